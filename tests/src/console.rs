@@ -11,19 +11,19 @@ use serde_json::Value;
 use crate::program;
 
 /// A running console; killed on drop.
-pub struct Console {
+pub struct ConsoleProcess {
     child: Child,
     /// Host and port, such as `127.0.0.1:1234`.
     pub host: String,
     /// Token that permits control.
     pub token: String,
     /// Token that permits viewing only.
-    pub look: String,
+    pub viewer_token: String,
 }
 
 /// An HTTP response.
 #[derive(Debug)]
-pub struct Answer {
+pub struct ConsoleResponse {
     /// Status code.
     pub status: u16,
     /// Head, as received.
@@ -32,7 +32,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl ConsoleResponse {
     /// Returns the body as JSON; null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
@@ -49,23 +49,23 @@ impl Answer {
     /// # Panics
     /// Panics if it has another status.
     #[track_caller]
-    pub fn with(self, status: u16) -> Answer {
+    pub fn with(self, status: u16) -> ConsoleResponse {
         assert_eq!(self.status, status, "{}\n{}", self.head, String::from_utf8_lossy(&self.body));
         self
     }
 }
 
-impl Console {
+impl ConsoleProcess {
     /// Starts a console with its state in this folder.
-    pub fn start(home: &Path) -> Console {
-        Console::with(home, &[])
+    pub fn start(home: &Path) -> ConsoleProcess {
+        ConsoleProcess::with(home, &[])
     }
 
     /// Starts a console with these flags.
     ///
     /// # Panics
     /// Panics if it does not come up.
-    pub fn with(home: &Path, flags: &[&str]) -> Console {
+    pub fn with(home: &Path, flags: &[&str]) -> ConsoleProcess {
         let mut command = Command::new(program::path());
         command.args(["ui", "--no-open"]).args(flags).env("XDG_STATE_HOME", home).env("LC_ALL", "C");
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("the console starts");
@@ -77,14 +77,14 @@ impl Console {
             (place.replace("http://", "").replace("https://", ""), token.to_owned())
         };
         let ((host, token), (_, look)) = (link(), link());
-        Console { child, host, token, look }
+        ConsoleProcess { child, host, token, viewer_token: look }
     }
 
     /// Sends a request with these header lines.
     ///
     /// # Panics
     /// Panics if there is no response.
-    pub fn raw(&self, method: &str, path: &str, fields: &[&str], body: &[u8]) -> Answer {
+    pub fn raw(&self, method: &str, path: &str, fields: &[&str], body: &[u8]) -> ConsoleResponse {
         let mut socket = TcpStream::connect(&self.host).expect("it listens");
         socket.set_read_timeout(Some(Duration::from_secs(60))).expect("a time");
         let fields: String = fields.iter().map(|field| format!("{field}\r\n")).collect();
@@ -99,11 +99,11 @@ impl Console {
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
         let rest = bytes[at + 4..].to_vec();
         let chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
-        Answer { status, head, body: if chunked { unchunked(&rest) } else { rest } }
+        ConsoleResponse { status, head, body: if chunked { unchunked(&rest) } else { rest } }
     }
 
     /// Sends a request with a token.
-    pub fn ask_as(&self, token: &str, method: &str, path: &str, body: &Value) -> Answer {
+    pub fn ask_as(&self, token: &str, method: &str, path: &str, body: &Value) -> ConsoleResponse {
         let fields = [
             format!("Host: {}", self.host),
             format!("Authorization: Bearer {token}"),
@@ -115,12 +115,12 @@ impl Console {
     }
 
     /// Sends a `GET` request.
-    pub fn get(&self, path: &str) -> Answer {
+    pub fn get(&self, path: &str) -> ConsoleResponse {
         self.ask_as(&self.token, "GET", path, &Value::Null)
     }
 
     /// Sends a `POST` request.
-    pub fn post(&self, path: &str, body: &Value) -> Answer {
+    pub fn post(&self, path: &str, body: &Value) -> ConsoleResponse {
         self.ask_as(&self.token, "POST", path, body)
     }
 
@@ -159,7 +159,7 @@ impl Console {
     }
 }
 
-impl Drop for Console {
+impl Drop for ConsoleProcess {
     fn drop(&mut self) {
         // Its runs end with it.
         self.signal(rustix::process::Signal::TERM);

@@ -4,24 +4,24 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::foreign::{Foreign, Made, packages, sources};
+use crate::external::{ExternalServer, BuildOnce, packages, sources};
 
 /// A running server; killed on drop.
-pub struct GrpcServer(Foreign);
+pub struct ExternalGrpcServer(ExternalServer);
 
-impl GrpcServer {
+impl ExternalGrpcServer {
     /// Starts grpc-go with these arguments. Returns `None` if Go is missing.
-    pub fn go(args: &[&str]) -> Option<GrpcServer> {
-        static BUILT: Made = Made::new();
-        Foreign::go(&BUILT, "grpc-go", args).map(GrpcServer)
+    pub fn go(args: &[&str]) -> Option<ExternalGrpcServer> {
+        static BUILT: BuildOnce = BuildOnce::new();
+        ExternalServer::go(&BUILT, "grpc-go", args).map(ExternalGrpcServer)
     }
 
     /// Starts the C core through Python. Returns `None` if Python or pip is missing.
-    pub fn python() -> Option<GrpcServer> {
-        static FETCHED: Made = Made::new();
+    pub fn python() -> Option<ExternalGrpcServer> {
+        static FETCHED: BuildOnce = BuildOnce::new();
         let packages = packages(&FETCHED, "grpc-python")?;
         let script = sources("grpc-python").join("server.py");
-        Some(GrpcServer(Foreign::start(Command::new("python3").arg(script).env("PYTHONPATH", packages))))
+        Some(ExternalGrpcServer(ExternalServer::start(Command::new("python3").arg(script).env("PYTHONPATH", packages))))
     }
 
     /// Returns the URL of a method, such as `brunt.Target/Unary`.

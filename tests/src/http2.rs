@@ -6,29 +6,29 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::foreign::{Foreign, Made, sources};
+use crate::external::{ExternalServer, BuildOnce, sources};
 use crate::program::until;
 use crate::target::free_port;
 
 /// A server that counts; killed on drop.
-pub struct Server(Foreign);
+pub struct Http2TestServer(ExternalServer);
 
-impl Server {
+impl Http2TestServer {
     /// Starts Go's server; with a certificate and its key, over TLS.
-    pub fn go(tls: &[String]) -> Option<Server> {
-        static BUILT: Made = Made::new();
+    pub fn go(tls: &[String]) -> Option<Http2TestServer> {
+        static BUILT: BuildOnce = BuildOnce::new();
         let tls: Vec<&str> = tls.iter().map(String::as_str).collect();
-        Foreign::go(&BUILT, "http2-go", &tls).map(Server)
+        ExternalServer::go(&BUILT, "http2-go", &tls).map(Http2TestServer)
     }
 
     /// Starts Node's server; with a certificate and its key, over TLS.
-    pub fn node(tls: &[String]) -> Option<Server> {
+    pub fn node(tls: &[String]) -> Option<Http2TestServer> {
         if Command::new("node").arg("--version").stdout(Stdio::null()).status().is_err() {
             crate::skip("node is not installed");
             return None;
         }
         let script = sources("http2-node").join("server.js");
-        Some(Server(Foreign::start(Command::new("node").arg(script).args(tls))))
+        Some(Http2TestServer(ExternalServer::start(Command::new("node").arg(script).args(tls))))
     }
 
     /// Returns its URL without TLS.

@@ -6,7 +6,7 @@
 pub mod certificates;
 pub mod console;
 pub mod daemon;
-pub mod foreign;
+pub mod external;
 pub mod grpc;
 pub mod guide;
 pub mod http2;
@@ -22,12 +22,12 @@ pub mod report;
 pub mod target;
 pub mod websocket;
 
-pub use console::Console;
-pub use peer::Peer;
-pub use program::{Ended, Running, brunt, prepare, start};
-pub use proxy::Proxy;
-pub use report::Report;
-pub use target::Target;
+pub use console::ConsoleProcess;
+pub use peer::ScriptedPeer;
+pub use program::{ProgramOutput, RunningProgram, brunt, prepare, start};
+pub use proxy::TestProxy;
+pub use report::TestReport;
+pub use target::TargetProcess;
 
 /// Reports that a test is skipped, and why. Skipping is a failure with `CI=true`.
 ///

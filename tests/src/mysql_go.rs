@@ -1,16 +1,16 @@
 //! Third-party MySQL server in Go: its accounts use `caching_sha2_password`, and its result sets end as those of old
 //! servers do.
 
-use crate::foreign::{Foreign, Made};
+use crate::external::{ExternalServer, BuildOnce};
 
 /// A running server; killed on drop.
-pub struct Server(Foreign);
+pub struct MysqlGoServer(ExternalServer);
 
-impl Server {
+impl MysqlGoServer {
     /// Starts one. Returns `None` if Go is missing.
-    pub fn start() -> Option<Server> {
-        static BUILT: Made = Made::new();
-        Foreign::go(&BUILT, "mysql-go", &[]).map(Server)
+    pub fn start() -> Option<MysqlGoServer> {
+        static BUILT: BuildOnce = BuildOnce::new();
+        ExternalServer::go(&BUILT, "mysql-go", &[]).map(MysqlGoServer)
     }
 
     /// Returns its URL.

@@ -10,7 +10,7 @@ use crate::program::DEADLINE;
 use crate::target::free_port;
 
 /// A running nginx; killed on drop.
-pub struct Nginx {
+pub struct NginxProcess {
     command: Command,
     child: Child,
     directory: TempDir,
@@ -18,14 +18,14 @@ pub struct Nginx {
     pub port: u16,
 }
 
-impl Nginx {
+impl NginxProcess {
     /// Starts one; `listen` is appended to the address (`ssl`), `server` holds further directives of the server block.
     ///
     /// Returns `None` if nginx is not installed; the test is then skipped.
     ///
     /// # Panics
     /// Panics if it does not come up.
-    pub fn start(http: &str, listen: &str, server: &str) -> Option<Nginx> {
+    pub fn start(http: &str, listen: &str, server: &str) -> Option<NginxProcess> {
         let program = crate::daemon::find("nginx")?;
         let directory = tempfile::tempdir().expect("a directory");
         let port = free_port();
@@ -35,7 +35,7 @@ impl Nginx {
         );
         let mut command = programs::nginx::command(&program, directory.path(), 1000, &http).expect("written");
         let child = command.spawn().expect("nginx starts");
-        let mut nginx = Nginx { command, child, directory, port };
+        let mut nginx = NginxProcess { command, child, directory, port };
         nginx.wait_until_up();
         Some(nginx)
     }
@@ -97,7 +97,7 @@ impl Nginx {
     }
 }
 
-impl Drop for Nginx {
+impl Drop for NginxProcess {
     fn drop(&mut self) {
         // Both fail only if it has exited already.
         let _ = self.child.kill();

@@ -8,10 +8,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// A connection, as seen by the script.
-pub struct Connection {
+pub struct PeerConnection {
     stream: TcpStream,
     buffer: Vec<u8>,
-    shared: Arc<Shared>,
+    shared: Arc<PeerState>,
     /// Number of connections accepted before this one.
     pub number: u64,
     /// Address of the client.
@@ -19,7 +19,7 @@ pub struct Connection {
 }
 
 #[derive(Default)]
-struct Shared {
+struct PeerState {
     stop: AtomicBool,
     connections: AtomicU64,
     requests: AtomicU64,
@@ -27,7 +27,7 @@ struct Shared {
     from: Mutex<Vec<SocketAddr>>,
 }
 
-impl Connection {
+impl PeerConnection {
     /// Returns the next complete request (head and body by its Content-Length), or `None` if the connection ended.
     pub fn request(&mut self) -> Option<Vec<u8>> {
         loop {
@@ -99,26 +99,26 @@ fn whole(buffer: &[u8]) -> Option<usize> {
 }
 
 /// A scripted server.
-pub struct Peer {
+pub struct ScriptedPeer {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<PeerState>,
     listener: Option<JoinHandle<()>>,
 }
 
-impl Peer {
+impl ScriptedPeer {
     /// Starts a server on 127.0.0.1 that runs the script on every connection.
-    pub fn new(script: impl Fn(Connection) + Send + Sync + 'static) -> Peer {
-        Peer::at("127.0.0.1:0", script)
+    pub fn new(script: impl Fn(PeerConnection) + Send + Sync + 'static) -> ScriptedPeer {
+        ScriptedPeer::at("127.0.0.1:0", script)
     }
 
     /// Starts a server on another address.
     ///
     /// # Panics
     /// Panics if it cannot listen there.
-    pub fn at(address: &str, script: impl Fn(Connection) + Send + Sync + 'static) -> Peer {
+    pub fn at(address: &str, script: impl Fn(PeerConnection) + Send + Sync + 'static) -> ScriptedPeer {
         let listener = TcpListener::bind(address).unwrap_or_else(|error| panic!("{address}: {error}"));
         let address = listener.local_addr().expect("an address");
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::<PeerState>::default();
         let mine = Arc::clone(&shared);
         let script = Arc::new(script);
         let accept = move || {
@@ -132,19 +132,19 @@ impl Peer {
                 }
             }
         };
-        Peer { address, shared, listener: Some(std::thread::spawn(accept)) }
+        ScriptedPeer { address, shared, listener: Some(std::thread::spawn(accept)) }
     }
 
     /// Starts a server that answers every request with these bytes and keeps the connection.
-    pub fn answering(answer: impl Into<Vec<u8>>) -> Peer {
+    pub fn answering(answer: impl Into<Vec<u8>>) -> ScriptedPeer {
         let answer = answer.into();
-        Peer::new(move |mut connection| while connection.request().is_some() && connection.send(&answer) {})
+        ScriptedPeer::new(move |mut connection| while connection.request().is_some() && connection.send(&answer) {})
     }
 
     /// Starts a server that answers the first request of a connection with these bytes and closes it.
-    pub fn answering_once(answer: impl Into<Vec<u8>>) -> Peer {
+    pub fn answering_once(answer: impl Into<Vec<u8>>) -> ScriptedPeer {
         let answer = answer.into();
-        Peer::new(move |mut connection| {
+        ScriptedPeer::new(move |mut connection| {
             if connection.request().is_some() {
                 connection.send(&answer);
             }
@@ -180,7 +180,7 @@ impl Peer {
     ///
     /// # Panics
     /// Panics if a script panicked while it held them.
-    pub fn heard(&self) -> Vec<Vec<u8>> {
+    pub fn received(&self) -> Vec<Vec<u8>> {
         self.shared.heard.lock().expect("no panic").clone()
     }
 
@@ -193,15 +193,15 @@ impl Peer {
     }
 }
 
-fn connection(stream: TcpStream, shared: &Arc<Shared>) -> Option<Connection> {
+fn connection(stream: TcpStream, shared: &Arc<PeerState>) -> Option<PeerConnection> {
     let from = stream.peer_addr().ok()?;
     stream.set_nodelay(true).ok()?;
     let number = shared.connections.fetch_add(1, Ordering::SeqCst);
     shared.from.lock().expect("no panic").push(from);
-    Some(Connection { stream, buffer: Vec::new(), shared: Arc::clone(shared), number, from })
+    Some(PeerConnection { stream, buffer: Vec::new(), shared: Arc::clone(shared), number, from })
 }
 
-impl Drop for Peer {
+impl Drop for ScriptedPeer {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::SeqCst);
         // Wakes the listener with one more connection, so that it sees the stop flag.

@@ -10,7 +10,7 @@ use crate::program::until;
 use crate::target::free_port;
 
 /// A running server with the database `postgres` and the superuser `postgres`; killed on drop.
-pub struct Postgres {
+pub struct PostgresProcess {
     child: Child,
     directory: TempDir,
     programs: PathBuf,
@@ -38,13 +38,13 @@ fn postgres_user() -> Option<(u32, u32)> {
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
-impl Postgres {
+impl PostgresProcess {
     /// Starts one whose connections log in by `method` (a word of pg_hba.conf), with the password `secret` and these
     /// configuration lines. Returns `None` if it is not installed; the test is then skipped.
     ///
     /// # Panics
     /// Panics if it does not come up.
-    pub fn start(method: &str, configuration: &str) -> Option<Postgres> {
+    pub fn start(method: &str, configuration: &str) -> Option<PostgresProcess> {
         let Some(programs) = programs::postgres() else {
             crate::skip("PostgreSQL is not installed (cargo xtask test installs it)");
             return None;
@@ -71,7 +71,7 @@ impl Postgres {
         ));
         std::fs::write(data.join("postgresql.conf"), settings).expect("written");
         let child = command(&programs.join("postgres")).arg("-D").arg(&data).spawn().expect("it starts");
-        let postgres = Postgres { child, directory, programs, port };
+        let postgres = PostgresProcess { child, directory, programs, port };
         until("PostgreSQL answers", || postgres.psql("SELECT 1").is_some());
         Some(postgres)
     }
@@ -131,7 +131,7 @@ fn give(path: &Path) {
     }
 }
 
-impl Postgres {
+impl PostgresProcess {
     /// Copies a key for PostgreSQL, which accepts only keys that it alone can read. Returns the path of the copy.
     ///
     /// # Panics
@@ -146,7 +146,7 @@ impl Postgres {
     }
 }
 
-impl Drop for Postgres {
+impl Drop for PostgresProcess {
     fn drop(&mut self) {
         self.stop();
     }

@@ -43,69 +43,69 @@ fn build() -> PathBuf {
 }
 
 /// The program, not started yet: with its own home directory and in English, whatever the environment of the tester.
-pub struct Prepared {
+pub struct ProgramCommand {
     command: Command,
     home: TempDir,
 }
 
 /// Prepares the program with these arguments.
-pub fn prepare<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Prepared {
-    Prepared::of(Command::new(path()), args)
+pub fn prepare<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> ProgramCommand {
+    ProgramCommand::of(Command::new(path()), args)
 }
 
 /// Prepares the program under another one, such as `prlimit --nofile=40 --`.
-pub fn prepare_under<S: AsRef<OsStr>>(wrapper: &[&str], args: impl IntoIterator<Item = S>) -> Prepared {
+pub fn prepare_under<S: AsRef<OsStr>>(wrapper: &[&str], args: impl IntoIterator<Item = S>) -> ProgramCommand {
     let mut command = Command::new(wrapper[0]);
     command.args(&wrapper[1..]).arg(path());
-    Prepared::of(command, args)
+    ProgramCommand::of(command, args)
 }
 
-impl Prepared {
-    fn of<S: AsRef<OsStr>>(mut command: Command, args: impl IntoIterator<Item = S>) -> Prepared {
+impl ProgramCommand {
+    fn of<S: AsRef<OsStr>>(mut command: Command, args: impl IntoIterator<Item = S>) -> ProgramCommand {
         let home = tempfile::tempdir().expect("a directory for the kept runs");
         command.args(args).env("XDG_STATE_HOME", home.path()).env("LC_ALL", "C");
         for name in ["http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY", "no_proxy", "NO_PROXY"] {
             command.env_remove(name);
         }
         command.env_remove("NO_COLOR").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Prepared { command, home }
+        ProgramCommand { command, home }
     }
 
     /// Sets an environment variable.
-    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Prepared {
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> ProgramCommand {
         self.command.env(name, value);
         self
     }
 
     /// Redirects standard output.
-    pub fn out(mut self, to: impl Into<Stdio>) -> Prepared {
+    pub fn out(mut self, to: impl Into<Stdio>) -> ProgramCommand {
         self.command.stdout(to);
         self
     }
 
     /// Redirects standard error.
-    pub fn err(mut self, to: impl Into<Stdio>) -> Prepared {
+    pub fn err(mut self, to: impl Into<Stdio>) -> ProgramCommand {
         self.command.stderr(to);
         self
     }
 
     /// Sets standard input.
-    pub fn input(mut self, from: impl Into<Stdio>) -> Prepared {
+    pub fn input(mut self, from: impl Into<Stdio>) -> ProgramCommand {
         self.command.stdin(from);
         self
     }
 
     /// Starts it.
-    pub fn start(self) -> Running {
-        let Prepared { mut command, home } = self;
+    pub fn start(self) -> RunningProgram {
+        let ProgramCommand { mut command, home } = self;
         let mut child = command.spawn().expect("brunt starts");
         let out = child.stdout.take().map(read_all);
         let err = child.stderr.take().map(read_all);
-        Running { child, out, err, _home: home }
+        RunningProgram { child, out, err, _home: home }
     }
 
     /// Starts it and waits for it to exit.
-    pub fn run(self) -> Ended {
+    pub fn run(self) -> ProgramOutput {
         self.start().end()
     }
 }
@@ -120,24 +120,24 @@ fn read_all(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
 }
 
 /// Starts the program with these arguments.
-pub fn start<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Running {
+pub fn start<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> RunningProgram {
     prepare(args).start()
 }
 
 /// Runs the program with these arguments until it exits.
-pub fn brunt<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Ended {
+pub fn brunt<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> ProgramOutput {
     prepare(args).run()
 }
 
 /// The running program; killed on drop.
-pub struct Running {
+pub struct RunningProgram {
     child: Child,
     out: Option<JoinHandle<String>>,
     err: Option<JoinHandle<String>>,
     _home: TempDir,
 }
 
-impl Running {
+impl RunningProgram {
     /// Sends a signal to it.
     pub fn signal(&self, signal: rustix::process::Signal) {
         let id = rustix::process::Pid::from_child(&self.child);
@@ -164,7 +164,7 @@ impl Running {
     ///
     /// # Panics
     /// Panics if it does not exit before the deadline.
-    pub fn end(mut self) -> Ended {
+    pub fn end(mut self) -> ProgramOutput {
         let began = Instant::now();
         let mut peak = 0;
         let status = loop {
@@ -179,7 +179,7 @@ impl Running {
             }
             std::thread::sleep(Duration::from_millis(5));
         };
-        Ended { code: status.code(), out: text(self.out.take()), err: text(self.err.take()), peak }
+        ProgramOutput { code: status.code(), out: text(self.out.take()), err: text(self.err.take()), peak }
     }
 }
 
@@ -187,7 +187,7 @@ fn text(reader: Option<JoinHandle<String>>) -> String {
     reader.map(|reader| reader.join().expect("the reader does not panic")).unwrap_or_default()
 }
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         // Both fail only if it has exited already.
         let _ = self.child.kill();
@@ -200,13 +200,13 @@ const OF_ITSELF: [&str; 2] = ["brunt ", "发压端"];
 
 /// Returns `true` if a run exited with 20 instead of the expected code only because of doubts about the generator:
 /// tests run in parallel with each other and with other work, and brunt reports that whatever a test is about.
-pub(crate) fn is_of_busy_machine(got: i32, expected: i32, only_the_generator_is_doubted: bool) -> bool {
+pub(crate) fn is_generator_doubt(got: i32, expected: i32, only_the_generator_is_doubted: bool) -> bool {
     got == 20 && matches!(expected, 0 | 10) && only_the_generator_is_doubted
 }
 
 /// The program after it has exited.
 #[derive(Debug)]
-pub struct Ended {
+pub struct ProgramOutput {
     /// Exit code; `None` if it was killed by a signal.
     pub code: Option<i32>,
     /// Standard output.
@@ -217,19 +217,19 @@ pub struct Ended {
     pub peak: u64,
 }
 
-impl Ended {
+impl ProgramOutput {
     /// Returns it if the exit code is the expected one, apart from doubts of a busy machine.
     ///
     /// # Panics
     /// Panics if it is another one, and whenever the program itself panicked.
     #[track_caller]
-    pub fn with_code(self, code: i32) -> Ended {
+    pub fn with_code(self, code: i32) -> ProgramOutput {
         assert!(!self.err.contains("panicked"), "brunt panicked:\n{}", self.err);
         let mut failing = self.out.lines().filter_map(|line| line.trim_start().strip_prefix("x ")).peekable();
         let only_busy =
             failing.peek().is_some() && failing.all(|reason| OF_ITSELF.iter().any(|said| reason.starts_with(said)));
         let as_expected =
-            self.code == Some(code) || self.code.is_some_and(|got| is_of_busy_machine(got, code, only_busy));
+            self.code == Some(code) || self.code.is_some_and(|got| is_generator_doubt(got, code, only_busy));
         assert!(as_expected, "exit code {:?}, not {code}; it said\n{}\n{}", self.code, self.out, self.err);
         self
     }
@@ -239,7 +239,7 @@ impl Ended {
     /// # Panics
     /// Panics if neither does.
     #[track_caller]
-    pub fn said(self, text: &str) -> Ended {
+    pub fn containing(self, text: &str) -> ProgramOutput {
         assert!(self.out.contains(text) || self.err.contains(text), "`{text}` in\n{}\n{}", self.out, self.err);
         self
     }

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 
 /// Counts of a proxy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Done {
+pub struct ProxyCounts {
     /// Connections accepted.
     pub connections: u64,
     /// CONNECT tunnels.
@@ -25,35 +25,35 @@ pub struct Done {
 }
 
 /// A running proxy; stopped on drop.
-pub struct Proxy {
+pub struct TestProxy {
     address: SocketAddr,
-    done: Arc<Mutex<Done>>,
+    done: Arc<Mutex<ProxyCounts>>,
     stop: Arc<AtomicBool>,
     listener: Option<JoinHandle<()>>,
 }
 
-struct Client {
+struct ProxyClient {
     stream: BufReader<TcpStream>,
-    done: Arc<Mutex<Done>>,
+    done: Arc<Mutex<ProxyCounts>>,
     /// Required `name:password`, if any.
     user: Option<&'static str>,
 }
 
-impl Proxy {
+impl TestProxy {
     /// Starts a proxy without authentication.
-    pub fn open() -> Proxy {
-        Proxy::with(None)
+    pub fn open() -> TestProxy {
+        TestProxy::with(None)
     }
 
     /// Starts a proxy that requires this `name:password`.
-    pub fn locked(user: &'static str) -> Proxy {
-        Proxy::with(Some(user))
+    pub fn with_password(user: &'static str) -> TestProxy {
+        TestProxy::with(Some(user))
     }
 
-    fn with(user: Option<&'static str>) -> Proxy {
+    fn with(user: Option<&'static str>) -> TestProxy {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("an address");
-        let (done, stop) = (Arc::new(Mutex::new(Done::default())), Arc::new(AtomicBool::new(false)));
+        let (done, stop) = (Arc::new(Mutex::new(ProxyCounts::default())), Arc::new(AtomicBool::new(false)));
         let (counts, stopped) = (Arc::clone(&done), Arc::clone(&stop));
         let thread = std::thread::spawn(move || {
             for stream in listener.incoming() {
@@ -62,12 +62,12 @@ impl Proxy {
                 }
                 let Ok(stream) = stream else { continue };
                 let _ = stream.set_nodelay(true);
-                let client = Client { stream: BufReader::new(stream), done: Arc::clone(&counts), user };
+                let client = ProxyClient { stream: BufReader::new(stream), done: Arc::clone(&counts), user };
                 client.counts(|done| done.connections += 1);
                 std::thread::spawn(move || client.serve());
             }
         });
-        Proxy { address, done, stop, listener: Some(thread) }
+        TestProxy { address, done, stop, listener: Some(thread) }
     }
 
     /// Returns `scheme://127.0.0.1:port`.
@@ -81,12 +81,12 @@ impl Proxy {
     }
 
     /// Returns its counts so far.
-    pub fn done(&self) -> Done {
+    pub fn counts(&self) -> ProxyCounts {
         self.done.lock().expect("no panic").clone()
     }
 }
 
-impl Drop for Proxy {
+impl Drop for TestProxy {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::SeqCst);
         let _ = TcpStream::connect(self.address);
@@ -96,8 +96,8 @@ impl Drop for Proxy {
     }
 }
 
-impl Client {
-    fn counts(&self, change: impl FnOnce(&mut Done)) {
+impl ProxyClient {
+    fn counts(&self, change: impl FnOnce(&mut ProxyCounts)) {
         change(&mut self.done.lock().expect("no panic"));
     }
 

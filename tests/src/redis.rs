@@ -11,38 +11,38 @@ use crate::program::until;
 use crate::target::free_port;
 
 /// A running server; killed on drop.
-pub struct Redis {
+pub struct RedisProcess {
     child: Child,
     _directory: TempDir,
     /// Port for connections without TLS.
     pub port: u16,
 }
 
-impl Redis {
+impl RedisProcess {
     /// Starts one with these additional command-line options. Returns `None` if it is not installed; the test is then
     /// skipped.
     ///
     /// # Panics
     /// Panics if it does not come up.
-    pub fn start(options: &[&str]) -> Option<Redis> {
+    pub fn start(options: &[&str]) -> Option<RedisProcess> {
         if Command::new("redis-server").arg("--version").stdout(Stdio::null()).status().is_err() {
             crate::skip("redis-server is not installed (cargo xtask test installs it)");
             return None;
         }
         // A port that was free a moment ago may be taken by now.
-        let redis = (0..5).find_map(|_| Redis::at_some_port(options));
+        let redis = (0..5).find_map(|_| RedisProcess::at_some_port(options));
         Some(redis.expect("redis-server comes up"))
     }
 
     /// Returns `None` if it exits at once.
-    fn at_some_port(options: &[&str]) -> Option<Redis> {
+    fn at_some_port(options: &[&str]) -> Option<RedisProcess> {
         let directory = tempfile::tempdir().expect("a directory");
         let (port, log) = (free_port(), directory.path().join("log"));
         let mut command = Command::new("redis-server");
         command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--dir"]).arg(directory.path());
         command.args(options).stdin(Stdio::null()).stderr(Stdio::null());
         let child = command.stdout(File::create(&log).expect("a log")).spawn().expect("it is installed");
-        let mut redis = Redis { child, _directory: directory, port };
+        let mut redis = RedisProcess { child, _directory: directory, port };
         let mut ended = false;
         // Not by connecting: another server on that port might answer.
         until("Redis is ready", || {
@@ -83,7 +83,7 @@ impl Redis {
     }
 }
 
-impl Drop for Redis {
+impl Drop for RedisProcess {
     fn drop(&mut self) {
         self.stop();
     }

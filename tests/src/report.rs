@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use crate::Target;
-use crate::program::{Ended, is_of_busy_machine, prepare};
+use crate::TargetProcess;
+use crate::program::{ProgramOutput, is_generator_doubt, prepare};
 
 /// The JSON document of a run, and the program's other output.
 #[derive(Debug)]
-pub struct Report {
+pub struct TestReport {
     /// The document.
     pub json: Value,
     /// Exit code.
@@ -21,8 +21,8 @@ pub struct Report {
 /// # Panics
 /// Panics if it prints none, or one whose counts do not add up.
 #[track_caller]
-pub fn report(args: &[&str]) -> Report {
-    Report::of(prepare(args.iter().chain(&["--quiet", "--format", "json"])).run())
+pub fn report(args: &[&str]) -> TestReport {
+    TestReport::of(prepare(args.iter().chain(&["--quiet", "--format", "json"])).run())
 }
 
 /// Like [`report`], but returns `None` if the program reports that it cannot do this here (exit code 64).
@@ -30,9 +30,9 @@ pub fn report(args: &[&str]) -> Report {
 /// # Panics
 /// Like [`report`].
 #[track_caller]
-pub fn report_if_possible(args: &[&str]) -> Option<Report> {
+pub fn report_if_possible(args: &[&str]) -> Option<TestReport> {
     let ended = prepare(args.iter().chain(&["--quiet", "--format", "json"])).run();
-    (ended.code != Some(64)).then(|| Report::of(ended))
+    (ended.code != Some(64)).then(|| TestReport::of(ended))
 }
 
 /// Asserts that nothing was cut: the server received exactly the load, the warm-up and the pre-flight request.
@@ -40,23 +40,23 @@ pub fn report_if_possible(args: &[&str]) -> Option<Report> {
 /// # Panics
 /// Panics if it received more or fewer.
 #[track_caller]
-pub fn heard_exactly(target: &Target, report: &Report) {
+pub fn assert_exact_count(target: &TargetProcess, report: &TestReport) {
     let counted = ["succeeded", "failed", "warmup", "probe"].map(|name| report.count(&format!("requests.{name}")));
     assert_eq!(report.count("requests.unfinished"), 0, "{report}");
-    assert_eq!(target.heard(), counted.iter().sum::<u64>(), "the target's count, against {report}");
+    assert_eq!(target.requests(), counted.iter().sum::<u64>(), "the target's count, against {report}");
 }
 
-impl Report {
+impl TestReport {
     /// Parses the report in the program's output.
     ///
     /// # Panics
     /// Panics if it is no document, or if the program panicked.
     #[track_caller]
-    pub fn of(ended: Ended) -> Report {
+    pub fn of(ended: ProgramOutput) -> TestReport {
         assert!(!ended.err.contains("panicked"), "brunt panicked:\n{}", ended.err);
         let json = serde_json::from_str(&ended.out)
             .unwrap_or_else(|error| panic!("no document ({error}):\n{}\n{}", ended.out, ended.err));
-        Report::checked(json, ended.code.expect("no signal ended it"), ended.err)
+        TestReport::checked(json, ended.code.expect("no signal ended it"), ended.err)
     }
 
     /// Parses the report in a file.
@@ -64,16 +64,16 @@ impl Report {
     /// # Panics
     /// Panics if it is no document.
     #[track_caller]
-    pub fn in_file(path: &std::path::Path) -> Report {
+    pub fn in_file(path: &std::path::Path) -> TestReport {
         let text = std::fs::read_to_string(path).expect("the document is there");
         let json: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("no document ({error}):\n{text}"));
         let code = json["exit"].as_i64().expect("an exit code") as i32;
-        Report::checked(json, code, String::new())
+        TestReport::checked(json, code, String::new())
     }
 
     #[track_caller]
-    fn checked(json: Value, code: i32, err: String) -> Report {
-        let report = Report { json, code, err };
+    fn checked(json: Value, code: i32, err: String) -> TestReport {
+        let report = TestReport { json, code, err };
         assert_eq!(report.json["exit"], code, "the document names another exit code: {report}");
         report.adds_up();
         report
@@ -132,12 +132,12 @@ impl Report {
     /// # Panics
     /// Panics if it is not.
     #[track_caller]
-    pub fn with_code(self, code: i32) -> Report {
+    pub fn with_code(self, code: i32) -> TestReport {
         let reasons = self.json["trust"]["reasons"].as_array().into_iter().flatten();
         let mut failing = reasons.filter(|reason| reason["grade"] == "fail").peekable();
         let of_generator = |reason: &Value| reason["code"].as_str().is_some_and(|code| code.starts_with("generator_"));
         let only_busy = failing.peek().is_some() && failing.all(of_generator);
-        let as_expected = self.code == code || is_of_busy_machine(self.code, code, only_busy);
+        let as_expected = self.code == code || is_generator_doubt(self.code, code, only_busy);
         assert!(as_expected, "exit code {}, not {code}, of {self}", self.code);
         self
     }
@@ -169,7 +169,7 @@ impl Report {
     }
 }
 
-impl std::fmt::Display for Report {
+impl std::fmt::Display for TestReport {
     /// Formats the document without the parts that are too long for people to read.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut short = self.json.clone();

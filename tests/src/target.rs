@@ -10,40 +10,40 @@ use serde_json::Value;
 use crate::program;
 
 /// A running target; killed on drop.
-pub struct Target {
+pub struct TargetProcess {
     child: Child,
     /// Address it listens on: `http://127.0.0.1:1234/`, or `unix:/path`.
     pub address: String,
 }
 
-impl Target {
+impl TargetProcess {
     /// Starts one without faults.
-    pub fn healthy() -> Target {
-        Target::with(&[])
+    pub fn healthy() -> TargetProcess {
+        TargetProcess::with(&[])
     }
 
     /// Starts one with these flags, on a free port.
-    pub fn with(flags: &[&str]) -> Target {
-        Target::at("127.0.0.1:0", flags)
+    pub fn with(flags: &[&str]) -> TargetProcess {
+        TargetProcess::at("127.0.0.1:0", flags)
     }
 
     /// Starts one whose threads may have this many descriptors each.
-    pub fn limited(descriptors: u32, flags: &[&str]) -> Target {
+    pub fn limited(descriptors: u32, flags: &[&str]) -> TargetProcess {
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("ulimit -n {descriptors}; exec \"$0\" \"$@\"")]).arg(program::path());
-        Target::run(shell, "127.0.0.1:0", flags)
+        TargetProcess::run(shell, "127.0.0.1:0", flags)
     }
 
     /// Starts one that listens on this address.
-    pub fn at(address: &str, flags: &[&str]) -> Target {
-        Target::run(Command::new(program::path()), address, flags)
+    pub fn at(address: &str, flags: &[&str]) -> TargetProcess {
+        TargetProcess::run(Command::new(program::path()), address, flags)
     }
 
     /// Runs the target with the program that `command` begins with.
     ///
     /// # Panics
     /// Panics if it does not come up.
-    fn run(mut command: Command, address: &str, flags: &[&str]) -> Target {
+    fn run(mut command: Command, address: &str, flags: &[&str]) -> TargetProcess {
         let mut child = command
             .args(["target", address])
             .args(flags)
@@ -55,14 +55,14 @@ impl Target {
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("the target speaks");
         let address = line.split_whitespace().next_back().unwrap_or_default().to_string();
-        let target = Target { child, address };
+        let target = TargetProcess { child, address };
         assert!(target.address.contains(':'), "the target says where it listens: {line:?}");
         target
     }
 
     /// Starts one on a Unix socket.
-    pub fn on_unix_socket(path: &Path) -> Target {
-        Target::at(&format!("unix:{}", path.display()), &[])
+    pub fn on_unix_socket(path: &Path) -> TargetProcess {
+        TargetProcess::at(&format!("unix:{}", path.display()), &[])
     }
 
     /// Returns the URL of a path, given without its first slash.
@@ -85,7 +85,7 @@ impl Target {
     }
 
     /// Returns the number of requests received, except those for its counters.
-    pub fn heard(&self) -> u64 {
+    pub fn requests(&self) -> u64 {
         self.stats()["requests"]["heard"].as_u64().expect("a count")
     }
 
@@ -109,7 +109,7 @@ impl Target {
     }
 }
 
-impl Drop for Target {
+impl Drop for TargetProcess {
     fn drop(&mut self) {
         self.kill();
     }

@@ -2,23 +2,23 @@
 
 use serde_json::Value;
 
-use crate::foreign::{Foreign, Made};
+use crate::external::{ExternalServer, BuildOnce};
 
 /// A running server; killed on drop.
-pub struct WebSocketServer(Foreign);
+pub struct ExternalWebSocketServer(ExternalServer);
 
-impl WebSocketServer {
+impl ExternalWebSocketServer {
     /// Starts gorilla/websocket, over TLS if given a certificate and its key. Returns `None` if Go is missing.
-    pub fn go(tls: &[String]) -> Option<WebSocketServer> {
-        static BUILT: Made = Made::new();
+    pub fn go(tls: &[String]) -> Option<ExternalWebSocketServer> {
+        static BUILT: BuildOnce = BuildOnce::new();
         let tls: Vec<&str> = tls.iter().map(String::as_str).collect();
-        Foreign::go(&BUILT, "websocket-go", &tls).map(WebSocketServer)
+        ExternalServer::go(&BUILT, "websocket-go", &tls).map(ExternalWebSocketServer)
     }
 
     /// Starts ws. Returns `None` if Node is missing.
-    pub fn node() -> Option<WebSocketServer> {
-        static FETCHED: Made = Made::new();
-        Foreign::node(&FETCHED, "websocket-node", "server.js").map(WebSocketServer)
+    pub fn node() -> Option<ExternalWebSocketServer> {
+        static FETCHED: BuildOnce = BuildOnce::new();
+        ExternalServer::node(&FETCHED, "websocket-node", "server.js").map(ExternalWebSocketServer)
     }
 
     /// Returns its URL.

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use engine::PreparedRun;
 use net::tls::{RustlsSecurity, TlsSettings, Versions};
 use plan::{Load, Plan, Urls, address};
-use report::show;
-use wire::{Asked, AskedUrl, Complaint, Protocol};
+use report::numbers;
+use wire::{ProtocolConfig, RequestedUrl, UsageError, Protocol};
 
-use crate::{data_end, host, named, through};
+use crate::{data_end, host, objective_names, proxy_route};
 use intent::Intent;
 
 /// Returns the options that a plan passes to its protocol, with its URLs. They should not be shared, because they are
@@ -18,23 +18,23 @@ use intent::Intent;
 ///
 /// # Errors
 /// A proxy of the plan is invalid.
-pub(crate) fn asked(plan: &Plan, urls: Urls) -> Result<Asked, Complaint> {
+pub(crate) fn protocol_options(plan: &Plan, urls: Urls) -> Result<ProtocolConfig, UsageError> {
     let own = urls.iter().any(|url| !url.options.is_empty());
     let named = urls.iter().any(|url| url.name.is_some());
     let variables = plan.variables().into();
-    Ok(Asked {
+    Ok(ProtocolConfig {
         names: if named { urls.iter().map(|url| url.name.clone()).collect() } else { Vec::new() },
-        own: if own { urls.iter().map(|url| url.options.clone()).collect() } else { Vec::new() },
-        urls: urls.into_vec().into_iter().map(|url| AskedUrl { url: url.url, weight: url.weight }).collect(),
+        url_options: if own { urls.iter().map(|url| url.options.clone()).collect() } else { Vec::new() },
+        urls: urls.into_vec().into_iter().map(|url| RequestedUrl { url: url.url, weight: url.weight }).collect(),
         options: plan.options.clone(),
         unix_socket: plan.unix_socket.clone(),
-        proxies: Arc::new(through::proxies(plan)?),
+        proxies: Arc::new(proxy_route::proxies(plan)?),
         seed: plan.seed,
-        learnt: Vec::new(),
+        inquiry_responses: Vec::new(),
         variables,
-        steps: plan.protocol == protocols::mixed::NAME,
-        composes: false,
-        answers: false,
+        is_composite_flow: plan.protocol == protocols::composite::NAME,
+        composes_requests: false,
+        returns_content: false,
     })
 }
 
@@ -43,11 +43,11 @@ pub(crate) fn asked(plan: &Plan, urls: Urls) -> Result<Asked, Complaint> {
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn check(intent: &mut Intent, protocol: &dyn Protocol) -> Result<u32, Complaint> {
+pub fn check(intent: &mut Intent, protocol: &dyn Protocol) -> Result<u32, UsageError> {
     intent.shown = intent.shown.clone().listed();
     let urls = intent.plan.take_urls();
-    let asked = asked(&intent.plan, urls)?;
-    crate::resolver::SystemResolver::new(&intent.plan).map_err(|t| Complaint::new("--connect-to", t))?;
+    let asked = protocol_options(&intent.plan, urls)?;
+    crate::resolver::SystemResolver::new(&intent.plan).map_err(|t| UsageError::new("--connect-to", t))?;
     security(&intent.plan)?;
     sources(&intent.plan)?;
     heartbeats(&intent.plan, protocol, &asked)?;
@@ -57,27 +57,27 @@ pub fn check(intent: &mut Intent, protocol: &dyn Protocol) -> Result<u32, Compla
             let prepared = PreparedRun::of(protocol, &asked)?;
             data_end::requests(&intent.plan, &prepared)?;
             data_end::iterations(&intent.plan, protocol, &asked, &prepared)?;
-            something_to_say(&intent.plan, &prepared)?;
+            check_messages(&intent.plan, &prepared)?;
             reference(&intent.plan, &prepared)?;
-            through::check(&intent.plan, prepared.origins())?;
-            named::check_objectives(&intent.plan, &prepared)?;
+            proxy_route::check(&intent.plan, prepared.origins())?;
+            objective_names::check_objectives(&intent.plan, &prepared)?;
             Ok(prepared.workers(&intent.plan))
         }
     }
 }
 
 /// Rejects a run that sends no messages but has a number of requests or a rate.
-pub(crate) fn something_to_say(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
+pub(crate) fn check_messages(plan: &Plan, prepared: &PreparedRun) -> Result<(), UsageError> {
     let open = matches!(plan.load, Load::Open { .. }).then_some("-r");
     let trouble = "needs messages to send; write --data TEXT, or leave it out and hold the connections with --hold";
     match plan.requests.map(|_| "-n").or(open) {
-        Some(option) if prepared.silent() => Err(Complaint::new(option, trouble)),
+        Some(option) if prepared.silent() => Err(UsageError::new(option, trouble)),
         _ => Ok(()),
     }
 }
 
 /// Checks that a reference client has responses to time.
-pub(crate) fn reference(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
+pub(crate) fn reference(plan: &Plan, prepared: &PreparedRun) -> Result<(), UsageError> {
     let trouble = match plan.reference {
         Some(_) if plan.hold.is_some() => "times responses, and --hold only holds connections; leave one of them out",
         Some(_) if prepared.silent() => "times responses, and nothing is sent; write --data TEXT, or leave it out",
@@ -86,23 +86,23 @@ pub(crate) fn reference(plan: &Plan, prepared: &PreparedRun) -> Result<(), Compl
         }
         _ => return Ok(()),
     };
-    Err(Complaint::new("--reference", trouble))
+    Err(UsageError::new("--reference", trouble))
 }
 
 /// Refuses more connections than file descriptors before any is opened.
-pub(crate) fn descriptors(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
+pub(crate) fn descriptors(plan: &Plan, prepared: &PreparedRun) -> Result<(), UsageError> {
     let Some((connections, most)) = prepared.too_many(plan) else { return Ok(()) };
     let option = if plan.load.is_open() { "--max-connections" } else { "-c" };
-    let (limit, connections, most) = (host::descriptors(), show::count(connections), show::count(most));
+    let (limit, connections, most) = (host::descriptors(), numbers::count(connections), numbers::count(most));
     let trouble = format!(
         "{connections} connections are more than a run can hold: {most} on the most threads it takes, with {limit} \
             descriptors each (ulimit -n); raise that limit, or use fewer"
     );
-    Err(Complaint::new(option, trouble))
+    Err(UsageError::new(option, trouble))
 }
 
 /// Refuses to silently raise a number of workers that the user has set.
-pub fn workers(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
+pub fn workers(plan: &Plan, prepared: &PreparedRun) -> Result<(), UsageError> {
     let (asked, needed) = (plan.workers, prepared.workers(plan));
     if needed <= asked {
         return Ok(());
@@ -114,18 +114,18 @@ pub fn workers(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
         host::descriptors(),
         net::tables::capacity()
     );
-    Err(Complaint::new("-w", trouble))
+    Err(UsageError::new("-w", trouble))
 }
 
 /// Refuses heartbeats for a protocol without them instead of silently ignoring the option.
-pub(crate) fn heartbeats(plan: &Plan, protocol: &dyn Protocol, asked: &Asked) -> Result<(), Complaint> {
-    plan.heartbeat.map_or(Ok(()), |_| protocol.heartbeats(asked).map_err(|trouble| Complaint::new("--ping", trouble)))
+pub(crate) fn heartbeats(plan: &Plan, protocol: &dyn Protocol, asked: &ProtocolConfig) -> Result<(), UsageError> {
+    plan.heartbeat.map_or(Ok(()), |_| protocol.check_heartbeats(asked).map_err(|trouble| UsageError::new("--ping", trouble)))
 }
 
-fn sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
+fn sources(plan: &Plan) -> Result<Vec<IpAddr>, UsageError> {
     let mut all = Vec::new();
     for text in &plan.sources {
-        all.extend(address::sources(text).map_err(|trouble| Complaint::new("--source", trouble))?);
+        all.extend(address::sources(text).map_err(|trouble| UsageError::new("--source", trouble))?);
     }
     Ok(all)
 }
@@ -134,13 +134,13 @@ fn sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
 ///
 /// # Errors
 /// The first address that is not.
-pub(crate) fn own_sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
+pub(crate) fn local_sources(plan: &Plan) -> Result<Vec<IpAddr>, UsageError> {
     let all = sources(plan)?;
     for address in &all {
         let bound = UdpSocket::bind((*address, 0));
         if bound.is_err_and(|error| error.kind() == ErrorKind::AddrNotAvailable) {
             let trouble = format!("{address} is not an address of this machine; write one that `ip addr` lists");
-            return Err(Complaint::new("--source", trouble));
+            return Err(UsageError::new("--source", trouble));
         }
     }
     Ok(all)
@@ -150,7 +150,7 @@ pub(crate) fn own_sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
 ///
 /// # Errors
 /// The wrong option, and why.
-pub(crate) fn security(plan: &Plan) -> Result<RustlsSecurity, Complaint> {
+pub(crate) fn security(plan: &Plan) -> Result<RustlsSecurity, UsageError> {
     let content = |name: &str, path: &Option<String>| match path {
         None => Ok(None),
         Some(path) => protocols::file::body(name, path).map(Some),

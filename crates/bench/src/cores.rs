@@ -20,9 +20,9 @@ pub fn quota(read: &dyn Fn(&Path) -> Option<String>) -> Option<f64> {
         let mut fields = line.splitn(3, ':');
         let (Some(_), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next()) else { continue };
         let found = match controllers {
-            "" => least_on_the_way("/sys/fs/cgroup", path, &|dir| v2(&read(&dir.join("cpu.max"))?)),
+            "" => smallest_quota("/sys/fs/cgroup", path, &|dir| v2(&read(&dir.join("cpu.max"))?)),
             some if some.split(',').any(|name| name == "cpu") => {
-                let of = |root| least_on_the_way(root, path, &|dir| v1(read, dir));
+                let of = |root| smallest_quota(root, path, &|dir| v1(read, dir));
                 of("/sys/fs/cgroup/cpu").or_else(|| of("/sys/fs/cgroup/cpu,cpuacct"))
             }
             _ => None,
@@ -34,7 +34,7 @@ pub fn quota(read: &dyn Fn(&Path) -> Option<String>) -> Option<f64> {
 
 /// Returns the smallest quota from the group up to the root of the mount. A container sees its own group as the root,
 /// so a missing path does not end the search.
-fn least_on_the_way(root: &str, group: &str, quota_of: &dyn Fn(&Path) -> Option<f64>) -> Option<f64> {
+fn smallest_quota(root: &str, group: &str, quota_of: &dyn Fn(&Path) -> Option<f64>) -> Option<f64> {
     let root = Path::new(root);
     let inside = root.join(group.trim_start_matches('/'));
     inside.ancestors().take_while(|dir| dir.starts_with(root)).filter_map(quota_of).reduce(f64::min)
@@ -65,15 +65,15 @@ mod tests {
     const PERIOD: &str = "/sys/fs/cgroup/cpu/cpu.cfs_period_us";
 
     /// Paths and contents.
-    type Files = &'static [(&'static str, &'static str)];
+    type FakeFiles = &'static [(&'static str, &'static str)];
 
-    fn with(files: Files) -> Option<f64> {
+    fn with(files: FakeFiles) -> Option<f64> {
         quota(&|path| files.iter().find(|(name, _)| Path::new(name) == path).map(|(_, text)| text.to_string()))
     }
 
     #[test]
     fn quotas_of_both_versions() {
-        let table: [(Files, Option<f64>); 10] = [
+        let table: [(FakeFiles, Option<f64>); 10] = [
             (&[], None),
             (&[(GROUP, "0::/\n")], None),
             (&[(GROUP, "0::/\n"), (V2, "max 100000\n")], None),

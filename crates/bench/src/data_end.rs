@@ -4,19 +4,19 @@
 use engine::PreparedRun;
 use plan::{Plan, Scenario};
 use record::{Notice, Subject};
-use report::show;
-use wire::{Asked, Complaint, Protocol};
+use report::numbers;
+use wire::{ProtocolConfig, UsageError, Protocol};
 
 /// Returns the number of requests (in a flow: iterations) after which the run ends, at the latest when its data is used
 /// up. Scenarios end individually.
 ///
 /// # Errors
 /// A warm-up, which would use up rows.
-pub fn requests(plan: &Plan, prepared: &PreparedRun) -> Result<Option<u64>, Complaint> {
+pub fn requests(plan: &Plan, prepared: &PreparedRun) -> Result<Option<u64>, UsageError> {
     let Some(rows) = prepared.requests_at_most() else { return Ok(plan.requests) };
     if plan.warmup > measure::Nanos::ZERO {
         let trouble = "needs rows of a data file that gives each row only once; leave it out, or let the file recycle";
-        return Err(Complaint::new("--warmup", trouble));
+        return Err(UsageError::new("--warmup", trouble));
     }
     match plan.scenarios.is_empty() {
         true => Ok(Some(plan.requests.map_or(rows, |requests| requests.min(rows)))),
@@ -32,36 +32,36 @@ pub fn requests(plan: &Plan, prepared: &PreparedRun) -> Result<Option<u64>, Comp
 pub fn iterations(
     plan: &Plan,
     protocol: &dyn Protocol,
-    asked: &Asked,
+    asked: &ProtocolConfig,
     prepared: &PreparedRun,
-) -> Result<Vec<Option<u64>>, Complaint> {
+) -> Result<Vec<Option<u64>>, UsageError> {
     if prepared.requests_at_most().is_none() {
         return Ok(Vec::new());
     }
     let rows = |scenario: &Scenario| {
-        let asked = only(asked, &scenario.flow.urls());
+        let asked = options_for_urls(asked, &scenario.flow.urls());
         // A scenario of pauses alone has nothing to prepare.
         let prepared = if asked.urls.is_empty() { None } else { Some(protocol.prepare(&asked)?) };
-        Ok(prepared.and_then(|prepared| prepared.prepared().requests_at_most))
+        Ok(prepared.and_then(|prepared| prepared.prepared().max_requests))
     };
     plan.scenarios.iter().map(rows).collect()
 }
 
 /// Returns the same options for only these URLs.
-fn only(asked: &Asked, urls: &[u32]) -> Asked {
+fn options_for_urls(asked: &ProtocolConfig, urls: &[u32]) -> ProtocolConfig {
     let mut kept: Vec<usize> = urls.iter().map(|url| *url as usize).filter(|url| *url < asked.urls.len()).collect();
     kept.sort_unstable();
     kept.dedup();
-    Asked {
+    ProtocolConfig {
         urls: kept.iter().map(|url| asked.urls[*url].clone()).collect(),
         names: kept.iter().map(|url| asked.names.get(*url).cloned().flatten()).collect(),
-        own: kept.iter().map(|url| asked.own.get(*url).cloned().unwrap_or_default()).collect(),
+        url_options: kept.iter().map(|url| asked.url_options.get(*url).cloned().unwrap_or_default()).collect(),
         ..asked.clone()
     }
 }
 
 /// Limits each scenario to its data.
-pub fn end(plan: &mut Plan, rows: &[Option<u64>]) {
+pub fn limit_iterations(plan: &mut Plan, rows: &[Option<u64>]) {
     for (scenario, rows) in plan.scenarios.iter_mut().zip(rows) {
         let users = scenario.load.peak().round() as u64;
         let all = scenario.iterations_per_user.map(|each| users.saturating_mul(u64::from(each)));
@@ -76,14 +76,14 @@ pub fn end(plan: &mut Plan, rows: &[Option<u64>]) {
 /// Returns the notices about it before the run. `rows` is the result of [`iterations`].
 pub fn notices(plan: &Plan, prepared: &PreparedRun, rows: &[Option<u64>]) -> Vec<Notice> {
     let alone = prepared.requests_at_most().filter(|rows| plan.requests == Some(*rows)).map(|rows| match plan.flow {
-        Some(_) => Notice::new(Subject::DataEndIterations, [("iterations", show::count(rows))]),
-        None => Notice::new(Subject::DataEnd, [("requests", show::count(rows))]),
+        Some(_) => Notice::new(Subject::DataEndIterations, [("iterations", numbers::count(rows))]),
+        None => Notice::new(Subject::DataEnd, [("requests", numbers::count(rows))]),
     });
     let ended =
         plan.scenarios.iter().zip(rows).filter(|(scenario, rows)| rows.is_some() && scenario.iterations == **rows);
     // A report keeps one notice per code.
     let ended: Vec<String> = ended
-        .map(|(scenario, rows)| format!("{} ({})", scenario.name, show::count(rows.unwrap_or_default())))
+        .map(|(scenario, rows)| format!("{} ({})", scenario.name, numbers::count(rows.unwrap_or_default())))
         .collect();
     let of_scenarios =
         (!ended.is_empty()).then(|| Notice::new(Subject::DataEndScenario, [("scenarios", ended.join(", "))]));
@@ -98,9 +98,9 @@ mod tests {
 
     #[test]
     fn what_is_asked_of_some_urls_is_theirs() {
-        let urls = ["a", "b", "c"].map(|url| wire::AskedUrl { url: url.into(), weight: 1.0 }).to_vec();
+        let urls = ["a", "b", "c"].map(|url| wire::RequestedUrl { url: url.into(), weight: 1.0 }).to_vec();
         let names = vec![None, Some("second".to_owned()), None];
-        let asked = only(&Asked { urls, names, ..Asked::default() }, &[2, 1, 2]);
+        let asked = options_for_urls(&ProtocolConfig { urls, names, ..ProtocolConfig::default() }, &[2, 1, 2]);
         let found: Vec<&str> = asked.urls.iter().map(|url| &*url.url).collect();
         assert_eq!((found, asked.name(0), asked.name(1)), (vec!["b", "c"], Some("second"), None));
     }
@@ -126,7 +126,7 @@ mod tests {
                 panic!("{load}")
             };
             let mut plan = intent.plan;
-            end(&mut plan, &[Some(30), None]);
+            limit_iterations(&mut plan, &[Some(30), None]);
             assert_eq!((plan.scenarios[0].iterations, plan.scenarios[1].iterations), (iterations, None), "{load}");
         }
     }

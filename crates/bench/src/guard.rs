@@ -11,25 +11,25 @@ use std::sync::{Arc, Mutex, RwLock};
 use cause::Cause;
 use engine::Resolver;
 use plan::address;
-use wire::{Origin, Place};
+use wire::{Origin, PeerAddress};
 
 /// A resolver that only returns confirmed public addresses.
-pub struct Guard {
-    within: Arc<dyn Resolver>,
+pub struct PublicAddressGuard {
+    inner: Arc<dyn Resolver>,
     /// The hosts on public addresses that are allowed; None: all.
     allowed: RwLock<Option<Vec<String>>>,
     /// Hosts that were requested and are not allowed.
     refused: Mutex<BTreeMap<String, IpAddr>>,
 }
 
-impl Guard {
+impl PublicAddressGuard {
     /// Creates a guard that allows everything this resolver finds.
-    pub fn over(within: Arc<dyn Resolver>) -> Guard {
-        Guard { within, allowed: RwLock::default(), refused: Mutex::default() }
+    pub fn new(within: Arc<dyn Resolver>) -> PublicAddressGuard {
+        PublicAddressGuard { inner: within, allowed: RwLock::default(), refused: Mutex::default() }
     }
 
     /// Restricts public addresses to those of these hosts from now on.
-    pub fn hold_to(&self, hosts: Vec<String>) {
+    pub fn restrict_to(&self, hosts: Vec<String>) {
         if let Ok(mut allowed) = self.allowed.write() {
             *allowed = Some(hosts);
         }
@@ -59,36 +59,36 @@ impl Guard {
     ///
     /// # Errors
     /// It is on a public address that was not confirmed.
-    pub fn may_be_reached(&self, origin: &Origin) -> Result<(), Cause> {
-        match self.allowed().map(|_| self.within.resolve(origin)) {
+    pub fn check_origin(&self, origin: &Origin) -> Result<(), Cause> {
+        match self.allowed().map(|_| self.inner.resolve(origin)) {
             Some(Ok(_)) => self.resolve(origin).map(drop),
             Some(Err(_)) | None => Ok(()),
         }
     }
 
     /// Returns the public address of an origin, confirmed or not.
-    pub fn public(&self, origin: &Origin) -> Option<IpAddr> {
-        public_of(&self.within.resolve(origin).ok()?)
+    pub fn public_address(&self, origin: &Origin) -> Option<IpAddr> {
+        public_address_of(&self.inner.resolve(origin).ok()?)
     }
 }
 
-fn public_of(places: &[Place]) -> Option<IpAddr> {
+fn public_address_of(places: &[PeerAddress]) -> Option<IpAddr> {
     places.iter().find_map(|place| match place {
-        Place::Tcp(to) | Place::Udp(to) if address::is_public(to.ip()) => Some(to.ip()),
+        PeerAddress::Tcp(to) | PeerAddress::Udp(to) if address::is_public(to.ip()) => Some(to.ip()),
         _ => None,
     })
 }
 
-impl Resolver for Guard {
-    fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, Cause> {
-        let places = self.within.resolve(origin)?;
-        let Some(address) = public_of(&places) else { return Ok(places) };
+impl Resolver for PublicAddressGuard {
+    fn resolve(&self, origin: &Origin) -> Result<Vec<PeerAddress>, Cause> {
+        let places = self.inner.resolve(origin)?;
+        let Some(address) = public_address_of(&places) else { return Ok(places) };
         match self.allowed() {
             Some(allowed) if !allowed.contains(&origin.host) => {
                 if let Ok(mut refused) = self.refused.lock() {
                     refused.insert(origin.host.clone(), address);
                 }
-                Err(cause::reaching::public_address(&origin.host, address.to_string()))
+                Err(cause::connecting::public_address(&origin.host, address.to_string()))
             }
             _ => Ok(places),
         }
@@ -101,25 +101,25 @@ mod tests {
 
     /// A resolver for which every host is an address; the name is resolved only the second time.
     #[derive(Default)]
-    struct Late(Mutex<u32>);
-    impl Resolver for Late {
-        fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, Cause> {
+    struct LateNameResolver(Mutex<u32>);
+    impl Resolver for LateNameResolver {
+        fn resolve(&self, origin: &Origin) -> Result<Vec<PeerAddress>, Cause> {
             let mut asked = self.0.lock().unwrap();
             *asked += u32::from(origin.host == "late.example");
             match origin.host.parse::<IpAddr>() {
-                Ok(ip) => Ok(vec![Place::Tcp((ip, origin.port).into())]),
-                Err(_) if *asked > 1 => Ok(vec![Place::Tcp(([8, 8, 8, 8], origin.port).into())]),
-                Err(_) => Err(cause::said("not found")),
+                Ok(ip) => Ok(vec![PeerAddress::Tcp((ip, origin.port).into())]),
+                Err(_) if *asked > 1 => Ok(vec![PeerAddress::Tcp(([8, 8, 8, 8], origin.port).into())]),
+                Err(_) => Err(cause::verbatim("not found")),
             }
         }
     }
 
     #[test]
     fn a_redirect_to_a_public_address_is_refused_until_it_is_allowed() {
-        let guard = Guard::over(Arc::<Late>::default());
+        let guard = PublicAddressGuard::new(Arc::<LateNameResolver>::default());
         let to = |host: &str| guard.resolve(&Origin::tcp(host, 80, false));
         assert!(to("8.8.8.8").is_ok(), "nothing is asked of light load");
-        guard.hold_to(vec!["9.9.9.9".into()]);
+        guard.restrict_to(vec!["9.9.9.9".into()]);
         assert!(to("127.0.0.1").is_ok() && to("9.9.9.9").is_ok());
         let said = to("8.8.8.8").unwrap_err().to_string();
         assert_eq!(said, "8.8.8.8 (8.8.8.8) is a public address and was not confirmed; add --yes to allow it");
@@ -130,10 +130,10 @@ mod tests {
 
     #[test]
     fn a_name_that_is_found_late_is_refused_then() {
-        let guard = Guard::over(Arc::<Late>::default());
-        guard.hold_to(Vec::new());
+        let guard = PublicAddressGuard::new(Arc::<LateNameResolver>::default());
+        guard.restrict_to(Vec::new());
         let late = Origin::tcp("late.example", 80, false);
-        assert_eq!(guard.resolve(&late), Err(cause::said("not found")));
+        assert_eq!(guard.resolve(&late), Err(cause::verbatim("not found")));
         assert!(guard.resolve(&late).unwrap_err().to_string().contains("was not confirmed"));
     }
 }

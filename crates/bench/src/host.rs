@@ -1,6 +1,6 @@
 //! The generator's machine: its description in the record, and its file descriptor limit.
 
-use record::Host;
+use record::GeneratorHost;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Raises the soft limit of file descriptors to the hard one: a user needs a descriptor, and the soft limit is meant
@@ -18,10 +18,10 @@ pub fn descriptors() -> u64 {
 }
 
 /// Returns the description of this machine.
-pub fn facts() -> Host {
+pub fn facts() -> GeneratorHost {
     let system = rustix::system::uname();
     let memory = rustix::system::sysinfo();
-    Host {
+    GeneratorHost {
         name: system.nodename().to_string_lossy().into_owned(),
         kernel: format!("{} {}", system.sysname().to_string_lossy(), system.release().to_string_lossy()),
         cores: crate::cores::available(),

@@ -3,7 +3,7 @@
 //! Nothing here may stop a run: a listener that fails (a full disk) is removed, and its notice goes to the others; a
 //! screen without a reader is ignored.
 
-use record::{Listener, Notice, RunEvent};
+use record::{RunListener, Notice, RunEvent};
 
 use intent::redact::Redaction;
 
@@ -11,9 +11,9 @@ use intent::redact::Redaction;
 pub struct Journal<'a> {
     redaction: Redaction,
     /// Listeners that have not failed.
-    listeners: Vec<&'a mut dyn Listener>,
+    listeners: Vec<&'a mut dyn RunListener>,
     /// Notices to add before the end, collected during the run.
-    last_words: Vec<Notice>,
+    final_notices: Vec<Notice>,
     /// The end of the last second.
     until: Option<i64>,
 }
@@ -21,70 +21,70 @@ pub struct Journal<'a> {
 impl<'a> Journal<'a> {
     /// Creates a journal without listeners.
     pub fn new(redaction: Redaction) -> Journal<'a> {
-        Journal { redaction, listeners: Vec::new(), last_words: Vec::new(), until: None }
+        Journal { redaction, listeners: Vec::new(), final_notices: Vec::new(), until: None }
     }
 
     /// Adds a listener, which receives everything from now on.
-    pub fn add(&mut self, listener: &'a mut dyn Listener) {
+    pub fn add_listener(&mut self, listener: &'a mut dyn RunListener) {
         self.listeners.push(listener);
     }
 
     /// Adds a notice to report before the run ends.
-    pub fn say_at_end(&mut self, notice: Notice) {
-        self.last_words.push(notice);
+    pub fn add_final_notice(&mut self, notice: Notice) {
+        self.final_notices.push(notice);
     }
 
     /// Returns `true` while a listener wants the run to continue.
     pub fn is_wanted(&self) -> bool {
-        self.listeners.iter().any(|listener| listener.wants_more())
+        self.listeners.iter().any(|listener| listener.keeps_run_alive())
     }
 
     /// Processes the next event of the engine.
-    pub fn take(&mut self, event: RunEvent) {
+    pub fn process(&mut self, event: RunEvent) {
         match &event {
             RunEvent::Second(second) => self.until = Some(second.to_ns),
             RunEvent::Ended(_) => {
-                let theirs: Vec<Notice> = self.listeners.iter_mut().flat_map(|listener| listener.ending()).collect();
-                let words = std::mem::take(&mut self.last_words).into_iter().chain(theirs);
-                words.for_each(|notice| self.tell(RunEvent::Notice(notice)));
+                let theirs: Vec<Notice> = self.listeners.iter_mut().flat_map(|listener| listener.final_notices()).collect();
+                let words = std::mem::take(&mut self.final_notices).into_iter().chain(theirs);
+                words.for_each(|notice| self.broadcast(RunEvent::Notice(notice)));
             }
             _ => {}
         }
         let after_a_second = matches!(event, RunEvent::Second(_));
-        self.tell(event);
+        self.broadcast(event);
         if after_a_second {
-            let said: Vec<Notice> = self.listeners.iter_mut().filter_map(|listener| listener.meanwhile()).collect();
-            said.into_iter().for_each(|notice| self.tell(RunEvent::Notice(notice)));
+            let said: Vec<Notice> = self.listeners.iter_mut().filter_map(|listener| listener.next_notice()).collect();
+            said.into_iter().for_each(|notice| self.broadcast(RunEvent::Notice(notice)));
         }
     }
 
     /// Sends an event to all listeners, and the notices of those that fail to the others.
-    fn tell(&mut self, mut event: RunEvent) {
+    fn broadcast(&mut self, mut event: RunEvent) {
         self.redaction.event(&mut event);
         if let RunEvent::Notice(notice) = &mut event {
             notice.at_ns = notice.at_ns.or(self.until);
         }
         let mut troubles = Vec::new();
-        self.listeners.retain_mut(|listener| listener.see(&event).map_err(|trouble| troubles.push(trouble)).is_ok());
-        troubles.into_iter().for_each(|trouble| self.tell(RunEvent::Notice(trouble)));
+        self.listeners.retain_mut(|listener| listener.observe(&event).map_err(|trouble| troubles.push(trouble)).is_ok());
+        troubles.into_iter().for_each(|trouble| self.broadcast(RunEvent::Notice(trouble)));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use record::{Ended, Second, Subject};
+    use record::{RunEnd, Second, Subject};
 
     use super::*;
 
     /// A listener that fails after a number of events; wants the run to continue until then.
-    struct Deaf {
+    struct FailingListener {
         hears: usize,
         heard: Vec<RunEvent>,
     }
 
-    impl Deaf {
-        fn after(hears: usize) -> Deaf {
-            Deaf { hears, heard: Vec::new() }
+    impl FailingListener {
+        fn after(hears: usize) -> FailingListener {
+            FailingListener { hears, heard: Vec::new() }
         }
         fn words(&self) -> Vec<&str> {
             let word = |event: &RunEvent| match event {
@@ -98,18 +98,18 @@ mod tests {
         }
     }
 
-    impl Listener for Deaf {
-        fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
+    impl RunListener for FailingListener {
+        fn observe(&mut self, event: &RunEvent) -> Result<(), Notice> {
             if self.heard.len() == self.hears {
                 return Err(Notice::new(Subject::DiskFull, [("secret", "hunter-22".into())]));
             }
             self.heard.push(event.clone());
             Ok(())
         }
-        fn ending(&mut self) -> Vec<Notice> {
+        fn final_notices(&mut self) -> Vec<Notice> {
             vec![Notice::new(Subject::OnlyRedirects, [])]
         }
-        fn wants_more(&self) -> bool {
+        fn keeps_run_alive(&self) -> bool {
             true
         }
     }
@@ -120,15 +120,15 @@ mod tests {
 
     #[test]
     fn one_that_fails_is_told_no_more_and_the_others_hear_everything_and_why() {
-        let (mut before, mut failing, mut after) = (Deaf::after(99), Deaf::after(1), Deaf::after(99));
-        let redaction = Redaction::over_line(&["--user".into(), "ann:hunter-22".into()]);
+        let (mut before, mut failing, mut after) = (FailingListener::after(99), FailingListener::after(1), FailingListener::after(99));
+        let redaction = Redaction::for_command_line(&["--user".into(), "ann:hunter-22".into()]);
         let mut journal = Journal::new(redaction);
-        journal.add(&mut before);
-        journal.add(&mut failing);
-        journal.add(&mut after);
-        (1..4).for_each(|n| journal.take(second(n)));
-        journal.say_at_end(Notice::new(Subject::RunTimeout, []));
-        journal.take(RunEvent::Ended(Ended::default()));
+        journal.add_listener(&mut before);
+        journal.add_listener(&mut failing);
+        journal.add_listener(&mut after);
+        (1..4).for_each(|n| journal.process(second(n)));
+        journal.add_final_notice(Notice::new(Subject::RunTimeout, []));
+        journal.process(RunEvent::Ended(RunEnd::default()));
         assert!(journal.is_wanted());
         let all = ["second", "second", "deaf", "second", "notice", "notice", "notice", "ended"];
         assert_eq!((before.words(), after.words()), (all.to_vec(), all.to_vec()), "two listeners had a last word");
@@ -138,36 +138,36 @@ mod tests {
     }
 
     /// A listener that returns the same notice after each second.
-    struct Talks;
+    struct RepeatingListener;
 
-    impl Listener for Talks {
-        fn see(&mut self, _event: &RunEvent) -> Result<(), Notice> {
+    impl RunListener for RepeatingListener {
+        fn observe(&mut self, _event: &RunEvent) -> Result<(), Notice> {
             Ok(())
         }
-        fn meanwhile(&mut self) -> Option<Notice> {
+        fn next_notice(&mut self) -> Option<Notice> {
             Some(Notice::new(Subject::OtlpAway, []))
         }
     }
 
     #[test]
     fn what_a_listener_says_on_the_way_is_told_after_a_second_and_never_behind_the_end() {
-        let (mut talks, mut hears) = (Talks, Deaf::after(99));
+        let (mut talks, mut hears) = (RepeatingListener, FailingListener::after(99));
         let mut journal = Journal::new(Redaction::default());
-        journal.add(&mut talks);
-        journal.add(&mut hears);
-        journal.take(second(1));
-        journal.take(RunEvent::Ended(Ended::default()));
+        journal.add_listener(&mut talks);
+        journal.add_listener(&mut hears);
+        journal.process(second(1));
+        journal.process(RunEvent::Ended(RunEnd::default()));
         assert_eq!(hears.words(), ["second", "notice", "notice", "ended"], "the last one is its own last word");
     }
 
     #[test]
     fn a_run_that_no_listener_wants_is_wanted_by_nobody() {
-        let mut failing = Deaf::after(0);
+        let mut failing = FailingListener::after(0);
         let mut journal = Journal::new(Redaction::default());
         assert!(!journal.is_wanted());
-        journal.add(&mut failing);
+        journal.add_listener(&mut failing);
         assert!(journal.is_wanted());
-        journal.take(second(1));
+        journal.process(second(1));
         assert!(!journal.is_wanted());
     }
 }

@@ -8,15 +8,15 @@ mod cores;
 mod data_end;
 pub mod guard;
 pub mod host;
-mod inquiry;
-pub mod joined;
+mod target_queries;
+pub mod remote_probes;
 pub mod journal;
-mod named;
-mod observed;
+mod objective_names;
+mod readings;
 mod reference;
 mod resolver;
 pub mod share;
-pub mod through;
+pub mod proxy_route;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -27,18 +27,18 @@ use engine::{
 use measure::Nanos;
 use plan::{Bundle, Plan, Trial};
 use protocols::file::gathering;
-use record::{FirstAnswer, Host, Listener, Notice, RunEvent, Subject};
+use record::{FirstResponse, GeneratorHost, RunListener, Notice, RunEvent, Subject};
 use report::{Summary, Summing};
-use wire::{Complaint, FaultKind, Protocol};
+use wire::{UsageError, FaultKind, Protocol};
 
-use crate::guard::Guard;
+use crate::guard::PublicAddressGuard;
 use crate::journal::Journal;
-use crate::observed::Observed;
-use crate::reference::Client;
+use crate::readings::CounterReadings;
+use crate::reference::ReferenceClient;
 use crate::resolver::SystemResolver;
-use crate::through::Through;
+use crate::proxy_route::ProxyRoute;
 use intent::redact::Redaction;
-use intent::{Intent, Watching};
+use intent::{Intent, CounterSources};
 
 /// A plan whose requests are encoded.
 pub struct Bench {
@@ -46,23 +46,23 @@ pub struct Bench {
     /// Setup of the plan as requested; a trial has its own load.
     setup: Setup,
     /// Set if its workers run in separate processes.
-    apart: Option<Apart>,
-    guard: Arc<Guard>,
+    worker_processes: Option<WorkerProcesses>,
+    guard: Arc<PublicAddressGuard>,
     resolver: Arc<SystemResolver>,
     redaction: Redaction,
     /// The counters that are read during a measurement.
-    watching: Watching,
+    watching: CounterSources,
     /// The failure if the target was unreachable already before the requests were prepared.
     refused: Option<Box<ProbeFailure>>,
     /// Iterations that the data of each scenario suffices for.
     rows: Vec<Option<u64>>,
-    first: Option<FirstAnswer>,
+    first: Option<FirstResponse>,
     /// Set once the `setup` of its flow is done.
     is_set_up: bool,
 }
 
 /// The inputs of worker processes.
-struct Apart {
+struct WorkerProcesses {
     number: u32,
     launcher: Arc<dyn Launcher>,
     /// The plan with all its URLs, and the contents that it refers to.
@@ -71,17 +71,17 @@ struct Apart {
 }
 
 /// The first answer of a target.
-pub struct First {
+pub struct FirstOutcome {
     /// The answer as recorded, secrets masked.
-    pub answer: FirstAnswer,
+    pub answer: FirstResponse,
     /// Set if a run would count it as a failure.
     pub fails: bool,
 }
 
 /// The reason why no load can be sent.
-pub struct NoLoad {
+pub struct NoLoadReason {
     /// Recorded in place of a first answer: it holds the reason, secrets masked.
-    pub found: FirstAnswer,
+    pub answer: FirstResponse,
     /// Set if the target cannot be reached at all.
     pub unreachable: bool,
 }
@@ -95,25 +95,25 @@ impl Bench {
     pub fn prepare(
         intent: &mut Intent,
         protocol: &dyn Protocol,
-        host: &Host,
+        host: &GeneratorHost,
         launcher: Arc<dyn Launcher>,
-    ) -> Result<Bench, Complaint> {
+    ) -> Result<Bench, UsageError> {
         intent.shown = intent.shown.clone().listed();
         // Other processes need the whole plan.
         let whole = intent.processes.map(|number| (number, intent.plan.clone()));
-        let mut prepare = || Bench::of_plan(&mut intent.plan, protocol, host);
+        let mut prepare = || Bench::from_plan(&mut intent.plan, protocol, host);
         let (bench, bundle) = if whole.is_some() { gathering(prepare) } else { (prepare(), Bundle::default()) };
         let mut bench = bench?;
-        bundle.check().map_err(|trouble| Complaint::new("--processes", trouble))?;
+        bundle.check().map_err(|trouble| UsageError::new("--processes", trouble))?;
         intent.plan.requests = bench.setup.plan.requests;
         intent.shown.requests = intent.plan.requests;
-        [&mut intent.plan, &mut intent.shown].into_iter().for_each(|plan| data_end::end(plan, &bench.rows));
+        [&mut intent.plan, &mut intent.shown].into_iter().for_each(|plan| data_end::limit_iterations(plan, &bench.rows));
         bench.setup.shown = intent.shown.clone();
         bench.setup.command = intent.command.clone();
         bench.redaction = intent.redaction.clone();
         bench.watching = intent.watching.clone();
-        observed::check(&bench.watching, &intent.plan)?;
-        bench.apart = whole.map(|(number, plan)| Apart { number, launcher, plan, bundle });
+        readings::check(&bench.watching, &intent.plan)?;
+        bench.worker_processes = whole.map(|(number, plan)| WorkerProcesses { number, launcher, plan, bundle });
         Ok(bench)
     }
 
@@ -121,15 +121,15 @@ impl Bench {
     ///
     /// # Errors
     /// See [`Bench::prepare`].
-    pub fn of_plan(plan: &mut Plan, protocol: &dyn Protocol, host: &Host) -> Result<Bench, Complaint> {
+    pub fn from_plan(plan: &mut Plan, protocol: &dyn Protocol, host: &GeneratorHost) -> Result<Bench, UsageError> {
         let urls = plan.take_urls();
         let plan = &*plan;
-        let mut asked = checks::asked(plan, urls)?;
+        let mut asked = checks::protocol_options(plan, urls)?;
         checks::heartbeats(plan, protocol, &asked)?;
-        let resolver = Arc::new(SystemResolver::new(plan).map_err(|t| Complaint::new("--connect-to", t))?);
-        let guard = Arc::new(Guard::over(Arc::clone(&resolver) as Arc<dyn engine::Resolver>));
+        let resolver = Arc::new(SystemResolver::new(plan).map_err(|t| UsageError::new("--connect-to", t))?);
+        let guard = Arc::new(PublicAddressGuard::new(Arc::clone(&resolver) as Arc<dyn engine::Resolver>));
         let (proxies, tls) = (Arc::clone(&asked.proxies), checks::security(plan)?);
-        let through = Arc::new(Through::over(plan, proxies, Arc::clone(&guard), tls)?);
+        let through = Arc::new(ProxyRoute::new(plan, proxies, Arc::clone(&guard), tls)?);
         let mut setup = Setup {
             plan: Arc::new(plan.clone()),
             shown: plan.clone(),
@@ -137,32 +137,32 @@ impl Bench {
             host: host.clone(),
             resolver: Arc::clone(&through) as Arc<dyn engine::Resolver>,
             security: through,
-            sources: checks::own_sources(plan)?,
+            sources: checks::local_sources(plan)?,
             processes: None,
             control: Default::default(),
             read_late: None,
             scenario: None,
         };
-        let (prepared, refused) = inquiry::prepare(protocol, &mut asked, &setup)?;
+        let (prepared, refused) = target_queries::prepare(protocol, &mut asked, &setup)?;
         if refused.is_none() {
-            named::check_objectives(plan, &prepared)?;
+            objective_names::check_objectives(plan, &prepared)?;
         }
-        through::check(plan, prepared.origins())?;
-        let requests = can_be_measured(plan, &prepared)?;
+        proxy_route::check(plan, prepared.origins())?;
+        let requests = check_measurable(plan, &prepared)?;
         let rows = match refused {
             None => data_end::iterations(plan, protocol, &asked, &prepared)?,
             Some(_) => Vec::new(),
         };
         for plan in [Arc::make_mut(&mut setup.plan), &mut setup.shown] {
             plan.requests = requests;
-            data_end::end(plan, &rows);
+            data_end::limit_iterations(plan, &rows);
         }
         let redaction = Redaction::default();
-        let watching = Watching::default();
+        let watching = CounterSources::default();
         Ok(Bench {
             prepared,
             setup,
-            apart: None,
+            worker_processes: None,
             guard,
             resolver,
             redaction,
@@ -185,7 +185,7 @@ impl Bench {
     }
 
     /// Returns the guard of public addresses.
-    pub fn guard(&self) -> &Guard {
+    pub fn guard(&self) -> &PublicAddressGuard {
         &self.guard
     }
 
@@ -198,7 +198,7 @@ impl Bench {
     ///
     /// # Errors
     /// No load may be sent.
-    pub fn before(&self, stop: &Stop) -> Result<(), Box<NoLoad>> {
+    pub fn before(&self, stop: &Stop) -> Result<(), Box<NoLoadReason>> {
         if self.refused.is_some() {
             return Ok(());
         }
@@ -209,8 +209,8 @@ impl Bench {
     ///
     /// # Errors
     /// No load may be sent.
-    pub fn set_up(&mut self, stop: &Stop) -> Result<(), Box<NoLoad>> {
-        let flow = self.setup.plan.around();
+    pub fn set_up(&mut self, stop: &Stop) -> Result<(), Box<NoLoadReason>> {
+        let flow = self.setup.plan.setup_flow();
         if self.refused.is_some() || self.is_set_up || flow.is_none_or(|flow| flow.setup.is_empty()) {
             return Ok(());
         }
@@ -220,8 +220,8 @@ impl Bench {
         }
         self.is_set_up = true;
         let own = std::iter::once(Arc::make_mut(&mut self.setup.plan));
-        let apart = self.apart.iter_mut().map(|apart| &mut apart.plan);
-        own.chain(apart).filter_map(Plan::around_mut).for_each(|flow| flow.known.clone_from(&known));
+        let apart = self.worker_processes.iter_mut().map(|apart| &mut apart.plan);
+        own.chain(apart).filter_map(Plan::setup_flow_mut).for_each(|flow| flow.known.clone_from(&known));
         Ok(())
     }
 
@@ -229,7 +229,7 @@ impl Bench {
     pub fn tear_down(&self, stop: &Stop, within: Option<Nanos>) -> Option<Notice> {
         Some(match self.prepared.tear_down(&self.setup, stop, within)? {
             AfterFailure::Interrupted => Notice::new(Subject::AfterInterrupted, []),
-            AfterFailure::Failed(why) => Notice::new(Subject::TeardownFailed, []).because("why", why),
+            AfterFailure::Failed(why) => Notice::new(Subject::TeardownFailed, []).with_cause("why", why),
         })
     }
 
@@ -238,18 +238,18 @@ impl Bench {
         self.is_set_up
     }
 
-    fn no_load(&self, why: OneShotFailure) -> Box<NoLoad> {
-        let mut found = FirstAnswer { url: self.first_url(), ..FirstAnswer::default() };
+    fn no_load(&self, why: OneShotFailure) -> Box<NoLoadReason> {
+        let mut found = FirstResponse { url: self.first_url(), ..FirstResponse::default() };
         (found.failure, found.cause) = (Some(why.why.to_string()), Some(why.why));
         self.redaction.probe(&mut found);
-        Box::new(NoLoad { found, unreachable: why.unreachable })
+        Box::new(NoLoadReason { answer: found, unreachable: why.unreachable })
     }
 
     /// Sends the first request once; its answer is the first answer of all following measurements.
     ///
     /// # Errors
     /// The target is unreachable, or no load may be sent.
-    pub fn first_answer(&mut self, stop: &Stop) -> Result<First, Box<NoLoad>> {
+    pub fn first_answer(&mut self, stop: &Stop) -> Result<FirstOutcome, Box<NoLoadReason>> {
         let outcome = match &self.refused {
             Some(failure) => Err(failure.clone()),
             None => self.prepared.probe(&self.setup, stop),
@@ -261,13 +261,13 @@ impl Bench {
         }
         self.redaction.probe(&mut answer);
         if unreachable {
-            return Err(Box::new(NoLoad { found: answer, unreachable }));
+            return Err(Box::new(NoLoadReason { answer, unreachable }));
         }
         // An answer that does not count as a success is still an answer: a run may be about exactly that.
         let fails = !answer.status.is_empty() && answer.failure.is_some();
         answer.failure.take_if(|failure| failure == FaultKind::WrongStatus.name());
         self.first = Some(answer.clone());
-        Ok(First { answer, fails })
+        Ok(FirstOutcome { answer, fails })
     }
 
     /// Returns the first URL, as written.
@@ -283,13 +283,13 @@ impl Bench {
         &self,
         trial: &Trial,
         stop: &Stop,
-        listeners: &mut [&mut dyn Listener],
-    ) -> Result<Summary, Complaint> {
+        listeners: &mut [&mut dyn RunListener],
+    ) -> Result<Summary, UsageError> {
         let mut summing = Summing::default();
         let mut journal = Journal::new(self.redaction.clone());
-        journal.add(&mut summing);
-        listeners.iter_mut().for_each(|listener| journal.add(&mut **listener));
-        self.run(trial, (stop, &Control::default()), &mut |event| journal.take(event))?;
+        journal.add_listener(&mut summing);
+        listeners.iter_mut().for_each(|listener| journal.add_listener(&mut **listener));
+        self.run(trial, (stop, &Control::default()), &mut |event| journal.process(event))?;
         Ok(summing.finish())
     }
 
@@ -302,22 +302,22 @@ impl Bench {
         trial: &Trial,
         (stop, control): (&Stop, &Control),
         sink: &mut dyn FnMut(RunEvent),
-    ) -> Result<(), Complaint> {
+    ) -> Result<(), UsageError> {
         let setup = Setup { control: control.clone(), ..self.setup_of(trial)? };
         let mut first = self.first.clone();
-        let mut observed = Observed::begin(&setup.host.name, &self.watching, &self.setup.plan, self.address())?;
+        let mut observed = CounterReadings::begin(&setup.host.name, &self.watching, &self.setup.plan, self.address())?;
         let mut client = None;
         Arc::clone(&self.prepared).run(&setup, stop, &mut |event| {
             let started = matches!(event, RunEvent::Started(_));
             if started {
-                client = Client::begin(&self.prepared, &setup);
+                client = ReferenceClient::begin(&self.prepared, &setup);
             }
             match &mut client {
                 Some(client) => client.pass(event, &mut |event| observed.pass(event, sink)),
                 None => observed.pass(event, sink),
             }
             if let Some(first) = first.take_if(|_| started) {
-                sink(RunEvent::FirstAnswer(first));
+                sink(RunEvent::FirstResponse(first));
             }
         });
         Ok(())
@@ -329,12 +329,12 @@ impl Bench {
         first.address.parse().ok()
     }
 
-    fn setup_of(&self, trial: &Trial) -> Result<Setup, Complaint> {
-        let mut plan = trial.over(&self.setup.plan);
-        plan.requests = can_be_measured(&plan, &self.prepared)?;
-        let shown = Plan { requests: plan.requests, ..trial.over(&self.setup.shown) };
-        let processes = self.apart.as_ref().map(|apart| {
-            let briefing = share::briefing(trial.over(&apart.plan), apart.bundle.clone(), self.guard.allowed());
+    fn setup_of(&self, trial: &Trial) -> Result<Setup, UsageError> {
+        let mut plan = trial.apply_to(&self.setup.plan);
+        plan.requests = check_measurable(&plan, &self.prepared)?;
+        let shown = Plan { requests: plan.requests, ..trial.apply_to(&self.setup.shown) };
+        let processes = self.worker_processes.as_ref().map(|apart| {
+            let briefing = share::briefing(trial.apply_to(&apart.plan), apart.bundle.clone(), self.guard.allowed());
             Processes { number: apart.number, launcher: Arc::clone(&apart.launcher), briefing: Arc::new(briefing) }
         });
         Ok(Setup { plan: Arc::new(plan), shown, processes, ..self.setup.clone() })
@@ -344,7 +344,7 @@ impl Bench {
     pub fn after(&self, stop: &Stop, within: Option<Nanos>) -> Option<Notice> {
         Some(match self.prepared.after(&self.setup, stop, within)? {
             AfterFailure::Interrupted => Notice::new(Subject::AfterInterrupted, []),
-            AfterFailure::Failed(why) => Notice::new(Subject::AfterFailed, []).because("why", why),
+            AfterFailure::Failed(why) => Notice::new(Subject::AfterFailed, []).with_cause("why", why),
         })
     }
 
@@ -359,7 +359,7 @@ impl Bench {
         ];
         let ends = data_end::notices(plan, prepared, &self.rows);
         let through =
-            (!plan.proxies.is_none()).then(|| Notice::new(Subject::Proxy, [("proxy", through::shown_proxies(plan))]));
+            (!plan.proxies.is_none()).then(|| Notice::new(Subject::Proxy, [("proxy", proxy_route::shown_proxies(plan))]));
         off.into_iter()
             .filter(|(_, off)| *off)
             .map(|(subject, _)| Notice::new(subject, []))
@@ -376,15 +376,15 @@ impl Bench {
 
     /// Returns a notice about a slow name lookup.
     pub fn slow_lookup(&self) -> Option<Notice> {
-        let (name, took) = self.resolver.slow()?;
-        let took = report::show::seconds(took.as_secs_f64());
+        let (name, took) = self.resolver.slowest_lookup()?;
+        let took = report::numbers::seconds(took.as_secs_f64());
         Some(Notice::new(Subject::SlowLookup, [("name", name), ("took", took)]))
     }
 }
 
 /// Checks that these requests can be sent as the plan says; returns the number of them after which it ends.
-fn can_be_measured(plan: &Plan, prepared: &PreparedRun) -> Result<Option<u64>, Complaint> {
-    checks::something_to_say(plan, prepared)?;
+fn check_measurable(plan: &Plan, prepared: &PreparedRun) -> Result<Option<u64>, UsageError> {
+    checks::check_messages(plan, prepared)?;
     checks::reference(plan, prepared)?;
     let requests = data_end::requests(plan, prepared)?;
     checks::descriptors(plan, prepared)?;

@@ -9,7 +9,7 @@ use engine::{Control, PreparedRun, Setup, Stop};
 use measure::Nanos;
 use net::Lateness;
 use plan::{Arrivals, Load, NetKind, Plan, Stage};
-use record::{Reference, RunEvent, Second};
+use record::{ReferenceSecond, RunEvent, Second};
 
 /// A duration longer than any run.
 const FOR_EVER: Nanos = Nanos::from_secs(100 * 24 * 3600);
@@ -17,17 +17,17 @@ const FOR_EVER: Nanos = Nanos::from_secs(100 * 24 * 3600);
 const SEED: u64 = 0x5eed_0f2e_fe2e_4ce5;
 
 /// The client next to a run, from its first event to its last.
-pub struct Client {
+pub struct ReferenceClient {
     thread: Option<JoinHandle<()>>,
     stop: Stop,
-    told: Receiver<(Nanos, Reference)>,
+    told: Receiver<(Nanos, ReferenceSecond)>,
     /// The beginning of the load's window, once it is known.
     window: Option<Nanos>,
 }
 
-impl Client {
+impl ReferenceClient {
     /// Starts the client if the plan asks for one. If no thread can be started, its figures show no requests.
-    pub fn begin(prepared: &Arc<PreparedRun>, setup: &Setup) -> Option<Client> {
+    pub fn begin(prepared: &Arc<PreparedRun>, setup: &Setup) -> Option<ReferenceClient> {
         let rate = setup.plan.reference?;
         let (prepared, stop, (tell, told)) = (Arc::clone(prepared), Stop::default(), channel());
         let lateness = Lateness::default();
@@ -42,7 +42,7 @@ impl Client {
         let stopped = stop.clone();
         let body = move || run(prepared, &setup, &stopped, &lateness, &tell);
         let thread = std::thread::Builder::new().name("reference".into()).spawn(body).ok();
-        Some(Client { thread, stop, told, window: None })
+        Some(ReferenceClient { thread, stop, told, window: None })
     }
 
     /// Passes on an event of the run, preceded by the client's results until then.
@@ -55,7 +55,7 @@ impl Client {
         // The head of a record comes first.
         if let Some(window) = self.window.filter(|_| !matches!(event, RunEvent::Began(_))) {
             for (own, client) in self.told.try_iter() {
-                sink(RunEvent::Reference(Box::new(moved(client, own, window))));
+                sink(RunEvent::Reference(Box::new(shift_times(client, own, window))));
             }
         }
         sink(event);
@@ -68,7 +68,7 @@ impl Client {
     }
 }
 
-impl Drop for Client {
+impl Drop for ReferenceClient {
     fn drop(&mut self) {
         self.end();
     }
@@ -96,18 +96,18 @@ fn plan(of: &Plan, rate: f64) -> Plan {
     }
 }
 
-fn run(prepared: Arc<PreparedRun>, setup: &Setup, stop: &Stop, lateness: &Lateness, tell: &Sender<(Nanos, Reference)>) {
+fn run(prepared: Arc<PreparedRun>, setup: &Setup, stop: &Stop, lateness: &Lateness, tell: &Sender<(Nanos, ReferenceSecond)>) {
     let mut window = Nanos::ZERO;
     prepared.run(setup, stop, &mut |event| match event {
         RunEvent::Began(began) => window = Nanos(began.clock_ns),
         // The receiver is gone only after the run.
-        RunEvent::Second(second) => drop(tell.send((window, found(*second, lateness)))),
+        RunEvent::Second(second) => drop(tell.send((window, reference_second(*second, lateness)))),
         _ => {}
     });
 }
 
-fn found(second: Second, lateness: &Lateness) -> Reference {
-    Reference {
+fn reference_second(second: Second, lateness: &Lateness) -> ReferenceSecond {
+    ReferenceSecond {
         from_ns: second.from_ns,
         to_ns: second.to_ns,
         scheduled: second.due,
@@ -120,8 +120,8 @@ fn found(second: Second, lateness: &Lateness) -> Reference {
 }
 
 /// Shifts the times of its figures from its own window to that of the load.
-fn moved(client: Reference, own: Nanos, window: Nanos) -> Reference {
+fn shift_times(client: ReferenceSecond, own: Nanos, window: Nanos) -> ReferenceSecond {
     let by = i64::try_from(i128::from(own.0) - i128::from(window.0)).unwrap_or(0);
     let (from_ns, to_ns) = (client.from_ns.saturating_add(by), client.to_ns.saturating_add(by));
-    Reference { from_ns, to_ns, ..client }
+    ReferenceSecond { from_ns, to_ns, ..client }
 }

@@ -10,11 +10,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use cause::{Cause, reaching};
+use cause::{Cause, connecting};
 use engine::Resolver;
 use plan::Plan;
 use plan::address::ConnectTo;
-use wire::{Origin, Place};
+use wire::{Origin, PeerAddress};
 
 /// Duration from which a lookup is reported as slow.
 const SLOW: Duration = Duration::from_secs(1);
@@ -23,7 +23,7 @@ const KNOCK: Duration = Duration::from_secs(1);
 
 /// The IP versions that answered at a host and port; tested once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Answering {
+struct AnsweringVersions {
     v4: bool,
     v6: bool,
 }
@@ -32,10 +32,10 @@ struct Answering {
 pub struct SystemResolver {
     unix: Option<Arc<PathBuf>>,
     rules: Vec<ConnectTo>,
-    answering: Mutex<HashMap<(String, u16), Answering>>,
+    answering: Mutex<HashMap<(String, u16), AnsweringVersions>>,
     /// The slowest lookup: duration and name.
     slowest: Mutex<(Duration, String)>,
-    knock: fn(SocketAddr) -> bool,
+    answers: fn(SocketAddr) -> bool,
 }
 
 impl SystemResolver {
@@ -49,11 +49,11 @@ impl SystemResolver {
             rules: plan.connect_to.iter().map(|rule| ConnectTo::parse(rule)).collect::<Result<_, _>>()?,
             answering: Mutex::default(),
             slowest: Mutex::default(),
-            knock: |address| TcpStream::connect_timeout(&address, KNOCK).is_ok(),
+            answers: |address| TcpStream::connect_timeout(&address, KNOCK).is_ok(),
         })
     }
 
-    fn took(&self, host: &str, time: Duration) {
+    fn record_lookup(&self, host: &str, time: Duration) {
         if let Ok(mut slowest) = self.slowest.lock()
             && time > slowest.0
         {
@@ -62,7 +62,7 @@ impl SystemResolver {
     }
 
     /// Returns the name with the slowest lookup and its duration, if that was a second or more.
-    pub fn slow(&self) -> Option<(String, Duration)> {
+    pub fn slowest_lookup(&self) -> Option<(String, Duration)> {
         let slowest = self.slowest.lock().ok()?;
         (slowest.0 >= SLOW).then(|| (slowest.1.clone(), slowest.0))
     }
@@ -70,18 +70,18 @@ impl SystemResolver {
     fn addresses(&self, host: &str, port: u16, datagrams: bool) -> Result<Vec<SocketAddr>, Cause> {
         let began = Instant::now();
         let found = (host, port).to_socket_addrs();
-        self.took(host, began.elapsed());
-        let found: Vec<SocketAddr> = found.map_err(|error| reaching::name_not_found(host, plain(&error)))?.collect();
+        self.record_lookup(host, began.elapsed());
+        let found: Vec<SocketAddr> = found.map_err(|error| connecting::name_not_found(host, plain(&error)))?.collect();
         // A UDP port cannot be tested by connecting.
-        Ok(if datagrams { found } else { self.answering(host, port, found) })
+        Ok(if datagrams { found } else { self.keep_answering(host, port, found) })
     }
 
-    fn answering(&self, host: &str, port: u16, found: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    fn keep_answering(&self, host: &str, port: u16, found: Vec<SocketAddr>) -> Vec<SocketAddr> {
         let first = |v4: bool| found.iter().find(|a| a.is_ipv4() == v4).copied();
         let (Some(v4), Some(v6)) = (first(true), first(false)) else { return found };
         let key = (host.to_string(), port);
         let known = self.answering.lock().ok().and_then(|known| known.get(&key).copied());
-        let answering = known.unwrap_or_else(|| Answering { v4: (self.knock)(v4), v6: (self.knock)(v6) });
+        let answering = known.unwrap_or_else(|| AnsweringVersions { v4: (self.answers)(v4), v6: (self.answers)(v6) });
         if answering.v4 == answering.v6 {
             return found;
         }
@@ -93,31 +93,31 @@ impl SystemResolver {
 }
 
 impl Resolver for SystemResolver {
-    fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, Cause> {
+    fn resolve(&self, origin: &Origin) -> Result<Vec<PeerAddress>, Cause> {
         if let Some(path) = &self.unix {
-            return Ok(vec![Place::Unix(Arc::clone(path))]);
+            return Ok(vec![PeerAddress::Unix(Arc::clone(path))]);
         }
         let elsewhere = self.rules.iter().find(|rule| rule.applies(&origin.host, origin.port));
         let named = match elsewhere {
-            Some(rule) => rule.places(&origin.host, origin.port),
+            Some(rule) => rule.destinations(&origin.host, origin.port),
             None => vec![(origin.host.clone(), origin.port)],
         };
         let mut places = Vec::new();
         for (host, port) in named {
             let found = self.addresses(&host, port, origin.datagrams)?;
-            let place = if origin.datagrams { Place::Udp } else { Place::Tcp };
+            let place = if origin.datagrams { PeerAddress::Udp } else { PeerAddress::Tcp };
             places.extend(found.into_iter().map(place).filter(|place| !places.contains(place)).collect::<Vec<_>>());
         }
-        if places.is_empty() { Err(reaching::name_without_address(&origin.host)) } else { Ok(places) }
+        if places.is_empty() { Err(connecting::name_without_address(&origin.host)) } else { Ok(places) }
     }
 }
 
 /// Returns the resolver's reason without the prefix common to all such errors.
-fn plain(error: &std::io::Error) -> cause::Place {
+fn plain(error: &std::io::Error) -> cause::CauseArgument {
     let said = error.to_string();
     match said.trim_start_matches("failed to lookup address information: ") {
-        "Name or service not known" => reaching::unknown_name().into(),
-        "Temporary failure in name resolution" => reaching::names_away().into(),
+        "Name or service not known" => connecting::unknown_name().into(),
+        "Temporary failure in name resolution" => connecting::names_away().into(),
         other => other.into(),
     }
 }
@@ -132,7 +132,7 @@ mod tests {
             rules: rules.iter().map(|rule| ConnectTo::parse(rule).unwrap()).collect(),
             answering: Mutex::default(),
             slowest: Mutex::default(),
-            knock,
+            answers: knock,
         }
     }
 
@@ -145,9 +145,9 @@ mod tests {
         let texts: Vec<String> = places
             .iter()
             .map(|place| match place {
-                Place::Tcp(address) => address.to_string(),
-                Place::Udp(address) => format!("udp {address}"),
-                Place::Unix(path) => path.display().to_string(),
+                PeerAddress::Tcp(address) => address.to_string(),
+                PeerAddress::Udp(address) => format!("udp {address}"),
+                PeerAddress::Unix(path) => path.display().to_string(),
             })
             .collect();
         texts.join(" ")
@@ -165,12 +165,12 @@ mod tests {
     fn the_slowest_of_the_names_is_told_from_a_second_on() {
         let resolver = resolver(&[], None, |_| true);
         resolver.resolve(&origin("127.0.0.1", 80)).unwrap();
-        resolver.took("quick.example", Duration::from_millis(999));
-        assert_eq!(resolver.slow(), None);
+        resolver.record_lookup("quick.example", Duration::from_millis(999));
+        assert_eq!(resolver.slowest_lookup(), None);
         for (name, seconds) in [("slow.example", 5), ("less.example", 2)] {
-            resolver.took(name, Duration::from_secs(seconds));
+            resolver.record_lookup(name, Duration::from_secs(seconds));
         }
-        assert_eq!(resolver.slow(), Some(("slow.example".into(), Duration::from_secs(5))));
+        assert_eq!(resolver.slowest_lookup(), Some(("slow.example".into(), Duration::from_secs(5))));
     }
 
     #[test]
@@ -189,18 +189,18 @@ mod tests {
     fn datagrams_go_to_datagram_places_and_nobody_knocks() {
         let datagrams = Origin { datagrams: true, ..origin("localhost", 53) };
         let found = resolver(&[], None, |_| panic!("nobody knocks")).resolve(&datagrams).unwrap();
-        assert!(!found.is_empty() && found.iter().all(|place| matches!(place, Place::Udp(to) if to.port() == 53)));
+        assert!(!found.is_empty() && found.iter().all(|place| matches!(place, PeerAddress::Udp(to) if to.port() == 53)));
     }
 
     #[test]
     fn a_version_nobody_answers_at_is_left_out() {
         let both: Vec<SocketAddr> = vec!["[::1]:80".parse().unwrap(), "127.0.0.1:80".parse().unwrap()];
-        type Knock = fn(SocketAddr) -> bool;
-        let table: [(Knock, &[usize]); 4] =
+        type ConnectCheck = fn(SocketAddr) -> bool;
+        let table: [(ConnectCheck, &[usize]); 4] =
             [(|a| a.is_ipv4(), &[1]), (|a| a.is_ipv6(), &[0]), (|_| true, &[0, 1]), (|_| false, &[0, 1])];
         for (knock, kept) in table {
             let wanted: Vec<SocketAddr> = kept.iter().map(|&i| both[i]).collect();
-            assert_eq!(resolver(&[], None, knock).answering("h", 80, both.clone()), wanted);
+            assert_eq!(resolver(&[], None, knock).keep_answering("h", 80, both.clone()), wanted);
         }
     }
 }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use engine::{Assignment, Briefing};
 use plan::{Bundle, Plan};
-use record::Host;
+use record::GeneratorHost;
 use serde::{Deserialize, Serialize};
-use wire::{Complaint, Protocol};
+use wire::{UsageError, Protocol};
 
 use crate::Bench;
 
@@ -19,7 +19,7 @@ pub const WORD: &str = "take-share";
 
 /// The plan and settings sent to such a process.
 #[derive(Serialize, Deserialize)]
-struct Words {
+struct ShareInput {
     plan: Plan,
     /// The hosts on public addresses that may be loaded; None: all.
     allowed: Option<Vec<String>>,
@@ -28,7 +28,7 @@ struct Words {
 /// Returns the briefing of every process of a run.
 pub fn briefing(plan: Plan, bundle: Bundle, allowed: Option<Vec<String>>) -> Briefing {
     // A plan is text and numbers; the receiver would refuse anything else.
-    let words = serde_json::to_string(&Words { plan, allowed }).unwrap_or_default();
+    let words = serde_json::to_string(&ShareInput { plan, allowed }).unwrap_or_default();
     Briefing { words, bundle }
 }
 
@@ -36,7 +36,7 @@ pub fn briefing(plan: Plan, bundle: Bundle, allowed: Option<Vec<String>>) -> Bri
 ///
 /// # Errors
 /// It cannot be done; the parent process receives the error, too.
-pub fn perform(mut assignment: Assignment, protocols: &[Arc<dyn Protocol>], host: &Host) -> Result<(), Complaint> {
+pub fn run_assignment(mut assignment: Assignment, protocols: &[Arc<dyn Protocol>], host: &GeneratorHost) -> Result<(), UsageError> {
     let bundle = assignment.take_bundle();
     match protocols::file::from_bundle(bundle, || prepare(assignment.words(), protocols, host)) {
         Ok(bench) => {
@@ -50,13 +50,13 @@ pub fn perform(mut assignment: Assignment, protocols: &[Arc<dyn Protocol>], host
     }
 }
 
-fn prepare(words: &str, protocols: &[Arc<dyn Protocol>], host: &Host) -> Result<Bench, Complaint> {
-    let Words { mut plan, allowed } =
-        serde_json::from_str(words).map_err(|error| Complaint::new(WORD, format!("got no plan ({error})")))?;
+fn prepare(words: &str, protocols: &[Arc<dyn Protocol>], host: &GeneratorHost) -> Result<Bench, UsageError> {
+    let ShareInput { mut plan, allowed } =
+        serde_json::from_str(words).map_err(|error| UsageError::new(WORD, format!("got no plan ({error})")))?;
     let protocol = protocols.iter().find(|protocol| protocol.name() == plan.protocol);
-    let protocol = protocol.ok_or_else(|| Complaint::new(WORD, format!("there is no protocol {}", plan.protocol)))?;
-    let bench = Bench::of_plan(&mut plan, &**protocol, host)?;
-    allowed.into_iter().for_each(|hosts| bench.guard().hold_to(hosts));
+    let protocol = protocol.ok_or_else(|| UsageError::new(WORD, format!("there is no protocol {}", plan.protocol)))?;
+    let bench = Bench::from_plan(&mut plan, &**protocol, host)?;
+    allowed.into_iter().for_each(|hosts| bench.guard().restrict_to(hosts));
     Ok(bench)
 }
 

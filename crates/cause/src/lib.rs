@@ -8,14 +8,14 @@
 //!
 //! A record made before causes were stored has the English text only: [`Cause::before`] recognizes its sentence.
 
-mod before;
+mod legacy;
 mod sentence;
-mod told;
+mod message;
 
 #[macro_use]
 mod table;
 
-pub mod beside;
+pub mod side_messages;
 pub mod captures;
 pub mod checks;
 pub mod grpc;
@@ -25,7 +25,7 @@ pub mod mysql;
 pub mod postgres;
 pub mod proxy;
 pub mod raw;
-pub mod reaching;
+pub mod connecting;
 pub mod redis;
 pub mod response;
 pub mod run;
@@ -37,15 +37,15 @@ pub mod websocket;
 mod tests;
 
 pub use sentence::Sentence;
-pub use told::{Cause, Fixed, Place, Plain};
+pub use message::{Cause, StaticSentence, CauseArgument, StaticCause};
 
 /// All sentences by area. The text of an old record is matched to the first sentence that fits.
 const AREAS: &[&[Sentence]] = &[
-    reaching::ALL,
+    connecting::ALL,
     proxy::ALL,
     tls::ALL,
     response::ALL,
-    beside::ALL,
+    side_messages::ALL,
     http1::ALL,
     http2::ALL,
     websocket::ALL,
@@ -66,6 +66,6 @@ pub fn all() -> impl Iterator<Item = &'static Sentence> {
 }
 
 /// Creates a cause from words of a third party, unchanged.
-pub fn said(words: impl Into<String>) -> Cause {
-    Cause::new(&sentence::SAID, [Place::Words(words.into())])
+pub fn verbatim(words: impl Into<String>) -> Cause {
+    Cause::new(&sentence::SAID, [CauseArgument::Words(words.into())])
 }

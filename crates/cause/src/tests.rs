@@ -9,7 +9,7 @@ fn every_sentence_has_its_places_in_both_languages() {
     let mut keys = HashSet::new();
     for sentence in all() {
         assert!(keys.insert(sentence.key), "{} stands there twice", sentence.key);
-        let numbers: Vec<Place> = (0..sentence.places.len()).map(|n| Place::Words(format!("<{n}>"))).collect();
+        let numbers: Vec<CauseArgument> = (0..sentence.places.len()).map(|n| CauseArgument::Words(format!("<{n}>"))).collect();
         let cause = Cause::of(sentence, numbers);
         let (en, zh) = (cause.en(), cause.zh().expect("Chinese"));
         for n in 0..sentence.places.len() {
@@ -24,13 +24,13 @@ fn every_sentence_has_its_places_in_both_languages() {
 #[test]
 fn records_hold_causes_as_they_are() {
     for sentence in all().chain([&sentence::SAID]) {
-        let inner = Place::Cause(tls::expired("h"));
+        let inner = CauseArgument::Cause(tls::expired("h"));
         let cause = Cause::of(sentence, sentence.places.iter().map(|_| inner.clone()).collect());
         let written = serde_json::to_string(&cause).expect("JSON");
         assert_eq!(serde_json::from_str::<Cause>(&written).expect("a cause"), cause, "{written}");
     }
     let written =
-        serde_json::to_string(&reaching::no_connection("h:1", reaching::refused("ECONNREFUSED"))).expect("JSON");
+        serde_json::to_string(&connecting::no_connection("h:1", connecting::refused("ECONNREFUSED"))).expect("JSON");
     assert_eq!(
         written,
         r#"{"is":"reaching.no_connection","of":["h:1",{"is":"reaching.refused","of":["ECONNREFUSED"]}]}"#
@@ -46,18 +46,18 @@ fn a_sentence_of_a_later_brunt_is_told_in_english() {
 
 #[test]
 fn what_stands_in_places_is_masked_and_cut() {
-    let mut cause = reaching::no_connection("hunter-22:1", reaching::name_not_found("hunter-22", "why"));
+    let mut cause = connecting::no_connection("hunter-22:1", connecting::name_not_found("hunter-22", "why"));
     cause.words_mut().into_iter().for_each(|words| *words = words.replace("hunter-22", "***"));
     assert_eq!(cause.en(), "***:1 does not respond: the name *** was not found (why)");
-    assert_eq!(said("一二三").cut(4).en(), "一");
+    assert_eq!(verbatim("一二三").truncated(4).en(), "一");
 }
 
 /// A sentence must not be hidden by another one that matches its text too.
 #[test]
 fn sentences_of_older_records_are_found_again() {
     for sentence in all().filter(|sentence| sentence.before) {
-        let cause = Cause::of(sentence, sentence.places.iter().map(|_| Place::Words("x".into())).collect());
-        assert_eq!(Cause::before(&cause.en()), Some(cause), "{}", sentence.key);
+        let cause = Cause::of(sentence, sentence.places.iter().map(|_| CauseArgument::Words("x".into())).collect());
+        assert_eq!(Cause::from_legacy_text(&cause.en()), Some(cause), "{}", sentence.key);
     }
     for (en, zh) in [
         (
@@ -75,10 +75,10 @@ fn sentences_of_older_records_are_found_again() {
             "预期正文包含 \"a，实际为 b\", found \"c\" (1 B)",
         ),
     ] {
-        assert_eq!(Cause::before(en).and_then(|cause| cause.zh()).as_deref(), Some(zh), "{en}");
+        assert_eq!(Cause::from_legacy_text(en).and_then(|cause| cause.zh()).as_deref(), Some(zh), "{en}");
     }
     for text in ["ERR unknown command 'X'", "", "x was refused"] {
-        assert_eq!(Cause::before(text), None, "{text}");
+        assert_eq!(Cause::from_legacy_text(text), None, "{text}");
     }
 }
 

@@ -13,18 +13,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use measure::quantile::rank_of;
 use plan::Trial;
-use record::{Calibration, Host};
-use report::{Lang, Summary, show};
-use wire::{Complaint, Protocol};
+use record::{Calibration, GeneratorHost};
+use report::{Lang, Summary, numbers};
+use wire::{UsageError, Protocol};
 
-use crate::demo::run_of;
-use crate::run::Outcome;
+use crate::demo::parse_run;
+use crate::run::CommandResult;
 use crate::second_process::SecondProcess;
 use crate::signals::Interrupts;
-use crate::worker::Again;
-use crate::{before, keep, messages, screen};
+use crate::worker::SelfLauncher;
+use crate::{preflight, kept_runs, messages, screen};
 use bench::Bench;
-use intent::{Calibrate, Defaults};
+use intent::{CalibrateSettings, Defaults};
 
 /// The version whose cost was measured; another may differ.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -39,27 +39,27 @@ const LONGEST: u64 = 64 * 1024;
 /// # Errors
 /// The second process does not start, nothing was answered, or the user's mistake.
 pub fn calibrate(
-    asked: &Calibrate,
+    asked: &CalibrateSettings,
     protocols: &[Arc<dyn Protocol>],
     defaults: &Defaults,
-    host: &Host,
+    host: &GeneratorHost,
     interrupts: &Interrupts,
-) -> Outcome {
+) -> CommandResult {
     let lang = asked.language.unwrap_or_else(Lang::from_env);
     let second = SecondProcess::start("calibrate")?;
-    let length = before::span(asked.duration).replace(' ', "");
+    let length = preflight::span(asked.duration).replace(' ', "");
     let users = asked.users.to_string();
     // Measures the built-in target; returns the number of workers as well.
-    let measure = |users: &str, workers: Option<u32>| -> Result<(Summary, u32), Complaint> {
+    let measure = |users: &str, workers: Option<u32>| -> Result<(Summary, u32), UsageError> {
         let workers = workers.map(|workers| workers.to_string());
         let mut words = vec!["-c", users, "-d", &length, &second.url];
         if let Some(workers) = &workers {
             words.extend(["-w", workers]);
         }
-        let mut intent = run_of("calibrate", &words, protocols, defaults)?;
+        let mut intent = parse_run("calibrate", &words, protocols, defaults)?;
         let protocol = &*protocols[intent.protocol];
-        let bench = Bench::prepare(&mut intent, protocol, host, Arc::new(Again))?;
-        let summary = bench.measure(&Trial::of(&intent.plan), interrupts.stop(), &mut [])?;
+        let bench = Bench::prepare(&mut intent, protocol, host, Arc::new(SelfLauncher))?;
+        let summary = bench.measure(&Trial::from_plan(&intent.plan), interrupts.stop(), &mut [])?;
         Ok((summary, intent.plan.workers))
     };
     let (full, workers) = measure(&users, asked.workers)?;
@@ -68,13 +68,13 @@ pub fn calibrate(
         return Ok(report::Exit::Interrupted.code());
     }
     let Some(found) = found(&full, &alone, (asked.users, workers), host) else {
-        return Err(Complaint::new("calibrate", "the built-in target did not respond; try `brunt demo`"));
+        return Err(UsageError::new("calibrate", "the built-in target did not respond; try `brunt demo`"));
     };
-    let mut page = told(&found, lang);
+    let mut page = result_text(&found, lang);
     // A single user needs little of the machine: a disturbance of that run affected both.
     if let Some(disturbed) = alone.trust.against().next() {
         page += &lang.fill(messages::CALIBRATION_DISTURBED, &[("why", &disturbed.sentence(lang))]);
-        return Ok(screen::answer(&format!("{page}\n"), report::Exit::NotTrusted.code(), lang));
+        return Ok(screen::print(&format!("{page}\n"), report::Exit::NotTrusted.code(), lang));
     }
     let kept = file().map(|file| write(&file, &found).map(|()| file));
     match kept {
@@ -84,11 +84,11 @@ pub fn calibrate(
             page += &lang.fill(messages::CALIBRATION_NOT_KEPT, &[("why", "neither XDG_STATE_HOME nor HOME is set")])
         }
     }
-    Ok(screen::answer(&format!("{page}\n"), 0, lang))
+    Ok(screen::print(&format!("{page}\n"), 0, lang))
 }
 
 /// Combines both measurements; `None` if one has no answers.
-fn found(full: &Summary, alone: &Summary, (users, workers): (u32, u32), host: &Host) -> Option<Calibration> {
+fn found(full: &Summary, alone: &Summary, (users, workers): (u32, u32), host: &GeneratorHost) -> Option<Calibration> {
     let requests = full.totals.finished_in_window;
     let service = &alone.totals.latency.service;
     let quantile = |q: f64| service.at_rank(rank_of(service.count(), q)).map(|ns| ns.0 as f64 / 1e3);
@@ -108,14 +108,14 @@ fn found(full: &Summary, alone: &Summary, (users, workers): (u32, u32), host: &H
     })
 }
 
-fn told(found: &Calibration, lang: Lang) -> String {
-    let duration = |us: f64| show::duration(measure::Nanos((us * 1e3) as u64));
+fn result_text(found: &Calibration, lang: Lang) -> String {
+    let duration = |us: f64| numbers::duration(measure::Nanos((us * 1e3) as u64));
     let facts = [
-        ("rate", &*show::rate(found.reached_per_s)),
+        ("rate", &*numbers::rate(found.reached_per_s)),
         ("users", &*found.users.to_string()),
         ("workers", &*found.workers.to_string()),
         ("cpu", &*duration(found.cpu_us)),
-        ("most", &*show::rate(found.at_most_per_s(1, 1.0))),
+        ("most", &*numbers::rate(found.at_most_per_s(1, 1.0))),
         ("p50", &*duration(found.floor_p50_us)),
         ("p99", &*duration(found.floor_p99_us)),
     ];
@@ -124,7 +124,7 @@ fn told(found: &Calibration, lang: Lang) -> String {
 
 /// Returns the path of the saved calibration.
 fn file() -> Option<PathBuf> {
-    Some(keep::directory()?.parent()?.join(FILE))
+    Some(kept_runs::directory()?.parent()?.join(FILE))
 }
 
 fn write(file: &Path, found: &Calibration) -> std::io::Result<()> {
@@ -139,11 +139,11 @@ fn write(file: &Path, found: &Calibration) -> std::io::Result<()> {
 }
 
 /// Returns the saved calibration, if machine and version are still the same.
-pub fn known(host: &Host) -> Option<Calibration> {
+pub fn known(host: &GeneratorHost) -> Option<Calibration> {
     known_in(&file()?, host)
 }
 
-fn known_in(file: &Path, host: &Host) -> Option<Calibration> {
+fn known_in(file: &Path, host: &GeneratorHost) -> Option<Calibration> {
     let size = std::fs::metadata(file).ok()?.len();
     let text = (size <= LONGEST).then(|| std::fs::read_to_string(file).ok())??;
     let found: Calibration = serde_json::from_str(&text).ok()?;
@@ -159,7 +159,7 @@ mod tests {
     fn what_was_found_is_known_again_on_the_same_machine_alone() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("brunt").join(FILE);
-        let host = Host { kernel: "Linux 6".into(), cores: 2.0, ..Host::default() };
+        let host = GeneratorHost { kernel: "Linux 6".into(), cores: 2.0, ..GeneratorHost::default() };
         assert_eq!(known_in(&file, &host), None);
         let found = Calibration {
             version: VERSION.into(),
@@ -170,7 +170,7 @@ mod tests {
         };
         write(&file, &found).unwrap();
         assert_eq!(known_in(&file, &host), Some(found.clone()));
-        assert_eq!(known_in(&file, &Host { cores: 1.0, ..host.clone() }), None);
+        assert_eq!(known_in(&file, &GeneratorHost { cores: 1.0, ..host.clone() }), None);
         write(&file, &Calibration { version: "0.0.1".into(), ..found }).unwrap();
         assert_eq!(known_in(&file, &host), None);
         std::fs::write(&file, "{").unwrap();

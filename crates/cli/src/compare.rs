@@ -7,12 +7,12 @@ use report::comparison::Compared;
 use report::formats::Style;
 use report::formats::compared::writer;
 use report::{Exit, Lang, Replayed, Summary};
-use wire::Complaint;
+use wire::UsageError;
 
-use crate::replay::summed;
-use crate::run::Outcome;
+use crate::replay::summarize;
+use crate::run::CommandResult;
 use crate::view::View;
-use crate::{document, ending, screen};
+use crate::{document, report_output, screen};
 use intent::Presentation;
 
 /// Maximum number of runs that can be told apart.
@@ -23,11 +23,11 @@ const MOST: usize = 6;
 ///
 /// # Errors
 /// The user's mistake: no such record, or a format for a single run only.
-pub fn lay_over(files: &[String], shown: &Presentation) -> Outcome {
+pub fn compare(files: &[String], shown: &Presentation) -> CommandResult {
     let lang = shown.language.unwrap_or_else(Lang::from_env);
     if files.len() > MOST {
         let trouble = format!("{} records are too many to compare; name two to six", files.len());
-        return Err(Complaint::new("FILE", trouble));
+        return Err(UsageError::new("FILE", trouble));
     }
     let Some(compare) = writer(shown.format.name()) else {
         let trouble = format!(
@@ -35,13 +35,13 @@ pub fn lay_over(files: &[String], shown: &Presentation) -> Outcome {
                 name one record",
             shown.format.name()
         );
-        return Err(Complaint::new("FILE", trouble));
+        return Err(UsageError::new("FILE", trouble));
     };
     if let Some(output) = &shown.output {
         document::check_writable("-o", output)?;
     }
     let pasts: Vec<RecordFile> = files.iter().map(|file| RecordFile(PathBuf::from(file))).collect();
-    let summaries = pasts.iter().map(summed).collect::<Result<Vec<Summary>, Complaint>>()?;
+    let summaries = pasts.iter().map(summarize).collect::<Result<Vec<Summary>, UsageError>>()?;
     let seconds: Vec<Replayed<'_>> = pasts.iter().map(|past| Replayed(Some(past))).collect();
     let runs: Vec<Compared<'_>> = files
         .iter()
@@ -56,7 +56,7 @@ pub fn lay_over(files: &[String], shown: &Presentation) -> Outcome {
     let style = if on_screen { View::new(shown, lang).style() } else { Style { lang, ..Style::default() } };
     let written = match &shown.output {
         Some(output) => document::replace(output, |out| compare(&runs, style, out))
-            .map_err(|error| ending::not_written(output, &error, lang)),
+            .map_err(|error| report_output::not_written(output, &error, lang)),
         None => screen::document(|out| compare(&runs, style, out)).map_err(|error| screen::not_written(&error, lang)),
     };
     Ok(if written.is_ok() { Exit::Ok } else { Exit::NotWritten }.code())

@@ -1,9 +1,9 @@
 //! `--debug`: one complete exchange, as sent and received, and the outcome that a run would count; for a flow each of
 //! its requests.
 
-use engine::{LeftOut, PreparedRun, ProbeFailure, ProbeResult, Resource, Setup, Stop, Transcript, Used, Walked};
-use measure::plain;
-use record::FirstAnswer;
+use engine::{LeftOut, PreparedRun, ProbeFailure, ProbeResult, Resource, Setup, Stop, Transcript, RequestValue, Walked};
+use measure::sanitize;
+use record::FirstResponse;
 use report::{Exit, Lang};
 use wire::FaultKind;
 
@@ -15,48 +15,48 @@ const LONGEST: usize = 200;
 
 /// Sends one request, or runs a flow once, and shows what was sent and received; returns the exit code.
 pub fn show(prepared: &PreparedRun, setup: &Setup, redaction: &Redaction, lang: Lang) -> u8 {
-    let shown = Shown { redaction, lang };
+    let shown = ExchangeFormatter { redaction, lang };
     if setup.plan.has_flows() {
-        return walk(prepared, setup, &shown);
+        return run_flow(prepared, setup, &shown);
     }
-    let (text, ending) = shown.told(prepared.probe(setup, &Stop::default()).map(Box::new), (&[], &[]));
-    let code = screen::answer(&text, ending.exit().code(), lang);
-    if let Ending::NoAnswer(failure) = &ending {
-        screen::complain(&shown.no_answer(failure));
+    let (text, ending) = shown.format_exchange(prepared.probe(setup, &Stop::default()).map(Box::new), (&[], &[]));
+    let code = screen::print(&text, ending.exit().code(), lang);
+    if let ExchangeOutcome::NoAnswer(failure) = &ending {
+        screen::print_error(&shown.no_answer(failure));
     }
     code
 }
 
 /// The outcome of an exchange.
-enum Ending {
+enum ExchangeOutcome {
     Success,
     Failure,
     /// No answer; holds the reason.
     NoAnswer(String),
 }
 
-impl Ending {
+impl ExchangeOutcome {
     /// Returns the exit code of a run with only this exchange: if nothing succeeded, it is not trusted.
     fn exit(&self) -> Exit {
         match self {
-            Ending::Success => Exit::Ok,
-            Ending::Failure => Exit::NotTrusted,
-            Ending::NoAnswer(_) => Exit::Unreachable,
+            ExchangeOutcome::Success => Exit::Ok,
+            ExchangeOutcome::Failure => Exit::NotTrusted,
+            ExchangeOutcome::NoAnswer(_) => Exit::Unreachable,
         }
     }
 }
 
 /// Runs the flow once; its worst step decides.
-fn walk(prepared: &PreparedRun, setup: &Setup, shown: &Shown<'_>) -> u8 {
+fn run_flow(prepared: &PreparedRun, setup: &Setup, shown: &ExchangeFormatter<'_>) -> u8 {
     let lang = shown.lang;
     let (mut text, mut worst, mut nth) = (String::new(), Exit::Ok, 0);
     prepared.walk(setup, &Stop::default(), &mut |walked| match walked {
         Walked::Sent { request, outcome, captured, used } => {
             nth += 1;
             text += &shown.heading(nth, setup, request);
-            let (told, ending) = shown.told(outcome, (&captured, &used));
+            let (told, ending) = shown.format_exchange(outcome, (&captured, &used));
             text += &told;
-            if let Ending::NoAnswer(failure) = &ending {
+            if let ExchangeOutcome::NoAnswer(failure) = &ending {
                 text += &format!("--- {}\n", shown.no_answer(failure));
             }
             worst = if worst == Exit::Ok { ending.exit() } else { worst };
@@ -69,7 +69,7 @@ fn walk(prepared: &PreparedRun, setup: &Setup, shown: &Shown<'_>) -> u8 {
         Walked::LeftOut(left_out) => text += &shown.left_out(left_out),
         Walked::Part(part) => text += &format!("=== {part}\n"),
         Walked::Paused(pause) => {
-            text += &format!("{}\n", lang.fill(messages::DEBUG_PAUSE, &[("time", &report::show::duration(pause))]));
+            text += &format!("{}\n", lang.fill(messages::DEBUG_PAUSE, &[("time", &report::numbers::duration(pause))]));
         }
         Walked::Endless => {
             text += &format!("{}\n", lang.of(messages::DEBUG_ENDLESS));
@@ -79,22 +79,22 @@ fn walk(prepared: &PreparedRun, setup: &Setup, shown: &Shown<'_>) -> u8 {
             text += &format!("{}\n", lang.fill(messages::DEBUG_TOO_FAR, &[("n", &most.to_string())]));
         }
     });
-    screen::answer(&text, worst.code(), lang)
+    screen::print(&text, worst.code(), lang)
 }
 
 /// The settings for showing exchanges.
-struct Shown<'a> {
+struct ExchangeFormatter<'a> {
     redaction: &'a Redaction,
     lang: Lang,
 }
 
-impl Shown<'_> {
+impl ExchangeFormatter<'_> {
     /// Formats an exchange with the values it was made of, its outcome and its captures.
-    fn told(
+    fn format_exchange(
         &self,
         outcome: Result<Box<ProbeResult>, Box<ProbeFailure>>,
-        (captured, used): (&[(String, Vec<u8>)], &[Used]),
-    ) -> (String, Ending) {
+        (captured, used): (&[(String, Vec<u8>)], &[RequestValue]),
+    ) -> (String, ExchangeOutcome) {
         let (mut probe, transcript, fault) = match outcome {
             Ok(answer) => (answer.probe, answer.transcript, None),
             Err(failure) => {
@@ -103,7 +103,7 @@ impl Shown<'_> {
             }
         };
         self.redaction.probe(&mut probe);
-        let shown = |value: &[u8]| plain::bytes(&value[..value.len().min(LONGEST)]);
+        let shown = |value: &[u8]| sanitize::bytes(&value[..value.len().min(LONGEST)]);
         let of_captures = captured.iter().map(|(name, value)| (name.clone(), shown(value)));
         // A value used by the request that is a secret must not be shown either.
         let of_uses = used.iter().map(|(name, value)| (name.clone(), value.as_deref().map(shown).unwrap_or_default()));
@@ -115,13 +115,13 @@ impl Shown<'_> {
         let captured: String =
             values.map(|((name, shown), (_, value))| self.captured(name, shown, value.len())).collect();
         let (told, ending) = match (&probe.failure, fault.filter(|kind| is_answer(&probe, *kind))) {
-            (None, _) => (format!("{}\n", self.lang.of(messages::DEBUG_SUCCESS)), Ending::Success),
+            (None, _) => (format!("{}\n", self.lang.of(messages::DEBUG_SUCCESS)), ExchangeOutcome::Success),
             (Some(failure), Some(kind)) => {
                 let why = verdict(&probe, kind, &report::reason(failure, probe.cause.as_ref(), self.lang));
-                (format!("{}\n", self.lang.fill(messages::DEBUG_FAILURE, &[("why", &why)])), Ending::Failure)
+                (format!("{}\n", self.lang.fill(messages::DEBUG_FAILURE, &[("why", &why)])), ExchangeOutcome::Failure)
             }
             (Some(failure), None) => {
-                (String::new(), Ending::NoAnswer(report::reason(failure, probe.cause.as_ref(), self.lang).into_owned()))
+                (String::new(), ExchangeOutcome::NoAnswer(report::reason(failure, probe.cause.as_ref(), self.lang).into_owned()))
             }
         };
         text += &(told + &captured);
@@ -129,16 +129,16 @@ impl Shown<'_> {
     }
 
     /// Formats a resource of a page: its URL, its page, and the result.
-    fn resource(&self, setup: &Setup, resource: &Resource) -> (String, Ending) {
+    fn resource(&self, setup: &Setup, resource: &Resource) -> (String, ExchangeOutcome) {
         let Resource { page, url, answer, fault, from_cache, .. } = resource;
         let page = setup.shown.urls.get(*page).map_or("", |url| url.name.as_deref().unwrap_or(&url.url));
         let failure = answer.failure.as_deref();
         let failure = failure.map(|why| report::reason(why, answer.cause.as_ref(), self.lang));
         let (what, ending) = match (failure, fault.filter(|kind| is_answer(answer, *kind))) {
-            (None, _) if *from_cache => (self.lang.of(messages::DEBUG_FROM_CACHE).to_owned(), Ending::Success),
-            (None, _) => (answer.status.clone(), Ending::Success),
-            (Some(failure), Some(kind)) => (verdict(answer, kind, &failure), Ending::Failure),
-            (Some(failure), None) => (failure.to_string(), Ending::NoAnswer(failure.into_owned())),
+            (None, _) if *from_cache => (self.lang.of(messages::DEBUG_FROM_CACHE).to_owned(), ExchangeOutcome::Success),
+            (None, _) => (answer.status.clone(), ExchangeOutcome::Success),
+            (Some(failure), Some(kind)) => (verdict(answer, kind, &failure), ExchangeOutcome::Failure),
+            (Some(failure), None) => (failure.to_string(), ExchangeOutcome::NoAnswer(failure.into_owned())),
         };
         let bytes = answer.payload.to_string();
         let (url, page) = (self.redaction.sentence(url), self.redaction.sentence(page));
@@ -168,8 +168,8 @@ impl Shown<'_> {
     }
 
     /// Formats the values that a request was made of, secrets masked.
-    fn used(&self, shown: &[(String, String)], used: &[Used]) -> String {
-        let line = |((name, shown), (_, value)): (&(String, String), &Used)| {
+    fn used(&self, shown: &[(String, String)], used: &[RequestValue]) -> String {
+        let line = |((name, shown), (_, value)): (&(String, String), &RequestValue)| {
             let pair = match value {
                 Some(_) => format!("{name}={shown}"),
                 None => format!("{name} {}", self.lang.of(messages::DEBUG_NOT_KNOWN)),
@@ -189,13 +189,13 @@ impl Shown<'_> {
 
 /// Formats the bytes sent and received, and the checks that passed. Captured values are masked as well.
 fn exchange(
-    probe: &FirstAnswer,
+    probe: &FirstResponse,
     transcript: &Transcript,
     captured: &mut [(String, String)],
     (redaction, lang): (&Redaction, Lang),
 ) -> String {
     let Transcript { sent, received, bytes, left_out, checks, .. } = transcript;
-    let [mut sent, mut received] = [sent, received].map(|bytes| plain::bytes(bytes));
+    let [mut sent, mut received] = [sent, received].map(|bytes| sanitize::bytes(bytes));
     redaction.exchange([&mut sent, &mut received], captured);
     let mut text = String::new();
     let through = probe.through.as_ref().map(|proxy| lang.fill(messages::DEBUG_THROUGH, &[("proxy", proxy)]));
@@ -224,7 +224,7 @@ fn exchange(
 }
 
 /// Returns `true` if the peer answered, and only the content was not as expected.
-fn is_answer(probe: &FirstAnswer, kind: FaultKind) -> bool {
+fn is_answer(probe: &FirstResponse, kind: FaultKind) -> bool {
     use FaultKind::{BrokenProtocol, Timeout, TooManyRedirects, WrongBody, WrongHeader, WrongStatus};
     // A timeout here is a message that did not come, whatever else was received.
     let of_answers = [WrongStatus, WrongHeader, WrongBody, TooManyRedirects, BrokenProtocol, Timeout];
@@ -232,7 +232,7 @@ fn is_answer(probe: &FirstAnswer, kind: FaultKind) -> bool {
 }
 
 /// Formats the outcome: `wrong_status (404)`, `wrong_body: expected …`.
-fn verdict(probe: &FirstAnswer, kind: FaultKind, failure: &str) -> String {
+fn verdict(probe: &FirstResponse, kind: FaultKind, failure: &str) -> String {
     let status = match kind {
         FaultKind::WrongStatus if !probe.status.is_empty() => format!(" ({})", probe.status),
         _ => String::new(),
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_verdict_names_kind_status_and_reason() {
-        let probe = |status: &str| FirstAnswer { status: status.into(), ..FirstAnswer::default() };
+        let probe = |status: &str| FirstResponse { status: status.into(), ..FirstResponse::default() };
         for (status, kind, failure, said) in [
             ("404", FaultKind::WrongStatus, "wrong_status", "wrong_status (404)"),
             (

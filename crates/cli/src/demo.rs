@@ -5,18 +5,18 @@
 
 use std::sync::Arc;
 
-use record::Host;
+use record::GeneratorHost;
 use report::{Exit, Lang};
-use wire::{Complaint, Protocol};
+use wire::{UsageError, Protocol};
 
-use crate::run::{self, Outcome};
+use crate::run::{self, CommandResult};
 use crate::second_process::SecondProcess;
 use crate::signals::Interrupts;
 use crate::view::View;
-use crate::worker::Again;
-use crate::{before, messages};
+use crate::worker::SelfLauncher;
+use crate::{preflight, messages};
 use bench::Bench;
-use intent::{self, Defaults, Demo, Intent};
+use intent::{self, Defaults, DemoSettings, Intent};
 
 /// The demo's arrival rate, and the response delay of the target.
 const RATE: &str = "1000/s";
@@ -28,45 +28,45 @@ const DELAY: &str = "delay/10ms";
 /// # Errors
 /// The second process does not start.
 pub fn demo(
-    demo: &Demo,
+    demo: &DemoSettings,
     protocols: &[Arc<dyn Protocol>],
     defaults: &Defaults,
-    host: &Host,
+    host: &GeneratorHost,
     interrupts: &Interrupts,
-) -> Outcome {
+) -> CommandResult {
     let shown = &demo.presentation;
     let lang = shown.language.unwrap_or_else(Lang::from_env);
     let second = SecondProcess::start("demo")?;
     let mut view = View::new(shown, lang);
     let (pid, url) = (second.id().to_string(), format!("{}/{DELAY}", second.url.trim_end_matches('/')));
-    let length = before::span(demo.duration);
+    let length = preflight::span(demo.duration);
     let facts = [("pid", &*pid), ("url", &*second.url), ("rate", RATE), ("length", &*length)];
-    view.say(&lang.fill(messages::DEMO_BEGIN, &facts));
+    view.print(&lang.fill(messages::DEMO_BEGIN, &facts));
     let duration = length.replace(' ', "");
-    let mut intent = run_of("demo", &["-r", RATE, "-d", &duration, &url], protocols, defaults)?;
+    let mut intent = parse_run("demo", &["-r", RATE, "-d", &duration, &url], protocols, defaults)?;
     intent.presentation = shown.clone();
     let protocol = &*protocols[intent.protocol];
-    let mut bench = Bench::prepare(&mut intent, protocol, host, Arc::new(Again))?;
+    let mut bench = Bench::prepare(&mut intent, protocol, host, Arc::new(SelfLauncher))?;
     let code = run::show(&mut bench, &intent, (interrupts, None))?;
-    view.say("");
-    view.say(lang.of(messages::DEMO_NEXT));
+    view.print("");
+    view.print(lang.of(messages::DEMO_NEXT));
     if code == Exit::NotTrusted.code() {
-        view.say(lang.of(messages::DEMO_WORKED));
+        view.print(lang.of(messages::DEMO_WORKED));
         return Ok(Exit::Ok.code());
     }
     Ok(code)
 }
 
 /// Parses the run of a command from the arguments that a user would write.
-pub fn run_of(
+pub fn parse_run(
     command: &str,
     words: &[&str],
     protocols: &[Arc<dyn Protocol>],
     defaults: &Defaults,
-) -> Result<Intent, Complaint> {
+) -> Result<Intent, UsageError> {
     let line: Vec<String> = words.iter().map(ToString::to_string).collect();
     match intent::read(&line, protocols, defaults)? {
         intent::Command::Run(intent) => Ok(*intent),
-        _ => Err(Complaint::new(command, "is not a run; this is a bug in brunt")),
+        _ => Err(UsageError::new(command, "is not a run; this is a bug in brunt")),
     }
 }

@@ -7,20 +7,20 @@ use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use diagnose::doctor::{Advice, Planned, Prospect, abilities, examine, examine_service, service_abilities};
+use diagnose::doctor::{Advice, RunRequirements, Severity, abilities, examine, examine_service, service_abilities};
 use measure::Nanos;
 use plan::{Load, Plan};
-use probe::{Host, Service, Source};
-use record::Number;
+use probe::{HostReader, Service, CounterSource};
+use record::CounterValue;
 use report::Lang;
 use report::text::{Text, text};
-use wire::{Place, Protocol};
+use wire::{PeerAddress, Protocol};
 
-use crate::run::Outcome;
+use crate::run::CommandResult;
 use crate::screen;
-use crate::worker::Again;
+use crate::worker::SelfLauncher;
 use bench::Bench;
-use bench::joined::{self, Looked};
+use bench::remote_probes::{self, ProbeSnapshot};
 use intent::Intent;
 
 const THIS_MACHINE: Text = text("This machine", "本机");
@@ -38,20 +38,20 @@ const UNFIT: u8 = 20;
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn examine_run(planned: Option<(&mut Intent, &dyn Protocol)>, facts: &record::Host) -> Outcome {
-    let mut host = Host::new(Source::here());
+pub fn examine_run(planned: Option<(&mut Intent, &dyn Protocol)>, facts: &record::GeneratorHost) -> CommandResult {
+    let mut host = HostReader::new(CounterSource::here());
     let (lang, run, others) = match planned {
         None => (Lang::from_env(), None, Vec::new()),
         Some((intent, protocol)) => {
             let (run, target) = plan_of(intent, protocol, facts, &mut host)?;
-            (intent.lang(), Some(run), joined::look(&intent.watching.probes, target)?)
+            (intent.lang(), Some(run), remote_probes::look(&intent.watching.probes, target)?)
         }
     };
     let counters = host.read();
     let read = |name: &str| reading(&counters.values, name);
     let mut page = String::new();
     section(&mut page, lang.of(THIS_MACHINE));
-    abilities(&read).iter().for_each(|said| line(&mut page, "", &said.of(lang)));
+    abilities(&read).iter().for_each(|said| line(&mut page, "", &said.render(lang)));
     if !counters.unobservable.is_empty() {
         line(&mut page, "", &format!("{}: {}", lang.of(UNREAD), counters.unobservable.join(", ")));
     }
@@ -62,24 +62,24 @@ pub fn examine_run(planned: Option<(&mut Intent, &dyn Protocol)>, facts: &record
         if advice.is_empty() {
             line(&mut page, "+ ", lang.of(NOTHING));
         }
-        advice.iter().for_each(|advice| told(&mut page, advice, lang));
+        advice.iter().for_each(|advice| push_advice(&mut page, advice, lang));
     }
     let mut all = advice.unwrap_or_default();
     for (host, run) in others.iter().zip(run.iter().cycle()) {
-        all.extend(of_another(&mut page, host, run, lang));
+        all.extend(push_other_host(&mut page, host, run, lang));
     }
-    let stops = all.iter().any(|advice| advice.prospect == Prospect::Stops);
-    Ok(screen::answer(&page, if stops { UNFIT } else { 0 }, lang))
+    let stops = all.iter().any(|advice| advice.prospect == Severity::Blocker);
+    Ok(screen::print(&page, if stops { UNFIT } else { 0 }, lang))
 }
 
 /// Appends the limits of a host with a probe, and returns those that the run would reach there.
-fn of_another(page: &mut String, host: &Looked, run: &Planned, lang: Lang) -> Vec<Advice> {
+fn push_other_host(page: &mut String, host: &ProbeSnapshot, run: &RunRequirements, lang: Lang) -> Vec<Advice> {
     let read = |name: &str| reading(&host.sample.values, name);
     // A host that does not hold the target is not where the connections go.
     let serves = host.holds_target || read("listener.limit").is_some() || read("service.room").is_some();
     page.push('\n');
     section(page, &lang.fill(if serves { THAT_MACHINE } else { ANOTHER }, &[("name", &host.name)]));
-    service_abilities(&read).iter().for_each(|said| line(page, "", &said.of(lang)));
+    service_abilities(&read).iter().for_each(|said| line(page, "", &said.render(lang)));
     if !host.sample.unobservable.is_empty() {
         line(page, "", &format!("{}: {}", lang.of(UNREAD), host.sample.unobservable.join(", ")));
     }
@@ -87,7 +87,7 @@ fn of_another(page: &mut String, host: &Looked, run: &Planned, lang: Lang) -> Ve
     if serves && advice.is_empty() {
         line(page, "+ ", lang.of(NOTHING));
     }
-    advice.iter().for_each(|advice| told(page, advice, lang));
+    advice.iter().for_each(|advice| push_advice(page, advice, lang));
     advice
 }
 
@@ -100,11 +100,11 @@ fn line(page: &mut String, mark: &str, said: &str) {
     page.push_str(&format!("  {mark}{said}\n"));
 }
 
-fn told(page: &mut String, advice: &Advice, lang: Lang) {
+fn push_advice(page: &mut String, advice: &Advice, lang: Lang) {
     let mark = match advice.prospect {
-        Prospect::Fine => "+ ",
-        Prospect::Caution => "! ",
-        Prospect::Stops => "x ",
+        Severity::Fine => "+ ",
+        Severity::Caution => "! ",
+        Severity::Blocker => "x ",
     };
     line(page, mark, &advice.sentence(lang));
     if let Some(command) = advice.command(lang) {
@@ -114,7 +114,7 @@ fn told(page: &mut String, advice: &Advice, lang: Lang) {
 
 /// Returns a counter by name; `listener.limit` is that of the only listener there can be, `service.room` the file
 /// descriptors that the processes of the service may still open.
-fn reading<Name: Borrow<str> + Ord>(values: &BTreeMap<Name, Number>, name: &str) -> Option<f64> {
+fn reading<Name: Borrow<str> + Ord>(values: &BTreeMap<Name, CounterValue>, name: &str) -> Option<f64> {
     let known = |name: &str| values.get(name).map(|value| value.real());
     let names = || values.keys().map(Borrow::borrow);
     match name {
@@ -139,26 +139,26 @@ fn reading<Name: Borrow<str> + Ord>(values: &BTreeMap<Name, Number>, name: &str)
 fn plan_of(
     intent: &mut Intent,
     protocol: &dyn Protocol,
-    facts: &record::Host,
-    host: &mut Host,
-) -> Result<(Planned, Option<SocketAddr>), wire::Complaint> {
-    let bench = Bench::prepare(intent, protocol, facts, Arc::new(Again))?;
+    facts: &record::GeneratorHost,
+    host: &mut HostReader,
+) -> Result<(RunRequirements, Option<SocketAddr>), wire::UsageError> {
+    let bench = Bench::prepare(intent, protocol, facts, Arc::new(SelfLauncher))?;
     let setup = bench.shown();
     let mut addresses: Vec<SocketAddr> = Vec::new();
     for origin in bench.prepared().origins() {
-        for place in setup.resolver.resolve(origin).map_err(|why| wire::Complaint::new("URL", why.to_string()))? {
-            if let Place::Tcp(address) = place
+        for place in setup.resolver.resolve(origin).map_err(|why| wire::UsageError::new("URL", why.to_string()))? {
+            if let PeerAddress::Tcp(address) = place
                 && !addresses.contains(&address)
             {
                 addresses.push(address);
             }
         }
     }
-    let local = addresses.iter().find_map(|address| Service::of(host, *address));
+    let local = addresses.iter().find_map(|address| Service::listening_at(host, *address));
     let is_local = local.is_some() || addresses.iter().any(|address| address.ip().is_loopback());
     local.into_iter().for_each(|service| host.watch(service));
     let plan = &setup.plan;
-    let planned = Planned {
+    let planned = RunRequirements {
         connections: connections(plan),
         rate_per_s: plan.load.is_open().then(|| plan.load.peak()),
         is_one_shot: plan.options.contains_key("no-keepalive"),
@@ -180,7 +180,7 @@ fn sources(given: usize, to: &[SocketAddr], connections: u64) -> u64 {
 }
 
 /// Returns the maximum rate of brunt here, if it was calibrated: for HTTP/1.1 without TLS.
-fn calibrated(plan: &Plan, facts: &record::Host) -> Option<f64> {
+fn calibrated(plan: &Plan, facts: &record::GeneratorHost) -> Option<f64> {
     let is_calibrated = plan.protocol == "http" && plan.urls.iter().all(|url| !url.url.starts_with("https:"));
     let is_http2 = plan.options.get("http").is_some_and(|http| http.contains(&"2".into()));
     let calibration = facts.calibration.as_ref().filter(|_| is_calibrated && !is_http2)?;

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Seek as _, Write};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use wire::Complaint;
+use wire::UsageError;
 
 /// Size of a write in bytes.
 const PIECE: usize = 1 << 16;
@@ -31,7 +31,7 @@ pub fn replace(path: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
     if old.as_ref().is_some_and(|old| !old.is_file()) {
         return in_pieces(File::create(&path)?, fill).map(drop);
     }
-    let beside = part_of(&path);
+    let beside = temporary_path(&path);
     let Ok(file) = OpenOptions::new().write(true).create_new(true).open(&beside) else {
         // A directory that takes no new files may hold a writable one, which is written once the output is complete.
         let mut whole = in_pieces(tempfile::tempfile()?, fill)?;
@@ -48,7 +48,7 @@ pub fn replace(path: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
 }
 
 /// Returns the path of the temporary file that is renamed once it is complete.
-fn part_of(path: &Path) -> PathBuf {
+fn temporary_path(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     path.with_file_name(format!(".{name}.{}.part", std::process::id()))
 }
@@ -58,15 +58,15 @@ fn part_of(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// The reason why it cannot be written.
-pub fn check_writable(place: &str, path: &str) -> Result<(), Complaint> {
+pub fn check_writable(place: &str, path: &str) -> Result<(), UsageError> {
     let wrong = |error: io::Error| {
-        Complaint::new(place, format!("{path} cannot be written ({error}); write a path that can be written"))
+        UsageError::new(place, format!("{path} cannot be written ({error}); write a path that can be written"))
     };
     if is_named_pipe(path.as_ref()) {
         return hold_pipe(path).map_err(wrong);
     }
     let is_new = !Path::new(path).exists();
-    let part = part_of(path.as_ref());
+    let part = temporary_path(path.as_ref());
     if is_new && File::create_new(&part).is_ok() {
         let _ = fs::remove_file(part);
         return Ok(());
@@ -107,7 +107,7 @@ fn hold_pipe(path: &str) -> io::Result<()> {
 ///
 /// # Errors
 /// They do.
-pub fn check_apart(report: &str, record: &str) -> Result<(), Complaint> {
+pub fn check_apart(report: &str, record: &str) -> Result<(), UsageError> {
     let place = |path: &str| {
         let path = std::path::absolute(path).ok()?;
         // The file need not exist yet.
@@ -118,7 +118,7 @@ pub fn check_apart(report: &str, record: &str) -> Result<(), Complaint> {
     if is_device || place(report).is_none_or(|report| place(record) != Some(report)) {
         return Ok(());
     }
-    Err(Complaint::new("--record", format!("{record} is also the file of -o; write another path")))
+    Err(UsageError::new("--record", format!("{record} is also the file of -o; write another path")))
 }
 
 #[cfg(test)]

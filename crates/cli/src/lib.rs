@@ -1,22 +1,22 @@
 //! The program: command line and composition. The only crate that knows all others.
 
-mod before;
+mod preflight;
 mod calibrate;
 mod compare;
 mod debug;
 mod demo;
 mod doctor;
 mod document;
-mod driven;
-mod ending;
-mod exporting;
-mod keep;
-mod keys;
-mod log;
+mod control_pipe;
+mod report_output;
+mod exporters;
+mod kept_runs;
+mod keyboard;
+mod event_files;
 mod messages;
-mod patient;
+mod timed_writer;
 mod plans;
-mod probed;
+mod probe_server;
 mod remarks;
 mod replay;
 mod run;
@@ -24,12 +24,12 @@ mod screen;
 mod second_process;
 mod serve;
 mod signals;
-mod steering;
-mod stopping;
+mod load_control;
+mod stop_conditions;
 mod timer;
 mod ui;
 mod view;
-mod waiting;
+mod delayed_actions;
 mod worker;
 
 use std::sync::Arc;
@@ -37,7 +37,7 @@ use std::sync::Arc;
 use std::hash::{BuildHasher, RandomState};
 use std::process::ExitCode;
 
-use wire::{Complaint, Protocol};
+use wire::{UsageError, Protocol};
 
 use bench::{checks, host};
 use intent::redact::Redaction;
@@ -49,33 +49,33 @@ const USAGE: u8 = 64;
 
 /// Runs the whole program with these protocols: reads the command line, executes it, returns the exit code.
 pub fn main_with(protocols: Vec<Arc<dyn Protocol>>) -> ExitCode {
-    answer_bugs_with_their_code();
+    set_panic_exit_code();
     host::raise_descriptors();
     net::heap::settle();
     let line: Result<Vec<String>, _> = std::env::args_os().skip(1).map(std::ffi::OsString::into_string).collect();
     let outcome = match line {
         Ok(line) => {
-            Redaction::over_line(&line).over_complaints();
-            obey(&line, &protocols)
+            Redaction::for_command_line(&line).apply_to_errors();
+            execute(&line, &protocols)
         }
-        Err(_) => Err(Complaint::new("arguments", "are not all UTF-8; use UTF-8")),
+        Err(_) => Err(UsageError::new("arguments", "are not all UTF-8; use UTF-8")),
     };
     ExitCode::from(outcome.unwrap_or_else(|complaint| {
         let said = complaint.to_string();
         // A command on a separate line is meant to be copied.
         let hint = if said.contains("--help") || said.contains('\n') { "" } else { " (brunt --help)" };
-        screen::complain(&format!("brunt: {said}{hint}"));
+        screen::print_error(&format!("brunt: {said}{hint}"));
         USAGE
     }))
 }
 
 /// Gives a panic in brunt an exit code of its own, so that it is not taken for a result. If panics unwind (tests),
 /// whoever joins the thread sees them.
-fn answer_bugs_with_their_code() {
+fn set_panic_exit_code() {
     if cfg!(panic = "abort") {
         let tell = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |bug| {
-            keys::restore();
+            keyboard::restore();
             tell(bug);
             std::process::exit(i32::from(report::Exit::Bug.code()));
         }));
@@ -83,22 +83,22 @@ fn answer_bugs_with_their_code() {
 }
 
 /// Shows a plan, or reports that it can be run.
-fn planned(intent: &mut intent::Intent, check: bool, protocol: &dyn Protocol) -> run::Outcome {
+fn show_plan(intent: &mut intent::Intent, check: bool, protocol: &dyn Protocol) -> run::CommandResult {
     let lang = intent.lang();
     let said = if check {
         let unused = intent.unused_columns();
-        let workers = checks::check(intent, protocol).map_err(|complaint| intent.placed(complaint))?;
-        let notes: String = intent.of_flow.iter().map(|note| format!("flow: {note}\n")).collect();
+        let workers = checks::check(intent, protocol).map_err(|complaint| intent.locate_error(complaint))?;
+        let notes: String = intent.flow_remarks.iter().map(|note| format!("flow: {note}\n")).collect();
         let notes = unused.iter().fold(notes, |notes, unused| format!("{notes}data: {unused}\n"));
-        format!("can be run: {}\n{notes}", before::intro(&intent.shown, workers, lang))
+        format!("can be run: {}\n{notes}", preflight::announcement(&intent.shown, workers, lang))
     } else {
         plan::document::yaml(&intent.shown)
     };
-    Ok(screen::answer(&said, 0, lang))
+    Ok(screen::print(&said, 0, lang))
 }
 
 /// Executes one command.
-fn obey(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::Outcome {
+fn execute(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::CommandResult {
     let mut host = host::facts();
     host.calibration = calibrate::known(&host);
     let seed = RandomState::new().hash_one(std::process::id());
@@ -106,37 +106,37 @@ fn obey(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::Outcome {
     if let [word] = line
         && word == bench::share::WORD
     {
-        return worker::take(protocols, &host);
+        return worker::run_share(protocols, &host);
     }
-    signals::survive_full_quotas();
+    signals::ignore_file_size_signal();
     let interrupts =
-        || Interrupts::listen().map_err(|why| Complaint::new("signals", engine::no_thread(&why).to_string()));
+        || Interrupts::listen().map_err(|why| UsageError::new("signals", engine::no_thread(&why).to_string()));
     let spoken = |intent: &intent::Intent| {
-        intent.redaction.over_complaints();
+        intent.redaction.apply_to_errors();
         &*protocols[intent.protocol]
     };
     match intent::read(line, protocols, &defaults)? {
         Command::Run(mut intent) => {
             let protocol = spoken(&intent);
             let outcome = run::run(&mut intent, protocol, &host, &interrupts()?);
-            outcome.map_err(|complaint| intent.placed(complaint))
+            outcome.map_err(|complaint| intent.locate_error(complaint))
         }
         Command::Demo(demo) => demo::demo(&demo, protocols, &defaults, &host, &interrupts()?),
         Command::Calibrate(asked) => calibrate::calibrate(&asked, protocols, &defaults, &host, &interrupts()?),
         Command::Plan(mut intent, check) => {
             let protocol = spoken(&intent);
-            planned(&mut intent, check, protocol)
+            show_plan(&mut intent, check, protocol)
         }
         Command::Doctor(None) => doctor::examine_run(None, &host),
         Command::Doctor(Some(mut intent)) => {
             let protocol = spoken(&intent);
-            doctor::examine_run(Some((&mut intent, protocol)), &host).map_err(|complaint| intent.placed(complaint))
+            doctor::examine_run(Some((&mut intent, protocol)), &host).map_err(|complaint| intent.locate_error(complaint))
         }
-        Command::Report(files, shown) if files.len() > 1 => compare::lay_over(&files, &shown),
+        Command::Report(files, shown) if files.len() > 1 => compare::compare(&files, &shown),
         Command::Report(files, shown) => replay::replay(files.first().map(String::as_str), &shown),
         Command::Target(serving) => serve::serve(*serving),
-        Command::Probe(probing) => probed::probe(*probing, &host),
+        Command::Probe(probing) => probe_server::probe(*probing, &host),
         Command::Ui(asked) => ui::serve(*asked, protocols, &defaults),
-        Command::Text(text) => Ok(screen::answer_as_is(&text, 0, report::Lang::from_env())),
+        Command::Text(text) => Ok(screen::print_unescaped(&text, 0, report::Lang::from_env())),
     }
 }

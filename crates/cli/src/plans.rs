@@ -4,45 +4,45 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bench::checks;
-use console::Plans;
+use console::PlanService;
 use intent::{Command, Defaults};
-use measure::plain;
+use measure::sanitize;
 use serde_json::Value;
-use wire::{Complaint, Protocol};
+use wire::{UsageError, Protocol};
 
-use crate::driven;
+use crate::control_pipe;
 
 /// The error message for a file that is not a plan.
 const NO_PLAN: &str = "is no plan";
 
 /// A parser of plans with these protocols.
-pub struct Reading {
+pub struct PlanParser {
     /// All protocols.
     pub protocols: Vec<Arc<dyn Protocol>>,
     /// Defaults of this machine.
     pub defaults: Defaults,
 }
 
-impl Reading {
-    fn read(&self, words: &[&str]) -> Result<Command, Complaint> {
+impl PlanParser {
+    fn read(&self, words: &[&str]) -> Result<Command, UsageError> {
         let line: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         intent::read(&line, &self.protocols, &self.defaults)
     }
 
     /// Describes a plan that can be run.
-    fn checked(&self, words: &[&str]) -> Result<Value, Complaint> {
-        let Command::Plan(mut intent, _) = self.read(words)? else { return Err(Complaint::new("plan", NO_PLAN)) };
+    fn checked(&self, words: &[&str]) -> Result<Value, UsageError> {
+        let Command::Plan(mut intent, _) = self.read(words)? else { return Err(UsageError::new("plan", NO_PLAN)) };
         let unused = intent.unused_columns();
         let protocol = Arc::clone(&self.protocols[intent.protocol]);
-        let workers = checks::check(&mut intent, &*protocol).map_err(|complaint| intent.placed(complaint))?;
-        Ok(driven::checked(&intent, workers, &unused))
+        let workers = checks::check(&mut intent, &*protocol).map_err(|complaint| intent.locate_error(complaint))?;
+        Ok(control_pipe::checked(&intent, workers, &unused))
     }
 }
 
-impl Plans for Reading {
+impl PlanService for PlanParser {
     fn check(&self, plan: &Path, lang: &str) -> Value {
         let checked = self.checked(&["plan", "--check", "--lang", lang, &plan.display().to_string()]);
-        checked.unwrap_or_else(|complaint| driven::refused(&complaint))
+        checked.unwrap_or_else(|complaint| control_pipe::refused(&complaint))
     }
 
     fn plan_of_curl(&self, commands: &Path, as_flow: bool, lang: &str) -> Result<String, String> {
@@ -51,7 +51,7 @@ impl Plans for Reading {
         let mut words = vec!["plan", "--show", "--keep-secrets", "--lang", lang, "--curl-file", &file];
         words.extend(as_flow.then_some("--as-flow"));
         match self.read(&words) {
-            Ok(Command::Plan(intent, _)) => Ok(plain::text(&plan::document::yaml(&intent.shown)).into_owned()),
+            Ok(Command::Plan(intent, _)) => Ok(sanitize::text(&plan::document::yaml(&intent.shown)).into_owned()),
             Ok(_) => Err(NO_PLAN.into()),
             Err(complaint) => Err(complaint.to_string()),
         }

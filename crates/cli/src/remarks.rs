@@ -3,23 +3,23 @@
 
 use std::collections::BTreeMap;
 
-use record::{HostCounters, Listener, Notice, Part, RunEvent, Second, Subject};
-use wire::ByOrder;
+use record::{HostCounters, RunListener, Notice, RunPart, RunEvent, Second, Subject};
+use wire::OrderedResponses;
 
 /// The state collected from the seconds so far.
 #[derive(Default)]
-pub struct Remarks {
+pub struct RunRemarks {
     status: BTreeMap<String, u64>,
     failed: u64,
     /// Set if answers are matched to requests by order alone; holds the reason why that is uncertain.
-    by_order: Option<ByOrder>,
+    by_order: Option<OrderedResponses>,
     strays: u64,
     /// Time at which the process named by `--watch-pid` was found to have ended, since the start of the window.
     service_ended: Option<i64>,
 }
 
-impl Listener for Remarks {
-    fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
+impl RunListener for RunRemarks {
+    fn observe(&mut self, event: &RunEvent) -> Result<(), Notice> {
         match event {
             RunEvent::Second(second) => self.second(second),
             RunEvent::Counters(counters) => self.counters(counters),
@@ -28,15 +28,15 @@ impl Listener for Remarks {
         Ok(())
     }
 
-    fn ending(&mut self) -> Vec<Notice> {
+    fn final_notices(&mut self) -> Vec<Notice> {
         self.only_redirects().into_iter().chain(self.doubts()).chain(self.ended()).collect()
     }
 }
 
-impl Remarks {
+impl RunRemarks {
     /// Creates the remarks of a run whose answers may be matched by order alone.
-    pub fn of(by_order: Option<ByOrder>) -> Remarks {
-        Remarks { by_order, ..Remarks::default() }
+    pub fn new(by_order: Option<OrderedResponses>) -> RunRemarks {
+        RunRemarks { by_order, ..RunRemarks::default() }
     }
 
     fn second(&mut self, second: &Second) {
@@ -44,7 +44,7 @@ impl Remarks {
             record::add_code(&mut self.status, status, *count);
         }
         self.failed += second.failed;
-        if second.part != Part::Warmup {
+        if second.part != RunPart::Warmup {
             self.strays += second.strays;
         }
     }
@@ -64,8 +64,8 @@ impl Remarks {
     /// Returns a notice if answers are matched by order alone and some came unexpectedly.
     fn doubts(&self) -> Option<Notice> {
         let subject = match self.by_order? {
-            ByOrder::Datagrams => Subject::DatagramsByOrder,
-            ByOrder::Messages => Subject::MessagesByOrder,
+            OrderedResponses::Datagrams => Subject::DatagramsByOrder,
+            OrderedResponses::Messages => Subject::MessagesByOrder,
         };
         (self.strays > 0).then(|| Notice::new(subject, [("strays", self.strays.to_string())]))
     }
@@ -104,7 +104,7 @@ mod tests {
         // A timeout closes its connection, so it cannot cause wrong matches.
         let timeout = Failure { kind: "timeout".into(), count: 3, ..Failure::default() };
         let late = Second { failures: vec![timeout], ..second(5, 3, &[]) };
-        let warm = Second { part: Part::Warmup, ..stray.clone() };
+        let warm = Second { part: RunPart::Warmup, ..stray.clone() };
         for (seconds, facts) in [
             (vec![second(5, 1, &[])], None),
             (vec![warm], None),
@@ -112,8 +112,8 @@ mod tests {
             (vec![stray.clone(), stray.clone()], Some("4")),
             (vec![late, stray], Some("2")),
         ] {
-            for code in [None, Some(ByOrder::Datagrams)] {
-                let mut remarks = Remarks { by_order: code, ..Remarks::default() };
+            for code in [None, Some(OrderedResponses::Datagrams)] {
+                let mut remarks = RunRemarks { by_order: code, ..RunRemarks::default() };
                 seconds.iter().for_each(|second| remarks.second(second));
                 let told = remarks.doubts();
                 let told = told.as_ref().map(|told| &*told.facts["strays"]);
@@ -129,7 +129,7 @@ mod tests {
             unobservable: unobservable.iter().map(ToString::to_string).collect(),
             ..HostCounters::default()
         };
-        let mut remarks = Remarks::default();
+        let mut remarks = RunRemarks::default();
         remarks.counters(&sample(1_000_000_000, &["service: permission", "psi: not there"]));
         assert_eq!(remarks.ended(), None);
         let ended = format!("service: {}", probe::ENDED);
@@ -150,7 +150,7 @@ mod tests {
             (second(5, 0, &[("OK", 5)]), false),
         ];
         for (second, said) in table {
-            let mut remarks = Remarks::default();
+            let mut remarks = RunRemarks::default();
             remarks.second(&second);
             assert_eq!(remarks.only_redirects().is_some(), said, "{second:?}");
         }

@@ -5,19 +5,19 @@ use std::path::{Path, PathBuf};
 
 use record::RecordFile;
 use report::{Exit, Lang, Summary, Totals};
-use wire::Complaint;
+use wire::UsageError;
 
-use crate::ending::conclude;
-use crate::run::Outcome;
+use crate::report_output::conclude;
+use crate::run::CommandResult;
 use crate::view::View;
-use crate::{document, keep, messages};
+use crate::{document, kept_runs, messages};
 use intent::Presentation;
 
 /// Shows the run in `file`, or the last one kept; returns the exit code of the run.
 ///
 /// # Errors
 /// The user's mistake: no such record.
-pub fn replay(file: Option<&str>, shown: &Presentation) -> Outcome {
+pub fn replay(file: Option<&str>, shown: &Presentation) -> CommandResult {
     let lang = shown.language.unwrap_or_else(Lang::from_env);
     let path = match file {
         Some(path) => PathBuf::from(path),
@@ -27,10 +27,10 @@ pub fn replay(file: Option<&str>, shown: &Presentation) -> Outcome {
         document::check_writable("-o", output)?;
     }
     let past = RecordFile(path);
-    let summary = summed(&past)?;
+    let summary = summarize(&past)?;
     let mut view = View::new(shown, lang);
     if view.document_on_stdout() {
-        view.hush();
+        view.silence();
     }
     Ok(conclude(&summary, Some(&past), shown, lang, &mut view))
 }
@@ -39,10 +39,10 @@ pub fn replay(file: Option<&str>, shown: &Presentation) -> Outcome {
 ///
 /// # Errors
 /// It cannot be read, or was changed.
-pub fn summed(past: &RecordFile) -> Result<Summary, Complaint> {
+pub fn summarize(past: &RecordFile) -> Result<Summary, UsageError> {
     if document::is_named_pipe(&past.0) {
         let trouble = format!("{} is a named pipe, and records cannot be read from one; name a file", past.0.display());
-        return Err(Complaint::new("FILE", trouble));
+        return Err(UsageError::new("FILE", trouble));
     }
     let summary = Summary::from_past(past).map_err(|fault| unreadable(&past.0, &fault))?;
     if summary.exit == Exit::Bug {
@@ -53,9 +53,9 @@ pub fn summed(past: &RecordFile) -> Result<Summary, Complaint> {
     Ok(summary)
 }
 
-fn last(lang: Lang) -> Result<PathBuf, Complaint> {
-    let none = || Complaint::new("FILE", lang.of(messages::NO_PAST));
-    keep::directory().and_then(|directory| keep::last(&directory).ok()).ok_or_else(none)
+fn last(lang: Lang) -> Result<PathBuf, UsageError> {
+    let none = || UsageError::new("FILE", lang.of(messages::NO_PAST));
+    kept_runs::directory().and_then(|directory| kept_runs::last(&directory).ok()).ok_or_else(none)
 }
 
 /// Returns `true` for a JSON report: users keep one and expect that it can be read back.
@@ -65,28 +65,28 @@ fn is_report(path: &Path) -> bool {
     read.is_ok() && String::from_utf8_lossy(&start).contains("\"brunt-report/")
 }
 
-fn contradiction(path: &Path, totals: &Totals) -> Complaint {
+fn contradiction(path: &Path, totals: &Totals) -> UsageError {
     let [due, finished, failed, censored] =
-        [totals.due, totals.finished, totals.failed, totals.censored].map(report::show::count);
+        [totals.due, totals.finished, totals.failed, totals.censored].map(report::numbers::count);
     let trouble = format!(
         "{} contradicts itself: {due} scheduled, but {finished} succeeded, {failed} failed, {censored} unfinished; \
             it was changed or damaged; name another record",
         path.display()
     );
-    Complaint::new("FILE", trouble)
+    UsageError::new("FILE", trouble)
 }
 
-fn unreadable(path: &Path, fault: &record::ReadFault) -> Complaint {
+fn unreadable(path: &Path, fault: &record::ReadFault) -> UsageError {
     let shown = path.display().to_string();
     if is_report(path) {
         let trouble = format!(
             "{shown} is a report, and only records can be shown again; name a file written by --record, or leave it \
                 out for the last run"
         );
-        return Complaint::new("FILE", trouble);
+        return UsageError::new("FILE", trouble);
     }
     let said = fault.to_string();
     // Some errors contain the file name already.
     let why = said.strip_prefix(&format!("{shown}: ")).unwrap_or(&said);
-    Complaint::new("FILE", format!("{shown} cannot be read ({why}); name a file written by --record"))
+    UsageError::new("FILE", format!("{shown} cannot be read ({why}); name a file written by --record"))
 }

@@ -6,41 +6,41 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::{Control, Stop};
 use plan::Trial;
-use record::{End, Ended, FirstAnswer, Host, Notice, RunEvent, Started, Subject};
+use record::{End, RunEnd, FirstResponse, GeneratorHost, Notice, RunEvent, RunStarted, Subject};
 use report::text::Text;
 use report::{Exit, Lang, Summing};
-use wire::{Complaint, Protocol};
+use wire::{UsageError, Protocol};
 
-use crate::driven::Driver;
-use crate::ending::{conclude, write_output};
-use crate::exporting::Exports;
-use crate::keys::{self, Keys};
-use crate::log::Logs;
-use crate::remarks::Remarks;
+use crate::control_pipe::ControlListener;
+use crate::report_output::{conclude, write_output};
+use crate::exporters::Exporters;
+use crate::keyboard::{self, KeyListener};
+use crate::event_files::EventFiles;
+use crate::remarks::RunRemarks;
 use crate::signals::Interrupts;
-use crate::stopping::Stopping;
+use crate::stop_conditions::StopConditions;
 use crate::timer::Timer;
 use crate::view::View;
-use crate::worker::Again;
-use crate::{before, checks, debug, document, driven, messages, screen, waiting};
+use crate::worker::SelfLauncher;
+use crate::{preflight, checks, debug, document, control_pipe, messages, screen, delayed_actions};
 use bench::journal::Journal;
-use bench::{Bench, First, NoLoad};
+use bench::{Bench, FirstOutcome, NoLoadReason};
 use intent::Intent;
 
 /// The result of a command: an exit code, or the user's mistake.
-pub type Outcome = Result<u8, Complaint>;
+pub type CommandResult = Result<u8, UsageError>;
 
 /// Executes a run.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn run(intent: &mut Intent, protocol: &dyn Protocol, host: &Host, interrupts: &Interrupts) -> Outcome {
+pub fn run(intent: &mut Intent, protocol: &dyn Protocol, host: &GeneratorHost, interrupts: &Interrupts) -> CommandResult {
     let lang = intent.lang();
-    driven::take_over(intent)?;
-    let late = |after| lang.fill(messages::OUT_OF_TIME, &[("time", &before::span(after))]);
+    control_pipe::redirect_record(intent)?;
+    let late = |after| lang.fill(messages::OUT_OF_TIME, &[("time", &preflight::span(after))]);
     let timer = intent.run_timeout.map(|after| Timer::start(after, interrupts, late(after))).transpose();
-    let timer = timer.map_err(|why| Complaint::new("--run-timeout", engine::no_thread(&why).to_string()))?;
-    let mut bench = Bench::prepare(intent, protocol, host, Arc::new(Again))?;
+    let timer = timer.map_err(|why| UsageError::new("--run-timeout", engine::no_thread(&why).to_string()))?;
+    let mut bench = Bench::prepare(intent, protocol, host, Arc::new(SelfLauncher))?;
     if intent.asks_for_workers() {
         checks::workers(&intent.plan, bench.prepared())?;
     }
@@ -54,7 +54,7 @@ pub fn run(intent: &mut Intent, protocol: &dyn Protocol, host: &Host, interrupts
         path.iter().try_for_each(|path| document::check_writable(place, path))?;
     }
     if !intent.yes {
-        before::may_load(&intent.plan, bench.prepared().origins(), bench.guard(), lang)?;
+        preflight::confirm_targets(&intent.plan, bench.prepared().origins(), bench.guard(), lang)?;
     }
     show(&mut bench, intent, (interrupts, timer))
 }
@@ -63,32 +63,32 @@ pub fn run(intent: &mut Intent, protocol: &dyn Protocol, host: &Host, interrupts
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupts, Option<Timer>)) -> Outcome {
+pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupts, Option<Timer>)) -> CommandResult {
     let lang = intent.lang();
     let mut view = View::new(&intent.presentation, lang);
-    let mut exports = Exports::begin(&intent.exporting)?;
+    let mut exports = Exporters::begin(&intent.exporting)?;
     intent
         .notes
         .iter()
         .chain(&intent.remarks)
-        .for_each(|note| view.say(&intent.redaction.sentence(&format!("curl {note}"))));
-    intent.of_flow.iter().for_each(|note| view.say(&format!("flow: {note}")));
-    view.say(&before::intro(&bench.shown().shown, bench.prepared().workers(&intent.plan), lang));
-    before::proxies(&bench.shown().shown, lang).into_iter().for_each(|said| view.say(&said));
+        .for_each(|note| view.print(&intent.redaction.sentence(&format!("curl {note}"))));
+    intent.flow_remarks.iter().for_each(|note| view.print(&format!("flow: {note}")));
+    view.print(&preflight::announcement(&bench.shown().shown, bench.prepared().workers(&intent.plan), lang));
+    preflight::proxies(&bench.shown().shown, lang).into_iter().for_each(|said| view.print(&said));
     exports.introduce(&mut view, lang);
     // From here on a signal ends the run in an orderly way, so that requested documents are written.
-    interrupts.end_orderly();
+    interrupts.enable_graceful_stop();
     let stop = interrupts.stop();
     let mut outcome = probe(bench, intent, stop, &mut view);
-    while !stop.requested() && before::may_follow(&intent.plan, bench.guard(), lang)? {
+    while !stop.requested() && preflight::confirm_redirects(&intent.plan, bench.guard(), lang)? {
         outcome = probe(bench, intent, stop, &mut view);
     }
     if stop.requested() {
-        match intent.run_timeout.filter(|_| timer.as_ref().is_some_and(Timer::passed)) {
+        match intent.run_timeout.filter(|_| timer.as_ref().is_some_and(Timer::has_fired)) {
             Some(after) => {
-                screen::complain(&lang.fill(messages::OUT_OF_TIME, &[("time", &before::span(after))]));
+                screen::print_error(&lang.fill(messages::OUT_OF_TIME, &[("time", &preflight::span(after))]));
             }
-            None => screen::complain(lang.of(messages::STOPPED)),
+            None => screen::print_error(lang.of(messages::STOPPED)),
         }
         let found = outcome.unwrap_or_else(|failed| failed.0);
         return Ok(without_load(bench, intent, found, (End::Interrupted, Exit::Interrupted), &mut view));
@@ -109,24 +109,24 @@ fn probe(
     intent: &Intent,
     stop: &Stop,
     view: &mut View,
-) -> Result<FirstAnswer, Box<(FirstAnswer, Text)>> {
+) -> Result<FirstResponse, Box<(FirstResponse, Text)>> {
     let lang = intent.lang();
-    let wait = |said| if intent.presentation.quiet { None } else { waiting::begin(said) };
+    let wait = |said| if intent.presentation.quiet { None } else { delayed_actions::announce_wait(said) };
     let before = bench.shown().plan.options.contains_key("before");
     let waiting = before.then(|| wait(waiting_for(bench, messages::WAITING_BEFORE, lang))).flatten();
     let failed = |reached: Text| {
-        move |why: Box<NoLoad>| Box::new((why.found, if why.unreachable { messages::UNREACHABLE } else { reached }))
+        move |why: Box<NoLoadReason>| Box::new((why.answer, if why.unreachable { messages::UNREACHABLE } else { reached }))
     };
     bench.before(stop).map_err(failed(messages::BEFORE_FAILED))?;
     bench.set_up(stop).map_err(failed(messages::SETUP_FAILED))?;
     drop(waiting);
     if stop.requested() {
-        return Ok(FirstAnswer::default());
+        return Ok(FirstResponse::default());
     }
     let waiting = wait(waiting_for(bench, messages::WAITING, lang));
     let outcome = bench.first_answer(stop);
     drop(waiting);
-    let First { answer, fails } = outcome.map_err(|why| Box::new((why.found, messages::UNREACHABLE)))?;
+    let FirstOutcome { answer, fails } = outcome.map_err(|why| Box::new((why.answer, messages::UNREACHABLE)))?;
     if stop.requested() {
         return Ok(answer);
     }
@@ -134,10 +134,10 @@ fn probe(
     if fails {
         // The details of a failed check were just shown.
         let text = if answer.failure.is_some() { messages::PROBE_CHECK } else { messages::PROBE_STATUS };
-        view.say(&lang.fill(text, &[("status", &answer.status)]));
+        view.print(&lang.fill(text, &[("status", &answer.status)]));
     }
     if answer.status == "400" && answer.url.starts_with("http://") {
-        view.say(lang.of(messages::PROBE_TLS));
+        view.print(lang.of(messages::PROBE_TLS));
     }
     Ok(answer)
 }
@@ -146,7 +146,7 @@ fn probe(
 fn waiting_for(bench: &Bench, said: Text, lang: Lang) -> String {
     let origin = bench.prepared().origins().first();
     let address = origin.map(|o| format!("{}:{}", o.host, o.port)).unwrap_or_default();
-    let timeout = before::span(bench.shown().plan.timeout);
+    let timeout = preflight::span(bench.shown().plan.timeout);
     lang.fill(said, &[("address", &address), ("timeout", &timeout)])
 }
 
@@ -155,45 +155,45 @@ fn load(
     bench: &Bench,
     intent: &Intent,
     (stop, mut timer): (&Stop, Option<Timer>),
-    (view, exports): (&mut View, &mut Exports),
-) -> Outcome {
+    (view, exports): (&mut View, &mut Exporters),
+) -> CommandResult {
     let lang = intent.lang();
     let watched = view.is_watched();
-    if watched && keys::are_ours() {
+    if watched && keyboard::is_foreground() {
         let text = if intent.plan.hold.is_some() { messages::KEYS_HELD } else { messages::KEYS };
-        view.say(lang.of(text));
+        view.print(lang.of(text));
     }
     view.begin_table(&intent.plan);
     let must_go_on = intent.presentation.output.is_some();
-    let mut logs = Logs::begin(intent.record.as_deref());
-    let (mut summing, mut remarks) = (Summing::default(), Remarks::of(bench.prepared().by_order()));
+    let mut logs = EventFiles::begin(intent.record.as_deref());
+    let (mut summing, mut remarks) = (Summing::default(), RunRemarks::new(bench.prepared().by_order()));
     let mut journal = Journal::new(intent.redaction.clone());
-    logs.take_troubles().into_iter().for_each(|trouble| journal.say_at_end(trouble));
+    logs.take_notices().into_iter().for_each(|trouble| journal.add_final_notice(trouble));
     // All listeners of a run.
-    journal.add(view);
-    logs.listeners().for_each(|log| journal.add(log));
-    exports.listeners().for_each(|listener| journal.add(listener));
-    journal.add(&mut remarks);
-    journal.add(&mut summing);
+    journal.add_listener(view);
+    logs.listeners().for_each(|log| journal.add_listener(log));
+    exports.listeners().for_each(|listener| journal.add_listener(listener));
+    journal.add_listener(&mut remarks);
+    journal.add_listener(&mut summing);
     let differing = intent.notes.iter().map(|note| Notice::new(Subject::Curl, [("difference", note.clone())]));
-    bench.remarks().into_iter().chain(differing).for_each(|said| journal.say_at_end(said));
+    bench.remarks().into_iter().chain(differing).for_each(|said| journal.add_final_notice(said));
     let control = Control::default();
-    let keys = if watched { Keys::listen(&intent.plan, &control, stop) } else { None };
-    let driver = Driver::listen(&intent.plan, &control, stop);
-    let mut stopping = Stopping::default();
-    let ran = bench.run(&Trial::of(&intent.plan), (stop, &control), &mut |event| {
+    let keys = if watched { KeyListener::listen(&intent.plan, &control, stop) } else { None };
+    let driver = ControlListener::listen(&intent.plan, &control, stop);
+    let mut stopping = StopConditions::default();
+    let ran = bench.run(&Trial::from_plan(&intent.plan), (stop, &control), &mut |event| {
         if matches!(event, RunEvent::Ended(_)) {
-            let within = timer.as_mut().map(Timer::rest);
-            if let (Some(after), true) = (intent.run_timeout, timer.as_ref().is_some_and(Timer::passed)) {
-                journal.say_at_end(Notice::new(Subject::RunTimeout, [("time", before::span(after))]));
+            let within = timer.as_mut().map(Timer::cancel_and_remaining);
+            if let (Some(after), true) = (intent.run_timeout, timer.as_ref().is_some_and(Timer::has_fired)) {
+                journal.add_final_notice(Notice::new(Subject::RunTimeout, [("time", preflight::span(after))]));
             }
-            bench.refused_hosts().into_iter().chain(bench.slow_lookup()).for_each(|said| journal.say_at_end(said));
-            bench.tear_down(stop, within).into_iter().for_each(|said| journal.say_at_end(said));
-            let within = timer.as_mut().map(Timer::rest);
-            bench.after(stop, within).into_iter().for_each(|said| journal.say_at_end(said));
+            bench.refused_hosts().into_iter().chain(bench.slow_lookup()).for_each(|said| journal.add_final_notice(said));
+            bench.tear_down(stop, within).into_iter().for_each(|said| journal.add_final_notice(said));
+            let within = timer.as_mut().map(Timer::cancel_and_remaining);
+            bench.after(stop, within).into_iter().for_each(|said| journal.add_final_notice(said));
         }
-        stopping.see(&event, stop).into_iter().for_each(|said| journal.say_at_end(said));
-        journal.take(event);
+        stopping.see(&event, stop).into_iter().for_each(|said| journal.add_final_notice(said));
+        journal.process(event);
         if !must_go_on && !journal.is_wanted() {
             stop.request();
         }
@@ -210,7 +210,7 @@ fn load(
 }
 
 /// Shows why no load can be sent, and records a run that could not begin.
-fn unreachable(bench: &Bench, intent: &Intent, (probe, text): (FirstAnswer, Text), view: &mut View) -> u8 {
+fn unreachable(bench: &Bench, intent: &Intent, (probe, text): (FirstResponse, Text), view: &mut View) -> u8 {
     let mut failure = (probe.failure.clone().unwrap_or_default(), probe.cause.clone());
     // This machine is out of descriptors; the target is not to blame.
     if failure.0.contains("Too many open files") {
@@ -219,7 +219,7 @@ fn unreachable(bench: &Bench, intent: &Intent, (probe, text): (FirstAnswer, Text
     }
     let lang = intent.lang();
     let failure = report::reason(&failure.0, failure.1.as_ref(), lang);
-    screen::complain(&lang.fill(text, &[("url", &probe.url), ("failure", failure.trim_end_matches('.'))]));
+    screen::print_error(&lang.fill(text, &[("url", &probe.url), ("failure", failure.trim_end_matches('.'))]));
     without_load(bench, intent, probe, (End::Aborted, Exit::Unreachable), view)
 }
 
@@ -227,17 +227,17 @@ fn unreachable(bench: &Bench, intent: &Intent, (probe, text): (FirstAnswer, Text
 fn without_load(
     bench: &Bench,
     intent: &Intent,
-    probe: FirstAnswer,
+    probe: FirstResponse,
     (reason, exit): (End, Exit),
     view: &mut View,
 ) -> u8 {
-    if let Some(error) = view.trouble() {
+    if let Some(error) = view.take_error() {
         screen::not_written(&error, intent.lang());
     }
     // `teardown` undoes `setup` even without load.
     let left = if bench.is_set_up() { bench.tear_down(&Stop::default(), None) } else { None };
     if let Some(said) = left.and_then(|said| said.facts.get("why").cloned()) {
-        screen::complain(
+        screen::print_error(
             &intent.lang().fill(messages::TEARDOWN_FAILED, &[("failure", &intent.redaction.sentence(&said))]),
         );
     }
@@ -246,7 +246,7 @@ fn without_load(
     }
     let setup = bench.shown();
     let unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
-    let started = Started {
+    let started = RunStarted {
         schema: record::SCHEMA.into(),
         brunt: env!("CARGO_PKG_VERSION").into(),
         unix_ms,
@@ -260,15 +260,15 @@ fn without_load(
         checks: Vec::new(),
         names: Vec::new(),
     };
-    view.hush();
-    let (mut logs, mut summing) = (Logs::begin(intent.record.as_deref()), Summing::default());
+    view.silence();
+    let (mut logs, mut summing) = (EventFiles::begin(intent.record.as_deref()), Summing::default());
     let mut journal = Journal::new(intent.redaction.clone());
-    logs.take_troubles().into_iter().for_each(|trouble| journal.say_at_end(trouble));
-    logs.listeners().for_each(|log| journal.add(log));
-    journal.add(&mut summing);
-    journal.take(RunEvent::Started(Box::new(started)));
-    journal.take(RunEvent::FirstAnswer(probe));
-    journal.take(RunEvent::Ended(Ended { reason, ..Ended::default() }));
+    logs.take_notices().into_iter().for_each(|trouble| journal.add_final_notice(trouble));
+    logs.listeners().for_each(|log| journal.add_listener(log));
+    journal.add_listener(&mut summing);
+    journal.process(RunEvent::Started(Box::new(started)));
+    journal.process(RunEvent::FirstResponse(probe));
+    journal.process(RunEvent::Ended(RunEnd { reason, ..RunEnd::default() }));
     let mut summary = summing.finish();
     // The document and the process have the same exit code.
     summary.exit = exit;
@@ -317,7 +317,7 @@ mod tests {
             let protocols = protocols::all();
             let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{scheme}") };
             let protocol = &*protocols[intent.protocol];
-            let bench = Bench::prepare(&mut intent, protocol, &Host::default(), Arc::new(Again))
+            let bench = Bench::prepare(&mut intent, protocol, &GeneratorHost::default(), Arc::new(SelfLauncher))
                 .map_err(|wrong| wrong.to_string());
             let said = bench.map(|bench| bench.remarks()).expect("a good plan");
             assert_eq!(said.iter().any(|notice| notice.subject() == Some(Subject::Insecure)), told, "{scheme}");

@@ -9,27 +9,27 @@
 use std::io::{self, IsTerminal, Write};
 
 use intent::redact;
-use measure::plain;
+use measure::sanitize;
 use report::{Exit, Lang};
 
 use crate::document::in_pieces;
 use crate::messages;
-use crate::patient::Patient;
+use crate::timed_writer::TimedWriter;
 
 /// The destination of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum OutputStream {
     /// Standard output.
     Out,
     /// Standard error.
     Error,
     /// No output: `--quiet`.
-    Nowhere,
+    Discard,
 }
 
 /// An output stream of the terminal.
 pub struct Screen {
-    side: Side,
+    stream: OutputStream,
     closed: bool,
     trouble: Option<io::Error>,
     progress: bool,
@@ -38,13 +38,13 @@ pub struct Screen {
 
 impl Screen {
     /// Creates a screen that writes to `side`.
-    pub fn new(side: Side) -> Screen {
+    pub fn new(side: OutputStream) -> Screen {
         let terminal = match side {
-            Side::Out => io::stdout().is_terminal(),
-            Side::Error => io::stderr().is_terminal(),
-            Side::Nowhere => false,
+            OutputStream::Out => io::stdout().is_terminal(),
+            OutputStream::Error => io::stderr().is_terminal(),
+            OutputStream::Discard => false,
         };
-        Screen { side, closed: false, trouble: None, progress: false, terminal }
+        Screen { stream: side, closed: false, trouble: None, progress: false, terminal }
     }
 
     /// Returns `true` if the output is a terminal.
@@ -54,9 +54,9 @@ impl Screen {
 
     /// Returns the number of columns: those of the terminal, otherwise 80.
     pub fn width(&self) -> usize {
-        let size = match self.side {
-            Side::Out => rustix::termios::tcgetwinsize(io::stdout()),
-            Side::Error | Side::Nowhere => rustix::termios::tcgetwinsize(io::stderr()),
+        let size = match self.stream {
+            OutputStream::Out => rustix::termios::tcgetwinsize(io::stdout()),
+            OutputStream::Error | OutputStream::Discard => rustix::termios::tcgetwinsize(io::stderr()),
         };
         size.map_or(80, |size| usize::from(size.ws_col)).max(40)
     }
@@ -67,7 +67,7 @@ impl Screen {
     }
 
     /// Takes the error of a standard output that has a reader but could not be written: a full disk.
-    pub fn trouble(&mut self) -> Option<io::Error> {
+    pub fn take_error(&mut self) -> Option<io::Error> {
         self.trouble.take()
     }
 
@@ -76,7 +76,7 @@ impl Screen {
         let end = if text.ends_with('\n') { "" } else { "\n" };
         let erase = if self.progress { "\r\x1b[K" } else { "" };
         self.progress = false;
-        self.write(&format!("{erase}{}{end}", plain::colored(text)));
+        self.write(&format!("{erase}{}{end}", sanitize::text_with_colors(text)));
     }
 
     /// Replaces the progress line; does nothing without a terminal.
@@ -85,7 +85,7 @@ impl Screen {
             self.progress = true;
             // The cursor goes back to the start, so that an echo of the terminal (^C) does not break the line and leave
             // a bar behind.
-            self.write(&format!("\r{}\x1b[K\r", plain::colored(text)));
+            self.write(&format!("\r{}\x1b[K\r", sanitize::text_with_colors(text)));
         }
     }
 
@@ -100,17 +100,17 @@ impl Screen {
         if self.closed {
             return;
         }
-        let outcome = match self.side {
-            Side::Out => Patient(io::stdout().lock()).write_all(text.as_bytes()),
-            Side::Error => Patient(io::stderr().lock()).write_all(text.as_bytes()),
-            Side::Nowhere => Ok(()),
+        let outcome = match self.stream {
+            OutputStream::Out => TimedWriter(io::stdout().lock()).write_all(text.as_bytes()),
+            OutputStream::Error => TimedWriter(io::stderr().lock()).write_all(text.as_bytes()),
+            OutputStream::Discard => Ok(()),
         };
         match outcome {
-            Err(error) if has_gone(&error) => self.closed = true,
+            Err(error) if is_reader_gone(&error) => self.closed = true,
             // Later writes may succeed, except for a reader that took nothing until the run's time was over.
             Err(error) => {
                 self.closed |= error.kind() == io::ErrorKind::TimedOut;
-                self.trouble = Some(error).filter(|_| self.side == Side::Out);
+                self.trouble = Some(error).filter(|_| self.stream == OutputStream::Out);
             }
             Ok(()) => {}
         }
@@ -118,24 +118,24 @@ impl Screen {
 }
 
 /// Returns `true` if the reader has gone: a pipe without a reader, a closed terminal.
-fn has_gone(error: &io::Error) -> bool {
+fn is_reader_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe || error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
 }
 
 /// Writes one line to standard error, secrets masked; errors are ignored.
-pub fn complain(text: &str) {
-    let said = redact::complaint(text);
-    let _ = Patient(io::stderr().lock()).write_all(format!("{}\n", plain::text(&said)).as_bytes());
+pub fn print_error(text: &str) {
+    let said = redact::redact_error(text);
+    let _ = TimedWriter(io::stderr().lock()).write_all(format!("{}\n", sanitize::text(&said)).as_bytes());
 }
 
 /// Writes text to standard output as the only output of a command; returns `code`, or the code for output that could
 /// not be written.
-pub fn answer(text: &str, code: u8, lang: Lang) -> u8 {
-    answer_as_is(&plain::text(text), code, lang)
+pub fn print(text: &str, code: u8, lang: Lang) -> u8 {
+    print_unescaped(&sanitize::text(text), code, lang)
 }
 
 /// Like [`answer`], for text of our own that needs no escaping: a shell script.
-pub fn answer_as_is(text: &str, code: u8, lang: Lang) -> u8 {
+pub fn print_unescaped(text: &str, code: u8, lang: Lang) -> u8 {
     match document(|out| out.write_all(text.as_bytes())) {
         Ok(()) => code,
         Err(error) => {
@@ -147,7 +147,7 @@ pub fn answer_as_is(text: &str, code: u8, lang: Lang) -> u8 {
 
 /// Reports that standard output could not be written.
 pub fn not_written(error: &io::Error, lang: Lang) {
-    complain(&lang.fill(messages::OUTPUT_NOT_WRITTEN, &[("error", &error.to_string())]));
+    print_error(&lang.fill(messages::OUTPUT_NOT_WRITTEN, &[("error", &error.to_string())]));
 }
 
 /// Writes the output of `fill` to standard output.
@@ -155,9 +155,9 @@ pub fn not_written(error: &io::Error, lang: Lang) {
 /// # Errors
 /// A failed write, except for a reader that has gone.
 pub fn document(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let written = in_pieces(Patient(io::stdout().lock()), fill).map(drop);
+    let written = in_pieces(TimedWriter(io::stdout().lock()), fill).map(drop);
     match written {
-        Err(error) if has_gone(&error) => Ok(()),
+        Err(error) if is_reader_gone(&error) => Ok(()),
         outcome => outcome,
     }
 }

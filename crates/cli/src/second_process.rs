@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-use wire::Complaint;
+use wire::UsageError;
 
 use crate::serve;
 
@@ -20,9 +20,9 @@ impl SecondProcess {
     ///
     /// # Errors
     /// It does not start.
-    pub fn start(command: &str) -> Result<SecondProcess, Complaint> {
+    pub fn start(command: &str) -> Result<SecondProcess, UsageError> {
         let failed =
-            |error: std::io::Error| Complaint::new(command, format!("the second process did not start ({error})"));
+            |error: std::io::Error| UsageError::new(command, format!("the second process did not start ({error})"));
         let program = std::env::current_exe().map_err(failed)?;
         let mut child = Command::new(program)
             .args(["target", "127.0.0.1:0", "--with-parent"])
@@ -42,7 +42,7 @@ impl SecondProcess {
         let second = SecondProcess { child, url: url.unwrap_or_default() };
         match (read, second.url.is_empty()) {
             (Some(Ok(_)), false) => Ok(second),
-            _ => Err(Complaint::new(command, "the second process did not report its address; try `brunt target`")),
+            _ => Err(UsageError::new(command, "the second process did not report its address; try `brunt target`")),
         }
     }
 

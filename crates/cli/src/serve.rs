@@ -4,27 +4,27 @@ use std::io::Write;
 
 use report::{Exit, Lang};
 use target::Target;
-use wire::{Complaint, Place};
+use wire::{UsageError, PeerAddress};
 
-use crate::run::Outcome;
+use crate::run::CommandResult;
 use crate::{messages, screen, signals};
-use intent::Serving;
+use intent::TargetSettings;
 
 /// Serves until SIGINT or SIGTERM.
 ///
 /// # Errors
 /// The user's mistake: an address that cannot be listened on.
-pub fn serve(serving: Serving) -> Outcome {
+pub fn serve(serving: TargetSettings) -> CommandResult {
     if serving.with_parent && !follow_parent() {
         return Ok(Exit::Ok.code());
     }
-    let signals = signals::Awaited::register().map_err(|error| Complaint::new("signals", error.to_string()))?;
+    let signals = signals::EndSignals::register().map_err(|error| UsageError::new("signals", error.to_string()))?;
     let tls = serving.config.tls.is_some();
-    let target = Target::start(serving.config).map_err(|error| Complaint::new("target", error.to_string()))?;
+    let target = Target::start(serving.config).map_err(|error| UsageError::new("target", error.to_string()))?;
     let scheme = if tls { "https" } else { "http" };
     let address = match target.place() {
-        Place::Tcp(address) | Place::Udp(address) => format!("{scheme}://{address}/"),
-        Place::Unix(path) => format!("unix:{}", path.display()),
+        PeerAddress::Tcp(address) | PeerAddress::Udp(address) => format!("{scheme}://{address}/"),
+        PeerAddress::Unix(path) => format!("unix:{}", path.display()),
     };
     let line = Lang::from_env().fill(messages::LISTENING, &[("address", &address)]);
     // The parent process may not read the output: that is no reason to stop serving.
@@ -33,7 +33,7 @@ pub fn serve(serving: Serving) -> Outcome {
     match target.stop() {
         Ok(_) => Ok(Exit::Ok.code()),
         Err(error) => {
-            screen::complain(&format!("brunt: --log-arrivals: not written to its end ({error})"));
+            screen::print_error(&format!("brunt: --log-arrivals: not written to its end ({error})"));
             Ok(Exit::Bug.code())
         }
     }

@@ -15,11 +15,11 @@ const INTERRUPTED: i32 = 130;
 
 /// Returns the signals that ask for an end.
 pub fn ending() -> Vec<i32> {
-    [SIGINT, SIGTERM].into_iter().chain(heeded(SIGHUP)).collect()
+    [SIGINT, SIGTERM].into_iter().chain(unless_ignored(SIGHUP)).collect()
 }
 
 /// Returns the signal, unless the parent process set it to be ignored.
-fn heeded(signal: i32) -> Option<i32> {
+fn unless_ignored(signal: i32) -> Option<i32> {
     let ignored = std::fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores(&status, signal));
     (!ignored).then_some(signal)
 }
@@ -31,7 +31,7 @@ fn ignores(status: &str, signal: i32) -> bool {
 }
 
 /// Turns a file size limit into an error that is reported like a full disk, instead of ending without a report.
-pub fn survive_full_quotas() {
+pub fn ignore_file_size_signal() {
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }
 
@@ -48,14 +48,14 @@ impl Interrupts {
     /// # Errors
     /// An error of the operating system.
     pub fn listen() -> std::io::Result<Interrupts> {
-        let mut signals = Signals::new(ending().into_iter().chain(heeded(SIGQUIT)))?;
+        let mut signals = Signals::new(ending().into_iter().chain(unless_ignored(SIGQUIT)))?;
         let interrupts = Interrupts { stop: Stop::default(), orderly: Arc::default() };
         let heard = interrupts.clone();
         std::thread::Builder::new().name("signals".into()).spawn(move || {
             for signal in signals.forever() {
                 if signal == SIGQUIT {
                     // It ends the process as usual, including a core dump, but with the terminal's echo restored.
-                    crate::keys::restore();
+                    crate::keyboard::restore();
                     let _ = signal_hook::low_level::emulate_default_handler(signal);
                 }
                 if heard.stop.requested() {
@@ -71,14 +71,14 @@ impl Interrupts {
     }
 
     /// Makes the first signal ask for an orderly end from now on.
-    pub fn end_orderly(&self) {
+    pub fn enable_graceful_stop(&self) {
         self.orderly.store(true, Ordering::Relaxed);
     }
 
     /// Ends the run because its time is over: in an orderly way, if there is something to save.
-    pub fn time_is_up(&self, said: &str) {
+    pub fn end_by_timeout(&self, said: &str) {
         if !self.orderly.load(Ordering::Relaxed) {
-            crate::screen::complain(said);
+            crate::screen::print_error(said);
             end(i32::from(report::Exit::Interrupted.code()));
         }
         self.stop.request();
@@ -92,20 +92,20 @@ impl Interrupts {
 
 /// Ends the process after restoring the terminal.
 fn end(code: i32) -> ! {
-    crate::keys::restore();
+    crate::keyboard::restore();
     std::process::exit(code)
 }
 
 /// Signals that a command only waits for.
-pub struct Awaited(Signals);
+pub struct EndSignals(Signals);
 
-impl Awaited {
+impl EndSignals {
     /// Registers the signals, which no longer end the process by themselves.
     ///
     /// # Errors
     /// An error of the operating system.
-    pub fn register() -> std::io::Result<Awaited> {
-        Signals::new(ending()).map(Awaited)
+    pub fn register() -> std::io::Result<EndSignals> {
+        Signals::new(ending()).map(EndSignals)
     }
 
     /// Waits for a signal.

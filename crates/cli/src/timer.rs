@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use measure::Nanos;
 
 use crate::signals::Interrupts;
-use crate::{patient, waiting};
+use crate::{timed_writer, delayed_actions};
 
 /// Minimum time for the work after the run, so that a stopped run does not leave behind what it created.
 const AT_LEAST: Duration = Duration::from_secs(1);
@@ -30,23 +30,23 @@ impl Timer {
     pub fn start(after: Nanos, interrupts: &Interrupts, said: String) -> io::Result<Timer> {
         let after = Duration::from_nanos(after.0);
         let ends = Instant::now() + after;
-        patient::limit(ends);
+        timed_writer::set_limit(ends);
         let fired = Arc::new(AtomicBool::new(false));
         let (interrupts, flag) = (interrupts.clone(), Arc::clone(&fired));
-        let cancel = waiting::after("timer", after, move || {
+        let cancel = delayed_actions::after("timer", after, move || {
             flag.store(!interrupts.stop().requested(), Ordering::Relaxed);
-            interrupts.time_is_up(&said);
+            interrupts.end_by_timeout(&said);
         })?;
         Ok(Timer { cancel: Some(cancel), fired, ends })
     }
 
     /// Returns `true` if the timer stopped the run.
-    pub fn passed(&self) -> bool {
+    pub fn has_fired(&self) -> bool {
         self.fired.load(Ordering::Relaxed)
     }
 
     /// Cancels the timer after the run; returns the time left for the work after it.
-    pub fn rest(&mut self) -> Nanos {
+    pub fn cancel_and_remaining(&mut self) -> Nanos {
         self.cancel = None;
         let left = self.ends.saturating_duration_since(Instant::now()).max(AT_LEAST);
         Nanos(left.as_nanos() as u64)

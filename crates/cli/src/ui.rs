@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use console::{Console, Settings};
+use console::{Console, ConsoleSettings};
 use report::text::{Text, text};
 use report::{Exit, Lang};
-use wire::{Complaint, Protocol};
+use wire::{UsageError, Protocol};
 
-use crate::plans::Reading;
-use crate::run::Outcome;
-use crate::{keep, signals};
-use intent::{Defaults, Ui};
+use crate::plans::PlanParser;
+use crate::run::CommandResult;
+use crate::{kept_runs, signals};
+use intent::{Defaults, UiSettings};
 
 const LINK: Text = text("console: {link}", "控制台：{link}");
 const LOOK: Text = text("view only: {link}", "只读链接：{link}");
@@ -30,19 +30,19 @@ const EARLIER: Text = text(
 ///
 /// # Errors
 /// The user's mistake: an address that cannot be listened on, a library that cannot be opened.
-pub fn serve(asked: Ui, protocols: &[Arc<dyn Protocol>], defaults: &Defaults) -> Outcome {
+pub fn serve(asked: UiSettings, protocols: &[Arc<dyn Protocol>], defaults: &Defaults) -> CommandResult {
     let lang = asked.language.unwrap_or_else(Lang::from_env);
-    let signals = signals::Awaited::register().map_err(|error| Complaint::new("signals", error.to_string()))?;
-    let kept = keep::directory();
+    let signals = signals::EndSignals::register().map_err(|error| UsageError::new("signals", error.to_string()))?;
+    let kept = kept_runs::directory();
     let usual = || kept.as_ref().and_then(|kept| kept.parent()).map(|state| state.join("library"));
     let library = asked
         .library
         .or_else(usual)
-        .ok_or_else(|| Complaint::new("--library", "there is no home directory to keep runs in; add --library DIR"))?;
+        .ok_or_else(|| UsageError::new("--library", "there is no home directory to keep runs in; add --library DIR"))?;
     let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("brunt"));
     let earlier = Some(library.join(EARLIER_FILE)).filter(|file| file.exists());
     let asks_password = asked.password.is_some();
-    let console = Console::start(Settings {
+    let console = Console::start(ConsoleSettings {
         listen: asked.listen,
         names: asked.names,
         password: asked.password,
@@ -50,9 +50,9 @@ pub fn serve(asked: Ui, protocols: &[Arc<dyn Protocol>], defaults: &Defaults) ->
         library,
         kept,
         program,
-        plans: Arc::new(Reading { protocols: protocols.to_vec(), defaults: *defaults }),
+        plans: Arc::new(PlanParser { protocols: protocols.to_vec(), defaults: *defaults }),
     });
-    let console = console.map_err(|(option, trouble)| Complaint::new(option, trouble))?;
+    let console = console.map_err(|(option, trouble)| UsageError::new(option, trouble))?;
     let link = console.link(true);
     let mut said = vec![lang.fill(LINK, &[("link", &link)]), lang.fill(LOOK, &[("link", &console.link(false))])];
     said.extend(asks_password.then(|| lang.of(PASSWORD).to_owned()));

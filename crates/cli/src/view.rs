@@ -5,11 +5,11 @@
 
 use measure::Nanos;
 use plan::Plan;
-use record::{FirstAnswer, Listener, Notice, Past, RunEvent, Second, Subject};
+use record::{FirstResponse, RunListener, Notice, ReplaySource, RunEvent, Second, Subject};
 use report::formats::{FORMATS, Style};
 use report::{Lang, Live, Mode, Replayed, Summary};
 
-use crate::screen::{Screen, Side};
+use crate::screen::{Screen, OutputStream};
 use intent::Presentation;
 
 /// The output of one command.
@@ -18,11 +18,11 @@ pub struct View {
     lang: Lang,
     color: bool,
     document_on_stdout: bool,
-    table: Option<Table>,
+    table: Option<LiveTable>,
 }
 
 /// The table of a running run.
-struct Table {
+struct LiveTable {
     live: Live,
     duration: Option<Nanos>,
     requests: Option<u64>,
@@ -39,9 +39,9 @@ impl View {
         let document_on_stdout =
             shown.output.is_none() && !shown.format.is_on_screen() && (shown.format_given || !shown.quiet);
         let side = match (shown.quiet, document_on_stdout) {
-            (true, _) => Side::Nowhere,
-            (false, true) => Side::Error,
-            (false, false) => Side::Out,
+            (true, _) => OutputStream::Discard,
+            (false, true) => OutputStream::Error,
+            (false, false) => OutputStream::Out,
         };
         let screen = Screen::new(side);
         let plain = shown.no_color || std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
@@ -50,7 +50,7 @@ impl View {
     }
 
     /// Writes a line of the program itself.
-    pub fn say(&mut self, text: &str) {
+    pub fn print(&mut self, text: &str) {
         if !self.screen.is_terminal() {
             return self.screen.line(text);
         }
@@ -60,12 +60,12 @@ impl View {
     }
 
     /// Suppresses all output from now on.
-    pub fn hush(&mut self) {
-        self.screen = Screen::new(Side::Nowhere);
+    pub fn silence(&mut self) {
+        self.screen = Screen::new(OutputStream::Discard);
     }
 
     /// Shows the first answer.
-    pub fn probe(&mut self, probe: &FirstAnswer) {
+    pub fn probe(&mut self, probe: &FirstResponse) {
         let live = self.live(Mode::Closed);
         self.screen.line(&live.probe(probe));
     }
@@ -78,7 +78,7 @@ impl View {
             (false, Some(_)) => Mode::Held,
         };
         let (duration, requests) = (plan.duration, plan.requests);
-        self.table = Some(Table { live: self.live(mode), duration, requests, done: 0, ending: false });
+        self.table = Some(LiveTable { live: self.live(mode), duration, requests, done: 0, ending: false });
     }
 
     fn live(&self, mode: Mode) -> Live {
@@ -86,7 +86,7 @@ impl View {
     }
 
     /// Shows the summary.
-    pub fn summary(&mut self, summary: &Summary, past: Option<&dyn Past>) {
+    pub fn summary(&mut self, summary: &Summary, past: Option<&dyn ReplaySource>) {
         self.screen.end_progress();
         let mut summary = summary.clone();
         if self.table.take().is_some() {
@@ -110,8 +110,8 @@ impl View {
     }
 
     /// Takes the error of a standard output that could not be written.
-    pub fn trouble(&mut self) -> Option<std::io::Error> {
-        self.screen.trouble()
+    pub fn take_error(&mut self) -> Option<std::io::Error> {
+        self.screen.take_error()
     }
 
     /// Returns `true` if the output is a terminal.
@@ -126,8 +126,8 @@ impl View {
 }
 
 /// The table is shown until the final notices, which the summary repeats.
-impl Listener for View {
-    fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
+impl RunListener for View {
+    fn observe(&mut self, event: &RunEvent) -> Result<(), Notice> {
         let Some(table) = &mut self.table else { return Ok(()) };
         match event {
             RunEvent::Second(second) => {
@@ -144,18 +144,18 @@ impl Listener for View {
         Ok(())
     }
 
-    fn ending(&mut self) -> Vec<Notice> {
+    fn final_notices(&mut self) -> Vec<Notice> {
         self.table.iter_mut().for_each(|table| table.ending = true);
         Vec::new()
     }
 
     /// Returns `true` until the reader has gone.
-    fn wants_more(&self) -> bool {
+    fn keeps_run_alive(&self) -> bool {
         !self.screen.closed()
     }
 }
 
-impl Table {
+impl LiveTable {
     fn progress(&mut self, second: &Second) -> String {
         self.done += second.finished + second.failed;
         let elapsed = Nanos(second.to_ns.max(0) as u64);

@@ -6,15 +6,15 @@ use std::sync::atomic::AtomicBool;
 
 use bench::share::{self, WORD};
 use engine::{Assignment, Launcher, Link, Task};
-use record::Host;
-use wire::{Complaint, Protocol};
+use record::GeneratorHost;
+use wire::{UsageError, Protocol};
 
-use crate::run::Outcome;
+use crate::run::CommandResult;
 
 /// A launcher that starts this program again for each share.
-pub struct Again;
+pub struct SelfLauncher;
 
-impl Launcher for Again {
+impl Launcher for SelfLauncher {
     fn launch(&self, _task: &Task) -> std::io::Result<Link> {
         // The working directory is not the user's: all files are sent along.
         engine::child(Command::new(std::env::current_exe()?).arg(WORD).current_dir("/"))
@@ -25,13 +25,13 @@ impl Launcher for Again {
 ///
 /// # Errors
 /// No valid assignment, or it cannot be done: the parent process receives the error, too.
-pub fn take(protocols: &[Arc<dyn Protocol>], host: &Host) -> Outcome {
-    ignore_interrupts().map_err(|error| Complaint::new("signals", error.to_string()))?;
+pub fn run_share(protocols: &[Arc<dyn Protocol>], host: &GeneratorHost) -> CommandResult {
+    ignore_interrupts().map_err(|error| UsageError::new("signals", error.to_string()))?;
     let assignment = Assignment::accept(std::io::stdin(), std::io::stdout()).map_err(|error| {
         let hint = "brunt starts this by itself, for --processes";
-        Complaint::new(WORD, format!("{error} ({hint})"))
+        UsageError::new(WORD, format!("{error} ({hint})"))
     })?;
-    share::perform(assignment, protocols, host)?;
+    share::run_assignment(assignment, protocols, host)?;
     Ok(0)
 }
 

@@ -11,24 +11,24 @@ use axum::http::header::{AUTHORIZATION, COOKIE};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// May watch runs and read reports.
-    Look,
+    View,
     /// May also start, control, stop, mark and delete runs.
-    Steer,
+    Control,
 }
 
 impl Role {
     /// Returns the name used in the API.
     pub fn name(self) -> &'static str {
         match self {
-            Role::Look => "look",
-            Role::Steer => "steer",
+            Role::View => "look",
+            Role::Control => "steer",
         }
     }
 }
 
 /// The kind of credentials of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum CredentialKind {
     /// A cookie, which browsers send automatically.
     Cookie,
     /// A header, which is never sent by accident.
@@ -37,13 +37,13 @@ pub enum Shown {
 
 /// The reason why a login is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum LoginRefusal {
     /// The token is wrong.
     Token,
     /// The password is missing or wrong.
     Password,
     /// Too many attempts.
-    TooOften,
+    TooManyAttempts,
 }
 
 /// Maximum number of sessions; a new one replaces the oldest.
@@ -66,7 +66,7 @@ struct Sessions {
     roles: HashMap<String, Role>,
     order: VecDeque<String>,
     /// Failed attempts with their time: wrong passwords by the role of the token, and wrong tokens.
-    wrong: VecDeque<(Option<Role>, Instant)>,
+    failures: VecDeque<(Option<Role>, Instant)>,
 }
 
 impl Access {
@@ -82,13 +82,13 @@ impl Access {
     /// Returns the token of a role.
     pub fn token(&self, role: Role) -> &str {
         match role {
-            Role::Steer => &self.steer,
-            Role::Look => &self.look,
+            Role::Control => &self.steer,
+            Role::View => &self.look,
         }
     }
 
     /// Returns `true` if a password is required.
-    pub fn asks_password(&self) -> bool {
+    pub fn requires_password(&self) -> bool {
         self.password.is_some()
     }
 
@@ -101,8 +101,8 @@ impl Access {
     ///
     /// # Errors
     /// The reason of the refusal.
-    pub fn begin(&self, token: &str, password: Option<&str>) -> Result<(String, Role), Refusal> {
-        let role = self.admitted(token, password)?;
+    pub fn begin(&self, token: &str, password: Option<&str>) -> Result<(String, Role), LoginRefusal> {
+        let role = self.check_credentials(token, password)?;
         self.session_of(role)
     }
 
@@ -110,13 +110,13 @@ impl Access {
     ///
     /// # Errors
     /// The reason of the refusal.
-    pub fn begin_uncounted(&self, token: &str) -> Result<(String, Role), Refusal> {
-        let role = self.role_of(token).ok_or(Refusal::Token)?;
-        if self.asks_password() { Err(Refusal::Password) } else { self.session_of(role) }
+    pub fn begin_uncounted(&self, token: &str) -> Result<(String, Role), LoginRefusal> {
+        let role = self.role_of(token).ok_or(LoginRefusal::Token)?;
+        if self.requires_password() { Err(LoginRefusal::Password) } else { self.session_of(role) }
     }
 
-    fn session_of(&self, role: Role) -> Result<(String, Role), Refusal> {
-        let id = random().map_err(|_| Refusal::TooOften)?;
+    fn session_of(&self, role: Role) -> Result<(String, Role), LoginRefusal> {
+        let id = random().map_err(|_| LoginRefusal::TooManyAttempts)?;
         let mut sessions = self.sessions();
         while sessions.order.len() >= MOST_SESSIONS {
             let oldest = sessions.order.pop_front().unwrap_or_default();
@@ -130,49 +130,49 @@ impl Access {
     /// Checks token and password and counts failures. A token has 128 bits: the right one is accepted however many
     /// wrong ones came, so that nobody can lock others out. A password has fewer, and is only checked with a valid
     /// token: its attempts are limited per token.
-    fn admitted(&self, token: &str, password: Option<&str>) -> Result<Role, Refusal> {
-        let Some(role) = self.role_of(token) else { return Err(self.wrong(None, Refusal::Token)) };
+    fn check_credentials(&self, token: &str, password: Option<&str>) -> Result<Role, LoginRefusal> {
+        let Some(role) = self.role_of(token) else { return Err(self.record_failure(None, LoginRefusal::Token)) };
         let Some(right) = &self.password else { return Ok(role) };
-        let Some(password) = password else { return Err(Refusal::Password) };
-        if self.tries(Some(role)) >= TRIES {
-            return Err(Refusal::TooOften);
+        let Some(password) = password else { return Err(LoginRefusal::Password) };
+        if self.recent_failures(Some(role)) >= TRIES {
+            return Err(LoginRefusal::TooManyAttempts);
         }
-        if same(password, right) { Ok(role) } else { Err(self.wrong(Some(role), Refusal::Password)) }
+        if constant_time_eq(password, right) { Ok(role) } else { Err(self.record_failure(Some(role), LoginRefusal::Password)) }
     }
 
     fn role_of(&self, token: &str) -> Option<Role> {
-        [Role::Steer, Role::Look].into_iter().find(|role| same(token, self.token(*role)))
+        [Role::Control, Role::View].into_iter().find(|role| constant_time_eq(token, self.token(*role)))
     }
 
     /// Counts a failed attempt, of a token or of the password of a token; returns the reason of the refusal.
-    fn wrong(&self, of: Option<Role>, why: Refusal) -> Refusal {
-        if self.tries(of) >= TRIES {
-            return Refusal::TooOften;
+    fn record_failure(&self, of: Option<Role>, why: LoginRefusal) -> LoginRefusal {
+        if self.recent_failures(of) >= TRIES {
+            return LoginRefusal::TooManyAttempts;
         }
-        self.sessions().wrong.push_back((of, Instant::now()));
+        self.sessions().failures.push_back((of, Instant::now()));
         why
     }
 
     /// Returns the number of failed attempts in the last minute.
-    fn tries(&self, of: Option<Role>) -> usize {
+    fn recent_failures(&self, of: Option<Role>) -> usize {
         let (mut sessions, now) = (self.sessions(), Instant::now());
-        while sessions.wrong.front().is_some_and(|(_, at)| now.duration_since(*at) > MINUTE) {
-            sessions.wrong.pop_front();
+        while sessions.failures.front().is_some_and(|(_, at)| now.duration_since(*at) > MINUTE) {
+            sessions.failures.pop_front();
         }
-        sessions.wrong.iter().filter(|(by, _)| *by == of).count()
+        sessions.failures.iter().filter(|(by, _)| *by == of).count()
     }
 
     /// Returns the role and credentials of a request with these headers.
     ///
     /// # Errors
     /// The credentials are wrong.
-    pub fn of(&self, headers: &HeaderMap) -> Result<Option<(Role, Shown)>, Refusal> {
+    pub fn authenticate(&self, headers: &HeaderMap) -> Result<Option<(Role, CredentialKind)>, LoginRefusal> {
         if let Some(value) = headers.get(AUTHORIZATION) {
             let value = value.to_str().unwrap_or_default();
-            let token = value.strip_prefix("Bearer ").ok_or(Refusal::Token)?;
+            let token = value.strip_prefix("Bearer ").ok_or(LoginRefusal::Token)?;
             // A required password follows the token: a token contains no colon.
             let (token, password) = token.split_once(':').map_or((token, None), |(token, word)| (token, Some(word)));
-            return self.admitted(token, password).map(|role| Some((role, Shown::Header)));
+            return self.check_credentials(token, password).map(|role| Some((role, CredentialKind::Header)));
         }
         let named = |text: &str| {
             text.trim().split_once('=').filter(|(name, _)| *name == self.cookie).map(|(_, id)| id.to_owned())
@@ -180,7 +180,7 @@ impl Access {
         let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
         let ids: Vec<String> = cookies.flat_map(|text| text.split(';').filter_map(named)).collect();
         let sessions = self.sessions();
-        Ok(ids.iter().find_map(|id| sessions.roles.get(id)).map(|role| (*role, Shown::Cookie)))
+        Ok(ids.iter().find_map(|id| sessions.roles.get(id)).map(|role| (*role, CredentialKind::Cookie)))
     }
 
     fn sessions(&self) -> MutexGuard<'_, Sessions> {
@@ -196,7 +196,7 @@ pub fn random() -> Result<String, String> {
 }
 
 /// Compares two strings in constant time.
-fn same(a: &str, b: &str) -> bool {
+fn constant_time_eq(a: &str, b: &str) -> bool {
     let differ = a.bytes().zip(b.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
     std::hint::black_box(differ) == 0 && a.len() == b.len()
 }
@@ -212,66 +212,66 @@ mod tests {
     #[test]
     fn a_session_may_what_its_token_may() {
         let access = Access::new(None, 8080).unwrap();
-        for role in [Role::Steer, Role::Look] {
+        for role in [Role::Control, Role::View] {
             let (id, begun) = access.begin(access.token(role), None).unwrap();
             assert_eq!(begun, role);
             let cookie = headers("cookie", &format!("other=1; brunt-8080={id}"));
-            assert_eq!(access.of(&cookie), Ok(Some((role, Shown::Cookie))));
+            assert_eq!(access.authenticate(&cookie), Ok(Some((role, CredentialKind::Cookie))));
             let header = headers("authorization", &format!("Bearer {}", access.token(role)));
-            assert_eq!(access.of(&header), Ok(Some((role, Shown::Header))));
-            assert_eq!(access.of(&headers("cookie", &format!("brunt-8081={id}"))), Ok(None), "another console's");
+            assert_eq!(access.authenticate(&header), Ok(Some((role, CredentialKind::Header))));
+            assert_eq!(access.authenticate(&headers("cookie", &format!("brunt-8081={id}"))), Ok(None), "another console's");
         }
-        assert_eq!(access.of(&HeaderMap::new()), Ok(None));
-        assert_eq!(access.of(&headers("cookie", "brunt-8080=")), Ok(None));
-        assert_eq!(access.of(&headers("authorization", "Basic YTpi")), Err(Refusal::Token));
-        assert_ne!(access.token(Role::Steer), access.token(Role::Look));
+        assert_eq!(access.authenticate(&HeaderMap::new()), Ok(None));
+        assert_eq!(access.authenticate(&headers("cookie", "brunt-8080=")), Ok(None));
+        assert_eq!(access.authenticate(&headers("authorization", "Basic YTpi")), Err(LoginRefusal::Token));
+        assert_ne!(access.token(Role::Control), access.token(Role::View));
     }
 
     #[test]
     fn wrong_tokens_are_soon_not_even_looked_at_and_the_right_one_is() {
         let access = Access::new(None, 1).unwrap();
-        (0..2 * TRIES).for_each(|_| assert_eq!(access.begin_uncounted("wrong"), Err(Refusal::Token)));
+        (0..2 * TRIES).for_each(|_| assert_eq!(access.begin_uncounted("wrong"), Err(LoginRefusal::Token)));
         for _ in 0..TRIES {
-            assert_eq!(access.begin("wrong", None), Err(Refusal::Token));
+            assert_eq!(access.begin("wrong", None), Err(LoginRefusal::Token));
         }
-        assert_eq!(access.begin("wrong", None), Err(Refusal::TooOften));
-        let right = access.token(Role::Steer).to_owned();
+        assert_eq!(access.begin("wrong", None), Err(LoginRefusal::TooManyAttempts));
+        let right = access.token(Role::Control).to_owned();
         assert!(access.begin(&right, None).is_ok() && access.begin_uncounted(&right).is_ok());
         let header = headers("authorization", &format!("Bearer {right}"));
-        assert_eq!(access.of(&header), Ok(Some((Role::Steer, Shown::Header))));
+        assert_eq!(access.authenticate(&header), Ok(Some((Role::Control, CredentialKind::Header))));
     }
 
     #[test]
     fn a_password_is_tried_so_often_only_by_those_of_one_token() {
         let access = Access::new(Some("open sesame".into()), 1).unwrap();
-        let [steer, look] = [Role::Steer, Role::Look].map(|role| access.token(role).to_owned());
+        let [steer, look] = [Role::Control, Role::View].map(|role| access.token(role).to_owned());
         (0..2 * TRIES).for_each(|_| assert!(access.begin("wrong", Some("open sesame")).is_err()));
-        (0..TRIES).for_each(|_| assert_eq!(access.begin(&look, Some("x")), Err(Refusal::Password)));
-        assert_eq!(access.begin(&look, Some("open sesame")), Err(Refusal::TooOften));
+        (0..TRIES).for_each(|_| assert_eq!(access.begin(&look, Some("x")), Err(LoginRefusal::Password)));
+        assert_eq!(access.begin(&look, Some("open sesame")), Err(LoginRefusal::TooManyAttempts));
         assert!(access.begin(&steer, Some("open sesame")).is_ok());
-        assert_eq!(access.begin_uncounted(&steer), Err(Refusal::Password), "a link is not enough");
+        assert_eq!(access.begin_uncounted(&steer), Err(LoginRefusal::Password), "a link is not enough");
     }
 
     #[test]
     fn a_password_is_asked_for_beside_the_token() {
         let access = Access::new(Some("open sesame".into()), 1).unwrap();
-        let token = access.token(Role::Look).to_owned();
+        let token = access.token(Role::View).to_owned();
         // A link alone is not a failed attempt: it leads to the password prompt.
-        (0..2 * TRIES).for_each(|_| assert_eq!(access.begin(&token, None), Err(Refusal::Password)));
-        assert_eq!(access.begin(&token, Some("open")), Err(Refusal::Password));
+        (0..2 * TRIES).for_each(|_| assert_eq!(access.begin(&token, None), Err(LoginRefusal::Password)));
+        assert_eq!(access.begin(&token, Some("open")), Err(LoginRefusal::Password));
         assert!(access.begin(&token, Some("open sesame")).is_ok());
-        let bearer = |text: String| access.of(&headers("authorization", &text));
-        assert_eq!(bearer(format!("Bearer {token}")), Err(Refusal::Password));
-        assert_eq!(bearer(format!("Bearer {token}:open sesame")), Ok(Some((Role::Look, Shown::Header))));
+        let bearer = |text: String| access.authenticate(&headers("authorization", &text));
+        assert_eq!(bearer(format!("Bearer {token}")), Err(LoginRefusal::Password));
+        assert_eq!(bearer(format!("Bearer {token}:open sesame")), Ok(Some((Role::View, CredentialKind::Header))));
     }
 
     #[test]
     fn sessions_make_room_for_each_other() {
         let access = Access::new(None, 1).unwrap();
-        let token = access.token(Role::Look).to_owned();
+        let token = access.token(Role::View).to_owned();
         let first = access.begin(&token, None).unwrap().0;
         (0..MOST_SESSIONS).for_each(|_| drop(access.begin(&token, None).unwrap()));
-        assert_eq!(access.of(&headers("cookie", &format!("brunt-1={first}"))), Ok(None));
+        assert_eq!(access.authenticate(&headers("cookie", &format!("brunt-1={first}"))), Ok(None));
         assert_eq!(access.sessions().roles.len(), MOST_SESSIONS);
     }
 }

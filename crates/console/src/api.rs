@@ -7,7 +7,7 @@ mod live;
 mod plans;
 mod records;
 mod runs;
-mod streamed;
+mod downloads;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -58,13 +58,13 @@ pub fn router(app: App) -> Router {
         .route("/login", post(pages::login))
         .route("/logout", post(pages::logout))
         .route("/{*path}", get(pages::asset))
-        .route("/api/{*rest}", axum::routing::any(nothing_here))
+        .route("/api/{*rest}", axum::routing::any(not_found))
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .layer(axum::middleware::from_fn_with_state(app.clone(), gate::pass))
         .with_state(app)
 }
 
-async fn nothing_here() -> Problem {
+async fn not_found() -> Problem {
     Problem::new(StatusCode::NOT_FOUND, "no_route", "there is no such API path; see GET /api/v1/openapi.json")
 }
 

@@ -2,7 +2,7 @@
 //! watcher receives the earlier messages as well. The run is never held up: it writes its record in any case, and does
 //! not know of watchers.
 
-mod tell;
+mod conversion;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use record::Reader;
+use record::RecordReader;
 use tokio::sync::watch;
 
-use tell::Teller;
+use conversion::MessageConverter;
 
 /// Interval of checks whether more was written.
 const LOOK: Duration = Duration::from_millis(100);
@@ -28,7 +28,7 @@ const MOST_WATCHERS: usize = 100;
 
 /// A message to watchers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Message {
+pub struct FeedMessage {
     /// Number in the run, from 1.
     pub number: u64,
     /// Kind of message: `head`, `line` …
@@ -39,8 +39,8 @@ pub struct Message {
 
 /// The messages of a run so far.
 #[derive(Default)]
-struct Told {
-    messages: Vec<Message>,
+struct FeedHistory {
+    messages: Vec<FeedMessage>,
     last: u64,
     /// Number of messages that are seconds.
     lines: usize,
@@ -49,38 +49,38 @@ struct Told {
 
 /// A run whose record is read.
 pub struct Feed {
-    told: Mutex<Told>,
+    history: Mutex<FeedHistory>,
     news: watch::Sender<u64>,
     watchers: AtomicUsize,
 }
 
 impl Feed {
     fn new() -> Feed {
-        Feed { told: Mutex::default(), news: watch::Sender::new(0), watchers: AtomicUsize::new(0) }
+        Feed { history: Mutex::default(), news: watch::Sender::new(0), watchers: AtomicUsize::new(0) }
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn history(&self) -> MutexGuard<'_, FeedHistory> {
+        self.history.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn tell(&self, messages: Vec<(&'static str, String)>) {
-        let mut told = self.told();
+    fn push(&self, messages: Vec<(&'static str, String)>) {
+        let mut told = self.history();
         for (name, data) in messages {
             told.last += 1;
             let number = told.last;
-            told.lines += usize::from(name == tell::LINE);
-            told.messages.push(Message { number, name, data: data.into() });
+            told.lines += usize::from(name == conversion::LINE);
+            told.messages.push(FeedMessage { number, name, data: data.into() });
         }
         if told.lines > MOST {
             let half = told.messages.len() / 2;
             let (mut at, mut nth) = (0, 0);
             told.messages.retain(|message| {
                 at += 1;
-                let old = at <= half && message.name == tell::LINE;
+                let old = at <= half && message.name == conversion::LINE;
                 nth += usize::from(old);
                 !old || nth % 2 == 0
             });
-            told.lines = told.messages.iter().filter(|message| message.name == tell::LINE).count();
+            told.lines = told.messages.iter().filter(|message| message.name == conversion::LINE).count();
         }
         let last = told.last;
         drop(told);
@@ -88,7 +88,7 @@ impl Feed {
     }
 
     fn end(&self) {
-        self.told().over = true;
+        self.history().over = true;
         self.news.send_modify(|last| *last += 1);
     }
 }
@@ -103,14 +103,14 @@ pub struct Watcher {
 
 impl Watcher {
     /// Waits for the next messages; empty at the end.
-    pub async fn next(&mut self) -> Vec<Message> {
+    pub async fn next(&mut self) -> Vec<FeedMessage> {
         const AT_ONCE: usize = 500;
         loop {
             self.news.mark_unchanged();
             {
-                let told = self.feed.told();
+                let told = self.feed.history();
                 let from = told.messages.partition_point(|message| message.number <= self.seen);
-                let some: Vec<Message> = told.messages[from..].iter().take(AT_ONCE).cloned().collect();
+                let some: Vec<FeedMessage> = told.messages[from..].iter().take(AT_ONCE).cloned().collect();
                 if let Some(last) = some.last() {
                     self.seen = last.number;
                     return some;
@@ -156,7 +156,7 @@ impl Feeds {
                 open.insert(id.to_owned(), Arc::clone(&feed));
                 let (feeds, id, listened) = (Arc::clone(self), id.to_owned(), Arc::clone(&feed));
                 let listen = move || {
-                    listened.listen(&record, goes);
+                    listened.follow(&record, goes);
                     feeds.close(&id);
                 };
                 std::thread::Builder::new().name("feed".into()).spawn(listen).ok()?;
@@ -178,7 +178,7 @@ impl Feeds {
 
 impl Feed {
     /// Reads the record to its end, or until nobody watches.
-    fn listen(&self, record: &std::path::Path, goes: impl Fn() -> bool) {
+    fn follow(&self, record: &std::path::Path, goes: impl Fn() -> bool) {
         let mut left = Instant::now();
         let mut wait = || {
             // Checked before the wait: everything written until then is read after it.
@@ -190,17 +190,17 @@ impl Feed {
             more && left.elapsed() < LINGER
         };
         while !record.exists() && wait() {}
-        let mut teller = Teller::default();
-        match Reader::follow(record, wait) {
-            Err(fault) => self.tell(teller.fault(&fault.sentence)),
+        let mut teller = MessageConverter::default();
+        match RecordReader::follow(record, wait) {
+            Err(fault) => self.push(teller.fault(&fault.sentence)),
             Ok(events) => {
                 for event in events {
                     match event {
-                        Ok(event) => self.tell(teller.see(&event)),
-                        Err(fault) => self.tell(teller.fault(&fault.to_string())),
+                        Ok(event) => self.push(teller.see(&event)),
+                        Err(fault) => self.push(teller.fault(&fault.to_string())),
                     }
                 }
-                self.tell(teller.finish());
+                self.push(teller.finish());
             }
         }
         self.end();
@@ -211,9 +211,9 @@ impl Feed {
 mod tests {
     use super::*;
     use crate::testing;
-    use record::Writer;
+    use record::RecordWriter;
 
-    fn all(watcher: &mut Watcher) -> Vec<Message> {
+    fn all(watcher: &mut Watcher) -> Vec<FeedMessage> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let mut all = Vec::new();
@@ -231,7 +231,7 @@ mod tests {
     fn who_comes_late_hears_all_and_each_the_same() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("run");
-        let mut writer = Writer::create(&path).unwrap();
+        let mut writer = RecordWriter::create(&path).unwrap();
         let events = testing::a_run(3);
         events[..3].iter().for_each(|event| writer.write(event).unwrap());
         let feeds = Arc::new(Feeds::default());
@@ -250,7 +250,7 @@ mod tests {
         });
         assert_eq!(told, all(&mut late));
         let names: Vec<&str> = told.iter().map(|message| message.name).collect();
-        assert_eq!(names.iter().filter(|name| **name == tell::LINE).count(), 3, "{names:?}");
+        assert_eq!(names.iter().filter(|name| **name == conversion::LINE).count(), 3, "{names:?}");
         assert_eq!((names.first(), &names[names.len() - 2..]), (Some(&"head"), &["head", "over"][..]));
         // A watcher that lost its connection continues after its last message.
         let rest = all(&mut watch(told[1].number));
@@ -260,12 +260,12 @@ mod tests {
     #[test]
     fn of_a_long_run_what_is_kept_is_bounded_and_its_end_is_whole() {
         let feed = Feed::new();
-        feed.tell(vec![("head", "{}".into()), (tell::BLOCK, "{}".into())]);
-        (0..3 * MOST).for_each(|at| feed.tell(vec![(tell::LINE, at.to_string())]));
-        let told = feed.told();
+        feed.push(vec![("head", "{}".into()), (conversion::BLOCK, "{}".into())]);
+        (0..3 * MOST).for_each(|at| feed.push(vec![(conversion::LINE, at.to_string())]));
+        let told = feed.history();
         assert!(told.messages.len() <= MOST + 2);
         assert_eq!(
-            told.messages.iter().filter(|message| message.name == tell::BLOCK).count(),
+            told.messages.iter().filter(|message| message.name == conversion::BLOCK).count(),
             1,
             "a block is not let go"
         );

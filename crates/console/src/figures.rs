@@ -11,7 +11,7 @@ const LARGEST: u64 = 8 << 30;
 
 /// The figures of a run, as in its report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
+pub struct RunFigures {
     /// Wall clock at the start, milliseconds since 1970.
     pub started_ms: u64,
     /// The first URL, and the number of URLs.
@@ -52,21 +52,21 @@ pub struct Figures {
     pub brunt: String,
 }
 
-impl Figures {
+impl RunFigures {
     /// Reads the figures of a record.
     ///
     /// # Errors
     /// A message that says why it is not a record.
-    pub fn of(record: &Path) -> Result<Figures, String> {
+    pub fn of(record: &Path) -> Result<RunFigures, String> {
         let summary = summary(record)?;
-        Ok(Figures::of_summary(&summary))
+        Ok(RunFigures::of_summary(&summary))
     }
 
     /// Returns the figures of a summarized run.
-    pub fn of_summary(summary: &Summary) -> Figures {
+    pub fn of_summary(summary: &Summary) -> RunFigures {
         let totals = &summary.totals;
         let quantile = |q| summary.headline().quantile(q).figure.exact().map(|time| time.0 as f64 / 1e3);
-        let mut figures = Figures {
+        let mut figures = RunFigures {
             mode: if summary.open { "open" } else { "closed" }.into(),
             ended: summary.ended_how().into(),
             exit: summary.exit.code(),
@@ -84,14 +84,14 @@ impl Figures {
             objectives: summary.objectives.len() as u32,
             met: summary.objectives.iter().filter(|judged| judged.met).count() as u32,
             limit: summary.limits.principal().map(|found| found.rule.to_owned()),
-            ..Figures::default()
+            ..RunFigures::default()
         };
         summary.started.iter().for_each(|started| figures.begun(started));
         figures
     }
 
     /// Fills in the figures known at the beginning of a run.
-    pub fn begun(&mut self, started: &record::Started) {
+    pub fn begun(&mut self, started: &record::RunStarted) {
         let plan = &started.plan;
         self.started_ms = started.unix_ms;
         self.target = plan.urls.first().map(|url| url.url.clone()).unwrap_or_default();
@@ -111,7 +111,7 @@ impl Figures {
 /// # Errors
 /// A message that says why it cannot be summarized.
 pub fn summary(record: &Path) -> Result<Summary, String> {
-    let past = Bounded(RecordFile(record.to_owned()));
+    let past = BoundedRecord(RecordFile(record.to_owned()));
     // The path of a file in the library means nothing to the user.
     let place = format!("{}: ", record.display());
     let summary = Summary::from_past(&past).map_err(|fault| fault.to_string().replace(&place, ""))?;
@@ -125,11 +125,11 @@ pub fn summary(record: &Path) -> Result<Summary, String> {
 }
 
 /// A record with a limit on its size.
-pub struct Bounded(pub RecordFile);
+pub struct BoundedRecord(pub RecordFile);
 
-impl record::Past for Bounded {
-    fn replay(&self) -> Result<record::Reader<'_>, record::ReadFault> {
-        self.0.replay().map(|reader| reader.within(LARGEST))
+impl record::ReplaySource for BoundedRecord {
+    fn replay(&self) -> Result<record::RecordReader<'_>, record::ReadFault> {
+        self.0.replay().map(|reader| reader.with_limit(LARGEST))
     }
 }
 
@@ -142,8 +142,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x");
         std::fs::write(&path, "hello\n").unwrap();
-        let said = Figures::of(&path).unwrap_err();
+        let said = RunFigures::of(&path).unwrap_err();
         assert_eq!(said, "line 1: this is not a brunt record: its first line must be the event \"started\"");
-        assert!(!Figures::of(&directory.path().join("missing")).unwrap_err().contains("missing"));
+        assert!(!RunFigures::of(&directory.path().join("missing")).unwrap_err().contains("missing"));
     }
 }

@@ -14,7 +14,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::App;
-use crate::access::{Refusal, Role, Shown};
+use crate::access::{LoginRefusal, Role, CredentialKind};
 use crate::problem::Problem;
 
 /// Timeout of handlers; streaming responses are not limited.
@@ -22,7 +22,7 @@ const LONGEST: std::time::Duration = std::time::Duration::from_secs(120);
 
 /// The names under which the console is reached.
 #[derive(Clone, Debug)]
-pub struct Names {
+pub struct HostNames {
     scheme: &'static str,
     port: u16,
     /// Set if only names of this machine are accepted.
@@ -30,21 +30,21 @@ pub struct Names {
     more: Vec<String>,
 }
 
-impl Names {
+impl HostNames {
     /// Creates the names of a console that listens on this address; `more` are names in addition to its addresses.
-    pub fn new(listens: std::net::SocketAddr, tls: bool, more: Vec<String>) -> Names {
+    pub fn new(listens: std::net::SocketAddr, tls: bool, more: Vec<String>) -> HostNames {
         let scheme = if tls { "https" } else { "http" };
-        Names { scheme, port: listens.port(), loopback: listens.ip().to_canonical().is_loopback(), more }
+        HostNames { scheme, port: listens.port(), loopback: listens.ip().to_canonical().is_loopback(), more }
     }
 
     /// Returns `true` if connections use TLS.
-    pub fn is_sealed(&self) -> bool {
+    pub fn uses_tls(&self) -> bool {
         self.scheme == "https"
     }
 
     /// Returns `true` if this `Host` is one of ours. Unknown names are refused, since any name may resolve to this
     /// machine; addresses are accepted.
-    pub fn are(&self, host: &str) -> bool {
+    pub fn matches(&self, host: &str) -> bool {
         let usual = if self.scheme == "https" { 443 } else { 80 };
         let (name, port) = match host.rsplit_once(':').filter(|(name, _)| !name.contains(':') || name.ends_with(']')) {
             Some((name, port)) => (name, port.parse().ok()),
@@ -69,7 +69,7 @@ impl Names {
 }
 
 /// Returns `true` if the browser indicates that a page of another site sends this.
-pub fn is_foreign(headers: &HeaderMap) -> bool {
+pub fn is_cross_site(headers: &HeaderMap) -> bool {
     text(headers, &HeaderName::from_static("sec-fetch-site"))
         .is_some_and(|site| !matches!(site, "same-origin" | "none"))
 }
@@ -79,13 +79,13 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 }
 
 /// Converts a refusal to a response.
-pub fn refused(why: Refusal) -> Problem {
+pub fn refused(why: LoginRefusal) -> Problem {
     let (status, code, sentence) = match why {
-        Refusal::Token => {
+        LoginRefusal::Token => {
             (StatusCode::UNAUTHORIZED, "token", "the token is missing or wrong; open the link that `brunt ui` printed")
         }
-        Refusal::Password => (StatusCode::UNAUTHORIZED, "password", "the password is missing or wrong"),
-        Refusal::TooOften => (StatusCode::TOO_MANY_REQUESTS, "too_often", "too many wrong attempts; wait a minute"),
+        LoginRefusal::Password => (StatusCode::UNAUTHORIZED, "password", "the password is missing or wrong"),
+        LoginRefusal::TooManyAttempts => (StatusCode::TOO_MANY_REQUESTS, "too_often", "too many wrong attempts; wait a minute"),
     };
     Problem::new(status, code, sentence)
 }
@@ -95,9 +95,9 @@ fn forbidden(code: &'static str, sentence: &str) -> Problem {
 }
 
 /// Decides whether a request may pass; returns the role of its sender.
-fn judge(app: &App, method: &Method, path: &str, headers: &HeaderMap) -> Result<Option<Role>, Problem> {
+fn authorize(app: &App, method: &Method, path: &str, headers: &HeaderMap) -> Result<Option<Role>, Problem> {
     let host = text(headers, &HOST).unwrap_or_default();
-    if !app.names.are(host) {
+    if !app.names.matches(host) {
         let sentence = "the console does not have this host name; use the address that `brunt ui` printed";
         return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "host", sentence));
     }
@@ -115,20 +115,20 @@ fn judge(app: &App, method: &Method, path: &str, headers: &HeaderMap) -> Result<
     // send no referrer: browsers then write `null` for the origin of their forms, and name the site in another header.
     let same = text(headers, &HeaderName::from_static("sec-fetch-site")) == Some("same-origin");
     let own = |origin: &str| app.names.is_own(origin, host) || (same && origin == "null");
-    if origin.is_some_and(|origin| !own(origin)) || ((api || !reads) && is_foreign(headers)) {
+    if origin.is_some_and(|origin| !own(origin)) || ((api || !reads) && is_cross_site(headers)) {
         return Err(not_ours());
     }
-    let who = app.access.of(headers).map_err(refused)?;
+    let who = app.access.authenticate(headers).map_err(refused)?;
     // Browsers name the origin of a request that changes something.
-    if origin.is_none() && !reads && who.is_some_and(|(_, shown)| shown == Shown::Cookie) {
+    if origin.is_none() && !reads && who.is_some_and(|(_, shown)| shown == CredentialKind::Cookie) {
         return Err(not_ours());
     }
     if !api {
         return Ok(who.map(|(role, _)| role));
     }
     match who {
-        None => Err(refused(Refusal::Token)),
-        Some((Role::Look, _)) if !reads => {
+        None => Err(refused(LoginRefusal::Token)),
+        Some((Role::View, _)) if !reads => {
             Err(forbidden("look_only", "this token is view only; open the other link that `brunt ui` printed"))
         }
         Some((role, _)) => Ok(Some(role)),
@@ -137,7 +137,7 @@ fn judge(app: &App, method: &Method, path: &str, headers: &HeaderMap) -> Result<
 
 /// The middleware around all routes.
 pub async fn pass(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    let judged = judge(&app, request.method(), request.uri().path(), request.headers());
+    let judged = authorize(&app, request.method(), request.uri().path(), request.headers());
     let api = request.uri().path().starts_with("/api/");
     let mut response = match judged {
         Err(problem) => problem.into_response(),
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn hosts_are_ours_or_nobodys() {
-        let here = Names::new("127.0.0.1:8080".parse().unwrap(), false, Vec::new());
+        let here = HostNames::new("127.0.0.1:8080".parse().unwrap(), false, Vec::new());
         for (host, ours) in [
             ("127.0.0.1:8080", true),
             ("localhost:8080", true),
@@ -186,13 +186,13 @@ mod tests {
             ("10.0.0.7:8080", false),
             ("", false),
         ] {
-            assert_eq!(here.are(host), ours, "{host}");
+            assert_eq!(here.matches(host), ours, "{host}");
         }
-        let out = Names::new("0.0.0.0:443".parse().unwrap(), true, vec!["load.example".into()]);
+        let out = HostNames::new("0.0.0.0:443".parse().unwrap(), true, vec!["load.example".into()]);
         for (host, ours) in
             [("10.0.0.7", true), ("load.example", true), ("LOAD.example:443", true), ("evil.example", false)]
         {
-            assert_eq!(out.are(host), ours, "{host}");
+            assert_eq!(out.matches(host), ours, "{host}");
         }
         assert!(
             out.is_own("https://load.example", "load.example") && !out.is_own("http://load.example", "load.example")

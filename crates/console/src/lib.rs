@@ -6,7 +6,7 @@
 
 mod access;
 mod api;
-pub mod driving;
+pub mod run_control;
 mod feed;
 mod figures;
 mod gate;
@@ -28,18 +28,18 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use access::{Access, Role};
 use feed::Feeds;
-use gate::Names;
+use gate::HostNames;
 use library::Library;
-use plans::Reader;
-use program::Program;
-use runs::Runs;
+use plans::PlanExecutor;
+use program::BruntProgram;
+use runs::ActiveRuns;
 
-pub use driving::Order;
-pub use plans::Plans;
+pub use run_control::RunCommand;
+pub use plans::PlanService;
 pub use tokio_rustls::rustls::ServerConfig;
 
 /// The settings of a console.
-pub struct Settings {
+pub struct ConsoleSettings {
     /// Address to listen on.
     pub listen: SocketAddr,
     /// Host names in addition to its addresses.
@@ -55,7 +55,7 @@ pub struct Settings {
     /// Path of the brunt binary.
     pub program: PathBuf,
     /// The parser of plans in this process.
-    pub plans: Arc<dyn Plans>,
+    pub plans: Arc<dyn PlanService>,
 }
 
 /// Maximum number of concurrent readers of whole records.
@@ -65,24 +65,24 @@ const DOWNLOADS: usize = 16;
 
 /// The state of all handlers.
 #[derive(Clone)]
-struct App(Arc<Inner>);
+struct App(Arc<AppState>);
 
-struct Inner {
+struct AppState {
     access: Access,
-    names: Names,
+    names: HostNames,
     library: Arc<Library>,
-    runs: Arc<Runs>,
+    runs: Arc<ActiveRuns>,
     feeds: Arc<Feeds>,
-    program: Program,
-    plans: Reader,
+    program: BruntProgram,
+    plans: PlanExecutor,
     readers: Arc<Semaphore>,
     /// Download slots of the view token, and of the control token.
     downloads: [Arc<Semaphore>; 2],
 }
 
 impl std::ops::Deref for App {
-    type Target = Inner;
-    fn deref(&self) -> &Inner {
+    type Target = AppState;
+    fn deref(&self) -> &AppState {
         &self.0
     }
 }
@@ -107,8 +107,8 @@ impl Console {
     ///
     /// # Errors
     /// The wrong setting, and a message.
-    pub fn start(settings: Settings) -> Result<Console, (&'static str, String)> {
-        let Settings { listen, mut names, password, tls, library, kept, program, plans } = settings;
+    pub fn start(settings: ConsoleSettings) -> Result<Console, (&'static str, String)> {
+        let ConsoleSettings { listen, mut names, password, tls, library, kept, program, plans } = settings;
         let library = Arc::new(Library::open(&library, kept).map_err(|why| ("--library", why))?);
         let cannot = |error: std::io::Error| ("--listen", format!("{listen} cannot be listened on ({error})"));
         let listener = std::net::TcpListener::bind(listen).map_err(cannot)?;
@@ -125,17 +125,17 @@ impl Console {
         if !address.ip().is_loopback() {
             names.push(hostname());
         }
-        let program = Program(program);
-        let runs = Arc::new(Runs::new(program.clone(), Arc::clone(&library)));
-        runs.tidy_up();
-        let app = App(Arc::new(Inner {
+        let program = BruntProgram(program);
+        let runs = Arc::new(ActiveRuns::new(program.clone(), Arc::clone(&library)));
+        runs.remove_stale_pipes();
+        let app = App(Arc::new(AppState {
             access: Access::new(password, address.port()).map_err(|why| ("--listen", why))?,
-            names: Names::new(address, tls.is_some(), names),
+            names: HostNames::new(address, tls.is_some(), names),
             library,
             runs,
             feeds: Arc::default(),
             program,
-            plans: Reader::new(plans),
+            plans: PlanExecutor::new(plans),
             readers: Arc::new(Semaphore::new(READERS)),
             downloads: [(); 2].map(|()| Arc::new(Semaphore::new(DOWNLOADS))),
         }));
@@ -151,7 +151,7 @@ impl Console {
 
     /// Returns the link that permits control, or only viewing.
     pub fn link(&self, may_steer: bool) -> String {
-        let role = if may_steer { Role::Steer } else { Role::Look };
+        let role = if may_steer { Role::Control } else { Role::View };
         let host = match self.address.ip() {
             ip if ip.is_unspecified() => format!("{}:{}", hostname(), self.address.port()),
             _ => self.address.to_string(),

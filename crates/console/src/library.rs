@@ -15,11 +15,11 @@ use std::sync::{Mutex, MutexGuard};
 
 use serde::{Deserialize, Serialize};
 
-use crate::figures::Figures;
+use crate::figures::RunFigures;
 use crate::problem::Problem;
-use index::{Index, Line};
+use index::{Index, IndexLine};
 
-pub use query::{Page, Query};
+pub use query::{RunPage, RunQuery};
 
 /// File name suffix of records.
 pub const ENDING: &str = ".brunt.zst";
@@ -27,7 +27,7 @@ pub const ENDING: &str = ".brunt.zst";
 /// The source of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum RunSource {
     /// Started from the console.
     Console,
     /// Started on the command line of this machine.
@@ -39,7 +39,7 @@ pub enum Origin {
 /// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum RunState {
     /// The run is in progress.
     Running,
     /// The run has ended.
@@ -50,11 +50,11 @@ pub enum State {
 
 /// A run of the library.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct LibraryRun {
     /// Unique id; sorts by time within an origin.
     pub id: String,
-    pub origin: Origin,
-    pub state: State,
+    pub origin: RunSource,
+    pub state: RunState,
     /// Milliseconds since 1970.
     pub started_ms: u64,
     /// Name given by the user.
@@ -65,7 +65,7 @@ pub struct Run {
     /// Size of the record.
     pub bytes: u64,
     /// Figures; `None` until something is known.
-    pub figures: Option<Figures>,
+    pub figures: Option<RunFigures>,
     /// Reason why there are no figures.
     pub fault: Option<String>,
 }
@@ -73,7 +73,7 @@ pub struct Run {
 /// The user's changes to a run. Fields that are not set stay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Marks {
+pub struct RunEdits {
     pub name: Option<String>,
     pub notes: Option<String>,
     pub favourite: Option<bool>,
@@ -86,12 +86,12 @@ const LONGEST_NOTES: usize = 20_000;
 const LONGEST_TAG: usize = 40;
 const MOST_TAGS: usize = 20;
 
-impl Marks {
+impl RunEdits {
     /// Returns the changes with normalized texts.
     ///
     /// # Errors
     /// One of them is too long.
-    pub fn checked(mut self) -> Result<Marks, Problem> {
+    pub fn validated(mut self) -> Result<RunEdits, Problem> {
         let long = |text: &Option<String>, most: usize| text.as_ref().is_some_and(|text| text.chars().count() > most);
         if long(&self.name, LONGEST_NAME) || long(&self.notes, LONGEST_NOTES) {
             let sentence = format!("a name has at most {LONGEST_NAME} characters, and notes have {LONGEST_NOTES}");
@@ -134,7 +134,7 @@ impl Library {
         let path = base.join("library.jsonl");
         let index = Index::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let library = Library { base: base.to_owned(), kept, index: Mutex::new(index) };
-        library.take_in().map_err(|error| format!("{}: {error}", base.display()))?;
+        library.index_missing().map_err(|error| format!("{}: {error}", base.display()))?;
         Ok(library)
     }
 
@@ -161,11 +161,11 @@ impl Library {
     ///
     /// # Errors
     /// The index cannot be used.
-    pub fn begin(&self, id: &str, origin: Origin, started_ms: u64) -> io::Result<()> {
-        let run = Run {
+    pub fn begin(&self, id: &str, origin: RunSource, started_ms: u64) -> io::Result<()> {
+        let run = LibraryRun {
             id: id.to_owned(),
             origin,
-            state: State::Running,
+            state: RunState::Running,
             started_ms,
             name: String::new(),
             notes: String::new(),
@@ -175,7 +175,7 @@ impl Library {
             figures: None,
             fault: None,
         };
-        self.index().add(&Line::Run(Box::new(run))).map(drop)
+        self.index().add(&IndexLine::Run(Box::new(run))).map(drop)
     }
 
     /// Reads figures and state of a run from its record.
@@ -185,42 +185,42 @@ impl Library {
     pub fn read(&self, id: &str) -> io::Result<()> {
         let path = self.record(id);
         let goes = record::is_being_written(&path);
-        let figures = if goes { beginning(&path) } else { Figures::of(&path) };
+        let figures = if goes { beginning(&path) } else { RunFigures::of(&path) };
         let bytes = path.metadata().map_or(0, |data| data.len());
         let state = match &figures {
-            _ if goes => State::Running,
-            Ok(_) => State::Over,
-            Err(_) => State::Failed,
+            _ if goes => RunState::Running,
+            Ok(_) => RunState::Over,
+            Err(_) => RunState::Failed,
         };
         let (figures, fault) = match figures {
             Ok(figures) => (Some(figures), None),
             Err(_) if goes => (None, None),
             Err(fault) => (None, Some(fault)),
         };
-        self.known(id, state, figures, fault, bytes)
+        self.update(id, state, figures, fault, bytes)
     }
 
     /// Updates state and figures of a run.
     ///
     /// # Errors
     /// The index cannot be used.
-    pub fn known(
+    pub fn update(
         &self,
         id: &str,
-        state: State,
-        figures: Option<Figures>,
+        state: RunState,
+        figures: Option<RunFigures>,
         fault: Option<String>,
         bytes: u64,
     ) -> io::Result<()> {
         let figures = figures.map(Box::new);
-        self.index().add(&Line::Known { id: id.to_owned(), state, figures, fault, bytes }).map(drop)
+        self.index().add(&IndexLine::Known { id: id.to_owned(), state, figures, fault, bytes }).map(drop)
     }
 
     /// Returns a run by its id.
     ///
     /// # Errors
     /// The index cannot be used.
-    pub fn run(&self, id: &str) -> io::Result<Option<Run>> {
+    pub fn run(&self, id: &str) -> io::Result<Option<LibraryRun>> {
         Ok(self.index().runs()?.get(id).cloned())
     }
 
@@ -228,7 +228,7 @@ impl Library {
     ///
     /// # Errors
     /// The index cannot be used.
-    pub fn list(&self, query: &Query) -> io::Result<Page> {
+    pub fn list(&self, query: &RunQuery) -> io::Result<RunPage> {
         Ok(query::list(self.index().runs()?, query))
     }
 
@@ -236,8 +236,8 @@ impl Library {
     ///
     /// # Errors
     /// The index cannot be used.
-    pub fn mark(&self, id: &str, marks: &Marks) -> io::Result<bool> {
-        self.index().add(&Line::Marked(id.to_owned(), marks.clone()))
+    pub fn edit(&self, id: &str, marks: &RunEdits) -> io::Result<bool> {
+        self.index().add(&IndexLine::Marked(id.to_owned(), marks.clone()))
     }
 
     /// Deletes a run with its files, including that of the command line: it would come back otherwise.
@@ -250,18 +250,18 @@ impl Library {
             // A missing file need not be deleted.
             let _ = std::fs::remove_file(path);
         }
-        self.index().add(&Line::Deleted(id.to_owned()))
+        self.index().add(&IndexLine::Deleted(id.to_owned()))
     }
 
     /// Adds records that the index misses because it is new, was damaged or deleted. They are read when needed.
-    fn take_in(&self) -> io::Result<()> {
+    fn index_missing(&self) -> io::Result<()> {
         for (id, _) in records(&self.base.join("records")) {
             if self.run(&id)?.is_none() {
                 let origin = match id.split_once('-') {
-                    _ if self.plan(&id).exists() => Origin::Console,
+                    _ if self.plan(&id).exists() => RunSource::Console,
                     // The command line appends its process id, which is shorter than the random suffix used here.
-                    Some((_, number)) if number.len() < 8 => Origin::CommandLine,
-                    _ => Origin::Dropped,
+                    Some((_, number)) if number.len() < 8 => RunSource::CommandLine,
+                    _ => RunSource::Dropped,
                 };
                 self.begin(&id, origin, moment(&id))?;
             }
@@ -278,7 +278,7 @@ impl Library {
         if let Some(kept) = &self.kept {
             records(kept).try_for_each(|(id, path)| self.adopt(&id, &path))?;
         }
-        let going = |run: &&Run| run.state == State::Running;
+        let going = |run: &&LibraryRun| run.state == RunState::Running;
         let going: Vec<String> = self.index().runs()?.values().filter(going).map(|run| run.id.clone()).collect();
         let over = |id: &&String| !ours(id) && !record::is_being_written(&self.record(id));
         going.iter().filter(over).try_for_each(|id| self.read(id))
@@ -295,7 +295,7 @@ impl Library {
         if linked.is_err() && (record::is_being_written(kept) || copied(kept, &place).is_err()) {
             return Ok(());
         }
-        self.begin(id, Origin::CommandLine, moment(id))?;
+        self.begin(id, RunSource::CommandLine, moment(id))?;
         self.read(id)
     }
 }
@@ -315,9 +315,9 @@ fn moment(id: &str) -> u64 {
 }
 
 /// Returns the figures at the beginning of a record that is being written.
-fn beginning(path: &Path) -> Result<Figures, String> {
-    let mut events = record::Reader::open(path).map_err(|fault| fault.to_string())?;
-    let mut figures = Figures::default();
+fn beginning(path: &Path) -> Result<RunFigures, String> {
+    let mut events = record::RecordReader::open(path).map_err(|fault| fault.to_string())?;
+    let mut figures = RunFigures::default();
     match events.next() {
         Some(Ok(record::RunEvent::Started(started))) => figures.begun(&started),
         Some(Err(fault)) => return Err(fault.to_string()),

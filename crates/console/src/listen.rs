@@ -1,7 +1,7 @@
 //! Connections: accepted, with TLS if configured, and limited in number, in the time for a request to arrive, and in
 //! the time for which a client may stop reading.
 
-mod taken;
+mod write_timeout;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tower::ServiceExt as _;
 
-use taken::Taken;
+use write_timeout::WriteTimeout;
 
 /// Maximum number of connections.
 const CONNECTIONS: usize = 512;
@@ -42,14 +42,14 @@ pub async fn serve(listener: std::net::TcpListener, tls: Option<Arc<ServerConfig
             continue;
         };
         let _ = socket.set_nodelay(true);
-        let socket = Taken::of(socket, TAKEN);
+        let socket = WriteTimeout::new(socket, TAKEN);
         let (router, acceptor) = (router.clone(), acceptor.clone());
         tokio::spawn(async move {
             match acceptor {
-                None => speak(socket, router, place).await,
+                None => serve_connection(socket, router, place).await,
                 Some(acceptor) => {
                     if let Ok(Ok(sealed)) = tokio::time::timeout(HEAD, acceptor.accept(socket)).await {
-                        speak(sealed, router, place).await;
+                        serve_connection(sealed, router, place).await;
                     }
                 }
             }
@@ -58,7 +58,7 @@ pub async fn serve(listener: std::net::TcpListener, tls: Option<Arc<ServerConfig
 }
 
 /// Serves one connection, to its end.
-async fn speak(io: impl AsyncRead + AsyncWrite + Unpin, router: Router, _place: OwnedSemaphorePermit) {
+async fn serve_connection(io: impl AsyncRead + AsyncWrite + Unpin, router: Router, _place: OwnedSemaphorePermit) {
     let answer = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
         let router = router.clone();
         async move {

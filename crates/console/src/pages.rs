@@ -11,25 +11,25 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use serde::Deserialize;
 
-use crate::access::{Refusal, Role};
+use crate::access::{LoginRefusal, Role};
 use crate::{App, gate};
 
 /// A static file: path, media type and content.
-type File = (&'static str, &'static str, fn() -> &'static [u8]);
+type StaticFile = (&'static str, &'static str, fn() -> &'static [u8]);
 
 /// Files besides the page: the style sheet of the login page, and the plan editor, loaded when a plan is edited.
-const FILES: [File; 2] = [
+const FILES: [StaticFile; 2] = [
     ("door.css", "text/css; charset=utf-8", || include_bytes!("door.css")),
     ("editor.js", "text/javascript; charset=utf-8", || web::EDITOR.as_bytes()),
 ];
 
 /// The page, which loads nothing but the editor, and its policy: its own, and that it must not be framed.
-struct Page {
+struct ConsolePage {
     html: String,
     policy: String,
 }
 
-static PAGE: LazyLock<Page> = LazyLock::new(|| {
+static PAGE: LazyLock<ConsolePage> = LazyLock::new(|| {
     let mut html = Vec::new();
     // A page without placeholders is caught by a test.
     let _ = web::fill(&web::CONSOLE, "en", "brunt", &mut html, |_| Ok(()));
@@ -37,7 +37,7 @@ static PAGE: LazyLock<Page> = LazyLock::new(|| {
     let own =
         html.split_once("http-equiv=\"Content-Security-Policy\" content=\"").and_then(|(_, rest)| rest.split_once('"'));
     let policy = format!("{}; frame-ancestors 'none'", own.map_or("default-src 'none'", |(policy, _)| policy));
-    Page { html, policy }
+    ConsolePage { html, policy }
 });
 
 fn page() -> Response {
@@ -50,13 +50,13 @@ fn page() -> Response {
 
 /// The query with a link's token.
 #[derive(Deserialize, Default)]
-pub struct Link {
+pub struct LinkQuery {
     token: Option<String>,
 }
 
 /// The login form.
 #[derive(Deserialize)]
-pub struct Typed {
+pub struct LoginForm {
     #[serde(default)]
     token: String,
     password: Option<String>,
@@ -65,20 +65,20 @@ pub struct Typed {
 /// `GET /`.
 pub async fn index(
     State(app): State<App>,
-    Query(link): Query<Link>,
+    Query(link): Query<LinkQuery>,
     Extension(role): Extension<Option<Role>>,
     headers: HeaderMap,
 ) -> Response {
     match link.token {
-        Some(token) => come_in(&app, &token, None, gate::is_foreign(&headers)),
+        Some(token) => log_in(&app, &token, None, gate::is_cross_site(&headers)),
         None if role.is_some() => page(),
-        None => door(&app, StatusCode::UNAUTHORIZED, "", None),
+        None => login_page(&app, StatusCode::UNAUTHORIZED, "", None),
     }
 }
 
 /// `POST /login`.
-pub async fn login(State(app): State<App>, Form(typed): Form<Typed>) -> Response {
-    come_in(&app, typed.token.trim(), typed.password.as_deref(), false)
+pub async fn login(State(app): State<App>, Form(typed): Form<LoginForm>) -> Response {
+    log_in(&app, typed.token.trim(), typed.password.as_deref(), false)
 }
 
 /// `POST /logout`.
@@ -97,36 +97,36 @@ fn to_pages(cookie: &str) -> Response {
 }
 
 /// Logs a browser in. `foreign`: a page of another site made the browser try; failures are not counted then.
-fn come_in(app: &App, token: &str, password: Option<&str>, foreign: bool) -> Response {
+fn log_in(app: &App, token: &str, password: Option<&str>, foreign: bool) -> Response {
     let begun = if foreign { app.access.begin_uncounted(token) } else { app.access.begin(token, password) };
     match begun {
         Ok((id, _)) => {
-            let secure = if app.names.is_sealed() { "; Secure" } else { "" };
+            let secure = if app.names.uses_tls() { "; Secure" } else { "" };
             to_pages(&format!("{}={id}; Path=/; HttpOnly; SameSite=Lax{secure}", app.access.cookie()))
         }
-        Err(Refusal::Password) => {
-            let tried = password.map(|_| Refusal::Password);
-            door(app, StatusCode::UNAUTHORIZED, token, tried)
+        Err(LoginRefusal::Password) => {
+            let tried = password.map(|_| LoginRefusal::Password);
+            login_page(app, StatusCode::UNAUTHORIZED, token, tried)
         }
         Err(why) => {
             let status =
-                if why == Refusal::TooOften { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::UNAUTHORIZED };
-            door(app, status, "", Some(why))
+                if why == LoginRefusal::TooManyAttempts { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::UNAUTHORIZED };
+            login_page(app, status, "", Some(why))
         }
     }
 }
 
 /// Returns the login page.
-fn door(app: &App, status: StatusCode, token: &str, why: Option<Refusal>) -> Response {
+fn login_page(app: &App, status: StatusCode, token: &str, why: Option<LoginRefusal>) -> Response {
     let said = match why {
         None => "",
-        Some(Refusal::Token) => "This token is no longer valid. 此令牌已失效。",
-        Some(Refusal::Password) => "Wrong password. 密码不对。",
-        Some(Refusal::TooOften) => "Too many wrong attempts; wait a minute. 错误次数过多，请等一分钟。",
+        Some(LoginRefusal::Token) => "This token is no longer valid. 此令牌已失效。",
+        Some(LoginRefusal::Password) => "Wrong password. 密码不对。",
+        Some(LoginRefusal::TooManyAttempts) => "Too many wrong attempts; wait a minute. 错误次数过多，请等一分钟。",
     };
     // A token has only letters and digits; anything else is not echoed.
     let token: String = token.chars().filter(char::is_ascii_alphanumeric).collect();
-    let password = match app.access.asks_password() {
+    let password = match app.access.requires_password() {
         true => {
             "<label>Password 密码 <input type=password name=password autocomplete=current-password required></label>"
         }
@@ -150,7 +150,7 @@ pub async fn asset(
     match role {
         _ if path.contains('.') => (StatusCode::NOT_FOUND, "there is no such page").into_response(),
         Some(_) => page(),
-        None => door(&app, StatusCode::UNAUTHORIZED, "", None),
+        None => login_page(&app, StatusCode::UNAUTHORIZED, "", None),
     }
 }
 

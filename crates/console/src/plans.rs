@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use crate::problem::Problem;
 
 /// A parser of plans, which sends nothing.
-pub trait Plans: Send + Sync {
+pub trait PlanService: Send + Sync {
     /// Describes a plan, or the error in it and its position.
     fn check(&self, plan: &Path, lang: &str) -> Value;
     /// Creates a plan that sends the same requests as curl commands, optionally as a flow.
@@ -30,29 +30,29 @@ const AT_ONCE: usize = 16;
 
 /// A bounded executor for parsing: each plan on a thread of its own, with a timeout.
 #[derive(Clone)]
-pub struct Reader {
-    plans: Arc<dyn Plans>,
+pub struct PlanExecutor {
+    plans: Arc<dyn PlanService>,
     places: Arc<Semaphore>,
 }
 
-impl Reader {
+impl PlanExecutor {
     /// Creates a reader that uses this parser.
-    pub fn new(plans: Arc<dyn Plans>) -> Reader {
-        Reader { plans, places: Arc::new(Semaphore::new(AT_ONCE)) }
+    pub fn new(plans: Arc<dyn PlanService>) -> PlanExecutor {
+        PlanExecutor { plans, places: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
     /// Runs `ask` on a separate thread.
     ///
     /// # Errors
     /// It takes too long, or too many others are running.
-    pub fn ask<T: Send + 'static>(&self, ask: impl FnOnce(&dyn Plans) -> T + Send + 'static) -> Result<T, Problem> {
-        self.ask_within(LONGEST, ask)
+    pub fn run<T: Send + 'static>(&self, ask: impl FnOnce(&dyn PlanService) -> T + Send + 'static) -> Result<T, Problem> {
+        self.run_within(LONGEST, ask)
     }
 
-    fn ask_within<T: Send + 'static>(
+    fn run_within<T: Send + 'static>(
         &self,
         longest: Duration,
-        ask: impl FnOnce(&dyn Plans) -> T + Send + 'static,
+        ask: impl FnOnce(&dyn PlanService) -> T + Send + 'static,
     ) -> Result<T, Problem> {
         let full = |_| Problem::unfit("time", "too many plans are being read; try again in a moment");
         let place = Arc::clone(&self.places).try_acquire_owned().map_err(full)?;
@@ -74,9 +74,9 @@ impl Reader {
 mod tests {
     use super::*;
 
-    struct Nothing;
+    struct EmptyPlanService;
 
-    impl Plans for Nothing {
+    impl PlanService for EmptyPlanService {
         fn check(&self, _plan: &Path, _lang: &str) -> Value {
             Value::Null
         }
@@ -90,20 +90,20 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_a_plan_that_is_never_read_and_not_too_many_are_read_at_once() {
-        let reader = Reader::new(Arc::new(Nothing));
-        assert_eq!(reader.ask(|plans| plans.schema()).ok().as_deref(), Some("{}"));
+        let reader = PlanExecutor::new(Arc::new(EmptyPlanService));
+        assert_eq!(reader.run(|plans| plans.schema()).ok().as_deref(), Some("{}"));
         let (let_go, held) = channel::<()>();
         let held = Arc::new(std::sync::Mutex::new(held));
         for _ in 0..AT_ONCE {
             let held = Arc::clone(&held);
-            let asked = reader.ask_within(Duration::from_millis(1), move |_| drop(held.lock().map(|held| held.recv())));
+            let asked = reader.run_within(Duration::from_millis(1), move |_| drop(held.lock().map(|held| held.recv())));
             assert!(asked.is_err(), "it took too long");
         }
-        assert!(reader.ask(|plans| plans.schema()).is_err(), "too many are read");
+        assert!(reader.run(|plans| plans.schema()).is_err(), "too many are read");
         drop(let_go);
         while reader.places.available_permits() < AT_ONCE {
             std::thread::sleep(Duration::from_millis(1));
         }
-        assert!(reader.ask(|plans| plans.schema()).is_ok());
+        assert!(reader.run(|plans| plans.schema()).is_ok());
     }
 }

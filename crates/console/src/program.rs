@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::driving;
+use crate::run_control;
 use crate::problem::Problem;
 
 /// Maximum size of a child's output that is kept.
@@ -18,11 +18,11 @@ pub const LONGEST_PLAN: usize = 1 << 20;
 
 /// The path of the program.
 #[derive(Clone, Debug)]
-pub struct Program(pub PathBuf);
+pub struct BruntProgram(pub PathBuf);
 
 /// The output of a child process.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct ChildOutput {
     /// Exit code; `None` if a signal ended it.
     pub code: Option<i32>,
     /// Standard output.
@@ -30,14 +30,14 @@ pub struct Answer {
     /// Standard error.
     pub err: String,
     /// Set if it took too long and was killed.
-    pub late: bool,
+    pub timed_out: bool,
 }
 
-impl Program {
+impl BruntProgram {
     /// Creates a command without the environment variables that would affect it.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.0);
-        command.env_remove(driving::RECORD).env("NO_COLOR", "1");
+        command.env_remove(run_control::RECORD).env("NO_COLOR", "1");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -46,19 +46,19 @@ impl Program {
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn ask(&self, command: &mut Command, longest: Duration) -> Result<Answer, Problem> {
+    pub fn run(&self, command: &mut Command, longest: Duration) -> Result<ChildOutput, Problem> {
         let mut child =
             command.spawn().map_err(|error| Problem::machine(format!("brunt cannot be started ({error})")))?;
         let (out, err) = (read(child.stdout.take()), read(child.stderr.take()));
         let (status, late) = end(&mut child, longest)?;
         let text = |reader: std::thread::JoinHandle<String>| reader.join().unwrap_or_default();
-        Ok(Answer { code: status.code(), out: text(out), err: text(err), late })
+        Ok(ChildOutput { code: status.code(), out: text(out), err: text(err), timed_out: late })
     }
 }
 
 /// Returns the error for a missing answer.
-pub fn unanswered(answer: &Answer) -> Problem {
-    match answer.late {
+pub fn missing_output(answer: &ChildOutput) -> Problem {
+    match answer.timed_out {
         true => Problem::unfit("time", "this took too long; can the target of the plan be reached?"),
         false => Problem::machine(format!(
             "brunt did not respond: {}",
@@ -68,7 +68,7 @@ pub fn unanswered(answer: &Answer) -> Problem {
 }
 
 /// Replaces the temporary path of the plan file and adds line and column.
-pub fn tidy(value: &mut Value, plan: &Path) {
+pub fn normalize_error(value: &mut Value, plan: &Path) {
     let place = plan.display().to_string();
     let text = |value: &mut Value| {
         if let Value::String(text) = value {
@@ -132,24 +132,24 @@ mod tests {
     fn a_complaint_is_about_the_plan_and_its_line() {
         let mut value =
             serde_json::json!({ "ok": false, "place": "/x/7.yaml line 3 column 5 (rate)", "trouble": "see /x/7.yaml" });
-        tidy(&mut value, Path::new("/x/7.yaml"));
+        normalize_error(&mut value, Path::new("/x/7.yaml"));
         assert_eq!(value["place"], "plan line 3 column 5 (rate)");
         assert_eq!((&value["line"], &value["column"], &value["trouble"]), (&3.into(), &5.into(), &"see plan".into()));
         let mut other = serde_json::json!({ "ok": false, "place": "--rate", "trouble": "x" });
-        tidy(&mut other, Path::new("/x/7.yaml"));
+        normalize_error(&mut other, Path::new("/x/7.yaml"));
         assert_eq!(other.get("line"), None);
     }
 
     #[test]
     fn a_child_that_takes_too_long_is_ended() {
-        let shell = Program("sh".into());
+        let shell = BruntProgram("sh".into());
         let mut command = shell.command();
         command.args(["-c", "echo so far; exec sleep 60"]);
-        let answer = shell.ask(&mut command, Duration::from_millis(300)).unwrap();
-        assert!(answer.late && answer.code.is_none() && answer.out == "so far\n", "{answer:?}");
+        let answer = shell.run(&mut command, Duration::from_millis(300)).unwrap();
+        assert!(answer.timed_out && answer.code.is_none() && answer.out == "so far\n", "{answer:?}");
         let mut command = shell.command();
         command.args(["-c", "echo no >&2; exit 7"]);
-        let answer = shell.ask(&mut command, Duration::from_secs(60)).unwrap();
-        assert_eq!((answer.code, &*answer.err, answer.late), (Some(7), "no\n", false));
+        let answer = shell.run(&mut command, Duration::from_secs(60)).unwrap();
+        assert_eq!((answer.code, &*answer.err, answer.timed_out), (Some(7), "no\n", false));
     }
 }

@@ -13,10 +13,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::driving::{self, Order};
-use crate::library::{Library, Origin, State};
+use crate::run_control::{self, RunCommand};
+use crate::library::{Library, RunSource, RunState};
 use crate::problem::Problem;
-use crate::program::Program;
+use crate::program::BruntProgram;
 
 /// Maximum number of concurrent runs: they compete for cores.
 const MOST: usize = 4;
@@ -26,20 +26,20 @@ const SAYS_SO: Duration = Duration::from_millis(400);
 const SAID: usize = 16 << 10;
 
 /// All running runs.
-pub struct Runs {
-    program: Program,
+pub struct ActiveRuns {
+    program: BruntProgram,
     library: Arc<Library>,
-    going: Mutex<HashMap<String, Arc<Going>>>,
+    active: Mutex<HashMap<String, Arc<ActiveRun>>>,
 }
 
 /// A running run.
 #[derive(Default)]
-struct Going {
+struct ActiveRun {
     process: Mutex<Option<Pid>>,
     /// The output on standard error.
-    said: Mutex<Vec<u8>>,
+    stderr: Mutex<Vec<u8>>,
     /// The exit code, once it has ended.
-    over: Mutex<Option<Option<i32>>>,
+    exit: Mutex<Option<Option<i32>>>,
 }
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -48,7 +48,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// A run to start.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct RunRequest {
     /// The plan file.
     pub plan: String,
     /// Set if a public address may be loaded.
@@ -57,31 +57,31 @@ pub struct Asked {
     pub lang: &'static str,
 }
 
-impl Runs {
+impl ActiveRuns {
     /// Creates an empty set.
-    pub fn new(program: Program, library: Arc<Library>) -> Runs {
-        Runs { program, library, going: Mutex::default() }
+    pub fn new(program: BruntProgram, library: Arc<Library>) -> ActiveRuns {
+        ActiveRuns { program, library, active: Mutex::default() }
     }
 
     /// Returns `true` if this run is in progress and managed here.
-    pub fn goes(&self, id: &str) -> bool {
-        lock(&self.going).contains_key(id)
+    pub fn is_active(&self, id: &str) -> bool {
+        lock(&self.active).contains_key(id)
     }
 
     /// Returns `true` if a run takes commands: also one that was started by an earlier console.
-    pub fn takes_orders(&self, id: &str) -> bool {
-        self.orders(id).exists() && (self.goes(id) || record::is_being_written(&self.library.record(id)))
+    pub fn takes_commands(&self, id: &str) -> bool {
+        self.pipe_path(id).exists() && (self.is_active(id) || record::is_being_written(&self.library.record(id)))
     }
 
     /// Starts a run; returns its id.
     ///
     /// # Errors
     /// It did not begin, and why.
-    pub fn start(self: &Arc<Runs>, asked: &Asked) -> Result<String, Problem> {
+    pub fn start(self: &Arc<ActiveRuns>, asked: &RunRequest) -> Result<String, Problem> {
         let id = new_id()?;
-        let going = Arc::new(Going::default());
+        let going = Arc::new(ActiveRun::default());
         {
-            let mut all = lock(&self.going);
+            let mut all = lock(&self.active);
             if all.len() >= MOST {
                 let sentence =
                     format!("{MOST} runs are already in progress and compete for cores; stop one of them first");
@@ -95,18 +95,18 @@ impl Runs {
         }
         let child = begun?;
         *lock(&going.process) = Some(Pid::from_child(&child));
-        self.look_after(id.clone(), child, Arc::clone(&going));
-        self.refused_at_once(&id, &going).map_or(Ok(id), Err)
+        self.supervise(id.clone(), child, Arc::clone(&going));
+        self.early_failure(&id, &going).map_or(Ok(id), Err)
     }
 
-    fn begin(&self, id: &str, asked: &Asked) -> Result<Child, Problem> {
-        let (plan, record, orders) = (self.library.plan(id), self.library.record(id), self.orders(id));
+    fn begin(&self, id: &str, asked: &RunRequest) -> Result<Child, Problem> {
+        let (plan, record, orders) = (self.library.plan(id), self.library.record(id), self.pipe_path(id));
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&plan)?;
         file.write_all(asked.plan.as_bytes())?;
         mknodat(CWD, &orders, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).map_err(std::io::Error::from)?;
-        self.library.begin(id, Origin::Console, now_ms())?;
+        self.library.begin(id, RunSource::Console, now_ms())?;
         let mut command = self.program.command();
-        command.env(driving::RECORD, &record).args(["run", "--quiet", "--lang", asked.lang]);
+        command.env(run_control::RECORD, &record).args(["run", "--quiet", "--lang", asked.lang]);
         if asked.yes {
             command.arg("--yes");
         }
@@ -116,13 +116,13 @@ impl Runs {
     }
 
     /// Waits for its end on a separate thread, and updates the library.
-    fn look_after(self: &Arc<Runs>, id: String, mut child: Child, going: Arc<Going>) {
+    fn supervise(self: &Arc<ActiveRuns>, id: String, mut child: Child, going: Arc<ActiveRun>) {
         let runs = Arc::clone(self);
         let watch = move || {
             let mut bytes = [0; 4096];
             let mut said = child.stderr.take();
             while let Some(read @ 1..) = said.as_mut().and_then(|said| said.read(&mut bytes).ok()) {
-                let mut all = lock(&going.said);
+                let mut all = lock(&going.stderr);
                 let room = SAID.saturating_sub(all.len()).min(read);
                 all.extend_from_slice(&bytes[..room]);
             }
@@ -136,31 +136,31 @@ impl Runs {
         }
     }
 
-    fn ended(&self, id: &str, code: Option<i32>, going: &Going) {
+    fn ended(&self, id: &str, code: Option<i32>, going: &ActiveRun) {
         let kept = self.library.record(id).metadata().is_ok_and(|data| data.len() > 0);
         // An index that fails now is updated on the next refresh.
         let _ = match kept {
             true => self.library.read(id),
-            false => self.library.known(id, State::Failed, None, Some(sentence(going)), 0),
+            false => self.library.update(id, RunState::Failed, None, Some(last_message(going)), 0),
         };
-        *lock(&going.over) = Some(code);
+        *lock(&going.exit) = Some(code);
         self.forget(id);
     }
 
     fn forget(&self, id: &str) {
-        let _ = std::fs::remove_file(self.orders(id));
-        lock(&self.going).remove(id);
+        let _ = std::fs::remove_file(self.pipe_path(id));
+        lock(&self.active).remove(id);
     }
 
     /// Returns the error if it fails right at the start; nothing of it is kept then.
-    fn refused_at_once(&self, id: &str, going: &Going) -> Option<Problem> {
+    fn early_failure(&self, id: &str, going: &ActiveRun) -> Option<Problem> {
         const USAGE: i32 = 64;
         let until = Instant::now() + SAYS_SO;
         while Instant::now() < until {
-            let over = *lock(&going.over);
+            let over = *lock(&going.exit);
             if over == Some(Some(USAGE)) {
                 let _ = self.library.delete(id);
-                return Some(Problem::unfit("refused", sentence(going)));
+                return Some(Problem::unfit("refused", last_message(going)));
             }
             if over.is_some() || self.library.record(id).exists() {
                 return None;
@@ -170,9 +170,9 @@ impl Runs {
         None
     }
 
-    fn orders(&self, id: &str) -> PathBuf {
+    fn pipe_path(&self, id: &str) -> PathBuf {
         let mut path = self.library.record(id).into_os_string();
-        path.push(driving::PIPE);
+        path.push(run_control::PIPE);
         path.into()
     }
 
@@ -180,7 +180,7 @@ impl Runs {
     ///
     /// # Errors
     /// It has ended, or takes no commands.
-    pub fn order(&self, id: &str, order: Order) -> Result<(), Problem> {
+    pub fn send(&self, id: &str, order: RunCommand) -> Result<(), Problem> {
         let gone = || {
             Problem::conflict(
                 "not_running",
@@ -190,17 +190,17 @@ impl Runs {
         };
         let nonblocking = OFlags::NONBLOCK.bits() as i32;
         // The pipe has no reader if the run is over, or has not begun.
-        let pipe = OpenOptions::new().write(true).custom_flags(nonblocking).open(self.orders(id));
+        let pipe = OpenOptions::new().write(true).custom_flags(nonblocking).open(self.pipe_path(id));
         match pipe {
             Ok(mut pipe) => pipe.write_all(format!("{order}\n").as_bytes()).map_err(|_| gone()),
-            Err(_) if matches!(order, Order::Stop | Order::Drain) => self.end_early(id).ok_or_else(gone),
+            Err(_) if matches!(order, RunCommand::Stop | RunCommand::Drain) => self.terminate(id).ok_or_else(gone),
             Err(_) => Err(gone()),
         }
     }
 
     /// Ends a run that still waits for its first answer: there is nothing to drain.
-    fn end_early(&self, id: &str) -> Option<()> {
-        let going = lock(&self.going).get(id).cloned()?;
+    fn terminate(&self, id: &str) -> Option<()> {
+        let going = lock(&self.active).get(id).cloned()?;
         // Held until the signal was sent: after that the process id may be reused.
         let process = lock(&going.process);
         kill_process((*process)?, Signal::TERM).ok()
@@ -212,7 +212,7 @@ impl Runs {
     /// The record is still empty.
     pub fn plan_of(&self, id: &str) -> Result<plan::Plan, Problem> {
         let not_yet = || Problem::conflict("not_running", "this run has not started yet");
-        let mut events = record::Reader::open(&self.library.record(id)).map_err(|_| not_yet())?;
+        let mut events = record::RecordReader::open(&self.library.record(id)).map_err(|_| not_yet())?;
         match events.next() {
             Some(Ok(record::RunEvent::Started(started))) => Ok(started.plan),
             _ => Err(not_yet()),
@@ -221,21 +221,21 @@ impl Runs {
 
     /// Stops all runs in an orderly way, and waits briefly for that.
     pub fn stop_all(&self) {
-        let ids: Vec<String> = lock(&self.going).keys().cloned().collect();
-        ids.iter().for_each(|id| drop(self.order(id, Order::Stop)));
+        let ids: Vec<String> = lock(&self.active).keys().cloned().collect();
+        ids.iter().for_each(|id| drop(self.send(id, RunCommand::Stop)));
         let until = Instant::now() + Duration::from_secs(10);
-        while !lock(&self.going).is_empty() && Instant::now() < until {
+        while !lock(&self.active).is_empty() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
     /// Removes the leftovers of a console that was killed: pipes of runs that are over.
-    pub fn tidy_up(&self) {
+    pub fn remove_stale_pipes(&self) {
         let folder = self.library.record("x");
         let names = folder.parent().and_then(|folder| std::fs::read_dir(folder).ok());
         for entry in names.into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            let record = name.strip_suffix(driving::PIPE).map(|record| entry.path().with_file_name(record));
+            let record = name.strip_suffix(run_control::PIPE).map(|record| entry.path().with_file_name(record));
             if record.is_some_and(|record| !record::is_being_written(&record)) {
                 let _ = std::fs::remove_file(entry.path());
             }
@@ -244,8 +244,8 @@ impl Runs {
 }
 
 /// Returns the last message of a run, without the path of its plan.
-fn sentence(going: &Going) -> String {
-    let said = String::from_utf8_lossy(&lock(&going.said)).into_owned();
+fn last_message(going: &ActiveRun) -> String {
+    let said = String::from_utf8_lossy(&lock(&going.stderr)).into_owned();
     let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("brunt exited without a message");
     let last = last.strip_prefix("brunt: ").unwrap_or(last);
     last.split_whitespace().filter(|word| !word.contains("/plans/")).collect::<Vec<_>>().join(" ")

@@ -1,7 +1,7 @@
 //! A synthetic run for tests.
 
 use measure::Nanos;
-use record::{Began, End, Ended, Part, RunEvent, Second, Started};
+use record::{WindowStart, End, RunEnd, RunPart, RunEvent, Second, RunStarted};
 use serde_json::{Value, json};
 
 /// Exit code of the run: its seconds contain nothing about the generator.
@@ -20,12 +20,12 @@ pub fn a_run(seconds: i64) -> Vec<RunEvent> {
     head["plan"]["requests"] = Value::Null;
     head["plan"]["duration"] = 60_000_000_000_u64.into();
     head["plan"]["load"]["stages"] = json!([{ "lasts": 60_000_000_000_u64, "from": 10.0, "to": 10.0 }]);
-    let started: Started = serde_json::from_value(head).expect("the head of a record");
+    let started: RunStarted = serde_json::from_value(head).expect("the head of a record");
     let second = |at: i64| {
         let mut second = Second {
             from_ns: at * 1_000_000_000,
             to_ns: (at + 1) * 1_000_000_000,
-            part: Part::Window,
+            part: RunPart::Window,
             due: 10,
             sent: 10,
             finished: 10,
@@ -36,7 +36,7 @@ pub fn a_run(seconds: i64) -> Vec<RunEvent> {
         RunEvent::Second(Box::new(second))
     };
     let window = Nanos::from_secs(seconds as u64);
-    let ended = Ended { reason: End::Completed, window, elapsed: window };
-    let head = [RunEvent::Started(Box::new(started)), RunEvent::Began(Began { clock_ns: 1, unix_ns: 7_000_000 })];
+    let ended = RunEnd { reason: End::Completed, window, elapsed: window };
+    let head = [RunEvent::Started(Box::new(started)), RunEvent::Began(WindowStart { clock_ns: 1, unix_ns: 7_000_000 })];
     head.into_iter().chain((0..seconds).map(second)).chain([RunEvent::Ended(ended)]).collect()
 }

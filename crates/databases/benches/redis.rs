@@ -4,8 +4,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use databases::redis::Redis;
-use wire::{Asked, AskedUrl, Done, Established, ExchangeId, Fill, Out, Protocol};
+use databases::redis::RedisProtocol;
+use wire::{ProtocolConfig, RequestedUrl, EventBuffer, EstablishedConnection, ExchangeId, SlotContext, OutputBuffer, Protocol};
 
 const ROUNDS: usize = 200;
 const TURNS: u64 = 2_000;
@@ -22,20 +22,20 @@ fn main() {
 
 /// Measures batches of `pipeline` exchanges submitted and their replies received together.
 fn measure(name: &str, command: &str, pipeline: u32, reply: &[u8]) {
-    let url = AskedUrl { url: "redis://127.0.0.1".into(), weight: 1.0 };
-    let mut asked = Asked { urls: vec![url], ..Asked::default() };
+    let url = RequestedUrl { url: "redis://127.0.0.1".into(), weight: 1.0 };
+    let mut asked = ProtocolConfig { urls: vec![url], ..ProtocolConfig::default() };
     asked.options.insert("command".into(), vec![command.into()]);
     asked.options.insert("pipeline".into(), vec![pipeline.to_string()]);
-    let dialogue = Redis.prepare(&asked).expect("a good plan");
+    let dialogue = RedisProtocol.prepare(&asked).expect("a good plan");
     let request = &dialogue.requests()[0].request;
-    let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
-    let (mut out, mut done) = (Out::default(), Done::default());
+    let mut session = dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     let replies = reply.repeat(pipeline as usize);
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
         let began = Instant::now();
         for turn in 0..TURNS {
-            let fill = Fill { number: turn * 1000, random: turn, ..Fill::default() };
+            let fill = SlotContext { number: turn * 1000, random: turn, ..SlotContext::default() };
             for id in 0..pipeline {
                 session.submit(ExchangeId(id), black_box(request), &fill, &mut out).expect("room");
             }

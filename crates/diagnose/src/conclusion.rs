@@ -1,13 +1,13 @@
 //! The conclusion from all findings: one principal limit, or the reason why there is none.
 
 use crate::case::Case;
-use crate::found::{Found, Proof, Stage};
+use crate::limit_finding::{LimitFinding, Proof, PathStage};
 use crate::rules;
-use crate::run::Run;
+use crate::load_results::LoadResults;
 
 /// The outcome of a diagnosis: what limited the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum DiagnosisOutcome {
     /// The first of the findings. With any other outcome, the findings are not limits.
     Limit,
     /// No limit: the requested load was sustained.
@@ -24,35 +24,35 @@ pub enum Outcome {
     NothingToJudge,
 }
 
-impl Outcome {
+impl DiagnosisOutcome {
     /// Returns the name used in documents.
     pub fn name(self) -> &'static str {
         match self {
-            Outcome::Limit => "limit",
-            Outcome::NotReached => "not_reached",
-            Outcome::Users => "users",
-            Outcome::MaxUsers => "max_users",
-            Outcome::AtMost => "at_most",
-            Outcome::Unknown => "unknown",
-            Outcome::NothingToJudge => "nothing_to_judge",
+            DiagnosisOutcome::Limit => "limit",
+            DiagnosisOutcome::NotReached => "not_reached",
+            DiagnosisOutcome::Users => "users",
+            DiagnosisOutcome::MaxUsers => "max_users",
+            DiagnosisOutcome::AtMost => "at_most",
+            DiagnosisOutcome::Unknown => "unknown",
+            DiagnosisOutcome::NothingToJudge => "nothing_to_judge",
         }
     }
 }
 
 /// The origin of the available counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Seen {
+pub enum CounterCoverage {
     /// No counters.
     Nothing,
     /// Counters of the machine that generated the load.
-    Here,
+    Generator,
     /// Counters of the service as well.
     Service,
 }
 
 /// CPU time within the window, in cores.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shared {
+pub struct CoreShares {
     /// CPU time of the service's processes.
     pub service: f64,
     /// CPU time of the generator's threads.
@@ -63,16 +63,16 @@ pub struct Shared {
     pub cores: f64,
 }
 
-impl Shared {
-    fn of(case: &Case) -> Option<Shared> {
-        if case.elsewhere.is_some() {
+impl CoreShares {
+    fn of(case: &Case) -> Option<CoreShares> {
+        if case.service_host.is_some() {
             return None;
         }
-        let (busy, cores) = case.here.busy_cores()?;
-        let service = case.here.per_s("service.all.cpu")? / 1e9;
+        let (busy, cores) = case.counters.busy_cores()?;
+        let service = case.counters.per_s("service.all.cpu")? / 1e9;
         // Threads are timed exactly, a machine by its ticks: the total must not be less than its parts.
         let generator = case.run.generator_cores;
-        Some(Shared { service, generator, busy: busy.max(service + generator), cores })
+        Some(CoreShares { service, generator, busy: busy.max(service + generator), cores })
     }
 }
 
@@ -80,21 +80,21 @@ impl Shared {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conclusion {
     /// Outcome of the diagnosis.
-    pub outcome: Outcome,
+    pub outcome: DiagnosisOutcome,
     /// Findings: limits first, then proved before consistent, then in the order of the request path.
-    pub found: Vec<Found>,
+    pub findings: Vec<LimitFinding>,
     /// Origin of the available counters.
-    pub seen: Seen,
+    pub coverage: CounterCoverage,
     /// Division of the cores, if the service ran on the generator's machine.
-    pub shared: Option<Shared>,
+    pub core_shares: Option<CoreShares>,
     /// Step and rate, as in [`Run::at_most`].
     pub at_most: Option<(String, f64)>,
 }
 
 impl Conclusion {
     /// Returns the principal limit.
-    pub fn principal(&self) -> Option<&Found> {
-        self.found.first().filter(|found| found.is_limit)
+    pub fn principal(&self) -> Option<&LimitFinding> {
+        self.findings.first().filter(|found| found.is_limit)
     }
 }
 
@@ -105,80 +105,80 @@ const LEAST_S: f64 = 1.0;
 const ALONE: f64 = 1.5;
 
 /// Returns `true` if users never pause and hardly wait for each other: more users would bring more throughput.
-fn alone(run: &Run) -> bool {
-    run.is_pressed() && run.service.count >= 30 && run.service.mean <= ALONE * run.service.min
+fn users_hardly_wait(run: &LoadResults) -> bool {
+    run.is_saturated() && run.service.count >= 30 && run.service.mean <= ALONE * run.service.min
 }
 
 /// Applies every rule to a case.
 pub fn conclude(case: &Case) -> Conclusion {
     let run = &case.run;
-    let there = case.there();
-    let seen = match there.as_ref().unwrap_or(case).here.rise("service.all.cpu") {
-        Some(_) => Seen::Service,
-        None if case.here.is_empty() => Seen::Nothing,
-        None => Seen::Here,
+    let there = case.on_service_host();
+    let seen = match there.as_ref().unwrap_or(case).counters.increase("service.all.cpu") {
+        Some(_) => CounterCoverage::Service,
+        None if case.counters.is_empty() => CounterCoverage::Nothing,
+        None => CounterCoverage::Generator,
     };
-    let mut found: Vec<Found> = rules::rules().filter_map(|rule| rule.find(case, there.as_ref())).collect();
+    let mut found: Vec<LimitFinding> = rules::rules().filter_map(|rule| rule.find(case, there.as_ref())).collect();
     if run.generator_doubt.is_some() {
         // Observations of a disturbed generator prove nothing about the service; counters of a kernel remain valid.
-        found.retain(|f| f.stage == Stage::Generator || (f.proof == Proof::Proved && f.stage < Stage::Service));
+        found.retain(|f| f.stage == PathStage::Generator || (f.proof == Proof::Proved && f.stage < PathStage::Service));
     }
     found.sort_by_key(|f| (!f.is_limit, f.proof, f.stage));
     let outcome = if found.iter().any(|f| f.is_limit) {
-        Outcome::Limit
-    } else if run.window_s < LEAST_S || run.scheduled == 0 || run.was_changed {
-        Outcome::NothingToJudge
-    } else if run.failures.is_empty() && !run.is_open && alone(run) {
-        Outcome::Users
+        DiagnosisOutcome::Limit
+    } else if run.window_s < LEAST_S || run.scheduled == 0 || run.load_changed {
+        DiagnosisOutcome::NothingToJudge
+    } else if run.failures.is_empty() && !run.is_open && users_hardly_wait(run) {
+        DiagnosisOutcome::Users
     } else if run.dropped_iterations {
-        Outcome::MaxUsers
+        DiagnosisOutcome::MaxUsers
     } else if run.failures.is_empty() && run.at_most.is_some() {
-        Outcome::AtMost
-    } else if run.is_pressed() || !run.failures.is_empty() {
-        Outcome::Unknown
+        DiagnosisOutcome::AtMost
+    } else if run.is_saturated() || !run.failures.is_empty() {
+        DiagnosisOutcome::Unknown
     } else {
-        Outcome::NotReached
+        DiagnosisOutcome::NotReached
     };
-    Conclusion { outcome, found, seen, shared: Shared::of(case), at_most: run.at_most.clone() }
+    Conclusion { outcome, findings: found, coverage: seen, core_shares: CoreShares::of(case), at_most: run.at_most.clone() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::Elsewhere;
+    use crate::case::ServiceHost;
     use crate::rules::made_up::{cores, counted, run};
-    use crate::run::{Failures, GeneratorDoubt, Spread};
+    use crate::load_results::{FailureCount, GeneratorDoubt, DurationStats};
 
-    fn concluded(run: Run, here: crate::Counted) -> (Outcome, Vec<&'static str>) {
-        let conclusion = conclude(&Case { run, here, ..Case::default() });
-        (conclusion.outcome, conclusion.found.iter().map(|f| f.rule).collect())
+    fn concluded(run: LoadResults, here: crate::CounterSummary) -> (DiagnosisOutcome, Vec<&'static str>) {
+        let conclusion = conclude(&Case { run, counters: here, ..Case::default() });
+        (conclusion.outcome, conclusion.findings.iter().map(|f| f.rule).collect())
     }
 
     #[test]
     fn a_healthy_run_has_no_limit() {
         let calm =
             cores(0.4, &[("service.all.cpu", 0.0, 2e9), ("Tcp.OutSegs", 0.0, 1e5), ("Tcp.RetransSegs", 0.0, 2.0)]);
-        let open = Run { is_open: true, ..run() };
-        assert_eq!(concluded(open, calm.clone()), (Outcome::NotReached, vec![]));
-        let dropping = Run { is_open: true, dropped_iterations: true, ..run() };
-        assert_eq!(concluded(dropping, calm.clone()), (Outcome::MaxUsers, vec![]));
-        assert_eq!(concluded(Run { has_pauses: true, ..run() }, calm.clone()), (Outcome::NotReached, vec![]));
-        let changed = Run { is_open: true, was_changed: true, ..run() };
+        let open = LoadResults { is_open: true, ..run() };
+        assert_eq!(concluded(open, calm.clone()), (DiagnosisOutcome::NotReached, vec![]));
+        let dropping = LoadResults { is_open: true, dropped_iterations: true, ..run() };
+        assert_eq!(concluded(dropping, calm.clone()), (DiagnosisOutcome::MaxUsers, vec![]));
+        assert_eq!(concluded(LoadResults { has_pauses: true, ..run() }, calm.clone()), (DiagnosisOutcome::NotReached, vec![]));
+        let changed = LoadResults { is_open: true, load_changed: true, ..run() };
         assert_eq!(
             concluded(changed, calm.clone()),
-            (Outcome::NothingToJudge, vec![]),
+            (DiagnosisOutcome::NothingToJudge, vec![]),
             "nobody knows which of its loads was kept"
         );
-        assert_eq!(concluded(run(), calm), (Outcome::Unknown, vec![]), "users without pauses press always");
-        let few = Spread { min: 0.005, mean: 0.0053, ..run().service };
-        assert_eq!(concluded(Run { service: few, ..run() }, counted(&[])), (Outcome::Users, vec![]));
-        let turns = Run { has_pauses: true, at_most: Some(("pay".into(), 20.0)), service: few, ..run() };
+        assert_eq!(concluded(run(), calm), (DiagnosisOutcome::Unknown, vec![]), "users without pauses press always");
+        let few = DurationStats { min: 0.005, mean: 0.0053, ..run().service };
+        assert_eq!(concluded(LoadResults { service: few, ..run() }, counted(&[])), (DiagnosisOutcome::Users, vec![]));
+        let turns = LoadResults { has_pauses: true, at_most: Some(("pay".into(), 20.0)), service: few, ..run() };
         assert_eq!(
             concluded(turns, counted(&[])),
-            (Outcome::AtMost, vec![]),
+            (DiagnosisOutcome::AtMost, vec![]),
             "more users would wait for the same turns"
         );
-        assert_eq!(concluded(Run::default(), counted(&[])), (Outcome::NothingToJudge, vec![]));
+        assert_eq!(concluded(LoadResults::default(), counted(&[])), (DiagnosisOutcome::NothingToJudge, vec![]));
     }
 
     #[test]
@@ -192,7 +192,7 @@ mod tests {
             ],
         );
         let status = [("200".to_owned(), 10), ("503".to_owned(), 10)].into();
-        let both = Run { status, failures: vec![Failures::default()], ..run() };
+        let both = LoadResults { status, failures: vec![FailureCount::default()], ..run() };
         assert_eq!(concluded(both, here).1, ["N6", "N7", "S1", "P7"]);
     }
 
@@ -200,24 +200,24 @@ mod tests {
     fn a_service_elsewhere_is_judged_by_the_counters_of_its_machine() {
         let full = cores(1.99, &[("service.all.cpu", 0.0, 1.9e10)]);
         let calm = cores(0.4, &[("self.rss", 1.0, 1.0)]);
-        let busy_here = Run { generator_cores: 0.4, ..run() };
-        let judged = |here: &crate::Counted, there: &crate::Counted| {
-            let elsewhere = Some(Elsewhere { host: "db1".into(), counted: there.clone(), shares_kernel: false });
-            conclude(&Case { run: busy_here.clone(), here: here.clone(), elsewhere, ..Case::default() })
+        let busy_here = LoadResults { generator_cores: 0.4, ..run() };
+        let judged = |here: &crate::CounterSummary, there: &crate::CounterSummary| {
+            let elsewhere = Some(ServiceHost { host: "db1".into(), counters: there.clone(), shares_kernel: false });
+            conclude(&Case { run: busy_here.clone(), counters: here.clone(), service_host: elsewhere, ..Case::default() })
         };
         let conclusion = judged(&calm, &full);
-        let rules: Vec<_> = conclusion.found.iter().map(|f| (f.rule, f.host.as_deref())).collect();
-        assert_eq!((rules, conclusion.seen, conclusion.shared), (vec![("S1", Some("db1"))], Seen::Service, None));
-        let said = conclusion.found[0].evidence(words::Lang::En);
+        let rules: Vec<_> = conclusion.findings.iter().map(|f| (f.rule, f.host.as_deref())).collect();
+        assert_eq!((rules, conclusion.coverage, conclusion.core_shares), (vec![("S1", Some("db1"))], CounterCoverage::Service, None));
+        let said = conclusion.findings[0].evidence(words::Lang::En);
         assert!(said.ends_with("(counted on db1)"), "{said}");
         let conclusion = judged(&full, &calm);
-        assert_eq!((conclusion.found.len(), conclusion.seen), (0, Seen::Here), "what is full here is not the service");
-        let lost = Run { service: Spread { longest: 0.3, ..run().service }, ..run() };
+        assert_eq!((conclusion.findings.len(), conclusion.coverage), (0, CounterCoverage::Generator), "what is full here is not the service");
+        let lost = LoadResults { service: DurationStats { longest: 0.3, ..run().service }, ..run() };
         let dropped = counted(&[("softnet.all.dropped", 0.0, 9.0)]);
         for (here, there, host) in [(&dropped, &calm, None), (&calm, &dropped, Some("db1"))] {
-            let elsewhere = Some(Elsewhere { host: "db1".into(), counted: there.clone(), shares_kernel: false });
-            let conclusion = conclude(&Case { run: lost.clone(), here: here.clone(), elsewhere, ..Case::default() });
-            let found: Vec<_> = conclusion.found.iter().map(|f| (f.rule, f.host.as_deref())).collect();
+            let elsewhere = Some(ServiceHost { host: "db1".into(), counters: there.clone(), shares_kernel: false });
+            let conclusion = conclude(&Case { run: lost.clone(), counters: here.clone(), service_host: elsewhere, ..Case::default() });
+            let found: Vec<_> = conclusion.findings.iter().map(|f| (f.rule, f.host.as_deref())).collect();
             assert_eq!(found, [("N7", host)]);
         }
     }
@@ -225,8 +225,8 @@ mod tests {
     #[test]
     fn an_unwell_generator_judges_no_service() {
         let here = cores(1.99, &[("service.all.cpu", 0.0, 1.8e10), ("softnet.all.dropped", 0.0, 9.0)]);
-        let slow = Spread { longest: 0.3, ..run().service };
-        let unwell = Run { generator_doubt: Some(GeneratorDoubt::Busy), service: slow, ..run() };
+        let slow = DurationStats { longest: 0.3, ..run().service };
+        let unwell = LoadResults { generator_doubt: Some(GeneratorDoubt::Busy), service: slow, ..run() };
         assert_eq!(concluded(unwell, here).1, ["C1", "N7"]);
     }
 }

@@ -5,7 +5,7 @@
 //! it.
 
 use words::text::{Text, text};
-use words::{Lang, Said, show};
+use words::{Lang, LocalizedSentence, numbers};
 
 mod service;
 
@@ -20,7 +20,7 @@ const FULL: f64 = 0.8;
 
 /// The resources that a run will need.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Planned {
+pub struct RunRequirements {
     /// Maximum number of connections at a time.
     pub connections: u64,
     /// Peak arrivals per second of open load.
@@ -41,46 +41,46 @@ pub struct Planned {
 
 /// Severity of a piece of advice for the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Prospect {
+pub enum Severity {
     /// The run is not affected.
     Fine,
     /// The run is possible, but its results may be affected.
     Caution,
     /// The run cannot proceed as planned.
-    Stops,
+    Blocker,
 }
 
 /// A single result of the checks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Advice {
     /// Severity for the run.
-    pub prospect: Prospect,
-    said: Said,
-    change: Option<Said>,
+    pub prospect: Severity,
+    text: LocalizedSentence,
+    change: Option<LocalizedSentence>,
 }
 
 impl Advice {
-    fn new(prospect: Prospect, said: impl Into<Said>) -> Advice {
-        Advice { prospect, said: said.into(), change: None }
+    fn new(prospect: Severity, said: impl Into<LocalizedSentence>) -> Advice {
+        Advice { prospect, text: said.into(), change: None }
     }
 
-    fn change(self, change: impl Into<Said>) -> Advice {
+    fn change(self, change: impl Into<LocalizedSentence>) -> Advice {
         Advice { change: Some(change.into()), ..self }
     }
 
     /// Returns the text, without a full stop.
     pub fn sentence(&self, lang: Lang) -> String {
-        self.said.of(lang)
+        self.text.render(lang)
     }
 
     /// Returns the command that would change it.
     pub fn command(&self, lang: Lang) -> Option<String> {
-        self.change.as_ref().map(|change| change.of(lang))
+        self.change.as_ref().map(|change| change.render(lang))
     }
 }
 
 /// A function that returns a counter or a setting of the machine by name.
-pub type Read<'a> = &'a dyn Fn(&str) -> Option<f64>;
+pub type CounterLookup<'a> = &'a dyn Fn(&str) -> Option<f64>;
 
 const CORES: Text = text("{cores} cores", "{cores} 个核");
 const QUOTA: Text = text(", of which the CPU quota (cgroup) allows {quota}", "，CPU 配额（cgroup）只允许 {quota} 个");
@@ -99,45 +99,45 @@ const IDLE: Text = text(
 );
 
 /// Describes the abilities of the machine, independent of the run.
-pub fn abilities(read: Read<'_>) -> Vec<Said> {
-    let whole = |n: f64| show::count(n as u64);
+pub fn abilities(read: CounterLookup<'_>) -> Vec<LocalizedSentence> {
+    let whole = |n: f64| numbers::count(n as u64);
     let mut all = Vec::new();
     if let Some(cores) = read("cpu.count") {
-        let said = Said::new(CORES, [("cores", whole(cores))]);
+        let said = LocalizedSentence::new(CORES, [("cores", whole(cores))]);
         all.push(match quota(read).filter(|quota| *quota < cores) {
-            Some(quota) => said.and(QUOTA, [("quota", format!("{quota:.2}"))]),
+            Some(quota) => said.with_clause(QUOTA, [("quota", format!("{quota:.2}"))]),
             None => said,
         });
     }
     if let Some(limit) = read("self.fd_limit") {
-        all.push(Said::new(DESCRIPTORS, [("limit", whole(limit))]));
+        all.push(LocalizedSentence::new(DESCRIPTORS, [("limit", whole(limit))]));
     }
     if let Some(ports) = ports(read) {
-        all.push(Said::new(PORTS, [("ports", whole(ports)), ("short", whole(ports / TIME_WAIT_S))]));
+        all.push(LocalizedSentence::new(PORTS, [("ports", whole(ports)), ("short", whole(ports / TIME_WAIT_S))]));
     }
     if let Some(most) = read("setting.somaxconn") {
-        all.push(Said::new(LISTEN, [("most", whole(most))]));
+        all.push(LocalizedSentence::new(LISTEN, [("most", whole(most))]));
     }
     if let Some(exit) = read("setting.idle_exit_us") {
-        all.push(Said::new(IDLE, [("exit", show::seconds(exit / 1e6))]));
+        all.push(LocalizedSentence::new(IDLE, [("exit", numbers::seconds(exit / 1e6))]));
     }
     all
 }
 
-fn quota(read: Read<'_>) -> Option<f64> {
+fn quota(read: CounterLookup<'_>) -> Option<f64> {
     Some(read("self.cgroup.quota_us")? / read("self.cgroup.period_us").filter(|period| *period > 0.0)?)
 }
 
 /// Returns the number of usable local ports, without the reserved ones.
-fn ports(read: Read<'_>) -> Option<f64> {
+fn ports(read: CounterLookup<'_>) -> Option<f64> {
     let range = read("setting.ip_local_port_range.high")? - read("setting.ip_local_port_range.low")? + 1.0;
     Some((range - read("setting.ip_local_reserved").unwrap_or(0.0)).max(0.0))
 }
 
 /// Returns the problems that a run would have, the worst first.
-pub fn examine(read: Read<'_>, planned: &Planned) -> Vec<Advice> {
-    let checks: [fn(Read<'_>, &Planned) -> Option<Advice>; 6] =
-        [generator, standing_ports, used_ports, tracked, accept_queue, shared];
+pub fn examine(read: CounterLookup<'_>, planned: &RunRequirements) -> Vec<Advice> {
+    let checks: [fn(CounterLookup<'_>, &RunRequirements) -> Option<Advice>; 6] =
+        [generator, ports_of_open_connections, used_ports, tracked, accept_queue, shared];
     let mut all: Vec<Advice> = checks.iter().filter_map(|check| check(read, planned)).collect();
     all.sort_by_key(|advice| std::cmp::Reverse(advice.prospect));
     all
@@ -150,11 +150,11 @@ const TOO_MUCH: Text = text(
 );
 const MORE_MACHINES: Text = text("more cores for brunt, or a lower rate", "给 brunt 更多的核，或降低速率");
 
-fn generator(_: Read<'_>, planned: &Planned) -> Option<Advice> {
+fn generator(_: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice> {
     let (rate, most) = (planned.rate_per_s?, planned.most_per_s?);
     (rate > most).then(|| {
-        let facts = [("rate", show::rate(rate)), ("most", show::rate(most))];
-        Advice::new(Prospect::Stops, Said::new(TOO_MUCH, facts)).change(MORE_MACHINES)
+        let facts = [("rate", numbers::rate(rate)), ("most", numbers::rate(most))];
+        Advice::new(Severity::Blocker, LocalizedSentence::new(TOO_MUCH, facts)).change(MORE_MACHINES)
     })
 }
 
@@ -169,16 +169,16 @@ const WIDEN: Text = text(
     "sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"，或用 --source 指定更多本机地址，或使用目标的更多端口",
 );
 
-fn standing_ports(read: Read<'_>, planned: &Planned) -> Option<Advice> {
+fn ports_of_open_connections(read: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice> {
     let ports = ports(read)?;
     let pairs = (planned.sources.max(1) * planned.destinations.max(1)) as f64;
     (!planned.is_one_shot && planned.connections as f64 > ports * pairs).then(|| {
         let facts = [
-            ("connections", show::count(planned.connections)),
-            ("destinations", show::count(planned.destinations.max(1))),
-            ("ports", show::count((ports * planned.sources.max(1) as f64) as u64)),
+            ("connections", numbers::count(planned.connections)),
+            ("destinations", numbers::count(planned.destinations.max(1))),
+            ("ports", numbers::count((ports * planned.sources.max(1) as f64) as u64)),
         ];
-        Advice::new(Prospect::Stops, Said::new(NO_PORTS, facts)).change(WIDEN)
+        Advice::new(Severity::Blocker, LocalizedSentence::new(NO_PORTS, facts)).change(WIDEN)
     })
 }
 
@@ -196,26 +196,26 @@ const KEEP: Text = text(
     "去掉 --no-keepalive 即不消耗端口；否则在本机 sysctl -w net.ipv4.tcp_tw_reuse=1，或用 --source 指定更多本机地址",
 );
 
-fn used_ports(read: Read<'_>, planned: &Planned) -> Option<Advice> {
+fn used_ports(read: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice> {
     let pairs = (planned.sources.max(1) * planned.destinations.max(1)) as f64;
     let ports = ports(read).filter(|_| planned.is_one_shot)? * pairs;
     let reuse = read("setting.tcp_tw_reuse").unwrap_or(0.0);
     let wait = if reuse == 1.0 || (reuse == 2.0 && planned.is_local) { REUSED_S } else { TIME_WAIT_S };
     let most = ports / wait;
-    let shown = |n: f64| show::count(n as u64);
+    let shown = |n: f64| numbers::count(n as u64);
     let facts = |more: (&'static str, String), time: String| {
         [("ports", shown(ports)), ("wait", shown(wait)), more, ("time", time)]
     };
     let lasts = planned.lasts_s.unwrap_or(f64::INFINITY);
     match planned.rate_per_s {
         Some(rate) if rate > most && ports / rate < lasts.min(wait) => {
-            let facts = facts(("rate", show::rate(rate)), show::seconds(ports / rate));
-            Some(Advice::new(Prospect::Stops, Said::new(PORTS_END, facts)).change(KEEP))
+            let facts = facts(("rate", numbers::rate(rate)), numbers::seconds(ports / rate));
+            Some(Advice::new(Severity::Blocker, LocalizedSentence::new(PORTS_END, facts)).change(KEEP))
         }
         Some(_) => None,
         None if lasts > wait && wait > REUSED_S => {
             let facts = facts(("most", shown(most)), String::new());
-            Some(Advice::new(Prospect::Caution, Said::new(PORTS_BOUND, facts)).change(KEEP))
+            Some(Advice::new(Severity::Caution, LocalizedSentence::new(PORTS_BOUND, facts)).change(KEEP))
         }
         None => None,
     }
@@ -228,7 +228,7 @@ const TRACKED: Text = text(
 const RAISE_TRACKED: Text =
     text("sysctl -w net.netfilter.nf_conntrack_max={wanted}", "sysctl -w net.netfilter.nf_conntrack_max={wanted}");
 
-fn tracked(read: Read<'_>, planned: &Planned) -> Option<Advice> {
+fn tracked(read: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice> {
     // The module may be loaded without any rule that uses it: its table is then empty.
     let count = read("conntrack.count").filter(|count| *count > 0.0)?;
     let max = read("conntrack.max").filter(|max| *max > 0.0)?;
@@ -237,12 +237,12 @@ fn tracked(read: Read<'_>, planned: &Planned) -> Option<Advice> {
         planned.rate_per_s.filter(|_| planned.is_one_shot).unwrap_or(0.0) * planned.lasts_s.unwrap_or(120.0).min(120.0);
     let more = planned.connections as f64 + closed;
     (count + more > FULL * max).then(|| {
-        let whole = |n: f64| show::count(n as u64);
+        let whole = |n: f64| numbers::count(n as u64);
         let facts = [("count", whole(count)), ("max", whole(max)), ("more", whole(more))];
-        let prospect = if count + more > max { Prospect::Stops } else { Prospect::Caution };
+        let prospect = if count + more > max { Severity::Blocker } else { Severity::Caution };
         let wanted = ((count + more) / FULL * 1.25).ceil() as u64;
-        Advice::new(prospect, Said::new(TRACKED, facts))
-            .change(Said::new(RAISE_TRACKED, [("wanted", wanted.to_string())]))
+        Advice::new(prospect, LocalizedSentence::new(TRACKED, facts))
+            .change(LocalizedSentence::new(RAISE_TRACKED, [("wanted", wanted.to_string())]))
     })
 }
 
@@ -262,22 +262,22 @@ const LONGER_BOTH: Text = text(
     "在服务所在机器 sysctl -w net.core.somaxconn={wanted}，并同样加大其 listen() 的 backlog；或用 --connect-rate 放慢建连",
 );
 
-fn accept_queue(read: Read<'_>, planned: &Planned) -> Option<Advice> {
+fn accept_queue(read: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice> {
     listen_queue(read, planned).filter(|_| planned.is_local)
 }
 
 /// Checks the accept queue of the listener, on whichever machine it is.
-fn listen_queue(read: Read<'_>, planned: &Planned) -> Option<Advice> {
+fn listen_queue(read: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice> {
     let limit = read("listener.limit")?;
     (planned.connections as f64 > limit).then(|| {
-        let facts = [("limit", show::count(limit as u64)), ("connections", show::count(planned.connections))];
+        let facts = [("limit", numbers::count(limit as u64)), ("connections", numbers::count(planned.connections))];
         // A longer backlog alone would be limited to the kernel's maximum.
         let is_cut = read("setting.somaxconn").is_some_and(|most| (planned.connections as f64) > most);
         let change = match is_cut {
-            true => Said::new(LONGER_BOTH, [("wanted", planned.connections.to_string())]),
+            true => LocalizedSentence::new(LONGER_BOTH, [("wanted", planned.connections.to_string())]),
             false => LONGER.into(),
         };
-        Advice::new(Prospect::Caution, Said::new(QUEUE, facts)).change(change)
+        Advice::new(Severity::Caution, LocalizedSentence::new(QUEUE, facts)).change(change)
     })
 }
 
@@ -290,8 +290,8 @@ const APART: Text = text(
     "用 taskset 分配各自的核；最好换一台机器",
 );
 
-fn shared(_: Read<'_>, planned: &Planned) -> Option<Advice> {
-    planned.is_local.then(|| Advice::new(Prospect::Caution, SHARED).change(APART))
+fn shared(_: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice> {
+    planned.is_local.then(|| Advice::new(Severity::Caution, SHARED).change(APART))
 }
 
 #[cfg(test)]
@@ -313,8 +313,8 @@ mod tests {
     }
 
     /// A hundred users for ten minutes.
-    pub(super) fn run() -> Planned {
-        Planned { connections: 100, lasts_s: Some(600.0), sources: 1, destinations: 1, ..Planned::default() }
+    pub(super) fn run() -> RunRequirements {
+        RunRequirements { connections: 100, lasts_s: Some(600.0), sources: 1, destinations: 1, ..RunRequirements::default() }
     }
 
     /// Checks that all placeholders of the texts are filled, in both languages.
@@ -325,7 +325,7 @@ mod tests {
         }
     }
 
-    fn said(planned: &Planned) -> Vec<(Prospect, String)> {
+    fn said(planned: &RunRequirements) -> Vec<(Severity, String)> {
         let all = examine(&host, planned);
         filled(&all);
         all.iter().map(|advice| (advice.prospect, advice.sentence(Lang::En))).collect()
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn abilities_are_told_with_their_numbers() {
-        let all: Vec<String> = abilities(&host).iter().map(|said| said.of(Lang::En)).collect();
+        let all: Vec<String> = abilities(&host).iter().map(|said| said.render(Lang::En)).collect();
         assert_eq!(all[0], "4 cores, of which the CPU quota (cgroup) allows 2.00");
         assert!(all[2].starts_with("28,232 local ports") && all[2].contains("470/s"), "{}", all[2]);
         assert_eq!(abilities(&|_| None).len(), 0, "what cannot be read is not told");
@@ -343,7 +343,7 @@ mod tests {
     fn a_run_that_fits_has_nothing_against_it() {
         assert_eq!(said(&run()), []);
         assert_eq!(
-            said(&Planned { rate_per_s: Some(400.0), is_one_shot: true, ..run() }),
+            said(&RunRequirements { rate_per_s: Some(400.0), is_one_shot: true, ..run() }),
             [],
             "fewer than 470 a second"
         );
@@ -352,33 +352,33 @@ mod tests {
     /// The example of seed 000: 2,000 connections a second.
     #[test]
     fn ports_that_end_are_foretold_with_the_moment() {
-        let short = Planned { rate_per_s: Some(2000.0), is_one_shot: true, ..run() };
+        let short = RunRequirements { rate_per_s: Some(2000.0), is_one_shot: true, ..run() };
         let all = said(&short);
-        assert_eq!(all[0].0, Prospect::Stops);
+        assert_eq!(all[0].0, Severity::Blocker);
         assert!(all[0].1.ends_with("at 2,000 new connections per second, ports run out after 14.1 s"), "{all:?}");
-        assert_eq!(said(&Planned { lasts_s: Some(10.0), ..short.clone() }), [], "it ends before");
-        assert_eq!(said(&Planned { sources: 8, ..short.clone() }), [], "eight addresses have eight times as many");
-        let local = said(&Planned { is_local: true, ..short });
-        assert!(local.iter().all(|(prospect, _)| *prospect == Prospect::Caution), "loopback reuses them: {local:?}");
-        let users = said(&Planned { is_one_shot: true, ..run() });
-        assert_eq!(users[0].0, Prospect::Caution, "{users:?}");
+        assert_eq!(said(&RunRequirements { lasts_s: Some(10.0), ..short.clone() }), [], "it ends before");
+        assert_eq!(said(&RunRequirements { sources: 8, ..short.clone() }), [], "eight addresses have eight times as many");
+        let local = said(&RunRequirements { is_local: true, ..short });
+        assert!(local.iter().all(|(prospect, _)| *prospect == Severity::Caution), "loopback reuses them: {local:?}");
+        let users = said(&RunRequirements { is_one_shot: true, ..run() });
+        assert_eq!(users[0].0, Severity::Caution, "{users:?}");
     }
 
     #[test]
     fn a_rate_beyond_what_brunt_sends() {
-        let of = |rate| Planned { rate_per_s: Some(rate), most_per_s: Some(200_000.0), ..run() };
+        let of = |rate| RunRequirements { rate_per_s: Some(rate), most_per_s: Some(200_000.0), ..run() };
         assert_eq!(said(&of(150_000.0)), []);
         let all = said(&of(1e6));
-        assert!(all[0].0 == Prospect::Stops && all[0].1.starts_with("1,000,000/s is more than"), "{all:?}");
-        assert_eq!(said(&Planned { most_per_s: None, ..of(1e6) }), [], "nobody knows");
+        assert!(all[0].0 == Severity::Blocker && all[0].1.starts_with("1,000,000/s is more than"), "{all:?}");
+        assert_eq!(said(&RunRequirements { most_per_s: None, ..of(1e6) }), [], "nobody knows");
     }
 
     #[test]
     fn connections_need_ports() {
-        let many = Planned { connections: 50_000, ..run() };
+        let many = RunRequirements { connections: 50_000, ..run() };
         let all = said(&many);
-        assert_eq!((all.len(), all[0].0), (1, Prospect::Stops), "{all:?}");
-        assert_eq!(said(&Planned { destinations: 2, ..many }), []);
+        assert_eq!((all.len(), all[0].0), (1, Severity::Blocker), "{all:?}");
+        assert_eq!(said(&RunRequirements { destinations: 2, ..many }), []);
     }
 
     #[test]
@@ -389,12 +389,12 @@ mod tests {
             "listener.limit" => Some(5.0),
             _ => None,
         };
-        let of = |planned: &Planned| examine(&with, planned).iter().map(|advice| advice.prospect).collect::<Vec<_>>();
+        let of = |planned: &RunRequirements| examine(&with, planned).iter().map(|advice| advice.prospect).collect::<Vec<_>>();
         assert_eq!(of(&run()), []);
-        assert_eq!(of(&Planned { connections: 750, ..run() }), [Prospect::Caution]);
-        assert_eq!(of(&Planned { connections: 950, ..run() }), [Prospect::Stops]);
+        assert_eq!(of(&RunRequirements { connections: 750, ..run() }), [Severity::Caution]);
+        assert_eq!(of(&RunRequirements { connections: 950, ..run() }), [Severity::Blocker]);
         let empty = |name: &str| if name == "conntrack.count" { Some(0.0) } else { with(name) };
-        assert_eq!(examine(&empty, &Planned { connections: 950, ..run() }), [], "nothing is tracked");
-        assert_eq!(of(&Planned { is_local: true, ..run() }), [Prospect::Caution; 2]);
+        assert_eq!(examine(&empty, &RunRequirements { connections: 950, ..run() }), [], "nothing is tracked");
+        assert_eq!(of(&RunRequirements { is_local: true, ..run() }), [Severity::Caution; 2]);
     }
 }

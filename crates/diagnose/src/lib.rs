@@ -9,15 +9,15 @@
 
 mod case;
 mod conclusion;
-mod counted;
+mod counter_summary;
 pub mod doctor;
-mod found;
+mod limit_finding;
 mod rules;
-mod run;
+mod load_results;
 
-pub use case::{Case, Elsewhere};
-pub use conclusion::{Conclusion, Outcome, Seen, Shared, conclude};
-pub use counted::Counted;
-pub use found::{Found, Proof, Stage};
-pub use rules::{Rule, rules};
-pub use run::{Failures, GeneratorDoubt, Outage, Run, Spread, Times};
+pub use case::{Case, ServiceHost};
+pub use conclusion::{Conclusion, DiagnosisOutcome, CounterCoverage, CoreShares, conclude};
+pub use counter_summary::CounterSummary;
+pub use limit_finding::{LimitFinding, Proof, PathStage};
+pub use rules::{LimitRule, rules};
+pub use load_results::{FailureCount, GeneratorDoubt, Outage, LoadResults, DurationStats, DurationCounts};

@@ -5,16 +5,16 @@
 
 // Building blocks of rules, imported by each from here.
 use words::text::{Text, text};
-use words::{Lang, Said, show};
+use words::{Lang, LocalizedSentence, numbers};
 
 use crate::case::Case;
-use crate::counted::Counted;
-use crate::found::{Found, Proof, Stage, Verdict, consistent, proved};
+use crate::counter_summary::CounterSummary;
+use crate::limit_finding::{LimitFinding, Proof, PathStage, RuleVerdict, consistent, proved};
 #[cfg(test)]
-use crate::run::{Failures, Spread};
-use crate::run::{GeneratorDoubt, Outage, Run, Times};
+use crate::load_results::{FailureCount, DurationStats};
+use crate::load_results::{GeneratorDoubt, Outage, LoadResults, DurationCounts};
 
-mod logged;
+mod proxy_log;
 
 /// Declares the modules of the rules and lists them.
 macro_rules! rules {
@@ -83,35 +83,35 @@ rules! {
 }
 
 /// Iterates over all rules, in the order of the request path.
-pub fn rules() -> impl Iterator<Item = &'static Rule> {
+pub fn rules() -> impl Iterator<Item = &'static LimitRule> {
     ALL.iter()
 }
 
 /// A rule: its documentation (the source of `brunt explain` and `docs/limits.md`), and its test of a case.
-pub struct Rule {
+pub struct LimitRule {
     /// Identifier: `N2`.
     pub rule: &'static str,
     /// Machine whose counters it is judged by.
-    on: On,
+    origin: CounterOrigin,
     /// Position of its finding on the request path, unless the verdict overrides it.
-    stage: Stage,
+    stage: PathStage,
     /// Title of its page.
     pub title: Text,
     /// Symptoms as seen by a user who runs a load.
-    pub sign: Text,
+    pub symptom: Text,
     /// Recommended change.
     pub remedy: Text,
     /// Experiment that would refute it: `{url}` is the target or command to load the same again, other placeholders
     /// are filled by the verdict.
     experiment: Text,
     /// Common advice that is wrong, or a trap.
-    pub beware: Option<Text>,
-    judge: fn(&Case) -> Option<Verdict>,
+    pub caution: Option<Text>,
+    judge: fn(&Case) -> Option<RuleVerdict>,
 }
 
 /// The machine whose counters a rule is judged by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum On {
+enum CounterOrigin {
     /// The machine that generates the load, with the counters that services reported to it.
     Generator,
     /// The service's machine if its counters were recorded; otherwise the generator's.
@@ -124,37 +124,37 @@ const SIGN: Text = text("looks like: {sign}", "现象：{sign}");
 const REMEDY: Text = text("change: {remedy}", "改进：{remedy}");
 const BEWARE: Text = text("beware: {beware}", "注意：{beware}");
 
-impl Rule {
+impl LimitRule {
     /// Returns the paragraphs of its page, without the title.
     pub fn paragraphs(&self, lang: Lang) -> Vec<String> {
         let mut all = vec![
-            lang.fill(SIGN, &[("sign", lang.of(self.sign))]),
+            lang.fill(SIGN, &[("sign", lang.of(self.symptom))]),
             lang.fill(REMEDY, &[("remedy", lang.of(self.remedy))]),
         ];
-        all.extend(self.beware.map(|beware| lang.fill(BEWARE, &[("beware", lang.of(beware))])));
+        all.extend(self.caution.map(|beware| lang.fill(BEWARE, &[("beware", lang.of(beware))])));
         all
     }
 
     /// Returns its finding; `there` is the case as seen from the service's machine, if that is a different one.
-    pub(crate) fn find(&self, case: &Case, there: Option<&Case>) -> Option<Found> {
+    pub(crate) fn find(&self, case: &Case, there: Option<&Case>) -> Option<LimitFinding> {
         let elsewhere = || {
-            let host = case.elsewhere.as_ref().map(|elsewhere| elsewhere.host.clone());
-            Some(Found { host, ..self.alone(there?)? })
+            let host = case.service_host.as_ref().map(|elsewhere| elsewhere.host.clone());
+            Some(LimitFinding { host, ..self.judge_host(there?)? })
         };
-        match self.on {
-            On::Generator => self.alone(case),
-            On::Service if there.is_some() => elsewhere(),
-            On::Service => self.alone(case),
-            On::Either => self.alone(case).or_else(elsewhere),
+        match self.origin {
+            CounterOrigin::Generator => self.judge_host(case),
+            CounterOrigin::Service if there.is_some() => elsewhere(),
+            CounterOrigin::Service => self.judge_host(case),
+            CounterOrigin::Either => self.judge_host(case).or_else(elsewhere),
         }
     }
 
     /// Returns its finding for the counters of one machine.
-    fn alone(&self, case: &Case) -> Option<Found> {
+    fn judge_host(&self, case: &Case) -> Option<LimitFinding> {
         let verdict = (self.judge)(case)?;
         let mut facts = verdict.facts;
-        facts.push(("url", case.run.again()));
-        Some(Found {
+        facts.push(("url", case.run.repeat_arguments()));
+        Some(LimitFinding {
             rule: self.rule,
             stage: verdict.stage.unwrap_or(self.stage),
             proof: verdict.proof,
@@ -163,33 +163,33 @@ impl Rule {
             claim: verdict.claim,
             evidence: verdict.evidence,
             remedy: verdict.remedy.unwrap_or(self.remedy),
-            experiment: Said::new(verdict.experiment.unwrap_or(self.experiment), facts),
+            experiment: LocalizedSentence::new(verdict.experiment.unwrap_or(self.experiment), facts),
         })
     }
 }
 
 /// Formats a counter for a sentence.
 fn whole(n: f64) -> String {
-    show::count(n as u64)
+    numbers::count(n as u64)
 }
 
 /// Cases for tests: a healthy closed run of 50 users without pauses, and counters that increase.
 #[cfg(test)]
 pub(crate) mod made_up {
-    use super::{Case, Rule};
-    use crate::counted::Counted;
-    use crate::run::{Run, Spread};
+    use super::{Case, LimitRule};
+    use crate::counter_summary::CounterSummary;
+    use crate::load_results::{LoadResults, DurationStats};
 
     /// A run of fifty users against a service with uniform behavior.
-    pub fn run() -> Run {
-        Run {
+    pub fn run() -> LoadResults {
+        LoadResults {
             url: "http://127.0.0.1:8080/".into(),
             users: 50,
             window_s: 10.0,
             scheduled: 10_000,
             succeeded_per_s: 1000.0,
             in_flight: 50.0,
-            service: Spread {
+            service: DurationStats {
                 count: 10_000,
                 min: 0.03,
                 mean: 0.05,
@@ -198,23 +198,23 @@ pub(crate) mod made_up {
                 second_or_more: 0.0,
             },
             opened: 50,
-            ..Run::default()
+            ..LoadResults::default()
         }
     }
 
     /// Counters with these values at the start of the window and at its end, ten seconds later.
-    pub fn counted(courses: &[(&str, f64, f64)]) -> Counted {
-        let mut counted = Counted::default();
+    pub fn counted(courses: &[(&str, f64, f64)]) -> CounterSummary {
+        let mut counted = CounterSummary::default();
         for at in 0..=10 {
             let share = f64::from(at) / 10.0;
             let values = courses.iter().map(|(name, from, to)| (*name, from + (to - from) * share));
-            counted.see(i64::from(at) * 1_000_000_000, values);
+            counted.add_reading(i64::from(at) * 1_000_000_000, values);
         }
         counted
     }
 
     /// Counters of a machine with two cores, `busy` of them busy, in addition to other counters.
-    pub fn cores(busy: f64, others: &[(&str, f64, f64)]) -> Counted {
+    pub fn cores(busy: f64, others: &[(&str, f64, f64)]) -> CounterSummary {
         let zero = |name| (name, 0.0, 0.0);
         let mut all = vec![
             ("cpu.all.user", 0.0, busy * 1e10),
@@ -227,19 +227,19 @@ pub(crate) mod made_up {
     }
 
     /// Returns the proof of a rule's finding for a changed run and these counters.
-    pub fn judged(rule: &Rule, change: impl FnOnce(&mut Run), here: Counted) -> Option<&'static str> {
-        proof(rule, change, Case { here, ..Case::default() })
+    pub fn judged(rule: &LimitRule, change: impl FnOnce(&mut LoadResults), here: CounterSummary) -> Option<&'static str> {
+        proof(rule, change, Case { counters: here, ..Case::default() })
     }
 
     /// Like [`judged`], with counters reported by a service.
-    pub fn judged_told(rule: &Rule, change: impl FnOnce(&mut Run), told: Counted) -> Option<&'static str> {
-        proof(rule, change, Case { told: vec![told], ..Case::default() })
+    pub fn judged_told(rule: &LimitRule, change: impl FnOnce(&mut LoadResults), told: CounterSummary) -> Option<&'static str> {
+        proof(rule, change, Case { reported: vec![told], ..Case::default() })
     }
 
-    fn proof(rule: &Rule, change: impl FnOnce(&mut Run), mut case: Case) -> Option<&'static str> {
+    fn proof(rule: &LimitRule, change: impl FnOnce(&mut LoadResults), mut case: Case) -> Option<&'static str> {
         case.run = run();
         change(&mut case.run);
-        let found = rule.alone(&case)?;
+        let found = rule.judge_host(&case)?;
         for lang in [words::Lang::En, words::Lang::Zh] {
             for said in [found.claim(lang), found.evidence(lang), found.remedy(lang), found.experiment(lang)] {
                 assert!(!said.is_empty() && !said.contains(['{', '}']), "{}: {said}", found.rule);

@@ -13,8 +13,8 @@ use measure::{Clock, Nanos};
 use plan::{Arrivals, Load, NetKind, Plan, Stage, Tls, WeightedUrl};
 use protocols::http1::Http1;
 use record::RunEvent;
-use sim::{FakeSecurity, FakeSettings, Peer, Say, Sim, SimSettings};
-use wire::{Arrival, Asked, AskedUrl, Dial, Network, Origin, Out, Place};
+use sim::{FakeSecurity, FakeSettings, SimPeer, PeerActions, Sim, SimSettings};
+use wire::{NetworkEvent, ProtocolConfig, RequestedUrl, ConnectParameters, Network, Origin, OutputBuffer, PeerAddress};
 
 /// Runs of each sort; the best and the median are shown.
 const ROUNDS: usize = 9;
@@ -77,17 +77,17 @@ struct Cost {
 }
 
 fn measured(work: impl FnOnce() -> u64) -> Cost {
-    let (cpu, calls) = (Clock.of_this_thread(), CALLS.load(Ordering::Relaxed));
+    let (cpu, calls) = (Clock.thread_cpu_time(), CALLS.load(Ordering::Relaxed));
     let requests = work();
-    Cost { cpu: Clock.of_this_thread() - cpu, requests, calls: CALLS.load(Ordering::Relaxed) - calls }
+    Cost { cpu: Clock.thread_cpu_time() - cpu, requests, calls: CALLS.load(Ordering::Relaxed) - calls }
 }
 
 /// Answers at once whatever it hears.
 struct Answers;
 
-impl Peer for Answers {
+impl SimPeer for Answers {
     fn opened(&mut self, _now: Nanos, _conn: u32) {}
-    fn received(&mut self, _now: Nanos, conn: u32, _bytes: &[u8], say: &mut Say) {
+    fn received(&mut self, _now: Nanos, conn: u32, _bytes: &[u8], say: &mut PeerActions) {
         say.send(conn, ANSWER);
     }
     fn closed(&mut self, _now: Nanos, _conn: u32) {}
@@ -103,22 +103,22 @@ fn sim(connections: f64) -> Sim<Answers> {
 /// The same traffic without an engine.
 fn bare(connections: u32) -> Cost {
     let mut net = sim(f64::from(connections));
-    let dial = Dial { to: Place::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))), source: None, once: false };
+    let dial = ConnectParameters { to: PeerAddress::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))), source: None, single_use: false };
     measured(|| {
         for _ in 0..connections {
             net.connect(&dial).expect("the simulation has descriptors enough");
         }
-        let (mut out, mut requests, end) = (Out::default(), 0, net.now() + LASTS);
+        let (mut out, mut requests, end) = (OutputBuffer::default(), 0, net.now() + LASTS);
         while net.now() < end {
             net.wait(end);
             while let Some(arrival) = net.next() {
                 let conn = match arrival {
-                    Arrival::Connected(conn) => conn,
-                    Arrival::Received(conn, _) => {
+                    NetworkEvent::Connected(conn) => conn,
+                    NetworkEvent::Received(conn, _) => {
                         requests += 1;
                         conn
                     }
-                    Arrival::Closed(..) | Arrival::Accepted(..) | Arrival::Sent(_) => continue,
+                    NetworkEvent::Closed(..) | NetworkEvent::Accepted(..) | NetworkEvent::Sent(_) => continue,
                 };
                 out.put(REQUEST);
                 net.send(conn, &mut out);
@@ -140,15 +140,15 @@ fn open(rate: f64) -> Load {
 struct Direct;
 
 impl Resolver for Direct {
-    fn resolve(&self, _: &Origin) -> Result<Vec<Place>, cause::Cause> {
-        Ok(vec![Place::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80)))])
+    fn resolve(&self, _: &Origin) -> Result<Vec<PeerAddress>, cause::Cause> {
+        Ok(vec![PeerAddress::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80)))])
     }
 }
 
 /// A whole run: plan in, merged seconds out.
 fn run(load: &Load, option: Option<&str>) -> Cost {
     let url = "http://127.0.0.1/";
-    let options: plan::Options = option.map(|name| (name.to_owned(), vec![String::new()])).into_iter().collect();
+    let options: plan::PlanOptions = option.map(|name| (name.to_owned(), vec![String::new()])).into_iter().collect();
     let plan = Plan {
         protocol: "http".into(),
         urls: vec![WeightedUrl::plain(url)].into(),
@@ -176,7 +176,7 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
         net: NetKind::Auto,
         sources: vec![],
         connect_to: vec![],
-        proxies: plan::Proxies::default(),
+        proxies: plan::ProxySettings::default(),
         unix_socket: None,
         tls: Tls::default(),
         objectives: vec![],
@@ -195,7 +195,7 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
         read_late: None,
         scenario: None,
     };
-    let asked = Asked { urls: vec![AskedUrl { url: url.into(), weight: 1.0 }], options, ..Asked::default() };
+    let asked = ProtocolConfig { urls: vec![RequestedUrl { url: url.into(), weight: 1.0 }], options, ..ProtocolConfig::default() };
     let net = sim(if load.is_open() { 100.0 } else { load.peak() });
     let start = SimSettings::default().starts_at;
     measured(|| {

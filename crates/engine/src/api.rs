@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use cause::Cause;
 use plan::Plan;
-use record::Host;
+use record::GeneratorHost;
 use scenario::Scenario;
-use wire::{FaultKind, Origin, Place, Security};
+use wire::{FaultKind, Origin, PeerAddress, SecureChannelFactory};
 
 use crate::control::Control;
 use crate::processes::Processes;
@@ -37,11 +37,11 @@ pub struct Setup {
     /// The command line as it may be shown.
     pub command: Vec<String>,
     /// The machine.
-    pub host: Host,
+    pub host: GeneratorHost,
     /// Finds addresses.
     pub resolver: Arc<dyn Resolver>,
     /// Makes TLS channels.
-    pub security: Arc<dyn Security>,
+    pub security: Arc<dyn SecureChannelFactory>,
     /// Source addresses used in turn; empty: the system's choice.
     pub sources: Vec<IpAddr>,
     /// Run the workers in processes of their own.
@@ -60,14 +60,14 @@ pub trait Resolver: Send + Sync {
     ///
     /// # Errors
     /// Why there is none.
-    fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, Cause>;
+    fn resolve(&self, origin: &Origin) -> Result<Vec<PeerAddress>, Cause>;
 }
 
 /// What a probe found.
 #[derive(Clone, Debug)]
 pub struct ProbeResult {
     /// As recorded.
-    pub probe: record::FirstAnswer,
+    pub probe: record::FirstResponse,
     /// What went over the wire.
     pub transcript: Transcript,
 }
@@ -93,7 +93,7 @@ pub struct Transcript {
 #[derive(Clone, Debug)]
 pub struct ProbeFailure {
     /// As recorded (`failure` is set).
-    pub probe: record::FirstAnswer,
+    pub probe: record::FirstResponse,
     /// What went over the wire.
     pub transcript: Transcript,
     /// True where nobody can be talked to at all (name, connect, TLS): the run would be in vain.

@@ -8,28 +8,28 @@ use load::{Course, Numbers, Users};
 use measure::Nanos;
 use measure::random::Rng;
 use plan::{Load, Plan, Share};
-use scenario::{Flow, OwnConnections, Program, Requests, Scenario, Turns};
-use wire::{Dialogue, Fill, Network, Origin, Place, Values};
+use scenario::{FlowScenario, DedicatedConnections, FlowProgram, RequestMix, Scenario, RateLimit};
+use wire::{Workload, SlotContext, Network, Origin, PeerAddress, UserValues};
 
 use crate::api::CHECKED;
 use crate::barrier::Barrier;
-use crate::books::Books;
+use crate::recorder::Recorder;
 use crate::checked::Checked;
-use crate::connections::{Anew, Belongings, Connections, Fixed, Heartbeats, Parts, Spinning, traffic};
+use crate::connections::{Reconnects, UserConnections, WorkerConnections, FixedConnections, HeartbeatRounds, ConnectionParts, SpinBudget, traffic};
 use crate::control::Heeding;
 use crate::filling::FillSource;
-use crate::flights::Flights;
-use crate::held::Holders;
+use crate::in_flight::InFlight;
+use crate::holding_users::HoldingUsers;
 use crate::ids::{OriginId, ScenarioId};
 use crate::limits::Limits;
 use crate::links::Links;
 use crate::lookup::Lookups;
-use crate::memories::Memories;
+use crate::user_states::UserStates;
 use crate::message::Message;
-use crate::pool::{Group, Pools};
+use crate::pool::{PoolGroup, Pools};
 use crate::population::Population;
-use crate::source::{self, Bounds, Source};
-use crate::sources::Sources;
+use crate::source::{self, Bounds, LoadSource};
+use crate::sources::LoadSources;
 use crate::users;
 use crate::virtual_users::VirtualUsers;
 use crate::worker::{self, CommonStart, Worker};
@@ -41,7 +41,7 @@ const QUEUE_OF_ONE: u64 = 1 << 14;
 
 /// Everything a worker is made of but its network.
 pub(crate) struct WorkerBuilder<'a> {
-    pub dialogue: Arc<dyn Dialogue>,
+    pub dialogue: Arc<dyn Workload>,
     pub setup: &'a Setup,
     /// Source addresses used in turn; empty: the system's choice.
     pub sources: Vec<IpAddr>,
@@ -51,19 +51,19 @@ pub(crate) struct WorkerBuilder<'a> {
     pub start: Nanos,
     /// Where workers wait for each other: before a common start, and before connections are held.
     pub barriers: [Arc<Barrier>; 2],
-    pub pools: &'a [(Origin, Vec<Place>)],
+    pub pools: &'a [(Origin, Vec<PeerAddress>)],
     /// What users choose from, for each worker to seed.
-    pub requests: &'a Requests,
+    pub requests: &'a RequestMix,
     pub report: Box<dyn FnMut(Message) + Send>,
-    pub spinning: Spinning,
+    pub spinning: SpinBudget,
     /// What is checked by name.
     pub checks: Option<Arc<Checked>>,
     pub stop: Stop,
 }
 
 /// What users of a run choose from.
-pub(crate) fn requests(dialogue: &dyn Dialogue) -> Requests {
-    Requests::new(dialogue.requests().iter().map(|r| (r.weight, OriginId::of(r.origin))))
+pub(crate) fn requests(dialogue: &dyn Workload) -> RequestMix {
+    RequestMix::new(dialogue.requests().iter().map(|r| (r.weight, OriginId::of(r.origin))))
 }
 
 impl WorkerBuilder<'_> {
@@ -89,14 +89,14 @@ impl WorkerBuilder<'_> {
             window,
             end: ends.filter(|_| plan.hold.is_none()).map(|since_start| self.start + since_start),
             until_quota: plan.requests.is_some() && nominal.is_none(),
-            otherwise: nominal.map(|_| load::run_ends(plan).map(|since_start| self.start + since_start)),
+            end_at_other_rate: nominal.map(|_| load::run_ends(plan).map(|since_start| self.start + since_start)),
             slack: plan.slack,
             drain: self.drain(),
             timeout: plan.timeout,
             connect_timeout: plan.connect_timeout,
             queue: (QUEUE / u64::from(self.share.of)).max(QUEUE_OF_ONE),
-            one_shot: self.dialogue.prepared().one_exchange_per_connection,
-            shared: self.dialogue.prepared().exchanges_per_connection.max(1),
+            one_exchange_per_connection: self.dialogue.prepared().one_exchange_per_connection,
+            exchanges_per_connection: self.dialogue.prepared().exchanges_per_connection.max(1),
             per_user: match plan.load.is_open() {
                 true => 1,
                 false => self.dialogue.prepared().exchanges_per_user.max(1),
@@ -116,11 +116,11 @@ impl WorkerBuilder<'_> {
     }
 
     /// Who shares connections, and how many there may be: of the run, or of each scenario.
-    fn groups(&self) -> Vec<Group> {
+    fn groups(&self) -> Vec<PoolGroup> {
         let plan = &self.setup.plan;
         let group = |load: &Load, most: u32, share: Share| {
             let most = if load.is_open() { share.of_total(u64::from(most)).max(1) as u32 } else { u32::MAX };
-            Group { open: load.is_open(), most, count: 0 }
+            PoolGroup { by_arrivals: load.is_open(), limit: most, count: 0 }
         };
         if plan.scenarios.is_empty() {
             return vec![group(&plan.load, plan.max_connections, self.share)];
@@ -131,7 +131,7 @@ impl WorkerBuilder<'_> {
     /// Connections that are opened before the run begins: for a common start, or because arrivals go over all of them.
     fn common_start(&self, limits: &Limits, users: u32) -> Option<CommonStart> {
         let together = matches!(self.setup.plan.load, Load::Closed { together: true, .. });
-        let to_open = if limits.open { self.groups()[0].most } else { users };
+        let to_open = if limits.open { self.groups()[0].limit } else { users };
         let ahead = together || (limits.open && self.fixed);
         ahead.then(|| CommonStart::new(Arc::clone(&self.barriers[0]), to_open))
     }
@@ -143,33 +143,33 @@ impl WorkerBuilder<'_> {
             return make(seed);
         }
         if let Some(flow) = &plan.flow {
-            let program = Program::of(flow).expect(CHECKED);
-            return Box::new(Flow::new(Arc::new(program), seed).with_turns(self.turns()));
+            let program = FlowProgram::of(flow).expect(CHECKED);
+            return Box::new(FlowScenario::new(Arc::new(program), seed).with_rate_limits(self.turns()));
         }
         let Load::Closed { think, .. } = plan.load else { return Box::new(self.requests.seeded(seed)) };
         if !self.fixed {
-            return Box::new(self.requests.seeded(seed).again(think));
+            return Box::new(self.requests.seeded(seed).repeated(think));
         }
         let requests: Vec<(f64, OriginId)> =
             self.dialogue.requests().iter().map(|r| (r.weight, OriginId::of(r.origin))).collect();
-        let silent = self.dialogue.prepared().silent;
-        let own = OwnConnections::new(self.dialogue.origins().len(), &requests, silent, seed).thinking(think);
+        let silent = self.dialogue.prepared().holds_only;
+        let own = DedicatedConnections::new(self.dialogue.origins().len(), &requests, silent, seed).with_think_time(think);
         Box::new(if plan.hold.is_some() { own.once() } else { own })
     }
 
     /// What users keep; at the beginning that is what all of them know.
-    fn memories(&self) -> Memories {
+    fn memories(&self) -> UserStates {
         let plan = &self.setup.plan;
         let clears = plan.flows().map(|(_, flow)| flow.clear_cookies).collect();
-        let known = plan.around().map(known).unwrap_or_default();
+        let known = plan.setup_flow().map(known).unwrap_or_default();
         let one_each = plan.urls.len() == self.dialogue.requests().len();
-        Memories::new(clears, (lasting(plan), known)).of_plan(one_each.then(|| Arc::clone(plan)))
+        UserStates::new(clears, (lasting(plan), known)).of_plan(one_each.then(|| Arc::clone(plan)))
     }
 
     /// The load of this worker: that of the run, or of each scenario.
-    fn sources(&self, limits: &Limits, seed: u64) -> Sources {
+    fn sources(&self, limits: &Limits, seed: u64) -> LoadSources {
         if self.setup.plan.scenarios.is_empty() {
-            return Sources::new(vec![self.source(limits, seed)]);
+            return LoadSources::new(vec![self.source(limits, seed)]);
         }
         let mut spans_before = 0;
         let mut all = Vec::new();
@@ -179,22 +179,22 @@ impl WorkerBuilder<'_> {
             all.extend(self.source_of((number, scenario), spans_before, seed, turns.clone()));
             spans_before += 1 + scenario.flow.groups().len() as u16;
         }
-        Sources::new(all)
+        LoadSources::new(all)
     }
 
     /// By request: the turns of those that wait for some, shared by all steps of one name and bound in all scenarios. Empty where none does.
-    fn turns(&self) -> Vec<Option<Turns>> {
+    fn turns(&self) -> Vec<Option<RateLimit>> {
         let urls = &self.setup.plan.urls;
-        if urls.iter().all(|url| url.at_most().is_none()) {
+        if urls.iter().all(|url| url.max_rate().is_none()) {
             return Vec::new();
         }
         let names = self.dialogue.names();
         let named = urls.len() == self.dialogue.requests().len() && !names.list().is_empty();
-        let mut known = HashMap::<(usize, u64), Turns>::new();
+        let mut known = HashMap::<(usize, u64), RateLimit>::new();
         let turns = |(request, url): (usize, &plan::WeightedUrl)| {
-            let rate = url.at_most()?;
-            let name = if named { usize::from(names.of(request)) } else { request };
-            let new = || Turns::of(rate, (self.share.index, self.share.of), self.start);
+            let rate = url.max_rate()?;
+            let name = if named { usize::from(names.index_of(request)) } else { request };
+            let new = || RateLimit::of(rate, (self.share.index, self.share.of), self.start);
             Some(known.entry((name, rate.to_bits())).or_insert_with(new).clone())
         };
         urls.iter().enumerate().map(turns).collect()
@@ -206,29 +206,29 @@ impl WorkerBuilder<'_> {
         (number, scenario): (usize, &plan::Scenario),
         spans_before: u16,
         seed: u64,
-        turns: Vec<Option<Turns>>,
-    ) -> Option<Source> {
+        turns: Vec<Option<RateLimit>>,
+    ) -> Option<LoadSource> {
         let course = Course::of(&self.setup.plan, number, self.share)?;
-        let program = Program::of(&scenario.flow).expect(CHECKED);
-        let flow = Box::new(Flow::new(Arc::new(program), seed).with_turns(turns));
+        let program = FlowProgram::of(&scenario.flow).expect(CHECKED);
+        let flow = Box::new(FlowScenario::new(Arc::new(program), seed).with_rate_limits(turns));
         let since_start = |at: Nanos| self.start.saturating_add(at);
         let ends = course.ends().filter(|_| !scenario.counts_iterations()).map(since_start);
         let cut_at = course.ends().map(|end| since_start(end.saturating_add(scenario.graceful_stop)));
         let bounds = Bounds {
             quota: course.iterations(),
-            rows_once: self.dialogue.prepared().requests_at_most.is_some(),
-            each: scenario.iterations_per_user,
+            rows_once: self.dialogue.prepared().max_requests.is_some(),
+            iterations_per_user: scenario.iterations_per_user,
             start_rate: scenario.spawn_rate.map(|rate| rate / f64::from(self.share.of)),
-            most: scenario.max_users.map(|most| course.share().of_total(u64::from(most)) as u32),
-            course: Some(source::Course { ends, cut_at: cut_at.unwrap_or(Nanos::MAX) }),
+            max_users: scenario.max_users.map(|most| course.share().of_total(u64::from(most)) as u32),
+            end: Some(source::ScenarioEnd { ends, cut_at: cut_at.unwrap_or(Nanos::MAX) }),
             spans_before,
         };
         let users = VirtualUsers::new(course.users(), ScenarioId::of(number));
-        Some(Source::new(course.arrivals(), users, flow, bounds))
+        Some(LoadSource::new(course.arrivals(), users, flow, bounds))
     }
 
     /// When requests are due: by a schedule in open load, by users in closed.
-    fn source(&self, limits: &Limits, seed: u64) -> Source {
+    fn source(&self, limits: &Limits, seed: u64) -> LoadSource {
         let Plan { load, warmup, requests, duration, seed: run, .. } = &*self.setup.plan;
         let (schedule, profile) = match limits.open {
             true => (Some(load::arrivals(load, *warmup, *requests, *duration, self.share, *run)), None),
@@ -239,9 +239,9 @@ impl WorkerBuilder<'_> {
             false => Users::new(load, *warmup, self.share).of_requests(total),
         });
         let start_rate = self.setup.plan.connect_rate.map(|rate| rate / f64::from(self.share.of));
-        let rows_once = self.dialogue.prepared().requests_at_most.is_some();
+        let rows_once = self.dialogue.prepared().max_requests.is_some();
         let bounds = Bounds { quota, start_rate, rows_once, ..Bounds::default() };
-        Source::new(schedule, VirtualUsers::new(profile, ScenarioId(0)), self.scenario(seed), bounds)
+        LoadSource::new(schedule, VirtualUsers::new(profile, ScenarioId(0)), self.scenario(seed), bounds)
     }
 
     /// Rows of figures: of names, two of each span of a flow, and one of each scenario; and how many these are.
@@ -279,43 +279,43 @@ impl WorkerBuilder<'_> {
             FillSource::new(self.share, limits.per_user, (!seed, plan.seed), Numbers::in_turn(self.share), true);
         let mut links = Links::new(net, dialogue, security, limits.connect_timeout, (Rng::new(seed).fork(3), fills));
         if source.all_mut().iter().any(|source| source.hears()) {
-            links.done().hear_unasked();
+            links.done().report_unsolicited();
         }
-        let held = || Holders::new(plan.hold, Arc::clone(&self.barriers[1]));
+        let held = || HoldingUsers::new(plan.hold, Arc::clone(&self.barriers[1]));
         let rows = self.rows();
         let tracing = traces(&*self.dialogue, plan.trace);
         let common_start = self.common_start(&limits, users);
         let held = self.fixed.then(held);
-        let pools = Pools::new(self.pools, self.share.index, self.groups()).serving(&limits);
-        let arrive: Vec<bool> = source.all_mut().iter_mut().map(|source| source.users().arrive()).collect();
+        let pools = Pools::new(self.pools, self.share.index, self.groups()).with_limits(&limits);
+        let arrive: Vec<bool> = source.all_mut().iter_mut().map(|source| source.users().by_arrivals()).collect();
         let population = Population::of(arrive.iter().map(|arrive| !arrive || limits.flows));
-        let traffic = traffic::Parts {
+        let traffic = traffic::TrafficParts {
             now,
-            flights: Flights::new(limits.timeout, now, self.fills(&limits, seed))
-                .timing_apart(&own_timeouts(plan), now),
-            memories: (self.dialogue.prepared().remembers || plan.has_flows()).then(|| self.memories()),
-            books: Books::new(&limits, rows, population, now, self.report)
-                .checking(self.checks.as_ref().map_or(0, |checks| checks.names().len()))
-                .tracing(tracing, plan.trace),
+            in_flight: InFlight::new(limits.timeout, now, self.fills(&limits, seed))
+                .with_timeouts(&own_timeouts(plan), now),
+            user_states: (self.dialogue.prepared().keeps_state || plan.has_flows()).then(|| self.memories()),
+            recorder: Recorder::new(&limits, rows, population, now, self.report)
+                .with_checks(self.checks.as_ref().map_or(0, |checks| checks.names().len()))
+                .with_traces(tracing, plan.trace),
             checks: self.checks,
             dialogue: Arc::clone(&self.dialogue),
             limits,
         };
-        let connections = Connections::new(Parts {
-            links: links.leaving_from(self.sources.clone(), self.share.index as usize),
+        let connections = WorkerConnections::new(ConnectionParts {
+            links: links.with_sources(self.sources.clone(), self.share.index as usize),
             pools,
             traffic,
             lookups,
-            fixed: self.fixed.then(|| Fixed::new(plan.hold.is_some(), self.share.of)),
-            heartbeats: plan.heartbeat.map(|interval| Heartbeats::new(interval, self.start)),
-            arrive,
-            belongings: plan.has_flows().then(|| Belongings::of(&*self.dialogue, plan.flows().count())).flatten(),
-            anew: Anew::of(plan, &*self.dialogue),
+            fixed: self.fixed.then(|| FixedConnections::new(plan.hold.is_some(), self.share.of)),
+            heartbeats: plan.heartbeat.map(|interval| HeartbeatRounds::new(interval, self.start)),
+            by_arrivals: arrive,
+            owned: plan.has_flows().then(|| UserConnections::of(&*self.dialogue, plan.flows().count())).flatten(),
+            reconnects: Reconnects::of(plan, &*self.dialogue),
             spinning: self.spinning,
             rng: Rng::new(seed.wrapping_add(1)),
         });
         Worker::new(worker::Parts {
-            users: users::Users::new(source, held),
+            users: users::WorkerUsers::new(source, held),
             connections,
             common_start,
             heeding: Heeding::new(self.setup.control.clone()),
@@ -325,23 +325,23 @@ impl WorkerBuilder<'_> {
 
 /// Of each request, what it may take, where that was said at its step.
 fn own_timeouts(plan: &Plan) -> Vec<Option<Nanos>> {
-    if plan.has_flows() { plan.urls.iter().map(plan::WeightedUrl::own_timeout).collect() } else { Vec::new() }
+    if plan.has_flows() { plan.urls.iter().map(plan::WeightedUrl::timeout).collect() } else { Vec::new() }
 }
 
 /// True where a request of a run says to which trace it belongs, or has no place to say it in and belongs to one.
-fn traces(dialogue: &dyn Dialogue, share: Option<f64>) -> bool {
-    let fill = Fill::default();
+fn traces(dialogue: &dyn Workload, share: Option<f64>) -> bool {
+    let fill = SlotContext::default();
     let belongs = |request: &wire::Request| {
-        dialogue.trace(request, &fill).is_some() || share.is_some() && dialogue.says_no_trace(request)
+        dialogue.trace(request, &fill).is_some() || share.is_some() && dialogue.carries_no_trace(request)
     };
     dialogue.prepared().has_slots && dialogue.requests().iter().any(|one| belongs(&one.request))
 }
 
 /// Of the users of each scenario: which values last as long as they do.
 fn lasting(plan: &Plan) -> Vec<Vec<bool>> {
-    let of_all = plan.common.as_ref().map(|common| common.lasting(&plan.urls)).unwrap_or_default();
+    let of_all = plan.common.as_ref().map(|common| common.lasting_variables(&plan.urls)).unwrap_or_default();
     let of_one = |flow: &plan::flow::Flow| {
-        let mut own = flow.lasting(&plan.urls);
+        let mut own = flow.lasting_variables(&plan.urls);
         own.iter_mut().zip(&of_all).for_each(|(own, of_all)| *own |= of_all);
         own
     };
@@ -349,8 +349,8 @@ fn lasting(plan: &Plan) -> Vec<Vec<bool>> {
 }
 
 /// What users of a flow know from their beginning.
-pub(crate) fn known(flow: &plan::flow::Flow) -> Values {
-    let mut values = Values::default();
+pub(crate) fn known(flow: &plan::flow::Flow) -> UserValues {
+    let mut values = UserValues::default();
     flow.known.iter().for_each(|known| values.set_list(known.variable, &known.value, &known.ends));
     values
 }

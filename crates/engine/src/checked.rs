@@ -1,6 +1,6 @@
 //! Checks by name: which of them a request has, and how many passed and failed in a second.
 
-use wire::{Checks, Dialogue};
+use wire::{Checks, Workload};
 
 use crate::exchange::Exchange;
 use crate::ids::RequestId;
@@ -19,14 +19,14 @@ pub(crate) struct Checked {
 
 impl Checked {
     /// Of a dialogue; None where it is not known which request is which URL's.
-    pub fn of(checks: Checks, dialogue: &dyn Dialogue) -> Option<Checked> {
-        let (urls, names) = (&checks.of_url, dialogue.names());
+    pub fn of(checks: Checks, dialogue: &dyn Workload) -> Option<Checked> {
+        let (urls, names) = (&checks.set_of_url, dialogue.names());
         if !urls.is_empty() && urls.len() != dialogue.requests().len() {
             return None;
         }
         let mut of_name: Vec<Option<Option<u16>>> = Vec::new();
         for (request, set) in urls.iter().enumerate() {
-            let name = usize::from(names.of(request));
+            let name = usize::from(names.index_of(request));
             if of_name.len() <= name {
                 of_name.resize(name + 1, None);
             }
@@ -46,7 +46,7 @@ impl Checked {
 
     /// Those of a URL of the plan by name, and whether each passed: of them those failed whose bit is set.
     pub fn told(&self, url: usize, failed: u32) -> Vec<(String, bool)> {
-        let of_url = if self.checks.of_url.is_empty() { Some(&0) } else { self.checks.of_url.get(url) };
+        let of_url = if self.checks.set_of_url.is_empty() { Some(&0) } else { self.checks.set_of_url.get(url) };
         let set = of_url.and_then(|set| self.checks.sets.get(usize::from(*set))).map_or(&[][..], |set| set);
         let named = set.iter().enumerate().filter_map(|(at, check)| {
             let name = self.names().get(usize::from(*check))?;
@@ -64,9 +64,9 @@ impl Checked {
     /// The same of a prepared request, or of one of which no more than its name is known ([`RequestId::NONE`]).
     #[inline]
     pub fn set_of(&self, request: RequestId, name: u16) -> &[u16] {
-        let set = match self.checks.of_url.get(request.at()) {
+        let set = match self.checks.set_of_url.get(request.at()) {
             Some(set) => Some(*set),
-            None if self.checks.of_url.is_empty() => Some(0),
+            None if self.checks.set_of_url.is_empty() => Some(0),
             None => self.of_name.get(usize::from(name)).copied().flatten(),
         };
         set.and_then(|set| self.checks.sets.get(usize::from(set))).map_or(&[], |set| set)
@@ -110,12 +110,12 @@ impl CheckCounts {
 }
 
 /// Decodes what [`CheckCounts::encode`] wrote; None where the bytes are no such thing.
-pub(crate) fn decode(bytes: &mut &[u8]) -> Option<Vec<record::Checked>> {
+pub(crate) fn decode(bytes: &mut &[u8]) -> Option<Vec<record::CheckResults>> {
     let count = |bytes: &mut &[u8]| word(bytes).filter(|count| *count <= COUNTED);
     let mut all = Vec::new();
-    for _ in 0..number_of(bytes, wire::CHECK_ROWS)? {
-        let check = number_of(bytes, wire::CHECK_ROWS - 1)? as u16;
-        all.push(record::Checked { check, passed: count(bytes)?, failed: count(bytes)? });
+    for _ in 0..number_of(bytes, wire::MAX_CHECK_NAMES)? {
+        let check = number_of(bytes, wire::MAX_CHECK_NAMES - 1)? as u16;
+        all.push(record::CheckResults { check, passed: count(bytes)?, failed: count(bytes)? });
     }
     Some(all)
 }
@@ -128,7 +128,7 @@ mod tests {
     fn the_checks_of_a_url_are_told_by_name() {
         let names = ["a", "b", "c"].map(str::to_owned).to_vec();
         let sets = vec![Box::from([0]), Box::from([2, 1])];
-        let checked = Checked { checks: Checks { names, sets, of_url: vec![0, 1] }, of_name: Vec::new() };
+        let checked = Checked { checks: Checks { names, sets, set_of_url: vec![0, 1] }, of_name: Vec::new() };
         assert_eq!(checked.told(1, 0b10), [("c".to_owned(), true), ("b".to_owned(), false)]);
         assert_eq!(checked.told(0, 0), [("a".to_owned(), true)]);
         assert!(checked.told(7, 0).is_empty());

@@ -5,15 +5,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use measure::{Clock, Nanos};
-use record::{Began, Changed, End, Ended, Example, Failure, Notice, RunEvent, Second, Subject, UsedValue};
+use record::{WindowStart, LoadChange, End, RunEnd, FailureExample, Failure, Notice, RunEvent, Second, Subject, UsedValue};
 
 use crate::control::{Control, Stamped};
-use crate::early::DeadEnd;
+use crate::early_failures::OnlyErrorsDetector;
 use crate::examples::EXAMPLES_BY_NAME;
-use crate::losses::{Losses, Open};
+use crate::lost_processes::{LostProcesses, OpenWork};
 use crate::message::{EXCERPT, Message, RawExample};
-use crate::named::OTHER;
-use crate::sort::{Sort, errno_name};
+use crate::name_rows::OTHER;
+use crate::failure_class::{FailureClass, errno_name};
 use crate::stragglers::Awaited;
 use crate::tally::{Loss, Snapshot, decode};
 use crate::traces;
@@ -35,16 +35,16 @@ pub(crate) struct Collector<'a> {
     /// Until when each worker has told; None: it is over.
     reached: Vec<Option<i64>>,
     /// What each has under way as far as it has told.
-    open: Vec<Open>,
-    losses: Losses,
+    open: Vec<OpenWork>,
+    losses: LostProcesses,
     seconds: BTreeMap<i64, Second>,
     /// Failures whose example was handed on, and those by name and status.
-    sorts: Vec<Sort>,
-    named: HashSet<(u16, u32, Sort)>,
+    sorts: Vec<FailureClass>,
+    named: HashSet<(u16, u32, FailureClass)>,
     /// The names of status codes that are told apart in this run.
     codes: BTreeMap<String, u64>,
-    dead_end: DeadEnd,
-    ended: Ended,
+    dead_end: OnlyErrorsDetector,
+    ended: RunEnd,
     last_ns: i64,
     interrupted: bool,
     /// When the window began, once that was said.
@@ -71,14 +71,14 @@ impl<'a> Collector<'a> {
             code_name,
             sink,
             reached: vec![Some(i64::MIN); workers],
-            open: vec![Open::default(); workers],
-            losses: Losses::default(),
+            open: vec![OpenWork::default(); workers],
+            losses: LostProcesses::default(),
             seconds: BTreeMap::new(),
             sorts: Vec::new(),
             named: HashSet::new(),
             codes: BTreeMap::new(),
-            dead_end: DeadEnd::new(),
-            ended: Ended::default(),
+            dead_end: OnlyErrorsDetector::new(),
+            ended: RunEnd::default(),
             last_ns: i64::MIN,
             interrupted: false,
             window: None,
@@ -126,7 +126,7 @@ impl<'a> Collector<'a> {
         for Stamped { at, change } in self.control.beyond(self.changes) {
             self.changes += 1;
             let at_ns = (at.0 as i64).saturating_sub(window.0 as i64).max(-(warmup.0 as i64));
-            (self.sink)(RunEvent::Changed(Changed { at_ns, change }));
+            (self.sink)(RunEvent::Changed(LoadChange { at_ns, change }));
         }
     }
 
@@ -140,7 +140,7 @@ impl<'a> Collector<'a> {
                     Some(snapshot) => {
                         self.reached[worker] = Some(snapshot.to_ns);
                         self.began(snapshot.window);
-                        self.open[worker].see(&snapshot);
+                        self.open[worker].add(&snapshot);
                         self.merge(snapshot);
                     }
                     None => self.leave([worker], "it reported an impossible second"),
@@ -182,7 +182,7 @@ impl<'a> Collector<'a> {
             let unix = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
             let since = i128::from(Clock.now().0) - i128::from(window.0);
             let unix_ns = u64::try_from(unix.as_nanos() as i128 - since).unwrap_or(0);
-            (self.sink)(RunEvent::Began(Began { clock_ns: window.0, unix_ns }));
+            (self.sink)(RunEvent::Began(WindowStart { clock_ns: window.0, unix_ns }));
         }
     }
 
@@ -263,7 +263,7 @@ impl<'a> Collector<'a> {
                 part: open.part,
                 ..Second::default()
             });
-            open.leave_in(second, self.is_open);
+            open.count_unfinished(second, self.is_open);
         }
         Some((until, open.requests))
     }
@@ -296,7 +296,7 @@ impl<'a> Collector<'a> {
         second.connections.ahead_ns = second.connections.ahead_ns.max(a.ahead_ns);
         second.in_flight_ns += u128::from(a.area_ns);
         second.service_ns += i128::from(a.service_ns) + i128::from(a.after_ns as i64) - i128::from(a.before_ns as i64);
-        second.generator.see(a.busiest_cpu_ns, a.ready_ns, (a.throttled, a.periods));
+        second.generator.merge_worker(a.busiest_cpu_ns, a.ready_ns, (a.throttled, a.periods));
         let success = |since: u64| (since > 0).then(|| s.from_ns + since as i64 - 1);
         second.first_success_ns = [second.first_success_ns, success(a.first_success)].into_iter().flatten().min();
         second.last_success_ns = second.last_success_ns.max(success(a.last_success));
@@ -305,7 +305,7 @@ impl<'a> Collector<'a> {
         second.busy_since_ns = [second.busy_since_ns, busy].into_iter().flatten().min();
         for (code, n) in s.codes {
             let name = if code == OTHER { record::OTHER_CODES.to_owned() } else { (self.code_name)(code) };
-            let name = record::counted_as(&self.codes, &name);
+            let name = record::counted_name(&self.codes, &name);
             record::add_code(&mut self.codes, name, n);
             record::add_code(&mut second.status, name, n);
         }
@@ -319,18 +319,18 @@ impl<'a> Collector<'a> {
         add_losses(&mut second.losses, s.losses);
         add_losses(&mut second.unopened, s.unopened);
         second.latency.merge(&s.latency);
-        s.checks.iter().for_each(|told| record::Checked::add(&mut second.checks, *told));
+        s.checks.iter().for_each(|told| record::CheckResults::add(&mut second.checks, *told));
         for told in &s.traces.slowest {
             record::keep_slowest(&mut second.slowest, told.traced(self.by_name, self.code_name), traces::SLOWEST);
         }
         for told in s.named {
-            let named = record::Named::of(&mut second.named, told.name);
+            let named = record::NamedFigures::entry(&mut second.named, told.name);
             named.counts.add(&told.counts);
             named.latency.merge(&told.latency);
             named.at_least.merge(&told.at_least);
             for (code, n) in told.codes {
                 let name = if code == OTHER { record::OTHER_CODES.to_owned() } else { (self.code_name)(code) };
-                record::add_code(&mut named.status, record::counted_as(&self.codes, &name), n);
+                record::add_code(&mut named.status, record::counted_name(&self.codes, &name), n);
             }
         }
     }
@@ -349,12 +349,12 @@ impl<'a> Collector<'a> {
             return;
         }
         let status = if raw.code == 0 { String::new() } else { (self.code_name)(raw.code) };
-        (self.sink)(RunEvent::Example(Example {
+        (self.sink)(RunEvent::Example(FailureExample {
             kind: raw.sort.kind.name().into(),
             phase: raw.sort.phase.name().into(),
             errno: raw.sort.errno.map(errno_name),
             detail: raw.why.as_ref().map_or(String::new(), |why| clipped(why.en().into_owned())),
-            cause: raw.why.map(|why| why.cut(EXCERPT)),
+            cause: raw.why.map(|why| why.truncated(EXCERPT)),
             sent: readable(&raw.sent),
             received: readable(&raw.received),
             reused: raw.reused,
@@ -377,18 +377,18 @@ fn clipped(mut detail: String) -> String {
     detail
 }
 
-fn add_losses(all: &mut Vec<record::Loss>, told: Vec<Loss>) {
+fn add_losses(all: &mut Vec<record::ConnectionLoss>, told: Vec<Loss>) {
     for loss in told {
         let (kind, phase) = (loss.kind.name().into(), loss.phase.name().into());
         let errno = loss.errno.map(errno_name);
-        record::Loss::add(
+        record::ConnectionLoss::add(
             all,
-            &record::Loss { kind, phase, errno, detail: loss.detail, cause: loss.cause, count: loss.count },
+            &record::ConnectionLoss { kind, phase, errno, detail: loss.detail, cause: loss.cause, count: loss.count },
         );
     }
 }
 
-fn add_failure(failures: &mut Vec<Failure>, sort: Sort, count: u64) {
+fn add_failure(failures: &mut Vec<Failure>, sort: FailureClass, count: u64) {
     let errno = sort.errno.map(errno_name);
     let same = |f: &&mut Failure| f.kind == sort.kind.name() && f.phase == sort.phase.name() && f.errno == errno;
     match failures.iter_mut().find(same) {
@@ -401,7 +401,7 @@ fn add_failure(failures: &mut Vec<Failure>, sort: Sort, count: u64) {
 
 /// Bytes as text, cut after 4 KiB.
 pub fn readable(bytes: &[u8]) -> String {
-    let mut text = measure::plain::bytes(&bytes[..bytes.len().min(EXCERPT)]);
+    let mut text = measure::sanitize::bytes(&bytes[..bytes.len().min(EXCERPT)]);
     if bytes.len() > EXCERPT {
         text.push('…');
     }

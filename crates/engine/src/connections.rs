@@ -4,84 +4,84 @@
 //! and the request is over. The result is an [`Outcome`] for the part of the worker that knows users; nothing here
 //! knows what users do.
 
-mod anew;
+mod reconnect;
 mod answers;
 mod batching;
-mod belonging;
+mod user_connections;
 mod clock;
 mod final_read;
 mod health;
 mod heartbeat;
-mod held;
-mod losing;
+mod fixed_connections;
+mod closing;
 mod one_way;
 mod opening;
-mod own;
-mod patience;
+mod sticky_connections;
+mod backoff;
 mod spin;
 pub(crate) mod traffic;
 
 use measure::Nanos;
 use measure::random::Rng;
-use wire::{Broken, Draft, FaultKind, Fed, Fill, Network, Phase, Sent};
+use wire::{ProtocolError, RequestDraft, FaultKind, ChannelProgress, SlotContext, Network, Phase, SubmitOutcome};
 
-use crate::exchange::{HELD_BACK, OF_PAGE, ONE_WAY, REUSED, Standing};
+use crate::exchange::{HELD_BACK, OF_PAGE, ONE_WAY, REUSED, ExchangeState};
 use crate::failing::Cause;
 use crate::ids::{ConnId, ExchangeId, OriginId, PoolId, RequestId, UserId};
 use crate::limits::Limits;
-use crate::links::{Arrived, Links};
+use crate::links::{LinkEvent, Links};
 use crate::lookup::Lookups;
-use crate::patience::Troubled;
-use crate::pool::{NOWHERE, Pools, Stage};
+use crate::backoff::UserBackoffs;
+use crate::pool::{NOT_IDLE, Pools, ConnStage};
 use crate::turn::Turn;
-use crate::want::{Made, Want, Wanted};
-use crate::withheld::Withheld;
+use crate::due_request::{DerivedRequest, DueRequest, RequestRef};
+use crate::expect_continue::ContinueTimers;
 
 use self::batching::Batching;
 use self::health::Health;
-use self::one_way::OneWay;
-use self::own::OwnConnections;
-use self::spin::{Spin, Wait};
+use self::one_way::OneWayRequests;
+use self::sticky_connections::StickyConnections;
+use self::spin::{SpinWait, Wait};
 use self::traffic::Traffic;
 
-pub(crate) use self::anew::{Anew, origins_of};
-pub(crate) use self::belonging::Belongings;
-pub(crate) use self::clock::ATTENTION;
-pub(crate) use self::heartbeat::Heartbeats;
-pub(crate) use self::held::Fixed;
-pub(crate) use self::losing::fail_cut;
-pub(crate) use self::spin::Spinning;
+pub(crate) use self::reconnect::{Reconnects, origins_of};
+pub(crate) use self::user_connections::UserConnections;
+pub(crate) use self::clock::STOP_CHECK_INTERVAL;
+pub(crate) use self::heartbeat::HeartbeatRounds;
+pub(crate) use self::fixed_connections::FixedConnections;
+pub(crate) use self::closing::fail_truncated;
+pub(crate) use self::spin::SpinBudget;
 
 /// The connections of a worker, and the requests in flight on them.
-pub(crate) struct Connections<N: Network> {
+pub(crate) struct WorkerConnections<N: Network> {
     traffic: Traffic,
     links: Links<N>,
     pools: Pools,
     lookups: Lookups,
     /// Set if parsing a response can take long enough that the clock is read again afterwards.
-    reads_closely: bool,
+    parses_slowly: bool,
     /// Set if sessions number the messages of a connection.
     counts_messages: bool,
     /// The current turn of the loop: how far the sockets have been read.
     turn: Turn,
     /// Set if the number of connections is part of the plan.
-    fixed: Option<Fixed>,
-    heartbeats: Option<Heartbeats>,
-    one_way: OneWay,
-    withheld: Withheld,
+    fixed: Option<FixedConnections>,
+    heartbeats: Option<HeartbeatRounds>,
+    one_way: OneWayRequests,
+    continue_timers: ContinueTimers,
     /// Connections owned by users of a closed load.
-    own: OwnConnections,
+    sticky: StickyConnections,
     /// Connections owned by users of a flow.
-    belongings: Option<Belongings>,
-    own_of_one: Vec<ConnId>,
-    anew: Option<Anew>,
+    owned: Option<UserConnections>,
+    released: Vec<ConnId>,
+    reconnects: Option<Reconnects>,
     /// Users whose last connection was of no use.
-    troubled: Troubled,
+    user_backoffs: UserBackoffs,
     /// Source of the jitter of backoff pauses.
     rng: Rng,
     batching: Batching,
     health: Health,
-    spin: Spin,
+    spin: SpinWait,
     /// Set while the run waits for its common start: no figure has begun.
     before_start: bool,
     /// Set once no more requests are started.
@@ -89,30 +89,30 @@ pub(crate) struct Connections<N: Network> {
 }
 
 /// The parts from which [`Connections`] is built.
-pub(crate) struct Parts<N: Network> {
-    pub traffic: traffic::Parts,
+pub(crate) struct ConnectionParts<N: Network> {
+    pub traffic: traffic::TrafficParts,
     pub links: Links<N>,
     pub pools: Pools,
     pub lookups: Lookups,
-    pub fixed: Option<Fixed>,
-    pub heartbeats: Option<Heartbeats>,
-    pub spinning: Spinning,
+    pub fixed: Option<FixedConnections>,
+    pub heartbeats: Option<HeartbeatRounds>,
+    pub spinning: SpinBudget,
     /// Set for a scenario if arrivals bring its users, who then own no connection.
-    pub arrive: Vec<bool>,
+    pub by_arrivals: Vec<bool>,
     /// Connections owned by users of a flow.
-    pub belongings: Option<Belongings>,
-    pub anew: Option<Anew>,
+    pub owned: Option<UserConnections>,
+    pub reconnects: Option<Reconnects>,
     /// Source of the jitter of backoff pauses.
     pub rng: Rng,
 }
 
-impl<N: Network> Connections<N> {
+impl<N: Network> WorkerConnections<N> {
     /// Creates a set without connections.
-    pub fn new(parts: Parts<N>) -> Connections<N> {
-        let Parts { traffic, links, pools, lookups, .. } = parts;
+    pub fn new(parts: ConnectionParts<N>) -> WorkerConnections<N> {
+        let ConnectionParts { traffic, links, pools, lookups, .. } = parts;
         let now = traffic.now;
-        Connections {
-            reads_closely: traffic.dialogue.prepared().reads_closely,
+        WorkerConnections {
+            parses_slowly: traffic.dialogue.prepared().inspects_responses,
             counts_messages: traffic.dialogue.prepared().counts_messages,
             traffic: Traffic::new(traffic),
             links,
@@ -121,17 +121,17 @@ impl<N: Network> Connections<N> {
             turn: Turn::begin(now),
             fixed: parts.fixed,
             heartbeats: parts.heartbeats,
-            one_way: OneWay::default(),
-            withheld: Withheld::default(),
-            own: OwnConnections::of(parts.arrive),
-            belongings: parts.belongings,
-            own_of_one: Vec::new(),
-            anew: parts.anew,
-            troubled: Troubled::default(),
+            one_way: OneWayRequests::default(),
+            continue_timers: ContinueTimers::default(),
+            sticky: StickyConnections::of(parts.by_arrivals),
+            owned: parts.owned,
+            released: Vec::new(),
+            reconnects: parts.reconnects,
+            user_backoffs: UserBackoffs::default(),
             rng: parts.rng,
             batching: Batching::NONE,
             health: Health::default(),
-            spin: Spin::new(parts.spinning, now),
+            spin: SpinWait::new(parts.spinning, now),
             before_start: false,
             closing: false,
         }
@@ -151,8 +151,8 @@ impl<N: Network> Connections<N> {
 
     /// Returns the time at which the event now being processed was read.
     #[inline]
-    pub fn heard(&self) -> Nanos {
-        self.traffic.heard
+    pub fn event_time(&self) -> Nanos {
+        self.traffic.event_time
     }
 
     #[inline]
@@ -164,23 +164,23 @@ impl<N: Network> Connections<N> {
     /// again before its end.
     #[inline]
     pub fn before_wait(&mut self) {
-        self.mark();
+        self.read_clock();
         if !self.turn.is_cut() {
-            self.health.looks(self.traffic.stamp, self.links.net(), self.traffic.books.times());
+            self.health.begin_poll(self.traffic.stamp, self.links.net(), self.traffic.recorder.times());
         }
-        self.spin.turn_is_over(self.traffic.stamp);
+        self.spin.end_turn(self.traffic.stamp);
     }
 
     /// Waits for events until `until` at the latest, where the next arrival of the schedule is due at `arrival`;
     /// returns when the wait began.
     #[inline]
-    pub fn wait_for_news(&mut self, until: Nanos, arrival: Nanos) -> Nanos {
+    pub fn wait_for_events(&mut self, until: Nanos, arrival: Nanos) -> Nanos {
         let began = self.traffic.stamp;
-        self.turn.waits(began);
+        self.turn.begin_wait(began);
         let wait = self.spin.wait(began, until, arrival);
         let until = match wait {
-            Wait::Asleep(until, _) => {
-                self.health.waits(until);
+            Wait::Sleep(until, _) => {
+                self.health.begin_wait(until);
                 until
             }
             Wait::Poll => {
@@ -190,38 +190,38 @@ impl<N: Network> Connections<N> {
             }
         };
         self.links.net().wait(until);
-        self.mark();
-        self.spin.waited(wait, began, self.traffic.stamp);
+        self.read_clock();
+        self.spin.end_wait(wait, began, self.traffic.stamp);
         if !self.turn.is_cut() {
-            self.health.woke(until, self.traffic.stamp, self.links.net(), self.traffic.books.times());
+            self.health.end_wait(until, self.traffic.stamp, self.links.net(), self.traffic.recorder.times());
         }
-        self.turn.woken(until, self.traffic.stamp);
+        self.turn.end_wait(until, self.traffic.stamp);
         began
     }
 
     /// Returns the next event of this turn.
     #[inline]
-    pub fn next(&mut self) -> Option<Arrived> {
+    pub fn next(&mut self) -> Option<LinkEvent> {
         let arrived = self.links.next()?;
-        self.spin.heard(self.traffic.stamp);
+        self.spin.record_arrival(self.traffic.stamp);
         Some(arrived)
     }
 
     /// Records that everything that came in this turn was read, or as much as a turn takes.
     #[inline]
-    pub fn turn_over(&mut self) {
-        self.turn.over(self.links.rest(), self.links.count(), self.traffic.stamp);
+    pub fn end_turn(&mut self) {
+        self.turn.end(self.links.rest(), self.links.count(), self.traffic.stamp);
     }
 
     /// Records that everything that came was read.
     #[inline]
-    pub fn all_was_heard(&mut self) {
-        self.traffic.heard = self.traffic.stamp;
+    pub fn mark_all_read(&mut self) {
+        self.traffic.event_time = self.traffic.stamp;
     }
 
     /// Returns `true` if requests are in flight.
     pub fn has_requests(&self) -> bool {
-        self.traffic.flights.alive() > 0
+        self.traffic.in_flight.alive() > 0
     }
 
     /// Returns `true` if no further arrival may wait for a connection.
@@ -249,42 +249,42 @@ impl<N: Network> Connections<N> {
 
     /// Records that a request that was due has been sent.
     #[inline]
-    pub fn sent_what_was_due(&mut self) {
-        self.spin.sent(self.traffic.stamp);
-        self.mark();
+    pub fn mark_due_sent(&mut self) {
+        self.spin.record_send(self.traffic.stamp);
+        self.read_clock();
     }
 
     /// Processes an event of a connection; the resulting outcomes are queued.
     #[inline]
-    pub fn hear(&mut self, arrived: Arrived) {
+    pub fn process(&mut self, arrived: LinkEvent) {
         match arrived {
-            Arrived::Read(conn, count, read) => self.received(conn, count, read),
-            Arrived::Secure(conn, count, fed) => self.received_sealed(conn, count, fed),
-            Arrived::Connected(conn) => self.connected(conn),
-            Arrived::Closed(conn, why) => self.lost(conn, why),
-            Arrived::Sent(conn) => self.all_sent(conn),
+            LinkEvent::Read(conn, count, read) => self.received(conn, count, read),
+            LinkEvent::TlsRead(conn, count, fed) => self.received_tls(conn, count, fed),
+            LinkEvent::Connected(conn) => self.connected(conn),
+            LinkEvent::Closed(conn, why) => self.connection_lost(conn, why),
+            LinkEvent::Sent(conn) => self.all_sent(conn),
         }
     }
 
     /// Takes on a request that a user wants: it is placed on a connection, has one opened, or waits.
     #[inline]
-    pub fn want(&mut self, want: Want) {
-        let Want { user, due, request, on_failure, held_back } = want;
+    pub fn add_request(&mut self, want: DueRequest) {
+        let DueRequest { user, due, request, on_failure, held_back } = want;
         let (id, pool) = match request {
-            Wanted::Prepared(request) => {
+            RequestRef::Prepared(request) => {
                 let origin = OriginId::of(self.traffic.dialogue.requests()[request.at()].origin);
                 let (pool, name) =
-                    (self.pools.of(user.scenario(), origin), self.traffic.dialogue.names().of(request.at()));
+                    (self.pools.of(user.scenario(), origin), self.traffic.dialogue.names().index_of(request.at()));
                 (self.traffic.add(due, request, name, user, 0), pool)
             }
-            Wanted::Made(made) => self.take_made(user, due, made),
+            RequestRef::Derived(made) => self.add_derived(user, due, made),
         };
         if on_failure.is_some() || held_back {
-            let x = self.traffic.flights.get(id);
-            on_failure.into_iter().for_each(|on_failure| x.follows(on_failure));
+            let x = self.traffic.in_flight.get(id);
+            on_failure.into_iter().for_each(|on_failure| x.set_on_failure(on_failure));
             if held_back {
                 // Taken up when it was due; the time waited since is due to the batch's concurrency limit.
-                (x.written, x.marks) = (due, x.marks | HELD_BACK);
+                (x.written, x.flags) = (due, x.flags | HELD_BACK);
             }
         }
         self.place(id, pool);
@@ -292,13 +292,13 @@ impl<N: Network> Connections<N> {
 
     /// Like [`Connections::want`], for a request that is composed now. One that cannot be composed counts as due and
     /// failed.
-    pub fn want_composed(&mut self, user: UserId, due: Nanos, draft: &Draft) {
-        let like = draft.like;
-        let (name, within) = (self.traffic.dialogue.names().of(like.at()), self.traffic.flights.timeout_of(like));
+    pub fn add_composed(&mut self, user: UserId, due: Nanos, draft: &RequestDraft) {
+        let like = draft.base;
+        let (name, within) = (self.traffic.dialogue.names().index_of(like.at()), self.traffic.in_flight.timeout_of(like));
         match self.traffic.dialogue.compose(&self.traffic.dialogue.requests()[like.at()].request, draft) {
             Ok(follow) => {
-                let request = Wanted::Made(Made { follow, name, hops: 0, within, of_page: false });
-                self.want(Want { user, due, request, on_failure: None, held_back: false });
+                let request = RequestRef::Derived(DerivedRequest { follow, name, hops: 0, timeout: within, of_page: false });
+                self.add_request(DueRequest { user, due, request, on_failure: None, held_back: false });
             }
             Err(why) => {
                 let id = self.traffic.add(due, RequestId::NONE, name, user, 0);
@@ -308,31 +308,31 @@ impl<N: Network> Connections<N> {
     }
 
     /// Creates the exchange of a request derived from a response, and returns it with its pool.
-    fn take_made(&mut self, user: UserId, due: Nanos, made: Made) -> (ExchangeId, PoolId) {
-        let pool = self.pools.number_of(user.scenario(), &made.follow.origin);
+    fn add_derived(&mut self, user: UserId, due: Nanos, made: DerivedRequest) -> (ExchangeId, PoolId) {
+        let pool = self.pools.get_or_create(user.scenario(), &made.follow.origin);
         let id = self.traffic.add(due, RequestId::NONE, made.name, user, made.hops);
-        self.traffic.flights.get(id).marks |= OF_PAGE * u8::from(made.of_page);
-        self.traffic.flights.takes_at_most(id, made.within);
-        self.traffic.flights.sends(id, made.follow.request);
+        self.traffic.in_flight.get(id).flags |= OF_PAGE * u8::from(made.of_page);
+        self.traffic.in_flight.set_timeout(id, made.timeout);
+        self.traffic.in_flight.set_request(id, made.follow.request);
         (id, pool)
     }
 
     /// Step 4: finds a connection with room, opens one, or queues the exchange.
     #[inline]
     fn place(&mut self, id: ExchangeId, pool_id: PoolId) {
-        if (self.belongings.is_some() || self.anew.is_some()) && self.place_apart(id, pool_id) {
+        if (self.owned.is_some() || self.reconnects.is_some()) && self.place_on_user_connection(id, pool_id) {
             return;
         }
-        let user = self.traffic.flights.get(id).user;
-        if let Some(conn) = self.own_connection(user, pool_id) {
-            let ready = self.free_for(id, conn);
+        let user = self.traffic.in_flight.get(id).user;
+        if let Some(conn) = self.sticky_connection(user, pool_id) {
+            let ready = self.ready_time(id, conn);
             return self.submit(id, conn, ready);
         }
-        match self.pools.get_mut(pool_id).choose(self.fixed.is_some()) {
+        match self.pools.get_mut(pool_id).choose_idle(self.fixed.is_some()) {
             Some(conn) => {
-                self.give_connection(user, conn);
+                self.assign_connection(user, conn);
                 let idle_since = self.pools.get(pool_id).idle_since;
-                let x = self.traffic.flights.get(id);
+                let x = self.traffic.in_flight.get(id);
                 let ready = if x.is_held_back() { self.traffic.stamp } else { x.intended.max(idle_since) };
                 self.submit(id, conn, ready);
             }
@@ -343,99 +343,99 @@ impl<N: Network> Connections<N> {
     /// Step 5: the session appends the request's bytes; `ready` is when a connection became available.
     #[inline]
     fn submit(&mut self, id: ExchangeId, conn: ConnId, ready: Nanos) {
-        let x = self.traffic.flights.get(id);
-        if x.state == Standing::Waiting {
-            self.traffic.books.started(x, ready, self.traffic.stamp);
+        let x = self.traffic.in_flight.get(id);
+        if x.state == ExchangeState::Waiting {
+            self.traffic.recorder.started(x, ready, self.traffic.stamp);
         }
-        (x.state, x.conn, x.written) = (Standing::InFlight, conn, self.traffic.stamp);
-        let fill = if self.traffic.flights.fills() {
-            self.traffic.flights.fill(id, self.traffic.stamp)
+        (x.state, x.conn, x.written) = (ExchangeState::InFlight, conn, self.traffic.stamp);
+        let fill = if self.traffic.in_flight.has_slots() {
+            self.traffic.in_flight.fill(id, self.traffic.stamp)
         } else {
-            Fill::default()
+            SlotContext::default()
         };
-        let x = *self.traffic.flights.get(id);
-        let Some(request) = self.traffic.flights.request(&*self.traffic.dialogue, &x, id) else { return };
-        let sent = match &mut self.traffic.memories {
+        let x = *self.traffic.in_flight.get(id);
+        let Some(request) = self.traffic.in_flight.request(&*self.traffic.dialogue, &x, id) else { return };
+        let sent = match &mut self.traffic.user_states {
             None => self.links.submit(conn, id, request, &fill),
             Some(memories) => {
                 let memory = memories.of(x.user);
-                let fill = Fill { values: &memory.values, ..fill };
+                let fill = SlotContext { values: &memory.values, ..fill };
                 self.links.submit_with(conn, id, request, &fill, memory)
             }
         };
-        let Ok(sent) = sent else { return self.not_taken(id, conn) };
-        if self.belongings.is_some() {
-            self.takes_for_own(x.user, conn);
+        let Ok(sent) = sent else { return self.submit_refused(id, conn) };
+        if self.owned.is_some() {
+            self.take_ownership(x.user, conn);
         }
         let c = self.links.conn_mut(conn);
         let room = c.session.as_ref().map_or(0, |session| session.room());
         if self.counts_messages
             && let Some(sequence) = c.session.as_ref().map(|session| session.sequence()).filter(|number| *number > 0)
         {
-            self.traffic.flights.took(id, sequence);
+            self.traffic.in_flight.set_sequence(id, sequence);
         }
         let c = self.links.conn_mut(conn);
-        let reused = c.begins(id);
+        let reused = c.begin_exchange(id);
         let pool_id = c.pool;
-        self.traffic.books.sent(&x, reused);
-        let x = self.traffic.flights.get(id);
-        x.marks = (x.marks & !REUSED) | (REUSED * u8::from(reused));
+        self.traffic.recorder.sent(&x, reused);
+        let x = self.traffic.in_flight.get(id);
+        x.flags = (x.flags & !REUSED) | (REUSED * u8::from(reused));
         let since = x.started;
         match sent {
-            Sent::Asked => {}
-            Sent::OneWay => {
-                x.marks |= ONE_WAY;
-                self.one_way.sent(id);
+            SubmitOutcome::AwaitingResponse => {}
+            SubmitOutcome::OneWay => {
+                x.flags |= ONE_WAY;
+                self.one_way.add(id);
             }
-            Sent::Withheld(at_most) => self.withheld.waits(id, self.traffic.stamp, at_most),
-            Sent::There => return self.was_there(conn),
+            SubmitOutcome::AwaitingContinue(at_most) => self.continue_timers.watch(id, self.traffic.stamp, at_most),
+            SubmitOutcome::AlreadyComplete => return self.end_answered_early(conn),
         }
-        self.traffic.flights.watch(id, since);
+        self.traffic.in_flight.watch(id, since);
         if room == 0 {
-            self.pools.get_mut(pool_id).unmake_idle(self.links.conns_mut(), conn);
+            self.pools.get_mut(pool_id).remove_idle(self.links.conns_mut(), conn);
         }
     }
 
     /// Step 7: bytes arrived, and the session has parsed them.
     #[inline]
-    fn received(&mut self, conn: ConnId, count: usize, read: Result<(), Broken>) {
-        self.mark_read();
-        self.traffic.books.counts().bytes.received += count as u64;
-        self.batching.heard();
-        self.take_in(conn, read);
+    fn received(&mut self, conn: ConnId, count: usize, read: Result<(), ProtocolError>) {
+        self.use_read_time();
+        self.traffic.recorder.counts().bytes.received += count as u64;
+        self.batching.count_read();
+        self.process_read(conn, read);
     }
 
     /// Like [`Connections::received`], through TLS.
-    fn received_sealed(&mut self, conn: ConnId, count: usize, fed: Result<Fed, cause::Cause>) {
-        self.mark();
-        self.traffic.books.counts().bytes.received += count as u64;
-        self.batching.heard();
-        if let Some(read) = self.unsealed(conn, fed) {
-            self.take_in(conn, read);
+    fn received_tls(&mut self, conn: ConnId, count: usize, fed: Result<ChannelProgress, cause::Cause>) {
+        self.read_clock();
+        self.traffic.recorder.counts().bytes.received += count as u64;
+        self.batching.count_read();
+        if let Some(read) = self.read_tls(conn, fed) {
+            self.process_read(conn, read);
         }
     }
 
     /// Counts what the session parsed, and lets the connection go on.
     #[inline]
-    fn take_in(&mut self, conn: ConnId, read: Result<(), Broken>) {
-        let before = (self.traffic.books.counts().failed, self.traffic.books.counts().strays);
-        self.settle(conn, read.as_ref().err().map(|broken| broken.0));
-        if self.reads_closely {
+    fn process_read(&mut self, conn: ConnId, read: Result<(), ProtocolError>) {
+        let before = (self.traffic.recorder.counts().failed, self.traffic.recorder.counts().strays);
+        self.process_events(conn, read.as_ref().err().map(|broken| broken.0));
+        if self.parses_slowly {
             // Later events are late by the time that parsing took; the response was not.
-            self.look_at_clock();
+            self.advance_clock();
         }
-        if let Err(Broken(what)) = read {
+        if let Err(ProtocolError(what)) = read {
             // Bytes that belong to no request fail none, but are still counted.
-            let unseen = (self.traffic.books.counts().failed, self.traffic.books.counts().strays) == before;
+            let unseen = (self.traffic.recorder.counts().failed, self.traffic.recorder.counts().strays) == before;
             let c = self.links.conn(conn);
-            let nobodys = c.in_flight() == 0 && c.stage == Stage::Open && unseen;
-            let kind = c.session.as_ref().map_or(FaultKind::BrokenProtocol, |session| session.refusal());
-            self.traffic.books.counts().unsolicited += u64::from(nobodys);
-            return self.break_off(conn, kind, None, Some(&what.into()));
+            let nobodys = c.in_flight() == 0 && c.stage == ConnStage::Open && unseen;
+            let kind = c.session.as_ref().map_or(FaultKind::BrokenProtocol, |session| session.refusal_kind());
+            self.traffic.recorder.counts().unsolicited += u64::from(nobodys);
+            return self.drop_connection(conn, kind, None, Some(&what.into()));
         }
-        self.links.look_at_replies(conn);
+        self.links.check_replies(conn);
         match self.links.conn(conn).stage {
-            Stage::Greeting => self.greet_on(conn),
+            ConnStage::Greeting => self.continue_handshake(conn),
             _ => self.offer(conn),
         }
     }
@@ -444,31 +444,31 @@ impl<N: Network> Connections<N> {
     #[inline]
     fn offer(&mut self, conn: ConnId) {
         let c = self.links.conn(conn);
-        let Some(session) = c.session.as_ref().filter(|_| c.stage == Stage::Open) else { return };
+        let Some(session) = c.session.as_ref().filter(|_| c.stage == ConnStage::Open) else { return };
         let (room, in_flight, pool_id, user) = (session.room(), c.in_flight(), c.pool, c.user);
-        let idle = c.idle_at != NOWHERE;
+        let idle = c.idle_at != NOT_IDLE;
         if room == 0 {
-            self.pools.get_mut(pool_id).unmake_idle(self.links.conns_mut(), conn);
+            self.pools.get_mut(pool_id).remove_idle(self.links.conns_mut(), conn);
             if in_flight == 0 {
                 self.retire(conn);
             }
-            return self.grow_for_untouched(pool_id);
+            return self.grow_for_requeued(pool_id);
         }
         if user != UserId::NONE {
-            return self.submit_again(conn, user, pool_id);
+            return self.resubmit(conn, user, pool_id);
         }
         let pool = self.pools.get_mut(pool_id);
         if !idle {
-            pool.make_idle(self.links.conns_mut(), conn);
-        } else if self.traffic.limits.shared > 1 {
+            pool.add_idle(self.links.conns_mut(), conn);
+        } else if self.traffic.limits.exchanges_per_connection > 1 {
             pool.prefer(self.links.conns_mut(), conn);
         }
-        while self.links.conn(conn).idle_at != NOWHERE {
+        while self.links.conn(conn).idle_at != NOT_IDLE {
             let Some(id) = self.pools.get_mut(pool_id).waiting.pop_front() else { return self.grow_others(pool_id) };
-            if self.anew.is_some() && self.takes_none_of_others(id, conn) {
+            if self.reconnects.is_some() && self.open_instead_of_used(id, conn) {
                 return self.grow_others(pool_id);
             }
-            let ready = self.traffic.flights.get(id).intended.max(self.traffic.heard);
+            let ready = self.traffic.in_flight.get(id).intended.max(self.traffic.event_time);
             self.submit(id, conn, ready);
         }
     }

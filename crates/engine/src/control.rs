@@ -100,11 +100,11 @@ impl Heeding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::harness::{SECOND, Scene};
+    use crate::tests::harness::{SECOND, SimPlan};
 
     #[test]
     fn changes_hold_from_a_moment_to_come_one_after_the_other() {
-        let (open, closed) = (Scene::open(5.0, plan::Arrivals::Poisson, SECOND).plan, Scene::closed(5, SECOND).plan);
+        let (open, closed) = (SimPlan::open(5.0, plan::Arrivals::Poisson, SECOND).plan, SimPlan::closed(5, SECOND).plan);
         let control = Control::default();
         let before = Clock.now();
         let first = control.change(&open, Change::Rate(5.0)).unwrap();

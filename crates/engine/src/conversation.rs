@@ -9,13 +9,13 @@ mod troubles;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use cause::{Cause, reaching, response};
+use cause::{Cause, connecting, response};
 use measure::Nanos;
 use measure::random::Rng;
 use net::Epoll;
 use wire::{
-    Broken, Dialogue, Ended, Errno, Established, Event, ExchangeId, FaultKind, Fed, Fill, Found, Memory, Network,
-    Origin, Place, Request, Sent,
+    ProtocolError, Workload, ExchangeEnd, Errno, EstablishedConnection, Event, ExchangeId, FaultKind, ChannelProgress, SlotContext, ResourceSearch, UserState, Network,
+    Origin, PeerAddress, Request, SubmitOutcome,
 };
 
 use self::heard::Ears;
@@ -25,10 +25,10 @@ pub(crate) use self::kept::Kept;
 use self::kept::led;
 pub(crate) use self::kept::unix_ns;
 use self::naming::{describe, place_name};
-use crate::connections::fail_cut;
+use crate::connections::fail_truncated;
 use crate::filling::FillSource;
 use crate::ids::{ConnId, PoolId};
-use crate::links::{Arrived, CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL, Cut, Links, Step};
+use crate::links::{LinkEvent, CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL, OpeningError, Links, OpeningStep};
 use crate::{Setup, Stop, lookup};
 
 /// A peer that does not touch a request is asked again so often, as in a run.
@@ -55,12 +55,12 @@ pub(crate) fn no_answer(why: impl Into<Cause>) -> Trouble {
 
 /// What a one-shot conversation works with.
 pub(crate) struct OneShot<'a> {
-    pub dialogue: &'a Arc<dyn Dialogue>,
+    pub dialogue: &'a Arc<dyn Workload>,
     pub setup: &'a Setup,
     pub stop: &'a Stop,
     pub origin: &'a Origin,
     /// What whoever says it keeps of responses.
-    pub memory: &'a RefCell<Memory>,
+    pub memory: &'a RefCell<UserState>,
     /// How long each answer may take.
     pub patience: Nanos,
     /// When all of it must be over.
@@ -72,7 +72,7 @@ pub(crate) struct OneShot<'a> {
 }
 
 /// Answers that are pages, and have not been looked into.
-pub(crate) type Pages = RefCell<Vec<Found>>;
+pub(crate) type Pages = RefCell<Vec<ResourceSearch>>;
 
 impl Clone for OneShot<'_> {
     fn clone(&self) -> Self {
@@ -85,7 +85,7 @@ impl Copy for OneShot<'_> {}
 impl<'a> OneShot<'a> {
     /// Sends the requests one after the other on a connection to the first address that takes one; with none, the
     /// connection is opened and greeted. How each ended, in order.
-    pub fn run(&self, requests: &[&'a Request], transcribed: &mut Transcribed) -> Result<Vec<Ended>, Trouble> {
+    pub fn run(&self, requests: &[&'a Request], transcribed: &mut Transcribed) -> Result<Vec<ExchangeEnd>, Trouble> {
         let (outcome, kept) = self.begin(requests, transcribed)?;
         kept.end_heard(transcribed);
         Ok(outcome)
@@ -95,7 +95,7 @@ impl<'a> OneShot<'a> {
     pub fn begin(&self, requests: &[&'a Request], transcribed: &mut Transcribed) -> Result<Begun<'a>, Trouble> {
         let found = lookup::find(&self.setup.resolver, self.origin, self.stop);
         let places = found.ok_or_else(|| no_answer(response::stopped()))?.map_err(unreachable)?;
-        let mut last = unreachable(reaching::no_address(&self.origin.host));
+        let mut last = unreachable(connecting::no_address(&self.origin.host));
         for to in places {
             match self.talk(to, requests, transcribed) {
                 Err(trouble) if trouble.unreachable => last = trouble,
@@ -105,8 +105,8 @@ impl<'a> OneShot<'a> {
         Err(last)
     }
 
-    fn talk(&self, to: Place, requests: &[&'a Request], transcribed: &mut Transcribed) -> Result<Begun<'a>, Trouble> {
-        let net = Epoll::new().map_err(|e| unreachable(reaching::epoll(e.to_string())))?;
+    fn talk(&self, to: PeerAddress, requests: &[&'a Request], transcribed: &mut Transcribed) -> Result<Begun<'a>, Trouble> {
+        let net = Epoll::new().map_err(|e| unreachable(connecting::epoll(e.to_string())))?;
         let ears = Ears::default();
         let (address, proxy) = (place_name(&to), self.setup.security.proxy(self.origin));
         let through = |proxy: &String| cause::proxy::at(proxy, &address).into();
@@ -132,9 +132,9 @@ impl From<Trouble> for Gone {
     }
 }
 
-impl From<Cut> for Gone {
-    fn from(cut: Cut) -> Gone {
-        let why = cut.why.unwrap_or_else(|| cause::said(""));
+impl From<OpeningError> for Gone {
+    fn from(cut: OpeningError) -> Gone {
+        let why = cut.why.unwrap_or_else(|| cause::verbatim(""));
         Gone::Trouble(match cut.kind {
             FaultKind::Tls | FaultKind::Proxy => unreachable(why),
             _ => no_answer(why),
@@ -148,11 +148,11 @@ struct Conversation<'a> {
     links: Links<Epoll>,
     conn: ConnId,
     /// Where it leads, in words.
-    name: cause::Place,
+    name: cause::CauseArgument,
     /// When what is under way must be over.
     deadline: Nanos,
     spoken: String,
-    established: Option<Established>,
+    established: Option<EstablishedConnection>,
     /// The connection leads to the target, past any proxy.
     reached: bool,
     /// The connection takes requests.
@@ -167,24 +167,24 @@ struct Conversation<'a> {
     /// How often the peer did not touch one.
     untouched: u32,
     /// What that was filled with.
-    fill: Fill<'static>,
+    fill: SlotContext<'static>,
     /// When a part of the request under way has been withheld for long enough.
     release_at: Nanos,
     ears: Ears,
-    ended: Vec<Ended>,
+    ended: Vec<ExchangeEnd>,
     /// Which checks of the last response failed, by bit; None where none was looked at.
     failed_checks: Option<u32>,
 }
 
 impl<'a> Conversation<'a> {
-    fn new(one_shot: &OneShot<'a>, mut net: Epoll, requests: &[&'a Request], name: cause::Place, ears: &Ears) -> Self {
+    fn new(one_shot: &OneShot<'a>, mut net: Epoll, requests: &[&'a Request], name: cause::CauseArgument, ears: &Ears) -> Self {
         let OneShot { dialogue, setup, .. } = one_shot;
         let timeout = setup.plan.connect_timeout;
         let deadline = net.now() + timeout;
         let sources = setup.sources.first().copied().into_iter().collect();
         let seeded = (Rng::new(0), FillSource::of_one_shots(setup.plan.seed));
         let links = Links::new(net, Arc::clone(dialogue), Arc::clone(&setup.security), timeout, seeded);
-        let links = links.leaving_from(sources, 0).tapped(Box::new(ears.clone()));
+        let links = links.with_sources(sources, 0).with_tap(Box::new(ears.clone()));
         Conversation {
             one_shot: *one_shot,
             links,
@@ -200,7 +200,7 @@ impl<'a> Conversation<'a> {
             asked: 0,
             begun: 0,
             untouched: 0,
-            fill: Fill::default(),
+            fill: SlotContext::default(),
             release_at: Nanos::MAX,
             ears: ears.clone(),
             ended: Vec::new(),
@@ -208,7 +208,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    fn run(&mut self, to: Place) -> Result<Vec<Ended>, Trouble> {
+    fn run(&mut self, to: PeerAddress) -> Result<Vec<ExchangeEnd>, Trouble> {
         let now = self.links.net().now();
         self.conn = self.links.dial(PoolId(0), to, now).map_err(|e| self.not_there(e.0))?;
         self.converse()
@@ -223,7 +223,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Until all requests are over.
-    fn converse(&mut self) -> Result<Vec<Ended>, Trouble> {
+    fn converse(&mut self) -> Result<Vec<ExchangeEnd>, Trouble> {
         while !self.is_over() {
             let now = self.links.net().now();
             let deadline = self.deadline.min(self.one_shot.until);
@@ -260,37 +260,37 @@ impl<'a> Conversation<'a> {
     }
 
     /// One thing that happened.
-    fn take_in(&mut self, arrived: Arrived) -> Result<(), Gone> {
+    fn take_in(&mut self, arrived: LinkEvent) -> Result<(), Gone> {
         match arrived {
-            Arrived::Sent(_) => Ok(()),
-            Arrived::Connected(conn) => {
+            LinkEvent::Sent(_) => Ok(()),
+            LinkEvent::Connected(conn) => {
                 let now = self.links.net().now();
                 let step = self.links.connected(conn, led(&self.one_shot, &self.one_shot.memory.borrow()), now)?;
                 self.has_reached(step);
                 Ok(())
             }
-            Arrived::Read(_, _, read) => self.hear(read),
-            Arrived::Secure(conn, _, fed) => {
+            LinkEvent::Read(_, _, read) => self.hear(read),
+            LinkEvent::TlsRead(conn, _, fed) => {
                 let fed = fed.map_err(unreachable)?;
                 match fed {
-                    Fed::Established if self.links.in_tunnel(conn) => {
+                    ChannelProgress::Established if self.links.in_tunnel(conn) => {
                         let now = self.links.net().now();
                         let step =
                             self.links.reached(conn, led(&self.one_shot, &self.one_shot.memory.borrow()), now)?;
                         self.has_reached(step);
                     }
-                    Fed::Established => self.shaken_hands(conn),
-                    Fed::More | Fed::Ended => {}
+                    ChannelProgress::Established => self.shaken_hands(conn),
+                    ChannelProgress::More | ChannelProgress::PeerFinished => {}
                 }
                 let read = self.links.read_plain(conn);
                 read.map_or(Ok(()), |read| self.hear(read))?;
                 // The peer will say no more, whether it closes the connection beneath or not.
-                if fed == Fed::Ended { self.closed(None, false) } else { Ok(()) }
+                if fed == ChannelProgress::PeerFinished { self.closed(None, false) } else { Ok(()) }
             }
-            Arrived::Closed(conn, Some(errno)) if self.links.session(conn).is_none() && !self.links.in_tunnel(conn) => {
+            LinkEvent::Closed(conn, Some(errno)) if self.links.session(conn).is_none() && !self.links.in_tunnel(conn) => {
                 Err(Gone::Before(errno.0))
             }
-            Arrived::Closed(conn, why) => {
+            LinkEvent::Closed(conn, why) => {
                 let cut = self.links.conn(conn).secure.is_some();
                 self.closed(why, cut)
             }
@@ -298,17 +298,17 @@ impl<'a> Conversation<'a> {
     }
 
     /// The connection leads to the target, unless a proxy is still asked for the way.
-    fn has_reached(&mut self, step: Step) {
-        self.reached |= step != Step::Tunnelling;
-        if step != Step::Tunnelling && !self.one_shot.origin.tls {
-            self.converses(Established { bound: self.one_shot.origin.bound, ..Established::default() });
+    fn has_reached(&mut self, step: OpeningStep) {
+        self.reached |= step != OpeningStep::Tunnelling;
+        if step != OpeningStep::Tunnelling && !self.one_shot.origin.tls {
+            self.converses(EstablishedConnection { bound: self.one_shot.origin.bound, ..EstablishedConnection::default() });
         }
         self.step(step);
     }
 
     /// The conversation begins on what is known of its connection.
-    fn converses(&mut self, established: Established) {
-        self.spoken = self.one_shot.dialogue.spoken(&established);
+    fn converses(&mut self, established: EstablishedConnection) {
+        self.spoken = self.one_shot.dialogue.protocol_version(&established);
         self.established = Some(established);
     }
 
@@ -317,28 +317,28 @@ impl<'a> Conversation<'a> {
         let suite = format!("{} {}", settled.version, settled.suite);
         if self.links.session(conn).is_none() {
             let bound = self.one_shot.origin.bound;
-            self.converses(Established { bound, alpn: settled.alpn, tls: true, ..Established::default() });
+            self.converses(EstablishedConnection { bound, alpn: settled.alpn, tls: true, ..EstablishedConnection::default() });
         }
         let now = self.links.net().now();
-        let step = self.links.shaken_hands(conn, led(&self.one_shot, &self.one_shot.memory.borrow()), now);
+        let step = self.links.tls_established(conn, led(&self.one_shot, &self.one_shot.memory.borrow()), now);
         self.step(step);
         self.spoken = [self.spoken.as_str(), suite.as_str()].join(" ").trim().to_owned();
     }
 
-    fn step(&mut self, step: Step) {
-        self.stands |= step == Step::Stands;
+    fn step(&mut self, step: OpeningStep) {
+        self.stands |= step == OpeningStep::Open;
         self.go_on();
     }
 
     /// What arrived has been read.
-    fn hear(&mut self, read: Result<(), Broken>) -> Result<(), Gone> {
+    fn hear(&mut self, read: Result<(), ProtocolError>) -> Result<(), Gone> {
         let greets = !self.stands;
         self.links.flush();
         self.collect();
         if greets && read.is_ok() {
             let now = self.links.net().now();
-            let step = self.links.greeted(self.conn, self.one_shot.origin, now)?;
-            self.stands |= step == Step::Stands;
+            let step = self.links.handshake_read(self.conn, self.one_shot.origin, now)?;
+            self.stands |= step == OpeningStep::Open;
         }
         match read {
             // A greeting that is broken is over as well, and with nothing to say nobody else would tell.
@@ -360,16 +360,16 @@ impl<'a> Conversation<'a> {
     /// The peer said that it takes nothing more before everything was asked: nobody waits for it to hang up as well.
     fn takes_no_more(&self) -> bool {
         let session = self.links.session(self.conn);
-        let over = session.is_some_and(|s| !s.opening() && s.room() == 0 && s.goodbye().is_some());
+        let over = session.is_some_and(|s| !s.is_opening() && s.room() == 0 && s.close_reason().is_some());
         over && self.asked == self.over()
     }
 
     /// What is wrong with the conversation is why the request failed, where nothing else was said of it.
-    fn explain(&mut self, broken: Broken) {
+    fn explain(&mut self, broken: ProtocolError) {
         if let Some(ended) = self.ended.last_mut().filter(|ended| ended.fault == Some(FaultKind::BrokenProtocol))
-            && ended.why.is_none()
+            && ended.cause.is_none()
         {
-            ended.why = Some(broken.0.into());
+            ended.cause = Some(broken.0.into());
         }
     }
 
@@ -380,13 +380,13 @@ impl<'a> Conversation<'a> {
                 Event::Ended(ended) => {
                     self.failed_checks = match ended.fault {
                         None => Some(0),
-                        Some(_) => self.links.done().take_failed(ended.id),
+                        Some(_) => self.links.done().take_failed_checks(ended.id),
                     };
                     self.ended.push(ended);
                 }
-                Event::Learnt(id, lesson) => {
+                Event::StateUpdate(id, lesson) => {
                     let (dialogue, request) = (self.one_shot.dialogue, self.requests[id.0 as usize]);
-                    let found = dialogue.learn(request, &self.fill, lesson, &mut self.one_shot.memory.borrow_mut());
+                    let found = dialogue.update_state(request, &self.fill, lesson, &mut self.one_shot.memory.borrow_mut());
                     // Beside a load, only who shows each exchange fetches what a page names.
                     if let (Some(pages), Some(found)) = (self.one_shot.pages, found) {
                         pages.borrow_mut().push(found);
@@ -394,14 +394,14 @@ impl<'a> Conversation<'a> {
                 }
                 // Nobody took the request: it is asked once more, in the time it has.
                 Event::Refused(_) => (self.asked, self.untouched) = (self.asked - 1, self.untouched + 1),
-                Event::Owed => owes = true,
+                Event::ReplyDue => owes = true,
                 _ => {}
             }
         }
-        self.links.done().forget_failed();
+        self.links.done().clear_failed_checks();
         if owes {
             let now = self.links.net().now();
-            self.links.pay(self.conn, now);
+            self.links.write_replies(self.conn, now);
             self.links.flush();
         }
     }
@@ -410,12 +410,12 @@ impl<'a> Conversation<'a> {
     fn go_on(&mut self) {
         while self.stands && self.asked == self.over() && self.asked < self.requests.len() {
             let (unix_ns, run) = (unix_ns(), self.one_shot.setup.plan.seed);
-            let fill = Fill { random: self.asked as u64, unix_ns, run, ..Fill::default() };
+            let fill = SlotContext { random: self.asked as u64, unix_ns, run, ..SlotContext::default() };
             let id = ExchangeId(self.asked as u32);
             let memory = self.one_shot.memory;
             let (request, memory) = (self.requests[self.asked], memory.borrow());
-            let filled = Fill { values: &memory.values, ..fill };
-            let sent = match self.one_shot.dialogue.prepared().remembers {
+            let filled = SlotContext { values: &memory.values, ..fill };
+            let sent = match self.one_shot.dialogue.prepared().keeps_state {
                 false => self.links.submit(self.conn, id, request, &filled),
                 true => self.links.submit_with(self.conn, id, request, &filled, &memory),
             };
@@ -425,14 +425,14 @@ impl<'a> Conversation<'a> {
             self.release_at = Nanos::MAX;
             let mut there = false;
             match sent {
-                Sent::Asked => {}
-                Sent::OneWay => {
+                SubmitOutcome::AwaitingResponse => {}
+                SubmitOutcome::OneWay => {
                     let (fault, excerpt, follow) = (None, None, None);
-                    self.ended.push(Ended { id, fault, code: 0, payload: 0, excerpt, follow, why: None });
+                    self.ended.push(ExchangeEnd { id, fault, code: 0, payload: 0, excerpt, follow_up: follow, cause: None });
                 }
-                Sent::Withheld(at_most) => self.release_at = self.links.net().now() + at_most,
-                Sent::There => {
-                    self.links.tell(self.conn);
+                SubmitOutcome::AwaitingContinue(at_most) => self.release_at = self.links.net().now() + at_most,
+                SubmitOutcome::AlreadyComplete => {
+                    self.links.report_early_answer(self.conn);
                     there = true;
                 }
             }
@@ -456,14 +456,14 @@ impl<'a> Conversation<'a> {
             return Err(unreachable(if in_tunnel { CLOSED_IN_TUNNEL } else { CLOSED_IN_HANDSHAKE }).into());
         };
         // A greeting that is cut off is over as well, but not done.
-        let greeted = !session.opening();
+        let greeted = !session.is_opening();
         if in_order {
             self.links.closed(self.conn);
         }
         if cut {
-            fail_cut(&mut self.links.done().events, Box::default());
+            fail_truncated(&mut self.links.done().events, Box::default());
         }
-        let goodbye = self.links.session(self.conn).and_then(|session| session.goodbye());
+        let goodbye = self.links.session(self.conn).and_then(|session| session.close_reason());
         self.collect();
         let nothing_came = self.ears.both()[1].all == 0;
         // The words of the load, so that one failure is not told in two ways.

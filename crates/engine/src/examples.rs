@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use wire::{Done, FaultKind};
+use wire::{EventBuffer, FaultKind};
 
-use crate::sort::Sort;
+use crate::failure_class::FailureClass;
 
 /// So many examples are kept beyond the first of each sort, one of each name, sort and status.
 pub(crate) const EXAMPLES_BY_NAME: usize = 256;
@@ -16,8 +16,8 @@ const EXCERPTS: u32 = 1000;
 pub(crate) struct Examples {
     /// The run has several names.
     by_name: bool,
-    sorts: Vec<Sort>,
-    named: HashSet<(u16, u32, Sort)>,
+    sorts: Vec<FailureClass>,
+    named: HashSet<(u16, u32, FailureClass)>,
     excerpts: [u32; FaultKind::ALL.len()],
     /// Kinds of which sessions have not been told yet that there are enough, by their bits.
     enough: u32,
@@ -30,7 +30,7 @@ impl Examples {
     }
 
     /// True where an example of such a failure is wanted, which is kept then; `of`: name and status code of the request.
-    pub fn is_new(&mut self, sort: Sort, of: Option<(u16, u32)>) -> bool {
+    pub fn is_new(&mut self, sort: FailureClass, of: Option<(u16, u32)>) -> bool {
         let first = !self.sorts.contains(&sort);
         if first {
             self.sorts.push(sort);
@@ -50,13 +50,13 @@ impl Examples {
 
     /// Tells sessions of which kinds no more examples are of use.
     #[inline]
-    pub fn tell_enough(&mut self, done: &mut Done) {
+    pub fn tell_enough(&mut self, done: &mut EventBuffer) {
         if self.enough != 0 {
             let enough = std::mem::take(&mut self.enough);
             FaultKind::ALL
                 .into_iter()
                 .filter(|kind| enough & 1 << *kind as u8 != 0)
-                .for_each(|kind| done.example_kept(kind));
+                .for_each(|kind| done.mark_example(kind));
         }
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct Exchange {
     /// Name in figures, as an index into the names of the run.
     pub name: u16,
     /// Current state.
-    pub state: Standing,
+    pub state: ExchangeState,
     /// Set if it was due within the warm-up: it is in no figure.
     pub warmup: bool,
     /// Set if a timer of the wheel watches this slot.
@@ -40,7 +40,7 @@ pub(crate) struct Exchange {
     pub hops: u8,
     /// Flags of how it was sent: [`REUSED`], [`ONE_WAY`], [`HELD_BACK`], [`OF_PAGE`]; and the reaction to its failure
     /// ([`ON_FAILURE`]).
-    pub marks: u8,
+    pub flags: u8,
     /// Number of times it was sent to a peer that did not process it.
     pub resent: u8,
 }
@@ -60,43 +60,43 @@ impl Exchange {
             request,
             name,
             serial: 0,
-            state: Standing::Waiting,
+            state: ExchangeState::Waiting,
             warmup: false,
             watched: false,
             hops: 0,
-            marks: 0,
+            flags: 0,
             resent: 0,
         }
     }
 
     /// Returns `true` if it was sent on this connection and is not over.
     pub fn is_on(&self, conn: ConnId) -> bool {
-        self.state == Standing::InFlight && self.conn == conn
+        self.state == ExchangeState::InFlight && self.conn == conn
     }
 
     /// Returns `true` if others of its batch had to end first.
     #[inline]
     pub fn is_held_back(&self) -> bool {
-        self.marks & HELD_BACK != 0
+        self.flags & HELD_BACK != 0
     }
 
     /// Returns what the user of a batch's request does if it fails.
     #[inline]
     pub fn on_failure(&self) -> OnFailure {
-        AFTER[usize::from((self.marks & ON_FAILURE) / GO_ON)]
+        REACTIONS[usize::from((self.flags & ON_FAILURE) / ON_FAILURE_UNIT)]
     }
 
     /// Marks it as one of a batch, with what its user does if it fails.
-    pub fn follows(&mut self, on_failure: OnFailure) {
-        let at = AFTER.iter().position(|after| *after == on_failure).unwrap_or_default() as u8;
-        self.marks = (self.marks & !ON_FAILURE) | (at * GO_ON);
+    pub fn set_on_failure(&mut self, on_failure: OnFailure) {
+        let at = REACTIONS.iter().position(|after| *after == on_failure).unwrap_or_default() as u8;
+        self.flags = (self.flags & !ON_FAILURE) | (at * ON_FAILURE_UNIT);
     }
 
     /// Splits the time before its start, where a connection became available at `ready`, into `wait_conn` and
     /// `gen_late`. A request that the loop took up late and that then had to wait was late first: had it been taken up
     /// in time, the connection would have been requested in time too, so that much is never blamed on the server.
     #[inline]
-    pub fn blame(&self, ready: Nanos) -> (Nanos, Nanos) {
+    pub fn split_wait(&self, ready: Nanos) -> (Nanos, Nanos) {
         let taken_up = if ready > self.written { self.written } else { self.intended };
         let late_first = taken_up - self.intended;
         (ready - self.intended - late_first, self.started - ready + late_first)
@@ -104,7 +104,7 @@ impl Exchange {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum ExchangeState {
     Vacant,
     /// Waits for a connection to become free (open load).
     Waiting,
@@ -125,20 +125,20 @@ pub(crate) const ONE_WAY: u8 = 2;
 pub(crate) const OF_PAGE: u8 = 32;
 
 /// Bits of the reaction to its failure, as an index into [`AFTER`].
-const ON_FAILURE: u8 = 3 * GO_ON;
-const GO_ON: u8 = 8;
-const AFTER: [OnFailure; 4] = [OnFailure::NextIteration, OnFailure::GoOn, OnFailure::StopUser, OnFailure::StopRun];
+const ON_FAILURE: u8 = 3 * ON_FAILURE_UNIT;
+const ON_FAILURE_UNIT: u8 = 8;
+const REACTIONS: [OnFailure; 4] = [OnFailure::NextIteration, OnFailure::GoOn, OnFailure::StopUser, OnFailure::StopRun];
 
 const _: () = assert!(size_of::<Exchange>() == 64, "one cache line");
 
 /// The slab of exchanges.
 #[derive(Debug, Default)]
-pub(crate) struct Exchanges {
+pub(crate) struct ExchangeSlab {
     slots: Vec<Exchange>,
     free: Vec<ExchangeId>,
 }
 
-impl Exchanges {
+impl ExchangeSlab {
     #[inline]
     pub fn add(&mut self, exchange: Exchange) -> ExchangeId {
         match self.free.pop() {
@@ -166,14 +166,14 @@ impl Exchanges {
     pub fn remove(&mut self, id: ExchangeId) -> Exchange {
         let slot = &mut self.slots[id.at()];
         let was = *slot;
-        slot.state = Standing::Vacant;
+        slot.state = ExchangeState::Vacant;
         self.free.push(id);
         was
     }
 
     /// Returns the ids of all exchanges that are not over.
     pub fn alive(&self) -> impl Iterator<Item = ExchangeId> + '_ {
-        self.slots.iter().enumerate().filter(|(_, e)| e.state != Standing::Vacant).map(|(at, _)| ExchangeId::of(at))
+        self.slots.iter().enumerate().filter(|(_, e)| e.state != ExchangeState::Vacant).map(|(at, _)| ExchangeId::of(at))
     }
 
     /// Returns the ids of the exchanges on one connection.

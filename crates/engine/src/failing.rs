@@ -2,12 +2,12 @@
 
 use wire::{Errno, FaultKind, Phase};
 
-use crate::sort::Sort;
+use crate::failure_class::FailureClass;
 
 /// Why something failed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cause<'a> {
-    pub sort: Sort,
+    pub sort: FailureClass,
     /// The status code with which the peer refused; 0: none.
     pub code: u32,
     /// What is known beyond the sort: the peer's last words, or ours.
@@ -16,12 +16,12 @@ pub(crate) struct Cause<'a> {
 
 impl<'a> Cause<'a> {
     pub fn new(kind: FaultKind, phase: Phase) -> Cause<'a> {
-        Cause { sort: Sort { kind, phase, errno: None }, code: 0, why: None }
+        Cause { sort: FailureClass { kind, phase, errno: None }, code: 0, why: None }
     }
 
     /// Because of what the operating system said.
     pub fn of_system(self, errno: Option<Errno>) -> Cause<'a> {
-        Cause { sort: Sort { errno: errno.map(|e| e.0), ..self.sort }, ..self }
+        Cause { sort: FailureClass { errno: errno.map(|e| e.0), ..self.sort }, ..self }
     }
 
     pub fn saying(self, why: impl Into<Option<&'a cause::Cause>>) -> Cause<'a> {
@@ -33,7 +33,7 @@ impl<'a> Cause<'a> {
     }
 
     pub fn in_phase(self, phase: Phase) -> Cause<'a> {
-        Cause { sort: Sort { phase, ..self.sort }, ..self }
+        Cause { sort: FailureClass { phase, ..self.sort }, ..self }
     }
 }
 

@@ -3,10 +3,10 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use load::Numbers;
-use measure::random::{Rng, mixed};
+use measure::random::{Rng, scramble};
 use measure::{Clock, Nanos};
 use plan::Share;
-use wire::Fill;
+use wire::SlotContext;
 
 use crate::exchange::Exchange;
 use crate::ids::{RequestId, UserId};
@@ -105,7 +105,7 @@ impl FillSource {
     /// What a request is filled with that is submitted now. One that is sent once more is filled as it was, and one that an answer
     /// asked for has no slots: its text was filled with the request before it.
     #[inline]
-    pub fn fill_for(&mut self, x: &mut Exchange, now: Nanos) -> Fill<'static> {
+    pub fn fill_for(&mut self, x: &mut Exchange, now: Nanos) -> SlotContext<'static> {
         if x.request == RequestId::NONE {
             return self.of_a_hop(now);
         }
@@ -118,24 +118,24 @@ impl FillSource {
     }
 
     /// A hop has nothing to fill, but its time.
-    pub fn of_a_hop(&self, now: Nanos) -> Fill<'static> {
-        Fill { unix_ns: self.unix_ns(now), ..Fill::default() }
+    pub fn of_a_hop(&self, now: Nanos) -> SlotContext<'static> {
+        SlotContext { unix_ns: self.unix_ns(now), ..SlotContext::default() }
     }
 
     /// What a request would be filled with that is not sent, for its user has the answer: the number stays for the next.
-    pub fn peek(&self, user: UserId, now: Nanos) -> Fill<'static> {
+    pub fn peek(&self, user: UserId, now: Nanos) -> SlotContext<'static> {
         self.of(self.numbers.peek(), user, now)
     }
 
     /// What the next request is filled with, and what it is known by to [`FillSource::again`].
     #[inline]
-    pub fn fill(&mut self, user: UserId, now: Nanos) -> (Fill<'static>, u32) {
+    pub fn fill(&mut self, user: UserId, now: Nanos) -> (SlotContext<'static>, u32) {
         let number = self.numbers.take();
         (self.of(number, user, now), number as u32)
     }
 
     /// What a request was filled with that is not over: `known_by` are the lower bits of its number.
-    pub fn again(&self, known_by: u32, user: UserId, now: Nanos) -> Fill<'static> {
+    pub fn again(&self, known_by: u32, user: UserId, now: Nanos) -> SlotContext<'static> {
         let next = self.numbers.peek();
         let back = (next as u32).wrapping_sub(known_by);
         self.of(next.wrapping_sub(u64::from(back)), user, now)
@@ -143,7 +143,7 @@ impl FillSource {
 
     /// All of it follows from the number, the user and the time, so that it need not be kept.
     #[inline]
-    fn of(&self, number: u64, user: UserId, now: Nanos) -> Fill<'static> {
+    fn of(&self, number: u64, user: UserId, now: Nanos) -> SlotContext<'static> {
         let (scenario, sender) = (user.scenario().at(), user);
         let share = self.shares.get(scenario).copied().unwrap_or(Share::WHOLE);
         let user = match user {
@@ -151,12 +151,12 @@ impl FillSource {
             user => u64::from(user.index().0 / self.per_user) * u64::from(share.of) + u64::from(share.index),
         };
         let unix_ns = self.unix_ns(now);
-        let random = mixed(self.random ^ number);
+        let random = scramble(self.random ^ number);
         let number = match self.iterations.get(scenario) {
             Some(iterations) => iterations.of_users.get(sender.index().at()).copied().unwrap_or(0),
             None => number,
         };
-        Fill { number, user, random, unix_ns, run: self.run, ..Fill::default() }
+        SlotContext { number, user, random, unix_ns, run: self.run, ..SlotContext::default() }
     }
 }
 

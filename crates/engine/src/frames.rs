@@ -10,20 +10,20 @@ mod tests;
 use std::io::{self, BufRead, Read, Write};
 
 use measure::Nanos;
-use record::frames::Speech;
+use record::frames::FrameProtocol;
 use wire::{FaultKind, Phase, Trace};
 
-use crate::early::{self, EarlyFailures};
+use crate::early_failures::{self, EarlyFailures};
 use crate::message::{EXCERPT, Message, RawExample};
 use crate::reading::{cause, cause_bytes};
-use crate::sort::{ERRNO, PHASES, Sort};
+use crate::failure_class::{MAX_ERRNO, PHASES, FailureClass};
 use crate::tally::decode;
-use crate::uses::Used;
+use crate::used_values::RequestValue;
 
 pub(crate) use orders::Order;
 
 /// The link between processes. Its longest frame is a second of all histograms at their fullest, and far longer than that.
-const LINK: Speech = Speech { hello: "brunt-link", version: 1, what: "the link between processes", longest: 16 << 20 };
+const LINK: FrameProtocol = FrameProtocol { hello: "brunt-link", version: 1, description: "the link between processes", max_length: 16 << 20 };
 /// So much is kept of a reason, in bytes.
 const REASON: usize = 4 << 10;
 /// So much of a request or an answer: what is shown of it, and one more that tells that there was more.
@@ -80,7 +80,7 @@ pub(crate) fn write(to: &mut dyn Write, worker: u32, message: &Message) -> io::R
             let mut body = Vec::new();
             body.extend(early.finished.to_le_bytes());
             body.extend(early.failed.to_le_bytes());
-            for (sort, count) in &early.sorts {
+            for (sort, count) in &early.classes {
                 body.extend(sort_bytes(*sort));
                 body.extend(count.to_le_bytes());
             }
@@ -93,7 +93,7 @@ pub(crate) fn write(to: &mut dyn Write, worker: u32, message: &Message) -> io::R
             body.extend(example.code.to_le_bytes());
             body.extend(example.at_ns.to_le_bytes());
             body.extend(trace_bytes(example.trace));
-            let cause = cause_bytes(example.why.as_ref().map(|why| why.cut(EXCERPT)).as_ref());
+            let cause = cause_bytes(example.why.as_ref().map(|why| why.truncated(EXCERPT)).as_ref());
             body.extend((cause.len() as u32).to_le_bytes());
             body.extend(cause);
             for part in [&example.sent, &example.received] {
@@ -114,7 +114,7 @@ pub(crate) fn write(to: &mut dyn Write, worker: u32, message: &Message) -> io::R
 }
 
 fn put(to: &mut dyn Write, worker: u32, kind: u8, body: &[u8]) -> io::Result<()> {
-    LINK.put(to, worker, kind, body)
+    LINK.write_frame(to, worker, kind, body)
 }
 
 /// Reads the next frame of a process; None at the end.
@@ -129,7 +129,7 @@ fn nonsense() -> io::Error {
 
 /// The next frame without its length; None at the end.
 fn whole(from: &mut dyn Read) -> io::Result<Option<Vec<u8>>> {
-    LINK.whole(from)
+    LINK.read_frame(from)
 }
 
 fn parse(mut frame: &[u8]) -> Option<Frame> {
@@ -141,11 +141,11 @@ fn parse(mut frame: &[u8]) -> Option<Frame> {
         // Whoever merges it would only leave it out, and say nothing.
         SNAPSHOT => decode(bytes).map(|_| Message::Snapshot(bytes.to_vec()))?,
         EARLY => {
-            let mut early = EarlyFailures::set(Nanos::ZERO);
+            let mut early = EarlyFailures::new(Nanos::ZERO);
             (early.finished, early.failed) = (long(bytes)?, long(bytes)?);
             while !bytes.is_empty() {
                 let told = (sort(bytes)?, long(bytes)?);
-                (early.sorts.len() < early::SORTS).then(|| early.sorts.push(told))?;
+                (early.classes.len() < early_failures::MAX_CLASSES).then(|| early.classes.push(told))?;
             }
             Message::Early(early)
         }
@@ -170,7 +170,7 @@ fn parse(mut frame: &[u8]) -> Option<Frame> {
 }
 
 /// How many values there are; of each its name, whether it was known, and what it was.
-fn used_bytes(values: &[Used], body: &mut Vec<u8>) {
+fn used_bytes(values: &[RequestValue], body: &mut Vec<u8>) {
     body.push(values.len().min(255) as u8);
     for (name, value) in values.iter().take(255) {
         body.push(u8::from(value.is_some()));
@@ -182,7 +182,7 @@ fn used_bytes(values: &[Used], body: &mut Vec<u8>) {
     }
 }
 
-fn used(bytes: &mut &[u8]) -> Option<Vec<Used>> {
+fn used(bytes: &mut &[u8]) -> Option<Vec<RequestValue>> {
     let many = byte(bytes)?;
     let one = |_| {
         let known = byte(bytes)? == 1;
@@ -210,18 +210,18 @@ fn trace(bytes: &mut &[u8]) -> Option<Option<Trace>> {
     Some((id > 0).then_some(Trace { id, span, sampled }))
 }
 
-fn sort_bytes(sort: Sort) -> [u8; 7] {
+fn sort_bytes(sort: FailureClass) -> [u8; 7] {
     let errno = sort.errno.unwrap_or(0).to_le_bytes();
     let [a, b, c, d] = errno;
     [sort.kind as u8, sort.phase as u8, u8::from(sort.errno.is_some()), a, b, c, d]
 }
 
-fn sort(bytes: &mut &[u8]) -> Option<Sort> {
+fn sort(bytes: &mut &[u8]) -> Option<FailureClass> {
     let kind: FaultKind = *FaultKind::ALL.get(byte(bytes)? as usize)?;
     let phase: Phase = *PHASES.get(byte(bytes)? as usize)?;
     let known = byte(bytes)? == 1;
-    let errno = i32::try_from(number(bytes)?).ok().filter(|errno| *errno <= ERRNO)?;
-    Some(Sort { kind, phase, errno: known.then_some(errno) })
+    let errno = i32::try_from(number(bytes)?).ok().filter(|errno| *errno <= MAX_ERRNO)?;
+    Some(FailureClass { kind, phase, errno: known.then_some(errno) })
 }
 
 /// The beginning of a reason in words.

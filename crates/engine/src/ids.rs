@@ -17,12 +17,12 @@ wire::ids! {
 }
 
 /// Number of bits below the scenario in a user's id.
-const SHIFT: u32 = 26;
+const SCENARIO_SHIFT: u32 = 26;
 /// Mask of these bits.
-const WITHIN: u32 = (1 << SHIFT) - 1;
+const INDEX_MASK: u32 = (1 << SCENARIO_SHIFT) - 1;
 
 const _: () = assert!(
-    plan::scenarios::SCENARIOS < 1 << (u32::BITS - SHIFT),
+    plan::scenarios::SCENARIOS < 1 << (u32::BITS - SCENARIO_SHIFT),
     "all of them have a number, and nobody has none of theirs"
 );
 
@@ -30,19 +30,19 @@ impl UserId {
     /// Returns the id of a user with this number within a scenario.
     #[inline]
     pub const fn within(scenario: ScenarioId, index: UserIndex) -> UserId {
-        UserId(scenario.0 << SHIFT | index.0)
+        UserId(scenario.0 << SCENARIO_SHIFT | index.0)
     }
 
     /// Returns its scenario; that of [`UserId::NONE`] is the first.
     #[inline]
     pub fn scenario(self) -> ScenarioId {
-        if self == UserId::NONE { ScenarioId(0) } else { ScenarioId(self.0 >> SHIFT) }
+        if self == UserId::NONE { ScenarioId(0) } else { ScenarioId(self.0 >> SCENARIO_SHIFT) }
     }
 
     /// Returns its number within its scenario.
     #[inline]
     pub const fn index(self) -> UserIndex {
-        UserIndex(self.0 & WITHIN)
+        UserIndex(self.0 & INDEX_MASK)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Limits of a worker: its share of the plan, as times and numbers.
 
 use measure::Nanos;
-use record::Part;
+use record::RunPart;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -20,7 +20,7 @@ pub(crate) struct Limits {
     /// Set if the run is over with the quota, though `end` may be later.
     pub until_quota: bool,
     /// The end at a changed rate, if `end` is the time that a number of requests takes at the planned rate.
-    pub otherwise: Option<Option<Nanos>>,
+    pub end_at_other_rate: Option<Option<Nanos>>,
     /// Maximum lateness of arrivals so that several can leave together.
     pub slack: Nanos,
     pub drain: Nanos,
@@ -30,9 +30,9 @@ pub(crate) struct Limits {
     /// memory.
     pub queue: u64,
     /// Set if each connection carries one exchange.
-    pub one_shot: bool,
+    pub one_exchange_per_connection: bool,
     /// Number of exchanges that share a connection.
-    pub shared: u32,
+    pub exchanges_per_connection: u32,
     /// Number of exchanges that one user keeps in flight.
     pub per_user: u32,
 }
@@ -42,12 +42,12 @@ impl Limits {
     pub fn shift(&mut self, by: Nanos) {
         self.start += by;
         self.window += by;
-        self.end.iter_mut().chain(self.otherwise.iter_mut().flatten()).for_each(|end| *end += by);
+        self.end.iter_mut().chain(self.end_at_other_rate.iter_mut().flatten()).for_each(|end| *end += by);
     }
 
     /// Records that the load has changed from the planned one: a number of requests takes as long as it takes.
-    pub fn lasts_otherwise(&mut self) {
-        if let Some(end) = self.otherwise.take() {
+    pub fn load_changed(&mut self) {
+        if let Some(end) = self.end_at_other_rate.take() {
             (self.end, self.until_quota) = (end, true);
         }
     }
@@ -73,11 +73,11 @@ impl Limits {
     }
 
     /// Returns the part of the run to which a second that begins at `from` belongs.
-    pub fn part(&self, from: Nanos) -> Part {
+    pub fn part(&self, from: Nanos) -> RunPart {
         match self.end {
-            _ if from < self.window => Part::Warmup,
-            Some(end) if from >= end => Part::Drain,
-            _ => Part::Window,
+            _ if from < self.window => RunPart::Warmup,
+            Some(end) if from >= end => RunPart::Drain,
+            _ => RunPart::Window,
         }
     }
 
@@ -103,23 +103,23 @@ mod tests {
             .into();
         assert_eq!(ends, [500, 1_500, 2_500, 3_500, 3_700, 4_500]);
         let parts = [0, 1_500_000_000, 3_699_999_999, 3_700_000_000].map(|at| limits.part(Nanos(at)));
-        assert_eq!(parts, [Part::Warmup, Part::Window, Part::Window, Part::Drain]);
+        assert_eq!(parts, [RunPart::Warmup, RunPart::Window, RunPart::Window, RunPart::Drain]);
         limits.shift(Nanos(300_000_000));
         assert_eq!(limits.second_after(Nanos(300_000_000)).0, 800_000_000);
     }
 
     #[test]
     fn a_number_of_requests_at_another_rate_ends_when_it_is_done() {
-        let mut planned = Limits { otherwise: Some(None), ..limits(Some(3_000_000_000)) };
+        let mut planned = Limits { end_at_other_rate: Some(None), ..limits(Some(3_000_000_000)) };
         planned.shift(Nanos(1));
-        planned.lasts_otherwise();
+        planned.load_changed();
         assert_eq!((planned.end, planned.until_quota), (None, true));
-        let mut bounded = Limits { otherwise: Some(Some(Nanos(9_000_000_000))), ..limits(Some(3_000_000_000)) };
+        let mut bounded = Limits { end_at_other_rate: Some(Some(Nanos(9_000_000_000))), ..limits(Some(3_000_000_000)) };
         bounded.shift(Nanos(1));
-        bounded.lasts_otherwise();
+        bounded.load_changed();
         assert_eq!((bounded.end, bounded.until_quota), (Some(Nanos(9_000_000_001)), true));
         let mut by_time = limits(Some(3_000_000_000));
-        by_time.lasts_otherwise();
+        by_time.load_changed();
         assert_eq!((by_time.end, by_time.until_quota), (Some(Nanos(3_000_000_000)), false));
     }
 

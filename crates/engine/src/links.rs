@@ -6,44 +6,44 @@
 //! returned: it counts, assigns the connection to a request, or ends it. Nothing here knows of requests, users or
 //! figures.
 
-mod ending;
-mod saying;
+mod closing;
+mod requests;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use cause::{Cause, Plain};
+use cause::{Cause, StaticCause};
 use measure::Nanos;
 use measure::random::Rng;
 use wire::{
-    Arrival, Broken, ConnId, Dial, Dialogue, Done, Errno, Established, FaultKind, Fed, Fill, Handshake, Network,
-    Origin, Out, Place, Rest, Security, Session,
+    NetworkEvent, ProtocolError, ConnId, ConnectParameters, Workload, EventBuffer, Errno, EstablishedConnection, FaultKind, ChannelProgress, SlotContext, Handshake, Network,
+    Origin, OutputBuffer, PeerAddress, TurnRemainder, SecureChannelFactory, Session,
 };
 
 use crate::filling::FillSource;
 use crate::ids::{PoolId, UserId};
-use crate::openings::Openings;
-use crate::pool::{Channel, Conn, Stage};
+use crate::opening_timers::OpeningTimers;
+use crate::pool::{Channel, Conn, ConnStage};
 
 /// The proxy closed before it answered whether it leads to the target.
-pub(crate) const CLOSED_IN_TUNNEL: Plain = cause::proxy::closed();
+pub(crate) const CLOSED_IN_TUNNEL: StaticCause = cause::proxy::closed();
 
 /// The peer closed during the TLS handshake without an alert.
-pub(crate) const CLOSED_IN_HANDSHAKE: Plain = cause::tls::closed();
+pub(crate) const CLOSED_IN_HANDSHAKE: StaticCause = cause::tls::closed();
 
 /// Number of replies to pings from which on their writing is checked, and the unsent bytes up to which they count as
 /// written.
-const REPLIES_LOOKED_AT: u32 = 1024;
-const REPLIES_UNSENT: usize = 64 << 10;
+const MIN_REPLIES_CHECKED: u32 = 1024;
+const MAX_REPLIES_UNSENT: usize = 64 << 10;
 
 /// An event of a connection; bytes have already been read.
-pub(crate) enum Arrived {
+pub(crate) enum LinkEvent {
     /// The connection is established: see [`Links::connected`].
     Connected(ConnId),
     /// A number of bytes came, and the session has parsed them: its events are in [`Links::done`].
-    Read(ConnId, usize, Result<(), Broken>),
+    Read(ConnId, usize, Result<(), ProtocolError>),
     /// A number of bytes came for TLS: see [`Links::shaken_hands`] and [`Links::read_plain`].
-    Secure(ConnId, usize, Result<Fed, Cause>),
+    TlsRead(ConnId, usize, Result<ChannelProgress, Cause>),
     /// The connection is gone, or failed to open.
     Closed(ConnId, Option<Errno>),
     /// All bytes that waited for the socket have been sent.
@@ -52,30 +52,30 @@ pub(crate) enum Arrived {
 
 /// The state that an opening connection has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum OpeningStep {
     /// A proxy was sent the destination: the target is not reached yet.
     Tunnelling,
     /// The opening goes on; its bytes are sent with the next flush.
     Opening,
     /// The connection takes exchanges.
-    Stands,
+    Open,
 }
 
 /// The reason why a connection cannot be opened.
 #[derive(Debug)]
-pub(crate) struct Cut {
+pub(crate) struct OpeningError {
     pub kind: FaultKind,
     pub why: Option<Cause>,
 }
 
 /// The destination of a connection.
 #[derive(Clone, Copy)]
-pub(crate) struct Led<'a> {
+pub(crate) struct Destination<'a> {
     pub origin: &'a Origin,
     /// The user for whom it is opened.
     pub user: UserId,
     /// The slot values of its opening, if that user will own it ([`wire::Belongs::ToUser`]).
-    pub fill: Option<Fill<'a>>,
+    pub fill: Option<SlotContext<'a>>,
 }
 
 /// Observer of the plaintext that goes over connections, in both directions.
@@ -87,29 +87,29 @@ pub(crate) trait Tap: Send {
 /// The connections, by the slot that the network assigned.
 pub(crate) struct Links<N: Network> {
     net: N,
-    dialogue: Arc<dyn Dialogue>,
-    security: Arc<dyn Security>,
+    dialogue: Arc<dyn Workload>,
+    security: Arc<dyn SecureChannelFactory>,
     conns: Vec<Conn>,
     /// Number of connections open or being opened.
     count: u32,
-    openings: Openings,
+    openings: OpeningTimers,
     /// Source addresses, used in turn.
     sources: Vec<IpAddr>,
     next_source: usize,
     /// Set if each connection carries one exchange.
     once: bool,
     /// Ended sessions for reuse, with their pool: used where each serves one exchange.
-    spare: Vec<(PoolId, Box<dyn Session>)>,
+    idle_sessions: Vec<(PoolId, Box<dyn Session>)>,
     /// Source of the sessions' seeds.
     seeds: Rng,
     /// Source of the slot values of openings.
-    fills: FillSource,
+    fill_source: FillSource,
     /// Bytes to be written, for one connection at a time.
-    out: Out,
+    out: OutputBuffer,
     out_for: ConnId,
-    cipher: Out,
+    cipher: OutputBuffer,
     plain: Vec<u8>,
-    done: Done,
+    done: EventBuffer,
     tap: Option<Box<dyn Tap>>,
 }
 
@@ -118,13 +118,13 @@ impl<N: Network> Links<N> {
     /// from `seeds`, their slot values from `fills`.
     pub fn new(
         mut net: N,
-        dialogue: Arc<dyn Dialogue>,
-        security: Arc<dyn Security>,
+        dialogue: Arc<dyn Workload>,
+        security: Arc<dyn SecureChannelFactory>,
         timeout: Nanos,
         (seeds, fills): (Rng, FillSource),
     ) -> Links<N> {
         let once = dialogue.prepared().one_exchange_per_connection;
-        let openings = Openings::new(timeout, net.now());
+        let openings = OpeningTimers::new(timeout, net.now());
         Links {
             net,
             dialogue,
@@ -135,25 +135,25 @@ impl<N: Network> Links<N> {
             sources: Vec::new(),
             next_source: 0,
             once,
-            spare: Vec::new(),
+            idle_sessions: Vec::new(),
             seeds,
-            fills,
-            out: Out::default(),
+            fill_source: fills,
+            out: OutputBuffer::default(),
             out_for: ConnId::NONE,
-            cipher: Out::default(),
+            cipher: OutputBuffer::default(),
             plain: Vec::new(),
-            done: Done::default(),
+            done: EventBuffer::default(),
             tap: None,
         }
     }
 
     /// Sets the source addresses, used in turn beginning with the `first`.
-    pub fn leaving_from(self, sources: Vec<IpAddr>, first: usize) -> Links<N> {
+    pub fn with_sources(self, sources: Vec<IpAddr>, first: usize) -> Links<N> {
         Links { sources, next_source: first, ..self }
     }
 
     /// Attaches an observer.
-    pub fn tapped(self, tap: Box<dyn Tap>) -> Links<N> {
+    pub fn with_tap(self, tap: Box<dyn Tap>) -> Links<N> {
         Links { tap: Some(tap), ..self }
     }
 
@@ -166,7 +166,7 @@ impl<N: Network> Links<N> {
     /// Returns the bytes that the sockets have taken, and the refusals of datagrams found in sends, since the
     /// beginning.
     pub fn sent_and_refused(&self) -> (u64, u64) {
-        (self.net.bytes_sent(), self.net.refused())
+        (self.net.bytes_sent(), self.net.rejected_datagrams())
     }
 
     /// Returns the number of connections that are open or being opened.
@@ -204,7 +204,7 @@ impl<N: Network> Links<N> {
 
     /// Returns the events of sessions.
     #[inline]
-    pub fn done(&mut self) -> &mut Done {
+    pub fn done(&mut self) -> &mut EventBuffer {
         &mut self.done
     }
 
@@ -212,14 +212,14 @@ impl<N: Network> Links<N> {
     ///
     /// # Errors
     /// An error that the operating system reported at once.
-    pub fn dial(&mut self, pool: PoolId, to: Place, now: Nanos) -> Result<ConnId, Errno> {
+    pub fn dial(&mut self, pool: PoolId, to: PeerAddress, now: Nanos) -> Result<ConnId, Errno> {
         let source = self.sources.get(self.next_source % self.sources.len().max(1)).copied();
         self.next_source = self.next_source.wrapping_add(1);
-        let conn = self.net.connect(&Dial { to, source, once: self.once })?;
+        let conn = self.net.connect(&ConnectParameters { to, source, single_use: self.once })?;
         while self.conns.len() <= conn.at() {
             self.conns.push(Conn::vacant());
         }
-        self.conns[conn.at()] = Conn::dialled(pool, now);
+        self.conns[conn.at()] = Conn::connecting(pool, now);
         self.count += 1;
         self.openings.watch(conn, now);
         Ok(conn)
@@ -227,30 +227,30 @@ impl<N: Network> Links<N> {
 
     /// Returns the timers of openings.
     #[inline]
-    pub fn openings(&mut self) -> &mut Openings {
+    pub fn openings(&mut self) -> &mut OpeningTimers {
         &mut self.openings
     }
 
     /// Checks an opening whose timer came up: returns `true` if its time is over at `now`. Otherwise it is watched on.
     pub fn times_out(&mut self, conn: ConnId, now: Nanos) -> bool {
         let c = &self.conns[conn.at()];
-        let opening = matches!(c.stage, Stage::Connecting | Stage::Handshaking | Stage::Greeting);
+        let opening = matches!(c.stage, ConnStage::Connecting | ConnStage::Handshaking | ConnStage::Greeting);
         self.openings.times_out(conn, opening.then_some(c.since), now)
     }
 
     /// Returns the next event of this turn; the bytes that came have been read.
     #[inline]
-    pub fn next(&mut self) -> Option<Arrived> {
+    pub fn next(&mut self) -> Option<LinkEvent> {
         loop {
             let (conn, count, fed) = match self.net.next()? {
-                Arrival::Connected(conn) => return Some(Arrived::Connected(conn)),
-                Arrival::Closed(conn, why) => return Some(Arrived::Closed(conn, why)),
-                Arrival::Sent(conn) => return Some(Arrived::Sent(conn)),
-                Arrival::Accepted(_, conn) => {
+                NetworkEvent::Connected(conn) => return Some(LinkEvent::Connected(conn)),
+                NetworkEvent::Closed(conn, why) => return Some(LinkEvent::Closed(conn, why)),
+                NetworkEvent::Sent(conn) => return Some(LinkEvent::Sent(conn)),
+                NetworkEvent::Accepted(_, conn) => {
                     self.net.close(conn);
                     continue;
                 }
-                Arrival::Received(conn, bytes) => {
+                NetworkEvent::Received(conn, bytes) => {
                     let c = &mut self.conns[conn.at()];
                     match (&mut c.secure, &mut c.session) {
                         (None, Some(session)) => {
@@ -259,9 +259,9 @@ impl<N: Network> Links<N> {
                             }
                             let read = session.receive(bytes, &mut self.out, &mut self.done);
                             self.out_for = conn;
-                            return Some(Arrived::Read(conn, bytes.len(), read));
+                            return Some(LinkEvent::Read(conn, bytes.len(), read));
                         }
-                        (None, None) => return Some(Arrived::Read(conn, bytes.len(), Ok(()))),
+                        (None, None) => return Some(LinkEvent::Read(conn, bytes.len(), Ok(()))),
                         (Some(channel), _) => {
                             self.plain.clear();
                             (conn, bytes.len(), channel.0.feed(bytes, &mut self.plain, &mut self.cipher))
@@ -270,14 +270,14 @@ impl<N: Network> Links<N> {
                 }
             };
             self.net.send(conn, &mut self.cipher);
-            return Some(Arrived::Secure(conn, count, fed));
+            return Some(LinkEvent::TlsRead(conn, count, fed));
         }
     }
 
     /// Returns what is left unread of the turn.
     #[inline]
-    pub fn rest(&mut self) -> Rest {
-        self.net.rest()
+    pub fn rest(&mut self) -> TurnRemainder {
+        self.net.remaining()
     }
 
     /// Handles an established connection for this user: to the target, or to a proxy, which is then sent the
@@ -285,45 +285,45 @@ impl<N: Network> Links<N> {
     ///
     /// # Errors
     /// The proxy cannot be instructed, or TLS cannot begin.
-    pub fn connected(&mut self, conn: ConnId, led: Led<'_>, now: Nanos) -> Result<Step, Cut> {
-        let tunnel = self.security.tunnel(led.origin).map_err(|why| Cut { kind: FaultKind::Proxy, why: Some(why) })?;
+    pub fn connected(&mut self, conn: ConnId, led: Destination<'_>, now: Nanos) -> Result<OpeningStep, OpeningError> {
+        let tunnel = self.security.tunnel(led.origin).map_err(|why| OpeningError { kind: FaultKind::Proxy, why: Some(why) })?;
         let Some(mut tunnel) = tunnel else { return self.reached(conn, led, now) };
         tunnel.start(&mut self.cipher);
         self.net.send(conn, &mut self.cipher);
         self.conns[conn.at()].secure = Some(Box::new(Channel(tunnel)));
-        Ok(Step::Tunnelling)
+        Ok(OpeningStep::Tunnelling)
     }
 
     /// Returns `true` if a proxy has not yet connected to the target.
     pub fn in_tunnel(&self, conn: ConnId) -> bool {
         let c = &self.conns[conn.at()];
-        c.stage == Stage::Connecting && c.secure.is_some()
+        c.stage == ConnStage::Connecting && c.secure.is_some()
     }
 
     /// Handles a reached target: starts TLS or the session.
     ///
     /// # Errors
     /// TLS cannot begin.
-    pub fn reached(&mut self, conn: ConnId, led: Led<'_>, now: Nanos) -> Result<Step, Cut> {
+    pub fn reached(&mut self, conn: ConnId, led: Destination<'_>, now: Nanos) -> Result<OpeningStep, OpeningError> {
         let c = &mut self.conns[conn.at()];
         (c.since, c.secure) = (now, None);
         match led.origin.tls {
-            true => self.secure(conn, led.origin, true, now),
-            false => Ok(self.converse(conn, led, Established::default(), now)),
+            true => self.start_tls(conn, led.origin, true, now),
+            false => Ok(self.start_session(conn, led, EstablishedConnection::default(), now)),
         }
     }
 
     /// Starts TLS between network and session; with `outer`, before any bytes of the protocol.
-    fn secure(&mut self, conn: ConnId, origin: &Origin, outer: bool, now: Nanos) -> Result<Step, Cut> {
+    fn start_tls(&mut self, conn: ConnId, origin: &Origin, outer: bool, now: Nanos) -> Result<OpeningStep, OpeningError> {
         let c = &mut self.conns[conn.at()];
-        (c.stage, c.since) = (Stage::Handshaking, now);
+        (c.stage, c.since) = (ConnStage::Handshaking, now);
         let alpn = if outer { self.dialogue.alpn(origin) } else { &[] };
         let channel = self.security.client(origin, alpn);
-        let mut channel = channel.map_err(|why| Cut { kind: FaultKind::Tls, why: Some(why) })?;
+        let mut channel = channel.map_err(|why| OpeningError { kind: FaultKind::Tls, why: Some(why) })?;
         channel.start(&mut self.cipher);
         self.net.send(conn, &mut self.cipher);
         c.secure = Some(Box::new(Channel(channel)));
-        Ok(Step::Opening)
+        Ok(OpeningStep::Opening)
     }
 
     /// Returns the result of the completed handshake.
@@ -332,21 +332,21 @@ impl<N: Network> Links<N> {
     }
 
     /// Handles a completed TLS handshake: starts the session, or goes on with it where TLS began inside it.
-    pub fn shaken_hands(&mut self, conn: ConnId, led: Led<'_>, now: Nanos) -> Step {
+    pub fn tls_established(&mut self, conn: ConnId, led: Destination<'_>, now: Nanos) -> OpeningStep {
         let alpn = self.handshake(conn).alpn;
         let c = &mut self.conns[conn.at()];
         let Some(session) = &mut c.session else {
-            return self.converse(conn, led, Established { alpn, tls: true, ..Established::default() }, now);
+            return self.start_session(conn, led, EstablishedConnection { alpn, tls: true, ..EstablishedConnection::default() }, now);
         };
-        (c.stage, c.since) = (Stage::Greeting, now);
+        (c.stage, c.since) = (ConnStage::Greeting, now);
         self.out_for = conn;
-        session.secured(&mut self.out);
-        Step::Opening
+        session.tls_established(&mut self.out);
+        OpeningStep::Opening
     }
 
     /// Returns a session for an open connection: an ended one restarted where it fits, else a new one.
-    fn session_for(&mut self, (pool, origin): (PoolId, &Origin), established: &Established) -> Box<dyn Session> {
-        if let Some((led, mut session)) = self.spare.pop()
+    fn session_for(&mut self, (pool, origin): (PoolId, &Origin), established: &EstablishedConnection) -> Box<dyn Session> {
+        if let Some((led, mut session)) = self.idle_sessions.pop()
             && led == pool
             && session.restart(established)
         {
@@ -356,10 +356,10 @@ impl<N: Network> Links<N> {
     }
 
     /// Starts the session: it writes its first message.
-    fn converse(&mut self, conn: ConnId, led: Led<'_>, mut established: Established, now: Nanos) -> Step {
+    fn start_session(&mut self, conn: ConnId, led: Destination<'_>, mut established: EstablishedConnection, now: Nanos) -> OpeningStep {
         established.seed = self.seeds.next_u64();
         established.bound = led.origin.bound;
-        (established.fill, _) = self.fills.fill(led.user, now);
+        (established.context, _) = self.fill_source.fill(led.user, now);
         self.aim(conn);
         let pool = self.conns[conn.at()].pool;
         let mut session = self.session_for((pool, led.origin), &established);
@@ -367,14 +367,14 @@ impl<N: Network> Links<N> {
             Some(fill) => session.open_with(fill, &mut self.out),
             None => session.open(&mut self.out),
         }
-        let opening = session.opening();
+        let opening = session.is_opening();
         let c = &mut self.conns[conn.at()];
         c.session = Some(session);
         if !opening {
-            return self.stands(conn, now);
+            return self.mark_open(conn, now);
         }
-        (c.stage, c.since) = (Stage::Greeting, now);
-        Step::Opening
+        (c.stage, c.since) = (ConnStage::Greeting, now);
+        OpeningStep::Opening
     }
 
     /// Advances the protocol's own handshake after the session has read more of it, until it is complete. What the
@@ -382,30 +382,30 @@ impl<N: Network> Links<N> {
     ///
     /// # Errors
     /// The peer closed together with its greeting, or TLS cannot begin.
-    pub fn greeted(&mut self, conn: ConnId, origin: &Origin, now: Nanos) -> Result<Step, Cut> {
+    pub fn handshake_read(&mut self, conn: ConnId, origin: &Origin, now: Nanos) -> Result<OpeningStep, OpeningError> {
         let c = &self.conns[conn.at()];
-        let Some(session) = &c.session else { return Ok(Step::Opening) };
-        if session.secures_now() && c.secure.is_none() {
-            return self.secure(conn, origin, false, now);
+        let Some(session) = &c.session else { return Ok(OpeningStep::Opening) };
+        if session.starts_tls() && c.secure.is_none() {
+            return self.start_tls(conn, origin, false, now);
         }
-        if session.opening() {
-            return Ok(Step::Opening);
+        if session.is_opening() {
+            return Ok(OpeningStep::Opening);
         }
         // Such a connection was never open: counted as open, it would be held for nothing, or reopened without a pause.
         if session.room() == 0 {
-            return Err(Cut { kind: FaultKind::Closed, why: session.goodbye().map(Cause::from) });
+            return Err(OpeningError { kind: FaultKind::Closed, why: session.close_reason().map(Cause::from) });
         }
-        Ok(self.stands(conn, now))
+        Ok(self.mark_open(conn, now))
     }
 
-    fn stands(&mut self, conn: ConnId, now: Nanos) -> Step {
+    fn mark_open(&mut self, conn: ConnId, now: Nanos) -> OpeningStep {
         let c = &mut self.conns[conn.at()];
-        (c.stage, c.free_since) = (Stage::Open, now);
-        Step::Stands
+        (c.stage, c.free_since) = (ConnStage::Open, now);
+        OpeningStep::Open
     }
 
     /// Lets the session read the plaintext that came through TLS last; `None` if there was none.
-    pub fn read_plain(&mut self, conn: ConnId) -> Option<Result<(), Broken>> {
+    pub fn read_plain(&mut self, conn: ConnId) -> Option<Result<(), ProtocolError>> {
         let session = self.conns[conn.at()].session.as_mut()?;
         if self.plain.is_empty() {
             return None;
@@ -418,18 +418,18 @@ impl<N: Network> Links<N> {
     }
 
     /// Writes the replies that a session has due; returns how many. They are sent with [`Links::flush`].
-    pub fn pay(&mut self, conn: ConnId, now: Nanos) -> u32 {
+    pub fn write_replies(&mut self, conn: ConnId, now: Nanos) -> u32 {
         self.aim(conn);
-        let (unix_ns, out) = (self.fills.unix_ns(now), &mut self.out);
-        self.conns[conn.at()].session.as_mut().map_or(0, |session| session.pay(unix_ns, out))
+        let (unix_ns, out) = (self.fill_source.unix_ns(now), &mut self.out);
+        self.conns[conn.at()].session.as_mut().map_or(0, |session| session.write_replies(unix_ns, out))
     }
 
     /// Checks whether many replies to pings have been sent: if the peer reads them, they are no flood.
     #[inline]
-    pub fn look_at_replies(&mut self, conn: ConnId) {
+    pub fn check_replies(&mut self, conn: ConnId) {
         let Some(session) = &mut self.conns[conn.at()].session else { return };
-        if session.replies() >= REPLIES_LOOKED_AT && self.net.unsent(conn) < REPLIES_UNSENT {
-            session.replies_left();
+        if session.pending_replies() >= MIN_REPLIES_CHECKED && self.net.unsent(conn) < MAX_REPLIES_UNSENT {
+            session.reset_pending_replies();
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use cause::Cause;
-use wire::{Origin, Place};
+use wire::{Origin, PeerAddress};
 
 use crate::ids::PoolId;
 use crate::{Resolver, Stop};
@@ -15,7 +15,7 @@ const ATTENTION: Duration = Duration::from_millis(20);
 
 /// The addresses of an origin; None where a stop was asked for first: a name server that does not answer is waited for by
 /// the system for longer than anybody else would.
-pub(crate) fn find(resolver: &Arc<dyn Resolver>, origin: &Origin, stop: &Stop) -> Option<Result<Vec<Place>, Cause>> {
+pub(crate) fn find(resolver: &Arc<dyn Resolver>, origin: &Origin, stop: &Stop) -> Option<Result<Vec<PeerAddress>, Cause>> {
     let (answer, found) = channel();
     let (asked, wanted) = (Arc::clone(resolver), origin.clone());
     let serve = move || drop(answer.send(asked.resolve(&wanted)));
@@ -31,7 +31,7 @@ pub(crate) fn find(resolver: &Arc<dyn Resolver>, origin: &Origin, stop: &Stop) -
     }
 }
 
-type Found = (PoolId, Result<Vec<Place>, Cause>);
+type Found = (PoolId, Result<Vec<PeerAddress>, Cause>);
 
 /// Look-ups of one worker: answered by a thread that ends with the worker, or at once (simulation).
 pub(crate) enum Lookups {

@@ -5,9 +5,9 @@ use std::ops::Range;
 use measure::Nanos;
 use wire::Trace;
 
-use crate::early::EarlyFailures;
-use crate::sort::Sort;
-use crate::uses::Used;
+use crate::early_failures::EarlyFailures;
+use crate::failure_class::FailureClass;
+use crate::used_values::RequestValue;
 
 /// Cut of what is shown of a request or an answer.
 pub(crate) const EXCERPT: usize = 4096;
@@ -32,7 +32,7 @@ pub(crate) enum Message {
 /// A kept failure, as bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct RawExample {
-    pub sort: Sort,
+    pub sort: FailureClass,
     /// What its request is called, where the run has several names.
     pub name: Option<u16>,
     /// The status code of its answer; 0: none.
@@ -47,5 +47,5 @@ pub(crate) struct RawExample {
     /// The trace that its request said it belongs to.
     pub trace: Option<Trace>,
     /// The values of its user that it was made of.
-    pub values: Vec<Used>,
+    pub values: Vec<RequestValue>,
 }

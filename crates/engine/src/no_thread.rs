@@ -14,12 +14,12 @@ pub fn no_thread(why: &io::Error) -> Cause {
         return no_descriptors();
     }
     let own = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
-    cause::reaching::no_thread(why.to_string(), limit(Resource::Nproc), own)
+    cause::connecting::no_thread(why.to_string(), limit(Resource::Nproc), own)
 }
 
 /// What is said where all descriptors are taken.
 pub fn no_descriptors() -> Cause {
-    cause::reaching::no_descriptors(limit(Resource::Nofile), BESIDE)
+    cause::connecting::no_descriptors(limit(Resource::Nofile), BESIDE)
 }
 
 fn limit(of: Resource) -> String {

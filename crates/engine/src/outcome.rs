@@ -1,24 +1,24 @@
 //! Outcomes of wanted requests: produced by connections, consumed by users.
 
 use measure::Nanos;
-use scenario::News;
-use wire::{Follow, Found};
+use scenario::UserEvent;
+use wire::{FollowUp, ResourceSearch};
 
 use crate::failing::Cause;
 use crate::ids::UserId;
-use crate::sort::Sort;
+use crate::failure_class::FailureClass;
 
 /// An event of a user's connection or request.
-pub(crate) enum Outcome {
+pub(crate) enum UserOutcome {
     /// A request is over.
-    Over(Over),
+    Finished(FinishedRequest),
     /// The connection that a user opened for itself is open.
     Connected {
         /// The user.
         user: UserId,
     },
     /// An unsolicited message came on a user's connection.
-    Heard {
+    Message {
         /// The user.
         user: UserId,
         /// The bytes of the message.
@@ -34,43 +34,43 @@ pub(crate) enum Outcome {
         in_vain: bool,
     },
     /// The connection that a user was about to use failed to open: the request it would have sent has failed.
-    Unspoken {
+    NotSent {
         /// The user.
         user: UserId,
         /// The cause.
-        why: Unspoken,
+        why: NotSentCause,
     },
 }
 
 /// A request that is over.
-pub(crate) struct Over {
+pub(crate) struct FinishedRequest {
     pub user: UserId,
     /// The name of the request in figures, shared by the hops that follow it.
     pub name: u16,
     pub hops: u8,
     /// The next hop, if the response is a redirect.
-    pub follow: Option<Box<Follow>>,
+    pub follow: Option<Box<FollowUp>>,
     /// The finder of the resources that the response names.
-    pub page: Option<Found>,
+    pub page_finder: Option<ResourceSearch>,
     /// Timeout of the hops that follow it, and of the resources it names.
-    pub within: Nanos,
-    pub news: News,
+    pub timeout: Nanos,
+    pub event: UserEvent,
     /// Set if nothing could be reached: the user waits before the next attempt.
     pub back_off: bool,
 }
 
 /// The cause of a request that could not be sent.
-pub(crate) struct Unspoken {
-    pub sort: Sort,
+pub(crate) struct NotSentCause {
+    pub sort: FailureClass,
     /// The status code with which the peer refused, or 0.
     pub code: u32,
     pub why: Option<cause::Cause>,
 }
 
-impl Unspoken {
+impl NotSentCause {
     /// Creates it from the cause of a failure.
-    pub fn of(cause: &Cause<'_>) -> Unspoken {
-        Unspoken { sort: cause.sort, code: cause.code, why: cause.why.cloned() }
+    pub fn of(cause: &Cause<'_>) -> NotSentCause {
+        NotSentCause { sort: cause.sort, code: cause.code, why: cause.why.cloned() }
     }
 
     /// Returns it as the cause of a failed request.
@@ -79,9 +79,9 @@ impl Unspoken {
     }
 }
 
-impl Over {
+impl FinishedRequest {
     /// Creates the end of a request that leads to no further one.
-    pub fn of(user: UserId, news: News) -> Over {
-        Over { user, name: 0, hops: 0, follow: None, page: None, within: Nanos::ZERO, news, back_off: false }
+    pub fn of(user: UserId, news: UserEvent) -> FinishedRequest {
+        FinishedRequest { user, name: 0, hops: 0, follow: None, page_finder: None, timeout: Nanos::ZERO, event: news, back_off: false }
     }
 }

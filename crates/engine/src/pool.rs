@@ -5,15 +5,15 @@ use std::collections::VecDeque;
 
 use measure::Nanos;
 use measure::random::Rng;
-use wire::{Errno, FaultKind, Origin, Phase, Place, SecureChannel, Session};
+use wire::{Errno, FaultKind, Origin, Phase, PeerAddress, SecureChannel, Session};
 
 use crate::failing::{Cause, kind_of};
 use crate::ids::{ConnId, ExchangeId, OriginId, PoolId, ScenarioId, UserId};
 use crate::limits::Limits;
-use crate::patience::{LONGEST, LONGEST_OF_ARRIVALS, Setbacks};
+use crate::backoff::{MAX_PAUSE, MAX_ARRIVAL_PAUSE, Backoff};
 
 /// Index of a connection that is not idle.
-pub(crate) const NOWHERE: u32 = u32::MAX;
+pub(crate) const NOT_IDLE: u32 = u32::MAX;
 
 /// One connection as seen by the engine: one cache line, at the index assigned by the network.
 #[repr(align(64))]
@@ -31,9 +31,9 @@ pub(crate) struct Conn {
     pub user: UserId,
     /// Index among the idle ones of its pool, or [`NOWHERE`].
     pub idle_at: u32,
-    pub stage: Stage,
+    pub stage: ConnStage,
     /// Flags: [`SERVED`], [`PROVED`], [`BEATING`], [`SPARE`].
-    marks: u8,
+    flags: u8,
     /// Time when its room became free.
     pub free_since: Nanos,
     /// Time when its opening, then its handshake, began; on an open connection, when its last heartbeat was sent, or
@@ -47,16 +47,16 @@ pub(crate) struct Channel(pub Box<dyn SecureChannel>);
 /// Set once it has carried a request.
 pub(crate) const SERVED: u8 = 1;
 /// Set once it was of use: something was answered on it.
-pub(crate) const PROVED: u8 = 2;
+pub(crate) const USEFUL: u8 = 2;
 /// Set while its heartbeat has no answer.
-pub(crate) const BEATING: u8 = 4;
+pub(crate) const HEARTBEAT_PENDING: u8 = 4;
 /// Set if its user is done and it is no longer needed: it is kept for a final read.
 pub(crate) const SPARE: u8 = 8;
 
 const _: () = assert!(size_of::<Conn>() == 64, "one cache line");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum ConnStage {
     Vacant,
     Connecting,
     Handshaking,
@@ -74,17 +74,17 @@ impl Conn {
             in_flight: 0,
             last: ExchangeId::NONE,
             user: UserId::NONE,
-            idle_at: NOWHERE,
-            stage: Stage::Vacant,
-            marks: 0,
+            idle_at: NOT_IDLE,
+            stage: ConnStage::Vacant,
+            flags: 0,
             free_since: Nanos::ZERO,
             since: Nanos::ZERO,
         }
     }
 
     /// Creates a connection that is being connected since `now`.
-    pub fn dialled(pool: PoolId, now: Nanos) -> Conn {
-        Conn { pool, stage: Stage::Connecting, since: now, ..Conn::vacant() }
+    pub fn connecting(pool: PoolId, now: Nanos) -> Conn {
+        Conn { pool, stage: ConnStage::Connecting, since: now, ..Conn::vacant() }
     }
 
     /// Returns the number of exchanges on it.
@@ -95,48 +95,48 @@ impl Conn {
 
     /// Records that an exchange was submitted on it; returns `true` if it had carried one before.
     #[inline]
-    pub fn begins(&mut self, id: ExchangeId) -> bool {
+    pub fn begin_exchange(&mut self, id: ExchangeId) -> bool {
         self.in_flight += 1;
         self.last = id;
-        self.mark(SERVED, true)
+        self.set_flag(SERVED, true)
     }
 
     /// Records that an exchange on it is over.
     #[inline]
-    pub fn ends(&mut self) {
+    pub fn end_exchange(&mut self) {
         self.in_flight -= 1;
     }
 
     /// Returns `true` if this flag is set.
     #[inline]
-    pub fn is(&self, mark: u8) -> bool {
-        self.marks & mark != 0
+    pub fn is_set(&self, mark: u8) -> bool {
+        self.flags & mark != 0
     }
 
     /// Sets or clears a flag; returns whether it was set before.
     #[inline]
-    pub fn mark(&mut self, mark: u8, on: bool) -> bool {
-        let was = self.is(mark);
-        self.marks = if on { self.marks | mark } else { self.marks & !mark };
+    pub fn set_flag(&mut self, mark: u8, on: bool) -> bool {
+        let was = self.is_set(mark);
+        self.flags = if on { self.flags | mark } else { self.flags & !mark };
         was
     }
 }
 
 /// The connections of one scenario.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Group {
+pub(crate) struct PoolGroup {
     /// Set if arrivals share them; otherwise users own theirs.
-    pub open: bool,
+    pub by_arrivals: bool,
     /// Maximum number in this worker.
-    pub most: u32,
+    pub limit: u32,
     /// Number open or being opened.
     pub count: u32,
 }
 
-impl Group {
+impl PoolGroup {
     /// Returns `true` if the maximum is reached.
     pub fn is_full(&self) -> bool {
-        self.count >= self.most
+        self.count >= self.limit
     }
 }
 
@@ -144,13 +144,13 @@ impl Group {
 #[derive(Debug)]
 pub(crate) struct Pools {
     all: Vec<Pool>,
-    groups: Vec<Group>,
+    groups: Vec<PoolGroup>,
     /// Number of origins of each scenario that were known before the run.
     origins: u32,
     /// Time when pools that were refused try again.
     retry_at: Nanos,
     /// Index of the address that a pool uses first.
-    first: usize,
+    first_address: usize,
     /// Number of exchanges that share a connection.
     shared: u32,
     /// Set if each connection carries one exchange.
@@ -159,21 +159,21 @@ pub(crate) struct Pools {
 
 impl Pools {
     /// Creates the pools for these origins, for each of the scenarios, in the worker with this index.
-    pub fn new(origins: &[(Origin, Vec<Place>)], index: u32, groups: Vec<Group>) -> Pools {
+    pub fn new(origins: &[(Origin, Vec<PeerAddress>)], index: u32, groups: Vec<PoolGroup>) -> Pools {
         let first = index as usize;
         let of = |group| {
             let pool =
-                move |(origin, places): &(Origin, Vec<Place>)| Pool::new(origin.clone(), places.clone(), first, group);
+                move |(origin, places): &(Origin, Vec<PeerAddress>)| Pool::new(origin.clone(), places.clone(), first, group);
             origins.iter().map(pool)
         };
         let all = (0..groups.len()).map(ScenarioId::of).flat_map(of).collect();
         let (shared, one_shot) = (1, false);
-        Pools { all, origins: origins.len() as u32, groups, retry_at: Nanos::MAX, first, shared, one_shot }
+        Pools { all, origins: origins.len() as u32, groups, retry_at: Nanos::MAX, first_address: first, shared, one_shot }
     }
 
     /// Sets how many exchanges share a connection, or that each has its own, from the limits.
-    pub fn serving(self, limits: &Limits) -> Pools {
-        Pools { shared: limits.shared, one_shot: limits.one_shot, ..self }
+    pub fn with_limits(self, limits: &Limits) -> Pools {
+        Pools { shared: limits.exchanges_per_connection, one_shot: limits.one_exchange_per_connection, ..self }
     }
 
     /// Returns the pool of a scenario for an origin that was known before the run.
@@ -183,19 +183,19 @@ impl Pools {
     }
 
     /// Returns the origin of a pool.
-    pub fn leads_to(&self, pool_id: PoolId) -> OriginId {
+    pub fn origin(&self, pool_id: PoolId) -> OriginId {
         OriginId(pool_id.0 - self.scenario(pool_id).0 * self.origins)
     }
 
     /// Returns the group of a pool.
     #[inline]
-    pub fn group(&self, pool_id: PoolId) -> &Group {
+    pub fn group(&self, pool_id: PoolId) -> &PoolGroup {
         &self.groups[self.all[pool_id.at()].group.at()]
     }
 
     /// Returns the group of a pool, mutably.
     #[inline]
-    pub fn group_mut(&mut self, pool_id: PoolId) -> &mut Group {
+    pub fn group_mut(&mut self, pool_id: PoolId) -> &mut PoolGroup {
         &mut self.groups[self.all[pool_id.at()].group.at()]
     }
 
@@ -223,25 +223,25 @@ impl Pools {
     }
 
     /// Returns the other pools of the same scenario.
-    pub fn beside(&self, pool_id: PoolId) -> impl Iterator<Item = PoolId> + '_ {
+    pub fn siblings(&self, pool_id: PoolId) -> impl Iterator<Item = PoolId> + '_ {
         let group = self.get(pool_id).group;
-        self.numbers().filter(move |other| *other != pool_id && self.get(*other).group == group)
+        self.ids().filter(move |other| *other != pool_id && self.get(*other).group == group)
     }
 
     /// Returns `true` if connections are opened for any waiting request, and not by a user or for one request.
     pub fn are_shared(&self, pool_id: PoolId) -> bool {
-        self.shared > 1 || (self.group(pool_id).open && !self.one_shot)
+        self.shared > 1 || (self.group(pool_id).by_arrivals && !self.one_shot)
     }
 
     /// Returns an idle connection to another origin of the same scenario, which can be closed to make room at the
     /// connection limit.
     pub fn spare(&self, pool_id: PoolId) -> Option<ConnId> {
-        self.beside(pool_id).find_map(|other| self.get(other).idle.first().copied())
+        self.siblings(pool_id).find_map(|other| self.get(other).idle.first().copied())
     }
 
     /// Returns the cause of a connect call that failed at once.
-    pub fn not_dialled(&self, pool_id: PoolId, errno: Errno) -> Cause<'static> {
-        let (kind, phase) = match self.get(pool_id).places.is_empty() {
+    pub fn connect_error(&self, pool_id: PoolId, errno: Errno) -> Cause<'static> {
+        let (kind, phase) = match self.get(pool_id).addresses.is_empty() {
             true => (FaultKind::Resolve, Phase::Resolve),
             false => (kind_of(Some(errno)), Phase::Connect),
         };
@@ -249,16 +249,16 @@ impl Pools {
     }
 
     /// Returns the ids of all pools.
-    pub fn numbers(&self) -> impl Iterator<Item = PoolId> + use<> {
+    pub fn ids(&self) -> impl Iterator<Item = PoolId> + use<> {
         (0..self.all.len()).map(PoolId::of)
     }
 
     /// Returns the pool of a scenario for an origin, creating it if a redirect leads to a new one.
-    pub fn number_of(&mut self, scenario: ScenarioId, origin: &Origin) -> PoolId {
+    pub fn get_or_create(&mut self, scenario: ScenarioId, origin: &Origin) -> PoolId {
         if let Some(known) = self.all.iter().position(|pool| pool.group == scenario && pool.origin == *origin) {
             return PoolId::of(known);
         }
-        self.all.push(Pool::new(origin.clone(), Vec::new(), self.first, scenario));
+        self.all.push(Pool::new(origin.clone(), Vec::new(), self.first_address, scenario));
         PoolId::of(self.all.len() - 1)
     }
 
@@ -284,49 +284,49 @@ impl Pools {
     }
 
     /// Returns the pools whose pause is over and where requests wait.
-    pub fn ready_again(&mut self, now: Nanos) -> Vec<PoolId> {
-        let paused = self.all.iter().map(|pool| pool.setbacks.until).filter(|until| *until > now);
+    pub fn take_ready(&mut self, now: Nanos) -> Vec<PoolId> {
+        let paused = self.all.iter().map(|pool| pool.backoff.until).filter(|until| *until > now);
         self.retry_at = paused.min().unwrap_or(Nanos::MAX);
-        let ready = |pool: &Pool| pool.setbacks.until <= now && !pool.waiting.is_empty();
-        self.numbers().filter(|pool_id| ready(self.get(*pool_id))).collect()
+        let ready = |pool: &Pool| pool.backoff.until <= now && !pool.waiting.is_empty();
+        self.ids().filter(|pool_id| ready(self.get(*pool_id))).collect()
     }
 
     /// Returns the longest pause after failed attempts.
     fn longest_pause(&self, pool_id: PoolId) -> Nanos {
-        if self.group(pool_id).open { LONGEST_OF_ARRIVALS } else { LONGEST }
+        if self.group(pool_id).by_arrivals { MAX_ARRIVAL_PAUSE } else { MAX_PAUSE }
     }
 
     /// Records a failed attempt: attempts are made one at a time from now on, after a pause.
-    pub fn set_back(&mut self, pool_id: PoolId, now: Nanos, rng: &mut Rng) {
+    pub fn back_off(&mut self, pool_id: PoolId, now: Nanos, rng: &mut Rng) {
         let longest = self.longest_pause(pool_id);
         let pool = self.get_mut(pool_id);
-        pool.at_once = 1;
-        let until = pool.setbacks.add(now, longest, rng);
+        pool.max_opening = 1;
+        let until = pool.backoff.record_failure(now, longest, rng);
         self.retry_by(until);
     }
 
     /// Records an attempt to open a connection. After a setback, the next attempt waits until this one has proved
     /// useful; if the one before is still open, that halves the pause.
-    pub fn tries(&mut self, pool_id: PoolId, now: Nanos, rng: &mut Rng) {
+    pub fn record_attempt(&mut self, pool_id: PoolId, now: Nanos, rng: &mut Rng) {
         let longest = self.longest_pause(pool_id);
         let pool = self.get_mut(pool_id);
         pool.opening += 1;
-        if pool.setbacks.any() {
-            if pool.setbacks.tries_again() {
-                pool.at_once = pool.at_once.saturating_mul(2);
+        if pool.backoff.any() {
+            if pool.backoff.record_attempt() {
+                pool.max_opening = pool.max_opening.saturating_mul(2);
             }
-            let until = pool.setbacks.pause(now, longest, rng);
+            let until = pool.backoff.pause(now, longest, rng);
             self.retry_by(until);
         }
     }
 
     /// Records that a connection opened at `since` was of use: a pool that was held back grows again, twice as many at
     /// a time with each one opened since.
-    pub fn proved(&mut self, pool_id: PoolId, since: Nanos, now: Nanos) {
+    pub fn mark_useful(&mut self, pool_id: PoolId, since: Nanos, now: Nanos) {
         let pool = self.get_mut(pool_id);
-        if pool.at_once < u32::MAX && pool.setbacks.are_before(since) {
-            pool.at_once = pool.at_once.saturating_mul(2);
-            pool.setbacks = Setbacks::default();
+        if pool.max_opening < u32::MAX && pool.backoff.all_before(since) {
+            pool.max_opening = pool.max_opening.saturating_mul(2);
+            pool.backoff = Backoff::default();
             self.retry_at = now;
         }
     }
@@ -336,10 +336,10 @@ impl Pools {
 #[derive(Debug)]
 pub(crate) struct Pool {
     pub origin: Origin,
-    pub places: Vec<Place>,
+    pub addresses: Vec<PeerAddress>,
     /// The scenario that they belong to.
     group: ScenarioId,
-    next_place: usize,
+    next_address: usize,
     turn: usize,
     /// Connections with room; the last one was used last and is taken first.
     pub idle: Vec<ConnId>,
@@ -350,49 +350,49 @@ pub(crate) struct Pool {
     /// Number being opened for any waiting request.
     pub opening: u32,
     /// Number open, or being opened for one exchange.
-    pub alive: u32,
+    pub live: u32,
     /// Failed attempts to open one.
-    pub setbacks: Setbacks,
+    pub backoff: Backoff,
     /// Maximum number opened at a time.
-    pub at_once: u32,
+    pub max_opening: u32,
     /// Set while a lookup is in progress.
     pub looking_up: bool,
     /// Time when the last lookup was requested.
     pub looked_up: Nanos,
     /// Cause of the last failed lookup.
-    pub unknown: Option<cause::Cause>,
+    pub lookup_error: Option<cause::Cause>,
 }
 
 impl Pool {
-    pub fn new(origin: Origin, places: Vec<Place>, first: usize, group: ScenarioId) -> Pool {
+    pub fn new(origin: Origin, places: Vec<PeerAddress>, first: usize, group: ScenarioId) -> Pool {
         Pool {
             origin,
-            places,
+            addresses: places,
             group,
-            next_place: first,
+            next_address: first,
             turn: 0,
             idle: Vec::new(),
             idle_since: Nanos::ZERO,
             waiting: VecDeque::new(),
             opening: 0,
-            alive: 0,
-            setbacks: Setbacks::default(),
-            at_once: u32::MAX,
+            live: 0,
+            backoff: Backoff::default(),
+            max_opening: u32::MAX,
             looking_up: false,
             looked_up: Nanos::ZERO,
-            unknown: None,
+            lookup_error: None,
         }
     }
 
     /// Returns the address for the next connection: all of them in turn.
-    pub fn place(&mut self) -> Option<Place> {
-        let place = self.places.get(self.next_place % self.places.len().max(1))?.clone();
-        self.next_place = self.next_place.wrapping_add(1);
+    pub fn next_address(&mut self) -> Option<PeerAddress> {
+        let place = self.addresses.get(self.next_address % self.addresses.len().max(1))?.clone();
+        self.next_address = self.next_address.wrapping_add(1);
         Some(place)
     }
 
     #[inline]
-    pub fn make_idle(&mut self, conns: &mut [Conn], conn: ConnId) {
+    pub fn add_idle(&mut self, conns: &mut [Conn], conn: ConnId) {
         conns[conn.at()].idle_at = self.idle.len() as u32;
         if self.idle.is_empty() {
             self.idle_since = conns[conn.at()].free_since;
@@ -411,7 +411,7 @@ impl Pool {
 
     /// Returns the idle connection to use: the one used last, or each in turn.
     #[inline]
-    pub fn choose(&mut self, in_turn: bool) -> Option<ConnId> {
+    pub fn choose_idle(&mut self, in_turn: bool) -> Option<ConnId> {
         if !in_turn {
             return self.idle.last().copied();
         }
@@ -420,9 +420,9 @@ impl Pool {
     }
 
     #[inline]
-    pub fn unmake_idle(&mut self, conns: &mut [Conn], conn: ConnId) {
-        let at = std::mem::replace(&mut conns[conn.at()].idle_at, NOWHERE);
-        if at == NOWHERE {
+    pub fn remove_idle(&mut self, conns: &mut [Conn], conn: ConnId) {
+        let at = std::mem::replace(&mut conns[conn.at()].idle_at, NOT_IDLE);
+        if at == NOT_IDLE {
             return;
         }
         self.idle.swap_remove(at as usize);

@@ -6,9 +6,9 @@ use crate::ids::ScenarioId;
 
 /// The users of one scenario.
 #[derive(Clone, Copy, Debug, Default)]
-struct Users {
+struct UserCount {
     /// Set if they are reported: users brought by arrivals equal the requests in flight.
-    told: bool,
+    reported: bool,
     alive: u32,
     /// Time up to which they are counted in `area`.
     since: Nanos,
@@ -18,12 +18,12 @@ struct Users {
 
 /// The users of all scenarios, counted in one place.
 #[derive(Debug, Default)]
-pub(crate) struct Population(Vec<Users>);
+pub(crate) struct Population(Vec<UserCount>);
 
 impl Population {
     /// Creates the counts of scenarios, with whether their users are reported.
     pub fn of(told: impl Iterator<Item = bool>) -> Population {
-        Population(told.map(|told| Users { told, ..Users::default() }).collect())
+        Population(told.map(|told| UserCount { reported: told, ..UserCount::default() }).collect())
     }
 
     /// Sets the number of users of a scenario.
@@ -41,11 +41,11 @@ impl Population {
 
     /// Returns the number of users, each of which keeps `per_user` requests in flight.
     pub fn users(&self, per_user: u32) -> u64 {
-        self.0.iter().filter(|users| users.told).map(|users| u64::from(users.alive / per_user)).sum()
+        self.0.iter().filter(|users| users.reported).map(|users| u64::from(users.alive / per_user)).sum()
     }
 
     /// Returns the number of users of a scenario, and its user-nanoseconds since the last call.
-    pub fn take_area(&mut self, scenario: ScenarioId, now: Nanos) -> (u64, u64) {
+    pub fn take_user_time(&mut self, scenario: ScenarioId, now: Nanos) -> (u64, u64) {
         self.set(scenario, self.0[scenario.at()].alive, now);
         let users = &mut self.0[scenario.at()];
         (u64::from(users.alive), std::mem::take(&mut users.area))
@@ -63,9 +63,9 @@ mod tests {
         population.set(ScenarioId(0), 3, Nanos(20));
         population.set(ScenarioId(1), 9, Nanos(20));
         assert_eq!((population.users(1), population.users(2)), (3, 1), "arrivals are no users");
-        assert_eq!(population.take_area(ScenarioId(0), Nanos(30)), (3, 10 + 30));
+        assert_eq!(population.take_user_time(ScenarioId(0), Nanos(30)), (3, 10 + 30));
         assert_eq!(
-            (population.take_area(ScenarioId(0), Nanos(30)), population.take_area(ScenarioId(1), Nanos(21))),
+            (population.take_user_time(ScenarioId(0), Nanos(30)), population.take_user_time(ScenarioId(1), Nanos(21))),
             ((3, 0), (9, 9))
         );
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use cause::{Cause, response};
 use measure::{Clock, Nanos};
 use plan::Plan;
-use record::FirstAnswer;
-use wire::{Belongs, Dialogue, Ended, FaultKind, Follow, Found, Memory, Origin, Request, SHOWN};
+use record::FirstResponse;
+use wire::{ConnectionOwner, Workload, ExchangeEnd, FaultKind, FollowUp, ResourceSearch, UserState, Origin, Request, MAX_SHOWN_BYTES};
 
 use crate::builder::known;
 use crate::conversation::{Kept, OneShot, Pages, Transcribed, Trouble, no_answer};
@@ -21,9 +21,9 @@ const AFTER: Nanos = Nanos::from_secs(60);
 /// Sends once, alone, what a user sends first (`request`, who knows this by then); redirects that the dialogue follows are followed. Where
 /// there is no such request a connection is opened.
 pub(crate) fn probe(
-    dialogue: &Arc<dyn Dialogue>,
+    dialogue: &Arc<dyn Workload>,
     (setup, stop): (&Setup, &Stop),
-    (request, memory): (Option<usize>, &RefCell<Memory>),
+    (request, memory): (Option<usize>, &RefCell<UserState>),
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
     let way = Way::new(setup, stop, memory);
     let result = probing(dialogue, request, &way);
@@ -33,7 +33,7 @@ pub(crate) fn probe(
 
 /// The same of any request of the run, by a user who may have come a part of its way.
 pub(crate) fn probe_of<'a>(
-    dialogue: &'a Arc<dyn Dialogue>,
+    dialogue: &'a Arc<dyn Workload>,
     request: usize,
     way: &Way<'a>,
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
@@ -41,12 +41,12 @@ pub(crate) fn probe_of<'a>(
 }
 
 fn probing<'a>(
-    dialogue: &'a Arc<dyn Dialogue>,
+    dialogue: &'a Arc<dyn Workload>,
     request: Option<usize>,
     way: &Way<'a>,
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
     let began = Clock.now();
-    let mut probe = FirstAnswer::default();
+    let mut probe = FirstResponse::default();
     let mut transcript = Transcript::default();
     let outcome = follow(dialogue, request, way, &mut probe, &mut transcript);
     probe.took = Clock.now() - began;
@@ -60,8 +60,8 @@ fn probing<'a>(
 }
 
 /// What a user keeps at its beginning: what `setup` captured.
-pub(crate) fn beginning(setup: &Setup) -> RefCell<Memory> {
-    RefCell::new(Memory::of(setup.plan.around().map(known).unwrap_or_default()))
+pub(crate) fn beginning(setup: &Setup) -> RefCell<UserState> {
+    RefCell::new(UserState::with_values(setup.plan.setup_flow().map(known).unwrap_or_default()))
 }
 
 /// The way of one user, from request to request.
@@ -71,7 +71,7 @@ pub(crate) struct Way<'a> {
     /// It goes no further than that.
     until: Nanos,
     /// What it keeps.
-    pub memory: &'a RefCell<Memory>,
+    pub memory: &'a RefCell<UserState>,
     /// What it comes to that is a page, where it looks into pages.
     pages: Option<&'a Pages>,
     /// Its own connections, by where they lead ([`Belongs`]).
@@ -80,7 +80,7 @@ pub(crate) struct Way<'a> {
 
 impl<'a> Way<'a> {
     /// Its beginning.
-    pub fn new(setup: &'a Setup, stop: &'a Stop, memory: &'a RefCell<Memory>) -> Way<'a> {
+    pub fn new(setup: &'a Setup, stop: &'a Stop, memory: &'a RefCell<UserState>) -> Way<'a> {
         Way { setup, stop, until: Nanos::MAX, memory, pages: None, own: RefCell::default() }
     }
 
@@ -100,7 +100,7 @@ impl<'a> Way<'a> {
     }
 
     /// The pages that it came to, each once.
-    pub fn take_pages(&self) -> Vec<Found> {
+    pub fn take_pages(&self) -> Vec<ResourceSearch> {
         self.pages.map(RefCell::take).unwrap_or_default()
     }
 
@@ -120,11 +120,11 @@ impl<'a> Way<'a> {
     /// How long the answer to a request may take, as in a run.
     fn patience(&self, request: usize) -> Nanos {
         let plan = &self.setup.plan;
-        let own = plan.urls.get(request).filter(|_| plan.has_flows()).and_then(plan::WeightedUrl::own_timeout);
+        let own = plan.urls.get(request).filter(|_| plan.has_flows()).and_then(plan::WeightedUrl::timeout);
         own.unwrap_or(plan.timeout)
     }
 
-    fn one_shot(&self, dialogue: &'a Arc<dyn Dialogue>, origin: &'a Origin, patience: Nanos) -> OneShot<'a> {
+    fn one_shot(&self, dialogue: &'a Arc<dyn Workload>, origin: &'a Origin, patience: Nanos) -> OneShot<'a> {
         let (setup, stop, memory, pages) = (self.setup, self.stop, self.memory, self.pages);
         OneShot { dialogue, setup, stop, origin, memory, patience, until: self.until, until_failure: true, pages }
     }
@@ -132,10 +132,10 @@ impl<'a> Way<'a> {
     /// Sends a request on its own connection, which the first one opens.
     fn on_own(
         &self,
-        d: &'a Arc<dyn Dialogue>,
+        d: &'a Arc<dyn Workload>,
         (origin, request, patience): (&'a Origin, &'a Request, Nanos),
         transcribed: &mut Transcribed,
-    ) -> Result<Vec<Ended>, Trouble> {
+    ) -> Result<Vec<ExchangeEnd>, Trouble> {
         let mut own = self.own.borrow_mut();
         if let Some(at) = own.iter().position(|(known, _)| *known == origin) {
             let outcome = own[at].1.go_on((request, patience), transcribed);
@@ -151,23 +151,23 @@ impl<'a> Way<'a> {
 }
 
 fn follow<'a>(
-    d: &'a Arc<dyn Dialogue>,
+    d: &'a Arc<dyn Workload>,
     request: Option<usize>,
     way: &Way<'a>,
-    probe: &mut FirstAnswer,
+    probe: &mut FirstResponse,
     told: &mut Transcript,
 ) -> Result<(), Trouble> {
-    let Some(request) = request.filter(|_| !d.prepared().silent) else {
+    let Some(request) = request.filter(|_| !d.prepared().holds_only) else {
         return exchange(d, way, (&d.origins()[0], None, way.setup.plan.timeout), probe, told).map(drop);
     };
     let patience = way.patience(request);
     let first = &d.requests()[request];
     let origin = &d.origins()[first.origin];
     // Only what users do in order goes on where it was.
-    let belongs = if way.setup.plan.has_flows() { d.belongs(origin) } else { Belongs::ToNobody };
+    let belongs = if way.setup.plan.has_flows() { d.connection_owner(origin) } else { ConnectionOwner::Pool };
     let hop = match belongs {
-        Belongs::ToNobody => exchange(d, way, (origin, Some(&first.request), patience), probe, told)?,
-        Belongs::ForIteration | Belongs::ToUser => {
+        ConnectionOwner::Pool => exchange(d, way, (origin, Some(&first.request), patience), probe, told)?,
+        ConnectionOwner::Iteration | ConnectionOwner::User => {
             probe.requests += 1;
             let mut transcribed = Transcribed::default();
             let outcome = way.on_own(d, (origin, &first.request, patience), &mut transcribed);
@@ -180,10 +180,10 @@ fn follow<'a>(
 
 /// Sends what an answer asked for, alone, and what answers to it ask for in turn.
 pub(crate) fn follow_up(
-    d: &Arc<dyn Dialogue>,
-    next: &Follow,
+    d: &Arc<dyn Workload>,
+    next: &FollowUp,
     way: &Way<'_>,
-    probe: &mut FirstAnswer,
+    probe: &mut FirstResponse,
 ) -> Result<(), Trouble> {
     let began = Clock.now();
     let told = &mut Transcript::default();
@@ -196,21 +196,21 @@ pub(crate) fn follow_up(
 
 /// Follows an answer as far as it leads, and says how the last one ended.
 fn hops(
-    d: &Arc<dyn Dialogue>,
+    d: &Arc<dyn Workload>,
     way: &Way<'_>,
-    (mut hop, patience): (Option<Ended>, Nanos),
-    probe: &mut FirstAnswer,
+    (mut hop, patience): (Option<ExchangeEnd>, Nanos),
+    probe: &mut FirstResponse,
     told: &mut Transcript,
 ) -> Result<(), Trouble> {
     while let Some(ended) = &mut hop {
         probe.status = if ended.code == 0 { String::new() } else { d.code_name(ended.code) };
         probe.payload = ended.payload;
-        let Some(next) = ended.follow.take() else { break };
+        let Some(next) = ended.follow_up.take() else { break };
         hop = exchange(d, way, (&next.origin, Some(&next.request), patience), probe, told)?;
     }
-    let Some((kind, why)) = hop.and_then(|ended| Some((ended.fault?, ended.why))) else { return Ok(()) };
+    let Some((kind, why)) = hop.and_then(|ended| Some((ended.fault?, ended.cause))) else { return Ok(()) };
     let trouble = match (kind, why) {
-        (_, None) => no_answer(cause::said(kind.name())),
+        (_, None) => no_answer(cause::verbatim(kind.name())),
         (FaultKind::BrokenProtocol, Some(why)) => no_answer(response::broken(why)),
         (_, Some(why)) => no_answer(why),
     };
@@ -218,12 +218,12 @@ fn hops(
 }
 
 fn exchange(
-    d: &Arc<dyn Dialogue>,
+    d: &Arc<dyn Workload>,
     way: &Way<'_>,
     (origin, request, patience): (&Origin, Option<&Request>, Nanos),
-    probe: &mut FirstAnswer,
+    probe: &mut FirstResponse,
     told: &mut Transcript,
-) -> Result<Option<Ended>, Trouble> {
+) -> Result<Option<ExchangeEnd>, Trouble> {
     let requests: Vec<&Request> = request.into_iter().collect();
     probe.requests += requests.len() as u64;
     let one_shot = OneShot {
@@ -244,11 +244,11 @@ fn exchange(
 }
 
 /// What went over one connection, behind what went over those before.
-fn write_down(d: &dyn Dialogue, transcribed: Transcribed, probe: &mut FirstAnswer, told: &mut Transcript) {
+fn write_down(d: &dyn Workload, transcribed: Transcribed, probe: &mut FirstResponse, told: &mut Transcript) {
     let Transcribed { address, through, spoken, established, sent, received, failed_checks } = transcribed;
     told.failed_checks = failed_checks;
     (probe.address, probe.through, probe.spoken) = (address, through, spoken);
-    let readable = established.and_then(|established| d.readable(&established, &sent.head, &received.head));
+    let readable = established.and_then(|established| d.display_bytes(&established, &sent.head, &received.head));
     told.bytes[0] += sent.all;
     told.bytes[1] += received.all;
     told.left_out[0] += sent.all - sent.head.len() as u64;
@@ -259,21 +259,21 @@ fn write_down(d: &dyn Dialogue, transcribed: Transcribed, probe: &mut FirstAnswe
 }
 
 /// What a probe failed by.
-pub(crate) fn fails(probe: &mut FirstAnswer, why: Cause) {
+pub(crate) fn fails(probe: &mut FirstResponse, why: Cause) {
     (probe.failure, probe.cause) = (Some(why.to_string()), Some(why));
 }
 
 /// However many hops there were, so much is shown of them.
 fn append(told: &mut Vec<u8>, more: Vec<u8>) {
     // A body may end without a line break, and what follows it is another message.
-    if !more.is_empty() && told.last().is_some_and(|last| *last != b'\n') && told.len() < SHOWN {
+    if !more.is_empty() && told.last().is_some_and(|last| *last != b'\n') && told.len() < MAX_SHOWN_BYTES {
         told.push(b'\n');
     }
-    if told.len() + more.len() <= SHOWN {
+    if told.len() + more.len() <= MAX_SHOWN_BYTES {
         told.extend(more);
         return;
     }
-    let room = SHOWN.saturating_sub(told.len()).min(more.len());
+    let room = MAX_SHOWN_BYTES.saturating_sub(told.len()).min(more.len());
     told.extend_from_slice(&more[..room]);
     if room > 0 {
         told.extend_from_slice("…".as_bytes());
@@ -284,14 +284,14 @@ fn append(told: &mut Vec<u8>, more: Vec<u8>) {
 ///
 /// # Errors
 /// Which one failed and why.
-pub(crate) fn before(d: &Arc<dyn Dialogue>, setup: &Setup, stop: &Stop) -> Result<(), OneShotFailure> {
+pub(crate) fn before(d: &Arc<dyn Workload>, setup: &Setup, stop: &Stop) -> Result<(), OneShotFailure> {
     let one_shots = OneShots { setup, stop, patience: BEFORE, until: Nanos::MAX, until_failure: true };
     one_shots.run(d, &d.prepared().before).map_or(Ok(()), Err)
 }
 
 /// Sends the requests that a plan asks for once after the run, also where it was interrupted; the first that failed, in a
 /// sentence.
-pub(crate) fn after(d: &Arc<dyn Dialogue>, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure> {
+pub(crate) fn after(d: &Arc<dyn Workload>, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure> {
     // The stop that ended the run is no reason to leave what it made behind.
     let stop = if stop.requested() { &Stop::default() } else { stop };
     let until = within.map_or(Nanos::MAX, |within| Clock.now() + within);
@@ -309,7 +309,7 @@ struct OneShots<'a> {
 }
 
 impl OneShots<'_> {
-    fn run(&self, d: &Arc<dyn Dialogue>, requests: &[Arc<Request>]) -> Option<OneShotFailure> {
+    fn run(&self, d: &Arc<dyn Workload>, requests: &[Arc<Request>]) -> Option<OneShotFailure> {
         if requests.is_empty() {
             return None;
         }
@@ -324,7 +324,7 @@ impl OneShots<'_> {
                 Ok(ended) => {
                     let failed = ended.iter().zip(requests).find(|(ended, _)| ended.fault.is_some());
                     if let Some((ended, request)) = failed {
-                        let why = cause::run::failed(d.named(request), told(&**d, ended));
+                        let why = cause::run::failed(d.display_request(request), told(&**d, ended));
                         return Some(OneShotFailure { why, unreachable: false });
                     }
                 }
@@ -334,7 +334,7 @@ impl OneShots<'_> {
     }
 }
 
-fn told(d: &dyn Dialogue, ended: &Ended) -> String {
+fn told(d: &dyn Workload, ended: &ExchangeEnd) -> String {
     let kind = ended.fault.map_or("", |kind| kind.name());
     let code = if ended.code == 0 { String::new() } else { format!(" {}", d.code_name(ended.code)) };
     let excerpt = ended.excerpt.as_deref().map(|bytes| format!(": {}", crate::readable(bytes).trim()));

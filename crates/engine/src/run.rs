@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use measure::{Clock, Nanos};
-use plan::flow::{Known, Step};
+use plan::flow::{SetupValue, Step};
 use plan::{Load, Plan, Scenario};
-use record::{Notice, RunEvent, Started, Subject};
-use wire::{Asked, ByOrder, CHECK_NAMES, Checks, Complaint, Dialogue, Origin, Protocol};
+use record::{Notice, RunEvent, RunStarted, Subject};
+use wire::{ProtocolConfig, OrderedResponses, CHECK_NAMES, Checks, UsageError, Workload, Origin, Protocol};
 
 use crate::backend::{self, Backend};
 use crate::barrier::Barrier;
 use crate::checked::Checked;
 use crate::collector::Collector;
-use crate::first::first_of;
+use crate::first_request::first_request;
 use crate::stragglers::Awaited;
 use crate::tables::Tables;
 use crate::threads::{self, Threads};
@@ -29,19 +29,19 @@ use crate::{
 const LEAD: Nanos = Nanos::from_millis(20);
 
 /// What checks are called is no protocol's business, nor how long a step may take and how often it is sent.
-pub(crate) fn without_names(asked: &Asked) -> Cow<'_, Asked> {
+pub(crate) fn without_names(asked: &ProtocolConfig) -> Cow<'_, ProtocolConfig> {
     let ours = [CHECK_NAMES, plan::flow::TIMEOUT, plan::flow::AT_MOST];
-    if !asked.own.iter().any(|own| ours.iter().any(|name| own.contains_key(*name))) {
+    if !asked.url_options.iter().any(|own| ours.iter().any(|name| own.contains_key(*name))) {
         return Cow::Borrowed(asked);
     }
     let mut asked = asked.clone();
-    asked.own.iter_mut().for_each(|own| own.retain(|name, _| !ours.contains(&name.as_str())));
+    asked.url_options.iter_mut().for_each(|own| own.retain(|name, _| !ours.contains(&name.as_str())));
     Cow::Owned(asked)
 }
 
 /// A run ready to start: everything that its protocol could encode before.
 pub struct PreparedRun {
-    dialogue: Arc<dyn Dialogue>,
+    dialogue: Arc<dyn Workload>,
     fixed: bool,
     checks: Option<Arc<Checked>>,
 }
@@ -51,7 +51,7 @@ impl PreparedRun {
     ///
     /// # Errors
     /// The user's mistake, naming the option.
-    pub fn of(protocol: &dyn Protocol, asked: &Asked) -> Result<Arc<PreparedRun>, Complaint> {
+    pub fn of(protocol: &dyn Protocol, asked: &ProtocolConfig) -> Result<Arc<PreparedRun>, UsageError> {
         let checks = Checks::read(asked, |url| protocol.checks(url))?;
         let dialogue = protocol.prepare(&without_names(asked))?;
         let checks = checks.and_then(|checks| Checked::of(checks, &*dialogue)).map(Arc::new);
@@ -63,8 +63,8 @@ impl PreparedRun {
     ///
     /// # Errors
     /// The user's mistake, naming the option.
-    pub fn inquiry(protocol: &dyn Protocol, asked: &Asked) -> Result<Option<Arc<PreparedRun>>, Complaint> {
-        let inquiry = protocol.inquire(&without_names(asked))?;
+    pub fn inquiry(protocol: &dyn Protocol, asked: &ProtocolConfig) -> Result<Option<Arc<PreparedRun>>, UsageError> {
+        let inquiry = protocol.inquiry(&without_names(asked))?;
         Ok(inquiry.map(|dialogue| Arc::new(PreparedRun { dialogue, fixed: false, checks: None })))
     }
 
@@ -75,7 +75,7 @@ impl PreparedRun {
 
     /// True where nothing is said: connections are opened and held.
     pub fn silent(&self) -> bool {
-        self.dialogue.prepared().silent
+        self.dialogue.prepared().holds_only
     }
 
     /// Where the plan has more connections than the descriptor tables of a run hold: how many it has, and how many they hold.
@@ -100,13 +100,13 @@ impl PreparedRun {
     }
 
     /// As [`wire::Prepared::by_order`].
-    pub fn by_order(&self) -> Option<ByOrder> {
+    pub fn by_order(&self) -> Option<OrderedResponses> {
         self.dialogue.prepared().by_order
     }
 
     /// As [`wire::Prepared::requests_at_most`].
     pub fn requests_at_most(&self) -> Option<u64> {
-        self.dialogue.prepared().requests_at_most
+        self.dialogue.prepared().max_requests
     }
 
     /// Sends the first request once, alone, and tells what came back; gives up when a stop is asked for.
@@ -115,7 +115,7 @@ impl PreparedRun {
     /// Why there is no answer.
     pub fn probe(&self, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
         let memory = probe::beginning(setup);
-        let request = first_of(&setup.plan, &mut memory.borrow_mut().values);
+        let request = first_request(&setup.plan, &mut memory.borrow_mut().values);
         let mut outcome = probe::probe(&self.dialogue, (setup, stop), (request, &memory));
         let (Ok((answer, told)) | Err((answer, told))) = outcome
             .as_mut()
@@ -131,7 +131,7 @@ impl PreparedRun {
     ///
     /// # Errors
     /// Which step failed and why; the run must not begin.
-    pub fn set_up(&self, setup: &Setup, stop: &Stop) -> Result<Vec<Known>, OneShotFailure> {
+    pub fn set_up(&self, setup: &Setup, stop: &Stop) -> Result<Vec<SetupValue>, OneShotFailure> {
         walk::set_up(&self.dialogue, setup, stop)
     }
 
@@ -155,7 +155,7 @@ impl PreparedRun {
 
     /// Of an inquiry after its probe: what came back.
     pub fn learnt(&self) -> Option<Vec<u8>> {
-        self.dialogue.learnt()
+        self.dialogue.take_inquiry_response()
     }
 
     /// Sends what the plan asks for once before the run.
@@ -178,7 +178,7 @@ impl PreparedRun {
         let tables = self.tables(plan);
         let (backend, missed) = self.backend(plan);
         let mut started = started(setup, backend.name(), tables.workers);
-        started.silent = Some(self.dialogue.prepared().silent);
+        started.silent = Some(self.dialogue.prepared().holds_only);
         started.names = self.dialogue.names().list().to_vec();
         started.around = names_around(plan, &*self.dialogue);
         started.checks = self.check_names().to_vec();
@@ -278,22 +278,22 @@ pub fn worker_count(plan: &Plan) -> u32 {
 }
 
 /// The names, by index, of requests that are sent before and after the load, and by no user.
-fn names_around(plan: &Plan, dialogue: &dyn Dialogue) -> Vec<u16> {
-    let Some(around) = plan.around() else { return Vec::new() };
+fn names_around(plan: &Plan, dialogue: &dyn Workload) -> Vec<u16> {
+    let Some(around) = plan.setup_flow() else { return Vec::new() };
     let (names, mut all, mut of_users) = (dialogue.names(), BTreeSet::new(), BTreeSet::new());
-    let add = |to: &mut BTreeSet<u16>, step: &Step| to.extend(step.urls().iter().map(|url| names.of(*url as usize)));
-    plan.flows().for_each(|(_, flow)| flow.each(&mut |step| add(&mut of_users, step)));
-    around.each_of_run(&mut |step| add(&mut all, step));
+    let add = |to: &mut BTreeSet<u16>, step: &Step| to.extend(step.urls().iter().map(|url| names.index_of(*url as usize)));
+    plan.flows().for_each(|(_, flow)| flow.visit_steps(&mut |step| add(&mut of_users, step)));
+    around.visit_all_steps(&mut |step| add(&mut all, step));
     all.difference(&of_users).copied().collect()
 }
 
 /// The most connections the run has at a time.
-fn connections(plan: &Plan, dialogue: &dyn Dialogue) -> u64 {
+fn connections(plan: &Plan, dialogue: &dyn Workload) -> u64 {
     let of = |load: &Load, max_connections: u32| match load {
         Load::Closed { .. } => {
             let each = plan
                 .flows()
-                .map(|(_, flow)| flow.at_once())
+                .map(|(_, flow)| flow.max_in_flight())
                 .max()
                 .unwrap_or(1)
                 .max(dialogue.prepared().exchanges_per_user);
@@ -308,9 +308,9 @@ fn connections(plan: &Plan, dialogue: &dyn Dialogue) -> u64 {
     }
 }
 
-fn started(setup: &Setup, net: &str, workers: u32) -> Started {
+fn started(setup: &Setup, net: &str, workers: u32) -> RunStarted {
     let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    Started {
+    RunStarted {
         schema: record::SCHEMA.into(),
         brunt: env!("CARGO_PKG_VERSION").into(),
         unix_ms: since_1970.as_millis() as u64,
@@ -327,7 +327,7 @@ fn started(setup: &Setup, net: &str, workers: u32) -> Started {
 }
 
 /// The machines of a run: this one first.
-fn hosts(setup: &Setup) -> Vec<record::Host> {
+fn hosts(setup: &Setup) -> Vec<record::GeneratorHost> {
     let others = setup.processes.iter().flat_map(|processes| processes.launcher.hosts());
     std::iter::once(setup.host.clone()).chain(others).collect()
 }

@@ -9,13 +9,13 @@ use std::sync::mpsc::{Receiver, channel};
 use measure::Nanos;
 use plan::Share;
 use record::RunEvent;
-use wire::{Arrival, Asked, Checks, Complaint, ConnId, Dial, Errno, ListenerId, Network, Out, Place, Protocol, Rest};
+use wire::{NetworkEvent, ProtocolConfig, Checks, UsageError, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, Protocol, TurnRemainder};
 
 use crate::barrier::Barrier;
 use crate::builder::{WorkerBuilder, requests};
 use crate::checked::Checked;
 use crate::collector::Collector;
-use crate::connections::Spinning;
+use crate::connections::SpinBudget;
 use crate::lookup::Lookups;
 use crate::message::Message;
 use crate::{Setup, Stop};
@@ -26,12 +26,12 @@ use crate::{Setup, Stop};
 /// What the protocol does not accept of what was asked.
 pub fn run<N: Network>(
     protocol: &dyn Protocol,
-    asked: &Asked,
+    asked: &ProtocolConfig,
     setup: &Setup,
     start: Nanos,
     net: N,
     sink: &mut dyn FnMut(RunEvent),
-) -> Result<(), Complaint> {
+) -> Result<(), UsageError> {
     let dialogue = protocol.prepare(asked)?;
     let checks = Checks::read(asked, |url| protocol.checks(url))?;
     let checks = checks.and_then(|checks| Checked::of(checks, &*dialogue)).map(Arc::new);
@@ -54,7 +54,7 @@ pub fn run<N: Network>(
         pools: &pools,
         requests: &requests,
         report: Box::new(move |message| drop(report.send(message))),
-        spinning: Spinning::Never,
+        spinning: SpinBudget::Never,
         checks,
         stop: Stop::default(),
     };
@@ -84,10 +84,10 @@ impl<N: Network> Network for &mut Heard<'_, '_, N> {
     fn now(&mut self) -> Nanos {
         self.net.now()
     }
-    fn connect(&mut self, dial: &Dial) -> Result<ConnId, Errno> {
+    fn connect(&mut self, dial: &ConnectParameters) -> Result<ConnId, Errno> {
         self.net.connect(dial)
     }
-    fn send(&mut self, conn: ConnId, out: &mut Out) {
+    fn send(&mut self, conn: ConnId, out: &mut OutputBuffer) {
         self.net.send(conn, out);
     }
     fn close(&mut self, conn: ConnId) {
@@ -96,11 +96,11 @@ impl<N: Network> Network for &mut Heard<'_, '_, N> {
     fn abort(&mut self, conn: ConnId) {
         self.net.abort(conn);
     }
-    fn listen(&mut self, at: &Place, backlog: u32, shared: bool) -> Result<ListenerId, Errno> {
+    fn listen(&mut self, at: &PeerAddress, backlog: u32, shared: bool) -> Result<ListenerId, Errno> {
         self.net.listen(at, backlog, shared)
     }
-    fn listening_at(&self, listener: ListenerId) -> Option<SocketAddr> {
-        self.net.listening_at(listener)
+    fn local_addr(&self, listener: ListenerId) -> Option<SocketAddr> {
+        self.net.local_addr(listener)
     }
     fn set_accepting(&mut self, listener: ListenerId, accepting: bool) {
         self.net.set_accepting(listener, accepting);
@@ -109,20 +109,20 @@ impl<N: Network> Network for &mut Heard<'_, '_, N> {
         self.receive();
         self.net.wait(until);
     }
-    fn next(&mut self) -> Option<Arrival<'_>> {
+    fn next(&mut self) -> Option<NetworkEvent<'_>> {
         self.net.next()
     }
-    fn read_at(&mut self) -> Nanos {
-        self.net.read_at()
+    fn last_read_at(&mut self) -> Nanos {
+        self.net.last_read_at()
     }
-    fn rest(&mut self) -> Rest {
-        self.net.rest()
+    fn remaining(&mut self) -> TurnRemainder {
+        self.net.remaining()
     }
     fn bytes_sent(&self) -> u64 {
         self.net.bytes_sent()
     }
-    fn refused(&self) -> u64 {
-        self.net.refused()
+    fn rejected_datagrams(&self) -> u64 {
+        self.net.rejected_datagrams()
     }
     fn unsent(&self, conn: ConnId) -> usize {
         self.net.unsent(conn)

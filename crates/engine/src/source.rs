@@ -3,8 +3,8 @@
 use load::Schedule;
 use measure::Nanos;
 use plan::Change;
-use scenario::{Acts, Scenario, Unasked, Woken};
-use wire::Values;
+use scenario::{Actions, Scenario, UnsolicitedMessage, Wakeup};
+use wire::UserValues;
 
 use crate::ids::{OriginId, UserId};
 use crate::limits::Limits;
@@ -22,20 +22,20 @@ pub(crate) struct Bounds {
     /// Set if each row of a data file is used once: a number that was taken counts, whatever becomes of its iteration.
     pub rows_once: bool,
     /// Number of iterations of each user, warm-up not counted.
-    pub each: Option<u32>,
+    pub iterations_per_user: Option<u32>,
     /// Number of users started, or connections begun, per second.
     pub start_rate: Option<f64>,
     /// Maximum number of users at a time that arrivals may bring.
-    pub most: Option<u32>,
+    pub max_users: Option<u32>,
     /// End of the scenario, if it is one of several.
-    pub course: Option<Course>,
+    pub end: Option<ScenarioEnd>,
     /// Number of iterations and groups of the scenarios before it.
     pub spans_before: u16,
 }
 
 /// The end of one scenario among several.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Course {
+pub(crate) struct ScenarioEnd {
     /// Time from which no iteration begins; `None` if it ends when the counted ones are done.
     pub ends: Option<Nanos>,
     /// Time when unfinished work is cut; `MAX` if it may take as long as it needs.
@@ -43,7 +43,7 @@ pub(crate) struct Course {
 }
 
 /// The load of one scenario: this worker's share of it.
-pub(crate) struct Source {
+pub(crate) struct LoadSource {
     schedule: Option<Box<dyn Schedule>>,
     next_due: Nanos,
     scenario: Box<dyn Scenario>,
@@ -54,7 +54,7 @@ pub(crate) struct Source {
     /// Number of requests started since the window began.
     started: u64,
     /// Number of iterations that have their number, and begin once their users have done the steps before the first.
-    ahead: u64,
+    reserved: u64,
     bounds: Bounds,
     /// Number of iterations of each user since the window began, where that is bounded.
     done: Vec<u32>,
@@ -62,7 +62,7 @@ pub(crate) struct Source {
     next_start: Nanos,
 }
 
-impl Source {
+impl LoadSource {
     /// Creates a source whose arrivals follow a schedule, or whose users follow a profile; the scenario decides what
     /// they do.
     pub fn new(
@@ -70,8 +70,8 @@ impl Source {
         users: VirtualUsers,
         scenario: Box<dyn Scenario>,
         bounds: Bounds,
-    ) -> Source {
-        Source {
+    ) -> LoadSource {
+        LoadSource {
             schedule,
             next_due: Nanos::MAX,
             scenario,
@@ -79,7 +79,7 @@ impl Source {
             pauses: Pauses::default(),
             paused: false,
             started: 0,
-            ahead: 0,
+            reserved: 0,
             bounds,
             done: Vec::new(),
             next_start: Nanos::ZERO,
@@ -148,46 +148,46 @@ impl Source {
 
     /// Calls [`Scenario::wake`].
     #[inline]
-    pub fn wake(&mut self, woken: Woken, values: &mut Values, acts: &mut Acts) {
+    pub fn wake(&mut self, woken: Wakeup, values: &mut UserValues, acts: &mut Actions) {
         self.scenario.wake(woken, values, acts);
     }
 
     /// Calls [`Scenario::hears`].
     pub fn hears(&self) -> bool {
-        self.scenario.hears()
+        self.scenario.handles_unsolicited()
     }
 
     /// Calls [`Scenario::hear`].
-    pub fn hear(&mut self, unasked: Unasked<'_>, values: &mut Values, acts: &mut Acts) {
-        self.scenario.hear(unasked, values, acts);
+    pub fn hear(&mut self, unasked: UnsolicitedMessage<'_>, values: &mut UserValues, acts: &mut Actions) {
+        self.scenario.on_unsolicited(unasked, values, acts);
     }
 
     /// Calls [`Scenario::sends`].
     #[inline]
-    pub fn sends(&mut self, user: UserId, at: Nanos, acts: &mut Acts) {
-        self.scenario.sends(user.index(), at, acts);
+    pub fn sends(&mut self, user: UserId, at: Nanos, acts: &mut Actions) {
+        self.scenario.on_sent(user.index(), at, acts);
     }
 
     /// Calls [`Scenario::leaves`]: a user brought by an arrival makes room for another.
     #[inline]
-    pub fn leaves(&mut self, user: UserId, at: Nanos, acts: &mut Acts) {
-        self.scenario.leaves(user.index(), at, self.users.arrive(), acts);
+    pub fn leaves(&mut self, user: UserId, at: Nanos, acts: &mut Actions) {
+        self.scenario.on_leave(user.index(), at, self.users.by_arrivals(), acts);
     }
 
     /// Calls [`Scenario::iterates`].
     #[inline]
     pub fn iterates(&self) -> bool {
-        self.scenario.iterates()
+        self.scenario.has_iterations()
     }
 
     /// Calls [`Scenario::prepares`].
     pub fn prepares(&self, user: UserId) -> bool {
-        self.scenario.prepares(user.index())
+        self.scenario.has_start_section(user.index())
     }
 
     /// Calls [`Scenario::under_way`].
     pub fn under_way(&self, user: UserId) -> u32 {
-        self.scenario.under_way(user.index())
+        self.scenario.in_flight(user.index())
     }
 
     /// Calls [`Scenario::is_in_batch`].
@@ -197,24 +197,24 @@ impl Source {
 
     /// Returns the user brought by an arrival; `None` if the maximum is reached.
     #[inline]
-    pub fn come(&mut self) -> Option<UserId> {
-        match self.bounds.most {
+    pub fn add_arrival(&mut self) -> Option<UserId> {
+        match self.bounds.max_users {
             Some(most) if self.users.alive() >= most => None,
-            _ => Some(self.users.come()),
+            _ => Some(self.users.add_arrival()),
         }
     }
 
     /// Returns `true` if a user has an iteration left.
     #[inline]
-    pub fn has_another(&self, user: UserId) -> bool {
-        let Some(each) = self.bounds.each else { return true };
+    pub fn has_iteration_left(&self, user: UserId) -> bool {
+        let Some(each) = self.bounds.iterations_per_user else { return true };
         self.done.get(user.index().at()).is_none_or(|done| *done < each)
     }
 
     /// Counts an iteration that a user begins; those of the warm-up are not counted, as for the total number.
     #[inline]
-    pub fn begins_another(&mut self, user: UserId, limits: &Limits, now: Nanos) {
-        if self.bounds.each.is_none() || now < limits.window {
+    pub fn count_iteration(&mut self, user: UserId, limits: &Limits, now: Nanos) {
+        if self.bounds.iterations_per_user.is_none() || now < limits.window {
             return;
         }
         let user = user.index().at();
@@ -226,12 +226,12 @@ impl Source {
 
     /// Returns when the rest of a scenario among several is cut.
     pub fn next_end(&self) -> Nanos {
-        self.bounds.course.map_or(Nanos::MAX, |course| course.cut_at)
+        self.bounds.end.map_or(Nanos::MAX, |course| course.cut_at)
     }
 
     /// Returns `true` once, when the rest of the scenario is to be cut.
     pub fn is_cut(&mut self, now: Nanos) -> bool {
-        let cut = self.bounds.course.as_mut().filter(|course| course.cut_at <= now);
+        let cut = self.bounds.end.as_mut().filter(|course| course.cut_at <= now);
         cut.is_some_and(|course| std::mem::replace(&mut course.cut_at, Nanos::MAX) <= now)
     }
 
@@ -250,13 +250,13 @@ impl Source {
     }
 
     /// Returns `true` if users are to be started.
-    pub fn has_to_start(&self) -> bool {
+    pub fn any_to_start(&self) -> bool {
         self.users.any_to_start()
     }
 
     /// Returns the origin of a connection that is opened ahead.
-    pub fn leads_to(&mut self, nth: u32) -> OriginId {
-        self.scenario.leads_to(nth)
+    pub fn origin(&mut self, nth: u32) -> OriginId {
+        self.scenario.origin_of(nth)
     }
 
     #[inline]
@@ -281,13 +281,13 @@ impl Source {
 
     /// Returns when the next pause is over.
     #[inline]
-    pub fn next_awake(&self) -> Nanos {
+    pub fn next_wake(&self) -> Nanos {
         self.pauses.next()
     }
 
     /// Returns the next user whose pause is over, and when it was.
     #[inline]
-    pub fn awake(&mut self, now: Nanos) -> Option<(Nanos, UserId)> {
+    pub fn take_woken(&mut self, now: Nanos) -> Option<(Nanos, UserId)> {
         self.pauses.due(now)
     }
 
@@ -298,35 +298,35 @@ impl Source {
     }
 
     /// Records that a user has the number of its first iteration, and steps to do before it.
-    pub fn takes_ahead(&mut self) {
-        self.ahead += 1;
+    pub fn reserve_iteration(&mut self) {
+        self.reserved += 1;
     }
 
     /// Records that such an iteration begins (and is started then), or that its user leaves before it.
-    pub fn taken_ahead(&mut self, begins: bool) {
-        self.ahead -= 1;
+    pub fn release_reserved(&mut self, begins: bool) {
+        self.reserved -= 1;
         self.started += u64::from(!begins && self.bounds.rows_once);
     }
 
     /// Returns `true` if the quota of requests was started.
     #[inline]
     pub fn quota_spent(&self, limits: &Limits, now: Nanos) -> bool {
-        self.bounds.quota.is_some_and(|quota| self.started + self.ahead >= quota) && now >= limits.window
+        self.bounds.quota.is_some_and(|quota| self.started + self.reserved >= quota) && now >= limits.window
     }
 
     /// Returns `true` if no further request comes.
     pub fn is_over(&self, limits: &Limits, now: Nanos) -> bool {
-        if self.users.arrive() {
+        if self.users.by_arrivals() {
             // Without a number of requests the run lasts as long as requested, though the last arrival came before.
             let no_more = self.next_due == Nanos::MAX && !self.paused;
-            let ends = match self.bounds.course {
+            let ends = match self.bounds.end {
                 None => limits.until_quota || limits.end.is_none(),
                 Some(course) => course.ends.is_none_or(|end| now >= end),
             };
             return no_more && ends && !self.is_within_iterations();
         }
         let no_more = self.users.next_change() == Nanos::MAX && !self.paused;
-        let all_have = self.bounds.each.is_some() && self.users.have_all_begun();
+        let all_have = self.bounds.iterations_per_user.is_some() && self.users.all_started();
         let nobody_comes = no_more && !self.users.any_to_start();
         self.users.alive() == 0 && (nobody_comes || all_have || self.quota_spent(limits, now))
     }
@@ -342,14 +342,14 @@ impl Source {
     }
 
     /// Returns `true` if a connection may be begun now.
-    pub fn pace_is_due(&self, now: Nanos) -> bool {
+    pub fn start_is_due(&self, now: Nanos) -> bool {
         self.next_start <= now
     }
 
     /// Like [`Source::pace_is_due`], and uses the permit up.
-    pub fn pace_allows(&mut self, now: Nanos) -> bool {
+    pub fn take_start_permit(&mut self, now: Nanos) -> bool {
         let Some(rate) = self.bounds.start_rate else { return true };
-        if !self.pace_is_due(now) {
+        if !self.start_is_due(now) {
             return false;
         }
         // Delays while the loop was busy are caught up, but only by a limited amount.
@@ -361,14 +361,14 @@ impl Source {
 
 #[cfg(test)]
 mod tests {
-    use scenario::Requests;
+    use scenario::RequestMix;
 
     use super::*;
     use crate::ids::ScenarioId;
 
-    struct Every(u64);
+    struct EveryTenNanos(u64);
 
-    impl Schedule for Every {
+    impl Schedule for EveryTenNanos {
         fn next_due(&mut self) -> Option<Nanos> {
             self.0 += 10;
             (self.0 <= 30).then_some(Nanos(self.0))
@@ -383,9 +383,9 @@ mod tests {
         }
     }
 
-    fn source(schedule: Option<Box<dyn Schedule>>, quota: Option<u64>) -> Source {
-        let scenario = Box::new(Requests::new([(1.0, OriginId(0))].into_iter()));
-        Source::new(schedule, VirtualUsers::new(None, ScenarioId(0)), scenario, Bounds { quota, ..Bounds::default() })
+    fn source(schedule: Option<Box<dyn Schedule>>, quota: Option<u64>) -> LoadSource {
+        let scenario = Box::new(RequestMix::new([(1.0, OriginId(0))].into_iter()));
+        LoadSource::new(schedule, VirtualUsers::new(None, ScenarioId(0)), scenario, Bounds { quota, ..Bounds::default() })
     }
 
     fn limits() -> Limits {
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn arrivals_are_due_on_the_clock_of_the_run_and_each_is_taken_once() {
-        let (mut source, limits) = (source(Some(Box::new(Every(0))), None), limits());
+        let (mut source, limits) = (source(Some(Box::new(EveryTenNanos(0))), None), limits());
         assert_eq!(source.take_arrival(&limits), Nanos::MAX, "before the first is drawn");
         let taken: Vec<u64> = (0..3).map(|_| source.take_arrival(&limits).0).collect();
         assert_eq!((taken, source.next_due()), (vec![1010, 1020, 1030], Nanos::MAX));
@@ -404,7 +404,7 @@ mod tests {
     #[test]
     fn the_rest_is_what_is_due_and_was_not_taken() {
         let rest = |now| {
-            let (mut source, mut lumps) = (source(Some(Box::new(Every(0))), None), Vec::new());
+            let (mut source, mut lumps) = (source(Some(Box::new(EveryTenNanos(0))), None), Vec::new());
             source.take_arrival(&limits());
             source.take_rest(&limits(), Nanos(now), |due, many| lumps.push((due.0, many)));
             lumps
@@ -416,7 +416,7 @@ mod tests {
 
     #[test]
     fn what_was_suspended_is_due_when_it_is_told() {
-        let (mut source, limits) = (source(Some(Box::new(Every(0))), None), limits());
+        let (mut source, limits) = (source(Some(Box::new(EveryTenNanos(0))), None), limits());
         source.take_arrival(&limits);
         assert_eq!((source.suspend(), source.next_due()), (Nanos(1010), Nanos::MAX));
         source.resume(Nanos(7010));
@@ -439,11 +439,11 @@ mod tests {
         for rows_once in [false, true] {
             let mut source = source(None, Some(2));
             source.bounds.rows_once = rows_once;
-            (0..2).for_each(|_| source.takes_ahead());
+            (0..2).for_each(|_| source.reserve_iteration());
             assert!(source.quota_spent(&limits, Nanos(100)), "both are spoken for");
-            source.taken_ahead(true);
+            source.release_reserved(true);
             source.start_request(&limits, Nanos(100));
-            source.taken_ahead(false);
+            source.release_reserved(false);
             assert_eq!(source.quota_spent(&limits, Nanos(100)), rows_once);
         }
     }
@@ -451,21 +451,21 @@ mod tests {
     #[test]
     fn no_more_users_come_than_there_may_be_and_each_has_so_many_iterations() {
         let mut source = source(None, None);
-        (source.bounds.most, source.bounds.each) = (Some(2), Some(3));
-        assert_eq!([(); 3].map(|()| source.come()), [Some(UserId(0)), Some(UserId(1)), None]);
+        (source.bounds.max_users, source.bounds.iterations_per_user) = (Some(2), Some(3));
+        assert_eq!([(); 3].map(|()| source.add_arrival()), [Some(UserId(0)), Some(UserId(1)), None]);
         source.users().end(UserId(0));
-        assert_eq!(source.come(), Some(UserId(0)));
+        assert_eq!(source.add_arrival(), Some(UserId(0)));
         let limits = limits();
-        (0..9).for_each(|_| source.begins_another(UserId(1), &limits, Nanos(99)));
-        let mut begins = |user| (source.has_another(user), source.begins_another(user, &limits, Nanos(100))).0;
+        (0..9).for_each(|_| source.count_iteration(UserId(1), &limits, Nanos(99)));
+        let mut begins = |user| (source.has_iteration_left(user), source.count_iteration(user, &limits, Nanos(100))).0;
         let left = [UserId(1); 4].map(&mut begins);
-        assert_eq!((left, source.has_another(UserId(0))), ([true, true, true, false], true));
+        assert_eq!((left, source.has_iteration_left(UserId(0))), ([true, true, true, false], true));
     }
 
     #[test]
     fn what_is_left_of_a_scenario_is_cut_once() {
         let mut source = source(None, None);
-        source.bounds.course = Some(Course { ends: Some(Nanos(10)), cut_at: Nanos(20) });
+        source.bounds.end = Some(ScenarioEnd { ends: Some(Nanos(10)), cut_at: Nanos(20) });
         assert_eq!(
             [source.is_cut(Nanos(19)), source.is_cut(Nanos(20)), source.is_cut(Nanos(30))],
             [false, true, false]
@@ -478,7 +478,7 @@ mod tests {
         let mut source = source(None, None);
         source.bounds.start_rate = Some(100.0);
         let begun =
-            |source: &mut Source, at: u64| (0..1000).filter(|_| source.pace_allows(Nanos::from_millis(at))).count();
+            |source: &mut LoadSource, at: u64| (0..1000).filter(|_| source.take_start_permit(Nanos::from_millis(at))).count();
         begun(&mut source, 5000);
         assert_eq!([begun(&mut source, 5005), begun(&mut source, 5010)], [0, 1]);
         assert_eq!(begun(&mut source, 9000), 11, "a tenth of a second, not four");

@@ -5,39 +5,39 @@ use plan::Change;
 
 use crate::ids::{ScenarioId, UserId};
 use crate::limits::Limits;
-use crate::source::Source;
+use crate::source::LoadSource;
 
 /// The load of one worker: all of its sources.
-pub(crate) struct Sources {
-    all: Vec<Source>,
+pub(crate) struct LoadSources {
+    all: Vec<LoadSource>,
 }
 
-impl Sources {
+impl LoadSources {
     /// Creates the set of sources; there is at least one.
-    pub fn new(all: Vec<Source>) -> Sources {
-        Sources { all }
+    pub fn new(all: Vec<LoadSource>) -> LoadSources {
+        LoadSources { all }
     }
 
     /// Returns the source of a user.
     #[inline]
-    pub fn of(&mut self, user: UserId) -> &mut Source {
+    pub fn of(&mut self, user: UserId) -> &mut LoadSource {
         &mut self.all[user.scenario().at()]
     }
 
     /// Returns the source of a run with only one.
     #[inline]
-    pub fn only(&mut self) -> &mut Source {
+    pub fn only(&mut self) -> &mut LoadSource {
         &mut self.all[0]
     }
 
     /// Returns the source of a scenario.
     #[inline]
-    pub fn get(&mut self, scenario: ScenarioId) -> &mut Source {
+    pub fn get(&mut self, scenario: ScenarioId) -> &mut LoadSource {
         &mut self.all[scenario.at()]
     }
 
     /// Returns the ids of all scenarios.
-    pub fn numbers(&self) -> impl Iterator<Item = ScenarioId> + use<> {
+    pub fn ids(&self) -> impl Iterator<Item = ScenarioId> + use<> {
         (0..self.all.len()).map(ScenarioId::of)
     }
 
@@ -46,7 +46,7 @@ impl Sources {
         self.all[scenario.at()].spans_before()
     }
 
-    pub fn all_mut(&mut self) -> &mut [Source] {
+    pub fn all_mut(&mut self) -> &mut [LoadSource] {
         &mut self.all
     }
 
@@ -55,13 +55,13 @@ impl Sources {
     pub fn next_due(&self) -> Nanos {
         match &self.all[..] {
             [only] => only.next_due(),
-            all => all.iter().map(Source::next_due).min().unwrap_or(Nanos::MAX),
+            all => all.iter().map(LoadSource::next_due).min().unwrap_or(Nanos::MAX),
         }
     }
 
     /// Returns the scenario whose arrival is due next.
     #[inline]
-    pub fn next_to_arrive(&self) -> ScenarioId {
+    pub fn next_scenario(&self) -> ScenarioId {
         match &self.all[..] {
             [_] => ScenarioId(0),
             all => ScenarioId::of((0..all.len()).min_by_key(|at| all[*at].next_due()).unwrap_or(0)),
@@ -70,23 +70,23 @@ impl Sources {
 
     /// Returns `true` if users go through iterations.
     #[inline]
-    pub fn iterate(&self) -> bool {
+    pub fn have_iterations(&self) -> bool {
         self.all[0].iterates()
     }
 
     /// Returns when the next pause is over.
     #[inline]
-    pub fn next_awake(&self) -> Nanos {
+    pub fn next_wake(&self) -> Nanos {
         match &self.all[..] {
-            [only] => only.next_awake(),
-            all => all.iter().map(Source::next_awake).min().unwrap_or(Nanos::MAX),
+            [only] => only.next_wake(),
+            all => all.iter().map(LoadSource::next_wake).min().unwrap_or(Nanos::MAX),
         }
     }
 
     /// Returns the next user whose pause is over, and when it was.
     #[inline]
-    pub fn awake(&mut self, now: Nanos) -> Option<(Nanos, UserId)> {
-        self.all.iter_mut().find_map(|source| source.awake(now))
+    pub fn take_woken(&mut self, now: Nanos) -> Option<(Nanos, UserId)> {
+        self.all.iter_mut().find_map(|source| source.take_woken(now))
     }
 
     /// Pauses a user until `until`.
@@ -106,13 +106,13 @@ impl Sources {
 
     /// Returns when the next user may start, if any is to.
     pub fn next_start(&self) -> Nanos {
-        let waits = self.all.iter().filter(|source| source.has_to_start());
-        waits.map(Source::next_start).min().unwrap_or(Nanos::MAX)
+        let waits = self.all.iter().filter(|source| source.any_to_start());
+        waits.map(LoadSource::next_start).min().unwrap_or(Nanos::MAX)
     }
 
     /// Returns when a scenario that has not ended does, or the rest of it is cut.
     pub fn next_end(&self) -> Nanos {
-        self.all.iter().map(Source::next_end).min().unwrap_or(Nanos::MAX)
+        self.all.iter().map(LoadSource::next_end).min().unwrap_or(Nanos::MAX)
     }
 
     /// Returns `true` if no source has further requests.
@@ -122,7 +122,7 @@ impl Sources {
 
     /// Returns `true` if a user is in the middle of an iteration.
     pub fn is_within_iterations(&self) -> bool {
-        self.all.iter().any(Source::is_within_iterations)
+        self.all.iter().any(LoadSource::is_within_iterations)
     }
 
     /// Returns `true` if all requests of the run were started.

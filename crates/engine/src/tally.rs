@@ -8,13 +8,13 @@ use std::ops::{Deref, DerefMut};
 
 use cause::Cause;
 use measure::{Histogram, Nanos};
-use record::{Bytes, Connections, Heartbeats, Latency};
+use record::{ByteCounts, ConnectionFigures, HeartbeatCounts, Latency};
 use wire::{FaultKind, Phase};
 
 use crate::checked::CheckCounts;
 use crate::ids::UserId;
-use crate::named::{ByName, count_code};
-use crate::sort::Sort;
+use crate::name_rows::{NameRows, count_code};
+use crate::failure_class::FailureClass;
 use crate::traces::Traces;
 
 mod encoding;
@@ -25,9 +25,9 @@ pub(crate) use encoding::{Snapshot, decode, encode, translate};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub sums: record::Counts,
-    pub bytes: Bytes,
-    pub connections: Connections,
-    pub heartbeats: Heartbeats,
+    pub bytes: ByteCounts,
+    pub connections: ConnectionFigures,
+    pub heartbeats: HeartbeatCounts,
     pub apart: Apart,
 }
 
@@ -93,13 +93,13 @@ pub(crate) struct Tally {
     pub codes: Vec<(u32, u64)>,
     /// What peers said of how connections and exchanges end.
     pub words: Vec<(u32, u64)>,
-    pub failures: Vec<(Sort, u64)>,
+    pub failures: Vec<(FailureClass, u64)>,
     /// Connections of the plan that were lost, by cause.
     pub losses: Vec<Loss>,
     /// Connections that did not come to stand and failed no request, by why.
     pub unopened: Vec<Loss>,
     /// The same by name, where the run has several.
-    pub named: Option<Box<ByName>>,
+    pub named: Option<Box<NameRows>>,
     /// What checks came to.
     pub checks: CheckCounts,
     /// The traces of the slowest requests, where requests have any.
@@ -134,7 +134,7 @@ impl Tally {
     /// With so many rows of figures, the last of them those of so many scenarios.
     pub fn of(names: usize, scenarios: usize) -> Tally {
         Tally {
-            named: ByName::of(names, scenarios),
+            named: NameRows::of(names, scenarios),
             counts: Counts::default(),
             latency: Latency::default(),
             codes: Vec::with_capacity(16),
@@ -171,7 +171,7 @@ impl Tally {
     }
 
     /// A failure.
-    pub fn failure(&mut self, (name, user): (u16, UserId), sort: Sort) {
+    pub fn failure(&mut self, (name, user): (u16, UserId), sort: FailureClass) {
         self.counts.failed += 1;
         if let Some(named) = &mut self.named {
             named.count(name, user, |named, row| named.counts(row).failed += 1);
@@ -186,12 +186,12 @@ impl Tally {
     #[cold]
     pub fn lost(&mut self, kind: FaultKind, errno: Option<i32>, why: Option<&Cause>) {
         self.counts.connections.lost += 1;
-        add_loss(&mut self.losses, Sort { kind, phase: Phase::Hold, errno }, why);
+        add_loss(&mut self.losses, FailureClass { kind, phase: Phase::Hold, errno }, why);
     }
 
     /// A connection did not come to stand, and no request fails by it.
     #[cold]
-    pub fn not_opened(&mut self, sort: Sort, why: Option<&Cause>) {
+    pub fn not_opened(&mut self, sort: FailureClass, why: Option<&Cause>) {
         add_loss(&mut self.unopened, sort, why);
     }
 
@@ -214,7 +214,7 @@ impl Tally {
     pub fn is_idle(&self) -> bool {
         let c = &self.counts;
         let requests = c.due + c.sent + c.finished + c.failed + c.censored + c.warmup + c.finished_of_warmup;
-        let Connections { opened, failed, lost, refused, .. } = c.connections;
+        let ConnectionFigures { opened, failed, lost, refused, .. } = c.connections;
         let connections = opened + failed + lost + refused + c.bytes.received;
         let beats = c.heartbeats.sent + c.heartbeats.answered + c.heartbeats.missed + c.heartbeats.open;
         // An iteration may be cut when nothing else happens.
@@ -223,17 +223,17 @@ impl Tally {
 }
 
 /// Adds to those lost in the same way.
-fn add_loss(losses: &mut Vec<Loss>, sort: Sort, why: Option<&Cause>) {
+fn add_loss(losses: &mut Vec<Loss>, sort: FailureClass, why: Option<&Cause>) {
     let detail = why.map_or(Cow::Borrowed(""), Cause::en);
     let cut = detail.floor_char_boundary(WORDS);
     let full = losses.len() >= WAYS;
-    let Sort { kind, phase, errno } = sort;
+    let FailureClass { kind, phase, errno } = sort;
     let mut known = losses.iter_mut().filter(|loss| (loss.kind, loss.phase, loss.errno) == (kind, phase, errno));
     match known.find(|loss| loss.detail == detail[..cut] || (full && loss.detail.is_empty())) {
         Some(loss) => loss.count += 1,
         None => {
             let detail = if full { String::new() } else { detail[..cut].to_owned() };
-            let cause = why.filter(|_| !full).map(|why| why.cut(WORDS));
+            let cause = why.filter(|_| !full).map(|why| why.truncated(WORDS));
             losses.push(Loss { kind, phase, errno, detail, cause, count: 1 });
         }
     }
@@ -241,7 +241,7 @@ fn add_loss(losses: &mut Vec<Loss>, sort: Sort, why: Option<&Cause>) {
 
 /// Requests in flight, integrated over time (for Little's law).
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct InFlight {
+pub(crate) struct Concurrency {
     pub now: u64,
     /// Since when there was at least one.
     pub busy_since: Nanos,
@@ -253,9 +253,9 @@ pub(crate) struct InFlight {
     before: u64,
 }
 
-impl InFlight {
-    pub fn begin(at: Nanos) -> InFlight {
-        InFlight { last: at, ..InFlight::default() }
+impl Concurrency {
+    pub fn begin(at: Nanos) -> Concurrency {
+        Concurrency { last: at, ..Concurrency::default() }
     }
 
     #[inline]
@@ -290,12 +290,12 @@ impl InFlight {
 
 #[cfg(test)]
 mod tests {
-    use record::Part;
+    use record::RunPart;
 
-    use record::CODES;
+    use record::MAX_CODES;
 
     use super::*;
-    use crate::named::OTHER;
+    use crate::name_rows::OTHER;
 
     #[test]
     fn codes_are_told_apart_up_to_a_bound_and_add_up() {
@@ -303,17 +303,17 @@ mod tests {
         (1..=10_000).for_each(|code| tally.code((0, UserId(0)), code));
         tally.code((0, UserId(0)), 1);
         (1..=10_000).for_each(|word| tally.word(word));
-        let snapshot = decode(&encode(&tally, (Nanos(0), Nanos(1)), Part::Window, Nanos(0))).expect("a second");
+        let snapshot = decode(&encode(&tally, (Nanos(0), Nanos(1)), RunPart::Window, Nanos(0))).expect("a second");
         assert_eq!((&snapshot.codes, &snapshot.words), (&tally.codes, &tally.words));
-        assert_eq!((tally.words.len(), tally.words[CODES]), (CODES + 1, (OTHER, 10_000 - CODES as u64)));
-        assert!(tally.codes.len() <= CODES + 1, "{}", tally.codes.len());
+        assert_eq!((tally.words.len(), tally.words[MAX_CODES]), (MAX_CODES + 1, (OTHER, 10_000 - MAX_CODES as u64)));
+        assert!(tally.codes.len() <= MAX_CODES + 1, "{}", tally.codes.len());
         assert_eq!(tally.codes.iter().map(|(_, n)| n).sum::<u64>(), 10_001);
-        assert_eq!((tally.codes[0], tally.codes[CODES].0), ((1, 2), OTHER));
+        assert_eq!((tally.codes[0], tally.codes[MAX_CODES].0), ((1, 2), OTHER));
     }
 
     #[test]
     fn losses_are_told_apart_by_their_words_up_to_a_bound_and_survive_their_encoding() {
-        let said = |words: &str| Some(cause::said(words));
+        let said = |words: &str| Some(cause::verbatim(words));
         let full = said("1040 too many connections");
         let mut tally = Tally::new(1);
         for _ in 0..2 {
@@ -324,10 +324,10 @@ mod tests {
             let why = said(&format!("the server closed with {} (private)", 4000 + n));
             tally.lost(FaultKind::Closed, None, why.as_ref());
         }
-        let refused = Sort { kind: FaultKind::WrongStatus, phase: Phase::Greeting, errno: None };
+        let refused = FailureClass { kind: FaultKind::WrongStatus, phase: Phase::Greeting, errno: None };
         (0..3).for_each(|_| tally.not_opened(refused, full.as_ref()));
-        tally.not_opened(Sort { phase: Phase::Tls, ..refused }, full.as_ref());
-        let snapshot = decode(&encode(&tally, (Nanos(0), Nanos(1)), Part::Window, Nanos(0))).expect("a second");
+        tally.not_opened(FailureClass { phase: Phase::Tls, ..refused }, full.as_ref());
+        let snapshot = decode(&encode(&tally, (Nanos(0), Nanos(1)), RunPart::Window, Nanos(0))).expect("a second");
         assert_eq!((&snapshot.losses, &snapshot.unopened), (&tally.losses, &tally.unopened));
         assert_eq!(tally.unopened.iter().map(|loss| loss.count).collect::<Vec<_>>(), [3, 1]);
         assert_eq!((snapshot.losses[0].count, snapshot.losses[1].errno), (2, Some(libc::ECONNRESET)));

@@ -8,14 +8,14 @@ use std::thread::Scope;
 
 use measure::{Clock, Nanos};
 use plan::Share;
-use scenario::Requests;
-use wire::{Dialogue, Origin, Place};
+use scenario::RequestMix;
+use wire::{Workload, Origin, PeerAddress};
 
 use crate::backend::Backend;
 use crate::barrier::Barrier;
 use crate::builder::{WorkerBuilder, requests};
 use crate::checked::Checked;
-use crate::connections::Spinning;
+use crate::connections::SpinBudget;
 use crate::message::Message;
 use crate::no_thread::no_thread;
 use crate::tables::Tables;
@@ -23,7 +23,7 @@ use crate::{Setup, Stop, lookup};
 
 /// What they work with.
 pub(crate) struct Threads<'a> {
-    pub dialogue: Arc<dyn Dialogue>,
+    pub dialogue: Arc<dyn Workload>,
     pub setup: &'a Setup,
     /// The number of connections is part of the plan.
     pub fixed: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Threads<'a> {
     pub barriers: [Arc<Barrier>; 2],
     /// What is checked by name.
     pub checks: Option<Arc<Checked>>,
-    pub pools: Arc<Vec<(Origin, Vec<Place>)>>,
+    pub pools: Arc<Vec<(Origin, Vec<PeerAddress>)>>,
     pub sources: Vec<IpAddr>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Threads<'a> {
     fn body<'s>(
         &self,
         index: u32,
-        requests: Requests,
+        requests: RequestMix,
         report: Sender<(usize, Message)>,
         stop: Stop,
     ) -> impl FnOnce() + Send + 's
@@ -73,7 +73,7 @@ impl<'a> Threads<'a> {
         let (dialogue, barriers, sources) = (Arc::clone(&self.dialogue), self.barriers.clone(), self.sources.clone());
         let (pools, checks) = (Arc::clone(&self.pools), self.checks.clone());
         let share = Share { index, of: tables.workers };
-        let spinning = Spinning::of(&setup.plan, tables.workers);
+        let spinning = SpinBudget::of(&setup.plan, tables.workers);
         move || {
             let failed = report.clone();
             let waited_for = barriers.clone();
@@ -113,9 +113,9 @@ fn absent(barriers: &[Arc<Barrier>; 2]) {
 }
 
 /// The source addresses asked for, or as many of the loopback's as the connections need.
-pub(crate) fn sources(setup: &Setup, pools: &[(Origin, Vec<Place>)], connections: u64) -> Vec<IpAddr> {
+pub(crate) fn sources(setup: &Setup, pools: &[(Origin, Vec<PeerAddress>)], connections: u64) -> Vec<IpAddr> {
     let first = pools.iter().flat_map(|(_, places)| places).find_map(|place| match place {
-        Place::Tcp(addr) => Some(*addr),
+        PeerAddress::Tcp(addr) => Some(*addr),
         _ => None,
     });
     match first {
@@ -125,7 +125,7 @@ pub(crate) fn sources(setup: &Setup, pools: &[(Origin, Vec<Place>)], connections
 }
 
 /// The origins with their addresses.
-pub(crate) fn pools(origins: &[Origin], setup: &Setup, stop: &Stop) -> Vec<(Origin, Vec<Place>)> {
+pub(crate) fn pools(origins: &[Origin], setup: &Setup, stop: &Stop) -> Vec<(Origin, Vec<PeerAddress>)> {
     // An origin that does not resolve now is looked up again by the workers; its requests wait and then fail.
     let places = |origin| lookup::find(&setup.resolver, origin, stop).and_then(Result::ok).unwrap_or_default();
     origins.iter().map(|origin| (origin.clone(), places(origin))).collect()

@@ -12,7 +12,7 @@ use crate::ids::UserId;
 
 const BUCKETS: usize = 256;
 /// Maximum number of buckets of a wheel.
-const MOST_BUCKETS: usize = 1 << 16;
+const MAX_BUCKETS: usize = 1 << 16;
 
 /// A hashed wheel; entries come up late by at most one tick, a 200th of the longest timeout.
 #[derive(Debug)]
@@ -26,13 +26,13 @@ pub(crate) struct Wheel {
 
 impl Wheel {
     pub fn new(longest: Nanos, now: Nanos) -> Wheel {
-        Wheel::reaching((longest, longest), now)
+        Wheel::for_timeouts((longest, longest), now)
     }
 
     /// Creates a wheel for different timeouts: late by at most a 200th of the shortest, as far as the maximum number of
     /// ticks reaches.
-    pub fn reaching((shortest, longest): (Nanos, Nanos), now: Nanos) -> Wheel {
-        let tick = (shortest.0 / 200).max(longest.0 / MOST_BUCKETS as u64).max(100_000);
+    pub fn for_timeouts((shortest, longest): (Nanos, Nanos), now: Nanos) -> Wheel {
+        let tick = (shortest.0 / 200).max(longest.0 / MAX_BUCKETS as u64).max(100_000);
         let buckets = BUCKETS.max((longest.0 / tick) as usize + 2);
         Wheel { buckets: vec![Vec::new(); buckets], tick, cursor: now.0 / tick + 1, entries: 0 }
     }

@@ -4,13 +4,13 @@
 //! Ids follow from the number of a request ([`crate::filling::FillSource::again`]): they are made once it is over, and kept of a few.
 
 use measure::Nanos;
-use record::{Failure, Rank, Ranks, Span, TraceId, Traced, is_slow, keep_slowest};
+use record::{Failure, Rank, HasRank, RequestSpan, TraceId, TracedRequest, is_slow, keep_slowest};
 use wire::{FaultKind, Trace};
 
-use crate::exchange::{Exchange, Standing};
+use crate::exchange::{Exchange, ExchangeState};
 use crate::ids::RequestId;
 use crate::reading::{number_of, word};
-use crate::sort::{ERRNO, PHASES, Sort, errno_name};
+use crate::failure_class::{MAX_ERRNO, PHASES, FailureClass, errno_name};
 
 /// So many requests of a second are kept of those that are sampled, and as many of the others.
 pub(crate) const SLOWEST: usize = 8;
@@ -39,7 +39,7 @@ pub(crate) struct Kept {
     ended: Nanos,
 }
 
-impl Ranks for Kept {
+impl HasRank for Kept {
     fn rank(&self) -> Rank {
         Rank { sampled: self.trace.sampled, name: self.name, took: self.took.0 }
     }
@@ -49,7 +49,7 @@ impl Ranks for Kept {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub code: u32,
-    pub failed: Option<Sort>,
+    pub failed: Option<FailureClass>,
 }
 
 impl Outcome {
@@ -62,7 +62,7 @@ impl Outcome {
 impl Kept {
     /// An exchange that ended at `now`; `open`: its latency counts from when it was due.
     pub fn of(x: &Exchange, trace: Trace, outcome: Outcome, (open, now): (bool, Nanos)) -> Kept {
-        let started = if x.state == Standing::Waiting { now } else { x.started };
+        let started = if x.state == ExchangeState::Waiting { now } else { x.started };
         Kept {
             trace,
             name: x.name,
@@ -195,7 +195,7 @@ pub(crate) struct Told {
     scenario: u8,
     request: RequestId,
     code: u32,
-    failed: Option<Sort>,
+    failed: Option<FailureClass>,
     took: u64,
     intended: i64,
     started: i64,
@@ -237,11 +237,11 @@ fn decode_one(bytes: &mut &[u8]) -> Option<Told> {
     (took <= FARTHEST).then_some(told)
 }
 
-fn sort(packed: u32) -> Option<Sort> {
+fn sort(packed: u32) -> Option<FailureClass> {
     let kind = *FaultKind::ALL.get(packed as usize & 0xff)?;
     let phase = *PHASES.get(packed as usize >> 8 & 0x7f)?;
-    let errno = i32::try_from(packed >> 16).ok().filter(|errno| *errno <= ERRNO)?;
-    Some(Sort { kind, phase, errno: (packed >> 15 & 1 == 1).then_some(errno) })
+    let errno = i32::try_from(packed >> 16).ok().filter(|errno| *errno <= MAX_ERRNO)?;
+    Some(FailureClass { kind, phase, errno: (packed >> 15 & 1 == 1).then_some(errno) })
 }
 
 /// What a request is looked up by.
@@ -251,8 +251,8 @@ pub(crate) fn id(trace: Trace) -> TraceId {
 
 impl Told {
     /// As records have it.
-    pub fn traced(&self, by_name: bool, code_name: &dyn Fn(u32) -> String) -> Traced {
-        Traced {
+    pub fn traced(&self, by_name: bool, code_name: &dyn Fn(u32) -> String) -> TracedRequest {
+        TracedRequest {
             trace: id(self.trace),
             name: by_name.then_some(self.name),
             status: self.status(code_name),
@@ -270,14 +270,14 @@ impl Told {
     }
 
     /// As spans are made of it; `slow`: it is among the slowest.
-    fn span(&self, slow: bool, code_name: &dyn Fn(u32) -> String) -> Span {
-        let failure = |sort: Sort| Failure {
+    fn span(&self, slow: bool, code_name: &dyn Fn(u32) -> String) -> RequestSpan {
+        let failure = |sort: FailureClass| Failure {
             kind: sort.kind.name().into(),
             phase: sort.phase.name().into(),
             errno: sort.errno.map(errno_name),
             count: 1,
         };
-        Span {
+        RequestSpan {
             trace: self.trace.id,
             span: self.trace.span,
             sampled: self.trace.sampled,
@@ -298,17 +298,17 @@ impl Told {
 
 impl TracesTold {
     /// What spans are made of, each request once; and how many more there were of failures and of those that are sampled.
-    pub fn spans(&self, code_name: &dyn Fn(u32) -> String) -> record::Spans {
+    pub fn spans(&self, code_name: &dyn Fn(u32) -> String) -> record::RequestSpans {
         let slow = |told: &Told| self.slowest.iter().any(|slow| slow.trace == told.trace);
         let chosen = || self.failed.iter().chain(&self.sampled);
-        let mut spans: Vec<Span> = chosen().map(|told| told.span(slow(told), code_name)).collect();
+        let mut spans: Vec<RequestSpan> = chosen().map(|told| told.span(slow(told), code_name)).collect();
         let left_out = self.came.saturating_sub(spans.len() as u64);
         let others = self.slowest.iter().filter(|told| !chosen().any(|other| other.trace == told.trace));
         let before = spans.len();
         spans.extend(others.map(|told| told.span(true, code_name)));
         // Those of the slowest that are sampled, or timed out, were left out of the others.
         let back = spans[before..].iter().filter(|span| span.sampled || span.failure.is_some()).count() as u64;
-        record::Spans { spans, left_out: left_out.saturating_sub(back) }
+        record::RequestSpans { spans, left_out: left_out.saturating_sub(back) }
     }
 }
 
@@ -322,9 +322,9 @@ mod tests {
         let mut traces = Traces::new(None);
         let trace = Trace { id: u128::MAX - 1, span: 7, sampled: true };
         let mut x = Exchange::due(Nanos(90), Nanos(95), RequestId(0), 3, UserId(0));
-        (x.started, x.state) = (Nanos(120), Standing::InFlight);
+        (x.started, x.state) = (Nanos(120), ExchangeState::InFlight);
         for took in 0..20 {
-            let timeout = Sort { kind: FaultKind::Timeout, phase: wire::Phase::FirstByte, errno: Some(7) };
+            let timeout = FailureClass { kind: FaultKind::Timeout, phase: wire::Phase::FirstByte, errno: Some(7) };
             let outcome = Outcome { code: 200, failed: (took == 19).then_some(timeout) };
             traces.see(Kept::of(&x, trace, outcome, (true, Nanos(200 + took))));
         }
@@ -353,7 +353,7 @@ mod tests {
         let mut rng = measure::Rng::new(1);
         let mut traces = Traces::new(None);
         let x =
-            Exchange { state: Standing::InFlight, ..Exchange::due(Nanos(100), Nanos(100), RequestId(0), 0, UserId(0)) };
+            Exchange { state: ExchangeState::InFlight, ..Exchange::due(Nanos(100), Nanos(100), RequestId(0), 0, UserId(0)) };
         let outcome = Outcome { code: 200, failed: None };
         for n in 0..10_000 {
             let trace = Trace { id: 1 + n, span: rng.next_u64(), sampled: true };

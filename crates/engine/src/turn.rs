@@ -7,7 +7,7 @@
 //! than one piece lie in a socket: then it stays until everything is read, or as much time has passed as we were late.
 
 use measure::Nanos;
-use wire::Rest;
+use wire::TurnRemainder;
 
 /// Maximum length of a turn before it is interrupted for timers; it goes on afterwards.
 const LONG: Nanos = Nanos::from_millis(1);
@@ -18,9 +18,9 @@ pub(crate) struct Turn {
     /// Time by which everything that had come has been read.
     pub caught_up: Nanos,
     /// Earliest time at which the data read in this turn can have come.
-    pub news_since: Nanos,
+    pub data_since: Nanos,
     /// Time when the wait of this turn began.
-    entered: Nanos,
+    wait_began: Nanos,
     /// Time when that wait was over, or the turn went on.
     began: Nanos,
     /// Set if the turn is interrupted, not over.
@@ -29,20 +29,20 @@ pub(crate) struct Turn {
     /// visited.
     round: Option<(Nanos, u32)>,
     /// Time until which sockets may hold more than one piece each, because we were late.
-    patience: Nanos,
+    backlog_until: Nanos,
     late: Nanos,
 }
 
 impl Turn {
     pub fn begin(now: Nanos) -> Turn {
-        Turn { caught_up: now, news_since: now, entered: now, began: now, ..Turn::default() }
+        Turn { caught_up: now, data_since: now, wait_began: now, began: now, ..Turn::default() }
     }
 
     /// Records that a wait begins.
     #[inline]
-    pub fn waits(&mut self, now: Nanos) {
+    pub fn begin_wait(&mut self, now: Nanos) {
         if !self.cut {
-            self.entered = now;
+            self.wait_began = now;
         }
     }
 
@@ -50,15 +50,15 @@ impl Turn {
     /// happen; after a late one (the turn before took long, or the thread did not run), they may be as old as the
     /// last time we had caught up.
     #[inline]
-    pub fn woken(&mut self, until: Nanos, now: Nanos) {
+    pub fn end_wait(&mut self, until: Nanos, now: Nanos) {
         let late = now - until.max(self.began);
         self.began = now;
         // Being late by as much again, while still reading what the first delay left, is no new reason to wait.
         if late > self.late + self.late {
-            (self.late, self.patience) = (late, now + late);
+            (self.late, self.backlog_until) = (late, now + late);
         }
         if !self.cut {
-            self.news_since = if now <= until { now } else { self.caught_up };
+            self.data_since = if now <= until { now } else { self.caught_up };
         }
     }
 
@@ -76,22 +76,22 @@ impl Turn {
 
     /// Ends or interrupts the turn, with `rest` left unread on this many connections.
     #[inline]
-    pub fn over(&mut self, rest: Rest, connections: u32, now: Nanos) {
-        self.cut = rest == Rest::Untold;
+    pub fn end(&mut self, rest: TurnRemainder, connections: u32, now: Nanos) {
+        self.cut = rest == TurnRemainder::Unfinished;
         if self.cut {
             return;
         }
-        if rest == Rest::Nothing {
-            (self.caught_up, self.round, self.late, self.patience) = (self.entered, None, Nanos::ZERO, Nanos::ZERO);
+        if rest == TurnRemainder::Nothing {
+            (self.caught_up, self.round, self.late, self.backlog_until) = (self.wait_began, None, Nanos::ZERO, Nanos::ZERO);
             return;
         }
-        let (since, seen) = self.round.unwrap_or((self.entered, 0));
+        let (since, seen) = self.round.unwrap_or((self.wait_began, 0));
         let each_was_seen = match rest {
-            Rest::Others(some) if seen < connections => {
+            TurnRemainder::UnreadConnections(some) if seen < connections => {
                 self.round = Some((since, seen.saturating_add(some.max(1))));
                 return;
             }
-            _ => now >= self.patience,
+            _ => now >= self.backlog_until,
         };
         self.round = None;
         if each_was_seen {
@@ -109,33 +109,33 @@ mod tests {
     }
 
     /// Runs a turn that waits from `from` until `until`, is woken at `woken` and leaves `rest` of ten connections.
-    fn turn(turn: &mut Turn, from: u64, until: u64, woken: u64, rest: Rest) {
-        turn.waits(ms(from));
-        turn.woken(ms(until), ms(woken));
-        turn.over(rest, 10, ms(woken));
+    fn turn(turn: &mut Turn, from: u64, until: u64, woken: u64, rest: TurnRemainder) {
+        turn.begin_wait(ms(from));
+        turn.end_wait(ms(until), ms(woken));
+        turn.end(rest, 10, ms(woken));
     }
 
     #[test]
     fn a_wait_that_ended_late_says_nothing_of_what_came_while_it_lasted() {
         let mut t = Turn::begin(ms(0));
-        turn(&mut t, 10, 60, 3_000, Rest::Nothing);
+        turn(&mut t, 10, 60, 3_000, TurnRemainder::Nothing);
         assert_eq!(t.caught_up, ms(10), "stopped in the wait: what came then may be told in the next turn");
-        turn(&mut t, 3_000, 60, 3_000, Rest::Nothing);
-        assert_eq!((t.news_since, t.caught_up), (ms(10), ms(3_000)));
+        turn(&mut t, 3_000, 60, 3_000, TurnRemainder::Nothing);
+        assert_eq!((t.data_since, t.caught_up), (ms(10), ms(3_000)));
     }
 
     #[test]
     fn woken_in_time_what_is_read_came_just_now() {
         let mut t = Turn::begin(ms(0));
-        turn(&mut t, 10, 60, 40, Rest::Nothing);
-        assert_eq!(t.news_since, ms(40));
+        turn(&mut t, 10, 60, 40, TurnRemainder::Nothing);
+        assert_eq!(t.data_since, ms(40));
     }
 
     #[test]
     fn a_peer_that_never_pauses_does_not_stop_the_clock() {
         let mut t = Turn::begin(ms(0));
         for now in 1..100 {
-            turn(&mut t, now, 50, now, Rest::More);
+            turn(&mut t, now, 50, now, TurnRemainder::MoreToRead);
         }
         assert_eq!(t.caught_up, ms(99));
     }
@@ -143,28 +143,28 @@ mod tests {
     #[test]
     fn after_a_late_wake_sockets_are_emptied_first_for_as_long_as_we_were_late() {
         let mut t = Turn::begin(ms(0));
-        turn(&mut t, 10, 60, 1_060, Rest::More);
+        turn(&mut t, 10, 60, 1_060, TurnRemainder::MoreToRead);
         for now in (1_061..2_060).step_by(3) {
-            turn(&mut t, now, 60, now + 2, Rest::More);
+            turn(&mut t, now, 60, now + 2, TurnRemainder::MoreToRead);
             assert!(t.caught_up <= ms(10), "{now}: {}", t.caught_up);
         }
-        turn(&mut t, 2_060, 60, 2_061, Rest::More);
+        turn(&mut t, 2_060, 60, 2_061, TurnRemainder::MoreToRead);
         assert_eq!(t.caught_up, ms(2_060), "a peer that has not paused since has had its time");
-        turn(&mut t, 2_070, 60, 2_071, Rest::Nothing);
-        turn(&mut t, 2_080, 2_090, 3_090, Rest::More);
+        turn(&mut t, 2_070, 60, 2_071, TurnRemainder::Nothing);
+        turn(&mut t, 2_080, 2_090, 3_090, TurnRemainder::MoreToRead);
         assert_eq!(t.caught_up, ms(2_070), "and is waited for once more when we are late once more");
     }
 
     #[test]
     fn a_stop_in_the_middle_of_a_turn_is_one_as_well() {
         let mut t = Turn::begin(ms(0));
-        t.waits(ms(10));
-        t.woken(ms(60), ms(20));
-        t.over(Rest::Untold, 10, ms(1_000));
-        turn(&mut t, 1_000, 60, 1_000, Rest::More);
-        turn(&mut t, 1_001, 60, 1_002, Rest::More);
+        t.begin_wait(ms(10));
+        t.end_wait(ms(60), ms(20));
+        t.end(TurnRemainder::Unfinished, 10, ms(1_000));
+        turn(&mut t, 1_000, 60, 1_000, TurnRemainder::MoreToRead);
+        turn(&mut t, 1_001, 60, 1_002, TurnRemainder::MoreToRead);
         assert!(t.caught_up <= ms(10), "{}", t.caught_up);
-        turn(&mut t, 1_950, 60, 1_951, Rest::More);
+        turn(&mut t, 1_950, 60, 1_951, TurnRemainder::MoreToRead);
         assert_eq!(t.caught_up, ms(1_950));
     }
 
@@ -172,7 +172,7 @@ mod tests {
     fn where_a_turn_does_not_see_all_connections_a_round_of_turns_does() {
         let mut t = Turn::begin(ms(0));
         for (now, caught_up) in [(1, 0), (2, 0), (3, 0), (4, 1), (5, 1), (6, 1), (7, 1), (8, 5)] {
-            turn(&mut t, now, 50, now, Rest::Others(4));
+            turn(&mut t, now, 50, now, TurnRemainder::UnreadConnections(4));
             assert_eq!(t.caught_up, ms(caught_up), "{now}");
         }
     }
@@ -180,11 +180,11 @@ mod tests {
     #[test]
     fn a_turn_left_before_its_end_claims_nothing() {
         let mut t = Turn::begin(ms(0));
-        t.waits(ms(1));
-        t.woken(ms(1), ms(1));
+        t.begin_wait(ms(1));
+        t.end_wait(ms(1), ms(1));
         assert!(!t.is_long(ms(2)) && t.is_long(ms(3)));
-        t.over(Rest::Untold, 10, ms(3));
-        turn(&mut t, 3, 3, 3, Rest::Nothing);
+        t.end(TurnRemainder::Unfinished, 10, ms(3));
+        turn(&mut t, 3, 3, 3, TurnRemainder::Nothing);
         assert_eq!(t.caught_up, ms(1));
     }
 }

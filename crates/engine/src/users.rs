@@ -2,176 +2,176 @@
 
 mod backlog;
 mod caching;
-mod held;
+mod holding;
 mod iterations;
 mod pages;
 mod waking;
 
 use measure::Nanos;
-use scenario::{Acts, News};
-use wire::{Follow, Network};
+use scenario::{Actions, UserEvent};
+use wire::{FollowUp, Network};
 
-use crate::connections::Connections;
-use crate::held::Holders;
+use crate::connections::WorkerConnections;
+use crate::holding_users::HoldingUsers;
 use crate::ids::{ScenarioId, UserId};
-use crate::outcome::{Outcome, Over};
-use crate::sources::Sources;
-use crate::want::{Made, Want, Wanted};
+use crate::outcome::{UserOutcome, FinishedRequest};
+use crate::sources::LoadSources;
+use crate::due_request::{DerivedRequest, DueRequest, RequestRef};
 
-use self::pages::Pages;
+use self::pages::PageVisits;
 
 /// Maximum number of arrivals sent before the next answer is read: about 20 µs of system calls, by which a read may be
 /// late.
 const SENDS_BETWEEN_READS: usize = 4;
 /// Time after which waking users is interrupted for other work.
-const LONG: Nanos = Nanos::from_millis(1);
+const MAX_WAKING: Nanos = Nanos::from_millis(1);
 /// Maximum number of users started in one turn of the loop, so that responses are read while many still connect.
-const STARTS: usize = 32;
+const MAX_STARTS: usize = 32;
 
 /// The users of a worker: what each does, and when.
-pub(crate) struct Users {
+pub(crate) struct WorkerUsers {
     /// One source per scenario.
-    pub source: Sources,
+    pub sources: LoadSources,
     /// Pages whose resources users fetch.
-    pages: Pages,
+    pages: PageVisits,
     /// Set if the number of connections is part of the plan.
-    held: Option<Holders>,
+    holding: Option<HoldingUsers>,
     /// Buffer for a user's next actions, reused.
-    acts: Acts,
+    acts: Actions,
 }
 
-impl Users {
+impl WorkerUsers {
     /// Creates the users of these sources; none has begun.
-    pub fn new(source: Sources, held: Option<Holders>) -> Users {
-        Users { source, held, pages: Pages::default(), acts: Acts::new() }
+    pub fn new(source: LoadSources, held: Option<HoldingUsers>) -> WorkerUsers {
+        WorkerUsers { sources: source, holding: held, pages: PageVisits::default(), acts: Actions::new() }
     }
 
     /// Step 1: sends the arrivals that are due (open load); each is the visit of a user. Users of a closed load are
     /// started and woken by [`Users::keep_time`].
     #[inline]
-    pub(crate) fn send_due<N: Network>(&mut self, c: &mut Connections<N>) {
+    pub(crate) fn send_due<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
         for _ in 0..SENDS_BETWEEN_READS {
-            if self.source.next_due() > c.now() {
+            if self.sources.next_due() > c.now() {
                 return;
             }
             if c.traffic().queue_is_full() {
                 return c.traffic().hold_back();
             }
-            let scenario = self.source.next_to_arrive();
-            let source = self.source.get(scenario);
+            let scenario = self.sources.next_scenario();
+            let source = self.sources.get(scenario);
             let due = source.take_arrival(c.limits());
-            match source.come() {
+            match source.add_arrival() {
                 Some(user) => {
                     let now = c.now();
-                    c.traffic().books().users_are(scenario, source.users().alive(), now);
-                    self.ask(c, user, due, News::Begin);
+                    c.traffic().recorder().set_users(scenario, source.users().alive(), now);
+                    self.advance(c, user, due, UserEvent::Begin);
                 }
-                None => self.dropped(c, scenario, due),
+                None => self.drop_iteration(c, scenario, due),
             }
-            self.go_on(c);
-            c.sent_what_was_due();
+            self.process_and_flush(c);
+            c.mark_due_sent();
         }
     }
 
     /// Sends the next hop of a redirect: a request of its own, due when the redirect was read.
-    fn arrive_by<N: Network>(&mut self, c: &mut Connections<N>, over: Over, follow: Follow) {
-        if c.traffic().recalls() && self.hop_is_there(c, &over, &follow) {
+    fn follow_redirect<N: Network>(&mut self, c: &mut WorkerConnections<N>, over: FinishedRequest, follow: FollowUp) {
+        if c.traffic().caches() && self.hop_cached(c, &over, &follow) {
             return;
         }
-        let Over { user, name, within, .. } = over;
-        let on_failure = if let News::Ended { on_failure, .. } = over.news { Some(on_failure) } else { None };
+        let FinishedRequest { user, name, timeout: within, .. } = over;
+        let on_failure = if let UserEvent::Ended { on_failure, .. } = over.event { Some(on_failure) } else { None };
         let (hops, of_page) = (over.hops.saturating_add(1), self.pages.has(user));
-        let request = Wanted::Made(Made { follow, name, hops, within, of_page });
-        c.want(Want { user, due: c.heard(), request, on_failure, held_back: false });
+        let request = RequestRef::Derived(DerivedRequest { follow, name, hops, timeout: within, of_page });
+        c.add_request(DueRequest { user, due: c.event_time(), request, on_failure, held_back: false });
     }
 
     /// Processes queued outcomes: each user goes on, bytes are written, and pages are parsed.
     #[inline]
-    pub fn go_on<N: Network>(&mut self, c: &mut Connections<N>) {
-        self.go_on_all(c);
+    pub fn process_and_flush<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
+        self.process_outcomes(c);
         c.flush();
-        if self.pages.are_heard() {
-            self.read_pages(c);
+        if self.pages.any_unparsed() {
+            self.parse_pages(c);
         }
     }
 
     /// Processes all messages and outcomes: each user sends, pauses or leaves.
     #[inline]
-    fn go_on_all<N: Network>(&mut self, c: &mut Connections<N>) {
+    fn process_outcomes<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
         while let Some(outcome) = c.traffic().next_outcome() {
             match outcome {
-                Outcome::Heard { user, message } => self.hears(c, user, &message),
-                Outcome::Over(over) => self.request_over(c, over),
-                Outcome::Connected { user } => self.user_goes_on_connected(c, user),
-                Outcome::Lost { user, stood, in_vain } => self.user_lost_connection(c, user, stood, in_vain),
-                Outcome::Unspoken { user, why } => self.could_not_be_said(c, user, &why),
+                UserOutcome::Message { user, message } => self.receive_message(c, user, &message),
+                UserOutcome::Finished(over) => self.request_over(c, over),
+                UserOutcome::Connected { user } => self.user_connected(c, user),
+                UserOutcome::Lost { user, stood, in_vain } => self.user_lost_connection(c, user, stood, in_vain),
+                UserOutcome::NotSent { user, why } => self.opening_failed(c, user, &why),
             }
         }
     }
 
     /// Handles the end of a request: redirects are followed, pages queued for parsing, users woken.
     #[inline]
-    fn request_over<N: Network>(&mut self, c: &mut Connections<N>, mut over: Over) {
+    fn request_over<N: Network>(&mut self, c: &mut WorkerConnections<N>, mut over: FinishedRequest) {
         let user = over.user;
-        if let Some(page) = over.page.take().filter(|_| self.loads_pages(user)) {
-            return self.pages.hears((user, c.heard()), over.within, over.news, page);
+        if let Some(page) = over.page_finder.take().filter(|_| self.loads_pages(user)) {
+            return self.pages.push((user, c.event_time()), over.timeout, over.event, page);
         }
         match over.follow.take() {
-            Some(_) if c.window_over() && !self.source.iterate() => self.user_ends(c, user),
-            Some(follow) => self.arrive_by(c, over, *follow),
-            None if self.pages.has(user) => self.resource_is_over(c, user, over.news, over.back_off),
-            None if over.back_off => self.user_backs_off(c, user, over.news),
-            None => self.ask(c, user, c.heard(), over.news),
+            Some(_) if c.window_over() && !self.sources.have_iterations() => self.user_ends(c, user),
+            Some(follow) => self.follow_redirect(c, over, *follow),
+            None if self.pages.has(user) => self.resource_ended(c, user, over.event, over.back_off),
+            None if over.back_off => self.user_backs_off(c, user, over.event),
+            None => self.advance(c, user, c.event_time(), over.event),
         }
     }
 
     /// Returns `true` if all requests of the run were started.
-    fn is_ending<N: Network>(&self, c: &Connections<N>) -> bool {
-        self.source.quotas_spent(c.limits(), c.now())
+    fn is_ending<N: Network>(&self, c: &WorkerConnections<N>) -> bool {
+        self.sources.quotas_spent(c.limits(), c.now())
     }
 
     /// Ends the users that wait to send their next request.
-    pub(crate) fn stop_users<N: Network>(&mut self, c: &mut Connections<N>) {
+    pub(crate) fn stop_users<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
         // Users in the middle of an iteration go on as long as the drain lasts.
-        while !self.source.iterate()
-            && let Some((_, user)) = self.source.awake(Nanos(u64::MAX - 1))
+        while !self.sources.have_iterations()
+            && let Some((_, user)) = self.sources.take_woken(Nanos(u64::MAX - 1))
         {
             self.user_ends(c, user);
         }
-        self.let_holders_go(c);
-        self.source.all_mut().iter_mut().for_each(|source| source.users().begin_no_more());
+        self.end_holding_users(c);
+        self.sources.all_mut().iter_mut().for_each(|source| source.users().stop_starting());
     }
 
     /// Does what is due by time: users start, wake and leave.
     #[inline]
-    pub fn keep_time<N: Network>(&mut self, c: &mut Connections<N>) {
+    pub fn keep_time<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
         self.change_users(c);
         self.wake_users(c);
-        self.wake_those_without_more(c);
-        if c.now() >= self.source.next_end() {
+        self.wake_finished_users(c);
+        if c.now() >= self.sources.next_end() {
             self.cut_scenarios(c);
         }
     }
 
     /// Wakes users whose think time no longer matters because all requests were sent: the run does not wait for them.
     #[inline]
-    fn wake_those_without_more<N: Network>(&mut self, c: &mut Connections<N>) {
-        for scenario in self.source.numbers() {
-            let source = self.source.get(scenario);
-            let thinks = !source.iterates() && !source.users().arrive() && source.next_awake() < Nanos::MAX;
+    fn wake_finished_users<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
+        for scenario in self.sources.ids() {
+            let source = self.sources.get(scenario);
+            let thinks = !source.iterates() && !source.users().by_arrivals() && source.next_wake() < Nanos::MAX;
             while thinks
-                && self.source.get(scenario).quota_spent(c.limits(), c.now())
-                && let Some((_, user)) = self.source.get(scenario).awake(Nanos(u64::MAX - 1))
+                && self.sources.get(scenario).quota_spent(c.limits(), c.now())
+                && let Some((_, user)) = self.sources.get(scenario).take_woken(Nanos(u64::MAX - 1))
             {
-                self.ask(c, user, c.now(), News::Awake);
+                self.advance(c, user, c.now(), UserEvent::Resumed);
             }
         }
     }
 
     /// Starts and retires users according to the profile.
-    pub(crate) fn change_users<N: Network>(&mut self, c: &mut Connections<N>) {
-        for scenario in self.source.numbers() {
-            let source = self.source.get(scenario);
+    pub(crate) fn change_users<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
+        for scenario in self.sources.ids() {
+            let source = self.sources.get(scenario);
             if c.now() >= source.users().next_change() && !c.is_closing() {
                 source.change_users(c.limits(), c.now());
             }
@@ -179,36 +179,36 @@ impl Users {
         }
     }
 
-    pub(crate) fn start_users<N: Network>(&mut self, c: &mut Connections<N>, scenario: ScenarioId) {
-        for _ in 0..STARTS {
-            let source = self.source.get(scenario);
-            if !source.has_to_start() || !c.may_come() || !source.pace_is_due(c.now()) {
+    pub(crate) fn start_users<N: Network>(&mut self, c: &mut WorkerConnections<N>, scenario: ScenarioId) {
+        for _ in 0..MAX_STARTS {
+            let source = self.sources.get(scenario);
+            if !source.any_to_start() || !c.may_open() || !source.start_is_due(c.now()) {
                 break;
             }
-            let source = self.source.get(scenario);
+            let source = self.sources.get(scenario);
             let Some(user) = source.users().start() else { break };
             let now = c.now();
-            c.traffic().books().users_are(scenario, source.users().alive(), now);
+            c.traffic().recorder().set_users(scenario, source.users().alive(), now);
             // A user with its own connection uses up its start permit when that is opened.
-            let _ = c.are_fixed() || source.pace_allows(c.now());
-            self.ask(c, user, c.now(), News::Begin);
-            self.go_on(c);
-            c.mark();
+            let _ = c.are_fixed() || source.take_start_permit(c.now());
+            self.advance(c, user, c.now(), UserEvent::Begin);
+            self.process_and_flush(c);
+            c.read_clock();
         }
     }
 
     /// Wakes users whose pause is over.
-    pub(crate) fn wake_users<N: Network>(&mut self, c: &mut Connections<N>) {
-        let (iterate, began) = (self.source.iterate(), c.now());
-        while let Some((until, user)) = self.source.awake(c.now()) {
-            if iterate && !self.source.of(user).users().arrive() {
+    pub(crate) fn wake_users<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
+        let (iterate, began) = (self.sources.have_iterations(), c.now());
+        while let Some((until, user)) = self.sources.take_woken(c.now()) {
+            if iterate && !self.sources.of(user).users().by_arrivals() {
                 c.traffic().woken_late(until);
             }
             // The next step of an iteration is due when its pause was over, however late we are.
-            self.ask(c, user, if iterate { until } else { c.now() }, News::Awake);
-            self.go_on(c);
-            c.mark();
-            if c.now() > began + LONG {
+            self.advance(c, user, if iterate { until } else { c.now() }, UserEvent::Resumed);
+            self.process_and_flush(c);
+            c.read_clock();
+            if c.now() > began + MAX_WAKING {
                 break;
             }
         }
@@ -216,15 +216,15 @@ impl Users {
 
     /// Ends a user that has no further request: its connection is closed.
     #[inline]
-    pub(crate) fn user_ends<N: Network>(&mut self, c: &mut Connections<N>, user: UserId) {
-        self.leaves(c, user);
-        self.pages.leave(user);
-        let users = self.source.of(user).users();
+    pub(crate) fn user_ends<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId) {
+        self.leave_iteration(c, user);
+        self.pages.remove(user);
+        let users = self.sources.of(user).users();
         if !users.end(user) {
             return;
         }
         let now = c.now();
-        c.traffic().books().users_are(user.scenario(), users.alive(), now);
+        c.traffic().recorder().set_users(user.scenario(), users.alive(), now);
         let ending = self.is_ending(c);
         c.user_leaves(user, ending);
     }

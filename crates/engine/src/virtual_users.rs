@@ -48,7 +48,7 @@ impl VirtualUsers {
 
     /// Returns `true` if arrivals bring the users.
     #[inline]
-    pub fn arrive(&self) -> bool {
+    pub fn by_arrivals(&self) -> bool {
         self.profile.is_none()
     }
 
@@ -64,7 +64,7 @@ impl VirtualUsers {
 
     /// Adds the user brought by an arrival.
     #[inline]
-    pub fn come(&mut self) -> UserId {
+    pub fn add_arrival(&mut self) -> UserId {
         self.alive += 1;
         let user = match self.free.pop() {
             Some(user) => user,
@@ -84,19 +84,19 @@ impl VirtualUsers {
 
     /// Sets when their number changes for the first time; it never does if arrivals bring them.
     pub fn begin_at(&mut self, at: Nanos) {
-        if !self.arrive() {
+        if !self.by_arrivals() {
             self.next_change = at;
         }
     }
 
     /// Stops changing their number: users that were about to start do not.
-    pub fn begin_no_more(&mut self) {
+    pub fn stop_starting(&mut self) {
         self.next_change = Nanos::MAX;
-        self.start_none_from(0);
+        self.cancel_starts_from(0);
     }
 
     /// Cancels the start of the users from `first` on.
-    fn start_none_from(&mut self, first: u32) {
+    fn cancel_starts_from(&mut self, first: u32) {
         let running = &mut self.running;
         self.starting.retain(|user| {
             let starts = user.0 < first;
@@ -124,7 +124,7 @@ impl VirtualUsers {
         if self.running.len() < self.target as usize {
             self.running.resize(self.target as usize, false);
         }
-        self.start_none_from(self.target);
+        self.cancel_starts_from(self.target);
         for user in (0..self.target).rev().map(UserIndex) {
             if !std::mem::replace(&mut self.running[user.at()], true) {
                 self.starting.push(user);
@@ -151,14 +151,14 @@ impl VirtualUsers {
     }
 
     /// Returns `true` if the first have been told to start, and none is left to.
-    pub fn have_all_begun(&self) -> bool {
+    pub fn all_started(&self) -> bool {
         self.begun && self.starting.is_empty()
     }
 
     /// Returns `true` if a user may do more: it was not retired.
     #[inline]
     pub fn may_go_on(&self, user: UserId) -> bool {
-        self.arrive() || user.index().0 < self.target
+        self.by_arrivals() || user.index().0 < self.target
     }
 
     /// Ends a user's visit; returns `false` if it was over before.
@@ -202,9 +202,9 @@ mod tests {
     #[test]
     fn arrivals_bring_users_and_take_the_numbers_of_those_who_left() {
         let mut users = VirtualUsers::new(None, ScenarioId(0));
-        assert_eq!([(); 3].map(|()| users.come()), [0, 1, 2].map(UserId));
+        assert_eq!([(); 3].map(|()| users.add_arrival()), [0, 1, 2].map(UserId));
         assert_eq!((users.end(UserId(1)), users.end(UserId(1)), users.alive()), (true, false, 2));
-        assert_eq!([users.come(), users.come()], [1, 3].map(UserId));
+        assert_eq!([users.add_arrival(), users.add_arrival()], [1, 3].map(UserId));
         assert!(users.may_go_on(UserId(3)) && users.next_change() == Nanos::MAX);
         users.begin_at(Nanos(5));
         assert_eq!(users.next_change(), Nanos::MAX, "no profile ever changes their number");
@@ -216,7 +216,7 @@ mod tests {
         users.change(Nanos::ZERO, Nanos::ZERO);
         assert_eq!(users.alive(), 0, "nobody has started");
         assert_eq!([(); 4].map(|()| users.start()), [Some(UserId(0)), Some(UserId(1)), Some(UserId(2)), None]);
-        assert!(users.have_all_begun() && users.alive() == 3);
+        assert!(users.all_started() && users.alive() == 3);
         users.change(Nanos::from_secs(10), Nanos::ZERO);
         assert!(users.may_go_on(UserId(0)) && !users.may_go_on(UserId(1)));
         assert_eq!((users.end(UserId(2)), users.alive(), users.any_to_start()), (true, 2, false));
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(users.next_change(), Nanos(7));
         users.change(Nanos::ZERO, Nanos::ZERO);
         assert_eq!(users.start(), Some(UserId(0)));
-        users.begin_no_more();
+        users.stop_starting();
         assert_eq!((users.start(), users.running(), users.next_change()), (None, vec![UserId(0)], Nanos::MAX));
     }
 

@@ -5,15 +5,15 @@ mod pages;
 use std::sync::Arc;
 
 use measure::{Clock, Nanos};
-use plan::flow::{Flow, Known, OnFailure};
-use scenario::{Act, Acts, ENDLESS, InBatch, News, Program, Scenario, UserIndex, Woken};
-use wire::{Dialogue, FaultKind, Memory, Origin, Values};
+use plan::flow::{Flow, SetupValue, OnFailure};
+use scenario::{Action, Actions, ENDLESS, BatchMember, UserEvent, FlowProgram, Scenario, UserIndex, Wakeup};
+use wire::{Workload, FaultKind, UserState, Origin, UserValues};
 
 use crate::api::CHECKED;
 use crate::connections::origins_of;
 use crate::conversation::Pages;
 use crate::probe::{Way, beginning, probe_of};
-use crate::uses::{Used, used};
+use crate::used_values::{RequestValue, used_values};
 use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop};
 
 pub use pages::{LeftOut, Resource};
@@ -34,7 +34,7 @@ pub enum Walked {
         /// The values it took out of the response, by name.
         captured: Vec<(String, Vec<u8>)>,
         /// The values of its user that it was made of.
-        used: Vec<Used>,
+        used: Vec<RequestValue>,
     },
     /// What it does from here on is done once for all users: `setup` or `teardown`.
     Part(&'static str),
@@ -53,7 +53,7 @@ pub enum Walked {
 /// Goes through the flow of a plan once, each request on a connection of its own, unless it is on one that is the user's; what is done once
 /// for all users comes before and after.
 pub(crate) fn walk(
-    dialogue: &Arc<dyn Dialogue>,
+    dialogue: &Arc<dyn Workload>,
     (setup, stop): (&Setup, &Stop),
     flow: &Flow,
     told: &mut dyn FnMut(Walked),
@@ -61,9 +61,9 @@ pub(crate) fn walk(
     let (memory, pages) = (beginning(setup), Pages::default());
     let way = Way::new(setup, stop, &memory).keeping(&pages);
     let mut walk = Walk { dialogue, way, stop, flow, seed: setup.plan.seed, sent: 0, fetched: None };
-    let user = Flow { start: flow.start.clone(), end: flow.end.clone(), ..flow.of(&flow.steps) };
-    let around = setup.plan.around().unwrap_or(flow);
-    for (part, steps) in [("setup", around.of(&around.setup)), ("", user), ("teardown", around.of(&around.teardown))] {
+    let user = Flow { start: flow.start.clone(), end: flow.end.clone(), ..flow.with_steps(&flow.steps) };
+    let around = setup.plan.setup_flow().unwrap_or(flow);
+    for (part, steps) in [("setup", around.with_steps(&around.setup)), ("", user), ("teardown", around.with_steps(&around.teardown))] {
         if steps.steps.is_empty() {
             continue;
         }
@@ -83,40 +83,40 @@ pub(crate) fn walk(
 ///
 /// # Errors
 /// Which step failed and why.
-pub(crate) fn set_up(dialogue: &Arc<dyn Dialogue>, setup: &Setup, stop: &Stop) -> Result<Vec<Known>, OneShotFailure> {
-    let Some(flow) = setup.plan.around().filter(|flow| !flow.setup.is_empty()) else { return Ok(Vec::new()) };
-    let memory = once(dialogue, (setup, stop), &flow.of(&flow.setup), Nanos::MAX, true)?;
+pub(crate) fn set_up(dialogue: &Arc<dyn Workload>, setup: &Setup, stop: &Stop) -> Result<Vec<SetupValue>, OneShotFailure> {
+    let Some(flow) = setup.plan.setup_flow().filter(|flow| !flow.setup.is_empty()) else { return Ok(Vec::new()) };
+    let memory = once(dialogue, (setup, stop), &flow.with_steps(&flow.setup), Nanos::MAX, true)?;
     let known = (0..flow.variables.len() as u16).filter_map(|variable| {
         let value = memory.values.get(variable)?.to_vec();
-        Some(Known { variable, value, ends: memory.values.ends(variable).to_vec() })
+        Some(SetupValue { variable, value, ends: memory.values.ends(variable).to_vec() })
     });
     Ok(known.collect())
 }
 
 /// Goes once through its `teardown`, also where the run was interrupted; the first step that failed.
 pub(crate) fn tear_down(
-    dialogue: &Arc<dyn Dialogue>,
+    dialogue: &Arc<dyn Workload>,
     setup: &Setup,
     stop: &Stop,
     within: Option<Nanos>,
 ) -> Option<AfterFailure> {
-    let flow = setup.plan.around().filter(|flow| !flow.teardown.is_empty())?;
+    let flow = setup.plan.setup_flow().filter(|flow| !flow.teardown.is_empty())?;
     // The stop that ended the run is no reason to leave what it made behind.
     let again = Stop::default();
     let stop = if stop.requested() { &again } else { stop };
     let until = within.map_or(Nanos::MAX, |within| Clock.now() + within);
-    let failed = once(dialogue, (setup, stop), &flow.of(&flow.teardown), until, false).err()?;
+    let failed = once(dialogue, (setup, stop), &flow.with_steps(&flow.teardown), until, false).err()?;
     Some(if stop.requested() { AfterFailure::Interrupted } else { AfterFailure::Failed(failed.why) })
 }
 
 /// Goes through steps once, with their pauses; what was kept by then. A step that fails and is not to go on ends it.
 fn once(
-    dialogue: &Arc<dyn Dialogue>,
+    dialogue: &Arc<dyn Workload>,
     (setup, stop): (&Setup, &Stop),
     steps: &Flow,
     until: Nanos,
     before: bool,
-) -> Result<Memory, OneShotFailure> {
+) -> Result<UserState, OneShotFailure> {
     let memory = beginning(setup);
     let way = Way::new(setup, stop, &memory).until(until);
     let mut walk = Walk { dialogue, way, stop, flow: steps, seed: setup.plan.seed, sent: 0, fetched: None };
@@ -126,7 +126,7 @@ fn once(
             if failed.is_none() && !goes_on(steps, request as u32) {
                 let name = setup.plan.urls.get(request).map(|url| url.name.as_deref().unwrap_or(&url.url).to_owned());
                 let (name, why) = (name.unwrap_or_default(), failure.probe.cause.clone());
-                let why = why.unwrap_or_else(|| cause::said(""));
+                let why = why.unwrap_or_else(|| cause::verbatim(""));
                 let why = match &failure.probe.status[..] {
                     "" => cause::run::failed(name, why),
                     status => cause::run::failed_with(name, why, status),
@@ -151,15 +151,15 @@ fn once(
 /// True of a request after whose failure the next step follows.
 fn goes_on(steps: &Flow, request: u32) -> bool {
     let mut goes_on = false;
-    steps.each(&mut |step| {
-        goes_on |= step.sends().any(|sent| sent == (request, OnFailure::GoOn));
+    steps.visit_steps(&mut |step| {
+        goes_on |= step.requests().any(|sent| sent == (request, OnFailure::GoOn));
     });
     goes_on
 }
 
 /// One user on its way.
 struct Walk<'a> {
-    dialogue: &'a Arc<dyn Dialogue>,
+    dialogue: &'a Arc<dyn Workload>,
     way: Way<'a>,
     stop: &'a Stop,
     flow: &'a Flow,
@@ -173,58 +173,58 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Goes through steps once, telling each; pauses last as long as `told` says.
     fn through(&mut self, steps: &Flow, most: Option<usize>, told: &mut dyn FnMut(Walked) -> Nanos) {
-        let program = Arc::new(Program::of(steps).expect(CHECKED));
-        let mut user = scenario::Flow::new(Arc::clone(&program), self.seed);
-        let (mut now, mut acts) = (Clock.now(), Acts::new());
-        let mut prepares = user.prepares(USER);
-        let mut news = Some(News::Begin);
+        let program = Arc::new(FlowProgram::of(steps).expect(CHECKED));
+        let mut user = scenario::FlowScenario::new(Arc::clone(&program), self.seed);
+        let (mut now, mut acts) = (Clock.now(), Actions::new());
+        let mut prepares = user.has_start_section(USER);
+        let mut news = Some(UserEvent::Begin);
         while !self.stop.requested() {
             if let Some(news) = news.take() {
-                user.wake(Woken::new(USER, news, now), &mut self.way.memory.borrow_mut().values, &mut acts);
+                user.wake(Wakeup::new(USER, news, now), &mut self.way.memory.borrow_mut().values, &mut acts);
             }
             let Some(act) = acts.pop_front() else { return };
             news = match act {
-                Act::Send(_) | Act::SendTogether(..) if most == Some(self.sent) => {
+                Action::Send(_) | Action::SendInBatch(..) if most == Some(self.sent) => {
                     told(Walked::TooFar(self.sent));
                     return;
                 }
-                Act::Send(request) => Some(self.asks(request.at(), None, told)),
-                Act::SendTogether(request, batch) => Some(self.asks(request.at(), Some(batch), told)),
-                Act::Pause(pause) => {
+                Action::Send(request) => Some(self.asks(request.at(), None, told)),
+                Action::SendInBatch(request, batch) => Some(self.asks(request.at(), Some(batch), told)),
+                Action::Pause(pause) => {
                     let sleeps = told(Walked::Paused(pause));
                     now = now.saturating_add(pause);
                     self.sleep(sleeps);
-                    Some(News::Awake)
+                    Some(UserEvent::Resumed)
                 }
                 // What comes before the first iteration is over, or the iteration is.
-                Act::Done => Some(if std::mem::take(&mut prepares) { News::Begin } else { News::NoMore }),
-                Act::Busy(ENDLESS) => {
+                Action::Done => Some(if std::mem::take(&mut prepares) { UserEvent::Begin } else { UserEvent::NoMoreVisits }),
+                Action::Yielded(ENDLESS) => {
                     told(Walked::Endless);
                     return;
                 }
-                Act::Busy(_) => Some(News::Awake),
-                Act::Close(which) => {
+                Action::Yielded(_) => Some(UserEvent::Resumed),
+                Action::Close(which) => {
                     self.goes_away(&program.closes()[which]);
                     None
                 }
                 // A flow composes nothing.
-                Act::Wait | Act::Tell(_) | Act::Stop(_) | Act::Compose(_) => None,
-                Act::Hold | Act::Leave => return,
+                Action::Wait | Action::Report(_) | Action::Stop(_) | Action::Compose(_) => None,
+                Action::Hold | Action::Leave => return,
             };
-            if let Some(News::Ended { .. }) = news {
+            if let Some(UserEvent::Ended { .. }) = news {
                 now = now.max(Clock.now());
             }
         }
     }
 
     /// Sends a request, and fetches what its response names where it is a page; how its user hears of it.
-    fn asks(&mut self, request: usize, batch: Option<InBatch>, told: &mut dyn FnMut(Walked) -> Nanos) -> News {
+    fn asks(&mut self, request: usize, batch: Option<BatchMember>, told: &mut dyn FnMut(Walked) -> Nanos) -> UserEvent {
         let fault = self.send(request, told);
         let of_page = self.fetch(request, batch.is_none(), &mut |walked| {
             told(walked);
         });
         let on_failure = batch.map(|batch| batch.on_failure).unwrap_or_default();
-        News::Ended { code: 0, fault: fault.or(of_page), on_failure }
+        UserEvent::Ended { code: 0, fault: fault.or(of_page), on_failure }
     }
 
     fn send(&mut self, request: usize, told: &mut dyn FnMut(Walked) -> Nanos) -> Option<FaultKind> {
@@ -233,7 +233,7 @@ impl Walk<'_> {
         self.sent += 1;
         let fault = fault(&outcome);
         let captured = captured(self.flow, &before, &self.way.memory.borrow().values);
-        let used = used(self.way.plan(), request, &before);
+        let used = used_values(self.way.plan(), request, &before);
         told(Walked::Sent { request, outcome: outcome.map(Box::new), captured, used });
         fault
     }
@@ -263,7 +263,7 @@ fn fault(outcome: &Result<ProbeResult, Box<ProbeFailure>>) -> Option<FaultKind> 
 }
 
 /// The values that are others than before.
-fn captured(flow: &Flow, before: &Values, after: &Values) -> Vec<(String, Vec<u8>)> {
+fn captured(flow: &Flow, before: &UserValues, after: &UserValues) -> Vec<(String, Vec<u8>)> {
     let changed = flow.variables.iter().enumerate().filter_map(|(at, name)| {
         let value = after.get(at as u16)?;
         (before.get(at as u16) != Some(value)).then(|| (name.clone(), value.to_vec()))

@@ -11,17 +11,17 @@ mod time;
 use wire::Network;
 
 use crate::Stop;
-use crate::connections::Connections;
+use crate::connections::WorkerConnections;
 use crate::control::Heeding;
-use crate::links::Arrived;
-use crate::users::Users;
+use crate::links::LinkEvent;
+use crate::users::WorkerUsers;
 
 pub(crate) use self::common_start::CommonStart;
 
 /// One worker. [`crate::builder::WorkerBuilder`] makes it.
 pub(crate) struct Worker<N: Network> {
-    users: Users,
-    connections: Connections<N>,
+    users: WorkerUsers,
+    connections: WorkerConnections<N>,
     common_start: Option<CommonStart>,
     heeding: Heeding,
     over: bool,
@@ -29,8 +29,8 @@ pub(crate) struct Worker<N: Network> {
 
 /// What a worker is made of.
 pub(crate) struct Parts<N: Network> {
-    pub users: Users,
-    pub connections: Connections<N>,
+    pub users: WorkerUsers,
+    pub connections: WorkerConnections<N>,
     pub common_start: Option<CommonStart>,
     pub heeding: Heeding,
 }
@@ -49,7 +49,7 @@ impl<N: Network> Worker<N> {
             self.connections.before_wait();
             let until = self.next_moment();
             let arrival = self.users.next_arrival(&self.connections);
-            let waits = self.connections.wait_for_news(until, arrival);
+            let waits = self.connections.wait_for_events(until, arrival);
             if stop.requested() {
                 self.interrupted(stop, waits);
                 break;
@@ -71,14 +71,14 @@ impl<N: Network> Worker<N> {
                 break;
             }
         }
-        self.connections.turn_over();
+        self.connections.end_turn();
     }
 
     /// Something arrived, and whoever it is for goes on.
     #[inline]
-    fn hear(&mut self, arrived: Arrived) {
-        self.connections.hear(arrived);
-        self.users.go_on(&mut self.connections);
-        self.connections.all_was_heard();
+    fn hear(&mut self, arrived: LinkEvent) {
+        self.connections.process(arrived);
+        self.users.process_and_flush(&mut self.connections);
+        self.connections.mark_all_read();
     }
 }

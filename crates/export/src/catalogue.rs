@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use measure::{Histogram, Nanos};
-use record::{NamedCounts, Part};
+use record::{NamedCounts, RunPart};
 use report::{Grade, NamedTotals, Sums};
 
 use crate::figures::Reading;
@@ -144,9 +144,9 @@ fn part(reading: &Reading) -> Family<'_> {
     let at = match (reading.now.ended, part) {
         (true, _) => "ended",
         (_, None) => "starting",
-        (_, Some(Part::Warmup)) => "warmup",
-        (_, Some(Part::Window)) => "window",
-        (_, Some(Part::Drain)) => "drain",
+        (_, Some(RunPart::Warmup)) => "warmup",
+        (_, Some(RunPart::Window)) => "window",
+        (_, Some(RunPart::Drain)) => "drain",
     };
     let family = labelled_gauges("run.part", "Phase of the run: 1 for the current one, 0 for the others.");
     ["starting", "warmup", "window", "drain", "ended"]

@@ -2,7 +2,7 @@
 //! by the semantic conventions of database clients.
 
 use hyper::Uri;
-use record::{Span, Started};
+use record::{RequestSpan, RunStarted};
 
 use crate::messages::{KeyValue, number, text};
 
@@ -62,7 +62,7 @@ pub(crate) struct Prepared {
 }
 
 /// What the requests of a run ask, in their order: of each URL all that are sent to it. None: requests of other protocols.
-pub(crate) fn prepared(started: &Started, most: usize) -> Vec<Option<Prepared>> {
+pub(crate) fn prepared(started: &RunStarted, most: usize) -> Vec<Option<Prepared>> {
     let plan = &started.plan;
     let of_url = |url: &str, own: &dyn Fn(&str) -> Option<Vec<String>>| {
         let Some(system) = System::of(url) else { return vec![None] };
@@ -162,7 +162,7 @@ impl Prepared {
     }
 
     /// Its attributes.
-    pub fn attributes(&self, span: &Span) -> Vec<KeyValue> {
+    pub fn attributes(&self, span: &RequestSpan) -> Vec<KeyValue> {
         let mut all = Vec::with_capacity(16);
         let uri = self.url.parse::<Uri>().ok();
         match self.system {
@@ -179,7 +179,7 @@ impl Prepared {
         all
     }
 
-    fn of_database(&self, system: System, uri: Option<&Uri>, span: &Span, all: &mut Vec<KeyValue>) {
+    fn of_database(&self, system: System, uri: Option<&Uri>, span: &RequestSpan, all: &mut Vec<KeyValue>) {
         all.push(text(
             "db.system.name",
             match system {

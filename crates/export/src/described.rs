@@ -2,7 +2,7 @@
 
 use hyper::Uri;
 use prost::Message;
-use record::{FirstAnswer, Span, Started};
+use record::{FirstResponse, RequestSpan, RunStarted};
 
 use crate::databases::{Prepared, prepared};
 use crate::messages::{
@@ -36,7 +36,7 @@ const URLS: usize = 10_000;
 
 impl Context {
     /// The head of the run.
-    pub fn started(&mut self, started: &Started) {
+    pub fn started(&mut self, started: &RunStarted) {
         let plan = &started.plan;
         self.protocol.clone_from(&plan.protocol);
         self.open = plan.load.is_open();
@@ -48,12 +48,12 @@ impl Context {
     }
 
     /// What the target speaks.
-    pub fn answered(&mut self, answer: &FirstAnswer) {
+    pub fn answered(&mut self, answer: &FirstResponse) {
         self.spoken = answer.spoken.split([',', ' ']).next().unwrap_or_default().to_owned();
     }
 
     /// One export.
-    pub fn export(&self, spans: &[Span], resource: &[(String, String)]) -> Vec<u8> {
+    pub fn export(&self, spans: &[RequestSpan], resource: &[(String, String)]) -> Vec<u8> {
         let all = spans.iter().flat_map(|span| [Some(self.request(span)), self.connection(span)]).flatten();
         let scope = ScopeSpans { scope: Some(scope()), spans: all.collect() };
         let resource = ResourceSpans { resource: Some(described(resource)), scope_spans: vec![scope] };
@@ -65,7 +65,7 @@ impl Context {
     }
 
     /// From when it was due to its end.
-    fn request(&self, span: &Span) -> Proto {
+    fn request(&self, span: &RequestSpan) -> Proto {
         let asked = self.asked(span);
         let event = |at, name: &str| Event { time_unix_nano: self.unix(at), name: name.into() };
         let first_byte = span.first_byte_ns.map(|at| event(at, "first byte"));
@@ -89,7 +89,7 @@ impl Context {
     }
 
     /// The connection that was opened for it: names, TCP, TLS and the protocol's own greeting.
-    fn connection(&self, span: &Span) -> Option<Proto> {
+    fn connection(&self, span: &RequestSpan) -> Option<Proto> {
         (span.written_ns > span.started_ns).then(|| Proto {
             trace_id: span.trace.to_be_bytes().to_vec(),
             span_id: (span.span ^ CONNECT).max(1).to_be_bytes().to_vec(),
@@ -104,7 +104,7 @@ impl Context {
     }
 
     /// What was asked for.
-    fn asked(&self, span: &Span) -> Asked {
+    fn asked(&self, span: &RequestSpan) -> Asked {
         let named = self.names.get(usize::from(span.name)).cloned().unwrap_or_default();
         if let Some(Some(of)) = self.prepared.get(span.request as usize) {
             let name = of.called(&named);
@@ -124,7 +124,7 @@ impl Context {
         Asked { name, url, uri, rpc: rpc.then_some(rpc_method), method, of: None }
     }
 
-    fn attributes(&self, span: &Span, asked: &Asked) -> Vec<KeyValue> {
+    fn attributes(&self, span: &RequestSpan, asked: &Asked) -> Vec<KeyValue> {
         let mut all = Vec::with_capacity(16);
         match (&asked.of, &asked.rpc) {
             (Some(of), _) => all = of.attributes(span),
@@ -160,10 +160,10 @@ impl Context {
     }
 
     /// What is brunt's own.
-    fn own(&self, span: &Span, all: &mut Vec<KeyValue>) {
+    fn own(&self, span: &RequestSpan, all: &mut Vec<KeyValue>) {
         let why = match span {
-            Span { failure: Some(_), .. } => "failed",
-            Span { slow: true, .. } => "slow",
+            RequestSpan { failure: Some(_), .. } => "failed",
+            RequestSpan { slow: true, .. } => "slow",
             _ => "sampled",
         };
         all.push(text("brunt.kept", why));
@@ -209,9 +209,9 @@ mod tests {
         }
     }
 
-    fn span() -> Span {
+    fn span() -> RequestSpan {
         let (scheduled_ns, started_ns, written_ns, ended_ns) = (-500_000, 1_000_000, 3_000_000, 9_000_000);
-        Span {
+        RequestSpan {
             trace: 5,
             span: 7,
             sampled: true,
@@ -220,11 +220,11 @@ mod tests {
             written_ns,
             ended_ns,
             status: "503".into(),
-            ..Span::default()
+            ..RequestSpan::default()
         }
     }
 
-    fn exported(context: &Context, span: Span) -> Vec<Proto> {
+    fn exported(context: &Context, span: RequestSpan) -> Vec<Proto> {
         let bytes = context.export(&[span], &[("service.name".into(), "brunt".into())]);
         let export = ExportTraceServiceRequest::decode(&*bytes).expect("an export");
         export.resource_spans.into_iter().flat_map(|all| all.scope_spans).flat_map(|scope| scope.spans).collect()
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn a_request_is_a_span_from_when_it_was_due_and_its_connection_one_within() {
         let failure = record::Failure { kind: "wrong_status".into(), phase: "first_byte".into(), ..Default::default() };
-        let all = exported(&context("https://h/a?b={counter}", "POST /a"), Span { failure: Some(failure), ..span() });
+        let all = exported(&context("https://h/a?b={counter}", "POST /a"), RequestSpan { failure: Some(failure), ..span() });
         let [request, connection] = &all[..] else { panic!("{all:?}") };
         assert_eq!((request.start_time_unix_nano, request.end_time_unix_nano), (500_000, 10_000_000));
         assert_eq!((&*request.name, request.kind, request.flags), ("POST /a", CLIENT, 1));
@@ -261,18 +261,18 @@ mod tests {
     #[test]
     fn spans_are_encoded_as_opentelemetry_encodes_them() {
         let failure = record::Failure { kind: "wrong_status".into(), phase: "first_byte".into(), ..Default::default() };
-        let failed = Span { failure: Some(failure), first_byte_ns: Some(8_000_000), ..span() };
+        let failed = RequestSpan { failure: Some(failure), first_byte_ns: Some(8_000_000), ..span() };
         let context = context("https://h/a?b={counter}", "POST /a");
-        let export = context.export(&[failed, Span { span: 9, sampled: false, ..span() }], &[("a".into(), "b".into())]);
+        let export = context.export(&[failed, RequestSpan { span: 9, sampled: false, ..span() }], &[("a".into(), "b".into())]);
         crate::tests::same_as(include_bytes!("golden/spans.bin"), &export);
     }
 
     #[test]
     fn a_statement_is_described_as_one_of_its_database_and_what_was_sent_plainly_by_its_place() {
         let failure = record::Failure { kind: "wrong_status".into(), phase: "first_byte".into(), ..Default::default() };
-        let of_request = |url: &str, option: &str, asked: &[&str], (name, span): (&str, Span)| {
+        let of_request = |url: &str, option: &str, asked: &[&str], (name, span): (&str, RequestSpan)| {
             let head = include_str!("../../record/src/version-1.jsonl").lines().next().expect("a head");
-            let mut started: Started = serde_json::from_str(head).expect("a head");
+            let mut started: RunStarted = serde_json::from_str(head).expect("a head");
             let urls = started.plan.urls.make_mut();
             urls.truncate(1);
             urls[0].url = url.into();
@@ -286,7 +286,7 @@ mod tests {
             let known = known.map(|key| of(&told, key).unwrap_or_default());
             (told.name.clone(), known, ["error.type", "db.response.status_code"].map(|key| of(&told, key)), told)
         };
-        let failed = Span { request: 1, status: "1062 duplicate entry".into(), failure: Some(failure), ..span() };
+        let failed = RequestSpan { request: 1, status: "1062 duplicate entry".into(), failure: Some(failure), ..span() };
         let sql = ["3x SELECT 1", "INSERT INTO t VALUES ({counter})"];
         let (name, known, error, told) = of_request("mysql://***@h/shop", "sql", &sql, (sql[1], failed));
         assert_eq!((&*name, known), ("INSERT t", ["mysql", "shop", "INSERT", sql[1], "3306"].map(str::to_owned)));
@@ -303,11 +303,11 @@ mod tests {
     #[test]
     fn a_call_of_grpc_is_described_as_one_and_what_is_not_known_is_left_out() {
         let told =
-            exported(&context("grpc://h:50051/shop.Cart/Add", ""), Span { status: "UNAVAILABLE".into(), ..span() });
+            exported(&context("grpc://h:50051/shop.Cart/Add", ""), RequestSpan { status: "UNAVAILABLE".into(), ..span() });
         assert_eq!(of(&told[0], "rpc.method").as_deref(), Some("shop.Cart/Add"));
         assert_eq!(of(&told[0], "rpc.response.status_code").as_deref(), Some("UNAVAILABLE"));
         assert_eq!((of(&told[0], "http.request.method"), of(&told[0], "error.type")), (None, None));
-        let hop = exported(&context("http://h/", "GET /"), Span { request: u32::MAX, written_ns: 1_000_000, ..span() });
+        let hop = exported(&context("http://h/", "GET /"), RequestSpan { request: u32::MAX, written_ns: 1_000_000, ..span() });
         assert_eq!((hop.len(), of(&hop[0], "url.full")), (1, None));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use record::{Listener, Notice, Part, RunEvent, Second};
+use record::{RunListener, Notice, RunPart, RunEvent, Second};
 use report::{SoFar, Summing};
 
 /// What the last second found, and where the run stands.
@@ -22,7 +22,7 @@ pub(crate) struct Now {
 /// The gauges of a second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Moment {
-    pub part: Part,
+    pub part: RunPart,
     pub users: u32,
     pub in_flight: u32,
     pub waiting: u32,
@@ -139,8 +139,8 @@ impl Figures {
     }
 }
 
-impl Listener for Figures {
-    fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
+impl RunListener for Figures {
+    fn observe(&mut self, event: &RunEvent) -> Result<(), Notice> {
         let mut state = self.lock();
         state.summing.add(event);
         match event {

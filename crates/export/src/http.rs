@@ -177,7 +177,7 @@ async fn through(proxy: &Proxy, authority: &str) -> Result<Box<dyn Io>, String> 
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(said)?;
     drop(tokio::spawn(connection.with_upgrades()));
     let mut request = Request::connect(authority).header("host", authority);
-    if let Some(who) = proxy.authorization() {
+    if let Some(who) = proxy.authorization_header() {
         request = request.header("proxy-authorization", who);
     }
     let request = request.body(Full::<Bytes>::default()).map_err(|why| why.to_string())?;

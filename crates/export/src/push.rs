@@ -7,7 +7,7 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use record::{Listener, Notice, RunEvent, Subject};
+use record::{RunListener, Notice, RunEvent, Subject};
 
 use crate::collector::Collector;
 use crate::figures::Figures;
@@ -66,13 +66,13 @@ impl Push {
     }
 }
 
-impl Listener for Push {
-    fn see(&mut self, _event: &RunEvent) -> Result<(), Notice> {
+impl RunListener for Push {
+    fn observe(&mut self, _event: &RunEvent) -> Result<(), Notice> {
         Ok(())
     }
 
     /// That the collector is away, the first time it is.
-    fn meanwhile(&mut self) -> Option<Notice> {
+    fn next_notice(&mut self) -> Option<Notice> {
         if self.told {
             return None;
         }
@@ -82,7 +82,7 @@ impl Listener for Push {
     }
 
     /// Waits for the last export.
-    fn ending(&mut self) -> Vec<Notice> {
+    fn final_notices(&mut self) -> Vec<Notice> {
         self.figures.end();
         let account = self.sent.account.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.sent.over.wait_timeout_while(account, self.last, |account| account.ended.is_none());

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use record::{Listener, Notice, RunEvent, Span, Subject};
+use record::{RunListener, Notice, RunEvent, RequestSpan, Subject};
 
 use crate::collector::Collector;
 use crate::described::Context;
@@ -41,7 +41,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     context: Context,
-    queue: VecDeque<Span>,
+    queue: VecDeque<RequestSpan>,
     account: Account,
     /// The run is over.
     ended: bool,
@@ -78,7 +78,7 @@ impl SpanPush {
         }
     }
 
-    fn take(&mut self, spans: &record::Spans) {
+    fn take(&mut self, spans: &record::RequestSpans) {
         let mut state = self.shared.lock();
         let room = QUEUE.saturating_sub(state.queue.len());
         state.queue.extend(spans.spans.iter().take(room).cloned());
@@ -95,12 +95,12 @@ impl SpanPush {
     }
 }
 
-impl Listener for SpanPush {
-    fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
+impl RunListener for SpanPush {
+    fn observe(&mut self, event: &RunEvent) -> Result<(), Notice> {
         match event {
             RunEvent::Spans(spans) => self.take(spans),
             RunEvent::Started(started) => self.shared.lock().context.started(started),
-            RunEvent::FirstAnswer(answer) => self.shared.lock().context.answered(answer),
+            RunEvent::FirstResponse(answer) => self.shared.lock().context.answered(answer),
             RunEvent::Began(began) => self.shared.lock().context.unix_ns = began.unix_ns,
             _ => {}
         }
@@ -108,7 +108,7 @@ impl Listener for SpanPush {
     }
 
     /// Waits for the last of them.
-    fn ending(&mut self) -> Vec<Notice> {
+    fn final_notices(&mut self) -> Vec<Notice> {
         let mut state = self.shared.lock();
         state.ended = true;
         self.shared.changed.notify_all();
@@ -143,7 +143,7 @@ fn go_on(collector: &Collector, shared: &Shared) {
         let waited = shared.changed.wait_timeout_while(state, GATHER, waits);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
         let many = state.queue.len().min(BATCH);
-        let batch: Vec<Span> = state.queue.drain(..many).collect();
+        let batch: Vec<RequestSpan> = state.queue.drain(..many).collect();
         if batch.is_empty() {
             if state.ended {
                 state.done = true;
@@ -197,11 +197,11 @@ mod tests {
             std::net::TcpListener::bind("127.0.0.1:0").and_then(|gone| gone.local_addr()).expect("a port").port();
         let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{port}")).expect("a URL");
         let push = || SpanPush::new(Collector::new(endpoint.clone(), &Settings::default()).expect("a collector"));
-        assert!(push().ending().is_empty());
+        assert!(push().final_notices().is_empty());
         let mut push = push();
-        let spans = vec![Span { sampled: true, ..Span::default() }; QUEUE + 100];
-        push.see(&RunEvent::Spans(record::Spans { spans, left_out: 5 })).expect("never in the way");
-        let said = push.ending();
+        let spans = vec![RequestSpan { sampled: true, ..RequestSpan::default() }; QUEUE + 100];
+        push.observe(&RunEvent::Spans(record::RequestSpans { spans, left_out: 5 })).expect("never in the way");
+        let said = push.final_notices();
         let facts: Vec<_> = said.iter().map(|notice| (notice.subject(), notice.facts.clone())).collect();
         let [(Some(Subject::OtlpSpansLost), lost), (Some(Subject::OtlpSpansLeftOut), left_out)] = &facts[..] else {
             panic!("{facts:?}")

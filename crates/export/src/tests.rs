@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use measure::{Nanos, Packed};
-use record::{Began, Checked, End, Ended, Failure, Listener, Named, NamedCounts, Part, RunEvent, Second, Started};
+use measure::{Nanos, PackedHistogram};
+use record::{WindowStart, CheckResults, End, RunEnd, Failure, RunListener, NamedFigures, NamedCounts, RunPart, RunEvent, Second, RunStarted};
 
 use crate::catalogue::{NAMES, families};
 use crate::{Figures, Linger, Prometheus, text};
@@ -18,7 +18,7 @@ const PLAN: &str = r#"{"protocol": "http", "urls": [{"url": "http://127.0.0.1:1/
     "connect_to": [], "unix_socket": null, "tls": {"insecure": false, "cacert": null, "cert": null, "key": null, "resume": true}, "objectives": [], "seed": 1}"#;
 
 fn started(names: usize) -> RunEvent {
-    let started = Started {
+    let started = RunStarted {
         schema: record::SCHEMA.into(),
         brunt: "0.1.0".into(),
         unix_ms: 1000,
@@ -36,7 +36,7 @@ fn started(names: usize) -> RunEvent {
 }
 
 /// Three successes of 2 ms, one failure; one request is still under way.
-fn second(n: i64, part: Part) -> Second {
+fn second(n: i64, part: RunPart) -> Second {
     let mut second = Second {
         from_ns: n * 1_000_000_000,
         to_ns: (n + 1) * 1_000_000_000,
@@ -56,7 +56,7 @@ fn second(n: i64, part: Part) -> Second {
 
 fn run(events: impl IntoIterator<Item = RunEvent>) -> Figures {
     let mut figures = Figures::new();
-    events.into_iter().for_each(|event| figures.see(&event).expect("it takes all"));
+    events.into_iter().for_each(|event| figures.observe(&event).expect("it takes all"));
     figures
 }
 
@@ -69,10 +69,10 @@ fn counts_are_those_of_the_window_and_what_is_open_is_neither_lost_nor_doubted()
     let of = |n, part| RunEvent::Second(Box::new(second(n, part)));
     let figures = run([
         started(1),
-        RunEvent::Began(Began::default()),
-        of(-1, Part::Warmup),
-        of(0, Part::Window),
-        of(1, Part::Window),
+        RunEvent::Began(WindowStart::default()),
+        of(-1, RunPart::Warmup),
+        of(0, RunPart::Window),
+        of(1, RunPart::Window),
     ]);
     let said = told(&figures);
     for line in [
@@ -101,10 +101,10 @@ fn counts_are_those_of_the_window_and_what_is_open_is_neither_lost_nor_doubted()
 
 #[test]
 fn names_are_bounded_and_escaped_and_no_request_is_left_out() {
-    let mut second = second(0, Part::Window);
+    let mut second = second(0, RunPart::Window);
     let counts = NamedCounts { finished: 2, from_cache: 3, ..NamedCounts::default() };
     let names = NAMES as u16 + 50;
-    second.named = (0..names).map(|name| Named { name, counts, ..Named::default() }).collect();
+    second.named = (0..names).map(|name| NamedFigures { name, counts, ..NamedFigures::default() }).collect();
     let said = told(&run([started(names.into()), RunEvent::Second(Box::new(second))]));
     let named: Vec<&str> = said.lines().filter(|line| line.starts_with("brunt_named_requests_total{")).collect();
     assert_eq!(named.len(), 3 * (NAMES + 1));
@@ -119,12 +119,12 @@ fn names_are_bounded_and_escaped_and_no_request_is_left_out() {
 fn checks_are_counted_by_name_and_bounded_likewise() {
     let checks = NAMES as u16 + 3;
     let of = |part| {
-        let checks = (0..checks).map(|check| Checked { check, passed: 4, failed: 1 }).collect();
+        let checks = (0..checks).map(|check| CheckResults { check, passed: 4, failed: 1 }).collect();
         RunEvent::Second(Box::new(Second { checks, ..second(0, part) }))
     };
     let RunEvent::Started(mut begins) = started(1) else { panic!("it starts") };
     begins.checks = (0..checks).map(|check| format!("has {check}")).collect();
-    let said = told(&run([RunEvent::Started(begins), of(Part::Warmup), of(Part::Window), of(Part::Drain)]));
+    let said = told(&run([RunEvent::Started(begins), of(RunPart::Warmup), of(RunPart::Window), of(RunPart::Drain)]));
     for line in [
         "brunt_checks_total{check=\"has 1\",outcome=\"passed\"} 8",
         "brunt_checks_total{check=\"has 1\",outcome=\"failed\"} 2",
@@ -139,9 +139,9 @@ fn checks_are_counted_by_name_and_bounded_likewise() {
 #[test]
 fn a_step_that_hangs_does_not_look_fast_by_name() {
     let counts = NamedCounts { finished: 2, censored: 1, ..NamedCounts::default() };
-    let (latency, at_least) = (Packed::of(Nanos::from_millis(3), 2), Packed::of(Nanos::from_secs(2), 1));
-    let mut second = second(0, Part::Window);
-    second.named = vec![Named { name: 0, counts, latency, at_least, ..Named::default() }];
+    let (latency, at_least) = (PackedHistogram::of(Nanos::from_millis(3), 2), PackedHistogram::of(Nanos::from_secs(2), 1));
+    let mut second = second(0, RunPart::Window);
+    second.named = vec![NamedFigures { name: 0, counts, latency, at_least, ..NamedFigures::default() }];
     let said = told(&run([started(2), RunEvent::Second(Box::new(second))]));
     let named: Vec<&str> = said.lines().filter(|line| line.starts_with("brunt_named_latency_seconds_")).collect();
     let of = |end: &str| named.iter().find(|line| line.contains(end)).and_then(|line| line.rsplit(' ').next());
@@ -194,11 +194,11 @@ fn get(prometheus: &Prometheus, request: &str) -> String {
 
 #[test]
 fn the_final_figures_are_kept_until_they_were_fetched() {
-    let mut figures = run([started(1), RunEvent::Second(Box::new(second(0, Part::Window)))]);
+    let mut figures = run([started(1), RunEvent::Second(Box::new(second(0, RunPart::Window)))]);
     let prometheus = Prometheus::listen("127.0.0.1:0".parse().unwrap(), figures.clone()).expect("a port");
     assert!(get(&prometheus, "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n").contains("part=\"ended\"} 0"));
     assert!(prometheus.is_awaited());
-    figures.see(&RunEvent::Ended(Ended { reason: End::Completed, ..Ended::default() })).unwrap();
+    figures.observe(&RunEvent::Ended(RunEnd { reason: End::Completed, ..RunEnd::default() })).unwrap();
     assert_eq!(prometheus.linger(Duration::ZERO, &|| false), Linger::Left, "fetched before the end only");
     assert_eq!(prometheus.linger(Duration::from_secs(60), &|| true), Linger::Left, "given up");
     let fetched = std::thread::scope(|scope| {
@@ -236,8 +236,8 @@ pub(crate) fn same_as(golden: &[u8], export: &[u8]) {
 #[test]
 fn metrics_are_encoded_as_opentelemetry_encodes_them() {
     let of = |n, part| RunEvent::Second(Box::new(second(n, part)));
-    let began = RunEvent::Began(Began { clock_ns: 1, unix_ns: 1_700_000_000_000_000_000 });
-    let figures = run([started(2), began, of(0, Part::Window), of(1, Part::Window)]);
+    let began = RunEvent::Began(WindowStart { clock_ns: 1, unix_ns: 1_700_000_000_000_000_000 });
+    let figures = run([started(2), began, of(0, RunPart::Window), of(1, RunPart::Window)]);
     let resource = [("service.name".to_owned(), "b\u{e9}".to_owned())];
     let export = crate::otlp::metrics(&figures.read(), &resource);
     same_as(include_bytes!("golden/metrics.bin"), &export);

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use http_family::http1::{Http1, Http1Server};
 use wire::{
-    Asked, AskedUrl, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, Reply, ServerSession, Shape,
+    ProtocolConfig, RequestedUrl, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, ServerResponse, ServerSession, BodyFraming,
 };
 
 const ROUNDS: usize = 300;
@@ -33,17 +33,17 @@ fn main() {
 
 /// A request submitted and its answer received, `sessions` connections in turn.
 fn client(name: &str, answer: &[u8], sessions: usize) {
-    let url = AskedUrl { url: "http://127.0.0.1:8080/".into(), weight: 1.0 };
-    let dialogue = Http1.prepare(&Asked { urls: vec![url], ..Asked::default() }).expect("a good plan");
+    let url = RequestedUrl { url: "http://127.0.0.1:8080/".into(), weight: 1.0 };
+    let dialogue = Http1.prepare(&ProtocolConfig { urls: vec![url], ..ProtocolConfig::default() }).expect("a good plan");
     let request = &dialogue.requests()[0].request;
     let mut sessions: Vec<_> =
-        (0..sessions).map(|_| dialogue.session(&Origin::default(), &Established::default())).collect();
-    let (mut out, mut done) = (Out::default(), Done::default());
+        (0..sessions).map(|_| dialogue.session(&Origin::default(), &EstablishedConnection::default())).collect();
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     let mut next = 0;
     measure(name, || {
         next = if next + 1 < sessions.len() { next + 1 } else { 0 };
         let session = &mut sessions[next];
-        session.submit(ExchangeId(1), black_box(request), &Fill::default(), &mut out).expect("room");
+        session.submit(ExchangeId(1), black_box(request), &SlotContext::default(), &mut out).expect("room");
         black_box(out.bytes());
         out.clear();
         session.receive(black_box(answer), &mut out, &mut done).expect("an answer");
@@ -55,12 +55,12 @@ fn client(name: &str, answer: &[u8], sessions: usize) {
 /// A request heard and answered.
 fn server(name: &str, request: &[u8]) {
     let mut session = Http1Server::new();
-    let mut out = Out::default();
-    let reply = Reply { status: 200, headers: b"", body: b"x", shape: Shape::Length, close: false };
+    let mut out = OutputBuffer::default();
+    let reply = ServerResponse { status: 200, headers: b"", body: b"x", framing: BodyFraming::Length, close: false };
     measure(name, || {
         let mut id = None;
         session.receive(black_box(request), &mut |ask| id = Some(ask.id)).expect("a request");
-        session.answer(id.expect("one request"), black_box(&reply), &mut out);
+        session.respond(id.expect("one request"), black_box(&reply), &mut out);
         black_box(out.bytes());
         out.clear();
     });

@@ -9,7 +9,7 @@ use http_family::http::Http;
 use http_family::http2::frames::{self, END_HEADERS, END_STREAM};
 use std::sync::Arc;
 
-use wire::{Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, Session};
+use wire::{ProtocolConfig, RequestedUrl, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, Session};
 
 const ROUNDS: usize = 300;
 const TURNS: usize = 500;
@@ -36,26 +36,26 @@ const PLAIN: &str =
 const SLOTS: &str = r#"{"id":{counter},"name":"{random 16}","u":"{uuid}","t":{time ms}}"#;
 
 /// As an engine fills the request of this number.
-fn fill(number: u64) -> Fill<'static> {
-    Fill {
+fn fill(number: u64) -> SlotContext<'static> {
+    SlotContext {
         number,
         user: 0,
         random: number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
         unix_ns: 1_795_253_195_123_456_789,
         run: 1,
         sequence: 0,
-        values: wire::Values::NONE,
+        values: wire::UserValues::NONE,
     }
 }
 
-fn prepare(options: &[(&str, &str)]) -> (Arc<dyn Dialogue>, Box<dyn Session>) {
-    let url = AskedUrl { url: "http://127.0.0.1:8080/".into(), weight: 1.0 };
-    let mut asked = Asked { urls: vec![url], ..Asked::default() };
+fn prepare(options: &[(&str, &str)]) -> (Arc<dyn Workload>, Box<dyn Session>) {
+    let url = RequestedUrl { url: "http://127.0.0.1:8080/".into(), weight: 1.0 };
+    let mut asked = ProtocolConfig { urls: vec![url], ..ProtocolConfig::default() };
     for (name, value) in options {
         asked.options.insert((*name).to_owned(), vec![(*value).to_owned()]);
     }
     let dialogue = Http.prepare(&asked).expect("a good plan");
-    let session = dialogue.session(&Origin::default(), &Established::default());
+    let session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
     (dialogue, session)
 }
 
@@ -78,7 +78,7 @@ fn block(number: u32) -> Vec<u8> {
 fn http2(name: &str, heads: u32, options: &[(&str, &str)]) {
     let (dialogue, mut session) = prepare(&[&[("http", "2"), ("streams", "10")], options].concat());
     let request = &dialogue.requests()[0].request;
-    let (mut out, mut done) = (Out::default(), Done::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     session.open(&mut out);
     let mut answers = Vec::new();
     frames::put_settings(&[(1, 4096)], &mut answers);
@@ -113,7 +113,7 @@ fn http2(name: &str, heads: u32, options: &[(&str, &str)]) {
 fn http1(name: &str, options: &[(&str, &str)]) {
     let (dialogue, mut session) = prepare(options);
     let request = &dialogue.requests()[0].request;
-    let (mut out, mut done) = (Out::default(), Done::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     let mut number = 0;
     measure(name, 1, || {
         number += 1;

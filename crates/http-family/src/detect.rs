@@ -3,7 +3,7 @@
 
 /// A protocol other than the expected one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detected {
+pub enum DetectedProtocol {
     /// TLS.
     Tls,
     /// HTTP/1.
@@ -17,19 +17,19 @@ const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
 
 /// Returns the protocol that the first bytes belong to, or `None` if it is not known (yet).
 #[cold]
-pub fn detect(first: &[u8]) -> Option<Detected> {
+pub fn detect(first: &[u8]) -> Option<DetectedProtocol> {
     match first {
         // An alert (RFC 8446 5.1, 6): a TLS server that receives anything else sends one and closes.
-        [0x15, 3, ..] => Some(Detected::Tls),
-        _ if first.starts_with(b"HTTP/1.") => Some(Detected::Http1),
-        _ if first.len() >= SETTINGS.len() && may_be_settings(first) => Some(Detected::Http2),
+        [0x15, 3, ..] => Some(DetectedProtocol::Tls),
+        _ if first.starts_with(b"HTTP/1.") => Some(DetectedProtocol::Http1),
+        _ if first.len() >= SETTINGS.len() && may_be_settings(first) => Some(DetectedProtocol::Http2),
         _ => None,
     }
 }
 
 /// Returns `true` if more bytes may still make [`detect`] succeed.
 #[cold]
-pub fn undecided(first: &[u8]) -> bool {
+pub fn may_match_later(first: &[u8]) -> bool {
     first == [0x15] || first.len() < SETTINGS.len() && may_be_settings(first)
 }
 
@@ -47,10 +47,10 @@ mod tests {
     fn first_bytes_tell_what_is_spoken() {
         let settings = [0, 0, 12, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100];
         for (bytes, spoken, decided) in [
-            (&[0x15, 3, 3, 0, 2, 2, 10][..], Some(Detected::Tls), 2),
-            (b"HTTP/1.0 400 Bad Request\r\n", Some(Detected::Http1), 7),
-            (&settings, Some(Detected::Http2), 9),
-            (&[0, 0, 0, 4, 0, 0, 0, 0, 0], Some(Detected::Http2), 9),
+            (&[0x15, 3, 3, 0, 2, 2, 10][..], Some(DetectedProtocol::Tls), 2),
+            (b"HTTP/1.0 400 Bad Request\r\n", Some(DetectedProtocol::Http1), 7),
+            (&settings, Some(DetectedProtocol::Http2), 9),
+            (&[0, 0, 0, 4, 0, 0, 0, 0, 0], Some(DetectedProtocol::Http2), 9),
             (&[0, 0, 11, 4, 0, 0, 0, 0, 0], None, 0),
             (&[0, 0, 6, 7, 0, 0, 0, 0, 0], None, 0),
             (&[0x15, 4], None, 0),
@@ -60,9 +60,9 @@ mod tests {
             for end in 0..=bytes.len() {
                 let told = detect(&bytes[..end]);
                 assert_eq!(told, spoken.filter(|_| end >= decided), "{:?}", &bytes[..end]);
-                assert!(told.is_none() || !undecided(&bytes[..end]), "{:?}", &bytes[..end]);
+                assert!(told.is_none() || !may_match_later(&bytes[..end]), "{:?}", &bytes[..end]);
             }
-            assert!(!undecided(bytes) || bytes.is_empty(), "{bytes:?}");
+            assert!(!may_match_later(bytes) || bytes.is_empty(), "{bytes:?}");
         }
     }
 }

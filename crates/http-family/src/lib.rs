@@ -1,6 +1,6 @@
 //! HTTP and the protocols on top of it: HTTP/1.1, HTTP/2, WebSocket and gRPC, implemented without I/O.
 
-mod awaited;
+mod await_condition;
 pub mod cache;
 mod cookies;
 mod detect;
@@ -8,9 +8,9 @@ pub mod grpc;
 pub mod http;
 pub mod http1;
 pub mod http2;
-mod identity;
+mod auth_options;
 #[cfg(test)]
-mod kept_tests;
-mod marks;
+mod budget_tests;
+mod placeholders;
 pub mod resources;
 pub mod websocket;

@@ -5,36 +5,36 @@ use measure::Nanos;
 use plan::flow::Flow;
 use plan::mask::Secrets;
 use plan::{Scenario, WeightedUrl};
-use wire::Complaint;
+use wire::UsageError;
 
-use super::origin::Origin;
+use super::origin::ValueOrigin;
 use super::settings::{RATE, STAGE, USERS, all};
-use super::values::{Said, Values};
+use super::values::{SettingValue, SettingValues};
 
 /// A run as written.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Draft {
+pub struct RunDraft {
     /// Settings and protocol options.
-    pub values: Values,
+    pub values: SettingValues,
     /// The URLs, with options of their own.
-    pub urls: Vec<Url>,
+    pub urls: Vec<DraftUrl>,
     /// The flow over these URLs.
     pub flow: Option<Flow>,
     /// Concurrent scenarios, as an alternative.
-    pub scenarios: Vec<Written>,
+    pub scenarios: Vec<DraftScenario>,
     /// The common parts of the scenarios.
     pub common: Option<Flow>,
     /// Differences from the given command: shown, and kept in the record.
-    pub notes: Vec<Note>,
+    pub notes: Vec<CurlNote>,
     /// Remarks without consequence: only shown.
     pub remarks: Vec<String>,
     /// Hints for the author of a flow, a sentence each.
-    pub of_flow: Vec<String>,
+    pub flow_remarks: Vec<String>,
 }
 
 /// A URL as written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Url {
+pub struct DraftUrl {
     /// The URL with its scheme.
     pub url: String,
     /// Weight relative to the other URLs.
@@ -42,22 +42,22 @@ pub struct Url {
     /// Name of its requests.
     pub name: Option<String>,
     /// Position of the URL.
-    pub origin: Origin,
+    pub origin: ValueOrigin,
     /// Options of the URL itself.
-    pub own: Values,
+    pub own: SettingValues,
     /// Options of the run that do not apply to it.
     pub without: Vec<&'static str>,
 }
 
-impl Url {
+impl DraftUrl {
     /// Creates a URL without options.
-    pub fn plain(url: impl Into<String>, origin: Origin) -> Url {
-        Url { url: url.into(), weight: 1.0, name: None, origin, own: Values::default(), without: Vec::new() }
+    pub fn plain(url: impl Into<String>, origin: ValueOrigin) -> DraftUrl {
+        DraftUrl { url: url.into(), weight: 1.0, name: None, origin, own: SettingValues::default(), without: Vec::new() }
     }
 
     /// Converts the URL for a plan.
     pub fn weighted(&self) -> WeightedUrl {
-        let Url { url, weight, name, .. } = self;
+        let DraftUrl { url, weight, name, .. } = self;
         let mut options = self.own.options();
         options.extend(self.without.iter().map(|name| ((*name).to_owned(), Vec::new())));
         WeightedUrl { url: url.clone(), weight: *weight, options, name: name.clone() }
@@ -66,7 +66,7 @@ impl Url {
 
 /// A scenario as written; missing values are taken from the settings of the run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Written {
+pub struct DraftScenario {
     /// The scenario.
     pub scenario: Scenario,
     /// Time that its iterations may continue after its end.
@@ -77,32 +77,32 @@ pub struct Written {
 
 /// A difference from a curl command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct CurlNote {
     /// The sentence.
     pub text: String,
     /// Set if it applies only without cookies.
-    pub without_jar: bool,
+    pub without_cookies: bool,
 }
 
-impl From<String> for Note {
-    fn from(text: String) -> Note {
-        Note { text, without_jar: false }
+impl From<String> for CurlNote {
+    fn from(text: String) -> CurlNote {
+        CurlNote { text, without_cookies: false }
     }
 }
 
-impl Draft {
+impl RunDraft {
     /// Merges this draft over another: its values hide those of `below` on the same subject. A rate has no users, and
     /// users have no arrivals; all URLs are one subject.
-    pub fn over(mut self, below: Draft) -> Draft {
+    pub fn merged_over(mut self, below: RunDraft) -> RunDraft {
         let hidden = self.hides();
-        self.values = self.values.over(below.values, hidden);
+        self.values = self.values.merged_over(below.values, hidden);
         if self.urls.is_empty() {
             (self.urls, self.flow) = (below.urls, below.flow);
             (self.scenarios, self.common) = (below.scenarios, below.common);
         }
         self.notes.extend(below.notes);
         self.remarks.extend(below.remarks);
-        self.of_flow.extend(below.of_flow);
+        self.flow_remarks.extend(below.flow_remarks);
         self
     }
 
@@ -124,25 +124,25 @@ impl Draft {
     ///
     /// # Errors
     /// The first option of the command line that would have no effect.
-    pub fn refuse_without_effect(&self) -> Result<(), Complaint> {
-        let on_line = |name: &str| self.values.named(name).any(|said| said.origin == Origin::Line);
+    pub fn refuse_overridden(&self) -> Result<(), UsageError> {
+        let on_line = |name: &str| self.values.named(name).any(|said| said.origin == ValueOrigin::CommandLine);
         match self.urls.iter().flat_map(|url| url.own.iter()).find(|said| on_line(said.name)) {
             None => Ok(()),
-            Some(Said { name, .. }) => {
+            Some(SettingValue { name, .. }) => {
                 let trouble = "is set by the URLs themselves (in the plan file or the curl command); change it there";
-                Err(Complaint::new(format!("--{name}"), trouble))
+                Err(UsageError::new(format!("--{name}"), trouble))
             }
         }
     }
 
     /// Returns the values of an option, those of the run and then of its URLs.
-    pub fn option<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Said> {
+    pub fn option<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a SettingValue> {
         self.values.named(name).chain(self.urls.iter().flat_map(move |url| url.own.named(name)))
     }
 
     /// Returns the origin of the value that an error is about, by the option name used in errors: `--header`, `-t`,
     /// `URL`. Of several values the one that the error quotes, at least partly; otherwise the first.
-    pub fn origin_of<'a>(&'a self, called: &'a str, trouble: &str) -> Option<&'a Origin> {
+    pub fn origin_of<'a>(&'a self, called: &'a str, trouble: &str) -> Option<&'a ValueOrigin> {
         let by_short = called.strip_prefix('-').and_then(|rest| {
             let mut letters = rest.chars();
             let short = letters.next().filter(|_| letters.next().is_none())?;
@@ -162,7 +162,7 @@ impl Draft {
         let mut secrets = Secrets::default();
         self.urls.iter().for_each(|url| secrets.learn_url(&url.url));
         let said = self.values.iter().chain(self.urls.iter().flat_map(|url| url.own.iter()));
-        said.filter(|said| said.origin != Origin::Line).for_each(|said| secrets.learn_option(said.name, &said.text));
+        said.filter(|said| said.origin != ValueOrigin::CommandLine).for_each(|said| secrets.learn_option(said.name, &said.text));
         secrets
     }
 }

@@ -1,6 +1,6 @@
 //! Example plans, one for each kind of test: `brunt plan --example soak`.
 
-use wire::Complaint;
+use wire::UsageError;
 
 /// The plans by name.
 const EXAMPLES: [(&str, &str); 9] = [
@@ -22,25 +22,25 @@ const PLACEHOLDER: &str = "http://localhost:8080";
 ///
 /// # Errors
 /// There is none of that name.
-pub(super) fn find(name: &str, urls: &[&str]) -> Result<String, Complaint> {
+pub(super) fn find(name: &str, urls: &[&str]) -> Result<String, UsageError> {
     let Some((_, text)) = EXAMPLES.iter().find(|(known, _)| *known == name) else {
         let names = EXAMPLES.map(|(name, _)| name).join(", ");
-        return Err(Complaint::new("--example", format!("`{name}` is not one of {names}")));
+        return Err(UsageError::new("--example", format!("`{name}` is not one of {names}")));
     };
     match urls {
         [] => Ok((*text).to_owned()),
         [url] if url.contains(['{', '"', '\'', '#', ' ']) => {
-            Err(Complaint::new("URL", "must be a plain address, such as http://localhost:8080"))
+            Err(UsageError::new("URL", "must be a plain address, such as http://localhost:8080"))
         }
-        [url] if url.contains("://") => over((name, text), url),
-        [url] => over((name, text), &format!("http://{url}")),
-        [_, second, ..] => Err(Complaint::new(*second, "is a second address; an example takes one")),
+        [url] if url.contains("://") => with_address((name, text), url),
+        [url] => with_address((name, text), &format!("http://{url}")),
+        [_, second, ..] => Err(UsageError::new(*second, "is a second address; an example takes one")),
     }
 }
 
 /// Puts this address into a plan: a URL without a path in it becomes the given one, as written; the others are paths
 /// below it.
-fn over((name, text): (&str, &str), url: &str) -> Result<String, Complaint> {
+fn with_address((name, text): (&str, &str), url: &str) -> Result<String, UsageError> {
     let has_path = url.split_once("://").is_some_and(|(_, behind)| behind.contains(['/', '?']));
     let alone = format!("{PLACEHOLDER}/\n");
     let text = text.replace(&alone, &format!("{url}{}\n", if has_path { "" } else { "/" }));
@@ -50,11 +50,11 @@ fn over((name, text): (&str, &str), url: &str) -> Result<String, Complaint> {
     if !url.starts_with("http://") && !url.starts_with("https://") {
         let trouble =
             format!("has steps of HTTP, and {url} is none; write http://… or https://…, or take the example `load`");
-        return Err(Complaint::new("--example", format!("`{name}` {trouble}")));
+        return Err(UsageError::new("--example", format!("`{name}` {trouble}")));
     }
     if let Some((path, _)) = url.split_once('?') {
         let trouble = format!("has steps at paths below the URL, which have no query; write {path}");
-        return Err(Complaint::new("--example", format!("`{name}` {trouble}")));
+        return Err(UsageError::new("--example", format!("`{name}` {trouble}")));
     }
     Ok(text.replace(PLACEHOLDER, url.trim_end_matches('/')))
 }
@@ -69,7 +69,7 @@ mod tests {
         for (name, text) in EXAMPLES {
             let intent = with_file(text, &[]).unwrap_or_else(|complaint| panic!("{name}: {complaint}"));
             assert!(!intent.plan.objectives.is_empty(), "{name}");
-            assert_eq!(intent.of_flow, [""; 0], "{name}");
+            assert_eq!(intent.flow_remarks, [""; 0], "{name}");
             assert!(text.starts_with("# ") && text.contains(PLACEHOLDER), "{name}");
         }
     }
@@ -97,7 +97,7 @@ mod tests {
         assert!(plans.len() >= 20, "{}", plans.len());
         for (place, text) in plans {
             let intent = with_file(&text, &[]).unwrap_or_else(|complaint| panic!("{place}: {complaint}"));
-            assert_eq!((&intent.of_flow, intent.unused_columns()), (&Vec::new(), Vec::new()), "{place}: {text}");
+            assert_eq!((&intent.flow_remarks, intent.unused_columns()), (&Vec::new(), Vec::new()), "{place}: {text}");
         }
     }
 

@@ -2,13 +2,13 @@
 
 use diagnose::rules;
 use report::Lang;
-use wire::Complaint;
+use wire::UsageError;
 
 /// Returns the page of a rule, or the list of all; `all` returns them as the Markdown of the guide.
 ///
 /// # Errors
 /// No such rule.
-pub fn explain(words: &[String]) -> Result<String, Complaint> {
+pub fn explain(words: &[String]) -> Result<String, UsageError> {
     let (lang, words) = language(words)?;
     match words {
         [] => Ok(list(lang)),
@@ -16,22 +16,22 @@ pub fn explain(words: &[String]) -> Result<String, Complaint> {
         [word] => {
             let rule = rules().find(|rule| rule.rule.eq_ignore_ascii_case(word)).ok_or_else(|| {
                 let all: Vec<&str> = rules().map(|rule| rule.rule).collect();
-                Complaint::new(word, format!("is not a rule; write one of {}", all.join(", ")))
+                UsageError::new(word, format!("is not a rule; write one of {}", all.join(", ")))
             })?;
             Ok(format!("{}  {}\n\n{}", rule.rule, lang.of(rule.title), rule.paragraphs(lang).join("\n\n")))
         }
-        [_, second, ..] => Err(Complaint::new(second, "is one word too many; write `brunt explain RULE`")),
+        [_, second, ..] => Err(UsageError::new(second, "is one word too many; write `brunt explain RULE`")),
     }
 }
 
 /// Splits off `--lang`.
-fn language(words: &[String]) -> Result<(Lang, &[String]), Complaint> {
+fn language(words: &[String]) -> Result<(Lang, &[String]), UsageError> {
     match words {
         [flag, lang, rest @ ..] if flag == "--lang" => {
-            lang.parse().map(|lang| (lang, rest)).map_err(|trouble| Complaint::new("--lang", trouble))
+            lang.parse().map(|lang| (lang, rest)).map_err(|trouble| UsageError::new("--lang", trouble))
         }
         [rest @ .., flag, lang] if flag == "--lang" => {
-            lang.parse().map(|lang| (lang, rest)).map_err(|trouble| Complaint::new("--lang", trouble))
+            lang.parse().map(|lang| (lang, rest)).map_err(|trouble| UsageError::new("--lang", trouble))
         }
         rest => Ok((Lang::from_env(), rest)),
     }

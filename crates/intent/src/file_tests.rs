@@ -6,7 +6,7 @@ use super::tests::{DEFAULTS, protocols};
 use super::*;
 
 /// Parses `words` together with a file with this text.
-pub(super) fn with_file(text: &str, words: &[&str]) -> Result<Intent, Complaint> {
+pub(super) fn with_file(text: &str, words: &[&str]) -> Result<Intent, UsageError> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("p.yaml");
     std::fs::write(&path, text).expect("written");
@@ -16,7 +16,7 @@ pub(super) fn with_file(text: &str, words: &[&str]) -> Result<Intent, Complaint>
     match read(&line, &protocols(), &DEFAULTS) {
         Ok(Command::Run(intent)) => Ok(*intent),
         Ok(other) => panic!("{other:?}"),
-        Err(complaint) => Err(Complaint::new(strip(complaint.place), strip(complaint.trouble))),
+        Err(complaint) => Err(UsageError::new(strip(complaint.location), strip(complaint.problem))),
     }
 }
 
@@ -160,7 +160,7 @@ fn mistakes_have_a_line_and_a_column() {
     for (text, said) in table {
         match with_file(text, &[]) {
             Ok(intent) if text.contains("user: 5") => {
-                let run = intent.placed(Complaint::new("--user", "the password is missing; write NAME:PASSWORD"));
+                let run = intent.locate_error(UsageError::new("--user", "the password is missing; write NAME:PASSWORD"));
                 assert!(run.to_string().ends_with(&format!("/{said}")), "{run}");
             }
             Ok(_) => panic!("{text} is taken"),
@@ -173,7 +173,7 @@ fn mistakes_have_a_line_and_a_column() {
 
 #[test]
 fn the_schema_names_every_key() {
-    let keys = file::keys::Keys::new(&protocols());
+    let keys = file::keys::PlanKeys::new(&protocols());
     let schema = file::schema::schema(&keys);
     for key in ["urls", "users", "stages", "expect-status", "tls", "connect-to", "connect_to", "objectives", "curl"] {
         assert!(schema["properties"][key].is_object(), "{key}");
@@ -193,5 +193,5 @@ fn options_of_one_url_are_refused_where_its_protocol_has_none() {
     std::fs::write(&path, "urls:\n  - url: tcp://h:1\n    header: 'X: 1'\n").expect("written");
     let complaint = read(&[path.display().to_string()], &protocols(), &DEFAULTS).expect_err("a complaint");
     let said = "`tcp://h:1` has options of its own, which raw does not support; write them next to the URLs";
-    assert_eq!(complaint.trouble, said);
+    assert_eq!(complaint.problem, said);
 }

@@ -95,11 +95,11 @@ fn a_flow_is_read_into_steps_over_the_urls_of_the_plan() {
     assert_eq!(plan.urls[0].options["capture"], ["token json $.token", "id regex id=(\\d+) | last"]);
     let flow = plan.flow.expect("a flow");
     assert_eq!((flow.groups(), flow.urls()), (vec!["browse"], (0..18).collect()));
-    assert_eq!((flow.at_once(), flow.start.len(), flow.end.len()), (2, 1, 1));
+    assert_eq!((flow.max_in_flight(), flow.start.len(), flow.end.len()), (2, 1, 1));
     assert_eq!(flow.variables, ["token", "id", "y", "all", "one", "n", "what", "two"]);
     assert_eq!(flow.steps[0], Step::Request { url: 0, on_failure: OnFailure::StopUser });
     let of_batches = flow.steps.iter().filter(|step| matches!(step, Step::Batch { .. }));
-    let sent: Vec<(u32, OnFailure)> = of_batches.flat_map(Step::sends).collect();
+    let sent: Vec<(u32, OnFailure)> = of_batches.flat_map(Step::requests).collect();
     assert_eq!(sent, [(9, OnFailure::GoOn), (10, OnFailure::NextIteration), (11, OnFailure::NextIteration)]);
     let [from, to] = [1, 3].map(measure::Nanos::from_secs);
     assert_eq!(flow.steps[1], Step::Pause(Pause::Uniform { from, to }));
@@ -221,7 +221,7 @@ const MISTAKES: [(&str, &str, &str); 54] = [
 fn mistakes_are_named_where_they_stand() {
     for (text, place, trouble) in MISTAKES {
         let complaint = with_file(text, &[]).expect_err(text);
-        assert!(complaint.place == place && complaint.trouble.contains(trouble), "{text}: {complaint}");
+        assert!(complaint.location == place && complaint.problem.contains(trouble), "{text}: {complaint}");
     }
     let deep = format!("flow: {}h{}", "[{repeat: 2, steps: ".repeat(40), "}]".repeat(40));
     is_refused(&deep, &[], "deep");

@@ -2,18 +2,18 @@
 
 use plan::Plan;
 use plan::flow::{Flow, OnFailure, REQUESTS, Step, each};
-use wire::{Complaint, Protocol};
+use wire::{UsageError, Protocol};
 
-use super::draft::{Draft, Url};
-use super::origin::Origin;
+use super::draft::{RunDraft, DraftUrl};
+use super::origin::ValueOrigin;
 use super::settings::{self, CLEAR_COOKIES, HOLD, INTERVAL, ITERATIONS, THINK};
-use super::ways::has_urls;
+use super::destinations::has_urls;
 
 /// Returns a draft whose requests are sent in order, by users that keep cookies.
 ///
 /// # Errors
 /// There are no requests, or more than a flow can have.
-pub(super) fn in_order(mut draft: Draft) -> Result<Draft, Complaint> {
+pub(super) fn into_flow(mut draft: RunDraft) -> Result<RunDraft, UsageError> {
     let trouble = match draft.urls.len() {
         0 => "needs curl commands; add --curl-file FILE".to_owned(),
         more if more > REQUESTS => {
@@ -22,16 +22,16 @@ pub(super) fn in_order(mut draft: Draft) -> Result<Draft, Complaint> {
         _ => String::new(),
     };
     if !trouble.is_empty() {
-        return Err(Complaint::new("--as-flow", trouble));
+        return Err(UsageError::new("--as-flow", trouble));
     }
-    let urls: Vec<_> = draft.urls.iter().map(Url::weighted).collect();
+    let urls: Vec<_> = draft.urls.iter().map(DraftUrl::weighted).collect();
     let step = |url| Step::Request { url, on_failure: OnFailure::default() };
     let steps = (0..urls.len() as u32).map(step).collect();
     draft.flow = Some(Flow { steps, ..Flow::default() }.with_variables(&urls));
-    if !draft.values.says("cookie-jar") {
-        draft.values.say("cookie-jar", "", Origin::Curl("--as-flow".into()));
+    if !draft.values.contains("cookie-jar") {
+        draft.values.push("cookie-jar", "", ValueOrigin::Curl("--as-flow".into()));
     }
-    draft.notes.retain(|note| !note.without_jar);
+    draft.notes.retain(|note| !note.without_cookies);
     Ok(draft)
 }
 
@@ -39,7 +39,7 @@ pub(super) fn in_order(mut draft: Draft) -> Result<Draft, Complaint> {
 ///
 /// # Errors
 /// The first setting that does not.
-pub(super) fn of_run(draft: &Draft, protocol: &dyn Protocol) -> Result<Option<Flow>, Complaint> {
+pub(super) fn validate(draft: &RunDraft, protocol: &dyn Protocol) -> Result<Option<Flow>, UsageError> {
     let said = &draft.values;
     let Some(flow) = &draft.flow else {
         if draft.scenarios.is_empty() {
@@ -48,14 +48,14 @@ pub(super) fn of_run(draft: &Draft, protocol: &dyn Protocol) -> Result<Option<Fl
         }
         return Ok(None);
     };
-    if protocol.name() != "http" && protocol.name() != protocols::mixed::NAME {
+    if protocol.name() != "http" && protocol.name() != protocols::composite::NAME {
         let trouble = format!("has steps of {}, which flows of this build do not support", protocol.name());
-        return Err(Complaint::new("flow", trouble));
+        return Err(UsageError::new("flow", trouble));
     }
     if has_urls(said) {
-        return Err(Complaint::new("URL", "does not go with a flow, whose steps have URLs of their own; leave it out"));
+        return Err(UsageError::new("URL", "does not go with a flow, whose steps have URLs of their own; leave it out"));
     }
-    if said.has(&CLEAR_COOKIES) && !said.says("cookie-jar") {
+    if said.has(&CLEAR_COOKIES) && !said.contains("cookie-jar") {
         return Err(said.wrong(&CLEAR_COOKIES, "has no cookies to clear; add `cookie-jar: true`"));
     }
     for (setting, trouble) in [
@@ -73,7 +73,7 @@ pub(super) fn of_run(draft: &Draft, protocol: &dyn Protocol) -> Result<Option<Fl
 ///
 /// # Errors
 /// The section that does not.
-pub(super) fn with_load(plan: &Plan) -> Result<(), Complaint> {
+pub(super) fn check_load(plan: &Plan) -> Result<(), UsageError> {
     let Some(flow) = plan.flow.as_ref().filter(|_| plan.load.is_open()) else { return Ok(()) };
     for (name, section, place) in [("start", &flow.start, "first"), ("end", &flow.end, "last")] {
         let mut any = false;
@@ -81,7 +81,7 @@ pub(super) fn with_load(plan: &Plan) -> Result<(), Complaint> {
         if any {
             let trouble =
                 format!("runs once per user, and with a rate each iteration is a new user; write it {place} in `flow`");
-            return Err(Complaint::new(name, trouble));
+            return Err(UsageError::new(name, trouble));
         }
     }
     Ok(())

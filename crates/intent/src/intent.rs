@@ -8,21 +8,21 @@ use plan::mask::{self, Secrets};
 use plan::{Plan, WeightedUrl};
 use report::Lang;
 use report::formats::{self, FORMATS, Format};
-use wire::{Complaint, Protocol};
+use wire::{UsageError, Protocol};
 
 use crate::curl;
 use crate::redact::Redaction;
 
-use super::draft::{Draft, Url};
-use super::exporting::Exporting;
-use super::origin::Origin;
-use super::reading::{self, MOST_WORKERS};
+use super::draft::{RunDraft, DraftUrl};
+use super::export_settings::ExportSettings;
+use super::origin::ValueOrigin;
+use super::parsers::{self, MOST_WORKERS};
 use super::settings::*;
-use super::values::Values;
-use super::watching::Watching;
+use super::values::SettingValues;
+use super::counter_sources::CounterSources;
 use super::{
-    exporting, feeds, file, flows, line, load, proxies, scenarios, sealed, shorthand, spoken, turns, urls, watching,
-    ways,
+    export_settings, unused_columns, file, flows, command_line, load, proxies, scenarios, secret_files, shorthand, protocol_flags, step_limits, urls, counter_sources,
+    destinations,
 };
 
 /// Default values that depend on the machine and on chance.
@@ -77,9 +77,9 @@ pub struct Intent {
     /// Masks the secrets of the plan; nothing with `--keep-secrets`.
     pub redaction: Redaction,
     /// The counters that are read during the run.
-    pub watching: Watching,
+    pub watching: CounterSources,
     /// The export of figures during the run.
-    pub exporting: Exporting,
+    pub exporting: ExportSettings,
     /// Number of processes for the workers; `None`: threads of this process.
     pub processes: Option<u32>,
     /// Differences of the run from its curl commands.
@@ -87,9 +87,9 @@ pub struct Intent {
     /// Parts of the curl commands without consequence.
     pub remarks: Vec<String>,
     /// Remarks on its flow.
-    pub of_flow: Vec<String>,
+    pub flow_remarks: Vec<String>,
     /// The draft that it was made from.
-    draft: Draft,
+    draft: RunDraft,
 }
 
 impl Intent {
@@ -106,16 +106,16 @@ impl Intent {
     /// Returns remarks on the plan's data files, a sentence each. Must be called before the URLs are taken out of the
     /// plan.
     pub fn unused_columns(&self) -> Vec<String> {
-        feeds::remarks(&self.plan, &self.draft)
+        unused_columns::remarks(&self.plan, &self.draft)
     }
 
     /// Completes an error from preparing or measuring the plan, which names only the option: adds the position of the
     /// value, and masks secrets that it quotes.
-    pub fn placed(&self, complaint: Complaint) -> Complaint {
-        let Complaint { place, trouble, below } = complaint;
+    pub fn locate_error(&self, complaint: UsageError) -> UsageError {
+        let UsageError { location: place, problem: trouble, extra_lines: below } = complaint;
         let named = place.rsplit(", ").next().unwrap_or_default();
-        let origin = self.draft.origin_of(named, &trouble).and_then(Origin::place);
-        Complaint { place: origin.unwrap_or(place), trouble: self.redaction.sentence(&trouble), below }
+        let origin = self.draft.origin_of(named, &trouble).and_then(ValueOrigin::place);
+        UsageError { location: origin.unwrap_or(place), problem: self.redaction.sentence(&trouble), extra_lines: below }
     }
 }
 
@@ -124,97 +124,97 @@ impl Intent {
 /// # Errors
 /// The user's mistake, naming the option.
 pub fn read(
-    line: Values,
+    line: SettingValues,
     words: &[String],
     protocols: &[Arc<dyn Protocol>],
     defaults: &Defaults,
-) -> Result<Intent, Complaint> {
-    let draft = Draft { values: line, ..Draft::default() };
+) -> Result<Intent, UsageError> {
+    let draft = RunDraft { values: line, ..RunDraft::default() };
     let file = plan_file(&draft.values, protocols)?;
-    let draft = draft.over(file);
+    let draft = draft.merged_over(file);
     let curl = curl_commands(&draft.values)?;
-    let draft = draft.over(curl);
-    let intent = over(&draft, words, protocols, defaults);
-    let checked = intent.and_then(|intent| turns::check(&intent.plan).map(|()| intent));
-    let mut intent = checked.map_err(|Complaint { place, trouble, below }| {
+    let draft = draft.merged_over(curl);
+    let intent = build(&draft, words, protocols, defaults);
+    let checked = intent.and_then(|intent| step_limits::check(&intent.plan).map(|()| intent));
+    let mut intent = checked.map_err(|UsageError { location: place, problem: trouble, extra_lines: below }| {
         // There is no plan yet: texts of the file or the curl command may be quoted.
         let keep = draft.values.has(&KEEP_SECRETS);
-        let redaction = if keep { Redaction::default() } else { Redaction::over(draft.secrets()) };
-        Complaint { trouble: redaction.sentence(&trouble), place, below }
+        let redaction = if keep { Redaction::default() } else { Redaction::new(draft.secrets()) };
+        UsageError { problem: redaction.sentence(&trouble), location: place, extra_lines: below }
     })?;
     intent.notes = draft.notes.iter().map(|note| note.text.clone()).collect();
     intent.remarks.clone_from(&draft.remarks);
-    intent.of_flow.clone_from(&draft.of_flow);
-    intent.of_flow.extend(turns::remarks(&intent.plan));
+    intent.flow_remarks.clone_from(&draft.flow_remarks);
+    intent.flow_remarks.extend(step_limits::remarks(&intent.plan));
     intent.draft = draft;
-    if ways::has_urls(&intent.draft.values) {
+    if destinations::has_urls(&intent.draft.values) {
         intent.draft.urls.clear();
     }
     Ok(intent)
 }
 
 /// Reads the plan file, if one is among the URLs.
-fn plan_file(line: &Values, protocols: &[Arc<dyn Protocol>]) -> Result<Draft, Complaint> {
+fn plan_file(line: &SettingValues, protocols: &[Arc<dyn Protocol>]) -> Result<RunDraft, UsageError> {
     let paths: Vec<&str> = line.texts(&TARGET).into_iter().filter(|text| urls::is_plan(text)).collect();
     match paths[..] {
-        [] => Ok(Draft::default()),
+        [] => Ok(RunDraft::default()),
         [path] => {
             let text = protocols::file::text("PLAN", path)?;
             file::read(path, &text, protocols)
         }
-        [_, second, ..] => Err(Complaint::new(second, "is a second plan; name only one")),
+        [_, second, ..] => Err(UsageError::new(second, "is a second plan; name only one")),
     }
 }
 
 /// Reads `--curl` and `--curl-file`.
-fn curl_commands(said: &Values) -> Result<Draft, Complaint> {
+fn curl_commands(said: &SettingValues) -> Result<RunDraft, UsageError> {
     let draft = match (&said.texts(&CURL)[..], said.text(&CURL_FILE)) {
-        ([], None) => Draft::default(),
+        ([], None) => RunDraft::default(),
         (texts, None) => curl::read(texts, "--curl")?,
         ([], Some(path)) => {
             let text = protocols::file::text("--curl-file", path)?;
             curl::read(&[&text], path)?
         }
-        _ => return Err(Complaint::new("--curl-file", "does not go with --curl; put all commands in the file")),
+        _ => return Err(UsageError::new("--curl-file", "does not go with --curl; put all commands in the file")),
     };
-    if said.has(&AS_FLOW) { flows::in_order(draft) } else { Ok(draft) }
+    if said.has(&AS_FLOW) { flows::into_flow(draft) } else { Ok(draft) }
 }
 
 /// Validates a draft and creates the intent.
-fn over(
-    draft: &Draft,
+fn build(
+    draft: &RunDraft,
     words: &[String],
     protocols: &[Arc<dyn Protocol>],
     defaults: &Defaults,
-) -> Result<Intent, Complaint> {
+) -> Result<Intent, UsageError> {
     let said = &draft.values;
-    draft.refuse_without_effect()?;
-    let commands = (words.first().is_none_or(|first| first != "run")).then_some(&line::COMMANDS[..]);
-    let mut urls = ways::of_line(said, protocols, commands)?;
+    draft.refuse_overridden()?;
+    let commands = (words.first().is_none_or(|first| first != "run")).then_some(&command_line::COMMANDS[..]);
+    let mut urls = destinations::command_line_urls(said, protocols, commands)?;
     let written = if urls.is_empty() { &draft.urls[..] } else { &[] };
-    urls.extend(written.iter().map(Url::weighted));
+    urls.extend(written.iter().map(DraftUrl::weighted));
     if urls.is_empty() {
-        return Err(Complaint::new("URL", ways::no_url(said)));
+        return Err(UsageError::new("URL", destinations::no_url(said)));
     }
-    let protocol = ways::protocol_of(&urls, written, draft.flow.is_some() || !draft.scenarios.is_empty(), protocols)?;
-    ways::refuse_own_options(&urls, written, &*protocols[protocol])?;
-    spoken::refuse_others(said, protocols, protocol)?;
+    let protocol = destinations::protocol_of(&urls, written, draft.flow.is_some() || !draft.scenarios.is_empty(), protocols)?;
+    destinations::refuse_own_options(&urls, written, &*protocols[protocol])?;
+    protocol_flags::refuse_others(said, protocols, protocol)?;
     let specs = protocols[protocol].options();
-    let spelled = |options: Values| shorthand::spelled_out(sealed::opened(options)?, specs);
-    let options = spelled(said.only(|name| specs.iter().any(|spec| spec.name == name)))?;
-    ways::named(said, &mut urls)?;
+    let spelled = |options: SettingValues| shorthand::expand(secret_files::read_secret_files(options)?, specs);
+    let options = spelled(said.filtered(|name| specs.iter().any(|spec| spec.name == name)))?;
+    destinations::apply_request_name(said, &mut urls)?;
     for (url, written) in urls.iter_mut().zip(written) {
-        url.options = Url { own: spelled(written.own.clone())?, ..written.clone() }.weighted().options;
+        url.options = DraftUrl { own: spelled(written.own.clone())?, ..written.clone() }.weighted().options;
     }
     let mut options = options.options();
-    let trace = exporting::trace(said, specs, (&mut options, &mut urls))?;
+    let trace = export_settings::trace(said, specs, (&mut options, &mut urls))?;
     scenarios::refuse_loads(draft)?;
-    let flow = flows::of_run(draft, &*protocols[protocol])?;
+    let flow = flows::validate(draft, &*protocols[protocol])?;
     let plan = plan(draft, urls, &*protocols[protocol], defaults)?;
     let plan = Plan { flow, trace, options, ..plan };
-    flows::with_load(&plan)?;
-    let plan = scenarios::of_run(draft, plan, &*protocols[protocol])?;
-    let watching = watching::read(said)?;
+    flows::check_load(&plan)?;
+    let plan = scenarios::apply(draft, plan, &*protocols[protocol])?;
+    let watching = counter_sources::read(said)?;
     let (shown, command, redaction) = shown(said, &plan, &watching, words);
     Ok(Intent {
         shown,
@@ -227,18 +227,18 @@ fn over(
         yes: said.has(&YES),
         redaction,
         watching,
-        exporting: exporting::read(said)?,
+        exporting: export_settings::read(said)?,
         processes: said.get(&PROCESSES)?,
         notes: Vec::new(),
         remarks: Vec::new(),
-        of_flow: Vec::new(),
-        draft: Draft::default(),
+        flow_remarks: Vec::new(),
+        draft: RunDraft::default(),
         plan,
     })
 }
 
 /// Returns the plan and the command line with secrets masked, and the redaction of these secrets elsewhere.
-fn shown(said: &Values, plan: &Plan, watching: &Watching, words: &[String]) -> (Plan, Vec<String>, Redaction) {
+fn shown(said: &SettingValues, plan: &Plan, watching: &CounterSources, words: &[String]) -> (Plan, Vec<String>, Redaction) {
     let command: Vec<String> = std::iter::once("brunt".to_string()).chain(words.iter().cloned()).collect();
     if said.has(&KEEP_SECRETS) {
         return (plan.clone(), command, Redaction::default());
@@ -247,19 +247,19 @@ fn shown(said: &Values, plan: &Plan, watching: &Watching, words: &[String]) -> (
     said.texts(&WATCH).into_iter().filter_map(place).for_each(|place| known.learn_url(place));
     said.texts(&OTLP).into_iter().for_each(|url| known.learn_url(url));
     watching.probes.token.iter().for_each(|token| known.learn_option("token", token));
-    let redaction = Redaction::over(known);
+    let redaction = Redaction::new(known);
     let command = mask::command(&command, &secrets(said, plan));
     (mask::plan(plan), command.iter().map(|word| redaction.sentence(word)).collect(), redaction)
 }
 
 fn plan(
-    draft: &Draft,
+    draft: &RunDraft,
     urls: Vec<WeightedUrl>,
     protocol: &dyn Protocol,
     defaults: &Defaults,
-) -> Result<Plan, Complaint> {
+) -> Result<Plan, UsageError> {
     let said = &draft.values;
-    let load::Asked { load, requests, duration, connections } =
+    let load::LoadSettings { load, requests, duration, connections } =
         load::read(said, protocol.fixed_connections(), !draft.scenarios.is_empty())?;
     let timeout = timeout(said)?.unwrap_or(Nanos::from_secs(10));
     let bound = defaults.descriptors.saturating_mul(3) / 4;
@@ -273,7 +273,7 @@ fn plan(
         protocol: protocol.name().to_string(),
         urls: urls.into(),
         more_urls: 0,
-        options: plan::Options::new(),
+        options: plan::PlanOptions::new(),
         requests,
         duration,
         flow: None,
@@ -284,7 +284,7 @@ fn plan(
         timeout,
         connect_timeout: said.get(&CONNECT_TIMEOUT)?.unwrap_or(Nanos::from_secs(5)),
         max_connections: limit.unwrap_or(bound.clamp(1, 1000) as u32),
-        workers: workers(said, defaults, limit.is_some_and(|limit| load::in_one_queue(&load, limit)))?,
+        workers: workers(said, defaults, limit.is_some_and(|limit| load::needs_single_worker(&load, limit)))?,
         load,
         pin: said.has(&PIN),
         precise: said.has(&PRECISE),
@@ -297,25 +297,25 @@ fn plan(
         net: said.get(&NET)?.unwrap_or_default(),
         sources: said.each(&SOURCE)?.concat(),
         connect_to: said.each(&CONNECT_TO)?,
-        unix_socket: ways::unix_socket(said)?,
+        unix_socket: destinations::unix_socket(said)?,
         proxies,
-        tls: ways::tls(said)?,
+        tls: destinations::tls(said)?,
         objectives: said.each(&OBJECTIVE)?,
         seed: said.get(&SEED)?.unwrap_or(defaults.seed),
     })
 }
 
-fn workers(said: &Values, defaults: &Defaults, one: bool) -> Result<u32, Complaint> {
+fn workers(said: &SettingValues, defaults: &Defaults, one: bool) -> Result<u32, UsageError> {
     let cores = (defaults.cores.floor() as u32).clamp(1, MOST_WORKERS as u32);
     let asked = said.get(&WORKERS)?.unwrap_or(if one { 1 } else { cores });
     // Each process has at least one worker.
     Ok(asked.max(said.get(&PROCESSES)?.unwrap_or(1)))
 }
 
-fn timeout(said: &Values) -> Result<Option<Nanos>, Complaint> {
+fn timeout(said: &SettingValues) -> Result<Option<Nanos>, UsageError> {
     match said.named(TIMEOUT.spec.name).next() {
-        Some(line) if line.origin == Origin::Line => {
-            reading::timeout_on_line(&line.text).map(Some).map_err(|trouble| said.wrong(&TIMEOUT, trouble))
+        Some(line) if line.origin == ValueOrigin::CommandLine => {
+            parsers::timeout_on_line(&line.text).map(Some).map_err(|trouble| said.wrong(&TIMEOUT, trouble))
         }
         _ => said.get(&TIMEOUT),
     }
@@ -327,7 +327,7 @@ fn place(watch: &str) -> Option<&str> {
 }
 
 /// Returns the secrets of a command line: as written, and masked.
-fn secrets(said: &Values, plan: &Plan) -> Vec<(String, String)> {
+fn secrets(said: &SettingValues, plan: &Plan) -> Vec<(String, String)> {
     let urls = [&TARGET, &URL, &PROXY, &OTLP].into_iter().flat_map(|setting| said.texts(setting));
     let urls = urls.map(|url| (url.to_string(), mask::url(url)));
     // `redis=redis://USER:PASSWORD@HOST`
@@ -352,7 +352,7 @@ fn format_of_file(path: &str) -> Option<&'static dyn Format> {
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn presentation(said: &Values) -> Result<Presentation, Complaint> {
+pub fn presentation(said: &SettingValues) -> Result<Presentation, UsageError> {
     let format = said.get(&FORMAT)?;
     let ending = said.text(&OUTPUT).and_then(format_of_file);
     Ok(Presentation {

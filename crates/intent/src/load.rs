@@ -3,15 +3,15 @@
 use measure::Nanos;
 use plan::stages::Level;
 use plan::{Load, Stage, stages};
-use wire::Complaint;
+use wire::UsageError;
 
-use super::reading::UNTIL_DONE;
+use super::parsers::UNTIL_DONE;
 use super::settings::*;
-use super::values::Values;
+use super::values::SettingValues;
 
 /// The load and the end of a run.
 #[derive(Debug, PartialEq)]
-pub struct Asked {
+pub struct LoadSettings {
     /// The load model.
     pub load: Load,
     /// Number of requests after which it stops.
@@ -27,7 +27,7 @@ pub struct Asked {
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn read(said: &Values, fixed: bool, several: bool) -> Result<Asked, Complaint> {
+pub fn read(said: &SettingValues, fixed: bool, several: bool) -> Result<LoadSettings, UsageError> {
     let requests = said.get(&REQUESTS)?;
     let requests = said.get(&ITERATIONS)?.or(requests);
     let duration = said.get(&DURATION)?;
@@ -50,10 +50,10 @@ pub fn read(said: &Values, fixed: bool, several: bool) -> Result<Asked, Complain
         (None, None) => closed(said, constant(f64::from(users(said, requests)?)), several)?,
     };
     let connections = (load.is_open() && fixed).then(|| users(said, None)).transpose()?;
-    Ok(Asked { load, requests, duration, connections })
+    Ok(LoadSettings { load, requests, duration, connections })
 }
 
-fn staged(said: &Values) -> Result<Option<(Vec<Stage>, Level)>, Complaint> {
+fn staged(said: &SettingValues) -> Result<Option<(Vec<Stage>, Level)>, UsageError> {
     let texts = said.texts(&STAGE);
     if texts.is_empty() {
         return Ok(None);
@@ -62,7 +62,7 @@ fn staged(said: &Values) -> Result<Option<(Vec<Stage>, Level)>, Complaint> {
         if let Some(given) = said.named(level.name).next_back() {
             let trouble =
                 format!("{} does not go with --stage, which has its own levels; leave one of them out", given.text);
-            return Err(given.wrong(&level.called(), trouble));
+            return Err(given.wrong(&level.display_name(), trouble));
         }
     }
     stages::parse_all(texts).map(Some).map_err(|(which, trouble)| {
@@ -71,7 +71,7 @@ fn staged(said: &Values) -> Result<Option<(Vec<Stage>, Level)>, Complaint> {
     })
 }
 
-fn users(said: &Values, requests: Option<u64>) -> Result<u32, Complaint> {
+fn users(said: &SettingValues, requests: Option<u64>) -> Result<u32, UsageError> {
     match (said.get(&USERS)?, requests) {
         (Some(users), Some(requests)) if requests < u64::from(users) => Err(said.wrong(
             &REQUESTS,
@@ -82,7 +82,7 @@ fn users(said: &Values, requests: Option<u64>) -> Result<u32, Complaint> {
     }
 }
 
-fn open(said: &Values, stages: Vec<Stage>, fixed: bool) -> Result<Load, Complaint> {
+fn open(said: &SettingValues, stages: Vec<Stage>, fixed: bool) -> Result<Load, UsageError> {
     if let Some(users) = said.text(&USERS).filter(|_| !fixed) {
         let trouble = format!(
             "{users} users do not go with a rate (-r); leave one of them out, or limit the connections with \
@@ -95,7 +95,7 @@ fn open(said: &Values, stages: Vec<Stage>, fixed: bool) -> Result<Load, Complain
     Ok(Load::Open { stages, arrivals: said.get(&ARRIVALS)?.unwrap_or_default() })
 }
 
-fn closed(said: &Values, stages: Vec<Stage>, several: bool) -> Result<Load, Complaint> {
+fn closed(said: &SettingValues, stages: Vec<Stage>, several: bool) -> Result<Load, UsageError> {
     said.refuse(&[ARRIVALS.spec], "needs a rate; add one, such as -r 100/s")?;
     if !several {
         let trouble = "needs a rate, as users have a connection each; add one, such as -r 100/s, or use -c";
@@ -122,7 +122,7 @@ fn closed(said: &Values, stages: Vec<Stage>, several: bool) -> Result<Load, Comp
 /// Returns `true` if arrivals wait for a connection in a single queue, and so need a single worker. If workers shared
 /// the limit, an arrival could wait at one while a connection of another is free. This number of connections, and this
 /// rate, are within the capacity of one worker.
-pub fn in_one_queue(load: &Load, limit: u32) -> bool {
+pub fn needs_single_worker(load: &Load, limit: u32) -> bool {
     const CONNECTIONS: u32 = 4096;
     const RATE: f64 = 20_000.0;
     load.is_open() && limit <= CONNECTIONS && load.peak() <= RATE

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use plan::yaml::At;
-use wire::Complaint;
+use plan::yaml::FilePosition;
+use wire::UsageError;
 
 /// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum ValueOrigin {
     /// The command line.
-    Line,
+    CommandLine,
     /// A plan file.
     File {
         /// Path as given.
         path: Arc<str>,
         /// Line and column.
-        at: At,
+        at: FilePosition,
         /// The key of the value.
         key: Arc<str>,
     },
@@ -23,18 +23,18 @@ pub enum Origin {
     Curl(Arc<str>),
 }
 
-impl Origin {
+impl ValueOrigin {
     /// Returns the position for errors; `None` for the command line, where the option names it.
     pub fn place(&self) -> Option<String> {
         match self {
-            Origin::Line => None,
-            Origin::File { path, at, key } => Some(format!("{path} line {} column {} ({key})", at.line, at.column)),
-            Origin::Curl(place) => Some(place.to_string()),
+            ValueOrigin::CommandLine => None,
+            ValueOrigin::File { path, at, key } => Some(format!("{path} line {} column {} ({key})", at.line, at.column)),
+            ValueOrigin::Curl(place) => Some(place.to_string()),
         }
     }
 
     /// Creates an error about the value; `flag` is its name on the command line.
-    pub fn wrong(&self, flag: &str, trouble: impl Into<String>) -> Complaint {
-        Complaint::new(self.place().unwrap_or_else(|| flag.to_owned()), trouble)
+    pub fn wrong(&self, flag: &str, trouble: impl Into<String>) -> UsageError {
+        UsageError::new(self.place().unwrap_or_else(|| flag.to_owned()), trouble)
     }
 }

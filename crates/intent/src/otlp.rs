@@ -6,21 +6,21 @@
 use std::time::Duration;
 
 use export::{Endpoint, Settings, Variable};
-use wire::Complaint;
+use wire::UsageError;
 
 use super::proxies;
-use super::values::Said;
+use super::values::SettingValue;
 
 /// A collector and its settings.
-type Place = (Endpoint, Settings);
+type OtlpCollector = (Endpoint, Settings);
 
 /// The collectors of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Otlp {
+pub struct OtlpCollectors {
     /// Collector of metrics.
-    pub metrics: Option<Place>,
+    pub metrics: Option<OtlpCollector>,
     /// Collector of spans.
-    pub traces: Option<Place>,
+    pub traces: Option<OtlpCollector>,
 }
 
 /// Value of the option for the variables.
@@ -32,7 +32,7 @@ const PREFIX: &str = "OTEL_EXPORTER_OTLP_";
 ///
 /// # Errors
 /// The user's mistake, naming the option or the variable.
-pub fn read(said: &Said, variables: &dyn Fn(&str) -> Option<String>) -> Result<Otlp, Complaint> {
+pub fn read(said: &SettingValue, variables: &dyn Fn(&str) -> Option<String>) -> Result<OtlpCollectors, UsageError> {
     let url = Some(&said.text).filter(|text| !text.eq_ignore_ascii_case(ENV));
     let given = url.map(|url| Endpoint::parse(url)).transpose();
     let given = given.map_err(|trouble| said.wrong("--otlp", format!("{trouble}, or {ENV}")))?;
@@ -41,23 +41,23 @@ pub fn read(said: &Said, variables: &dyn Fn(&str) -> Option<String>) -> Result<O
         if variables(&exporter).is_some_and(|text| text.trim() == "none") {
             return Ok(None);
         }
-        let told = Told { said, signal, variables };
+        let told = SignalVariables { said, signal, variables };
         let mut settings = told.settings()?;
         let endpoint = given.clone().map_or_else(|| told.endpoint(&settings), Ok)?;
-        settings.proxy = proxies::of_collector(&endpoint.shown(), variables)?;
+        settings.proxy = proxies::collector_proxy(&endpoint.shown(), variables)?;
         Ok(Some((endpoint, settings)))
     };
-    Ok(Otlp { metrics: of("METRICS")?, traces: of("TRACES")? })
+    Ok(OtlpCollectors { metrics: of("METRICS")?, traces: of("TRACES")? })
 }
 
 /// The variables of one signal.
-struct Told<'a> {
-    said: &'a Said,
+struct SignalVariables<'a> {
+    said: &'a SettingValue,
     signal: &'a str,
     variables: &'a dyn Fn(&str) -> Option<String>,
 }
 
-impl Told<'_> {
+impl SignalVariables<'_> {
     /// Returns the variable of the signal, or else that of all signals; empty ones are ignored.
     fn variable(&self, name: &str) -> Option<Variable> {
         let said = |name: String| {
@@ -67,11 +67,11 @@ impl Told<'_> {
         said(format!("{PREFIX}{}_{name}", self.signal)).or_else(|| said(format!("{PREFIX}{name}")))
     }
 
-    fn settings(&self) -> Result<Settings, Complaint> {
+    fn settings(&self) -> Result<Settings, UsageError> {
         let plain = |name: &str| (self.variables)(name).filter(|text| !text.is_empty());
         let read = |file: Variable| {
             let pem = std::fs::read(&file.text);
-            pem.map_err(|why| Complaint::new(file.name, format!("{} cannot be read: {why}", file.text)))
+            pem.map_err(|why| UsageError::new(file.name, format!("{} cannot be read: {why}", file.text)))
         };
         Ok(Settings {
             protocol: self.variable("PROTOCOL"),
@@ -85,12 +85,12 @@ impl Told<'_> {
     }
 
     /// Returns the endpoint in the variables.
-    fn endpoint(&self, settings: &Settings) -> Result<Endpoint, Complaint> {
+    fn endpoint(&self, settings: &Settings) -> Result<Endpoint, UsageError> {
         let Some(said) = self.variable("ENDPOINT") else {
             let trouble = format!("{ENV} asks for {PREFIX}ENDPOINT, which is not set; set it, or write the URL here");
             return Err(self.said.wrong("--otlp", trouble));
         };
-        let wrong = |trouble: String| Complaint::new(said.name.clone(), trouble);
+        let wrong = |trouble: String| UsageError::new(said.name.clone(), trouble);
         let of_all = said.name == format!("{PREFIX}ENDPOINT");
         let by_grpc = settings.protocol.as_ref().is_some_and(|protocol| protocol.text == "grpc");
         if by_grpc && !said.text.contains("://") {
@@ -104,26 +104,26 @@ impl Told<'_> {
 }
 
 /// Parses a number of milliseconds.
-fn timeout(said: Variable) -> Result<Duration, Complaint> {
+fn timeout(said: Variable) -> Result<Duration, UsageError> {
     let number = said.text.parse().ok().filter(|ms| *ms > 0 && *ms <= 600_000);
     number.map(Duration::from_millis).ok_or_else(|| {
         let trouble = format!("`{}` is not a time from 1 to 600000 milliseconds; write for instance 10000", said.text);
-        Complaint::new(said.name, trouble)
+        UsageError::new(said.name, trouble)
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::origin::Origin;
+    use super::super::origin::ValueOrigin;
     use super::*;
 
-    fn with(text: &str, set: &[(&str, &str)]) -> Result<Otlp, String> {
+    fn with(text: &str, set: &[(&str, &str)]) -> Result<OtlpCollectors, String> {
         let variables = |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned());
-        let said = Said { name: "otlp", text: text.to_owned(), origin: Origin::Line };
+        let said = SettingValue { name: "otlp", text: text.to_owned(), origin: ValueOrigin::CommandLine };
         read(&said, &variables).map_err(|complaint| complaint.to_string())
     }
 
-    fn places(read: Result<Otlp, String>) -> [String; 2] {
+    fn places(read: Result<OtlpCollectors, String>) -> [String; 2] {
         let otlp = read.expect("right");
         [otlp.metrics, otlp.traces].map(|place| place.map_or("none".into(), |(endpoint, _)| format!("{endpoint:?}")))
     }
@@ -176,7 +176,7 @@ mod tests {
             ("OTEL_EXPORTER_OTLP_TIMEOUT", "2500"),
             ("OTEL_SERVICE_NAME", "load"),
         ];
-        let Otlp { metrics: Some((_, metrics)), traces: Some((_, traces)) } = with("h", &set).expect("right") else {
+        let OtlpCollectors { metrics: Some((_, metrics)), traces: Some((_, traces)) } = with("h", &set).expect("right") else {
             panic!("both are sent")
         };
         let headers = [metrics.headers, traces.headers].map(|said| said.map(|said| said.text));

@@ -1,23 +1,23 @@
 //! Pages that steps of a flow load with their resources: validation, and their groups.
 
 use plan::flow::{GROUPS, Step, is_page};
-use plan::{Options, Plan};
+use plan::{PlanOptions, Plan};
 use protocols::cache::CACHE;
 use protocols::resources::{FROM, MAY_FAIL, RESOURCES};
-use wire::Complaint;
+use wire::UsageError;
 
-use super::draft::Draft;
-use super::origin::Origin;
+use super::draft::RunDraft;
+use super::origin::ValueOrigin;
 
 /// Adds a group around each page of the plan.
 ///
 /// # Errors
 /// Resources without a flow, without a number, or of requests in a batch; too many groups.
-pub(super) fn of_run(mut plan: Plan, draft: &Draft) -> Result<Plan, Complaint> {
+pub(super) fn add_page_groups(mut plan: Plan, draft: &RunDraft) -> Result<Plan, UsageError> {
     let asked = |name: &str| plan.options.contains_key(name) || plan.urls.iter().any(|u| u.options.contains_key(name));
     let wrong = |name: &str, trouble: &str| {
         let flag = format!("--{name}");
-        Err(draft.option(name).next().map_or(&Origin::Line, |said| &said.origin).wrong(&flag, trouble))
+        Err(draft.option(name).next().map_or(&ValueOrigin::CommandLine, |said| &said.origin).wrong(&flag, trouble))
     };
     if asked(CACHE) && !plan.has_flows() {
         let trouble = "is for users of a flow; write `flow` in a plan file, or leave it out";
@@ -40,10 +40,10 @@ pub(super) fn of_run(mut plan: Plan, draft: &Draft) -> Result<Plan, Complaint> {
         *flow = std::mem::take(flow).with_pages(&urls, &options);
         groups += flow.groups().len();
         let mut in_batch = None;
-        flow.each_of_run(&mut |step| {
+        flow.visit_all_steps(&mut |step| {
             if let Step::Batch { urls: of_batch, .. } = step {
                 let own = of_batch.iter().filter_map(|url| urls.get(*url as usize));
-                in_batch = in_batch.take().or_else(|| own.into_iter().find(|url| is_page(url, &Options::default())));
+                in_batch = in_batch.take().or_else(|| own.into_iter().find(|url| is_page(url, &PlanOptions::default())));
             }
         });
         if let Some(url) = in_batch {

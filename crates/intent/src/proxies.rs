@@ -3,12 +3,12 @@
 //! Like curl, with two exceptions that matter for measurements: a proxy of the environment is never used for this
 //! machine itself, and `-x` is used whatever `no_proxy` contains.
 
-use plan::{Proxies, WeightedUrl};
-use wire::{Complaint, Exception, Origin, Proxy};
+use plan::{ProxySettings, WeightedUrl};
+use wire::{UsageError, ProxyException, Origin, Proxy};
 
-use super::sealed;
+use super::secret_files;
 use super::settings::{NOPROXY, PROXY, PROXY_USER, UNIX_SOCKET};
-use super::values::Values;
+use super::values::SettingValues;
 
 /// Names of this machine.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
@@ -20,29 +20,29 @@ const OF_THE_WEB: [&str; 3] = ["http", "websocket", "grpc"];
 /// # Errors
 /// The user's mistake, naming the option or the variable.
 pub fn read(
-    said: &Values,
+    said: &SettingValues,
     protocol: &str,
     urls: &[WeightedUrl],
     variable: impl Fn(&str) -> Option<String>,
-) -> Result<Proxies, Complaint> {
+) -> Result<ProxySettings, UsageError> {
     let except = said.text(&NOPROXY);
     if said.text(&PROXY).is_some_and(|proxy| !proxy.is_empty()) && said.has(&UNIX_SOCKET) {
         return Err(said.wrong(&PROXY, "does not go with --unix-socket, which needs no proxy; leave one of them out"));
     }
     match said.text(&PROXY) {
-        Some("") => Ok(Proxies::default()),
+        Some("") => Ok(ProxySettings::default()),
         Some(text) => {
             let proxy = with_user(text, said.text(&PROXY_USER)).map_err(|trouble| said.wrong(&PROXY, trouble))?;
             let except = except.unwrap_or_default().to_owned();
-            if Exception::list(&except).contains(&Exception::Every) {
-                return Ok(Proxies::default());
+            if ProxyException::parse_list(&except).contains(&ProxyException::AllHosts) {
+                return Ok(ProxySettings::default());
             }
-            Ok(Proxies { clear: Some(proxy.clone()), tls: Some(proxy), except, variables: Vec::new() })
+            Ok(ProxySettings { clear: Some(proxy.clone()), tls: Some(proxy), except, variables: Vec::new() })
         }
         None => match said.named(PROXY_USER.spec.name).next() {
             Some(user) => Err(user.wrong("--proxy-user", "needs a proxy; add -x http://HOST:PORT")),
-            None if !OF_THE_WEB.contains(&protocol) || said.has(&UNIX_SOCKET) => Ok(Proxies::default()),
-            None => of_environment(except, urls, variable),
+            None if !OF_THE_WEB.contains(&protocol) || said.has(&UNIX_SOCKET) => Ok(ProxySettings::default()),
+            None => from_environment(except, urls, variable),
         },
     }
 }
@@ -51,27 +51,27 @@ pub fn read(
 ///
 /// # Errors
 /// The variable is invalid.
-pub fn of_collector(url: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Option<Proxy>, Complaint> {
-    let Proxies { clear, tls, .. } = of_environment(None, &[WeightedUrl::plain(url)], variable)?;
+pub fn collector_proxy(url: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Option<Proxy>, UsageError> {
+    let ProxySettings { clear, tls, .. } = from_environment(None, &[WeightedUrl::plain(url)], variable)?;
     let used = if origin_of(url).tls { tls } else { clear };
-    used.map(|proxy| Proxy::parse(&proxy)).transpose().map_err(|trouble| Complaint::new("--otlp", trouble))
+    used.map(|proxy| Proxy::parse(&proxy)).transpose().map_err(|trouble| UsageError::new("--otlp", trouble))
 }
 
 /// Returns the URL of a proxy with the name and password of `--proxy-user`.
 fn with_user(text: &str, user: Option<&str>) -> Result<String, String> {
     let mut proxy = Proxy::parse(text)?;
     let sealed = user.and_then(|user| user.strip_prefix('@').filter(|_| !user.contains(':')));
-    let read = sealed.map(|path| sealed::lines("--proxy-user", path).map(|lines| lines.concat()));
+    let read = sealed.map(|path| secret_files::lines("--proxy-user", path).map(|lines| lines.concat()));
     let user = read.transpose().map_err(|complaint| complaint.to_string())?.or(user.map(str::to_owned));
     if let Some(user) = user {
         let (name, password) = user.split_once(':').unwrap_or((&user, ""));
         proxy.user = Some((name.to_owned(), password.to_owned()));
     }
-    Ok(written(&proxy))
+    Ok(to_url(&proxy))
 }
 
 /// Formats a proxy as a URL, with name and password.
-fn written(proxy: &Proxy) -> String {
+fn to_url(proxy: &Proxy) -> String {
     let url = proxy.to_string();
     let Some((name, password)) = &proxy.user else { return url };
     let encoded = |text: &str| -> String {
@@ -86,24 +86,24 @@ fn written(proxy: &Proxy) -> String {
 
 /// Reads the variables `http_proxy` (lower case only: in a CGI program `HTTP_PROXY` is a header of the client),
 /// `https_proxy`, `all_proxy`, `no_proxy`.
-fn of_environment(
+fn from_environment(
     except: Option<&str>,
     urls: &[WeightedUrl],
     variable: impl Fn(&str) -> Option<String>,
-) -> Result<Proxies, Complaint> {
+) -> Result<ProxySettings, UsageError> {
     let first = |names: &[&'static str]| {
         names.iter().find_map(|name| Some((*name, variable(name).filter(|value| !value.is_empty())?)))
     };
     let clear = first(&["http_proxy", "all_proxy", "ALL_PROXY"]);
     let tls = first(&["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]);
     if clear.is_none() && tls.is_none() {
-        return Ok(Proxies::default());
+        return Ok(ProxySettings::default());
     }
     let except = except.map(str::to_owned).or_else(|| first(&["no_proxy", "NO_PROXY"]).map(|(_, list)| list));
     let except = [except.unwrap_or_default().as_str(), LOOPBACK].join(",").trim_start_matches(',').to_owned();
     let (mut clear_used, mut tls_used) = (clear.is_some(), tls.is_some());
-    let all = Exception::list(&except);
-    let reached = |url: &&WeightedUrl| !all.iter().any(|except| except.holds(&origin_of(&url.url).host));
+    let all = ProxyException::parse_list(&except);
+    let reached = |url: &&WeightedUrl| !all.iter().any(|except| except.matches(&origin_of(&url.url).host));
     let mut schemes = urls.iter().filter(reached).map(|url| origin_of(&url.url).tls);
     // Proxies that no URL needs are left out, without a message.
     match schemes.next() {
@@ -115,18 +115,18 @@ fn of_environment(
         }
         Some(_) => {}
     }
-    let mut proxies = Proxies { except, ..Proxies::default() };
+    let mut proxies = ProxySettings { except, ..ProxySettings::default() };
     for (said, used, to) in [(clear, clear_used, &mut proxies.clear), (tls, tls_used, &mut proxies.tls)] {
         let Some((name, text)) = said.filter(|_| used) else { continue };
         let proxy = Proxy::parse(&text).map_err(|trouble| {
-            Complaint::new(name, format!("(in the environment) {trouble}; --noproxy '*' uses no proxy"))
+            UsageError::new(name, format!("(in the environment) {trouble}; --noproxy '*' uses no proxy"))
         })?;
-        *to = Some(written(&proxy));
+        *to = Some(to_url(&proxy));
         if !proxies.variables.iter().any(|known| known == name) {
             proxies.variables.push(name.to_owned());
         }
     }
-    Ok(if proxies.is_none() { Proxies::default() } else { proxies })
+    Ok(if proxies.is_none() { ProxySettings::default() } else { proxies })
 }
 
 /// Returns the host and TLS of a web URL, as far as proxies need them.
@@ -143,21 +143,21 @@ fn origin_of(url: &str) -> Origin {
 
 #[cfg(test)]
 mod tests {
-    use super::super::line;
+    use super::super::command_line;
     use super::*;
 
-    fn said(line: &str, protocol: &str, url: &str, environment: &[(&str, &str)]) -> Result<Proxies, String> {
+    fn said(line: &str, protocol: &str, url: &str, environment: &[(&str, &str)]) -> Result<ProxySettings, String> {
         let words = line.split_whitespace().map(|word| if word == "''" { "" } else { word });
-        let matches = line::run_command(&[]).try_get_matches_from(std::iter::once("").chain(words)).unwrap();
+        let matches = command_line::run_command(&[]).try_get_matches_from(std::iter::once("").chain(words)).unwrap();
         let variable =
             |name: &str| environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
         let urls: Vec<WeightedUrl> = url.split(' ').map(WeightedUrl::plain).collect();
-        read(&line::values(&matches, line::names(&[])), protocol, &urls, variable)
+        read(&command_line::values(&matches, command_line::names(&[])), protocol, &urls, variable)
             .map_err(|complaint| complaint.to_string())
     }
 
-    fn both(url: &str, except: &str) -> Proxies {
-        Proxies { clear: Some(url.into()), tls: Some(url.into()), except: except.into(), variables: Vec::new() }
+    fn both(url: &str, except: &str) -> ProxySettings {
+        ProxySettings { clear: Some(url.into()), tls: Some(url.into()), except: except.into(), variables: Vec::new() }
     }
 
     #[test]
@@ -169,8 +169,8 @@ mod tests {
             ("-x proxy -U ann:p@w", both("http://ann:p%40w@proxy:1080", "")),
             ("-x http://a:b@proxy", both("http://a:b@proxy:1080", "")),
             ("-x proxy --noproxy inside,10.0.0.0/8", both("http://proxy:1080", "inside,10.0.0.0/8")),
-            ("-x proxy --noproxy *", Proxies::default()),
-            ("-x ''", Proxies::default()),
+            ("-x proxy --noproxy *", ProxySettings::default()),
+            ("-x ''", ProxySettings::default()),
         ] {
             assert_eq!(said(line, "redis", "redis://127.0.0.1", &environment), Ok(wanted), "{line}");
         }
@@ -190,15 +190,15 @@ mod tests {
         let proxies = of("http://h/", &http);
         assert_eq!((proxies.clear.as_deref(), proxies.tls.as_deref()), (Some("http://p:1"), None));
         assert_eq!((&proxies.except[..], &proxies.variables[..]), (LOOPBACK, &["http_proxy".to_owned()][..]));
-        assert_eq!(of("http://h/", &[("HTTP_PROXY", "p:1")]), Proxies::default(), "that is a header of CGI");
-        assert_eq!(of("https://h/", &http), Proxies::default());
+        assert_eq!(of("http://h/", &[("HTTP_PROXY", "p:1")]), ProxySettings::default(), "that is a header of CGI");
+        assert_eq!(of("https://h/", &http), ProxySettings::default());
         assert_eq!(of("https://h/", &[("HTTPS_PROXY", "p:1")]).tls.as_deref(), Some("http://p:1"));
         let all = of("https://h/", &[("all_proxy", "socks5h://p"), ("http_proxy", "q")]);
         assert_eq!((all.clear.as_deref(), all.tls.as_deref()), (Some("http://q:1080"), Some("socks5h://p:1080")));
         let excepted = [("http_proxy", "p"), ("no_proxy", "h")];
-        assert_eq!(of("http://h/", &excepted), Proxies::default());
+        assert_eq!(of("http://h/", &excepted), ProxySettings::default());
         assert_eq!(said("--noproxy x", "http", "http://h/", &excepted).unwrap().except, format!("x,{LOOPBACK}"));
-        assert_eq!(said("--noproxy *", "http", "http://g/", &excepted), Ok(Proxies::default()));
+        assert_eq!(said("--noproxy *", "http", "http://g/", &excepted), Ok(ProxySettings::default()));
     }
 
     #[test]
@@ -211,12 +211,12 @@ mod tests {
             "ws://u:p@[::1]:80/x",
             "http://a.localhost/",
         ] {
-            assert_eq!(said("", "http", url, &http), Ok(Proxies::default()), "{url}");
+            assert_eq!(said("", "http", url, &http), Ok(ProxySettings::default()), "{url}");
         }
         assert!(!said("", "http", "http://localhost/ http://other/", &http).unwrap().is_none());
         assert!(!said("", "websocket", "wss://h/", &http).unwrap().is_none());
         for (protocol, url) in [("redis", "redis://h"), ("raw", "tcp://h:1"), ("mysql", "mysql://h")] {
-            assert_eq!(said("", protocol, url, &[("all_proxy", "p")]), Ok(Proxies::default()), "{url}");
+            assert_eq!(said("", protocol, url, &[("all_proxy", "p")]), Ok(ProxySettings::default()), "{url}");
         }
         let wrong = said("", "http", "http://h/", &[("http_proxy", "https://p")]).unwrap_err();
         assert!(wrong.starts_with("http_proxy: (in the environment) https:// to the proxy itself"), "{wrong}");

@@ -5,7 +5,7 @@ use std::sync::RwLock;
 
 use cause::Cause;
 use plan::mask::{self, Secrets};
-use record::{FirstAnswer, RunEvent};
+use record::{FirstResponse, RunEvent};
 
 /// Hides secrets by position and by value; with `--keep-secrets` it hides nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,24 +15,24 @@ pub struct Redaction(Option<Secrets>);
 static UNSAID: RwLock<Redaction> = RwLock::new(Redaction(None));
 
 /// Returns an error message without the secrets of [`Redaction::over_complaints`].
-pub fn complaint(text: &str) -> String {
+pub fn redact_error(text: &str) -> String {
     UNSAID.read().map_or_else(|_| text.to_owned(), |redaction| redaction.sentence(text))
 }
 
 impl Redaction {
     /// Creates a redaction of these secrets.
-    pub fn over(secrets: Secrets) -> Redaction {
+    pub fn new(secrets: Secrets) -> Redaction {
         Redaction(Some(secrets))
     }
 
     /// Creates a redaction of possible secrets on a command line, before it is parsed.
-    pub fn over_line(line: &[String]) -> Redaction {
+    pub fn for_command_line(line: &[String]) -> Redaction {
         let shown = line.iter().any(|word| word == "--keep-secrets");
-        if shown { Redaction::default() } else { Redaction::over(Secrets::of_words(line)) }
+        if shown { Redaction::default() } else { Redaction::new(Secrets::of_words(line)) }
     }
 
     /// Hides these secrets in error messages as well from now on.
-    pub fn over_complaints(&self) {
+    pub fn apply_to_errors(&self) {
         if let (Ok(mut unsaid), Some(secrets)) = (UNSAID.write(), &self.0) {
             unsaid.0.get_or_insert_default().join(secrets);
         }
@@ -65,7 +65,7 @@ impl Redaction {
         match event {
             RunEvent::Example(example) => {
                 let Some(secrets) = &self.0 else { return };
-                let record::Example { sent, received, detail, cause, values, .. } = example;
+                let record::FailureExample { sent, received, detail, cause, values, .. } = example;
                 let places = cause.iter_mut().flat_map(Cause::words_mut);
                 let values = values.iter_mut().filter_map(|used| {
                     let value = used.value.as_mut()?;
@@ -78,7 +78,7 @@ impl Redaction {
                     &mut [sent, received, detail].into_iter().chain(places).chain(values).collect::<Vec<_>>(),
                 );
             }
-            RunEvent::FirstAnswer(found) => self.probe(found),
+            RunEvent::FirstResponse(found) => self.probe(found),
             // The reasons of a server are in its own words.
             RunEvent::Second(second) => {
                 let losses = second.losses.iter_mut().chain(&mut second.unopened);
@@ -105,7 +105,7 @@ impl Redaction {
     }
 
     /// Masks a first answer.
-    pub fn probe(&self, probe: &mut FirstAnswer) {
+    pub fn probe(&self, probe: &mut FirstResponse) {
         if self.0.is_some() {
             probe.url = mask::url(&probe.url);
         }
@@ -126,26 +126,26 @@ impl Redaction {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Example;
+    use record::FailureExample;
 
     fn redaction() -> Redaction {
-        Redaction::over_line(&["--user".into(), "ann:hunter-22".into()])
+        Redaction::for_command_line(&["--user".into(), "ann:hunter-22".into()])
     }
 
     #[test]
     fn examples_and_probes_are_masked() {
-        let mut example = RunEvent::Example(Example {
+        let mut example = RunEvent::Example(FailureExample {
             sent: "GET /?token=a HTTP/1.1\r\nCookie: b\r\n".into(),
             received: "HTTP/1.1 500 Oh\r\nSet-Cookie: c\r\n\r\nann, hunter-22 is wrong".into(),
-            ..Example::default()
+            ..FailureExample::default()
         });
         redaction().event(&mut example);
         let RunEvent::Example(example) = example else { unreachable!() };
         assert_eq!(example.sent, "GET /?token=*** HTTP/1.1\r\nCookie: ***\r\n");
         assert_eq!(example.received, "HTTP/1.1 500 Oh\r\nSet-Cookie: ***\r\n\r\nann, *** is wrong");
-        let mut found = RunEvent::FirstAnswer(FirstAnswer { url: "http://u:p@h/".into(), ..FirstAnswer::default() });
+        let mut found = RunEvent::FirstResponse(FirstResponse { url: "http://u:p@h/".into(), ..FirstResponse::default() });
         redaction().event(&mut found);
-        assert_eq!(found, RunEvent::FirstAnswer(FirstAnswer { url: "http://***@h/".into(), ..FirstAnswer::default() }));
+        assert_eq!(found, RunEvent::FirstResponse(FirstResponse { url: "http://***@h/".into(), ..FirstResponse::default() }));
     }
 
     #[test]
@@ -164,10 +164,10 @@ mod tests {
     #[test]
     fn values_of_an_example_are_masked_by_their_names_and_by_what_they_are() {
         let used = |name: &str, value: &str| record::UsedValue { name: name.into(), value: Some(value.into()) };
-        let mut example = RunEvent::Example(Example {
+        let mut example = RunEvent::Example(FailureExample {
             sent: "GET /7 HTTP/1.1\r\nAuthorization: Bearer t-8821\r\n".into(),
             values: vec![used("token", "abcdef"), used("access", "t-8821"), used("id", "7")],
-            ..Example::default()
+            ..FailureExample::default()
         });
         redaction().event(&mut example);
         let RunEvent::Example(example) = example else { unreachable!() };
@@ -189,6 +189,6 @@ mod tests {
         let said = "`hunter-22` is refused; write redis://:password@host";
         assert_eq!(redaction().sentence(said), "`***` is refused; write redis://:password@host");
         assert_eq!(Redaction::default().sentence(said), said);
-        assert_eq!(Redaction::over_line(&["--keep-secrets".into(), "http://u:p@h".into()]), Redaction::default());
+        assert_eq!(Redaction::for_command_line(&["--keep-secrets".into(), "http://u:p@h".into()]), Redaction::default());
     }
 }

@@ -110,7 +110,7 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
 fn a_value_that_only_another_scenario_captures_is_told() {
     let text = "scenarios:\n  a: {flow: [{url: h/, capture: {t: status}}, 'h/{t}']}\n  b: {flow: ['h/{t}']}\n";
     let intent = with_file(text, &[]).expect("a plan");
-    assert_eq!(intent.of_flow, ["line 3: b: `{t}` is captured only in another scenario; it is empty here"]);
+    assert_eq!(intent.flow_remarks, ["line 3: b: `{t}` is captured only in another scenario; it is empty here"]);
 }
 
 const AROUND: &str = "\
@@ -135,7 +135,7 @@ scenarios:
 #[test]
 fn what_is_done_once_and_what_is_called_goes_with_scenarios_of_every_protocol() {
     let intent = with_file(AROUND, &[]).unwrap_or_else(|complaint| panic!("{complaint}"));
-    assert_eq!(intent.of_flow, [""; 0]);
+    assert_eq!(intent.flow_remarks, [""; 0]);
     let plan = intent.plan;
     let common = plan.common.as_ref().expect("what they have in common");
     assert_eq!((common.setup.len(), common.teardown.len(), common.flows.len()), (1, 1, 1));
@@ -156,7 +156,7 @@ fn one_scenario_alone_keeps_what_is_done_once_and_sends_nothing_of_the_others() 
     assert_eq!(plan.scenarios[0].flow.urls(), [0, 1], "{urls:?}");
     assert!(urls[0].starts_with("redis://") && urls.iter().all(|url| !url.contains("login")), "{urls:?}");
     assert_eq!(
-        plan.common.expect("setup").urls_around().iter().map(|url| urls[*url as usize]).collect::<Vec<_>>(),
+        plan.common.expect("setup").setup_and_teardown_urls().iter().map(|url| urls[*url as usize]).collect::<Vec<_>>(),
         ["http://h/setup", "http://h/clean?k={key}"]
     );
 }
@@ -165,7 +165,7 @@ fn one_scenario_alone_keeps_what_is_done_once_and_sends_nothing_of_the_others() 
 fn what_scenarios_leave_unused_is_told_of_each() {
     let text = "setup: [{url: h/, capture: {a: status, b: status}}]\nflows: {x: [h/]}\nscenarios:
   one: {flow: [{url: 'h/?{a}', capture: {t: status}}]}\n  two: {flow: ['h/?{b2}']}\n";
-    let said = with_file(text, &[]).unwrap_or_else(|complaint| panic!("{complaint}")).of_flow;
+    let said = with_file(text, &[]).unwrap_or_else(|complaint| panic!("{complaint}")).flow_remarks;
     let expected = [
         "line 1: `b` is captured, but no step uses it",
         "line 2: the flow `x` is never called",

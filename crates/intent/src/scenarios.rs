@@ -2,62 +2,62 @@
 
 use plan::{Plan, Scenario};
 use report::Objective;
-use wire::{Complaint, Protocol};
+use wire::{UsageError, Protocol};
 
-use super::draft::{Draft, Written};
-use super::load::in_one_queue;
-use super::nearest::nearest;
+use super::draft::{RunDraft, DraftScenario};
+use super::load::needs_single_worker;
+use super::suggestions::nearest;
 use super::pages;
 use super::settings::*;
-use super::ways::has_urls;
+use super::destinations::has_urls;
 
 /// Returns the names that objectives use for scenarios, their iterations and groups.
-fn called(plan: &Plan) -> Vec<String> {
+fn objective_names(plan: &Plan) -> Vec<String> {
     let spans = plan.spans();
     let groups = spans.iter().filter_map(|span| span.group).map(str::to_owned);
     let scenarios = plan.scenarios.iter().map(|scenario| format!("scenario {}", scenario.name));
-    scenarios.chain(groups).chain(spans.iter().map(|span| span.called())).collect()
+    scenarios.chain(groups).chain(spans.iter().map(|span| span.objective_name())).collect()
 }
 
 /// Adds the scenarios of the file to the plan, or only the selected one, with pages as groups.
 ///
 /// # Errors
 /// A setting that does not go with them, or only with them.
-pub(super) fn of_run(draft: &Draft, plan: Plan, protocol: &dyn Protocol) -> Result<Plan, Complaint> {
+pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Result<Plan, UsageError> {
     let said = &draft.values;
     if draft.scenarios.is_empty() {
         said.refuse(&[SCENARIO.spec], "needs a plan file with scenarios")?;
-        return pages::of_run(plan, draft);
+        return pages::add_page_groups(plan, draft);
     }
-    if protocol.name() != "http" && protocol.name() != protocols::mixed::NAME {
+    if protocol.name() != "http" && protocol.name() != protocols::composite::NAME {
         let trouble = format!("have steps of {}, which flows of this build do not support", protocol.name());
-        return Err(Complaint::new("scenarios", trouble));
+        return Err(UsageError::new("scenarios", trouble));
     }
-    let scenario = |written: &Written| Scenario {
+    let scenario = |written: &DraftScenario| Scenario {
         graceful_stop: written.graceful_stop.unwrap_or(plan.drain),
         max_connections: written.max_connections.unwrap_or(plan.max_connections),
         ..written.scenario.clone()
     };
     let scenarios: Vec<Scenario> = draft.scenarios.iter().map(scenario).collect();
-    let load = plan::scenarios::together(&scenarios);
+    let load = plan::scenarios::total_load(&scenarios);
     // Shares of a small limit would be separate queues.
-    let bounded = |written: &Written| {
+    let bounded = |written: &DraftScenario| {
         let bound = written.scenario.max_users.or(written.max_connections);
-        bound.is_some_and(|bound| in_one_queue(&written.scenario.load, bound))
+        bound.is_some_and(|bound| needs_single_worker(&written.scenario.load, bound))
     };
     let asked_workers = said.has(&WORKERS) || said.has(&PROCESSES);
     let workers = if !asked_workers && draft.scenarios.iter().any(bounded) { 1 } else { plan.workers };
     let plan = Plan { load, scenarios, common: draft.common.clone(), requests: None, workers, ..plan };
-    let mut plan = pages::of_run(plan, draft)?;
+    let mut plan = pages::add_page_groups(plan, draft)?;
     if let Some(name) = said.text(&SCENARIO) {
         let names: Vec<String> = plan.scenarios.iter().map(|scenario| scenario.name.clone()).collect();
-        let all = called(&plan);
-        plan = plan.only(name).ok_or_else(|| {
+        let all = objective_names(&plan);
+        plan = plan.with_scenario(name).ok_or_else(|| {
             let known = names.iter().map(String::as_str);
             let right = nearest(name, known).map_or_else(|| format!("one of {}", names.join(", ")), str::to_owned);
             said.wrong(&SCENARIO, format!("there is no scenario `{name}`; write {right}"))
         })?;
-        let known = called(&plan);
+        let known = objective_names(&plan);
         // Objectives for the other scenarios do not apply.
         let others = |name: &str| all.iter().any(|one| one == name) && !known.iter().any(|one| one == name);
         plan.objectives.retain(|text| {
@@ -77,13 +77,13 @@ pub(super) fn of_run(draft: &Draft, plan: Plan, protocol: &dyn Protocol) -> Resu
 ///
 /// # Errors
 /// The first of them.
-pub(super) fn refuse_loads(draft: &Draft) -> Result<(), Complaint> {
+pub(super) fn refuse_loads(draft: &RunDraft) -> Result<(), UsageError> {
     let said = &draft.values;
     if draft.scenarios.is_empty() {
         return Ok(());
     }
     if has_urls(said) {
-        return Err(Complaint::new("URL", "does not go with scenarios, which have URLs of their own; leave it out"));
+        return Err(UsageError::new("URL", "does not go with scenarios, which have URLs of their own; leave it out"));
     }
     let of_each = [
         USERS.spec,

@@ -1,25 +1,25 @@
 //! A setting of a run or a command: its option, its key in plan files, its line of help, and its parser.
 
-use wire::Takes;
+use wire::OptionArity;
 
 /// A setting with its type and syntax.
 #[derive(Clone, Copy, Debug)]
-pub struct Setting<T> {
+pub struct TypedSetting<T> {
     /// The part that does not depend on the type.
-    pub spec: Spec,
+    pub spec: SettingSpec,
     /// Parses its text; the error message is appended to the position of the value.
     pub read: fn(&str) -> Result<T, String>,
 }
 
 /// The syntax and help of a setting.
 #[derive(Clone, Copy, Debug)]
-pub struct Spec {
+pub struct SettingSpec {
     /// Long option and key: `connect-timeout`.
     pub name: &'static str,
     /// Short option.
     pub short: Option<char>,
     /// The kind of value.
-    pub takes: Takes,
+    pub takes: OptionArity,
     /// One line of help.
     pub help: &'static str,
     /// Alternative names in plan files: plurals, and the fields of a recorded plan.
@@ -28,16 +28,16 @@ pub struct Spec {
     pub is_key: bool,
 }
 
-impl Spec {
+impl SettingSpec {
     /// Returns its name in errors about the command line: the most common form.
-    pub fn called(&self) -> String {
+    pub fn display_name(&self) -> String {
         self.short.map_or_else(|| format!("--{}", self.name), |short| format!("-{short}"))
     }
 }
 
-impl<T> Setting<T> {
-    const fn new(name: &'static str, takes: Takes, read: fn(&str) -> Result<T, String>, help: &'static str) -> Self {
-        Setting { spec: Spec { name, short: None, takes, help, alias: None, is_key: true }, read }
+impl<T> TypedSetting<T> {
+    const fn new(name: &'static str, takes: OptionArity, read: fn(&str) -> Result<T, String>, help: &'static str) -> Self {
+        TypedSetting { spec: SettingSpec { name, short: None, takes, help, alias: None, is_key: true }, read }
     }
 
     /// Adds a short option.
@@ -53,7 +53,7 @@ impl<T> Setting<T> {
     }
 
     /// Restricts the setting to the command line.
-    pub const fn line_only(mut self) -> Self {
+    pub const fn command_line_only(mut self) -> Self {
         self.spec.is_key = false;
         self
     }
@@ -65,8 +65,8 @@ pub const fn one<T>(
     value: &'static str,
     read: fn(&str) -> Result<T, String>,
     help: &'static str,
-) -> Setting<T> {
-    Setting::new(name, Takes::One(value), read, help)
+) -> TypedSetting<T> {
+    TypedSetting::new(name, OptionArity::One(value), read, help)
 }
 
 /// Creates a setting that may be repeated, with a value each time.
@@ -75,13 +75,13 @@ pub const fn many<T>(
     value: &'static str,
     read: fn(&str) -> Result<T, String>,
     help: &'static str,
-) -> Setting<T> {
-    Setting::new(name, Takes::Many(value), read, help)
+) -> TypedSetting<T> {
+    TypedSetting::new(name, OptionArity::Many(value), read, help)
 }
 
 /// Creates a setting without a value.
-pub const fn switch(name: &'static str, help: &'static str) -> Setting<()> {
-    Setting::new(name, Takes::Nothing, |_| Ok(()), help)
+pub const fn switch(name: &'static str, help: &'static str) -> TypedSetting<()> {
+    TypedSetting::new(name, OptionArity::Switch, |_| Ok(()), help)
 }
 
 /// Returns a text as it is.

@@ -8,8 +8,8 @@ use plan::{Arrivals, NetKind, quantity};
 use report::Lang;
 use report::formats::Format;
 
-use super::reading::{self, MOST_WORKERS};
-use super::setting::{Setting, Spec, many, one, switch, text};
+use super::parsers::{self, MOST_WORKERS};
+use super::setting::{TypedSetting, SettingSpec, many, one, switch, text};
 
 macro_rules! settings {
     ($($heading:literal { $($name:ident: $type:ty = $made:expr;)* })*) => {
@@ -21,7 +21,7 @@ macro_rules! settings {
 }
 
 /// URLs and plan files, which are positional.
-pub const TARGET: Setting<String> = many(
+pub const TARGET: TypedSetting<String> = many(
     "target",
     "URL",
     text,
@@ -30,19 +30,19 @@ pub const TARGET: Setting<String> = many(
 
 settings! {
     "Load" {
-        USERS: u32 = one("users", "N", reading::users, "Concurrent users, each sending requests back to back [default: 10]").short('c');
+        USERS: u32 = one("users", "N", parsers::users, "Concurrent users, each sending requests back to back [default: 10]").short('c');
         REQUESTS: u64 = one("requests", "N", |text| quantity::count(text, "requests"), "Stop after N requests").short('n');
         ITERATIONS: u64 =
             one("iterations", "N", |text| quantity::count(text, "iterations"), "Stop after N iterations of the plan's flow");
-        SCENARIO: String = one("scenario", "NAME", text, "Run only this scenario of the plan").line_only();
+        SCENARIO: String = one("scenario", "NAME", text, "Run only this scenario of the plan").command_line_only();
         CLEAR_COOKIES: () =
             switch("clear-cookies", "Start each iteration of a flow without cookies: the user stays, the visitor is new");
         DURATION: Nanos =
             one("duration", "TIME", quantity::positive_duration, "Stop after TIME [default: 10s, without -n and --stage]").short('d');
         RATE: f64 =
-            one("rate", "RATE", reading::rate, "Send at this rate, however fast the server responds: 5000/s, 300/min").short('r');
+            one("rate", "RATE", parsers::rate, "Send at this rate, however fast the server responds: 5000/s, 300/min").short('r');
         ARRIVALS: Arrivals = one(
-            "arrivals", "HOW", reading::arrivals,
+            "arrivals", "HOW", parsers::arrivals,
             "With -r: poisson (independent visitors), constant or burst [default: poisson]",
         );
         STAGE: String = many(
@@ -72,14 +72,14 @@ settings! {
             "drain", "TIME", quantity::duration,
             "Wait up to TIME for requests in flight after the run [default: --timeout, at most 5s]",
         );
-        SEED: u64 = one("seed", "N", reading::seed, "Seed for all random choices, to repeat a run");
+        SEED: u64 = one("seed", "N", parsers::seed, "Seed for all random choices, to repeat a run");
     }
     "Connection" {
-        URL: String = many("url", "URL", text, "Another URL, repeatable").short('u').line_only();
+        URL: String = many("url", "URL", text, "Another URL, repeatable").short('u').command_line_only();
         URLS: String = one(
             "urls", "FILE", text,
             "Read URLs from FILE: one per line, optionally followed by its weight; # starts a comment",
-        ).alias("urls-file").line_only();
+        ).alias("urls-file").command_line_only();
         CURL: String = many(
             "curl", "COMMAND", text,
             "Send what this curl command would send: --curl 'curl -d a=b http://localhost/'",
@@ -100,12 +100,12 @@ settings! {
         SLACK: Nanos =
             one("slack", "TIME", quantity::duration, "With -r: send requests up to TIME late, in batches [default: 0s]");
         MAX_CONNECTIONS: u32 = one(
-            "max-connections", "N", reading::connections,
+            "max-connections", "N", parsers::connections,
             "With -r: at most N connections, on one worker up to 20,000/s [default: 1000, or 3/4 of the descriptor limit]",
         );
         UNIX_SOCKET: String = one("unix-socket", "PATH", text, "Connect to this Unix socket");
         CONNECT_TO: String = many(
-            "connect-to", "HOST:PORT:HOST:PORT", reading::connect_to,
+            "connect-to", "HOST:PORT:HOST:PORT", parsers::connect_to,
             "Connect to another host and port, as in curl; the second host or port may be a range a-b",
         );
         PROXY: String = one(
@@ -120,7 +120,7 @@ settings! {
             "Hosts reached without a proxy: example.com,10.0.0.0/8, or * [default: no_proxy]",
         );
         SOURCE: Vec<String> =
-            many("source", "IP", reading::sources, "Connect from these addresses in turn: a list and ranges a-b").alias("sources");
+            many("source", "IP", parsers::sources, "Connect from these addresses in turn: a list and ranges a-b").alias("sources");
     }
     "TLS" {
         INSECURE: () = switch("insecure", "Accept any certificate").short('k');
@@ -135,22 +135,22 @@ settings! {
     }
     "Output" {
         OBJECTIVE: String = many(
-            "objective", "RULE", reading::objective,
+            "objective", "RULE", parsers::objective,
             "A requirement: 'p99<50ms', 'failed<0.1%', 'rate>=1000/s', 'failed<5% for 10s stop'; exit 10 if missed",
         ).alias("objectives");
         NAME: String = one(
-            "name", "NAME", reading::request_name,
+            "name", "NAME", parsers::request_name,
             "Name of the request in the report; in a plan, `name:` next to its URL",
         );
         RECORD: String = one("record", "FILE", text, "Write the events of the run to FILE as they happen");
         FORMAT: &'static dyn Format = one(
-            "format", "FORMAT", reading::format,
+            "format", "FORMAT", parsers::format,
             "text, json, csv, markdown (md) or junit [default: by the file name of -o, else text]",
         );
         OUTPUT: String = one("output", "FILE", text, "Write the report to FILE").short('o');
-        LANG: Lang = one("lang", "LANG", reading::language, "en or zh [default: from the locale]");
+        LANG: Lang = one("lang", "LANG", parsers::language, "en or zh [default: from the locale]");
         PROMETHEUS: SocketAddr = one(
-            "prometheus", "ADDRESS", reading::served_at,
+            "prometheus", "ADDRESS", parsers::served_at,
             "Serve live metrics to Prometheus at http://ADDRESS/metrics: 9464 (this machine only), 0.0.0.0:9464",
         );
         LINGER: Nanos = one(
@@ -158,7 +158,7 @@ settings! {
             "With --prometheus: keep the final metrics until they are scraped once, at most TIME [default: 20s]",
         );
         TRACE: f64 = one(
-            "trace", "SHARE", reading::traces,
+            "trace", "SHARE", parsers::traces,
             "Send a W3C traceparent with each request (each iteration is one trace), SHARE of them sampled: 1%",
         );
         OTLP: String = one(
@@ -170,13 +170,13 @@ settings! {
         NO_COLOR: () = switch("no-color", "No colours");
         DEBUG: () = switch(
             "debug", "Send one request, or go through a flow once, show everything sent and received, and exit",
-        ).line_only();
-        KEEP_SECRETS: () = switch("keep-secrets", "Do not mask credentials in output and records").line_only();
-        YES: () = switch("yes", "Do not ask before load-testing a public address").line_only();
+        ).command_line_only();
+        KEEP_SECRETS: () = switch("keep-secrets", "Do not mask credentials in output and records").command_line_only();
+        YES: () = switch("yes", "Do not ask before load-testing a public address").command_line_only();
     }
     "Generator" {
         WORKERS: u32 = one(
-            "workers", "N", reading::workers,
+            "workers", "N", parsers::workers,
             "Worker threads [default: the cores available to brunt; with --max-connections 1]",
         ).short('w');
         PIN: () = switch("pin", "Pin each worker to a core");
@@ -186,25 +186,25 @@ settings! {
             "processes", "N", |text| quantity::bounded_count(text, "processes", MOST_WORKERS),
             "Run the workers in N separate processes, reported as one run",
         );
-        NET: NetKind = one("net", "NETWORK", reading::net, "epoll or uring [default: epoll]");
+        NET: NetKind = one("net", "NETWORK", parsers::net, "epoll or uring [default: epoll]");
     }
     "Counters" {
         WATCH_PID: u32 = one(
-            "watch-pid", "PID", reading::pid,
+            "watch-pid", "PID", parsers::pid,
             "Count this process and its children as the service [default: the process listening on the target's address]",
         );
         WATCH_PORT: u16 = one(
-            "watch-port", "PORT", reading::port,
+            "watch-port", "PORT", parsers::port,
             "Count the process listening on this port of this machine as the service",
         );
         WATCH: (String, String) = many(
-            "watch", "KIND=WHERE", reading::watched,
+            "watch", "KIND=WHERE", parsers::watched,
             "Query a service for its own counters once a second: redis=HOST:PORT, \
                 mysql=mysql://USER:PASSWORD@HOST:PORT, postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE, \
                 nginx=URL of stub_status, prometheus=URL",
         );
         PROBE: String = many(
-            "probe", "HOST:PORT", reading::probe,
+            "probe", "HOST:PORT", parsers::probe,
             "Count on the host under test too, where `brunt probe` runs; repeatable",
         );
         PROBE_TOKEN: String = one("probe-token", "TOKEN", text, "Token for the probes [default: $BRUNT_PROBE_TOKEN]");
@@ -217,16 +217,16 @@ settings! {
             "Follow this log of a service, such as nginx's error log, for messages that name a limit",
         );
         REFERENCE: f64 = one(
-            "reference", "RATE", reading::reference,
+            "reference", "RATE", parsers::reference,
             "Send requests at this rate from a reference client alongside the load, timed and counted separately: 20/s",
         );
     }
 }
 
 /// The settings of all commands that render a record.
-pub const DOCUMENT: [Spec; 3] = [FORMAT.spec, OUTPUT.spec, LANG.spec];
+pub const DOCUMENT: [SettingSpec; 3] = [FORMAT.spec, OUTPUT.spec, LANG.spec];
 
 /// Returns all settings.
-pub fn all() -> impl Iterator<Item = &'static Spec> {
+pub fn all() -> impl Iterator<Item = &'static SettingSpec> {
     HEADINGS.iter().flat_map(|(_, specs)| *specs)
 }

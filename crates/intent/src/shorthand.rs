@@ -1,11 +1,11 @@
 //! Shorthand options: `--json`, `--bearer`, `--cookie`, `-L` and `--data @FILE` are expanded to header lines, a body
 //! and a number of redirects, so that protocols, plans and records know only one form of each.
 
-use wire::{Complaint, OptionSpec};
+use wire::{UsageError, OptionSpec};
 
-use super::sealed;
+use super::secret_files;
 use super::urls::looks_like_one;
-use super::values::{Said, Values};
+use super::values::{SettingValue, SettingValues};
 
 /// Number of redirects for `-L`.
 const FOLLOWED: &str = "10";
@@ -17,7 +17,7 @@ const BODY: u64 = 1 << 20;
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn spelled_out(mut options: Values, specs: &[OptionSpec]) -> Result<Values, Complaint> {
+pub fn expand(mut options: SettingValues, specs: &[OptionSpec]) -> Result<SettingValues, UsageError> {
     json(&mut options)?;
     bearer(&mut options)?;
     cookies(&mut options)?;
@@ -26,18 +26,18 @@ pub fn spelled_out(mut options: Values, specs: &[OptionSpec]) -> Result<Values, 
         data_files(&mut options)?;
     }
     if let Some(location) = options.take("location").pop()
-        && !options.says("redirects")
+        && !options.contains("redirects")
     {
-        options.say("redirects", FOLLOWED, location.origin);
+        options.push("redirects", FOLLOWED, location.origin);
     }
     Ok(options)
 }
 
 /// Expands `--json BODY`: the body, and the two header lines that curl sends with it, unless they are set.
-fn json(options: &mut Values) -> Result<(), Complaint> {
+fn json(options: &mut SettingValues) -> Result<(), UsageError> {
     let bodies = options.take("json");
     let Some(first) = bodies.first() else { return Ok(()) };
-    if let Some(other) = ["data", "data-raw", "data-file", "form", "form-string"].iter().find(|o| options.says(o)) {
+    if let Some(other) = ["data", "data-raw", "data-file", "form", "form-string"].iter().find(|o| options.contains(o)) {
         let trouble = format!("sets the whole body, and so does --{other}; leave one of them out");
         return Err(first.wrong("--json", trouble));
     }
@@ -49,28 +49,28 @@ fn json(options: &mut Values) -> Result<(), Complaint> {
     }
     let origin = first.origin.clone();
     match &bodies[..] {
-        [file] if file.text.starts_with('@') => options.say("data-file", &file.text[1..], origin.clone()),
-        _ => options.say("data-raw", bodies.iter().map(|body| &*body.text).collect::<String>(), origin.clone()),
+        [file] if file.text.starts_with('@') => options.push("data-file", &file.text[1..], origin.clone()),
+        _ => options.push("data-raw", bodies.iter().map(|body| &*body.text).collect::<String>(), origin.clone()),
     }
     for (name, line) in [("content-type", "Content-Type: application/json"), ("accept", "Accept: application/json")] {
         if !has_header(options, name) {
-            options.say("header", line, origin.clone());
+            options.push("header", line, origin.clone());
         }
     }
     Ok(())
 }
 
 /// Returns `true` if a header line has this name.
-fn has_header(options: &Values, name: &str) -> bool {
+fn has_header(options: &SettingValues, name: &str) -> bool {
     let is_named = |line: &str| line.split([':', ';']).next().is_some_and(|own| own.trim().eq_ignore_ascii_case(name));
     options.named("header").any(|said| is_named(&said.text))
 }
 
 /// Expands `--bearer TOKEN`, or `@FILE`.
-fn bearer(options: &mut Values) -> Result<(), Complaint> {
+fn bearer(options: &mut SettingValues) -> Result<(), UsageError> {
     let Some(token) = options.take("bearer").pop() else { return Ok(()) };
     let authorized = has_header(options, "authorization");
-    if authorized || options.says("user") {
+    if authorized || options.contains("user") {
         let other = if authorized { "-H Authorization" } else { "--user" };
         let trouble = format!("sets the Authorization header, and so does {other}; leave one of them out");
         return Err(token.wrong("--bearer", trouble));
@@ -78,12 +78,12 @@ fn bearer(options: &mut Values) -> Result<(), Complaint> {
     let origin = token.origin.clone();
     let token: String = opened("--bearer", token)?.into_iter().map(|said| said.text).collect();
     let words = token.strip_prefix("Bearer ").unwrap_or(&token);
-    options.say("header", format!("Authorization: Bearer {words}"), origin);
+    options.push("header", format!("Authorization: Bearer {words}"), origin);
     Ok(())
 }
 
 /// Expands `--cookie NAME=VALUE`, repeated, or `@FILE` with one per line: a single header line, as browsers send it.
-fn cookies(options: &mut Values) -> Result<(), Complaint> {
+fn cookies(options: &mut SettingValues) -> Result<(), UsageError> {
     let values = options.take("cookie");
     let Some(origin) = values.first().map(|said| said.origin.clone()) else { return Ok(()) };
     let mut all = Vec::new();
@@ -96,21 +96,21 @@ fn cookies(options: &mut Values) -> Result<(), Complaint> {
             all.push(cookie.text.trim().trim_end_matches(';').to_owned());
         }
     }
-    options.say("header", format!("Cookie: {}", all.join("; ")), origin);
+    options.push("header", format!("Cookie: {}", all.join("; ")), origin);
     Ok(())
 }
 
 /// Returns a secret as written, or the lines of its file.
-fn opened(flag: &str, said: Said) -> Result<Vec<Said>, Complaint> {
+fn opened(flag: &str, said: SettingValue) -> Result<Vec<SettingValue>, UsageError> {
     match said.text.strip_prefix('@') {
-        Some(path) => sealed::lines_of(&said, flag, path),
+        Some(path) => secret_files::lines_of(&said, flag, path),
         None if said.text.trim().is_empty() => Err(said.wrong(flag, "is empty; write the value, or @FILE")),
         None => Ok(vec![said]),
     }
 }
 
 /// Expands `--data @FILE`: the text of the file without its line breaks, as in curl.
-fn data_files(options: &mut Values) -> Result<(), Complaint> {
+fn data_files(options: &mut SettingValues) -> Result<(), UsageError> {
     if !options.named("data").any(|said| said.text.starts_with('@')) {
         return Ok(());
     }
@@ -120,14 +120,14 @@ fn data_files(options: &mut Values) -> Result<(), Complaint> {
             Some(path) => joined(path).map_err(|trouble| said.wrong("--data", trouble))?,
             None => said.text,
         };
-        options.say("data-raw", text, said.origin);
+        options.push("data-raw", text, said.origin);
     }
     options.extend(raw);
     Ok(())
 }
 
 fn joined(path: &str) -> Result<String, String> {
-    let bytes = protocols::file::bounded(path, BODY).map_err(|trouble| format!("@{trouble}"))?;
+    let bytes = protocols::file::read_bounded(path, BODY).map_err(|trouble| format!("@{trouble}"))?;
     let text = String::from_utf8(bytes)
         .map_err(|_| format!("@{path} is not text (UTF-8); send its bytes with --data-file {path}"))?;
     Ok(text.replace(['\r', '\n', '\0'], ""))
@@ -135,19 +135,19 @@ fn joined(path: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use plan::Options;
+    use plan::PlanOptions;
 
-    use super::super::origin::Origin;
+    use super::super::origin::ValueOrigin;
     use super::*;
 
-    fn spelled(given: &[(&'static str, &str)]) -> Result<Options, String> {
-        let mut options = Values::default();
-        given.iter().for_each(|(name, value)| options.say(name, *value, Origin::Line));
-        let spelled = spelled_out(options, wire::Protocol::about(&protocols::http::Http).options);
+    fn spelled(given: &[(&'static str, &str)]) -> Result<PlanOptions, String> {
+        let mut options = SettingValues::default();
+        given.iter().for_each(|(name, value)| options.push(name, *value, ValueOrigin::CommandLine));
+        let spelled = expand(options, wire::Protocol::description(&protocols::http::Http).options);
         spelled.map(|options| options.options()).map_err(|complaint| complaint.to_string())
     }
 
-    fn options(all: &[(&str, &[&str])]) -> Options {
+    fn options(all: &[(&str, &[&str])]) -> PlanOptions {
         all.iter().map(|(name, values)| ((*name).into(), values.iter().map(ToString::to_string).collect())).collect()
     }
 

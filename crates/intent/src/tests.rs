@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use measure::Nanos;
 use plan::{Arrivals, Load, NetKind, Stage};
-use wire::{OptionSpec, Protocol, Takes};
+use wire::{OptionSpec, Protocol, OptionArity};
 
 use super::*;
 
@@ -15,7 +15,7 @@ pub fn protocols() -> Vec<Arc<dyn Protocol>> {
 }
 
 /// Splits at spaces; `_` stands for a space inside a word.
-fn command(line: &str) -> Result<Command, Complaint> {
+fn command(line: &str) -> Result<Command, UsageError> {
     let words: Vec<String> = line.split(' ').filter(|w| !w.is_empty()).map(|w| w.replace('_', " ")).collect();
     read(&words, &protocols(), &DEFAULTS)
 }
@@ -297,27 +297,27 @@ fn secrets_are_masked_in_command_and_plan() {
 
 #[test]
 fn flags_of_two_sources_do_not_collide() {
-    line::run_command(&spoken::of(&protocols())).debug_assert();
-    showing::demo_command().debug_assert();
-    showing::calibrate_command().debug_assert();
-    showing::report_command().debug_assert();
-    serving::command().debug_assert();
-    probing::command().debug_assert();
+    command_line::run_command(&protocol_flags::protocol_options(&protocols())).debug_assert();
+    command_settings::demo_command().debug_assert();
+    command_settings::calibrate_command().debug_assert();
+    command_settings::report_command().debug_assert();
+    target_settings::command().debug_assert();
+    probe_settings::command().debug_assert();
 }
 
 #[test]
 fn an_option_of_two_protocols_is_one_flag() {
-    const fn option(name: &'static str, takes: Takes) -> OptionSpec {
-        OptionSpec { name, short: None, takes, help: wire::Text { en: "", zh: "" } }
+    const fn option(name: &'static str, takes: OptionArity) -> OptionSpec {
+        OptionSpec { name, short: None, arity: takes, help: wire::HelpText { en: "", zh: "" } }
     }
-    const FIRST: &[OptionSpec] = &[option("expect", Takes::One("TEXT")), option("switch", Takes::Nothing)];
-    const SECOND: &[OptionSpec] = &[option("expect", Takes::Many("TEXT")), option("own", Takes::One("N"))];
+    const FIRST: &[OptionSpec] = &[option("expect", OptionArity::One("TEXT")), option("switch", OptionArity::Switch)];
+    const SECOND: &[OptionSpec] = &[option("expect", OptionArity::Many("TEXT")), option("own", OptionArity::One("N"))];
     let spoken = [("a", FIRST.to_vec()), ("b", SECOND.to_vec())];
-    let command = line::run_command(&spoken);
+    let command = command_line::run_command(&spoken);
     command.clone().debug_assert();
     let matches = command.get_matches_from(["brunt", "--expect", "x", "--expect", "y", "--switch"]);
     let said: Vec<(&str, String)> =
-        line::values(&matches, line::names(&spoken)).into_iter().map(|said| (said.name, said.text)).collect();
+        command_line::values(&matches, command_line::names(&spoken)).into_iter().map(|said| (said.name, said.text)).collect();
     assert_eq!(said, [("expect", "x".into()), ("expect", "y".into()), ("switch", String::new())]);
 }
 

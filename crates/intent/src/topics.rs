@@ -1,37 +1,37 @@
 //! Help by topic, shell completions and the manual page.
 
 use clap::{Arg, Command};
-use wire::Complaint;
+use wire::UsageError;
 
-use super::line::{self, COMMANDS};
-use super::nearest::distance;
+use super::command_line::{self, COMMANDS};
+use super::suggestions::distance;
 use super::settings::HEADINGS;
-use super::spoken::Spoken;
-use super::{help, probing, serving, showing, ui};
+use super::protocol_flags::ProtocolOptions;
+use super::{help, probe_settings, target_settings, command_settings, ui};
 
 /// Returns the text of `brunt help [TOPIC]`.
 ///
 /// # Errors
 /// No such topic.
-pub fn help(words: &[String], spoken: &[Spoken]) -> Result<String, Complaint> {
+pub fn help(words: &[String], spoken: &[ProtocolOptions]) -> Result<String, UsageError> {
     let topics: Vec<String> = HEADINGS.iter().map(|(heading, _)| heading.to_ascii_lowercase()).collect();
     let names = || topics.iter().map(String::as_str).chain(spoken.iter().map(|(name, _)| *name)).chain(["flow", "all"]);
     let [topic] = words else {
         return match words {
             [] => Ok(format!("{}\n\nTopics: {}", short(), names().collect::<Vec<_>>().join(", "))),
-            [_, second, ..] => Err(Complaint::new(second, "is one word too many; write `brunt help TOPIC`")),
+            [_, second, ..] => Err(UsageError::new(second, "is one word too many; write `brunt help TOPIC`")),
             [_] => Ok(String::new()),
         };
     };
     if let Some(at) = topics.iter().position(|name| name == topic) {
-        return Ok(page(format!("Options of a run: {topic}."), line::args(HEADINGS[at].1)));
+        return Ok(page(format!("Options of a run: {topic}."), command_line::args(HEADINGS[at].1)));
     }
     if let Some(one) = spoken.iter().find(|(name, _)| name == topic) {
-        return Ok(page(format!("Options of {} requests.", one.0), line::options(std::slice::from_ref(one))));
+        return Ok(page(format!("Options of {} requests.", one.0), command_line::options(std::slice::from_ref(one))));
     }
     match topic.as_str() {
         "flow" | "flows" | "scenario" | "scenarios" | "steps" => Ok(help::FLOW.into()),
-        "all" => Ok(full(line::run_command(spoken))),
+        "all" => Ok(full(command_line::run_command(spoken))),
         command if COMMANDS.contains(&command) => Ok(full(described(command, spoken))),
         other => {
             let near = names().chain(COMMANDS).min_by_key(|name| distance(other, name));
@@ -40,7 +40,7 @@ pub fn help(words: &[String], spoken: &[Spoken]) -> Result<String, Complaint> {
             let trouble = near.map_or(format!("is not a topic; write one of {all}"), |near| {
                 format!("is not a topic; write `brunt help {near}` if you meant that")
             });
-            Err(Complaint::new(other, trouble))
+            Err(UsageError::new(other, trouble))
         }
     }
 }
@@ -59,17 +59,17 @@ fn page(about: String, args: impl Iterator<Item = Arg>) -> String {
 }
 
 /// Returns the command line of a command.
-pub fn described(command: &str, spoken: &[Spoken]) -> Command {
+pub fn described(command: &str, spoken: &[ProtocolOptions]) -> Command {
     match command {
-        "demo" => showing::demo_command(),
-        "calibrate" => showing::calibrate_command(),
-        "report" => showing::report_command(),
-        "target" => serving::command(),
-        "probe" => probing::command(),
+        "demo" => command_settings::demo_command(),
+        "calibrate" => command_settings::calibrate_command(),
+        "report" => command_settings::report_command(),
+        "target" => target_settings::command(),
+        "probe" => probe_settings::command(),
         "ui" => ui::command(),
-        "plan" => line::plan_command(spoken),
-        "doctor" => line::doctor_command(spoken),
-        _ => line::run_command(spoken),
+        "plan" => command_line::plan_command(spoken),
+        "doctor" => command_line::doctor_command(spoken),
+        _ => command_line::run_command(spoken),
     }
 }
 
@@ -85,17 +85,17 @@ pub fn full(command: Command) -> String {
 }
 
 /// Returns the whole command line, including commands.
-fn whole(spoken: &[Spoken]) -> Command {
+fn whole(spoken: &[ProtocolOptions]) -> Command {
     let commands = ["run", "demo", "calibrate", "plan", "doctor", "report", "target", "probe", "ui"];
     let named = |name| described(name, spoken).name(name).bin_name(format!("brunt {name}"));
-    line::run_command(spoken).subcommands(commands.map(named))
+    command_line::run_command(spoken).subcommands(commands.map(named))
 }
 
 /// Returns the script of `brunt completions SHELL`, which completes commands and options.
 ///
 /// # Errors
 /// No such shell.
-pub fn completions(words: &[String], spoken: &[Spoken]) -> Result<String, Complaint> {
+pub fn completions(words: &[String], spoken: &[ProtocolOptions]) -> Result<String, UsageError> {
     use clap_complete::Shell;
     let shell = match words.first().map(String::as_str) {
         Some("bash") => Shell::Bash,
@@ -104,7 +104,7 @@ pub fn completions(words: &[String], spoken: &[Spoken]) -> Result<String, Compla
         other => {
             let trouble =
                 other.map_or("a shell is missing".into(), |other| format!("`{other}` is not a shell brunt knows"));
-            return Err(Complaint::new("completions", format!("{trouble}; write one of bash, zsh, fish")));
+            return Err(UsageError::new("completions", format!("{trouble}; write one of bash, zsh, fish")));
         }
     };
     let mut script = Vec::new();
@@ -116,13 +116,13 @@ pub fn completions(words: &[String], spoken: &[Spoken]) -> Result<String, Compla
 ///
 /// # Errors
 /// An unexpected argument.
-pub fn manual(words: &[String], spoken: &[Spoken]) -> Result<String, Complaint> {
+pub fn manual(words: &[String], spoken: &[ProtocolOptions]) -> Result<String, UsageError> {
     if let Some(word) = words.first() {
-        return Err(Complaint::new(word, "is one word too many; write `brunt man`"));
+        return Err(UsageError::new(word, "is one word too many; write `brunt man`"));
     }
     let mut page = Vec::new();
     // Writing to memory does not fail.
-    let _ = clap_mangen::Man::new(line::run_command(spoken)).render(&mut page);
+    let _ = clap_mangen::Man::new(command_line::run_command(spoken)).render(&mut page);
     Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
@@ -130,10 +130,10 @@ pub fn manual(words: &[String], spoken: &[Spoken]) -> Result<String, Complaint> 
 mod tests {
     use super::*;
 
-    fn spoken() -> Vec<Spoken> {
+    fn spoken() -> Vec<ProtocolOptions> {
         vec![
-            ("http", wire::Protocol::about(&protocols::http::Http).options.to_vec()),
-            ("grpc", wire::Protocol::about(&protocols::grpc::Grpc).options.to_vec()),
+            ("http", wire::Protocol::description(&protocols::http::Http).options.to_vec()),
+            ("grpc", wire::Protocol::description(&protocols::grpc::GrpcProtocol).options.to_vec()),
         ]
     }
 
@@ -145,7 +145,7 @@ mod tests {
     fn the_short_help_fits_a_screen() {
         let text = short();
         assert!(text.lines().count() <= 36 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        let command = line::run_command(&spoken());
+        let command = command_line::run_command(&spoken());
         let known: Vec<String> =
             command.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")).collect();
         for word in text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').filter(|word| word.starts_with("--")) {

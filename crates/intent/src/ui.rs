@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use net::tls::RustlsServing;
 use report::Lang;
-use wire::Complaint;
+use wire::UsageError;
 
-use super::setting::{Setting, Spec, many, one, settings, switch, text};
-use super::values::Values;
-use super::{help, line, probing, settings};
+use super::setting::{TypedSetting, SettingSpec, many, one, settings, switch, text};
+use super::values::SettingValues;
+use super::{help, command_line, probe_settings, settings};
 
 /// Default address: a free port.
 const LISTEN: &str = "127.0.0.1:0";
@@ -21,7 +21,7 @@ const PASSWORD: &str = "BRUNT_UI_PASSWORD";
 const SHORTEST: usize = 8;
 
 /// The settings of the console.
-pub struct Ui {
+pub struct UiSettings {
     /// Address to listen on.
     pub listen: SocketAddr,
     /// Host names in addition to its addresses.
@@ -38,7 +38,7 @@ pub struct Ui {
     pub language: Option<Lang>,
 }
 
-impl std::fmt::Debug for Ui {
+impl std::fmt::Debug for UiSettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // A password must not be shown.
         f.debug_struct("Ui").field("listen", &self.listen).field("library", &self.library).finish_non_exhaustive()
@@ -54,8 +54,8 @@ settings! { SETTINGS {
     LIBRARY: String = one("library", "DIR", text, "Keep runs in DIR [default: $XDG_STATE_HOME/brunt/library]");
     PASSWORD_FILE: String =
         one("password-file", "FILE", text, "The password is the first line of FILE [default: $BRUNT_UI_PASSWORD]");
-    CERT: String = probing::CERT;
-    KEY: String = probing::KEY;
+    CERT: String = probe_settings::CERT;
+    KEY: String = probe_settings::KEY;
     NAME: String =
         many("name", "HOST", text, "Another host name the console is reached by, besides this machine's; repeatable");
     LANG: Lang = settings::LANG;
@@ -63,22 +63,22 @@ settings! { SETTINGS {
 
 /// Returns the command line of `brunt ui`.
 pub fn command() -> clap::Command {
-    line::bare("brunt ui")
+    command_line::bare("brunt ui")
         .about("The console in the browser: browse, start, watch, steer and compare runs.")
         .after_help(help::UI)
-        .args(line::args(SETTINGS))
+        .args(command_line::args(SETTINGS))
 }
 
 /// Reads `brunt ui`.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn read(said: &Values) -> Result<Ui, Complaint> {
+pub fn read(said: &SettingValues) -> Result<UiSettings, UsageError> {
     let listen = match said.get(&LISTEN_AT)? {
         Some(listen) => listen,
         None => address(LISTEN).map_err(|trouble| said.wrong(&LISTEN_AT, trouble))?,
     };
-    let (password, tls) = (password(said)?, probing::tls(said)?);
+    let (password, tls) = (password(said)?, probe_settings::tls(said)?);
     if !listen.ip().to_canonical().is_loopback() && (password.is_none() || tls.is_none()) {
         let missing = match (&password, &tls) {
             (None, None) => "--password-file FILE, --cert FILE and --key FILE",
@@ -91,7 +91,7 @@ pub fn read(said: &Values) -> Result<Ui, Complaint> {
         );
         return Err(said.wrong(&LISTEN_AT, trouble));
     }
-    Ok(Ui {
+    Ok(UiSettings {
         listen,
         names: said.each(&NAME)?,
         password,
@@ -113,18 +113,18 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     found.ok_or_else(|| format!("`{text}` is not an address to listen on; write one such as 127.0.0.1:8089 or 8089"))
 }
 
-fn password(said: &Values) -> Result<Option<String>, Complaint> {
+fn password(said: &SettingValues) -> Result<Option<String>, UsageError> {
     let (option, password) = match said.text(&PASSWORD_FILE) {
         Some(file) => {
             let wrong = |trouble: String| said.wrong(&PASSWORD_FILE, trouble);
-            let text = protocols::file::bounded(file, 1 << 16).map_err(wrong)?;
+            let text = protocols::file::read_bounded(file, 1 << 16).map_err(wrong)?;
             let text = String::from_utf8(text).map_err(|_| wrong(format!("{file} is not text (UTF-8)")))?;
             ("--password-file", Some(text.lines().next().unwrap_or_default().trim().to_owned()))
         }
         None => (PASSWORD, std::env::var(PASSWORD).ok()),
     };
     match password {
-        Some(password) if password.chars().count() < SHORTEST => Err(Complaint::new(
+        Some(password) if password.chars().count() < SHORTEST => Err(UsageError::new(
             option,
             format!("is shorter than {SHORTEST} characters; choose one that is hard to guess"),
         )),
@@ -136,10 +136,10 @@ fn password(said: &Values) -> Result<Option<String>, Complaint> {
 mod tests {
     use super::*;
 
-    fn asked(words: &str) -> Result<Ui, String> {
+    fn asked(words: &str) -> Result<UiSettings, String> {
         let words = std::iter::once("").chain(words.split_whitespace());
         let matches = command().try_get_matches_from(words).map_err(|error| error.to_string())?;
-        read(&line::values(&matches, SETTINGS.iter().map(|spec| spec.name))).map_err(|complaint| complaint.to_string())
+        read(&command_line::values(&matches, SETTINGS.iter().map(|spec| spec.name))).map_err(|complaint| complaint.to_string())
     }
 
     #[test]

@@ -3,10 +3,10 @@
 //! A missing scheme means http. The rest of a URL is validated by its protocol.
 
 use plan::{WeightedUrl, mask};
-use protocols::template::slot_at;
-use wire::Complaint;
+use protocols::template::slot_length;
+use wire::UsageError;
 
-use super::nearest::nearest;
+use super::suggestions::nearest;
 
 /// Commands of later versions: unlikely to be host names.
 const LATER: [&str; 9] = ["sweep", "find", "ladder", "compare", "capacity", "agent", "ui", "import", "probe"];
@@ -81,7 +81,7 @@ const WORDS: [&str; 4] = ["explain", "help", "completions", "man"];
 ///
 /// # Errors
 /// The list of commands, and the syntax for a host of that name.
-pub fn refuse_command_words(word: &str, commands: &[&str]) -> Result<(), Complaint> {
+pub fn refuse_command_words(word: &str, commands: &[&str]) -> Result<(), UsageError> {
     let is_word = !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
     if !is_word || word == "localhost" || word.bytes().all(|b| b.is_ascii_digit()) {
         return Ok(());
@@ -100,7 +100,7 @@ pub fn refuse_command_words(word: &str, commands: &[&str]) -> Result<(), Complai
         let right = meant.map_or_else(|| format!("one of {}", commands.join(", ")), |meant| format!("brunt {meant}"));
         format!("is neither a command nor a URL; write {right}, or http://{word} for a host of that name")
     };
-    Err(Complaint::new(word, trouble))
+    Err(UsageError::new(word, trouble))
 }
 
 /// Returns `true` for a word that is a plan file and not a URL.
@@ -129,8 +129,8 @@ pub fn from_file(
     path: &str,
     text: &str,
     schemes: &[&str],
-    wrong: impl Fn(String) -> Complaint,
-) -> Result<Vec<WeightedUrl>, Complaint> {
+    wrong: impl Fn(String) -> UsageError,
+) -> Result<Vec<WeightedUrl>, UsageError> {
     let mut urls = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let place = format!("{path} line {}", number + 1);
@@ -139,9 +139,9 @@ pub fn from_file(
         let weight = words.next().map_or(Ok(1.0), |word| weight(&place, word))?;
         if let Some(extra) = words.next() {
             let trouble = format!("`{extra}` is one word too many; write a URL, optionally followed by its weight");
-            return Err(Complaint::new(place, trouble));
+            return Err(UsageError::new(place, trouble));
         }
-        let url = with_scheme(first, schemes).map_err(|trouble| Complaint::new(place, trouble))?;
+        let url = with_scheme(first, schemes).map_err(|trouble| UsageError::new(place, trouble))?;
         urls.push(WeightedUrl { weight, ..WeightedUrl::plain(url) });
     }
     if urls.is_empty() {
@@ -155,7 +155,7 @@ fn words(line: &str) -> Vec<&str> {
     let (mut words, mut from, mut inside) = (Vec::new(), 0, 0);
     for (at, c) in line.char_indices() {
         if c == '{' && at >= inside {
-            inside = at + slot_at(&line[at..]).unwrap_or_default();
+            inside = at + slot_length(&line[at..]).unwrap_or_default();
         }
         if c.is_whitespace() && at >= inside {
             words.push(&line[from..at]);
@@ -167,11 +167,11 @@ fn words(line: &str) -> Vec<&str> {
     words
 }
 
-fn weight(place: &str, word: &str) -> Result<f64, Complaint> {
+fn weight(place: &str, word: &str) -> Result<f64, UsageError> {
     match word.parse::<f64>() {
         Ok(weight) if weight.is_finite() && weight > 0.0 => Ok(weight),
         _ => {
-            Err(Complaint::new(place, format!("`{word}` is not a weight; write a number above zero, such as 3 or 0.5")))
+            Err(UsageError::new(place, format!("`{word}` is not a weight; write a number above zero, such as 3 or 0.5")))
         }
     }
 }
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn files() {
-        let none = |trouble| Complaint::new("--urls", trouble);
+        let none = |trouble| UsageError::new("--urls", trouble);
         let text = "# all pages\nlocalhost/a 3\n\n  https://b/x#part   # the rest\nlocalhost/c 0.5 # half\n";
         let urls = from_file("u.txt", text, &SCHEMES, none).unwrap();
         let slots = from_file("u.txt", "a/{random 1..9}?u={csv u.csv.a | url} 3 # x\n", &SCHEMES, none).unwrap();

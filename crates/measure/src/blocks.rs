@@ -8,7 +8,7 @@
 //! that the run is worth (batch means; Law and Kelton, *Simulation Modeling and Analysis*, 9.5.3). Blocks grow with the
 //! run, so that memory does not.
 
-use crate::estimate::{NORMAL, student};
+use crate::estimate::{NORMAL, student_quantile};
 use crate::{Histogram, Nanos};
 
 /// Maximum number of blocks kept, and the number of blocks compared: few, so that each is longer than the effects of a
@@ -22,27 +22,27 @@ const SHORTEST: Nanos = Nanos::from_secs(1);
 
 /// A run cut into blocks of equal length.
 #[derive(Clone, Debug)]
-pub struct Blocks {
-    blocks: Vec<Block>,
+pub struct RunBlocks {
+    blocks: Vec<RunBlock>,
     /// Length of a block, and the elapsed part of the last one.
     length: Nanos,
     passed: Nanos,
 }
 
 #[derive(Clone, Debug)]
-struct Block {
+struct RunBlock {
     finished: Histogram,
     /// Number of all requests, including those that did not finish, which rank last.
     all: u64,
 }
 
-impl Default for Blocks {
+impl Default for RunBlocks {
     fn default() -> Self {
-        Blocks { blocks: Vec::new(), length: SHORTEST, passed: SHORTEST }
+        RunBlocks { blocks: Vec::new(), length: SHORTEST, passed: SHORTEST }
     }
 }
 
-impl Blocks {
+impl RunBlocks {
     /// Adds the requests that ended in the next stretch of time: those in `finished`, and `unfinished` more without an
     /// end. A stretch of zero length belongs to the current block.
     pub fn add(&mut self, length: Nanos, finished: &Histogram, unfinished: u64) {
@@ -66,13 +66,13 @@ impl Blocks {
             }
             self.length = self.length.saturating_add(self.length);
         }
-        self.blocks.push(Block { finished: Histogram::new(), all: 0 });
+        self.blocks.push(RunBlock { finished: Histogram::new(), all: 0 });
         self.passed = Nanos::ZERO;
     }
 
     /// Returns the design effect at a quantile with value `at`, including the uncertainty of the effect itself; `None`
     /// if the run is too short. Never below 1: no interval is narrower than that of independent requests.
-    pub fn effect(&self, at: Nanos) -> Option<f64> {
+    pub fn design_effect(&self, at: Nanos) -> Option<f64> {
         if self.blocks.len() < LEAST {
             return None;
         }
@@ -89,7 +89,7 @@ impl Blocks {
         let squares: f64 = sums.iter().map(|(below, all)| (below - share * all).powi(2)).sum();
         let observed = squares * compared as f64 / (compared - 1) as f64;
         let effect = if independent > 0.0 { (observed / independent).max(1.0) } else { 1.0 };
-        Some(effect * (student(compared - 1) / NORMAL).powi(2))
+        Some(effect * (student_quantile(compared - 1) / NORMAL).powi(2))
     }
 }
 
@@ -97,7 +97,7 @@ impl Blocks {
 mod tests {
     use super::*;
     use crate::Rng;
-    use crate::quantile::resembling;
+    use crate::quantile::correlated_quantile;
 
     /// Returns the quantile of the response time of one server with exponential service: −ln(1−q)/(μ−λ) (MEASUREMENT
     /// 1.4).
@@ -106,10 +106,10 @@ mod tests {
     }
 
     /// The responses of a run, each with the second in which it ended.
-    type Run = Vec<(usize, Nanos)>;
+    type SimulatedRun = Vec<(usize, Nanos)>;
 
     /// Simulates a queue with one server in steady state: Poisson arrivals, `service` draws the next service time.
-    fn queue(rate: f64, seconds: usize, rng: &mut Rng, service: impl Fn(&mut Rng) -> f64) -> Run {
+    fn queue(rate: f64, seconds: usize, rng: &mut Rng, service: impl Fn(&mut Rng) -> f64) -> SimulatedRun {
         let (mut run, mut wait, mut now) = (Vec::new(), 0.0_f64, -10.0);
         loop {
             let gap = rng.exponential() / rate;
@@ -125,21 +125,21 @@ mod tests {
     }
 
     /// Returns the interval of a quantile of a run; responses after the last second count towards it.
-    fn interval(run: &Run, seconds: usize, q: f64) -> [f64; 2] {
+    fn interval(run: &SimulatedRun, seconds: usize, q: f64) -> [f64; 2] {
         let mut by_second = vec![Histogram::new(); seconds];
         run.iter().for_each(|(second, response)| by_second[(*second).min(seconds - 1)].record(*response));
-        let (mut blocks, mut whole) = (Blocks::default(), Histogram::new());
+        let (mut blocks, mut whole) = (RunBlocks::default(), Histogram::new());
         for second in &by_second {
             blocks.add(Nanos::from_secs(1), second, 0);
             whole.merge(second);
         }
-        let (found, interval) = resembling(&whole, &Histogram::new(), q, Some(&blocks));
+        let (found, interval) = correlated_quantile(&whole, &Histogram::new(), q, Some(&blocks));
         let [low, high] = interval.unwrap_or_else(|| panic!("{found:?} has no interval"));
         [low.map_or(0.0, Nanos::as_secs_f64), high.map_or(f64::INFINITY, Nanos::as_secs_f64)]
     }
 
     /// Returns the share of runs whose interval contains the truth.
-    fn covered(runs: u64, seconds: usize, q: f64, truth: f64, run: impl Fn(&mut Rng) -> Run) -> f64 {
+    fn covered(runs: u64, seconds: usize, q: f64, truth: f64, run: impl Fn(&mut Rng) -> SimulatedRun) -> f64 {
         let holds = (0..runs).filter(|seed| {
             let [low, high] = interval(&run(&mut Rng::new(100 + seed)), seconds, q);
             low * 0.998 <= truth && truth <= high * 1.002
@@ -176,7 +176,7 @@ mod tests {
     fn intervals_of_independent_requests_stay_narrow_and_hold_the_truth() {
         let lognormal = |rng: &mut Rng| {
             let latency = |rng: &mut Rng| Nanos::from_secs_f64(0.005 * (0.8 * rng.normal()).exp());
-            (0..12_000).map(|i| (i / 400, latency(rng))).collect::<Run>()
+            (0..12_000).map(|i| (i / 400, latency(rng))).collect::<SimulatedRun>()
         };
         for (q, z) in [(0.5, 0.0), (0.99, 2.326_347_9)] {
             let truth = 0.005 * f64::exp(0.8 * z);
@@ -201,10 +201,10 @@ mod tests {
     fn blocks_grow_with_the_run_and_a_short_run_says_nothing() {
         let mut second = Histogram::new();
         (1..=10).for_each(|us| second.record(Nanos::from_micros(us)));
-        let mut blocks = Blocks::default();
+        let mut blocks = RunBlocks::default();
         for n in 1..=10_000 {
             blocks.add(Nanos::from_secs(1), &second, 1);
-            assert_eq!(blocks.effect(Nanos::from_micros(5)).is_some(), n >= 5, "{n} seconds");
+            assert_eq!(blocks.design_effect(Nanos::from_micros(5)).is_some(), n >= 5, "{n} seconds");
             assert!(blocks.blocks.len() <= MOST);
         }
         assert_eq!(blocks.blocks.iter().map(|block| block.all).sum::<u64>(), 110_000);
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(blocks.blocks.iter().map(|block| block.all).sum::<u64>(), 110_010);
         // Blocks that are all alike, and a value below or above all: independent, as far as can be told.
         for at in [0, 5, 10, 100] {
-            let effect = blocks.effect(Nanos::from_micros(at)).expect("long enough");
+            let effect = blocks.design_effect(Nanos::from_micros(at)).expect("long enough");
             assert!((1.0..1.5).contains(&effect), "{effect}");
         }
     }
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn two_regimes_are_worth_little() {
         // Five times slower from the middle on: the median is anywhere in between.
-        let run: Run = (0..6000).map(|i| (i / 200, Nanos::from_millis(if i < 3000 { 2 } else { 10 }))).collect();
+        let run: SimulatedRun = (0..6000).map(|i| (i / 200, Nanos::from_millis(if i < 3000 { 2 } else { 10 }))).collect();
         let [low, high] = interval(&run, 30, 0.5);
         assert!(low < 0.0021 && high > 0.0099, "{low} – {high}");
     }

@@ -13,17 +13,17 @@ impl Clock {
     /// Returns nanoseconds since boot; about 20 ns per reading (vDSO, no system call).
     #[inline]
     pub fn now(self) -> Nanos {
-        reading(ClockId::Monotonic)
+        read_clock(ClockId::Monotonic)
     }
 
     /// Returns the CPU time of the calling thread.
-    pub fn of_this_thread(self) -> Nanos {
-        reading(ClockId::ThreadCPUTime)
+    pub fn thread_cpu_time(self) -> Nanos {
+        read_clock(ClockId::ThreadCPUTime)
     }
 }
 
 #[inline]
-fn reading(clock: ClockId) -> Nanos {
+fn read_clock(clock: ClockId) -> Nanos {
     let t = rustix::time::clock_gettime(clock);
     Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
 }

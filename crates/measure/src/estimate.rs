@@ -6,7 +6,7 @@ pub(crate) const NORMAL: f64 = 1.96;
 const STUDENT: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
 
 /// Returns the 97.5 % quantile of Student's distribution with `freedom` degrees of freedom, 1 to 10.
-pub(crate) fn student(freedom: usize) -> f64 {
+pub(crate) fn student_quantile(freedom: usize) -> f64 {
     STUDENT[freedom.clamp(1, STUDENT.len()) - 1]
 }
 
@@ -39,7 +39,7 @@ impl Estimate {
         }
         let rate = came / time;
         let squares: f64 = blocks.iter().map(|(came, time)| (came - rate * time).powi(2)).sum();
-        let error = (squares * many as f64 / (many - 1) as f64).sqrt() / time * student(many - 1);
+        let error = (squares * many as f64 / (many - 1) as f64).sqrt() / time * student_quantile(many - 1);
         Some(Estimate::new(rate, (rate - error).max(0.0), rate + error))
     }
 
@@ -62,7 +62,7 @@ impl Estimate {
         let observed = squares * many as f64 / (many - 1) as f64;
         let together = if independent > 0.0 { (observed / independent).max(1.0) } else { 1.0 };
         // The fewer blocks there are, the less is known about their variation.
-        let worth = all / (together * (student(many - 1) / NORMAL).powi(2));
+        let worth = all / (together * (student_quantile(many - 1) / NORMAL).powi(2));
         let (alone, by_blocks) = (Estimate::wilson(share, worth), Estimate::rate(blocks)?);
         Some(Estimate::new(share, alone.low.min(by_blocks.low), alone.high.max(by_blocks.high).min(1.0)))
     }
@@ -80,7 +80,7 @@ impl Estimate {
     /// Computed from the intervals of both (Zou and Donner 2008, Newcombe 1998 for shares), so that it is as asymmetric
     /// as they are.
     #[must_use]
-    pub fn less(self, other: Estimate) -> Estimate {
+    pub fn minus(self, other: Estimate) -> Estimate {
         let value = self.value - other.value;
         let (below, above) = (self.value - self.low, self.high - self.value);
         let (below_other, above_other) = (other.value - other.low, other.high - other.value);
@@ -88,9 +88,9 @@ impl Estimate {
     }
 
     /// Returns `self` ÷ `other`, by the difference of their logarithms. `None` if one of them is not above 0.
-    pub fn over(self, other: Estimate) -> Option<Estimate> {
+    pub fn divided_by(self, other: Estimate) -> Option<Estimate> {
         let log = |one: Estimate| Estimate { value: one.value.ln(), low: one.low.max(0.0).ln(), high: one.high.ln() };
-        let ratio = || log(self).less(log(other));
+        let ratio = || log(self).minus(log(other));
         (self.value > 0.0 && other.value > 0.0).then(ratio).map(|ratio| {
             // The quotient is exact; logarithms are not.
             Estimate::new(self.value / other.value, ratio.low.exp(), ratio.high.exp())
@@ -115,7 +115,7 @@ mod tests {
             (alone(9.0, 10.0), alone(3.0, 10.0), [0.1705, 0.8090]),
             (alone(10.0, 10.0), alone(0.0, 10.0), [0.6075, 1.0]),
         ] {
-            let found = a.less(b);
+            let found = a.minus(b);
             assert!(near(found.low, low) && near(found.high, high), "{found:?}");
         }
     }
@@ -147,12 +147,12 @@ mod tests {
     #[test]
     fn a_ratio_holds_its_value_and_may_have_no_end() {
         let (a, b) = (Estimate::new(100.0, 95.0, 110.0), Estimate::new(150.0, 140.0, 160.0));
-        let ratio = b.over(a).expect("a ratio");
+        let ratio = b.divided_by(a).expect("a ratio");
         assert!(ratio.low < 1.5 && ratio.value == 1.5 && ratio.high > 1.5, "{ratio:?}");
         assert!(ratio.low > 140.0 / 110.0 && ratio.high < 160.0 / 95.0, "{ratio:?}");
-        let unbounded = Estimate { high: f64::INFINITY, ..b }.over(a).expect("a ratio");
+        let unbounded = Estimate { high: f64::INFINITY, ..b }.divided_by(a).expect("a ratio");
         assert!(unbounded.high.is_infinite() && unbounded.low == ratio.low, "{unbounded:?}");
-        assert_eq!(Estimate { low: 0.0, ..a }.over(b).map(|ratio| ratio.low), Some(0.0));
-        assert_eq!([a.over(Estimate::new(0.0, 0.0, 1.0)), Estimate::new(0.0, 0.0, 1.0).over(a)], [None, None]);
+        assert_eq!(Estimate { low: 0.0, ..a }.divided_by(b).map(|ratio| ratio.low), Some(0.0));
+        assert_eq!([a.divided_by(Estimate::new(0.0, 0.0, 1.0)), Estimate::new(0.0, 0.0, 1.0).divided_by(a)], [None, None]);
     }
 }

@@ -11,7 +11,7 @@ use std::ops::Range;
 use base64::Engine as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-pub use packed::{Packed, Rows};
+pub use packed::{PackedHistogram, HistogramRows};
 
 use crate::Nanos;
 
@@ -297,7 +297,7 @@ impl Histogram {
     /// Adds the counts of a compact form at the front of `bytes` and advances past it; `None`, with nothing added, if
     /// it is invalid.
     pub fn decode_into(&mut self, bytes: &mut &[u8]) -> Option<()> {
-        let head = Head::read(bytes)?;
+        let head = HistogramHead::read(bytes)?;
         let pairs = *bytes;
         let count = head.check(bytes)?;
         let (total, sum) = (self.total.checked_add(count)?, self.sum.checked_add(head.sum)?);
@@ -305,7 +305,7 @@ impl Histogram {
             return Some(());
         }
         let counts = self.counts_mut();
-        for pair in Pairs::new(pairs, head.pairs) {
+        for pair in HistogramPairs::new(pairs, head.pairs) {
             let (index, n) = pair?;
             counts[index] += n;
         }
@@ -317,18 +317,18 @@ impl Histogram {
 }
 
 /// The head of the compact form, before the buckets.
-struct Head {
+struct HistogramHead {
     min: u64,
     max: u64,
     sum: u128,
     pairs: u128,
 }
 
-impl Head {
-    fn read(bytes: &mut &[u8]) -> Option<Head> {
+impl HistogramHead {
+    fn read(bytes: &mut &[u8]) -> Option<HistogramHead> {
         let min = u64::try_from(get_varint(bytes)?).ok()?;
         let max = u64::try_from(get_varint(bytes)?).ok()?;
-        Some(Head { min, max, sum: get_varint(bytes)?, pairs: get_varint(bytes)? })
+        Some(HistogramHead { min, max, sum: get_varint(bytes)?, pairs: get_varint(bytes)? })
     }
 
     /// Advances past the buckets and returns the number of values; `None` if they are truncated or contradict the head
@@ -337,7 +337,7 @@ impl Head {
         if self.pairs == 0 {
             return (self.min == 0 && self.max == 0 && self.sum == 0).then_some(0);
         }
-        let mut pairs = Pairs::new(bytes, self.pairs);
+        let mut pairs = HistogramPairs::new(bytes, self.pairs);
         let (mut count, mut first, mut last) = (0u64, None, 0);
         for pair in pairs.by_ref() {
             let (index, n) = pair?;
@@ -353,15 +353,15 @@ impl Head {
 }
 
 /// An iterator over the buckets of the compact form: index and count, or `None` for invalid bytes.
-struct Pairs<'a> {
+struct HistogramPairs<'a> {
     bytes: &'a [u8],
     left: u128,
     previous: Option<usize>,
 }
 
-impl<'a> Pairs<'a> {
-    fn new(bytes: &'a [u8], left: u128) -> Pairs<'a> {
-        Pairs { bytes, left, previous: None }
+impl<'a> HistogramPairs<'a> {
+    fn new(bytes: &'a [u8], left: u128) -> HistogramPairs<'a> {
+        HistogramPairs { bytes, left, previous: None }
     }
 
     fn read(&mut self) -> Option<(usize, u64)> {
@@ -374,7 +374,7 @@ impl<'a> Pairs<'a> {
     }
 }
 
-impl Iterator for Pairs<'_> {
+impl Iterator for HistogramPairs<'_> {
     type Item = Option<(usize, u64)>;
 
     fn next(&mut self) -> Option<Self::Item> {

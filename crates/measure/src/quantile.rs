@@ -5,7 +5,7 @@
 //! resemble their neighbours: [`resembling`] uses the number of independent requests that they are worth, derived from
 //! their order.
 
-use crate::{Blocks, Histogram, Nanos};
+use crate::{RunBlocks, Histogram, Nanos};
 
 /// Maximum probability outside the interval at either end.
 const TAIL: f64 = 0.025;
@@ -52,7 +52,7 @@ pub fn quantile(finished: &Histogram, at_least: &Histogram, q: f64) -> Quantile 
     }
     let rank = rank_of(total, q);
     let (low, high) = confidence_ranks(total, q);
-    if at_least.is_empty() || (finished.count() as f64) > snapped(total as f64 * q) {
+    if at_least.is_empty() || (finished.count() as f64) > snap(total as f64 * q) {
         let value = finished.at_rank(rank).unwrap_or_default();
         return Quantile {
             q,
@@ -71,11 +71,11 @@ pub type Interval = [Option<Nanos>; 2];
 
 /// Computes a quantile of requests that resemble their neighbours, with a 95 % interval for the number of independent
 /// requests that they are worth according to `blocks`. No interval if the blocks are not sufficient.
-pub fn resembling(
+pub fn correlated_quantile(
     finished: &Histogram,
     at_least: &Histogram,
     q: f64,
-    blocks: Option<&Blocks>,
+    blocks: Option<&RunBlocks>,
 ) -> (QuantileValue, Option<Interval>) {
     let value = quantile(finished, at_least, q).value;
     let (at, bound) = match value {
@@ -83,7 +83,7 @@ pub fn resembling(
         QuantileValue::AtLeast(at) => (at, true),
         QuantileValue::Withheld => return (value, None),
     };
-    let Some(effect) = blocks.and_then(|blocks| blocks.effect(at)) else { return (value, None) };
+    let Some(effect) = blocks.and_then(|blocks| blocks.design_effect(at)) else { return (value, None) };
     let all = finished.count() + at_least.count();
     let worth = (all as f64 / effect).floor().max(1.0);
     let (low, high) = confidence_ranks(worth as u64, q);
@@ -97,7 +97,7 @@ pub fn resembling(
 /// Returns the rank of a quantile among `n` values: the lowest rank such that at least the share `q` of the values does
 /// not exceed its value.
 pub fn rank_of(n: u64, q: f64) -> u64 {
-    (snapped(n as f64 * q).ceil() as u64).clamp(1, n.max(1))
+    (snap(n as f64 * q).ceil() as u64).clamp(1, n.max(1))
 }
 
 /// Returns the minimum number of values for printing a quantile: with fewer, all of them may well lie below it (qⁿ > 5
@@ -171,7 +171,7 @@ fn lower_rank_summed(n: u64, p: f64, q: f64) -> u64 {
 }
 
 /// Rounds away floating-point error, so that `0.07 · 100` is 7.
-fn snapped(x: f64) -> f64 {
+fn snap(x: f64) -> f64 {
     let whole = x.round();
     if (x - whole).abs() <= x * 1e-12 { whole } else { x }
 }

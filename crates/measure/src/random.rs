@@ -15,14 +15,14 @@ pub struct Rng {
 #[inline]
 pub fn splitmix64(seed: &mut u64) -> u64 {
     *seed = seed.wrapping_add(GOLDEN);
-    finished(*seed)
+    finalize(*seed)
 }
 
 /// Returns pseudorandom bits derived from `bits`; neighbouring inputs give unrelated results. The number of a request
 /// determines its values in this way.
 #[inline]
-pub fn mixed(bits: u64) -> u64 {
-    finished(bits.wrapping_mul(GOLDEN))
+pub fn scramble(bits: u64) -> u64 {
+    finalize(bits.wrapping_mul(GOLDEN))
 }
 
 /// The step of splitmix64: 2^64 divided by the golden ratio.
@@ -30,7 +30,7 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The finalizer of splitmix64.
 #[inline]
-fn finished(bits: u64) -> u64 {
+fn finalize(bits: u64) -> u64 {
     let mut z = bits;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

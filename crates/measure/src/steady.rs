@@ -14,7 +14,7 @@ const LEVEL: f64 = 0.05;
 
 /// Returns the number of points to drop at the beginning so that the error of the mean of the rest is smallest, in
 /// batches of `batch` points; `None` if that is more than half of them, which means that the series did not settle.
-pub fn settled_after(series: &[f64], batch: usize) -> Option<usize> {
+pub fn warm_up_length(series: &[f64], batch: usize) -> Option<usize> {
     let batch = batch.max(1);
     let means: Vec<f64> = series.chunks_exact(batch).map(mean).collect();
     let m = means.len();
@@ -57,7 +57,7 @@ pub fn slope(series: &[f64]) -> f64 {
 }
 
 /// Returns the change points of the series: the indices at which a new regime begins, in order.
-pub fn changes(series: &[f64], rng: &mut Rng) -> Vec<usize> {
+pub fn change_points(series: &[f64], rng: &mut Rng) -> Vec<usize> {
     let mut found = Vec::new();
     divide(series, 0, rng, &mut found);
     found.sort_unstable();
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     fn found(series: &[f64]) -> Vec<usize> {
-        changes(series, &mut Rng::new(1))
+        change_points(series, &mut Rng::new(1))
     }
 
     /// Vectors of MEASUREMENT 3.1.
@@ -118,12 +118,12 @@ mod tests {
     fn a_warm_up_is_cut_and_a_drift_never_settles() {
         let alternating = (0..250).map(|i| if i % 2 == 0 { 9.0 } else { 11.0 });
         let warm: Vec<f64> = std::iter::repeat_n(100.0, 50).chain(alternating).collect();
-        assert_eq!(settled_after(&warm, 5), Some(50));
+        assert_eq!(warm_up_length(&warm, 5), Some(50));
         let drift: Vec<f64> = (0..300).map(f64::from).collect();
-        assert_eq!(settled_after(&drift, 5), None);
+        assert_eq!(warm_up_length(&drift, 5), None);
         let flat: Vec<f64> = (0..100).map(|i| f64::from(i % 3)).collect();
-        assert!(settled_after(&flat, 5).is_some_and(|cut| cut <= 25), "{:?}", settled_after(&flat, 5));
-        assert_eq!(settled_after(&[], 5), None);
+        assert!(warm_up_length(&flat, 5).is_some_and(|cut| cut <= 25), "{:?}", warm_up_length(&flat, 5));
+        assert_eq!(warm_up_length(&[], 5), None);
     }
 
     /// Vectors of MongoDB's signal-processing-algorithms.

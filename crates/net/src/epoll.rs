@@ -18,7 +18,7 @@ use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno as Os;
 use rustix::net::RecvFlags;
-use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place, Rest, Running};
+use wire::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, TurnRemainder, ThreadStats};
 
 use self::datagrams::Waiting;
 use self::slot::{Listener, Slot, State};
@@ -270,13 +270,13 @@ impl Network for Epoll {
         self.read_at
     }
 
-    fn connect(&mut self, dial: &Dial) -> Result<ConnId, Errno> {
+    fn connect(&mut self, dial: &ConnectParameters) -> Result<ConnId, Errno> {
         let fd = socket::client(dial)?;
         if let Some(stamps) = &self.stamps {
             stamps.ask(fd.as_fd());
         }
         socket::begin(&fd, &dial.to)?;
-        if let Place::Udp(_) = dial.to {
+        if let PeerAddress::Udp(_) = dial.to {
             return self.adopt_datagrams(fd);
         }
         let conn = self.settle(fd, State::Connecting, EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP)?;
@@ -285,7 +285,7 @@ impl Network for Epoll {
     }
 
     #[inline]
-    fn send(&mut self, conn: ConnId, out: &mut Out) {
+    fn send(&mut self, conn: ConnId, out: &mut OutputBuffer) {
         let s = self.slots[conn.0 as usize];
         if out.is_empty() || !matches!(s.state, State::Open | State::Connecting) {
             if s.state == State::Datagrams {
@@ -324,7 +324,7 @@ impl Network for Epoll {
         self.release(conn, true);
     }
 
-    fn listen(&mut self, at: &Place, backlog: u32, shared: bool) -> Result<ListenerId, Errno> {
+    fn listen(&mut self, at: &PeerAddress, backlog: u32, shared: bool) -> Result<ListenerId, Errno> {
         self.adopt(socket::listener(at, backlog, shared)?)
     }
 
@@ -336,7 +336,7 @@ impl Network for Epoll {
         Ok(ListenerId(id))
     }
 
-    fn listening_at(&self, listener: ListenerId) -> Option<SocketAddr> {
+    fn local_addr(&self, listener: ListenerId) -> Option<SocketAddr> {
         socket::address(&self.listeners[listener.0 as usize].fd)
     }
 
@@ -371,11 +371,11 @@ impl Network for Epoll {
     }
 
     #[inline]
-    fn next(&mut self) -> Option<Arrival<'_>> {
+    fn next(&mut self) -> Option<NetworkEvent<'_>> {
         loop {
             if let Some(listener) = self.accepting {
                 match self.accept(listener) {
-                    Some(conn) => return Some(Arrival::Accepted(ListenerId(listener), conn)),
+                    Some(conn) => return Some(NetworkEvent::Accepted(ListenerId(listener), conn)),
                     None => self.accepting = None,
                 }
             }
@@ -395,18 +395,18 @@ impl Network for Epoll {
                     let s = &mut self.slots[slot as usize];
                     if failed.is_some() {
                         s.state = State::Over;
-                        return Some(Arrival::Closed(conn, failed));
+                        return Some(NetworkEvent::Closed(conn, failed));
                     }
                     s.state = State::Open;
                     if s.hung_up || flags.contains(EventFlags::IN) {
                         self.again.push((slot, s.age));
                     }
                     self.flush(slot);
-                    return Some(Arrival::Connected(conn));
+                    return Some(NetworkEvent::Connected(conn));
                 }
                 State::Standing => {
                     s.state = State::Datagrams;
-                    return Some(Arrival::Connected(conn));
+                    return Some(NetworkEvent::Connected(conn));
                 }
                 State::Open | State::Datagrams | State::Failing => {
                     if s.backlog && flags.contains(EventFlags::OUT) && self.flush(slot) {
@@ -414,7 +414,7 @@ impl Network for Epoll {
                         if !s.later && (flags.contains(EventFlags::IN) || s.hung_up) {
                             self.again.push((slot, s.age));
                         }
-                        return Some(Arrival::Sent(conn));
+                        return Some(NetworkEvent::Sent(conn));
                     }
                     let s = &self.slots[slot as usize];
                     if s.later || (!s.hung_up && !flags.contains(EventFlags::IN)) {
@@ -423,12 +423,12 @@ impl Network for Epoll {
                     match self.read(slot) {
                         Read::Bytes => {
                             self.read_at = self.clock.now();
-                            return Some(Arrival::Received(conn, &self.buffer));
+                            return Some(NetworkEvent::Received(conn, &self.buffer));
                         }
                         Read::Nothing => {}
                         Read::Closed(why) => {
                             self.slots[slot as usize].state = State::Over;
-                            return Some(Arrival::Closed(conn, why));
+                            return Some(NetworkEvent::Closed(conn, why));
                         }
                     }
                 }
@@ -438,19 +438,19 @@ impl Network for Epoll {
     }
 
     #[inline]
-    fn read_at(&mut self) -> Nanos {
+    fn last_read_at(&mut self) -> Nanos {
         self.read_at
     }
 
-    fn rest(&mut self) -> Rest {
+    fn remaining(&mut self) -> TurnRemainder {
         if self.at < self.events.len() || self.accepting.is_some() || !self.again.is_empty() || self.owed > 0 {
-            Rest::Untold
+            TurnRemainder::Unfinished
         } else if self.events.len() == TURN || self.later.len() > TURN {
-            Rest::Others(TURN as u32)
+            TurnRemainder::UnreadConnections(TURN as u32)
         } else if self.later.is_empty() {
-            Rest::Nothing
+            TurnRemainder::Nothing
         } else {
-            Rest::More
+            TurnRemainder::MoreToRead
         }
     }
 
@@ -458,7 +458,7 @@ impl Network for Epoll {
         self.sent
     }
 
-    fn refused(&self) -> u64 {
+    fn rejected_datagrams(&self) -> u64 {
         self.refused
     }
 
@@ -466,7 +466,7 @@ impl Network for Epoll {
         self.unsent.get(&conn.0).map_or(0, Unsent::len) + self.waiting.get(&conn.0).map_or(0, Waiting::len)
     }
 
-    fn running(&mut self) -> Running {
+    fn thread_stats(&mut self) -> ThreadStats {
         self.thread.running()
     }
 

@@ -4,7 +4,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use wire::Place;
+use wire::PeerAddress;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Nagle {
@@ -16,8 +16,8 @@ pub(crate) enum Nagle {
 }
 
 impl Nagle {
-    pub fn towards(to: &Place) -> Nagle {
-        if matches!(to, Place::Tcp(_)) { Nagle::Untouched } else { Nagle::Off }
+    pub fn towards(to: &PeerAddress) -> Nagle {
+        if matches!(to, PeerAddress::Tcp(_)) { Nagle::Untouched } else { Nagle::Off }
     }
 
     /// To be called before each write, and once more where a write was not taken `whole`; returns what is true after it.
@@ -51,7 +51,7 @@ mod tests {
         let at = listener.local_addr().unwrap();
         let after = |pieces: &[bool]| {
             let stream = TcpStream::connect(at).unwrap();
-            let begun = Nagle::towards(&Place::Tcp(at));
+            let begun = Nagle::towards(&PeerAddress::Tcp(at));
             let ended = pieces.iter().fold(begun, |nagle, whole| nagle.before_write(stream.as_fd(), *whole));
             assert_eq!(ended == Nagle::Off, stream.nodelay().unwrap(), "{pieces:?}");
             ended

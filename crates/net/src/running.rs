@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use measure::{Clock, Nanos};
-use wire::Running;
+use wire::ThreadStats;
 
 /// What is kept open, and known, of the thread that asks first.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ impl Thread {
         })
     }
 
-    pub fn running(&mut self) -> Running {
+    pub fn running(&mut self) -> ThreadStats {
         let sources = self.sources();
         let ready = sources.ready().unwrap_or_default();
         let enforced = sources.quotas.iter().filter_map(|(path, periods, throttled)| {
@@ -41,7 +41,7 @@ impl Thread {
         });
         let (periods, throttled) = enforced.max_by_key(|&(_, throttled)| throttled).unwrap_or_default();
         // Exact to the moment: schedstat is as old as the last tick.
-        Running { cpu: Clock.of_this_thread(), ready, periods, throttled }
+        ThreadStats { cpu: Clock.thread_cpu_time(), ready, periods, throttled }
     }
 
     pub fn ready_time(&mut self) -> Option<Nanos> {
@@ -122,7 +122,7 @@ mod tests {
         let mut thread = Thread::default();
         let before = thread.running();
         let mut sum = 0u64;
-        while Clock.of_this_thread() < before.cpu + Nanos::from_millis(2) {
+        while Clock.thread_cpu_time() < before.cpu + Nanos::from_millis(2) {
             sum = std::hint::black_box(sum.wrapping_add(1));
         }
         let after = thread.running();

@@ -7,7 +7,7 @@ use measure::Nanos;
 use rustix::event::Timespec;
 use rustix::io::Errno as Os;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
-use wire::{Dial, Errno, Place};
+use wire::{ConnectParameters, Errno, PeerAddress};
 
 pub(crate) fn errno(e: Os) -> Errno {
     Errno(e.raw_os_error())
@@ -18,25 +18,25 @@ fn family(addr: &SocketAddr) -> AddressFamily {
 }
 
 /// A non-blocking socket for `dial`, bound where a source is asked for, not yet connecting.
-pub(crate) fn client(dial: &Dial) -> Result<OwnedFd, Errno> {
+pub(crate) fn client(dial: &ConnectParameters) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let fd = match &dial.to {
-        Place::Unix(_) => rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None),
-        Place::Tcp(to) => rustix::net::socket_with(family(to), SocketType::STREAM, flags, None),
-        Place::Udp(to) => rustix::net::socket_with(family(to), SocketType::DGRAM, flags, None),
+        PeerAddress::Unix(_) => rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None),
+        PeerAddress::Tcp(to) => rustix::net::socket_with(family(to), SocketType::STREAM, flags, None),
+        PeerAddress::Udp(to) => rustix::net::socket_with(family(to), SocketType::DGRAM, flags, None),
     }
     .map_err(errno)?;
-    if let (Place::Tcp(_) | Place::Udp(_), Some(source)) = (&dial.to, dial.source) {
+    if let (PeerAddress::Tcp(_) | PeerAddress::Udp(_), Some(source)) = (&dial.to, dial.source) {
         bind_late(&fd, source)?;
     }
     Ok(fd)
 }
 
 /// Begins to connect; true where the connection stands already.
-pub(crate) fn begin(fd: &OwnedFd, to: &Place) -> Result<bool, Errno> {
+pub(crate) fn begin(fd: &OwnedFd, to: &PeerAddress) -> Result<bool, Errno> {
     let begun = match to {
-        Place::Tcp(to) | Place::Udp(to) => rustix::net::connect(fd, to),
-        Place::Unix(path) => SocketAddrUnix::new(path.as_path()).and_then(|to| rustix::net::connect(fd, &to)),
+        PeerAddress::Tcp(to) | PeerAddress::Udp(to) => rustix::net::connect(fd, to),
+        PeerAddress::Unix(path) => SocketAddrUnix::new(path.as_path()).and_then(|to| rustix::net::connect(fd, &to)),
     };
     match begun {
         Ok(()) => Ok(true),
@@ -69,17 +69,17 @@ fn bind_late(fd: &OwnedFd, source: IpAddr) -> Result<(), Errno> {
 ///
 /// # Errors
 /// What the operating system refused.
-pub fn listener(at: &Place, backlog: u32, shared: bool) -> Result<OwnedFd, Errno> {
+pub fn listener(at: &PeerAddress, backlog: u32, shared: bool) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let fd = match at {
-        Place::Udp(_) => return Err(Errno(libc::EOPNOTSUPP)),
-        Place::Unix(path) => {
+        PeerAddress::Udp(_) => return Err(Errno(libc::EOPNOTSUPP)),
+        PeerAddress::Unix(path) => {
             let fd = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).map_err(errno)?;
             let name = SocketAddrUnix::new(path.as_path()).map_err(errno)?;
             rustix::net::bind(&fd, &name).map_err(errno)?;
             fd
         }
-        Place::Tcp(addr) => {
+        PeerAddress::Tcp(addr) => {
             let fd = rustix::net::socket_with(family(addr), SocketType::STREAM, flags, None).map_err(errno)?;
             sockopt::set_socket_reuseaddr(&fd, true).map_err(errno)?;
             if shared {

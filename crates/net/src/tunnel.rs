@@ -6,8 +6,8 @@
 
 use std::net::IpAddr;
 
-use cause::{Cause, Place, proxy};
-use wire::{Fed, Handshake, Out, Proxy, ProxyKind, SecureChannel, bracketed};
+use cause::{Cause, CauseArgument, proxy};
+use wire::{ChannelProgress, Handshake, OutputBuffer, Proxy, ProxyKind, SecureChannel, bracketed};
 
 /// The longest head of an answer to CONNECT.
 const HEAD_BOUND: usize = 64 << 10;
@@ -22,7 +22,7 @@ pub fn tunnel(through: &Proxy, host: &str, port: u16) -> Result<Box<dyn SecureCh
     match through.kind {
         ProxyKind::Http => {
             let mut request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n");
-            if let Some(value) = through.authorization() {
+            if let Some(value) = through.authorization_header() {
                 request += &format!("Proxy-Authorization: {value}\r\n");
             }
             request += concat!("User-Agent: brunt/", env!("CARGO_PKG_VERSION"), "\r\n");
@@ -62,7 +62,7 @@ struct Connect {
 
 impl Connect {
     fn refused(&self, status: &str) -> Cause {
-        let why: Place = match (status.get(..3), self.known) {
+        let why: CauseArgument = match (status.get(..3), self.known) {
             (Some("407"), false) => proxy::give_password(status).into(),
             (Some("407"), true) => proxy::not_accepted(status).into(),
             _ => status.into(),
@@ -72,17 +72,17 @@ impl Connect {
 }
 
 impl SecureChannel for Connect {
-    fn start(&mut self, cipher: &mut Out) {
+    fn start(&mut self, cipher: &mut OutputBuffer) {
         cipher.put(self.request.as_bytes());
     }
 
-    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, _cipher: &mut Out) -> Result<Fed, Cause> {
+    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, _cipher: &mut OutputBuffer) -> Result<ChannelProgress, Cause> {
         self.heard.extend_from_slice(bytes);
         loop {
             let Some(end) = end_of_head(&self.heard) else {
                 let begins = b"HTTP/1.".iter().zip(&self.heard).all(|(wanted, byte)| wanted == byte);
                 return match begins && self.heard.len() <= HEAD_BOUND {
-                    true => Ok(Fed::More),
+                    true => Ok(ChannelProgress::More),
                     false => Err(proxy::no_http(&self.proxy)),
                 };
             };
@@ -93,7 +93,7 @@ impl SecureChannel for Connect {
                 [b'2', ..] => {
                     plain.extend_from_slice(&self.heard[end..]);
                     self.heard = Vec::new();
-                    return Ok(Fed::Established);
+                    return Ok(ChannelProgress::Established);
                 }
                 // An interim answer.
                 [b'1', ..] => drop(self.heard.drain(..end)),
@@ -103,8 +103,8 @@ impl SecureChannel for Connect {
         }
     }
 
-    fn seal(&mut self, _plain: &Out, _cipher: &mut Out) {}
-    fn finish(&mut self, _cipher: &mut Out) {}
+    fn seal(&mut self, _plain: &OutputBuffer, _cipher: &mut OutputBuffer) {}
+    fn finish(&mut self, _cipher: &mut OutputBuffer) {}
     fn handshake(&self) -> Option<Handshake> {
         None
     }
@@ -139,7 +139,7 @@ struct Socks {
 
 impl Socks {
     /// Takes the next answer, where it is whole; how many bytes it had.
-    fn answer(&mut self, cipher: &mut Out) -> Result<Option<usize>, Cause> {
+    fn answer(&mut self, cipher: &mut OutputBuffer) -> Result<Option<usize>, Cause> {
         match (self.step, &self.heard[..]) {
             (Step::Method | Step::Reply, [version, ..]) if *version != 5 => Err(proxy::no_socks(&self.proxy)),
             (Step::Method, [_, 0, ..]) => {
@@ -178,25 +178,25 @@ impl Socks {
 }
 
 impl SecureChannel for Socks {
-    fn start(&mut self, cipher: &mut Out) {
+    fn start(&mut self, cipher: &mut OutputBuffer) {
         cipher.put(if self.user.is_some() { &[5, 2, 0, 2] } else { &[5, 1, 0] });
     }
 
-    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, Cause> {
+    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut OutputBuffer) -> Result<ChannelProgress, Cause> {
         self.heard.extend_from_slice(bytes);
         loop {
             let last = self.step == Step::Reply;
-            let Some(size) = self.answer(cipher)? else { return Ok(Fed::More) };
+            let Some(size) = self.answer(cipher)? else { return Ok(ChannelProgress::More) };
             self.heard.drain(..size);
             if last {
                 plain.append(&mut self.heard);
-                return Ok(Fed::Established);
+                return Ok(ChannelProgress::Established);
             }
         }
     }
 
-    fn seal(&mut self, _plain: &Out, _cipher: &mut Out) {}
-    fn finish(&mut self, _cipher: &mut Out) {}
+    fn seal(&mut self, _plain: &OutputBuffer, _cipher: &mut OutputBuffer) {}
+    fn finish(&mut self, _cipher: &mut OutputBuffer) {}
     fn handshake(&self) -> Option<Handshake> {
         None
     }
@@ -226,13 +226,13 @@ mod tests {
     }
 
     /// Feeds a script in pieces of each size: what was said after the start, what came behind it, how it ended.
-    fn played(proxy: &str, host: &str, script: &[u8]) -> (Vec<u8>, Vec<u8>, Result<Fed, Cause>) {
+    fn played(proxy: &str, host: &str, script: &[u8]) -> (Vec<u8>, Vec<u8>, Result<ChannelProgress, Cause>) {
         let mut outcomes = (1..=script.len()).map(|piece| {
-            let (mut channel, mut said, mut plain) = (through(proxy, host), Out::default(), Vec::new());
+            let (mut channel, mut said, mut plain) = (through(proxy, host), OutputBuffer::default(), Vec::new());
             channel.start(&mut said);
-            let mut fed = Ok(Fed::More);
+            let mut fed = Ok(ChannelProgress::More);
             for part in script.chunks(piece) {
-                if fed == Ok(Fed::Established) {
+                if fed == Ok(ChannelProgress::Established) {
                     plain.extend_from_slice(part);
                 } else {
                     fed = channel.feed(part, &mut plain, &mut said);
@@ -252,7 +252,7 @@ mod tests {
     fn connect_says_where_and_hands_on_what_comes_behind() {
         let (said, behind, fed) =
             played("http://ann:pw@p:3128", "db.example", b"HTTP/1.1 200 Connection established\r\nVia: x\r\n\r\nhello");
-        assert_eq!(fed, Ok(Fed::Established));
+        assert_eq!(fed, Ok(ChannelProgress::Established));
         assert_eq!(behind, b"hello");
         let said = String::from_utf8(said).unwrap();
         assert!(said.starts_with("CONNECT db.example:443 HTTP/1.1\r\nHost: db.example:443\r\nProxy-Authorization: Basic YW5uOnB3\r\nUser-Agent: brunt/"), "{said}");
@@ -260,7 +260,7 @@ mod tests {
         let (said, ..) = played("http://p", "::1", b"HTTP/1.0 200 OK\n\n");
         assert!(said.starts_with(b"CONNECT [::1]:443 HTTP/1.1\r\nHost: [::1]:443\r\nUser-Agent"));
         let (.., fed) = played("http://p", "h", b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 Fine\r\n\r\n");
-        assert_eq!(fed, Ok(Fed::Established));
+        assert_eq!(fed, Ok(ChannelProgress::Established));
     }
 
     #[test]
@@ -288,7 +288,7 @@ mod tests {
             );
         }
         let mut endless = through("http://p", "h");
-        let (mut plain, mut out) = (Vec::new(), Out::default());
+        let (mut plain, mut out) = (Vec::new(), OutputBuffer::default());
         let long = [b"HTTP/1.1 200 OK\r\nX: ", &vec![b'a'; HEAD_BOUND][..]].concat();
         assert!(endless.feed(&long, &mut plain, &mut out).is_err());
     }
@@ -303,11 +303,11 @@ mod tests {
             ("::1", [&[4][..], &[0; 15], &[1, 1, 187]].concat()),
         ] {
             let (said, behind, fed) = played("socks5h://p", host, &ok);
-            assert_eq!((behind, fed), (b"hello".to_vec(), Ok(Fed::Established)));
+            assert_eq!((behind, fed), (b"hello".to_vec(), Ok(ChannelProgress::Established)));
             assert_eq!(said, [&[5, 1, 0, 5, 1, 0][..], &told].concat(), "{host}");
         }
         let named = [&[5, 0, 5, 0, 0, 3, 2][..], b"me", &[0, 80]].concat();
-        assert_eq!(played("socks5://p", "10.0.0.1", &named).2, Ok(Fed::Established));
+        assert_eq!(played("socks5://p", "10.0.0.1", &named).2, Ok(ChannelProgress::Established));
         assert!(tunnel(&Proxy::parse("socks5h://p").unwrap(), &"a".repeat(256), 1).is_err());
     }
 
@@ -315,7 +315,7 @@ mod tests {
     fn socks_asks_for_a_password_where_there_is_one() {
         let bound = [5, 0, 0, 1, 127, 0, 0, 1, 0, 80];
         let (said, _, fed) = played("socks5h://ann:pw@p", "10.0.0.1", &[&[5, 2, 1, 0][..], &bound].concat());
-        assert_eq!(fed, Ok(Fed::Established));
+        assert_eq!(fed, Ok(ChannelProgress::Established));
         assert!(said.starts_with(&[5, 2, 0, 2, 1, 3, b'a', b'n', b'n', 2, b'p', b'w', 5, 1, 0, 1]), "{said:?}");
         for (proxy, answer, said) in [
             ("socks5h://p:1", &[5, 255][..], "the proxy socks5h://p:1 requires a name and a password"),

@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use rustix::net::{SendAncillaryBuffer, SendFlags};
-use wire::Out;
+use wire::OutputBuffer;
 
 /// Bytes a socket did not take yet.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ pub(crate) struct Unsent {
 
 impl Unsent {
     /// What is left of `out` once the socket took so much.
-    pub fn rest_of(out: &Out, taken: usize) -> Unsent {
+    pub fn rest_of(out: &OutputBuffer, taken: usize) -> Unsent {
         let head = out.bytes();
         let tail = out.tail().map(|t| (Arc::clone(t), taken.saturating_sub(head.len())));
         Unsent { bytes: head[taken.min(head.len())..].to_vec(), tail, ..Unsent::default() }
@@ -47,7 +47,7 @@ impl Unsent {
         }
     }
 
-    pub fn append(&mut self, out: &Out) {
+    pub fn append(&mut self, out: &OutputBuffer) {
         let into = if self.tail.is_some() { &mut self.more } else { &mut self.bytes };
         into.extend_from_slice(out.bytes());
         if let Some(block) = out.tail() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use measure::Nanos;
 use net::{Epoll, Uring};
-use wire::{Arrival, Dial, Network, Place};
+use wire::{NetworkEvent, ConnectParameters, Network, PeerAddress};
 
 const CONNECTIONS: usize = 3;
 
@@ -18,7 +18,7 @@ fn arrivals_by_wait(mut network: impl Network, together: u32, speakers: usize) -
     let listener = UnixListener::bind(&path).unwrap();
     let mut servers = Vec::new();
     for _ in 0..CONNECTIONS {
-        network.connect(&Dial { to: Place::Unix(Arc::new(path.clone())), source: None, once: false }).unwrap();
+        network.connect(&ConnectParameters { to: PeerAddress::Unix(Arc::new(path.clone())), source: None, single_use: false }).unwrap();
         servers.push(listener.accept().unwrap().0);
     }
     let mut connected = 0;
@@ -45,7 +45,7 @@ fn arrivals_by_wait(mut network: impl Network, together: u32, speakers: usize) -
         network.wait(until);
         let mut arrivals = 0;
         while let Some(arrival) = network.next() {
-            assert!(matches!(arrival, Arrival::Received(_, b"x")), "{arrival:?}");
+            assert!(matches!(arrival, NetworkEvent::Received(_, b"x")), "{arrival:?}");
             arrivals += 1;
         }
         waits.push(arrivals);

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, UdpSocket};
 
 use measure::Nanos;
 use net::Epoll;
-use wire::{Arrival, ConnId, Dial, Errno, Network, Out, Place};
+use wire::{NetworkEvent, ConnId, ConnectParameters, Errno, Network, OutputBuffer, PeerAddress};
 
 #[derive(Debug, PartialEq)]
 enum Heard {
@@ -22,9 +22,9 @@ fn hear(network: &mut Epoll, conn: ConnId, count: usize) -> Vec<Heard> {
         assert!(network.now() < until, "only {heard:?}");
         while let Some(arrival) = network.next() {
             heard.push(match arrival {
-                Arrival::Connected(at) if at == conn => Heard::Connected,
-                Arrival::Received(at, bytes) if at == conn => Heard::Received(bytes.to_vec()),
-                Arrival::Closed(at, why) if at == conn => Heard::Closed(why),
+                NetworkEvent::Connected(at) if at == conn => Heard::Connected,
+                NetworkEvent::Received(at, bytes) if at == conn => Heard::Received(bytes.to_vec()),
+                NetworkEvent::Closed(at, why) if at == conn => Heard::Closed(why),
                 other => panic!("{other:?}"),
             });
         }
@@ -33,7 +33,7 @@ fn hear(network: &mut Epoll, conn: ConnId, count: usize) -> Vec<Heard> {
 }
 
 fn dialled(network: &mut Epoll, to: SocketAddr) -> ConnId {
-    let conn = network.connect(&Dial { to: Place::Udp(to), source: None, once: false }).unwrap();
+    let conn = network.connect(&ConnectParameters { to: PeerAddress::Udp(to), source: None, single_use: false }).unwrap();
     assert_eq!(hear(network, conn, 1), [Heard::Connected]);
     conn
 }
@@ -43,7 +43,7 @@ fn each_datagram_leaves_and_arrives_by_itself() {
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
     let mut network = Epoll::new().unwrap();
     let conn = dialled(&mut network, server.local_addr().unwrap());
-    let mut out = Out::default();
+    let mut out = OutputBuffer::default();
     for datagram in [&b"one"[..], b"", b"three"] {
         out.put(datagram);
         out.end_datagram();
@@ -67,7 +67,7 @@ fn nothing_to_send_is_no_datagram() {
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
     let mut network = Epoll::new().unwrap();
     let conn = dialled(&mut network, server.local_addr().unwrap());
-    let mut out = Out::default();
+    let mut out = OutputBuffer::default();
     network.send(conn, &mut out);
     out.put(b"one");
     network.send(conn, &mut out);
@@ -81,7 +81,7 @@ fn nobody_there_is_refused() {
     let nobody = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut network = Epoll::new().unwrap();
     let conn = dialled(&mut network, nobody);
-    let mut out = Out::default();
+    let mut out = OutputBuffer::default();
     out.put(b"anyone?");
     out.end_datagram();
     network.send(conn, &mut out);
@@ -94,7 +94,7 @@ fn too_much_for_a_datagram_is_told() {
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
     let mut network = Epoll::new().unwrap();
     let conn = dialled(&mut network, server.local_addr().unwrap());
-    let mut out = Out::default();
+    let mut out = OutputBuffer::default();
     out.put(&vec![b'x'; 70_000]);
     out.end_datagram();
     network.send(conn, &mut out);

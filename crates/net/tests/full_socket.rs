@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use measure::Nanos;
 use net::{Epoll, Uring};
-use wire::{Arrival, Dial, Network, Out, Place};
+use wire::{NetworkEvent, ConnectParameters, Network, OutputBuffer, PeerAddress};
 
 const SIZE: usize = 3_000_000;
 
@@ -14,7 +14,7 @@ fn says_when_all_has_left(mut network: impl Network) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("socket");
     let listener = UnixListener::bind(&path).unwrap();
-    let conn = network.connect(&Dial { to: Place::Unix(Arc::new(path)), source: None, once: false }).unwrap();
+    let conn = network.connect(&ConnectParameters { to: PeerAddress::Unix(Arc::new(path)), source: None, single_use: false }).unwrap();
     let mut server = Some(listener.accept().unwrap().0);
     let (mut reader, mut sent, mut answered) = (None, 0, false);
     for _ in 0..1000 {
@@ -23,18 +23,18 @@ fn says_when_all_has_left(mut network: impl Network) {
         let (mut connected, mut told) = (false, 0);
         while let Some(arrival) = network.next() {
             match arrival {
-                Arrival::Connected(_) => connected = true,
-                Arrival::Sent(at) => {
+                NetworkEvent::Connected(_) => connected = true,
+                NetworkEvent::Sent(at) => {
                     assert_eq!(at, conn);
                     told += 1;
                 }
-                Arrival::Received(_, bytes) => answered |= bytes == b"all",
+                NetworkEvent::Received(_, bytes) => answered |= bytes == b"all",
                 other => panic!("{other:?}"),
             }
         }
         sent += told;
         if connected {
-            let mut out = Out::default();
+            let mut out = OutputBuffer::default();
             out.put(&vec![b'x'; SIZE]);
             network.send(conn, &mut out);
             assert!(network.unsent(conn) > 0, "the socket took {SIZE} bytes at once");

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use measure::Nanos;
 use net::{Epoll, Uring};
-use wire::{Arrival, Dial, Network, Place};
+use wire::{NetworkEvent, ConnectParameters, Network, PeerAddress};
 
 /// Connects, lets the server write `size` bytes and close before anything is read, and reads to the end.
 fn reads_to_the_end(mut network: impl Network, size: usize) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
     let listener = UnixListener::bind(&path).unwrap();
-    let conn = network.connect(&Dial { to: Place::Unix(Arc::new(path)), source: None, once: false }).unwrap();
+    let conn = network.connect(&ConnectParameters { to: PeerAddress::Unix(Arc::new(path)), source: None, single_use: false }).unwrap();
     let (mut server, _) = listener.accept().unwrap();
     let writer = std::thread::spawn(move || server.write_all(&vec![b'x'; size]).unwrap());
     // What fits lies there, with the end behind it, before the first look.
@@ -26,12 +26,12 @@ fn reads_to_the_end(mut network: impl Network, size: usize) {
         network.wait(until);
         while let Some(arrival) = network.next() {
             match arrival {
-                Arrival::Received(_, bytes) => received += bytes.len(),
-                Arrival::Closed(_, why) => {
+                NetworkEvent::Received(_, bytes) => received += bytes.len(),
+                NetworkEvent::Closed(_, why) => {
                     assert_eq!(why, None);
                     closed = true;
                 }
-                Arrival::Connected(_) | Arrival::Sent(_) | Arrival::Accepted(..) => {}
+                NetworkEvent::Connected(_) | NetworkEvent::Sent(_) | NetworkEvent::Accepted(..) => {}
             }
         }
         if closed {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use measure::Nanos;
 use net::{Epoll, Uring};
-use wire::{Arrival, ConnId, Dial, Network, Place};
+use wire::{NetworkEvent, ConnId, ConnectParameters, Network, PeerAddress};
 
 /// Numbers that the one sends, each of four bytes, and what it has of a turn at the most.
 const NUMBERS: u32 = 3_000_000;
@@ -16,13 +16,13 @@ const SHARE: usize = 64 * 1024;
 const WORDS: usize = 20;
 
 /// A connection and the other end of it.
-fn pair(network: &mut impl Network, listener: &UnixListener, at: &Place) -> (ConnId, UnixStream) {
-    let conn = network.connect(&Dial { to: at.clone(), source: None, once: false }).unwrap();
+fn pair(network: &mut impl Network, listener: &UnixListener, at: &PeerAddress) -> (ConnId, UnixStream) {
+    let conn = network.connect(&ConnectParameters { to: at.clone(), source: None, single_use: false }).unwrap();
     let server = listener.accept().unwrap().0;
     loop {
         let until = network.now() + Nanos::from_millis(100);
         network.wait(until);
-        if network.next().is_some_and(|arrival| matches!(arrival, Arrival::Connected(_))) {
+        if network.next().is_some_and(|arrival| matches!(arrival, NetworkEvent::Connected(_))) {
             assert!(network.next().is_none());
             return (conn, server);
         }
@@ -33,7 +33,7 @@ fn hold(mut network: impl Network) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
     let listener = UnixListener::bind(&path).unwrap();
-    let at = Place::Unix(Arc::new(path));
+    let at = PeerAddress::Unix(Arc::new(path));
     let (many, mut sends_many) = pair(&mut network, &listener, &at);
     let (few, mut says_few) = pair(&mut network, &listener, &at);
     let sending = std::thread::spawn(move || {
@@ -49,13 +49,13 @@ fn hold(mut network: impl Network) {
         let (mut of_turn, mut spoke) = (0, false);
         while let Some(arrival) = network.next() {
             match arrival {
-                Arrival::Received(conn, bytes) if conn == many => {
+                NetworkEvent::Received(conn, bytes) if conn == many => {
                     assert!(!over, "bytes behind the end");
                     of_turn += bytes.len();
                     heard.extend_from_slice(bytes);
                 }
-                Arrival::Received(conn, b"x") if conn == few => spoke = true,
-                Arrival::Closed(conn, None) if conn == many => over = true,
+                NetworkEvent::Received(conn, b"x") if conn == few => spoke = true,
+                NetworkEvent::Closed(conn, None) if conn == many => over = true,
                 other => panic!("{other:?}"),
             }
         }
@@ -81,14 +81,14 @@ fn on_epoll_a_connection_is_read_once_in_a_turn() {
     let path = folder.path().join("socket");
     let listener = UnixListener::bind(&path).unwrap();
     let mut network = Epoll::new().unwrap();
-    let (conn, mut server) = pair(&mut network, &listener, &Place::Unix(Arc::new(path)));
+    let (conn, mut server) = pair(&mut network, &listener, &PeerAddress::Unix(Arc::new(path)));
     let mut turn = |first: usize, then: usize| {
         server.write_all(&vec![0; first]).unwrap();
         let until = network.now() + Nanos::from_millis(600_000);
         network.wait(until);
         let mut pieces = Vec::new();
         while let Some(arrival) = network.next() {
-            let Arrival::Received(from, bytes) = arrival else { panic!("{arrival:?}") };
+            let NetworkEvent::Received(from, bytes) = arrival else { panic!("{arrival:?}") };
             assert_eq!(from, conn);
             pieces.push(bytes.len());
             server.write_all(&vec![0; then]).unwrap();

@@ -13,7 +13,7 @@ use rcgen::generate_simple_self_signed;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ServerConfig, ServerConnection};
-use wire::{Origin, Out, SecureChannel, Security};
+use wire::{Origin, OutputBuffer, SecureChannel, SecureChannelFactory};
 
 struct Counting;
 
@@ -41,7 +41,7 @@ fn c_heap() -> usize {
     unsafe { libc::mallinfo2() }.uordblks
 }
 
-fn hear(server: &mut ServerConnection, out: &mut Out) {
+fn hear(server: &mut ServerConnection, out: &mut OutputBuffer) {
     let mut bytes = out.bytes();
     while !bytes.is_empty() {
         server.read_tls(&mut bytes).unwrap();
@@ -64,7 +64,7 @@ fn idle(security: &RustlsSecurity, config: &Arc<ServerConfig>) -> Box<dyn Secure
     let origin = Origin::tcp("localhost", 443, true);
     let mut client = security.client(&origin, &[b"http/1.1"]).unwrap();
     let mut server = ServerConnection::new(Arc::clone(config)).unwrap();
-    let (mut plain, mut question, mut out) = (Vec::new(), Out::default(), Out::default());
+    let (mut plain, mut question, mut out) = (Vec::new(), OutputBuffer::default(), OutputBuffer::default());
     client.start(&mut out);
     while !out.is_empty() {
         hear(&mut server, &mut out);

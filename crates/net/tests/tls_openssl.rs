@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use net::tls::{RustlsSecurity, TlsSettings, Versions};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
-use wire::{Fed, Handshake, Origin, Out, Security};
+use wire::{ChannelProgress, Handshake, Origin, OutputBuffer, SecureChannelFactory};
 
 /// A certificate for `localhost` and what signs it, as files and as PEM.
 struct Files {
@@ -70,7 +70,7 @@ fn get(security: &RustlsSecurity, port: u16) -> Result<(Handshake, Vec<u8>), Str
     socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let mut channel =
         security.client(&Origin::tcp("localhost", port, true), &[b"http/1.1"]).map_err(|why| why.to_string())?;
-    let (mut question, mut cipher, mut plain) = (Out::default(), Out::default(), Vec::new());
+    let (mut question, mut cipher, mut plain) = (OutputBuffer::default(), OutputBuffer::default(), Vec::new());
     question.put(b"GET / HTTP/1.0\r\n\r\n");
     channel.start(&mut cipher);
     let mut piece = [0; 333];
@@ -80,10 +80,10 @@ fn get(security: &RustlsSecurity, port: u16) -> Result<(Handshake, Vec<u8>), Str
         cipher.clear();
         let n = socket.read(&mut piece).unwrap_or(0);
         let fed = channel.feed(&piece[..n], &mut plain, &mut cipher).map_err(|why| why.to_string())?;
-        if fed == Fed::Established {
+        if fed == ChannelProgress::Established {
             channel.seal(&question, &mut cipher);
         }
-        if fed == Fed::Ended || n == 0 {
+        if fed == ChannelProgress::PeerFinished || n == 0 {
             return channel.handshake().map(|h| (h, plain)).ok_or_else(|| "no handshake".to_owned());
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use measure::Nanos;
 use net::Epoll;
 use net::tls::{RustlsSecurity, RustlsServing, Secured, TlsSettings};
-use wire::{Arrival, Fed, Network, Origin, Out, Place, SecureChannel, Security};
+use wire::{NetworkEvent, ChannelProgress, Network, Origin, OutputBuffer, PeerAddress, SecureChannel, SecureChannelFactory};
 
 /// Sends what is to be sent, in pieces, and reads until there is plaintext, the handshake is done or the end has come.
 struct Client {
@@ -25,7 +25,7 @@ impl Client {
         let stream = TcpStream::connect(at).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let mut client = Client { stream, channel, plain: Vec::new(), piece };
-        let mut out = Out::default();
+        let mut out = OutputBuffer::default();
         client.channel.start(&mut out);
         client.send(&mut out);
         while client.channel.handshake().is_none() {
@@ -34,18 +34,18 @@ impl Client {
         client
     }
 
-    fn send(&mut self, out: &mut Out) {
+    fn send(&mut self, out: &mut OutputBuffer) {
         for piece in out.bytes().chunks(self.piece) {
             self.stream.write_all(piece).unwrap();
         }
         out.clear();
     }
 
-    fn hear(&mut self) -> Fed {
+    fn hear(&mut self) -> ChannelProgress {
         let mut bytes = vec![0; self.piece];
         let n = self.stream.read(&mut bytes).unwrap();
         assert!(n > 0, "the server says goodbye first");
-        let mut out = Out::default();
+        let mut out = OutputBuffer::default();
         let fed = self.channel.feed(&bytes[..n], &mut self.plain, &mut out).unwrap();
         self.send(&mut out);
         fed
@@ -56,14 +56,14 @@ impl Client {
 fn an_echo_over_tls_in_pieces_of_every_kind() {
     let serving = RustlsServing::self_made(&["localhost"], &[b"h2", b"http/1.1"]).unwrap();
     let mut server = Secured::new(Epoll::new().unwrap(), serving);
-    let listener = server.listen(&Place::Tcp("127.0.0.1:0".parse().unwrap()), 10, false).unwrap();
-    let at = server.listening_at(listener).unwrap();
+    let listener = server.listen(&PeerAddress::Tcp("127.0.0.1:0".parse().unwrap()), 10, false).unwrap();
+    let at = server.local_addr(listener).unwrap();
     let clients = std::thread::spawn(move || {
         for piece in [1, 7, 100_000] {
             let mut client = Client::connect(at, &[b"http/1.1"], piece);
             assert_eq!(client.channel.handshake().unwrap().alpn.as_deref(), Some(&b"http/1.1"[..]));
             let message: Vec<u8> = (0..40_000u32).map(|n| n as u8).collect();
-            let (mut plain, mut out) = (Out::default(), Out::default());
+            let (mut plain, mut out) = (OutputBuffer::default(), OutputBuffer::default());
             plain.put(&message);
             client.channel.seal(&plain, &mut out);
             client.send(&mut out);
@@ -76,7 +76,7 @@ fn an_echo_over_tls_in_pieces_of_every_kind() {
             plain.put(b"bye");
             client.channel.seal(&plain, &mut out);
             client.send(&mut out);
-            while client.hear() != Fed::Ended {}
+            while client.hear() != ChannelProgress::PeerFinished {}
         }
         // Who speaks no TLS is told and let go.
         let mut stranger = TcpStream::connect(at).unwrap();
@@ -85,24 +85,24 @@ fn an_echo_over_tls_in_pieces_of_every_kind() {
         let _ = stranger.read_to_end(&mut alert);
         assert_eq!(alert.first(), Some(&21), "an alert: {alert:?}");
     });
-    let (mut accepted, mut closed, mut out) = (0, 0, Out::default());
+    let (mut accepted, mut closed, mut out) = (0, 0, OutputBuffer::default());
     for _ in 0..1_000_000 {
         let until = server.now() + Nanos::from_millis(20);
         server.wait(until);
         let mut act = None;
         while let Some(arrival) = server.next() {
             match arrival {
-                Arrival::Accepted(..) => accepted += 1,
-                Arrival::Received(conn, b"bye") => act = Some((conn, false)),
-                Arrival::Received(conn, bytes) => {
+                NetworkEvent::Accepted(..) => accepted += 1,
+                NetworkEvent::Received(conn, b"bye") => act = Some((conn, false)),
+                NetworkEvent::Received(conn, bytes) => {
                     out.put(bytes);
                     act = Some((conn, true));
                 }
-                Arrival::Closed(conn, _) => {
+                NetworkEvent::Closed(conn, _) => {
                     closed += 1;
                     act = Some((conn, false));
                 }
-                Arrival::Connected(_) | Arrival::Sent(_) => {}
+                NetworkEvent::Connected(_) | NetworkEvent::Sent(_) => {}
             }
             match act.take() {
                 Some((conn, true)) => server.send(conn, &mut out),

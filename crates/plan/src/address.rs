@@ -101,7 +101,7 @@ impl ConnectTo {
     }
 
     /// Returns the destinations of connections to `host` and `port`: every host with every port.
-    pub fn places(&self, host: &str, port: u16) -> Vec<(String, u16)> {
+    pub fn destinations(&self, host: &str, port: u16) -> Vec<(String, u16)> {
         let hosts = if self.hosts.is_empty() { vec![host.to_string()] } else { self.hosts.clone() };
         let ports = if self.ports.is_empty() { vec![port] } else { self.ports.clone() };
         ports.iter().flat_map(|port| hosts.iter().map(|host| (host.clone(), *port))).collect()
@@ -211,7 +211,7 @@ mod tests {
         for (text, places) in table {
             let rule = ConnectTo::parse(text).unwrap();
             assert!(rule.applies("A.example", 80), "{text}");
-            let got: Vec<String> = rule.places("a.example", 80).iter().map(|(h, p)| format!("{h}:{p}")).collect();
+            let got: Vec<String> = rule.destinations("a.example", 80).iter().map(|(h, p)| format!("{h}:{p}")).collect();
             assert_eq!(got.join(" "), places, "{text}");
         }
         let rule = ConnectTo::parse("a.example:81:b:1").unwrap();

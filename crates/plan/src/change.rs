@@ -31,7 +31,7 @@ impl Change {
 
     /// Clamps a change that came from another process to these limits.
     #[must_use]
-    pub fn bounded(self) -> Change {
+    pub fn clamped(self) -> Change {
         match self {
             Change::Rate(rate) => Change::Rate(rate.min(Change::MOST_RATE)),
             Change::Users(users) => Change::Users(users.min(Change::MOST_USERS)),

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use measure::Nanos;
 
 use crate::flow::CHECK_NAMES;
-use crate::{Arrivals, Load, NetKind, Options, Plan, Stage};
+use crate::{Arrivals, Load, NetKind, PlanOptions, Plan, Stage};
 
 /// Formats a duration in the largest unit that divides it: `90s`, `250ms`. [`crate::quantity::duration`] parses it
 /// without loss.
@@ -32,16 +32,16 @@ pub fn stage(stage: &Stage, open: bool) -> String {
 
 /// Formats a plan as YAML.
 pub fn yaml(plan: &Plan) -> String {
-    let mut page = Page::default();
+    let mut page = YamlPage::default();
     page.one("protocol", &plan.protocol);
     match &plan.flow {
-        _ if !plan.scenarios.is_empty() => scenarios::all(&mut page, plan),
+        _ if !plan.scenarios.is_empty() => scenarios::write_scenarios(&mut page, plan),
         None => urls(&mut page, plan),
         Some(flow) => {
             if flow.clear_cookies {
                 page.one("clear-cookies", "true");
             }
-            flow::of_plan(&mut page, plan, flow);
+            flow::write_flow(&mut page, plan, flow);
         }
     }
     if plan.scenarios.is_empty() {
@@ -87,7 +87,7 @@ pub fn yaml(plan: &Plan) -> String {
     page.text
 }
 
-fn urls(page: &mut Page, plan: &Plan) {
+fn urls(page: &mut YamlPage, plan: &Plan) {
     page.head("urls");
     for url in &plan.urls {
         if url.weight == 1.0 && url.options.is_empty() && url.name.is_none() {
@@ -105,7 +105,7 @@ fn urls(page: &mut Page, plan: &Plan) {
     }
 }
 
-fn load(page: &mut Page, plan: &Plan) {
+fn load(page: &mut YamlPage, plan: &Plan) {
     levels(page, &plan.load, plan.duration);
     match &plan.load {
         Load::Open { .. } => {
@@ -122,7 +122,7 @@ fn load(page: &mut Page, plan: &Plan) {
 }
 
 /// Writes level and duration of the load, and the spacing of arrivals.
-fn levels(page: &mut Page, load: &Load, duration: Option<Nanos>) {
+fn levels(page: &mut YamlPage, load: &Load, duration: Option<Nanos>) {
     let open = load.is_open();
     match load.stages() {
         [stage] if stage.from == stage.to && (duration.is_none() || duration == Some(stage.lasts)) => {
@@ -144,7 +144,7 @@ fn levels(page: &mut Page, load: &Load, duration: Option<Nanos>) {
     }
 }
 
-fn tls(page: &mut Page, plan: &Plan) {
+fn tls(page: &mut YamlPage, plan: &Plan) {
     let tls = &plan.tls;
     let files = [("cacert", &tls.cacert), ("cert", &tls.cert), ("key", &tls.key)];
     if !tls.insecure && tls.resume && tls.version.is_none() && files.iter().all(|(_, file)| file.is_none()) {
@@ -167,12 +167,12 @@ fn tls(page: &mut Page, plan: &Plan) {
 
 /// A YAML page that is being written.
 #[derive(Default)]
-struct Page {
+struct YamlPage {
     text: String,
     indent: usize,
 }
 
-impl Page {
+impl YamlPage {
     fn line(&mut self, line: &str) {
         let _ = writeln!(self.text, "{:1$}{line}", "", self.indent);
     }
@@ -191,9 +191,9 @@ impl Page {
             values.iter().for_each(|value| self.line(&format!("  - {}", quoted(value))));
         }
     }
-    fn options(&mut self, options: &Options) {
+    fn options(&mut self, options: &PlanOptions) {
         for (name, values) in options.iter().filter(|(name, _)| *name != CHECK_NAMES) {
-            let checks = names_of(options, name, values.len());
+            let checks = check_names(options, name, values.len());
             if !checks.is_empty() {
                 self.head(name);
                 let lines = checks.into_iter().zip(values);
@@ -210,7 +210,7 @@ impl Page {
 }
 
 /// Returns the names of an option's `many` checks; empty if they have none.
-fn names_of<'a>(options: &'a Options, name: &str, many: usize) -> Vec<&'a str> {
+fn check_names<'a>(options: &'a PlanOptions, name: &str, many: usize) -> Vec<&'a str> {
     let all = options.get(CHECK_NAMES).into_iter().flatten();
     let named = all.filter_map(|text| text.strip_prefix(name)?.strip_prefix(' ')?.split_once(' '));
     let named: Vec<&str> = named.map(|(_, check)| check).collect();
@@ -235,7 +235,7 @@ fn quoted(text: &str) -> String {
             '\n' => quoted.push_str("\\n"),
             '\r' => quoted.push_str("\\r"),
             '\t' => quoted.push_str("\\t"),
-            c if measure::plain::is_unseen(c) => {
+            c if measure::sanitize::is_invisible(c) => {
                 let _ = write!(quoted, "\\U{:08x}", c as u32);
             }
             c => quoted.push(c),
@@ -280,8 +280,8 @@ mod tests {
             "a:",
         ] {
             let read = crate::yaml::parse(&format!("k: {}", quoted(text))).unwrap();
-            let crate::yaml::Value::Map(entries) = read.value else { panic!("a map") };
-            assert_eq!(entries[0].2.value, crate::yaml::Value::Text(text.into()), "{}", quoted(text));
+            let crate::yaml::YamlValue::Map(entries) = read.value else { panic!("a map") };
+            assert_eq!(entries[0].2.value, crate::yaml::YamlValue::Text(text.into()), "{}", quoted(text));
         }
     }
 }

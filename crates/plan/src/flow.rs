@@ -4,7 +4,7 @@
 //! also reads those of a flow.
 
 mod pages;
-mod reached;
+mod calls;
 mod values;
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{WeightedUrl, quantity};
 
 pub use pages::is_page;
-pub use values::{Piece, pieces, values_of};
+pub use values::{TextPiece, pieces, values_of};
 
 /// Maximum number of requests in a flow.
 pub const REQUESTS: usize = 1000;
@@ -32,7 +32,7 @@ pub struct Flow {
     pub steps: Vec<Step>,
     /// Flows that can be called by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub flows: Vec<Called>,
+    pub flows: Vec<NamedFlow>,
     /// Steps of each user before its first iteration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub start: Vec<Step>,
@@ -47,7 +47,7 @@ pub struct Flow {
     pub teardown: Vec<Step>,
     /// Values that every user starts with: captured in `setup`. Set only in a plan that is being run, not in reports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub known: Vec<Known>,
+    pub known: Vec<SetupValue>,
     /// Names of the values of a user, each once: captures of steps, loop variables and arguments of called flows.
     #[serde(default)]
     pub variables: Vec<String>,
@@ -102,7 +102,7 @@ pub enum Step {
     /// Runs one of several branches, chosen at random.
     Choose {
         /// The branches.
-        ways: Vec<Way>,
+        ways: Vec<Branch>,
     },
     /// Runs steps under a condition on the user's values.
     If {
@@ -139,7 +139,7 @@ pub enum Step {
         /// Name of the element.
         name: String,
         /// The list.
-        list: List,
+        list: LoopList,
         /// The steps.
         steps: Vec<Step>,
     },
@@ -165,7 +165,7 @@ pub fn server_of(url: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum List {
+pub enum LoopList {
     /// A captured list, by name.
     Captured(String),
     /// Fixed elements, with `{name}` as placeholder for a value.
@@ -175,7 +175,7 @@ pub enum List {
 /// A value captured before the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Known {
+pub struct SetupValue {
     /// The index of its variable.
     pub variable: u16,
     /// The bytes of the value.
@@ -187,7 +187,7 @@ pub struct Known {
 /// Steps that can be called by name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Called {
+pub struct NamedFlow {
     /// The name.
     pub name: String,
     /// The steps.
@@ -197,7 +197,7 @@ pub struct Called {
 /// One of several branches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Way {
+pub struct Branch {
     /// Relative weight of the branch.
     pub weight: f64,
     /// The steps.
@@ -256,14 +256,14 @@ impl OnFailure {
     ];
 
     /// Returns the name as written in plans.
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         OnFailure::WORDS.iter().find(|(_, other)| *other == self).map_or("", |(word, _)| word)
     }
 }
 
 impl Flow {
     /// Visits every step of its users, including nested steps and called flows.
-    pub fn each<'a>(&'a self, hear: &mut impl FnMut(&'a Step)) {
+    pub fn visit_steps<'a>(&'a self, hear: &mut impl FnMut(&'a Step)) {
         each(&self.steps, hear);
         self.flows.iter().for_each(|called| each(&called.steps, hear));
         each(&self.start, hear);
@@ -271,22 +271,22 @@ impl Flow {
     }
 
     /// Visits every step of its users, and those of `setup` and `teardown`.
-    pub fn each_of_run<'a>(&'a self, hear: &mut impl FnMut(&'a Step)) {
-        self.each(hear);
+    pub fn visit_all_steps<'a>(&'a self, hear: &mut impl FnMut(&'a Step)) {
+        self.visit_steps(hear);
         each(&self.setup, hear);
         each(&self.teardown, hear);
     }
 
     /// Returns a flow of only these steps, with the same values.
-    pub fn of(&self, steps: &[Step]) -> Flow {
+    pub fn with_steps(&self, steps: &[Step]) -> Flow {
         let (flows, variables) = (self.flows.clone(), self.variables.clone());
         Flow { steps: steps.to_vec(), flows, variables, ..Flow::default() }
     }
 
     /// Returns the maximum number of requests that a user has in flight.
-    pub fn at_once(&self) -> u32 {
+    pub fn max_in_flight(&self) -> u32 {
         let mut most = 1;
-        self.each(&mut |step| {
+        self.visit_steps(&mut |step| {
             if let Step::Batch { at_most, urls, .. } = step {
                 most = most.max((*at_most).min(urls.len() as u32));
             }
@@ -297,7 +297,7 @@ impl Flow {
     /// Returns the names of its groups, each once, in order of appearance.
     pub fn groups(&self) -> Vec<&str> {
         let mut names = Vec::new();
-        self.each(&mut |step| match step {
+        self.visit_steps(&mut |step| match step {
             Step::Group { name, .. } if !names.contains(&name.as_str()) => names.push(name),
             _ => {}
         });
@@ -307,21 +307,21 @@ impl Flow {
     /// Returns `true` if its users pause at all.
     pub fn has_pauses(&self) -> bool {
         let mut pauses = false;
-        self.each(&mut |step| pauses |= matches!(step, Step::Pause(_) | Step::Pace(_)));
+        self.visit_steps(&mut |step| pauses |= matches!(step, Step::Pause(_) | Step::Pace(_)));
         pauses
     }
 
     /// Returns `true` if a failed step ends the run.
     pub fn may_stop_run(&self) -> bool {
         let mut may = false;
-        self.each(&mut |step| may |= step.sends().any(|(_, on_failure)| on_failure == OnFailure::StopRun));
+        self.visit_steps(&mut |step| may |= step.requests().any(|(_, on_failure)| on_failure == OnFailure::StopRun));
         may
     }
 
     /// Returns the conditions of its steps, as written.
     pub fn conditions(&self) -> Vec<&str> {
         let mut all = Vec::new();
-        self.each(&mut |step| match step {
+        self.visit_steps(&mut |step| match step {
             Step::If { condition, .. } | Step::While { condition, .. } => all.push(condition.as_str()),
             _ => {}
         });
@@ -331,19 +331,19 @@ impl Flow {
     /// Returns the indices of the URLs that its steps send, in order of appearance.
     pub fn urls(&self) -> Vec<u32> {
         let mut urls = Vec::new();
-        self.each_of_run(&mut |step| urls.extend(step.urls()));
+        self.visit_all_steps(&mut |step| urls.extend(step.urls()));
         urls
     }
 
     /// Returns the flow of this name.
-    pub fn called(&self, name: &str) -> Option<&Called> {
+    pub fn named_flow(&self, name: &str) -> Option<&NamedFlow> {
         self.flows.iter().find(|called| called.name == name)
     }
 
     /// Fills in the names of its values: captures of these URLs, loop variables and arguments of called flows.
     pub fn with_variables(mut self, urls: &[WeightedUrl]) -> Flow {
         let mut names = variables(urls);
-        self.each_of_run(&mut |step| match step {
+        self.visit_all_steps(&mut |step| match step {
             Step::ForEach { name, .. } => add(&mut names, name),
             Step::Call { with, .. } => with.keys().for_each(|name| add(&mut names, name)),
             _ => {}
@@ -364,7 +364,7 @@ impl Step {
     }
 
     /// Returns the URLs that this step itself sends, each with its policy on failure.
-    pub fn sends(&self) -> impl Iterator<Item = (u32, OnFailure)> + '_ {
+    pub fn requests(&self) -> impl Iterator<Item = (u32, OnFailure)> + '_ {
         let (of_all, own) = match self {
             Step::Request { on_failure, .. } => (*on_failure, &[][..]),
             Step::Batch { on_failure, own, .. } => (*on_failure, &own[..]),
@@ -393,12 +393,12 @@ pub const AT_MOST: &str = "at-most";
 
 impl WeightedUrl {
     /// Returns the timeout of the request, if its step sets one.
-    pub fn own_timeout(&self) -> Option<Nanos> {
+    pub fn timeout(&self) -> Option<Nanos> {
         quantity::positive_duration(self.options.get(TIMEOUT)?.last()?).ok()
     }
 
     /// Returns the maximum rate per second over all users of its flow, if its step sets one.
-    pub fn at_most(&self) -> Option<f64> {
+    pub fn max_rate(&self) -> Option<f64> {
         quantity::rate(self.options.get(AT_MOST)?.last()?).ok()
     }
 }
@@ -449,7 +449,7 @@ mod tests {
             steps: vec![
                 request(0),
                 group("a", vec![request(1), Step::Repeat { times: 2, steps: vec![group("b", vec![request(2)])] }]),
-                Step::Choose { ways: vec![Way { weight: 1.0, steps: vec![group("a", vec![request(3)])] }] },
+                Step::Choose { ways: vec![Branch { weight: 1.0, steps: vec![group("a", vec![request(3)])] }] },
                 Step::Once { steps: vec![Step::Pace(Nanos(1))] },
             ],
             variables: vec!["x".into()],

@@ -28,7 +28,7 @@ use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// Protocol options by their long name, in the order given: `"header" → ["A: b", "C: d"]`; a switch has one empty value.
-pub type Options = BTreeMap<String, Vec<String>>;
+pub type PlanOptions = BTreeMap<String, Vec<String>>;
 
 /// A URL of a run and its weight.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ pub struct WeightedUrl {
     pub weight: f64,
     /// Options for this URL only, replacing the plan's options of the same name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub options: Options,
+    pub options: PlanOptions,
     /// Name of its requests in the results; None: by method and path, or command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -54,7 +54,7 @@ fn one() -> f64 {
 impl WeightedUrl {
     /// Creates a URL without options.
     pub fn plain(url: impl Into<String>) -> WeightedUrl {
-        WeightedUrl { url: url.into(), weight: 1.0, options: Options::new(), name: None }
+        WeightedUrl { url: url.into(), weight: 1.0, options: PlanOptions::new(), name: None }
     }
 }
 
@@ -214,7 +214,7 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more_urls: u64,
     /// Options of the protocol.
-    pub options: Options,
+    pub options: PlanOptions,
     /// The load model.
     pub load: Load,
     /// Number of requests after which the run stops, not counting the warm-up.
@@ -278,7 +278,7 @@ pub struct Plan {
     pub unix_socket: Option<String>,
     /// The proxies that connections use.
     #[serde(default, skip_serializing_if = "Proxies::is_none")]
-    pub proxies: Proxies,
+    pub proxies: ProxySettings,
     /// TLS settings.
     pub tls: Tls,
     /// Objectives, as written: `p99<50ms`.
@@ -326,7 +326,7 @@ impl Plan {
 /// The proxies between brunt and the target, as URLs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Proxies {
+pub struct ProxySettings {
     /// Proxy for connections without TLS.
     pub clear: Option<String>,
     /// Proxy for connections with TLS.
@@ -337,7 +337,7 @@ pub struct Proxies {
     pub variables: Vec<String>,
 }
 
-impl Proxies {
+impl ProxySettings {
     /// Returns `true` if all connections are direct.
     pub fn is_none(&self) -> bool {
         self.clear.is_none() && self.tls.is_none()

@@ -74,7 +74,7 @@ impl Scenario {
     }
 
     /// Returns the moments since the beginning of the window at which the slope of its level changes.
-    fn turns(&self) -> Vec<Nanos> {
+    fn slope_changes(&self) -> Vec<Nanos> {
         let mut at = self.start;
         let mut turns = vec![at];
         for stage in self.load.stages() {
@@ -87,10 +87,10 @@ impl Scenario {
 }
 
 /// Returns the total load of scenarios: arrivals if any scenario has them, otherwise users.
-pub fn together(scenarios: &[Scenario]) -> Load {
+pub fn total_load(scenarios: &[Scenario]) -> Load {
     let open = scenarios.iter().any(|scenario| scenario.load.is_open());
     let counted: Vec<&Scenario> = scenarios.iter().filter(|scenario| scenario.load.is_open() == open).collect();
-    let mut turns: Vec<Nanos> = counted.iter().flat_map(|scenario| scenario.turns()).chain([Nanos::ZERO]).collect();
+    let mut turns: Vec<Nanos> = counted.iter().flat_map(|scenario| scenario.slope_changes()).chain([Nanos::ZERO]).collect();
     turns.sort_unstable();
     turns.dedup();
     let stretch = |ends: &[Nanos]| {
@@ -124,7 +124,7 @@ impl SpanName<'_> {
 
     /// Returns the name used by objectives: `iteration`, `browse`; with several scenarios `iteration shop`,
     /// `shop/browse`.
-    pub fn called(&self) -> String {
+    pub fn objective_name(&self) -> String {
         match (self.scenario, self.group) {
             (None, group) => group.unwrap_or(SpanName::ITERATION).to_owned(),
             (Some(scenario), None) => format!("{} {scenario}", SpanName::ITERATION),
@@ -141,12 +141,12 @@ impl Plan {
     }
 
     /// Returns the flow that holds `setup` and `teardown`.
-    pub fn around(&self) -> Option<&Flow> {
+    pub fn setup_flow(&self) -> Option<&Flow> {
         self.flow.as_ref().or(self.common.as_ref())
     }
 
     /// Returns that flow for modification.
-    pub fn around_mut(&mut self) -> Option<&mut Flow> {
+    pub fn setup_flow_mut(&mut self) -> Option<&mut Flow> {
         self.flow.as_mut().or(self.common.as_mut())
     }
 
@@ -181,20 +181,20 @@ impl Plan {
 
     /// Returns the plan with only this scenario, without the requests of the others; `None` if there is no such
     /// scenario.
-    pub fn only(mut self, name: &str) -> Option<Plan> {
+    pub fn with_scenario(mut self, name: &str) -> Option<Plan> {
         self.scenarios.retain(|scenario| scenario.name == name);
-        self.load = together(&self.scenarios);
+        self.load = total_load(&self.scenarios);
         let scenario = self.scenarios.first_mut()?;
         // The first URL is requested before the run, to check that the target is there.
         let mut kept = scenario.flow.urls();
-        kept.extend(self.common.iter().flat_map(Flow::urls_around));
+        kept.extend(self.common.iter().flat_map(Flow::setup_and_teardown_urls));
         let mut seen = std::collections::BTreeSet::new();
         kept.retain(|url| seen.insert(*url));
         let mut place = |url: &mut u32| *url = kept.iter().position(|kept| kept == url).unwrap_or_default() as u32;
         scenario.flow.renumber(&mut place);
         if let Some(common) = &mut self.common {
             // Flows that only other scenarios call are removed with their requests.
-            common.keep_reached();
+            common.remove_uncalled();
             common.renumber(&mut place);
         }
         let urls = kept.iter().filter_map(|url| self.urls.get(*url as usize)).cloned().collect();

@@ -19,7 +19,7 @@ pub struct Trial {
 
 impl Trial {
     /// Returns the trial that the plan describes.
-    pub fn of(plan: &Plan) -> Trial {
+    pub fn from_plan(plan: &Plan) -> Trial {
         Trial { load: plan.load.clone(), requests: plan.requests, duration: plan.duration, warmup: plan.warmup }
     }
 
@@ -40,7 +40,7 @@ impl Trial {
     }
 
     /// Returns the plan with the load and length of this trial.
-    pub fn over(&self, plan: &Plan) -> Plan {
+    pub fn apply_to(&self, plan: &Plan) -> Plan {
         let Trial { load, requests, duration, warmup } = self.clone();
         Plan { load, requests, duration, warmup, ..plan.clone() }
     }

@@ -7,7 +7,7 @@ use saphyr_parser::{Event, Parser, ScalarStyle};
 
 /// A position in a file, both numbers counted from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct At {
+pub struct FilePosition {
     /// The line.
     pub line: usize,
     /// The column.
@@ -16,28 +16,28 @@ pub struct At {
 
 /// A value and its position.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Node {
+pub struct YamlNode {
     /// The position.
-    pub at: At,
+    pub at: FilePosition,
     /// The value.
-    pub value: Value,
+    pub value: YamlValue,
 }
 
 /// The kinds of values.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum YamlValue {
     /// An empty value: `null`, `~` or no text.
     Null,
     /// A string, a number or a word.
     Text(String),
     /// A list.
-    List(Vec<Node>),
+    List(Vec<YamlNode>),
     /// Keys with their positions, and values.
-    Map(Vec<(String, At, Node)>),
+    Map(Vec<(String, FilePosition, YamlNode)>),
 }
 
 /// An error in a file: its position and a message.
-pub type Wrong = (At, String);
+pub type YamlError = (FilePosition, String);
 
 /// Maximum number of values and bytes of a file: the parsed tree takes several times as much memory.
 const MOST: usize = 200_000;
@@ -49,20 +49,20 @@ const DEEPEST: usize = 16;
 ///
 /// # Errors
 /// The first part that is not YAML, or not supported.
-pub fn parse(text: &str) -> Result<Node, Wrong> {
-    let mut open: Vec<Open> = Vec::new();
+pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
+    let mut open: Vec<OpenNode> = Vec::new();
     let mut root = None;
     let (mut documents, mut values) = (0, 0);
     if text.len() > LONGEST {
         let trouble = "is larger than 16 MiB, the limit for a plan; put long lists of URLs in a file for `urls-file`";
-        return Err((At { line: 1, column: 1 }, trouble.into()));
+        return Err((FilePosition { line: 1, column: 1 }, trouble.into()));
     }
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
-            let at = At { line: error.marker().line(), column: error.marker().col() + 1 };
-            unspaced_before(text, at.line).unwrap_or_else(|| (at, format!("is not YAML: {}", error.info())))
+            let at = FilePosition { line: error.marker().line(), column: error.marker().col() + 1 };
+            missing_space_before(text, at.line).unwrap_or_else(|| (at, format!("is not YAML: {}", error.info())))
         })?;
-        let at = At { line: span.start.line(), column: span.start.col() + 1 };
+        let at = FilePosition { line: span.start.line(), column: span.start.col() + 1 };
         values += 1;
         if values > MOST {
             let trouble = "is where the plan gets too many values; put long lists of URLs in a file for `urls-file`";
@@ -87,16 +87,16 @@ pub fn parse(text: &str) -> Result<Node, Wrong> {
             Event::Scalar(_, _, _, Some(_)) | Event::SequenceStart(_, Some(_)) | Event::MappingStart(_, Some(_)) => {
                 return Err((at, "has a tag (!), which is not supported; leave it out".into()));
             }
-            Event::Scalar(text, style, _, _) => Some(Node { at, value: scalar(&text, style) }),
+            Event::Scalar(text, style, _, _) => Some(YamlNode { at, value: scalar(&text, style) }),
             Event::SequenceStart(..) | Event::MappingStart(..) => {
                 if open.len() == DEEPEST {
                     return Err((at, format!("is nested more than {DEEPEST} deep; use fewer levels")));
                 }
                 let map = matches!(event, Event::MappingStart(..));
-                open.push(Open { at, map, items: Vec::new(), entries: Vec::new(), key: None });
+                open.push(OpenNode { at, map, items: Vec::new(), entries: Vec::new(), key: None });
                 None
             }
-            Event::SequenceEnd | Event::MappingEnd => open.pop().map(Open::close),
+            Event::SequenceEnd | Event::MappingEnd => open.pop().map(OpenNode::close),
             _ => None,
         };
         let Some(node) = done else { continue };
@@ -106,12 +106,12 @@ pub fn parse(text: &str) -> Result<Node, Wrong> {
         }
     }
     root.ok_or_else(|| {
-        (At { line: 1, column: 1 }, "is empty; write a plan, for instance `urls: [http://localhost:8080/]`".into())
+        (FilePosition { line: 1, column: 1 }, "is empty; write a plan, for instance `urls: [http://localhost:8080/]`".into())
     })
 }
 
 /// Returns a hint for a key whose colon has no space behind it, `users:3`; `None` if the text is not one.
-pub fn unspaced(text: &str) -> Option<String> {
+pub fn missing_space_hint(text: &str) -> Option<String> {
     let (key, value) = text.trim_start().split_once(':')?;
     let value = value.split_whitespace().next().filter(|word| value.starts_with(word) && !word.starts_with("//"))?;
     let is_key = key.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -121,35 +121,35 @@ pub fn unspaced(text: &str) -> Option<String> {
 
 /// Returns that hint for a file that is not YAML at this line, if a missing space is the cause. Parsers notice it at
 /// the next key.
-fn unspaced_before(text: &str, line: usize) -> Option<Wrong> {
+fn missing_space_before(text: &str, line: usize) -> Option<YamlError> {
     let lines = text.lines().enumerate().take(line).filter(|(_, text)| !text.trim().is_empty());
     let suspects: Vec<(usize, &str)> = lines.collect();
     suspects.iter().rev().take(2).find_map(|(index, text)| {
         let column = text.len() - text.trim_start().len() + 1;
-        Some((At { line: index + 1, column }, unspaced(text)?))
+        Some((FilePosition { line: index + 1, column }, missing_space_hint(text)?))
     })
 }
 
-fn scalar(text: &str, style: ScalarStyle) -> Value {
+fn scalar(text: &str, style: ScalarStyle) -> YamlValue {
     let plain = style == ScalarStyle::Plain;
     if plain && matches!(text, "" | "~" | "null" | "Null" | "NULL") {
-        Value::Null
+        YamlValue::Null
     } else {
-        Value::Text(text.to_owned())
+        YamlValue::Text(text.to_owned())
     }
 }
 
 /// A list or map whose end has not been read yet.
-struct Open {
-    at: At,
+struct OpenNode {
+    at: FilePosition,
     map: bool,
-    items: Vec<Node>,
-    entries: Vec<(String, At, Node)>,
-    key: Option<(String, At)>,
+    items: Vec<YamlNode>,
+    entries: Vec<(String, FilePosition, YamlNode)>,
+    key: Option<(String, FilePosition)>,
 }
 
-impl Open {
-    fn take(&mut self, node: Node) -> Result<(), Wrong> {
+impl OpenNode {
+    fn take(&mut self, node: YamlNode) -> Result<(), YamlError> {
         if !self.map {
             self.items.push(node);
             return Ok(());
@@ -157,7 +157,7 @@ impl Open {
         match self.key.take() {
             Some((name, at)) => self.entries.push((name, at, node)),
             None => {
-                let Value::Text(name) = node.value else {
+                let YamlValue::Text(name) = node.value else {
                     return Err((node.at, "is not a key; write a word before the colon".into()));
                 };
                 if let Some((_, first, _)) = self.entries.iter().find(|(known, ..)| *known == name) {
@@ -172,9 +172,9 @@ impl Open {
         Ok(())
     }
 
-    fn close(self) -> Node {
-        let value = if self.map { Value::Map(self.entries) } else { Value::List(self.items) };
-        Node { at: self.at, value }
+    fn close(self) -> YamlNode {
+        let value = if self.map { YamlValue::Map(self.entries) } else { YamlValue::List(self.items) };
+        YamlNode { at: self.at, value }
     }
 }
 
@@ -185,22 +185,22 @@ mod tests {
     #[test]
     fn everything_knows_its_place() {
         let root = parse("a: 1\nb:\n  - x\n  - {c: 'null', d: ~}\n").unwrap();
-        let Value::Map(entries) = root.value else { panic!("a map") };
+        let YamlValue::Map(entries) = root.value else { panic!("a map") };
         let (name, at, _) = &entries[1];
-        assert_eq!((&name[..], *at), ("b", At { line: 2, column: 1 }));
-        let Value::List(items) = &entries[1].2.value else { panic!("a list") };
-        assert_eq!((items[0].at, &items[0].value), (At { line: 3, column: 5 }, &Value::Text("x".into())));
-        let Value::Map(inner) = &items[1].value else { panic!("a map") };
-        assert_eq!(inner[0].2.value, Value::Text("null".into()));
-        assert_eq!((inner[1].1, &inner[1].2.value), (At { line: 4, column: 17 }, &Value::Null));
+        assert_eq!((&name[..], *at), ("b", FilePosition { line: 2, column: 1 }));
+        let YamlValue::List(items) = &entries[1].2.value else { panic!("a list") };
+        assert_eq!((items[0].at, &items[0].value), (FilePosition { line: 3, column: 5 }, &YamlValue::Text("x".into())));
+        let YamlValue::Map(inner) = &items[1].value else { panic!("a map") };
+        assert_eq!(inner[0].2.value, YamlValue::Text("null".into()));
+        assert_eq!((inner[1].1, &inner[1].2.value), (FilePosition { line: 4, column: 17 }, &YamlValue::Null));
     }
 
     #[test]
     fn json_is_yaml() {
         let root = parse("{\"a\": [1, 2.5e3], \"b\": {\"c\": \"x\\u0041\\n\"}}").unwrap();
-        let Value::Map(entries) = root.value else { panic!("a map") };
-        let Value::Map(inner) = &entries[1].2.value else { panic!("a map") };
-        assert_eq!(inner[0].2.value, Value::Text("xA\n".into()));
+        let YamlValue::Map(entries) = root.value else { panic!("a map") };
+        let YamlValue::Map(inner) = &entries[1].2.value else { panic!("a map") };
+        assert_eq!(inner[0].2.value, YamlValue::Text("xA\n".into()));
     }
 
     #[test]
@@ -222,7 +222,7 @@ mod tests {
         for (text, line, column, said) in table {
             let (at, trouble) = parse(text).expect_err(text);
             assert!(trouble.starts_with(said), "{text}: {trouble}");
-            assert!(line == 0 || at == At { line, column }, "{text}: {at:?}");
+            assert!(line == 0 || at == FilePosition { line, column }, "{text}: {at:?}");
         }
         for (text, said) in
             [("[a, ".to_owned() + &"a, ".repeat(MOST) + "a]", "too many values"), ("a".repeat(LONGEST + 1), "16 MiB")]

@@ -6,16 +6,16 @@ use std::net::SocketAddr;
 use std::sync::mpsc;
 
 use measure::{Clock, Nanos};
-use probe::{Counters, Host, Sampler, Service, Source, delta};
-use record::Changes;
+use probe::{Counters, HostReader, Sampler, Service, CounterSource, delta};
+use record::ChangeEncoder;
 
 /// Number of samples compared.
 const SAMPLES: usize = 12;
 
 fn main() -> io::Result<()> {
     let target: Option<SocketAddr> = std::env::args().nth(1).and_then(|text| text.parse().ok());
-    let mut host = Host::new(Source::here());
-    match target.map(|target| (target, Service::of(&host, target))) {
+    let mut host = HostReader::new(CounterSource::here());
+    match target.map(|target| (target, Service::listening_at(&host, target))) {
         Some((_, Some(service))) => host.watch(service),
         Some((target, None)) => println!("nobody listens at {target} on this host"),
         None => {}
@@ -30,11 +30,11 @@ fn main() -> io::Result<()> {
     show(last);
     // The scheduler counts a thread's time when it leaves its core: each sample includes the cost of the previous
     // ones.
-    let spent = delta(second, last).of("self.thread.counters.cpu").unwrap_or_default();
+    let spent = delta(second, last).increase("self.thread.counters.cpu").unwrap_or_default();
     println!("{} µs of processor time a sample", spent / (samples.len() as u64 - 2) / 1000);
-    let mut changes = Changes::new("here");
+    let mut changes = ChangeEncoder::new("here");
     let sizes = samples.into_iter().map(|sample| {
-        let told = sample.tell(&mut changes, Nanos::ZERO);
+        let told = sample.into_event(&mut changes, Nanos::ZERO);
         serde_json::to_string(&told).map_or(0, |line| line.len())
     });
     println!("bytes of each in a record, before it is packed: {:?}", sizes.collect::<Vec<_>>());

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use measure::Nanos;
-use record::{Changes, HostCounters, Number};
+use record::{ChangeEncoder, HostCounters, CounterValue};
 
 /// The name of a counter: `Tcp.RetransSegs`, `cpu.0.steal`.
-pub type Name = Arc<str>;
+pub type CounterName = Arc<str>;
 
 /// Counters read at one moment. A counter that cannot be read is absent, never zero.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,9 +17,9 @@ pub struct Counters {
     /// Time of the sample (`CLOCK_MONOTONIC`).
     pub moment: Nanos,
     /// Counters and gauges.
-    pub values: BTreeMap<Name, Number>,
+    pub values: BTreeMap<CounterName, CounterValue>,
     /// Values that are words rather than numbers: `setting.clocksource`.
-    pub labels: BTreeMap<Name, String>,
+    pub labels: BTreeMap<CounterName, String>,
     /// Counters that could not be read, with the reason: `psi.cpu: not supported`. Sorted, without duplicates.
     pub unobservable: Vec<String>,
 }
@@ -36,9 +36,9 @@ impl Counters {
     }
 
     /// Converts this sample of a machine to an event; `start` is the start of the window, past or planned.
-    pub fn tell(self, changes: &mut Changes, start: Nanos) -> HostCounters {
+    pub fn into_event(self, changes: &mut ChangeEncoder, start: Nanos) -> HostCounters {
         let at_ns = self.moment.0.wrapping_sub(start.0).cast_signed();
-        changes.tell(at_ns, self.values, self.labels, self.unobservable)
+        changes.encode(at_ns, self.values, self.labels, self.unobservable)
     }
 }
 
@@ -53,23 +53,23 @@ pub fn is_name(name: &str) -> bool {
 
 /// A collector of counters while a host or a service is read.
 #[derive(Debug, Default)]
-pub struct Sink {
-    names: HashSet<Name>,
-    values: Vec<(Name, Number)>,
-    labels: BTreeMap<Name, String>,
+pub struct CounterSink {
+    names: HashSet<CounterName>,
+    values: Vec<(CounterName, CounterValue)>,
+    labels: BTreeMap<CounterName, String>,
     unobservable: Vec<String>,
     text: String,
 }
 
-impl Sink {
+impl CounterSink {
     /// Adds a count under a name joined from these parts with dots. The last value put under a name wins.
     pub fn put(&mut self, name: &[&str], value: u64) {
         let name = self.name(name);
-        self.values.push((name, Number::Whole(value)));
+        self.values.push((name, CounterValue::Whole(value)));
     }
 
     /// Adds a number that need not be whole.
-    pub fn put_number(&mut self, name: &[&str], value: Number) {
+    pub fn put_number(&mut self, name: &[&str], value: CounterValue) {
         let name = self.name(name);
         self.values.push((name, value));
     }
@@ -116,7 +116,7 @@ impl Sink {
         }
     }
 
-    fn name(&mut self, parts: &[&str]) -> Name {
+    fn name(&mut self, parts: &[&str]) -> CounterName {
         self.text.clear();
         for (n, part) in parts.iter().enumerate() {
             if n > 0 {
@@ -127,7 +127,7 @@ impl Sink {
         if let Some(known) = self.names.get(&*self.text) {
             return Arc::clone(known);
         }
-        let name: Name = self.text.as_str().into();
+        let name: CounterName = self.text.as_str().into();
         self.names.insert(Arc::clone(&name));
         name
     }
@@ -135,8 +135,8 @@ impl Sink {
 
 /// Runs a parser and returns everything it found, in order.
 #[cfg(test)]
-pub(crate) fn found(parse: impl FnOnce(&mut Sink)) -> Vec<(String, u64)> {
-    let mut sink = Sink::default();
+pub(crate) fn found(parse: impl FnOnce(&mut CounterSink)) -> Vec<(String, u64)> {
+    let mut sink = CounterSink::default();
     parse(&mut sink);
     let counters = sink.take(Nanos::ZERO);
     counters.values.iter().map(|(name, value)| (name.to_string(), value.whole().unwrap())).collect()
@@ -144,7 +144,7 @@ pub(crate) fn found(parse: impl FnOnce(&mut Sink)) -> Vec<(String, u64)> {
 
 /// Converts expected values to the format of [`found`], for comparison.
 #[cfg(test)]
-pub(crate) fn these(wanted: &[(&str, u64)]) -> Vec<(String, u64)> {
+pub(crate) fn expected(wanted: &[(&str, u64)]) -> Vec<(String, u64)> {
     wanted.iter().map(|&(name, value)| (name.to_owned(), value)).collect()
 }
 
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_sample_holds_what_was_put_since_the_one_before() {
-        let mut sink = Sink::default();
+        let mut sink = CounterSink::default();
         sink.put(&["b", "0", "x"], 1);
         sink.put(&["a"], 7);
         sink.put(&["a"], 2);
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn names_that_are_gone_are_forgotten_in_time() {
-        let mut sink = Sink::default();
+        let mut sink = CounterSink::default();
         for pid in 0..20_000 {
             sink.put(&["service", &pid.to_string(), "cpu"], 1);
             sink.take(Nanos::ZERO);
@@ -184,11 +184,11 @@ mod tests {
 
     #[test]
     fn a_sample_is_told_with_its_moment_since_the_start_of_the_window() {
-        let mut sink = Sink::default();
-        let mut changes = Changes::new("here");
+        let mut sink = CounterSink::default();
+        let mut changes = ChangeEncoder::new("here");
         for (moment, at_ns) in [(900, -100), (1100, 100)] {
             sink.put(&["a"], 1);
-            let told = sink.take(Nanos(moment)).tell(&mut changes, Nanos(1000));
+            let told = sink.take(Nanos(moment)).into_event(&mut changes, Nanos(1000));
             assert_eq!((told.at_ns, &*told.host, told.values.len()), (at_ns, "here", usize::from(at_ns < 0)));
         }
     }

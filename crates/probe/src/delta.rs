@@ -1,7 +1,7 @@
 //! The difference between two samples.
 
 use measure::Nanos;
-use record::Number;
+use record::CounterValue;
 
 use crate::Counters;
 
@@ -24,7 +24,7 @@ impl<'a> Delta<'a> {
     }
 
     /// Returns the increase of a counter; `None` if either sample lacks it, or if it was reset in between.
-    pub fn of(&self, name: &str) -> Option<u64> {
+    pub fn increase(&self, name: &str) -> Option<u64> {
         self.growth(name)?.whole()
     }
 
@@ -36,17 +36,17 @@ impl<'a> Delta<'a> {
     }
 
     /// Iterates over all counters that increased, by name.
-    pub fn grown(&self) -> impl Iterator<Item = (&'a str, Number)> {
+    pub fn grown(&self) -> impl Iterator<Item = (&'a str, CounterValue)> {
         let delta = *self;
         let names = self.after.values.keys().map(|name| &**name);
         names.filter_map(move |name| Some((name, delta.growth(name)?))).filter(|(_, grown)| grown.real() > 0.0)
     }
 
-    fn growth(&self, name: &str) -> Option<Number> {
+    fn growth(&self, name: &str) -> Option<CounterValue> {
         let (before, after) = (*self.before.values.get(name)?, *self.after.values.get(name)?);
         // The kernel computes idle time from several clocks, and it may go back by a tick (proc(5), `iowait`).
         let waits = name.starts_with("cpu.") && (name.ends_with(".idle") || name.ends_with(".iowait"));
-        after.since(before).or(waits.then_some(Number::Whole(0)))
+        after.since(before).or(waits.then_some(CounterValue::Whole(0)))
     }
 }
 
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     fn sample(moment: u64, values: &[(&str, u64)]) -> Counters {
-        let values = values.iter().map(|&(name, value)| (name.into(), Number::Whole(value))).collect();
+        let values = values.iter().map(|&(name, value)| (name.into(), CounterValue::Whole(value))).collect();
         Counters { moment: Nanos(moment), values, ..Counters::default() }
     }
 
@@ -75,7 +75,7 @@ mod tests {
             ("new", None, None),
             ("never", None, None),
         ] {
-            assert_eq!((between.of(name), between.rate(name)), (grown, rate), "{name}");
+            assert_eq!((between.increase(name), between.rate(name)), (grown, rate), "{name}");
         }
         assert_eq!(Vec::from_iter(between.grown().map(|(name, _)| name)), ["a", "round"]);
     }
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn there_is_no_rate_of_a_moment() {
         let one = sample(5, &[("a", 1)]);
-        assert_eq!((delta(&one, &one).of("a"), delta(&one, &one).rate("a")), (Some(0), None));
+        assert_eq!((delta(&one, &one).increase("a"), delta(&one, &one).rate("a")), (Some(0), None));
     }
 
     #[test]
@@ -92,7 +92,7 @@ mod tests {
         let after = sample(1, &[("cpu.0.iowait", 40), ("cpu.0.user", 40), ("cpu.all.idle", 40)]);
         let between = delta(&before, &after);
         assert_eq!(
-            ["cpu.0.iowait", "cpu.0.user", "cpu.all.idle"].map(|name| between.of(name)),
+            ["cpu.0.iowait", "cpu.0.user", "cpu.all.idle"].map(|name| between.increase(name)),
             [Some(0), None, Some(0)]
         );
     }

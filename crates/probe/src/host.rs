@@ -4,20 +4,20 @@ use std::net::SocketAddr;
 
 use measure::{Clock, Nanos};
 
-use crate::counters::{Counters, Sink};
+use crate::counters::{Counters, CounterSink};
 use crate::interfaces::Interfaces;
-use crate::own::{Labels, Own};
+use crate::own_process::{ThreadLabels, OwnProcess};
 use crate::parse::settings::{SETTINGS, setting};
 use crate::parse::{cpu, host, network, number};
 use crate::process::Units;
-use crate::sampled::Sampled;
+use crate::tcp_sample::TcpSample;
 use crate::service::Service;
-use crate::source::{Kept, Source, why};
+use crate::source::{PersistentFile, CounterSource, reason};
 
-type Parse = fn(&str, Units, &mut Sink);
+type CounterParser = fn(&str, Units, &mut CounterSink);
 
 /// Files with counters of the host, each with the name of its counters and its parser.
-const FILES: [(&str, &str, Parse); 16] = [
+const FILES: [(&str, &str, CounterParser); 16] = [
     ("cpu", "/proc/stat", |text, units, sink| cpu::stat(text, units.tick_ns, sink)),
     ("psi.cpu", "/proc/pressure/cpu", |text, _, sink| cpu::pressure(text, "cpu", sink)),
     ("psi.io", "/proc/pressure/io", |text, _, sink| cpu::pressure(text, "io", sink)),
@@ -42,34 +42,34 @@ const FILES: [(&str, &str, Parse); 16] = [
 
 /// A reader of the counters of a host, of this process, and of a service on the host if one is watched.
 #[derive(Debug)]
-pub struct Host {
-    source: Source,
+pub struct HostReader {
+    source: CounterSource,
     units: Units,
-    sink: Sink,
+    sink: CounterSink,
     buffer: Vec<u8>,
-    files: Vec<Kept>,
+    files: Vec<PersistentFile>,
     interfaces: Interfaces,
-    own: Own,
+    own: OwnProcess,
     /// Texts of the settings, or why they cannot be read.
     settings: Vec<Result<String, &'static str>>,
     /// Exit latency of the deepest idle state of the first core (microseconds).
     idle_exit_us: Option<u64>,
     service: Option<Service>,
     /// TCP statistics of a sample of the connections to the address under load.
-    sampled: Option<Sampled>,
+    sampled: Option<TcpSample>,
 }
 
-impl Host {
+impl HostReader {
     /// Creates a reader; only the settings are read at this point.
-    pub fn new(source: Source) -> Host {
-        let read = |path: &str| source.text(path).map_err(|error| why(&error));
-        Host {
+    pub fn new(source: CounterSource) -> HostReader {
+        let read = |path: &str| source.text(path).map_err(|error| reason(&error));
+        HostReader {
             units: Units::of_this_system(),
-            sink: Sink::default(),
+            sink: CounterSink::default(),
             buffer: Vec::new(),
-            files: FILES.iter().map(|(_, path, _)| Kept::new(*path)).collect(),
+            files: FILES.iter().map(|(_, path, _)| PersistentFile::new(*path)).collect(),
             interfaces: Interfaces::new(),
-            own: Own::new(),
+            own: OwnProcess::new(),
             settings: SETTINGS.iter().map(|(_, path, _)| read(path)).collect(),
             idle_exit_us: idle_exit(&source),
             service: None,
@@ -79,7 +79,7 @@ impl Host {
     }
 
     /// Returns the labels of this process's threads; they may be set at any time, from any thread.
-    pub fn labels(&self) -> Labels {
+    pub fn labels(&self) -> ThreadLabels {
         self.own.labels.clone()
     }
 
@@ -89,8 +89,8 @@ impl Host {
     }
 
     /// Includes TCP statistics of a sample of the connections from this host to an address in samples from now on.
-    pub fn follow(&mut self, target: SocketAddr) {
-        self.sampled = Some(Sampled::to(target));
+    pub fn sample_connections_to(&mut self, target: SocketAddr) {
+        self.sampled = Some(TcpSample::to_target(target));
     }
 
     /// Reads all counters now.
@@ -100,35 +100,35 @@ impl Host {
     }
 
     pub(crate) fn read_at(&mut self, moment: Nanos) -> Counters {
-        let Host { source, units, sink, buffer, .. } = self;
+        let HostReader { source, units, sink, buffer, .. } = self;
         for ((what, _, parse), file) in FILES.iter().zip(&mut self.files) {
             let text = file.read(source, buffer);
-            tell(what, text.as_deref().map_err(why), sink, |text, sink| parse(text, *units, sink));
+            parse_or_report(what, text.as_deref().map_err(reason), sink, |text, sink| parse(text, *units, sink));
         }
         for ((name, _, form), text) in SETTINGS.iter().zip(&self.settings) {
             let text = text.as_deref().map_err(|why| *why);
-            tell(&format!("setting.{name}"), text, sink, |text, sink| setting(text, name, *form, sink));
+            parse_or_report(&format!("setting.{name}"), text, sink, |text, sink| setting(text, name, *form, sink));
         }
         sink.put_some(&["setting.idle_exit_us"], self.idle_exit_us);
-        self.interfaces.tell(source, buffer, sink);
-        self.own.tell(source, *units, buffer, sink);
+        self.interfaces.report(source, buffer, sink);
+        self.own.report(source, *units, buffer, sink);
         if let Some(service) = &mut self.service {
-            service.tell(source, *units, moment, buffer, sink);
+            service.report(source, *units, moment, buffer, sink);
         }
         if let Some(sampled) = &mut self.sampled {
-            sampled.tell(source, moment, sink);
+            sampled.report(source, moment, sink);
         }
         sink.take(moment)
     }
 
-    pub(crate) fn source(&self) -> &Source {
+    pub(crate) fn source(&self) -> &CounterSource {
         &self.source
     }
 }
 
 /// Returns the longest exit latency among the enabled idle states of the first core; `None` if the kernel has none, as
 /// in most virtual machines.
-fn idle_exit(source: &Source) -> Option<u64> {
+fn idle_exit(source: &CounterSource) -> Option<u64> {
     let state = |n: u32, what: &str| {
         let text = source.text(&format!("/sys/devices/system/cpu/cpu0/cpuidle/state{n}/{what}")).ok()?;
         number(&text)
@@ -141,7 +141,7 @@ fn idle_exit(source: &Source) -> Option<u64> {
 }
 
 /// Parses a text, or records why it is unavailable.
-fn tell(what: &str, text: Result<&str, &'static str>, sink: &mut Sink, parse: impl FnOnce(&str, &mut Sink)) {
+fn parse_or_report(what: &str, text: Result<&str, &'static str>, sink: &mut CounterSink, parse: impl FnOnce(&str, &mut CounterSink)) {
     let before = sink.count();
     match text {
         Ok(text) => parse(text, sink),

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::counters::Sink;
+use crate::counters::CounterSink;
 use crate::parse::network::{Interface, interfaces, speed};
-use crate::source::{Kept, Source, why};
+use crate::source::{PersistentFile, CounterSource, reason};
 
 /// Maximum number of interfaces: a host of containers has hundreds, most of which carry nothing of the run.
 const MOST: usize = 16;
@@ -13,21 +13,21 @@ const MOST: usize = 16;
 /// The set of interfaces that are read.
 #[derive(Debug)]
 pub(crate) struct Interfaces {
-    counters: Kept,
+    counters: PersistentFile,
     /// Interfaces with their speed, if known.
     followed: BTreeMap<String, Option<u64>>,
 }
 
 impl Interfaces {
     pub fn new() -> Interfaces {
-        Interfaces { counters: Kept::new("/proc/net/dev"), followed: BTreeMap::new() }
+        Interfaces { counters: PersistentFile::new("/proc/net/dev"), followed: BTreeMap::new() }
     }
 
     /// Adds their counters under `net.NAME`.
-    pub fn tell(&mut self, source: &Source, buffer: &mut Vec<u8>, sink: &mut Sink) {
+    pub fn report(&mut self, source: &CounterSource, buffer: &mut Vec<u8>, sink: &mut CounterSink) {
         let text = match self.counters.read(source, buffer) {
             Ok(text) => text,
-            Err(error) => return sink.unobservable("net", why(&error)),
+            Err(error) => return sink.unobservable("net", reason(&error)),
         };
         let all: Vec<Interface<'_>> = interfaces(&text).collect();
         self.followed.retain(|name, _| all.iter().any(|interface| interface.name == name));
@@ -40,7 +40,7 @@ impl Interfaces {
         }
         for interface in &all {
             if let Some(mbps) = self.followed.get(interface.name) {
-                interface.tell(sink);
+                interface.report(sink);
                 sink.put_some(&["net", interface.name, "speed_mbps"], *mbps);
             }
         }
@@ -56,7 +56,7 @@ impl Interfaces {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::Fake;
+    use crate::fake_host::FakeHost;
     use measure::Nanos;
 
     fn dev(interfaces: &[(&str, u64)]) -> String {
@@ -71,14 +71,14 @@ mod tests {
 
     #[test]
     fn interfaces_come_and_go() {
-        let fake = Fake::new(&[
+        let fake = FakeHost::new(&[
             ("proc/net/dev", &dev(&[("lo", 5), ("eth0", 7)])),
             ("sys/class/net/eth0/speed", "10000\n"),
             ("sys/class/net/veth3/speed", "-1\n"),
         ]);
-        let (mut all, mut sink) = (Interfaces::new(), Sink::default());
+        let (mut all, mut sink) = (Interfaces::new(), CounterSink::default());
         let mut tell = || {
-            all.tell(&fake.source(), &mut Vec::new(), &mut sink);
+            all.report(&fake.source(), &mut Vec::new(), &mut sink);
             sink.take(Nanos::ZERO)
         };
         let first = tell();
@@ -95,9 +95,9 @@ mod tests {
         let names: Vec<String> = (0..40).map(|n| format!("veth{n}")).collect();
         let mut listed: Vec<(&str, u64)> = names.iter().map(String::as_str).zip(100..).collect();
         listed.push(("lo", 0));
-        let fake = Fake::new(&[("proc/net/dev", &dev(&listed))]);
-        let mut sink = Sink::default();
-        Interfaces::new().tell(&fake.source(), &mut Vec::new(), &mut sink);
+        let fake = FakeHost::new(&[("proc/net/dev", &dev(&listed))]);
+        let mut sink = CounterSink::default();
+        Interfaces::new().report(&fake.source(), &mut Vec::new(), &mut sink);
         let told = sink.take(Nanos::ZERO);
         let has = |name: &str| told.get(&format!("net.{name}.tx_bytes")).is_some();
         assert!(has("lo") && has("veth39") && has("veth25") && !has("veth24"), "{:?}", told.values);

@@ -37,29 +37,29 @@
 mod counters;
 mod delta;
 #[cfg(test)]
-mod fake;
+mod fake_host;
 mod host;
 mod interfaces;
 mod listener;
 mod netlink;
-mod own;
-mod owners;
-mod pace;
+mod own_process;
+mod socket_holders;
+mod cpu_budget;
 mod parse;
 mod process;
 mod quotas;
 pub mod remote;
-mod sampled;
+mod tcp_sample;
 mod sampler;
 mod service;
 mod sock_diag;
 mod source;
 mod threads;
 
-pub use counters::{Counters, Name, Sink, is_name};
+pub use counters::{Counters, CounterName, CounterSink, is_name};
 pub use delta::{Delta, delta};
-pub use host::Host;
-pub use own::Labels;
+pub use host::HostReader;
+pub use own_process::ThreadLabels;
 pub use sampler::Sampler;
 pub use service::{ENDED, Service};
-pub use source::Source;
+pub use source::CounterSource;

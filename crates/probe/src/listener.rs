@@ -4,57 +4,57 @@ use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use crate::counters::Sink;
-use crate::sock_diag::{Query, Socket, State};
-use crate::source::Source;
+use crate::counters::CounterSink;
+use crate::sock_diag::{SocketQuery, Socket, TcpState};
+use crate::source::CounterSource;
 
 /// A listener that accepts the connections to a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Listener {
+pub(crate) struct TargetListener {
     /// Address it is bound to: `0.0.0.0:80` for a target `127.0.0.1:80`.
     pub address: SocketAddr,
 }
 
-impl Listener {
+impl TargetListener {
     /// Returns the listener that the kernel would choose; `None` if no socket listens.
     ///
     /// # Errors
     /// Returns the error of the kernel's socket query.
-    pub fn of(source: &Source, target: SocketAddr) -> io::Result<Option<Listener>> {
+    pub fn for_target(source: &CounterSource, target: SocketAddr) -> io::Result<Option<TargetListener>> {
         let target = SocketAddr::new(target.ip().to_canonical(), target.port());
         let mut best: Option<(u8, SocketAddr)> = None;
         for v6 in [false, true] {
-            let query = Query { v6, state: State::Listen, port: target.port(), peer: 0, sampled: false };
+            let query = SocketQuery { v6, state: TcpState::Listen, port: target.port(), peer: 0, sampled: false };
             source.sockets(&query, &mut |socket| {
-                let fits = fit(target.ip(), &socket).map(|fit| (fit, socket.local));
+                let fits = match_quality(target.ip(), &socket).map(|fit| (fit, socket.local));
                 best = best.max(fits);
             })?;
         }
-        Ok(best.map(|(_, address)| Listener { address }))
+        Ok(best.map(|(_, address)| TargetListener { address }))
     }
 
     /// Returns the listener at a port, at any address; one bound to all addresses is preferred.
     ///
     /// # Errors
     /// Returns the error of the kernel's socket query.
-    pub fn at_port(source: &Source, port: u16) -> io::Result<Option<Listener>> {
+    pub fn at_port(source: &CounterSource, port: u16) -> io::Result<Option<TargetListener>> {
         let mut best: Option<(bool, SocketAddr)> = None;
         for v6 in [false, true] {
-            let query = Query { v6, state: State::Listen, port, peer: 0, sampled: false };
+            let query = SocketQuery { v6, state: TcpState::Listen, port, peer: 0, sampled: false };
             source.sockets(&query, &mut |socket| {
                 best = best.max(Some((socket.local.ip().is_unspecified(), socket.local)));
             })?;
         }
-        Ok(best.map(|(_, address)| Listener { address }))
+        Ok(best.map(|(_, address)| TargetListener { address }))
     }
 
     /// Returns its sockets: several, if they share the port (`SO_REUSEPORT`).
     ///
     /// # Errors
     /// Returns the error of the kernel's socket query.
-    pub fn sockets(self, source: &Source) -> io::Result<Vec<Socket>> {
+    pub fn sockets(self, source: &CounterSource) -> io::Result<Vec<Socket>> {
         let mut found = Vec::new();
-        source.sockets(&self.query(State::Listen), &mut |socket| {
+        source.sockets(&self.query(TcpState::Listen), &mut |socket| {
             if socket.local == self.address {
                 found.push(socket);
             }
@@ -66,21 +66,21 @@ impl Listener {
     ///
     /// # Errors
     /// Returns the error of the kernel's socket query.
-    pub fn connections(self, source: &Source) -> io::Result<u64> {
+    pub fn connections(self, source: &CounterSource) -> io::Result<u64> {
         let any = self.address.ip().is_unspecified();
         let mut count = 0;
-        source.sockets(&self.query(State::Established), &mut |socket| {
+        source.sockets(&self.query(TcpState::Established), &mut |socket| {
             count += u64::from(any || socket.local == self.address);
         })?;
         Ok(count)
     }
 
-    fn query(self, state: State) -> Query {
-        Query { v6: self.address.is_ipv6(), state, port: self.address.port(), peer: 0, sampled: false }
+    fn query(self, state: TcpState) -> SocketQuery {
+        SocketQuery { v6: self.address.is_ipv6(), state, port: self.address.port(), peer: 0, sampled: false }
     }
 
     /// Adds the sockets under `listener.ADDRESS`: the queue and limit of the fullest, and the drops of all.
-    pub fn tell(self, sockets: &[Socket], sink: &mut Sink) {
+    pub fn report(self, sockets: &[Socket], sink: &mut CounterSink) {
         let address = self.address.to_string();
         let mut put = |what, value| sink.put(&["listener", &address, what], value);
         let fuller = |socket: &&Socket| (u64::from(socket.queue) << 32) / u64::from(socket.limit.max(1));
@@ -101,7 +101,7 @@ pub(crate) fn inodes(sockets: &[Socket]) -> BTreeSet<u32> {
 }
 
 /// Returns how well a socket matches an address; the kernel takes the best match.
-fn fit(target: IpAddr, socket: &Socket) -> Option<u8> {
+fn match_quality(target: IpAddr, socket: &Socket) -> Option<u8> {
     let own = socket.local.ip();
     match (target, own) {
         _ if own.to_canonical() == target => Some(3),
@@ -115,11 +115,11 @@ fn fit(target: IpAddr, socket: &Socket) -> Option<u8> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::counters::{found, these};
-    use crate::fake::Fake;
-    use crate::sock_diag::Tcp;
+    use crate::counters::{found, expected};
+    use crate::fake_host::FakeHost;
+    use crate::sock_diag::TcpStats;
 
-    pub(crate) fn socket(local: &str, state: State, inode: u32, (queue, limit): (u32, u32)) -> Socket {
+    pub(crate) fn socket(local: &str, state: TcpState, inode: u32, (queue, limit): (u32, u32)) -> Socket {
         let local = local.parse().unwrap();
         Socket {
             state: state as u8,
@@ -131,17 +131,17 @@ pub(crate) mod tests {
             inode,
             drops: Some(inode),
             only_v6: false,
-            tcp: (state == State::Established).then(Tcp::default),
+            tcp: (state == TcpState::Established).then(TcpStats::default),
         }
     }
 
-    fn listening(all: &[&str]) -> Source {
+    fn listening(all: &[&str]) -> CounterSource {
         let sockets = all.iter().map(|local| {
             let only = local.starts_with("only ");
             let local = local.trim_start_matches("only ");
-            Socket { only_v6: only, ..socket(local, State::Listen, 1, (0, 1)) }
+            Socket { only_v6: only, ..socket(local, TcpState::Listen, 1, (0, 1)) }
         });
-        Source { sockets: sockets.collect(), ..Fake::new(&[]).source() }
+        CounterSource { sockets: sockets.collect(), ..FakeHost::new(&[]).source() }
     }
 
     #[test]
@@ -159,7 +159,7 @@ pub(crate) mod tests {
             (&["0.0.0.0:80"], "[::1]:80", None),
             (&all[..], "127.0.0.1:82", None),
         ] {
-            let listener = Listener::of(&listening(listening_at), target.parse().unwrap()).unwrap();
+            let listener = TargetListener::for_target(&listening(listening_at), target.parse().unwrap()).unwrap();
             assert_eq!(listener.map(|l| l.address), found.map(|a| a.parse().unwrap()), "{target} of {listening_at:?}");
         }
     }
@@ -168,44 +168,44 @@ pub(crate) mod tests {
     fn whoever_listens_at_a_port_is_found_whatever_the_address() {
         let source = listening(&["127.0.0.1:80", "0.0.0.0:80", "10.0.0.7:81", "[::1]:82"]);
         for (port, found) in [(80, Some("0.0.0.0:80")), (81, Some("10.0.0.7:81")), (82, Some("[::1]:82")), (83, None)] {
-            let listener = Listener::at_port(&source, port).unwrap();
+            let listener = TargetListener::at_port(&source, port).unwrap();
             assert_eq!(listener.map(|l| l.address), found.map(|a| a.parse().unwrap()), "{port}");
         }
     }
 
     #[test]
     fn of_several_sockets_the_fullest_is_told_and_the_drops_of_all() {
-        let listener = Listener { address: "0.0.0.0:80".parse().unwrap() };
+        let listener = TargetListener { address: "0.0.0.0:80".parse().unwrap() };
         let sockets = [(0, 511), (30, 128), (40, 511)].iter().zip(1..);
         let sockets: Vec<Socket> =
-            sockets.map(|(full, inode)| socket("0.0.0.0:80", State::Listen, inode, *full)).collect();
+            sockets.map(|(full, inode)| socket("0.0.0.0:80", TcpState::Listen, inode, *full)).collect();
         let wanted = [
             ("listener.0.0.0.0:80.drops", 6),
             ("listener.0.0.0.0:80.limit", 128),
             ("listener.0.0.0.0:80.queue", 30),
             ("listener.0.0.0.0:80.sockets", 3),
         ];
-        assert_eq!(found(|sink| listener.tell(&sockets, sink)), these(&wanted));
+        assert_eq!(found(|sink| listener.report(&sockets, sink)), expected(&wanted));
         assert_eq!(inodes(&sockets), BTreeSet::from([1, 2, 3]));
         // A backlog of 0 still accepts one connection.
-        let none = [Socket { drops: None, ..socket("0.0.0.0:80", State::Listen, 1, (1, 0)) }];
-        let wanted = these(&[
+        let none = [Socket { drops: None, ..socket("0.0.0.0:80", TcpState::Listen, 1, (1, 0)) }];
+        let wanted = expected(&[
             ("listener.0.0.0.0:80.limit", 0),
             ("listener.0.0.0.0:80.queue", 1),
             ("listener.0.0.0.0:80.sockets", 1),
         ]);
-        assert_eq!(found(|sink| listener.tell(&none, sink)), wanted);
-        assert_eq!(found(|sink| listener.tell(&[], sink)), []);
+        assert_eq!(found(|sink| listener.report(&none, sink)), wanted);
+        assert_eq!(found(|sink| listener.report(&[], sink)), []);
     }
 
     #[test]
     fn connections_are_those_to_the_address() {
         let mut source = listening(&["0.0.0.0:80"]);
         for local in ["127.0.0.1:80", "10.0.0.7:80", "10.0.0.7:81", "[::1]:80"] {
-            source.sockets.push(socket(local, State::Established, 1, (0, 0)));
+            source.sockets.push(socket(local, TcpState::Established, 1, (0, 0)));
         }
         for (address, count) in [("0.0.0.0:80", 2), ("127.0.0.1:80", 1), ("[::]:80", 1), ("10.0.0.8:80", 0)] {
-            let listener = Listener { address: address.parse().unwrap() };
+            let listener = TargetListener { address: address.parse().unwrap() };
             assert_eq!(listener.connections(&source).unwrap(), count, "{address}");
         }
     }

@@ -7,7 +7,7 @@ use rustix::io::retry_on_intr;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with};
 
-use crate::sock_diag::{Query, Socket, Told, answers};
+use crate::sock_diag::{SocketQuery, Socket, AnswerProgress, answers};
 
 /// Maximum size of a datagram from the kernel.
 const DATAGRAM: usize = 32 << 10;
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// Returns the kernel's error, or an error if there are too many sockets or the answer is malformed.
-pub(crate) fn ask(query: &Query, each: &mut dyn FnMut(Socket)) -> io::Result<()> {
+pub(crate) fn query(query: &SocketQuery, each: &mut dyn FnMut(Socket)) -> io::Result<()> {
     const SEQUENCE: u32 = 1;
     let socket =
         socket_with(AddressFamily::NETLINK, SocketType::DGRAM, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG))?;
@@ -39,10 +39,10 @@ pub(crate) fn ask(query: &Query, each: &mut dyn FnMut(Socket)) -> io::Result<()>
             each(socket);
         })?;
         match told {
-            Told::Done => return Ok(()),
-            Told::More if query.sampled && count >= SAMPLE => return Ok(()),
-            Told::More if count > MOST => return Err(ErrorKind::FileTooLarge.into()),
-            Told::More => {}
+            AnswerProgress::Done => return Ok(()),
+            AnswerProgress::More if query.sampled && count >= SAMPLE => return Ok(()),
+            AnswerProgress::More if count > MOST => return Err(ErrorKind::FileTooLarge.into()),
+            AnswerProgress::More => {}
         }
     }
 }

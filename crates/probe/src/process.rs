@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::counters::Sink;
+use crate::counters::CounterSink;
 use crate::parse::process::{children, descriptors, stat};
-use crate::source::{Kept, Source, why};
-use crate::threads::{MOST, Threads, Totals};
+use crate::source::{PersistentFile, CounterSource, reason};
+use crate::threads::{MOST, ProcessThreads, ThreadTotals};
 
 /// Units of the system's process counters.
 #[derive(Clone, Copy, Debug)]
@@ -25,17 +25,17 @@ impl Units {
 #[derive(Debug)]
 pub(crate) struct Process {
     folder: String,
-    stat: Kept,
-    pub threads: Threads,
+    stat: PersistentFile,
+    pub threads: ProcessThreads,
     descriptor_limit: Option<u64>,
-    looked: Option<Looked>,
+    last_reading: Option<ProcessReading>,
     /// Set if any of its threads ran before the last reading.
     ran: bool,
 }
 
 /// The counters of a process at one reading; those that could not be read are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Looked {
+pub(crate) struct ProcessReading {
     /// CPU time of all its threads (nanoseconds, in steps of the system's tick).
     pub cpu: u64,
     /// CPU time of children that ended and were waited for, including their own.
@@ -48,31 +48,31 @@ pub(crate) struct Looked {
     pub swap: Option<u64>,
     pub descriptors: Option<u64>,
     pub descriptor_limit: Option<u64>,
-    pub totals: Totals,
+    pub totals: ThreadTotals,
     /// Number of threads that are not read.
     pub left_out: u64,
 }
 
 impl Process {
     /// Creates a reader for a folder such as `/proc/7` or `/proc/self`.
-    pub fn of(folder: impl Into<String>) -> Process {
+    pub fn at(folder: impl Into<String>) -> Process {
         let folder = folder.into();
         Process {
-            stat: Kept::new(format!("{folder}/stat")),
-            threads: Threads::of(format!("{folder}/task")),
+            stat: PersistentFile::new(format!("{folder}/stat")),
+            threads: ProcessThreads::at(format!("{folder}/task")),
             descriptor_limit: None,
-            looked: None,
+            last_reading: None,
             ran: false,
             folder,
         }
     }
 
     /// Reads the process; `None` once it has ended. A process none of whose threads ran is unchanged.
-    pub fn look(&mut self, source: &Source, units: Units, buffer: &mut Vec<u8>) -> Option<Looked> {
-        let ran = self.threads.look(source, buffer);
+    pub fn read(&mut self, source: &CounterSource, units: Units, buffer: &mut Vec<u8>) -> Option<ProcessReading> {
+        let ran = self.threads.read_known(source, buffer);
         self.ran = ran || self.threads.known.is_empty();
-        if let Some(before) = self.looked.filter(|_| !self.ran) {
-            self.threads.looked();
+        if let Some(before) = self.last_reading.filter(|_| !self.ran) {
+            self.threads.finish_reading();
             return Some(before);
         }
         let stat = self.stat.read(source, buffer).ok().and_then(|text| stat(&text))?;
@@ -80,13 +80,13 @@ impl Process {
             // If they cannot be listed, their counts are missing.
             let _ = self.threads.list(source, buffer);
         }
-        self.threads.looked();
-        if self.looked.is_none() {
+        self.threads.finish_reading();
+        if self.last_reading.is_none() {
             let limits = source.text(&format!("{}/limits", self.folder));
             self.descriptor_limit = limits.ok().and_then(|text| descriptors(&text));
         }
         let followed = self.threads.known.len();
-        let looked = Looked {
+        let looked = ProcessReading {
             cpu: stat.ticks.wrapping_mul(units.tick_ns),
             reaped: stat.reaped.wrapping_mul(units.tick_ns),
             parent: stat.parent,
@@ -99,13 +99,13 @@ impl Process {
             totals: self.threads.totals,
             left_out: if followed >= MOST { stat.threads.saturating_sub(followed as u64) } else { 0 },
         };
-        self.looked = Some(looked);
+        self.last_reading = Some(looked);
         Some(looked)
     }
 
     /// Returns the live children of the process, if it ran before the last reading; otherwise they are unchanged and
     /// the list is empty. Also empty if this kernel does not report children.
-    pub fn started(&self, source: &Source) -> Vec<u32> {
+    pub fn new_children(&self, source: &CounterSource) -> Vec<u32> {
         if !self.ran {
             return Vec::new();
         }
@@ -120,10 +120,10 @@ impl Process {
     }
 
     /// Records which of its counters could not be read.
-    pub fn excuse(&self, name: &str, looked: &Looked, source: &Source, sink: &mut Sink) {
+    pub fn report_unobservable(&self, name: &str, looked: &ProcessReading, source: &CounterSource, sink: &mut CounterSink) {
         if looked.descriptors.is_none() {
             let why = match source.count_descriptors(&format!("{}/fd", self.folder)) {
-                Err(error) => why(&error),
+                Err(error) => reason(&error),
                 Ok(_) => "too many to count one by one, and this kernel does not report the number (Linux 6.2 does)",
             };
             sink.unobservable(&format!("{name}.fds"), why);
@@ -138,7 +138,7 @@ impl Process {
 }
 
 /// Makes a word from elsewhere usable as a part of a name, in which dots and spaces separate parts.
-pub(crate) fn as_part(word: &str) -> Cow<'_, str> {
+pub(crate) fn name_part(word: &str) -> Cow<'_, str> {
     let parts = |c: char| c == '.' || c.is_whitespace() || c.is_control();
     if word.contains(parts) { word.replace(parts, "-").into() } else { word.into() }
 }
@@ -146,13 +146,13 @@ pub(crate) fn as_part(word: &str) -> Cow<'_, str> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::fake::Fake;
+    use crate::fake_host::FakeHost;
     use measure::Nanos;
 
     pub(crate) const UNITS: Units = Units { tick_ns: 10_000_000, page: 4096 };
 
     /// A process with one thread: CPU time in ticks, pages, and the scheduler's statistics.
-    pub(crate) fn process(fake: &Fake, pid: u32, parent: u32, (ticks, pages): (u64, u64), schedstat: &str) {
+    pub(crate) fn process(fake: &FakeHost, pid: u32, parent: u32, (ticks, pages): (u64, u64), schedstat: &str) {
         stat_of(fake, pid, parent, (ticks, pages), 1);
         fake.write(&format!("proc/{pid}/task/{pid}/schedstat"), schedstat);
         let status = format!(
@@ -165,13 +165,13 @@ pub(crate) mod tests {
         );
     }
 
-    fn stat_of(fake: &Fake, pid: u32, parent: u32, (ticks, pages): (u64, u64), threads: u64) {
+    fn stat_of(fake: &FakeHost, pid: u32, parent: u32, (ticks, pages): (u64, u64), threads: u64) {
         waited(fake, pid, parent, (ticks, pages), (threads, 0, 5));
     }
 
     /// Writes the stat of a process with the CPU time of its children and its start time, both in ticks.
     pub(crate) fn waited(
-        fake: &Fake,
+        fake: &FakeHost,
         pid: u32,
         parent: u32,
         (ticks, pages): (u64, u64),
@@ -185,13 +185,13 @@ pub(crate) mod tests {
 
     #[test]
     fn a_process_is_looked_at_in_full_when_it_ran() {
-        let fake = Fake::new(&[("proc/7/fd/0", ""), ("proc/7/fd/1", "")]);
+        let fake = FakeHost::new(&[("proc/7/fd/0", ""), ("proc/7/fd/1", "")]);
         process(&fake, 7, 1, (10, 5), "900 70 3\n");
         let (source, mut buffer) = (fake.source(), Vec::new());
-        let mut process_7 = Process::of("/proc/7");
-        let first = process_7.look(&source, UNITS, &mut buffer).unwrap();
-        let totals = Totals { wait: Some(70), voluntary: Some(10), involuntary: Some(1), busiest: Some(900) };
-        let wanted = Looked {
+        let mut process_7 = Process::at("/proc/7");
+        let first = process_7.read(&source, UNITS, &mut buffer).unwrap();
+        let totals = ThreadTotals { wait: Some(70), voluntary: Some(10), involuntary: Some(1), busiest: Some(900) };
+        let wanted = ProcessReading {
             cpu: 100_000_000,
             reaped: 0,
             parent: 1,
@@ -206,40 +206,40 @@ pub(crate) mod tests {
         };
         assert_eq!((first, process_7.busiest()), (wanted, Some((7, "srv 7"))));
         stat_of(&fake, 7, 1, (11, 6), 1);
-        assert_eq!(process_7.look(&source, UNITS, &mut buffer), Some(first), "it did not run");
+        assert_eq!(process_7.read(&source, UNITS, &mut buffer), Some(first), "it did not run");
         // A thread of it ran and another was started: detected by the number of threads.
         fake.write("proc/7/task/7/schedstat", "1000 70 4\n");
         fake.write("proc/7/task/9/schedstat", "5000 1 1\n");
         fake.write("proc/7/task/9/status", "Name:\thot\nvoluntary_ctxt_switches:\t2\nnonvoluntary_ctxt_switches:\t0\n");
         stat_of(&fake, 7, 1, (12, 6), 2);
-        let then = process_7.look(&source, UNITS, &mut buffer).unwrap();
-        let totals = Totals { wait: Some(71), voluntary: Some(12), involuntary: Some(1), busiest: Some(5900) };
-        assert_eq!(then, Looked { cpu: 120_000_000, threads: 2, rss: 24_576, totals, ..first });
+        let then = process_7.read(&source, UNITS, &mut buffer).unwrap();
+        let totals = ThreadTotals { wait: Some(71), voluntary: Some(12), involuntary: Some(1), busiest: Some(5900) };
+        assert_eq!(then, ProcessReading { cpu: 120_000_000, threads: 2, rss: 24_576, totals, ..first });
         assert_eq!(process_7.busiest(), Some((9, "hot")));
     }
 
     #[test]
     fn a_process_that_ended_is_no_more() {
-        let fake = Fake::new(&[]);
+        let fake = FakeHost::new(&[]);
         process(&fake, 7, 1, (10, 5), "900 70 3\n");
         let (source, mut buffer) = (fake.source(), Vec::new());
-        let mut process_7 = Process::of("/proc/7");
-        assert!(process_7.look(&source, UNITS, &mut buffer).is_some());
+        let mut process_7 = Process::at("/proc/7");
+        assert!(process_7.read(&source, UNITS, &mut buffer).is_some());
         fake.write("proc/7/stat", "");
         fake.write("proc/7/task/7/schedstat", "");
-        assert_eq!(process_7.look(&source, UNITS, &mut buffer), None);
-        assert_eq!(Process::of("/proc/8").look(&source, UNITS, &mut buffer), None);
+        assert_eq!(process_7.read(&source, UNITS, &mut buffer), None);
+        assert_eq!(Process::at("/proc/8").read(&source, UNITS, &mut buffer), None);
     }
 
     #[test]
     fn what_of_a_process_cannot_be_seen_is_said() {
-        let fake = Fake::new(&[]);
+        let fake = FakeHost::new(&[]);
         process(&fake, 7, 1, (10, 5), "0 0 0\n");
-        let source = Source { denied: vec!["/proc/7/fd"], ..fake.source() };
-        let (mut process_7, mut sink) = (Process::of("/proc/7"), Sink::default());
-        let looked = process_7.look(&source, UNITS, &mut Vec::new()).unwrap();
+        let source = CounterSource { denied: vec!["/proc/7/fd"], ..fake.source() };
+        let (mut process_7, mut sink) = (Process::at("/proc/7"), CounterSink::default());
+        let looked = process_7.read(&source, UNITS, &mut Vec::new()).unwrap();
         assert_eq!((looked.descriptors, looked.totals.wait, looked.totals.voluntary), (None, None, Some(10)));
-        process_7.excuse("service.7", &looked, &source, &mut sink);
+        process_7.report_unobservable("service.7", &looked, &source, &mut sink);
         let said = sink.take(Nanos::ZERO).unobservable;
         assert_eq!(said, ["service.7.fds: permission", "service.7.wait: the kernel does not count it"]);
     }
@@ -247,7 +247,7 @@ pub(crate) mod tests {
     #[test]
     fn words_of_others_do_not_part_names() {
         for (word, part) in [("worker-0", "worker-0"), ("tokio-runtime w.1", "tokio-runtime-w-1"), ("a\tb", "a-b")] {
-            assert_eq!(as_part(word), part);
+            assert_eq!(name_part(word), part);
         }
     }
 }

@@ -4,9 +4,9 @@
 //! interval between two readings, for the group that was throttled longest in it, since that is the one that had an
 //! effect.
 
-use crate::counters::Sink;
-use crate::parse::quota::{Enforced, Quota, Version, enforced, folders};
-use crate::source::{Kept, Source, why};
+use crate::counters::CounterSink;
+use crate::parse::quota::{QuotaEnforcement, Quota, CgroupVersion, enforced, folders};
+use crate::source::{PersistentFile, CounterSource, reason};
 
 /// Number of readings between searches for quotas, which seldom change.
 const LOOKS: u32 = 10;
@@ -15,21 +15,21 @@ const MEMBERS: usize = 8;
 
 /// A group with a quota.
 #[derive(Debug)]
-struct Group {
+struct QuotaGroup {
     folder: String,
     quota: Quota,
-    stat: Kept,
-    last: Option<Enforced>,
+    stat: PersistentFile,
+    last: Option<QuotaEnforcement>,
 }
 
 /// The groups of one or several processes.
 #[derive(Debug, Default)]
 pub(crate) struct Quotas {
     members: Vec<String>,
-    groups: Vec<Group>,
-    sums: Option<Enforced>,
+    groups: Vec<QuotaGroup>,
+    sums: Option<QuotaEnforcement>,
     looks_left: u32,
-    excuse: Option<&'static str>,
+    unobservable: Option<&'static str>,
 }
 
 impl Quotas {
@@ -43,12 +43,12 @@ impl Quotas {
     }
 
     /// Adds the counters under `NAME.cgroup`; none if there is no quota.
-    pub fn tell(&mut self, source: &Source, buffer: &mut Vec<u8>, name: &str, sink: &mut Sink) {
+    pub fn report(&mut self, source: &CounterSource, buffer: &mut Vec<u8>, name: &str, sink: &mut CounterSink) {
         match self.looks_left.checked_sub(1) {
             Some(left) => self.looks_left = left,
             None => self.find(source),
         }
-        if let Some(excuse) = self.excuse {
+        if let Some(excuse) = self.unobservable {
             sink.unobservable(&format!("{name}.cgroup"), excuse);
         }
         let Some(tightest) = self.groups.iter().map(|group| group.quota).min_by(|a, b| a.cores().total_cmp(&b.cores()))
@@ -66,20 +66,20 @@ impl Quotas {
     }
 
     /// Finds the groups that have a quota now.
-    fn find(&mut self, source: &Source) {
+    fn find(&mut self, source: &CounterSource) {
         self.looks_left = LOOKS - 1;
-        self.excuse = None;
-        let mut found: Vec<Group> = Vec::new();
+        self.unobservable = None;
+        let mut found: Vec<QuotaGroup> = Vec::new();
         for member in &self.members {
             let folders = match source.text(&format!("{member}/cgroup")) {
                 Ok(text) => folders(&text),
                 Err(error) => {
-                    self.excuse = Some(why(&error));
+                    self.unobservable = Some(reason(&error));
                     continue;
                 }
             };
             if folders.is_none() {
-                self.excuse = Some("other namespace");
+                self.unobservable = Some("other namespace");
             }
             for (version, folder) in folders.unwrap_or_default() {
                 if found.iter().any(|group| group.folder == folder) {
@@ -88,20 +88,20 @@ impl Quotas {
                 let Some(quota) = quota(source, version, &folder) else { continue };
                 let known = self.groups.iter().find(|group| group.folder == folder);
                 let last = known.and_then(|group| group.last);
-                found.push(Group { stat: Kept::new(format!("{folder}/cpu.stat")), quota, last, folder });
+                found.push(QuotaGroup { stat: PersistentFile::new(format!("{folder}/cpu.stat")), quota, last, folder });
             }
         }
         self.groups = found;
     }
 
     /// Adds the enforcement since the last reading.
-    fn count(&mut self, source: &Source, buffer: &mut Vec<u8>) {
-        let mut felt: Option<(Enforced, f64)> = None;
+    fn count(&mut self, source: &CounterSource, buffer: &mut Vec<u8>) {
+        let mut felt: Option<(QuotaEnforcement, f64)> = None;
         for group in &mut self.groups {
             let Some(now) = group.stat.read(source, buffer).ok().and_then(|text| enforced(&text)) else { continue };
             // The first reading counts everything since the group was created; groups that appear later count from
             // then on.
-            let before = group.last.replace(now).unwrap_or(if self.sums.is_none() { Enforced::default() } else { now });
+            let before = group.last.replace(now).unwrap_or(if self.sums.is_none() { QuotaEnforcement::default() } else { now });
             let (since, cores) = (now - before, group.quota.cores());
             let more = felt.is_none_or(|(most, least)| {
                 since.throttled_us > most.throttled_us || (since.throttled_us == most.throttled_us && cores < least)
@@ -119,19 +119,19 @@ impl Quotas {
     }
 }
 
-fn quota(source: &Source, version: Version, folder: &str) -> Option<Quota> {
+fn quota(source: &CounterSource, version: CgroupVersion, folder: &str) -> Option<Quota> {
     let text = |name: &str| source.text(&format!("{folder}/{name}")).ok();
     match version {
-        Version::Two => Quota::v2(&text("cpu.max")?),
-        Version::One => Quota::v1(&text("cpu.cfs_quota_us")?, &text("cpu.cfs_period_us")?),
+        CgroupVersion::Two => Quota::v2(&text("cpu.max")?),
+        CgroupVersion::One => Quota::v1(&text("cpu.cfs_quota_us")?, &text("cpu.cfs_period_us")?),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::{found, these};
-    use crate::fake::Fake;
+    use crate::counters::{found, expected};
+    use crate::fake_host::FakeHost;
     use measure::Nanos;
 
     const PREFIX: &str = "self.cgroup.";
@@ -142,8 +142,8 @@ mod tests {
         quotas
     }
 
-    fn told(quotas: &mut Quotas, fake: &Fake) -> Vec<(String, u64)> {
-        found(|sink| quotas.tell(&fake.source(), &mut Vec::new(), "self", sink))
+    fn told(quotas: &mut Quotas, fake: &FakeHost) -> Vec<(String, u64)> {
+        found(|sink| quotas.report(&fake.source(), &mut Vec::new(), "self", sink))
     }
 
     /// Expected counters: periods, throttled, microseconds throttled, quota, with a period of 100 ms.
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn of_nested_groups_the_tightest_is_told_and_the_one_that_is_felt_counted() {
-        let fake = Fake::new(&[
+        let fake = FakeHost::new(&[
             ("proc/self/cgroup", "0::/pod/box\n"),
             ("sys/fs/cgroup/cpu.stat", "usage_usec 5\n"),
             ("sys/fs/cgroup/pod/cpu.max", "200000 100000\n"),
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn version_1_tells_nanoseconds_and_two_files() {
-        let fake = Fake::new(&[
+        let fake = FakeHost::new(&[
             ("proc/self/cgroup", "4:cpu,cpuacct:/docker/x\n3:memory:/\n"),
             ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "150000\n"),
             ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
@@ -201,10 +201,10 @@ mod tests {
             (&none[..], vec!["/proc/self/cgroup"], Some("self.cgroup: permission")),
             (&[("proc/self/cgroup", "0::/../x\n")], vec![], Some("self.cgroup: other namespace")),
         ] {
-            let fake = Fake::new(files);
-            let source = Source { denied, ..fake.source() };
-            let mut sink = Sink::default();
-            of_self().tell(&source, &mut Vec::new(), "self", &mut sink);
+            let fake = FakeHost::new(files);
+            let source = CounterSource { denied, ..fake.source() };
+            let mut sink = CounterSink::default();
+            of_self().report(&source, &mut Vec::new(), "self", &mut sink);
             let counters = sink.take(Nanos::ZERO);
             assert_eq!((counters.values.len(), counters.unobservable.first().map(String::as_str)), (0, said));
         }
@@ -212,8 +212,8 @@ mod tests {
 
     #[test]
     fn a_group_whose_enforcement_cannot_be_read_has_its_quota() {
-        let fake = Fake::new(&[("proc/self/cgroup", "0::/\n"), ("sys/fs/cgroup/cpu.max", "50000 100000\n")]);
-        let quota = these(&[("self.cgroup.period_us", 100_000), ("self.cgroup.quota_us", 50_000)]);
+        let fake = FakeHost::new(&[("proc/self/cgroup", "0::/\n"), ("sys/fs/cgroup/cpu.max", "50000 100000\n")]);
+        let quota = expected(&[("self.cgroup.period_us", 100_000), ("self.cgroup.quota_us", 50_000)]);
         assert_eq!(told(&mut of_self(), &fake), quota);
     }
 }

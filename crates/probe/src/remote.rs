@@ -10,11 +10,11 @@
 //! its error bound grows each second, as clocks drift.
 
 mod clock;
-mod joined;
+mod joined_probe;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
-mod serving;
-mod speech;
+mod server;
+mod messages;
 #[cfg(test)]
 mod tests;
 
@@ -23,46 +23,46 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 pub use clock::ClockReading;
-pub use joined::{Following, Joined, Joining, News};
-pub use serving::{Follow, Granting, Serving};
-pub use speech::Facts;
+pub use joined_probe::{ProbeReceiver, JoinedProbe, JoinOptions, ProbeEvent};
+pub use server::{ServiceSelector, ProbeServerOptions, ProbeServer};
+pub use messages::HostDescription;
 
 /// A connection that is read and written as plaintext, whatever is on the wire.
-pub trait Clear: Read + Write + Send {}
+pub trait PlainStream: Read + Write + Send {}
 
-impl<T: Read + Write + Send> Clear for T {}
+impl<T: Read + Write + Send> PlainStream for T {}
 
 /// A function that wraps a socket in TLS, or leaves it as it is.
-pub type Seal = Box<dyn Fn(TcpStream) -> io::Result<Box<dyn Clear>> + Send + Sync>;
+pub type TlsWrapper = Box<dyn Fn(TcpStream) -> io::Result<Box<dyn PlainStream>> + Send + Sync>;
 
 /// Timeout for a peer that sends nothing, or does not read what is sent.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A socket with its plaintext stream.
-struct Line {
-    clear: BufReader<Box<dyn Clear>>,
+struct ProbeConnection {
+    stream: BufReader<Box<dyn PlainStream>>,
     socket: TcpStream,
 }
 
-impl Line {
-    fn over(socket: TcpStream, seal: &Seal) -> io::Result<Line> {
+impl ProbeConnection {
+    fn new(socket: TcpStream, seal: &TlsWrapper) -> io::Result<ProbeConnection> {
         socket.set_nodelay(true)?;
         socket.set_read_timeout(Some(PATIENCE))?;
         socket.set_write_timeout(Some(PATIENCE))?;
-        Ok(Line { clear: BufReader::new(seal(socket.try_clone()?)?), socket })
+        Ok(ProbeConnection { stream: BufReader::new(seal(socket.try_clone()?)?), socket })
     }
 
     /// Sets the read timeout; never unlimited.
-    fn wait_at_most(&self, time: Duration) -> io::Result<()> {
+    fn set_read_timeout(&self, time: Duration) -> io::Result<()> {
         self.socket.set_read_timeout(Some(time.max(Duration::from_millis(1))))
     }
 
-    fn to(&mut self) -> &mut Box<dyn Clear> {
-        self.clear.get_mut()
+    fn writer(&mut self) -> &mut Box<dyn PlainStream> {
+        self.stream.get_mut()
     }
 }
 
 /// Returns `true` for the error of a read that timed out.
-fn gave_up(error: &io::Error) -> bool {
+fn timed_out(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }

@@ -14,31 +14,31 @@ use crate::Counters;
 /// Dropping it stops it.
 #[derive(Debug)]
 pub struct Sampler {
-    stop: Arc<Stop>,
+    stop: Arc<SamplerStop>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
-struct Stop {
-    asked: Mutex<bool>,
-    told: Condvar,
+struct SamplerStop {
+    requested: Mutex<bool>,
+    changed: Condvar,
 }
 
-impl Stop {
-    fn asked(&self) -> MutexGuard<'_, bool> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+impl SamplerStop {
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.requested.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sleeps until the given time; returns `false` if it was stopped before.
     fn sleep_until(&self, moment: Nanos) -> bool {
-        let mut asked = self.asked();
+        let mut asked = self.lock();
         loop {
             let now = Clock.now();
             if *asked || now >= moment {
                 return !*asked;
             }
             let rest = Duration::from_nanos(moment.0 - now.0);
-            (asked, _) = self.told.wait_timeout(asked, rest).unwrap_or_else(PoisonError::into_inner);
+            (asked, _) = self.changed.wait_timeout(asked, rest).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -54,7 +54,7 @@ impl Sampler {
         every: Nanos,
         mut take: impl FnMut(Counters) + Send + 'static,
     ) -> io::Result<Sampler> {
-        let stop = Arc::new(Stop::default());
+        let stop = Arc::new(SamplerStop::default());
         let asked = Arc::clone(&stop);
         let thread = thread::Builder::new().name("counters".into()).spawn(move || {
             loop {
@@ -76,8 +76,8 @@ impl Sampler {
     }
 
     fn end(&mut self) -> thread::Result<()> {
-        *self.stop.asked() = true;
-        self.stop.told.notify_all();
+        *self.stop.lock() = true;
+        self.stop.changed.notify_all();
         self.thread.take().map_or(Ok(()), JoinHandle::join)
     }
 }
@@ -102,8 +102,8 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
 
-    use crate::Host;
-    use crate::fake::Fake;
+    use crate::HostReader;
+    use crate::fake_host::FakeHost;
 
     #[test]
     fn samples_fall_on_whole_intervals_since_the_start() {
@@ -124,10 +124,10 @@ mod tests {
 
     #[test]
     fn the_first_sample_comes_at_once_and_the_last_when_it_is_stopped() {
-        let fake = Fake::new(&[("proc/loadavg", "")]);
+        let fake = FakeHost::new(&[("proc/loadavg", "")]);
         let (told, samples) = mpsc::channel();
         let hour = Nanos::from_secs(3600);
-        let mut host = Host::new(fake.source());
+        let mut host = HostReader::new(fake.source());
         let sampler = Sampler::start(move || host.read(), Clock.now(), hour, move |sample| told.send(sample).unwrap());
         let first: Counters = samples.recv().unwrap();
         sampler.unwrap().stop();
@@ -138,11 +138,11 @@ mod tests {
 
     #[test]
     fn a_sampler_that_is_dropped_has_ended() {
-        let fake = Fake::new(&[("proc/loadavg", "")]);
+        let fake = FakeHost::new(&[("proc/loadavg", "")]);
         let (told, samples) = mpsc::channel();
         let every = Nanos::from_millis(2);
         let begin = Nanos(1_234_567);
-        let mut host = Host::new(fake.source());
+        let mut host = HostReader::new(fake.source());
         let sampler = Sampler::start(move || host.read(), begin, every, move |sample| told.send(sample).unwrap());
         let first: Vec<Counters> = samples.iter().take(5).collect();
         drop(sampler.unwrap());

@@ -8,18 +8,18 @@ use std::net::SocketAddr;
 
 use measure::{Clock, Nanos};
 
-use crate::Host;
-use crate::counters::Sink;
-use crate::listener::{Listener, inodes};
-use crate::owners::{family, holders};
-use crate::pace::Pace;
+use crate::HostReader;
+use crate::counters::CounterSink;
+use crate::listener::{TargetListener, inodes};
+use crate::socket_holders::{family, holders};
+use crate::cpu_budget::CpuBudget;
 use crate::parse::network::is_local;
 use crate::parse::process::is_zombie;
-use crate::process::{Looked, Process, Units};
+use crate::process::{ProcessReading, Process, Units};
 use crate::quotas::Quotas;
-use crate::sampled::Sampled;
-use crate::source::{Source, why};
-use sums::{All, Followed, Sums};
+use crate::tcp_sample::TcpSample;
+use crate::source::{CounterSource, reason};
+use sums::{ServiceTotals, ServiceProcess, ServiceSums};
 
 /// Maximum number of processes followed, and of those reported one by one; the sums include all.
 const MOST: usize = 256;
@@ -35,43 +35,43 @@ pub struct Service {
     target: Option<SocketAddr>,
     /// Process that was selected by its id: the service is this process and its descendants, whichever process holds
     /// the socket.
-    named: Option<u32>,
-    me: u32,
-    listener: Option<Listener>,
+    selected_pid: Option<u32>,
+    own_pid: u32,
+    listener: Option<TargetListener>,
     /// TCP statistics of a sample of its connections.
-    sampled: Option<Sampled>,
+    sampled: Option<TcpSample>,
     inodes: BTreeSet<u32>,
     holders: BTreeSet<u32>,
     /// Reason why the processes are unknown.
-    hidden: Option<&'static str>,
-    processes: BTreeMap<u32, Followed>,
-    told: BTreeSet<u32>,
-    sums: Sums,
+    unobservable: Option<&'static str>,
+    processes: BTreeMap<u32, ServiceProcess>,
+    reported: BTreeSet<u32>,
+    sums: ServiceSums,
     quotas: Quotas,
     /// Set if the holders of the sockets must be searched for.
-    unknown: bool,
+    needs_search: bool,
     /// Time of the first reading, since the boot of the host.
     since: Option<Nanos>,
-    searching: Pace,
-    listing: Pace,
-    asking: Pace,
-    counting: Pace,
+    searching: CpuBudget,
+    listing: CpuBudget,
+    asking: CpuBudget,
+    counting: CpuBudget,
 }
 
 impl Service {
     /// Returns the service that listens at an address; `None` if the address is not of this host, or no socket
     /// listens.
-    pub fn of(host: &Host, target: SocketAddr) -> Option<Service> {
+    pub fn listening_at(host: &HostReader, target: SocketAddr) -> Option<Service> {
         let source = host.source();
         let text = |path| source.text(path).unwrap_or_default();
         if !is_local(target.ip(), &text("/proc/net/fib_trie"), &text("/proc/net/if_inet6")) {
             return None;
         }
-        match Listener::of(source, target) {
-            Ok(Some(listener)) => Some(Service::at(Some(target), Some(listener), std::process::id())),
+        match TargetListener::for_target(source, target) {
+            Ok(Some(listener)) => Some(Service::new(Some(target), Some(listener), std::process::id())),
             Ok(None) => None,
             // A socket may be listening; samples will report why that cannot be seen.
-            Err(_) => Some(Service::at(Some(target), None, std::process::id())),
+            Err(_) => Some(Service::new(Some(target), None, std::process::id())),
         }
     }
 
@@ -79,11 +79,11 @@ impl Service {
     ///
     /// # Errors
     /// Returns an error if no socket listens there or the kernel cannot be asked, phrased to follow the port.
-    pub fn at_port(host: &Host, port: u16) -> Result<Service, &'static str> {
-        match Listener::at_port(host.source(), port) {
-            Ok(Some(listener)) => Ok(Service::at(Some(listener.address), Some(listener), std::process::id())),
+    pub fn at_port(host: &HostReader, port: u16) -> Result<Service, &'static str> {
+        match TargetListener::at_port(host.source(), port) {
+            Ok(Some(listener)) => Ok(Service::new(Some(listener.address), Some(listener), std::process::id())),
             Ok(None) => Err("nobody listens there"),
-            Err(error) => Err(why(&error)),
+            Err(error) => Err(reason(&error)),
         }
     }
 
@@ -92,61 +92,61 @@ impl Service {
     ///
     /// # Errors
     /// Returns an error if there is no such process.
-    pub fn of_process(host: &Host, pid: u32, target: Option<SocketAddr>) -> Result<Service, &'static str> {
+    pub fn of_process(host: &HostReader, pid: u32, target: Option<SocketAddr>) -> Result<Service, &'static str> {
         if host.source().text(&format!("/proc/{pid}/stat")).is_err() {
             return Err("there is no such process");
         }
-        let listening = target.and_then(|target| Service::of(host, target));
-        let mut service = listening.unwrap_or_else(|| Service::at(None, None, std::process::id()));
-        service.named = Some(pid);
+        let listening = target.and_then(|target| Service::listening_at(host, target));
+        let mut service = listening.unwrap_or_else(|| Service::new(None, None, std::process::id()));
+        service.selected_pid = Some(pid);
         service.holders.insert(pid);
-        service.unknown = false;
+        service.needs_search = false;
         Ok(service)
     }
 
-    fn at(target: Option<SocketAddr>, listener: Option<Listener>, me: u32) -> Service {
+    fn new(target: Option<SocketAddr>, listener: Option<TargetListener>, me: u32) -> Service {
         Service {
             target,
-            named: None,
-            me,
+            selected_pid: None,
+            own_pid: me,
             listener,
             sampled: None,
             inodes: BTreeSet::new(),
             holders: BTreeSet::new(),
-            hidden: None,
+            unobservable: None,
             processes: BTreeMap::new(),
-            told: BTreeSet::new(),
-            sums: Sums::default(),
+            reported: BTreeSet::new(),
+            sums: ServiceSums::default(),
             quotas: Quotas::default(),
-            unknown: true,
+            needs_search: true,
             since: None,
-            searching: Pace::at_most_every(Nanos::from_secs(1)),
-            listing: Pace::at_most_every(Nanos::from_secs(5)),
-            asking: Pace::at_most_every(Nanos::ZERO),
-            counting: Pace::at_most_every(Nanos::ZERO),
+            searching: CpuBudget::at_most_every(Nanos::from_secs(1)),
+            listing: CpuBudget::at_most_every(Nanos::from_secs(5)),
+            asking: CpuBudget::at_most_every(Nanos::ZERO),
+            counting: CpuBudget::at_most_every(Nanos::ZERO),
         }
     }
 
     /// Adds its counters under `listener` and `service`.
-    pub(crate) fn tell(&mut self, source: &Source, units: Units, now: Nanos, buffer: &mut Vec<u8>, sink: &mut Sink) {
-        self.tell_listener(source, sink);
+    pub(crate) fn report(&mut self, source: &CounterSource, units: Units, now: Nanos, buffer: &mut Vec<u8>, sink: &mut CounterSink) {
+        self.report_listener(source, sink);
         self.find_processes(source, now);
         self.find_children(source, now);
-        self.tell_processes(source, units, buffer, sink);
+        self.report_processes(source, units, buffer, sink);
         let folders = self.holders.iter().map(|pid| format!("/proc/{pid}"));
         self.quotas.follow(folders);
-        self.quotas.tell(source, buffer, "service", sink);
-        self.tell_connections(source, now, sink);
-        self.tell_transfers(source, now, sink);
+        self.quotas.report(source, buffer, "service", sink);
+        self.report_connections(source, now, sink);
+        self.report_transfers(source, now, sink);
     }
 
-    fn tell_listener(&mut self, source: &Source, sink: &mut Sink) {
+    fn report_listener(&mut self, source: &CounterSource, sink: &mut CounterSink) {
         let name = |address: SocketAddr| format!("listener.{address}");
         let Some(target) = self.target else { return };
         if self.listener.is_none() {
-            match Listener::of(source, target) {
+            match TargetListener::for_target(source, target) {
                 Ok(found) => self.listener = found,
-                Err(error) => return sink.unobservable(&name(target), why(&error)),
+                Err(error) => return sink.unobservable(&name(target), reason(&error)),
             }
         }
         let Some(listener) = self.listener else {
@@ -159,84 +159,84 @@ impl Service {
                 sink.unobservable(&name(listener.address), "nobody listens");
             }
             Ok(sockets) => {
-                listener.tell(&sockets, sink);
+                listener.report(&sockets, sink);
                 let inodes = inodes(&sockets);
-                self.unknown |= inodes != self.inodes && self.named.is_none();
+                self.needs_search |= inodes != self.inodes && self.selected_pid.is_none();
                 self.inodes = inodes;
             }
-            Err(error) => sink.unobservable(&name(listener.address), why(&error)),
+            Err(error) => sink.unobservable(&name(listener.address), reason(&error)),
         }
     }
 
-    fn find_processes(&mut self, source: &Source, now: Nanos) {
-        let search = self.unknown && !self.inodes.is_empty() && self.searching.is_due(now);
+    fn find_processes(&mut self, source: &CounterSource, now: Nanos) {
+        let search = self.needs_search && !self.inodes.is_empty() && self.searching.is_due(now);
         if !search && !self.listing.is_due(now) {
             return;
         }
-        let before = Clock.of_this_thread();
+        let before = Clock.thread_cpu_time();
         if search {
             let found = holders(source, &self.inodes);
-            self.hidden = match (found.pids.is_empty(), found.denied) {
+            self.unobservable = match (found.pids.is_empty(), found.denied) {
                 (false, _) => None,
                 (true, 0) => Some("no visible process holds the socket (other namespace)"),
                 (true, _) => Some("the listening process belongs to another user (permission)"),
             };
             self.holders = found.pids;
-            self.unknown = false;
+            self.needs_search = false;
         }
-        let family = if self.holders.is_empty() { BTreeSet::new() } else { family(source, &self.holders, self.me) };
+        let family = if self.holders.is_empty() { BTreeSet::new() } else { family(source, &self.holders, self.own_pid) };
         // Listening processes come first.
         let (first, then): (Vec<u32>, Vec<u32>) = family.into_iter().partition(|pid| self.holders.contains(pid));
         self.follow(first.into_iter().chain(then));
-        let took = Clock.of_this_thread() - before;
+        let took = Clock.thread_cpu_time() - before;
         if search {
-            self.searching.took(now, took);
+            self.searching.spend(now, took);
         }
-        self.listing.took(now, took);
+        self.listing.spend(now, took);
     }
 
     /// Reads the new children of processes that ran: cheaper than a list of all processes, and therefore done more
     /// often.
-    fn find_children(&mut self, source: &Source, now: Nanos) {
+    fn find_children(&mut self, source: &CounterSource, now: Nanos) {
         if !self.asking.is_due(now) {
             return;
         }
-        let before = Clock.of_this_thread();
-        let started: Vec<u32> = self.processes.values().flat_map(|followed| followed.process.started(source)).collect();
+        let before = Clock.thread_cpu_time();
+        let started: Vec<u32> = self.processes.values().flat_map(|followed| followed.process.new_children(source)).collect();
         self.follow(started.into_iter());
-        self.asking.took(now, Clock.of_this_thread() - before);
+        self.asking.spend(now, Clock.thread_cpu_time() - before);
     }
 
     /// Follows these processes from now on, until they end.
     fn follow(&mut self, pids: impl Iterator<Item = u32>) {
-        for pid in pids.filter(|pid| *pid != self.me || self.holders.contains(pid)) {
+        for pid in pids.filter(|pid| *pid != self.own_pid || self.holders.contains(pid)) {
             if self.processes.len() < MOST {
-                self.processes.entry(pid).or_insert_with(|| Followed::of(pid));
+                self.processes.entry(pid).or_insert_with(|| ServiceProcess::of(pid));
             }
-            if self.told.len() < TOLD && self.processes.contains_key(&pid) {
-                self.told.insert(pid);
+            if self.reported.len() < TOLD && self.processes.contains_key(&pid) {
+                self.reported.insert(pid);
             }
         }
     }
 
-    fn tell_processes(&mut self, source: &Source, units: Units, buffer: &mut Vec<u8>, sink: &mut Sink) {
+    fn report_processes(&mut self, source: &CounterSource, units: Units, buffer: &mut Vec<u8>, sink: &mut CounterSink) {
         // Its counters stay readable until its parent has waited for it.
         let stat = |pid| source.text(&format!("/proc/{pid}/stat")).unwrap_or_default();
-        if self.hidden.is_none() && self.named.is_some_and(|pid| is_zombie(&stat(pid))) {
-            self.hidden = Some(ENDED);
+        if self.unobservable.is_none() && self.selected_pid.is_some_and(|pid| is_zombie(&stat(pid))) {
+            self.unobservable = Some(ENDED);
         }
-        if let Some(hidden) = self.hidden {
+        if let Some(hidden) = self.unobservable {
             sink.unobservable("service", hidden);
         }
         let first = self.since.is_none();
-        let since = *self.since.get_or_insert_with(|| up(source));
-        let mut all = All::default();
+        let since = *self.since.get_or_insert_with(|| uptime(source));
+        let mut all = ServiceTotals::default();
         // CPU time of processes that ended, by their parent.
         let mut ended: BTreeMap<u32, u64> = BTreeMap::new();
         let mut befores = Vec::new();
         for pid in by_generation(&self.processes) {
             let Some(followed) = self.processes.get_mut(&pid) else { continue };
-            let Some(looked) = followed.process.look(source, units, buffer) else {
+            let Some(looked) = followed.process.read(source, units, buffer) else {
                 if let Some(last) = followed.last {
                     *ended.entry(last.parent).or_default() += last.cpu.saturating_add(last.reaped);
                 }
@@ -245,58 +245,58 @@ impl Service {
             };
             // Time before the first reading is not counted; a process started since then did all its work for the
             // service.
-            let earlier = if first || looked.started >= since.0 { Looked::default() } else { looked };
+            let earlier = if first || looked.started >= since.0 { ProcessReading::default() } else { looked };
             let before = followed.last.replace(looked).unwrap_or(earlier);
             all.add(&looked, &before, &followed.process, &mut self.sums);
             befores.push((pid, before));
-            if self.told.contains(&pid) {
+            if self.reported.contains(&pid) {
                 let name = format!("service.{pid}");
-                tell_process(&name, &looked, &followed.process, sink);
-                followed.process.excuse(&name, &looked, source, sink);
+                report_process(&name, &looked, &followed.process, sink);
+                followed.process.report_unobservable(&name, &looked, source, sink);
             }
         }
         for (pid, before) in befores {
             let Some(followed) = self.processes.get_mut(&pid) else { continue };
-            self.sums.cpu += followed.of_children(&before, ended.get(&pid).copied().unwrap_or_default());
+            self.sums.cpu += followed.new_child_time(&before, ended.get(&pid).copied().unwrap_or_default());
         }
         if all.processes >= MOST {
             sink.unobservable("service.all", &format!("more than {MOST} processes: the rest are left out"));
         }
         if all.processes > 0 {
-            all.tell(&mut self.sums, sink);
+            all.report(&mut self.sums, sink);
         }
     }
 
     fn ended(&mut self, pid: u32) {
         self.processes.remove(&pid);
-        self.told.remove(&pid);
+        self.reported.remove(&pid);
         // A successor, if there is one, may hold the socket by now.
-        self.unknown |= self.holders.remove(&pid) && self.named.is_none();
-        if self.named == Some(pid) {
-            self.hidden = Some(ENDED);
+        self.needs_search |= self.holders.remove(&pid) && self.selected_pid.is_none();
+        if self.selected_pid == Some(pid) {
+            self.unobservable = Some(ENDED);
         }
     }
 
-    fn tell_connections(&mut self, source: &Source, now: Nanos, sink: &mut Sink) {
+    fn report_connections(&mut self, source: &CounterSource, now: Nanos, sink: &mut CounterSink) {
         let Some(listener) = self.listener.filter(|_| self.counting.is_due(now)) else { return };
-        let before = Clock.of_this_thread();
+        let before = Clock.thread_cpu_time();
         match listener.connections(source) {
             Ok(count) => sink.put(&["service", "connections"], count),
-            Err(error) => sink.unobservable("service.connections", why(&error)),
+            Err(error) => sink.unobservable("service.connections", reason(&error)),
         }
-        self.counting.took(now, Clock.of_this_thread() - before);
+        self.counting.spend(now, Clock.thread_cpu_time() - before);
     }
 
-    fn tell_transfers(&mut self, source: &Source, now: Nanos, sink: &mut Sink) {
+    fn report_transfers(&mut self, source: &CounterSource, now: Nanos, sink: &mut CounterSink) {
         let Some(listener) = self.listener else { return };
         let sampled = self.sampled.take().filter(|sampled| sampled.is_of(listener.address));
-        self.sampled.insert(sampled.unwrap_or_else(|| Sampled::of_service(listener.address))).tell(source, now, sink);
+        self.sampled.insert(sampled.unwrap_or_else(|| TcpSample::of_service(listener.address))).report(source, now, sink);
     }
 }
 
 /// Returns the processes, parents before children: if a child has disappeared when it is read, its parent must not
 /// already have included the child's time when the parent was read.
-fn by_generation(processes: &BTreeMap<u32, Followed>) -> Vec<u32> {
+fn by_generation(processes: &BTreeMap<u32, ServiceProcess>) -> Vec<u32> {
     let parent = |pid: &u32| processes.get(pid)?.last.map(|last| last.parent);
     let depth = |pid: &u32| std::iter::successors(Some(*pid), parent).take(processes.len() + 1).count();
     let mut pids: Vec<u32> = processes.keys().copied().collect();
@@ -306,13 +306,13 @@ fn by_generation(processes: &BTreeMap<u32, Followed>) -> Vec<u32> {
 }
 
 /// Returns the uptime of the host; zero if it is unknown.
-fn up(source: &Source) -> Nanos {
+fn uptime(source: &CounterSource) -> Nanos {
     let text = source.text("/proc/uptime").unwrap_or_default();
     let seconds = text.split_ascii_whitespace().next().and_then(|up| up.parse::<f64>().ok()).unwrap_or_default();
     Nanos((seconds * 1e9) as u64)
 }
 
-fn tell_process(name: &str, looked: &Looked, process: &Process, sink: &mut Sink) {
+fn report_process(name: &str, looked: &ProcessReading, process: &Process, sink: &mut CounterSink) {
     let mut put = |what, value| sink.put_some(&[name, what], value);
     put("cpu", Some(looked.cpu));
     put("wait", looked.totals.wait);

@@ -24,16 +24,16 @@ const ANSWER: usize = 72;
 
 /// A TCP socket state that is queried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum TcpState {
     Established = 1,
     Listen = 10,
 }
 
 /// A query for the sockets of one family and state with these ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Query {
+pub(crate) struct SocketQuery {
     pub v6: bool,
-    pub state: State,
+    pub state: TcpState,
     /// Local port; 0 for any.
     pub port: u16,
     /// Remote port; 0 for any.
@@ -42,7 +42,7 @@ pub(crate) struct Query {
     pub sampled: bool,
 }
 
-impl Query {
+impl SocketQuery {
     /// Encodes the request message.
     pub fn encode(&self, sequence: u32) -> [u8; HEAD + QUESTION] {
         let mut message = [0; HEAD + QUESTION];
@@ -56,9 +56,9 @@ impl Query {
         question[1] = TCP;
         // The memory of many thousands of sockets is not requested.
         question[2] = match (self.state, self.sampled) {
-            (State::Listen, _) => 1 << (MEMORY - 1),
-            (State::Established, true) => 1 << (INFO - 1),
-            (State::Established, false) => 0,
+            (TcpState::Listen, _) => 1 << (MEMORY - 1),
+            (TcpState::Established, true) => 1 << (INFO - 1),
+            (TcpState::Established, false) => 0,
         };
         question[4..8].copy_from_slice(&(1u32 << self.state as u32).to_ne_bytes());
         question[8..10].copy_from_slice(&self.port.to_be_bytes());
@@ -68,7 +68,7 @@ impl Query {
 
     /// Returns `true` if a socket matches the query.
     #[cfg(test)]
-    pub fn asks_for(&self, socket: &Socket) -> bool {
+    pub fn matches(&self, socket: &Socket) -> bool {
         let fits = |asked: u16, port: u16| asked == 0 || asked == port;
         socket.state == self.state as u8
             && fits(self.port, socket.local.port())
@@ -98,12 +98,12 @@ pub(crate) struct Socket {
     /// Set if it does not accept IPv4.
     pub only_v6: bool,
     /// TCP statistics, if requested.
-    pub tcp: Option<Tcp>,
+    pub tcp: Option<TcpStats>,
 }
 
 /// TCP statistics of a connection: the parts of `tcp_info` that show what its sending waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tcp {
+pub(crate) struct TcpStats {
     /// Smoothed round-trip time (µs).
     pub rtt: u32,
     /// Retransmitted segments.
@@ -116,10 +116,10 @@ pub(crate) struct Tcp {
     pub buffer_limited: u64,
 }
 
-impl Tcp {
+impl TcpStats {
     /// Parses `tcp_info`; `None` before Linux 4.10, which lacks the times.
-    fn of(info: &[u8]) -> Option<Tcp> {
-        Some(Tcp {
+    fn parse(info: &[u8]) -> Option<TcpStats> {
+        Some(TcpStats {
             rtt: u32_at(info, 68)?,
             retransmits: u32_at(info, 100)?,
             busy: u64_at(info, 168)?,
@@ -131,7 +131,7 @@ impl Tcp {
 
 /// Progress of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum AnswerProgress {
     More,
     Done,
 }
@@ -140,7 +140,7 @@ pub(crate) enum Told {
 ///
 /// # Errors
 /// Returns the kernel's error, or an error if the datagram is malformed.
-pub(crate) fn answers(mut bytes: &[u8], sequence: u32, each: &mut dyn FnMut(Socket)) -> io::Result<Told> {
+pub(crate) fn answers(mut bytes: &[u8], sequence: u32, each: &mut dyn FnMut(Socket)) -> io::Result<AnswerProgress> {
     let garbled = || io::Error::from(ErrorKind::InvalidData);
     while !bytes.is_empty() {
         let length = u32_at(bytes, 0).ok_or_else(garbled)? as usize;
@@ -155,14 +155,14 @@ pub(crate) fn answers(mut bytes: &[u8], sequence: u32, each: &mut dyn FnMut(Sock
             BY_FAMILY => each(socket(body).ok_or_else(garbled)?),
             ERROR | DONE => match u32_at(body, 0).map(u32::cast_signed) {
                 Some(errno) if errno < 0 => return Err(io::Error::from_raw_os_error(errno.saturating_neg())),
-                _ if kind == DONE => return Ok(Told::Done),
+                _ if kind == DONE => return Ok(AnswerProgress::Done),
                 _ => {}
             },
             _ => {}
         }
         bytes = &bytes[length.next_multiple_of(4).min(bytes.len())..];
     }
-    Ok(Told::More)
+    Ok(AnswerProgress::More)
 }
 
 /// Parses an `inet_diag_msg` and the attributes after it.
@@ -189,7 +189,7 @@ fn socket(body: &[u8]) -> Option<Socket> {
         tcp: None,
     };
     for_each_attribute(attributes, |kind, value| match kind {
-        INFO => socket.tcp = Tcp::of(value),
+        INFO => socket.tcp = TcpStats::parse(value),
         MEMORY => socket.drops = u32_at(value, 4 * DROPS),
         ONLY_V6 => socket.only_v6 = value.first().is_some_and(|only| *only != 0),
         _ => {}

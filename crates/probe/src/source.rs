@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
 use crate::netlink;
-use crate::sock_diag::{Query, Socket};
+use crate::sock_diag::{SocketQuery, Socket};
 
 /// Maximum size of a file; no real one is longer.
 const LONGEST: usize = 16 << 20;
@@ -24,10 +24,10 @@ const COUNTED: usize = 20_000;
 
 /// A host, by its files.
 #[derive(Debug)]
-pub struct Source {
+pub struct CounterSource {
     pub(crate) root: PathBuf,
     /// Descriptors below this number are kept open; half of the table is left to others.
-    pub(crate) kept: i32,
+    pub(crate) max_kept_fd: i32,
     /// Paths that simulate a lack of permission.
     #[cfg(test)]
     pub(crate) denied: Vec<&'static str>,
@@ -36,17 +36,17 @@ pub struct Source {
     pub(crate) sockets: Vec<Socket>,
 }
 
-impl Source {
+impl CounterSource {
     /// Returns the host that this process runs on.
-    pub fn here() -> Source {
-        Source::under("/")
+    pub fn here() -> CounterSource {
+        CounterSource::under("/")
     }
 
     /// Returns a host whose `/proc` and `/sys` are in a folder. It has no sockets to query.
-    pub fn under(root: impl Into<PathBuf>) -> Source {
-        Source {
+    pub fn under(root: impl Into<PathBuf>) -> CounterSource {
+        CounterSource {
             root: root.into(),
-            kept: getrlimit(Resource::Nofile)
+            max_kept_fd: getrlimit(Resource::Nofile)
                 .current
                 .map_or(i32::MAX, |limit| i32::try_from(limit / 2).unwrap_or(i32::MAX)),
             #[cfg(test)]
@@ -71,7 +71,7 @@ impl Source {
     /// Reads a file once.
     pub(crate) fn text(&self, path: &str) -> io::Result<String> {
         let mut buffer = Vec::new();
-        Kept::new(path).read(self, &mut buffer).map(Cow::into_owned)
+        PersistentFile::new(path).read(self, &mut buffer).map(Cow::into_owned)
     }
 
     /// Lists the names in a folder.
@@ -101,13 +101,13 @@ impl Source {
     }
 
     /// Queries the kernel's sockets.
-    pub(crate) fn sockets(&self, query: &Query, each: &mut dyn FnMut(Socket)) -> io::Result<()> {
+    pub(crate) fn sockets(&self, query: &SocketQuery, each: &mut dyn FnMut(Socket)) -> io::Result<()> {
         if self.is_here() {
-            return netlink::ask(query, each);
+            return netlink::query(query, each);
         }
         #[cfg(test)]
         {
-            self.sockets.iter().filter(|socket| query.asks_for(socket)).cloned().for_each(each);
+            self.sockets.iter().filter(|socket| query.matches(socket)).cloned().for_each(each);
             Ok(())
         }
         #[cfg(not(test))]
@@ -119,25 +119,25 @@ impl Source {
 
 /// A file that is read repeatedly.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct PersistentFile {
     path: String,
     file: Option<File>,
 }
 
-impl Kept {
+impl PersistentFile {
     /// Creates a handle; the file is opened at the first read.
-    pub fn new(path: impl Into<String>) -> Kept {
-        Kept { path: path.into(), file: None }
+    pub fn new(path: impl Into<String>) -> PersistentFile {
+        PersistentFile { path: path.into(), file: None }
     }
 
     /// Reads the current content. A file that could not be read is opened again the next time.
-    pub fn read<'b>(&mut self, source: &Source, buffer: &'b mut Vec<u8>) -> io::Result<Cow<'b, str>> {
+    pub fn read<'b>(&mut self, source: &CounterSource, buffer: &'b mut Vec<u8>) -> io::Result<Cow<'b, str>> {
         let file = match self.file.take() {
             Some(file) => file,
             None => File::open(source.path(&self.path)?)?,
         };
         let length = fill(&file, buffer)?;
-        self.file = Some(file).filter(|file| file.as_raw_fd() < source.kept);
+        self.file = Some(file).filter(|file| file.as_raw_fd() < source.max_kept_fd);
         Ok(String::from_utf8_lossy(&buffer[..length]))
     }
 }
@@ -162,7 +162,7 @@ fn fill(file: &File, buffer: &mut Vec<u8>) -> io::Result<usize> {
 }
 
 /// Returns why something cannot be read, in a word or two.
-pub(crate) fn why(error: &io::Error) -> &'static str {
+pub(crate) fn reason(error: &io::Error) -> &'static str {
     match (error.kind(), Errno::from_io_error(error)) {
         (ErrorKind::PermissionDenied, _) => "permission",
         (ErrorKind::NotFound | ErrorKind::NotADirectory, _) => "no such file",
@@ -177,31 +177,31 @@ pub(crate) fn why(error: &io::Error) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::Fake;
+    use crate::fake_host::FakeHost;
 
     #[test]
     fn a_kept_file_is_read_as_it_is_now() {
-        let fake = Fake::new(&[("proc/loadavg", "1"), ("proc/empty", "")]);
+        let fake = FakeHost::new(&[("proc/loadavg", "1"), ("proc/empty", "")]);
         let (source, mut buffer) = (fake.source(), Vec::new());
-        let mut kept = Kept::new("/proc/loadavg");
+        let mut kept = PersistentFile::new("/proc/loadavg");
         assert_eq!(kept.read(&source, &mut buffer).unwrap(), "1");
         let long = "0123456789".repeat(5000);
         for text in [&*long, "", "22"] {
             fake.write("proc/loadavg", text);
             assert_eq!(kept.read(&source, &mut buffer).unwrap(), text);
         }
-        assert_eq!(Kept::new("/proc/empty").read(&source, &mut buffer).unwrap(), "");
-        let mut missing = Kept::new("/proc/later");
-        assert_eq!(why(&missing.read(&source, &mut buffer).unwrap_err()), "no such file");
+        assert_eq!(PersistentFile::new("/proc/empty").read(&source, &mut buffer).unwrap(), "");
+        let mut missing = PersistentFile::new("/proc/later");
+        assert_eq!(reason(&missing.read(&source, &mut buffer).unwrap_err()), "no such file");
         fake.write("proc/later", "here");
         assert_eq!(missing.read(&source, &mut buffer).unwrap(), "here");
     }
 
     #[test]
     fn files_are_kept_open_only_in_a_table_that_has_room() {
-        let fake = Fake::new(&[("proc/loadavg", "1\n")]);
+        let fake = FakeHost::new(&[("proc/loadavg", "1\n")]);
         for (kept, open) in [(i32::MAX, true), (0, false)] {
-            let (source, mut file) = (Source { kept, ..fake.source() }, Kept::new("/proc/loadavg"));
+            let (source, mut file) = (CounterSource { max_kept_fd: kept, ..fake.source() }, PersistentFile::new("/proc/loadavg"));
             for _ in 0..2 {
                 assert_eq!(file.read(&source, &mut Vec::new()).unwrap(), "1\n");
                 assert_eq!(file.file.is_some(), open);
@@ -211,24 +211,24 @@ mod tests {
 
     #[test]
     fn why_something_cannot_be_read() {
-        let fake = Fake::new(&[("proc/1/fd/0", ""), ("proc/1/fd/7", ""), ("proc/1/fd/x", ""), ("proc/2/fd/0", "")]);
-        let source = Source { denied: vec!["/proc/2/fd"], ..fake.source() };
+        let fake = FakeHost::new(&[("proc/1/fd/0", ""), ("proc/1/fd/7", ""), ("proc/1/fd/x", ""), ("proc/2/fd/0", "")]);
+        let source = CounterSource { denied: vec!["/proc/2/fd"], ..fake.source() };
         assert_eq!(source.count_descriptors("/proc/1/fd").unwrap(), Some(3));
         let mut numbers: Vec<u32> = source.numbers("/proc/1/fd").unwrap().collect();
         numbers.sort_unstable();
         assert_eq!(numbers, [0, 7]);
-        assert_eq!(why(&source.count_descriptors("/proc/2/fd").unwrap_err()), "permission");
-        assert_eq!(why(&source.count_descriptors("/proc/3/fd").unwrap_err()), "no such file");
-        assert_eq!(why(&io::Error::from_raw_os_error(95)), "not supported");
-        assert_eq!(why(&io::Error::from_raw_os_error(3)), "it has ended");
-        assert_eq!(why(&io::Error::from_raw_os_error(5)), "the system refused");
+        assert_eq!(reason(&source.count_descriptors("/proc/2/fd").unwrap_err()), "permission");
+        assert_eq!(reason(&source.count_descriptors("/proc/3/fd").unwrap_err()), "no such file");
+        assert_eq!(reason(&io::Error::from_raw_os_error(95)), "not supported");
+        assert_eq!(reason(&io::Error::from_raw_os_error(3)), "it has ended");
+        assert_eq!(reason(&io::Error::from_raw_os_error(5)), "the system refused");
     }
 
     #[test]
     fn of_this_host_the_kernel_counts_or_they_are_counted() {
-        let before = Source::here().count_descriptors("/proc/self/fd").unwrap().unwrap();
+        let before = CounterSource::here().count_descriptors("/proc/self/fd").unwrap().unwrap();
         let more: Vec<File> = (0..300).map(|_| File::open("/dev/null").unwrap()).collect();
-        assert!(Source::here().count_descriptors("/proc/self/fd").unwrap().unwrap() > before, "{before}");
+        assert!(CounterSource::here().count_descriptors("/proc/self/fd").unwrap().unwrap() > before, "{before}");
         drop(more);
     }
 }

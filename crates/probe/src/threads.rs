@@ -7,20 +7,20 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use crate::parse::process::{Scheduled, name, scheduled, swapped, switches};
-use crate::source::{Kept, Source};
+use crate::parse::process::{SchedulerStats, name, scheduled, swapped, switches};
+use crate::source::{PersistentFile, CounterSource};
 
 /// Maximum number of threads of a process that are read.
 pub(crate) const MOST: usize = 256;
 
 /// A single thread.
 #[derive(Debug)]
-pub(crate) struct Thread {
-    schedstat: Kept,
-    status: Kept,
+pub(crate) struct ThreadCounters {
+    schedstat: PersistentFile,
+    status: PersistentFile,
     /// Name; empty if it cannot be read.
     pub name: String,
-    pub scheduled: Option<Scheduled>,
+    pub scheduled: Option<SchedulerStats>,
     /// Voluntary and involuntary context switches.
     pub switches: Option<(u64, u64)>,
     /// Swapped memory of the whole process.
@@ -28,17 +28,17 @@ pub(crate) struct Thread {
 }
 
 /// Outcome of reading a thread.
-enum Look {
+enum ThreadReading {
     Idle,
     Ran,
     Ended,
 }
 
-impl Thread {
-    fn new(folder: &str, tid: u32) -> Thread {
-        Thread {
-            schedstat: Kept::new(format!("{folder}/{tid}/schedstat")),
-            status: Kept::new(format!("{folder}/{tid}/status")),
+impl ThreadCounters {
+    fn new(folder: &str, tid: u32) -> ThreadCounters {
+        ThreadCounters {
+            schedstat: PersistentFile::new(format!("{folder}/{tid}/schedstat")),
+            status: PersistentFile::new(format!("{folder}/{tid}/status")),
             name: String::new(),
             scheduled: None,
             switches: None,
@@ -46,30 +46,30 @@ impl Thread {
         }
     }
 
-    fn look(&mut self, source: &Source, buffer: &mut Vec<u8>) -> Look {
+    fn read(&mut self, source: &CounterSource, buffer: &mut Vec<u8>) -> ThreadReading {
         let (first, before) = (self.name.is_empty(), self.scheduled);
         let counted = self.schedstat.read(source, buffer);
         let uncounted = counted.is_err();
         self.scheduled = counted.ok().and_then(|text| scheduled(&text));
         // Three zeros come from a kernel without these statistics, whose threads run unseen.
         if self.scheduled.is_some() && self.scheduled == before && !first {
-            return Look::Idle;
+            return ThreadReading::Idle;
         }
         let Ok(status) = self.status.read(source, buffer) else {
-            return if uncounted { Look::Ended } else { Look::Ran };
+            return if uncounted { ThreadReading::Ended } else { ThreadReading::Ran };
         };
         self.switches = switches(&status);
         self.swap = swapped(&status);
         if let Some(called) = name(&status).filter(|called| *called != self.name) {
             self.name = called.to_owned();
         }
-        Look::Ran
+        ThreadReading::Ran
     }
 }
 
 /// Counts over all threads, past and present; counts that no thread reported are missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Totals {
+pub(crate) struct ThreadTotals {
     /// Nanoseconds runnable without a core.
     pub wait: Option<u64>,
     pub voluntary: Option<u64>,
@@ -84,48 +84,48 @@ fn add(sum: &mut Option<u64>, more: Option<u64>) {
 
 /// The threads of one process.
 #[derive(Debug)]
-pub(crate) struct Threads {
+pub(crate) struct ProcessThreads {
     folder: String,
-    pub known: BTreeMap<u32, Thread>,
-    pub totals: Totals,
+    pub known: BTreeMap<u32, ThreadCounters>,
+    pub totals: ThreadTotals,
     /// Thread that used the most CPU time in the last interval in which any ran.
     pub busiest: Option<u32>,
     /// Largest CPU time of a thread in the current interval.
     top: Option<(u64, u32)>,
 }
 
-impl Threads {
+impl ProcessThreads {
     /// Creates the threads of a folder such as `/proc/7/task`.
-    pub fn of(folder: String) -> Threads {
-        Threads { folder, known: BTreeMap::new(), totals: Totals::default(), busiest: None, top: None }
+    pub fn at(folder: String) -> ProcessThreads {
+        ProcessThreads { folder, known: BTreeMap::new(), totals: ThreadTotals::default(), busiest: None, top: None }
     }
 
     /// Reads the known threads; returns `false` if none of them ran.
-    pub fn look(&mut self, source: &Source, buffer: &mut Vec<u8>) -> bool {
+    pub fn read_known(&mut self, source: &CounterSource, buffer: &mut Vec<u8>) -> bool {
         self.top = None;
         let tids: Vec<u32> = self.known.keys().copied().collect();
         // Each must be read, whatever the ones before did.
-        tids.into_iter().filter(|tid| self.look_at(*tid, source, buffer)).count() > 0
+        tids.into_iter().filter(|tid| self.read_thread(*tid, source, buffer)).count() > 0
     }
 
     /// Lists the threads again, and reads the new ones.
     ///
     /// # Errors
     /// Returns why they cannot be listed.
-    pub fn list(&mut self, source: &Source, buffer: &mut Vec<u8>) -> io::Result<()> {
+    pub fn list(&mut self, source: &CounterSource, buffer: &mut Vec<u8>) -> io::Result<()> {
         let listed: Vec<u32> = source.numbers(&self.folder)?.collect();
         self.known.retain(|tid, _| listed.contains(tid));
         for tid in listed {
             if self.known.len() < MOST && !self.known.contains_key(&tid) {
-                self.known.insert(tid, Thread::new(&self.folder, tid));
-                self.look_at(tid, source, buffer);
+                self.known.insert(tid, ThreadCounters::new(&self.folder, tid));
+                self.read_thread(tid, source, buffer);
             }
         }
         Ok(())
     }
 
     /// Finishes a reading of all threads.
-    pub fn looked(&mut self) {
+    pub fn finish_reading(&mut self) {
         if let Some((time, tid)) = self.top.take() {
             add(&mut self.totals.busiest, Some(time));
             if time > 0 {
@@ -135,16 +135,16 @@ impl Threads {
     }
 
     /// Reads a thread; returns `true` if it ran or has ended.
-    fn look_at(&mut self, tid: u32, source: &Source, buffer: &mut Vec<u8>) -> bool {
+    fn read_thread(&mut self, tid: u32, source: &CounterSource, buffer: &mut Vec<u8>) -> bool {
         let Some(thread) = self.known.get_mut(&tid) else { return false };
         let (before, switched) = (thread.scheduled.unwrap_or_default(), thread.switches.unwrap_or_default());
-        match thread.look(source, buffer) {
-            Look::Idle => return false,
-            Look::Ended => {
+        match thread.read(source, buffer) {
+            ThreadReading::Idle => return false,
+            ThreadReading::Ended => {
                 self.known.remove(&tid);
                 return true;
             }
-            Look::Ran => {}
+            ThreadReading::Ran => {}
         }
         if let Some(now) = thread.scheduled {
             add(&mut self.totals.wait, Some(now.wait.saturating_sub(before.wait)));
@@ -162,9 +162,9 @@ impl Threads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::Fake;
+    use crate::fake_host::FakeHost;
 
-    fn thread(fake: &Fake, tid: u32, schedstat: &str, switches: (u64, u64)) {
+    fn thread(fake: &FakeHost, tid: u32, schedstat: &str, switches: (u64, u64)) {
         fake.write(&format!("proc/7/task/{tid}/schedstat"), schedstat);
         let (voluntary, involuntary) = switches;
         let status = format!(
@@ -173,7 +173,7 @@ mod tests {
         fake.write(&format!("proc/7/task/{tid}/status"), &status);
     }
 
-    fn end(fake: &Fake, tid: u32) {
+    fn end(fake: &FakeHost, tid: u32) {
         for file in ["schedstat", "status"] {
             // An open file stays readable in a folder; in /proc it reports that its thread has ended.
             fake.remove(&format!("proc/7/task/{tid}/{file}"));
@@ -182,26 +182,26 @@ mod tests {
     }
 
     /// Reads known threads and lists them again, as a caller would that knows that threads came or went.
-    fn look(threads: &mut Threads, source: &Source) -> Totals {
+    fn look(threads: &mut ProcessThreads, source: &CounterSource) -> ThreadTotals {
         let mut buffer = Vec::new();
-        threads.look(source, &mut buffer);
+        threads.read_known(source, &mut buffer);
         threads.list(source, &mut buffer).unwrap();
-        threads.looked();
+        threads.finish_reading();
         threads.totals
     }
 
-    fn totals(wait: u64, voluntary: u64, involuntary: u64, busiest: u64) -> Totals {
+    fn totals(wait: u64, voluntary: u64, involuntary: u64, busiest: u64) -> ThreadTotals {
         let [wait, voluntary, involuntary, busiest] = [wait, voluntary, involuntary, busiest].map(Some);
-        Totals { wait, voluntary, involuntary, busiest }
+        ThreadTotals { wait, voluntary, involuntary, busiest }
     }
 
     #[test]
     fn sums_go_on_when_threads_come_and_go() {
-        let fake = Fake::new(&[]);
+        let fake = FakeHost::new(&[]);
         thread(&fake, 7, "100 10 1\n", (5, 1));
         thread(&fake, 8, "300 20 1\n", (6, 2));
         let source = fake.source();
-        let mut threads = Threads::of("/proc/7/task".into());
+        let mut threads = ProcessThreads::at("/proc/7/task".into());
         assert_eq!((look(&mut threads, &source), threads.busiest), (totals(30, 11, 3, 300), Some(8)));
         thread(&fake, 7, "600 15 2\n", (7, 1));
         thread(&fake, 8, "400 20 1\n", (6, 4));
@@ -215,39 +215,39 @@ mod tests {
 
     #[test]
     fn a_thread_that_did_not_run_is_not_looked_at_further() {
-        let fake = Fake::new(&[]);
+        let fake = FakeHost::new(&[]);
         thread(&fake, 7, "100 10 1\n", (5, 1));
         let (source, mut buffer) = (fake.source(), Vec::new());
-        let mut threads = Threads::of("/proc/7/task".into());
+        let mut threads = ProcessThreads::at("/proc/7/task".into());
         threads.list(&source, &mut buffer).unwrap();
         fake.write("proc/7/task/7/status", "Name:\tother\n");
-        assert!(!threads.look(&source, &mut buffer));
+        assert!(!threads.read_known(&source, &mut buffer));
         assert_eq!(threads.known[&7].name, "t7");
         fake.write("proc/7/task/7/schedstat", "100 10 2\n");
-        assert!(threads.look(&source, &mut buffer));
+        assert!(threads.read_known(&source, &mut buffer));
         assert_eq!((&*threads.known[&7].name, threads.known[&7].switches), ("other", None));
     }
 
     #[test]
     fn what_the_kernel_does_not_count_is_missing() {
-        let fake = Fake::new(&[]);
+        let fake = FakeHost::new(&[]);
         thread(&fake, 7, "0 0 0\n", (5, 1));
         let source = fake.source();
-        let mut threads = Threads::of("/proc/7/task".into());
-        let counted = Totals { voluntary: Some(5), involuntary: Some(1), ..Totals::default() };
+        let mut threads = ProcessThreads::at("/proc/7/task".into());
+        let counted = ThreadTotals { voluntary: Some(5), involuntary: Some(1), ..ThreadTotals::default() };
         assert_eq!(look(&mut threads, &source), counted);
         thread(&fake, 7, "0 0 0\n", (9, 1));
-        assert_eq!(look(&mut threads, &source), Totals { voluntary: Some(9), ..counted });
-        let mut missing = Threads::of("/proc/8/task".into());
+        assert_eq!(look(&mut threads, &source), ThreadTotals { voluntary: Some(9), ..counted });
+        let mut missing = ProcessThreads::at("/proc/8/task".into());
         assert!(missing.list(&source, &mut Vec::new()).is_err());
-        assert_eq!(missing.totals, Totals::default());
+        assert_eq!(missing.totals, ThreadTotals::default());
     }
 
     #[test]
     fn of_very_many_threads_a_part_is_followed() {
-        let fake = Fake::new(&[]);
+        let fake = FakeHost::new(&[]);
         (0..300).for_each(|tid| thread(&fake, 1000 + tid, "1 1 1\n", (1, 1)));
-        let mut threads = Threads::of("/proc/7/task".into());
+        let mut threads = ProcessThreads::at("/proc/7/task".into());
         look(&mut threads, &fake.source());
         assert_eq!(threads.known.len(), MOST);
     }

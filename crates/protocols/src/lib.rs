@@ -1,6 +1,6 @@
 //! Protocols without I/O, and the ordered list of all of them.
 
-pub mod mixed;
+pub mod composite;
 #[cfg(test)]
 mod names;
 
@@ -11,27 +11,27 @@ use wire::Protocol;
 pub use databases::{mysql, postgres, redis};
 pub use http_family::{cache, grpc, http, http1, http2, resources, websocket};
 pub use raw;
-pub use values::{capture, file, kept, pipe, template, verify, weight};
+pub use values::{capture, file, budget, pipe, template, verify, weight};
 
 pub use values::capture::CAPTURE;
 
 /// Returns all protocols in listing order.
 #[must_use]
 pub fn all() -> Vec<Arc<dyn Protocol>> {
-    with_mixed(vec![
+    with_composite(vec![
         Arc::new(http::Http),
-        Arc::new(websocket::WebSocket),
-        Arc::new(grpc::Grpc),
-        Arc::new(redis::Redis),
-        Arc::new(mysql::Mysql),
-        Arc::new(postgres::Postgres),
-        Arc::new(raw::Raw),
+        Arc::new(websocket::WebSocketProtocol),
+        Arc::new(grpc::GrpcProtocol),
+        Arc::new(redis::RedisProtocol),
+        Arc::new(mysql::MysqlProtocol),
+        Arc::new(postgres::PostgresProtocol),
+        Arc::new(raw::RawProtocol),
     ])
 }
 
 /// Appends the protocol for flows that mix these protocols.
 #[must_use]
-pub fn with_mixed(mut protocols: Vec<Arc<dyn Protocol>>) -> Vec<Arc<dyn Protocol>> {
-    protocols.push(Arc::new(mixed::Mixed::of(protocols.clone())));
+pub fn with_composite(mut protocols: Vec<Arc<dyn Protocol>>) -> Vec<Arc<dyn Protocol>> {
+    protocols.push(Arc::new(composite::CompositeProtocol::of(protocols.clone())));
     protocols
 }

@@ -10,18 +10,18 @@ use base64::Engine as _;
 use measure::Rng;
 use protocols::http2::frames;
 use wire::{
-    Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Memory, Out, Protocol, Session,
+    ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, UserState, OutputBuffer, Protocol, Session,
 };
 
 /// An allocator that counts what this thread holds.
-struct Counting;
+struct ConformanceAllocator;
 
 thread_local! {
     static HELD: Cell<isize> = const { Cell::new(0) };
 }
 
 // SAFETY: forwards everything to the system allocator.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for ConformanceAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = HELD.try_with(|held| held.set(held.get() + layout.size() as isize));
         // SAFETY: upheld by the caller.
@@ -35,37 +35,37 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: ConformanceAllocator = ConformanceAllocator;
 
 /// One turn of a server: its answer to everything the client has sent so far.
-type Turn = fn(&[u8]) -> Vec<u8>;
+type ServerTurn = fn(&[u8]) -> Vec<u8>;
 
 /// A connection with one exchange that succeeds.
-struct Example {
+struct ExampleExchange {
     url: &'static str,
     options: &'static [(&'static str, &'static str)],
     /// Turns of the server; the last one is the response.
-    turns: &'static [Turn],
+    turns: &'static [ServerTurn],
     /// Beginning of an endless response, and the part that is repeated.
-    endless: (Turn, Turn),
+    endless: (ServerTurn, ServerTurn),
 }
 
 /// Returns the example of a protocol, by its name.
-fn example(name: &str) -> Option<Example> {
+fn example(name: &str) -> Option<ExampleExchange> {
     Some(match name {
-        "http" | "mixed" => Example {
+        "http" | "mixed" => ExampleExchange {
             url: "http://h/",
             options: &[],
             turns: &[|_| b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX: y\r\n\r\nhi".to_vec()],
             endless: (|_| b"HTTP/1.1 200 OK\r\nX: ".to_vec(), |_| vec![b'y'; PIECE]),
         },
-        "websocket" => Example {
+        "websocket" => ExampleExchange {
             url: "ws://h/",
             options: &[("data", "hello")],
-            turns: &[consent, |_| b"\x81\x05hello".to_vec()],
+            turns: &[upgrade_response, |_| b"\x81\x05hello".to_vec()],
             endless: (|_| [&[0x02, 127][..], &(1_u64 << 40).to_be_bytes()].concat(), |_| vec![b'y'; PIECE]),
         },
-        "grpc" => Example {
+        "grpc" => ExampleExchange {
             url: "grpc://h/grpc.health.v1.Health/Check",
             options: &[],
             turns: &[settings, status],
@@ -82,19 +82,19 @@ fn example(name: &str) -> Option<Example> {
                 },
             ),
         },
-        "redis" => Example {
+        "redis" => ExampleExchange {
             url: "redis://h",
             options: &[],
             turns: &[|_| b"+PONG\r\n".to_vec()],
             endless: (|_| b"$999999999999\r\n".to_vec(), |_| vec![b'y'; PIECE]),
         },
-        "mysql" => Example {
+        "mysql" => ExampleExchange {
             url: "mysql://user@h/db",
             options: &[("sql", "DO 1")],
             turns: &[greeting, |_| packet(2, OK), |_| packet(1, OK)],
             endless: (|_| packet(1, &[1]), |_| [&[0xff, 0xff, 0xff, 2][..], &[b'y'; PIECE][..]].concat()),
         },
-        "postgres" => Example {
+        "postgres" => ExampleExchange {
             url: "postgres://me@h/db",
             options: &[],
             turns: &[
@@ -103,7 +103,7 @@ fn example(name: &str) -> Option<Example> {
             ],
             endless: (|_| b"D\x7f\xff\xff\xff".to_vec(), |_| vec![b'y'; PIECE]),
         },
-        "raw" => Example {
+        "raw" => ExampleExchange {
             url: "tcp://h:1",
             options: &[("send", "hi\\n"), ("until", "\\n"), ("expect-bytes", "ho")],
             turns: &[|_| b"ho\n".to_vec()],
@@ -115,15 +115,15 @@ fn example(name: &str) -> Option<Example> {
 
 /// Returns an exchange of a flow whose response yields a captured list of two values, the first of which contains a
 /// comma.
-fn listing(name: &str) -> Option<Example> {
+fn listing(name: &str) -> Option<ExampleExchange> {
     let example = example(name)?;
-    let (options, turns): (&'static [(&str, &str)], &'static [Turn]) = match name {
+    let (options, turns): (&'static [(&str, &str)], &'static [ServerTurn]) = match name {
         "http" => (
             &[("capture", "v json $[*] | all")],
             &[|_| b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n[\"a,b\",\"c\"]".to_vec()],
         ),
         "websocket" => {
-            (&[("capture", "v json $[*] | all"), ("await", "any")], &[consent, |_| b"\x81\x0b[\"a,b\",\"c\"]".to_vec()])
+            (&[("capture", "v json $[*] | all"), ("await", "any")], &[upgrade_response, |_| b"\x81\x0b[\"a,b\",\"c\"]".to_vec()])
         }
         "grpc" => (&[("capture", "v header x | all")], &[settings, two_lines]),
         "redis" => (&[("capture", "v json $[*] | all")], &[|_| b"*2\r\n$3\r\na,b\r\n$1\r\nc\r\n".to_vec()]),
@@ -154,7 +154,7 @@ fn listing(name: &str) -> Option<Example> {
         // Nothing is captured from its messages.
         _ => return None,
     };
-    Some(Example { options, turns, ..example })
+    Some(ExampleExchange { options, turns, ..example })
 }
 
 /// Returns a response with the same metadata twice, the first value of which contains a comma.
@@ -187,7 +187,7 @@ fn greeting(_: &[u8]) -> Vec<u8> {
     packet(0, &[&text[..], &middle, b"ijklmnopqrst\0mysql_native_password\0"].concat())
 }
 
-fn consent(upgrade: &[u8]) -> Vec<u8> {
+fn upgrade_response(upgrade: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(upgrade);
     let key = text.lines().find_map(|line| line.strip_prefix("Sec-WebSocket-Key: ")).expect("a key").trim();
     let digest = digest(&SHA1_FOR_LEGACY_USE_ONLY, format!("{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11").as_bytes());
@@ -215,63 +215,63 @@ fn status(_: &[u8]) -> Vec<u8> {
 }
 
 /// A session in progress.
-struct Talk {
+struct ConformanceSession {
     session: Box<dyn Session>,
-    dialogue: Arc<dyn Dialogue>,
-    out: Out,
-    done: Done,
+    dialogue: Arc<dyn Workload>,
+    out: OutputBuffer,
+    done: EventBuffer,
     submitted: bool,
-    broken: Option<Broken>,
+    broken: Option<ProtocolError>,
 }
 
-impl Talk {
-    fn of(protocol: &dyn Protocol, example: &Example) -> Talk {
-        let mut asked = Asked { steps: protocol.name() == "mixed", ..Asked::default() };
-        asked.urls.push(AskedUrl { url: example.url.to_owned(), weight: 1.0 });
+impl ConformanceSession {
+    fn of(protocol: &dyn Protocol, example: &ExampleExchange) -> ConformanceSession {
+        let mut asked = ProtocolConfig { is_composite_flow: protocol.name() == "mixed", ..ProtocolConfig::default() };
+        asked.urls.push(RequestedUrl { url: example.url.to_owned(), weight: 1.0 });
         asked.variables = ["v".to_owned()].into();
-        asked.own.push(wire::Options::default());
+        asked.url_options.push(wire::OptionValues::default());
         for (name, value) in example.options {
             // In a step, all options belong to the step.
-            let to = if asked.steps { &mut asked.own[0] } else { &mut asked.options };
+            let to = if asked.is_composite_flow { &mut asked.url_options[0] } else { &mut asked.options };
             to.entry((*name).to_owned()).or_default().push((*value).to_owned());
         }
         let dialogue = protocol.prepare(&asked).expect("a good plan");
         let origin = dialogue.origins()[0].clone();
-        let established = Established { bound: origin.bound, ..Established::default() };
-        let (session, out) = (dialogue.session(&origin, &established), Out::default());
-        let mut talk = Talk { session, dialogue, out, done: Done::default(), submitted: false, broken: None };
+        let established = EstablishedConnection { bound: origin.bound, ..EstablishedConnection::default() };
+        let (session, out) = (dialogue.session(&origin, &established), OutputBuffer::default());
+        let mut talk = ConformanceSession { session, dialogue, out, done: EventBuffer::default(), submitted: false, broken: None };
         talk.session.open(&mut talk.out);
-        talk.asks();
+        talk.submit_request();
         talk
     }
 
     /// Submits the request as soon as the session accepts it.
-    fn asks(&mut self) {
-        if !self.submitted && !self.session.opening() && self.session.room() > 0 {
+    fn submit_request(&mut self) {
+        if !self.submitted && !self.session.is_opening() && self.session.room() > 0 {
             let request = &self.dialogue.requests()[0].request;
-            self.session.submit(ExchangeId(1), request, &Fill::default(), &mut self.out).expect("room");
+            self.session.submit(ExchangeId(1), request, &SlotContext::default(), &mut self.out).expect("room");
             self.submitted = true;
         }
     }
 
-    fn hears(&mut self, piece: &[u8]) {
+    fn receive_piece(&mut self, piece: &[u8]) {
         if self.broken.is_none() {
             self.broken = self.session.receive(piece, &mut self.out, &mut self.done).err();
-            self.asks();
+            self.submit_request();
         }
     }
 
     /// Plays all turns except the response.
-    fn opens(&mut self, example: &Example) {
+    fn play_opening(&mut self, example: &ExampleExchange) {
         for turn in &example.turns[..example.turns.len() - 1] {
             let said = turn(self.out.bytes());
-            self.hears(&said);
+            self.receive_piece(&said);
         }
         assert!(self.submitted && self.broken.is_none(), "{}: the conversation does not open", example.url);
     }
 
     /// Returns how often the exchange ended, and how often it succeeded.
-    fn ends(&self) -> (usize, usize) {
+    fn end_counts(&self) -> (usize, usize) {
         let ended = self.done.events.iter().filter_map(|event| match event {
             Event::Ended(ended) => Some(ended.fault.is_none()),
             Event::Refused(_) => Some(false),
@@ -282,10 +282,10 @@ impl Talk {
     }
 
     /// Returns all events except first bytes, which depend on the pieces, the protocol error, and the bytes sent.
-    fn outcome(&self) -> (Vec<String>, Option<Broken>, Vec<u8>) {
+    fn outcome(&self) -> (Vec<String>, Option<ProtocolError>, Vec<u8>) {
         let told = self.done.events.iter().filter(|event| !matches!(event, Event::FirstByte(_)));
         let told = told.map(|event| match event {
-            Event::Learnt(id, _) => format!("{id:?} taught"),
+            Event::StateUpdate(id, _) => format!("{id:?} taught"),
             event => format!("{event:?}"),
         });
         (told.collect(), self.broken.clone(), self.out.bytes().to_vec())
@@ -293,30 +293,30 @@ impl Talk {
 }
 
 /// Plays the example with each turn in pieces of `length` bytes, and one more split at `cut` bytes from the beginning.
-fn played(protocol: &dyn Protocol, example: &Example, (length, cut): (usize, usize)) -> Talk {
-    let mut talk = Talk::of(protocol, example);
+fn play_example(protocol: &dyn Protocol, example: &ExampleExchange, (length, cut): (usize, usize)) -> ConformanceSession {
+    let mut talk = ConformanceSession::of(protocol, example);
     let mut before = 0;
     for turn in example.turns {
         let said = turn(talk.out.bytes());
         let (first, second) = said.split_at(cut.saturating_sub(before).min(said.len()));
         before += said.len();
-        [first, second].iter().flat_map(|part| part.chunks(length)).for_each(|piece| talk.hears(piece));
+        [first, second].iter().flat_map(|part| part.chunks(length)).for_each(|piece| talk.receive_piece(piece));
     }
     talk
 }
 
 /// Returns the number of bytes of all turns.
-fn length(protocol: &dyn Protocol, example: &Example) -> usize {
-    let mut talk = Talk::of(protocol, example);
+fn length(protocol: &dyn Protocol, example: &ExampleExchange) -> usize {
+    let mut talk = ConformanceSession::of(protocol, example);
     let each = example.turns.iter().map(|turn| {
         let said = turn(talk.out.bytes());
-        talk.hears(&said);
+        talk.receive_piece(&said);
         said.len()
     });
     each.sum()
 }
 
-fn each(test: impl Fn(&dyn Protocol, &Example)) {
+fn each(test: impl Fn(&dyn Protocol, &ExampleExchange)) {
     for protocol in protocols::all() {
         let example = example(protocol.name());
         let example = example.unwrap_or_else(|| panic!("{} has no example: write one", protocol.name()));
@@ -327,13 +327,13 @@ fn each(test: impl Fn(&dyn Protocol, &Example)) {
 #[test]
 fn a_response_is_the_same_wherever_it_is_cut_and_however_slowly_it_comes() {
     each(|protocol, example| {
-        let whole = played(protocol, example, (usize::MAX, 0));
-        assert_eq!((whole.ends(), &whole.broken), ((1, 1), &None), "{}: {:?}", protocol.name(), whole.outcome());
+        let whole = play_example(protocol, example, (usize::MAX, 0));
+        assert_eq!((whole.end_counts(), &whole.broken), ((1, 1), &None), "{}: {:?}", protocol.name(), whole.outcome());
         for cut in 1..length(protocol, example) {
-            let parted = played(protocol, example, (usize::MAX, cut));
+            let parted = play_example(protocol, example, (usize::MAX, cut));
             assert_eq!(parted.outcome(), whole.outcome(), "{} cut at {cut}", protocol.name());
         }
-        assert_eq!(played(protocol, example, (1, 0)).outcome(), whole.outcome(), "{} byte by byte", protocol.name());
+        assert_eq!(play_example(protocol, example, (1, 0)).outcome(), whole.outcome(), "{} byte by byte", protocol.name());
     });
 }
 
@@ -341,15 +341,15 @@ fn a_response_is_the_same_wherever_it_is_cut_and_however_slowly_it_comes() {
 fn a_connection_that_closes_early_is_never_a_success() {
     each(|protocol, example| {
         for until in 0..length(protocol, example) {
-            let mut talk = Talk::of(protocol, example);
+            let mut talk = ConformanceSession::of(protocol, example);
             let mut left = until;
             for turn in example.turns {
                 let said = turn(talk.out.bytes());
-                talk.hears(&said[..left.min(said.len())]);
+                talk.receive_piece(&said[..left.min(said.len())]);
                 left = left.saturating_sub(said.len());
             }
-            talk.session.closed(&mut talk.done);
-            let (ends, succeeded) = talk.ends();
+            talk.session.peer_closed(&mut talk.done);
+            let (ends, succeeded) = talk.end_counts();
             assert!(ends <= 1 && succeeded == 0, "{} closed after {until}: {:?}", protocol.name(), talk.outcome());
         }
     });
@@ -360,17 +360,17 @@ fn garbage_ends_an_exchange_once_at_most() {
     each(|protocol, example| {
         for seed in 0..200 {
             let mut rng = Rng::new(seed);
-            let mut talk = Talk::of(protocol, example);
-            talk.opens(example);
+            let mut talk = ConformanceSession::of(protocol, example);
+            talk.play_opening(example);
             let mut response = example.turns[example.turns.len() - 1](talk.out.bytes());
             // Some are valid up to a point.
             response.truncate(rng.below(response.len() as u64 + 1) as usize * usize::from(seed % 2 == 0));
             response.extend((0..4096).map(|_| rng.next_u64() as u8));
             for piece in response.chunks(1 + rng.below(700) as usize) {
-                talk.hears(piece);
+                talk.receive_piece(piece);
             }
-            talk.session.closed(&mut talk.done);
-            assert!(talk.ends().0 <= 1, "{} seed {seed}: {:?}", protocol.name(), talk.outcome());
+            talk.session.peer_closed(&mut talk.done);
+            assert!(talk.end_counts().0 <= 1, "{} seed {seed}: {:?}", protocol.name(), talk.outcome());
         }
     });
 }
@@ -379,19 +379,19 @@ fn garbage_ends_an_exchange_once_at_most() {
 fn an_endless_response_is_held_within_a_bound() {
     each(|protocol, example| {
         let before = HELD.get();
-        let mut talk = Talk::of(protocol, example);
-        talk.opens(example);
+        let mut talk = ConformanceSession::of(protocol, example);
+        talk.play_opening(example);
         let (start, more) = example.endless;
-        talk.hears(&start(&[]));
+        talk.receive_piece(&start(&[]));
         let piece = more(&[]);
         let mut fed = 0;
         while fed < ENDLESS && talk.broken.is_none() {
-            talk.hears(&piece);
+            talk.receive_piece(&piece);
             fed += piece.len();
             let held = HELD.get() - before;
             assert!(held < MOST, "{} holds {held} bytes after {fed}", protocol.name());
         }
-        assert_eq!(talk.ends().1, 0, "{}: {:?}", protocol.name(), talk.outcome());
+        assert_eq!(talk.end_counts().1, 0, "{}: {:?}", protocol.name(), talk.outcome());
     });
 }
 
@@ -400,13 +400,13 @@ fn the_values_of_a_list_stay_apart_whatever_stands_in_them() {
     let mixed = protocols::all().pop().expect("flows of several protocols");
     let names = ["http", "websocket", "grpc", "redis", "mysql", "postgres"];
     for example in names.map(|name| listing(name).expect(name)) {
-        let talk = played(&*mixed, &example, (usize::MAX, 0));
-        assert_eq!((talk.ends(), &talk.broken), ((1, 1), &None), "{}: {:?}", example.url, talk.outcome());
-        let mut memory = Memory::default();
+        let talk = play_example(&*mixed, &example, (usize::MAX, 0));
+        assert_eq!((talk.end_counts(), &talk.broken), ((1, 1), &None), "{}: {:?}", example.url, talk.outcome());
+        let mut memory = UserState::default();
         for event in talk.done.events {
-            if let Event::Learnt(_, lesson) = event {
+            if let Event::StateUpdate(_, lesson) = event {
                 let request = &talk.dialogue.requests()[0].request;
-                talk.dialogue.learn(request, &Fill::default(), lesson, &mut memory);
+                talk.dialogue.update_state(request, &SlotContext::default(), lesson, &mut memory);
             }
         }
         let values: Vec<_> = (0..).map_while(|nth| memory.values.element(0, nth)).collect();

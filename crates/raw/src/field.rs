@@ -6,7 +6,7 @@ pub const FARTHEST: usize = 4096;
 
 /// The encoding of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum NumberEncoding {
     Big,
     Little,
     /// Decimal digits, surrounded by optional blanks.
@@ -22,53 +22,53 @@ const LONGEST_VARINT: usize = 10;
 
 /// The result of looking for a number in the received part of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum FieldResult {
     /// The field has not arrived completely.
-    NotYet,
+    Incomplete,
     /// The bytes are not a number.
-    Wrong,
+    Invalid,
     /// The number and its end offset.
     Number(u64, usize),
 }
 
 /// A declared field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Field {
+pub struct RawField {
     at: usize,
     /// Width in bytes; for a varint, its minimum.
     width: usize,
-    kind: Kind,
+    kind: NumberEncoding,
     mask: u64,
 }
 
 /// Optional parts of a declaration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Extras {
+pub struct FieldExtras {
     /// The offset `+4` or `-2`.
     pub add: Option<i64>,
     /// The accepted values `= 0|2|10..20`, as first and last values of ranges.
     pub values: Vec<(u64, u64)>,
 }
 
-impl Field {
+impl RawField {
     /// Parses a declaration, whose words are separated by commas.
     ///
     /// # Errors
     /// Fails with the wrong word.
-    pub fn parse(text: &str) -> Result<(Field, Extras), String> {
+    pub fn parse(text: &str) -> Result<(RawField, FieldExtras), String> {
         let (mut at, mut width, mut kind, mut order, mut mask, mut extras) =
-            (None, None, Kind::Big, None, u64::MAX, Extras::default());
+            (None, None, NumberEncoding::Big, None, u64::MAX, FieldExtras::default());
         for word in text.split(',').map(str::trim) {
             let (first, rest) = word.split_once(char::is_whitespace).unwrap_or((word, ""));
             let rest = rest.trim();
             match (first, rest) {
                 ("at", _) => at = Some(number(rest)?),
                 (_, "byte" | "bytes") => width = Some(number(first)?),
-                (_, "digit" | "digits") => (width, kind) = (Some(number(first)?), Kind::Digits),
-                ("varint", "") => (width, kind) = (Some(1), Kind::Varint),
-                ("zigzag", "") => (width, kind) = (Some(1), Kind::Zigzag),
-                ("big", "") => order = Some(Kind::Big),
-                ("little", "") => order = Some(Kind::Little),
+                (_, "digit" | "digits") => (width, kind) = (Some(number(first)?), NumberEncoding::Digits),
+                ("varint", "") => (width, kind) = (Some(1), NumberEncoding::Varint),
+                ("zigzag", "") => (width, kind) = (Some(1), NumberEncoding::Zigzag),
+                ("big", "") => order = Some(NumberEncoding::Big),
+                ("little", "") => order = Some(NumberEncoding::Little),
                 ("mask", _) => mask = number(rest)?,
                 _ if word.starts_with(['+', '-']) => {
                     let add = word.parse().map_err(|_| format!("\"{word}\" is not a whole number"))?;
@@ -81,20 +81,20 @@ impl Field {
         let at = at.ok_or("its position is missing (at 0)")?;
         let width = width.ok_or("its size is missing (2 bytes)")?;
         match kind {
-            Kind::Digits if order.is_some() => return Err("digits have no byte order".into()),
-            Kind::Varint | Kind::Zigzag if order.is_some() => return Err("a varint has one byte order".into()),
+            NumberEncoding::Digits if order.is_some() => return Err("digits have no byte order".into()),
+            NumberEncoding::Varint | NumberEncoding::Zigzag if order.is_some() => return Err("a varint has one byte order".into()),
             _ => {}
         }
-        let most = if kind == Kind::Digits { 20 } else { 8 };
+        let most = if kind == NumberEncoding::Digits { 20 } else { 8 };
         if !(1..=most).contains(&width) {
             return Err(format!("a field of {width} is not 1 to {most} long"));
         }
-        let longest = if matches!(kind, Kind::Varint | Kind::Zigzag) { LONGEST_VARINT as u64 } else { width };
+        let longest = if matches!(kind, NumberEncoding::Varint | NumberEncoding::Zigzag) { LONGEST_VARINT as u64 } else { width };
         if at.saturating_add(longest) > FARTHEST as u64 {
             return Err(format!("it lies beyond the first {FARTHEST} bytes"));
         }
         let kind = order.unwrap_or(kind);
-        Ok((Field { at: at as usize, width: width as usize, kind, mask }, extras))
+        Ok((RawField { at: at as usize, width: width as usize, kind, mask }, extras))
     }
 
     /// Returns the end offset; a varint may end later.
@@ -104,7 +104,7 @@ impl Field {
 
     /// Converts a number of this field to its signed value.
     pub fn signed(&self, number: u64) -> i128 {
-        if self.kind == Kind::Zigzag { i128::from(number as i64) } else { i128::from(number) }
+        if self.kind == NumberEncoding::Zigzag { i128::from(number as i64) } else { i128::from(number) }
     }
 
     /// Reads the number in a message that came in two pieces; `None` if the message is too short or the digits are
@@ -112,38 +112,38 @@ impl Field {
     #[inline]
     pub fn read(&self, first: &[u8], second: &[u8]) -> Option<u64> {
         match self.find(first, second) {
-            Found::Number(number, _) => Some(number),
-            Found::NotYet | Found::Wrong => None,
+            FieldResult::Number(number, _) => Some(number),
+            FieldResult::Incomplete | FieldResult::Invalid => None,
         }
     }
 
     /// Like [`Field::read`], also returning the end offset.
     #[inline]
-    pub fn find(&self, first: &[u8], second: &[u8]) -> Found {
-        if matches!(self.kind, Kind::Varint | Kind::Zigzag) {
+    pub fn find(&self, first: &[u8], second: &[u8]) -> FieldResult {
+        if matches!(self.kind, NumberEncoding::Varint | NumberEncoding::Zigzag) {
             return self.varint(first, second);
         }
         if first.len() + second.len() < self.end() {
-            return Found::NotYet;
+            return FieldResult::Incomplete;
         }
-        self.of_width(first, second).map_or(Found::Wrong, |number| Found::Number(number, self.end()))
+        self.of_width(first, second).map_or(FieldResult::Invalid, |number| FieldResult::Number(number, self.end()))
     }
 
     /// Reads seven bits of each byte, up to the first one without its high bit.
-    fn varint(&self, first: &[u8], second: &[u8]) -> Found {
+    fn varint(&self, first: &[u8], second: &[u8]) -> FieldResult {
         let bytes = first.iter().chain(second).skip(self.at).take(LONGEST_VARINT);
         let (mut sum, mut end) = (0u128, self.at);
         for byte in bytes {
             sum |= u128::from(byte & 0x7f) << (7 * (end - self.at));
             end += 1;
             if byte & 0x80 == 0 {
-                let Ok(number) = u64::try_from(sum) else { return Found::Wrong };
-                let zigzag = self.kind == Kind::Zigzag;
+                let Ok(number) = u64::try_from(sum) else { return FieldResult::Invalid };
+                let zigzag = self.kind == NumberEncoding::Zigzag;
                 let number = if zigzag { number >> 1 ^ (number & 1).wrapping_neg() } else { number };
-                return Found::Number(number & self.mask, end);
+                return FieldResult::Number(number & self.mask, end);
             }
         }
-        if end - self.at == LONGEST_VARINT { Found::Wrong } else { Found::NotYet }
+        if end - self.at == LONGEST_VARINT { FieldResult::Invalid } else { FieldResult::Incomplete }
     }
 
     #[inline]
@@ -162,10 +162,10 @@ impl Field {
     #[inline]
     fn number(&self, bytes: &[u8]) -> Option<u64> {
         let number = match self.kind {
-            Kind::Big => bytes.iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte)),
-            Kind::Little => bytes.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte)),
-            Kind::Digits => std::str::from_utf8(bytes).ok()?.trim().parse().ok()?,
-            Kind::Varint | Kind::Zigzag => return None,
+            NumberEncoding::Big => bytes.iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte)),
+            NumberEncoding::Little => bytes.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte)),
+            NumberEncoding::Digits => std::str::from_utf8(bytes).ok()?.trim().parse().ok()?,
+            NumberEncoding::Varint | NumberEncoding::Zigzag => return None,
         };
         Some(number & self.mask)
     }
@@ -193,7 +193,7 @@ fn values(text: &str) -> Result<Vec<(u64, u64)>, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Extras, Field, Found};
+    use super::{FieldExtras, RawField, FieldResult};
 
     #[test]
     fn declarations_and_what_they_read() {
@@ -210,47 +210,47 @@ mod tests {
             ("at 8, 4 digits", 42),
         ];
         for (text, wanted) in table {
-            let (field, extras) = Field::parse(text).unwrap();
-            assert_eq!(extras, Extras::default());
+            let (field, extras) = RawField::parse(text).unwrap();
+            assert_eq!(extras, FieldExtras::default());
             for cut in 0..=message.len() {
                 let (first, second) = message.split_at(cut);
                 assert_eq!(field.read(first, second), Some(wanted), "{text} cut at {cut}");
             }
             assert_eq!(field.read(&message[..field.end() - 1], &[]), None, "{text}");
         }
-        assert_eq!(Field::parse("at 0, 4 digits").unwrap().0.read(b"12a4", &[]), None);
+        assert_eq!(RawField::parse("at 0, 4 digits").unwrap().0.read(b"12a4", &[]), None);
     }
 
     #[test]
     fn varints_wherever_the_message_is_cut() {
-        let table: [(&str, &[u8], Found); 10] = [
-            ("at 1, varint", b"\x30\x00", Found::Number(0, 2)),
-            ("at 1, varint", b"\x30\x7fab", Found::Number(127, 2)),
-            ("at 1, varint", b"\x30\xcb\x01ab", Found::Number(203, 3)),
-            ("at 0, varint", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", Found::Number(u64::MAX, 10)),
-            ("at 0, varint", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", Found::Wrong),
-            ("at 0, varint", b"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", Found::Wrong),
-            ("at 0, varint, mask 0x7f", b"\xcb\x01", Found::Number(75, 2)),
-            ("at 0, zigzag", b"\x06", Found::Number(3, 1)),
-            ("at 0, zigzag", b"\x01", Found::Number(u64::MAX, 1)),
-            ("at 2, zigzag", b"..\x80\x01", Found::Number(64, 4)),
+        let table: [(&str, &[u8], FieldResult); 10] = [
+            ("at 1, varint", b"\x30\x00", FieldResult::Number(0, 2)),
+            ("at 1, varint", b"\x30\x7fab", FieldResult::Number(127, 2)),
+            ("at 1, varint", b"\x30\xcb\x01ab", FieldResult::Number(203, 3)),
+            ("at 0, varint", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", FieldResult::Number(u64::MAX, 10)),
+            ("at 0, varint", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", FieldResult::Invalid),
+            ("at 0, varint", b"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", FieldResult::Invalid),
+            ("at 0, varint, mask 0x7f", b"\xcb\x01", FieldResult::Number(75, 2)),
+            ("at 0, zigzag", b"\x06", FieldResult::Number(3, 1)),
+            ("at 0, zigzag", b"\x01", FieldResult::Number(u64::MAX, 1)),
+            ("at 2, zigzag", b"..\x80\x01", FieldResult::Number(64, 4)),
         ];
         for (text, message, wanted) in table {
-            let field = Field::parse(text).unwrap().0;
+            let field = RawField::parse(text).unwrap().0;
             for cut in 0..=message.len() {
                 let (first, second) = message.split_at(cut);
                 assert_eq!(field.find(first, second), wanted, "{text} cut at {cut}");
             }
-            if let Found::Number(_, end) = wanted {
-                assert_eq!(field.find(&message[..end - 1], b""), Found::NotYet, "{text}");
+            if let FieldResult::Number(_, end) = wanted {
+                assert_eq!(field.find(&message[..end - 1], b""), FieldResult::Incomplete, "{text}");
             }
         }
-        assert_eq!(Field::parse("at 0, zigzag").unwrap().0.signed(u64::MAX), -1);
+        assert_eq!(RawField::parse("at 0, zigzag").unwrap().0.signed(u64::MAX), -1);
     }
 
     #[test]
     fn what_stands_behind() {
-        let behind = |text: &str| Field::parse(text).unwrap().1;
+        let behind = |text: &str| RawField::parse(text).unwrap().1;
         assert_eq!(behind("at 2, 2 bytes, +4").add, Some(4));
         assert_eq!(behind("at 2, 2 bytes, -1").add, Some(-1));
         assert_eq!(behind("at 0, 1 byte, = 2|0x10 | 5..9").values, [(2, 2), (16, 16), (5, 9)]);
@@ -275,7 +275,7 @@ mod tests {
             ("at 0, 2 bytes, = ", "\"\" is not a whole number"),
         ];
         for (text, wanted) in table {
-            assert_eq!(Field::parse(text).unwrap_err(), wanted, "{text}");
+            assert_eq!(RawField::parse(text).unwrap_err(), wanted, "{text}");
         }
     }
 }

@@ -1,20 +1,20 @@
 //! Detection of the end of an answer, stateless: for an answer in memory from its first byte on.
 
 use memchr::memmem::Finder;
-use wire::Broken;
+use wire::ProtocolError;
 
-use super::field::{Field, Found};
+use super::field::{RawField, FieldResult};
 use values::pattern::Regex;
 
 /// The declared end of an answer.
 #[derive(Debug)]
-pub enum End {
+pub enum AnswerEnd {
     /// A fixed number of bytes.
     Bytes(u64),
     /// A delimiter.
-    Text(Box<Finder<'static>>),
+    Delimiter(Box<Finder<'static>>),
     /// A length field.
-    Length(Length),
+    Length(LengthField),
     /// The first match of a regular expression.
     Regex(Box<Regex>),
     /// The end of the connection.
@@ -27,52 +27,52 @@ pub enum End {
 
 /// A length field within the answer.
 #[derive(Clone, Copy, Debug)]
-pub struct Length {
+pub struct LengthField {
     /// The field.
-    pub field: Field,
+    pub field: RawField,
     /// The number added to it to give the length of the whole answer; `None` if it counts the bytes after the field.
     pub add: Option<i64>,
 }
 
-impl Length {
+impl LengthField {
     /// Returns the length of the whole answer, whose beginning came in two pieces; `None` if it is not known yet.
     ///
     /// # Errors
     /// Fails for a length that does not even cover the field itself, and for invalid digits.
     #[inline]
-    pub fn total(&self, first: &[u8], second: &[u8]) -> Result<Option<u64>, Broken> {
+    pub fn total(&self, first: &[u8], second: &[u8]) -> Result<Option<u64>, ProtocolError> {
         let (number, end) = match self.field.find(first, second) {
-            Found::NotYet => return Ok(None),
-            Found::Wrong => return Err(Broken(cause::raw::length_not_a_number())),
-            Found::Number(number, end) => (self.field.signed(number), end as i128),
+            FieldResult::Incomplete => return Ok(None),
+            FieldResult::Invalid => return Err(ProtocolError(cause::raw::length_not_a_number())),
+            FieldResult::Number(number, end) => (self.field.signed(number), end as i128),
         };
         let total = number + self.add.map_or(end, i128::from);
         if total < end {
-            return Err(Broken(cause::raw::length_too_small()));
+            return Err(ProtocolError(cause::raw::length_too_small()));
         }
-        u64::try_from(total).map(Some).map_err(|_| Broken(cause::raw::length_out_of_range()))
+        u64::try_from(total).map(Some).map_err(|_| ProtocolError(cause::raw::length_out_of_range()))
     }
 }
 
-impl End {
+impl AnswerEnd {
     /// Returns the length of the answer at the beginning of `bytes`; `None` if it is incomplete.
     ///
     /// # Errors
     /// Fails if the bytes violate the declared framing.
     #[inline]
-    pub fn find(&self, bytes: &[u8]) -> Result<Option<usize>, Broken> {
+    pub fn find(&self, bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
         let fits = |total: u64| usize::try_from(total).ok().filter(|total| *total <= bytes.len());
         Ok(match self {
-            End::Bytes(total) => fits(*total),
-            End::Text(text) => match text.needle() {
+            AnswerEnd::Bytes(total) => fits(*total),
+            AnswerEnd::Delimiter(text) => match text.needle() {
                 // The most common case, for which the finder's set-up would cost more than the search.
                 [.., b'\n'] if text.needle().len() <= 2 => short_line(text.needle(), bytes),
                 needle => text.find(bytes).map(|at| at + needle.len()),
             },
-            End::Length(length) => length.total(bytes, &[])?.and_then(fits),
-            End::Regex(regex) => regex.find(&mut regex.begin(), bytes),
-            End::Datagram => Some(bytes.len()),
-            End::Close | End::Never => None,
+            AnswerEnd::Length(length) => length.total(bytes, &[])?.and_then(fits),
+            AnswerEnd::Regex(regex) => regex.find(&mut regex.begin(), bytes),
+            AnswerEnd::Datagram => Some(bytes.len()),
+            AnswerEnd::Close | AnswerEnd::Never => None,
         })
     }
 }

@@ -6,19 +6,19 @@
 //! matched with requests in order or by a field that both contain. Not supported: requests that depend on earlier
 //! answers, answers of several datagrams, a server side for the built-in target.
 
-mod dialogue;
+mod workload;
 mod field;
 mod framing;
 mod options;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
-mod pieces;
+mod partial_answer;
 mod request;
 mod rules;
 mod session;
 #[cfg(test)]
 mod tests;
 
-pub use dialogue::{Raw, RawDialogue};
-pub use request::Request;
+pub use workload::{RawProtocol, RawWorkload};
+pub use request::RawRequest;
 pub use session::RawSession;

@@ -2,13 +2,13 @@
 
 use base64::Engine as _;
 use memchr::memmem::Finder;
-use wire::{Asked, Complaint, OptionSpec, many, one, switch};
+use wire::{ProtocolConfig, UsageError, OptionSpec, many, one, switch};
 
-use super::field::{Extras, Field};
-use super::framing::{End, Length};
+use super::field::{FieldExtras, RawField};
+use super::framing::{AnswerEnd, LengthField};
 use super::request::SCOPE;
-use super::rules::{Checks, Rules};
-use values::beside::{Beside, ON_CONNECT, REPLY};
+use super::rules::{RawChecks, RawRules};
+use values::side_messages::{SideMessages, ON_CONNECT, REPLY};
 use values::file;
 use values::pattern::{Regex, TEXT_BOUND};
 use values::template::{Notation, Template};
@@ -73,52 +73,52 @@ pub const OPTIONS: &[OptionSpec] = &[
 ///
 /// # Errors
 /// Fails with the first invalid option.
-pub fn templates(asked: &Asked) -> Result<Vec<Template>, Complaint> {
+pub fn templates(asked: &ProtocolConfig) -> Result<Vec<Template>, UsageError> {
     let mut all = Vec::new();
     for text in asked.values("send") {
-        all.push(Template::parse_in(text, "--send", Notation::Escaped, SCOPE)?);
+        all.push(Template::parse_scoped(text, "--send", Notation::Escaped, SCOPE)?);
     }
     for text in asked.values("send-hex") {
-        all.push(Template::parse_in(text, "--send-hex", Notation::Hex, SCOPE)?);
+        all.push(Template::parse_scoped(text, "--send-hex", Notation::Hex, SCOPE)?);
     }
     for text in asked.values("send-base64") {
         let bytes = base64::engine::general_purpose::STANDARD.decode(text.trim());
         let wrong =
-            |error| Complaint::new("--send-base64", format!("is not base64 ({error}); write it with its padding"));
+            |error| UsageError::new("--send-base64", format!("is not base64 ({error}); write it with its padding"));
         all.push(Template::fixed(bytes.map_err(wrong)?));
     }
     for path in asked.values("send-file") {
         all.push(from_file(path, asked.switch("template"))?);
     }
     if asked.switch("template") && asked.values("send-file").is_empty() {
-        return Err(Complaint::new("--template", "is for --send-file, and --send has slots anyway; leave it out"));
+        return Err(UsageError::new("--template", "is for --send-file, and --send has slots anyway; leave it out"));
     }
     if all.is_empty() {
-        return Err(Complaint::new("--send", "is missing; write what to send, such as --send 'PING\\r\\n'"));
+        return Err(UsageError::new("--send", "is missing; write what to send, such as --send 'PING\\r\\n'"));
     }
     Ok(all)
 }
 
-fn from_file(path: &str, slots: bool) -> Result<Template, Complaint> {
-    let wrong = |trouble: String| Complaint::new("--send-file", trouble);
-    let bytes = file::bounded(path, file::TEXT_BOUND).map_err(wrong)?;
+fn from_file(path: &str, slots: bool) -> Result<Template, UsageError> {
+    let wrong = |trouble: String| UsageError::new("--send-file", trouble);
+    let bytes = file::read_bounded(path, file::TEXT_BOUND).map_err(wrong)?;
     if !slots {
         return Ok(Template::fixed(bytes));
     }
     let text = String::from_utf8(bytes).map_err(|_| wrong(format!("{path} is not UTF-8, as --template needs")))?;
-    Template::parse_in(&text, path, Notation::Plain, SCOPE)
+    Template::parse_scoped(&text, path, Notation::Plain, SCOPE)
 }
 
 /// Reads the settings shared by all exchanges.
 ///
 /// # Errors
 /// Fails with the first invalid option.
-pub fn rules(asked: &Asked, datagrams: bool) -> Result<Rules, Complaint> {
+pub fn rules(asked: &ProtocolConfig, datagrams: bool) -> Result<RawRules, UsageError> {
     let (end, one_way) = end(asked, datagrams)?;
     let pipeline = asked.value("pipeline").map_or(Ok(1), pipeline)?;
     let matched = matched(asked)?;
-    let one_shot = asked.switch("no-keepalive") || matches!(end, End::Close);
-    let clash = |place: &str, trouble: &str| Err(Complaint::new(place, trouble));
+    let one_shot = asked.switch("no-keepalive") || matches!(end, AnswerEnd::Close);
+    let clash = |place: &str, trouble: &str| Err(UsageError::new(place, trouble));
     if pipeline > 1 && one_shot {
         return clash("--pipeline", "needs keep-alive connections; leave out --until-close and --no-keepalive");
     }
@@ -128,13 +128,13 @@ pub fn rules(asked: &Asked, datagrams: bool) -> Result<Rules, Complaint> {
             "needs --match on UDP, where responses come in any order; write --match 'at 0, 2 bytes'",
         );
     }
-    if matched.is_some() && (one_way || matches!(end, End::Close)) {
+    if matched.is_some() && (one_way || matches!(end, AnswerEnd::Close)) {
         return clash(
             "--match",
             "is for connections with several responses, and here they have one at most; leave it out",
         );
     }
-    if asked.switch("greeting") && (datagrams || matches!(end, End::Never | End::Close)) {
+    if asked.switch("greeting") && (datagrams || matches!(end, AnswerEnd::Never | AnswerEnd::Close)) {
         return clash("--greeting", "needs tcp:// or tls:// and an --until option that marks its end; leave it out");
     }
     let checks = checks(asked)?;
@@ -144,31 +144,31 @@ pub fn rules(asked: &Asked, datagrams: bool) -> Result<Rules, Complaint> {
             "leaves nothing to check; leave out --expect-bytes, --expect-regex and --expect-field",
         );
     }
-    let beside = beside(asked, datagrams, &end)?;
-    Ok(Rules { end, matched, checks, pipeline, one_shot, one_way, beside, datagrams })
+    let beside = side_messages(asked, datagrams, &end)?;
+    Ok(RawRules { end, matched, checks, pipeline, one_shot, one_way, side_messages: beside, datagrams })
 }
 
 /// Reads the rules for side messages.
-fn beside(asked: &Asked, datagrams: bool, end: &End) -> Result<Beside<Template>, Complaint> {
-    let beside = Beside::read(asked, |text, place, scope| Template::parse_in(text, place, Notation::Escaped, scope))?;
-    let place = if beside.opens() { "--on-connect" } else { "--reply" };
-    if datagrams && (beside.opens() || beside.listens()) {
-        return Err(Complaint::new(place, "is for connections, and UDP has none; leave it out, or write tcp://"));
+fn side_messages(asked: &ProtocolConfig, datagrams: bool, end: &AnswerEnd) -> Result<SideMessages<Template>, UsageError> {
+    let beside = SideMessages::read(asked, |text, place, scope| Template::parse_scoped(text, place, Notation::Escaped, scope))?;
+    let place = if beside.has_opening() { "--on-connect" } else { "--reply" };
+    if datagrams && (beside.has_opening() || beside.has_replies()) {
+        return Err(UsageError::new(place, "is for connections, and UDP has none; leave it out, or write tcp://"));
     }
-    if (beside.awaits() || beside.listens()) && matches!(end, End::Never | End::Close) {
-        let place = if beside.awaits() { "--on-connect" } else { "--reply" };
+    if (beside.awaits_message() || beside.has_replies()) && matches!(end, AnswerEnd::Never | AnswerEnd::Close) {
+        let place = if beside.awaits_message() { "--on-connect" } else { "--reply" };
         let trouble = "reads messages, and nothing marks where one ends; write --until, --until-bytes, \
             --until-length or --until-regex";
-        return Err(Complaint::new(place, trouble));
+        return Err(UsageError::new(place, trouble));
     }
     if !asked.switch("greeting") {
         return Ok(beside);
     }
-    beside.greeted().map_err(|trouble| Complaint::new("--greeting", trouble))
+    beside.with_peer_greeting().map_err(|trouble| UsageError::new("--greeting", trouble))
 }
 
 /// Returns the end of a message, and whether requests are not answered.
-fn end(asked: &Asked, datagrams: bool) -> Result<(End, bool), Complaint> {
+fn end(asked: &ProtocolConfig, datagrams: bool) -> Result<(AnswerEnd, bool), UsageError> {
     let one_way = asked.switch("no-answer");
     let reads = [ON_CONNECT.name, REPLY.name, "greeting"].iter().any(|name| asked.options.contains_key(*name));
     // Other messages may still be read if requests are not answered.
@@ -179,73 +179,73 @@ fn end(asked: &Asked, datagrams: bool) -> Result<(End, bool), Complaint> {
         .filter(|name| asked.options.contains_key(*name))
         .collect();
     if one_way && (alone || given.is_empty()) && given.len() < 2 {
-        return Ok((End::Never, true));
+        return Ok((AnswerEnd::Never, true));
     }
     until(asked, &given, datagrams).map(|end| (end, one_way))
 }
 
-fn until(asked: &Asked, given: &[&str], datagrams: bool) -> Result<End, Complaint> {
+fn until(asked: &ProtocolConfig, given: &[&str], datagrams: bool) -> Result<AnswerEnd, UsageError> {
     if let [first, second, ..] = given {
-        return Err(Complaint::new(format!("--{second}"), format!("does not go with --{first}; write one of them")));
+        return Err(UsageError::new(format!("--{second}"), format!("does not go with --{first}; write one of them")));
     }
     let value = |name| asked.value(name).unwrap_or_default();
     match given.first().copied() {
         Some(name) if datagrams => {
             let trouble = "is for streams, and on UDP a datagram is a response; leave it out";
-            Err(Complaint::new(format!("--{name}"), trouble))
+            Err(UsageError::new(format!("--{name}"), trouble))
         }
-        None if datagrams => Ok(End::Datagram),
-        None => Err(Complaint::new(
+        None if datagrams => Ok(AnswerEnd::Datagram),
+        None => Err(UsageError::new(
             "--until",
             "is missing; write where a response ends: --until '\\r\\n', --until-bytes 8, --until-length 'at 0, 4 \
                 bytes', --until-regex, --until-close, or --no-answer",
         )),
-        Some("until") => text("until", asked).map(|text| End::Text(Box::new(text))),
+        Some("until") => text("until", asked).map(|text| AnswerEnd::Delimiter(Box::new(text))),
         Some("until-bytes") => {
             let count = value("until-bytes").parse().ok().filter(|count| *count > 0);
             let wrong = || {
-                Complaint::new(
+                UsageError::new(
                     "--until-bytes",
                     format!("\"{}\" is not a size; write for instance 8", value("until-bytes")),
                 )
             };
-            count.map(End::Bytes).ok_or_else(wrong)
+            count.map(AnswerEnd::Bytes).ok_or_else(wrong)
         }
-        Some("until-length") => until_length(value("until-length")).map(End::Length),
-        Some("until-regex") => until_regex(value("until-regex")).map(|regex| End::Regex(Box::new(regex))),
-        Some(_) => Ok(End::Close),
+        Some("until-length") => until_length(value("until-length")).map(AnswerEnd::Length),
+        Some("until-regex") => until_regex(value("until-regex")).map(|regex| AnswerEnd::Regex(Box::new(regex))),
+        Some(_) => Ok(AnswerEnd::Close),
     }
 }
 
-fn text(name: &str, asked: &Asked) -> Result<Finder<'static>, Complaint> {
+fn text(name: &str, asked: &ProtocolConfig) -> Result<Finder<'static>, UsageError> {
     let place = format!("--{name}");
-    let bytes = Notation::Escaped.bytes(asked.value(name).unwrap_or_default());
-    let bytes = bytes.map_err(|trouble| Complaint::new(&place, trouble))?;
+    let bytes = Notation::Escaped.decode(asked.value(name).unwrap_or_default());
+    let bytes = bytes.map_err(|trouble| UsageError::new(&place, trouble))?;
     if bytes.is_empty() || bytes.len() > TEXT_BOUND {
         let trouble = format!("has {} bytes; write 1 to {TEXT_BOUND}, such as '\\r\\n'", bytes.len());
-        return Err(Complaint::new(place, trouble));
+        return Err(UsageError::new(place, trouble));
     }
     Ok(Finder::new(&bytes).into_owned())
 }
 
-fn until_length(text: &str) -> Result<Length, Complaint> {
+fn until_length(text: &str) -> Result<LengthField, UsageError> {
     let (field, extras) = field("until-length", text, "at 2, 2 bytes, big, +4")?;
     if !extras.values.is_empty() {
-        return Err(Complaint::new("--until-length", "has values, but a length can be any; leave out the ="));
+        return Err(UsageError::new("--until-length", "has values, but a length can be any; leave out the ="));
     }
-    Ok(Length { field, add: extras.add })
+    Ok(LengthField { field, add: extras.add })
 }
 
-fn until_regex(text: &str) -> Result<Regex, Complaint> {
+fn until_regex(text: &str) -> Result<Regex, UsageError> {
     let place = "--until-regex";
-    let regex = Regex::new(text).map_err(|trouble| Complaint::new(place, trouble))?;
+    let regex = Regex::new(text).map_err(|trouble| UsageError::new(place, trouble))?;
     if Regex::looks_ahead(text) {
         let trouble = "looks at what follows the end of a response ($ or \\b), where there is nothing; write the bytes it \
                 ends with";
-        return Err(Complaint::new(place, trouble));
+        return Err(UsageError::new(place, trouble));
     }
-    if regex.matches_nothing() {
-        return Err(Complaint::new(
+    if regex.matches_empty() {
+        return Err(UsageError::new(
             place,
             "matches the empty text; write an expression that matches at least one byte",
         ));
@@ -253,18 +253,18 @@ fn until_regex(text: &str) -> Result<Regex, Complaint> {
     Ok(regex)
 }
 
-fn field(name: &str, text: &str, right: &str) -> Result<(Field, Extras), Complaint> {
-    Field::parse(text).map_err(|trouble| {
-        Complaint::new(format!("--{name}"), format!("\"{text}\": {trouble}; write for instance '{right}'"))
+fn field(name: &str, text: &str, right: &str) -> Result<(RawField, FieldExtras), UsageError> {
+    RawField::parse(text).map_err(|trouble| {
+        UsageError::new(format!("--{name}"), format!("\"{text}\": {trouble}; write for instance '{right}'"))
     })
 }
 
-fn matched(asked: &Asked) -> Result<Option<(Field, Field)>, Complaint> {
+fn matched(asked: &ProtocolConfig) -> Result<Option<(RawField, RawField)>, UsageError> {
     let one = |name: &str| {
         let Some(text) = asked.value(name) else { return Ok(None) };
         let (field, extras) = field(name, text, "at 0, 2 bytes")?;
-        if extras != Extras::default() {
-            return Err(Complaint::new(format!("--{name}"), "cannot have + or =; write for instance 'at 0, 2 bytes'"));
+        if extras != FieldExtras::default() {
+            return Err(UsageError::new(format!("--{name}"), "cannot have + or =; write for instance 'at 0, 2 bytes'"));
         }
         Ok(Some(field))
     };
@@ -273,30 +273,30 @@ fn matched(asked: &Asked) -> Result<Option<(Field, Field)>, Complaint> {
         (None, None) => Ok(None),
         (None, Some(_)) => {
             let trouble = "is where responses echo a field of the request; add --match for its position in the request";
-            Err(Complaint::new("--match-answer", trouble))
+            Err(UsageError::new("--match-answer", trouble))
         }
     }
 }
 
-fn checks(asked: &Asked) -> Result<Checks, Complaint> {
+fn checks(asked: &ProtocolConfig) -> Result<RawChecks, UsageError> {
     let bytes = asked.value("expect-bytes").map(|_| text("expect-bytes", asked)).transpose()?;
     let regex = asked.value("expect-regex").map(Regex::new).transpose();
-    let regex = regex.map_err(|trouble| Complaint::new("--expect-regex", trouble))?.map(Box::new);
+    let regex = regex.map_err(|trouble| UsageError::new("--expect-regex", trouble))?.map(Box::new);
     let mut expected = None;
     if let Some(text) = asked.value("expect-field") {
         let right = "at 0, 1 byte, = 2|5..9";
         let (field, extras) = field("expect-field", text, right)?;
         if extras.values.is_empty() || extras.add.is_some() {
             let trouble = format!("\"{text}\" has no expected values; write for instance '{right}'");
-            return Err(Complaint::new("--expect-field", trouble));
+            return Err(UsageError::new("--expect-field", trouble));
         }
         expected = Some((field, extras.values));
     }
-    Ok(Checks { bytes, regex, field: expected })
+    Ok(RawChecks { bytes, regex, field: expected })
 }
 
-fn pipeline(text: &str) -> Result<usize, Complaint> {
+fn pipeline(text: &str) -> Result<usize, UsageError> {
     text.parse().ok().filter(|n| (1..=DEEPEST).contains(n)).ok_or_else(|| {
-        Complaint::new("--pipeline", format!("\"{text}\" is not a number from 1 to {DEEPEST}; write for instance 16"))
+        UsageError::new("--pipeline", format!("\"{text}\" is not a number from 1 to {DEEPEST}; write for instance 16"))
     })
 }

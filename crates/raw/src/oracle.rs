@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use wire::{Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Fill, Out, Protocol, Session};
+use wire::{ProtocolConfig, RequestedUrl, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, Protocol, Session};
 
-use super::Raw;
+use super::RawProtocol;
 
 /// Framings of every kind.
 pub const FRAMINGS: [&[(&str, &str)]; 14] = [
@@ -28,28 +28,28 @@ pub const FRAMINGS: [&[(&str, &str)]; 14] = [
 ///
 /// # Panics
 /// Panics if the options are invalid.
-pub fn dialogue(scheme: &str, options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
+pub fn dialogue(scheme: &str, options: &[(&str, &str)]) -> Arc<dyn Workload> {
     let mut asked =
-        Asked { urls: vec![AskedUrl { url: format!("{scheme}://127.0.0.1:7"), weight: 1.0 }], ..Asked::default() };
+        ProtocolConfig { urls: vec![RequestedUrl { url: format!("{scheme}://127.0.0.1:7"), weight: 1.0 }], ..ProtocolConfig::default() };
     asked.options.insert("send".into(), vec!["{counter u8}{counter}\r\n".into()]);
     for (name, value) in options {
         asked.options.insert((*name).into(), vec![(*value).into()]);
     }
-    Raw.prepare(&asked).unwrap_or_else(|complaint| panic!("{options:?}: {complaint}"))
+    RawProtocol.prepare(&asked).unwrap_or_else(|complaint| panic!("{options:?}: {complaint}"))
 }
 
 /// Returns the result of a conversation in which the server sends these pieces and closes: each end (with fault, code
 /// and payload), the unsolicited messages, and whether it broke. Requests fill the available room at first, and before
 /// each piece if `again`.
-fn heard(dialogue: &Arc<dyn Dialogue>, pieces: &[&[u8]], again: bool) -> Vec<String> {
-    let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
-    let (mut out, mut done, mut told, mut next) = (Out::default(), Done::default(), Vec::new(), 0);
+fn outcome(dialogue: &Arc<dyn Workload>, pieces: &[&[u8]], again: bool) -> Vec<String> {
+    let mut session = dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default());
+    let (mut out, mut done, mut told, mut next) = (OutputBuffer::default(), EventBuffer::default(), Vec::new(), 0);
     let mut replies = 0;
     session.open(&mut out);
     let request = &dialogue.requests()[0].request;
-    let mut fill = |session: &mut Box<dyn Session>, out: &mut Out| {
+    let mut fill = |session: &mut Box<dyn Session>, out: &mut OutputBuffer| {
         while session.room() > 0 && next < 50 {
-            let fill = Fill { number: u64::from(next), ..Fill::default() };
+            let fill = SlotContext { number: u64::from(next), ..SlotContext::default() };
             let _ = session.submit(ExchangeId(next), request, &fill, out);
             next += 1;
         }
@@ -59,25 +59,25 @@ fn heard(dialogue: &Arc<dyn Dialogue>, pieces: &[&[u8]], again: bool) -> Vec<Str
             fill(&mut session, &mut out);
         }
         let read = session.receive(piece, &mut out, &mut done);
-        tell(&mut done, &mut told);
-        assert!(session.begun().len() <= super::field::FARTHEST);
+        record_events(&mut done, &mut told);
+        assert!(session.partial_response().len() <= super::field::FARTHEST);
         if let Err(broken) = read {
             assert!(session.room() == 0, "a broken conversation takes no more");
-            assert!(session.pay(0, &mut out) == 0, "a broken conversation says no more");
+            assert!(session.write_replies(0, &mut out) == 0, "a broken conversation says no more");
             told.push(format!("broken: {broken}"));
             return told;
         }
         // Replies are sent after each piece, except after one that breaks the conversation.
-        replies += session.pay(0, &mut out);
+        replies += session.write_replies(0, &mut out);
     }
     told.push(format!("replies {replies}, opening messages {}", session.opening_messages()));
-    session.closed(&mut done);
-    tell(&mut done, &mut told);
+    session.peer_closed(&mut done);
+    record_events(&mut done, &mut told);
     told
 }
 
 /// Adds up unsolicited bytes, which are reported as they arrive, in as many pieces.
-fn tell(done: &mut Done, told: &mut Vec<String>) {
+fn record_events(done: &mut EventBuffer, told: &mut Vec<String>) {
     for event in done.events.drain(..) {
         match event {
             Event::Ended(e) => told.push(format!("{} {:?} {} {}", e.id.0, e.fault, e.code, e.payload)),
@@ -88,7 +88,7 @@ fn tell(done: &mut Done, told: &mut Vec<String>) {
                 }
                 told.push(format!("unsolicited {}", before.unwrap_or(0) + bytes));
             }
-            Event::Stray(_) if told.last().is_none_or(|last| last != "stray") => told.push("stray".to_owned()),
+            Event::SurplusResponse(_) if told.last().is_none_or(|last| last != "stray") => told.push("stray".to_owned()),
             _ => {}
         }
     }
@@ -98,7 +98,7 @@ fn tell(done: &mut Done, told: &mut Vec<String>) {
 ///
 /// # Panics
 /// Panics if a property is violated.
-pub fn check(dialogue: &Arc<dyn Dialogue>, bytes: &[u8], cuts: &[u8]) {
+pub fn check(dialogue: &Arc<dyn Workload>, bytes: &[u8], cuts: &[u8]) {
     let mut pieces = Vec::new();
     let mut rest = bytes;
     for cut in cuts {
@@ -109,7 +109,7 @@ pub fn check(dialogue: &Arc<dyn Dialogue>, bytes: &[u8], cuts: &[u8]) {
     pieces.push(rest);
     // A network delivers no empty pieces.
     pieces.retain(|piece| !piece.is_empty());
-    let cut = heard(dialogue, &pieces, true);
+    let cut = outcome(dialogue, &pieces, true);
     let mut ended: Vec<&str> = cut
         .iter()
         .filter_map(|line| {
@@ -121,5 +121,5 @@ pub fn check(dialogue: &Arc<dyn Dialogue>, bytes: &[u8], cuts: &[u8]) {
     ended.dedup();
     assert_eq!(ended.len(), count, "an exchange ended twice: {cut:?}");
     // Requests sent in between may be answered by later bytes, so the results are compared for the same requests.
-    assert_eq!(heard(dialogue, &pieces, false), heard(dialogue, &[bytes][..pieces.len().min(1)], false));
+    assert_eq!(outcome(dialogue, &pieces, false), outcome(dialogue, &[bytes][..pieces.len().min(1)], false));
 }

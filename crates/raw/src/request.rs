@@ -1,26 +1,26 @@
 //! Prepared requests.
 
-use wire::Fill;
+use wire::SlotContext;
 
-use values::template::{Scope, Template};
+use values::template::{SlotScope, Template};
 
 /// The slots allowed in everything that is sent.
-pub const SCOPE: Scope<'static> = Scope { sequence: true, captured: None, variables: &[] };
+pub const SCOPE: SlotScope<'static> = SlotScope { sequence: true, captured: None, variables: &[] };
 
 /// Maximum payload of a UDP datagram over IPv4: 65,535 less the headers of IP and UDP.
 pub const DATAGRAM_BOUND: usize = 65_507;
 
 /// A request ready to be filled and sent.
 #[derive(Debug)]
-pub struct Request {
+pub struct RawRequest {
     pub(super) template: Template,
     /// Set if any answer counts: for a request before or after the run.
     pub(super) unchecked: bool,
 }
 
-impl Request {
+impl RawRequest {
     /// Returns its bytes for one fill.
-    pub fn bytes(&self, fill: &Fill) -> Vec<u8> {
+    pub fn bytes(&self, fill: &SlotContext) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.template.fill(fill, &mut bytes);
         bytes

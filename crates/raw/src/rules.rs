@@ -3,24 +3,24 @@
 
 use cause::Cause;
 use memchr::memmem::Finder;
-use wire::{Failed, FaultKind};
+use wire::{FailedChecks, FaultKind};
 
-use super::field::Field;
-use super::framing::End;
-use values::beside::Beside;
+use super::field::RawField;
+use super::framing::AnswerEnd;
+use values::side_messages::SideMessages;
 use values::pattern::Regex;
 use values::template::Template;
 use values::verify;
 
 /// The settings of a run.
 #[derive(Debug)]
-pub struct Rules {
+pub struct RawRules {
     /// The end of an answer.
-    pub end: End,
+    pub end: AnswerEnd,
     /// The fields of request and answer by which they are matched.
-    pub matched: Option<(Field, Field)>,
+    pub matched: Option<(RawField, RawField)>,
     /// The checks of an answer.
-    pub checks: Checks,
+    pub checks: RawChecks,
     /// Maximum number of exchanges in flight on a connection.
     pub pipeline: usize,
     /// Set if each connection carries one exchange.
@@ -28,23 +28,23 @@ pub struct Rules {
     /// Set if requests are not answered: incoming messages are read for openings and replies only.
     pub one_way: bool,
     /// Rules for side messages.
-    pub beside: Beside<Template>,
+    pub side_messages: SideMessages<Template>,
     /// Set if requests are datagrams, answered or not.
     pub datagrams: bool,
 }
 
 /// The checks of an answer.
 #[derive(Debug, Default)]
-pub struct Checks {
+pub struct RawChecks {
     /// Bytes that it must contain.
     pub bytes: Option<Finder<'static>>,
     /// A pattern that must match.
     pub regex: Option<Box<Regex>>,
     /// A field and the ranges of its accepted values.
-    pub field: Option<(Field, Vec<(u64, u64)>)>,
+    pub field: Option<(RawField, Vec<(u64, u64)>)>,
 }
 
-impl Checks {
+impl RawChecks {
     /// Returns `true` if any answer is accepted.
     #[inline]
     pub fn none(&self) -> bool {
@@ -52,7 +52,7 @@ impl Checks {
     }
 
     /// Checks an answer in memory; returns the fault, the code and the failed checks.
-    pub fn judge(&self, answer: &[u8]) -> (Option<FaultKind>, u32, Failed) {
+    pub fn judge(&self, answer: &[u8]) -> (Option<FaultKind>, u32, FailedChecks) {
         let bytes = self.bytes.as_ref().is_none_or(|text| text.find(answer).is_some());
         let regex = self.regex.as_ref().is_none_or(|regex| regex.find(&mut regex.begin(), answer).is_some());
         self.verdict(answer, [bytes, regex])
@@ -64,15 +64,15 @@ impl Checks {
         match &self.bytes {
             // If both a text and a pattern are required, it is no longer known which of them failed.
             Some(text) if self.regex.is_none() => {
-                verify::lacks(cause::checks::response_lacks, text.needle(), beginning, size)
+                verify::missing_text(cause::checks::response_lacks, text.needle(), beginning, size)
             }
-            _ => verify::unlike("--expect-regex", beginning, size),
+            _ => verify::pattern_mismatch("--expect-regex", beginning, size),
         }
     }
 
     /// Like [`Checks::judge`], for an answer whose text and pattern were checked before; `beginning` contains the
     /// field.
-    pub fn verdict(&self, beginning: &[u8], content: [bool; 2]) -> (Option<FaultKind>, u32, Failed) {
+    pub fn verdict(&self, beginning: &[u8], content: [bool; 2]) -> (Option<FaultKind>, u32, FailedChecks) {
         let (mut fault, mut code) = (None, 0);
         if let Some((field, values)) = &self.field {
             let value = field.read(beginning, &[]);
@@ -82,7 +82,7 @@ impl Checks {
         }
         let asked = [self.bytes.is_some(), self.regex.is_some()];
         let of_content = asked.into_iter().zip(content).filter(|(asked, _)| *asked).map(|(_, holds)| !holds);
-        let failed = Failed::default().all(of_content).all(self.field.is_some().then_some(fault.is_some()));
+        let failed = FailedChecks::default().extend(of_content).extend(self.field.is_some().then_some(fault.is_some()));
         (fault.or((content != [true; 2]).then_some(FaultKind::WrongBody)), code, failed)
     }
 }

@@ -8,18 +8,18 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use wire::{Broken, Done, Ended, Event, ExchangeId, Failed, FaultKind, Fill, Full, Out, Sent, Session};
+use wire::{ProtocolError, EventBuffer, ExchangeEnd, Event, ExchangeId, FailedChecks, FaultKind, SlotContext, SessionFull, OutputBuffer, SubmitOutcome, Session};
 
 use super::field::FARTHEST;
-use super::framing::End;
-use super::pieces::Pieces;
-use super::request::Request;
-use super::rules::Rules;
-use values::beside::{Heard, Talk};
+use super::framing::AnswerEnd;
+use super::partial_answer::PartialAnswer;
+use super::request::RawRequest;
+use super::rules::RawRules;
+use values::side_messages::{UnsolicitedKind, SideMessageState};
 
 /// A request in flight.
 #[derive(Clone, Copy, Debug)]
-struct Flight {
+struct PendingRequest {
     id: ExchangeId,
     unchecked: bool,
     /// The value that identifies its answer.
@@ -27,7 +27,7 @@ struct Flight {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum RawState {
     /// Opening messages are exchanged before any request.
     Opening,
     Open,
@@ -40,45 +40,45 @@ enum State {
 /// A session with declared framing.
 #[derive(Debug)]
 pub struct RawSession {
-    rules: Arc<Rules>,
-    flights: VecDeque<Flight>,
-    pieces: Option<Box<Pieces>>,
-    state: State,
+    rules: Arc<RawRules>,
+    in_flight: VecDeque<PendingRequest>,
+    pieces: Option<Box<PartialAnswer>>,
+    state: RawState,
     /// The side conversation.
-    talk: Option<Box<Talk>>,
+    side_conversation: Option<Box<SideMessageState>>,
 }
 
 /// The output and the events.
-type Told<'a> = (&'a mut Out, &'a mut Done);
+type RawOutput<'a> = (&'a mut OutputBuffer, &'a mut EventBuffer);
 
-const UNASKED: Broken = Broken(cause::raw::unsolicited());
+const UNASKED: ProtocolError = ProtocolError(cause::raw::unsolicited());
 
 impl RawSession {
-    pub(super) fn new(rules: Arc<Rules>, fill: &Fill) -> RawSession {
-        let state = if rules.beside.opens() { State::Opening } else { State::Open };
-        let talk = rules.beside.talk(fill).map(Box::new);
-        RawSession { rules, flights: VecDeque::new(), pieces: None, state, talk }
+    pub(super) fn new(rules: Arc<RawRules>, fill: &SlotContext) -> RawSession {
+        let state = if rules.side_messages.has_opening() { RawState::Opening } else { RawState::Open };
+        let talk = rules.side_messages.connection_state(fill).map(Box::new);
+        RawSession { rules, in_flight: VecDeque::new(), pieces: None, state, side_conversation: talk }
     }
 
     /// Sends opening messages as far as possible now.
-    fn introduce(&mut self, out: &mut Out) {
-        let Some(talk) = &mut self.talk else { return };
-        talk.go_on(&self.rules.beside, |template, fill| template.fill(fill, out.buffer()));
-        if self.state == State::Opening && !talk.is_opening(&self.rules.beside) {
-            self.state = State::Open;
+    fn send_opening(&mut self, out: &mut OutputBuffer) {
+        let Some(talk) = &mut self.side_conversation else { return };
+        talk.continue_opening(&self.rules.side_messages, |template, fill| template.fill(fill, out.buffer()));
+        if self.state == RawState::Opening && !talk.is_opening(&self.rules.side_messages) {
+            self.state = RawState::Open;
         }
     }
 
     /// Handles a message during the opening.
     #[cold]
-    fn hear_opening(&mut self, message: &[u8], size: u64, (out, done): Told<'_>) -> Result<(), Broken> {
-        let Some(talk) = &mut self.talk else { return Ok(()) };
-        match talk.hear_opening(&self.rules.beside, message) {
-            Ok(None) => self.introduce(out),
-            Ok(Some(heard)) => heard.tell(size, message, done),
+    fn receive_opening(&mut self, message: &[u8], size: u64, (out, done): RawOutput<'_>) -> Result<(), ProtocolError> {
+        let Some(talk) = &mut self.side_conversation else { return Ok(()) };
+        match talk.on_opening_message(&self.rules.side_messages, message) {
+            Ok(None) => self.send_opening(out),
+            Ok(Some(heard)) => heard.report(size, message, done),
             Err(refused) => {
-                self.state = State::Refused;
-                self.pieces = Some(Box::new(Pieces::of(message)));
+                self.state = RawState::Refused;
+                self.pieces = Some(Box::new(PartialAnswer::of(message)));
                 return Err(refused);
             }
         }
@@ -86,32 +86,32 @@ impl RawSession {
     }
 
     /// Passes a message to the reply rules; returns `true` if one of them recognizes it.
-    fn prompted(&mut self, message: &[u8], size: u64, done: &mut Done) -> Result<bool, Broken> {
-        let Some(talk) = &mut self.talk else { return Ok(false) };
-        let heard = talk.hear(&self.rules.beside, message)?;
-        if heard != Heard::Unknown {
-            heard.tell(size, message, done);
+    fn handle_prompt(&mut self, message: &[u8], size: u64, done: &mut EventBuffer) -> Result<bool, ProtocolError> {
+        let Some(talk) = &mut self.side_conversation else { return Ok(false) };
+        let heard = talk.on_message(&self.rules.side_messages, message)?;
+        if heard != UnsolicitedKind::Unknown {
+            heard.report(size, message, done);
         }
-        Ok(heard != Heard::Unknown)
+        Ok(heard != UnsolicitedKind::Unknown)
     }
 
     /// Handles a message that belongs to no request.
     #[cold]
-    fn unasked(&mut self, message: &[u8], size: u64, done: &mut Done) -> Result<(), Broken> {
-        if self.rules.matched.is_some() && self.rules.beside.listens() && self.prompted(message, size, done)? {
+    fn handle_unsolicited(&mut self, message: &[u8], size: u64, done: &mut EventBuffer) -> Result<(), ProtocolError> {
+        if self.rules.matched.is_some() && self.rules.side_messages.has_replies() && self.handle_prompt(message, size, done)? {
             return Ok(());
         }
         if self.rules.matched.is_some() || self.rules.one_way {
-            done.unasked(size, message);
+            done.push_unsolicited(size, message);
             return Ok(());
         }
-        done.push(Event::Stray(u32::try_from(size).unwrap_or(u32::MAX)));
+        done.push(Event::SurplusResponse(u32::try_from(size).unwrap_or(u32::MAX)));
         Err(UNASKED)
     }
 
     /// Consumes bytes of one answer; returns how many belong to it, or `None` if more must come.
     #[inline]
-    fn advance(&mut self, bytes: &[u8]) -> Result<Option<usize>, Broken> {
+    fn advance(&mut self, bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
         if let Some(pieces) = &mut self.pieces {
             return pieces.feed(&self.rules, bytes);
         }
@@ -125,24 +125,24 @@ impl RawSession {
 
     /// Finishes an answer; `last` is the piece that completed it.
     #[inline]
-    fn answered(&mut self, last: &[u8], (out, done): Told<'_>) -> Result<(), Broken> {
+    fn answered(&mut self, last: &[u8], (out, done): RawOutput<'_>) -> Result<(), ProtocolError> {
         let pieces = self.pieces.take();
         let (beginning, payload) = match &pieces {
-            Some(pieces) => (&pieces.kept[..], pieces.got),
+            Some(pieces) => (&pieces.beginning[..], pieces.got),
             None => (last, last.len() as u64),
         };
-        if self.state == State::Opening {
-            return self.hear_opening(beginning, payload, (out, done));
+        if self.state == RawState::Opening {
+            return self.receive_opening(beginning, payload, (out, done));
         }
         let by_order = self.rules.matched.is_none();
-        if by_order && self.rules.beside.listens() && self.prompted(beginning, payload, done)? {
+        if by_order && self.rules.side_messages.has_replies() && self.handle_prompt(beginning, payload, done)? {
             return Ok(());
         }
-        let Some(flight) = take_flight(&mut self.flights, &self.rules, beginning) else {
-            return self.unasked(beginning, payload, done);
+        let Some(flight) = take_pending(&mut self.in_flight, &self.rules, beginning) else {
+            return self.handle_unsolicited(beginning, payload, done);
         };
         let (fault, code, failed) = if flight.unchecked || self.rules.checks.none() {
-            (None, 0, Failed::default())
+            (None, 0, FailedChecks::default())
         } else if let Some(pieces) = &pieces {
             self.rules.checks.verdict(beginning, pieces.content(&self.rules))
         } else {
@@ -155,26 +155,26 @@ impl RawSession {
             _ => None,
         };
         if fault.is_some() {
-            done.failed(flight.id, failed.bits());
+            done.record_failed_checks(flight.id, failed.bits());
         }
-        done.push(Event::Ended(Ended { id: flight.id, fault, code, payload, excerpt, follow: None, why }));
+        done.push(Event::Ended(ExchangeEnd { id: flight.id, fault, code, payload, excerpt, follow_up: None, cause: why }));
         if self.rules.one_shot {
-            self.state = State::Over;
+            self.state = RawState::Over;
         }
         Ok(())
     }
 
     /// Returns whether a message may arrive now.
     fn expects(&self) -> bool {
-        let Rules { matched, one_way, beside, .. } = &*self.rules;
-        !self.flights.is_empty() || matched.is_some() || self.state == State::Opening || *one_way || beside.listens()
+        let RawRules { matched, one_way, side_messages: beside, .. } = &*self.rules;
+        !self.in_flight.is_empty() || matched.is_some() || self.state == RawState::Opening || *one_way || beside.has_replies()
     }
 
     /// Reports the first byte of an answer that continues in another piece.
-    fn more_to_come(&mut self, first: bool, done: &mut Done) {
+    fn more_to_come(&mut self, first: bool, done: &mut EventBuffer) {
         // With reply rules, only the whole message shows whether it is an answer.
-        let first = first && !self.rules.beside.listens();
-        if let (true, None, Some(flight)) = (first, self.rules.matched, self.flights.front()) {
+        let first = first && !self.rules.side_messages.has_replies();
+        if let (true, None, Some(flight)) = (first, self.rules.matched, self.in_flight.front()) {
             done.push(Event::FirstByte(flight.id));
         }
     }
@@ -182,7 +182,7 @@ impl RawSession {
 
 /// Removes and returns the request that an answer belongs to.
 #[inline]
-fn take_flight(flights: &mut VecDeque<Flight>, rules: &Rules, beginning: &[u8]) -> Option<Flight> {
+fn take_pending(flights: &mut VecDeque<PendingRequest>, rules: &RawRules, beginning: &[u8]) -> Option<PendingRequest> {
     let Some((_, in_answer)) = &rules.matched else { return flights.pop_front() };
     let key = in_answer.read(beginning, &[])?;
     let at = flights.iter().position(|flight| flight.key == Some(key))?;
@@ -190,19 +190,19 @@ fn take_flight(flights: &mut VecDeque<Flight>, rules: &Rules, beginning: &[u8]) 
 }
 
 impl Session for RawSession {
-    fn open(&mut self, out: &mut Out) {
-        self.introduce(out);
+    fn open(&mut self, out: &mut OutputBuffer) {
+        self.send_opening(out);
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
-        let request = request.of::<Request>();
+    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+        let request = request.downcast::<RawRequest>();
         if self.room() == 0 {
-            return Err(Full);
+            return Err(SessionFull);
         }
         let from = out.bytes().len();
-        match &mut self.talk {
-            Some(talk) if request.template.is_numbered() => request.template.fill(&talk.numbered(fill), out.buffer()),
+        match &mut self.side_conversation {
+            Some(talk) if request.template.is_numbered() => request.template.fill(&talk.next_numbered(fill), out.buffer()),
             _ => request.template.fill(fill, out.buffer()),
         }
         let key = self.rules.matched.as_ref().and_then(|(field, _)| field.read(&out.bytes()[from..], &[]));
@@ -211,105 +211,105 @@ impl Session for RawSession {
         }
         if self.rules.one_way {
             if self.rules.one_shot {
-                self.state = State::Over;
+                self.state = RawState::Over;
             }
-            return Ok(Sent::OneWay);
+            return Ok(SubmitOutcome::OneWay);
         }
-        self.flights.push_back(Flight { id, unchecked: request.unchecked, key });
-        Ok(Sent::Asked)
+        self.in_flight.push_back(PendingRequest { id, unchecked: request.unchecked, key });
+        Ok(SubmitOutcome::AwaitingResponse)
     }
 
-    fn cancel(&mut self, id: ExchangeId, _out: &mut Out) -> bool {
+    fn cancel(&mut self, id: ExchangeId, _out: &mut OutputBuffer) -> bool {
         if self.rules.matched.is_none() {
             return false;
         }
-        self.flights.retain(|flight| flight.id != id);
+        self.in_flight.retain(|flight| flight.id != id);
         !self.rules.one_shot
     }
 
     #[inline]
-    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
+    fn receive(&mut self, bytes: &[u8], out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<(), ProtocolError> {
         let read = self.read(bytes, (out, done));
-        if read.is_err() && self.state != State::Refused {
-            self.state = State::Over;
+        if read.is_err() && self.state != RawState::Refused {
+            self.state = RawState::Over;
         }
         read
     }
 
-    fn closed(&mut self, done: &mut Done) {
+    fn peer_closed(&mut self, done: &mut EventBuffer) {
         // An answer without any byte does not count: a server that crashed closes in the same way.
-        if matches!(self.rules.end, End::Close) && self.pieces.is_some() {
+        if matches!(self.rules.end, AnswerEnd::Close) && self.pieces.is_some() {
             // An answer that ends with the connection is complete; nothing more is sent.
-            let _ = self.answered(&[], (&mut Out::default(), done));
+            let _ = self.answered(&[], (&mut OutputBuffer::default(), done));
         }
-        self.state = State::Over;
+        self.state = RawState::Over;
     }
 
-    fn begun(&self) -> &[u8] {
-        self.pieces.as_ref().map_or(&[], |pieces| &pieces.kept)
+    fn partial_response(&self) -> &[u8] {
+        self.pieces.as_ref().map_or(&[], |pieces| &pieces.beginning)
     }
 
     fn sequence(&self) -> u64 {
-        self.talk.as_ref().map_or(0, |talk| talk.last_number())
+        self.side_conversation.as_ref().map_or(0, |talk| talk.last_number())
     }
 
     fn opening_messages(&self) -> u32 {
-        self.talk.as_ref().map_or(0, |talk| talk.opening_messages())
+        self.side_conversation.as_ref().map_or(0, |talk| talk.opening_messages())
     }
 
-    fn pay(&mut self, unix_ns: u64, out: &mut Out) -> u32 {
-        let (State::Opening | State::Open, Some(talk)) = (self.state, &mut self.talk) else { return 0 };
-        let beside = &self.rules.beside;
-        talk.pay(beside, unix_ns, |template, fill, captured| template.fill_captured(fill, captured, out.buffer()))
+    fn write_replies(&mut self, unix_ns: u64, out: &mut OutputBuffer) -> u32 {
+        let (RawState::Opening | RawState::Open, Some(talk)) = (self.state, &mut self.side_conversation) else { return 0 };
+        let beside = &self.rules.side_messages;
+        talk.write_replies(beside, unix_ns, |template, fill, captured| template.fill_captured(fill, captured, out.buffer()))
     }
 
     #[inline]
-    fn replies(&self) -> u32 {
-        self.talk.as_ref().map_or(0, |talk| talk.unread())
+    fn pending_replies(&self) -> u32 {
+        self.side_conversation.as_ref().map_or(0, |talk| talk.unread_replies())
     }
 
-    fn replies_left(&mut self) {
-        if let Some(talk) = &mut self.talk {
-            talk.were_read();
+    fn reset_pending_replies(&mut self) {
+        if let Some(talk) = &mut self.side_conversation {
+            talk.mark_replies_read();
         }
     }
 
     #[inline]
     fn room(&self) -> usize {
         match self.state {
-            State::Open => self.rules.pipeline.saturating_sub(self.flights.len()),
-            State::Opening | State::Refused | State::Over => 0,
+            RawState::Open => self.rules.pipeline.saturating_sub(self.in_flight.len()),
+            RawState::Opening | RawState::Refused | RawState::Over => 0,
         }
     }
 
-    fn opening(&self) -> bool {
-        self.state == State::Opening
+    fn is_opening(&self) -> bool {
+        self.state == RawState::Opening
     }
 
-    fn refusal(&self) -> FaultKind {
-        if self.state == State::Refused { FaultKind::WrongBody } else { FaultKind::BrokenProtocol }
+    fn refusal_kind(&self) -> FaultKind {
+        if self.state == RawState::Refused { FaultKind::WrongBody } else { FaultKind::BrokenProtocol }
     }
 }
 
 impl RawSession {
     /// Reads whole messages, and the beginning of another.
     #[inline]
-    fn read(&mut self, bytes: &[u8], (out, done): Told<'_>) -> Result<(), Broken> {
-        if matches!(self.rules.end, End::Never) {
-            done.unasked(bytes.len() as u64, bytes);
+    fn read(&mut self, bytes: &[u8], (out, done): RawOutput<'_>) -> Result<(), ProtocolError> {
+        if matches!(self.rules.end, AnswerEnd::Never) {
+            done.push_unsolicited(bytes.len() as u64, bytes);
             return Ok(());
         }
-        if matches!(self.rules.end, End::Datagram) && !self.expects() {
-            done.push(Event::Stray(bytes.len() as u32));
+        if matches!(self.rules.end, AnswerEnd::Datagram) && !self.expects() {
+            done.push(Event::SurplusResponse(bytes.len() as u32));
             return Ok(());
         }
-        if matches!(self.rules.end, End::Datagram) {
+        if matches!(self.rules.end, AnswerEnd::Datagram) {
             return self.answered(bytes, (out, done));
         }
         let mut rest = bytes;
         while !rest.is_empty() {
             if !self.expects() {
-                done.push(Event::Stray(u32::try_from(rest.len()).unwrap_or(u32::MAX)));
+                done.push(Event::SurplusResponse(u32::try_from(rest.len()).unwrap_or(u32::MAX)));
                 return Err(UNASKED);
             }
             let first = self.pieces.is_none();

@@ -16,18 +16,18 @@ const HELLO_BOUND: u64 = 100;
 
 /// A protocol of frames over one sort of connection.
 #[derive(Clone, Copy, Debug)]
-pub struct Speech {
+pub struct FrameProtocol {
     /// First word of the hello.
     pub hello: &'static str,
     /// Version of the frames' meaning; a peer with another version is refused.
     pub version: u32,
     /// Noun phrase for what the version is of, used in an error message.
-    pub what: &'static str,
+    pub description: &'static str,
     /// Maximum length of a received frame, without its length field.
-    pub longest: u32,
+    pub max_length: u32,
 }
 
-impl Speech {
+impl FrameProtocol {
     /// Writes the hello.
     ///
     /// # Errors
@@ -45,8 +45,8 @@ impl Speech {
     pub fn read_hello(&self, from: &mut dyn BufRead) -> io::Result<()> {
         let mut line = Vec::new();
         from.take(HELLO_BOUND).read_until(b'\n', &mut line)?;
-        let Speech { hello, version, what, .. } = self;
-        let said = measure::plain::bytes(line.trim_ascii_end());
+        let FrameProtocol { hello, version, description: what, .. } = self;
+        let said = measure::sanitize::bytes(line.trim_ascii_end());
         let mut words = said.split(' ');
         let (word, spoken, brunt) =
             (words.next(), words.next().and_then(|v| v.parse::<u32>().ok()), words.next().unwrap_or("?"));
@@ -68,8 +68,8 @@ impl Speech {
     ///
     /// # Errors
     /// Returns an error if it cannot be written or is too long.
-    pub fn put(&self, to: &mut dyn Write, number: u32, kind: u8, body: &[u8]) -> io::Result<()> {
-        if body.len() + HEAD as usize > self.longest as usize {
+    pub fn write_frame(&self, to: &mut dyn Write, number: u32, kind: u8, body: &[u8]) -> io::Result<()> {
+        if body.len() + HEAD as usize > self.max_length as usize {
             return Err(io::Error::other("no frame is that long"));
         }
         let mut frame = Vec::with_capacity(body.len() + HEAD as usize + 4);
@@ -85,27 +85,27 @@ impl Speech {
     ///
     /// # Errors
     /// Returns an error if it cannot be read, has an impossible length or is truncated.
-    pub fn whole(&self, from: &mut dyn Read) -> io::Result<Option<Vec<u8>>> {
-        Pieces::default().whole(self, from)
+    pub fn read_frame(&self, from: &mut dyn Read) -> io::Result<Option<Vec<u8>>> {
+        FrameBuffer::default().read_frame(self, from)
     }
 }
 
 /// A partially received frame: what has arrived is kept when a read times out.
 #[derive(Debug, Default)]
-pub struct Pieces(Vec<u8>);
+pub struct FrameBuffer(Vec<u8>);
 
-impl Pieces {
+impl FrameBuffer {
     /// Reads the next frame, without its length field, once it is complete; `None` at the end. May be called again
     /// after a read that timed out.
     ///
     /// # Errors
     /// As for [`Speech::whole`].
-    pub fn whole(&mut self, speech: &Speech, from: &mut dyn Read) -> io::Result<Option<Vec<u8>>> {
+    pub fn read_frame(&mut self, speech: &FrameProtocol, from: &mut dyn Read) -> io::Result<Option<Vec<u8>>> {
         if !self.fill(4, from)? {
             return if self.0.is_empty() { Ok(None) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
         }
         let length = self.0.first_chunk().map_or(0, |length| u32::from_le_bytes(*length));
-        if !(HEAD..=speech.longest).contains(&length) {
+        if !(HEAD..=speech.max_length).contains(&length) {
             return Err(io::Error::other("it sent a frame with an impossible length"));
         }
         if !self.fill(4 + length as usize, from)? {
@@ -137,12 +137,12 @@ impl Pieces {
 mod tests {
     use super::*;
 
-    const SPEECH: Speech = Speech { hello: "brunt-x", version: 3, what: "the x", longest: 100 };
+    const PROTOCOL: FrameProtocol = FrameProtocol { hello: "brunt-x", version: 3, description: "the x", max_length: 100 };
 
     /// A reader that returns a limited number of bytes at a time, and times out on every second call.
-    struct Halting<'a>(&'a [u8], usize, bool);
+    struct HaltingReader<'a>(&'a [u8], usize, bool);
 
-    impl Read for Halting<'_> {
+    impl Read for HaltingReader<'_> {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
             self.2 = !self.2;
             if self.2 {
@@ -157,13 +157,13 @@ mod tests {
     fn frames_are_read_alike_however_they_come() {
         let mut bytes = Vec::new();
         for (number, kind, body) in [(7, 1, &b"abc"[..]), (u32::MAX, 255, b""), (0, 0, &[9; 95])] {
-            SPEECH.put(&mut bytes, number, kind, body).unwrap();
+            PROTOCOL.write_frame(&mut bytes, number, kind, body).unwrap();
         }
-        assert!(SPEECH.put(&mut Vec::new(), 0, 0, &[0; 96]).is_err(), "too long");
+        assert!(PROTOCOL.write_frame(&mut Vec::new(), 0, 0, &[0; 96]).is_err(), "too long");
         for at_once in [1, 2, 3, 5, 64, 1000] {
-            let (mut from, mut pieces, mut found) = (Halting(&bytes, at_once, false), Pieces::default(), Vec::new());
+            let (mut from, mut pieces, mut found) = (HaltingReader(&bytes, at_once, false), FrameBuffer::default(), Vec::new());
             loop {
-                match pieces.whole(&SPEECH, &mut from) {
+                match pieces.read_frame(&PROTOCOL, &mut from) {
                     Ok(Some(frame)) => found.push(frame),
                     Ok(None) => break,
                     Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
@@ -174,7 +174,7 @@ mod tests {
             assert_eq!(found[2].len(), 100);
         }
         for cut in [1, 3, 4, 8, 11] {
-            let error = SPEECH.whole(&mut &bytes[..cut]).unwrap_err();
+            let error = PROTOCOL.read_frame(&mut &bytes[..cut]).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "{cut}");
         }
     }
@@ -182,21 +182,21 @@ mod tests {
     #[test]
     fn impossible_lengths_take_no_memory() {
         for length in [0, 4, 101, u32::MAX] {
-            let error = SPEECH.whole(&mut &length.to_le_bytes()[..]).unwrap_err();
+            let error = PROTOCOL.read_frame(&mut &length.to_le_bytes()[..]).unwrap_err();
             assert_eq!(error.to_string(), "it sent a frame with an impossible length");
         }
-        let announced = Speech { longest: u32::MAX, ..SPEECH };
-        let mut pieces = Pieces::default();
-        assert!(pieces.whole(&announced, &mut Halting(&[255; 9], 9, true)).is_err());
+        let announced = FrameProtocol { max_length: u32::MAX, ..PROTOCOL };
+        let mut pieces = FrameBuffer::default();
+        assert!(pieces.read_frame(&announced, &mut HaltingReader(&[255; 9], 9, true)).is_err());
         assert!(pieces.0.capacity() <= 2 * MEMORY as usize);
     }
 
     #[test]
     fn a_hello_that_is_another_is_told_in_a_sentence() {
         let mut hello = Vec::new();
-        SPEECH.write_hello(&mut hello).unwrap();
-        SPEECH.read_hello(&mut hello.as_slice()).unwrap();
-        let said = |bytes: &[u8]| SPEECH.read_hello(&mut &*bytes).unwrap_err().to_string();
+        PROTOCOL.write_hello(&mut hello).unwrap();
+        PROTOCOL.read_hello(&mut hello.as_slice()).unwrap();
+        let said = |bytes: &[u8]| PROTOCOL.read_hello(&mut &*bytes).unwrap_err().to_string();
         assert!(said(b"brunt-x 4 0.9\n").starts_with("it is brunt 0.9 with version 4 of the x"));
         assert!(said(b"HTTP/1.1 400 Bad\r\n").starts_with("it sent `HTTP/1.1 400 Bad` instead of `brunt-x 3`"));
         assert!(said(b"brunt-link 3 0.9\n").contains("the other end is not brunt"));

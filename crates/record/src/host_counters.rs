@@ -13,38 +13,38 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
-pub enum Number {
+pub enum CounterValue {
     /// A count, a size, a time.
     Whole(u64),
     /// Any other number.
     Real(f64),
 }
 
-impl Number {
+impl CounterValue {
     /// Returns the value as floating point: exact to 53 bits.
     pub fn real(self) -> f64 {
         match self {
-            Number::Whole(whole) => whole as f64,
-            Number::Real(real) => real,
+            CounterValue::Whole(whole) => whole as f64,
+            CounterValue::Real(real) => real,
         }
     }
 
     /// Returns the count, if it is one.
     pub fn whole(self) -> Option<u64> {
         match self {
-            Number::Whole(whole) => Some(whole),
-            Number::Real(_) => None,
+            CounterValue::Whole(whole) => Some(whole),
+            CounterValue::Real(_) => None,
         }
     }
 
     /// Returns the increase of a counter since `before`; `None` if it was reset, since its value before the reset is
     /// unknown.
-    pub fn since(self, before: Number) -> Option<Number> {
+    pub fn since(self, before: CounterValue) -> Option<CounterValue> {
         match (before, self) {
-            (Number::Whole(before), Number::Whole(after)) => increase(before, after).map(Number::Whole),
+            (CounterValue::Whole(before), CounterValue::Whole(after)) => increase(before, after).map(CounterValue::Whole),
             (before, after) => {
                 let grown = after.real() - before.real();
-                (grown >= 0.0).then_some(Number::Real(grown))
+                (grown >= 0.0).then_some(CounterValue::Real(grown))
             }
         }
     }
@@ -77,7 +77,7 @@ pub struct HostCounters {
     pub host: String,
     /// Counters that changed; in the first sample, all of them.
     #[serde(default)]
-    pub values: BTreeMap<String, Number>,
+    pub values: BTreeMap<String, CounterValue>,
     /// Labels that changed: the name of a clock, of a thread.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
@@ -91,24 +91,24 @@ pub struct HostCounters {
 
 /// An encoder of the samples of one machine as changes.
 #[derive(Debug, Default)]
-pub struct Changes {
+pub struct ChangeEncoder {
     host: String,
-    values: BTreeMap<Arc<str>, Number>,
+    values: BTreeMap<Arc<str>, CounterValue>,
     labels: BTreeMap<Arc<str>, String>,
     unobservable: BTreeSet<String>,
 }
 
-impl Changes {
+impl ChangeEncoder {
     /// Creates an encoder for a machine of which nothing was recorded yet.
-    pub fn new(host: impl Into<String>) -> Changes {
-        Changes { host: host.into(), ..Changes::default() }
+    pub fn new(host: impl Into<String>) -> ChangeEncoder {
+        ChangeEncoder { host: host.into(), ..ChangeEncoder::default() }
     }
 
     /// Returns the changes of a sample.
-    pub fn tell(
+    pub fn encode(
         &mut self,
         at_ns: i64,
-        values: BTreeMap<Arc<str>, Number>,
+        values: BTreeMap<Arc<str>, CounterValue>,
         labels: BTreeMap<Arc<str>, String>,
         unobservable: Vec<String>,
     ) -> HostCounters {
@@ -140,18 +140,18 @@ fn missing<V>(before: &BTreeMap<Arc<str>, V>, now: &BTreeMap<Arc<str>, V>) -> im
 
 /// The current counters of one machine, accumulated from the changes in its samples.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Carried {
+pub struct CounterState {
     /// Time of the last sample, as in [`HostCounters`].
     pub at_ns: i64,
     /// All counters that can currently be read.
-    pub values: BTreeMap<String, Number>,
+    pub values: BTreeMap<String, CounterValue>,
     /// All labels that can currently be read.
     pub labels: BTreeMap<String, String>,
     /// Counters that could not be read at some time, with the reason.
     pub unobservable: BTreeSet<String>,
 }
 
-impl Carried {
+impl CounterState {
     /// Applies the next sample of this machine.
     pub fn add(&mut self, sample: &HostCounters) {
         self.at_ns = sample.at_ns;
@@ -165,7 +165,7 @@ impl Carried {
     }
 
     /// Returns a counter; `None` if it cannot be read.
-    pub fn get(&self, name: &str) -> Option<Number> {
+    pub fn get(&self, name: &str) -> Option<CounterValue> {
         self.values.get(name).copied()
     }
 }
@@ -175,12 +175,12 @@ mod tests {
     use super::*;
     use crate::RunEvent;
 
-    type Sample<'a> = (&'a [(&'a str, Number)], &'a [(&'a str, &'a str)], &'a [&'a str]);
+    type Sample<'a> = (&'a [(&'a str, CounterValue)], &'a [(&'a str, &'a str)], &'a [&'a str]);
 
-    fn tell(changes: &mut Changes, at_ns: i64, (values, labels, unobservable): Sample<'_>) -> HostCounters {
+    fn tell(changes: &mut ChangeEncoder, at_ns: i64, (values, labels, unobservable): Sample<'_>) -> HostCounters {
         let values = values.iter().map(|&(name, value)| (name.into(), value)).collect();
         let labels = labels.iter().map(|&(name, word)| (name.into(), word.to_owned())).collect();
-        changes.tell(at_ns, values, labels, unobservable.iter().map(|&what| what.to_owned()).collect())
+        changes.encode(at_ns, values, labels, unobservable.iter().map(|&what| what.to_owned()).collect())
     }
 
     fn line(sample: &HostCounters) -> String {
@@ -205,13 +205,13 @@ mod tests {
         ] {
             assert_eq!(increase(before, after), grown, "{before} to {after}");
         }
-        assert_eq!(Number::Real(2.5).since(Number::Whole(2)), Some(Number::Real(0.5)));
-        assert_eq!(Number::Real(0.5).since(Number::Real(1.5)), None);
+        assert_eq!(CounterValue::Real(2.5).since(CounterValue::Whole(2)), Some(CounterValue::Real(0.5)));
+        assert_eq!(CounterValue::Real(0.5).since(CounterValue::Real(1.5)), None);
     }
 
     #[test]
     fn a_sample_tells_what_changed_and_a_reader_carries_the_rest() {
-        use Number::{Real, Whole};
+        use CounterValue::{Real, Whole};
         let samples: [Sample<'_>; 4] = [
             (&[("a", Whole(1)), ("b", Whole(u64::MAX)), ("c", Real(0.5))], &[("clock", "tsc")], &["psi: permission"]),
             (&[("a", Whole(2)), ("b", Whole(u64::MAX)), ("c", Real(0.5))], &[("clock", "tsc")], &["psi: permission"]),
@@ -224,7 +224,7 @@ mod tests {
             r#"{"event":"counters","at_ns":1,"host":"h","values":{"c":3.0},"gone":["b","clock"],"unobservable":["d: no such file"]}"#,
             r#"{"event":"counters","at_ns":2,"host":"h","values":{"b":4},"labels":{"clock":"hpet"}}"#,
         ];
-        let (mut changes, mut carried) = (Changes::new("h"), Carried::default());
+        let (mut changes, mut carried) = (ChangeEncoder::new("h"), CounterState::default());
         for ((at_ns, sample), line_of_it) in (-1..).zip(samples).zip(lines) {
             let told = tell(&mut changes, at_ns, sample);
             assert_eq!(line(&told), line_of_it);
@@ -243,7 +243,7 @@ mod tests {
     fn what_a_later_brunt_adds_to_a_sample_is_gone_past() {
         let later = r#"{"event":"counters","at_ns":7,"host":"h","values":{"a":1},"weather":{"rain":[1]}}"#;
         let RunEvent::Counters(read) = serde_json::from_str(later).unwrap() else { panic!("{later}") };
-        assert_eq!((read.at_ns, read.values["a"], read.gone.len()), (7, Number::Whole(1), 0));
+        assert_eq!((read.at_ns, read.values["a"], read.gone.len()), (7, CounterValue::Whole(1), 0));
         assert!(
             serde_json::from_str::<RunEvent>(r#"{"event":"counters","host":"h"}"#).is_err(),
             "a sample has a moment"

@@ -4,40 +4,40 @@
 //! stream, live or from the file of a run made last year; nothing else passes between a run and its readers.
 
 mod calibration;
-mod checked;
+mod check_results;
 mod counts;
-mod file;
-mod follow;
+mod writer;
+mod growing_file;
 pub mod frames;
 mod host_counters;
 mod latency;
 mod listener;
-mod named;
-mod plausible;
-mod read;
+mod figures_by_name;
+mod plausibility;
+mod reader;
 mod reference;
 mod second;
 mod spool;
 #[cfg(test)]
 mod tests;
-mod traced;
-mod wide;
-mod words;
+mod traced_requests;
+mod wide_numbers;
+mod named_enums;
 
 pub use calibration::Calibration;
-pub use checked::Checked;
-pub use file::Writer;
-pub use follow::is_being_written;
-pub use host_counters::{Carried, Changes, HostCounters, Number, increase};
+pub use check_results::CheckResults;
+pub use writer::RecordWriter;
+pub use growing_file::is_being_written;
+pub use host_counters::{CounterState, ChangeEncoder, HostCounters, CounterValue, increase};
 pub use latency::Latency;
-pub use listener::Listener;
-pub use named::{Named, NamedCounts};
-pub use read::{ReadFault, Reader, RecordFile};
-pub use reference::Reference;
-pub use second::{Bytes, Connections, Counts, Generator, Heartbeats, Second};
-pub use spool::{Past, Spool};
-pub use traced::{Rank, Ranks, Span, Spans, TraceId, Traced, is_slow, keep_slowest};
-pub use words::{End, Kind, Phase, Subject};
+pub use listener::RunListener;
+pub use figures_by_name::{NamedFigures, NamedCounts};
+pub use reader::{ReadFault, RecordReader, RecordFile};
+pub use reference::ReferenceSecond;
+pub use second::{ByteCounts, ConnectionFigures, Counts, GeneratorUsage, HeartbeatCounts, Second};
+pub use spool::{ReplaySource, Spool};
+pub use traced_requests::{Rank, HasRank, RequestSpan, RequestSpans, TraceId, TracedRequest, is_slow, keep_slowest};
+pub use named_enums::{End, Kind, Phase, Subject};
 
 use std::collections::BTreeMap;
 
@@ -56,33 +56,33 @@ pub const SCHEMA: &str = "brunt-record/2";
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum RunEvent {
     /// Head of the record: the plan, the machines and the version of brunt.
-    Started(Box<Started>),
+    Started(Box<RunStarted>),
     /// The first response, counted apart from the figures.
     #[serde(rename = "probe")]
-    FirstAnswer(FirstAnswer),
+    FirstResponse(FirstResponse),
     /// Start of the window, from which all times count.
-    Began(Began),
+    Began(WindowStart),
     /// Results of one second, all workers merged.
     Second(Box<Second>),
     /// A change of the load during the run.
-    Changed(Changed),
+    Changed(LoadChange),
     /// Counters of a machine, once a second.
     Counters(HostCounters),
     /// Results of the reference client, once a second.
-    Reference(Box<Reference>),
+    Reference(Box<ReferenceSecond>),
     /// A machine under test sends its counters through a probe: recorded before the first of them, and again at the
     /// end of the run.
-    Joined(Joined),
+    Joined(ProbedHost),
     /// An example of one kind of failure.
-    Example(Example),
+    Example(FailureExample),
     /// Requests to export as spans; never in a record.
     #[serde(skip)]
     #[cfg_attr(feature = "schema", schemars(skip))]
-    Spans(Spans),
+    Spans(RequestSpans),
     /// A notice for the reader.
     Notice(Notice),
     /// End of the run.
-    Ended(Ended),
+    Ended(RunEnd),
     /// An event of a later version of brunt: readers skip it.
     #[serde(other)]
     #[cfg_attr(feature = "schema", schemars(skip))]
@@ -92,7 +92,7 @@ pub enum RunEvent {
 /// The head of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Started {
+pub struct RunStarted {
     /// Format version, [`SCHEMA`].
     pub schema: String,
     /// Version of brunt.
@@ -105,7 +105,7 @@ pub struct Started {
     pub plan: Plan,
     /// Machines of the generator, the coordinator's first. Older records name one.
     #[serde(alias = "host", deserialize_with = "one_or_many")]
-    pub hosts: Vec<Host>,
+    pub hosts: Vec<GeneratorHost>,
     /// Network backend: `epoll`, `uring`, `sim`.
     pub net: String,
     /// Number of worker threads.
@@ -128,37 +128,37 @@ pub struct Started {
 /// The start of the window on two clocks, to align it with measurements from other sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Began {
+pub struct WindowStart {
     /// Monotonic clock of the generator (`CLOCK_MONOTONIC`, nanoseconds).
     pub clock_ns: u64,
     /// Wall clock, nanoseconds since 1970.
     pub unix_ns: u64,
 }
 
-impl Started {
+impl RunStarted {
     /// Returns the machine of the coordinator.
-    pub fn host(&self) -> Option<&Host> {
+    pub fn host(&self) -> Option<&GeneratorHost> {
         self.hosts.first()
     }
 }
 
-fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Host>, D::Error> {
+fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<GeneratorHost>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Hosts {
-        Many(Vec<Host>),
-        One(Host),
+    enum OneOrManyHosts {
+        Many(Vec<GeneratorHost>),
+        One(GeneratorHost),
     }
-    Ok(match Hosts::deserialize(from)? {
-        Hosts::Many(hosts) => hosts,
-        Hosts::One(host) => vec![host],
+    Ok(match OneOrManyHosts::deserialize(from)? {
+        OneOrManyHosts::Many(hosts) => hosts,
+        OneOrManyHosts::One(host) => vec![host],
     })
 }
 
 /// A change of load, requested during the run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Changed {
+pub struct LoadChange {
     /// Time at which it took effect, since the start of the window (nanoseconds); announced before that.
     pub at_ns: i64,
     /// The change.
@@ -168,7 +168,7 @@ pub struct Changed {
 /// A machine of the load generator.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Host {
+pub struct GeneratorHost {
     /// Host name.
     pub name: String,
     /// Kernel name and version: `Linux 6.18.0`.
@@ -187,7 +187,7 @@ pub struct Host {
 /// A machine under test that sends its counters itself (`brunt probe`), and its clock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Joined {
+pub struct ProbedHost {
     /// Name of the machine among the counters of this record.
     pub host: String,
     /// Address of its probe: `10.0.0.7:7070`.
@@ -214,7 +214,7 @@ pub struct Joined {
 /// The single counted request before the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct FirstAnswer {
+pub struct FirstResponse {
     /// Requested URL.
     pub url: String,
     /// Address connected to.
@@ -242,19 +242,19 @@ pub struct FirstAnswer {
 /// Name under which status codes are counted once a run has shown [`CODES`] different ones: peers choose them.
 pub const OTHER_CODES: &str = "other";
 /// Maximum number of distinct status codes.
-pub const CODES: usize = 128;
+pub const MAX_CODES: usize = 128;
 /// Maximum length of a status code's name, in bytes.
-const CODE_NAME: usize = 64;
+const MAX_CODE_BYTES: usize = 64;
 
 /// Returns the name under which a status code is counted, given those counted so far.
-pub fn counted_as<'a>(all: &BTreeMap<String, u64>, code: &'a str) -> &'a str {
-    let code = &code[..code.floor_char_boundary(CODE_NAME)];
-    if all.contains_key(code) || all.len() < CODES { code } else { OTHER_CODES }
+pub fn counted_name<'a>(all: &BTreeMap<String, u64>, code: &'a str) -> &'a str {
+    let code = &code[..code.floor_char_boundary(MAX_CODE_BYTES)];
+    if all.contains_key(code) || all.len() < MAX_CODES { code } else { OTHER_CODES }
 }
 
 /// Adds to the counts of status codes; those beyond the first [`CODES`] are counted together.
 pub fn add_code(all: &mut BTreeMap<String, u64>, code: &str, count: u64) {
-    let counted = all.entry(counted_as(all, code).to_owned()).or_default();
+    let counted = all.entry(counted_name(all, code).to_owned()).or_default();
     *counted = counted.saturating_add(count);
 }
 
@@ -262,7 +262,7 @@ pub fn add_code(all: &mut BTreeMap<String, u64>, code: &str, count: u64) {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum RunPart {
     /// Time before the window: excluded from the results.
     Warmup,
     /// The window: the time over which throughput is computed.
@@ -307,7 +307,7 @@ pub fn most_frequent(failures: &[Failure]) -> String {
 /// Connections that were lost or could not be opened, of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Loss {
+pub struct ConnectionLoss {
     /// Kind, as in [`Failure`]: `closed`, `reset`, `timeout` (a missed heartbeat) …
     pub kind: String,
     /// Phase, as in [`Failure`]; `hold` for connections that had been open.
@@ -326,21 +326,21 @@ pub struct Loss {
 }
 
 /// Maximum number of distinct losses in a run: peers choose the texts.
-const WAYS: usize = 64;
+const MAX_LOSSES: usize = 64;
 
-impl Loss {
+impl ConnectionLoss {
     /// Adds to a list of losses, merging equal ones. Once the list is full, new losses with details of their own are
     /// counted without these.
-    pub fn add(all: &mut Vec<Loss>, loss: &Loss) {
-        fn sort(loss: &Loss) -> (&String, &String, &Option<String>) {
+    pub fn add(all: &mut Vec<ConnectionLoss>, loss: &ConnectionLoss) {
+        fn sort(loss: &ConnectionLoss) -> (&String, &String, &Option<String>) {
             (&loss.kind, &loss.phase, &loss.errno)
         }
-        let same = |known: &&mut Loss| sort(known) == sort(loss);
-        let full = all.len() >= WAYS;
+        let same = |known: &&mut ConnectionLoss| sort(known) == sort(loss);
+        let full = all.len() >= MAX_LOSSES;
         let mut alike = all.iter_mut().filter(same);
         match alike.find(|known| known.detail == loss.detail || (full && known.detail.is_empty())) {
             Some(known) => known.count = known.count.saturating_add(loss.count),
-            None if full => all.push(Loss { detail: String::new(), cause: None, ..loss.clone() }),
+            None if full => all.push(ConnectionLoss { detail: String::new(), cause: None, ..loss.clone() }),
             None => all.push(loss.clone()),
         }
     }
@@ -349,7 +349,7 @@ impl Loss {
 /// An example of a failure, with the request and the response.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Example {
+pub struct FailureExample {
     /// Kind, as in [`Failure`].
     pub kind: String,
     /// Phase, as in [`Failure`].
@@ -420,7 +420,7 @@ impl Notice {
     }
 
     /// Adds another fact, which is a sentence.
-    pub fn because(mut self, name: &str, cause: Cause) -> Notice {
+    pub fn with_cause(mut self, name: &str, cause: Cause) -> Notice {
         self.facts.insert(name.to_owned(), cause.to_string());
         self.causes.insert(name.to_owned(), cause);
         self
@@ -435,7 +435,7 @@ impl Notice {
 /// The end of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Ended {
+pub struct RunEnd {
     /// Reason of the end: `completed`, `interrupted`, `partial` (workers were lost during the run), `aborted`.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub reason: End,

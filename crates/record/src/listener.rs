@@ -7,32 +7,32 @@ use crate::{Notice, RunEvent};
 ///
 /// Listeners are kept in a list and know nothing of each other. A listener that fails reports it and is not called
 /// again; the run and the other listeners go on.
-pub trait Listener {
+pub trait RunListener {
     /// Processes the next event. Its content may be shown and stored: secrets have been removed.
     ///
     /// # Errors
     /// Returns a notice of why it takes no more events; the other listeners receive it.
-    fn see(&mut self, event: &RunEvent) -> Result<(), Notice>;
+    fn observe(&mut self, event: &RunEvent) -> Result<(), Notice>;
 
     /// Returns a notice to issue while the run goes on; called after each second.
-    fn meanwhile(&mut self) -> Option<Notice> {
+    fn next_notice(&mut self) -> Option<Notice> {
         None
     }
 
     /// Returns the notices to issue at the end of the run, before the summary.
-    fn ending(&mut self) -> Vec<Notice> {
+    fn final_notices(&mut self) -> Vec<Notice> {
         Vec::new()
     }
 
     /// Returns `true` while the run should go on for this listener.
-    fn wants_more(&self) -> bool {
+    fn keeps_run_alive(&self) -> bool {
         false
     }
 }
 
 /// Collects all events.
-impl Listener for Vec<RunEvent> {
-    fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
+impl RunListener for Vec<RunEvent> {
+    fn observe(&mut self, event: &RunEvent) -> Result<(), Notice> {
         self.push(event.clone());
         Ok(())
     }

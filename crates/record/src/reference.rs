@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// mutilate measure this way: a light client beside the heavy ones.)
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Reference {
+pub struct ReferenceSecond {
     /// Start, since the start of the window of the load (nanoseconds; negative within the warm-up).
     pub from_ns: i64,
     /// End, since the start of the window of the load (nanoseconds).

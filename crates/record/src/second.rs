@@ -6,7 +6,7 @@ use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::counts::{counts, second};
-use crate::{Checked, Failure, Latency, Loss, Named, Part, Traced, wide};
+use crate::{CheckResults, Failure, Latency, ConnectionLoss, NamedFigures, RunPart, TracedRequest, wide_numbers};
 
 second! {
     /// Results of one second (or the shorter rest at either end).
@@ -116,7 +116,7 @@ second! {
         /// End, since the start of the window (nanoseconds).
         to_ns: i64,
         /// Part of the run that the second belongs to.
-        part: Part,
+        part: RunPart,
         /// Users (closed) alive at the end.
         users: u32,
         /// Requests in flight at the end (sent, not ended).
@@ -139,24 +139,24 @@ second! {
         /// Failures by kind, phase and errno.
         failures: Vec<Failure>,
         /// Bytes on the wire and of payload.
-        bytes: Bytes,
+        bytes: ByteCounts,
         /// Connections opened, failed, reused and lost.
-        connections: Connections,
+        connections: ConnectionFigures,
         /// Connections that are part of the plan and were lost, by cause; they add up to `connections.lost`.
         #[serde(default)]
-        losses: Vec<Loss>,
+        losses: Vec<ConnectionLoss>,
         /// Connections that failed to open without failing a request (a pool that was to grow, connections to be
         /// held), by cause; the others are in `failures`.
         #[serde(default)]
-        unopened: Vec<Loss>,
+        unopened: Vec<ConnectionLoss>,
         /// Heartbeats.
         #[serde(default)]
-        heartbeats: Heartbeats,
+        heartbeats: HeartbeatCounts,
         /// Histograms of latency.
         latency: Latency,
         /// Scheduling of the generator itself.
         #[serde(default)]
-        generator: Generator,
+        generator: GeneratorUsage,
         /// End of the first success in the second, since the start of the window (nanoseconds); null if there was
         /// none.
         #[serde(default)]
@@ -170,13 +170,13 @@ second! {
         busy_since_ns: Option<i64>,
         /// Figures by name, in the order of names, if the run has several names: only those with any figures.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        named: Vec<Named>,
+        named: Vec<NamedFigures>,
         /// Results of checks in the second, in the order of their names: only those with any results.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        checks: Vec<Checked>,
+        checks: Vec<CheckResults>,
         /// The slowest requests that ended in the second and announced a trace; sampled ones and others kept apart.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        slowest: Vec<Traced>,
+        slowest: Vec<TracedRequest>,
     }
 }
 
@@ -196,7 +196,7 @@ impl Second {
 /// Scheduling of the generator itself in a second: of each figure, the value of the worst worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Generator {
+pub struct GeneratorUsage {
     /// CPU time of the busiest worker (nanoseconds).
     pub busiest_cpu_ns: u64,
     /// Longest time for which a worker was runnable without a core to run on, summed over the second (nanoseconds).
@@ -207,9 +207,9 @@ pub struct Generator {
     pub throttled: u64,
 }
 
-impl Generator {
+impl GeneratorUsage {
     /// Merges the figures of one worker.
-    pub fn see(&mut self, cpu_ns: u64, ready_ns: u64, (throttled, periods): (u64, u64)) {
+    pub fn merge_worker(&mut self, cpu_ns: u64, ready_ns: u64, (throttled, periods): (u64, u64)) {
         self.busiest_cpu_ns = self.busiest_cpu_ns.max(cpu_ns);
         self.ready_ns = self.ready_ns.max(ready_ns);
         (self.throttled, self.periods) = (self.throttled, self.periods).max((throttled, periods));
@@ -220,7 +220,7 @@ counts! {
     /// Bytes on the wire (below TLS).
     #[derive(Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    pub struct Bytes {
+    pub struct ByteCounts {
         /// Bytes sent.
         sent,
         /// Bytes received.
@@ -234,7 +234,7 @@ counts! {
     /// Connections.
     #[derive(Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    pub struct Connections {
+    pub struct ConnectionFigures {
         /// Connections established (TLS included).
         opened,
         /// Connections established before a common start (`--together`, a rate over a fixed number): reported with the
@@ -269,7 +269,7 @@ counts! {
     /// Heartbeats on open connections, separate from requests.
     #[derive(Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    pub struct Heartbeats {
+    pub struct HeartbeatCounts {
         /// Heartbeats sent.
         sent,
         /// Heartbeats answered before the next one was due.

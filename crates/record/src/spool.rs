@@ -8,22 +8,22 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use crate::{Listener, Notice, ReadFault, Reader, RunEvent, Subject, Writer};
+use crate::{RunListener, Notice, ReadFault, RecordReader, RunEvent, Subject, RecordWriter};
 
 /// Events that can be read again: a spool or a record on disk. Totals and documents are computed by reading it
 /// through.
-pub trait Past {
+pub trait ReplaySource {
     /// Starts reading from the first event.
     ///
     /// # Errors
     /// Returns a fault if nothing can be read.
-    fn replay(&self) -> Result<Reader<'_>, ReadFault>;
+    fn replay(&self) -> Result<RecordReader<'_>, ReadFault>;
 }
 
 /// The events of the current run, on disk.
 pub struct Spool {
     file: File,
-    writer: Writer,
+    writer: RecordWriter,
 }
 
 impl Spool {
@@ -35,32 +35,32 @@ impl Spool {
         let named = std::env::var_os("TMPDIR").map(PathBuf::from);
         let file = tempfile::tempfile_in(named.unwrap_or_else(|| PathBuf::from("/var/tmp")))
             .or_else(|_| tempfile::tempfile())?;
-        Ok(Spool { writer: Writer::over(file.try_clone()?)?, file })
+        Ok(Spool { writer: RecordWriter::from_file(file.try_clone()?)?, file })
     }
 }
 
 /// Replays all events so far, from the beginning; more may be added afterwards.
-impl Past for Spool {
-    fn replay(&self) -> Result<Reader<'_>, ReadFault> {
-        Reader::over(From { file: &self.file, at: 0, end: self.writer.bytes() })
+impl ReplaySource for Spool {
+    fn replay(&self) -> Result<RecordReader<'_>, ReadFault> {
+        RecordReader::from_source(SpoolReader { file: &self.file, at: 0, end: self.writer.bytes() })
     }
 }
 
 /// A failed write costs the seconds of a document, not the run.
-impl Listener for Spool {
-    fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
+impl RunListener for Spool {
+    fn observe(&mut self, event: &RunEvent) -> Result<(), Notice> {
         self.writer.write(event).map_err(|error| Notice::new(Subject::SecondsLost, [("error", error.to_string())]))
     }
 }
 
 /// A reader that does not move the file's own position, which the writer uses.
-struct From<'a> {
+struct SpoolReader<'a> {
     file: &'a File,
     at: u64,
     end: u64,
 }
 
-impl Read for From<'_> {
+impl Read for SpoolReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let room = usize::try_from(self.end - self.at).unwrap_or(usize::MAX).min(into.len());
         let n = self.file.read_at(&mut into[..room], self.at)?;
@@ -79,7 +79,7 @@ mod tests {
         let mut spool = Spool::new().unwrap();
         let events = a_run(20);
         for (n, event) in events.iter().enumerate() {
-            spool.see(event).unwrap();
+            spool.observe(event).unwrap();
             if n % 7 == 0 {
                 assert_eq!(spool.replay().unwrap().map(Result::unwrap).collect::<Vec<_>>(), events[..=n]);
             }

@@ -35,7 +35,7 @@ fn plan() -> Plan {
         net: NetKind::Auto,
         sources: Vec::new(),
         connect_to: Vec::new(),
-        proxies: plan::Proxies::default(),
+        proxies: plan::ProxySettings::default(),
         unix_socket: None,
         tls: plan::Tls::default(),
         objectives: vec!["p99<50ms".into()],
@@ -63,13 +63,13 @@ pub(crate) fn second(n: i64) -> RunEvent {
 
 /// A start, a probe, the given number of seconds, an end.
 pub(crate) fn a_run(seconds: i64) -> Vec<RunEvent> {
-    let started = Started {
+    let started = RunStarted {
         schema: SCHEMA.into(),
         brunt: "0.1.0".into(),
         unix_ms: 1,
         command: vec!["brunt".into(), "\u{1F980}\n".into()],
         plan: plan(),
-        hosts: vec![Host { cores: 1.5, ..Host::default() }],
+        hosts: vec![GeneratorHost { cores: 1.5, ..GeneratorHost::default() }],
         net: "sim".into(),
         workers: 1,
         silent: Some(false),
@@ -77,10 +77,10 @@ pub(crate) fn a_run(seconds: i64) -> Vec<RunEvent> {
         checks: Vec::new(),
         names: Vec::new(),
     };
-    let mut events = vec![RunEvent::Started(Box::new(started)), RunEvent::FirstAnswer(FirstAnswer::default())];
+    let mut events = vec![RunEvent::Started(Box::new(started)), RunEvent::FirstResponse(FirstResponse::default())];
     events.extend((0..seconds).map(second));
     let window = Nanos::from_secs(seconds.unsigned_abs());
-    events.push(RunEvent::Ended(Ended { reason: End::Completed, window, ..Ended::default() }));
+    events.push(RunEvent::Ended(RunEnd { reason: End::Completed, window, ..RunEnd::default() }));
     events
 }
 
@@ -124,7 +124,7 @@ fn codes_are_told_apart_up_to_a_bound_and_add_up() {
     let mut all = std::collections::BTreeMap::new();
     (0..10_000).for_each(|n| crate::add_code(&mut all, &format!("{n} {}", "é".repeat(500)), 3));
     crate::add_code(&mut all, "0 ", 1);
-    assert_eq!((all.len(), all.values().sum::<u64>()), (crate::CODES + 1, 30_001));
+    assert_eq!((all.len(), all.values().sum::<u64>()), (crate::MAX_CODES + 1, 30_001));
     assert!(all.keys().all(|name| name.len() <= 64) && all[crate::OTHER_CODES] == 3 * (10_000 - 128) + 1);
 }
 
@@ -154,7 +154,7 @@ fn changes_of_load_are_written_in_plain_words() {
         (plan::Change::Pause, r#""pause""#),
         (plan::Change::Resume, r#""resume""#),
     ] {
-        let event = RunEvent::Changed(crate::Changed { at_ns: -5, change });
+        let event = RunEvent::Changed(crate::LoadChange { at_ns: -5, change });
         let line = serde_json::to_string(&event).unwrap();
         assert_eq!(line, format!(r#"{{"event":"changed","at_ns":-5,"change":{written}}}"#));
         assert_eq!(serde_json::from_str::<RunEvent>(&line).unwrap(), event);

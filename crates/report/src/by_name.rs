@@ -1,6 +1,6 @@
 //! The rows of figures by name: the names of a run, and what each comes to.
 
-use record::Example;
+use record::FailureExample;
 
 use crate::named::NamedTotals;
 use crate::sums::Sums;
@@ -37,7 +37,7 @@ impl Sums {
     }
 
     /// The kept examples of failures of a name, one of each sort and status.
-    pub fn examples_of(&self, name: u16) -> impl Iterator<Item = &Example> {
+    pub fn examples_of(&self, name: u16) -> impl Iterator<Item = &FailureExample> {
         let all = self.examples.iter().chain(&self.examples_by_name);
         all.filter(move |example| example.name == Some(name))
     }

@@ -1,6 +1,6 @@
 //! The rows of checks: what each asks, and how many responses passed and failed it.
 
-use record::Checked;
+use record::CheckResults;
 
 use crate::sums::Sums;
 
@@ -35,7 +35,7 @@ impl Sums {
         names.iter().enumerate().map(|(at, name)| {
             let all = &self.totals.checks;
             let told = all.binary_search_by_key(&at, |told| usize::from(told.check)).ok().and_then(|at| all.get(at));
-            let Checked { passed, failed, .. } = told.copied().unwrap_or_default();
+            let CheckResults { passed, failed, .. } = told.copied().unwrap_or_default();
             CheckRow { name, passed, failed }
         })
     }

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use record::Started;
+use record::RunStarted;
 use serde::Serialize;
 
 use crate::contrast::{Contrast, ContrastReport, MEASURES, Side, contrast};
@@ -90,12 +90,12 @@ const PARTS: [&str; 12] = [
     "max_connections",
 ];
 
-fn differing(first: Option<&Started>, second: Option<&Started>) -> Vec<&'static str> {
+fn differing(first: Option<&RunStarted>, second: Option<&RunStarted>) -> Vec<&'static str> {
     let (Some(a), Some(b)) = (first, second) else { return Vec::new() };
-    let of = |started: &Started| serde_json::to_value(&started.plan).unwrap_or_default();
+    let of = |started: &RunStarted| serde_json::to_value(&started.plan).unwrap_or_default();
     let (plan_a, plan_b) = (of(a), of(b));
     let of_plan = PARTS.into_iter().filter(|part| plan_a.get(part) != plan_b.get(part));
-    let machine = |started: &Started| started.host().map(|host| (host.name.clone(), host.cores.to_bits()));
+    let machine = |started: &RunStarted| started.host().map(|host| (host.name.clone(), host.cores.to_bits()));
     let versions = (a.brunt != b.brunt).then_some("brunt");
     of_plan.chain((machine(a) != machine(b)).then_some("machine")).chain(versions).collect()
 }

@@ -142,8 +142,8 @@ pub fn contrast(first: &Side, second: &Side) -> [Contrast; MEASURES.len()] {
             _ => None,
         };
         let interval = match (a.estimate(), b.estimate()) {
-            (Some(a), Some(b)) if measure.is_share => Some(b.less(a)),
-            (Some(a), Some(b)) => b.over(a),
+            (Some(a), Some(b)) if measure.is_share => Some(b.minus(a)),
+            (Some(a), Some(b)) => b.divided_by(a),
             _ => None,
         };
         let interval = interval.map(|change| [change.low, change.high]).filter(|ends| *ends != [0.0, f64::INFINITY]);

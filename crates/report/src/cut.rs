@@ -3,7 +3,7 @@
 use measure::Nanos;
 use record::End;
 
-use crate::show;
+use crate::numbers;
 use crate::sums::Sums;
 use crate::text::{Lang, Text, text};
 
@@ -51,7 +51,7 @@ impl Cut {
 
     /// As a part of a sentence.
     pub fn said(&self, lang: Lang) -> String {
-        let after = show::duration(self.after);
+        let after = numbers::duration(self.after);
         let words = match (self.way, self.of) {
             (Way::Cut, None) => CUT,
             (Way::Cut, Some(_)) => CUT_OF,
@@ -60,7 +60,7 @@ impl Cut {
             (Way::Drained, None) => DRAINED,
             (Way::Drained, Some(_)) => DRAINED_OF,
         };
-        let of = self.of.map(show::duration).unwrap_or_default();
+        let of = self.of.map(numbers::duration).unwrap_or_default();
         lang.fill(words, &[("after", &after), ("of", &of)])
     }
 
@@ -87,7 +87,7 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use plan::Change;
-    use record::{Changed, Ended, Notice, RunEvent, Started, Subject};
+    use record::{LoadChange, RunEnd, Notice, RunEvent, RunStarted, Subject};
 
     use super::*;
     use crate::exit::Exit;
@@ -99,15 +99,15 @@ mod tests {
 
     fn summary(lasts: Option<Nanos>, window: u64, end: Option<End>, more: Vec<RunEvent>) -> Summary {
         let head = include_str!("../../record/src/version-1.jsonl").lines().next().expect("a head");
-        let mut started: Started = serde_json::from_str(head).expect("a head");
+        let mut started: RunStarted = serde_json::from_str(head).expect("a head");
         started.plan.duration = lasts;
         let second = record::Second {
-            part: record::Part::Window,
+            part: record::RunPart::Window,
             to_ns: Nanos::from_secs(window).0 as i64,
             ..record::Second::default()
         };
         let window = Nanos::from_secs(window);
-        let ended = end.map(|reason| RunEvent::Ended(Ended { reason, window, elapsed: window }));
+        let ended = end.map(|reason| RunEvent::Ended(RunEnd { reason, window, elapsed: window }));
         let events = [RunEvent::Started(Box::new(started)), RunEvent::Second(Box::new(second))];
         Summary::from_events(events.into_iter().chain(more).chain(ended))
     }
@@ -122,19 +122,19 @@ mod tests {
         begins(line(None, 12, None, Vec::new(), Lang::En), "cut after 12.0 s; ");
         let stop = RunEvent::Notice(Notice::new(Subject::ObjectiveStop, []));
         begins(line(minute, 12, cut, vec![stop], Lang::En), "stopped after 12.0 s of 60.0 s; ");
-        let drain = RunEvent::Changed(Changed { at_ns: s(12).0 as i64, change: Change::Drain });
+        let drain = RunEvent::Changed(LoadChange { at_ns: s(12).0 as i64, change: Change::Drain });
         let whole = Some(End::Completed);
         begins(line(minute, 12, whole, vec![drain.clone()], Lang::En), "drained after 12.0 s of 60.0 s; ");
         begins(line(None, 12, whole, vec![drain.clone()], Lang::En), "drained after 12.0 s; ");
         begins(line(minute, 12, cut, vec![drain], Lang::En), "cut after 12.0 s of 60.0 s; ");
         // A run that was over when the drain was to begin was not drained.
-        let late = RunEvent::Changed(Changed { at_ns: s(13).0 as i64, change: Change::Drain });
+        let late = RunEvent::Changed(LoadChange { at_ns: s(13).0 as i64, change: Change::Drain });
         assert!(!line(None, 12, whole, vec![late], Lang::En).starts_with("drained"));
     }
 
     #[test]
     fn a_drained_run_is_no_interrupted_one_unless_its_drain_was_cut_short() {
-        let drain = RunEvent::Changed(Changed { at_ns: Nanos::from_secs(12).0 as i64, change: Change::Drain });
+        let drain = RunEvent::Changed(LoadChange { at_ns: Nanos::from_secs(12).0 as i64, change: Change::Drain });
         let judged = |end| summary(Some(Nanos::from_secs(60)), 12, Some(end), vec![drain.clone()]);
         let interrupted = |summary: &Summary| summary.trust.findings.iter().any(|found| found.code == "interrupted");
         let (whole, cut) = (judged(End::Completed), judged(End::Interrupted));

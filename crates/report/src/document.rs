@@ -21,7 +21,7 @@ mod slowest;
 
 use std::collections::BTreeMap;
 
-use record::{Bytes, Heartbeats};
+use record::{ByteCounts, HeartbeatCounts};
 use serde::Serialize;
 
 use self::checks::CheckReport;
@@ -76,7 +76,7 @@ pub struct Report<'a> {
     /// Successes that completed within the window ÷ its length, including those of warm-up requests.
     throughput_per_s: f64,
     /// Bytes on the wire.
-    bytes: Bytes,
+    bytes: ByteCounts,
     /// Status code → count.
     status: &'a BTreeMap<String, u64>,
     /// Reasons that the peer gave for closing connections and streams (`GOAWAY NO_ERROR`, `RST_STREAM CANCEL`) →
@@ -122,7 +122,7 @@ pub struct Report<'a> {
     /// Messages in exchanges whose responses are streams.
     messages: u64,
     /// Heartbeats on open connections; in no other count.
-    heartbeats: Heartbeats,
+    heartbeats: HeartbeatCounts,
     /// CPU time of the generator's threads in seconds.
     cpu_s: f64,
     /// Of that, time spent polling so that requests leave on time (`--precise`, or within a budget).
@@ -137,16 +137,16 @@ pub struct Report<'a> {
     objectives: Vec<ObjectiveReport<'a>>,
     /// Changes of the load during the run, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
-    changes: Option<&'a [record::Changed]>,
+    changes: Option<&'a [record::LoadChange]>,
     /// What the reader should know.
     notices: Vec<recorded::Notice<'a>>,
     /// The pre-flight request, counted separately.
     probe: Option<recorded::FirstAnswer<'a>>,
     /// The load generator's machine; with several, the coordinator's.
-    host: Option<&'a record::Host>,
+    host: Option<&'a record::GeneratorHost>,
     /// All of the load generator's machines, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
-    hosts: Option<&'a [record::Host]>,
+    hosts: Option<&'a [record::GeneratorHost]>,
     /// Machines under test that had a probe.
     #[serde(skip_serializing_if = "Option::is_none")]
     probes: Option<Vec<Probed<'a>>>,
@@ -410,7 +410,7 @@ impl<'a> Report<'a> {
 }
 
 impl<'a> Generator<'a> {
-    fn of(started: &'a record::Started, totals: &'a Totals) -> Generator<'a> {
+    fn of(started: &'a record::RunStarted, totals: &'a Totals) -> Generator<'a> {
         Generator {
             net: &started.net,
             workers: started.workers,
@@ -422,8 +422,8 @@ impl<'a> Generator<'a> {
     }
 }
 
-impl<'a> From<&'a record::Example> for ExampleReport<'a> {
-    fn from(e: &'a record::Example) -> ExampleReport<'a> {
+impl<'a> From<&'a record::FailureExample> for ExampleReport<'a> {
+    fn from(e: &'a record::FailureExample) -> ExampleReport<'a> {
         let (detail, sent, received) = (&*e.detail, &*e.sent, &*e.received);
         ExampleReport {
             detail,

@@ -1,18 +1,18 @@
 //! Whose counters are those of the service's machine, among all that a run has.
 
-use diagnose::{Counted, Elsewhere};
-use record::Joined;
+use diagnose::{CounterSummary, ServiceHost};
+use record::ProbedHost;
 
 use crate::limits::Counts;
 
 /// A service was counted among them.
-pub(crate) fn has_service(counted: &Counted) -> bool {
-    ["service.", "listener."].iter().any(|of| counted.between(of, "").next().is_some())
+pub(crate) fn has_service(counted: &CounterSummary) -> bool {
+    ["service.", "listener."].iter().any(|of| counted.name_middles(of, "").next().is_some())
 }
 
 /// The machine of the service, among those that make no load: the one that has the address under load; where none says so, one on
 /// which a service was counted, or else the only one that was joined. None where the service is on the generator's.
-pub(crate) fn elsewhere(others: Vec<Counts>, joined: &[Joined], service_is_here: bool) -> Option<Elsewhere> {
+pub(crate) fn elsewhere(others: Vec<Counts>, joined: &[ProbedHost], service_is_here: bool) -> Option<ServiceHost> {
     let told_of = |counts: &Counts| joined.iter().find(|joined| joined.host == counts.host);
     let holds_target = |counts: &Counts| told_of(counts).is_some_and(|joined| joined.holds_target);
     let shares_kernel = |counts: &Counts| told_of(counts).is_some_and(|joined| joined.shares_kernel);
@@ -27,9 +27,9 @@ pub(crate) fn elsewhere(others: Vec<Counts>, joined: &[Joined], service_is_here:
     };
     let best = others.iter().filter_map(|counts| Some((rank(counts)?, counts))).min_by_key(|(rank, _)| *rank)?.1;
     // Of counters that ended early nobody knows how they would have gone on.
-    (!best.lost).then(|| Elsewhere {
+    (!best.lost).then(|| ServiceHost {
         host: best.host.clone(),
-        counted: best.counted.clone(),
+        counters: best.counted.clone(),
         shares_kernel: shares_kernel(best),
     })
 }
@@ -39,14 +39,14 @@ mod tests {
     use super::*;
 
     /// A machine with a counter, joined with these words: `target`, `kernel`; none where it has no word.
-    fn machine(host: &str, counter: &str, said: &str) -> (Counts, Option<Joined>) {
-        let mut counted = Counted::default();
-        counted.see(0, [(counter, 1.0)]);
-        let joined = Joined {
+    fn machine(host: &str, counter: &str, said: &str) -> (Counts, Option<ProbedHost>) {
+        let mut counted = CounterSummary::default();
+        counted.add_reading(0, [(counter, 1.0)]);
+        let joined = ProbedHost {
             host: host.into(),
             holds_target: said.contains("target"),
             shares_kernel: said.contains("kernel"),
-            ..Joined::default()
+            ..ProbedHost::default()
         };
         let mut counts = Counts::default();
         (counts.host, counts.counted, counts.lost) = (host.into(), counted, said.contains("lost"));
@@ -75,7 +75,7 @@ mod tests {
         ] {
             let (counts, joined): (Vec<_>, Vec<_>) =
                 all.iter().map(|(host, counter, said)| machine(host, counter, said)).unzip();
-            let joined: Vec<Joined> = joined.into_iter().flatten().collect();
+            let joined: Vec<ProbedHost> = joined.into_iter().flatten().collect();
             let found = elsewhere(counts, &joined, here);
             assert_eq!(found.as_ref().map(|found| &*found.host), chosen, "{all:?}, a service here: {here}");
             let shares = all.iter().any(|(host, _, said)| Some(*host) == chosen && said.contains("kernel"));

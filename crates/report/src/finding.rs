@@ -1,6 +1,6 @@
 //! What a rule found: a stable word, how bad it is, and sentences in every language.
 
-use words::Said;
+use words::LocalizedSentence;
 
 use crate::text::{Lang, Text};
 
@@ -44,7 +44,7 @@ pub struct Finding {
     /// How bad it is.
     pub grade: Grade,
     /// Its sentence.
-    said: Said,
+    said: LocalizedSentence,
 }
 
 impl Finding {
@@ -55,17 +55,17 @@ impl Finding {
         text: Text,
         facts: [(&'static str, String); N],
     ) -> Finding {
-        Finding { code, grade, said: Said::new(text, facts) }
+        Finding { code, grade, said: LocalizedSentence::new(text, facts) }
     }
 
     /// The same, and its sentence goes on.
     pub(crate) fn and<const N: usize>(mut self, text: Text, facts: [(&'static str, String); N]) -> Finding {
-        self.said = self.said.and(text, facts);
+        self.said = self.said.with_clause(text, facts);
         self
     }
 
     /// Its sentence, without a full stop.
     pub fn sentence(&self, lang: Lang) -> String {
-        self.said.of(lang)
+        self.said.render(lang)
     }
 }

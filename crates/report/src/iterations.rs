@@ -40,7 +40,7 @@ impl ScenarioRow<'_> {
 impl<'a> SpanRow<'a> {
     /// What objectives call it.
     pub fn called(&self) -> String {
-        SpanName { scenario: self.scenario, group: self.group }.called()
+        SpanName { scenario: self.scenario, group: self.group }.objective_name()
     }
 
     /// Those that were begun, or would have been had the run not ended: all that were due but those that were dropped.

@@ -1,8 +1,8 @@
 //! Verdicts in words: objectives, exit codes, notices. What rules found has its own sentences.
 
-use measure::{Nanos, plain};
+use measure::{Nanos, sanitize};
 use plan::Change;
-use record::{Changed, End, Kind, Phase};
+use record::{LoadChange, End, Kind, Phase};
 
 use crate::exit::Exit;
 use crate::finding::Grade;
@@ -10,14 +10,14 @@ use crate::objectives::Judged;
 use crate::overload::Overload;
 use crate::reasons::reason;
 use crate::sentences as say;
-use crate::show;
+use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text};
 
 /// What a server that could not keep up sustained, as a sentence.
 pub fn overload(summary: &Summary, lang: Lang) -> Option<String> {
     let o = Overload::of(summary)?;
-    let rates = [o.sustained_per_s, o.scheduled_per_s, o.growth_per_s.unwrap_or(0.0)].map(show::rate);
+    let rates = [o.sustained_per_s, o.scheduled_per_s, o.growth_per_s.unwrap_or(0.0)].map(numbers::rate);
     let facts = [("sustained", &*rates[0]), ("scheduled", &*rates[1]), ("growth", &*rates[2])];
     Some(lang.fill(if o.growth_per_s.is_some() { say::OVERLOAD } else { say::OVERLOAD_TIMED_OUT }, &facts))
 }
@@ -52,7 +52,7 @@ pub fn measured(judged: &Judged, lang: Lang) -> String {
     let mut out = judged.measured.clone();
     if let Some((within, due)) = judged.counted {
         out += lang.of(say::SEMICOLON);
-        out += &lang.fill(say::WITHIN, &[("n", &show::count(within)), ("due", &show::count(due))]);
+        out += &lang.fill(say::WITHIN, &[("n", &numbers::count(within)), ("due", &numbers::count(due))]);
     }
     if judged.few {
         out += lang.of(say::SEMICOLON);
@@ -82,7 +82,7 @@ pub fn exit(summary: &Summary, lang: Lang) -> String {
     };
     let mut out = lang.fill(say::EXIT, &[("code", &exit.code().to_string()), ("meaning", lang.of(meaning))]);
     if exit == Exit::Ok && failed > 0 && !summary.failures_are_judged() {
-        out += &lang.fill(say::EXIT_FAILED, &[("n", &show::count(failed))]);
+        out += &lang.fill(say::EXIT_FAILED, &[("n", &numbers::count(failed))]);
     }
     out
 }
@@ -108,7 +108,7 @@ pub fn notice(notice: &record::Notice, lang: Lang) -> String {
     let told: Vec<(&str, String)> =
         notice.facts.iter().map(|(name, fact)| (&**name, told(notice, name, fact, lang))).collect();
     let facts: Vec<(&str, &str)> = told.iter().map(|(name, fact)| (*name, &**fact)).collect();
-    let mut out = known.map_or_else(|| plain::line(&notice.code).into_owned(), |text| lang.fill(text, &facts));
+    let mut out = known.map_or_else(|| sanitize::line(&notice.code).into_owned(), |text| lang.fill(text, &facts));
     let used = |name: &str| known.is_some_and(|text| lang.of(text).contains(&format!("{{{name}}}")));
     let rest: Vec<String> =
         facts.iter().filter(|(name, _)| !used(name)).map(|(name, fact)| format!("{name}: {fact}")).collect();
@@ -119,9 +119,9 @@ pub fn notice(notice: &record::Notice, lang: Lang) -> String {
 }
 
 /// A change of load as a sentence.
-pub(crate) fn change(Changed { at_ns, change }: &Changed, lang: Lang) -> String {
+pub(crate) fn change(LoadChange { at_ns, change }: &LoadChange, lang: Lang) -> String {
     // A change of the warm-up holds before the window begins.
-    let moment = show::duration(Nanos(at_ns.unsigned_abs()));
+    let moment = numbers::duration(Nanos(at_ns.unsigned_abs()));
     let at = if *at_ns < 0 { format!("-{moment}") } else { moment };
     let level = |level: String| lang.fill(say::CHANGED_LEVEL, &[("level", &level), ("at", &at)]);
     match change {
@@ -134,7 +134,7 @@ pub(crate) fn change(Changed { at_ns, change }: &Changed, lang: Lang) -> String 
 }
 
 /// All of them in a line, the last ones where they are many.
-pub(crate) fn changes(all: &[Changed], lang: Lang) -> Option<String> {
+pub(crate) fn changes(all: &[LoadChange], lang: Lang) -> Option<String> {
     const LISTED: usize = 12;
     let said: Vec<String> = all.iter().rev().take(LISTED).rev().map(|changed| change(changed, lang)).collect();
     let more = if all.len() > LISTED { "…" } else { "" };

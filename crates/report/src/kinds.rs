@@ -1,6 +1,6 @@
 //! Kinds and phases of failure as a record spells them: what hangs on one is asked here.
 
-use record::{Failure, Kind, Loss, Phase};
+use record::{Failure, Kind, ConnectionLoss, Phase};
 
 /// Something of which a record tells the kind and the phase.
 pub(crate) trait Kinds {
@@ -24,13 +24,13 @@ impl Kinds for Failure {
     }
 }
 
-impl Kinds for Loss {
+impl Kinds for ConnectionLoss {
     fn words(&self) -> (&str, &str) {
         (&self.kind, &self.phase)
     }
 }
 
-impl Kinds for record::Example {
+impl Kinds for record::FailureExample {
     fn words(&self) -> (&str, &str) {
         (&self.kind, &self.phase)
     }

@@ -62,4 +62,4 @@ pub use sums::Sums;
 pub use terminal::{Live, Mode};
 pub use totals::Totals;
 pub use trust::Trust;
-pub use words::{Lang, show, text};
+pub use words::{Lang, numbers, text};

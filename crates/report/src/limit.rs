@@ -4,7 +4,7 @@ use measure::Nanos;
 use record::{Notice, Subject};
 
 use crate::ranked::{Figure, Ranked};
-use crate::show;
+use crate::numbers;
 use crate::sums::Sums;
 
 /// One that waited in so many is worth a word.
@@ -59,11 +59,11 @@ impl Limited {
     /// What the reader should know.
     pub fn notice(&self) -> Notice {
         let facts = [
-            ("waited", show::count(self.waited)),
-            ("scheduled", show::count(self.due)),
-            ("limit", show::count(u64::from(self.limit))),
-            ("wait", show::duration(self.wait)),
-            ("response", show::duration(self.response)),
+            ("waited", numbers::count(self.waited)),
+            ("scheduled", numbers::count(self.due)),
+            ("limit", numbers::count(u64::from(self.limit))),
+            ("wait", numbers::duration(self.wait)),
+            ("response", numbers::duration(self.response)),
         ];
         Notice::new(Subject::ConnectionLimit, facts)
     }

@@ -1,12 +1,12 @@
 //! What limited a run: the case that diagnosis judges, made of the sums and of what was counted beside them.
 
 use diagnose::{
-    Case, Conclusion, Counted, Failures, Found, GeneratorDoubt, Outage, Outcome, Proof, Run, Seen, Shared, Spread,
-    Times, conclude,
+    Case, Conclusion, CounterSummary, FailureCount, LimitFinding, GeneratorDoubt, Outage, DiagnosisOutcome, Proof, LoadResults, CounterCoverage, CoreShares, DurationStats,
+    DurationCounts, conclude,
 };
 use measure::{Histogram, Nanos};
 use plan::{Load, Plan};
-use record::{Carried, HostCounters, Joined, Part, RunEvent, Second};
+use record::{CounterState, HostCounters, ProbedHost, RunPart, RunEvent, Second};
 use words::Lang;
 
 use crate::again::again;
@@ -41,7 +41,7 @@ pub(crate) struct Counting {
     /// Readings that may have been taken after the window: a reading comes before the second that tells whether they were.
     pending: Vec<HostCounters>,
     /// Those that were joined by their probes.
-    joined: Vec<Joined>,
+    joined: Vec<ProbedHost>,
     /// Of each second of the window, what its slow responses took at least.
     slow: Vec<f64>,
     /// At the end of each second of the window, the arrivals that waited for a connection.
@@ -59,9 +59,9 @@ pub(crate) struct Counting {
 pub(crate) struct Counts {
     /// What it is called.
     pub host: String,
-    carried: Carried,
+    carried: CounterState,
     /// What it counted within the window.
-    pub counted: Counted,
+    pub counted: CounterSummary,
     /// They ended before the run did.
     pub lost: bool,
 }
@@ -71,15 +71,15 @@ impl Counts {
         self.carried.add(sample);
         self.lost = self.carried.values.is_empty();
         let values = self.carried.values.iter().map(|(name, value)| (name.as_str(), value.real()));
-        self.counted.see(sample.at_ns, values);
-        self.counted.call(self.carried.labels.iter().map(|(name, word)| (name.as_str(), word.as_str())));
+        self.counted.add_reading(sample.at_ns, values);
+        self.counted.set_labels(self.carried.labels.iter().map(|(name, word)| (name.as_str(), word.as_str())));
     }
 
     /// They are of no machine: a service told them of itself.
     fn is_told(&self) -> bool {
         ["redis.", "mysql.", "postgres.", "nginx.", "prometheus.", "log."]
             .iter()
-            .any(|of| self.counted.between(of, "").next().is_some())
+            .any(|of| self.counted.name_middles(of, "").next().is_some())
     }
 }
 
@@ -88,18 +88,18 @@ impl Counting {
     pub fn see(&mut self, event: &RunEvent) {
         self.outages.see(event);
         match event {
-            RunEvent::Second(second) if second.part == Part::Drain => {
+            RunEvent::Second(second) if second.part == RunPart::Drain => {
                 self.closed(second);
                 self.window_ends.get_or_insert(second.from_ns);
             }
             RunEvent::Second(second) => {
                 self.take_until(second.to_ns.saturating_add(AFTER));
                 self.closed(second);
-                if second.part == Part::Warmup {
+                if second.part == RunPart::Warmup {
                     self.warm.merge(&second.latency.service);
                 }
                 self.slow.extend(slow(second).filter(|_| self.slow.len() < MOST_SECONDS));
-                if second.part == Part::Window && self.waiting.len() < MOST_SECONDS {
+                if second.part == RunPart::Window && self.waiting.len() < MOST_SECONDS {
                     self.waiting.push(f64::from(second.waiting));
                 }
             }
@@ -154,7 +154,7 @@ impl Counting {
         others.extend(ours);
         let elsewhere = elsewhere(others, &self.joined, has_service(&here));
         self.warm.merge(&sums.totals.latency.service);
-        let run = Run {
+        let run = LoadResults {
             slow_each_second: self.slow,
             waiting_each_second: self.waiting,
             closed_at_once: self.closed.1,
@@ -167,26 +167,26 @@ impl Counting {
             times_from_start: times(&self.warm),
             ..run(sums, trust)
         };
-        conclude(&Case { run, here, elsewhere, told })
+        conclude(&Case { run, counters: here, service_host: elsewhere, reported: told })
     }
 }
 
 /// The load as rules see it.
-fn run(sums: &Sums, trust: &Trust) -> Run {
+fn run(sums: &Sums, trust: &Trust) -> LoadResults {
     let (totals, plan) = (&sums.totals, sums.started.as_ref().map(|started| &started.plan));
     let window_s = sums.window.as_secs_f64();
     let failures =
-        totals.failures.iter().map(|f| Failures { kind: f.kind.clone(), phase: f.phase.clone(), count: f.count });
+        totals.failures.iter().map(|f| FailureCount { kind: f.kind.clone(), phase: f.phase.clone(), count: f.count });
     let cores = |time: Nanos| totals.generator.share(time).unwrap_or(0.0);
-    Run {
+    LoadResults {
         url: plan.and_then(|plan| plan.urls.first()).map(|first| first.url.clone()).unwrap_or_default(),
         command: sums.started.as_ref().map(|started| again(&started.command)).unwrap_or_default(),
         is_open: sums.open,
         users: plan.map_or(0, most_users).max(totals.users),
-        was_changed: !sums.changes.is_empty(),
+        load_changed: !sums.changes.is_empty(),
         has_pauses: plan.is_some_and(|plan| {
             let thinks = matches!(plan.load, Load::Closed { think: Some(_), .. });
-            let waits = plan.urls.iter().any(|url| url.at_most().is_some());
+            let waits = plan.urls.iter().any(|url| url.max_rate().is_some());
             plan.flows().any(|(_, flow)| flow.has_pauses() || waits) || (thinks && !plan.has_flows())
         }),
         at_most: crate::turns::all_taken(sums),
@@ -199,13 +199,13 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
         ended_per_s: sums.per_s(totals.finished_in_window.saturating_add(totals.failed)),
         failed_responses: spread(&totals.latency.failed_responses),
         per_connection: plan.and_then(streams).unwrap_or(1),
-        turned_away: plan.filter(|plan| DATABASES.contains(&&*plan.protocol)).map_or(0, |_| turned_away(totals)),
+        refused_by_database: plan.filter(|plan| DATABASES.contains(&&*plan.protocol)).map_or(0, |_| turned_away(totals)),
         is_overloaded: Overload::of(sums).is_some(),
         dropped_iterations: dropped::worst(sums).is_some(),
         waited_for_connection: totals.limited,
         in_flight: if sums.window == Nanos::ZERO { 0.0 } else { totals.in_flight_ns as f64 / sums.window.0 as f64 },
         received_per_s: sums.per_s(totals.bytes_in_window.received),
-        service: Spread { min: shortest(sums), ..spread(&totals.latency.service) },
+        service: DurationStats { min: shortest(sums), ..spread(&totals.latency.service) },
         connect: spread(&totals.latency.connect),
         opened: totals.connections.opened,
         failures: failures.collect(),
@@ -221,7 +221,7 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
         busiest_worker: totals.generator.busiest_share().unwrap_or(0.0),
         generator_cores: cores(totals.generator.cpu),
         polled_cores: cores(totals.generator.spun),
-        ..Run::default()
+        ..LoadResults::default()
     }
 }
 
@@ -231,14 +231,14 @@ fn per_iteration(sums: &Sums) -> Option<f64> {
     (iterations > 0).then(|| sums.totals.due as f64 / iterations as f64)
 }
 
-fn times(histogram: &Histogram) -> Times {
-    Times::of(histogram.buckets().map(|(time, n)| (time.as_secs_f64(), n)))
+fn times(histogram: &Histogram) -> DurationCounts {
+    DurationCounts::new(histogram.buckets().map(|(time, n)| (time.as_secs_f64(), n)))
 }
 
 /// Of a whole second of the window, what its third slowest response took, in seconds: one alone may be anybody's. 0 where brunt itself did not look for
 /// half as long.
 fn slow(second: &Second) -> Option<f64> {
-    if second.part != Part::Window || second.length() < Nanos::from_millis(900) {
+    if second.part != RunPart::Window || second.length() < Nanos::from_millis(900) {
         return None;
     }
     let service = &second.latency.service;
@@ -308,15 +308,15 @@ fn doubt(trust: &Trust) -> Option<GeneratorDoubt> {
 }
 
 /// Mean and deviation of what a histogram holds; its buckets are narrow.
-fn spread(histogram: &Histogram) -> Spread {
+fn spread(histogram: &Histogram) -> DurationStats {
     let count = histogram.count();
     if count == 0 {
-        return Spread::default();
+        return DurationStats::default();
     }
     let mean = histogram.sum() as f64 / count as f64;
     let squares: f64 = histogram.buckets().map(|(at, n)| (at.0 as f64 - mean).powi(2) * n as f64).sum();
     let slow = count.saturating_sub(histogram.count_at_most(SECOND_SYN));
-    Spread {
+    DurationStats {
         count,
         min: histogram.min() as f64 / 1e9,
         mean: mean / 1e9,
@@ -339,12 +339,12 @@ pub(crate) fn told(conclusion: &Conclusion, lang: Lang) -> Vec<Told> {
     let mut all = limits(conclusion, lang);
     let plain = |claim| Told { claim, details: vec![] };
     if !all.is_empty() {
-        all.extend(conclusion.shared.map(|shared| plain(shared_by(&shared, lang))));
+        all.extend(conclusion.core_shares.map(|shared| plain(shared_by(&shared, lang))));
     }
     all
 }
 
-fn shared_by(shared: &Shared, lang: Lang) -> String {
+fn shared_by(shared: &CoreShares, lang: Lang) -> String {
     let [service, generator, busy] = [shared.service, shared.generator, shared.busy].map(|cores| format!("{cores:.2}"));
     let cores = format!("{:.0}", shared.cores);
     let facts: [(&str, &str); 4] =
@@ -355,29 +355,29 @@ fn shared_by(shared: &Shared, lang: Lang) -> String {
 fn limits(conclusion: &Conclusion, lang: Lang) -> Vec<Told> {
     let alone = |text| {
         let (step, rate) = conclusion.at_most.as_ref().map_or(("", 0.0), |(step, rate)| (step, *rate));
-        let claim = lang.fill(text, &[("step", step), ("rate", &crate::show::rate(rate))]);
+        let claim = lang.fill(text, &[("step", step), ("rate", &crate::numbers::rate(rate))]);
         let first = [Told { claim, details: vec![] }].into_iter();
-        first.chain(conclusion.found.iter().map(|found| beside(found, lang))).collect()
+        first.chain(conclusion.findings.iter().map(|found| beside(found, lang))).collect()
     };
-    match (conclusion.outcome, conclusion.seen) {
-        (Outcome::Limit, _) => {
+    match (conclusion.outcome, conclusion.coverage) {
+        (DiagnosisOutcome::Limit, _) => {
             let first = conclusion.principal().map(|found| told_of(found, lang));
-            first.into_iter().chain(conclusion.found.iter().skip(1).map(|found| beside(found, lang))).collect()
+            first.into_iter().chain(conclusion.findings.iter().skip(1).map(|found| beside(found, lang))).collect()
         }
         // Which the plan and the counts of its steps say alone.
-        (Outcome::AtMost, _) => alone(words_of::AT_MOST),
-        (_, Seen::Nothing) | (Outcome::NothingToJudge, _) => {
-            conclusion.found.iter().map(|found| told_of(found, lang)).collect()
+        (DiagnosisOutcome::AtMost, _) => alone(words_of::AT_MOST),
+        (_, CounterCoverage::Nothing) | (DiagnosisOutcome::NothingToJudge, _) => {
+            conclusion.findings.iter().map(|found| told_of(found, lang)).collect()
         }
-        (Outcome::Users, _) => alone(words_of::USERS),
-        (Outcome::MaxUsers, _) => alone(words_of::MAX_USERS),
-        (Outcome::NotReached, _) => alone(words_of::NOT_REACHED),
-        (Outcome::Unknown, Seen::Service) => alone(words_of::UNKNOWN_HERE),
-        (Outcome::Unknown, Seen::Here) => alone(words_of::UNKNOWN_ELSEWHERE),
+        (DiagnosisOutcome::Users, _) => alone(words_of::USERS),
+        (DiagnosisOutcome::MaxUsers, _) => alone(words_of::MAX_USERS),
+        (DiagnosisOutcome::NotReached, _) => alone(words_of::NOT_REACHED),
+        (DiagnosisOutcome::Unknown, CounterCoverage::Service) => alone(words_of::UNKNOWN_HERE),
+        (DiagnosisOutcome::Unknown, CounterCoverage::Generator) => alone(words_of::UNKNOWN_ELSEWHERE),
     }
 }
 
-fn told_of(found: &Found, lang: Lang) -> Told {
+fn told_of(found: &LimitFinding, lang: Lang) -> Told {
     let after = |word, sentence| format!("{}{}{sentence}", lang.of(word), lang.of(say::COLON));
     let details = [
         after(words_of::EVIDENCE, found.evidence(lang)),
@@ -388,13 +388,13 @@ fn told_of(found: &Found, lang: Lang) -> Told {
 }
 
 /// One that stands behind the principal limit.
-fn beside(found: &Found, lang: Lang) -> Told {
+fn beside(found: &LimitFinding, lang: Lang) -> Told {
     let claim = format!("{}{}{}", lang.of(words_of::ALSO), lang.of(say::COLON), claimed(found, lang));
     let evidence = format!("{}{}{}", lang.of(words_of::EVIDENCE), lang.of(say::COLON), found.evidence(lang));
     Told { claim, details: vec![evidence] }
 }
 
-fn claimed(found: &Found, lang: Lang) -> String {
+fn claimed(found: &LimitFinding, lang: Lang) -> String {
     let proof = if found.proof == Proof::Proved { words_of::PROVED } else { words_of::CONSISTENT };
     let proof = lang.fill(proof, &[("rule", found.rule)]);
     found.claim(lang) + &lang.fill(say::BRACKETS, &[("inner", &proof)])

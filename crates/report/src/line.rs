@@ -5,7 +5,7 @@ use crate::finding::{Finding, Grade};
 use crate::judgement;
 use crate::sentences as say;
 use crate::summary::Summary;
-use crate::text::{Lang, Text, joined, text};
+use crate::text::{Lang, Text, join_sentences, text};
 
 const BECAUSE: Text = text("NOT TRUSTED because {why}", "不可信，因为：{why}");
 const TO_DO: Text = text("what to do: {advice}", "对策：{advice}");
@@ -104,7 +104,7 @@ const ADVICE: [(&str, Text); 16] = [
 pub(crate) fn line(summary: &Summary, lang: Lang) -> String {
     let verdict = verdict(summary, lang);
     let verdict = match Cut::of(summary) {
-        Some(cut) => joined(&[cut.said(lang), verdict], lang),
+        Some(cut) => join_sentences(&[cut.said(lang), verdict], lang),
         None => verdict,
     };
     match judgement::overload(summary, lang) {
@@ -123,7 +123,7 @@ fn verdict(summary: &Summary, lang: Lang) -> String {
         Grade::Fail => {
             let mut all: Vec<String> = trust.against().map(|found| found.sentence(lang)).collect();
             all.extend(trust.against().find_map(advice).map(|advice| lang.fill(TO_DO, &[("advice", lang.of(advice))])));
-            because(&joined(&all, lang))
+            because(&join_sentences(&all, lang))
         }
         Grade::Warn => {
             let mut cautions = trust.findings.iter().filter(|found| found.grade == Grade::Warn);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use measure::Histogram;
 use plan::scenarios::SCENARIOS;
-use record::{Named, NamedCounts, Part};
+use record::{NamedFigures, NamedCounts, RunPart};
 
 use crate::ranked::Ranked;
 
@@ -33,9 +33,9 @@ pub struct NamedTotals {
 }
 
 impl NamedTotals {
-    fn add(&mut self, part: Part, second: &Named) {
+    fn add(&mut self, part: RunPart, second: &NamedFigures) {
         self.counts.add(&second.counts);
-        if part == Part::Window {
+        if part == RunPart::Window {
             let ended = second.counts.finished.saturating_add(second.counts.finished_of_warmup);
             self.finished_in_window = self.finished_in_window.saturating_add(ended);
             // Records of before have those at the ends of seconds.
@@ -71,8 +71,8 @@ pub struct ByName(Arc<Vec<NamedTotals>>);
 
 impl ByName {
     /// Adds what a second tells of each name.
-    pub(crate) fn add(&mut self, part: Part, second: &[Named]) {
-        if second.is_empty() || part == Part::Warmup {
+    pub(crate) fn add(&mut self, part: RunPart, second: &[NamedFigures]) {
+        if second.is_empty() || part == RunPart::Warmup {
             return;
         }
         let all = Arc::make_mut(&mut self.0);

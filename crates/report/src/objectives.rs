@@ -19,7 +19,7 @@ use record::End;
 use crate::iterations::ScenarioRow;
 use crate::named::NamedTotals;
 use crate::ranked::{Figure, Ranked};
-use crate::show;
+use crate::numbers;
 use crate::sums::Sums;
 
 pub use self::windows::Windows;
@@ -100,7 +100,7 @@ pub struct Judged {
 impl Judged {
     /// For an objective of a record that this version cannot read: never met.
     pub fn unreadable(text: &str) -> Judged {
-        let measured = show::WITHHELD.into();
+        let measured = numbers::WITHHELD.into();
         Judged { objective: text.into(), met: false, measured, counted: None, few: false, of_failures: false }
     }
 }
@@ -201,13 +201,13 @@ impl Objective {
                 let (bad, due) = facts.failures();
                 let (bad_share, limit) = (bad as f64, limit * due as f64);
                 let met = due > 0 && if self.strict { bad_share < limit } else { bad_share <= limit };
-                let measured = format!("failed {}{}", show::percent(bad, due), facts.left());
+                let measured = format!("failed {}{}", numbers::percent(bad, due), facts.left());
                 self.judged(met, measured, Some((due.saturating_sub(bad), due)))
             }
             Metric::Rate(limit) => {
                 let rate = facts.throughput_per_s;
                 let met = if self.strict { rate > *limit } else { rate >= *limit };
-                self.judged(met, format!("rate {}/s", show::rate(rate)), None)
+                self.judged(met, format!("rate {}/s", numbers::rate(rate)), None)
             }
         }
     }
@@ -319,7 +319,7 @@ impl<'a> Facts<'a> {
 
     /// What is said behind a figure of those that began.
     fn left(&self) -> String {
-        if self.dropped > 0 { format!(" ({} dropped)", show::count(self.dropped)) } else { String::new() }
+        if self.dropped > 0 { format!(" ({} dropped)", numbers::count(self.dropped)) } else { String::new() }
     }
 
     /// Requests of a scenario: of an iteration that was dropped the first was due, and never sent.

@@ -3,8 +3,8 @@
 //! A record may come from anybody, and servers write into it. JSON keeps texts as they are and escapes them by itself.
 
 use cause::Cause;
-use measure::plain;
-use record::{Failure, Loss};
+use measure::sanitize;
+use record::{Failure, ConnectionLoss};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -27,11 +27,11 @@ impl Summary {
             line(&mut judged.measured);
         }
         let totals = &mut shown.totals;
-        totals.status = totals.status.iter().map(|(code, n)| (plain::line(code).into_owned(), *n)).collect();
+        totals.status = totals.status.iter().map(|(code, n)| (sanitize::line(code).into_owned(), *n)).collect();
         for Failure { kind, phase, errno, .. } in &mut totals.failures {
             [Some(kind), Some(phase), errno.as_mut()].into_iter().flatten().for_each(line);
         }
-        for Loss { kind, phase, errno, detail, cause, .. } in totals.losses.iter_mut().chain(&mut totals.unopened) {
+        for ConnectionLoss { kind, phase, errno, detail, cause, .. } in totals.losses.iter_mut().chain(&mut totals.unopened) {
             [Some(kind), Some(phase), errno.as_mut(), Some(detail)].into_iter().flatten().for_each(line);
             cause.iter_mut().flat_map(Cause::words_mut).for_each(line);
         }
@@ -40,7 +40,7 @@ impl Summary {
 }
 
 fn line(text: &mut String) {
-    *text = plain::line(text).into_owned();
+    *text = sanitize::line(text).into_owned();
 }
 
 /// A part of a record with every text in it made harmless, so that a field added later is no exception. What cannot be
@@ -59,7 +59,7 @@ pub(crate) fn walk(value: &mut Value) {
         Value::Object(entries) => {
             let plainly = |(name, mut value): (String, Value)| {
                 walk(&mut value);
-                (plain::line(&name).into_owned(), value)
+                (sanitize::line(&name).into_owned(), value)
             };
             *entries = std::mem::take(entries).into_iter().map(plainly).collect();
         }

@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use measure::quantile::{self, Interval, QuantileValue};
-use measure::{Blocks, Histogram, Nanos};
+use measure::{RunBlocks, Histogram, Nanos};
 use record::Latency;
 
 /// A latency as far as it is known.
@@ -24,9 +24,9 @@ impl Figure {
     /// As people read it: `1.23 ms`, `≥ 4.00 s`, `–`.
     pub fn show(self) -> String {
         match self {
-            Figure::Is(t) => crate::show::duration(t),
-            Figure::AtLeast(t) => format!("≥ {}", crate::show::duration(t)),
-            Figure::Withheld => crate::show::WITHHELD.into(),
+            Figure::Is(t) => crate::numbers::duration(t),
+            Figure::AtLeast(t) => format!("≥ {}", crate::numbers::duration(t)),
+            Figure::Withheld => crate::numbers::WITHHELD.into(),
         }
     }
     /// The number, where it is one.
@@ -74,7 +74,7 @@ pub struct Ranked<'a> {
     /// Lower bounds of requests that timed out or were given up; ranked last.
     pub at_least: Option<&'a Histogram>,
     /// The same by blocks of seconds, which give the intervals; None: without.
-    pub blocks: Option<&'a Blocks>,
+    pub blocks: Option<&'a RunBlocks>,
 }
 
 impl<'a> Ranked<'a> {
@@ -101,7 +101,7 @@ impl<'a> Ranked<'a> {
     /// The quantile with what supports it.
     pub fn quantile(&self, q: f64) -> Quantile {
         static NONE: LazyLock<Histogram> = LazyLock::new(Histogram::new);
-        let (value, interval) = quantile::resembling(self.finished, self.at_least.unwrap_or(&NONE), q, self.blocks);
+        let (value, interval) = quantile::correlated_quantile(self.finished, self.at_least.unwrap_or(&NONE), q, self.blocks);
         let figure = match value {
             QuantileValue::Value(t) => Figure::Is(t),
             QuantileValue::AtLeast(t) => Figure::AtLeast(t),

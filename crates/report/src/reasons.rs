@@ -16,7 +16,7 @@ pub fn reason<'a>(detail: &'a str, cause: Option<&Cause>, lang: Lang) -> Cow<'a,
     }
     let told = match cause {
         Some(cause) => cause.zh(),
-        None => Cause::before(detail).and_then(|cause| cause.zh()),
+        None => Cause::from_legacy_text(detail).and_then(|cause| cause.zh()),
     };
     told.unwrap_or(Cow::Borrowed(detail))
 }
@@ -27,7 +27,7 @@ mod tests {
 
     #[test]
     fn records_with_and_without_causes_are_told_alike() {
-        let cause = cause::reaching::no_connection("h:1", cause::reaching::refused("ECONNREFUSED"));
+        let cause = cause::connecting::no_connection("h:1", cause::connecting::refused("ECONNREFUSED"));
         let en = "h:1 does not respond: Connection refused (ECONNREFUSED)";
         for cause in [Some(&cause), None] {
             assert_eq!(reason(en, cause, Lang::En), en);
@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn the_words_of_a_peer_stay_as_they_are() {
         let words = "the response came after the timeout";
-        assert_eq!(reason(words, Some(&cause::said(words)), Lang::Zh), words);
+        assert_eq!(reason(words, Some(&cause::verbatim(words)), Lang::Zh), words);
         assert_eq!(reason("ERR unknown command 'X'", None, Lang::Zh), "ERR unknown command 'X'");
     }
 }

@@ -1,7 +1,7 @@
 //! What the reference client of a run found, summed up.
 
 use measure::Histogram;
-use record::Reference;
+use record::ReferenceSecond;
 
 use crate::ranked::Ranked;
 
@@ -22,7 +22,7 @@ pub struct ReferenceTotals {
 
 impl ReferenceTotals {
     /// Takes in a second of it.
-    pub(crate) fn add(&mut self, second: &Reference) {
+    pub(crate) fn add(&mut self, second: &ReferenceSecond) {
         let sum = |mine: &mut u64, theirs: u64| *mine = mine.saturating_add(theirs);
         sum(&mut self.scheduled, second.scheduled);
         sum(&mut self.succeeded, second.succeeded);

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use record::{Past, ReadFault, RunEvent, Second};
+use record::{ReplaySource, ReadFault, RunEvent, Second};
 
 /// One pass over the seconds of a run. One that cannot be read ends the pass, and the document with it.
 pub type Pass<'a> = Box<dyn Iterator<Item = io::Result<Second>> + 'a>;
@@ -26,7 +26,7 @@ pub trait Seconds {
 }
 
 /// The seconds of a record or a spool; None: nothing was kept, and a document has the sums alone.
-pub struct Replayed<'a>(pub Option<&'a dyn Past>);
+pub struct Replayed<'a>(pub Option<&'a dyn ReplaySource>);
 
 impl Seconds for Replayed<'_> {
     fn pass(&self) -> io::Result<Pass<'_>> {

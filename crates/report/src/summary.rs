@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use diagnose::Conclusion;
-use record::{Listener, Notice, Past, ReadFault, RunEvent};
+use record::{RunListener, Notice, ReplaySource, ReadFault, RunEvent};
 
 use crate::exit::Exit;
 use crate::limit::Limited;
@@ -71,8 +71,8 @@ impl Default for Summing {
     }
 }
 
-impl Listener for Summing {
-    fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
+impl RunListener for Summing {
+    fn observe(&mut self, event: &RunEvent) -> Result<(), Notice> {
         self.add(event);
         Ok(())
     }
@@ -139,7 +139,7 @@ impl Summary {
     ///
     /// # Errors
     /// One sentence where it cannot be read.
-    pub fn from_past(past: &dyn Past) -> Result<Summary, ReadFault> {
+    pub fn from_past(past: &dyn ReplaySource) -> Result<Summary, ReadFault> {
         let mut summing = Summing::default();
         for event in past.replay()? {
             summing.add(&event?);

@@ -6,8 +6,8 @@
 use measure::Nanos;
 use plan::Change;
 use record::{
-    Changed, End, Ended, Example, FirstAnswer, Joined, Notice, Ranks, RunEvent, Second, Started, Subject, TraceId,
-    Traced, UsedValue, is_slow, keep_slowest,
+    LoadChange, End, RunEnd, FailureExample, FirstResponse, ProbedHost, Notice, HasRank, RunEvent, Second, RunStarted, Subject, TraceId,
+    TracedRequest, UsedValue, is_slow, keep_slowest,
 };
 
 use crate::named::EXAMPLES;
@@ -19,25 +19,25 @@ use crate::totals::Totals;
 #[derive(Clone, Debug)]
 pub struct Sums {
     /// What was asked, where and by whom; None where the events lack their head.
-    pub started: Option<Box<Started>>,
+    pub started: Option<Box<RunStarted>>,
     /// True where arrivals did not wait for answers.
     pub open: bool,
     /// The first answer.
-    pub probe: Option<FirstAnswer>,
+    pub probe: Option<FirstResponse>,
     /// Sums.
     pub totals: Totals,
     /// Kept examples of failures, at most one of each sort.
-    pub examples: Vec<Example>,
+    pub examples: Vec<FailureExample>,
     /// Further ones of single names, at most one of each name, sort and status.
-    pub(crate) examples_by_name: Vec<Example>,
+    pub(crate) examples_by_name: Vec<FailureExample>,
     /// The slowest requests that have traces, of those that are sampled and of the others.
-    pub(crate) slowest: Vec<Traced>,
+    pub(crate) slowest: Vec<TracedRequest>,
     /// Changes of the load on the way, the first of them.
-    pub changes: Vec<Changed>,
+    pub changes: Vec<LoadChange>,
     /// The reference client, where the run had one.
     pub reference: Option<ReferenceTotals>,
     /// Machines under test that told their counters: as they were joined, and at the end.
-    pub joined: Vec<(Joined, Option<Joined>)>,
+    pub joined: Vec<(ProbedHost, Option<ProbedHost>)>,
     /// What the reader should know; each code once, the last of it.
     pub notices: Vec<Notice>,
     /// How it ended.
@@ -62,15 +62,15 @@ fn clip(text: &str) -> String {
     text[..text.floor_char_boundary(TEXT)].to_owned()
 }
 
-fn clipped(example: &Example) -> Example {
-    let Example { kind, phase, errno, detail, cause, sent, received, reused, name, status, at_ns, trace, values } =
+fn clipped(example: &FailureExample) -> FailureExample {
+    let FailureExample { kind, phase, errno, detail, cause, sent, received, reused, name, status, at_ns, trace, values } =
         example;
     let [kind, phase, detail, sent, received, status] =
         [kind, phase, detail, sent, received, status].map(|text| clip(text));
-    let (errno, cause) = (errno.as_deref().map(clip), cause.as_ref().map(|cause| cause.cut(TEXT)));
+    let (errno, cause) = (errno.as_deref().map(clip), cause.as_ref().map(|cause| cause.truncated(TEXT)));
     let (name, at_ns, reused, trace) = (*name, *at_ns, *reused, trace.as_ref().map(clipped_id));
     let values = values.iter().take(VALUES).map(clipped_value).collect();
-    Example { kind, phase, errno, detail, cause, sent, received, reused, name, status, at_ns, trace, values }
+    FailureExample { kind, phase, errno, detail, cause, sent, received, reused, name, status, at_ns, trace, values }
 }
 
 fn clipped_value(used: &UsedValue) -> UsedValue {
@@ -84,17 +84,17 @@ fn clipped_id(trace: &TraceId) -> TraceId {
 /// Collects the events of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Adding {
-    started: Option<Box<Started>>,
-    probe: Option<FirstAnswer>,
+    started: Option<Box<RunStarted>>,
+    probe: Option<FirstResponse>,
     totals: Totals,
-    examples: Vec<Example>,
-    examples_by_name: Vec<Example>,
-    slowest: Vec<Traced>,
-    changes: Vec<Changed>,
+    examples: Vec<FailureExample>,
+    examples_by_name: Vec<FailureExample>,
+    slowest: Vec<TracedRequest>,
+    changes: Vec<LoadChange>,
     reference: Option<ReferenceTotals>,
-    joined: Vec<(Joined, Option<Joined>)>,
+    joined: Vec<(ProbedHost, Option<ProbedHost>)>,
     notices: Vec<Notice>,
-    ended: Option<Ended>,
+    ended: Option<RunEnd>,
 }
 
 impl Adding {
@@ -102,7 +102,7 @@ impl Adding {
     pub fn add(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Started(started) => self.started = Some(started.clone()),
-            RunEvent::FirstAnswer(probe) => self.probe = Some(probe.clone()),
+            RunEvent::FirstResponse(probe) => self.probe = Some(probe.clone()),
             RunEvent::Second(second) => self.add_second(second),
             RunEvent::Example(example) => self.keep(example),
             RunEvent::Notice(notice) => {
@@ -110,7 +110,7 @@ impl Adding {
                 if self.notices.len() < KEPT {
                     let facts = notice.facts.iter().take(KEPT).map(|(name, fact)| (name.clone(), clip(fact))).collect();
                     let causes = notice.causes.iter().take(KEPT);
-                    let causes = causes.map(|(name, cause)| (name.clone(), cause.cut(TEXT))).collect();
+                    let causes = causes.map(|(name, cause)| (name.clone(), cause.truncated(TEXT))).collect();
                     self.notices.push(Notice { code: notice.code.clone(), facts, causes, at_ns: notice.at_ns });
                 }
             }
@@ -139,14 +139,14 @@ impl Adding {
         for traced in second.slowest.iter().take(KEPT) {
             if is_slow(&self.slowest, traced.rank(), SLOWEST) {
                 let (trace, status) = (clipped_id(&traced.trace), clip(&traced.status));
-                keep_slowest(&mut self.slowest, Traced { trace, status, ..traced.clone() }, SLOWEST);
+                keep_slowest(&mut self.slowest, TracedRequest { trace, status, ..traced.clone() }, SLOWEST);
             }
         }
     }
 
     /// The first of its sort, or else of its name.
-    fn keep(&mut self, example: &Example) {
-        let known = |e: &Example| e.kind == example.kind && e.phase == example.phase && e.errno == example.errno;
+    fn keep(&mut self, example: &FailureExample) {
+        let known = |e: &FailureExample| e.kind == example.kind && e.phase == example.phase && e.errno == example.errno;
         if self.examples.len() < KEPT && !self.examples.iter().any(known) {
             self.examples.push(clipped(example));
         } else if example.name.is_some() && self.examples_by_name.len() < EXAMPLES {
@@ -158,7 +158,7 @@ impl Adding {
     pub fn so_far(&self) -> Sums {
         let mut all = self.clone();
         let (window, elapsed) = (all.totals.window, all.totals.elapsed);
-        all.ended.get_or_insert(Ended { reason: End::Completed, window, elapsed });
+        all.ended.get_or_insert(RunEnd { reason: End::Completed, window, elapsed });
         all.finish()
     }
 
@@ -204,7 +204,7 @@ impl Sums {
 
     /// True where it was asked to send nothing more, before its planned end, and what was in flight had its time to finish.
     pub fn was_drained(&self) -> bool {
-        let asked = |changed: &Changed| {
+        let asked = |changed: &LoadChange| {
             changed.change == Change::Drain && i128::from(changed.at_ns) <= i128::from(self.window.0)
         };
         self.end == End::Completed && self.changes.iter().any(asked)
@@ -270,23 +270,23 @@ impl Sums {
     }
 
     /// The slowest requests that have traces, the slowest of them first.
-    pub fn slowest(&self) -> impl Iterator<Item = &Traced> {
-        let mut all: Vec<&Traced> = self.slowest.iter().collect();
+    pub fn slowest(&self) -> impl Iterator<Item = &TracedRequest> {
+        let mut all: Vec<&TracedRequest> = self.slowest.iter().collect();
         all.sort_by_key(|one| std::cmp::Reverse(one.latency_ns));
         all.into_iter()
     }
 
     /// The kept example of a sort of failure.
-    pub fn example(&self, failure: &record::Failure) -> Option<&Example> {
+    pub fn example(&self, failure: &record::Failure) -> Option<&FailureExample> {
         self.example_of(&failure.kind, &failure.phase, &failure.errno)
     }
 
     /// The kept example of connections that were lost, or did not come to stand.
-    pub fn example_of_loss(&self, loss: &record::Loss) -> Option<&Example> {
+    pub fn example_of_loss(&self, loss: &record::ConnectionLoss) -> Option<&FailureExample> {
         self.example_of(&loss.kind, &loss.phase, &loss.errno)
     }
 
-    fn example_of(&self, kind: &str, phase: &str, errno: &Option<String>) -> Option<&Example> {
+    fn example_of(&self, kind: &str, phase: &str, errno: &Option<String>) -> Option<&FailureExample> {
         self.examples.iter().find(|e| e.kind == kind && e.phase == phase && e.errno == *errno)
     }
 }

@@ -3,15 +3,15 @@
 //! Renders to strings and writes nothing itself; the program decides where they go. In a pipe rows are plain and never
 //! cut. A second's quantiles obey the same sample floor as a run's.
 
-use measure::{Nanos, plain};
-use record::{Changed, FirstAnswer, Notice, Part, Second};
+use measure::{Nanos, sanitize};
+use record::{LoadChange, FirstResponse, Notice, RunPart, Second};
 
 use crate::columns::{Paint, cut, left, right, width, wrapped};
 use crate::formats::text::head;
 use crate::judgement;
 use crate::ranked::{headline, heartbeats};
 use crate::sentences as say;
-use crate::show;
+use crate::numbers;
 use crate::text::{Lang, Text};
 
 /// How arrivals are made: open load has no users to show.
@@ -93,7 +93,7 @@ impl Live {
     }
 
     /// The first answer, before the table.
-    pub fn probe(&self, probe: &FirstAnswer) -> String {
+    pub fn probe(&self, probe: &FirstResponse) -> String {
         self.wrapped(&head::first_answer(probe, self.lang))
     }
 
@@ -103,7 +103,7 @@ impl Live {
     }
 
     /// A change of load that is to come, between two rows.
-    pub fn changed(&self, changed: &Changed) -> String {
+    pub fn changed(&self, changed: &LoadChange) -> String {
         self.wrapped(&self.paint.yellow(&format!("→ {}", judgement::change(changed, self.lang))))
     }
 
@@ -114,7 +114,7 @@ impl Live {
     /// False of a drain in which there was nothing to wait for: its row would say nothing.
     pub fn has_row(s: &Second) -> bool {
         let something = s.finished + s.failed + s.censored + s.connections.lost + u64::from(s.in_flight + s.waiting);
-        s.part != Part::Drain || something > 0
+        s.part != RunPart::Drain || something > 0
     }
 
     /// The row of a second without a newline at its end; the headings come before it where they are due.
@@ -159,8 +159,8 @@ impl Live {
         let mut values = self.values(s);
         match s.part {
             // The words have no room behind the figures; the second is that of the row before.
-            Part::Warmup if no_room => values[0] = self.lang.of(say::WARMUP_SHORT).into(),
-            Part::Drain if no_room => values[0] = self.lang.of(say::DRAIN).into(),
+            RunPart::Warmup if no_room => values[0] = self.lang.of(say::WARMUP_SHORT).into(),
+            RunPart::Drain if no_room => values[0] = self.lang.of(say::DRAIN).into(),
             _ => {}
         }
         let mut cells: Vec<String> = shown
@@ -171,11 +171,11 @@ impl Live {
             })
             .collect();
         let mark = match s.part {
-            Part::Warmup => self.lang.fill(say::WARMUP, &[("n", &show::count(s.warmup))]),
-            Part::Drain => self.lang.of(say::DRAIN).into(),
-            Part::Window => String::new(),
+            RunPart::Warmup => self.lang.fill(say::WARMUP, &[("n", &numbers::count(s.warmup))]),
+            RunPart::Drain => self.lang.of(say::DRAIN).into(),
+            RunPart::Window => String::new(),
         };
-        let codes = s.status.iter().map(|(code, n)| format!("{}:{}", plain::line(code), show::count(*n)));
+        let codes = s.status.iter().map(|(code, n)| format!("{}:{}", sanitize::line(code), numbers::count(*n)));
         let last: Vec<String> = std::iter::once(mark).filter(|m| !m.is_empty()).chain(codes).collect();
         let last = last.join(" ");
         match self.status_room(shown) {
@@ -184,7 +184,7 @@ impl Live {
             None => cells.push(last),
         }
         let row = cells.join("  ").trim_end().to_owned();
-        if s.part == Part::Window { row } else { self.paint.dim(&row) }
+        if s.part == RunPart::Window { row } else { self.paint.dim(&row) }
     }
 
     /// The cells of a row, in the order of [`columns`].
@@ -192,40 +192,40 @@ impl Live {
         let length_s = (s.to_ns - s.from_ns) as f64 / 1e9;
         let per_s = |n: u64| n as f64 / length_s;
         // What ended in a moment is no rate; and what ends after the window is not in the throughput.
-        let has_rate = length_s >= RATED_LEAST && s.part != Part::Drain;
-        let rate = |shown: fn(f64) -> String, n| if has_rate { shown(per_s(n)) } else { show::WITHHELD.to_owned() };
+        let has_rate = length_s >= RATED_LEAST && s.part != RunPart::Drain;
+        let rate = |shown: fn(f64) -> String, n| if has_rate { shown(per_s(n)) } else { numbers::WITHHELD.to_owned() };
         let time = format!("{:.0}s", (s.to_ns as f64 / 1e9).round());
         let load = if self.mode == Mode::Open { s.in_flight.saturating_add(s.waiting) } else { s.users };
-        let load = show::count(u64::from(load));
-        if s.part == Part::Warmup {
-            let none = || show::WITHHELD.to_owned();
+        let load = numbers::count(u64::from(load));
+        if s.part == RunPart::Warmup {
+            let none = || numbers::WITHHELD.to_owned();
             return [time, load, none(), none(), none(), none(), none(), none(), none()];
         }
         if self.mode == Mode::Held {
             let beats = heartbeats(&s.latency);
             return [
                 time,
-                show::count(u64::from(s.connections.open)),
-                show::count(s.finished),
-                show::count(s.failed + s.connections.failed + s.connections.lost),
-                rate(show::rate, s.connections.opened.saturating_sub(s.connections.ahead)),
+                numbers::count(u64::from(s.connections.open)),
+                numbers::count(s.finished),
+                numbers::count(s.failed + s.connections.failed + s.connections.lost),
+                rate(numbers::rate, s.connections.opened.saturating_sub(s.connections.ahead)),
                 beats.quantile(0.5).figure.show(),
                 beats.quantile(0.99).figure.show(),
                 beats.max().show(),
-                rate(show::megabytes_per_s, s.bytes.received),
+                rate(numbers::megabytes_per_s, s.bytes.received),
             ];
         }
         let latency = headline(&s.latency, self.mode == Mode::Open);
         [
             time,
             load,
-            show::count(s.finished),
-            show::count(s.failed),
-            rate(show::rate, s.successes()),
+            numbers::count(s.finished),
+            numbers::count(s.failed),
+            rate(numbers::rate, s.successes()),
             latency.quantile(0.5).figure.show(),
             latency.quantile(0.99).figure.show(),
             latency.max().show(),
-            rate(show::megabytes_per_s, s.bytes.received),
+            rate(numbers::megabytes_per_s, s.bytes.received),
         ]
     }
 
@@ -244,8 +244,8 @@ impl Live {
         }
         let clock = |t: Nanos| format!("{} s", t.0 / 1_000_000_000);
         parts.push(total.map_or_else(|| clock(elapsed), |t| format!("{} / {}", clock(elapsed), clock(t))));
-        let done = show::count(done);
-        let requests = asked.map_or_else(|| done.clone(), |n| format!("{done} / {}", show::count(n)));
+        let done = numbers::count(done);
+        let requests = asked.map_or_else(|| done.clone(), |n| format!("{done} / {}", numbers::count(n)));
         parts.push(self.lang.fill(say::REQUESTS_ASKED, &[("n", &requests)]));
         let line = parts.join("  ");
         self.cells.map_or_else(|| line.clone(), |cells| left(&cut(&line, cells - 1), cells - 1))

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
-use measure::{Blocks, Nanos};
-use record::{Bytes, Checked, Connections, Counts, Failure, Heartbeats, Latency, Loss, Part, Second};
+use measure::{RunBlocks, Nanos};
+use record::{ByteCounts, CheckResults, ConnectionFigures, Counts, Failure, HeartbeatCounts, Latency, ConnectionLoss, RunPart, Second};
 
 use crate::named::ByName;
 use crate::ranked::{Ranked, headline};
@@ -25,7 +25,7 @@ pub struct Totals {
     /// Successes that ended within the window, those of requests of the warm-up included: what throughput counts.
     pub finished_in_window: u64,
     /// Bytes moved within the window.
-    pub bytes_in_window: Bytes,
+    pub bytes_in_window: ByteCounts,
     /// Length of the seconds of the window, added up.
     pub window: Nanos,
     /// Length of all seconds, added up.
@@ -39,13 +39,13 @@ pub struct Totals {
     /// Failures of each sort, in the order of kind, phase and errno.
     pub failures: Vec<Failure>,
     /// Bytes on the wire.
-    pub bytes: Bytes,
+    pub bytes: ByteCounts,
     /// Connections; `open` is the count at the end.
-    pub connections: Connections,
+    pub connections: ConnectionFigures,
     /// Connections that were lost, by what ended them.
-    pub losses: Vec<Loss>,
+    pub losses: Vec<ConnectionLoss>,
     /// Connections that did not come to stand and failed no request, by what prevented them.
-    pub unopened: Vec<Loss>,
+    pub unopened: Vec<ConnectionLoss>,
     /// The most connections that stood at the end of a second.
     pub standing: u64,
     /// Length of the seconds in which connections were opened, added up, and of what came before a common start.
@@ -53,7 +53,7 @@ pub struct Totals {
     /// Connections that stood and are not known to be lost.
     stand: u64,
     /// Signs of life.
-    pub heartbeats: Heartbeats,
+    pub heartbeats: HeartbeatCounts,
     /// Most users at the end of any second.
     pub users: u32,
     /// User-nanoseconds of the window: of each second the larger number of users, at its beginning or its end.
@@ -63,11 +63,11 @@ pub struct Totals {
     /// Histograms of the run.
     pub latency: Latency,
     /// Response and service by blocks of seconds: how much requests resemble their neighbours.
-    blocks: [Blocks; 2],
+    blocks: [RunBlocks; 2],
     /// The same by name, where the run has several.
     pub named: ByName,
     /// What checks came to, in the order of their names: those with anything to tell.
-    pub checks: Vec<Checked>,
+    pub checks: Vec<CheckResults>,
     /// How many requests were waiting, at both ends of the window.
     pub backlog: Backlog,
     /// How the generator itself ran.
@@ -97,7 +97,7 @@ impl Totals {
         self.connections.open = s.connections.open;
         self.stand = self.stand.saturating_add(s.connections.opened).saturating_sub(s.connections.lost);
         self.standing = self.standing.max(self.stand.min(u64::from(s.connections.open)));
-        if s.part == Part::Warmup {
+        if s.part == RunPart::Warmup {
             self.counts.warmup = self.counts.warmup.saturating_add(s.warmup);
             return;
         }
@@ -114,13 +114,13 @@ impl Totals {
         }
         s.words.iter().for_each(|(word, n)| record::add_code(&mut self.words, word, *n));
         s.failures.iter().for_each(|f| self.add_failure(f));
-        s.losses.iter().for_each(|loss| Loss::add(&mut self.losses, loss));
-        s.unopened.iter().for_each(|loss| Loss::add(&mut self.unopened, loss));
+        s.losses.iter().for_each(|loss| ConnectionLoss::add(&mut self.losses, loss));
+        s.unopened.iter().for_each(|loss| ConnectionLoss::add(&mut self.unopened, loss));
         self.bytes.add(&s.bytes);
         self.connections.add(&s.connections);
         self.named.add(s.part, &s.named);
-        s.checks.iter().for_each(|told| Checked::add(&mut self.checks, *told));
-        if s.part == Part::Window {
+        s.checks.iter().for_each(|told| CheckResults::add(&mut self.checks, *told));
+        if s.part == RunPart::Window {
             self.finished_in_window = self.finished_in_window.saturating_add(s.successes());
             self.window = self.window.saturating_add(length);
             self.in_flight_ns = self.in_flight_ns.saturating_add(s.in_flight_ns);
@@ -133,7 +133,7 @@ impl Totals {
 
     /// What ends in the drain belongs to the window's last block.
     fn add_blocks(&mut self, s: &Second, length: Nanos) {
-        let length = if s.part == Part::Window { length } else { Nanos::ZERO };
+        let length = if s.part == RunPart::Window { length } else { Nanos::ZERO };
         for (blocks, open) in self.blocks.iter_mut().zip([true, false]) {
             let ranked = headline(&s.latency, open);
             blocks.add(length, ranked.finished, ranked.unfinished());

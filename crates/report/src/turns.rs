@@ -12,7 +12,7 @@ pub(crate) fn all_taken(sums: &Sums) -> Option<(String, f64)> {
     let plan = &sums.started.as_ref()?.plan;
     let turns = plan.urls.iter().enumerate().filter_map(|(at, url)| {
         let (name, due) = due(sums, at, url)?;
-        let rate = url.at_most()?;
+        let rate = url.max_rate()?;
         Some((sums.per_s(due) / rate, name, rate))
     });
     let most = turns.max_by(|one, other| one.0.total_cmp(&other.0))?;

@@ -28,11 +28,11 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-use operand::{Known, Operand};
+use operand::{ResolvedOperand, Operand};
 
 /// A condition whose names are resolved to value indices.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Condition(Node);
+pub struct Condition(ConditionNode);
 
 impl Condition {
     /// Parses a condition; `names` are the names of all values.
@@ -52,26 +52,26 @@ impl Condition {
 
     /// Returns the result if it is the same whatever the values are, given which of them may be known; `None` if it
     /// depends on the values.
-    pub fn always(&self, may_be_known: impl Fn(u16) -> bool) -> Option<bool> {
-        self.0.always(&may_be_known)
+    pub fn constant_result(&self, may_be_known: impl Fn(u16) -> bool) -> Option<bool> {
+        self.0.constant_result(&may_be_known)
     }
 
     /// Returns the indices of the values that the condition reads, in the order of its text; an index may occur more
     /// than once.
-    pub fn values(&self) -> Vec<u16> {
+    pub fn value_indices(&self) -> Vec<u16> {
         let mut values = Vec::new();
-        self.0.values(&mut values);
+        self.0.collect_values(&mut values);
         values
     }
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Node {
-    All(Vec<Node>),
-    Any(Vec<Node>),
-    Not(Box<Node>),
+enum ConditionNode {
+    All(Vec<ConditionNode>),
+    Any(Vec<ConditionNode>),
+    Not(Box<ConditionNode>),
     /// A bare name.
-    Is(u16),
+    Value(u16),
     Compare(Operand, Comparison, Operand),
 }
 
@@ -89,46 +89,46 @@ enum Comparison {
     EndsWith,
 }
 
-impl Node {
+impl ConditionNode {
     /// Evaluates the node. The recursion is as deep as parentheses and `not` are nested, which the parser bounds.
     fn holds<'v>(&self, look_up: &dyn Fn(u16) -> Option<&'v [u8]>) -> bool {
         match self {
-            Node::All(nodes) => nodes.iter().all(|node| node.holds(look_up)),
-            Node::Any(nodes) => nodes.iter().any(|node| node.holds(look_up)),
-            Node::Not(node) => !node.holds(look_up),
-            Node::Is(value) => look_up(*value).is_some_and(operand::is_something),
-            Node::Compare(left, comparison, right) => comparison.holds(left.known(look_up), right.known(look_up)),
+            ConditionNode::All(nodes) => nodes.iter().all(|node| node.holds(look_up)),
+            ConditionNode::Any(nodes) => nodes.iter().any(|node| node.holds(look_up)),
+            ConditionNode::Not(node) => !node.holds(look_up),
+            ConditionNode::Value(value) => look_up(*value).is_some_and(operand::is_truthy),
+            ConditionNode::Compare(left, comparison, right) => comparison.holds(left.resolve(look_up), right.resolve(look_up)),
         }
     }
 
-    fn always(&self, known: &dyn Fn(u16) -> bool) -> Option<bool> {
+    fn constant_result(&self, known: &dyn Fn(u16) -> bool) -> Option<bool> {
         match self {
-            Node::All(nodes) => always_of(nodes, known, false),
-            Node::Any(nodes) => always_of(nodes, known, true),
-            Node::Not(node) => node.always(known).map(|holds| !holds),
-            Node::Is(_) | Node::Compare(..) => {
+            ConditionNode::All(nodes) => combine_constants(nodes, known, false),
+            ConditionNode::Any(nodes) => combine_constants(nodes, known, true),
+            ConditionNode::Not(node) => node.constant_result(known).map(|holds| !holds),
+            ConditionNode::Value(_) | ConditionNode::Compare(..) => {
                 let mut values = Vec::new();
-                self.values(&mut values);
+                self.collect_values(&mut values);
                 values.iter().all(|value| !known(*value)).then(|| self.holds(&|_| None))
             }
         }
     }
 
-    fn values(&self, into: &mut Vec<u16>) {
+    fn collect_values(&self, into: &mut Vec<u16>) {
         match self {
-            Node::All(nodes) | Node::Any(nodes) => nodes.iter().for_each(|node| node.values(into)),
-            Node::Not(node) => node.values(into),
-            Node::Is(value) => into.push(*value),
-            Node::Compare(left, _, right) => {
-                into.extend([left, right].into_iter().filter_map(Operand::value));
+            ConditionNode::All(nodes) | ConditionNode::Any(nodes) => nodes.iter().for_each(|node| node.collect_values(into)),
+            ConditionNode::Not(node) => node.collect_values(into),
+            ConditionNode::Value(value) => into.push(*value),
+            ConditionNode::Compare(left, _, right) => {
+                into.extend([left, right].into_iter().filter_map(Operand::value_index));
             }
         }
     }
 }
 
 /// Combines the constant results of several nodes; a single `decides` settles the result.
-fn always_of(nodes: &[Node], known: &dyn Fn(u16) -> bool, decides: bool) -> Option<bool> {
-    let all: Vec<Option<bool>> = nodes.iter().map(|node| node.always(known)).collect();
+fn combine_constants(nodes: &[ConditionNode], known: &dyn Fn(u16) -> bool, decides: bool) -> Option<bool> {
+    let all: Vec<Option<bool>> = nodes.iter().map(|node| node.constant_result(known)).collect();
     if all.contains(&Some(decides)) {
         return Some(decides);
     }
@@ -136,7 +136,7 @@ fn always_of(nodes: &[Node], known: &dyn Fn(u16) -> bool, decides: bool) -> Opti
 }
 
 impl Comparison {
-    fn holds(self, left: Known<'_>, right: Known<'_>) -> bool {
+    fn holds(self, left: ResolvedOperand<'_>, right: ResolvedOperand<'_>) -> bool {
         match self {
             Comparison::Equal => left.equals(right),
             Comparison::Unequal => !left.equals(right),
@@ -145,10 +145,10 @@ impl Comparison {
             Comparison::More => left.order(right).is_some_and(|order| order.is_gt()),
             Comparison::AtLeast => left.order(right).is_some_and(|order| order.is_ge()),
             Comparison::Contains => {
-                left.both(right).is_some_and(|(all, part)| memchr::memmem::find(all, part).is_some())
+                left.both_bytes(right).is_some_and(|(all, part)| memchr::memmem::find(all, part).is_some())
             }
-            Comparison::StartsWith => left.both(right).is_some_and(|(all, part)| all.starts_with(part)),
-            Comparison::EndsWith => left.both(right).is_some_and(|(all, part)| all.ends_with(part)),
+            Comparison::StartsWith => left.both_bytes(right).is_some_and(|(all, part)| all.starts_with(part)),
+            Comparison::EndsWith => left.both_bytes(right).is_some_and(|(all, part)| all.ends_with(part)),
         }
     }
 }

@@ -7,25 +7,25 @@
 
 mod condition;
 mod flow;
-mod mix;
-mod own;
+mod weighted;
+mod dedicated;
 mod program;
 mod requests;
-mod turns;
+mod rate_limit;
 
 use std::collections::VecDeque;
 
 use measure::Nanos;
 use plan::flow::OnFailure;
-use wire::{Draft, FaultKind, OriginId, RequestId, Values};
+use wire::{RequestDraft, FaultKind, OriginId, RequestId, UserValues};
 
 pub use condition::Condition;
-pub use flow::{ENDLESS, Flow, InBatch, Stops, Told, What};
-pub use mix::Mix;
-pub use own::OwnConnections;
-pub use program::Program;
-pub use requests::Requests;
-pub use turns::Turns;
+pub use flow::{ENDLESS, FlowScenario, BatchMember, StopScope, SpanEvent, SpanEventKind};
+pub use weighted::WeightedChoice;
+pub use dedicated::DedicatedConnections;
+pub use program::FlowProgram;
+pub use requests::RequestMix;
+pub use rate_limit::RateLimit;
 
 wire::ids! {
     /// A user, numbered within its scenario.
@@ -37,30 +37,30 @@ pub trait Scenario: Send {
     /// Appends the user's reaction to an event to `acts`, in order. `values` belong to this user: requests with slots
     /// are filled from them, and captures of responses are stored in them. Appending nothing means that the user keeps
     /// waiting for what it already waits for.
-    fn wake(&mut self, woken: Woken, values: &mut Values, acts: &mut Acts);
+    fn wake(&mut self, woken: Wakeup, values: &mut UserValues, acts: &mut Actions);
     /// Returns `true` if users handle unsolicited messages on their own connections ([`Scenario::hear`]). Called once,
     /// before the run.
-    fn hears(&self) -> bool {
+    fn handles_unsolicited(&self) -> bool {
         false
     }
     /// Handles an unsolicited message on a user's connection, whatever else the user waits for. Appends the reaction to
     /// `acts`; a final act (a pause, leaving) is appended only if the user waits for nothing else.
-    fn hear(&mut self, _unasked: Unasked<'_>, _values: &mut Values, _acts: &mut Acts) {}
+    fn on_unsolicited(&mut self, _unasked: UnsolicitedMessage<'_>, _values: &mut UserValues, _acts: &mut Actions) {}
     /// Returns the origin that the `nth` connection leads to, for connections opened before any request is chosen.
-    fn leads_to(&mut self, _nth: u32) -> OriginId {
+    fn origin_of(&mut self, _nth: u32) -> OriginId {
         OriginId(0)
     }
     /// Returns `true` if users run iterations, which are what the load counts, and finish the current one when the
     /// window is over. If `false`, each request is an iteration.
-    fn iterates(&self) -> bool {
+    fn has_iterations(&self) -> bool {
         false
     }
     /// Returns `true` if the user, when it begins next, runs the steps that precede its first iteration.
-    fn prepares(&self, _user: UserIndex) -> bool {
+    fn has_start_section(&self, _user: UserIndex) -> bool {
         false
     }
     /// Returns the number of requests of a user in flight, as far as the scenario was told.
-    fn under_way(&self, _user: UserIndex) -> u32 {
+    fn in_flight(&self, _user: UserIndex) -> u32 {
         0
     }
     /// Returns `true` if the user is in the middle of requests that are sent together.
@@ -68,40 +68,40 @@ pub trait Scenario: Send {
         false
     }
     /// Records that a request due at `at` is really sent and not answered from the user's cache.
-    fn sends(&mut self, _user: UserIndex, _at: Nanos, _acts: &mut Acts) {}
+    fn on_sent(&mut self, _user: UserIndex, _at: Nanos, _acts: &mut Actions) {}
     /// Handles a user that stops, in the middle of an iteration or not. If `anew`, another user may get its index next.
-    fn leaves(&mut self, _user: UserIndex, _at: Nanos, _anew: bool, _acts: &mut Acts) {}
+    fn on_leave(&mut self, _user: UserIndex, _at: Nanos, _anew: bool, _acts: &mut Actions) {}
 }
 
 /// The buffer of acts of a user, in order: the scenario appends to it, and the engine drains it.
-pub type Acts = VecDeque<Act>;
+pub type Actions = VecDeque<Action>;
 
 /// A user to whom something happened.
 #[derive(Clone, Copy, Debug)]
-pub struct Woken {
+pub struct Wakeup {
     /// Index of the user within the scenario.
     pub user: UserIndex,
     /// Origin of the user's own connection, if it has one.
-    pub on: Option<OriginId>,
+    pub origin: Option<OriginId>,
     /// Event that happened.
-    pub news: News,
+    pub event: UserEvent,
     /// Time of the event.
     pub at: Nanos,
     /// Set if the user could not connect and sends nothing until it is woken again. The scenario notes the event, waits
     /// if requests of the user are in flight, and pauses if it would have paused anyway.
-    pub rests: bool,
+    pub disconnected: bool,
 }
 
-impl Woken {
+impl Wakeup {
     /// Creates the event for a user that has no connection of its own and may go on.
-    pub const fn new(user: UserIndex, news: News, at: Nanos) -> Woken {
-        Woken { user, on: None, news, at, rests: false }
+    pub const fn new(user: UserIndex, news: UserEvent, at: Nanos) -> Wakeup {
+        Wakeup { user, origin: None, event: news, at, disconnected: false }
     }
 }
 
 /// An unsolicited message on a user's connection.
 #[derive(Clone, Copy, Debug)]
-pub struct Unasked<'a> {
+pub struct UnsolicitedMessage<'a> {
     /// User it arrived for.
     pub user: UserIndex,
     /// Time at which it was read.
@@ -112,13 +112,13 @@ pub struct Unasked<'a> {
 
 /// The reason for which a user is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum UserEvent {
     /// The user's visit begins: it was started, or an arrival is due.
     Begin,
     /// The user begins no further visit; its end steps are next.
-    NoMore,
+    NoMoreVisits,
     /// The user's pause is over, or the connection it asked for is established.
-    Awake,
+    Resumed,
     /// A request is over: the status code of the response (0 for none), and the fault if it failed.
     Ended {
         /// Status code, see [`wire::Ended::code`].
@@ -129,35 +129,35 @@ pub enum News {
         on_failure: OnFailure,
     },
     /// The request was answered from the user's cache and was not sent.
-    Recalled,
+    Cached,
 }
 
-impl News {
+impl UserEvent {
     /// A request that succeeded, whatever its status code.
-    pub const PASSED: News = News::Ended { code: 0, fault: None, on_failure: OnFailure::GoOn };
+    pub const PASSED: UserEvent = UserEvent::Ended { code: 0, fault: None, on_failure: OnFailure::GoOn };
 }
 
 /// An action of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum Action {
     /// Sends the prepared request with this index.
     Send(RequestId),
     /// Like [`Act::Send`], for a request of a batch.
-    SendTogether(RequestId, InBatch),
+    SendInBatch(RequestId, BatchMember),
     /// Sends a request composed at run time.
-    Compose(Box<Draft>),
+    Compose(Box<RequestDraft>),
     /// Closes the user's connections to the servers of the `close` step with this index.
     Close(usize),
     /// Reports that an iteration or a group began or ended.
-    Tell(Told),
+    Report(SpanEvent),
     /// Reports a failed step that stops more than its iteration.
-    Stop(Stops),
+    Stop(StopScope),
     /// Pauses for this long.
     Pause(Nanos),
     /// Waits for requests sent before.
     Wait,
     /// Yields: the user used up its operation budget without sending. Holds how many times in a row.
-    Busy(u32),
+    Yielded(u32),
     /// Has sent everything, and keeps its connection open.
     Hold,
     /// Ends the visit or the iteration.

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use plan::flow::{Flow, List, OnFailure, Pause, Piece, Step, pieces};
+use plan::flow::{Flow, LoopList, OnFailure, Pause, TextPiece, Step, pieces};
 
-use wire::{RequestId, Values};
+use wire::{RequestId, UserValues};
 
-use crate::{Condition, Mix};
+use crate::{Condition, WeightedChoice};
 
 /// One operation. Jump targets are indices into the list.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Op {
+pub(crate) enum FlowOp {
     /// Sends this request and waits for its result.
     Send(RequestId, OnFailure),
     /// Sends several requests at once and goes on when all are over.
@@ -26,7 +26,7 @@ pub(crate) enum Op {
     /// Begins a loop: the counter, and the number of rounds.
     Repeat(u32, u32),
     /// Decrements the counter and jumps back unless the loop is done.
-    Again(u32, u32),
+    EndRepeat(u32, u32),
     /// Jumps to one of several targets.
     Choose(usize),
     /// Jumps to the target.
@@ -37,9 +37,9 @@ pub(crate) enum Op {
     Once(u32),
     /// Takes the next element of a list (index of the list, counter of the elements taken); jumps at the end of the
     /// list.
-    Element(usize, u32, u32),
+    NextElement(usize, u32, u32),
     /// Assigns a text to a value.
-    Set(u16, Made),
+    Set(u16, FlowText),
     /// Calls a flow; the return position is stored in the counter.
     Call(u32, u32),
     /// Returns to the caller.
@@ -50,10 +50,10 @@ pub(crate) enum Op {
 
 /// A text with placeholders for the user's values.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Made(Vec<Part>);
+pub(crate) struct FlowText(Vec<FlowTextPart>);
 
 #[derive(Clone, Debug, PartialEq)]
-enum Part {
+enum FlowTextPart {
     Text(Box<[u8]>),
     Value(u16),
 }
@@ -61,22 +61,22 @@ enum Part {
 /// Maximum length of a value assembled by a flow, in bytes.
 const LONGEST: usize = 64 << 10;
 
-impl Made {
-    fn of(text: &str, names: &[String]) -> Made {
+impl FlowText {
+    fn of(text: &str, names: &[String]) -> FlowText {
         let part = |piece| match piece {
-            Piece::Text(text) => Part::Text(text.as_bytes().into()),
-            Piece::Value(name) => Part::Value(index_of(names, name)),
+            TextPiece::Text(text) => FlowTextPart::Text(text.as_bytes().into()),
+            TextPiece::Value(name) => FlowTextPart::Value(index_of(names, name)),
         };
-        Made(pieces(text, names).into_iter().map(part).collect())
+        FlowText(pieces(text, names).into_iter().map(part).collect())
     }
 
     /// Writes the text; a value that is not known is written as empty.
-    pub fn write(&self, values: &Values, into: &mut Vec<u8>) {
+    pub fn write(&self, values: &UserValues, into: &mut Vec<u8>) {
         into.clear();
         for part in &self.0 {
             into.extend_from_slice(match part {
-                Part::Text(text) => text,
-                Part::Value(value) => values.get(*value).unwrap_or_default(),
+                FlowTextPart::Text(text) => text,
+                FlowTextPart::Value(value) => values.get(*value).unwrap_or_default(),
             });
         }
         into.truncate(LONGEST);
@@ -85,26 +85,26 @@ impl Made {
 
 /// Requests that are sent together.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Batch {
+pub(crate) struct RequestBatch {
     /// Requests with their failure policies.
     pub sends: Box<[(RequestId, OnFailure)]>,
     /// Maximum number of requests in flight at once, at least one.
-    pub at_most: u32,
+    pub max_in_flight: u32,
 }
 
 /// The list that a `for each` step iterates over.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Elements {
+pub(crate) struct ForEachList {
     /// Index of the value that holds the current element.
     pub variable: u16,
-    pub of: Of,
+    pub source: ElementSource,
 }
 
 /// The origin of the elements.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Of {
+pub(crate) enum ElementSource {
     Value(u16),
-    Fixed(Vec<Made>),
+    Fixed(Vec<FlowText>),
 }
 
 fn index_of(names: &[String], name: &str) -> u16 {
@@ -113,14 +113,14 @@ fn index_of(names: &[String], name: &str) -> u16 {
 
 /// A compiled flow.
 #[derive(Debug, Default)]
-pub struct Program {
-    pub(crate) ops: Vec<Op>,
+pub struct FlowProgram {
+    pub(crate) ops: Vec<FlowOp>,
     /// Alternatives of [`Op::Choose`] and the positions at which they begin.
-    pub(crate) choices: Vec<(Mix, Vec<u32>)>,
+    pub(crate) choices: Vec<(WeightedChoice, Vec<u32>)>,
     /// Conditions of [`Op::Unless`].
     pub(crate) conditions: Vec<Condition>,
     /// Batches of [`Op::Batch`].
-    pub(crate) batches: Vec<Batch>,
+    pub(crate) batches: Vec<RequestBatch>,
     /// Positions of the start and end sections, for users that run steps before their first iteration or after their
     /// last.
     pub(crate) start: Option<u32>,
@@ -128,14 +128,14 @@ pub struct Program {
     /// Servers of each [`Op::Close`]; an empty list means all.
     pub(crate) closes: Vec<Vec<String>>,
     /// Lists of [`Op::Element`].
-    pub(crate) lists: Vec<Elements>,
+    pub(crate) lists: Vec<ForEachList>,
     /// Number of counters per user.
-    pub(crate) loops: usize,
+    pub(crate) counters: usize,
     /// Number of spans: the whole iteration and its groups.
     pub(crate) spans: usize,
 }
 
-impl Program {
+impl FlowProgram {
     /// Returns the servers of each `close` step as URLs; an empty list means all.
     pub fn closes(&self) -> &[Vec<String>] {
         &self.closes
@@ -145,13 +145,13 @@ impl Program {
     ///
     /// # Errors
     /// A condition that cannot be parsed.
-    pub fn of(flow: &Flow) -> Result<Program, String> {
+    pub fn of(flow: &Flow) -> Result<FlowProgram, String> {
         let groups = flow.groups();
-        let mut program = Program { spans: 1 + groups.len(), ..Program::default() };
+        let mut program = FlowProgram { spans: 1 + groups.len(), ..FlowProgram::default() };
         for condition in flow.conditions() {
             program.conditions.push(Condition::parse(condition, &flow.variables)?);
         }
-        let mut compiler = Compiler { program, flow, groups, next: 0, called: BTreeMap::new() };
+        let mut compiler = FlowCompiler { program, flow, groups, next_condition: 0, call_sites: BTreeMap::new() };
         compiler.steps(&flow.steps);
         compiler.sections();
         Ok(compiler.program)
@@ -159,44 +159,44 @@ impl Program {
 }
 
 /// A compiler that emits the operations of a flow in order.
-struct Compiler<'a> {
-    program: Program,
+struct FlowCompiler<'a> {
+    program: FlowProgram,
     flow: &'a Flow,
     groups: Vec<&'a str>,
     /// Index of the next condition, in the order of [`Flow::conditions`].
-    next: usize,
+    next_condition: usize,
     /// Positions of calls by the name of the called flow.
-    called: BTreeMap<&'a str, Vec<usize>>,
+    call_sites: BTreeMap<&'a str, Vec<usize>>,
 }
 
-impl<'a> Compiler<'a> {
-    fn push(&mut self, op: Op) -> usize {
+impl<'a> FlowCompiler<'a> {
+    fn push(&mut self, op: FlowOp) -> usize {
         self.program.ops.push(op);
         self.program.ops.len() - 1
     }
 
     /// Allocates a counter.
     fn counter(&mut self) -> u32 {
-        self.program.loops += 1;
-        self.program.loops as u32 - 1
+        self.program.counters += 1;
+        self.program.counters as u32 - 1
     }
 
     /// Emits a test of the next condition; the jump target is set later.
     fn unless(&mut self) -> usize {
-        self.next += 1;
-        self.push(Op::Unless(self.next - 1, 0))
+        self.next_condition += 1;
+        self.push(FlowOp::Unless(self.next_condition - 1, 0))
     }
 
     /// Sets the target of the jump at `place` to the current position.
-    fn land(&mut self, place: usize) {
-        let here = self.here();
+    fn set_target(&mut self, place: usize) {
+        let here = self.position();
         match &mut self.program.ops[place] {
-            Op::Unless(_, to) | Op::Goto(to) | Op::Once(to) | Op::Element(.., to) | Op::Call(_, to) => *to = here,
+            FlowOp::Unless(_, to) | FlowOp::Goto(to) | FlowOp::Once(to) | FlowOp::NextElement(.., to) | FlowOp::Call(_, to) => *to = here,
             _ => {}
         }
     }
 
-    fn here(&self) -> u32 {
+    fn position(&self) -> u32 {
         self.program.ops.len() as u32
     }
 
@@ -208,94 +208,94 @@ impl<'a> Compiler<'a> {
     /// ends at the end of the list.
     fn sections(&mut self) {
         let flow = self.flow;
-        let mut ends = vec![self.push(Op::Goto(0))];
+        let mut ends = vec![self.push(FlowOp::Goto(0))];
         // No flow calls itself, so one return position at a time is enough.
         let mut places = Vec::new();
         for called in &flow.flows {
             let back = self.counter();
-            places.push((called.name.as_str(), back, self.here()));
+            places.push((called.name.as_str(), back, self.position()));
             self.steps(&called.steps);
-            self.push(Op::Return(back));
+            self.push(FlowOp::Return(back));
         }
         for (section, at_end) in [(&flow.start, false), (&flow.end, true)] {
             if section.is_empty() {
                 continue;
             }
-            let from = Some(self.here());
+            let from = Some(self.position());
             *(if at_end { &mut self.program.end } else { &mut self.program.start }) = from;
             self.steps(section);
-            ends.push(self.push(Op::Goto(0)));
+            ends.push(self.push(FlowOp::Goto(0)));
         }
         for (name, back, from) in places {
-            for place in self.called.remove(name).unwrap_or_default() {
-                self.program.ops[place] = Op::Call(back, from);
+            for place in self.call_sites.remove(name).unwrap_or_default() {
+                self.program.ops[place] = FlowOp::Call(back, from);
             }
         }
-        ends.into_iter().for_each(|end| self.land(end));
+        ends.into_iter().for_each(|end| self.set_target(end));
     }
 
     fn step(&mut self, step: &'a Step) {
         match step {
-            Step::Request { url, on_failure } => _ = self.push(Op::Send(RequestId(*url), *on_failure)),
+            Step::Request { url, on_failure } => _ = self.push(FlowOp::Send(RequestId(*url), *on_failure)),
             Step::Batch { at_most, .. } => {
-                let sends = step.sends().map(|(url, on_failure)| (RequestId(url), on_failure)).collect();
-                self.program.batches.push(Batch { sends, at_most: (*at_most).max(1) });
-                self.push(Op::Batch(self.program.batches.len() - 1));
+                let sends = step.requests().map(|(url, on_failure)| (RequestId(url), on_failure)).collect();
+                self.program.batches.push(RequestBatch { sends, max_in_flight: (*at_most).max(1) });
+                self.push(FlowOp::Batch(self.program.batches.len() - 1));
             }
-            Step::Pause(pause) => _ = self.push(Op::Pause(*pause)),
-            Step::Pace(pace) => _ = self.push(Op::Pace(*pace)),
+            Step::Pause(pause) => _ = self.push(FlowOp::Pause(*pause)),
+            Step::Pace(pace) => _ = self.push(FlowOp::Pace(*pace)),
             Step::Close { servers } => {
                 self.program.closes.push(servers.clone());
-                self.push(Op::Close(self.program.closes.len() - 1));
+                self.push(FlowOp::Close(self.program.closes.len() - 1));
             }
             Step::Group { name, steps } => {
                 let span = self.groups.iter().position(|group| group == name).map_or(0, |at| at as u16 + 1);
-                self.push(Op::Begin(span));
+                self.push(FlowOp::Begin(span));
                 self.steps(steps);
-                self.push(Op::End(span));
+                self.push(FlowOp::End(span));
             }
             Step::Repeat { times, steps } => self.repeat(*times, steps),
             Step::If { steps, otherwise, .. } => {
                 let skip = self.unless();
                 self.steps(steps);
-                let end = self.push(Op::Goto(0));
-                self.land(skip);
+                let end = self.push(FlowOp::Goto(0));
+                self.set_target(skip);
                 self.steps(otherwise);
-                self.land(end);
+                self.set_target(end);
             }
             Step::While { steps, .. } => {
-                let from = self.here();
+                let from = self.position();
                 let skip = self.unless();
                 self.steps(steps);
-                self.push(Op::Goto(from));
-                self.land(skip);
+                self.push(FlowOp::Goto(from));
+                self.set_target(skip);
             }
             Step::Once { steps } => {
-                let at = self.push(Op::Once(0));
+                let at = self.push(FlowOp::Once(0));
                 self.steps(steps);
-                self.land(at);
+                self.set_target(at);
             }
             Step::Choose { ways } => {
                 let which = self.program.choices.len();
                 let weights: Vec<f64> = ways.iter().map(|way| way.weight).collect();
-                self.program.choices.push((Mix::new(&weights, 0), Vec::new()));
-                self.push(Op::Choose(which));
+                self.program.choices.push((WeightedChoice::new(&weights, 0), Vec::new()));
+                self.push(FlowOp::Choose(which));
                 let mut ends = Vec::new();
                 for way in ways {
-                    let from = self.here();
+                    let from = self.position();
                     self.program.choices[which].1.push(from);
                     self.steps(&way.steps);
-                    ends.push(self.push(Op::Goto(0)));
+                    ends.push(self.push(FlowOp::Goto(0)));
                 }
-                ends.into_iter().for_each(|end| self.land(end));
+                ends.into_iter().for_each(|end| self.set_target(end));
             }
             Step::ForEach { name, list, steps } => self.for_each(name, list, steps),
             Step::Call { flow, with } => {
                 let names = &self.flow.variables;
-                let sets = with.iter().map(|(name, text)| Op::Set(index_of(names, name), Made::of(text, names)));
+                let sets = with.iter().map(|(name, text)| FlowOp::Set(index_of(names, name), FlowText::of(text, names)));
                 self.program.ops.extend(sets);
-                let place = self.push(Op::Call(0, 0));
-                self.called.entry(flow).or_default().push(place);
+                let place = self.push(FlowOp::Call(0, 0));
+                self.call_sites.entry(flow).or_default().push(place);
             }
         }
     }
@@ -303,28 +303,28 @@ impl<'a> Compiler<'a> {
     fn repeat(&mut self, times: u32, steps: &'a [Step]) {
         // Steps that are repeated zero times are emitted anyway, so that conditions keep their indices, and jumped
         // over.
-        let past = (times == 0).then(|| self.push(Op::Goto(0)));
+        let past = (times == 0).then(|| self.push(FlowOp::Goto(0)));
         let counter = self.counter();
-        self.push(Op::Repeat(counter, times));
-        let from = self.here();
+        self.push(FlowOp::Repeat(counter, times));
+        let from = self.position();
         self.steps(steps);
-        self.push(Op::Again(counter, from));
-        past.into_iter().for_each(|past| self.land(past));
+        self.push(FlowOp::EndRepeat(counter, from));
+        past.into_iter().for_each(|past| self.set_target(past));
     }
 
-    fn for_each(&mut self, name: &str, list: &List, steps: &'a [Step]) {
+    fn for_each(&mut self, name: &str, list: &LoopList, steps: &'a [Step]) {
         let names = &self.flow.variables;
         let of = match list {
-            List::Captured(name) => Of::Value(index_of(names, name)),
-            List::Fixed(texts) => Of::Fixed(texts.iter().map(|text| Made::of(text, names)).collect()),
+            LoopList::Captured(name) => ElementSource::Value(index_of(names, name)),
+            LoopList::Fixed(texts) => ElementSource::Fixed(texts.iter().map(|text| FlowText::of(text, names)).collect()),
         };
         let variable = index_of(names, name);
-        self.program.lists.push(Elements { variable, of });
+        self.program.lists.push(ForEachList { variable, source: of });
         let (counter, which) = (self.counter(), self.program.lists.len() - 1);
-        self.push(Op::Repeat(counter, 0));
-        let from = self.push(Op::Element(which, counter, 0));
+        self.push(FlowOp::Repeat(counter, 0));
+        let from = self.push(FlowOp::NextElement(which, counter, 0));
         self.steps(steps);
-        self.push(Op::Goto(from as u32));
-        self.land(from);
+        self.push(FlowOp::Goto(from as u32));
+        self.set_target(from);
     }
 }

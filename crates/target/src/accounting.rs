@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use measure::Nanos;
-use wire::Out;
+use wire::OutputBuffer;
 
 use crate::arrivals::{Entry, Log};
 use crate::calls::Say;
@@ -25,7 +25,7 @@ pub(crate) struct Accounting {
     pub log: Option<Log>,
     /// Entries from here on are not stamped yet.
     pub unstamped: usize,
-    pub out: Out,
+    pub out: OutputBuffer,
 }
 
 impl Accounting {
@@ -116,7 +116,7 @@ impl Accounting {
     #[inline]
     pub fn complete<S: Conversation>(&mut self, line: &mut Line<S>, plan: Plan) {
         let spec = plan.spec();
-        if spec.close || line.session.over() {
+        if spec.close || line.session.is_finished() {
             line.end = End::Close;
         }
         let status = (!spec.spoiled).then_some(spec.status);
@@ -125,7 +125,7 @@ impl Accounting {
 
     /// The whole answer was put, in frames; `status` where it is not spoiled.
     fn framed<S: Conversation>(&mut self, line: &mut Line<S>, plan: Plan, status: Option<u16>) {
-        if line.session.over() {
+        if line.session.is_finished() {
             line.end = End::Close;
         }
         self.settle(plan, status);

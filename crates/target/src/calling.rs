@@ -2,7 +2,7 @@
 
 use measure::Nanos;
 use protocols::grpc::server;
-use wire::Extent;
+use wire::RequestPart;
 
 use crate::accounting::Accounting;
 use crate::calls::{Call, Say, Saying};
@@ -18,22 +18,22 @@ impl Accounting {
     pub fn hear_call<S: Conversation>(&mut self, line: &mut Line<S>, heard: Heard, now: Nanos, room: usize) {
         let id = heard.id;
         match heard.extent {
-            Extent::Whole | Extent::Begun => {
+            RequestPart::Whole | RequestPart::Head => {
                 self.count(&heard);
                 self.tally.calls.add(1);
                 let call = Call::new(&heard, now, self.responder.chance());
                 line.calls.insert(id, call);
             }
-            Extent::Lost => {
+            RequestPart::Aborted => {
                 if let Some(call) = line.calls.remove(id) {
                     self.abandon_call(call);
                 }
             }
-            Extent::More | Extent::Last => {
+            RequestPart::BodyChunk | RequestPart::LastChunk => {
                 let Some(call) = line.calls.get_mut(id) else { return };
                 let prompt = self.responder.is_prompt(&call.spec);
                 let piece = heard.echo.as_deref().unwrap_or_default();
-                let (messages, says) = call.hear(piece, heard.extent == Extent::Last, prompt);
+                let (messages, says) = call.hear(piece, heard.extent == RequestPart::LastChunk, prompt);
                 self.tally.call_messages_heard.add(messages);
                 for saying in says {
                     self.plan_part(line, id, saying, now, room);

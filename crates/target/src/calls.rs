@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use measure::Nanos;
 use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, encode_varint, skip_field};
-use protocols::grpc::server::{self, Messages, Refusal, ending};
+use protocols::grpc::server::{self, MessageSplitter, CallError, ending};
 use protocols::http2::{Http2Server, frames::code};
-use wire::{Extent, Out, ServerSession};
+use wire::{RequestPart, OutputBuffer, ServerSession};
 
 use crate::flood::FILLER;
 use crate::framed::{GARBAGE, LARGEST, reply};
@@ -78,7 +78,7 @@ pub struct Call {
     arrived: Nanos,
     pub(crate) spec: Arc<PathSpec>,
     pub(crate) instead: Option<Arc<PathSpec>>,
-    messages: Messages,
+    messages: MessageSplitter,
     heard: u64,
     bytes: u64,
     first: Box<[u8]>,
@@ -119,7 +119,7 @@ fn end(status: u32, sentence: impl Into<Cow<'static, str>>) -> Saying {
     (Say::End(status, sentence.into()), Box::default())
 }
 
-fn refused(Refusal(status, sentence): Refusal) -> Saying {
+fn refused(CallError(status, sentence): CallError) -> Saying {
     end(status, sentence)
 }
 
@@ -136,7 +136,7 @@ impl Call {
             arrived: now,
             spec: Arc::clone(&heard.spec),
             instead,
-            messages: Messages::default(),
+            messages: MessageSplitter::default(),
             heard: 0,
             bytes: 0,
             first: Box::default(),
@@ -217,13 +217,13 @@ impl Call {
     pub(crate) fn plan(&self, at: Nanos, (say, message): Saying) -> Plan {
         let (spec, instead) = (Arc::clone(&self.spec), self.instead.clone());
         let echo = Some(message);
-        let heard = Heard { id: self.id, head_only: false, spec, echo, extent: Extent::Last, allowed: Nanos::MAX };
+        let heard = Heard { id: self.id, head_only: false, spec, echo, extent: RequestPart::LastChunk, allowed: Nanos::MAX };
         Plan { arrived: self.arrived, at, heard, instead, say }
     }
 }
 
 /// As [`Plan::answer`], for a part of a call.
-pub(crate) fn answer(plan: &Plan, http2: &mut Http2Server, out: &mut Out) -> Next {
+pub(crate) fn answer(plan: &Plan, http2: &mut Http2Server, out: &mut OutputBuffer) -> Next {
     let (id, spec) = (plan.heard.id, plan.spec());
     if plan.instead.is_some() {
         say_end(http2, plan, server::UNAVAILABLE, "an error, because of the error rate", out);
@@ -235,13 +235,13 @@ pub(crate) fn answer(plan: &Plan, http2: &mut Http2Server, out: &mut Out) -> Nex
         say_end(http2, plan, *status, sentence, out);
         return Next::Concluded(200, 0);
     }
-    if let Some(Refusal(status, sentence)) = &spec.refusal {
+    if let Some(CallError(status, sentence)) = &spec.refusal {
         say_end(http2, plan, *status, sentence, out);
         return Next::Concluded(200, 0);
     }
     if spec.status != 200 {
         // As what stands between a client and its server answers: in HTTP, without a status of gRPC.
-        http2.answer(id, &reply(spec, spec.known_body()), out);
+        http2.respond(id, &reply(spec, spec.known_body()), out);
         return Next::Concluded(spec.status, 0);
     }
     let times = match &plan.say {
@@ -277,7 +277,7 @@ pub(crate) fn answer(plan: &Plan, http2: &mut Http2Server, out: &mut Out) -> Nex
 }
 
 /// The head of an answer, where it was not said yet.
-fn begin(http2: &mut Http2Server, plan: &Plan, out: &mut Out) {
+fn begin(http2: &mut Http2Server, plan: &Plan, out: &mut OutputBuffer) {
     if !http2.is_begun(plan.heard.id) {
         let lines = [&b"content-type: application/grpc\r\n"[..], &plan.spec().headers].concat();
         http2.head(plan.heard.id, 200, &lines, None, false, out);
@@ -285,7 +285,7 @@ fn begin(http2: &mut Http2Server, plan: &Plan, out: &mut Out) {
 }
 
 /// The status: in a trailer, or where nothing was said before it in the head.
-fn say_end(http2: &mut Http2Server, plan: &Plan, status: u32, sentence: &str, out: &mut Out) {
+fn say_end(http2: &mut Http2Server, plan: &Plan, status: u32, sentence: &str, out: &mut OutputBuffer) {
     let (id, ending) = (plan.heard.id, ending(status, sentence));
     if http2.is_begun(id) {
         http2.trailer(id, &ending, out);
@@ -305,7 +305,7 @@ fn message(plan: &Plan) -> Vec<u8> {
 }
 
 /// A message that is not what its prefix says, or is cut.
-fn spoil(http2: &mut Http2Server, plan: &Plan, message: Vec<u8>, out: &mut Out) -> Next {
+fn spoil(http2: &mut Http2Server, plan: &Plan, message: Vec<u8>, out: &mut OutputBuffer) -> Next {
     let (id, spec) = (plan.heard.id, plan.spec());
     if let Some(keep) = spec.cut {
         let keep = usize::try_from(keep).unwrap_or(usize::MAX).min(message.len());
@@ -359,7 +359,7 @@ mod tests {
             head_only: false,
             spec,
             echo: Some(path.as_bytes().into()),
-            extent: Extent::Begun,
+            extent: RequestPart::Head,
             allowed: Nanos::MAX,
         };
         let mut call = Call::new(&heard, Nanos(1), None);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use net::tls::RustlsServing;
-use wire::Place;
+use wire::PeerAddress;
 
 use crate::{Delay, Stall};
 
@@ -16,7 +16,7 @@ pub const ALPN: &[&[u8]] = &[b"h2", b"http/1.1"];
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Where it listens; port 0 asks for any free one.
-    pub listen: Place,
+    pub listen: PeerAddress,
     /// Connections the kernel may hold that were not accepted yet, as in listen(2); it takes `net.core.somaxconn` at most.
     pub backlog: u32,
     /// Listening sockets with a thread each; 0: one per core available. On a Unix socket always one. A thread whose
@@ -43,7 +43,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Config {
         Config {
-            listen: Place::Tcp(SocketAddr::from(([127, 0, 0, 1], 8080))),
+            listen: PeerAddress::Tcp(SocketAddr::from(([127, 0, 0, 1], 8080))),
             backlog: u32::MAX,
             workers: 0,
             max_connections: None,
@@ -63,16 +63,16 @@ impl Default for Config {
 ///
 /// # Errors
 /// One sentence saying what would be right.
-pub fn place(text: &str) -> Result<Place, String> {
+pub fn place(text: &str) -> Result<PeerAddress, String> {
     if let Some(path) = text.strip_prefix("unix:").or_else(|| text.starts_with('/').then_some(text)) {
-        return Ok(Place::Unix(Arc::new(PathBuf::from(path))));
+        return Ok(PeerAddress::Unix(Arc::new(PathBuf::from(path))));
     }
     let full = match text.strip_prefix(':') {
         Some(port) => format!("[::]:{port}"),
         None if !text.contains(':') => format!("127.0.0.1:{text}"),
         None => text.replacen("localhost:", "127.0.0.1:", 1),
     };
-    full.parse().map(Place::Tcp).map_err(|_| {
+    full.parse().map(PeerAddress::Tcp).map_err(|_| {
         format!("\"{text}\" is not an address to listen on: write 127.0.0.1:8080, [::1]:8080, :8080 or unix:/path")
     })
 }
@@ -93,15 +93,15 @@ mod tests {
 
     #[test]
     fn addresses_are_read() {
-        let tcp = |text: &str| Ok(Place::Tcp(text.parse().unwrap()));
+        let tcp = |text: &str| Ok(PeerAddress::Tcp(text.parse().unwrap()));
         for (text, read) in [
             ("127.0.0.1:8080", tcp("127.0.0.1:8080")),
             ("[::1]:80", tcp("[::1]:80")),
             (":8080", tcp("[::]:8080")),
             ("9000", tcp("127.0.0.1:9000")),
             ("localhost:0", tcp("127.0.0.1:0")),
-            ("unix:/tmp/t", Ok(Place::Unix(Arc::new("/tmp/t".into())))),
-            ("/tmp/t", Ok(Place::Unix(Arc::new("/tmp/t".into())))),
+            ("unix:/tmp/t", Ok(PeerAddress::Unix(Arc::new("/tmp/t".into())))),
+            ("/tmp/t", Ok(PeerAddress::Unix(Arc::new("/tmp/t".into())))),
         ] {
             assert_eq!(place(text), read, "{text}");
         }

@@ -5,7 +5,7 @@ use protocols::http1::Http1Server;
 use protocols::http2::Http2Server;
 use protocols::http2::frames::code::INTERNAL_ERROR;
 use protocols::websocket::WebSocketServer;
-use wire::{Out, Reply, ServerSession};
+use wire::{OutputBuffer, ServerResponse, ServerSession};
 
 /// A protocol the target speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,11 +48,11 @@ pub trait Conversation: ServerSession {
     fn spoken(&self) -> Spoken;
     /// Spoils the answer to one request by the protocol's own means; `reply` is what a sound answer would be. False: it has
     /// none that spare the connection.
-    fn spoil(&mut self, _id: u32, _reply: &Reply<'_>, _how: Spoil, _out: &mut Out) -> bool {
+    fn spoil(&mut self, _id: u32, _reply: &ServerResponse<'_>, _how: Spoil, _out: &mut OutputBuffer) -> bool {
         false
     }
     /// Appends what is said to a client that does not follow the protocol, before the connection is closed.
-    fn refuse(&mut self, out: &mut Out);
+    fn refuse(&mut self, out: &mut OutputBuffer);
     /// HTTP/2 itself, where that is spoken: for answers that have trailers.
     fn http2(&mut self) -> Option<&mut Http2Server> {
         None
@@ -76,7 +76,7 @@ pub trait Conversation: ServerSession {
     /// So many bytes of bodies may leave from now on; what is beyond waits here.
     fn make_room(&mut self, _room: usize) {}
     /// Appends what waited for room, as far as there is any.
-    fn go_on_in_room(&mut self, _out: &mut Out) {}
+    fn go_on_in_room(&mut self, _out: &mut OutputBuffer) {}
     /// Bytes of answers that wait until the client takes them.
     fn untaken(&self) -> usize {
         0
@@ -90,9 +90,9 @@ impl Conversation for Http1Server {
     }
     #[inline]
     fn held(&self) -> usize {
-        Http1Server::held(self)
+        Http1Server::buffered(self)
     }
-    fn refuse(&mut self, out: &mut Out) {
+    fn refuse(&mut self, out: &mut OutputBuffer) {
         out.put(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
     }
 }
@@ -108,26 +108,26 @@ impl Conversation for Http2Server {
     }
     #[inline]
     fn held(&self) -> usize {
-        Http2Server::held(self)
+        Http2Server::held_bytes(self)
     }
     #[inline]
     fn waits_for_room(&self) -> bool {
-        Http2Server::waits_for_room(self)
+        Http2Server::is_short_of_room(self)
     }
     #[inline]
     fn make_room(&mut self, room: usize) {
-        Http2Server::make_room(self, room);
+        Http2Server::set_room(self, room);
     }
-    fn go_on_in_room(&mut self, out: &mut Out) {
-        Http2Server::go_on_in_room(self, out);
+    fn go_on_in_room(&mut self, out: &mut OutputBuffer) {
+        Http2Server::flush_within_room(self, out);
     }
     #[inline]
     fn untaken(&self) -> usize {
-        Http2Server::untaken(self)
+        Http2Server::queued_bytes(self)
     }
 
     /// The streams beside it go on.
-    fn spoil(&mut self, id: u32, reply: &Reply<'_>, how: Spoil, out: &mut Out) -> bool {
+    fn spoil(&mut self, id: u32, reply: &ServerResponse<'_>, how: Spoil, out: &mut OutputBuffer) -> bool {
         let (body, keep) = match how {
             Spoil::Reset => {
                 self.reset(id, INTERNAL_ERROR, out);
@@ -145,9 +145,9 @@ impl Conversation for Http2Server {
         true
     }
 
-    fn refuse(&mut self, out: &mut Out) {
+    fn refuse(&mut self, out: &mut OutputBuffer) {
         // GOAWAY is owed already.
-        self.owed(out);
+        self.write_due(out);
     }
 
     #[inline]
@@ -166,11 +166,11 @@ impl Conversation for WebSocketServer {
     }
     #[inline]
     fn held(&self) -> usize {
-        WebSocketServer::held(self)
+        WebSocketServer::held_bytes(self)
     }
 
     /// Announces a binary message of the whole body and puts as much as asked; nothing can follow it.
-    fn spoil(&mut self, _id: u32, reply: &Reply<'_>, how: Spoil, out: &mut Out) -> bool {
+    fn spoil(&mut self, _id: u32, reply: &ServerResponse<'_>, how: Spoil, out: &mut OutputBuffer) -> bool {
         if let Spoil::Cut(keep) | Spoil::Wrong(keep) = how {
             out.put(&[0x82, 127]);
             out.put(&(reply.body.len() as u64).to_be_bytes());
@@ -181,7 +181,7 @@ impl Conversation for WebSocketServer {
     }
 
     /// A close frame with 1002, protocol error (RFC 6455 7.4.1).
-    fn refuse(&mut self, out: &mut Out) {
+    fn refuse(&mut self, out: &mut OutputBuffer) {
         out.put(&[0x88, 2, 0x03, 0xea]);
     }
 

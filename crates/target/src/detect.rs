@@ -4,10 +4,10 @@
 //! refuses an upgrade with that status, so that clients can be shown what that is like.
 
 use protocols::grpc::server::is_call;
-use protocols::http1::{Http1Server, Upgrade};
+use protocols::http1::{Http1Server, UpgradeRequest};
 use protocols::http2::Http2Server;
 use protocols::websocket::WebSocketServer;
-use wire::{Ask, Broken, Out, Reply, ServerSession};
+use wire::{ServerRequest, ProtocolError, OutputBuffer, ServerResponse, ServerSession};
 
 use crate::conversation::{Conversation, Spoil, Spoken};
 
@@ -25,7 +25,7 @@ enum Inner {
     Http1(Http1Server),
     Http2(Box<Http2Server>),
     /// Upgraded; what is to be said first has not left yet.
-    Greeting(Box<(WebSocketServer, Out)>),
+    Greeting(Box<(WebSocketServer, OutputBuffer)>),
     WebSocket(WebSocketServer),
 }
 
@@ -36,7 +36,7 @@ impl Detecting {
     }
 
     /// Finds out what is spoken.
-    fn listen(&mut self, known: usize, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+    fn listen(&mut self, known: usize, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
         let ahead = &PREFACE[known..];
         if bytes.len() < ahead.len() && ahead.starts_with(bytes) {
             self.0 = Inner::Fresh((known + bytes.len()) as u8);
@@ -44,7 +44,7 @@ impl Detecting {
         }
         self.0 = match bytes.starts_with(ahead) {
             true => Inner::Http2(Box::new(Http2Server::in_pieces(is_call))),
-            false => Inner::Http1(Http1Server::yielding(is_granted)),
+            false => Inner::Http1(Http1Server::with_upgrades(is_granted)),
         };
         if known > 0 {
             self.receive(&PREFACE[..known], hear)?;
@@ -52,8 +52,8 @@ impl Detecting {
         self.receive(bytes, hear)
     }
 
-    fn upgrade(&mut self, upgrade: &Upgrade, hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
-        let mut greeting = Out::default();
+    fn upgrade(&mut self, upgrade: &UpgradeRequest, hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
+        let mut greeting = OutputBuffer::default();
         let mut session = WebSocketServer::accept(&upgrade.head, &upgrade.path, &mut greeting);
         let read = session.receive(&upgrade.rest, hear);
         self.0 = Inner::Greeting(Box::new((session, greeting)));
@@ -75,7 +75,7 @@ impl Default for Detecting {
 
 impl ServerSession for Detecting {
     #[inline]
-    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
         match &mut self.0 {
             Inner::Http1(session) => {
                 session.receive(bytes, hear)?;
@@ -95,42 +95,42 @@ impl ServerSession for Detecting {
     }
 
     #[inline]
-    fn answer(&mut self, id: u32, reply: &Reply<'_>, out: &mut Out) {
+    fn respond(&mut self, id: u32, reply: &ServerResponse<'_>, out: &mut OutputBuffer) {
         if let Inner::Greeting(_) = self.0 {
-            self.owed(out);
+            self.write_due(out);
         }
         match &mut self.0 {
             Inner::Fresh(_) | Inner::Greeting(_) => {}
-            Inner::Http1(session) => session.answer(id, reply, out),
-            Inner::Http2(session) => session.answer(id, reply, out),
-            Inner::WebSocket(session) => session.answer(id, reply, out),
+            Inner::Http1(session) => session.respond(id, reply, out),
+            Inner::Http2(session) => session.respond(id, reply, out),
+            Inner::WebSocket(session) => session.respond(id, reply, out),
         }
     }
 
     #[inline]
-    fn owed(&mut self, out: &mut Out) {
+    fn write_due(&mut self, out: &mut OutputBuffer) {
         match &mut self.0 {
             Inner::Fresh(_) => {}
-            Inner::Http1(session) => session.owed(out),
-            Inner::Http2(session) => session.owed(out),
+            Inner::Http1(session) => session.write_due(out),
+            Inner::Http2(session) => session.write_due(out),
             Inner::Greeting(both) => {
                 let (mut session, greeting) = std::mem::take(&mut **both);
                 out.put(greeting.bytes());
-                session.owed(out);
+                session.write_due(out);
                 self.0 = Inner::WebSocket(session);
             }
-            Inner::WebSocket(session) => session.owed(out),
+            Inner::WebSocket(session) => session.write_due(out),
         }
     }
 
     #[inline]
-    fn over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         match &self.0 {
             Inner::Fresh(_) => false,
-            Inner::Http1(session) => session.over(),
-            Inner::Http2(session) => session.over(),
-            Inner::Greeting(both) => both.0.over(),
-            Inner::WebSocket(session) => session.over(),
+            Inner::Http1(session) => session.is_finished(),
+            Inner::Http2(session) => session.is_finished(),
+            Inner::Greeting(both) => both.0.is_finished(),
+            Inner::WebSocket(session) => session.is_finished(),
         }
     }
 }
@@ -145,7 +145,7 @@ impl Conversation for Detecting {
         }
     }
 
-    fn spoil(&mut self, id: u32, reply: &Reply<'_>, how: Spoil, out: &mut Out) -> bool {
+    fn spoil(&mut self, id: u32, reply: &ServerResponse<'_>, how: Spoil, out: &mut OutputBuffer) -> bool {
         match &mut self.0 {
             Inner::Fresh(_) | Inner::Http1(_) | Inner::Greeting(_) => false,
             Inner::Http2(session) => session.spoil(id, reply, how, out),
@@ -171,37 +171,37 @@ impl Conversation for Detecting {
     fn held(&self) -> usize {
         match &self.0 {
             Inner::Fresh(_) => 0,
-            Inner::Http1(session) => session.held(),
-            Inner::Http2(session) => session.held(),
-            Inner::Greeting(both) => both.0.held(),
-            Inner::WebSocket(session) => session.held(),
+            Inner::Http1(session) => session.buffered(),
+            Inner::Http2(session) => session.held_bytes(),
+            Inner::Greeting(both) => both.0.held_bytes(),
+            Inner::WebSocket(session) => session.held_bytes(),
         }
     }
 
     #[inline]
     fn waits_for_room(&self) -> bool {
-        matches!(&self.0, Inner::Http2(session) if session.waits_for_room())
+        matches!(&self.0, Inner::Http2(session) if session.is_short_of_room())
     }
 
     #[inline]
     fn make_room(&mut self, room: usize) {
         if let Inner::Http2(session) = &mut self.0 {
-            session.make_room(room);
+            session.set_room(room);
         }
     }
 
-    fn go_on_in_room(&mut self, out: &mut Out) {
+    fn go_on_in_room(&mut self, out: &mut OutputBuffer) {
         if let Inner::Http2(session) = &mut self.0 {
-            session.go_on_in_room(out);
+            session.flush_within_room(out);
         }
     }
 
     #[inline]
     fn untaken(&self) -> usize {
-        if let Inner::Http2(session) = &self.0 { session.untaken() } else { 0 }
+        if let Inner::Http2(session) = &self.0 { session.queued_bytes() } else { 0 }
     }
 
-    fn refuse(&mut self, out: &mut Out) {
+    fn refuse(&mut self, out: &mut OutputBuffer) {
         match &mut self.0 {
             Inner::Fresh(_) => {}
             Inner::Http1(session) => session.refuse(out),

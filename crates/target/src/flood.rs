@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use wire::Out;
+use wire::OutputBuffer;
 
 /// The size of a block, and the largest body that is answered in one piece.
 pub const BLOCK: usize = 64 * 1024;
@@ -100,7 +100,7 @@ impl Flood {
 
     /// Appends the head and the first block, so that they leave together, and the tail where that is near; tells how many
     /// blocks are left.
-    pub fn begin(&self, head_only: bool, out: &mut Out) -> u64 {
+    pub fn begin(&self, head_only: bool, out: &mut OutputBuffer) -> u64 {
         out.put(&self.head);
         match self.blocks {
             _ if head_only => return 0,
@@ -111,7 +111,7 @@ impl Flood {
     }
 
     /// Appends a block, and the tail after the last; `left` counts down to 1.
-    pub fn put_block(&self, left: u64, out: &mut Out) {
+    pub fn put_block(&self, left: u64, out: &mut OutputBuffer) {
         out.put_shared(&self.block);
         if left == 1 && !self.tail.is_empty() {
             out.put(&self.tail);
@@ -125,7 +125,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn whole(flood: &Flood) -> Vec<u8> {
-        let mut out = Out::default();
+        let mut out = OutputBuffer::default();
         let left = flood.begin(false, &mut out);
         (1..=left).rev().for_each(|left| flood.put_block(left, &mut out));
         out.buffer().clone()

@@ -4,7 +4,7 @@
 //! A WebSocket hears its own message back, unless its path asks for a size; a status of 400 or more, given by chance
 //! ([`crate::Config::error_rate`]), closes it.
 
-use wire::{Out, Reply, Shape};
+use wire::{OutputBuffer, ServerResponse, BodyFraming};
 
 use crate::calls::{self, Say};
 use crate::conversation::{Conversation, Spoil, Spoken};
@@ -18,7 +18,7 @@ pub(crate) const LARGEST: u64 = 16 << 20;
 pub(crate) const GARBAGE: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x16\x03garbage";
 
 /// As [`Plan::answer`].
-pub(crate) fn answer(plan: &Plan, session: &mut dyn Conversation, stats: &dyn Fn() -> String, out: &mut Out) -> Next {
+pub(crate) fn answer(plan: &Plan, session: &mut dyn Conversation, stats: &dyn Fn() -> String, out: &mut OutputBuffer) -> Next {
     let spec = plan.spec();
     match spec.withheld {
         Some(Withheld::Hang) if plan.say == Say::Whole => return Next::Nothing,
@@ -37,7 +37,7 @@ pub(crate) fn answer(plan: &Plan, session: &mut dyn Conversation, stats: &dyn Fn
     }
     if spec.size.is_some_and(|size| size > LARGEST) {
         let status = PathSpec::sentence("", Kind::Unknown, 501, "larger than 16 MiB, which needs HTTP/1.1");
-        session.answer(plan.heard.id, &reply(&status, status.known_body()), out);
+        session.respond(plan.heard.id, &reply(&status, status.known_body()), out);
         return Next::Answered(status.status);
     }
     if spec.spoiled {
@@ -68,12 +68,12 @@ pub(crate) fn answer(plan: &Plan, session: &mut dyn Conversation, stats: &dyn Fn
     // A path that HTTP does not know is as good as any for messages.
     let unknown = session.spoken() == Spoken::WebSocket && plan.instead.is_none();
     let status = if unknown { 200 } else { spec.status };
-    session.answer(plan.heard.id, &Reply { status, ..reply(spec, body) }, out);
+    session.respond(plan.heard.id, &ServerResponse { status, ..reply(spec, body) }, out);
     Next::Answered(status)
 }
 
 /// A large body that leaves as the client takes it; None where it must be made as a whole.
-fn large(plan: &Plan, session: &mut dyn Conversation, out: &mut Out) -> Option<Next> {
+fn large(plan: &Plan, session: &mut dyn Conversation, out: &mut OutputBuffer) -> Option<Next> {
     let (spec, size) = (plan.spec(), usize::try_from(plan.spec().size?).ok()?);
     if let Some(http2) = session.http2() {
         http2.flood(plan.heard.id, &reply(spec, &[]), size, flood::filler_block(), out);
@@ -90,7 +90,7 @@ fn large(plan: &Plan, session: &mut dyn Conversation, out: &mut Out) -> Option<N
 }
 
 /// Puts a block of filler, and the rest of `size` after the last; `left` counts down to 1. Says how many are left.
-pub(crate) fn put_filler(size: usize, left: u64, out: &mut Out) -> u64 {
+pub(crate) fn put_filler(size: usize, left: u64, out: &mut OutputBuffer) -> u64 {
     out.put_shared(flood::filler_block());
     if left == 1 {
         out.put(&FILLER[..size % BLOCK]);
@@ -98,11 +98,11 @@ pub(crate) fn put_filler(size: usize, left: u64, out: &mut Out) -> u64 {
     left - 1
 }
 
-pub(crate) fn reply<'a>(spec: &'a PathSpec, body: &'a [u8]) -> Reply<'a> {
-    Reply { status: spec.status, headers: &spec.headers, body, shape: Shape::Length, close: spec.close }
+pub(crate) fn reply<'a>(spec: &'a PathSpec, body: &'a [u8]) -> ServerResponse<'a> {
+    ServerResponse { status: spec.status, headers: &spec.headers, body, framing: BodyFraming::Length, close: spec.close }
 }
 
-fn spoil(plan: &Plan, session: &mut dyn Conversation, out: &mut Out) -> Next {
+fn spoil(plan: &Plan, session: &mut dyn Conversation, out: &mut OutputBuffer) -> Next {
     let spec = plan.spec();
     let body = filler_of(spec.size.unwrap_or(0));
     let how = match (spec.cut, spec.kind) {

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use wire::Shape;
+use wire::BodyFraming;
 
 use crate::Delay;
 use crate::path_spec::{Kind, Withheld};
@@ -22,7 +22,7 @@ pub(crate) struct Wish {
     pub status: Option<u16>,
     pub size: Option<u64>,
     pub headers: Vec<u8>,
-    pub shape: Shape,
+    pub shape: BodyFraming,
     pub close: bool,
     pub cut: Option<u64>,
     pub withheld: Option<Withheld>,
@@ -38,7 +38,7 @@ impl Default for Wish {
             status: None,
             size: None,
             headers: Vec::new(),
-            shape: Shape::Length,
+            shape: BodyFraming::Length,
             close: false,
             cut: None,
             withheld: None,
@@ -79,17 +79,17 @@ fn by_path(kind: Kind, rest: &[&str], query: &str, wish: &mut Wish) -> Result<()
         (Kind::Status, [code]) => set("status", code, wish),
         (Kind::Bytes | Kind::Short | Kind::Long, [size]) => set("size", size, wish),
         (Kind::Chunked, [size]) => {
-            wish.shape = Shape::Chunked(8192);
+            wish.shape = BodyFraming::Chunked(8192);
             set("size", size, wish)
         }
         (Kind::Chunked, [size, chunk]) => {
             set("size", size, wish)?;
             let chunk = number(chunk, 1, LARGEST_CHUNK).map_err(|trouble| wrong("chunked", &trouble))?;
-            wish.shape = Shape::Chunked(chunk as usize);
+            wish.shape = BodyFraming::Chunked(chunk as usize);
             Ok(())
         }
         (Kind::Close, [size]) => {
-            wish.shape = Shape::UntilClose;
+            wish.shape = BodyFraming::UntilClose;
             set("size", size, wish)
         }
         (Kind::Header, [name, value @ ..]) if !value.is_empty() => {

@@ -5,8 +5,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use protocols::grpc::server::{INVALID_ARGUMENT, Refusal};
-use wire::Shape;
+use protocols::grpc::server::{INVALID_ARGUMENT, CallError};
+use wire::BodyFraming;
 
 use crate::flood::{BLOCK, FILLER, Flood};
 use crate::path::{self, Wish};
@@ -115,7 +115,7 @@ pub struct PathSpec {
     /// After how many bytes it is to be cut.
     pub cut: Option<u64>,
     /// How its end is marked.
-    pub shape: Shape,
+    pub shape: BodyFraming,
     /// Close the connection after it.
     pub close: bool,
     /// Set where nothing is answered.
@@ -127,7 +127,7 @@ pub struct PathSpec {
     /// The station it queues at.
     pub station: Option<Arc<Mutex<Station>>>,
     /// The status of gRPC that a call is answered with, and a sentence.
-    pub refusal: Option<Refusal>,
+    pub refusal: Option<CallError>,
 }
 
 impl PathSpec {
@@ -155,9 +155,9 @@ impl PathSpec {
         let path = format!("{path}{wished}");
         let status = wish.grpc_status;
         match read.and_then(|()| PathSpec::grant(&path, kind, wish, shop)) {
-            Ok(spec) => PathSpec { refusal: status.map(|status| Refusal(status, "as asked".to_owned())), ..spec },
+            Ok(spec) => PathSpec { refusal: status.map(|status| CallError(status, "as asked".to_owned())), ..spec },
             Err((_, sentence)) => {
-                let refusal = Some(Refusal(INVALID_ARGUMENT, sentence));
+                let refusal = Some(CallError(INVALID_ARGUMENT, sentence));
                 PathSpec { refusal, ..PathSpec::sentence(&path, Kind::Call, 200, "") }
             }
         }
@@ -173,7 +173,7 @@ impl PathSpec {
             body: Body::Text(format!("{sentence}\n").into_bytes().into()),
             size: None,
             cut: None,
-            shape: Shape::Length,
+            shape: BodyFraming::Length,
             close: false,
             withheld: None,
             spoiled: false,
@@ -190,7 +190,7 @@ impl PathSpec {
         (spec.size, spec.cut) = (size, wish.cut);
         spec.headers = wish.headers.clone().into();
         spec.shape = wish.shape;
-        spec.close = wish.close || wish.shape == Shape::UntilClose;
+        spec.close = wish.close || wish.shape == BodyFraming::UntilClose;
         spec.withheld = wish.withheld;
         spec.delay = wish.delay;
         if let Some(servers) = wish.station {
@@ -218,7 +218,7 @@ impl PathSpec {
     /// Chooses the body of an ordinary or spoiled answer of `size` bytes.
     fn fill(&mut self, kind: Kind, size: Option<u64>) {
         let announced = size.unwrap_or(0);
-        let head = |spec: &PathSpec| raw_head(spec.status, &spec.headers, Shape::Length, announced);
+        let head = |spec: &PathSpec| raw_head(spec.status, &spec.headers, BodyFraming::Length, announced);
         let (raw, close) = match kind {
             Kind::Garbage => (Flood::bytes(b"\x16\x03garbage \xff\xfe\x00 this is not HTTP\r\n\r\n".to_vec()), true),
             Kind::EndlessHeaders => {
@@ -245,8 +245,8 @@ impl PathSpec {
         }
         let head = raw_head(self.status, &headers, self.shape, size);
         match self.shape {
-            Shape::Chunked(chunk) => Flood::chunked(head, size, chunk),
-            Shape::Length | Shape::UntilClose => Flood::filler(head, size),
+            BodyFraming::Chunked(chunk) => Flood::chunked(head, size, chunk),
+            BodyFraming::Length | BodyFraming::UntilClose => Flood::filler(head, size),
         }
     }
 
@@ -256,7 +256,7 @@ impl PathSpec {
             Body::Raw(raw) => raw.clone(),
             Body::Filler(size) => self.raw(*size as u64),
             Body::Text(text) => {
-                let mut bytes = raw_head(self.status, &self.headers, Shape::Length, text.len() as u64);
+                let mut bytes = raw_head(self.status, &self.headers, BodyFraming::Length, text.len() as u64);
                 bytes.extend_from_slice(text);
                 Flood::bytes(bytes)
             }
@@ -277,13 +277,13 @@ impl PathSpec {
 }
 
 /// The head of a raw answer, HTTP/1.1.
-fn raw_head(status: u16, headers: &[u8], shape: Shape, size: u64) -> Vec<u8> {
+fn raw_head(status: u16, headers: &[u8], shape: BodyFraming, size: u64) -> Vec<u8> {
     let mut head = format!("HTTP/1.1 {status} {}\r\n", reason(status)).into_bytes();
     head.extend_from_slice(headers);
     match shape {
-        Shape::Length => head.extend_from_slice(format!("content-length: {size}\r\n").as_bytes()),
-        Shape::Chunked(_) => head.extend_from_slice(b"transfer-encoding: chunked\r\n"),
-        Shape::UntilClose => {}
+        BodyFraming::Length => head.extend_from_slice(format!("content-length: {size}\r\n").as_bytes()),
+        BodyFraming::Chunked(_) => head.extend_from_slice(b"transfer-encoding: chunked\r\n"),
+        BodyFraming::UntilClose => {}
     }
     head.extend_from_slice(b"\r\n");
     head

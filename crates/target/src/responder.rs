@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use measure::{Nanos, Rng};
 use protocols::grpc::server::{field, timeout_ns};
-use wire::{Ask, Extent, Out, Reply, Shape};
+use wire::{ServerRequest, RequestPart, OutputBuffer, ServerResponse, BodyFraming};
 
 use crate::calls::Say;
 use crate::conversation::{Conversation, Spoken};
@@ -92,7 +92,7 @@ pub struct Heard {
     /// The request itself, where it is to be echoed. Of a call its path, a piece of its body, or a message.
     pub echo: Option<Box<[u8]>>,
     /// Other than `Whole`: a part of a gRPC call. Only that which begins it has an order of its own.
-    pub extent: Extent,
+    pub extent: RequestPart,
     /// The time that a call is allowed.
     pub allowed: Nanos,
 }
@@ -179,15 +179,15 @@ impl Responder {
     }
 
     /// A request arrived now: what will become of it?
-    pub fn hear(&mut self, now: Nanos, ask: &Ask<'_>) -> Plan {
+    pub fn hear(&mut self, now: Nanos, ask: &ServerRequest<'_>) -> Plan {
         let heard = self.understand(ask);
         self.plan(now, heard)
     }
 
     /// The first half of [`Responder::hear`], for callers that may not read the clock while they hold the request.
     #[inline]
-    pub fn understand(&mut self, ask: &Ask<'_>) -> Heard {
-        if ask.extent != Extent::Whole {
+    pub fn understand(&mut self, ask: &ServerRequest<'_>) -> Heard {
+        if ask.part != RequestPart::Whole {
             return self.understand_call(ask);
         }
         if *self.latest.path != *ask.path {
@@ -199,13 +199,13 @@ impl Responder {
         } else {
             matches!(spec.body, Body::Echo).then(|| [ask.head, ask.body].concat().into())
         };
-        Heard { id: ask.id, head_only: ask.method == "HEAD", spec, echo, extent: Extent::Whole, allowed: Nanos::MAX }
+        Heard { id: ask.id, head_only: ask.method == "HEAD", spec, echo, extent: RequestPart::Whole, allowed: Nanos::MAX }
     }
 
     /// A part of a call. What is wished of it beside its path is metadata.
-    fn understand_call(&mut self, ask: &Ask<'_>) -> Heard {
+    fn understand_call(&mut self, ask: &ServerRequest<'_>) -> Heard {
         let mut allowed = Nanos::MAX;
-        if ask.extent == Extent::Begun {
+        if ask.part == RequestPart::Head {
             let wished = field(ask.head, WISH).unwrap_or_default();
             let (path, wish, _) = &self.latest_call;
             if (&**path, &**wish) != (ask.path, wished) {
@@ -215,8 +215,8 @@ impl Responder {
             allowed = timeout_ns(ask.head).map_or(Nanos::MAX, Nanos);
         }
         let spec = Arc::clone(&self.latest_call.2);
-        let echo = Some(if ask.extent == Extent::Begun { ask.path.as_bytes() } else { ask.body }.into());
-        Heard { id: ask.id, head_only: false, spec, echo, extent: ask.extent, allowed }
+        let echo = Some(if ask.part == RequestPart::Head { ask.path.as_bytes() } else { ask.body }.into());
+        Heard { id: ask.id, head_only: false, spec, echo, extent: ask.part, allowed }
     }
 
     fn recall(&mut self, path: &str) -> Arc<PathSpec> {
@@ -293,7 +293,7 @@ impl Plan {
 
     /// Puts the answer, or its beginning, and says what follows. Answers of one connection must be put in the order of
     /// their requests. `stats` is the body of `/-/stats`.
-    pub fn answer(&self, session: &mut dyn Conversation, stats: &dyn Fn() -> String, out: &mut Out) -> Next {
+    pub fn answer(&self, session: &mut dyn Conversation, stats: &dyn Fn() -> String, out: &mut OutputBuffer) -> Next {
         if session.spoken() != Spoken::Http1 {
             return framed::answer(self, session, stats, out);
         }
@@ -321,19 +321,19 @@ impl Plan {
             Body::Text(_) | Body::Filler(_) => spec.known_body(),
         };
         let (headers, shape, close) = (&*spec.headers, spec.shape, spec.close);
-        session.answer(self.heard.id, &Reply { status: spec.status, headers, body, shape, close }, out);
+        session.respond(self.heard.id, &ServerResponse { status: spec.status, headers, body, framing: shape, close }, out);
         Next::Complete
     }
 
     /// Tells the session that this request is answered, by bytes that are not its own.
     fn settle(&self, session: &mut dyn Conversation) {
         let close = self.spec().close;
-        let reply = Reply { status: 204, headers: b"", body: b"", shape: Shape::Length, close };
-        session.answer(self.heard.id, &reply, &mut Out::default());
+        let reply = ServerResponse { status: 204, headers: b"", body: b"", framing: BodyFraming::Length, close };
+        session.respond(self.heard.id, &reply, &mut OutputBuffer::default());
     }
 
     /// Puts one of the blocks that [`Next::Blocks`] spoke of; `left` counts them down to 1.
-    pub fn put_block(&self, left: u64, out: &mut Out) {
+    pub fn put_block(&self, left: u64, out: &mut OutputBuffer) {
         if let Body::Raw(raw) = &self.spec().body {
             raw.put_block(left, out);
         }

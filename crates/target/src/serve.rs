@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use net::tls::Secured;
-use wire::{Network, Place};
+use wire::{Network, PeerAddress};
 
 use crate::arrivals::Writer;
 use crate::conversation::Conversation;
@@ -22,7 +22,7 @@ use crate::{Config, Shop, Stats, Tallies};
 /// A running target; dropping it stops it.
 #[derive(Debug)]
 pub struct Target {
-    place: Place,
+    place: PeerAddress,
     tallies: Arc<Tallies>,
     stop: Arc<AtomicBool>,
     ear: Option<Sender<News>>,
@@ -94,15 +94,15 @@ impl Target {
     }
 
     /// Where it listens, with the port it got.
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &PeerAddress {
         &self.place
     }
 
     /// The address it listens on, with the port it got; `0.0.0.0:0` on a Unix socket ([`Target::place`] knows that).
     pub fn addr(&self) -> SocketAddr {
         match &self.place {
-            Place::Tcp(addr) | Place::Udp(addr) => *addr,
-            Place::Unix(_) => SocketAddr::from(([0, 0, 0, 0], 0)),
+            PeerAddress::Tcp(addr) | PeerAddress::Udp(addr) => *addr,
+            PeerAddress::Unix(_) => SocketAddr::from(([0, 0, 0, 0], 0)),
         }
     }
 
@@ -168,9 +168,9 @@ fn raise_descriptor_limit() {
 fn lanes(config: &Config) -> usize {
     match (&config.listen, config.workers) {
         // A path can be bound once.
-        (Place::Unix(_) | Place::Udp(_), _) => 1,
-        (Place::Tcp(_), 0) => std::thread::available_parallelism().map_or(1, usize::from),
-        (Place::Tcp(_), n) => n as usize,
+        (PeerAddress::Unix(_) | PeerAddress::Udp(_), _) => 1,
+        (PeerAddress::Tcp(_), 0) => std::thread::available_parallelism().map_or(1, usize::from),
+        (PeerAddress::Tcp(_), n) => n as usize,
     }
 }
 
@@ -178,12 +178,12 @@ fn lanes(config: &Config) -> usize {
 fn prepare(config: &Config, lanes: usize) -> io::Result<Option<PathBuf>> {
     match &config.listen {
         // Sockets that share a port would share it with a stranger's too: a bind that does not share finds that out.
-        Place::Tcp(addr) if lanes > 1 && addr.port() != 0 => {
+        PeerAddress::Tcp(addr) if lanes > 1 && addr.port() != 0 => {
             std::net::TcpListener::bind(addr).map(drop).map_err(|e| cannot_listen(&config.listen, &e))?;
             Ok(None)
         }
-        Place::Tcp(_) | Place::Udp(_) => Ok(None),
-        Place::Unix(path) => {
+        PeerAddress::Tcp(_) | PeerAddress::Udp(_) => Ok(None),
+        PeerAddress::Unix(path) => {
             // A socket that nobody listens on is left over from a server that was killed.
             let refused = |e: io::Error| e.kind() == io::ErrorKind::ConnectionRefused;
             if std::os::unix::net::UnixStream::connect(&**path).is_err_and(refused) {
@@ -194,21 +194,21 @@ fn prepare(config: &Config, lanes: usize) -> io::Result<Option<PathBuf>> {
     }
 }
 
-fn cannot_listen(place: &Place, why: &io::Error) -> io::Error {
+fn cannot_listen(place: &PeerAddress, why: &io::Error) -> io::Error {
     let name = match place {
-        Place::Tcp(addr) | Place::Udp(addr) => addr.to_string(),
-        Place::Unix(path) => path.display().to_string(),
+        PeerAddress::Tcp(addr) | PeerAddress::Udp(addr) => addr.to_string(),
+        PeerAddress::Unix(path) => path.display().to_string(),
     };
     io::Error::new(why.kind(), format!("{name} cannot be listened on: {why}"))
 }
 
 /// Every listening socket, all at one address, and that address with the port it got.
-fn listen(config: &Config, lanes: usize) -> io::Result<(Place, Vec<OwnedFd>)> {
+fn listen(config: &Config, lanes: usize) -> io::Result<(PeerAddress, Vec<OwnedFd>)> {
     let (mut place, mut listeners) = (config.listen.clone(), Vec::new());
     for _ in 0..lanes {
         let listener = net::listener(&place, config.backlog, lanes > 1)
             .map_err(|errno| cannot_listen(&place, &io::Error::from_raw_os_error(errno.0)))?;
-        if let (Place::Tcp(place), Some(bound)) = (&mut place, net::address(&listener)) {
+        if let (PeerAddress::Tcp(place), Some(bound)) = (&mut place, net::address(&listener)) {
             *place = bound;
         }
         listeners.push(listener);

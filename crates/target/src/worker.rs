@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use measure::Nanos;
-use wire::{Arrival, ConnId, Extent, ListenerId, Network, Out};
+use wire::{NetworkEvent, ConnId, RequestPart, ListenerId, Network, OutputBuffer};
 
 use crate::accounting::Accounting;
 use crate::arrivals::Log;
@@ -98,7 +98,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
             tally: tallies.of_worker(number),
             log: None,
             unstamped: 0,
-            out: Out::default(),
+            out: OutputBuffer::default(),
         };
         Worker {
             net,
@@ -217,11 +217,11 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
     #[inline]
     fn take(&mut self) -> Option<Step> {
         Some(match self.net.next()? {
-            Arrival::Accepted(_, conn) => Step::Accepted(conn),
-            Arrival::Closed(conn, _) => Step::Gone(conn),
-            Arrival::Sent(conn) => Step::Sent(conn),
-            Arrival::Connected(_) => Step::Nothing,
-            Arrival::Received(conn, bytes) => {
+            NetworkEvent::Accepted(_, conn) => Step::Accepted(conn),
+            NetworkEvent::Closed(conn, _) => Step::Gone(conn),
+            NetworkEvent::Sent(conn) => Step::Sent(conn),
+            NetworkEvent::Connected(_) => Step::Nothing,
+            NetworkEvent::Received(conn, bytes) => {
                 self.accounting.tally.received.add(bytes.len() as u64);
                 match self.lines.get_mut(conn.0 as usize) {
                     Some(Some(line)) if line.end == End::Open => {
@@ -259,19 +259,19 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
 
     #[inline]
     fn received(&mut self, conn: ConnId, sound: bool) {
-        let now = self.net.read_at();
+        let now = self.net.last_read_at();
         let Some(line) = &mut self.lines[conn.0 as usize] else { return };
         let (accounting, room) = (&mut self.accounting, MOST_UNSENT.saturating_sub(self.net.unsent(conn)));
         line.session.make_room(room);
-        let begun = self.heard.iter().filter(|heard| matches!(heard.extent, Extent::Whole | Extent::Begun)).count();
+        let begun = self.heard.iter().filter(|heard| matches!(heard.extent, RequestPart::Whole | RequestPart::Head)).count();
         accounting.take_note(line, begun as u64);
         let in_frames = line.session.spoken() != Spoken::Http1;
         if in_frames && line.pouring.is_none() {
             // What a server must say first (SETTINGS) is said before the first answer.
-            line.session.owed(&mut accounting.out);
+            line.session.write_due(&mut accounting.out);
         }
         for heard in self.heard.drain(..) {
-            if heard.extent != Extent::Whole {
+            if heard.extent != RequestPart::Whole {
                 accounting.hear_call(line, heard, now, room);
                 continue;
             }
@@ -280,8 +280,8 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
             accounting.take(line, plan, now, room);
         }
         if line.is_free() && (in_frames || line.waiting.is_empty()) {
-            line.session.owed(&mut accounting.out);
-            if line.session.over() {
+            line.session.write_due(&mut accounting.out);
+            if line.session.is_finished() {
                 line.end = End::Close;
             }
         }
@@ -407,7 +407,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         {
             self.accounting.perform(line, plan);
         }
-        if resumed && line.session.over() {
+        if resumed && line.session.is_finished() {
             line.end = End::Close;
         }
         let moved = resumed || line.waiting.len() < before;
@@ -464,7 +464,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
                 self.accounting.complete(line, done.0);
                 if line.session.spoken() != Spoken::Http1 {
                     // What is owed must not stand within a message.
-                    line.session.owed(&mut self.accounting.out);
+                    line.session.write_due(&mut self.accounting.out);
                 }
                 self.serve(conn, now);
                 return true;

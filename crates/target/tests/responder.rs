@@ -3,24 +3,24 @@
 use measure::Nanos;
 use proptest::prelude::*;
 use target::{Body, Config, Kind, Plan, Responder, Withheld};
-use wire::{Ask, Shape};
+use wire::{ServerRequest, BodyFraming};
 
 fn hear(responder: &mut Responder, now: Nanos, path: &str) -> Plan {
-    responder.hear(now, &Ask { method: "GET", path, head: b"GET", ..Ask::default() })
+    responder.hear(now, &ServerRequest { method: "GET", path, head: b"GET", ..ServerRequest::default() })
 }
 
 fn ms(n: u64) -> Nanos {
     Nanos::from_millis(n)
 }
 
-type Case = (&'static str, Kind, u16, &'static str, Result<&'static str, usize>, Shape, bool);
+type Case = (&'static str, Kind, u16, &'static str, Result<&'static str, usize>, BodyFraming, bool);
 
 /// Path → kind, status, header lines, body (filler as its size), shape, and whether it closes.
 #[test]
 fn every_path_is_understood() {
     let ok = "ok\n";
     let text = "content-type: text/plain\r\n";
-    let length = Shape::Length;
+    let length = BodyFraming::Length;
     let cases: &[Case] = &[
         ("/", Kind::Root, 200, "", Ok(ok), length, false),
         ("/?anything=1&cache=buster", Kind::Root, 200, "", Ok(ok), length, false),
@@ -32,9 +32,9 @@ fn every_path_is_understood() {
         ("/bytes/65536", Kind::Bytes, 200, "", Err(65536), length, false),
         ("/bytes/10?size=20", Kind::Bytes, 200, "", Err(20), length, false),
         ("/bytes/10?close", Kind::Bytes, 200, "", Err(10), length, true),
-        ("/chunked/10", Kind::Chunked, 200, "", Err(10), Shape::Chunked(8192), false),
-        ("/chunked/10/3", Kind::Chunked, 200, "", Err(10), Shape::Chunked(3), false),
-        ("/close/5", Kind::Close, 200, "", Err(5), Shape::UntilClose, true),
+        ("/chunked/10", Kind::Chunked, 200, "", Err(10), BodyFraming::Chunked(8192), false),
+        ("/chunked/10/3", Kind::Chunked, 200, "", Err(10), BodyFraming::Chunked(3), false),
+        ("/close/5", Kind::Close, 200, "", Err(5), BodyFraming::UntilClose, true),
         ("/header/x-a/b/c", Kind::Header, 200, "x-a: b/c\r\n", Ok(ok), length, false),
         ("/?header=x-a:1&header=x-b:%202", Kind::Root, 200, "x-a: 1\r\nx-b: 2\r\n", Ok(ok), length, false),
         ("/redirect/2", Kind::Redirect, 302, "location: /redirect/1\r\n", Ok("Found\n"), length, false),

@@ -13,13 +13,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use plan::Bundle;
-use wire::Complaint;
+use wire::UsageError;
 
 use crate::pipe;
 
 /// The source that the calling thread reads from.
 #[derive(Default)]
-enum Source {
+enum FileSource {
     #[default]
     Disk,
     /// The disk; everything read is kept.
@@ -29,41 +29,41 @@ enum Source {
 }
 
 thread_local! {
-    static SOURCE: RefCell<Source> = const { RefCell::new(Source::Disk) };
+    static SOURCE: RefCell<FileSource> = const { RefCell::new(FileSource::Disk) };
 }
 
 /// Runs `prepare` and gathers everything that it reads on the calling thread.
 pub fn gathering<T>(prepare: impl FnOnce() -> T) -> (T, Bundle) {
-    let (done, source) = reading(Source::Gathering(Bundle::default()), prepare);
-    (done, if let Source::Gathering(bundle) = source { bundle } else { Bundle::default() })
+    let (done, source) = with_source(FileSource::Gathering(Bundle::default()), prepare);
+    (done, if let FileSource::Gathering(bundle) = source { bundle } else { Bundle::default() })
 }
 
 /// Runs `prepare` with all reads on the calling thread served from a bundle instead of this machine.
 pub fn from_bundle<T>(bundle: Bundle, prepare: impl FnOnce() -> T) -> T {
-    reading(Source::Bundle(bundle), prepare).0
+    with_source(FileSource::Bundle(bundle), prepare).0
 }
 
-fn reading<T>(source: Source, prepare: impl FnOnce() -> T) -> (T, Source) {
+fn with_source<T>(source: FileSource, prepare: impl FnOnce() -> T) -> (T, FileSource) {
     let before = SOURCE.replace(source);
     let done = prepare();
     (done, SOURCE.replace(before))
 }
 
 /// Returns the bundled file of this name; `None` if files are read from disk.
-fn brought(path: &str) -> Option<Result<Arc<[u8]>, String>> {
+fn bundled(path: &str) -> Option<Result<Arc<[u8]>, String>> {
     SOURCE.with_borrow(|source| match source {
-        Source::Bundle(bundle) => {
+        FileSource::Bundle(bundle) => {
             let missing = || format!("{path} did not come with the plan; this is a bug in brunt");
             Some(bundle.files.get(path).cloned().ok_or_else(missing))
         }
-        Source::Disk | Source::Gathering(_) => None,
+        FileSource::Disk | FileSource::Gathering(_) => None,
     })
 }
 
 /// Keeps the content of a file if reads are gathered.
-fn keep(path: &str, content: impl FnOnce() -> Arc<[u8]>) {
+fn gather(path: &str, content: impl FnOnce() -> Arc<[u8]>) {
     SOURCE.with_borrow_mut(|source| {
-        if let Source::Gathering(bundle) = source {
+        if let FileSource::Gathering(bundle) = source {
             bundle.files.entry(path.to_owned()).or_insert_with(content);
         }
     });
@@ -72,33 +72,33 @@ fn keep(path: &str, content: impl FnOnce() -> Arc<[u8]>) {
 /// Returns `true` if there is a file of this name.
 pub fn is_file(path: &Path) -> bool {
     SOURCE.with_borrow(|source| match (source, path.to_str()) {
-        (Source::Bundle(bundle), path) => path.is_some_and(|path| bundle.files.contains_key(path)),
-        (Source::Disk | Source::Gathering(_), _) => path.is_file(),
+        (FileSource::Bundle(bundle), path) => path.is_some_and(|path| bundle.files.contains_key(path)),
+        (FileSource::Disk | FileSource::Gathering(_), _) => path.is_file(),
     })
 }
 
 /// Returns `true` if the path may contain files. Files in a bundle are known by their full names only, so that any path
 /// may be a directory.
 pub fn is_directory(path: &Path) -> bool {
-    came_along() || path.is_dir()
+    reads_from_bundle() || path.is_dir()
 }
 
 /// Returns `true` if files come from a bundle and not from disk.
-pub fn came_along() -> bool {
-    SOURCE.with_borrow(|source| matches!(source, Source::Bundle(_)))
+pub fn reads_from_bundle() -> bool {
+    SOURCE.with_borrow(|source| matches!(source, FileSource::Bundle(_)))
 }
 
 /// Reads an environment variable.
 ///
 /// # Errors
 /// The variable is not set, or not UTF-8.
-pub fn variable(name: &str) -> Result<String, std::env::VarError> {
+pub fn environment_variable(name: &str) -> Result<String, std::env::VarError> {
     SOURCE.with_borrow_mut(|source| {
-        if let Source::Bundle(bundle) = source {
+        if let FileSource::Bundle(bundle) = source {
             return bundle.variables.get(name).cloned().ok_or(std::env::VarError::NotPresent);
         }
         let value = std::env::var(name)?;
-        if let Source::Gathering(bundle) = source {
+        if let FileSource::Gathering(bundle) = source {
             bundle.variables.insert(name.to_owned(), value.clone());
         }
         Ok(value)
@@ -115,17 +115,17 @@ pub const BODY_BOUND: u64 = 1 << 30;
 ///
 /// # Errors
 /// The file cannot be read, or is too large.
-pub fn body(place: &str, path: &str) -> Result<Vec<u8>, Complaint> {
-    bounded(path, BODY_BOUND).map_err(|trouble| Complaint::new(place, trouble))
+pub fn body(place: &str, path: &str) -> Result<Vec<u8>, UsageError> {
+    read_bounded(path, BODY_BOUND).map_err(|trouble| UsageError::new(place, trouble))
 }
 
 /// Like [`body`], for content that is sent unchanged: held in memory once, whatever its size.
 ///
 /// # Errors
 /// The file cannot be read, or is too large.
-pub fn shared(place: &str, path: &str) -> Result<Arc<[u8]>, Complaint> {
-    if let Some(content) = brought(path) {
-        return content.map_err(|trouble| Complaint::new(place, trouble));
+pub fn shared_body(place: &str, path: &str) -> Result<Arc<[u8]>, UsageError> {
+    if let Some(content) = bundled(path) {
+        return content.map_err(|trouble| UsageError::new(place, trouble));
     }
     let size = |data: &Metadata| Some(data.len()).filter(|size| data.is_file() && *size <= BODY_BOUND);
     // The size is checked before opening: anything but a regular file may be read only once.
@@ -135,8 +135,8 @@ pub fn shared(place: &str, path: &str) -> Result<Arc<[u8]>, Complaint> {
         let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, size).collect();
         let read = Arc::get_mut(&mut bytes).map_or(Ok(()), |bytes| file.read_exact(bytes));
         let trouble = |error| format!("{path} cannot be read ({error}); write the path of a readable file");
-        keep(path, || Arc::clone(&bytes));
-        return read.map(|()| bytes).map_err(|error| Complaint::new(place, trouble(error)));
+        gather(path, || Arc::clone(&bytes));
+        return read.map(|()| bytes).map_err(|error| UsageError::new(place, trouble(error)));
     }
     body(place, path).map(Arc::from)
 }
@@ -145,21 +145,21 @@ pub fn shared(place: &str, path: &str) -> Result<Arc<[u8]>, Complaint> {
 ///
 /// # Errors
 /// The file cannot be read, is too large, or is not UTF-8.
-pub fn text(place: &str, path: &str) -> Result<String, Complaint> {
-    let text = bounded(path, TEXT_BOUND).and_then(|mut bytes| {
+pub fn text(place: &str, path: &str) -> Result<String, UsageError> {
+    let text = read_bounded(path, TEXT_BOUND).and_then(|mut bytes| {
         if bytes.starts_with(MARK.as_bytes()) {
             bytes.drain(..MARK.len());
         }
         String::from_utf8(bytes).map_err(|_| format!("{path} is not text (UTF-8); name a text file"))
     });
-    text.map_err(|trouble| Complaint::new(place, trouble))
+    text.map_err(|trouble| UsageError::new(place, trouble))
 }
 
 /// The byte-order mark that some editors write at the beginning of a UTF-8 text; not part of the text.
 const MARK: &str = "\u{feff}";
 
 /// Strips a byte-order mark.
-pub fn unmarked(text: &str) -> &str {
+pub fn without_byte_order_mark(text: &str) -> &str {
     text.strip_prefix(MARK).unwrap_or(text)
 }
 
@@ -167,7 +167,7 @@ pub fn unmarked(text: &str) -> &str {
 ///
 /// # Errors
 /// The error of the operating system.
-pub fn readable(path: &str) -> io::Result<()> {
+pub fn check_readable(path: &str) -> io::Result<()> {
     let data = std::fs::metadata(path)?;
     if data.is_file() { File::open(path).map(drop) } else { Ok(()) }
 }
@@ -176,8 +176,8 @@ pub fn readable(path: &str) -> io::Result<()> {
 ///
 /// # Errors
 /// The file cannot be read, or is larger.
-pub fn bounded(path: &str, bound: u64) -> Result<Vec<u8>, String> {
-    if let Some(content) = brought(path) {
+pub fn read_bounded(path: &str, bound: u64) -> Result<Vec<u8>, String> {
+    if let Some(content) = bundled(path) {
         return content.map(|bytes| bytes.to_vec());
     }
     let unreadable = |error| format!("{path} cannot be read ({error}); write the path of a readable file");
@@ -193,7 +193,7 @@ pub fn bounded(path: &str, bound: u64) -> Result<Vec<u8>, String> {
     if data.len() > bound || bytes.len() as u64 > bound {
         return Err(format!("{path} is larger than {} MiB, or endless; use a smaller file", bound >> 20));
     }
-    keep(path, || Arc::from(&bytes[..]));
+    gather(path, || Arc::from(&bytes[..]));
     Ok(bytes)
 }
 
@@ -201,7 +201,7 @@ pub fn bounded(path: &str, bound: u64) -> Result<Vec<u8>, String> {
 mod tests {
     use std::sync::Arc;
 
-    use super::{BODY_BOUND, TEXT_BOUND, body, bounded, shared, text};
+    use super::{BODY_BOUND, TEXT_BOUND, body, read_bounded, shared_body, text};
 
     #[test]
     fn files_are_read_up_to_a_bound() {
@@ -211,13 +211,13 @@ mod tests {
             std::fs::File::create(path(name)).and_then(|file| file.set_len(size)).expect("made");
             path(name)
         };
-        assert_eq!(bounded(&sparse("fits", 10), 10), Ok(vec![0; 10]));
+        assert_eq!(read_bounded(&sparse("fits", 10), 10), Ok(vec![0; 10]));
         let said = |path: &str| format!("{path} is larger than 64 MiB, or endless; use a smaller file");
         let large = sparse("large", TEXT_BOUND + 1);
-        assert_eq!(bounded(&large, TEXT_BOUND), Err(said(&large)));
+        assert_eq!(read_bounded(&large, TEXT_BOUND), Err(said(&large)));
         assert_eq!(body("--data-file", &large).map(|bytes| bytes.len() as u64), Ok(TEXT_BOUND + 1));
-        assert_eq!(shared("--data-file", &sparse("held once", 10)), Ok(Arc::from([0; 10])));
-        assert!(shared("--data-file", &sparse("too large", BODY_BOUND + 1)).is_err());
+        assert_eq!(shared_body("--data-file", &sparse("held once", 10)), Ok(Arc::from([0; 10])));
+        assert!(shared_body("--data-file", &sparse("too large", BODY_BOUND + 1)).is_err());
         let larger = body("--form", &sparse("larger", (1 << 30) + 1)).expect_err("too large").to_string();
         assert!(larger.starts_with("--form: ") && larger.contains("larger than 1024 MiB"), "{larger}");
     }
@@ -230,7 +230,7 @@ mod tests {
         for name in [&body_path, &text_path, &other] {
             std::fs::write(name, format!("content of {name}")).expect("written");
         }
-        let read = || (shared("--data-file", &body_path), text("--urls", &text_path), super::variable("PATH"));
+        let read = || (shared_body("--data-file", &body_path), text("--urls", &text_path), super::environment_variable("PATH"));
         let (here, bundle) = super::gathering(|| {
             let _ = body("--form", &body_path);
             assert!(body("--form", &path("missing")).is_err());
@@ -241,7 +241,7 @@ mod tests {
         drop(folder);
         let (there, another) = super::from_bundle(bundle, || {
             assert!(super::is_file(body_path.as_ref()) && !super::is_file(other.as_ref()));
-            assert_eq!(super::variable("HOME"), Err(std::env::VarError::NotPresent));
+            assert_eq!(super::environment_variable("HOME"), Err(std::env::VarError::NotPresent));
             (read(), text("--urls", "Cargo.toml"))
         });
         assert_eq!(there, here);

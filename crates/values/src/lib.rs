@@ -2,16 +2,16 @@
 //! bytes kept under one budget.
 
 pub mod before_after;
-pub mod beside;
+pub mod side_messages;
 pub mod capture;
 pub mod file;
-pub mod kept;
+pub mod budget;
 pub mod pattern;
 pub mod percent;
 pub mod pipe;
-pub mod span;
+pub mod count_range;
 pub mod template;
 pub mod url_overrides;
 pub mod verify;
-pub mod watch;
+pub mod text_search;
 pub mod weight;

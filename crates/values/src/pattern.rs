@@ -79,11 +79,11 @@ impl Regex {
                 return Some(index);
             }
         }
-        self.ends(*state).then_some(bytes.len())
+        self.matches_at_end(*state).then_some(bytes.len())
     }
 
     /// Returns `true` if there is a match when the input ends in this state.
-    pub fn ends(&self, state: StateID) -> bool {
+    pub fn matches_at_end(&self, state: StateID) -> bool {
         self.table.is_match_state(self.table.next_eoi_state(state))
     }
 
@@ -97,8 +97,8 @@ impl Regex {
     }
 
     /// Returns `true` if the expression matches empty input.
-    pub fn matches_nothing(&self) -> bool {
-        self.ends(self.start)
+    pub fn matches_empty(&self) -> bool {
+        self.matches_at_end(self.start)
     }
 }
 
@@ -111,9 +111,9 @@ fn too_large(error: &dense::BuildError) -> bool {
 /// The end of the previous pieces that may be the beginning of a text lying across pieces: at most the length of the
 /// text less one byte.
 #[derive(Debug, Default)]
-pub struct Overlap(Vec<u8>);
+pub struct SplitSearch(Vec<u8>);
 
-impl Overlap {
+impl SplitSearch {
     /// Returns the number of `bytes` up to the end of the first occurrence, if there is one.
     pub fn find(&mut self, text: &Finder<'_>, bytes: &[u8]) -> Option<usize> {
         let length = text.needle().len();

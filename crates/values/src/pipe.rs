@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Timeouts for reading a pipe.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct PipeTimeouts {
     /// Maximum time until a named pipe has a writer.
     pub writer: Duration,
     /// Maximum time until a writer sends more.
@@ -20,20 +20,20 @@ pub struct Patience {
 }
 
 /// Timeouts that suit a command that generates the content.
-pub const PATIENCE: Patience = Patience { writer: Duration::from_secs(5), more: Duration::from_secs(60) };
+pub const PATIENCE: PipeTimeouts = PipeTimeouts { writer: Duration::from_secs(5), more: Duration::from_secs(60) };
 
 /// Reads a pipe to its end, or to one byte beyond `bound`.
 ///
 /// # Errors
 /// The pipe has no writer, or no more data arrives in time; or an error of the operating system.
-pub fn read(path: &Path, bound: u64, patience: Patience) -> io::Result<Vec<u8>> {
+pub fn read(path: &Path, bound: u64, patience: PipeTimeouts) -> io::Result<Vec<u8>> {
     let (tell, pieces) = sync_channel(1);
     let path = path.to_owned();
-    std::thread::Builder::new().name("pipe".into()).spawn(move || hand_on(&path, bound, &tell))?;
+    std::thread::Builder::new().name("pipe".into()).spawn(move || forward_pieces(&path, bound, &tell))?;
     // The first piece is empty and says that the pipe has a writer.
-    let mut bytes = heard(pieces.recv_timeout(patience.writer), "nothing writes to this pipe", patience.writer)?;
+    let mut bytes = receive_piece(pieces.recv_timeout(patience.writer), "nothing writes to this pipe", patience.writer)?;
     loop {
-        let piece = heard(pieces.recv_timeout(patience.more), "nothing came through this pipe", patience.more)?;
+        let piece = receive_piece(pieces.recv_timeout(patience.more), "nothing came through this pipe", patience.more)?;
         if piece.is_empty() {
             return Ok(bytes);
         }
@@ -43,7 +43,7 @@ pub fn read(path: &Path, bound: u64, patience: Patience) -> io::Result<Vec<u8>> 
 
 /// Reads to the end, or to one byte beyond the bound, and sends the pieces; an empty piece at the beginning and one at
 /// the end. Stops if the receiver is gone.
-fn hand_on(path: &Path, bound: u64, tell: &SyncSender<io::Result<Vec<u8>>>) {
+fn forward_pieces(path: &Path, bound: u64, tell: &SyncSender<io::Result<Vec<u8>>>) {
     let all = || {
         let mut pipe = File::open(path)?.take(bound.saturating_add(1));
         let listens = |piece| tell.send(Ok(piece)).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe));
@@ -63,7 +63,7 @@ fn hand_on(path: &Path, bound: u64, tell: &SyncSender<io::Result<Vec<u8>>>) {
     }
 }
 
-fn heard(said: Result<io::Result<Vec<u8>>, RecvTimeoutError>, nothing: &str, waited: Duration) -> io::Result<Vec<u8>> {
+fn receive_piece(said: Result<io::Result<Vec<u8>>, RecvTimeoutError>, nothing: &str, waited: Duration) -> io::Result<Vec<u8>> {
     let late = || io::Error::new(io::ErrorKind::TimedOut, format!("{nothing} for {} s", waited.as_secs()));
     said.unwrap_or_else(|_| Err(late()))
 }
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn a_named_pipe_without_a_writer_is_not_waited_for_for_ever() {
         let (_folder, path) = pipe();
-        let said = read(&path, 100, Patience { writer: BRIEF, ..PATIENCE }).expect_err("nobody writes").to_string();
+        let said = read(&path, 100, PipeTimeouts { writer: BRIEF, ..PATIENCE }).expect_err("nobody writes").to_string();
         assert_eq!(said, "nothing writes to this pipe for 0 s");
         // A pipe with a writer that sends nothing.
         let (_folder, path) = pipe();
@@ -103,7 +103,7 @@ mod tests {
             let _ = waits.recv();
             Ok(())
         });
-        let said = read(&path, 100, Patience { more: BRIEF, ..PATIENCE }).expect_err("silent").to_string();
+        let said = read(&path, 100, PipeTimeouts { more: BRIEF, ..PATIENCE }).expect_err("silent").to_string();
         assert_eq!(said, "nothing came through this pipe for 0 s");
         drop(silent);
     }

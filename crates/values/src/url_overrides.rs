@@ -1,27 +1,27 @@
 //! Options that apply to a single URL of a run, for protocols whose URLs may have options of their own
 //! ([`wire::About::options_of_one_url`]).
 
-use wire::{Asked, Complaint};
+use wire::{ProtocolConfig, UsageError};
 
 /// Reads the options of the URL with this index, which must be among `known`; an error names the URL. `None` if the URL
 /// has no options of its own.
 ///
 /// # Errors
 /// An option that applies to the whole run, or an error from `read`.
-pub fn wished<W>(
-    asked: &Asked,
+pub fn read_overrides<W>(
+    asked: &ProtocolConfig,
     index: usize,
     known: &[&str],
-    mut read: impl FnMut(&Asked) -> Result<W, Complaint>,
-) -> Result<Option<W>, Complaint> {
-    let Some(alone) = asked.alone(index) else { return Ok(None) };
+    mut read: impl FnMut(&ProtocolConfig) -> Result<W, UsageError>,
+) -> Result<Option<W>, UsageError> {
+    let Some(alone) = asked.for_url(index) else { return Ok(None) };
     let place = |option: &str| format!("URL {}, {option}", index + 1);
-    match asked.own[index].keys().find(|name| !known.contains(&name.as_str())) {
-        Some(name) => Err(Complaint::new(
+    match asked.url_options[index].keys().find(|name| !known.contains(&name.as_str())) {
+        Some(name) => Err(UsageError::new(
             place(name),
             "applies to the whole run; write it next to the URLs, not \
             inside one",
         )),
-        None => read(&alone).map(Some).map_err(|c| Complaint::new(place(&c.place), c.trouble)),
+        None => read(&alone).map(Some).map_err(|c| UsageError::new(place(&c.location), c.problem)),
     }
 }

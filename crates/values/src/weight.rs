@@ -3,16 +3,16 @@
 //! The weight precedes the command, so that one value holds both, on the command line and in a plan file. No command of
 //! a supported protocol begins with a number and an `x`.
 
-use wire::Complaint;
+use wire::UsageError;
 
 /// Splits `3x GET key` into its weight, which is above zero, and the rest; the default weight is 1. `place` is the
 /// option named in errors.
 ///
 /// # Errors
 /// The weight is not a number above zero, or nothing follows it.
-pub fn split<'a>(text: &'a str, place: &str) -> Result<(f64, &'a str), Complaint> {
+pub fn split_weight<'a>(text: &'a str, place: &str) -> Result<(f64, &'a str), UsageError> {
     let text = text.trim();
-    let wrong = |trouble: &str| Err(Complaint::new(place, format!("\"{text}\" {trouble}")));
+    let wrong = |trouble: &str| Err(UsageError::new(place, format!("\"{text}\" {trouble}")));
     if text.is_empty() {
         return wrong("is empty; write what to send");
     }
@@ -32,7 +32,7 @@ pub fn split<'a>(text: &'a str, place: &str) -> Result<(f64, &'a str), Complaint
 
 #[cfg(test)]
 mod tests {
-    use super::split;
+    use super::split_weight;
 
     #[test]
     fn a_weight_stands_in_front() {
@@ -44,7 +44,7 @@ mod tests {
             ("3xyz", 1.0, "3xyz"),
             ("x GET", 1.0, "x GET"),
         ] {
-            assert_eq!(split(text, "--command"), Ok((weight, rest)), "{text}");
+            assert_eq!(split_weight(text, "--command"), Ok((weight, rest)), "{text}");
         }
         for (text, said) in [
             ("", "--command: \"\" is empty; write what to send"),
@@ -60,7 +60,7 @@ mod tests {
                     3x GET key",
             ),
         ] {
-            assert_eq!(split(text, "--command").unwrap_err().to_string(), said);
+            assert_eq!(split_weight(text, "--command").unwrap_err().to_string(), said);
         }
     }
 }

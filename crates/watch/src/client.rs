@@ -5,10 +5,10 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-use measure::plain;
+use measure::sanitize;
 use wire::{
-    Answer, Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Full, Out,
-    Protocol, Request, Row, Session,
+    ResponseContent, ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, SessionFull, OutputBuffer,
+    Protocol, Request, DatabaseRow, Session,
 };
 
 use crate::pipe::Pipe;
@@ -27,14 +27,14 @@ pub struct Tongue {
 pub fn responded((code, words): (&[u8], &[u8])) -> String {
     let words: String = String::from_utf8_lossy(words).chars().take(200).collect();
     let code = String::from_utf8_lossy(code);
-    let code = if code.is_empty() { String::new() } else { format!(" (error {})", plain::line(&code)) };
-    format!("it responded: {}{code}", plain::line(&words))
+    let code = if code.is_empty() { String::new() } else { format!(" (error {})", sanitize::line(&code)) };
+    format!("it responded: {}{code}", sanitize::line(&words))
 }
 
 /// What is asked, of whom, and the connection to it while it is good.
 pub struct Client {
     tongue: Tongue,
-    dialogue: Arc<dyn Dialogue>,
+    dialogue: Arc<dyn Workload>,
     /// What it is called: `host:port`, and what else tells it from others there.
     pub name: String,
     /// Where it is.
@@ -54,9 +54,9 @@ impl Client {
         (before, behind): (&str, &str),
         options: Vec<(&str, Vec<String>)>,
     ) -> Result<Client, String> {
-        let urls = vec![AskedUrl { url: format!("{before}{}{behind}", place.in_url()), weight: 1.0 }];
+        let urls = vec![RequestedUrl { url: format!("{before}{}{behind}", place.in_url()), weight: 1.0 }];
         let options = options.into_iter().map(|(name, values)| (name.to_owned(), values)).collect();
-        let asked = Asked { urls, options, answers: true, ..Asked::default() };
+        let asked = ProtocolConfig { urls, options, returns_content: true, ..ProtocolConfig::default() };
         // What the protocol says holds the password.
         let no_place = |_| format!("`{}` is no host name and no address", place.authority());
         let dialogue = protocol.prepare(&asked).map_err(no_place)?;
@@ -68,7 +68,7 @@ impl Client {
     ///
     /// # Errors
     /// There is no connection, no login or no sense in what comes.
-    fn ask(&mut self, request: usize) -> io::Result<Result<Answer, String>> {
+    fn ask(&mut self, request: usize) -> io::Result<Result<ResponseContent, String>> {
         let mut link = match self.link.take() {
             Some(link) => link,
             None => self.open()?,
@@ -84,8 +84,8 @@ impl Client {
     /// There is none.
     pub fn text(&mut self, request: usize) -> io::Result<String> {
         match self.ask(request)?.map_err(|why| invalid(&why))? {
-            Answer::Body(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
-            Answer::Rows(_) => Err(invalid("it responded with rows")),
+            ResponseContent::Body(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
+            ResponseContent::Rows(_) => Err(invalid("it responded with rows")),
         }
     }
 
@@ -93,10 +93,10 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::ask`].
-    pub fn rows(&mut self, request: usize) -> io::Result<Result<Vec<Row>, String>> {
+    pub fn rows(&mut self, request: usize) -> io::Result<Result<Vec<DatabaseRow>, String>> {
         Ok(match self.ask(request)? {
-            Ok(Answer::Rows(rows)) => Ok(rows),
-            Ok(Answer::Body(_)) => Err("it responded without rows".to_owned()),
+            Ok(ResponseContent::Rows(rows)) => Ok(rows),
+            Ok(ResponseContent::Body(_)) => Err("it responded without rows".to_owned()),
             Err(why) => Err(why),
         })
     }
@@ -105,20 +105,20 @@ impl Client {
     fn open(&mut self) -> io::Result<Link> {
         let origin = &self.dialogue.origins()[0];
         let mut pipe = Pipe::over(self.place.connect()?);
-        let mut established = Established { bound: origin.bound, seed: random(), ..Established::default() };
+        let mut established = EstablishedConnection { bound: origin.bound, seed: random(), ..EstablishedConnection::default() };
         if origin.tls {
             established.alpn = pipe.secure(self.place.security()?, origin, self.dialogue.alpn(origin))?.alpn;
             established.tls = true;
         }
         let session = self.dialogue.session(origin, &established);
-        let mut link = Link { tongue: self.tongue, pipe, session, out: Out::default(), done: Done::default() };
+        let mut link = Link { tongue: self.tongue, pipe, session, out: OutputBuffer::default(), done: EventBuffer::default() };
         link.session.open(&mut link.out);
-        while link.session.opening() {
+        while link.session.is_opening() {
             link.hear()?;
-            if link.session.secures_now() {
+            if link.session.starts_tls() {
                 link.pipe.send(&mut link.out)?;
                 link.pipe.secure(self.place.security()?, origin, &[])?;
-                link.session.secured(&mut link.out);
+                link.session.tls_established(&mut link.out);
             }
         }
         Ok(link)
@@ -146,27 +146,27 @@ struct Link {
     tongue: Tongue,
     pipe: Pipe,
     session: Box<dyn Session>,
-    out: Out,
-    done: Done,
+    out: OutputBuffer,
+    done: EventBuffer,
 }
 
 impl Link {
-    fn ask(&mut self, request: &Request) -> io::Result<Result<Answer, String>> {
-        let fill = Fill { random: random(), ..Fill::default() };
+    fn ask(&mut self, request: &Request) -> io::Result<Result<ResponseContent, String>> {
+        let fill = SlotContext { random: random(), ..SlotContext::default() };
         // One that takes no request was closed since.
         let sent = self.session.submit(ExchangeId(0), request, &fill, &mut self.out);
-        sent.map_err(|Full| ErrorKind::UnexpectedEof)?;
-        let (mut answer, mut begun): (Option<Box<Answer>>, _) = (None, false);
+        sent.map_err(|SessionFull| ErrorKind::UnexpectedEof)?;
+        let (mut answer, mut begun): (Option<Box<ResponseContent>>, _) = (None, false);
         loop {
             let heard = self.hear();
             for event in self.done.events.drain(..) {
                 match event {
                     Event::FirstByte(_) => begun = true,
-                    Event::Learnt(_, lesson) => answer = lesson.downcast().ok(),
+                    Event::StateUpdate(_, lesson) => answer = lesson.downcast().ok(),
                     Event::Ended(ended) => {
                         let kept = ended.excerpt.as_deref().unwrap_or_default();
                         let words = || (self.tongue.refusal)(kept, ended.code);
-                        let why = || ended.why.as_ref().map(|why| why.to_string()).unwrap_or_default();
+                        let why = || ended.cause.as_ref().map(|why| why.to_string()).unwrap_or_default();
                         return match ended.fault {
                             None => Ok(Ok(*answer.expect("sessions tell each answer that was asked for"))),
                             Some(FaultKind::WrongStatus) => Ok(Err(words().unwrap_or_else(why))),
@@ -187,7 +187,7 @@ impl Link {
     fn hear(&mut self) -> io::Result<()> {
         self.pipe.send(&mut self.out)?;
         if !self.pipe.read()? {
-            self.session.closed(&mut self.done);
+            self.session.peer_closed(&mut self.done);
             return Err(ErrorKind::UnexpectedEof.into());
         }
         let heard = self.session.receive(&self.pipe.take(), &mut self.out, &mut self.done);
@@ -195,9 +195,9 @@ impl Link {
     }
 
     /// Why the conversation is over: in the server's words, or the session's about it.
-    fn broken(&self, broken: &Broken) -> io::Error {
-        let refused = self.session.refusal() == FaultKind::WrongStatus;
-        let words = || (self.tongue.refusal)(self.session.begun(), self.session.refusal_code());
+    fn broken(&self, broken: &ProtocolError) -> io::Error {
+        let refused = self.session.refusal_kind() == FaultKind::WrongStatus;
+        let words = || (self.tongue.refusal)(self.session.partial_response(), self.session.refusal_code());
         invalid(&refused.then(words).flatten().unwrap_or_else(|| match broken.0.en().strip_prefix("the server ") {
             Some(does) => format!("it {does}"),
             None => format!("it does not speak the {} protocol: {}", self.tongue.name, broken.0.en()),

@@ -57,7 +57,7 @@ impl Database {
         let database = if database.is_empty() { user } else { database };
         let behind = format!("/{}", escaped(&database));
         let mut client = Client::new(self.tongue, self.protocol, place, (&before, &behind), options)?;
-        client.name = format!("{}/{}", client.name, measure::plain::line(&String::from_utf8_lossy(&database)));
+        client.name = format!("{}/{}", client.name, measure::sanitize::line(&String::from_utf8_lossy(&database)));
         Ok(client)
     }
 }

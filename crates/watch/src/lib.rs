@@ -24,9 +24,9 @@ use std::io;
 use std::sync::Arc;
 
 use measure::Clock;
-use probe::{Counters, Sink, is_name};
-use record::Number;
-use wire::Security;
+use probe::{Counters, CounterSink, is_name};
+use record::CounterValue;
+use wire::SecureChannelFactory;
 
 use client::Client;
 use log::Log;
@@ -40,7 +40,7 @@ pub struct Watched {
     name: String,
     tls: bool,
     asked: Asked,
-    sink: Sink,
+    sink: CounterSink,
 }
 
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl Watched {
         };
         let client = asked.client().expect("a log has an option of its own");
         let (name, tls) = (format!("{kind}={}", client.name), client.place.is_over_tls());
-        Ok(Watched { name, tls, asked, sink: Sink::default() })
+        Ok(Watched { name, tls, asked, sink: CounterSink::default() })
     }
 
     /// Whether it is asked over TLS.
@@ -98,7 +98,7 @@ impl Watched {
     }
 
     /// With what TLS is spoken, where it is.
-    pub fn seal_with(&mut self, security: Arc<dyn Security>) {
+    pub fn seal_with(&mut self, security: Arc<dyn SecureChannelFactory>) {
         if let Some(client) = self.asked.client() {
             client.place.seal_with(security);
         }
@@ -106,7 +106,7 @@ impl Watched {
 
     /// The log of a service, whose lines are counted by what they say.
     pub fn log(path: &str) -> Watched {
-        Watched { name: format!("log={path}"), tls: false, asked: Asked::Log(Log::new(path)), sink: Sink::default() }
+        Watched { name: format!("log={path}"), tls: false, asked: Asked::Log(Log::new(path)), sink: CounterSink::default() }
     }
 
     /// What it is called in records: its kind and where it is, without a password.
@@ -205,10 +205,10 @@ fn escaped(plain: &[u8]) -> String {
 }
 
 /// A number as services write them; `inf` and `nan` are words here.
-fn number(text: &str) -> Option<Number> {
-    let real = || text.parse().ok().filter(|real: &f64| real.is_finite()).map(Number::Real);
+fn number(text: &str) -> Option<CounterValue> {
+    let real = || text.parse().ok().filter(|real: &f64| real.is_finite()).map(CounterValue::Real);
     let begins = text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
-    text.parse().ok().map(Number::Whole).or_else(|| begins.then(real).flatten())
+    text.parse().ok().map(CounterValue::Whole).or_else(|| begins.then(real).flatten())
 }
 
 #[cfg(test)]

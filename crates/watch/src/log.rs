@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use probe::Sink;
+use probe::CounterSink;
 
 /// The most that is read at a time, in bytes; what a log has beyond that is passed over, and said so.
 const AT_ONCE: u64 = 4 << 20;
@@ -111,7 +111,7 @@ impl Log {
     }
 
     /// Puts the counts.
-    pub fn put(&self, sink: &mut Sink) {
+    pub fn put(&self, sink: &mut CounterSink) {
         sink.put(&["log", "lines"], self.lines);
         for (n, (_, name)) in TEXTS.iter().enumerate() {
             // Two texts may be one count.
@@ -138,7 +138,7 @@ mod tests {
     }
 
     fn told(log: &mut Log) -> (Option<u64>, Option<u64>) {
-        let mut sink = Sink::default();
+        let mut sink = CounterSink::default();
         log.follow().unwrap();
         log.put(&mut sink);
         let told = sink.take(Nanos::ZERO);

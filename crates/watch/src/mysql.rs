@@ -2,8 +2,8 @@
 
 use std::io;
 
-use probe::Sink;
-use wire::Row;
+use probe::CounterSink;
+use wire::DatabaseRow;
 
 use super::client::{Client, Tongue, invalid, responded};
 use super::database::Database;
@@ -18,8 +18,8 @@ const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('max_conne
 
 /// How it is asked: `mysql://USER[:PASSWORD]@HOST[:PORT][?ssl]`.
 const MYSQL: Database = Database {
-    tongue: Tongue { name: "MySQL", refusal: |kept, _| protocols::mysql::refusal_shown(kept).map(responded) },
-    protocol: &protocols::mysql::Mysql,
+    tongue: Tongue { name: "MySQL", refusal: |kept, _| protocols::mysql::parse_excerpt(kept).map(responded) },
+    protocol: &protocols::mysql::MysqlProtocol,
     schemes: &["mysql"],
     port: 3306,
     of_one: false,
@@ -50,13 +50,13 @@ pub fn ask(client: &mut Client) -> io::Result<Told> {
 fn pairs(client: &mut Client, question: usize) -> io::Result<Vec<(String, String)>> {
     let rows = client.rows(question)?.map_err(|why| invalid(&why))?;
     let text = |value: Option<Vec<u8>>| String::from_utf8_lossy(&value.unwrap_or_default()).into_owned();
-    let pair = |row: Row| <[_; 2]>::try_from(row).ok().map(|[name, value]| (text(name), text(value)));
+    let pair = |row: DatabaseRow| <[_; 2]>::try_from(row).ok().map(|[name, value]| (text(name), text(value)));
     let pairs: Option<Vec<_>> = rows.into_iter().map(pair).collect();
     pairs.ok_or_else(|| invalid("it returns SHOW GLOBAL STATUS with columns other than a name and a value"))
 }
 
 /// Puts every number under `mysql.` and its name as the server spells it, settings under `mysql.variable.`. False where there is none.
-pub fn put(told: &Told, sink: &mut Sink) -> bool {
+pub fn put(told: &Told, sink: &mut CounterSink) -> bool {
     let before = sink.count();
     for (name, value) in told.status.iter().filter(|(name, _)| is_name(name)) {
         if let Some(number) = number(value) {

@@ -1,9 +1,9 @@
 //! `stub_status` of nginx (`ngx_http_stub_status_module`): seven numbers on four lines.
 
-use probe::Sink;
+use probe::CounterSink;
 
 /// Puts them under their names; false where the page is another one.
-pub fn parse(text: &str, sink: &mut Sink) -> bool {
+pub fn parse(text: &str, sink: &mut CounterSink) -> bool {
     let mut lines = text.lines();
     let mut found = || {
         let active = lines.next()?.trim().strip_prefix("Active connections:")?.trim().parse().ok()?;
@@ -51,7 +51,7 @@ mod tests {
             ("nginx.waiting", 106),
             ("nginx.writing", 179),
         ];
-        let mut sink = Sink::default();
+        let mut sink = CounterSink::default();
         assert!(parse(PAGE, &mut sink));
         let told = sink.take(Nanos::ZERO);
         let found: Vec<_> = told.values.iter().map(|(name, value)| (&**name, value.whole().unwrap())).collect();
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn a_page_that_is_cut_or_another_one_tells_nothing() {
         for cut in 0..PAGE.len() - 3 {
-            let mut sink = Sink::default();
+            let mut sink = CounterSink::default();
             // A number that is cut is a number as well; a page without all of them is none.
             if !parse(&PAGE[..cut], &mut sink) {
                 assert_eq!(sink.count(), 0, "{cut}");
@@ -69,6 +69,6 @@ mod tests {
                 assert!(cut > PAGE.len() - 6, "{cut}");
             }
         }
-        assert!(!parse("<html>Welcome to nginx!</html>", &mut Sink::default()));
+        assert!(!parse("<html>Welcome to nginx!</html>", &mut CounterSink::default()));
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use wire::{Fed, Handshake, Origin, Out, SecureChannel, Security};
+use wire::{ChannelProgress, Handshake, Origin, OutputBuffer, SecureChannel, SecureChannelFactory};
 
 /// For connecting, for each answer, and for each step of a login.
 pub const PATIENCE: Duration = Duration::from_millis(500);
@@ -14,7 +14,7 @@ const LONGEST: usize = 16 << 20;
 pub struct Pipe {
     socket: TcpStream,
     channel: Option<Box<dyn SecureChannel>>,
-    cipher: Out,
+    cipher: OutputBuffer,
     /// What came, in clear, and is not read yet.
     plain: Vec<u8>,
     /// Until when there must be an answer to what was said last.
@@ -28,7 +28,7 @@ pub struct Pipe {
 impl Pipe {
     /// Over a socket on which nothing was said.
     pub fn over(socket: TcpStream) -> Pipe {
-        let (cipher, plain, until) = (Out::default(), Vec::new(), Instant::now() + PATIENCE);
+        let (cipher, plain, until) = (OutputBuffer::default(), Vec::new(), Instant::now() + PATIENCE);
         Pipe { socket, channel: None, cipher, plain, until, heard: 0, ended: false }
     }
 
@@ -38,7 +38,7 @@ impl Pipe {
     /// It does not come to stand.
     pub fn secure(
         &mut self,
-        security: &dyn Security,
+        security: &dyn SecureChannelFactory,
         origin: &Origin,
         alpn: &[&'static [u8]],
     ) -> io::Result<Handshake> {
@@ -62,7 +62,7 @@ impl Pipe {
     ///
     /// # Errors
     /// The socket does not take it in time.
-    pub fn send(&mut self, out: &mut Out) -> io::Result<()> {
+    pub fn send(&mut self, out: &mut OutputBuffer) -> io::Result<()> {
         if out.is_empty() {
             return Ok(());
         }
@@ -121,7 +121,7 @@ impl Pipe {
         let fed = channel.feed(&piece[..length], &mut self.plain, &mut self.cipher);
         // What is wrong is told to the other side, too, which may be gone.
         let sent = self.write_sealed();
-        self.ended |= fed.map_err(|why| io::Error::other(why.to_string()))? == Fed::Ended;
+        self.ended |= fed.map_err(|why| io::Error::other(why.to_string()))? == ChannelProgress::PeerFinished;
         sent
     }
 

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Instant;
 
-use wire::Security;
+use wire::SecureChannelFactory;
 
 use crate::pipe::PATIENCE;
 
@@ -15,7 +15,7 @@ pub struct Place {
     host: String,
     port: u16,
     tls: bool,
-    security: Option<Arc<dyn Security>>,
+    security: Option<Arc<dyn SecureChannelFactory>>,
     /// Its addresses, looked up once: a name server that hangs must not delay a run that goes on.
     known: Vec<SocketAddr>,
 }
@@ -52,7 +52,7 @@ impl Place {
     }
 
     /// With what TLS is spoken.
-    pub fn seal_with(&mut self, security: Arc<dyn Security>) {
+    pub fn seal_with(&mut self, security: Arc<dyn SecureChannelFactory>) {
         self.security = Some(security);
     }
 
@@ -60,7 +60,7 @@ impl Place {
     ///
     /// # Errors
     /// Nothing was.
-    pub fn security(&self) -> io::Result<&dyn Security> {
+    pub fn security(&self) -> io::Result<&dyn SecureChannelFactory> {
         let missing = || io::Error::new(ErrorKind::Unsupported, "it needs TLS, which is not set up here");
         self.security.as_deref().ok_or_else(missing)
     }

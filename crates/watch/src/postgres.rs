@@ -5,8 +5,8 @@ mod questions;
 
 use std::io;
 
-use probe::Sink;
-use wire::Row;
+use probe::CounterSink;
+use wire::DatabaseRow;
 
 use super::client::{Client, Tongue, invalid, responded};
 use super::database::Database;
@@ -14,8 +14,8 @@ use questions::{ALL, Answer};
 
 /// How it is asked: `postgres://USER[:PASSWORD]@HOST[:PORT][/DATABASE][?sslmode=require]`.
 const POSTGRES: Database = Database {
-    tongue: Tongue { name: "PostgreSQL", refusal: |kept, _| protocols::postgres::refusal_shown(kept).map(responded) },
-    protocol: &protocols::postgres::Postgres,
+    tongue: Tongue { name: "PostgreSQL", refusal: |kept, _| protocols::postgres::parse_excerpt(kept).map(responded) },
+    protocol: &protocols::postgres::PostgresProtocol,
     schemes: &["postgres", "postgresql"],
     port: 5432,
     of_one: true,
@@ -47,9 +47,9 @@ pub fn ask(client: &mut Client) -> io::Result<Told> {
 }
 
 /// The texts of the row that an answer is, or why it is none.
-fn only_row(rows: Vec<Row>) -> Answer {
+fn only_row(rows: Vec<DatabaseRow>) -> Answer {
     let text = |value: Vec<u8>| String::from_utf8_lossy(&value).into_owned();
-    match <[Row; 1]>::try_from(rows) {
+    match <[DatabaseRow; 1]>::try_from(rows) {
         Ok([row]) => Ok(row.into_iter().map(|value| value.map(text)).collect()),
         Err(none) if none.is_empty() => Err("it returns no row".to_owned()),
         Err(_) => Err("it returns more than one row".to_owned()),
@@ -57,7 +57,7 @@ fn only_row(rows: Vec<Row>) -> Answer {
 }
 
 /// Puts every number under `postgres.`, its view and its name as the server spells it. False where there is none.
-pub fn put(told: &Told, sink: &mut Sink) -> bool {
+pub fn put(told: &Told, sink: &mut CounterSink) -> bool {
     let before = sink.count();
     ALL.iter().zip(told).for_each(|(question, answer)| question.put(answer, sink));
     sink.count() > before

@@ -1,12 +1,12 @@
 //! The text format of Prometheus (exposition format 0.0.4): `name{label="value"} 1.5 [timestamp]`.
 
-use record::Number;
+use record::CounterValue;
 
 use super::is_name;
-use probe::Sink;
+use probe::CounterSink;
 
 /// Puts every sample under `prometheus.` and its name with its labels as they were written; false where the text is another one.
-pub fn parse(text: &str, sink: &mut Sink) -> bool {
+pub fn parse(text: &str, sink: &mut CounterSink) -> bool {
     let before = sink.count();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let Some((name, rest)) = split(line) else { return false };
@@ -46,8 +46,8 @@ fn closing(inside: &str) -> Option<usize> {
     None
 }
 
-fn number(word: &str) -> Option<Number> {
-    word.parse().map(Number::Whole).or_else(|_| word.parse().map(Number::Real)).ok()
+fn number(word: &str) -> Option<CounterValue> {
+    word.parse().map(CounterValue::Whole).or_else(|_| word.parse().map(CounterValue::Real)).ok()
 }
 
 #[cfg(test)]
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn the_page_of_the_documentation() {
-        let mut sink = Sink::default();
+        let mut sink = CounterSink::default();
         assert!(parse(PAGE, &mut sink));
         let told = sink.take(Nanos::ZERO);
         let found: Vec<_> = told.values.iter().map(|(name, value)| (&**name, value.real())).collect();
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn what_is_no_such_text() {
         for text in ["", "# only words\n", "<html>", "name", "name{a=\"b\" 1", "name x", "{} 1", "name{} "] {
-            assert!(!parse(text, &mut Sink::default()), "{text}");
+            assert!(!parse(text, &mut CounterSink::default()), "{text}");
         }
     }
 
@@ -94,7 +94,7 @@ mod tests {
             let mut garbled = PAGE.as_bytes().to_vec();
             garbled[at] = byte;
             for text in [text, String::from_utf8_lossy(&garbled).into_owned()] {
-                let mut sink = Sink::default();
+                let mut sink = CounterSink::default();
                 parse(&text, &mut sink);
                 prop_assert!(sink.take(Nanos::ZERO).values.keys().all(|name| !name.contains(char::is_control)));
             }

@@ -1,6 +1,6 @@
 //! `INFO all` of Redis (and Valkey, KeyDB), over one connection: `name:value` lines, some with several values each.
 
-use probe::Sink;
+use probe::CounterSink;
 
 use super::client::{Client, Tongue, responded};
 use super::place::Place;
@@ -29,7 +29,7 @@ pub fn client(text: &str) -> Result<Client, String> {
     let scheme = if secured.is_some() { "rediss" } else { "redis" };
     let before = format!("{scheme}://{}", who.map(login).unwrap_or_default());
     let options = vec![("command", vec!["INFO all".to_owned()])];
-    Client::new(TONGUE, &protocols::redis::Redis, place, (&before, ""), options)
+    Client::new(TONGUE, &protocols::redis::RedisProtocol, place, (&before, ""), options)
 }
 
 /// What stands in front of the place in a URL, out of `user:password@`, `:password@` or `password@`.
@@ -40,7 +40,7 @@ fn login(who: &str) -> String {
 
 /// Puts every number under `redis.` and its name as Redis spells it; those of a command under `redis.cmdstat_get.calls`. False
 /// where there is none.
-pub fn parse(text: &str, sink: &mut Sink) -> bool {
+pub fn parse(text: &str, sink: &mut CounterSink) -> bool {
     let before = sink.count();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let Some((name, value)) = line.split_once(':').filter(|(name, _)| is_name(name)) else { continue };
@@ -66,7 +66,7 @@ mod tests {
 
     use super::*;
     use measure::Nanos;
-    use record::Number;
+    use record::CounterValue;
 
     const INFO: &str = "# Server\r\nredis_version:7.0.15\r\nos:Linux x86\r\n\r\n# CPU\r\nused_cpu_user:1.500000\r\n\
         used_cpu_sys_main_thread:0.25\r\n# Commandstats\r\ncmdstat_get:calls=3,usec=9,usec_per_call=3.00,rejected_calls=0\r\n\
@@ -74,15 +74,15 @@ mod tests {
 
     #[test]
     fn numbers_and_the_parts_of_commands() {
-        let mut sink = Sink::default();
+        let mut sink = CounterSink::default();
         assert!(parse(INFO, &mut sink));
         let told = sink.take(Nanos::ZERO);
-        assert_eq!(told.values[&*"redis.used_cpu_user".to_owned()], Number::Real(1.5));
+        assert_eq!(told.values[&*"redis.used_cpu_user".to_owned()], CounterValue::Real(1.5));
         assert_eq!(told.get("redis.cmdstat_get.calls"), Some(3));
         assert_eq!(told.get("redis.cmdstat_config|get.usec"), Some(2));
         assert_eq!((told.get("redis.db0.keys"), told.label("redis.redis_version")), (Some(7), Some("7.0.15")));
         assert!(!told.values.contains_key("redis.mem_fragmentation_ratio") && !told.values.contains_key("redis.os"));
-        assert!(!parse("", &mut Sink::default()));
+        assert!(!parse("", &mut CounterSink::default()));
     }
 
     /// What becomes of a server that answers so, and then closes.
@@ -116,7 +116,7 @@ mod tests {
             assert!(why.starts_with("it does not speak the Redis protocol: "), "{why}");
         }
         for empty in [&b"$-1\r\n"[..], b"*0\r\n"] {
-            assert!(!parse(&asked("", empty).0.unwrap(), &mut Sink::default()));
+            assert!(!parse(&asked("", empty).0.unwrap(), &mut CounterSink::default()));
         }
     }
 

@@ -10,16 +10,16 @@ use std::sync::LazyLock;
 use flate2::read::GzDecoder;
 
 /// The report page.
-pub static REPORT: LazyLock<String> = LazyLock::new(|| inflated(include_bytes!("../../../web/dist/report.html.gz")));
+pub static REPORT: LazyLock<String> = LazyLock::new(|| decompress(include_bytes!("../../../web/dist/report.html.gz")));
 
 /// The console page.
-pub static CONSOLE: LazyLock<String> = LazyLock::new(|| inflated(include_bytes!("../../../web/dist/console.html.gz")));
+pub static CONSOLE: LazyLock<String> = LazyLock::new(|| decompress(include_bytes!("../../../web/dist/console.html.gz")));
 
 /// The script that the console page requests when a plan is edited; the page's policy contains the hash of this text.
-pub static EDITOR: LazyLock<String> = LazyLock::new(|| inflated(include_bytes!("../../../web/dist/editor.js.gz")));
+pub static EDITOR: LazyLock<String> = LazyLock::new(|| decompress(include_bytes!("../../../web/dist/editor.js.gz")));
 
 /// Decompresses a page; pages are compiled in compressed because most runs show none.
-fn inflated(bytes: &[u8]) -> String {
+fn decompress(bytes: &[u8]) -> String {
     let mut text = String::new();
     GzDecoder::new(bytes)
         .read_to_string(&mut text)
@@ -48,7 +48,7 @@ pub fn fill(
     let (head, rest) = page.split_once(LANG).ok_or_else(|| gap(LANG))?;
     let (between, rest) = rest.split_once(TITLE).ok_or_else(|| gap(TITLE))?;
     let (body, end) = rest.split_once(DATA).ok_or_else(|| gap(DATA))?;
-    for piece in [head, &escaped(lang), between, &escaped(title), body] {
+    for piece in [head, &escape_html(lang), between, &escape_html(title), body] {
         out.write_all(piece.as_bytes())?;
     }
     data(out)?;
@@ -56,7 +56,7 @@ pub fn fill(
 }
 
 /// Escapes text for HTML, between tags and in attributes.
-fn escaped(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

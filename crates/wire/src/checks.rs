@@ -2,17 +2,17 @@
 
 use std::collections::HashMap;
 
-use crate::{Asked, Complaint};
+use crate::{ProtocolConfig, UsageError};
 
 /// Key among a URL's own options that gives its checks names: `expect-json 1 has a token` is the option, the index of
 /// its value, and the name.
 pub const CHECK_NAMES: &str = "check-names";
 /// Maximum number of checks per request.
-pub const CHECKS: usize = 32;
+pub const MAX_CHECKS: usize = 32;
 /// Maximum number of check names counted in a run.
-pub const CHECK_ROWS: usize = 4000;
+pub const MAX_CHECK_NAMES: usize = 4000;
 /// Maximum length in bytes of a name derived from the check itself.
-const LONGEST: usize = 100;
+const MAX_NAME_BYTES: usize = 100;
 
 /// The checks of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Checks {
     /// Check sets of single requests: indices into `names`, in the order in which a session reports them.
     pub sets: Vec<Box<[u16]>>,
     /// Index of the set of each URL; empty if all URLs have the first one.
-    pub of_url: Vec<u16>,
+    pub set_of_url: Vec<u16>,
 }
 
 impl Checks {
@@ -31,14 +31,14 @@ impl Checks {
     ///
     /// # Errors
     /// Returns a usage error if a request has more than [`CHECKS`] checks.
-    pub fn read(asked: &Asked, options: impl Fn(&str) -> &'static [&'static str]) -> Result<Option<Checks>, Complaint> {
-        let mut reading = Reading::default();
+    pub fn read(asked: &ProtocolConfig, options: impl Fn(&str) -> &'static [&'static str]) -> Result<Option<Checks>, UsageError> {
+        let mut reading = CheckCollector::default();
         let first = asked.urls.first().map_or("", |url| &url.url);
-        if asked.own.iter().all(|own| own.is_empty())
+        if asked.url_options.iter().all(|own| own.is_empty())
             && asked.urls.iter().all(|url| options(&url.url) == options(first))
         {
             // There may be a million URLs with the same checks.
-            let of_all = wanted(asked, options(first));
+            let of_all = checks_of(asked, options(first));
             if of_all.is_empty() {
                 return Ok(None);
             }
@@ -46,31 +46,31 @@ impl Checks {
             return Ok(Some(reading.checks));
         }
         for (index, url) in asked.urls.iter().enumerate() {
-            let alone = asked.alone(index);
+            let alone = asked.for_url(index);
             let name = asked.name(index).unwrap_or(url.path());
-            let own = |option: &str| asked.own.get(index).is_some_and(|own| own.contains_key(option));
-            let mut wanted = wanted(alone.as_ref().unwrap_or(asked), options(&url.url));
+            let own = |option: &str| asked.url_options.get(index).is_some_and(|own| own.contains_key(option));
+            let mut wanted = checks_of(alone.as_ref().unwrap_or(asked), options(&url.url));
             // Checks from shared options are not prefixed with the request's name.
             wanted
                 .iter_mut()
-                .filter(|check| check.named.is_none() && own(check.option))
-                .for_each(|check| check.prefixed = true);
+                .filter(|check| check.custom_name.is_none() && own(check.option))
+                .for_each(|check| check.has_request_prefix = true);
             let set = reading.set(&wanted, name)?;
-            reading.checks.of_url.push(set);
+            reading.checks.set_of_url.push(set);
         }
         Ok(Some(reading.checks).filter(|checks| !checks.names.is_empty()))
     }
 }
 
 /// A single check of a request.
-struct Check<'a> {
+struct NamedCheck<'a> {
     option: &'static str,
     value: &'a str,
-    named: Option<&'a str>,
-    prefixed: bool,
+    custom_name: Option<&'a str>,
+    has_request_prefix: bool,
 }
 
-fn wanted<'a>(asked: &'a Asked, options: &'static [&'static str]) -> Vec<Check<'a>> {
+fn checks_of<'a>(asked: &'a ProtocolConfig, options: &'static [&'static str]) -> Vec<NamedCheck<'a>> {
     let named = |option: &str, at: usize| {
         let mut names = asked.values(CHECK_NAMES).iter().filter_map(|text| {
             let (of, rest) = text.split_once(' ')?;
@@ -86,7 +86,7 @@ fn wanted<'a>(asked: &'a Asked, options: &'static [&'static str]) -> Vec<Check<'
         let values = values.iter().enumerate().skip(from).filter(|(_, value)| !value.is_empty());
         let option = *option;
         values
-            .map(move |(at, value)| Check { option, value, named: named(option, at), prefixed: false })
+            .map(move |(at, value)| NamedCheck { option, value, custom_name: named(option, at), has_request_prefix: false })
             .collect::<Vec<_>>()
     };
     options.iter().flat_map(of_option).collect()
@@ -95,9 +95,9 @@ fn wanted<'a>(asked: &'a Asked, options: &'static [&'static str]) -> Vec<Check<'
 /// Options that may be given several times.
 const REPEATED: [&str; 3] = ["expect-header", "expect-json", "expect-trailer"];
 
-impl Check<'_> {
+impl NamedCheck<'_> {
     fn name(&self, request: &str) -> String {
-        if let Some(name) = self.named {
+        if let Some(name) = self.custom_name {
             return name.to_owned();
         }
         let value = self.value;
@@ -112,9 +112,9 @@ impl Check<'_> {
             "expect-field" => format!("field {value}"),
             _ => format!("contains {value}"),
         };
-        let name = if self.prefixed { format!("{request}: {what}") } else { what };
+        let name = if self.has_request_prefix { format!("{request}: {what}") } else { what };
         let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
-        match name.floor_char_boundary(LONGEST) {
+        match name.floor_char_boundary(MAX_NAME_BYTES) {
             cut if cut < name.len() => format!("{}…", &name[..cut]),
             _ => name,
         }
@@ -122,22 +122,22 @@ impl Check<'_> {
 }
 
 #[derive(Default)]
-struct Reading {
+struct CheckCollector {
     checks: Checks,
     names: HashMap<String, u16>,
     sets: HashMap<Box<[u16]>, u16>,
 }
 
-impl Reading {
-    fn set(&mut self, wanted: &[Check<'_>], request: &str) -> Result<u16, Complaint> {
-        if wanted.len() > CHECKS {
+impl CheckCollector {
+    fn set(&mut self, wanted: &[NamedCheck<'_>], request: &str) -> Result<u16, UsageError> {
+        if wanted.len() > MAX_CHECKS {
             let place = wanted.last().map_or("", |check| check.option);
             let trouble =
-                format!("is one of {} checks of a request, and at most {CHECKS} are allowed; use fewer", wanted.len());
-            return Err(Complaint::new(format!("--{place}"), trouble));
+                format!("is one of {} checks of a request, and at most {MAX_CHECKS} are allowed; use fewer", wanted.len());
+            return Err(UsageError::new(format!("--{place}"), trouble));
         }
         let rows: Box<[u16]> = wanted.iter().map(|check| self.row(check.name(request))).collect();
-        let Reading { checks, sets, .. } = self;
+        let CheckCollector { checks, sets, .. } = self;
         let next = sets.len() as u16;
         Ok(*sets.entry(rows).or_insert_with_key(|rows| {
             checks.sets.push(rows.clone());
@@ -147,9 +147,9 @@ impl Reading {
 
     /// Returns the row of a name; names beyond the first [`CHECK_ROWS`] share the row [`crate::OTHER`].
     fn row(&mut self, name: String) -> u16 {
-        let Reading { checks, names, .. } = self;
+        let CheckCollector { checks, names, .. } = self;
         let name =
-            if names.len() + 1 < CHECK_ROWS || names.contains_key(&name) { name } else { crate::OTHER.to_owned() };
+            if names.len() + 1 < MAX_CHECK_NAMES || names.contains_key(&name) { name } else { crate::OTHER.to_owned() };
         *names.entry(name).or_insert_with_key(|name| {
             checks.names.push(name.clone());
             checks.names.len() as u16 - 1
@@ -159,29 +159,29 @@ impl Reading {
 
 /// Bit set of failed checks, in the order in which they were made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Failed {
+pub struct FailedChecks {
     bits: u32,
-    asked: u32,
+    count: u32,
 }
 
-impl Failed {
+impl FailedChecks {
     /// Appends the result of the next check.
-    pub fn next(&mut self, failed: bool) {
+    pub fn push(&mut self, failed: bool) {
         // Checks beyond the last bit share it.
-        let at = self.asked.min(u32::BITS - 1);
+        let at = self.count.min(u32::BITS - 1);
         self.bits |= u32::from(failed) << at;
-        self.asked += 1;
+        self.count += 1;
     }
 
     /// Appends the results of several checks.
-    pub fn all(mut self, failed: impl IntoIterator<Item = bool>) -> Failed {
-        failed.into_iter().for_each(|failed| self.next(failed));
+    pub fn extend(mut self, failed: impl IntoIterator<Item = bool>) -> FailedChecks {
+        failed.into_iter().for_each(|failed| self.push(failed));
         self
     }
 
     /// Appends the first `many` results of another set.
-    pub fn and(self, others: Failed, many: usize) -> Failed {
-        self.all((0..many).map(|at| others.bits.checked_shr(at as u32).unwrap_or(0) & 1 == 1))
+    pub fn append(self, others: FailedChecks, many: usize) -> FailedChecks {
+        self.extend((0..many).map(|at| others.bits.checked_shr(at as u32).unwrap_or(0) & 1 == 1))
     }
 
     /// Returns `true` if any check failed.
@@ -198,27 +198,27 @@ impl Failed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AskedUrl, Options};
+    use crate::{RequestedUrl, OptionValues};
 
-    fn options(pairs: &[(&str, &str)]) -> Options {
-        let mut options = Options::new();
+    fn options(pairs: &[(&str, &str)]) -> OptionValues {
+        let mut options = OptionValues::new();
         for (name, value) in pairs {
             options.entry((*name).to_owned()).or_default().push((*value).to_owned());
         }
         options
     }
 
-    fn asked(urls: &[&str], all: &[(&str, &str)], own: &[&[(&str, &str)]]) -> Asked {
-        let url = |url: &&str| AskedUrl { url: (*url).to_owned(), weight: 1.0 };
-        Asked {
+    fn asked(urls: &[&str], all: &[(&str, &str)], own: &[&[(&str, &str)]]) -> ProtocolConfig {
+        let url = |url: &&str| RequestedUrl { url: (*url).to_owned(), weight: 1.0 };
+        ProtocolConfig {
             urls: urls.iter().map(url).collect(),
             options: options(all),
-            own: own.iter().map(|own| options(own)).collect(),
-            ..Asked::default()
+            url_options: own.iter().map(|own| options(own)).collect(),
+            ..ProtocolConfig::default()
         }
     }
 
-    fn read(asked: &Asked) -> Option<Checks> {
+    fn read(asked: &ProtocolConfig) -> Option<Checks> {
         let options = |url: &str| match url.starts_with("redis") {
             true => &["expect-body"][..],
             false => &["expect-status", "expect-body", "expect-json"],
@@ -231,13 +231,13 @@ mod tests {
         assert_eq!(read(&asked(&["http://h/"; 3], &[("redirects", "3")], &[])), None);
         let of_all =
             read(&asked(&["http://h/"; 3], &[("expect-json", "$.a"), ("expect-status", "200")], &[])).expect("two");
-        assert_eq!((of_all.names, of_all.of_url), (vec!["status 200".to_owned(), "json $.a".to_owned()], vec![]));
+        assert_eq!((of_all.names, of_all.set_of_url), (vec!["status 200".to_owned(), "json $.a".to_owned()], vec![]));
         let own: [&[(&str, &str)]; 2] = [&[("expect-body", "hi")], &[]];
         let mixed =
             read(&asked(&["http://h/a?b", "redis://h/"], &[("expect-status", "2xx"), ("expect-body", "o")], &own));
         let mixed = mixed.expect("three");
         assert_eq!(mixed.names, ["status 2xx", "/a: contains hi", "contains o"]);
-        assert_eq!((mixed.sets, mixed.of_url), (vec![[0, 1].into(), [2].into()], vec![0, 1]));
+        assert_eq!((mixed.sets, mixed.set_of_url), (vec![[0, 1].into(), [2].into()], vec![0, 1]));
     }
 
     #[test]
@@ -255,14 +255,14 @@ mod tests {
 
     #[test]
     fn there_are_bounds() {
-        let many: Vec<(&str, &str)> = vec![("expect-json", "$.a"); CHECKS + 1];
+        let many: Vec<(&str, &str)> = vec![("expect-json", "$.a"); MAX_CHECKS + 1];
         let options: fn(&str) -> &'static [&'static str] = |_| &["expect-json"];
         let complaint = Checks::read(&asked(&["http://h/"], &many, &[]), options).expect_err("too many");
         assert!(complaint.to_string().starts_with("--expect-json: is one of 33 checks"), "{complaint}");
         let long = "x".repeat(300);
         let checks = Checks::read(&asked(&["http://h/"], &[("expect-json", &long)], &[]), options).expect("read");
         assert!(checks.expect("one").names[0].len() < 110);
-        assert_eq!(Failed::default().all([true, false, true]).bits(), 0b101);
-        assert_eq!(Failed::default().all([true; 99]).bits(), u32::MAX);
+        assert_eq!(FailedChecks::default().extend([true, false, true]).bits(), 0b101);
+        assert_eq!(FailedChecks::default().extend([true; 99]).bits(), u32::MAX);
     }
 }

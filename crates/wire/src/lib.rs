@@ -5,17 +5,17 @@
 //! A session takes bytes in and gives bytes and finished exchanges out: no I/O, no clock, no threads. The same session
 //! runs on epoll, on io_uring and on the simulated network.
 
-mod answer;
+mod response_content;
 mod checks;
 mod events;
 mod fault;
-mod fill;
+mod slot_context;
 mod ids;
-mod memory;
+mod user_state;
 mod names;
 mod network;
 mod options;
-mod out;
+mod output;
 mod protocol;
 mod proxy;
 mod request;
@@ -24,23 +24,23 @@ mod server;
 mod trace;
 mod values;
 
-pub use answer::{Answer, Row};
-pub use checks::{CHECK_NAMES, CHECK_ROWS, CHECKS, Checks, Failed};
-pub use events::{Done, Ended, Event, Follow, Found, Page};
+pub use response_content::{ResponseContent, DatabaseRow};
+pub use checks::{CHECK_NAMES, MAX_CHECK_NAMES, MAX_CHECKS, Checks, FailedChecks};
+pub use events::{EventBuffer, ExchangeEnd, Event, FollowUp, ResourceSearch, PageResources};
 pub use fault::{Errno, FaultKind, Phase};
-pub use fill::Fill;
+pub use slot_context::SlotContext;
 pub use ids::{ConnId, ExchangeId, OriginId, RequestId};
-pub use memory::{Lesson, Memory, Recalled, Saved};
-pub use names::{NAMES, Names, OTHER};
-pub use network::{Arrival, Dial, ListenerId, Network, Place, Rest, Running};
-pub use options::{Asked, AskedUrl, Complaint, OptionSpec, Options, Takes, Text, many, one, switch};
-pub use out::Out;
+pub use user_state::{StateUpdate, UserState, CacheHit, CacheSavings};
+pub use names::{MAX_NAMES, RequestNames, OTHER};
+pub use network::{NetworkEvent, ConnectParameters, ListenerId, Network, PeerAddress, TurnRemainder, ThreadStats};
+pub use options::{ProtocolConfig, RequestedUrl, UsageError, OptionSpec, OptionValues, OptionArity, HelpText, many, one, switch};
+pub use output::OutputBuffer;
 pub use protocol::{
-    About, Belongs, Broken, ByOrder, Dialogue, Established, Full, Origin, Prepared, Protocol, SHOWN, Sent, Session,
+    ProtocolDescription, ConnectionOwner, ProtocolError, OrderedResponses, Workload, EstablishedConnection, SessionFull, Origin, PreparedWorkload, Protocol, MAX_SHOWN_BYTES, SubmitOutcome, Session,
 };
-pub use proxy::{Exception, Proxies, Proxy, ProxyKind, bracketed};
-pub use request::{Draft, Request, RequestList, Weighted};
-pub use secure::{Fed, Handshake, SecureChannel, Security};
-pub use server::{Ask, Extent, Reply, ServerSession, Shape};
+pub use proxy::{ProxyException, ProxyRules, Proxy, ProxyKind, bracketed};
+pub use request::{RequestDraft, Request, RequestList, WeightedRequest};
+pub use secure::{ChannelProgress, Handshake, SecureChannel, SecureChannelFactory};
+pub use server::{ServerRequest, RequestPart, ServerResponse, ServerSession, BodyFraming};
 pub use trace::{TRACEPARENT, Trace};
-pub use values::Values;
+pub use values::UserValues;

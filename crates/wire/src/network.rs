@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use measure::Nanos;
 
-use crate::{ConnId, Errno, Out};
+use crate::{ConnId, Errno, OutputBuffer};
 
 /// A listening socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,7 +15,7 @@ pub struct ListenerId(pub u32);
 
 /// Address of a peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum PeerAddress {
     /// TCP.
     Tcp(SocketAddr),
     /// UDP: every [`Out::end_datagram`] ends a datagram, and every `Received` is one. Rejections by the other side
@@ -27,18 +27,18 @@ pub enum Place {
 
 /// Parameters of a connect.
 #[derive(Clone, Debug)]
-pub struct Dial {
+pub struct ConnectParameters {
     /// Address to connect to.
-    pub to: Place,
+    pub to: PeerAddress,
     /// Source address; the port is bound late, so that one machine is not limited to one port range.
     pub source: Option<IpAddr>,
     /// Set if the connection carries a single request: setup that only pays off over many requests is skipped.
-    pub once: bool,
+    pub single_use: bool,
 }
 
 /// Scheduler statistics of the calling thread since it started; zero if the operating system has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Running {
+pub struct ThreadStats {
     /// Time on a core.
     pub cpu: Nanos,
     /// Time spent runnable without a core to run on.
@@ -51,7 +51,7 @@ pub struct Running {
 
 /// A network event. `Received` borrows the network's buffer until the next call.
 #[derive(Debug)]
-pub enum Arrival<'a> {
+pub enum NetworkEvent<'a> {
     /// A requested connection is established.
     Connected(ConnId),
     /// Bytes arrived.
@@ -67,15 +67,15 @@ pub enum Arrival<'a> {
 
 /// Events remaining after a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rest {
+pub enum TurnRemainder {
     /// The turn is not over.
-    Untold,
+    Unfinished,
     /// No events: everything that had arrived when [`Network::wait`] was called has been returned.
     Nothing,
     /// Some connections have more to read, after one read of each.
-    More,
+    MoreToRead,
     /// Connections left unread in this turn, this many; those that have waited longest come first in the next one.
-    Others(u32),
+    UnreadConnections(u32),
 }
 
 /// Sockets of one worker, in completion style. Events are returned in turns: a turn begins with [`Network::wait`] and
@@ -87,10 +87,10 @@ pub trait Network {
     ///
     /// # Errors
     /// Returns an immediate error of the operating system (EMFILE, EADDRNOTAVAIL …); no slot is taken.
-    fn connect(&mut self, dial: &Dial) -> Result<ConnId, Errno>;
+    fn connect(&mut self, dial: &ConnectParameters) -> Result<ConnId, Errno>;
     /// Queues the bytes of `out` for sending and empties it. They leave as soon as the socket takes them; failures
     /// arrive as `Closed`.
-    fn send(&mut self, conn: ConnId, out: &mut Out);
+    fn send(&mut self, conn: ConnId, out: &mut OutputBuffer);
     /// Closes the connection: bytes not yet taken by the socket are dropped.
     fn close(&mut self, conn: ConnId);
     /// Like `close`, but the peer sees a reset (no TIME_WAIT is left behind).
@@ -101,7 +101,7 @@ pub trait Network {
     ///
     /// # Errors
     /// Returns the error of the operating system.
-    fn listen(&mut self, at: &Place, backlog: u32, shared: bool) -> Result<ListenerId, Errno>;
+    fn listen(&mut self, at: &PeerAddress, backlog: u32, shared: bool) -> Result<ListenerId, Errno>;
     /// Accepts connections from a stream socket that is already listening and non-blocking: one listener may be passed
     /// from worker to worker, or be polled by several.
     ///
@@ -111,7 +111,7 @@ pub trait Network {
         Err(Errno(95))
     }
     /// Returns the address a listener is bound to (port 0 asks for any).
-    fn listening_at(&self, listener: ListenerId) -> Option<SocketAddr>;
+    fn local_addr(&self, listener: ListenerId) -> Option<SocketAddr>;
     /// Stops or resumes accepting connections: a stalled accept loop, for fault injection.
     fn set_accepting(&mut self, listener: ListenerId, accepting: bool);
     /// Lets [`Self::wait`] return only once this many arrivals have come together (1: with the first), if the network
@@ -122,28 +122,28 @@ pub trait Network {
     /// with no event. An unfinished turn is continued.
     fn wait(&mut self, until: Nanos);
     /// Returns the next event of this turn; further data of a connection is returned in the next turn.
-    fn next(&mut self) -> Option<Arrival<'_>>;
+    fn next(&mut self) -> Option<NetworkEvent<'_>>;
     /// Returns the time at which the bytes returned last were read, however long they have been processed since. Must
     /// be called before anything else.
-    fn read_at(&mut self) -> Nanos {
+    fn last_read_at(&mut self) -> Nanos {
         self.now()
     }
     /// Returns what remains unread in the turn and beyond it.
-    fn rest(&mut self) -> Rest {
-        Rest::Nothing
+    fn remaining(&mut self) -> TurnRemainder {
+        TurnRemainder::Nothing
     }
     /// Returns the number of bytes the sockets have taken so far.
     fn bytes_sent(&self) -> u64;
     /// Returns the number of rejections of earlier datagrams (ICMP) that were reported by a later send so far; the
     /// socket stays open.
-    fn refused(&self) -> u64 {
+    fn rejected_datagrams(&self) -> u64 {
         0
     }
     /// Returns the number of bytes still queued on this connection.
     fn unsent(&self, conn: ConnId) -> usize;
     /// Returns the scheduler statistics of the calling thread; reads some files, so call it once a second.
-    fn running(&mut self) -> Running {
-        Running::default()
+    fn thread_stats(&mut self) -> ThreadStats {
+        ThreadStats::default()
     }
     /// Returns [`Running::ready`] alone, if available: about 1 µs.
     fn ready_time(&mut self) -> Option<Nanos> {

@@ -4,16 +4,16 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use measure::plain;
+use measure::sanitize;
 
-use crate::Proxies;
+use crate::ProxyRules;
 
 /// Protocol options by long name, in the order given; a switch has one empty value.
-pub type Options = std::collections::BTreeMap<String, Vec<String>>;
+pub type OptionValues = std::collections::BTreeMap<String, Vec<String>>;
 
 /// A text in the languages of brunt's interface.
 #[derive(Clone, Copy, Debug)]
-pub struct Text {
+pub struct HelpText {
     /// English.
     pub en: &'static str,
     /// Chinese (simplified).
@@ -22,9 +22,9 @@ pub struct Text {
 
 /// The argument of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Takes {
+pub enum OptionArity {
     /// No argument: a switch.
-    Nothing,
+    Switch,
     /// One value; the placeholder is shown in the help.
     One(&'static str),
     /// One value, and the option may be repeated.
@@ -39,14 +39,14 @@ pub struct OptionSpec {
     /// Short flag, for options that users know by one.
     pub short: Option<char>,
     /// Argument of the option.
-    pub takes: Takes,
+    pub arity: OptionArity,
     /// One line of help.
-    pub help: Text,
+    pub help: HelpText,
 }
 
 impl OptionSpec {
-    const fn new(name: &'static str, takes: Takes, en: &'static str, zh: &'static str) -> OptionSpec {
-        OptionSpec { name, short: None, takes, help: Text { en, zh } }
+    const fn new(name: &'static str, takes: OptionArity, en: &'static str, zh: &'static str) -> OptionSpec {
+        OptionSpec { name, short: None, arity: takes, help: HelpText { en, zh } }
     }
 
     /// Returns the option with a short flag.
@@ -57,29 +57,29 @@ impl OptionSpec {
 
 /// Creates an option with a value.
 pub const fn one(name: &'static str, value: &'static str, en: &'static str, zh: &'static str) -> OptionSpec {
-    OptionSpec::new(name, Takes::One(value), en, zh)
+    OptionSpec::new(name, OptionArity::One(value), en, zh)
 }
 
 /// Creates an option with a value that may be repeated.
 pub const fn many(name: &'static str, value: &'static str, en: &'static str, zh: &'static str) -> OptionSpec {
-    OptionSpec::new(name, Takes::Many(value), en, zh)
+    OptionSpec::new(name, OptionArity::Many(value), en, zh)
 }
 
 /// Creates an option without a value.
 pub const fn switch(name: &'static str, en: &'static str, zh: &'static str) -> OptionSpec {
-    OptionSpec::new(name, Takes::Nothing, en, zh)
+    OptionSpec::new(name, OptionArity::Switch, en, zh)
 }
 
 /// A requested URL.
 #[derive(Clone, Debug)]
-pub struct AskedUrl {
+pub struct RequestedUrl {
     /// The URL with its scheme.
     pub url: String,
     /// Relative weight.
     pub weight: f64,
 }
 
-impl AskedUrl {
+impl RequestedUrl {
     /// Returns the path as written, without a query: the default name of requests to this URL.
     pub fn path(&self) -> &str {
         let behind = self.url.split_once("://").map_or(&*self.url, |(_, behind)| behind);
@@ -90,39 +90,39 @@ impl AskedUrl {
 
 /// The run's configuration for one protocol.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct ProtocolConfig {
     /// URLs, at least one, all with schemes of this protocol.
-    pub urls: Vec<AskedUrl>,
+    pub urls: Vec<RequestedUrl>,
     /// Options of the protocol.
-    pub options: Options,
+    pub options: OptionValues,
     /// Names in reports for the requests of single URLs, by the URL's index; may be shorter than `urls`, the rest have
     /// default names.
     pub names: Vec<Option<String>>,
     /// Options of single URLs that override the run's, by the URL's index; may be shorter than `urls`, the rest have
     /// none.
-    pub own: Vec<Options>,
+    pub url_options: Vec<OptionValues>,
     /// Unix socket to send to instead.
     pub unix_socket: Option<String>,
     /// Proxies of the run.
-    pub proxies: Arc<Proxies>,
+    pub proxies: Arc<ProxyRules>,
     /// Seed for everything random in the encoding (multipart boundaries).
     pub seed: u64,
     /// Responses of the target to [`Protocol::inquire`](crate::Protocol::inquire), in order.
-    pub learnt: Vec<Vec<u8>>,
+    pub inquiry_responses: Vec<Vec<u8>>,
     /// Names of the variables of a flow's users: slots of these names are replaced by their values.
     pub variables: Arc<[String]>,
     /// Set if the URLs are steps of a flow that uses several protocols: what is sent on a connection depends on what
     /// was received on it.
-    pub steps: bool,
+    pub is_composite_flow: bool,
     /// Set if requests are composed during the run ([`Draft`](crate::Draft)): the sources of prepared requests are
     /// kept for that.
-    pub composes: bool,
+    pub composes_requests: bool,
     /// Set if each response is to be returned whole ([`Answer`](crate::Answer)), for a client that runs alongside a
     /// load.
-    pub answers: bool,
+    pub returns_content: bool,
 }
 
-impl Asked {
+impl ProtocolConfig {
     /// Returns the last value of an option.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.options.get(name).and_then(|v| v.last()).map(String::as_str)
@@ -141,57 +141,57 @@ impl Asked {
     }
     /// Returns the configuration of the URL at this index alone, with its own options in place of the run's options of
     /// the same name. `None` if it has no options of its own.
-    pub fn alone(&self, index: usize) -> Option<Asked> {
-        let own = self.own.get(index).filter(|own| !own.is_empty())?;
+    pub fn for_url(&self, index: usize) -> Option<ProtocolConfig> {
+        let own = self.url_options.get(index).filter(|own| !own.is_empty())?;
         let mut options = self.options.clone();
         options.extend(own.iter().map(|(name, values)| (name.clone(), values.clone())));
         let urls = self.urls.get(index).cloned().into_iter().collect();
         let names = self.names.get(index).cloned().into_iter().collect();
-        Some(Asked {
+        Some(ProtocolConfig {
             urls,
             options,
             names,
-            own: Vec::new(),
+            url_options: Vec::new(),
             unix_socket: self.unix_socket.clone(),
             proxies: Arc::clone(&self.proxies),
             seed: self.seed,
-            learnt: self.learnt.clone(),
+            inquiry_responses: self.inquiry_responses.clone(),
             variables: Arc::clone(&self.variables),
-            steps: self.steps,
-            composes: self.composes,
-            answers: self.answers,
+            is_composite_flow: self.is_composite_flow,
+            composes_requests: self.composes_requests,
+            returns_content: self.returns_content,
         })
     }
 }
 
 /// A usage error in one sentence: the option or line, what was wrong, what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Complaint {
+pub struct UsageError {
     /// Option (`--header`) or line (`urls.txt line 3`).
-    pub place: String,
+    pub location: String,
     /// Explanation of what was wrong and what would be right.
-    pub trouble: String,
+    pub problem: String,
     /// Lines printed below the sentence: a command to be copied.
-    pub below: Vec<String>,
+    pub extra_lines: Vec<String>,
 }
 
-impl Complaint {
+impl UsageError {
     /// Creates a usage error about `place`.
-    pub fn new(place: impl Into<String>, trouble: impl Into<String>) -> Complaint {
-        Complaint { place: place.into(), trouble: trouble.into(), below: Vec::new() }
+    pub fn new(place: impl Into<String>, trouble: impl Into<String>) -> UsageError {
+        UsageError { location: place.into(), problem: trouble.into(), extra_lines: Vec::new() }
     }
 
     /// Adds lines below the sentence.
-    pub fn with_lines(self, below: Vec<String>) -> Complaint {
-        Complaint { below, ..self }
+    pub fn with_lines(self, below: Vec<String>) -> UsageError {
+        UsageError { extra_lines: below, ..self }
     }
 }
 
-impl fmt::Display for Complaint {
+impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // One line, whatever is quoted in it.
-        write!(f, "{}: {}", clipped(&plain::line(&self.place)), clipped(&plain::line(&self.trouble)))?;
-        self.below.iter().try_for_each(|line| write!(f, "\n  {}", plain::line(line)))
+        write!(f, "{}: {}", clipped(&sanitize::line(&self.location)), clipped(&sanitize::line(&self.problem)))?;
+        self.extra_lines.iter().try_for_each(|line| write!(f, "\n  {}", sanitize::line(line)))
     }
 }
 
@@ -205,7 +205,7 @@ fn clipped(text: &str) -> Cow<'_, str> {
     format!("{} … {}", &text[..begins], &text[ends..]).into()
 }
 
-impl std::error::Error for Complaint {}
+impl std::error::Error for UsageError {}
 
 #[cfg(test)]
 mod tests {
@@ -213,11 +213,11 @@ mod tests {
 
     #[test]
     fn what_is_quoted_is_shown_by_its_beginning_and_its_end() {
-        let said = Complaint::new("URL", format!("`{}` is too long; write less", "é".repeat(40_000))).to_string();
+        let said = UsageError::new("URL", format!("`{}` is too long; write less", "é".repeat(40_000))).to_string();
         assert!(
             said.len() < 900 && said.starts_with("URL: `éé") && said.ends_with("é` is too long; write less"),
             "{said}"
         );
-        assert_eq!(Complaint::new("-c", "x\ny").to_string(), "-c: x\\ny");
+        assert_eq!(UsageError::new("-c", "x\ny").to_string(), "-c: x\\ny");
     }
 }

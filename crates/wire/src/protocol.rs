@@ -3,12 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use cause::{Cause, Plain};
+use cause::{Cause, StaticCause};
 use measure::Nanos;
 
 use crate::{
-    Asked, Complaint, Done, Draft, ExchangeId, FaultKind, Fill, Follow, Found, Lesson, Memory, Names, OptionSpec, Out,
-    Recalled, Request, RequestList, Trace,
+    ProtocolConfig, UsageError, EventBuffer, RequestDraft, ExchangeId, FaultKind, SlotContext, FollowUp, ResourceSearch, StateUpdate, UserState, RequestNames, OptionSpec, OutputBuffer,
+    CacheHit, Request, RequestList, Trace,
 };
 
 /// Destination of a request's connections: the key of the connection pool.
@@ -39,7 +39,7 @@ impl Origin {
 
 /// Static description of a protocol: its name, its options and its abilities.
 #[derive(Clone, Copy, Debug)]
-pub struct About<'a> {
+pub struct ProtocolDescription<'a> {
     /// Name in plans and reports.
     pub name: &'static str,
     /// URL schemes that the protocol handles, without `://`: `http`, `https`. [`Protocol::prepare`] interprets what a
@@ -49,7 +49,7 @@ pub struct About<'a> {
     pub options: &'a [OptionSpec],
     /// Names of the options that may be set for a single URL of a run ([`Asked::own`]); empty if URLs have no options
     /// of their own.
-    pub options_of_one_url: &'a [&'static str],
+    pub url_options: &'a [&'static str],
     /// Names of the options that are checks of a response, in the order in which sessions report the failed ones
     /// ([`crate::Done::failed`]).
     pub checks: &'static [&'static str],
@@ -60,32 +60,32 @@ pub struct About<'a> {
     pub heartbeats: bool,
 }
 
-impl<'a> About<'a> {
+impl<'a> ProtocolDescription<'a> {
     /// Creates a description with this name, these schemes and these options, and defaults for everything else.
     pub fn new(
         name: &'static str,
         schemes: &'static [&'static str],
         options: &'a [OptionSpec],
         options_of_one_url: &'a [&'static str],
-    ) -> About<'a> {
-        About { name, schemes, options, options_of_one_url, checks: &[], fixed_connections: false, heartbeats: false }
+    ) -> ProtocolDescription<'a> {
+        ProtocolDescription { name, schemes, options, url_options: options_of_one_url, checks: &[], fixed_connections: false, heartbeats: false }
     }
 }
 
 /// A protocol as the rest of brunt sees it: listed once, in order, and passed to `cli::main_with`.
 pub trait Protocol: Send + Sync + 'static {
     /// Returns the protocol's description.
-    fn about(&self) -> About<'_>;
+    fn description(&self) -> ProtocolDescription<'_>;
     /// Returns the options that are checks ([`About::checks`]) of a response to a request of this URL.
     fn checks(&self, _url: &str) -> &'static [&'static str] {
-        self.about().checks
+        self.description().checks
     }
     /// Checks that connections of this run have a heartbeat that the peer answers.
     ///
     /// # Errors
     /// Returns why they have none and what to do instead, phrased to follow `--ping:`.
-    fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
-        let About { name, heartbeats, .. } = self.about();
+    fn check_heartbeats(&self, _asked: &ProtocolConfig) -> Result<(), String> {
+        let ProtocolDescription { name, heartbeats, .. } = self.description();
         if heartbeats { Ok(()) } else { Err(format!("{name} has no heartbeat; leave it out")) }
     }
     /// Returns a workload whose first request asks the target for something that is needed before requests can be
@@ -94,45 +94,45 @@ pub trait Protocol: Send + Sync + 'static {
     ///
     /// # Errors
     /// Returns a usage error that names the option.
-    fn inquire(&self, _asked: &Asked) -> Result<Option<Arc<dyn Dialogue>>, Complaint> {
+    fn inquiry(&self, _asked: &ProtocolConfig) -> Result<Option<Arc<dyn Workload>>, UsageError> {
         Ok(None)
     }
     /// Prepares the workload: encodes everything that can be encoded before the run.
     ///
     /// # Errors
     /// Returns a usage error that names the option.
-    fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint>;
+    fn prepare(&self, asked: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError>;
 }
 
 impl dyn Protocol {
     /// Returns the name in plans and reports.
     pub fn name(&self) -> &'static str {
-        self.about().name
+        self.description().name
     }
     /// Returns the URL schemes that the protocol handles.
     pub fn schemes(&self) -> &'static [&'static str] {
-        self.about().schemes
+        self.description().schemes
     }
     /// Returns the protocol's options.
     pub fn options(&self) -> &[OptionSpec] {
-        self.about().options
+        self.description().options
     }
     /// Returns the names of the options that may be set for a single URL.
     pub fn options_of_one_url(&self) -> &[&'static str] {
-        self.about().options_of_one_url
+        self.description().url_options
     }
     /// Returns `true` if the number of connections is part of the plan.
     pub fn fixed_connections(&self) -> bool {
-        self.about().fixed_connections
+        self.description().fixed_connections
     }
 }
 
 /// Maximum number of bytes shown of each direction of a connection; bytes beyond it are only counted.
-pub const SHOWN: usize = 1 << 20;
+pub const MAX_SHOWN_BYTES: usize = 1 << 20;
 
 /// Kind of responses that are matched to requests by their order alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ByOrder {
+pub enum OrderedResponses {
     /// Datagrams, which the network may duplicate.
     Datagrams,
     /// Messages, which a server may send unsolicited.
@@ -141,14 +141,14 @@ pub enum ByOrder {
 
 /// A prepared workload: its requests, their origins and the properties that the engine needs before it starts.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedWorkload {
     /// Requests to choose from; at least one.
     pub requests: Box<dyn RequestList>,
     /// Origins of the requests; at least one.
     pub origins: Vec<Origin>,
     /// Names of the requests in reports, in the order of the requests. If empty, all requests share a single row, the
     /// total.
-    pub names: Names,
+    pub names: RequestNames,
     /// Requests sent once before the run (`--before`), outside of all figures: on one connection to each origin, one
     /// after the other, in this order. A failed one ends the run before it begins.
     pub before: Vec<Arc<Request>>,
@@ -163,32 +163,32 @@ pub struct Prepared {
     /// Number of exchanges that one user keeps in flight (`--pipeline`).
     pub exchanges_per_user: u32,
     /// Set if nothing is sent: connections are opened and held, and the requests are not used.
-    pub silent: bool,
+    pub holds_only: bool,
     /// Kind of responses, if they are matched to requests by order alone and the peer may send unsolicited or
     /// duplicate ones: a run that saw such responses reports it. `None` if a response always identifies its request.
-    pub by_order: Option<ByOrder>,
+    pub by_order: Option<OrderedResponses>,
     /// Set if responses are inspected beyond their end (checks, captures), which can take long enough for a cached
     /// clock reading to become stale.
-    pub reads_closely: bool,
+    pub inspects_responses: bool,
     /// Set if users keep state from responses for later requests (cookies): each user then has a [`Memory`] from its
     /// first request to its last, which the engine passes to [`Session::submit_with`].
-    pub remembers: bool,
+    pub keeps_state: bool,
     /// Set if users cache responses and skip requests while these are fresh: [`Dialogue::recall`] is called only then.
-    pub recalls: bool,
+    pub caches_responses: bool,
     /// Set if requests of this run have slots: the engine creates a [`Fill`] only then.
     pub has_slots: bool,
     /// Set if the messages of a connection are counted: the engine calls [`Session::sequence`] only then.
     pub counts_messages: bool,
     /// Number of requests after which the workload is exhausted (a data file that is read once); `None` if it never
     /// is.
-    pub requests_at_most: Option<u64>,
+    pub max_requests: Option<u64>,
 }
 
-impl Prepared {
+impl PreparedWorkload {
     /// Creates a prepared workload of requests with their names and origins, with one exchange at a time on each
     /// connection.
-    pub fn new(requests: impl RequestList + 'static, origins: Vec<Origin>, names: Names) -> Prepared {
-        Prepared {
+    pub fn new(requests: impl RequestList + 'static, origins: Vec<Origin>, names: RequestNames) -> PreparedWorkload {
+        PreparedWorkload {
             requests: Box::new(requests),
             origins,
             names,
@@ -197,86 +197,86 @@ impl Prepared {
             one_exchange_per_connection: false,
             exchanges_per_connection: 1,
             exchanges_per_user: 1,
-            silent: false,
+            holds_only: false,
             by_order: None,
-            reads_closely: true,
-            remembers: false,
-            recalls: false,
+            inspects_responses: true,
+            keeps_state: false,
+            caches_responses: false,
             has_slots: false,
             counts_messages: false,
-            requests_at_most: None,
+            max_requests: None,
         }
     }
 }
 
 /// The whole content of a run in one protocol: prepared once, shared read-only by the workers.
-pub trait Dialogue: Send + Sync + 'static {
+pub trait Workload: Send + Sync + 'static {
     /// Returns what was prepared before the run.
-    fn prepared(&self) -> &Prepared;
+    fn prepared(&self) -> &PreparedWorkload;
     /// Returns the protocols to offer by ALPN on TLS connections to `origin`.
     fn alpn(&self, _origin: &Origin) -> &[&'static [u8]] {
         &[]
     }
     /// Returns who owns a connection to this origin while users go through a flow.
-    fn belongs(&self, _origin: &Origin) -> Belongs {
-        Belongs::ToNobody
+    fn connection_owner(&self, _origin: &Origin) -> ConnectionOwner {
+        ConnectionOwner::Pool
     }
     /// Composes a request during the run from a prepared one and a draft; called only if [`Asked::composes`] is set.
     ///
     /// # Errors
     /// Returns why there is no such request: its URL cannot be parsed, or this protocol does not support composed
     /// requests.
-    fn compose(&self, _like: &Request, _draft: &Draft) -> Result<Follow, Cause> {
-        Err(cause::reaching::composes_nothing().into())
+    fn compose(&self, _like: &Request, _draft: &RequestDraft) -> Result<FollowUp, Cause> {
+        Err(cause::connecting::composes_nothing().into())
     }
     /// Returns the bytes of a request as sent with this slot context, by a user with this state
     /// ([`Prepared::remembers`]): for examples of failures and for `--debug`.
-    fn sent_with(&self, request: &Request, fill: &Fill<'_>, memory: Option<&Memory>) -> Vec<u8>;
+    fn encoded_with(&self, request: &Request, fill: &SlotContext<'_>, memory: Option<&UserState>) -> Vec<u8>;
     /// Returns the trace that a request announces with this slot context. It is derived again on each call; nothing is
     /// stored while the request is in flight.
-    fn trace(&self, _request: &Request, _fill: &Fill<'_>) -> Option<Trace> {
+    fn trace(&self, _request: &Request, _fill: &SlotContext<'_>) -> Option<Trace> {
         None
     }
     /// Returns `true` if a request cannot carry a trace header. The request still belongs to a trace, if the run has
     /// traces.
-    fn says_no_trace(&self, _request: &Request) -> bool {
+    fn carries_no_trace(&self, _request: &Request) -> bool {
         false
     }
     /// Stores in a user's state what a response to one of its requests asked it to keep ([`crate::Event::Learnt`]).
     /// Returns a closure that finds the resources named in the response, to be called once the end of the response was
     /// timestamped.
-    fn learn(&self, _request: &Request, _fill: &Fill<'_>, _lesson: Lesson, _memory: &mut Memory) -> Option<Found> {
+    fn update_state(&self, _request: &Request, _fill: &SlotContext<'_>, _lesson: StateUpdate, _memory: &mut UserState) -> Option<ResourceSearch> {
         None
     }
     /// Returns the cached response that a user has for a request, or `None` if the request must be sent.
-    fn recall(&self, _request: &Request, _fill: &Fill<'_>, _memory: &mut Memory) -> Option<Recalled> {
+    fn cached_response(&self, _request: &Request, _fill: &SlotContext<'_>, _memory: &mut UserState) -> Option<CacheHit> {
         None
     }
     /// Returns a description of the message that is the response to a request (`json $.type == "joined"`), if other
     /// messages may come before it: shown to users whose run never receives one.
-    fn awaited(&self, _request: &Request) -> Option<String> {
+    fn response_condition(&self, _request: &Request) -> Option<String> {
         None
     }
     /// Returns a request as users write it, for messages that name it. Overridden by protocols whose encoded bytes are
     /// not what was written.
-    fn named(&self, request: &Request) -> String {
-        let sent = self.sent_with(request, &Fill::default(), None);
+    fn display_request(&self, request: &Request) -> String {
+        let sent = self.encoded_with(request, &SlotContext::default(), None);
         String::from_utf8_lossy(&sent).trim().to_owned()
     }
     /// Returns the bytes of a connection, sent ones first, in readable form: for `--debug`, by protocols whose bytes
     /// are not text. `None` if the bytes are shown as they are. Few bytes may expand to huge texts: no text is made
     /// beyond [`SHOWN`].
-    fn readable(&self, _established: &Established, _sent: &[u8], _received: &[u8]) -> Option<[Vec<u8>; 2]> {
+    fn display_bytes(&self, _established: &EstablishedConnection, _sent: &[u8], _received: &[u8]) -> Option<[Vec<u8>; 2]> {
         None
     }
     /// Creates the session of a connection to `origin` that was just established.
-    fn session(&self, origin: &Origin, established: &Established) -> Box<dyn Session>;
+    fn session(&self, origin: &Origin, established: &EstablishedConnection) -> Box<dyn Session>;
     /// Takes the response to an inquiry ([`Protocol::inquire`]); `None` once it was taken.
-    fn learnt(&self) -> Option<Vec<u8>> {
+    fn take_inquiry_response(&self) -> Option<Vec<u8>> {
         None
     }
     /// Returns the protocol and version used on a connection, for display: `HTTP/1.1`.
-    fn spoken(&self, _established: &Established) -> String {
+    fn protocol_version(&self, _established: &EstablishedConnection) -> String {
         String::new()
     }
     /// Returns the name, as counted in reports, of a status code of this protocol or of a connection-level code sent
@@ -286,12 +286,12 @@ pub trait Dialogue: Send + Sync + 'static {
     }
     /// Returns the meaning of a status code in one sentence, for readers who do not know it: the detail of its example
     /// in reports. `None` if the name is explanation enough.
-    fn code_meaning(&self, _code: u32) -> Option<Plain> {
+    fn code_meaning(&self, _code: u32) -> Option<StaticCause> {
         None
     }
 }
 
-impl dyn Dialogue {
+impl dyn Workload {
     /// Returns the requests to choose from.
     #[inline]
     pub fn requests(&self) -> &dyn RequestList {
@@ -304,16 +304,16 @@ impl dyn Dialogue {
     }
     /// Returns the names of the requests in reports.
     #[inline]
-    pub fn names(&self) -> &Names {
+    pub fn names(&self) -> &RequestNames {
         &self.prepared().names
     }
     /// Returns the bytes of a request as sent, with its slots left empty.
-    pub fn sent(&self, request: &Request) -> Vec<u8> {
-        self.sent_with(request, &Fill::default(), None)
+    pub fn encoded(&self, request: &Request) -> Vec<u8> {
+        self.encoded_with(request, &SlotContext::default(), None)
     }
 }
 
-impl fmt::Debug for dyn Dialogue {
+impl fmt::Debug for dyn Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.origins()).finish()
     }
@@ -321,20 +321,20 @@ impl fmt::Debug for dyn Dialogue {
 
 /// Owner of a connection while users go through a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Belongs {
+pub enum ConnectionOwner {
     /// No user: each request takes a free connection.
     #[default]
-    ToNobody,
+    Pool,
     /// The user, from its first request on the connection to the end of the iteration, since later requests may depend
     /// on earlier ones (a transaction). After that the connection returns to the pool.
-    ForIteration,
+    Iteration,
     /// The user alone, who opens it with the values it knows. The connection is closed at the end of the iteration.
-    ToUser,
+    User,
 }
 
 /// Properties of a newly established connection.
 #[derive(Clone, Debug, Default)]
-pub struct Established {
+pub struct EstablishedConnection {
     /// Index of what the origin is bound to ([`Origin::bound`]).
     pub bound: u32,
     /// Protocol chosen by ALPN.
@@ -345,33 +345,33 @@ pub struct Established {
     pub seed: u64,
     /// Slot context for the messages that open the connection. Its `number` is the connection's, unique within the run
     /// (0 outside of the load), and its `user` the one that the connection is opened for.
-    pub fill: Fill<'static>,
+    pub context: SlotContext<'static>,
 }
 
 /// Outcome of a successful submit: how the exchange ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
+pub enum SubmitOutcome {
     /// A response will end the exchange.
-    Asked,
+    AwaitingResponse,
     /// No response is expected: the exchange ends once its bytes are written, and has no latency.
     OneWay,
     /// A response will end the exchange. Part of the request waits until the peer asks for it, at most for this
     /// duration: then the engine calls [`Session::release`].
-    Withheld(Nanos),
+    AwaitingContinue(Nanos),
     /// The message that ends the exchange arrived before it was submitted; a call of [`Session::receive`] with no
     /// bytes reports it.
-    There,
+    AlreadyComplete,
 }
 
 /// Error of a submit: the session has no room for another exchange now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full;
+pub struct SessionFull;
 
 /// Protocol violation by the peer. The connection must be closed, and all exchanges on it fail with this error.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken(pub Plain);
+pub struct ProtocolError(pub StaticCause);
 
-impl fmt::Display for Broken {
+impl fmt::Display for ProtocolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.en())
     }
@@ -380,23 +380,23 @@ impl fmt::Display for Broken {
 /// The client side of one connection. Bytes in, bytes out, finished exchanges out.
 pub trait Session: Send {
     /// Appends the bytes that open the connection, before any request: preface, upgrade, AUTH.
-    fn open(&mut self, _out: &mut Out) {}
+    fn open(&mut self, _out: &mut OutputBuffer) {}
     /// Like [`Session::open`], but with the slot context of its user's first request, if the connection belongs to a
     /// user ([`Belongs::ToUser`]).
-    fn open_with(&mut self, _fill: &Fill<'_>, out: &mut Out) {
+    fn open_with(&mut self, _fill: &SlotContext<'_>, out: &mut OutputBuffer) {
         self.open(out);
     }
     /// Resets the session for another connection to the same origin, reusing its memory: for runs with one connection
     /// per request. Returns `false` if that is impossible (ALPN may have chosen another protocol): a new session is
     /// then created.
-    fn restart(&mut self, _established: &Established) -> bool {
+    fn restart(&mut self, _established: &EstablishedConnection) -> bool {
         false
     }
     /// Starts an exchange: appends its bytes to `out`.
     ///
     /// # Errors
     /// Returns [`Full`] if [`Session::room`] is 0; nothing was appended.
-    fn submit(&mut self, id: ExchangeId, request: &Request, fill: &Fill<'_>, out: &mut Out) -> Result<Sent, Full>;
+    fn submit(&mut self, id: ExchangeId, request: &Request, fill: &SlotContext<'_>, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull>;
     /// Like [`Session::submit`], for a user who keeps state from earlier responses: called instead of it if
     /// [`Prepared::remembers`] is set.
     ///
@@ -406,34 +406,34 @@ pub trait Session: Send {
         &mut self,
         id: ExchangeId,
         request: &Request,
-        fill: &Fill<'_>,
-        _memory: &Memory,
-        out: &mut Out,
-    ) -> Result<Sent, Full> {
+        fill: &SlotContext<'_>,
+        _memory: &UserState,
+        out: &mut OutputBuffer,
+    ) -> Result<SubmitOutcome, SessionFull> {
         self.submit(id, request, fill, out)
     }
     /// Cancels an exchange that timed out. Returns `true` if the connection stays usable and its other exchanges go
     /// on, `false` if the connection must be closed.
-    fn cancel(&mut self, _id: ExchangeId, _out: &mut Out) -> bool {
+    fn cancel(&mut self, _id: ExchangeId, _out: &mut OutputBuffer) -> bool {
         false
     }
     /// Appends the part of an exchange that was still held back ([`Sent::Withheld`]) when its wait ran out. Returns
     /// `false` if nothing is held back any more.
-    fn release(&mut self, _id: ExchangeId, _out: &mut Out) -> bool {
+    fn continue_request(&mut self, _id: ExchangeId, _out: &mut OutputBuffer) -> bool {
         false
     }
     /// Processes received bytes (one datagram, on a datagram network) and appends the resulting events to `done`.
     ///
     /// # Errors
     /// Returns [`Broken`] if the peer violates the protocol; events before the violation are in `done`.
-    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken>;
+    fn receive(&mut self, bytes: &[u8], out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<(), ProtocolError>;
     /// Returns the sequence number ([`Fill::sequence`]) of the request submitted last; 0 if it has none.
     fn sequence(&self) -> u64 {
         0
     }
     /// Returns the number of received messages that were buffered for a later request and never awaited by one. Once
     /// the connection is closed they count as pushes.
-    fn unheard(&self) -> u32 {
+    fn unread_messages(&self) -> u32 {
         0
     }
     /// Returns the number of messages sent so far to open the connection; they are not requests.
@@ -442,50 +442,50 @@ pub trait Session: Send {
     }
     /// Writes the replies due for unsolicited messages ([`crate::Event::Owed`]) at the given time (nanoseconds since
     /// 1970); returns how many.
-    fn pay(&mut self, _unix_ns: u64, _out: &mut Out) -> u32 {
+    fn write_replies(&mut self, _unix_ns: u64, _out: &mut OutputBuffer) -> u32 {
         0
     }
     /// Handles the peer's close. A response delimited by the end of the connection is complete; the engine fails
     /// everything else in flight.
-    fn closed(&mut self, _done: &mut Done) {}
+    fn peer_closed(&mut self, _done: &mut EventBuffer) {}
     /// Returns what was received of an incomplete response, if it was buffered: shown when the exchange fails.
-    fn begun(&self) -> &[u8] {
+    fn partial_response(&self) -> &[u8] {
         &[]
     }
     /// Returns the number of replies to unsolicited messages (pings) that may not have been sent yet. The session
     /// bounds it: a peer that asks and never reads causes a protocol error instead of filling our memory.
-    fn replies(&self) -> u32 {
+    fn pending_replies(&self) -> u32 {
         0
     }
     /// Resets the count of [`Session::replies`], since nearly all of them have been sent.
-    fn replies_left(&mut self) {}
+    fn reset_pending_replies(&mut self) {}
     /// Returns, in a sentence, what the peer announced about the end of the connection before it closed; `None` if
     /// nothing. Used as the detail of exchanges that fail with the connection.
-    fn goodbye(&self) -> Option<Plain> {
+    fn close_reason(&self) -> Option<StaticCause> {
         None
     }
     /// Like [`Session::goodbye`], with the details particular to this peer (a reason, a private code): lost
     /// connections are grouped by it.
-    fn farewell(&self) -> Option<Cause> {
-        self.goodbye().map(Cause::from)
+    fn close_cause(&self) -> Option<Cause> {
+        self.close_reason().map(Cause::from)
     }
     /// Returns, in a sentence, why the peer did not process exchanges ([`crate::Event::Refused`]).
-    fn why_refused(&self) -> Plain {
+    fn not_processed_reason(&self) -> StaticCause {
         cause::response::refusing()
     }
     /// Appends a heartbeat that the peer answers, reported by [`crate::Event::Heartbeat`]; returns `false` if the
     /// protocol has none or cannot send one now. At most one is in flight.
-    fn heartbeat(&mut self, _out: &mut Out) -> bool {
+    fn heartbeat(&mut self, _out: &mut OutputBuffer) -> bool {
         false
     }
     /// Appends what the protocol sends before a close by the client: close frame, GOAWAY, COM_QUIT.
-    fn finish(&mut self, _out: &mut Out) {}
+    fn finish(&mut self, _out: &mut OutputBuffer) {}
     /// Returns the number of exchanges that the session would accept now. 0 with nothing in flight means that the
     /// connection is used up (unless it is [`Session::opening`]).
     fn room(&self) -> usize;
     /// Returns the kind of failure to count when [`Session::receive`] returned an error: a peer that refuses an
     /// upgrade or a password follows its protocol.
-    fn refusal(&self) -> FaultKind {
+    fn refusal_kind(&self) -> FaultKind {
         FaultKind::BrokenProtocol
     }
     /// Returns the status code (as in [`crate::Ended::code`]) of such a refusal; 0 if the peer sent none.
@@ -494,16 +494,16 @@ pub trait Session: Send {
     }
     /// Returns `true` while the session's own handshake (an upgrade, AUTH, QUIC) is in progress and it accepts no
     /// exchange yet.
-    fn opening(&self) -> bool {
+    fn is_opening(&self) -> bool {
         false
     }
     /// Returns `true` if TLS starts now, within the connection (MySQL's SSLRequest, STARTTLS): called after each
     /// [`Session::receive`] while the session is [`Session::opening`]. Bytes already appended to `out` are sent in
     /// clear; then a [`crate::SecureChannel`] is inserted, which gets all bytes received before its handshake is
     /// complete, and [`Session::secured`] is called when it is. Only used on connections without TLS.
-    fn secures_now(&self) -> bool {
+    fn starts_tls(&self) -> bool {
         false
     }
     /// Continues after the TLS handshake requested by [`Session::secures_now`]: everything from now on is encrypted.
-    fn secured(&mut self, _out: &mut Out) {}
+    fn tls_established(&mut self, _out: &mut OutputBuffer) {}
 }

@@ -95,7 +95,7 @@ impl Proxy {
     }
 
     /// Returns the value of `Proxy-Authorization` for an HTTP proxy, if there are credentials.
-    pub fn authorization(&self) -> Option<String> {
+    pub fn authorization_header(&self) -> Option<String> {
         let (name, password) = self.user.as_ref()?;
         Some(format!("Basic {}", STANDARD.encode(format!("{name}:{password}"))))
     }
@@ -139,26 +139,26 @@ fn decoded(text: &str) -> String {
 
 /// The proxies of a run, and the hosts that are reached directly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Proxies {
+pub struct ProxyRules {
     /// Proxy for connections without TLS.
     pub clear: Option<Arc<Proxy>>,
     /// Proxy for connections with TLS.
     pub tls: Option<Arc<Proxy>>,
     /// Hosts that are reached without a proxy.
-    pub except: Vec<Exception>,
+    pub exceptions: Vec<ProxyException>,
 }
 
-impl Proxies {
+impl ProxyRules {
     /// Returns the proxy for connections to `origin`.
-    pub fn of(&self, origin: &Origin) -> Option<&Arc<Proxy>> {
+    pub fn for_origin(&self, origin: &Origin) -> Option<&Arc<Proxy>> {
         let proxy = if origin.tls { self.tls.as_ref() } else { self.clear.as_ref() };
-        proxy.filter(|_| !origin.datagrams && !self.except.iter().any(|except| except.holds(&origin.host)))
+        proxy.filter(|_| !origin.datagrams && !self.exceptions.iter().any(|except| except.matches(&origin.host)))
     }
 
     /// Like [`Proxies::of`], but only if the proxy reads the requests itself, as an HTTP proxy does with HTTP in
     /// clear: for protocols that support proxies ([`Origin::forwarded`]).
-    pub fn forwarding(&self, origin: &Origin) -> Option<&Arc<Proxy>> {
-        self.of(origin).filter(|proxy| proxy.kind == ProxyKind::Http && !origin.tls)
+    pub fn forwarding_for(&self, origin: &Origin) -> Option<&Arc<Proxy>> {
+        self.for_origin(origin).filter(|proxy| proxy.kind == ProxyKind::Http && !origin.tls)
     }
 
     /// Returns `true` if all connections are direct.
@@ -169,47 +169,47 @@ impl Proxies {
 
 /// An entry of `no_proxy`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Exception {
+pub enum ProxyException {
     /// `*`: every host.
-    Every,
+    AllHosts,
     /// A domain and its subdomains.
     Domain(String),
     /// An address and the length of its network prefix in bits.
     Net(IpAddr, u8),
 }
 
-impl Exception {
+impl ProxyException {
     /// Parses a list in curl's format: hosts, domains, addresses and networks (`10.0.0.0/8`), separated by commas or
     /// blanks.
-    pub fn list(text: &str) -> Vec<Exception> {
+    pub fn parse_list(text: &str) -> Vec<ProxyException> {
         let parts = text.split([',', ' ', '\t']).map(str::trim).filter(|part| !part.is_empty());
-        parts.map(Exception::parse).collect()
+        parts.map(ProxyException::parse).collect()
     }
 
-    fn parse(part: &str) -> Exception {
+    fn parse(part: &str) -> ProxyException {
         if part == "*" {
-            return Exception::Every;
+            return ProxyException::AllHosts;
         }
         let bare = part.trim_start_matches('[').trim_end_matches(']');
         let (address, bits) = bare.split_once('/').map_or((bare, None), |(address, bits)| (address, bits.parse().ok()));
         match address.parse::<IpAddr>() {
             Ok(ip) => {
                 let all = if ip.is_ipv4() { 32 } else { 128 };
-                Exception::Net(ip, bits.filter(|bits| *bits <= all).unwrap_or(all))
+                ProxyException::Net(ip, bits.filter(|bits| *bits <= all).unwrap_or(all))
             }
-            Err(_) => Exception::Domain(part.trim_matches('.').to_ascii_lowercase()),
+            Err(_) => ProxyException::Domain(part.trim_matches('.').to_ascii_lowercase()),
         }
     }
 
     /// Returns `true` if the entry matches this host.
-    pub fn holds(&self, host: &str) -> bool {
+    pub fn matches(&self, host: &str) -> bool {
         match self {
-            Exception::Every => true,
-            Exception::Domain(domain) => {
+            ProxyException::AllHosts => true,
+            ProxyException::Domain(domain) => {
                 let host = host.trim_end_matches('.').to_ascii_lowercase();
                 host == *domain || host.strip_suffix(domain.as_str()).is_some_and(|below| below.ends_with('.'))
             }
-            Exception::Net(net, bits) => {
+            ProxyException::Net(net, bits) => {
                 let widened = |ip: IpAddr| match ip {
                     IpAddr::V4(ip) => (u128::from(u32::from(ip)) << 96, true),
                     IpAddr::V6(ip) => (u128::from(ip), false),
@@ -242,7 +242,7 @@ mod tests {
         let proxy = Proxy::parse("http://an%40n:p%3Aw%zz@proxy").unwrap();
         assert_eq!(proxy.user, Some(("an@n".into(), "p:w%zz".into())));
         assert_eq!(
-            Proxy::parse("http://Aladdin:open%20sesame@p").unwrap().authorization().unwrap(),
+            Proxy::parse("http://Aladdin:open%20sesame@p").unwrap().authorization_header().unwrap(),
             "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
         );
         for (text, said) in [
@@ -264,8 +264,8 @@ mod tests {
 
     #[test]
     fn hosts_without_a_proxy() {
-        let except = Exception::list("local.com, .corp.example 10.0.0.0/8,[::1],192.168.1.7, fd00::/16");
-        let holds = |host: &str| except.iter().any(|except| except.holds(host));
+        let except = ProxyException::parse_list("local.com, .corp.example 10.0.0.0/8,[::1],192.168.1.7, fd00::/16");
+        let holds = |host: &str| except.iter().any(|except| except.matches(host));
         for host in [
             "local.com",
             "www.LOCAL.com",
@@ -284,20 +284,20 @@ mod tests {
         {
             assert!(!holds(host), "{host}");
         }
-        assert!(Exception::list("*")[0].holds("anything") && Exception::list(" , ").is_empty());
-        assert!(Exception::list("0.0.0.0/0")[0].holds("8.8.8.8") && !Exception::list("0.0.0.0/0")[0].holds("::1"));
+        assert!(ProxyException::parse_list("*")[0].matches("anything") && ProxyException::parse_list(" , ").is_empty());
+        assert!(ProxyException::parse_list("0.0.0.0/0")[0].matches("8.8.8.8") && !ProxyException::parse_list("0.0.0.0/0")[0].matches("::1"));
     }
 
     #[test]
     fn a_proxy_is_chosen_by_origin() {
         let proxy = |text: &str| Some(Arc::new(Proxy::parse(text).unwrap()));
-        let proxies = Proxies { clear: proxy("http://a"), tls: proxy("socks5://b"), except: Exception::list("inside") };
-        let of = |origin: &Origin| proxies.of(origin).map(|proxy| proxy.host.clone());
+        let proxies = ProxyRules { clear: proxy("http://a"), tls: proxy("socks5://b"), exceptions: ProxyException::parse_list("inside") };
+        let of = |origin: &Origin| proxies.for_origin(origin).map(|proxy| proxy.host.clone());
         let (clear, tls) = (Origin::tcp("h", 80, false), Origin::tcp("h", 443, true));
         assert_eq!((of(&clear).as_deref(), of(&tls).as_deref()), (Some("a"), Some("b")));
         assert_eq!(of(&Origin::tcp("x.inside", 80, false)), None);
         assert_eq!(of(&Origin { datagrams: true, ..clear.clone() }), None);
-        assert!(proxies.forwarding(&clear).is_some() && proxies.forwarding(&tls).is_none());
-        assert!(!proxies.is_empty() && Proxies::default().is_empty());
+        assert!(proxies.forwarding_for(&clear).is_some() && proxies.forwarding_for(&tls).is_none());
+        assert!(!proxies.is_empty() && ProxyRules::default().is_empty());
     }
 }

@@ -44,16 +44,16 @@ impl Request {
     /// Panics if the request is of another protocol: the engine passes requests to the sessions of the workload they
     /// came from.
     #[inline]
-    pub fn of<T: Any>(&self) -> &T {
+    pub fn downcast<T: Any>(&self) -> &T {
         match self.0.downcast_ref() {
             Some(request) => request,
-            None => foreign(type_name::<T>()),
+            None => wrong_protocol(type_name::<T>()),
         }
     }
 }
 
 #[cold]
-fn foreign(expected: &str) -> ! {
+fn wrong_protocol(expected: &str) -> ! {
     panic!("a request is submitted to the protocol that made it: {expected} was expected")
 }
 
@@ -65,9 +65,9 @@ impl<T: ?Sized> fmt::Debug for Request<T> {
 
 /// A request composed during the run: a prepared one with the fields given here replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Draft {
+pub struct RequestDraft {
     /// Prepared request that provides the name in reports, the checks and the options.
-    pub like: RequestId,
+    pub base: RequestId,
     /// Destination: a whole URL, or one relative to that of the prepared request.
     pub url: Option<String>,
     /// Method, for protocols that have several.
@@ -80,7 +80,7 @@ pub struct Draft {
 
 /// A prepared request with its origin and weight.
 #[derive(Clone, Debug)]
-pub struct Weighted<T: ?Sized = dyn Any + Send + Sync> {
+pub struct WeightedRequest<T: ?Sized = dyn Any + Send + Sync> {
     /// Index into [`crate::Prepared::origins`].
     pub origin: usize,
     /// Relative frequency with which the request is chosen.
@@ -89,10 +89,10 @@ pub struct Weighted<T: ?Sized = dyn Any + Send + Sync> {
     pub request: Request<T>,
 }
 
-impl<T> Weighted<T> {
+impl<T> WeightedRequest<T> {
     /// Creates a request for the origin at this index, chosen with this relative weight.
-    pub const fn new(request: T, origin: usize, weight: f64) -> Weighted<T> {
-        Weighted { origin, weight, request: Request::new(request) }
+    pub const fn new(request: T, origin: usize, weight: f64) -> WeightedRequest<T> {
+        WeightedRequest { origin, weight, request: Request::new(request) }
     }
 }
 
@@ -103,16 +103,16 @@ pub trait RequestList: Send + Sync {
     /// Returns the number of requests.
     fn len(&self) -> usize;
     /// Returns the request at this index.
-    fn get(&self, at: usize) -> Option<&Weighted>;
+    fn get(&self, at: usize) -> Option<&WeightedRequest>;
 }
 
-impl<T: Any + Send + Sync> RequestList for Vec<Weighted<T>> {
+impl<T: Any + Send + Sync> RequestList for Vec<WeightedRequest<T>> {
     fn len(&self) -> usize {
         self.as_slice().len()
     }
     #[inline]
-    fn get(&self, at: usize) -> Option<&Weighted> {
-        self.as_slice().get(at).map(|one| one as &Weighted)
+    fn get(&self, at: usize) -> Option<&WeightedRequest> {
+        self.as_slice().get(at).map(|one| one as &WeightedRequest)
     }
 }
 
@@ -124,14 +124,14 @@ impl fmt::Debug for dyn RequestList {
 
 impl dyn RequestList + '_ {
     /// Iterates over all requests, in order.
-    pub fn iter(&self) -> impl Iterator<Item = &Weighted> {
+    pub fn iter(&self) -> impl Iterator<Item = &WeightedRequest> {
         (0..self.len()).map(|at| &self[at])
     }
 }
 
 impl Index<usize> for dyn RequestList + '_ {
-    type Output = Weighted;
-    fn index(&self, at: usize) -> &Weighted {
+    type Output = WeightedRequest;
+    fn index(&self, at: usize) -> &WeightedRequest {
         self.get(at).expect("a dialogue has the requests that its users choose from")
     }
 }

@@ -2,10 +2,10 @@
 
 use cause::Cause;
 
-use crate::{Origin, Out};
+use crate::{Origin, OutputBuffer};
 
 /// Factory of the client side of TLS connections for one run; shared by the workers.
-pub trait Security: Send + Sync {
+pub trait SecureChannelFactory: Send + Sync {
     /// Creates a channel to `origin` that offers `alpn`.
     ///
     /// # Errors
@@ -40,28 +40,28 @@ pub struct Handshake {
 
 /// Result of feeding bytes to a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fed {
+pub enum ChannelProgress {
     /// No change of state.
     More,
     /// The handshake was completed by these bytes; returned only once.
     Established,
     /// The peer will send no more (close_notify).
-    Ended,
+    PeerFinished,
 }
 
 /// A TLS connection, of either side. Holds no buffer while it is idle.
 pub trait SecureChannel: Send {
     /// Appends a client's first flight; a server waits for it.
-    fn start(&mut self, cipher: &mut Out);
+    fn start(&mut self, cipher: &mut OutputBuffer);
     /// Processes bytes from the wire, split anywhere; appends plaintext, and the bytes to send in response.
     ///
     /// # Errors
     /// Returns what is wrong with the certificate, the handshake or a record.
-    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, Cause>;
+    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut OutputBuffer) -> Result<ChannelProgress, Cause>;
     /// Encrypts plaintext; only after the handshake.
-    fn seal(&mut self, plain: &Out, cipher: &mut Out);
+    fn seal(&mut self, plain: &OutputBuffer, cipher: &mut OutputBuffer);
     /// Appends close_notify.
-    fn finish(&mut self, cipher: &mut Out);
+    fn finish(&mut self, cipher: &mut OutputBuffer);
     /// Returns the result of the handshake; `None` before it is complete.
     fn handshake(&self) -> Option<Handshake>;
 }

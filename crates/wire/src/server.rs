@@ -1,27 +1,27 @@
 //! The server side of a protocol, used by the built-in test server and the simulation.
 
-use crate::{Broken, Out};
+use crate::{ProtocolError, OutputBuffer};
 
 /// Extent of a request that an [`Ask`] covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Extent {
+pub enum RequestPart {
     /// The whole request.
     #[default]
     Whole,
     /// The head. The body follows in pieces as it arrives, each an [`Ask`] with the same id and otherwise without
     /// content.
-    Begun,
+    Head,
     /// A piece of the body.
-    More,
+    BodyChunk,
     /// The last piece of the body, possibly empty.
-    Last,
+    LastChunk,
     /// The client gave up the request; nothing more follows.
-    Lost,
+    Aborted,
 }
 
 /// A request as a server sees it; borrowed, so that receiving one does not allocate.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ask<'a> {
+pub struct ServerRequest<'a> {
     /// Identifier to pass to [`ServerSession::answer`].
     pub id: u32,
     /// Method, such as `GET`.
@@ -35,12 +35,12 @@ pub struct Ask<'a> {
     /// Beginning of the body (64 KiB are plenty), for servers that echo; empty if the session does not buffer it.
     pub body: &'a [u8],
     /// Extent of the request that is covered: all of it, except in sessions that deliver some requests in pieces.
-    pub extent: Extent,
+    pub part: RequestPart,
 }
 
 /// Delimitation of a response's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum BodyFraming {
     /// A length announced in advance.
     Length,
     /// Chunks of this size.
@@ -51,7 +51,7 @@ pub enum Shape {
 
 /// A response to send.
 #[derive(Clone, Copy, Debug)]
-pub struct Reply<'a> {
+pub struct ServerResponse<'a> {
     /// Status code.
     pub status: u16,
     /// Further header lines, each ended by CR LF.
@@ -59,7 +59,7 @@ pub struct Reply<'a> {
     /// The body.
     pub body: &'a [u8],
     /// Delimitation of the body.
-    pub shape: Shape,
+    pub framing: BodyFraming,
     /// Set if the connection closes after the response.
     pub close: bool,
 }
@@ -67,17 +67,17 @@ pub struct Reply<'a> {
 /// The server side of one connection.
 pub trait ServerSession: Send {
     /// Appends what the server sends first (a greeting), if anything, once the connection is established.
-    fn open(&mut self, _out: &mut Out) {}
+    fn open(&mut self, _out: &mut OutputBuffer) {}
     /// Processes received bytes; calls `hear` for each request they complete.
     ///
     /// # Errors
     /// Returns [`Broken`] if the client violates the protocol.
-    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken>;
+    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError>;
     /// Responds to a received request. Responses may be given in any order and are sent in the correct one.
-    fn answer(&mut self, id: u32, reply: &Reply<'_>, out: &mut Out);
+    fn respond(&mut self, id: u32, reply: &ServerResponse<'_>, out: &mut OutputBuffer);
     /// Appends replies that are due without a response (100 Continue, an acknowledgement): called after each
     /// `receive`.
-    fn owed(&mut self, _out: &mut Out) {}
+    fn write_due(&mut self, _out: &mut OutputBuffer) {}
     /// Returns `true` if the connection must be closed once everything was sent.
-    fn over(&self) -> bool;
+    fn is_finished(&self) -> bool;
 }

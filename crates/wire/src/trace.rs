@@ -3,7 +3,7 @@
 
 use measure::random::splitmix64;
 
-use crate::Fill;
+use crate::SlotContext;
 
 /// Name of the header.
 pub const TRACEPARENT: &str = "traceparent";
@@ -27,7 +27,7 @@ impl Trace {
     /// from the request's own random bits. A trace is sampled if its low half is below `sampled`; `u64::MAX` samples
     /// all.
     #[inline]
-    pub fn of(fill: &Fill<'_>, sampled: u64) -> Trace {
+    pub fn derive(fill: &SlotContext<'_>, sampled: u64) -> Trace {
         /// Separates spans from the random slots of the same request.
         const SPAN: u64 = 0x7370_616e_u64.wrapping_mul(0xd1b5_4a32_d192_ed03);
         let (mut seed, mut number) = (fill.run, fill.number);
@@ -43,7 +43,7 @@ impl Trace {
     }
 
     /// Returns the bound below which the low halves of a share of all traces lie; saturates at `u64::MAX`.
-    pub fn sampled_below(share: f64) -> u64 {
+    pub fn sampling_bound(share: f64) -> u64 {
         (share * 2f64.powi(64)) as u64
     }
 
@@ -62,7 +62,7 @@ impl Trace {
     }
 
     /// Parses the value of a header; `None` if it is malformed.
-    pub fn read(value: &[u8]) -> Option<Trace> {
+    pub fn parse(value: &[u8]) -> Option<Trace> {
         let text = std::str::from_utf8(value).ok()?;
         let whole = text.len() == LENGTH && text.starts_with("00-") && &text[35..36] == "-" && &text[52..53] == "-";
         let digits =
@@ -76,7 +76,7 @@ impl Trace {
     }
 
     /// Finds the trace in the head of an HTTP request.
-    pub fn within(request: &[u8]) -> Option<Trace> {
+    pub fn find_in_head(request: &[u8]) -> Option<Trace> {
         let head = request.split(|byte| *byte == b'\n').take_while(|line| !line.trim_ascii().is_empty());
         let value = |line: &[u8]| {
             let (name, value) = line.split_at_checked(TRACEPARENT.len())?;
@@ -84,7 +84,7 @@ impl Trace {
                 .then(|| value.strip_prefix(b":").map(<[u8]>::trim_ascii))?
                 .map(<[u8]>::to_vec)
         };
-        head.into_iter().find_map(value).and_then(|value| Trace::read(&value))
+        head.into_iter().find_map(value).and_then(|value| Trace::parse(&value))
     }
 }
 
@@ -94,23 +94,23 @@ mod tests {
 
     #[test]
     fn a_header_is_read_as_it_was_written_and_found_in_the_head_of_a_request_alone() {
-        let fill = Fill { number: 7, random: 9, run: 5, ..Fill::default() };
-        let trace = Trace::of(&fill, u64::MAX);
+        let fill = SlotContext { number: 7, random: 9, run: 5, ..SlotContext::default() };
+        let trace = Trace::derive(&fill, u64::MAX);
         let header = trace.header();
-        assert_eq!(Trace::read(&header), Some(trace));
+        assert_eq!(Trace::parse(&header), Some(trace));
         let text = String::from_utf8(header.to_vec()).expect("ASCII");
-        let found = |request: String| Trace::within(request.as_bytes());
+        let found = |request: String| Trace::find_in_head(request.as_bytes());
         assert_eq!(found(format!("GET / HTTP/1.1\r\nHost: a\r\nTraceParent: {text}\r\n\r\n")), Some(trace));
         assert_eq!(found(format!("POST / HTTP/1.1\r\nHost: a\r\n\r\ntraceparent: {text}\r\n")), None);
         for wrong in [&text[1..], &text.replace("00-", "01-"), &text.replace('-', "_"), &format!("{text}0"), "é"] {
-            assert_eq!(Trace::read(wrong.as_bytes()), None, "{wrong}");
+            assert_eq!(Trace::parse(wrong.as_bytes()), None, "{wrong}");
         }
-        assert_eq!(Trace::read(b"00-00000000000000000000000000000000-0000000000000001-01"), None);
+        assert_eq!(Trace::parse(b"00-00000000000000000000000000000000-0000000000000001-01"), None);
     }
 
     #[test]
     fn the_requests_of_an_iteration_share_their_trace_and_a_share_is_sampled() {
-        let of = |number, random| Trace::of(&Fill { number, random, run: 5, ..Fill::default() }, u64::MAX / 10);
+        let of = |number, random| Trace::derive(&SlotContext { number, random, run: 5, ..SlotContext::default() }, u64::MAX / 10);
         assert_eq!(of(1, 2).id, of(1, 3).id);
         assert_ne!(of(1, 2).span, of(1, 3).span);
         let sampled = (0..10_000).filter(|number| of(*number, 1).sampled).count();

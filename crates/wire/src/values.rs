@@ -3,32 +3,32 @@
 /// Values that one user of a flow has captured, by the index of their names in the run's variables
 /// ([`crate::Asked::variables`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Values(Vec<Value>);
+pub struct UserValues(Vec<CapturedValue>);
 
 /// A captured value. Its buffer is kept when the value is forgotten, so that the next iteration does not allocate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Value {
-    known: bool,
+struct CapturedValue {
+    is_set: bool,
     bytes: Vec<u8>,
     /// Ends of the elements of a list, which are separated by commas; empty for a single value.
     ends: Vec<u32>,
 }
 
-impl Values {
+impl UserValues {
     /// Empty values, for runs without a flow.
-    pub const NONE: &'static Values = &Values(Vec::new());
+    pub const NONE: &'static UserValues = &UserValues(Vec::new());
 
     /// Returns a value; `None` if it is not set.
     #[inline]
     pub fn get(&self, index: u16) -> Option<&[u8]> {
-        self.0.get(usize::from(index)).filter(|value| value.known).map(|value| &*value.bytes)
+        self.0.get(usize::from(index)).filter(|value| value.is_set).map(|value| &*value.bytes)
     }
 
     /// Returns an element of a list, counted from 0. A single value is a list of one element, or of none if it is
     /// empty.
     #[inline]
     pub fn element(&self, index: u16, nth: usize) -> Option<&[u8]> {
-        let value = self.0.get(usize::from(index)).filter(|value| value.known)?;
+        let value = self.0.get(usize::from(index)).filter(|value| value.is_set)?;
         if value.ends.is_empty() {
             return (nth == 0 && !value.bytes.is_empty()).then_some(&*value.bytes);
         }
@@ -46,10 +46,10 @@ impl Values {
     pub fn set_list(&mut self, index: u16, bytes: &[u8], ends: &[u32]) {
         let index = usize::from(index);
         if self.0.len() <= index {
-            self.0.resize_with(index + 1, Value::default);
+            self.0.resize_with(index + 1, CapturedValue::default);
         }
         let value = &mut self.0[index];
-        value.known = true;
+        value.is_set = true;
         value.bytes.clear();
         value.bytes.extend_from_slice(bytes);
         value.ends.clear();
@@ -57,16 +57,16 @@ impl Values {
     }
 
     /// Forgets all values except those marked in `lasting`.
-    pub fn forget_all_but(&mut self, lasting: &[bool]) {
+    pub fn retain(&mut self, lasting: &[bool]) {
         for (at, value) in self.0.iter_mut().enumerate() {
-            value.known &= lasting.get(at).copied().unwrap_or(false);
+            value.is_set &= lasting.get(at).copied().unwrap_or(false);
         }
     }
 
     /// Replaces all values by those of `others`; buffers are kept.
-    pub fn become_those(&mut self, others: &Values) {
-        self.forget();
-        for (at, other) in others.0.iter().enumerate().filter(|(_, other)| other.known) {
+    pub fn copy_from(&mut self, others: &UserValues) {
+        self.clear();
+        for (at, other) in others.0.iter().enumerate().filter(|(_, other)| other.is_set) {
             self.set_list(at as u16, &other.bytes, &other.ends);
         }
     }
@@ -77,8 +77,8 @@ impl Values {
     }
 
     /// Forgets all values.
-    pub fn forget(&mut self) {
-        self.0.iter_mut().for_each(|value| value.known = false);
+    pub fn clear(&mut self) {
+        self.0.iter_mut().for_each(|value| value.is_set = false);
     }
 }
 
@@ -88,21 +88,21 @@ mod tests {
 
     #[test]
     fn values_are_known_from_when_they_are_set_until_they_are_forgotten() {
-        let mut values = Values::default();
-        assert_eq!((values.get(3), Values::NONE.get(0)), (None, None));
+        let mut values = UserValues::default();
+        assert_eq!((values.get(3), UserValues::NONE.get(0)), (None, None));
         values.set(3, b"abc");
         values.set(1, b"");
         values.set(3, b"de");
         assert_eq!([0, 1, 2, 3, 4].map(|at| values.get(at)), [None, Some(&b""[..]), None, Some(b"de"), None]);
-        values.forget();
+        values.clear();
         assert_eq!((values.get(1), values.get(3)), (None, None));
     }
 
     #[test]
     fn lists_have_elements_and_a_value_is_a_list_of_one() {
-        let mut values = Values::default();
+        let mut values = UserValues::default();
         values.set_list(0, b"a,b,c,,d", &[1, 5, 6, 8]);
-        let all = |values: &Values| (0..5).map_while(|n| values.element(0, n).map(<[u8]>::to_vec)).collect::<Vec<_>>();
+        let all = |values: &UserValues| (0..5).map_while(|n| values.element(0, n).map(<[u8]>::to_vec)).collect::<Vec<_>>();
         assert_eq!(all(&values), [&b"a"[..], b"b,c", b"", b"d"]);
         values.set(0, b"a,b");
         assert_eq!(all(&values), [b"a,b"]);
@@ -110,14 +110,14 @@ mod tests {
         assert_eq!(all(&values), [[0; 0]; 0]);
         values.set_list(0, b"", &[0]);
         assert_eq!(all(&values), [b""], "one that is empty");
-        let mut others = Values::default();
+        let mut others = UserValues::default();
         others.set(2, b"gone");
-        others.become_those(&values);
+        others.copy_from(&values);
         assert_eq!((others.get(0), others.ends(0), others.get(2)), (Some(&b""[..]), &[0][..], None));
         others.set(1, b"b");
-        others.forget_all_but(&[false, true]);
+        others.retain(&[false, true]);
         assert_eq!((others.get(0), others.get(1)), (None, Some(&b"b"[..])));
-        values.forget();
+        values.clear();
         assert_eq!(values.element(0, 0), None);
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! The sentences themselves are defined where they are used.
 
-mod said;
-pub mod show;
+mod sentence;
+pub mod numbers;
 pub mod text;
 
-pub use said::Said;
+pub use sentence::LocalizedSentence;
 pub use text::{Lang, Text};

@@ -45,16 +45,16 @@ impl Lang {
             match words {
                 Some((one, _)) if fact == "1" => out.push_str(one),
                 Some((_, many)) => out.push_str(many),
-                None => out.push_str(&measure::plain::line(fact)),
+                None => out.push_str(&measure::sanitize::line(fact)),
             }
-            rest = after_mark(&out, after);
+            rest = without_duplicate_mark(&out, after);
         }
         out + rest
     }
 }
 
 /// Drops the punctuation after a question mark, so that there is no `?.` and no `?;`.
-fn after_mark<'a>(before: &str, rest: &'a str) -> &'a str {
+fn without_duplicate_mark<'a>(before: &str, rest: &'a str) -> &'a str {
     if before.ends_with(['?', '？']) { rest.trim_start_matches(['.', ';', '。', '；']) } else { rest }
 }
 
@@ -62,11 +62,11 @@ fn after_mark<'a>(before: &str, rest: &'a str) -> &'a str {
 const SEMICOLON: Text = text("; ", "；");
 
 /// Joins sentences.
-pub fn joined(sentences: &[String], lang: Lang) -> String {
+pub fn join_sentences(sentences: &[String], lang: Lang) -> String {
     let between = lang.of(SEMICOLON);
     sentences.iter().fold(String::new(), |mut all, sentence| {
         if !all.is_empty() {
-            let between = after_mark(&all, between);
+            let between = without_duplicate_mark(&all, between);
             all.push_str(between);
         }
         all + sentence
@@ -128,8 +128,8 @@ mod tests {
         assert_eq!(Lang::En.fill(message, &[("a", "is it one?"), ("b", "is it?")]), "is it one? is it?");
         assert_eq!(Lang::Zh.fill(message, &[("a", "它是吗？"), ("b", "是")]), "它是吗？是。");
         let sentences = ["no.", "is it one?", "yes"].map(str::to_owned);
-        assert_eq!(joined(&sentences, Lang::En), "no.; is it one? yes");
-        assert_eq!(joined(&["它是吗？", "是"].map(str::to_owned), Lang::Zh), "它是吗？是");
+        assert_eq!(join_sentences(&sentences, Lang::En), "no.; is it one? yes");
+        assert_eq!(join_sentences(&["它是吗？", "是"].map(str::to_owned), Lang::Zh), "它是吗？是");
         let message = text("{n} {n|second|seconds}", "{n} 秒");
         for (n, wanted) in [("1", "1 second"), ("2", "2 seconds"), ("0", "0 seconds"), ("1,001", "1,001 seconds")] {
             assert_eq!(Lang::En.fill(message, &[("n", n)]), wanted);

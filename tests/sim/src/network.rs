@@ -6,25 +6,25 @@
 use std::net::SocketAddr;
 
 use measure::{Nanos, Rng};
-use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place, Rest};
+use wire::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, TurnRemainder};
 
 use super::path::outage;
-use super::peer::Peer;
+use super::peer::SimPeer;
 use super::settings::SimSettings;
-use super::stream::{Piece, What};
-use super::world::{Side, World};
+use super::stream::{SimPiece, SimSignal};
+use super::world::{SimSide, SimWorld};
 
 /// A seeded simulation of clock and network, with `P` at the other end of all connections.
-pub struct Sim<P: Peer + ?Sized = dyn Peer> {
-    world: World<P>,
+pub struct Sim<P: SimPeer + ?Sized = dyn SimPeer> {
+    world: SimWorld<P>,
     now: Nanos,
     next_pause: usize,
-    ports: Ports,
+    ports: LocalPorts,
     descriptors: usize,
     sent: u64,
     trace: u64,
     /// The bytes delivered last; discarded with the next call.
-    told: Option<(u32, usize)>,
+    delivered: Option<(u32, usize)>,
     /// Time at which they were read.
     read_at: Nanos,
     /// Number of connections still to be reported in this turn, each once.
@@ -33,19 +33,19 @@ pub struct Sim<P: Peer + ?Sized = dyn Peer> {
     sleeps: Rng,
 }
 
-impl<P: Peer + ?Sized> Sim<P> {
+impl<P: SimPeer + ?Sized> Sim<P> {
     /// Creates a network where all randomness comes from `seed`.
     pub fn new(seed: u64, settings: SimSettings, peers: Box<P>) -> Sim<P> {
         let now = settings.starts_at;
         Sim {
-            world: World::new(seed, settings, peers),
+            world: SimWorld::new(seed, settings, peers),
             now,
             next_pause: 0,
-            ports: Ports::default(),
+            ports: LocalPorts::default(),
             descriptors: 0,
             sent: 0,
             trace: 0xcbf2_9ce4_8422_2325,
-            told: None,
+            delivered: None,
             read_at: now,
             turn: 0,
             sleeps: Rng::new(!seed),
@@ -105,21 +105,21 @@ impl<P: Peer + ?Sized> Sim<P> {
     }
 
     /// Discards the bytes delivered last.
-    fn take_told(&mut self) {
-        if let Some((conn, len)) = self.told.take() {
+    fn discard_delivered(&mut self) {
+        if let Some((conn, len)) = self.delivered.take() {
             self.world.slots[conn as usize].to_client.take(len);
         }
     }
 
-    fn let_go(&mut self, conn: ConnId, reset: bool) {
-        self.take_told();
+    fn release(&mut self, conn: ConnId, reset: bool) {
+        self.discard_delivered();
         let Some(slot) = self.world.slots.get_mut(conn.0 as usize).filter(|s| s.held) else { return };
         slot.held = false;
-        slot.news = Default::default();
+        slot.pending = Default::default();
         slot.to_client.drop_in_flight(0);
         self.descriptors -= 1;
         if self.world.settings.max_ports.is_some() {
-            let rests = slot.stands && !slot.broken && !reset;
+            let rests = slot.connected && !slot.broken && !reset;
             self.ports.give_back(rests.then_some(self.now + self.world.settings.time_wait));
         }
         let unsent = slot.unsent(self.world.settings.window);
@@ -129,24 +129,24 @@ impl<P: Peer + ?Sized> Sim<P> {
             slot.to_peer.drop_in_flight(0);
         }
         if slot.served {
-            let what = if reset { What::Gone(Errno(libc::ECONNRESET)) } else { What::End };
-            self.world.tell(conn.0, Side::Peer, self.now, what);
+            let what = if reset { SimSignal::Gone(Errno(libc::ECONNRESET)) } else { SimSignal::End };
+            self.world.send_signal(conn.0, SimSide::Peer, self.now, what);
         }
-        self.world.free_where_over(conn.0);
+        self.world.free_if_closed(conn.0);
         self.note(if reset { 6 } else { 5 }, conn.0, 0);
     }
 
     /// Sends each datagram separately; one without bytes is not sent.
-    fn send_datagrams(&mut self, conn: u32, out: &Out) {
+    fn send_datagrams(&mut self, conn: u32, out: &OutputBuffer) {
         let mut from = 0;
         for end in out.boundaries().iter().map(|end| *end as usize).filter(|end| *end > 0) {
             self.world.slots[conn as usize].to_peer.put(&out.bytes()[from..end]);
-            self.world.dispatch(conn, Side::Peer, end - from, self.now);
+            self.world.dispatch(conn, SimSide::Peer, end - from, self.now);
             from = end;
         }
     }
 
-    fn dial(&mut self, to: &Place) -> Result<ConnId, Errno> {
+    fn dial(&mut self, to: &PeerAddress) -> Result<ConnId, Errno> {
         self.spend(self.world.settings.connect_cost);
         let settings = &self.world.settings;
         if settings.max_descriptors.is_some_and(|m| self.descriptors >= m) {
@@ -157,34 +157,34 @@ impl<P: Peer + ?Sized> Sim<P> {
         }
         self.descriptors += 1;
         let conn = self.world.take_slot();
-        let World { path, settings, slots, .. } = &mut self.world;
+        let SimWorld { path, settings, slots, .. } = &mut self.world;
         let slot = &mut slots[conn as usize];
         (slot.held, slot.vacant) = (true, false);
         slot.refuse = path.refuses(settings);
         slot.place = Some(to.clone());
-        slot.datagrams = matches!(to, Place::Udp(_));
+        slot.datagrams = matches!(to, PeerAddress::Udp(_));
         let (there, back) = path.handshake(settings, self.now);
-        slot.to_peer.push(Piece::new(there, What::Asked));
+        slot.to_peer.push(SimPiece::new(there, SimSignal::ConnectRequest));
         // The reply cannot arrive before this; the peer's decision starts it.
         slot.to_client.last_due = outage(settings, there + back);
-        self.world.schedule(conn, Side::Peer);
+        self.world.schedule(conn, SimSide::Peer);
         self.note(1, conn, 0);
         Ok(ConnId(conn))
     }
 }
 
-impl<P: Peer + ?Sized> Network for Sim<P> {
+impl<P: SimPeer + ?Sized> Network for Sim<P> {
     fn now(&mut self) -> Nanos {
         self.spend(self.world.settings.clock_cost);
         self.now
     }
 
-    fn read_at(&mut self) -> Nanos {
+    fn last_read_at(&mut self) -> Nanos {
         self.read_at
     }
 
-    fn connect(&mut self, dial: &Dial) -> Result<ConnId, Errno> {
-        self.take_told();
+    fn connect(&mut self, dial: &ConnectParameters) -> Result<ConnId, Errno> {
+        self.discard_delivered();
         let asked = self.dial(&dial.to);
         if let Err(errno) = asked {
             self.note(2, errno.0 as u32, 0);
@@ -192,15 +192,15 @@ impl<P: Peer + ?Sized> Network for Sim<P> {
         asked
     }
 
-    fn send(&mut self, conn: ConnId, out: &mut Out) {
-        self.take_told();
+    fn send(&mut self, conn: ConnId, out: &mut OutputBuffer) {
+        self.discard_delivered();
         if out.is_empty() {
             return;
         }
         self.spend(self.world.settings.send_cost);
         self.note(3, conn.0, out.len());
-        let World { path, settings, slots, .. } = &mut self.world;
-        if let Some(slot) = slots.get_mut(conn.0 as usize).filter(|s| s.held && s.stands && !s.broken) {
+        let SimWorld { path, settings, slots, .. } = &mut self.world;
+        if let Some(slot) = slots.get_mut(conn.0 as usize).filter(|s| s.held && s.connected && !s.broken) {
             self.sent += out.len() as u64;
             if path.resets(settings) {
                 self.world.break_both(conn.0, self.now);
@@ -211,25 +211,25 @@ impl<P: Peer + ?Sized> Network for Sim<P> {
                 if let Some(block) = out.tail() {
                     slot.to_peer.put(block);
                 }
-                self.world.dispatch(conn.0, Side::Peer, out.len(), self.now);
+                self.world.dispatch(conn.0, SimSide::Peer, out.len(), self.now);
             }
         }
         out.clear();
     }
 
     fn close(&mut self, conn: ConnId) {
-        self.let_go(conn, false);
+        self.release(conn, false);
     }
 
     fn abort(&mut self, conn: ConnId) {
-        self.let_go(conn, true);
+        self.release(conn, true);
     }
 
-    fn listen(&mut self, _at: &Place, _backlog: u32, _shared: bool) -> Result<ListenerId, Errno> {
+    fn listen(&mut self, _at: &PeerAddress, _backlog: u32, _shared: bool) -> Result<ListenerId, Errno> {
         Err(Errno(libc::EOPNOTSUPP))
     }
 
-    fn listening_at(&self, _listener: ListenerId) -> Option<SocketAddr> {
+    fn local_addr(&self, _listener: ListenerId) -> Option<SocketAddr> {
         None
     }
 
@@ -240,7 +240,7 @@ impl<P: Peer + ?Sized> Network for Sim<P> {
     /// # Panics
     /// Panics if `until` is never and no event will ever happen.
     fn wait(&mut self, until: Nanos) {
-        self.take_told();
+        self.discard_delivered();
         self.spend(self.world.settings.wait_cost);
         if self.turn > 0 {
             return;
@@ -256,55 +256,55 @@ impl<P: Peer + ?Sized> Network for Sim<P> {
         self.turn = self.world.arrivals.len();
     }
 
-    fn next(&mut self) -> Option<Arrival<'_>> {
-        self.take_told();
+    fn next(&mut self) -> Option<NetworkEvent<'_>> {
+        self.discard_delivered();
         while self.turn > 0 {
             let conn = *self.world.arrivals.front()?;
             let limit = self.world.settings.read_size.max(1);
             let slot = &mut self.world.slots[conn as usize];
-            if std::mem::take(&mut slot.news.stands) {
+            if std::mem::take(&mut slot.pending.stands) {
                 self.spend(self.world.settings.event_cost);
                 self.note(7, conn, 0);
-                return Some(Arrival::Connected(ConnId(conn)));
+                return Some(NetworkEvent::Connected(ConnId(conn)));
             }
-            if std::mem::take(&mut slot.news.sent) {
+            if std::mem::take(&mut slot.pending.sent) {
                 self.spend(self.world.settings.event_cost);
                 self.note(10, conn, 0);
-                return Some(Arrival::Sent(ConnId(conn)));
+                return Some(NetworkEvent::Sent(ConnId(conn)));
             }
-            if slot.news.bytes > 0 {
-                let len = slot.news.lengths.pop_front().unwrap_or_else(|| slot.news.bytes.min(limit));
-                slot.news.bytes -= len;
-                if slot.news.bytes > 0 {
+            if slot.pending.bytes > 0 {
+                let len = slot.pending.lengths.pop_front().unwrap_or_else(|| slot.pending.bytes.min(limit));
+                slot.pending.bytes -= len;
+                if slot.pending.bytes > 0 {
                     // The rest is delivered in the next turn.
                     self.world.arrivals.rotate_left(1);
                     self.turn -= 1;
                 }
-                self.told = Some((conn, len));
+                self.delivered = Some((conn, len));
                 self.spend(self.world.settings.event_cost + self.world.settings.clock_cost);
                 self.note(8, conn, len);
                 self.read_at = self.now;
                 self.spend(self.world.settings.look_cost);
-                return Some(Arrival::Received(ConnId(conn), self.world.slots[conn as usize].to_client.peek(len)));
+                return Some(NetworkEvent::Received(ConnId(conn), self.world.slots[conn as usize].to_client.peek(len)));
             }
-            let over = slot.news.over.take();
+            let over = slot.pending.over.take();
             slot.queued = false;
             self.world.arrivals.pop_front();
             self.turn -= 1;
             if let Some(why) = over {
                 self.spend(self.world.settings.event_cost);
                 self.note(9, conn, why.map_or(0, |e| e.0 as usize));
-                return Some(Arrival::Closed(ConnId(conn), why));
+                return Some(NetworkEvent::Closed(ConnId(conn), why));
             }
         }
         None
     }
 
-    fn rest(&mut self) -> Rest {
+    fn remaining(&mut self) -> TurnRemainder {
         match self.world.arrivals.is_empty() {
-            _ if self.turn > 0 => Rest::Untold,
-            true => Rest::Nothing,
-            false => Rest::More,
+            _ if self.turn > 0 => TurnRemainder::Unfinished,
+            true => TurnRemainder::Nothing,
+            false => TurnRemainder::MoreToRead,
         }
     }
 
@@ -321,12 +321,12 @@ impl<P: Peer + ?Sized> Network for Sim<P> {
 
 /// Local ports: in use, or in TIME_WAIT.
 #[derive(Debug, Default)]
-struct Ports {
+struct LocalPorts {
     used: usize,
     resting: std::collections::VecDeque<Nanos>,
 }
 
-impl Ports {
+impl LocalPorts {
     fn take(&mut self, max: usize, now: Nanos) -> bool {
         while self.resting.front().is_some_and(|rested| *rested <= now) {
             self.resting.pop_front();

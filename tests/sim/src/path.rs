@@ -5,11 +5,11 @@
 use measure::{Nanos, Rng};
 
 use super::settings::SimSettings;
-use super::stream::Stream;
+use super::stream::SimStream;
 
 /// Random streams of one simulation.
 #[derive(Debug)]
-pub(super) struct Path {
+pub(super) struct SimPath {
     latency: Rng,
     cuts: Rng,
     loss: Rng,
@@ -19,10 +19,10 @@ pub(super) struct Path {
     pub(super) ends: Vec<usize>,
 }
 
-impl Path {
-    pub(super) fn new(seed: u64) -> Path {
+impl SimPath {
+    pub(super) fn new(seed: u64) -> SimPath {
         let root = Rng::new(seed);
-        Path {
+        SimPath {
             latency: root.fork(1),
             cuts: root.fork(2),
             loss: root.fork(3),
@@ -39,7 +39,7 @@ impl Path {
         now: Nanos,
         len: usize,
         datagrams: bool,
-        stream: &mut Stream,
+        stream: &mut SimStream,
     ) -> Nanos {
         let mut left = now;
         if let (Some(rate), true) = (settings.bandwidth, len > 0) {

@@ -1,11 +1,11 @@
 //! Peer of the simulated connections, and the actions it can take.
 
 use measure::Nanos;
-use wire::{Out, Place};
+use wire::{OutputBuffer, PeerAddress};
 
 /// Decision about a requested connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Welcome {
+pub enum ConnectDecision {
     /// The connection is established.
     Accept,
     /// The connection is refused (ECONNREFUSED).
@@ -16,15 +16,15 @@ pub enum Welcome {
 
 /// The other end of all connections of a simulation. A connection is identified by its number from `opened` until
 /// `closed` was called or the peer closed or reset it; then the number may be reused.
-pub trait Peer: Send {
+pub trait SimPeer: Send {
     /// Called when a connection is requested.
-    fn asked(&mut self, _now: Nanos, _to: &Place) -> Welcome {
-        Welcome::Accept
+    fn connecting(&mut self, _now: Nanos, _to: &PeerAddress) -> ConnectDecision {
+        ConnectDecision::Accept
     }
     /// Called when a connection is established.
     fn opened(&mut self, now: Nanos, conn: u32);
     /// Called when bytes arrive.
-    fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut Say);
+    fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut PeerActions);
     /// Called when the client closed or reset the connection, unless the peer did so first.
     fn closed(&mut self, now: Nanos, conn: u32);
     /// Returns when to call [`Peer::timer`]; evaluated after every call, so it must advance with each timer call.
@@ -32,17 +32,17 @@ pub trait Peer: Send {
         None
     }
     /// Called at the time of [`Peer::next_timer`].
-    fn timer(&mut self, _now: Nanos, _say: &mut Say) {}
+    fn timer(&mut self, _now: Nanos, _say: &mut PeerActions) {}
 }
 
-impl<P: Peer + ?Sized> Peer for Box<P> {
-    fn asked(&mut self, now: Nanos, to: &Place) -> Welcome {
-        (**self).asked(now, to)
+impl<P: SimPeer + ?Sized> SimPeer for Box<P> {
+    fn connecting(&mut self, now: Nanos, to: &PeerAddress) -> ConnectDecision {
+        (**self).connecting(now, to)
     }
     fn opened(&mut self, now: Nanos, conn: u32) {
         (**self).opened(now, conn);
     }
-    fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
+    fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut PeerActions) {
         (**self).received(now, conn, bytes, say);
     }
     fn closed(&mut self, now: Nanos, conn: u32) {
@@ -51,20 +51,20 @@ impl<P: Peer + ?Sized> Peer for Box<P> {
     fn next_timer(&self) -> Option<Nanos> {
         (**self).next_timer()
     }
-    fn timer(&mut self, now: Nanos, say: &mut Say) {
+    fn timer(&mut self, now: Nanos, say: &mut PeerActions) {
         (**self).timer(now, say);
     }
 }
 
 /// Actions of a peer, collected and applied in order after each of its calls.
 #[derive(Debug, Default)]
-pub struct Say {
-    acts: Vec<Act>,
+pub struct PeerActions {
+    acts: Vec<QueuedAction>,
     bytes: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Act {
+enum QueuedAction {
     Send(u32, usize),
     Close(u32),
     Reset(u32),
@@ -72,7 +72,7 @@ enum Act {
 
 /// One action of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed<'a> {
+pub enum PeerAction<'a> {
     /// Sends bytes.
     Send(u32, &'a [u8]),
     /// Closes in an orderly way: what was sent before arrives first.
@@ -81,44 +81,44 @@ pub enum Deed<'a> {
     Reset(u32),
 }
 
-impl Say {
+impl PeerActions {
     /// Sends bytes on a connection.
     pub fn send(&mut self, conn: u32, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
-        self.acts.push(Act::Send(conn, bytes.len()));
+        self.acts.push(QueuedAction::Send(conn, bytes.len()));
     }
 
     /// Sends what is in `out`, at once, and empties it.
-    pub fn send_out(&mut self, conn: u32, out: &mut Out) {
+    pub fn send_out(&mut self, conn: u32, out: &mut OutputBuffer) {
         self.bytes.extend_from_slice(out.bytes());
         if let Some(block) = out.tail() {
             self.bytes.extend_from_slice(block);
         }
-        self.acts.push(Act::Send(conn, out.len()));
+        self.acts.push(QueuedAction::Send(conn, out.len()));
         out.clear();
     }
 
     /// Closes in an orderly way.
     pub fn close(&mut self, conn: u32) {
-        self.acts.push(Act::Close(conn));
+        self.acts.push(QueuedAction::Close(conn));
     }
 
     /// Resets; a datagram socket refuses.
     pub fn reset(&mut self, conn: u32) {
-        self.acts.push(Act::Reset(conn));
+        self.acts.push(QueuedAction::Reset(conn));
     }
 
     /// Passes all collected actions to `act`, in order, and clears them.
-    pub fn carry_out(&mut self, mut act: impl FnMut(Deed<'_>)) {
+    pub fn carry_out(&mut self, mut act: impl FnMut(PeerAction<'_>)) {
         let mut at = 0;
         for a in self.acts.drain(..) {
             match a {
-                Act::Send(conn, len) => {
-                    act(Deed::Send(conn, &self.bytes[at..at + len]));
+                QueuedAction::Send(conn, len) => {
+                    act(PeerAction::Send(conn, &self.bytes[at..at + len]));
                     at += len;
                 }
-                Act::Close(conn) => act(Deed::Close(conn)),
-                Act::Reset(conn) => act(Deed::Reset(conn)),
+                QueuedAction::Close(conn) => act(PeerAction::Close(conn)),
+                QueuedAction::Reset(conn) => act(PeerAction::Reset(conn)),
             }
         }
         self.bytes.clear();

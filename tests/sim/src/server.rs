@@ -6,13 +6,13 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use measure::Nanos;
-use wire::{Ask, Out, Reply, ServerSession, Shape};
+use wire::{ServerRequest, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
 
-use super::peer::{Peer, Say};
+use super::peer::{SimPeer, PeerActions};
 
 /// A reply that waits for its time.
 #[derive(Clone, Debug)]
-pub struct ReplyOwned {
+pub struct SimReply {
     /// Status code.
     pub status: u16,
     /// Further header lines, each ended by CR LF.
@@ -20,16 +20,16 @@ pub struct ReplyOwned {
     /// Body.
     pub body: Arc<[u8]>,
     /// Framing of the body.
-    pub shape: Shape,
+    pub shape: BodyFraming,
     /// Set to close the connection after it.
     pub close: bool,
     /// Fault of the reply.
-    pub mishap: Option<Mishap>,
+    pub mishap: Option<ReplyFault>,
 }
 
 /// Fault of a reply.
 #[derive(Clone, Debug)]
-pub enum Mishap {
+pub enum ReplyFault {
     /// The connection is reset instead.
     Reset,
     /// The connection is closed instead.
@@ -44,22 +44,22 @@ pub enum Mishap {
     Surplus(Arc<[u8]>),
 }
 
-impl ReplyOwned {
+impl SimReply {
     /// Creates a reply with this status and body, without further headers.
-    pub fn new(status: u16, body: &[u8]) -> ReplyOwned {
-        ReplyOwned {
+    pub fn new(status: u16, body: &[u8]) -> SimReply {
+        SimReply {
             status,
             headers: Arc::default(),
             body: Arc::from(body),
-            shape: Shape::Length,
+            shape: BodyFraming::Length,
             close: false,
             mishap: None,
         }
     }
 
     /// Returns the reply with a fault.
-    pub fn with(self, mishap: Mishap) -> ReplyOwned {
-        ReplyOwned { mishap: Some(mishap), ..self }
+    pub fn with(self, mishap: ReplyFault) -> SimReply {
+        SimReply { mishap: Some(mishap), ..self }
     }
 }
 
@@ -68,35 +68,35 @@ impl ReplyOwned {
 pub struct ServerPeer<S, F, B> {
     make: F,
     brain: B,
-    conns: Vec<Conversation<S>>,
-    waiting: BinaryHeap<Waiting>,
+    conns: Vec<ServerConnection<S>>,
+    waiting: BinaryHeap<ScheduledReply>,
     sequence: u64,
-    asks: Vec<(u32, Nanos, ReplyOwned)>,
-    out: Out,
+    asks: Vec<(u32, Nanos, SimReply)>,
+    out: OutputBuffer,
     heard: u64,
     answered: u64,
     broken: u64,
 }
 
-struct Conversation<S> {
+struct ServerConnection<S> {
     session: Option<S>,
     generation: u32,
 }
 
-struct Waiting {
+struct ScheduledReply {
     due: Nanos,
     sequence: u64,
     conn: u32,
     generation: u32,
     id: u32,
-    reply: ReplyOwned,
+    reply: SimReply,
 }
 
 impl<S, F, B> ServerPeer<S, F, B>
 where
     S: ServerSession,
     F: FnMut() -> S + Send,
-    B: FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send,
+    B: FnMut(Nanos, &ServerRequest<'_>) -> (Nanos, SimReply) + Send,
 {
     /// Creates a server without connections.
     pub fn new(make: F, brain: B) -> ServerPeer<S, F, B> {
@@ -107,7 +107,7 @@ where
             waiting: BinaryHeap::new(),
             sequence: 0,
             asks: Vec::new(),
-            out: Out::default(),
+            out: OutputBuffer::default(),
             heard: 0,
             answered: 0,
             broken: 0,
@@ -136,68 +136,68 @@ where
     }
 
     /// Sends what is in `out`, and closes the connection if the session is over.
-    fn speak(&mut self, conn: u32, say: &mut Say) {
+    fn flush(&mut self, conn: u32, say: &mut PeerActions) {
         if !self.out.is_empty() {
             say.send_out(conn, &mut self.out);
         }
-        if self.conns[conn as usize].session.as_ref().is_some_and(ServerSession::over) {
+        if self.conns[conn as usize].session.as_ref().is_some_and(ServerSession::is_finished) {
             say.close(conn);
             self.end(conn);
         }
     }
 
-    fn answer(&mut self, w: Waiting, say: &mut Say) {
+    fn answer(&mut self, w: ScheduledReply, say: &mut PeerActions) {
         let conversation = &mut self.conns[w.conn as usize];
         let Some(session) = conversation.session.as_mut().filter(|_| conversation.generation == w.generation) else {
             return;
         };
         self.answered += 1;
-        let ReplyOwned { status, headers, body, shape, close, mishap } = &w.reply;
+        let SimReply { status, headers, body, shape, close, mishap } = &w.reply;
         let (status, shape, close) = (*status, *shape, *close);
-        session.answer(w.id, &Reply { status, headers, body, shape, close }, &mut self.out);
+        session.respond(w.id, &ServerResponse { status, headers, body, framing: shape, close }, &mut self.out);
         match mishap {
-            None => self.speak(w.conn, say),
-            Some(mishap) => self.go_wrong(w.conn, mishap, say),
+            None => self.flush(w.conn, say),
+            Some(mishap) => self.apply_fault(w.conn, mishap, say),
         }
     }
 
-    fn go_wrong(&mut self, conn: u32, mishap: &Mishap, say: &mut Say) {
+    fn apply_fault(&mut self, conn: u32, mishap: &ReplyFault, say: &mut PeerActions) {
         match mishap {
-            Mishap::Garbage(bytes) => say.send(conn, bytes),
-            Mishap::Cut(len) | Mishap::CutReset(len) => {
+            ReplyFault::Garbage(bytes) => say.send(conn, bytes),
+            ReplyFault::Cut(len) | ReplyFault::CutReset(len) => {
                 let whole = self.out.buffer();
                 say.send(conn, &whole[..whole.len().min(*len)]);
             }
-            Mishap::Surplus(bytes) => {
+            ReplyFault::Surplus(bytes) => {
                 self.out.put(bytes);
-                return self.speak(conn, say);
+                return self.flush(conn, say);
             }
-            Mishap::Reset | Mishap::Close => {}
+            ReplyFault::Reset | ReplyFault::Close => {}
         }
         self.out.clear();
         match mishap {
-            Mishap::Reset | Mishap::CutReset(_) => say.reset(conn),
-            Mishap::Close | Mishap::Cut(_) => say.close(conn),
-            Mishap::Garbage(_) | Mishap::Surplus(_) => return,
+            ReplyFault::Reset | ReplyFault::CutReset(_) => say.reset(conn),
+            ReplyFault::Close | ReplyFault::Cut(_) => say.close(conn),
+            ReplyFault::Garbage(_) | ReplyFault::Surplus(_) => return,
         }
         self.end(conn);
     }
 }
 
-impl<S, F, B> Peer for ServerPeer<S, F, B>
+impl<S, F, B> SimPeer for ServerPeer<S, F, B>
 where
     S: ServerSession,
     F: FnMut() -> S + Send,
-    B: FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send,
+    B: FnMut(Nanos, &ServerRequest<'_>) -> (Nanos, SimReply) + Send,
 {
     fn opened(&mut self, _now: Nanos, conn: u32) {
         while self.conns.len() <= conn as usize {
-            self.conns.push(Conversation { session: None, generation: 0 });
+            self.conns.push(ServerConnection { session: None, generation: 0 });
         }
         self.conns[conn as usize].session = Some((self.make)());
     }
 
-    fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
+    fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut PeerActions) {
         let ServerPeer { conns, brain, asks, out, .. } = self;
         let conversation = &mut conns[conn as usize];
         let Some(session) = conversation.session.as_mut() else { return };
@@ -205,14 +205,14 @@ where
             let (due, reply) = brain(now, &ask);
             asks.push((ask.id, due, reply));
         });
-        session.owed(out);
+        session.write_due(out);
         let generation = conversation.generation;
         self.heard += self.asks.len() as u64;
         for (id, due, reply) in self.asks.drain(..).filter(|(_, due, _)| *due < Nanos::MAX) {
             self.sequence += 1;
-            self.waiting.push(Waiting { due: due.max(now), sequence: self.sequence, conn, generation, id, reply });
+            self.waiting.push(ScheduledReply { due: due.max(now), sequence: self.sequence, conn, generation, id, reply });
         }
-        self.speak(conn, say);
+        self.flush(conn, say);
         if followed.is_err() {
             self.broken += 1;
             say.close(conn);
@@ -228,7 +228,7 @@ where
         self.waiting.peek().map(|w| w.due)
     }
 
-    fn timer(&mut self, now: Nanos, say: &mut Say) {
+    fn timer(&mut self, now: Nanos, say: &mut PeerActions) {
         while self.waiting.peek().is_some_and(|w| w.due <= now) {
             if let Some(waiting) = self.waiting.pop() {
                 self.answer(waiting, say);
@@ -237,29 +237,29 @@ where
     }
 }
 
-impl Waiting {
+impl ScheduledReply {
     fn key(&self) -> (Nanos, u64) {
         (self.due, self.sequence)
     }
 }
 
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Waiting) -> bool {
+impl PartialEq for ScheduledReply {
+    fn eq(&self, other: &ScheduledReply) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Waiting {}
+impl Eq for ScheduledReply {}
 
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Waiting) -> Option<Ordering> {
+impl PartialOrd for ScheduledReply {
+    fn partial_cmp(&self, other: &ScheduledReply) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Waiting {
+impl Ord for ScheduledReply {
     /// Reversed order, as the heap returns its greatest element.
-    fn cmp(&self, other: &Waiting) -> Ordering {
+    fn cmp(&self, other: &ScheduledReply) -> Ordering {
         other.key().cmp(&self.key())
     }
 }

@@ -4,17 +4,17 @@ use measure::{Nanos, Rng};
 
 /// A delay: a fixed part plus an exponential one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Delay {
+pub struct SimDelay {
     /// Fixed part.
     pub fixed: Nanos,
     /// Mean of the exponential part.
     pub jitter: Nanos,
 }
 
-impl Delay {
+impl SimDelay {
     /// Creates a constant delay.
-    pub const fn fixed(fixed: Nanos) -> Delay {
-        Delay { fixed, jitter: Nanos::ZERO }
+    pub const fn fixed(fixed: Nanos) -> SimDelay {
+        SimDelay { fixed, jitter: Nanos::ZERO }
     }
 
     pub(super) fn draw(self, rng: &mut Rng) -> Nanos {
@@ -27,7 +27,7 @@ impl Delay {
 
 /// An interval of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Span {
+pub struct SimInterval {
     /// Start, inclusive.
     pub from: Nanos,
     /// End, exclusive.
@@ -41,9 +41,9 @@ pub struct SimSettings {
     /// First reading of the clock; not zero, because zero often means "not yet".
     pub starts_at: Nanos,
     /// One-way latency of each piece (at least 1 ns, so that time always passes).
-    pub latency: Delay,
+    pub latency: SimDelay,
     /// Time from the call of connect to `Connected` or `Closed`.
-    pub connect_delay: Delay,
+    pub connect_delay: SimDelay,
     /// Bytes per second in each direction of a connection.
     pub bandwidth: Option<u64>,
     /// Probability that one send arrives in pieces, split at random positions.
@@ -64,7 +64,7 @@ pub struct SimSettings {
     /// Probability for each connect that it is refused.
     pub refuse: f64,
     /// Intervals without arrivals; what would arrive then arrives at their end.
-    pub outages: Vec<Span>,
+    pub outages: Vec<SimInterval>,
     /// Maximum number of concurrent connections; further ones get EMFILE.
     pub max_descriptors: Option<usize>,
     /// Number of local ports; further connections get EADDRNOTAVAIL. A port is unavailable for `time_wait` if we closed
@@ -87,17 +87,17 @@ pub struct SimSettings {
     /// Cost of each wait, whether it sleeps or not.
     pub wait_cost: Nanos,
     /// Delay of the end of a sleep that nothing interrupted.
-    pub oversleep: Delay,
+    pub oversleep: SimDelay,
     /// Intervals in which the client's thread does not run (descheduled, stopped); in order and not overlapping.
-    pub pauses: Vec<Span>,
+    pub pauses: Vec<SimInterval>,
 }
 
 impl Default for SimSettings {
     fn default() -> Self {
         SimSettings {
             starts_at: Nanos::from_secs(1),
-            latency: Delay::fixed(Nanos::from_micros(50)),
-            connect_delay: Delay::fixed(Nanos::from_micros(100)),
+            latency: SimDelay::fixed(Nanos::from_micros(50)),
+            connect_delay: SimDelay::fixed(Nanos::from_micros(100)),
             bandwidth: None,
             split: 0.0,
             split_gap: Nanos::from_micros(20),
@@ -118,7 +118,7 @@ impl Default for SimSettings {
             event_cost: Nanos::ZERO,
             look_cost: Nanos::ZERO,
             wait_cost: Nanos::ZERO,
-            oversleep: Delay::fixed(Nanos::ZERO),
+            oversleep: SimDelay::fixed(Nanos::ZERO),
             pauses: Vec::new(),
         }
     }

@@ -2,29 +2,29 @@
 
 use std::collections::VecDeque;
 
-use wire::{Errno, Place};
+use wire::{Errno, PeerAddress};
 
-use super::stream::Stream;
+use super::stream::SimStream;
 
 /// A slot for one connection at a time. It is reused once the client has released it and the peer knows.
 #[derive(Debug, Default)]
-pub(super) struct Slot {
-    pub(super) to_peer: Stream,
-    pub(super) to_client: Stream,
+pub(super) struct SimConnection {
+    pub(super) to_peer: SimStream,
+    pub(super) to_client: SimStream,
     /// Destination of the client, until the peer was asked.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<PeerAddress>,
     /// Set if every send is a datagram: it arrives whole and alone, or never.
     pub(super) datagrams: bool,
     /// Set while the client has not closed it.
     pub(super) held: bool,
     /// Set if the client was told that it is established, or will be.
-    pub(super) stands: bool,
+    pub(super) connected: bool,
     /// Set if the peer was told of it, and neither side has ended it for the peer.
     pub(super) served: bool,
     /// Set if the peer closed it or it was reset: what the client sends is discarded.
     pub(super) broken: bool,
     /// Set if the client was told of its end, or is about to be.
-    pub(super) over: bool,
+    pub(super) closed: bool,
     /// Set while it is among the free slots.
     pub(super) vacant: bool,
     /// Set if it is to be refused by chance.
@@ -32,12 +32,12 @@ pub(super) struct Slot {
     /// Set while it is in the queue of arrivals.
     pub(super) queued: bool,
     /// Arrivals not yet delivered.
-    pub(super) news: News,
+    pub(super) pending: PendingArrivals,
 }
 
 /// Arrivals not yet delivered to the client, in delivery order.
 #[derive(Debug, Default)]
-pub(super) struct News {
+pub(super) struct PendingArrivals {
     pub(super) stands: bool,
     pub(super) bytes: usize,
     /// Set if everything that waited for the socket has left.
@@ -47,7 +47,7 @@ pub(super) struct News {
     pub(super) over: Option<Option<Errno>>,
 }
 
-impl Slot {
+impl SimConnection {
     /// Returns `true` if the next connection may use the slot.
     pub(super) fn is_free(&self) -> bool {
         !self.vacant && !self.held && !self.served && self.to_peer.first().is_none()
@@ -57,9 +57,9 @@ impl Slot {
     pub(super) fn renew(&mut self) {
         self.to_peer.renew();
         self.to_client.renew();
-        (self.place, self.news) = (None, News::default());
-        (self.held, self.stands, self.served, self.refuse) = (false, false, false, false);
-        (self.broken, self.over, self.vacant, self.datagrams) = (false, false, true, false);
+        (self.place, self.pending) = (None, PendingArrivals::default());
+        (self.held, self.connected, self.served, self.refuse) = (false, false, false, false);
+        (self.broken, self.closed, self.vacant, self.datagrams) = (false, false, true, false);
     }
 
     /// Returns the number of bytes beyond what the socket takes.

@@ -7,11 +7,11 @@ use wire::Errno;
 
 /// An arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum SimSignal {
     /// A connection request, to the peer.
-    Asked,
+    ConnectRequest,
     /// An established connection, to the client.
-    Stands,
+    Connected,
     /// A number of bytes.
     Bytes(usize),
     /// The other side closed in an orderly way.
@@ -22,16 +22,16 @@ pub(super) enum What {
 
 /// A piece in flight.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
+pub(super) struct SimPiece {
     pub(super) due: Nanos,
-    pub(super) what: What,
+    pub(super) what: SimSignal,
     /// Number of sends merged into it.
     pub(super) joined: u8,
 }
 
-impl Piece {
-    pub(super) fn new(due: Nanos, what: What) -> Piece {
-        Piece { due, what, joined: 0 }
+impl SimPiece {
+    pub(super) fn new(due: Nanos, what: SimSignal) -> SimPiece {
+        SimPiece { due, what, joined: 0 }
     }
 }
 
@@ -41,10 +41,10 @@ const JOINS: u8 = 8;
 /// One direction. Only the first piece has an event in the world's queue, so the queue grows with connections and not
 /// with what they send.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct SimStream {
     bytes: Vec<u8>,
     taken: usize,
-    pieces: VecDeque<Piece>,
+    pieces: VecDeque<SimPiece>,
     /// Time of the event for the first piece; `MAX` if there is none.
     pub(super) event_at: Nanos,
     /// Earliest time of the next arrival.
@@ -53,9 +53,9 @@ pub(super) struct Stream {
     pub(super) line_free: Nanos,
 }
 
-impl Default for Stream {
+impl Default for SimStream {
     fn default() -> Self {
-        Stream {
+        SimStream {
             bytes: Vec::new(),
             taken: 0,
             pieces: VecDeque::new(),
@@ -66,14 +66,14 @@ impl Default for Stream {
     }
 }
 
-impl Stream {
+impl SimStream {
     /// Appends bytes to those in flight; pieces for them follow.
     pub(super) fn put(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
     /// Appends a piece.
-    pub(super) fn push(&mut self, piece: Piece) {
+    pub(super) fn push(&mut self, piece: SimPiece) {
         debug_assert!(piece.due >= self.last_due);
         self.last_due = piece.due;
         self.pieces.push_back(piece);
@@ -83,7 +83,7 @@ impl Stream {
     /// is none.
     pub(super) fn join(&mut self, len: usize, due: Nanos) -> bool {
         match self.pieces.back_mut() {
-            Some(Piece { due: at, what: What::Bytes(n), joined }) if *joined < JOINS => {
+            Some(SimPiece { due: at, what: SimSignal::Bytes(n), joined }) if *joined < JOINS => {
                 *n += len;
                 *joined += 1;
                 *at = due;
@@ -94,12 +94,12 @@ impl Stream {
         }
     }
 
-    pub(super) fn first(&self) -> Option<Piece> {
+    pub(super) fn first(&self) -> Option<SimPiece> {
         self.pieces.front().copied()
     }
 
     /// Removes the next piece that is due.
-    pub(super) fn pop_due(&mut self, now: Nanos) -> Option<What> {
+    pub(super) fn pop_due(&mut self, now: Nanos) -> Option<SimSignal> {
         match self.pieces.front() {
             Some(piece) if piece.due <= now => self.pieces.pop_front().map(|p| p.what),
             _ => None,
@@ -130,7 +130,7 @@ impl Stream {
 
     /// Returns the memory held.
     pub(super) fn memory(&self) -> usize {
-        self.bytes.capacity() + self.pieces.capacity() * size_of::<Piece>()
+        self.bytes.capacity() + self.pieces.capacity() * size_of::<SimPiece>()
     }
 
     /// Drops everything in flight except for the first `arrived` bytes.
@@ -147,11 +147,11 @@ impl Stream {
         self.bytes.truncate(self.bytes.len() - len);
         while len > 0 {
             match self.pieces.back_mut() {
-                Some(Piece { what: What::Bytes(n), .. }) if *n > len => {
+                Some(SimPiece { what: SimSignal::Bytes(n), .. }) if *n > len => {
                     *n -= len;
                     len = 0;
                 }
-                Some(Piece { what: What::Bytes(n), .. }) => {
+                Some(SimPiece { what: SimSignal::Bytes(n), .. }) => {
                     len -= *n;
                     self.pieces.pop_back();
                 }

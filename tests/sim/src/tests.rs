@@ -10,24 +10,24 @@ mod timing;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use measure::Nanos;
-use wire::{Arrival, ConnId, Dial, Errno, Network, Out, Place};
+use wire::{NetworkEvent, ConnId, ConnectParameters, Errno, Network, OutputBuffer, PeerAddress};
 
-use super::{Peer, Say, Sim, SimSettings};
+use super::{SimPeer, PeerActions, Sim, SimSettings};
 
 /// A peer that echoes everything at once, and obeys "close" and "reset".
 #[derive(Default)]
-struct Echo {
+struct EchoPeer {
     opened: u64,
     closed: u64,
     heard: Vec<u8>,
     heard_at: Vec<Nanos>,
 }
 
-impl Peer for Echo {
+impl SimPeer for EchoPeer {
     fn opened(&mut self, _now: Nanos, _conn: u32) {
         self.opened += 1;
     }
-    fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
+    fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut PeerActions) {
         self.heard_at.push(now);
         match bytes {
             b"close" => {
@@ -51,41 +51,41 @@ impl Peer for Echo {
 
 /// An arrival, in a form that outlives the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Told {
-    Stands(u32),
+enum SimEvent {
+    Connected(u32),
     Bytes(u32, Vec<u8>),
     Sent(u32),
-    Over(u32, Option<i32>),
+    Closed(u32, Option<i32>),
 }
 
-fn dial() -> Dial {
-    Dial { to: Place::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))), source: None, once: false }
+fn dial() -> ConnectParameters {
+    ConnectParameters { to: PeerAddress::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))), source: None, single_use: false }
 }
 
-fn echo(seed: u64, settings: SimSettings) -> Sim<Echo> {
-    Sim::new(seed, settings, Box::new(Echo::default()))
+fn echo(seed: u64, settings: SimSettings) -> Sim<EchoPeer> {
+    Sim::new(seed, settings, Box::new(EchoPeer::default()))
 }
 
-fn send<P: Peer>(sim: &mut Sim<P>, conn: ConnId, bytes: &[u8]) {
-    let mut out = Out::default();
+fn send<P: SimPeer>(sim: &mut Sim<P>, conn: ConnId, bytes: &[u8]) {
+    let mut out = OutputBuffer::default();
     out.put(bytes);
     sim.send(conn, &mut out);
     assert!(out.is_empty());
 }
 
 /// Waits once, and returns the arrivals with their times.
-fn turn<P: Peer>(sim: &mut Sim<P>, until: Nanos) -> Vec<(Nanos, Told)> {
+fn turn<P: SimPeer>(sim: &mut Sim<P>, until: Nanos) -> Vec<(Nanos, SimEvent)> {
     let before = sim.now();
     sim.wait(until);
     assert!(sim.now() >= before, "time went back");
     let mut told = Vec::new();
     while let Some(arrival) = sim.next() {
         let news = match arrival {
-            Arrival::Connected(c) => Told::Stands(c.0),
-            Arrival::Received(c, bytes) => Told::Bytes(c.0, bytes.to_vec()),
-            Arrival::Closed(c, why) => Told::Over(c.0, why.map(|e| e.0)),
-            Arrival::Sent(c) => Told::Sent(c.0),
-            Arrival::Accepted(..) => panic!("nobody listens"),
+            NetworkEvent::Connected(c) => SimEvent::Connected(c.0),
+            NetworkEvent::Received(c, bytes) => SimEvent::Bytes(c.0, bytes.to_vec()),
+            NetworkEvent::Closed(c, why) => SimEvent::Closed(c.0, why.map(|e| e.0)),
+            NetworkEvent::Sent(c) => SimEvent::Sent(c.0),
+            NetworkEvent::Accepted(..) => panic!("nobody listens"),
         };
         told.push((sim.now(), news));
     }
@@ -93,7 +93,7 @@ fn turn<P: Peer>(sim: &mut Sim<P>, until: Nanos) -> Vec<(Nanos, Told)> {
 }
 
 /// Waits repeatedly until `span` has passed.
-fn turns<P: Peer>(sim: &mut Sim<P>, span: Nanos) -> Vec<(Nanos, Told)> {
+fn turns<P: SimPeer>(sim: &mut Sim<P>, span: Nanos) -> Vec<(Nanos, SimEvent)> {
     let end = sim.now() + span;
     let mut told = Vec::new();
     while sim.now() < end {
@@ -102,15 +102,15 @@ fn turns<P: Peer>(sim: &mut Sim<P>, span: Nanos) -> Vec<(Nanos, Told)> {
     told
 }
 
-fn just(told: &[(Nanos, Told)]) -> Vec<Told> {
+fn just(told: &[(Nanos, SimEvent)]) -> Vec<SimEvent> {
     told.iter().map(|(_, t)| t.clone()).collect()
 }
 
 /// Returns an established connection.
-fn connected<P: Peer>(sim: &mut Sim<P>) -> ConnId {
+fn connected<P: SimPeer>(sim: &mut Sim<P>) -> ConnId {
     let conn = sim.connect(&dial()).unwrap();
     let end = sim.now() + Nanos::from_secs(1);
-    assert_eq!(just(&turn(sim, end)), [Told::Stands(conn.0)]);
+    assert_eq!(just(&turn(sim, end)), [SimEvent::Connected(conn.0)]);
     conn
 }
 

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cause::Cause;
 use measure::Nanos;
-use wire::{Fed, Handshake, Origin, Out, Place, SecureChannel, Security};
+use wire::{ChannelProgress, Handshake, Origin, OutputBuffer, PeerAddress, SecureChannel, SecureChannelFactory};
 
-use super::peer::{Deed, Peer, Say, Welcome};
+use super::peer::{PeerAction, SimPeer, PeerActions, ConnectDecision};
 
 const HEADER: usize = 5;
 /// Bytes that sealing adds besides the header.
@@ -77,12 +77,12 @@ impl FakeSecurity {
     }
 }
 
-impl Security for FakeSecurity {
+impl SecureChannelFactory for FakeSecurity {
     fn client(&self, origin: &Origin, alpn: &[&'static [u8]]) -> Result<Box<dyn SecureChannel>, Cause> {
         let nth = self.channels.fetch_add(1, Ordering::Relaxed) + 1;
         let failure = self.settings.failure.filter(|(_, every)| nth.is_multiple_of((*every).max(1))).map(|(f, _)| f);
         if failure == Some(FakeFailure::BadName) {
-            return Err(cause::said(format!("`{}` is not a valid server name for TLS", origin.host)));
+            return Err(cause::verbatim(format!("`{}` is not a valid server name for TLS", origin.host)));
         }
         let offers = alpn.iter().find(|a| self.settings.alpn.iter().any(|s| s == *a)).map(|a| a.to_vec());
         Ok(Box::new(FakeChannel {
@@ -93,16 +93,16 @@ impl Security for FakeSecurity {
             rounds: self.settings.round_trips.max(1),
             flight: self.settings.flight,
             completed: Arc::clone(&self.completed),
-            frames: Frames::default(),
-            stage: Stage::Shaking(1),
+            frames: TlsRecords::default(),
+            stage: TlsStage::Handshaking(1),
         }))
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum TlsStage {
     /// Handshake in progress, in this round trip.
-    Shaking(u8),
+    Handshaking(u8),
     Open,
     Ended,
     Failed,
@@ -116,13 +116,13 @@ struct FakeChannel {
     rounds: u8,
     flight: usize,
     completed: Arc<AtomicU64>,
-    frames: Frames,
-    stage: Stage,
+    frames: TlsRecords,
+    stage: TlsStage,
 }
 
 impl FakeChannel {
     /// Writes a flight of the client, which tells the server what to do with it.
-    fn ask(&self, round: u8, cipher: &mut Out) {
+    fn ask(&self, round: u8, cipher: &mut OutputBuffer) {
         let order = match self.failure {
             Some(FakeFailure::Refused) => 1,
             Some(FakeFailure::NoTls) => 2,
@@ -137,82 +137,82 @@ impl FakeChannel {
         frame(HANDSHAKE, &hello, cipher);
     }
 
-    fn heard(&mut self, kind: u8, content: &[u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<(), Cause> {
+    fn heard(&mut self, kind: u8, content: &[u8], plain: &mut Vec<u8>, cipher: &mut OutputBuffer) -> Result<(), Cause> {
         match (kind, self.stage) {
-            (ALERT, _) if content.first() == Some(&CLOSE_NOTIFY) => self.stage = Stage::Ended,
-            (ALERT, _) => return Err(cause::said(format!("{} refused the handshake", self.host))),
-            (HANDSHAKE, Stage::Shaking(_)) if self.failure == Some(FakeFailure::BadCertificate) => {
+            (ALERT, _) if content.first() == Some(&CLOSE_NOTIFY) => self.stage = TlsStage::Ended,
+            (ALERT, _) => return Err(cause::verbatim(format!("{} refused the handshake", self.host))),
+            (HANDSHAKE, TlsStage::Handshaking(_)) if self.failure == Some(FakeFailure::BadCertificate) => {
                 frame(ALERT, &[REFUSED], cipher);
-                return Err(cause::said(format!("the certificate of {} comes from an unknown issuer", self.host)));
+                return Err(cause::verbatim(format!("the certificate of {} comes from an unknown issuer", self.host)));
             }
-            (HANDSHAKE, Stage::Shaking(round)) if round < self.rounds => {
-                self.stage = Stage::Shaking(round + 1);
+            (HANDSHAKE, TlsStage::Handshaking(round)) if round < self.rounds => {
+                self.stage = TlsStage::Handshaking(round + 1);
                 self.ask(round + 1, cipher);
             }
-            (HANDSHAKE, Stage::Shaking(_)) => {
-                self.stage = Stage::Open;
+            (HANDSHAKE, TlsStage::Handshaking(_)) => {
+                self.stage = TlsStage::Open;
                 self.completed.fetch_add(1, Ordering::Relaxed);
             }
-            (DATA, Stage::Open) if self.failure == Some(FakeFailure::DamagedRecord) => {
-                return Err(cause::said(format!("a TLS record from {} is corrupt: it cannot be decrypted", self.host)));
+            (DATA, TlsStage::Open) if self.failure == Some(FakeFailure::DamagedRecord) => {
+                return Err(cause::verbatim(format!("a TLS record from {} is corrupt: it cannot be decrypted", self.host)));
             }
-            (DATA, Stage::Open) => plain.extend_from_slice(content),
-            _ => return Err(cause::said(format!("{} sent an unexpected TLS record", self.host))),
+            (DATA, TlsStage::Open) => plain.extend_from_slice(content),
+            _ => return Err(cause::verbatim(format!("{} sent an unexpected TLS record", self.host))),
         }
         Ok(())
     }
 }
 
 impl SecureChannel for FakeChannel {
-    fn start(&mut self, cipher: &mut Out) {
+    fn start(&mut self, cipher: &mut OutputBuffer) {
         self.ask(1, cipher);
     }
 
-    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, Cause> {
+    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut OutputBuffer) -> Result<ChannelProgress, Cause> {
         match self.stage {
-            Stage::Ended => return Ok(Fed::More),
-            Stage::Failed => return Err(cause::said(format!("TLS with {} failed before", self.host))),
-            Stage::Shaking(_) | Stage::Open => {}
+            TlsStage::Ended => return Ok(ChannelProgress::More),
+            TlsStage::Failed => return Err(cause::verbatim(format!("TLS with {} failed before", self.host))),
+            TlsStage::Handshaking(_) | TlsStage::Open => {}
         }
         let before = self.stage;
         let mut frames = std::mem::take(&mut self.frames);
         frames.put(bytes);
         let mut result = Ok(());
-        while result.is_ok() && self.stage != Stage::Ended {
+        while result.is_ok() && self.stage != TlsStage::Ended {
             result = match frames.next() {
                 Ok(Some((kind, content))) => self.heard(kind, content, plain, cipher),
                 Ok(None) => break,
-                Err(NoFrame) => Err(cause::said(format!("{} does not use TLS on this port", self.host))),
+                Err(InvalidRecord) => Err(cause::verbatim(format!("{} does not use TLS on this port", self.host))),
             };
         }
         frames.shrink();
         self.frames = frames;
         if let Err(why) = result {
-            self.stage = Stage::Failed;
+            self.stage = TlsStage::Failed;
             return Err(why);
         }
         Ok(match (before, self.stage) {
-            (_, Stage::Ended) => Fed::Ended,
-            (Stage::Shaking(_), Stage::Open) => Fed::Established,
-            _ => Fed::More,
+            (_, TlsStage::Ended) => ChannelProgress::PeerFinished,
+            (TlsStage::Handshaking(_), TlsStage::Open) => ChannelProgress::Established,
+            _ => ChannelProgress::More,
         })
     }
 
-    fn seal(&mut self, plain: &Out, cipher: &mut Out) {
+    fn seal(&mut self, plain: &OutputBuffer, cipher: &mut OutputBuffer) {
         let block = plain.tail().map_or(&[][..], |t| &t[..]);
-        if self.stage == Stage::Open {
+        if self.stage == TlsStage::Open {
             plain.bytes().chunks(FRAGMENT).chain(block.chunks(FRAGMENT)).for_each(|part| frame(DATA, part, cipher));
         }
     }
 
-    fn finish(&mut self, cipher: &mut Out) {
-        if matches!(self.stage, Stage::Open | Stage::Ended) {
+    fn finish(&mut self, cipher: &mut OutputBuffer) {
+        if matches!(self.stage, TlsStage::Open | TlsStage::Ended) {
             frame(ALERT, &[CLOSE_NOTIFY], cipher);
         }
     }
 
     fn handshake(&self) -> Option<Handshake> {
-        matches!(self.stage, Stage::Open | Stage::Ended).then(|| Handshake {
+        matches!(self.stage, TlsStage::Open | TlsStage::Ended).then(|| Handshake {
             alpn: self.alpn.clone(),
             resumed: self.resumed,
             version: "TLSv1.3".into(),
@@ -224,27 +224,27 @@ impl SecureChannel for FakeChannel {
 /// The server side of simulated TLS in front of `P`, which handles plaintext.
 pub struct SecurePeer<P> {
     inner: P,
-    conns: Vec<ServerSide>,
-    say: Say,
-    out: Out,
+    conns: Vec<SecureConnection>,
+    say: PeerActions,
+    out: OutputBuffer,
     plain: Vec<u8>,
     polite: bool,
 }
 
 #[derive(Debug, Default)]
-struct ServerSide {
-    frames: Frames,
+struct SecureConnection {
+    frames: TlsRecords,
     over: bool,
 }
 
-impl<P: Peer> SecurePeer<P> {
+impl<P: SimPeer> SecurePeer<P> {
     /// Puts TLS in front of `inner`.
     pub fn new(inner: P) -> SecurePeer<P> {
         SecurePeer {
             inner,
             conns: Vec::new(),
-            say: Say::default(),
-            out: Out::default(),
+            say: PeerActions::default(),
+            out: OutputBuffer::default(),
             plain: Vec::new(),
             polite: true,
         }
@@ -261,25 +261,25 @@ impl<P: Peer> SecurePeer<P> {
     }
 
     /// Seals what the inner peer sent.
-    fn relay(&mut self, say: &mut Say) {
+    fn relay(&mut self, say: &mut PeerActions) {
         let (out, polite) = (&mut self.out, self.polite);
         self.say.carry_out(|deed| match deed {
-            Deed::Send(conn, bytes) => {
+            PeerAction::Send(conn, bytes) => {
                 bytes.chunks(FRAGMENT).for_each(|part| frame(DATA, part, out));
                 say.send_out(conn, out);
             }
-            Deed::Close(conn) if polite => {
+            PeerAction::Close(conn) if polite => {
                 frame(ALERT, &[CLOSE_NOTIFY], out);
                 say.send_out(conn, out);
                 say.close(conn);
             }
-            Deed::Close(conn) => say.close(conn),
-            Deed::Reset(conn) => say.reset(conn),
+            PeerAction::Close(conn) => say.close(conn),
+            PeerAction::Reset(conn) => say.reset(conn),
         });
     }
 
     /// Handles one record of the client.
-    fn heard(conn: u32, kind: u8, content: &[u8], plain: &mut Vec<u8>, out: &mut Out, say: &mut Say) -> bool {
+    fn heard(conn: u32, kind: u8, content: &[u8], plain: &mut Vec<u8>, out: &mut OutputBuffer, say: &mut PeerActions) -> bool {
         match (kind, content) {
             (DATA, _) => plain.extend_from_slice(content),
             (HANDSHAKE, [1, ..]) => {
@@ -306,20 +306,20 @@ impl<P: Peer> SecurePeer<P> {
     }
 }
 
-impl<P: Peer> Peer for SecurePeer<P> {
-    fn asked(&mut self, now: Nanos, to: &Place) -> Welcome {
-        self.inner.asked(now, to)
+impl<P: SimPeer> SimPeer for SecurePeer<P> {
+    fn connecting(&mut self, now: Nanos, to: &PeerAddress) -> ConnectDecision {
+        self.inner.connecting(now, to)
     }
 
     fn opened(&mut self, now: Nanos, conn: u32) {
         while self.conns.len() <= conn as usize {
-            self.conns.push(ServerSide::default());
+            self.conns.push(SecureConnection::default());
         }
-        self.conns[conn as usize] = ServerSide::default();
+        self.conns[conn as usize] = SecureConnection::default();
         self.inner.opened(now, conn);
     }
 
-    fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
+    fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut PeerActions) {
         let side = &mut self.conns[conn as usize];
         if side.over {
             return;
@@ -332,7 +332,7 @@ impl<P: Peer> Peer for SecurePeer<P> {
                     side.over = !Self::heard(conn, kind, content, &mut self.plain, &mut self.out, say);
                 }
                 Ok(None) => break,
-                Err(NoFrame) => {
+                Err(InvalidRecord) => {
                     side.over = true;
                     say.close(conn);
                 }
@@ -353,14 +353,14 @@ impl<P: Peer> Peer for SecurePeer<P> {
         self.inner.next_timer()
     }
 
-    fn timer(&mut self, now: Nanos, say: &mut Say) {
+    fn timer(&mut self, now: Nanos, say: &mut PeerActions) {
         self.inner.timer(now, &mut self.say);
         self.relay(say);
     }
 }
 
 /// Appends one record.
-fn frame(kind: u8, content: &[u8], out: &mut Out) {
+fn frame(kind: u8, content: &[u8], out: &mut OutputBuffer) {
     let len = (content.len() + TAG) as u16;
     out.put(&[kind, 3, 3]);
     out.put(&len.to_be_bytes());
@@ -370,15 +370,15 @@ fn frame(kind: u8, content: &[u8], out: &mut Out) {
 
 /// Reassembles records from bytes split anywhere.
 #[derive(Debug, Default)]
-struct Frames {
+struct TlsRecords {
     bytes: Vec<u8>,
     used: usize,
 }
 
 #[derive(Debug)]
-struct NoFrame;
+struct InvalidRecord;
 
-impl Frames {
+impl TlsRecords {
     fn put(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.used);
         self.used = 0;
@@ -386,13 +386,13 @@ impl Frames {
     }
 
     /// Returns the next complete record: its kind and content.
-    fn next(&mut self) -> Result<Option<(u8, &[u8])>, NoFrame> {
+    fn next(&mut self) -> Result<Option<(u8, &[u8])>, InvalidRecord> {
         let Some((&[kind, major, _, high, low], rest)) = self.bytes[self.used..].split_first_chunk::<HEADER>() else {
             return Ok(None);
         };
         let len = usize::from(u16::from_be_bytes([high, low]));
         if !(ALERT..=DATA).contains(&kind) || major != 3 || len < TAG {
-            return Err(NoFrame);
+            return Err(InvalidRecord);
         }
         match rest.get(..len - TAG) {
             Some(content) if rest.len() >= len => {
@@ -406,7 +406,7 @@ impl Frames {
     /// Releases memory if no bytes are left over.
     fn shrink(&mut self) {
         if self.used == self.bytes.len() {
-            *self = Frames::default();
+            *self = TlsRecords::default();
         }
     }
 }

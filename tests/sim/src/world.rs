@@ -7,27 +7,27 @@ use std::collections::{BinaryHeap, VecDeque};
 use measure::Nanos;
 use wire::Errno;
 
-use super::path::{Path, outage};
-use super::peer::{Deed, Peer, Say, Welcome};
+use super::path::{SimPath, outage};
+use super::peer::{PeerAction, SimPeer, PeerActions, ConnectDecision};
 use super::settings::SimSettings;
-use super::slot::Slot;
-use super::stream::{Piece, Stream, What};
+use super::slot::SimConnection;
+use super::stream::{SimPiece, SimStream, SimSignal};
 
 /// Number of timer calls at one moment after which the peer is considered stuck.
 const STUCK: u32 = 10_000_000;
 
 /// Side that something in flight goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum SimSide {
     Peer,
     Client,
 }
 
 /// State of the simulation except for the client.
-pub(super) struct World<P: Peer + ?Sized> {
+pub(super) struct SimWorld<P: SimPeer + ?Sized> {
     pub(super) settings: SimSettings,
-    pub(super) path: Path,
-    pub(super) slots: Vec<Slot>,
+    pub(super) path: SimPath,
+    pub(super) slots: Vec<SimConnection>,
     /// Connections with arrivals for the client, in the order in which these came.
     pub(super) arrivals: VecDeque<u32>,
     pub(super) events: u64,
@@ -39,14 +39,14 @@ pub(super) struct World<P: Peer + ?Sized> {
     sequence: u64,
     now: Nanos,
     timer_calls: u32,
-    say: Say,
+    say: PeerActions,
     pub(super) peer: Box<P>,
 }
 
-impl<P: Peer + ?Sized> World<P> {
-    pub(super) fn new(seed: u64, settings: SimSettings, peer: Box<P>) -> World<P> {
-        World {
-            path: Path::new(seed),
+impl<P: SimPeer + ?Sized> SimWorld<P> {
+    pub(super) fn new(seed: u64, settings: SimSettings, peer: Box<P>) -> SimWorld<P> {
+        SimWorld {
+            path: SimPath::new(seed),
             now: settings.starts_at,
             settings,
             slots: Vec::new(),
@@ -57,14 +57,14 @@ impl<P: Peer + ?Sized> World<P> {
             queue: BinaryHeap::new(),
             sequence: 0,
             timer_calls: 0,
-            say: Say::default(),
+            say: PeerActions::default(),
             peer,
         }
     }
 
     pub(super) fn memory(&self) -> usize {
         let slots: usize = self.slots.iter().map(|s| s.to_peer.memory() + s.to_client.memory()).sum();
-        slots + self.slots.capacity() * size_of::<Slot>() + self.queue.capacity() * 24 + self.arrivals.capacity() * 4
+        slots + self.slots.capacity() * size_of::<SimConnection>() + self.queue.capacity() * 24 + self.arrivals.capacity() * 4
     }
 
     /// Processes everything due up to `until`; with `stop`, only until there is an arrival for the client. Returns the
@@ -84,7 +84,7 @@ impl<P: Peer + ?Sized> World<P> {
                 self.timer_calls += 1;
                 assert!(self.timer_calls < STUCK, "the peer's timer does not move on from {}", self.now);
                 self.peer.timer(self.now, &mut self.say);
-                self.carry_out();
+                self.apply_actions();
             } else if let Some(Reverse((at, _, stream))) = self.queue.pop() {
                 self.fire(at, stream);
             }
@@ -97,7 +97,7 @@ impl<P: Peer + ?Sized> World<P> {
 
     /// Handles the event of a stream: delivers what is due, and schedules the next piece.
     fn fire(&mut self, at: Nanos, stream: u32) {
-        let (conn, side) = (stream / 2, if stream.is_multiple_of(2) { Side::Peer } else { Side::Client });
+        let (conn, side) = (stream / 2, if stream.is_multiple_of(2) { SimSide::Peer } else { SimSide::Client });
         if self.stream(conn, side).event_at != at {
             return;
         }
@@ -105,21 +105,21 @@ impl<P: Peer + ?Sized> World<P> {
         let now = self.now;
         while let Some(what) = self.stream(conn, side).pop_due(now) {
             match side {
-                Side::Peer => self.peer_hears(conn, what),
-                Side::Client => self.client_hears(conn, what),
+                SimSide::Peer => self.deliver_to_peer(conn, what),
+                SimSide::Client => self.deliver_to_client(conn, what),
             }
         }
         self.schedule(conn, side);
-        if side == Side::Peer {
-            self.free_where_over(conn);
+        if side == SimSide::Peer {
+            self.free_if_closed(conn);
         }
     }
 
-    fn peer_hears(&mut self, conn: u32, what: What) {
+    fn deliver_to_peer(&mut self, conn: u32, what: SimSignal) {
         let slot = &mut self.slots[conn as usize];
         match what {
-            What::Asked => return self.asked(conn),
-            What::Bytes(len) => {
+            SimSignal::ConnectRequest => return self.asked(conn),
+            SimSignal::Bytes(len) => {
                 if slot.served {
                     self.peer.received(self.now, conn, slot.to_peer.peek(len), &mut self.say);
                 }
@@ -129,54 +129,54 @@ impl<P: Peer + ?Sized> World<P> {
                     self.all_sent(conn);
                 }
             }
-            What::End | What::Gone(_) => {
+            SimSignal::End | SimSignal::Gone(_) => {
                 if std::mem::take(&mut slot.served) {
                     self.peer.closed(self.now, conn);
                 }
             }
-            What::Stands => {}
+            SimSignal::Connected => {}
         }
-        self.carry_out();
+        self.apply_actions();
     }
 
     fn asked(&mut self, conn: u32) {
         let slot = &mut self.slots[conn as usize];
         let place = slot.place.take();
         let welcome = match place {
-            Some(place) if !slot.refuse => self.peer.asked(self.now, &place),
-            _ => Welcome::Refuse,
+            Some(place) if !slot.refuse => self.peer.connecting(self.now, &place),
+            _ => ConnectDecision::Refuse,
         };
         let due = slot.to_client.last_due;
         match welcome {
-            Welcome::Ignore => return,
-            Welcome::Refuse => {
-                slot.to_client.push(Piece::new(due, What::Gone(Errno(libc::ECONNREFUSED))));
+            ConnectDecision::Ignore => return,
+            ConnectDecision::Refuse => {
+                slot.to_client.push(SimPiece::new(due, SimSignal::Gone(Errno(libc::ECONNREFUSED))));
             }
-            Welcome::Accept => {
+            ConnectDecision::Accept => {
                 slot.served = true;
-                slot.to_client.push(Piece::new(due, What::Stands));
+                slot.to_client.push(SimPiece::new(due, SimSignal::Connected));
                 self.peer.opened(self.now, conn);
             }
         }
-        self.schedule(conn, Side::Client);
+        self.schedule(conn, SimSide::Client);
     }
 
-    fn client_hears(&mut self, conn: u32, what: What) {
+    fn deliver_to_client(&mut self, conn: u32, what: SimSignal) {
         let slot = &mut self.slots[conn as usize];
-        if !slot.held || slot.over {
+        if !slot.held || slot.closed {
             return;
         }
         match what {
-            What::Stands => (slot.stands, slot.news.stands) = (true, true),
-            What::Bytes(len) => {
-                slot.news.bytes += len;
+            SimSignal::Connected => (slot.connected, slot.pending.stands) = (true, true),
+            SimSignal::Bytes(len) => {
+                slot.pending.bytes += len;
                 if slot.datagrams {
-                    slot.news.lengths.push_back(len);
+                    slot.pending.lengths.push_back(len);
                 }
             }
-            What::End => (slot.broken, slot.over, slot.news.over) = (true, true, Some(None)),
-            What::Gone(errno) => (slot.broken, slot.over, slot.news.over) = (true, true, Some(Some(errno))),
-            What::Asked => {}
+            SimSignal::End => (slot.broken, slot.closed, slot.pending.over) = (true, true, Some(None)),
+            SimSignal::Gone(errno) => (slot.broken, slot.closed, slot.pending.over) = (true, true, Some(Some(errno))),
+            SimSignal::ConnectRequest => {}
         }
         if !std::mem::replace(&mut slot.queued, true) {
             self.arrivals.push_back(conn);
@@ -189,52 +189,52 @@ impl<P: Peer + ?Sized> World<P> {
         if !slot.held || slot.broken {
             return;
         }
-        slot.news.sent = true;
+        slot.pending.sent = true;
         if !std::mem::replace(&mut slot.queued, true) {
             self.arrivals.push_back(conn);
         }
     }
 
-    fn carry_out(&mut self) {
+    fn apply_actions(&mut self) {
         if self.say.is_empty() {
             return;
         }
         let mut say = std::mem::take(&mut self.say);
         say.carry_out(|deed| match deed {
-            Deed::Send(conn, bytes) => {
+            PeerAction::Send(conn, bytes) => {
                 let Some(slot) = self.slots.get_mut(conn as usize).filter(|s| s.served && s.held && !s.broken) else {
                     return;
                 };
                 if !bytes.is_empty() {
                     slot.to_client.put(bytes);
-                    self.dispatch(conn, Side::Client, bytes.len(), self.now);
+                    self.dispatch(conn, SimSide::Client, bytes.len(), self.now);
                 }
             }
-            Deed::Close(conn) => self.peer_ends(conn, What::End),
-            Deed::Reset(conn) => {
+            PeerAction::Close(conn) => self.peer_ends(conn, SimSignal::End),
+            PeerAction::Reset(conn) => {
                 // There is no connection to reset between two datagram sockets: what is sent there is refused (ICMP).
                 let datagrams = self.slots.get(conn as usize).is_some_and(|slot| slot.datagrams);
                 let errno = if datagrams { libc::ECONNREFUSED } else { libc::ECONNRESET };
-                self.peer_ends(conn, What::Gone(Errno(errno)));
+                self.peer_ends(conn, SimSignal::Gone(Errno(errno)));
             }
         });
         self.say = say;
     }
 
-    fn peer_ends(&mut self, conn: u32, what: What) {
+    fn peer_ends(&mut self, conn: u32, what: SimSignal) {
         let Some(slot) = self.slots.get_mut(conn as usize).filter(|s| s.served) else { return };
         let broken = slot.broken;
         slot.served = false;
-        if what != What::End {
+        if what != SimSignal::End {
             slot.broken = true;
             self.never_sent += slot.unsent(self.settings.window) as u64;
             slot.to_peer.drop_in_flight(0);
-            slot.to_client.drop_in_flight(slot.news.bytes);
+            slot.to_client.drop_in_flight(slot.pending.bytes);
         }
         if slot.held && !broken {
-            self.tell(conn, Side::Client, self.now, what);
+            self.send_signal(conn, SimSide::Client, self.now, what);
         }
-        self.free_where_over(conn);
+        self.free_if_closed(conn);
     }
 
     /// Breaks the connection for both sides.
@@ -243,24 +243,24 @@ impl<P: Peer + ?Sized> World<P> {
         slot.broken = true;
         self.never_sent += slot.unsent(self.settings.window) as u64;
         slot.to_peer.drop_in_flight(0);
-        slot.to_client.drop_in_flight(slot.news.bytes);
-        let gone = What::Gone(Errno(libc::ECONNRESET));
-        self.tell(conn, Side::Peer, now, gone);
-        self.tell(conn, Side::Client, now, gone);
+        slot.to_client.drop_in_flight(slot.pending.bytes);
+        let gone = SimSignal::Gone(Errno(libc::ECONNRESET));
+        self.send_signal(conn, SimSide::Peer, now, gone);
+        self.send_signal(conn, SimSide::Client, now, gone);
     }
 
     /// Sends a signal without bytes.
-    pub(super) fn tell(&mut self, conn: u32, side: Side, now: Nanos, what: What) {
-        let World { path, settings, slots, .. } = self;
+    pub(super) fn send_signal(&mut self, conn: u32, side: SimSide, now: Nanos, what: SimSignal) {
+        let SimWorld { path, settings, slots, .. } = self;
         let stream = stream(&mut slots[conn as usize], side);
         let due = path.due(settings, now, 0, false, stream);
-        stream.push(Piece::new(due, what));
+        stream.push(SimPiece::new(due, what));
         self.schedule(conn, side);
     }
 
     /// Sends the last `len` bytes of a stream, in one piece or several.
-    pub(super) fn dispatch(&mut self, conn: u32, side: Side, len: usize, now: Nanos) {
-        let World { path, settings, slots, .. } = self;
+    pub(super) fn dispatch(&mut self, conn: u32, side: SimSide, len: usize, now: Nanos) {
+        let SimWorld { path, settings, slots, .. } = self;
         let datagrams = slots[conn as usize].datagrams;
         let stream = stream(&mut slots[conn as usize], side);
         if datagrams && path.loses(settings) {
@@ -268,20 +268,20 @@ impl<P: Peer + ?Sized> World<P> {
         }
         let due = path.due(settings, now, len, datagrams, stream);
         if datagrams {
-            stream.push(Piece::new(due, What::Bytes(len)));
+            stream.push(SimPiece::new(due, SimSignal::Bytes(len)));
             return self.schedule(conn, side);
         }
         if path.joins(settings) && stream.join(len, due) {
             return;
         }
         if settings.split == 0.0 {
-            stream.push(Piece::new(due, What::Bytes(len)));
+            stream.push(SimPiece::new(due, SimSignal::Bytes(len)));
         } else {
             let count = path.cut(settings, len);
             let (mut due, mut from) = (due, 0);
             for i in 0..count {
                 let to = path.ends[i];
-                stream.push(Piece::new(due, What::Bytes(to - from)));
+                stream.push(SimPiece::new(due, SimSignal::Bytes(to - from)));
                 from = to;
                 due = outage(settings, due + path.gap(settings));
             }
@@ -290,8 +290,8 @@ impl<P: Peer + ?Sized> World<P> {
     }
 
     /// Schedules the event of a stream, unless there is one that is early enough.
-    pub(super) fn schedule(&mut self, conn: u32, side: Side) {
-        let index = conn * 2 + u32::from(side == Side::Client);
+    pub(super) fn schedule(&mut self, conn: u32, side: SimSide) {
+        let index = conn * 2 + u32::from(side == SimSide::Client);
         let stream = stream(&mut self.slots[conn as usize], side);
         let Some(first) = stream.first() else { return };
         if first.due < stream.event_at {
@@ -306,14 +306,14 @@ impl<P: Peer + ?Sized> World<P> {
         match self.free.pop() {
             Some(conn) => conn,
             None => {
-                self.slots.push(Slot::default());
+                self.slots.push(SimConnection::default());
                 self.slots.len() as u32 - 1
             }
         }
     }
 
     /// Frees the slot if both sides are done with it.
-    pub(super) fn free_where_over(&mut self, conn: u32) {
+    pub(super) fn free_if_closed(&mut self, conn: u32) {
         let slot = &mut self.slots[conn as usize];
         if slot.is_free() {
             slot.renew();
@@ -321,14 +321,14 @@ impl<P: Peer + ?Sized> World<P> {
         }
     }
 
-    fn stream(&mut self, conn: u32, side: Side) -> &mut Stream {
+    fn stream(&mut self, conn: u32, side: SimSide) -> &mut SimStream {
         stream(&mut self.slots[conn as usize], side)
     }
 }
 
-fn stream(slot: &mut Slot, side: Side) -> &mut Stream {
+fn stream(slot: &mut SimConnection, side: SimSide) -> &mut SimStream {
     match side {
-        Side::Peer => &mut slot.to_peer,
-        Side::Client => &mut slot.to_client,
+        SimSide::Peer => &mut slot.to_peer,
+        SimSide::Client => &mut slot.to_client,
     }
 }

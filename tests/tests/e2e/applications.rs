@@ -2,20 +2,20 @@
 
 use std::process::Command;
 
-use e2e::foreign::{Foreign, Made, packages, sources};
-use e2e::report::{Report, report};
+use e2e::external::{ExternalServer, BuildOnce, packages, sources};
+use e2e::report::{TestReport, report};
 
 /// Starts a script of a folder of servers with its packages. Returns `None` if Python or pip is missing.
-fn python(fetched: &'static Made, folder: &str, script: &str) -> Option<Foreign> {
+fn python(fetched: &'static BuildOnce, folder: &str, script: &str) -> Option<ExternalServer> {
     let packages = packages(fetched, folder)?;
-    Some(Foreign::start(Command::new("python3").arg(sources(folder).join(script)).env("PYTHONPATH", packages)))
+    Some(ExternalServer::start(Command::new("python3").arg(sources(folder).join(script)).env("PYTHONPATH", packages)))
 }
 
 /// Packages shared by two servers.
-static DJANGO: Made = Made::new();
+static DJANGO: BuildOnce = BuildOnce::new();
 
 /// Runs the plan of an example against a server, with this file of its own, if any.
-fn example(name: &str, file: &str, server: &Foreign) -> Report {
+fn example(name: &str, file: &str, server: &ExternalServer) -> TestReport {
     let example = sources("../../docs/examples").join(name);
     let text = std::fs::read_to_string(example.join("plan.yaml")).expect("the example");
     let own = example.join(file).display().to_string();
@@ -29,12 +29,12 @@ fn example(name: &str, file: &str, server: &Foreign) -> Report {
 }
 
 /// Returns started and succeeded iterations.
-fn iterations(report: &Report) -> [u64; 2] {
+fn iterations(report: &TestReport) -> [u64; 2] {
     ["started", "succeeded"].map(|what| report.json["iterations"][0][what].as_u64().expect("a count"))
 }
 
 /// Returns the number of requests of a name that succeeded.
-fn succeeded(report: &Report, name: &str) -> u64 {
+fn succeeded(report: &TestReport, name: &str) -> u64 {
     let rows = report.json["by_name"].as_array().expect("names");
     let row = rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}: {report}"));
     row["succeeded"].as_u64().expect("a count")
@@ -54,7 +54,7 @@ fn users_of_django_log_in_once_with_an_account_each_and_add_what_its_database_ho
 
 #[test]
 fn users_of_trac_read_its_wiki_and_write_the_tickets_and_comments_that_its_database_holds() {
-    static TRAC: Made = Made::new();
+    static TRAC: BuildOnce = BuildOnce::new();
     let Some(server) = python(&TRAC, "trac", "server.py") else { return };
     let report = example("trac", "accounts.csv", &server);
     assert_eq!(iterations(&report), [10, 10], "{report}");
@@ -83,8 +83,8 @@ fn clients_get_another_token_when_theirs_has_expired_as_often_as_the_server_refu
 
 #[test]
 fn people_who_talk_over_a_websocket_are_heard_as_often_as_they_spoke() {
-    static PEER: Made = Made::new();
-    let Some(server) = Foreign::node(&PEER, "peer-node", "server.js") else { return };
+    static PEER: BuildOnce = BuildOnce::new();
+    let Some(server) = ExternalServer::node(&PEER, "peer-node", "server.js") else { return };
     let report = example("chat", "", &server);
     assert_eq!(iterations(&report), [50, 50], "{report}");
     assert_eq!(report.requests(), [350, 350, 0, 0], "{report}");

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use e2e::report::report;
 use e2e::target::free_port;
-use e2e::{Target, brunt};
+use e2e::{TargetProcess, brunt};
 use serde_json::Value;
 
 /// Returns the samples of a record by their host. Returns `None` if zstd is not installed.
@@ -32,7 +32,7 @@ pub fn tell(samples: &[Value], name: &str) -> bool {
 
 #[test]
 fn a_service_that_is_named_is_counted_and_no_other() {
-    let (target, other) = (Target::healthy(), Target::healthy());
+    let (target, other) = (TargetProcess::healthy(), TargetProcess::healthy());
     let directory = tempfile::tempdir().expect("a folder");
     let record = directory.path().join("kept.jsonl");
     let path = record.display().to_string();
@@ -49,7 +49,7 @@ fn a_service_that_is_named_is_counted_and_no_other() {
 
 #[test]
 fn a_watched_process_that_ends_is_told() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     // It is not waited for before the run is over, so it stays a zombie.
     let mut brief = Command::new("sleep").arg("1").spawn().expect("a process");
     let document = report(&["-r", "50/s", "-d", "3s", "--watch-pid", &brief.id().to_string(), &target.url("")]);
@@ -60,14 +60,14 @@ fn a_watched_process_that_ends_is_told() {
 
 #[test]
 fn what_cannot_be_watched_is_refused_before_anything_is_sent() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let url = target.url("");
     let port = free_port().to_string();
     for (option, value, said) in [
         ("--watch-pid", "4194304", "--watch-pid: process 4194304: there is no such process"),
         ("--watch-port", &port, &format!("--watch-port: port {port}: nobody listens there")),
     ] {
-        brunt(["-r", "50/s", "-d", "1s", option, value, &url]).with_code(64).said(said);
+        brunt(["-r", "50/s", "-d", "1s", option, value, &url]).with_code(64).containing(said);
     }
-    assert_eq!(target.heard(), 0);
+    assert_eq!(target.requests(), 0);
 }

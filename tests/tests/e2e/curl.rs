@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use e2e::certificates::Certificates;
-use e2e::foreign::{Foreign, sources};
-use e2e::{Peer, brunt, prepare};
+use e2e::external::{ExternalServer, sources};
+use e2e::{ScriptedPeer, brunt, prepare};
 use serde_json::Value;
 
 /// Requests that Node rejects from any client: a field with white space that HTTP/2 does not allow, and in HTTP/1.1 an
@@ -273,15 +273,15 @@ fn brunt_sends_what_the_real_curl_sends() {
     files(folder.path());
     let mut differing = Vec::new();
     for (name, command) in COMMANDS {
-        let peer = Peer::answering(EMPTY);
+        let peer = ScriptedPeer::answering(EMPTY);
         let local = made_local(command, folder.path(), peer.port());
         let real = shell(&local, folder.path());
-        let from_curl = peer.heard().pop();
+        let from_curl = peer.received().pop();
         let Some(from_curl) = from_curl else { panic!("{name}: curl sent nothing: {real:?}\n{local}") };
-        let peer = Peer::answering(EMPTY);
+        let peer = ScriptedPeer::answering(EMPTY);
         let local = made_local(command, folder.path(), peer.port());
         let ended = prepare(["--debug", "--curl", &local]).env("TOKEN", "secret").run();
-        let heard = peer.heard().pop().unwrap_or_else(|| panic!("{name}: brunt sent nothing: {ended:?}"));
+        let heard = peer.received().pop().unwrap_or_else(|| panic!("{name}: brunt sent nothing: {ended:?}"));
         let (theirs, ours) = (comparable(&from_curl), comparable(&heard));
         if theirs != ours {
             differing.push(format!("== {name}\ncurl:  {theirs:?}\nbrunt: {ours:?}"));
@@ -292,18 +292,18 @@ fn brunt_sends_what_the_real_curl_sends() {
 }
 
 /// Starts a server that reports what it received, over TLS.
-fn echo(certificates: &Certificates) -> Option<Foreign> {
+fn echo(certificates: &Certificates) -> Option<ExternalServer> {
     if Command::new("node").arg("--version").stdout(Stdio::null()).status().is_err() {
         e2e::skip("node is not installed");
         return None;
     }
     let mut node = Command::new("node");
     node.arg(sources("echo-node").join("server.js"));
-    Some(Foreign::start(node.args([certificates.path("server.pem"), certificates.path("server.key")])))
+    Some(ExternalServer::start(node.args([certificates.path("server.pem"), certificates.path("server.key")])))
 }
 
 /// Returns the requests that a server saw, each as a text in the form of HTTP/1.1, normalized.
-fn seen(server: Foreign) -> Vec<String> {
+fn seen(server: ExternalServer) -> Vec<String> {
     let all: Vec<Value> = serde_json::from_str(&server.counts()).expect("JSON");
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let one = |request: &Value| {
@@ -383,9 +383,9 @@ fn a_certificate_that_curl_trusts_is_trusted_and_one_that_it_refuses_is_not() {
 #[test]
 fn a_proxy_hears_the_whole_url_from_both_curl_and_brunt() {
     let heard = |run: &dyn Fn(&str)| {
-        let peer = Peer::answering(EMPTY);
+        let peer = ScriptedPeer::answering(EMPTY);
         run(&format!("curl -s -x http://me:pw@127.0.0.1:{} 'http://example.com/a?b' -d c=d", peer.port()));
-        comparable(&peer.heard().pop().expect("a request"))
+        comparable(&peer.received().pop().expect("a request"))
     };
     let theirs = heard(&|command| {
         Command::new("bash").args(["-c", command]).stdin(Stdio::null()).output().expect("bash starts");
@@ -408,20 +408,20 @@ fn what_brunt_cannot_do_of_curl_is_named() {
         ),
         ("curl --aws-sigv4 aws:amz http://127.0.0.1:1/", 64, "signs every request, which is not supported yet"),
     ] {
-        brunt(["--curl", command]).with_code(code).said(said);
+        brunt(["--curl", command]).with_code(code).containing(said);
     }
-    let peer = Peer::answering(EMPTY);
+    let peer = ScriptedPeer::answering(EMPTY);
     let command = format!("curl -sS -c jar --retry 2 {} | jq .", peer.url());
     brunt(["-n", "4", "-c", "2", "--curl", &command])
         .with_code(0)
-        .said("-c: cookies that responses set are not kept")
-        .said("--retry: failed requests are not retried")
-        .said("`| jq .` works on curl's output");
+        .containing("-c: cookies that responses set are not kept")
+        .containing("--retry: failed requests are not retried")
+        .containing("`| jq .` works on curl's output");
 }
 
 #[test]
 fn a_file_of_curl_commands_is_loaded_in_equal_shares() {
-    let peer = Peer::answering(EMPTY);
+    let peer = ScriptedPeer::answering(EMPTY);
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("commands.sh");
     let url = peer.url();
@@ -430,7 +430,7 @@ fn a_file_of_curl_commands_is_loaded_in_equal_shares() {
     );
     std::fs::write(&path, text).expect("written");
     brunt(["-n", "200", "-c", "4", "--curl-file", &path.display().to_string()]).with_code(0);
-    let heard: Vec<String> = peer.heard().iter().map(|request| String::from_utf8_lossy(request).into_owned()).collect();
+    let heard: Vec<String> = peer.received().iter().map(|request| String::from_utf8_lossy(request).into_owned()).collect();
     let of_first =
         heard.iter().filter(|request| request.starts_with("GET ") && request.contains("\r\nX: 1\r\n")).count();
     let of_second = heard.iter().filter(|request| request.starts_with("PUT ") && request.ends_with("c=d")).count();

@@ -1,24 +1,24 @@
 //! Tests of `brunt doctor`: the abilities of a machine, and the limits a run would hit.
 
-use e2e::{Target, brunt};
+use e2e::{TargetProcess, brunt};
 
 #[test]
 fn a_machine_is_examined_with_and_without_a_run() {
-    brunt(["doctor"]).with_code(0).said("file descriptors per process");
-    let target = Target::healthy();
+    brunt(["doctor"]).with_code(0).containing("file descriptors per process");
+    let target = TargetProcess::healthy();
     let url = target.url("");
-    brunt(["doctor", "-c", "10", "-d", "1s", &url]).with_code(0).said("the target runs on this machine");
-    assert_eq!(target.heard(), 0, "no load is sent");
-    brunt(["doctor", "--lang", "zh", "-c", "10", "-d", "1s", &url]).with_code(0).said("目标就在本机");
+    brunt(["doctor", "-c", "10", "-d", "1s", &url]).with_code(0).containing("the target runs on this machine");
+    assert_eq!(target.requests(), 0, "no load is sent");
+    brunt(["doctor", "--lang", "zh", "-c", "10", "-d", "1s", &url]).with_code(0).containing("目标就在本机");
 }
 
 #[test]
 fn more_connections_than_ports_go_to_loopback_from_several_addresses() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let url = target.url("");
     let told = brunt(["doctor", "-c", "15000", "-d", "1s", &url]).with_code(0);
     assert!(!told.out.contains("local port, and there are"), "{}", told.out);
-    brunt(["doctor", "-c", "10", "http://nowhere.invalid/"]).with_code(64).said("nowhere.invalid");
+    brunt(["doctor", "-c", "10", "http://nowhere.invalid/"]).with_code(64).containing("nowhere.invalid");
 }
 
 /// Predicts a load that uses up its ports: 2,000 connections a second, each used once. No request is sent, so no server

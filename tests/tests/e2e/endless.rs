@@ -3,15 +3,15 @@
 
 use e2e::program::until;
 use e2e::report::report_if_possible;
-use e2e::{Peer, Report, Target, start};
+use e2e::{ScriptedPeer, TestReport, TargetProcess, start};
 use rustix::process::Signal;
 
 const NETWORKS: [&str; 2] = ["epoll", "uring"];
 
 /// Starts a server that sends one-byte chunks on every second connection until it is closed, and answers on the others.
-fn endless() -> Peer {
+fn endless() -> ScriptedPeer {
     let chunks = b"1\r\nx\r\n".repeat(40_000);
-    Peer::new(move |mut connection| {
+    ScriptedPeer::new(move |mut connection| {
         while connection.request().is_some() {
             if connection.number % 2 == 1 {
                 connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
@@ -25,7 +25,7 @@ fn endless() -> Peer {
 
 /// Checks that users with an endless response timed out repeatedly, others went on, and the run ended in time.
 #[track_caller]
-fn time_was_kept(report: &Report) {
+fn time_was_kept(report: &TestReport) {
     let [_, finished, failed, _] = report.requests();
     let failures = report.failures();
     assert_eq!(failures.keys().collect::<Vec<_>>(), ["timeout"], "{report}");
@@ -46,7 +46,7 @@ fn an_endless_answer_times_out_and_the_run_ends_in_time() {
 #[test]
 fn an_endless_answer_through_tls_times_out_and_the_run_ends_in_time() {
     for net in NETWORKS {
-        let target = Target::with(&["--tls"]);
+        let target = TargetProcess::with(&["--tls"]);
         let (endless, healthy) = (target.url("chunked/1073741824/3"), target.url("bytes/10"));
         let line = ["-k", "-c", "3", "-w", "1", "-d", "3s", "-t", "300ms", "--drain", "300ms", "--run-timeout", "40s"];
         let line = [&line[..], &["--net", net, &healthy, &endless]].concat();
@@ -68,7 +68,7 @@ fn neither_the_time_of_a_run_nor_a_signal_waits_for_an_endless_answer() {
                 until("the load has begun", || peer.requests() > before + 100);
                 running.signal(Signal::INT);
             }
-            Report::of(running.end())
+            TestReport::of(running.end())
         };
         let stopped = run(&["--run-timeout", "3s"], false);
         assert!(stopped.notices().contains(&"run_timeout".to_owned()), "{stopped}");
@@ -81,21 +81,21 @@ fn neither_the_time_of_a_run_nor_a_signal_waits_for_an_endless_answer() {
 /// itself.
 #[test]
 fn the_time_of_a_run_is_kept_before_its_load_too() {
-    let endless = Peer::new(|mut connection| {
+    let endless = ScriptedPeer::new(|mut connection| {
         while connection.request().is_some() {
             connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
             while connection.send(&b"1\r\nx\r\n".repeat(1000)) {}
         }
     });
     let said = "by --run-timeout";
-    e2e::brunt(["-c", "1", "-d", "1s", "-t", "300s", "--run-timeout", "1s", &endless.url()]).with_code(21).said(said);
-    let silent = Peer::new(|mut connection| connection.wait_for_close());
+    e2e::brunt(["-c", "1", "-d", "1s", "-t", "300s", "--run-timeout", "1s", &endless.url()]).with_code(21).containing(said);
+    let silent = ScriptedPeer::new(|mut connection| connection.wait_for_close());
     let redis = format!("redis://{}", silent.host());
     let line = ["--before", "PING", "-c", "1", "-d", "1s", "--connect-timeout", "300s", "--run-timeout", "1s", &redis];
-    e2e::brunt(line).with_code(21).said(said);
+    e2e::brunt(line).with_code(21).containing(said);
     // Reflection is queried before anything that needs an orderly end.
     let grpc = format!("grpc://{}/a.B/C", silent.host());
     e2e::brunt(["-c", "1", "-d", "1s", "-t", "300s", "--connect-timeout", "300s", "--run-timeout", "1s", &grpc])
         .with_code(21)
-        .said(said);
+        .containing(said);
 }

@@ -1,10 +1,10 @@
 //! Tests of flows against nginx: users log in, send a token and a cookie, and are let in by them; its log counts what
 //! we count.
 
-use e2e::nginx::Nginx;
+use e2e::nginx::NginxProcess;
 use e2e::program::until;
 use e2e::report::report;
-use e2e::{Report, prepare};
+use e2e::{TestReport, prepare};
 use rustix::process::Signal;
 
 /// A site with a token and a session per login; pages require both, and from the same login.
@@ -54,14 +54,14 @@ flow:
 }
 
 /// Returns started, succeeded, failed and cut of iterations or of a group.
-fn iterations(report: &Report, name: &str) -> [u64; 4] {
+fn iterations(report: &TestReport, name: &str) -> [u64; 4] {
     let rows = report.json["iterations"].as_array().unwrap_or_else(|| panic!("no iterations: {report}"));
     let row = rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}: {report}"));
     ["started", "succeeded", "failed", "cut"].map(|key| row[key].as_u64().expect("a count"))
 }
 
 /// Returns scheduled and succeeded of a name.
-fn named(report: &Report, name: &str) -> [u64; 2] {
+fn named(report: &TestReport, name: &str) -> [u64; 2] {
     let rows = report.json["by_name"].as_array().expect("names");
     let row = rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}: {report}"));
     ["scheduled", "succeeded"].map(|key| row[key].as_u64().expect("a count"))
@@ -75,7 +75,7 @@ fn nginx_lets_in_who_carries_what_it_gave_and_counts_every_step() {
         ("rate: 200/s\niterations: 100", ""),
         ("users: 7\niterations: 100\nhttp2: true", "http2"),
     ] {
-        let Some(nginx) = Nginx::start("", http, SITE) else { return };
+        let Some(nginx) = NginxProcess::start("", http, SITE) else { return };
         let (_folder, path) = plan(&shop(&nginx.url(), load));
         let report = report(&[&path]);
         assert_eq!(iterations(&report, "iteration"), [100, 100, 0, 0], "{load}: {report}");
@@ -91,7 +91,7 @@ fn nginx_lets_in_who_carries_what_it_gave_and_counts_every_step() {
 
 #[test]
 fn a_step_that_fails_is_told_with_what_was_there_instead() {
-    let Some(nginx) = Nginx::start("", "", SITE) else { return };
+    let Some(nginx) = NginxProcess::start("", "", SITE) else { return };
     let text = shop(&nginx.url(), "users: 2\niterations: 20").replace("$.data.token", "$.data.tokn");
     let (_folder, path) = plan(&text);
     let report = report(&[&path]);
@@ -104,12 +104,12 @@ fn a_step_that_fails_is_told_with_what_was_there_instead() {
 #[test]
 fn an_interrupted_flow_cuts_its_iterations_and_loses_none() {
     for load in ["users: 8\nduration: 60s", "rate: 100/s\nduration: 60s"] {
-        let Some(nginx) = Nginx::start("", "", SITE) else { return };
+        let Some(nginx) = NginxProcess::start("", "", SITE) else { return };
         let (_folder, path) = plan(&shop(&nginx.url(), load));
         let running = prepare([path.as_str(), "--quiet", "--format", "json"]).start();
         until("the run has begun", || nginx.logged() > 200);
         running.signal(Signal::INT);
-        let report = Report::of(running.end()).with_code(21);
+        let report = TestReport::of(running.end()).with_code(21);
         let [started, succeeded, failed, cut] = iterations(&report, "iteration");
         assert_eq!((started, failed), (succeeded + cut, 0), "{report}");
         assert!(succeeded > 0, "{report}");
@@ -120,7 +120,7 @@ fn an_interrupted_flow_cuts_its_iterations_and_loses_none() {
 
 #[test]
 fn objectives_may_name_a_step_a_group_or_iterations() {
-    let Some(nginx) = Nginx::start("", "", SITE) else { return };
+    let Some(nginx) = NginxProcess::start("", "", SITE) else { return };
     let objectives = r#"objectives: ["failed{iteration}<1%", "p50{browse}<10s", "p50{item}<10s", "failed{basket}<1%"]"#;
     let (_folder, path) = plan(&shop(&nginx.url(), &format!("users: 2\niterations: 50\n{objectives}")));
     let judged = report(&[&path]);
@@ -134,7 +134,7 @@ fn objectives_may_name_a_step_a_group_or_iterations() {
 
 #[test]
 fn debug_goes_through_a_flow_once_and_shows_what_nginx_gave_and_took() {
-    let Some(nginx) = Nginx::start("", "", SITE) else { return };
+    let Some(nginx) = NginxProcess::start("", "", SITE) else { return };
     let text = shop(&nginx.url(), "users: 7\niterations: 100");
     let (_folder, path) = plan(&text);
     let shown = e2e::brunt(["--debug", "--keep-secrets", &path]);
@@ -163,7 +163,7 @@ fn debug_goes_through_a_flow_once_and_shows_what_nginx_gave_and_took() {
 
 #[test]
 fn curl_commands_sent_as_a_flow_keep_what_nginx_set() {
-    let Some(nginx) = Nginx::start(
+    let Some(nginx) = NginxProcess::start(
         "",
         "",
         "location = /in { add_header Set-Cookie \"sid=7; Path=/\"; return 200; } location = /page { if ($cookie_sid != 7) { return 403; } return 200; }",
@@ -187,7 +187,7 @@ location = /list { default_type application/json; return 200 '{"items": [{"id": 
 location = /item { if ($arg_id = "a,1") { return 201; } if ($arg_id = "b") { return 202; } if ($arg_id = "c%20d") { return 203; } return 404; }
 location = /broken { return 500; }
 "#;
-    let Some(nginx) = Nginx::start("", "", LIST) else { return };
+    let Some(nginx) = NginxProcess::start("", "", LIST) else { return };
     let url = nginx.url();
     let flow = |last: &str| {
         format!(
@@ -226,7 +226,7 @@ flows:
     let last = format!("  - url: {url}broken\n    name: broken\n    on-failure: stop-run");
     for processes in ["", "processes: 2\nworkers: 2\n"] {
         let (_folder, path) = plan(&format!("users: 2\nduration: 60s\n{processes}{}", flow(&last)));
-        let stopped = Report::of(prepare([path.as_str(), "--quiet", "--format", "json"]).start().end()).with_code(10);
+        let stopped = TestReport::of(prepare([path.as_str(), "--quiet", "--format", "json"]).start().end()).with_code(10);
         assert_eq!(iterations(&stopped, "iteration"), [2, 0, 2, 0], "{stopped}");
         let text = stopped.json.to_string();
         assert!(text.contains("step_stop") && text.contains("broken"), "{stopped}");
@@ -271,7 +271,7 @@ teardown:
 #[test]
 fn what_is_set_up_once_is_known_to_all_users_of_all_processes_and_torn_down_once() {
     for load in ["users: 4\niterations: 40", "users: 4\niterations: 40\nprocesses: 2\nworkers: 2"] {
-        let Some(nginx) = Nginx::start("", "", SET_UP) else { return };
+        let Some(nginx) = NginxProcess::start("", "", SET_UP) else { return };
         let (_folder, path) = plan(&set_up(&nginx.url(), load, "setup"));
         let report = report(&[&path]);
         assert_eq!(iterations(&report, "iteration"), [40, 40, 0, 0], "{load}: {report}");
@@ -290,12 +290,12 @@ fn what_is_set_up_once_is_known_to_all_users_of_all_processes_and_torn_down_once
 
 #[test]
 fn an_interrupted_run_is_torn_down_and_one_that_cannot_be_set_up_does_not_begin() {
-    let Some(nginx) = Nginx::start("", "", SET_UP) else { return };
+    let Some(nginx) = NginxProcess::start("", "", SET_UP) else { return };
     let (_folder, path) = plan(&set_up(&nginx.url(), "users: 2\nduration: 60s", "setup"));
     let running = prepare([path.as_str(), "--quiet", "--format", "json"]).start();
     until("the run has begun", || nginx.logged() > 50);
     running.signal(Signal::INT);
-    Report::of(running.end()).with_code(21);
+    TestReport::of(running.end()).with_code(21);
     let (_folder, path) = plan(&set_up(&nginx.url(), "users: 2\nduration: 60s", "broken"));
     let failed = e2e::brunt([path.as_str()]);
     assert_eq!(failed.code, Some(30), "{}", failed.err);

@@ -4,9 +4,9 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use e2e::peer::Connection;
+use e2e::peer::PeerConnection;
 use e2e::report::report;
-use e2e::{Peer, Report, Target, brunt};
+use e2e::{ScriptedPeer, TestReport, TargetProcess, brunt};
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut bytes = (payload.len() as u32).to_be_bytes()[1..].to_vec();
@@ -19,8 +19,8 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
 
 /// Starts a server that sends SETTINGS and these frames after the first request, and closes.
-fn saying(frames: Vec<u8>) -> Peer {
-    Peer::new(move |mut connection: Connection| {
+fn saying(frames: Vec<u8>) -> ScriptedPeer {
+    ScriptedPeer::new(move |mut connection: PeerConnection| {
         // The preface looks like a request.
         if connection.request().is_some() && connection.send(&SETTINGS) {
             std::thread::sleep(std::time::Duration::from_millis(50));
@@ -32,7 +32,7 @@ fn saying(frames: Vec<u8>) -> Peer {
 }
 
 /// Returns the failures of a run, with all their text.
-fn failures(report: &Report) -> String {
+fn failures(report: &TestReport) -> String {
     report.json["failures"].to_string()
 }
 
@@ -80,7 +80,7 @@ fn the_text_of_a_goaway_is_shown() {
 
 #[test]
 fn debug_shows_http2_as_header_lists_and_bodies() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let url = target.url("echo?cups=2");
     let shown = brunt(["--debug", "--http2", "-H", "Authorization: Bearer abc", "--data", "x=y", &url]).with_code(0);
     for line in [
@@ -103,7 +103,7 @@ fn debug_shows_http2_as_header_lists_and_bodies() {
 
 #[test]
 fn debug_shows_messages_of_grpc_as_json_and_the_status() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let url = target.url("brunt.Target/ServerStream").replace("http://", "grpc://");
     let data = "{\"text\": \"hi\", \"count\": 2}";
     let shown = brunt(["--debug", "-H", "x-trace: 7", "--data", data, &url]).with_code(0);
@@ -118,7 +118,7 @@ fn debug_shows_messages_of_grpc_as_json_and_the_status() {
 
 #[test]
 fn debug_shows_frames_of_a_web_socket() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let url = target.url("chat").replace("http://", "ws://");
     for options in [&[][..], &["--compress"]] {
         let shown =
@@ -131,16 +131,16 @@ fn debug_shows_frames_of_a_web_socket() {
 }
 
 /// Sends these bytes until they are no longer accepted, and reads nothing.
-fn flood(connection: &mut Connection, bytes: &[u8]) {
+fn flood(connection: &mut PeerConnection, bytes: &[u8]) {
     let many = bytes.repeat(100_000 / bytes.len());
     while connection.send(&many) {}
 }
 
 #[test]
 fn a_peer_that_floods_pings_and_reads_nothing_is_a_failure_and_not_our_memory() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let host = target.host().to_owned();
-    let web_socket = Peer::new(move |mut connection| {
+    let web_socket = ScriptedPeer::new(move |mut connection| {
         // The target knows how to accept an upgrade.
         let (Some(request), Ok(mut other)) = (connection.request(), TcpStream::connect(&host)) else { return };
         let mut head = vec![0; 4096];
@@ -152,7 +152,7 @@ fn a_peer_that_floods_pings_and_reads_nothing_is_a_failure_and_not_our_memory() 
     let run = report(&["-c", "2", "-n", "2", "-t", "30s", "--data", "x", &url]);
     assert!(failures(&run).contains("a flood of pings while the server does not read the pongs"), "{run}");
 
-    let http2 = Peer::new(|mut connection| {
+    let http2 = ScriptedPeer::new(|mut connection| {
         if connection.request().is_some() && connection.send(&SETTINGS) {
             // Body frames between the pings mean that these are not idle frames.
             let pings = frame(6, 0, 0, &[0; 8]).repeat(500);

@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use e2e::program::until;
 use e2e::report::report;
-use e2e::{Peer, Report, Target, prepare};
+use e2e::{ScriptedPeer, TestReport, TargetProcess, prepare};
 use rustix::process::Signal;
 
 /// Returns the grade of a reason of the verdict, if it is there.
-fn grade<'a>(report: &'a Report, code: &str) -> Option<&'a str> {
+fn grade<'a>(report: &'a TestReport, code: &str) -> Option<&'a str> {
     let reasons = report.at("trust.reasons").as_array().expect("reasons");
     reasons.iter().find(|reason| reason["code"] == code)?["grade"].as_str()
 }
 
 /// Returns the generator's reasons that fail the run.
-fn troubles(report: &Report) -> Vec<&str> {
+fn troubles(report: &TestReport) -> Vec<&str> {
     let reasons = report.at("trust.reasons").as_array().expect("reasons").iter();
     let failing = reasons.filter(|reason| reason["grade"] == "fail").filter_map(|reason| reason["code"].as_str());
     failing.filter(|code| code.starts_with("generator_")).collect()
@@ -23,19 +23,19 @@ fn troubles(report: &Report) -> Vec<&str> {
 #[test]
 fn a_generator_that_is_stopped_again_and_again_is_not_trusted_in_either_load() {
     for load in [&["-c", "10"][..], &["-r", "300/s"]] {
-        let target = Target::healthy();
+        let target = TargetProcess::healthy();
         let url = target.url("delay/2ms");
         // Blame on the server ranks behind what brunt did itself.
         let line = ["-d", "3s", "--objective", "p99<5ms", "--quiet", "--format", "json", &url];
         let mut running = prepare(load.iter().chain(&line)).start();
-        until("the run has begun", || target.heard() > 20);
+        until("the run has begun", || target.requests() > 20);
         while running.runs() {
             running.signal(Signal::STOP);
             std::thread::sleep(Duration::from_millis(300));
             running.signal(Signal::CONT);
             std::thread::sleep(Duration::from_millis(500));
         }
-        let report = Report::of(running.end());
+        let report = TestReport::of(running.end());
         assert_eq!(report.code, 20, "{report}");
         assert_eq!(grade(&report, "generator_absent"), Some("fail"), "{load:?} {report}");
     }
@@ -44,33 +44,33 @@ fn a_generator_that_is_stopped_again_and_again_is_not_trusted_in_either_load() {
 #[test]
 fn a_stop_that_lasts_beyond_the_window_is_seen_in_either_load() {
     for load in [&["-c", "10"][..], &["-r", "300/s"]] {
-        let target = Target::healthy();
+        let target = TargetProcess::healthy();
         let url = target.url("delay/2ms");
         let line = ["-d", "2s", "--quiet", "--format", "json", &url];
         let running = prepare(load.iter().chain(&line)).start();
-        until("the run has begun", || target.heard() > 20);
+        until("the run has begun", || target.requests() > 20);
         std::thread::sleep(Duration::from_millis(500));
         running.signal(Signal::STOP);
         std::thread::sleep(Duration::from_millis(2_500));
         running.signal(Signal::CONT);
-        let report = Report::of(running.end());
+        let report = TestReport::of(running.end());
         assert_eq!((report.code, grade(&report, "generator_absent")), (20, Some("fail")), "{load:?} {report}");
     }
 }
 
 #[test]
 fn short_stops_are_seen_where_answers_are_awaited_all_the_time() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let url = target.url("delay/2ms");
     let mut running = prepare(["-c", "10", "-d", "2s", "--quiet", "--format", "json", &url]).start();
-    until("the run has begun", || target.heard() > 20);
+    until("the run has begun", || target.requests() > 20);
     while running.runs() {
         running.signal(Signal::STOP);
         std::thread::sleep(Duration::from_millis(20));
         running.signal(Signal::CONT);
         std::thread::sleep(Duration::from_millis(80));
     }
-    let report = Report::of(running.end());
+    let report = TestReport::of(running.end());
     assert_eq!(report.code, 20, "{report}");
     assert!(!troubles(&report).is_empty(), "{report}");
 }
@@ -85,7 +85,7 @@ fn a_calibration_that_was_disturbed_is_not_kept() {
         running.signal(Signal::CONT);
         std::thread::sleep(Duration::from_millis(200));
     }
-    running.end().with_code(20).said("Not saved");
+    running.end().with_code(20).containing("Not saved");
     assert!(!state.path().join("brunt/calibration.json").exists());
 }
 
@@ -96,7 +96,7 @@ fn a_generator_kept_busy_by_its_own_checks_is_not_trusted() {
     body += "]}";
     let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
     let peer =
-        Peer::new(move |mut connection| while connection.request().is_some() && connection.send(answer.as_bytes()) {});
+        ScriptedPeer::new(move |mut connection| while connection.request().is_some() && connection.send(answer.as_bytes()) {});
     let checks = ["--expect-json", "$.v[0]==1234567"];
     let line = ["-w", "1", "-r", "2000/s", "-d", "2s", "--drain", "1s", "--max-connections", "20", &peer.url()];
     let report = report(&checks.iter().chain(&line).copied().collect::<Vec<_>>());
@@ -107,7 +107,7 @@ fn a_generator_kept_busy_by_its_own_checks_is_not_trusted() {
 #[test]
 fn a_server_that_dies_in_closed_load_leaves_no_trusted_figure() {
     // It answers for two seconds, then never again: the users wait, and nothing else is sent.
-    let target = Target::with(&["--stall", "2s+60s"]);
+    let target = TargetProcess::with(&["--stall", "2s+60s"]);
     let report = report(&["-c", "10", "-d", "4s", "--drain", "500ms", "-t", "30s", &target.url("delay/2ms")]);
     assert_eq!(report.code, 20, "{report}");
     assert_eq!(grade(&report, "outage"), Some("fail"), "{report}");
@@ -116,11 +116,11 @@ fn a_server_that_dies_in_closed_load_leaves_no_trusted_figure() {
 
 #[test]
 fn a_server_that_is_killed_in_closed_load_leaves_no_trusted_figure() {
-    let mut target = Target::healthy();
+    let mut target = TargetProcess::healthy();
     let running = prepare(["-c", "4", "-d", "4s", "--quiet", "--format", "json", &target.address]).start();
-    until("the run has begun", || target.heard() > 100);
+    until("the run has begun", || target.requests() > 100);
     target.kill();
-    let report = Report::of(running.end());
+    let report = TestReport::of(running.end());
     assert_eq!(report.code, 20, "{report}");
     assert_eq!(grade(&report, "outage"), Some("fail"), "{report}");
 }

@@ -1,13 +1,13 @@
 //! Tests against third-party gRPC servers, whose own counts verify ours; a run's counts exclude the pre-flight request.
 
 use e2e::certificates::Certificates;
-use e2e::grpc::GrpcServer;
+use e2e::grpc::ExternalGrpcServer;
 use e2e::report::report;
-use e2e::{Report, brunt};
+use e2e::{TestReport, brunt};
 use serde_json::Value;
 
 /// Returns the number of calls that ended with this status, over all seconds.
-fn ended_with(report: &Report, status: &str) -> u64 {
+fn ended_with(report: &TestReport, status: &str) -> u64 {
     let seconds = report.json["seconds"].as_array().expect("seconds").iter();
     seconds.filter_map(|second| second["status"][status].as_u64()).sum()
 }
@@ -17,7 +17,7 @@ fn count(counts: &Value, name: &str) -> u64 {
 }
 
 /// Checks all kinds of methods; the server's counts of calls and of messages both ways equal ours.
-fn all_shapes(server: GrpcServer) {
+fn all_shapes(server: ExternalGrpcServer) {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("messages.jsonl");
     std::fs::write(&file, "{\"text\": \"one\"}\n{\"text\": \"two\"}\n\n{\"text\": \"three\"}\n").expect("written");
@@ -49,21 +49,21 @@ fn all_shapes(server: GrpcServer) {
 
 #[test]
 fn every_shape_of_grpc_go_counted_by_itself() {
-    if let Some(server) = GrpcServer::go(&[]) {
+    if let Some(server) = ExternalGrpcServer::go(&[]) {
         all_shapes(server);
     }
 }
 
 #[test]
 fn every_shape_of_the_c_core_counted_by_itself() {
-    if let Some(server) = GrpcServer::python() {
+    if let Some(server) = ExternalGrpcServer::python() {
         all_shapes(server);
     }
 }
 
 #[test]
 fn services_are_read_from_files_and_from_the_server() {
-    let Some(server) = GrpcServer::go(&[]) else { return };
+    let Some(server) = ExternalGrpcServer::go(&[]) else { return };
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("shop.proto");
     // The same method with another type, which only the file defines.
@@ -76,14 +76,14 @@ fn services_are_read_from_files_and_from_the_server() {
     assert_eq!(report.requests(), [50, 50, 0, 0], "{report}");
     brunt([server.url("grpc.health.v1.Healt/Check").as_str(), "-n", "1", "-c", "1"])
         .with_code(64)
-        .said("there is no service grpc.health.v1.Healt; write grpc.health.v1.Health");
+        .containing("there is no service grpc.health.v1.Healt; write grpc.health.v1.Health");
     brunt([&format!("grpc://127.0.0.1:{}", server.port()), "-n", "1", "-c", "1"])
         .with_code(64)
-        .said("brunt.Target/ServerStream (server streaming)");
-    let silent = GrpcServer::go(&["-reflection=false"]).expect("it was built");
+        .containing("brunt.Target/ServerStream (server streaming)");
+    let silent = ExternalGrpcServer::go(&["-reflection=false"]).expect("it was built");
     brunt([silent.url("some.Service/Do").as_str(), "-n", "1", "-c", "1"])
         .with_code(64)
-        .said("--proto: is missing, and the server offers no reflection");
+        .containing("--proto: is missing, and the server offers no reflection");
     drop(silent);
     let gone = format!("grpc://127.0.0.1:{}/some.Service/Do", e2e::target::free_port());
     brunt([gone.as_str(), "-n", "1", "-c", "1"]).with_code(30);
@@ -91,7 +91,7 @@ fn services_are_read_from_files_and_from_the_server() {
 
 #[test]
 fn statuses_are_outcomes_and_their_message_is_shown() {
-    let Some(server) = GrpcServer::go(&[]) else { return };
+    let Some(server) = ExternalGrpcServer::go(&[]) else { return };
     let url = server.url("brunt.Target/Unary");
     let failing = ["-n", "20", "-c", "2", "--data", "{\"text\": \"status 5 gone fishing\"}", url.as_str()];
     let failed = report(&failing);
@@ -102,19 +102,19 @@ fn statuses_are_outcomes_and_their_message_is_shown() {
     let wanted = report(&[&failing[..], &["--expect-status", "NOT_FOUND"]].concat()).with_code(0);
     assert_eq!(wanted.requests(), [20, 20, 0, 0], "{wanted}");
     let unknown = server.url("brunt.Target/Unary").replace("Unary", "Other");
-    brunt([unknown.as_str(), "-n", "1", "-c", "1"]).with_code(64).said("there is no method of brunt.Target Other");
+    brunt([unknown.as_str(), "-n", "1", "-c", "1"]).with_code(64).containing("there is no method of brunt.Target Other");
 }
 
 /// Uses a server that fails as the message tells it to, so it must have read the message.
 #[test]
 fn compressed_messages_are_read_by_the_server() {
-    let Some(server) = GrpcServer::go(&[]) else { return };
+    let Some(server) = ExternalGrpcServer::go(&[]) else { return };
     let url = server.url("brunt.Target/Unary");
     let line = ["--compress", "-n", "20", "-c", "2", "--data", "{\"text\": \"status 5 gone fishing\"}", url.as_str()];
     let failed = report(&line);
     assert_eq!(ended_with(&failed, "NOT_FOUND"), 20, "{failed}");
     let slots = ["--compress", "-n", "20", "-c", "2", "--data", "{\"text\": \"{uuid}\"}", url.as_str()];
-    brunt(slots).with_code(64).said("--compress: compresses messages before the run");
+    brunt(slots).with_code(64).containing("--compress: compresses messages before the run");
     let streamed = server.url("brunt.Target/Bidi");
     let data = ["--data", "{\"text\": \"a\"}", "--data", "{\"text\": \"b\"}"];
     let report = report(&[&["--compress", "--lockstep", "-n", "10", "-c", "2"][..], &data, &[&streamed]].concat());
@@ -123,7 +123,7 @@ fn compressed_messages_are_read_by_the_server() {
 
 #[test]
 fn deadlines_and_metadata_arrive() {
-    let Some(server) = GrpcServer::go(&[]) else { return };
+    let Some(server) = ExternalGrpcServer::go(&[]) else { return };
     let url = server.url("brunt.Target/Unary");
     let late = ["--deadline", "30ms", "--data", "{\"text\": \"sleep 5s\"}"];
     let metadata = ["-H", "X-Brunt: yes", "-H", "trace-bin: AAEC"];
@@ -132,7 +132,7 @@ fn deadlines_and_metadata_arrive() {
     assert_eq!(ended_with(&report, "DEADLINE_EXCEEDED"), 10, "{report}");
     let counts = server.counts();
     assert_eq!([count(&counts, "unary"), count(&counts, "deadlines"), count(&counts, "metadata")], [11; 3], "{counts}");
-    let Some(server) = GrpcServer::go(&[]) else { return };
+    let Some(server) = ExternalGrpcServer::go(&[]) else { return };
     let text = format!(
         "users: 3\niterations: 30\nflow:\n  - url: {url}\n    data: '{{\"text\": \"hello\"}}'\n    expect-trailer: 'x-cost: 5'\n    \
          expect-header: 'x-served-by: grpc*'\n    capture: {{cost: trailer x-cost, by: header x-served-by, how: status}}\n  \
@@ -152,7 +152,7 @@ fn deadlines_and_metadata_arrive() {
 
 /// Returns a flow whose iteration has whole calls of every kind, and streams that are held open, the last of which is
 /// never finished.
-fn streams(server: &GrpcServer) -> String {
+fn streams(server: &ExternalGrpcServer) -> String {
     let mut text = "users: 3\niterations: 30\nflow:\n".to_owned();
     let mut step = |method: &str, options: &str| {
         let url = server.url(&format!("brunt.Target/{method}"));
@@ -178,7 +178,7 @@ fn streams(server: &GrpcServer) -> String {
 
 #[test]
 fn streams_are_steps_of_a_flow_and_the_server_agrees_on_every_message() {
-    let Some(server) = GrpcServer::go(&[]) else { return };
+    let Some(server) = ExternalGrpcServer::go(&[]) else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("flow.yaml");
     std::fs::write(&path, streams(&server)).expect("written");
@@ -195,7 +195,7 @@ fn streams_are_steps_of_a_flow_and_the_server_agrees_on_every_message() {
     let shapes = ["bidi", "client_stream", "server_stream", "unary"].map(|shape| count(&counts, shape));
     assert_eq!(shapes, [60 + 1, 60, 30, 0], "{counts}");
     assert_eq!([count(&counts, "heard"), count(&counts, "said")], [30 * 9 + 1, 30 * 11 + 1], "{counts}");
-    let Some(server) = GrpcServer::go(&[]) else { return };
+    let Some(server) = ExternalGrpcServer::go(&[]) else { return };
     let text = streams(&server)
         .replace("$.text == c", "$.text == d, timeout: 100ms")
         .replace("iterations: 30", "iterations: 3");
@@ -209,7 +209,7 @@ fn streams_are_steps_of_a_flow_and_the_server_agrees_on_every_message() {
 
 #[test]
 fn a_server_that_takes_fewer_streams_than_asked_for_gets_more_connections() {
-    let Some(server) = GrpcServer::go(&["-streams=2"]) else { return };
+    let Some(server) = ExternalGrpcServer::go(&["-streams=2"]) else { return };
     let url = server.url("brunt.Target/Unary");
     let report = report(&["-n", "300", "-c", "6", "--streams", "6", "-w", "1", &url]).with_code(0);
     assert_eq!(report.requests(), [300, 300, 0, 0], "{report}");
@@ -221,7 +221,7 @@ fn a_server_that_takes_fewer_streams_than_asked_for_gets_more_connections() {
 fn over_tls() {
     let Some(certificates) = Certificates::make() else { return e2e::skip("openssl is not here") };
     let (cert, key) = (certificates.text("server.pem"), certificates.text("server.key"));
-    let Some(server) = GrpcServer::go(&["-cert", &cert, "-key", &key]) else { return };
+    let Some(server) = ExternalGrpcServer::go(&["-cert", &cert, "-key", &key]) else { return };
     let url = format!("grpcs://localhost:{}/brunt.Target/Unary", server.port());
     let report = report(&["-n", "100", "-c", "4", "--streams", "2", "--cacert", &certificates.text("ca.pem"), &url]);
     let report = report.with_code(0);
@@ -231,8 +231,8 @@ fn over_tls() {
 
 #[test]
 fn a_target_that_does_not_say_what_it_offers_because_it_is_gone_is_unreachable() {
-    let closing = e2e::Peer::new(|mut connection| drop(connection.bytes()));
-    let silent = e2e::Peer::new(|mut connection| connection.wait_for_close());
+    let closing = e2e::ScriptedPeer::new(|mut connection| drop(connection.bytes()));
+    let silent = e2e::ScriptedPeer::new(|mut connection| connection.wait_for_close());
     for (peer, why) in [(closing, "closed the connection"), (silent, "did not respond within")] {
         let url = format!("grpc://{}/some.Service/Do", peer.host());
         let ended = brunt(["-t", "500ms", "-n", "1", "-c", "1", &url]).with_code(30);

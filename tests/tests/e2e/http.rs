@@ -2,16 +2,16 @@
 //! end.
 
 use e2e::report::report;
-use e2e::{Peer, Target, brunt};
+use e2e::{ScriptedPeer, TargetProcess, brunt};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /// Returns the last request that a peer received, after one run with these options.
 #[track_caller]
 fn sent(options: &[&str]) -> String {
-    let peer = Peer::answering(OK);
+    let peer = ScriptedPeer::answering(OK);
     report(&[options, &["-n", "2", "-c", "1", &peer.url()]].concat()).with_code(0);
-    String::from_utf8_lossy(&peer.heard().pop().expect("a request")).into_owned()
+    String::from_utf8_lossy(&peer.received().pop().expect("a request")).into_owned()
 }
 
 /// Complete responses with every kind of end, with the size of their body.
@@ -38,7 +38,7 @@ fn every_shape_of_answer_is_read_whole_or_byte_by_byte() {
     for (name, answer, payload) in WHOLE {
         for piece in [answer.len(), 1] {
             let peer =
-                Peer::new(
+                ScriptedPeer::new(
                     move |mut connection| {
                         while connection.request().is_some() && connection.dribble(answer.as_bytes(), piece) {}
                     },
@@ -60,7 +60,7 @@ fn answers_that_end_with_the_connection_are_whole() {
         "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello",
         "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello",
     ] {
-        let peer = Peer::answering_once(answer);
+        let peer = ScriptedPeer::answering_once(answer);
         let report = report(&["-n", "6", "-c", "2", &peer.url()]).with_code(0);
         assert_eq!(report.requests(), [6, 6, 0, 0], "{answer}: {report}");
         assert_eq!(report.count("bytes.payload"), 30, "{answer}: {report}");
@@ -70,14 +70,14 @@ fn answers_that_end_with_the_connection_are_whole() {
 
 #[test]
 fn an_http_1_0_server_that_keeps_the_connection_is_believed() {
-    let peer = Peer::answering("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok");
+    let peer = ScriptedPeer::answering("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok");
     let report = report(&["-n", "6", "-c", "2", &peer.url()]).with_code(0);
     assert_eq!(report.count("connections.opened"), 2, "{report}");
 }
 
 #[test]
 fn a_close_announced_in_the_middle_of_a_run_costs_no_request() {
-    let peer = Peer::new(|mut connection| {
+    let peer = ScriptedPeer::new(|mut connection| {
         for n in 0.. {
             let close = if n == 4 { "Connection: close\r\n" } else { "" };
             let answer = format!("HTTP/1.1 200 OK\r\n{close}Content-Length: 2\r\n\r\nok");
@@ -93,10 +93,10 @@ fn a_close_announced_in_the_middle_of_a_run_costs_no_request() {
 
 #[test]
 fn a_head_request_has_no_body_whatever_its_length_says() {
-    let peer = Peer::answering("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
+    let peer = ScriptedPeer::answering("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
     let report = report(&["-X", "HEAD", "-n", "10", "-c", "2", &peer.url()]).with_code(0);
     assert_eq!(report.requests(), [10, 10, 0, 0], "{report}");
-    assert!(peer.heard()[0].starts_with(b"HEAD / HTTP/1.1\r\n"));
+    assert!(peer.received()[0].starts_with(b"HEAD / HTTP/1.1\r\n"));
 }
 
 #[test]
@@ -125,9 +125,9 @@ fn a_data_file_is_sent_byte_for_byte() {
     let file = e2e::target::text(directory.path(), "body.bin");
     let bytes: Vec<u8> = (0..100_000_u32).map(|n| (n * 7 % 256) as u8).chain(*b"\r\n\n@&=\0").collect();
     std::fs::write(&file, &bytes).unwrap();
-    let peer = Peer::answering(OK);
+    let peer = ScriptedPeer::answering(OK);
     report(&["--data-file", &file, "-n", "5", "-c", "1", &peer.url()]).with_code(0);
-    let heard = peer.heard();
+    let heard = peer.received();
     assert_eq!(heard.len(), 6);
     for request in heard {
         let head = request.windows(4).position(|w| w == b"\r\n\r\n").unwrap() + 4;
@@ -141,10 +141,10 @@ fn a_form_carries_its_file_byte_for_byte() {
     let file = e2e::target::text(directory.path(), "picture.bin");
     let bytes: Vec<u8> = (0..=255).chain(*b"\r\n--\r\n").collect();
     std::fs::write(&file, &bytes).unwrap();
-    let peer = Peer::answering(OK);
+    let peer = ScriptedPeer::answering(OK);
     let field = format!("file=@{file};type=image/x-test");
     report(&["--form", "name=value", "--form", &field, "-n", "1", "-c", "1", &peer.url()]).with_code(0);
-    let request = peer.heard().pop().unwrap();
+    let request = peer.received().pop().unwrap();
     let at = request.windows(4).position(|w| w == b"\r\n\r\n").unwrap() + 4;
     let head = String::from_utf8_lossy(&request[..at]).into_owned();
     let boundary = head.split("boundary=").nth(1).expect(&head).lines().next().unwrap().trim_matches('"');
@@ -164,16 +164,16 @@ fn basic_authentication_by_option_and_by_url() {
     // base64("me:open sesame")
     let wanted = "\r\nAuthorization: Basic bWU6b3BlbiBzZXNhbWU=\r\n";
     assert!(sent(&["--user", "me:open sesame"]).contains(wanted));
-    let peer = Peer::answering(OK);
+    let peer = ScriptedPeer::answering(OK);
     let url = format!("http://me:open%20sesame@{}/", peer.host());
     report(&["-n", "1", "-c", "1", &url]).with_code(0);
-    let request = String::from_utf8_lossy(&peer.heard()[0]).into_owned();
+    let request = String::from_utf8_lossy(&peer.received()[0]).into_owned();
     assert!(request.contains(wanted) && request.starts_with("GET / "), "{request}");
 }
 
 #[test]
 fn without_keep_alive_every_request_has_its_connection() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let report = report(&["--no-keepalive", "-n", "40", "-c", "4", &target.address]).with_code(0);
     assert_eq!(report.count("connections.opened"), 40, "{report}");
     assert_eq!(report.count("connections.reused"), 0, "{report}");
@@ -187,25 +187,25 @@ fn without_keep_alive_every_request_has_its_connection() {
 
 #[test]
 fn redirects_are_not_followed_unless_asked_and_a_run_of_them_says_so() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let plain = report(&["-n", "10", "-c", "2", &target.url("redirect/2")]);
     assert!(plain.notices().contains(&"only_redirects".to_string()), "{plain}");
     assert_eq!(plain.json["status"]["302"], 10, "{plain}");
-    let before = target.heard();
+    let before = target.requests();
     let followed = report(&["-n", "30", "-c", "2", "--redirects", "2", &target.url("redirect/2")]).with_code(0);
     assert!(!followed.notices().contains(&"only_redirects".to_string()), "{followed}");
     // Each redirect is a request of its own, in our count and in the server's.
     let [due, finished, failed, censored] = followed.requests();
     assert_eq!((due, failed, censored), (finished, 0, 0), "{followed}");
     let probe = followed.count("requests.probe");
-    assert_eq!(target.heard() - before, finished + probe, "{followed}");
+    assert_eq!(target.requests() - before, finished + probe, "{followed}");
     let of = |status: &str| followed.json["status"][status].as_u64().unwrap_or(0);
     assert_eq!((of("302") + of("200"), of("302")), (finished, 2 * of("200")), "{followed}");
 }
 
 #[test]
 fn more_redirects_than_allowed_are_failures() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let report = report(&["-n", "6", "-c", "2", "--redirects", "1", &target.url("redirect/3")]);
     // In each chain the first redirect is followed and the second is over the limit.
     assert_eq!(report.requests(), [12, 6, 6, 0], "{report}");
@@ -214,7 +214,7 @@ fn more_redirects_than_allowed_are_failures() {
 
 #[test]
 fn expected_statuses_decide_what_is_a_success() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let table = [
         ("status/404", "404", true),
         ("status/404", "200,404", true),
@@ -236,7 +236,7 @@ fn expected_statuses_decide_what_is_a_success() {
 #[test]
 fn an_expected_text_is_found_across_pieces_or_missed() {
     let answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nall \r\n7\r\nis well\r\n0\r\n\r\n";
-    let peer = Peer::new(
+    let peer = ScriptedPeer::new(
         move |mut connection| {
             while connection.request().is_some() && connection.dribble(answer.as_bytes(), 3) {}
         },
@@ -251,7 +251,7 @@ fn an_expected_text_is_found_across_pieces_or_missed() {
 
 #[test]
 fn bytes_on_the_wire_are_counted_as_the_server_counts_them() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let url = target.url("bytes/1234");
     let report = report(&["-n", "100", "-c", "4", &url]).with_code(0);
     let stats = target.stats();
@@ -265,23 +265,23 @@ fn bytes_on_the_wire_are_counted_as_the_server_counts_them() {
 fn a_unix_socket_is_a_target_like_any_other() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("target.sock");
-    let _target = Target::on_unix_socket(&path);
+    let _target = TargetProcess::on_unix_socket(&path);
     let line = ["-n", "50", "-c", "4", "--unix-socket", path.to_str().unwrap(), "http://somewhere.invalid/bytes/10"];
     let report = report(&line).with_code(0);
     assert_eq!(report.requests(), [50, 50, 0, 0], "{report}");
     let nobody = directory.path().join("nobody.sock");
     brunt(["-n", "5", "-c", "1", "--unix-socket", nobody.to_str().unwrap(), "http://a/"])
         .with_code(30)
-        .said("nobody.sock");
+        .containing("nobody.sock");
 }
 
 #[test]
 fn ipv6_is_spoken() {
     let peer =
-        Peer::at("[::1]:0", |mut connection| while connection.request().is_some() && connection.send(OK.as_bytes()) {});
+        ScriptedPeer::at("[::1]:0", |mut connection| while connection.request().is_some() && connection.send(OK.as_bytes()) {});
     let report = report(&["-n", "20", "-c", "2", &peer.url()]).with_code(0);
     assert_eq!(report.requests(), [20, 20, 0, 0], "{report}");
-    let request = String::from_utf8_lossy(&peer.heard()[0]).into_owned();
+    let request = String::from_utf8_lossy(&peer.received()[0]).into_owned();
     assert!(request.contains(&format!("\r\nHost: [::1]:{}\r\n", peer.port())), "{request}");
 }
 
@@ -293,10 +293,10 @@ fn connections_go_elsewhere_and_over_a_range_of_ports() {
             let port = e2e::target::free_port();
             let free = |port: u16| std::net::TcpListener::bind(("127.0.0.1", port)).is_ok();
             (port < u16::MAX && free(port) && free(port + 1)).then(|| {
-                let script = |mut connection: e2e::peer::Connection| {
+                let script = |mut connection: e2e::peer::PeerConnection| {
                     while connection.request().is_some() && connection.send(OK.as_bytes()) {}
                 };
-                let at = |port: u16| Peer::at(&format!("127.0.0.1:{port}"), script);
+                let at = |port: u16| ScriptedPeer::at(&format!("127.0.0.1:{port}"), script);
                 (at(port), at(port + 1))
             })
         })
@@ -307,13 +307,13 @@ fn connections_go_elsewhere_and_over_a_range_of_ports() {
     assert_eq!(report.requests(), [40, 40, 0, 0], "{report}");
     assert_eq!(first.requests() + second.requests(), 41, "{report}");
     assert!(first.connections() >= 3 && second.connections() >= 3, "{} {}", first.connections(), second.connections());
-    let request = String::from_utf8_lossy(&first.heard()[0]).into_owned();
+    let request = String::from_utf8_lossy(&first.received()[0]).into_owned();
     assert!(request.contains("\r\nHost: shop.example\r\n"), "{request}");
 }
 
 #[test]
 fn source_addresses_take_turns() {
-    let peer = Peer::answering(OK);
+    let peer = ScriptedPeer::answering(OK);
     let line = ["-n", "64", "-c", "16", "-w", "2", "--source", "127.0.0.2-127.0.0.8,127.0.0.9", &peer.url()];
     report(&line).with_code(0);
     let mut from: Vec<String> = peer.from().iter().map(|address| address.ip().to_string()).collect();
@@ -324,10 +324,10 @@ fn source_addresses_take_turns() {
 
 #[test]
 fn debug_shows_the_exchange_as_sent_and_received() {
-    let peer = Peer::answering("HTTP/1.1 418 I'm a teapot\r\nContent-Length: 5\r\nSet-Cookie: secret=1\r\n\r\nshort");
+    let peer = ScriptedPeer::answering("HTTP/1.1 418 I'm a teapot\r\nContent-Length: 5\r\nSet-Cookie: secret=1\r\n\r\nshort");
     let url = format!("{}tea?cups=2", peer.url());
     let line = ["--debug", "-H", "Authorization: Bearer abc", "--data", "x=y", &url];
-    let ended = brunt(line).with_code(20).said("a run would count this exchange as failed: wrong_status (418)");
+    let ended = brunt(line).with_code(20).containing("a run would count this exchange as failed: wrong_status (418)");
     for text in ["POST /tea?cups=2 HTTP/1.1", "x=y", "HTTP/1.1 418 I'm a teapot", "short", "Authorization: ***"] {
         assert!(ended.out.contains(text), "{text} in\n{}", ended.out);
     }
@@ -339,18 +339,18 @@ fn debug_shows_the_exchange_as_sent_and_received() {
 
 #[test]
 fn debug_judges_the_exchange_as_a_run_would_and_decodes_its_body() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let url = target.url("");
     let good = brunt(["--debug", "--expect-body", "ok", &url]).with_code(0);
-    good.said("--- a run would count this exchange as a success").said("--- check passed: contains ok");
+    good.containing("--- a run would count this exchange as a success").containing("--- check passed: contains ok");
     for version in ["--http=1.1", "--http=2"] {
         let bad = brunt(["--debug", version, "--expect-body", "missing", &url]).with_code(20);
-        bad.said("as failed: wrong_body: expected body to contain \"missing\", found \"ok\\n\" (3 B)")
-            .said("--- check failed: contains missing");
+        bad.containing("as failed: wrong_body: expected body to contain \"missing\", found \"ok\\n\" (3 B)")
+            .containing("--- check failed: contains missing");
     }
     let status = brunt(["--debug", "--expect-status", "404", &url]).with_code(20);
-    status.said("as failed: wrong_status (200)");
-    brunt(["--debug", "--expect-json", "$.code = 200", &url]).with_code(64).said("write == to compare: $.code == 200");
+    status.containing("as failed: wrong_status (200)");
+    brunt(["--debug", "--expect-json", "$.code = 200", &url]).with_code(64).containing("write == to compare: $.code == 200");
     // `plain text` in gzip, stored.
     let coded = "1f8b08000000000000ff010a00f5ff706c61696e2074657874";
     let mut body: Vec<u8> =
@@ -358,14 +358,14 @@ fn debug_judges_the_exchange_as_a_run_would_and_decodes_its_body() {
     body.extend([0xb8, 0x0f, 0x0b, 0x44, 10, 0, 0, 0]);
     let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n", body.len());
     let answer = [head.as_bytes(), &body].concat();
-    let peer = Peer::new(move |mut connection| while connection.request().is_some() && connection.send(&answer) {});
+    let peer = ScriptedPeer::new(move |mut connection| while connection.request().is_some() && connection.send(&answer) {});
     let shown = brunt(["--debug", "--expect-body", "plain text", &peer.url()]).with_code(0);
-    shown.said("bytes of gzip, decoded to 10:\nplain text\n");
+    shown.containing("bytes of gzip, decoded to 10:\nplain text\n");
 }
 
 #[test]
 fn a_wrong_body_says_what_was_expected_and_what_was_found() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let run = report(&["-n", "3", "-c", "1", "--expect-body", "missing", &target.url("bytes/2000")]).with_code(20);
     let detail = run.at("failures.0.example.detail").as_str().unwrap_or_default().to_owned();
     assert!(detail.starts_with("expected body to contain \"missing\", found \""), "{run}");
@@ -399,7 +399,7 @@ fn json_bearer_cookies_and_files_are_spelled_out_as_curl_sends_them() {
 
 #[test]
 fn redirects_are_followed_for_a_habit_of_curl() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let url = format!("{}redirect/3", target.address);
     let report = report(&["-L", "-n", "5", "-c", "1", &url]).with_code(0);
     assert_eq!(report.json["status"]["200"], 5, "{report}");

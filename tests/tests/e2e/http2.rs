@@ -1,17 +1,17 @@
 //! Tests against third-party HTTP/2 servers, nginx, nghttpd, Go and Node, whose own counts verify ours.
 
 use e2e::certificates::Certificates;
-use e2e::http2::{Nghttpd, Server};
-use e2e::nginx::Nginx;
-use e2e::peer::Peer;
+use e2e::http2::{Nghttpd, Http2TestServer};
+use e2e::nginx::NginxProcess;
+use e2e::peer::ScriptedPeer;
 use e2e::report::report;
-use e2e::{Report, brunt};
+use e2e::{TestReport, brunt};
 
 const ONE_BYTE: &str = "location / { default_type text/plain; return 200 x; }";
 
 /// Checks that every request finished, and that the server counts them all and the pre-flight request.
 #[track_caller]
-fn agree(report: &Report, requests: u64, counted: u64) {
+fn agree(report: &TestReport, requests: u64, counted: u64) {
     assert_eq!((report.requests(), counted), ([requests, requests, 0, 0], requests + 1), "{report}");
 }
 
@@ -23,7 +23,7 @@ fn nginx_counts_what_we_count_over_shared_connections() {
         &["-r", "2000/s", "-d", "1s", "--streams", "50"],
         &["-c", "5", "-n", "200", "--no-keepalive"],
     ] {
-        let Some(nginx) = Nginx::start("", "http2", ONE_BYTE) else { return };
+        let Some(nginx) = NginxProcess::start("", "http2", ONE_BYTE) else { return };
         let report = report(&[load, &["--http2", &nginx.url()]].concat()).with_code(0);
         let log = nginx.stop_and_read_log();
         agree(&report, report.requests()[0], log.iter().filter(|line| line.starts_with("200")).count() as u64);
@@ -38,7 +38,7 @@ fn nginx_counts_what_we_count_over_shared_connections() {
 #[test]
 fn nginx_goes_away_and_nothing_is_lost() {
     let server = format!("keepalive_requests 100; {ONE_BYTE}");
-    let Some(nginx) = Nginx::start("", "http2", &server) else { return };
+    let Some(nginx) = NginxProcess::start("", "http2", &server) else { return };
     let report =
         report(&["--http2", "-c", "10", "--streams", "10", "-n", "3000", "-w", "1", &nginx.url()]).with_code(0);
     let log = nginx.stop_and_read_log();
@@ -68,7 +68,7 @@ fn nginx_chooses_the_version_by_alpn() {
         ("ssl http2", &[], "HTTP/1.1"),
         ("ssl", &["--http", "auto"], "HTTP/1.1"),
     ] {
-        let Some(nginx) = Nginx::start("", listen, &tls) else { return };
+        let Some(nginx) = NginxProcess::start("", listen, &tls) else { return };
         let line = ["--cacert", &cacert, "-c", "4", "-n", "200", &nginx.secure_url()];
         let ended = brunt([&line[..], options].concat()).with_code(0);
         assert!(ended.out.contains(spoken) || ended.err.contains(spoken), "{options:?}: {ended:?}");
@@ -79,7 +79,7 @@ fn nginx_chooses_the_version_by_alpn() {
 fn go_counts_what_we_count_in_the_clear_and_over_tls() {
     for secure in [false, true] {
         let Some((certificates, files)) = certificates() else { return };
-        let Some(go) = Server::go(if secure { &files } else { &[] }) else { return };
+        let Some(go) = Http2TestServer::go(if secure { &files } else { &[] }) else { return };
         let url = if secure { go.secure_url("") } else { go.url("") };
         let cacert = certificates.text("ca.pem");
         let trust = if secure { &["--cacert", cacert.as_str()][..] } else { &[] };
@@ -94,13 +94,13 @@ fn go_counts_what_we_count_in_the_clear_and_over_tls() {
 #[test]
 fn go_sends_large_bodies_trailers_and_interim_answers() {
     for (path, each) in [("bytes/3000000", 3_000_000), ("trailer", 5), ("early", 5), ("bytes/0", 0)] {
-        let Some(go) = Server::go(&[]) else { return };
+        let Some(go) = Http2TestServer::go(&[]) else { return };
         let report = report(&["--http2", "-c", "4", "--streams", "4", "-n", "40", &go.url(path)]).with_code(0);
         agree(&report, 40, go.counts()[0]);
         assert_eq!(report.count("bytes.payload"), 40 * each, "{report}");
     }
     for version in [&["--http2", "--streams", "4"][..], &[]] {
-        let Some(go) = Server::go(&[]) else { return };
+        let Some(go) = Http2TestServer::go(&[]) else { return };
         let url = go.url("trailer");
         let line = ["-c", "4", "-n", "40", "--expect-trailer", "x-sum: 1", &url];
         let good = report(&[version, &line].concat()).with_code(0);
@@ -117,7 +117,7 @@ fn go_sends_large_bodies_trailers_and_interim_answers() {
 
 #[test]
 fn go_resets_streams_and_each_is_one_failure() {
-    let Some(go) = Server::go(&[]) else { return };
+    let Some(go) = Http2TestServer::go(&[]) else { return };
     let report = report(&["--http2", "-c", "4", "--streams", "4", "-n", "2000", "-w", "1", &go.url("abort")]);
     let [due, finished, failed, censored] = report.requests();
     assert_eq!((due, finished + failed, censored), (2000, 2000, 0), "{report}");
@@ -130,7 +130,7 @@ fn node_counts_what_we_count_with_bodies_and_with_fewer_streams_than_wished() {
     std::fs::write(file.path(), vec![b'x'; 200_000]).unwrap();
     let path = file.path().to_str().unwrap();
     for (options, requests) in [(&["-c", "20", "--streams", "20"][..], 1000), (&["-c", "3", "--data-file", path], 60)] {
-        let Some(node) = Server::node(&[]) else { return };
+        let Some(node) = Http2TestServer::node(&[]) else { return };
         let line = ["--http2", "-w", "1", "-n", &requests.to_string(), &node.url("")];
         let report = report(&[&line[..], options].concat()).with_code(0);
         let [answered, two] = node.counts();
@@ -141,7 +141,7 @@ fn node_counts_what_we_count_with_bodies_and_with_fewer_streams_than_wished() {
 
 #[test]
 fn node_answers_with_failures_and_they_are_counted() {
-    let Some(node) = Server::node(&[]) else { return };
+    let Some(node) = Http2TestServer::node(&[]) else { return };
     let report = report(&["--http2", "-c", "2", "-n", "100", &node.url("status")]);
     assert_eq!(report.requests(), [100, 0, 100, 0], "{report}");
     assert_eq!(report.json["status"]["503"], 100, "{report}");
@@ -162,7 +162,7 @@ fn nghttpd_counts_what_we_count_with_paddings_and_small_tables() {
 
 #[test]
 fn a_server_of_http1_is_said_to_be_one() {
-    let Some(nginx) = Nginx::start("", "", ONE_BYTE) else { return };
+    let Some(nginx) = NginxProcess::start("", "", ONE_BYTE) else { return };
     let ended = brunt(["--http2", "-n", "10", &nginx.url()]);
     assert_ne!(ended.code, Some(0), "{ended:?}");
     assert!(
@@ -181,7 +181,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 fn a_server_that_refuses_streams_is_not_said_to_have_closed_a_connection() {
     const PREFACE: usize = 24;
     // On each connection one request is answered, and each further one refused.
-    let peer = Peer::new(|mut connection| {
+    let peer = ScriptedPeer::new(|mut connection| {
         let mut came = Vec::new();
         let mut at = PREFACE;
         connection.send(&frame(4, 0, 0, &[]));

@@ -2,27 +2,27 @@
 
 use std::process::Command;
 
-use e2e::foreign::{Foreign, sources};
-use e2e::nginx::Nginx;
+use e2e::external::{ExternalServer, sources};
+use e2e::nginx::NginxProcess;
 use e2e::report::report;
-use e2e::{Peer, Report};
+use e2e::{ScriptedPeer, TestReport};
 
-fn sessions() -> Option<Foreign> {
+fn sessions() -> Option<ExternalServer> {
     if Command::new("python3").arg("--version").output().is_err() {
         e2e::skip("python3 is not installed");
         return None;
     }
-    Some(Foreign::start(Command::new("python3").arg(sources("sessions.py"))))
+    Some(ExternalServer::start(Command::new("python3").arg(sources("sessions.py"))))
 }
 
 /// Returns the sessions begun, the requests in them, and the unknown cookies.
-fn counted(server: Foreign) -> [u64; 3] {
+fn counted(server: ExternalServer) -> [u64; 3] {
     let told = server.counts();
     let mut numbers = told.split_whitespace().map(|n| n.parse().expect("a number"));
     std::array::from_fn(|_| numbers.next().expect("three counts"))
 }
 
-fn succeeded(report: &Report, requests: u64) {
+fn succeeded(report: &TestReport, requests: u64) {
     assert_eq!(report.requests(), [requests, requests, 0, 0], "{report}");
 }
 
@@ -71,7 +71,7 @@ fn nginx_sees_its_cookie_again_in_both_versions() {
     let server = "add_header Set-Cookie \"visit=$request_id; Path=/\" always; location / { default_type text/plain; \
         if ($cookie_visit = '') { return 202 x; } return 200 $cookie_visit$cookie_own; }";
     for (listen, version) in [("", "1.1"), ("http2", "2")] {
-        let Some(nginx) = Nginx::start("", listen, server) else { return };
+        let Some(nginx) = NginxProcess::start("", listen, server) else { return };
         let streams = if version == "2" { "--streams=3" } else { "--streams=1" };
         let line =
             ["--http", version, streams, "--cookie-jar", "--cookie", "own=1", "-c", "6", "-n", "300", &nginx.url()];
@@ -86,7 +86,7 @@ fn nginx_sees_its_cookie_again_in_both_versions() {
 
 #[test]
 fn an_example_of_a_failure_shows_the_cookies_that_were_sent() {
-    let peer = Peer::new(|mut connection| {
+    let peer = ScriptedPeer::new(|mut connection| {
         let mut answers = ["200 OK\r\nSet-Cookie: page=1", "500 Oops\r\nSet-Cookie: page=2"].iter().cycle();
         while connection.request().is_some() {
             let answer = answers.next().expect("for ever");

@@ -6,18 +6,18 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use e2e::program::until;
-use e2e::{Report, Target, brunt};
+use e2e::{TestReport, TargetProcess, brunt};
 
 /// A shell on its own terminal.
-struct Terminal {
+struct TestTerminal {
     child: Child,
     keys: ChildStdin,
     shown: Arc<Mutex<Vec<u8>>>,
 }
 
-impl Terminal {
+impl TestTerminal {
     /// Runs a shell command. Returns `None` without script(1), which creates terminals.
-    fn run(line: &str, home: &std::path::Path) -> Option<Terminal> {
+    fn run(line: &str, home: &std::path::Path) -> Option<TestTerminal> {
         Command::new("script").arg("--version").output().ok()?;
         let mut command = Command::new("script");
         command.args(["-q", "-e", "-c", line, "/dev/null"]).env("XDG_STATE_HOME", home).env("LC_ALL", "C");
@@ -31,7 +31,7 @@ impl Terminal {
                 kept.lock().unwrap().extend_from_slice(&bytes[..read]);
             }
         });
-        Some(Terminal { child, keys, shown })
+        Some(TestTerminal { child, keys, shown })
     }
 
     fn press(&mut self, keys: &str) {
@@ -57,29 +57,29 @@ impl Terminal {
 }
 
 /// Waits until no more requests arrive.
-fn rests(target: &Target) {
+fn rests(target: &TargetProcess) {
     until("nothing comes", || {
-        let heard = target.heard();
+        let heard = target.requests();
         std::thread::sleep(Duration::from_millis(300));
-        target.heard() == heard
+        target.requests() == heard
     });
 }
 
 #[test]
 fn keys_change_a_rate_pause_it_and_end_it_in_threads_and_processes() {
     for processes in ["", "--processes 2"] {
-        let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+        let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
         let record = e2e::target::text(directory.path(), "run.zst");
         let program = e2e::program::path().display();
         let line = format!(
             "stty cols 150; {program} -r 200/s --arrivals constant -d 60s -w 2 {processes} --record {record} {}; echo code $?; stty -a",
             target.address
         );
-        let Some(mut terminal) = Terminal::run(&line, directory.path()) else {
+        let Some(mut terminal) = TestTerminal::run(&line, directory.path()) else {
             return e2e::skip("script(1), which makes a terminal, is not installed");
         };
         terminal.shows("Keys: + more load, - less, p pause and resume, q end the run");
-        until("the run has begun", || target.heard() > 100);
+        until("the run has begun", || target.requests() > 100);
         terminal.press("+");
         terminal.shows("→ 220/s from ");
         terminal.press("x-");
@@ -87,10 +87,10 @@ fn keys_change_a_rate_pause_it_and_end_it_in_threads_and_processes() {
         terminal.press("p");
         terminal.shows("→ paused from ");
         rests(&target);
-        let heard = target.heard();
+        let heard = target.requests();
         terminal.press("p");
         terminal.shows("→ resumed at ");
-        until("the load goes on", || target.heard() > heard + 100);
+        until("the load goes on", || target.requests() > heard + 100);
         terminal.press("q");
         terminal.shows("code ");
         let (_, shown) = terminal.end();
@@ -98,27 +98,27 @@ fn keys_change_a_rate_pause_it_and_end_it_in_threads_and_processes() {
         // It is repeated in the summary, and the terminal echoes what is typed and is line-buffered again.
         assert!(shown.contains("load changed: 220/s from "), "{shown}");
         assert!(shown.contains(" icanon") && shown.contains(" echo ") && !shown.contains("-icanon"), "{shown}");
-        let report = Report::of(brunt(["report", &record, "--format", "json"]));
+        let report = TestReport::of(brunt(["report", &record, "--format", "json"]));
         let rates = [0, 1].map(|at| report.at(&format!("changes.{at}.change.rate")).as_f64());
         assert_eq!(rates, [Some(220.0), Some(200.0)], "{report}");
         assert_eq!([report.at("changes.2.change"), report.at("changes.3.change")], ["pause", "resume"], "{report}");
         let [due, finished, failed, censored] = report.requests();
         assert_eq!(due, finished + failed + censored, "{report}");
-        let heard = target.heard() - report.count("requests.probe");
+        let heard = target.requests() - report.count("requests.probe");
         assert!(failed == 0 && finished <= heard && heard <= due, "the target's count: {heard} {report}");
     }
 }
 
 #[test]
 fn keys_change_users_too_and_speak_chinese() {
-    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
     let line =
         format!("{} --lang zh -c 10 --think 10ms..20ms -d 60s {}", e2e::program::path().display(), target.address);
-    let Some(mut terminal) = Terminal::run(&line, directory.path()) else {
+    let Some(mut terminal) = TestTerminal::run(&line, directory.path()) else {
         return e2e::skip("script(1), which makes a terminal, is not installed");
     };
     terminal.shows("按键：");
-    until("the run has begun", || target.heard() > 100);
+    until("the run has begun", || target.requests() > 100);
     terminal.press("+");
     terminal.shows("起 11 个用户");
     terminal.press("p");
@@ -134,15 +134,15 @@ fn a_signal_from_the_keyboard_leaves_the_terminal_as_it_was() {
     // The shell ignores the signals, and survives to report. Programs inherit ignored signals, also from the tester's
     // shell.
     for (signal, key, code) in [("INT", "\x03", "code 21"), ("QUIT", "\x1c", "code 131")] {
-        let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+        let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
         let program = e2e::program::path().display();
         let under = format!("ulimit -c 0; trap '' {signal}; env --default-signal={signal}");
         let line = format!("{under} {program} -c 2 -d 60s {}; echo code $?; stty -a", target.address);
-        let Some(mut terminal) = Terminal::run(&line, directory.path()) else {
+        let Some(mut terminal) = TestTerminal::run(&line, directory.path()) else {
             return e2e::skip("script(1), which makes a terminal, is not installed");
         };
         terminal.shows("Keys: ");
-        until("the run has begun", || target.heard() > 100);
+        until("the run has begun", || target.requests() > 100);
         terminal.press(key);
         terminal.shows("code ");
         let (_, shown) = terminal.end();
@@ -152,13 +152,13 @@ fn a_signal_from_the_keyboard_leaves_the_terminal_as_it_was() {
 
 #[test]
 fn where_nobody_sits_at_a_terminal_there_are_no_keys() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let ended = brunt(["-n", "20", "-c", "2", &target.address]).with_code(0);
     assert!(!ended.out.contains("Keys:"), "{}", ended.out);
     let directory = tempfile::tempdir().unwrap();
     // The screen of a pipeline belongs to another program, which may have its own keys.
     let line = format!("{} -n 20 -c 2 {} | cat", e2e::program::path().display(), target.address);
-    let Some(terminal) = Terminal::run(&line, directory.path()) else {
+    let Some(terminal) = TestTerminal::run(&line, directory.path()) else {
         return e2e::skip("script(1), which makes a terminal, is not installed");
     };
     let (_, shown) = terminal.end();

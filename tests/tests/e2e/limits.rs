@@ -5,20 +5,20 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 use e2e::daemon;
-use e2e::nginx::Nginx;
+use e2e::nginx::NginxProcess;
 use e2e::program::until;
 use e2e::report::report;
-use e2e::{Report, Target};
+use e2e::{TestReport, TargetProcess};
 
 /// `tests/servers/queueing.py`, which has one limit of its own.
-struct Queueing {
+struct QueueingServer {
     child: Child,
     port: u16,
 }
 
-impl Queueing {
+impl QueueingServer {
     /// Starts it under another program such as `prlimit`. Returns `None` without Python.
-    fn start(under: &[&str], kind: &str) -> Option<Queueing> {
+    fn start(under: &[&str], kind: &str) -> Option<QueueingServer> {
         let python = daemon::find("python3")?;
         let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/servers/queueing.py");
@@ -27,7 +27,7 @@ impl Queueing {
         line.extend(kind.split(' ').map(str::to_owned));
         let mut command = Command::new(&line[0]);
         command.args(&line[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let server = Queueing { child: command.spawn().expect("it starts"), port };
+        let server = QueueingServer { child: command.spawn().expect("it starts"), port };
         until("it listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
         Some(server)
     }
@@ -37,7 +37,7 @@ impl Queueing {
     }
 }
 
-impl Drop for Queueing {
+impl Drop for QueueingServer {
     fn drop(&mut self) {
         // An error only means that it has exited already.
         let _ = self.child.kill();
@@ -46,18 +46,18 @@ impl Drop for Queueing {
 }
 
 /// Returns the rules that found something, in their order, each with its proof.
-fn found(report: &Report) -> Vec<(String, String)> {
+fn found(report: &TestReport) -> Vec<(String, String)> {
     let word = |value: &serde_json::Value| value.as_str().expect("a word").to_owned();
     let findings = report.at("diagnosis.findings").as_array().expect("a list").iter();
     findings.map(|found| (word(&found["rule"]), word(&found["proof"]))).collect()
 }
 
-fn has(report: &Report, rule: &str, proof: &str) -> bool {
+fn has(report: &TestReport, rule: &str, proof: &str) -> bool {
     found(report).contains(&(rule.to_owned(), proof.to_owned()))
 }
 
 /// Runs until the generator was healthy, and returns that report: a busy machine may need more than one attempt.
-fn undisturbed(line: &[&str]) -> Report {
+fn undisturbed(line: &[&str]) -> TestReport {
     let mut last = report(line);
     for _ in 0..4 {
         if !has(&last, "C1", "proved") {
@@ -70,7 +70,7 @@ fn undisturbed(line: &[&str]) -> Report {
 
 #[test]
 fn an_accept_queue_that_overflows_is_proved_by_its_counter() {
-    let Some(server) = Queueing::start(&[], "backlog 5 20") else { return };
+    let Some(server) = QueueingServer::start(&[], "backlog 5 20") else { return };
     let url = server.url();
     let report = report(&["-c", "60", "-d", "4s", "-t", "3s", "--no-keepalive", &url]);
     assert!(has(&report, "N2", "proved"), "{report}");
@@ -79,7 +79,7 @@ fn an_accept_queue_that_overflows_is_proved_by_its_counter() {
 
 #[test]
 fn a_service_without_descriptors_is_proved_by_its_process() {
-    let Some(server) = Queueing::start(&["prlimit", "--nofile=64", "--"], "pool 1000 5") else { return };
+    let Some(server) = QueueingServer::start(&["prlimit", "--nofile=64", "--"], "pool 1000 5") else { return };
     let url = server.url();
     let report = report(&["-c", "100", "-d", "3s", "-t", "2s", &url]);
     assert!(has(&report, "S10", "proved"), "{report}");
@@ -88,7 +88,7 @@ fn a_service_without_descriptors_is_proved_by_its_process() {
 
 #[test]
 fn a_pool_shows_its_size_and_a_service_without_one_shows_none() {
-    let Some(pool) = Queueing::start(&[], "pool 8 40") else { return };
+    let Some(pool) = QueueingServer::start(&[], "pool 8 40") else { return };
     let url = pool.url();
     let report = undisturbed(&["-c", "60", "-d", "5s", &url]);
     if !has(&report, "C1", "proved") {
@@ -100,7 +100,7 @@ fn a_pool_shows_its_size_and_a_service_without_one_shows_none() {
         // On a busy machine the shortest response takes longer.
         assert!(size.is_some_and(|size| (7..=12).contains(&size)), "{claim}");
     }
-    let varied = Queueing::start(&[], "varied 20").expect("the same Python");
+    let varied = QueueingServer::start(&[], "varied 20").expect("the same Python");
     let url = varied.url();
     let report = undisturbed(&["-c", "60", "-d", "3s", &url]);
     let pools = found(&report).into_iter().filter(|(rule, _)| rule == "S4" || rule == "S3").count();
@@ -114,7 +114,7 @@ fn a_limiter_that_says_so_is_proved_and_one_that_may_be_is_consistent() {
         // `return` would come before the limit; looking for a file comes after it.
         let limited = format!("location / {{ limit_req zone=all; limit_req_status {status}; try_files /none @ok; }}");
         let server = format!("{limited} location @ok {{ return 204; }}");
-        let Some(nginx) = Nginx::start(zone, "", &server) else { return };
+        let Some(nginx) = NginxProcess::start(zone, "", &server) else { return };
         let url = nginx.url();
         let report = undisturbed(&["-r", "300/s", "-d", "2s", &url]);
         assert!(has(&report, "P7", proof), "{status} {report}");
@@ -123,7 +123,7 @@ fn a_limiter_that_says_so_is_proved_and_one_that_may_be_is_consistent() {
 
 #[test]
 fn a_rate_that_is_kept_meets_no_limit_and_an_old_record_is_judged_the_same() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let directory = tempfile::tempdir().expect("a folder");
     let record = directory.path().join("kept.jsonl").display().to_string();
     let url = target.url("delay/2ms");
@@ -131,7 +131,7 @@ fn a_rate_that_is_kept_meets_no_limit_and_an_old_record_is_judged_the_same() {
     let live = undisturbed(&line);
     let kept = std::fs::read(&record).expect("a record");
     assert!(!kept.is_empty());
-    let again = Report::of(e2e::brunt(["report", &record, "--format", "json"]));
+    let again = TestReport::of(e2e::brunt(["report", &record, "--format", "json"]));
     assert_eq!(again.at("diagnosis"), live.at("diagnosis"));
     if !has(&live, "C1", "proved") {
         assert_eq!(live.at("diagnosis.outcome"), "not_reached", "{live}");
@@ -142,7 +142,7 @@ fn a_rate_that_is_kept_meets_no_limit_and_an_old_record_is_judged_the_same() {
 #[test]
 fn a_head_and_a_body_that_nagle_holds_apart_are_told_from_a_whole_response() {
     for (kind, wanted) in [("nagle", true), ("whole", false)] {
-        let Some(server) = Queueing::start(&[], kind) else { return };
+        let Some(server) = QueueingServer::start(&[], kind) else { return };
         let report = undisturbed(&["-c", "2", "-d", "3s", &server.url()]);
         let disturbed = wanted && has(&report, "C1", "proved");
         assert!(has(&report, "L3", "consistent") == wanted || disturbed, "{kind} {report}");
@@ -155,10 +155,10 @@ fn counters_take_no_descriptors_from_connections() {
         return e2e::skip("prlimit is not installed");
     }
     // Two files of /proc are open for each of its threads.
-    let Some(server) = Queueing::start(&[], "threads 60") else { return };
+    let Some(server) = QueueingServer::start(&[], "threads 60") else { return };
     let line = ["-w", "1", "-c", "20", "-d", "2s", "--quiet", "--format", "json", &server.url()];
     let ended = e2e::program::prepare_under(&["prlimit", "--nofile=60:60", "--"], line).run();
-    let report = Report::of(ended);
+    let report = TestReport::of(ended);
     let [scheduled, succeeded, failed, _] = report.requests();
     assert!(scheduled > 100 && succeeded == scheduled && failed == 0, "{report}");
 }
@@ -169,7 +169,7 @@ fn counters_take_no_descriptors_from_connections() {
 fn a_service_that_reads_slowly_is_told_and_one_that_answers_late_is_not() {
     let directory = tempfile::tempdir().expect("a folder");
     for (kind, bytes, wanted) in [("reads 500000", 2_000_000, true), ("takes 100", 40_000, false)] {
-        let Some(server) = Queueing::start(&[], kind) else { return };
+        let Some(server) = QueueingServer::start(&[], kind) else { return };
         let body = directory.path().join("body");
         std::fs::write(&body, vec![b'x'; bytes]).expect("a file");
         let file = body.display().to_string();
@@ -181,7 +181,7 @@ fn a_service_that_reads_slowly_is_told_and_one_that_answers_late_is_not() {
 
 #[test]
 fn what_children_do_that_a_service_forks_is_its_doing() {
-    let Some(server) = Queueing::start(&[], "forks 2") else { return };
+    let Some(server) = QueueingServer::start(&[], "forks 2") else { return };
     for more in [&["-c", "2"][..], &["-c", "2", "--no-keepalive"]] {
         let report = report(&[more, &["-w", "1", "-d", "4s", &server.url()]].concat());
         let (succeeded, seconds) = (report.requests()[1], report.number("window_s"));

@@ -1,45 +1,45 @@
 //! Tests of closed and open load: the server sees what was requested, and every request has an end.
 
-use e2e::report::{heard_exactly, report};
-use e2e::{Peer, Target};
+use e2e::report::{assert_exact_count, report};
+use e2e::{ScriptedPeer, TargetProcess};
 
 #[test]
 fn a_number_of_requests_is_kept_exactly_by_users_and_workers_of_any_number() {
     for (users, workers) in [("1", "1"), ("3", "2"), ("7", "2"), ("10", "4")] {
-        let target = Target::healthy();
+        let target = TargetProcess::healthy();
         let report = report(&["-n", "503", "-c", users, "-w", workers, &target.address]).with_code(0);
         assert_eq!(report.requests(), [503, 503, 0, 0], "{report}");
         assert_eq!(report.json["status"]["200"], 503);
-        heard_exactly(&target, &report);
+        assert_exact_count(&target, &report);
     }
 }
 
 #[test]
 fn a_duration_counts_every_request_that_began_in_it() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let report = report(&["-d", "400ms", "-c", "5", "-w", "2", &target.address]).with_code(0);
     assert!(report.count("requests.succeeded") > 0, "{report}");
     assert_eq!(report.json["mode"], "closed");
     assert!(report.at("latency.response").is_null(), "closed load has no response time");
     assert!((report.number("window_s") - 0.4).abs() < 1e-9, "{report}");
-    heard_exactly(&target, &report);
+    assert_exact_count(&target, &report);
 }
 
 #[test]
 fn a_rate_is_the_rate_of_the_run_whatever_the_number_of_workers() {
     for (arrivals, workers) in [("constant", "1"), ("constant", "2"), ("constant", "3")] {
-        let target = Target::healthy();
+        let target = TargetProcess::healthy();
         let line = ["-r", "500/s", "-d", "1s", "--arrivals", arrivals, "-w", workers, &target.address];
         let report = report(&line);
         assert_eq!(report.count("requests.scheduled"), 500, "{report}");
         assert_eq!(report.json["mode"], "open");
-        heard_exactly(&target, &report);
+        assert_exact_count(&target, &report);
     }
 }
 
 #[test]
 fn the_same_seed_makes_the_same_poisson_arrivals() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let due = |seed: &str, workers: &str| {
         let line = ["-r", "700/s", "-d", "700ms", "--seed", seed, "-w", workers, &target.address];
         report(&line).count("requests.scheduled")
@@ -50,7 +50,7 @@ fn the_same_seed_makes_the_same_poisson_arrivals() {
 
 #[test]
 fn an_open_run_by_number_sends_that_many() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     for arrivals in ["poisson", "constant", "burst"] {
         let report = report(&["-r", "900/s", "-n", "333", "--arrivals", arrivals, "-w", "2", &target.address]);
         assert_eq!(report.count("requests.scheduled"), 333, "{arrivals}: {report}");
@@ -60,18 +60,18 @@ fn an_open_run_by_number_sends_that_many() {
 
 #[test]
 fn a_burst_comes_at_once_every_second() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let report = report(&["-r", "200/s", "-d", "2s", "--arrivals", "burst", "-w", "2", &target.address]);
     let seconds = report.json["seconds"].as_array().unwrap();
     let due: Vec<u64> =
         seconds.iter().filter(|s| s["part"] == "window").map(|s| s["scheduled"].as_u64().unwrap()).collect();
     assert_eq!(due, [200, 200], "{report}");
-    heard_exactly(&target, &report);
+    assert_exact_count(&target, &report);
 }
 
 #[test]
 fn rates_may_be_fractions_and_per_minute() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     for (rate, due) in [("300/min", 5), ("4.0/s", 4), ("0.002k/s", 2)] {
         let report = report(&["-r", rate, "-d", "1s", "--arrivals", "constant", &target.address]);
         assert_eq!(report.count("requests.scheduled"), due, "{rate}: {report}");
@@ -80,30 +80,30 @@ fn rates_may_be_fractions_and_per_minute() {
 
 #[test]
 fn the_warm_up_is_counted_apart() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let open = report(&["-r", "500/s", "--arrivals", "constant", "--warmup", "400ms", "-d", "600ms", &target.address]);
     assert_eq!([open.count("requests.warmup"), open.count("requests.scheduled")], [200, 300], "{open}");
-    heard_exactly(&target, &open);
-    let other = Target::healthy();
+    assert_exact_count(&target, &open);
+    let other = TargetProcess::healthy();
     let closed = report(&["-c", "4", "--warmup", "200ms", "-d", "200ms", &other.address]).with_code(0);
     assert!(closed.count("requests.warmup") > 0 && closed.count("requests.succeeded") > 0, "{closed}");
-    heard_exactly(&other, &closed);
+    assert_exact_count(&other, &closed);
 }
 
 #[test]
 fn stages_of_a_rate_add_up() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let line =
         ["--stage", "500ms:200/s", "--stage", "1s:200/s..600/s", "--arrivals", "constant", "-w", "2", &target.address];
     let report = report(&line);
     // 100 in the first half second, (200 + 600) / 2 in the second after it.
     assert_eq!(report.count("requests.scheduled"), 500, "{report}");
-    heard_exactly(&target, &report);
+    assert_exact_count(&target, &report);
 }
 
 #[test]
 fn stages_of_users_change_how_many_there_are() {
-    let peer = Peer::answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    let peer = ScriptedPeer::answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
     let report = report(&["--stage", "300ms:2", "--stage", "300ms:6", "-w", "2", &peer.url()]).with_code(0);
     let [due, finished, failed, _] = report.requests();
     assert_eq!((due, failed), (finished, 0), "{report}");
@@ -114,11 +114,11 @@ fn stages_of_users_change_how_many_there_are() {
 
 #[test]
 fn users_who_think_send_less() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let report = report(&["-c", "5", "--think", "10s", "-d", "300ms", &target.address]).with_code(0);
     // Each sends its first request and is still in its think time at the end.
     assert_eq!(report.requests(), [5, 5, 0, 0], "{report}");
-    heard_exactly(&target, &report);
+    assert_exact_count(&target, &report);
     let often = e2e::report::report(&["-c", "2", "--think", "1ms..20ms", "-n", "50", &target.address]).with_code(0);
     assert_eq!(often.count("requests.succeeded"), 50, "{often}");
 }
@@ -129,7 +129,7 @@ fn users_together_start_once_every_connection_stands() {
     let seen = std::sync::Arc::clone(&standing);
     let count = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
     let counted = std::sync::Arc::clone(&count);
-    let peer = Peer::new(move |mut connection| {
+    let peer = ScriptedPeer::new(move |mut connection| {
         counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         while connection.request().is_some() {
             seen.lock().unwrap().push(counted.load(std::sync::atomic::Ordering::SeqCst));
@@ -146,16 +146,16 @@ fn users_together_start_once_every_connection_stands() {
 
 #[test]
 fn several_urls_share_the_load_by_their_weights() {
-    let peer = Peer::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    let peer = ScriptedPeer::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     let directory = tempfile::tempdir().unwrap();
     let file = e2e::target::text(directory.path(), "urls.txt");
     let url = peer.url();
     std::fs::write(&file, format!("# what people look at\n{url}often 3\n\n{url}seldom 1\n{url}never 0\n")).unwrap();
-    e2e::brunt(["--urls", &file, "-n", "100"]).with_code(64).said("line 5: `0` is not a weight");
+    e2e::brunt(["--urls", &file, "-n", "100"]).with_code(64).containing("line 5: `0` is not a weight");
     assert_eq!(peer.requests(), 0);
     std::fs::write(&file, format!("# what people look at\n{url}often 3\n\n{url}seldom 1\n")).unwrap();
     report(&["--urls", &file, "-n", "400"]).with_code(0);
-    let heard = peer.heard();
+    let heard = peer.received();
     let of = |path: &str| heard.iter().filter(|r| r.starts_with(format!("GET {path} ").as_bytes())).count();
     assert!(of("/often") > of("/seldom") && of("/seldom") > 0, "{} {}", of("/often"), of("/seldom"));
     assert_eq!(of("/often") + of("/seldom"), heard.len());
@@ -163,7 +163,7 @@ fn several_urls_share_the_load_by_their_weights() {
 
 #[test]
 fn urls_named_beside_each_other_are_all_sent() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let (a, b, c) = (target.url("bytes/10"), target.url("status/201"), target.url("chunked/100"));
     let report = report(&[&a, &b, "-u", &c, "-n", "300"]).with_code(0);
     assert_eq!(report.requests(), [300, 300, 0, 0], "{report}");
@@ -175,7 +175,7 @@ fn urls_named_beside_each_other_are_all_sent() {
 
 #[test]
 fn an_arrival_that_finds_no_connection_waits_and_its_wait_is_measured() {
-    let target = Target::with(&["--delay", "50ms"]);
+    let target = TargetProcess::with(&["--delay", "50ms"]);
     let line = ["-r", "100/s", "--arrivals", "constant", "-d", "500ms", "--max-connections", "1", &target.address];
     let report = report(&line);
     assert_eq!(report.requests()[0], 50, "{report}");
@@ -189,16 +189,16 @@ fn an_arrival_that_finds_no_connection_waits_and_its_wait_is_measured() {
 
 #[test]
 fn two_workers_share_the_users_and_their_counts_add_up() {
-    let target = Target::with(&["-w", "2"]);
+    let target = TargetProcess::with(&["-w", "2"]);
     let report = report(&["-c", "9", "-d", "300ms", "-w", "2", "--pin", &target.address]).with_code(0);
     assert_eq!(report.count("connections.opened"), 9, "{report}");
     assert_eq!(report.at("generator.workers"), 2, "{report}");
-    heard_exactly(&target, &report);
+    assert_exact_count(&target, &report);
 }
 
 #[test]
 fn a_run_ends_after_its_whole_timeout_and_says_so() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let report = report(&["-c", "2", "-d", "60s", "--run-timeout", "2s", &target.address]).with_code(21);
     assert!(report.notices().contains(&"run_timeout".to_string()), "{report}");
     assert!(report.count("requests.succeeded") > 0, "{report}");
@@ -206,11 +206,11 @@ fn a_run_ends_after_its_whole_timeout_and_says_so() {
 
 #[test]
 fn both_networks_count_alike() {
-    let target = Target::healthy();
-    let before = target.heard();
+    let target = TargetProcess::healthy();
+    let before = target.requests();
     let report = report(&["-n", "500", "-c", "20", "--net", "epoll", &target.address]).with_code(0);
     assert_eq!(report.at("generator.net"), "epoll", "{report}");
-    assert_eq!(target.heard() - before, 501);
+    assert_eq!(target.requests() - before, 501);
     let uring = e2e::report::report_if_possible(&["-n", "500", "-c", "20", "--net", "uring", &target.address]);
     match uring {
         Some(uring) => assert_eq!(uring.requests(), [500, 500, 0, 0], "{uring}"),

@@ -5,15 +5,15 @@ use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use e2e::program::{Ended, Running, prepare_under, until};
-use e2e::{Peer, Target, brunt, prepare};
+use e2e::program::{ProgramOutput, RunningProgram, prepare_under, until};
+use e2e::{ScriptedPeer, TargetProcess, brunt, prepare};
 
 /// Maximum memory of the process in all of these cases.
 const BOUND: u64 = 100 << 20;
 
 /// Checks that the program's peak is within the bound.
 #[track_caller]
-fn bounded(ended: Ended) -> Ended {
+fn bounded(ended: ProgramOutput) -> ProgramOutput {
     println!("{} MB", ended.peak >> 20);
     assert!(ended.peak > 0, "its memory was never seen: {ended:?}");
     assert!(ended.peak <= BOUND, "{} MB: {}\n{}", ended.peak >> 20, ended.out, ended.err);
@@ -21,7 +21,7 @@ fn bounded(ended: Ended) -> Ended {
 }
 
 /// Sends until the other side closes, at most this many bytes.
-fn pour(mut connection: e2e::peer::Connection, head: &[u8], piece: &[u8], most: usize) {
+fn pour(mut connection: e2e::peer::PeerConnection, head: &[u8], piece: &[u8], most: usize) {
     connection.send(head);
     for _ in 0..most / piece.len() {
         if !connection.send(piece) {
@@ -33,7 +33,7 @@ fn pour(mut connection: e2e::peer::Connection, head: &[u8], piece: &[u8], most: 
 
 #[test]
 fn a_first_answer_of_half_a_gibibyte_is_counted_and_not_kept() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let ended = bounded(brunt(["-n", "1", &target.url("bytes/536870912")]).with_code(0));
     assert!(ended.out.contains("512 MiB") || ended.out.contains("537 MB"), "{ended:?}");
     let ended = bounded(brunt(["--debug", &target.url("bytes/536870912")]).with_code(0));
@@ -43,7 +43,7 @@ fn a_first_answer_of_half_a_gibibyte_is_counted_and_not_kept() {
 #[test]
 fn an_endless_answer_to_a_request_before_the_run_is_not_kept() {
     let piece = vec![b'x'; 1 << 20];
-    let peer = Peer::new(move |mut connection| {
+    let peer = ScriptedPeer::new(move |mut connection| {
         connection.bytes();
         pour(connection, b"$900000000\r\n", &piece, 500 << 20);
     });
@@ -55,7 +55,7 @@ fn an_endless_answer_to_a_request_before_the_run_is_not_kept() {
 }
 
 /// Ends a program that would not end by itself, after some seconds.
-fn stopped_after(running: Running, seconds: u64) -> Ended {
+fn stopped_after(running: RunningProgram, seconds: u64) -> ProgramOutput {
     std::thread::sleep(std::time::Duration::from_secs(seconds));
     running.signal(rustix::process::Signal::INT);
     running.end()
@@ -64,7 +64,7 @@ fn stopped_after(running: Running, seconds: u64) -> Ended {
 #[test]
 fn a_postgres_server_that_goes_on_asking_for_the_password_is_left() {
     let asked = [b'R', 0, 0, 0, 8, 0, 0, 0, 3].repeat(8192);
-    let peer = Peer::new(move |mut connection| {
+    let peer = ScriptedPeer::new(move |mut connection| {
         connection.bytes();
         pour(connection, &[], &asked, 256 << 20);
     });
@@ -79,14 +79,14 @@ fn a_body_file_is_held_once() {
     let file = directory.path().join("body");
     let size: u64 = 256 << 20;
     std::fs::File::create(&file).and_then(|file| file.set_len(size)).unwrap();
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let ended = brunt(["-n", "1", "--data-file", file.to_str().unwrap(), &target.address]).with_code(0);
     assert!(ended.peak > size && ended.peak < size + BOUND, "{} MB", ended.peak >> 20);
 }
 
 #[test]
 fn a_record_that_is_a_bomb_is_one_sentence() {
-    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
     let file = |name: &str| e2e::target::text(directory.path(), name);
     brunt(["-n", "5", "--record", &file("run.zst"), &target.address]).with_code(0);
     let Ok(output) = Command::new("zstdcat").arg(file("run.zst")).output() else {
@@ -111,7 +111,7 @@ fn a_record_that_is_a_bomb_is_one_sentence() {
 fn a_million_urls_are_kept_once() {
     let directory = tempfile::tempdir().unwrap();
     let file = e2e::target::text(directory.path(), "urls.txt");
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let urls: String = (0..1_000_000).map(|n| format!("{}?n={n}\n", target.address)).collect();
     std::fs::write(&file, urls).unwrap();
     let record = e2e::target::text(directory.path(), "run.zst");
@@ -139,11 +139,11 @@ fn consent(request: &[u8], target: &str) -> Vec<u8> {
 
 #[test]
 fn a_hundred_web_sockets_that_announce_huge_messages_share_one_bound() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let host = target.host().to_owned();
     let huge = [&[0x82, 127][..], &(15_u64 << 20).to_be_bytes()].concat();
     let piece = vec![b'x'; 1 << 20];
-    let peer = Peer::new(move |mut connection| {
+    let peer = ScriptedPeer::new(move |mut connection| {
         let Some(request) = connection.request() else { return };
         connection.send(&consent(&request, &host));
         connection.bytes();
@@ -171,7 +171,7 @@ fn a_hundred_answers_that_are_bombs_share_one_bound() {
     // Several members in sequence are one gzip body.
     let bomb = packed.repeat((1 << 20) / packed.len());
     let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n", bomb.len());
-    let peer = Peer::answering([head.as_bytes(), &bomb].concat());
+    let peer = ScriptedPeer::answering([head.as_bytes(), &bomb].concat());
     let run = ["-c", "100", "-n", "300", "-t", "30s", "--expect-body", "needle", &peer.url()];
     let ended = bounded(brunt(run));
     assert!(ended.out.contains("wrong_body"), "{ended:?}");
@@ -179,7 +179,7 @@ fn a_hundred_answers_that_are_bombs_share_one_bound() {
 
 #[test]
 fn more_connections_than_descriptors_allow_are_refused_in_a_sentence() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let ended = prepare_under(&["prlimit", "--nofile=16", "--"], ["-c", "1000", &target.address]).start().end();
     assert_eq!(ended.code, Some(64), "{ended:?}");
     for part in [
@@ -193,7 +193,7 @@ fn more_connections_than_descriptors_allow_are_refused_in_a_sentence() {
 }
 
 /// Returns a connection to the target on which data is only written, as far as the target accepts it.
-fn talk(target: &Target, first: &[u8], again: &[u8], most: usize) -> TcpStream {
+fn talk(target: &TargetProcess, first: &[u8], again: &[u8], most: usize) -> TcpStream {
     let mut stream = TcpStream::connect(target.host()).unwrap();
     stream.set_write_timeout(Some(Duration::from_secs(10))).unwrap();
     stream.write_all(first).unwrap();
@@ -204,7 +204,7 @@ fn talk(target: &Target, first: &[u8], again: &[u8], most: usize) -> TcpStream {
 
 /// Checks that the target's peak is within the bound and that it still answers others.
 #[track_caller]
-fn unmoved(target: &Target) {
+fn unmoved(target: &TargetProcess) {
     let (head, _) = e2e::target::get(target.host(), "/");
     assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
     let peak = e2e::program::resident(target.id());
@@ -225,13 +225,13 @@ fn get(stream: u32, path: &str) -> Vec<u8> {
 fn a_target_holds_nothing_for_a_client_whose_windows_are_closed_or_who_does_not_read() {
     // SETTINGS_INITIAL_WINDOW_SIZE: zero, and the maximum, with the same for the connection.
     for window in [0_u32, 0x7fff_ffff] {
-        let target = Target::with(&["-w", "2"]);
+        let target = TargetProcess::with(&["-w", "2"]);
         let widened = if window > 0 { frame(8, 0, 0, &0x7fff_0000_u32.to_be_bytes()) } else { Vec::new() };
         let settings = frame(4, 0, 0, &[&[0, 4][..], &window.to_be_bytes()].concat());
         let asked: Vec<u8> = (0..100).flat_map(|n| get(2 * n + 1, "/bytes/16777216")).collect();
         let first = [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &settings, &widened, &asked].concat();
         let clients: Vec<TcpStream> = (0..4).map(|_| talk(&target, &first, &[], 0)).collect();
-        until("all is heard", || target.heard() >= 400);
+        until("all is heard", || target.requests() >= 400);
         std::thread::sleep(Duration::from_millis(500));
         unmoved(&target);
         drop(clients);
@@ -253,7 +253,7 @@ fn a_target_lets_go_of_a_client_who_goes_on_asking_and_does_not_read() {
         ("pipelined requests", "", large),
         ("pipelined echoes", "", echo),
     ] {
-        let target = Target::with(&["-w", "2"]);
+        let target = TargetProcess::with(&["-w", "2"]);
         let client = talk(&target, first.as_bytes(), &again, 200 << 20);
         println!("{name}: {} MB", e2e::program::resident(target.id()) >> 20);
         unmoved(&target);
@@ -263,7 +263,7 @@ fn a_target_lets_go_of_a_client_who_goes_on_asking_and_does_not_read() {
 
 #[test]
 fn a_target_has_so_many_stations() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     for n in 1..=40 {
         let (head, body) = e2e::target::get(target.host(), &format!("/?station={}&service=0ms", 60_000 + n));
         let (status, said) = if n <= 17 { ("200", "ok") } else { ("503", "too many") };
@@ -274,13 +274,13 @@ fn a_target_has_so_many_stations() {
         .flat_map(|n| format!("GET /?station={n}&service=1h HTTP/1.1\r\nHost: a\r\n\r\n").into_bytes())
         .collect();
     let client = talk(&target, &asked, &[], 0);
-    until("all is heard", || target.heard() >= 20_040);
+    until("all is heard", || target.requests() >= 20_040);
     unmoved(&target);
     drop(client);
 }
 
 /// Connects clients that each write as much as possible, all at the same time.
-fn crowd(target: &Target, clients: usize, first: &[u8], again: &[u8], most: usize) -> Vec<TcpStream> {
+fn crowd(target: &TargetProcess, clients: usize, first: &[u8], again: &[u8], most: usize) -> Vec<TcpStream> {
     std::thread::scope(|scope| {
         let all: Vec<_> = (0..clients).map(|_| scope.spawn(|| talk(target, first, again, most))).collect();
         all.into_iter().map(|client| client.join().unwrap()).collect()
@@ -297,7 +297,7 @@ fn a_target_holds_no_more_for_a_crowd_of_large_messages() {
     let endless = [upgrade.as_bytes(), &head(0x82, 1 << 40)].concat();
     let begun = [upgrade.as_bytes(), &head(0x02, 0)].concat();
     let fragment = [head(0x00, 1 << 16), vec![b'f'; 1 << 16]].concat();
-    let target = Target::with(&["-w", "2"]);
+    let target = TargetProcess::with(&["-w", "2"]);
     for (first, again) in [(upgrade.as_bytes(), &large), (&endless, &vec![b'e'; 1 << 16]), (&begun, &fragment)] {
         let clients = crowd(&target, 40, first, again, 20 << 20);
         unmoved(&target);
@@ -307,7 +307,7 @@ fn a_target_holds_no_more_for_a_crowd_of_large_messages() {
 }
 
 /// Returns the target's current memory.
-fn now_resident(target: &Target) -> u64 {
+fn now_resident(target: &TargetProcess) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", target.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap() << 10
@@ -315,7 +315,7 @@ fn now_resident(target: &Target) -> u64 {
 
 #[test]
 fn a_target_bounds_what_waits_for_its_clients() {
-    let target = Target::with(&["-w", "2"]);
+    let target = TargetProcess::with(&["-w", "2"]);
     for round in 0..6 {
         let asked: Vec<u8> = (0..50_000)
             .flat_map(|n| format!("GET /?station=1&service=1h&n={round}.{n} HTTP/1.1\r\nHost: a\r\n\r\n").into_bytes())

@@ -3,10 +3,10 @@
 
 use e2e::certificates::Certificates;
 use e2e::mariadb::Mariadb;
-use e2e::mysql_go::Server;
+use e2e::mysql_go::MysqlGoServer;
 use e2e::program::until;
 use e2e::report::report;
-use e2e::{Report, brunt, prepare};
+use e2e::{TestReport, brunt, prepare};
 
 /// Returns how much each of these counters grew.
 fn grown<const N: usize>(server: &Mariadb, names: [&str; N], during: impl FnOnce()) -> [u64; N] {
@@ -16,7 +16,7 @@ fn grown<const N: usize>(server: &Mariadb, names: [&str; N], during: impl FnOnce
     names.map(|name| after[name] - before[name])
 }
 
-fn status(report: &Report, name: &str) -> u64 {
+fn status(report: &TestReport, name: &str) -> u64 {
     report.json["status"][name].as_u64().unwrap_or(0)
 }
 
@@ -127,7 +127,7 @@ fn a_server_that_crashes_and_comes_back_costs_exactly_what_was_lost() {
     until("the run has begun", || rows(&server) > 100);
     server.kill();
     server.start_again();
-    let report = Report::of(running.end());
+    let report = TestReport::of(running.end());
     let kept = rows(&server);
     let [due, finished, failed, censored] = report.requests();
     // The insert before the run created one more row.
@@ -156,12 +156,12 @@ fn logins_over_tls_and_unix_sockets() {
         });
         assert_eq!((accepted, selected), (4, 91));
     }
-    brunt(["--ssl", "-n", "1", &url]).with_code(30).said("unknown issuer");
+    brunt(["--ssl", "-n", "1", &url]).with_code(30).containing("unknown issuer");
     server.sql("ALTER USER brunt@'%' REQUIRE SSL");
     assert_eq!(report(&["-n", "2", "-c", "1", &url]).requests()[2], 2);
     let watch = format!("--watch=mysql={}", server.url());
     let line = ["--ssl", "-n", "1", &url];
-    brunt([&line[..], &["-k", &watch]].concat()).with_code(64).said("cannot be watched");
+    brunt([&line[..], &["-k", &watch]].concat()).with_code(64).containing("cannot be watched");
     brunt([&line[..], &["-k", &format!("{watch}?ssl")]].concat()).with_code(0);
 
     let socket = server.socket();
@@ -190,7 +190,7 @@ fn too_many_connections_are_named() {
 #[test]
 fn caching_sha2_tells_the_password_once_and_proves_it_then() {
     for secure in [&[][..], &["--ssl", "-k"]] {
-        let Some(server) = Server::start() else { return };
+        let Some(server) = MysqlGoServer::start() else { return };
         let url = server.url();
         let select = "SELECT a FROM t WHERE id = {counter} AND name = '{random 5}'";
         let line = [&["-c", "4", "-n", "200", "--sql", select], secure, &[&url]].concat();

@@ -1,10 +1,10 @@
 //! Tests of figures by name: the names of requests, totals over names, and objectives of names.
 
 use e2e::report::report;
-use e2e::{Report, Target, brunt};
+use e2e::{TestReport, TargetProcess, brunt};
 
 /// Returns name, due, finished and failed of each row.
-fn rows(report: &Report) -> Vec<(String, [u64; 4])> {
+fn rows(report: &TestReport) -> Vec<(String, [u64; 4])> {
     let rows = report.at("by_name").as_array().expect("a list");
     let count = |row: &serde_json::Value, key: &str| row[key].as_u64().expect("a count");
     rows.iter()
@@ -15,7 +15,7 @@ fn rows(report: &Report) -> Vec<(String, [u64; 4])> {
         .collect()
 }
 
-fn names(report: &Report) -> Vec<String> {
+fn names(report: &TestReport) -> Vec<String> {
     rows(report).into_iter().map(|(name, _)| name).collect()
 }
 
@@ -27,7 +27,7 @@ fn file(directory: &std::path::Path, name: &str, text: &str) -> String {
 
 #[test]
 fn names_add_up_to_the_run_in_threads_and_in_processes() {
-    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
     let [fast, slow, bad] = ["", "delay/3ms", "status/503"].map(|path| target.url(path));
     let urls =
         format!("urls:\n  - url: {fast}\n    name: home\n    weight: 2\n  - {slow}\n  - {bad}\n  - {slow}?again\n");
@@ -48,7 +48,7 @@ fn names_add_up_to_the_run_in_threads_and_in_processes() {
 
 #[test]
 fn requests_are_called_what_was_said_or_what_they_ask() {
-    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
     let [home, echo] = ["", "echo"].map(|path| target.url(path));
     let commands = format!(
         "# name: front page\ncurl {home}\n# what a visitor does\ncurl {echo} -d a=1\ncurl '{echo}?again' -d a=2 # name: again\n"
@@ -60,14 +60,14 @@ fn requests_are_called_what_was_said_or_what_they_ask() {
 
 #[test]
 fn slots_stay_unfilled_in_a_name() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let report = report(&["-n", "40", "-c", "2", &target.url("bytes/{counter}?page={random 1..9}"), &target.url("")]);
     assert_eq!(names(&report), ["GET /bytes/{counter}", "GET /"], "{report}");
 }
 
 #[test]
 fn commands_of_other_protocols_have_names_too() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let url = format!("redis://{}", target.host());
     let commands = ["--command", "SET key {counter}", "--command", "GET key", "--command", "set other 1"];
     let report = report(&[&["-n", "90", "-c", "3", &url][..], &commands].concat());
@@ -78,7 +78,7 @@ fn commands_of_other_protocols_have_names_too() {
 
 #[test]
 fn a_run_of_one_name_has_no_rows_and_its_objectives_may_name_it() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let rule = "failed{checkout}<1%";
     let report = report(&["-n", "50", "--name", "checkout", "--objective", rule, &target.url("")]);
     assert!(names(&report).is_empty(), "{report}");
@@ -89,13 +89,13 @@ fn a_run_of_one_name_has_no_rows_and_its_objectives_may_name_it() {
 
 #[test]
 fn objectives_of_names_decide_the_exit_code_and_unknown_names_are_refused() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let urls = [target.url("status/503"), target.url("")];
     let judged = |rule: &str| brunt(["-n", "200", "--objective", rule, &urls[0], &urls[1]]);
-    judged("failed{GET /}<1%").with_code(0).said("GET /status/503 · wrong_status");
-    judged("failed{GET /status/503}<1%").with_code(10).said("By name");
+    judged("failed{GET /}<1%").with_code(0).containing("GET /status/503 · wrong_status");
+    judged("failed{GET /status/503}<1%").with_code(10).containing("By name");
     let right = "this run has no request named `GET /statsu/503`; write {GET /status/503} if you meant that";
-    judged("failed{GET /statsu/503}<1%").with_code(64).said(right);
+    judged("failed{GET /statsu/503}<1%").with_code(64).containing(right);
     let two = brunt(["-n", "2", "--name", "both", &urls[0], &urls[1]]);
-    two.with_code(64).said("--name: is for a single URL, and there are 2");
+    two.with_code(64).containing("--name: is for a single URL, and there are 2");
 }

@@ -2,10 +2,10 @@
 //! interrupted; and TLS with our own certificates.
 
 use e2e::certificates::Certificates;
-use e2e::nginx::Nginx;
+use e2e::nginx::NginxProcess;
 use e2e::program::until;
 use e2e::report::report;
-use e2e::{Report, brunt, prepare};
+use e2e::{TestReport, brunt, prepare};
 use rustix::process::Signal;
 
 const ONE_BYTE: &str = "location / { default_type text/plain; return 200 x; }";
@@ -18,7 +18,7 @@ fn counts(log: &[String]) -> (u64, u64) {
 
 /// Checks: finished ≤ the server's count ≤ finished + failed + censored.
 #[track_caller]
-fn between(report: &Report, count: u64) {
+fn between(report: &TestReport, count: u64) {
     let [_, finished, failed, censored] = report.requests();
     assert!(finished <= count && count <= finished + failed + censored, "nginx counts {count}: {report}");
 }
@@ -28,13 +28,13 @@ fn nginx_counts_what_we_count_for_users_and_for_a_rate() {
     for load in
         [&["-c", "20", "-n", "5000"][..], &["-r", "2000/s", "-d", "1s"], &["-c", "5", "-d", "500ms", "--no-keepalive"]]
     {
-        let Some(nginx) = Nginx::start("", "", ONE_BYTE) else { return };
+        let Some(nginx) = NginxProcess::start("", "", ONE_BYTE) else { return };
         let report = report(&[load, &[&nginx.url()]].concat()).with_code(0);
         let (answered, _) = counts(&nginx.stop_and_read_log());
         assert_eq!(report.requests(), [answered, answered, 0, 0], "{report}");
     }
     // Checks of a run without a flow: each passes or fails for as many responses as there were requests.
-    let Some(nginx) = Nginx::start("", "", ONE_BYTE) else { return };
+    let Some(nginx) = NginxProcess::start("", "", ONE_BYTE) else { return };
     let checks = ["--expect-status", "200", "--expect-body", "no such text"];
     let report = report(&[&["-c", "5", "-n", "500", "-w", "2"][..], &checks, &[&nginx.url()]].concat());
     let (answered, _) = counts(&nginx.stop_and_read_log());
@@ -50,7 +50,7 @@ fn nginx_counts_what_we_count_for_users_and_for_a_rate() {
 #[test]
 fn nginx_cuts_connections_in_the_middle_and_each_is_one_failure() {
     let http = "split_clients $request_id $cut { 10% 1; * 0; }";
-    let Some(nginx) = Nginx::start(http, "", "location / { if ($cut) { return 444; } return 200 x; }") else { return };
+    let Some(nginx) = NginxProcess::start(http, "", "location / { if ($cut) { return 444; } return 200 x; }") else { return };
     let report = report(&["-c", "10", "-n", "3000", "-w", "2", &nginx.url()]);
     let (answered, cut) = counts(&nginx.stop_and_read_log());
     let [due, finished, failed, censored] = report.requests();
@@ -64,7 +64,7 @@ fn nginx_cuts_connections_in_the_middle_and_each_is_one_failure() {
 
 #[test]
 fn nginx_restarts_during_the_run_and_every_request_is_accounted_for() {
-    let Some(mut nginx) = Nginx::start("", "", ONE_BYTE) else { return };
+    let Some(mut nginx) = NginxProcess::start("", "", ONE_BYTE) else { return };
     let line = ["-r", "500/s", "-d", "3s", "--max-connections", "20", "--quiet", "--format", "json", &nginx.url()];
     let running = prepare(line).start();
     until("the run has begun", || nginx.logged() > 300);
@@ -72,7 +72,7 @@ fn nginx_restarts_during_the_run_and_every_request_is_accounted_for() {
     let away = std::time::Instant::now();
     until("a moment without nginx", || away.elapsed().as_millis() > 200);
     nginx.start_again();
-    let report = Report::of(running.end());
+    let report = TestReport::of(running.end());
     let (answered, _) = counts(&nginx.stop_and_read_log());
     between(&report, answered);
     assert!(report.count("requests.failed") > 0, "{report}");
@@ -83,12 +83,12 @@ fn nginx_restarts_during_the_run_and_every_request_is_accounted_for() {
 #[test]
 fn nginx_counts_what_an_interrupted_run_counts() {
     for load in [&["-c", "20"][..], &["-r", "3000/s"]] {
-        let Some(nginx) = Nginx::start("", "", ONE_BYTE) else { return };
+        let Some(nginx) = NginxProcess::start("", "", ONE_BYTE) else { return };
         let line = ["-d", "60s", "--quiet", "--format", "json", &nginx.url()];
         let running = prepare(load.iter().chain(&line)).start();
         until("the run has begun", || nginx.logged() > 500);
         running.signal(Signal::INT);
-        let report = Report::of(running.end()).with_code(21);
+        let report = TestReport::of(running.end()).with_code(21);
         let (answered, _) = counts(&nginx.stop_and_read_log());
         between(&report, answered);
     }
@@ -100,14 +100,14 @@ fn nginx_serves_large_files_chunked_and_sized() {
     std::fs::write(directory.path().join("large.bin"), vec![7_u8; 3_000_000]).unwrap();
     // As root, nginx reads files as another user if it has worker processes; here it is a single process.
     let server = format!("location / {{ root {}; }}", directory.path().display());
-    let Some(nginx) = Nginx::start("", "", &server) else { return };
+    let Some(nginx) = NginxProcess::start("", "", &server) else { return };
     let report = report(&["-n", "12", "-c", "3", &format!("{}large.bin", nginx.url())]).with_code(0);
     assert_eq!(report.count("bytes.payload"), 36_000_000, "{report}");
     assert!(report.number("phases.transfer.max_us") > 0.0, "{report}");
 }
 
 /// Starts nginx with TLS. Returns it and its certificates.
-fn secure(more: &str) -> Option<(Nginx, Certificates)> {
+fn secure(more: &str) -> Option<(NginxProcess, Certificates)> {
     let Some(certificates) = Certificates::make() else {
         e2e::skip("openssl is not installed");
         return None;
@@ -118,7 +118,7 @@ fn secure(more: &str) -> Option<(Nginx, Certificates)> {
         certificates.text("server.key"),
         more.replace("CA", &certificates.text("ca.pem"))
     );
-    Some((Nginx::start("", "ssl", &tls)?, certificates))
+    Some((NginxProcess::start("", "ssl", &tls)?, certificates))
 }
 
 #[test]
@@ -179,14 +179,14 @@ fn nginx_under_another_name_is_refused() {
     let cacert = certificates.text("ca.pem");
     let rule = format!("other.example:443:127.0.0.1:{}", nginx.port);
     let line = ["--cacert", &cacert, "-n", "10", "--connect-to", &rule, "https://other.example/"];
-    brunt(line).with_code(30).said("other.example");
+    brunt(line).with_code(30).containing("other.example");
 }
 
 /// A page from a file, and the resources it names.
 const KEPT: &str = "<link rel=stylesheet href=a.css><script src=b.js></script><img src=c.png>";
 
 /// Runs users with browser caches that load a page with files.
-fn loaded_with_caches(nginx: &Nginx, plan: &std::path::Path) -> Report {
+fn loaded_with_caches(nginx: &NginxProcess, plan: &std::path::Path) -> TestReport {
     std::fs::create_dir(nginx.file("kept")).unwrap();
     for (name, text) in [("page.html", KEPT), ("a.css", "a.css"), ("b.js", "/*b*/ ;"), ("c.png", "png")] {
         std::fs::write(nginx.file("kept").join(name), text).unwrap();
@@ -197,7 +197,7 @@ fn loaded_with_caches(nginx: &Nginx, plan: &std::path::Path) -> Report {
 }
 
 /// Returns what `--debug` shows of a page loaded twice, the second time from the cache; one line per resource.
-fn shown_with_caches(nginx: &Nginx, plan: &std::path::Path) -> Vec<String> {
+fn shown_with_caches(nginx: &NginxProcess, plan: &std::path::Path) -> Vec<String> {
     let page = format!("{{url: {}kept/page.html?debug, name: kept}}", nginx.url());
     let missing = format!("{{url: {}page, name: home}}", nginx.url());
     let flow = format!("flow: [{page}, {page}, {missing}, {{batch: [{missing}]}}]");
@@ -221,7 +221,7 @@ fn nginx_is_asked_for_what_its_pages_name_as_often_as_pages_are_loaded_and_their
          location ~ ^/kept/.*css$ {{ root .; expires 1h; }}\n\
          location ~ ^/kept/.*png$ {{ root .; add_header Cache-Control no-store; }}"
     );
-    let Some(nginx) = Nginx::start("log_format paths '$status $uri';", "", &server) else { return };
+    let Some(nginx) = NginxProcess::start("log_format paths '$status $uri';", "", &server) else { return };
     let directory = tempfile::tempdir().unwrap();
     let plan = directory.path().join("plan.yaml");
     let text = format!(

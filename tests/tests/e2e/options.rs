@@ -1,6 +1,6 @@
 //! Tests of invalid command lines: one sentence that names the option, what is wrong and what would be right.
 
-use e2e::{Target, brunt};
+use e2e::{TargetProcess, brunt};
 
 /// Command lines and the complete expected output.
 const WRONG: &[(&str, &str)] = &[
@@ -106,9 +106,9 @@ fn a_line_of_a_file_of_urls_is_named() {
 
 #[test]
 fn what_cannot_be_written_is_said_before_anything_is_sent() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     brunt(["-n", "10", "-o", "/no/such/place/x", &target.address]).with_code(64);
-    assert_eq!(target.heard(), 0);
+    assert_eq!(target.requests(), 0);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_slot_of_a_file_says_what_is_missing_or_misspelt() {
 /// Checks that the number of workers given is not silently increased.
 #[test]
 fn too_few_workers_for_the_connections_are_refused() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let run = |line: &[&str]| {
         let line = [line, &["-c", "60", "-n", "60", &target.address]].concat();
         e2e::program::prepare_under(&["prlimit", "--nofile=30", "--"], line).run()
@@ -152,10 +152,10 @@ fn too_few_workers_for_the_connections_are_refused() {
     assert!(ended.err.contains("fewer connections (-c), or leave -w out"), "{ended:?}");
     // Without a limit on connections, there are as many as the workers can hold.
     let open = ["-r", "100/s", "-n", "20", "-w", "1", &target.address];
-    e2e::program::prepare_under(&["prlimit", "--nofile=40", "--"], open).run().with_code(0).said("1 worker thread,");
+    e2e::program::prepare_under(&["prlimit", "--nofile=40", "--"], open).run().with_code(0).containing("1 worker thread,");
     // The number of inherited descriptors may differ by one between runs, and so does what the tables hold.
     let enough = (2 * needed.parse::<u32>().expect("a number")).to_string();
-    run(&["-w", &enough]).with_code(0).said(&format!("{enough} worker threads"));
+    run(&["-w", &enough]).with_code(0).containing(&format!("{enough} worker threads"));
     let ended = run(&[]).with_code(0);
     let taken = ended.out.split(" worker threads").next().and_then(|before| before.split(' ').next_back());
     assert!(taken.is_some_and(|taken| taken.parse::<u32>().is_ok_and(|taken| taken >= 4)), "{ended:?}");
@@ -178,17 +178,17 @@ fn a_file_without_an_end_is_refused_before_it_fills_the_memory() {
         &["--send", "{csv /dev/zero.a}", "--until", "x", "tcp://127.0.0.1:1"],
         &["--command", "GET {csv /dev/zero.a}", "redis://127.0.0.1:1"],
     ] {
-        brunt(line).with_code(64).said(said);
+        brunt(line).with_code(64).containing(said);
     }
 }
 
 #[test]
 fn help_and_version_are_answers() {
-    brunt(["--help"]).with_code(0).said("--rate");
-    brunt(["-h"]).with_code(0).said("--rate");
-    brunt(["--version"]).with_code(0).said("brunt 0");
-    brunt(["target", "-h"]).with_code(0).said("--backlog");
-    brunt::<&str>([]).with_code(64).said("URL: is missing");
+    brunt(["--help"]).with_code(0).containing("--rate");
+    brunt(["-h"]).with_code(0).containing("--rate");
+    brunt(["--version"]).with_code(0).containing("brunt 0");
+    brunt(["target", "-h"]).with_code(0).containing("--backlog");
+    brunt::<&str>([]).with_code(64).containing("URL: is missing");
 }
 
 #[test]
@@ -207,12 +207,12 @@ fn a_public_address_above_the_bound_is_asked_about_before_anything_is_sent() {
         assert!(ended.err.replace(',', "").contains(said), "{}", ended.err);
     }
     let modest = e2e::program::prepare_under(&nowhere, ["-c", "50", "-d", "1s", "http://192.0.0.9/"]).run();
-    modest.with_code(30).said("nothing was sent");
+    modest.with_code(30).containing("nothing was sent");
 }
 
 #[test]
 fn a_process_without_descriptors_says_so_and_blames_nobody_else() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     for few in [4, 6] {
         let wrapper = ["prlimit", &format!("--nofile={few}"), "--"];
         let ended = e2e::program::prepare_under(&wrapper, ["-n", "5", "-c", "1", &target.address]).run();

@@ -6,7 +6,7 @@ use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 
 use e2e::program::{brunt, prepare};
-use e2e::target::{Target, text};
+use e2e::target::{TargetProcess, text};
 
 const SAID: &str = "brunt: standard output could not be written: No space left on device (os error 28).";
 
@@ -16,7 +16,7 @@ fn full() -> Stdio {
 
 #[test]
 fn a_full_standard_output_is_said_and_is_no_success() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let directory = tempfile::tempdir().unwrap();
     let record = text(directory.path(), "run.zst");
     brunt(["-n", "20", "-c", "1", "--record", &record, &target.address]).with_code(0);
@@ -66,7 +66,7 @@ fn a_reader_that_has_gone_is_no_trouble() {
 
 #[test]
 fn the_time_of_a_run_ends_it_though_nobody_reads_what_it_writes() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let filled = || {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         rustix::io::ioctl_fionbio(&writer, true).expect("told");
@@ -76,7 +76,7 @@ fn the_time_of_a_run_ends_it_though_nobody_reads_what_it_writes() {
     };
     let line = ["-c", "1", "-d", "1h", "--run-timeout", "1s", &target.address];
     let (_reader, writer) = filled();
-    prepare(line).out(writer).run().with_code(21).said("stopped after 1 s by --run-timeout");
+    prepare(line).out(writer).run().with_code(21).containing("stopped after 1 s by --run-timeout");
     // Room for the first line only.
     let (_reader, writer) = std::io::pipe().expect("a pipe");
     rustix::pipe::fcntl_setpipe_size(&writer, 4096).expect("a small one");
@@ -93,31 +93,31 @@ fn the_time_of_a_run_ends_it_though_nobody_reads_what_it_writes() {
 
 #[test]
 fn pipes_are_files_to_read_and_none_is_waited_for_without_an_end() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let directory = tempfile::tempdir().unwrap();
     let pipe = directory.path().join("pipe").display().to_string();
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
     assert!(made.success());
     brunt(["-n", "10", "-c", "1", "--urls", &pipe])
         .with_code(64)
-        .said("--urls: ")
-        .said("cannot be read (nothing writes to this pipe for 5 s); write the path of a readable file");
-    brunt(["report", &pipe]).with_code(64).said("is a named pipe, and records cannot be read from one; name a file");
+        .containing("--urls: ")
+        .containing("cannot be read (nothing writes to this pipe for 5 s); write the path of a readable file");
+    brunt(["report", &pipe]).with_code(64).containing("is a named pipe, and records cannot be read from one; name a file");
     brunt(["-n", "10", "-c", "1", "-o", &pipe, &target.address])
         .with_code(64)
-        .said("-o: ")
-        .said("cannot be written (nothing reads from this pipe); write a path that can be written");
+        .containing("-o: ")
+        .containing("cannot be written (nothing reads from this pipe); write a path that can be written");
     // A writer that comes later; and process substitution in a shell.
     let writer = std::thread::spawn({
         let (pipe, url) = (pipe.clone(), format!("{}?named\n", target.address));
         move || std::fs::write(pipe, url)
     });
-    brunt(["-n", "10", "-c", "1", "--urls", &pipe]).with_code(0).said("?named");
+    brunt(["-n", "10", "-c", "1", "--urls", &pipe]).with_code(0).containing("?named");
     writer.join().expect("no panic").expect("written");
     for stdin in ["/dev/stdin", "/proc/self/fd/0"] {
         let (read, mut write) = std::io::pipe().expect("a pipe");
         writeln!(write, "{}?nameless", target.address).expect("written");
         drop(write);
-        prepare(["-n", "10", "-c", "1", "--urls", stdin]).input(read).run().with_code(0).said("?nameless");
+        prepare(["-n", "10", "-c", "1", "--urls", stdin]).input(read).run().with_code(0).containing("?nameless");
     }
 }

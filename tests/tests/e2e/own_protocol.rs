@@ -7,8 +7,8 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use e2e::Ended;
-use e2e::target::Target;
+use e2e::ProgramOutput;
+use e2e::target::TargetProcess;
 use serde_json::Value;
 
 /// Returns the example's program, built next to brunt by the test run, or else here.
@@ -47,7 +47,7 @@ fn server() -> (u16, Arc<AtomicU64>) {
 }
 
 /// Runs the example with these arguments; its files go to its own folder.
-fn ended(home: &Path, arguments: &[&str]) -> Ended {
+fn ended(home: &Path, arguments: &[&str]) -> ProgramOutput {
     let Output { status, stdout, stderr } = Command::new(built())
         .args(arguments)
         .env("XDG_STATE_HOME", home)
@@ -55,12 +55,12 @@ fn ended(home: &Path, arguments: &[&str]) -> Ended {
         .output()
         .expect("the example starts");
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ended { code: status.code(), out: text(stdout), err: text(stderr), peak: 0 }
+    ProgramOutput { code: status.code(), out: text(stdout), err: text(stderr), peak: 0 }
 }
 
 #[test]
 fn a_protocol_from_outside_stands_in_a_flow_beside_http_and_both_servers_count_the_same() {
-    let (target, (port, answered)) = (Target::healthy(), server());
+    let (target, (port, answered)) = (TargetProcess::healthy(), server());
     let home = tempfile::tempdir().expect("a folder");
     let plan = home.path().join("flow.yaml");
     let page = &target.address;
@@ -78,7 +78,7 @@ fn a_protocol_from_outside_stands_in_a_flow_beside_http_and_both_servers_count_t
         assert_eq!((&row["scheduled"], &row["succeeded"]), (&30.into(), &30.into()), "{name}: {said}");
     }
     // The pre-flight request is that of the first step.
-    assert_eq!((target.heard(), answered.load(Ordering::SeqCst)), (31, 60));
+    assert_eq!((target.requests(), answered.load(Ordering::SeqCst)), (31, 60));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn the_example_speaks_its_own_protocol_with_its_flags_keys_and_help() {
     let home = tempfile::tempdir().expect("a folder");
     let ended = |arguments: &[&str]| ended(home.path(), arguments);
     let run = |arguments: &[&str]| -> (Option<i32>, String) {
-        let Ended { code, out, err, .. } = ended(arguments);
+        let ProgramOutput { code, out, err, .. } = ended(arguments);
         (code, out + &err)
     };
     let url = format!("lines://127.0.0.1:{}", server().0);

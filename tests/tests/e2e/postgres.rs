@@ -2,19 +2,19 @@
 //! prepared statements, transactions, errors, TLS, and a server that goes away.
 
 use e2e::certificates::Certificates;
-use e2e::postgres::Postgres;
+use e2e::postgres::PostgresProcess;
 use e2e::program::until;
 use e2e::report::report;
-use e2e::{Report, brunt, prepare};
+use e2e::{TestReport, brunt, prepare};
 
 /// Returns how often a status was counted.
-fn status(report: &Report, word: &str) -> u64 {
+fn status(report: &TestReport, word: &str) -> u64 {
     report.json["status"][word].as_u64().unwrap_or(0)
 }
 
 #[test]
 fn every_insert_is_a_row_and_every_failure_is_none() {
-    let Some(postgres) = Postgres::start("trust", "") else { return };
+    let Some(postgres) = PostgresProcess::start("trust", "") else { return };
     let url = postgres.url("postgres");
     for (n, way) in [&[][..], &["--text"], &["--transaction"]].into_iter().enumerate() {
         let table = format!("CREATE TABLE t{n} (id bigint PRIMARY KEY, name text)");
@@ -35,7 +35,7 @@ fn every_insert_is_a_row_and_every_failure_is_none() {
 
 #[test]
 fn errors_are_counted_by_their_sqlstate_and_leave_no_transaction_open() {
-    let Some(postgres) = Postgres::start("trust", "") else { return };
+    let Some(postgres) = PostgresProcess::start("trust", "") else { return };
     postgres.ask("CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1)");
     let url = postgres.url("postgres");
     let sql = ["--sql", "INSERT INTO t VALUES ({random 2..1000000}); INSERT INTO t VALUES (1)", "--transaction"];
@@ -58,7 +58,7 @@ fn errors_are_counted_by_their_sqlstate_and_leave_no_transaction_open() {
 
 #[test]
 fn rows_are_counted_and_passed_over() {
-    let Some(postgres) = Postgres::start("trust", "") else { return };
+    let Some(postgres) = PostgresProcess::start("trust", "") else { return };
     let url = postgres.url("postgres");
     let sql = ["--sql", "SELECT repeat('x', 1000) FROM generate_series(1, 500)", "--expect-rows", "500"];
     let report = report(&[&sql[..], &["-n", "40", "-c", "2", &url]].concat()).with_code(0);
@@ -71,13 +71,13 @@ fn rows_are_counted_and_passed_over() {
 #[test]
 fn passwords_are_proved_in_every_way_and_wrong_ones_refused() {
     for (method, configuration) in [("password", ""), ("md5", "password_encryption = md5"), ("scram-sha-256", "")] {
-        let Some(postgres) = Postgres::start(method, configuration) else { return };
+        let Some(postgres) = PostgresProcess::start(method, configuration) else { return };
         let line = ["--sql", "SELECT {counter}::bigint", "-n", "30", "-c", "3"];
         let report = report(&[&line[..], &[&postgres.url("postgres:secret")]].concat()).with_code(0);
         assert_eq!(report.requests(), [30, 30, 0, 0], "{method} {report}");
         let wrong = brunt([&line[..], &[&postgres.url("postgres:nonsense")]].concat());
         assert_ne!(wrong.code, Some(0), "{method} {wrong:?}");
-        wrong.said("the password is wrong (28P01)");
+        wrong.containing("the password is wrong (28P01)");
         let socket = postgres.socket();
         let over = ["--unix-socket", &socket, "postgres://postgres:secret@localhost/postgres"];
         let report = e2e::report::report(&[&line[..], &over].concat()).with_code(0);
@@ -88,39 +88,39 @@ fn passwords_are_proved_in_every_way_and_wrong_ones_refused() {
 #[test]
 fn postgres_speaks_tls_behind_its_own_request() {
     let Some(certificates) = Certificates::make() else { return e2e::skip("openssl is not installed") };
-    let Some(plain) = Postgres::start("trust", "") else { return };
+    let Some(plain) = PostgresProcess::start("trust", "") else { return };
     let line = ["--sql", "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()", "-n", "20", "-c", "2"];
     let refused = brunt([&line[..], &["--ssl", &plain.url("postgres")]].concat());
     assert_ne!(refused.code, Some(0), "{refused:?}");
-    refused.said("the server does not support TLS");
+    refused.containing("the server does not support TLS");
     let directory = tempfile::tempdir().expect("a directory");
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(directory.path(), open).expect("set");
-    let key = Postgres::key(&certificates.path("server.key"), directory.path());
+    let key = PostgresProcess::key(&certificates.path("server.key"), directory.path());
     let cert = directory.path().join("server.pem");
     std::fs::copy(certificates.path("server.pem"), &cert).expect("copied");
     let tls = format!("ssl = on\nssl_cert_file = '{}'\nssl_key_file = '{}'", cert.display(), key.display());
-    let Some(postgres) = Postgres::start("scram-sha-256", &tls) else { return };
+    let Some(postgres) = PostgresProcess::start("scram-sha-256", &tls) else { return };
     let url = postgres.url("postgres:secret");
     let (watch, ca) = (format!("--watch=postgres={url}?sslmode=require"), certificates.text("ca.pem"));
     let report = report(&[&line[..], &["--ssl", "--cacert", &ca, &watch, &url]].concat()).with_code(0);
-    brunt(["-n", "1", &watch, &url]).with_code(64).said("trust its authority with --cacert");
+    brunt(["-n", "1", &watch, &url]).with_code(64).containing("trust its authority with --cacert");
     let without = format!("--watch=postgres={}?sslmode=require", plain.url("postgres"));
-    brunt(["-n", "1", &without, &plain.url("postgres")]).with_code(64).said("it does not support TLS");
+    brunt(["-n", "1", &without, &plain.url("postgres")]).with_code(64).containing("it does not support TLS");
     assert_eq!(report.requests(), [20, 20, 0, 0], "{report}");
     assert_eq!(report.count("connections.handshakes"), report.count("connections.opened"), "{report}");
 }
 
 #[test]
 fn a_server_that_goes_away_leaves_every_request_accounted_for() {
-    let Some(mut postgres) = Postgres::start("trust", "") else { return };
+    let Some(mut postgres) = PostgresProcess::start("trust", "") else { return };
     postgres.ask("CREATE TABLE t (id int)");
     let (url, line) = (postgres.url("postgres"), ["-r", "500/s", "-d", "2s", "--max-connections", "8", "-t", "1s"]);
     let sql = ["--sql", "INSERT INTO t VALUES ({counter})", "--quiet", "--format", "json", &url];
     let running = prepare(line.iter().chain(&sql)).start();
     until("the run has begun", || postgres.ask("SELECT count(*) > 200 FROM t") == "t");
     postgres.stop();
-    let report = Report::of(running.end());
+    let report = TestReport::of(running.end());
     let [due, finished, failed, _] = report.requests();
     assert!(finished >= 200 && failed > 100 && due > 800, "{report}");
 }

@@ -7,19 +7,19 @@ use e2e::certificates::Certificates;
 use e2e::program;
 use e2e::report::report;
 use e2e::target::free_port;
-use e2e::{Report, Target, brunt, prepare, start};
+use e2e::{TestReport, TargetProcess, brunt, prepare, start};
 use serde_json::Value;
 
 use crate::counters::{samples, tell};
 
 /// A running probe; killed on drop.
-struct Probe {
+struct ProbeProcess {
     child: Child,
     address: String,
 }
 
-impl Probe {
-    fn with(flags: &[&str], token: Option<&str>) -> Probe {
+impl ProbeProcess {
+    fn with(flags: &[&str], token: Option<&str>) -> ProbeProcess {
         let mut command = Command::new(program::path());
         command
             .args(["probe", "--listen", "127.0.0.1:0"])
@@ -32,7 +32,7 @@ impl Probe {
         BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("it speaks");
         let address = line.split_whitespace().next_back().unwrap_or_default().to_owned();
         assert!(address.contains(':'), "it says where it listens: {line:?}");
-        Probe { child, address }
+        ProbeProcess { child, address }
     }
 
     /// Ends it as an operator would. Returns its exit code.
@@ -43,7 +43,7 @@ impl Probe {
     }
 }
 
-impl Drop for Probe {
+impl Drop for ProbeProcess {
     fn drop(&mut self) {
         // Both fail only if it has exited already.
         let _ = self.child.kill();
@@ -52,14 +52,14 @@ impl Drop for Probe {
 }
 
 /// Returns the findings about the service or the path to it; those about the generator may come from a busy machine.
-fn findings(report: &Report) -> Vec<&Value> {
+fn findings(report: &TestReport) -> Vec<&Value> {
     let all = report.at("diagnosis.findings").as_array().expect("a list").iter();
     all.filter(|found| found["stage"] != "generator").collect()
 }
 
 #[test]
 fn counters_of_a_probe_are_in_the_record_on_our_clock_and_a_healthy_run_has_no_finding() {
-    let (target, mut probe) = (Target::healthy(), Probe::with(&[], Some("hidden-in-probe")));
+    let (target, mut probe) = (TargetProcess::healthy(), ProbeProcess::with(&[], Some("hidden-in-probe")));
     let directory = tempfile::tempdir().expect("a folder");
     let record = directory.path().join("kept.jsonl");
     let (path, url) = (record.display().to_string(), target.url(""));
@@ -102,30 +102,30 @@ fn counters_of_a_probe_are_in_the_record_on_our_clock_and_a_healthy_run_has_no_f
 /// Two services: one with room for some fifty descriptors, and one with enough.
 #[test]
 fn before_a_run_a_doctor_asks_the_probe_what_the_run_would_fill_there() {
-    let (target, probe) = (Target::limited(64, &["-w", "1"]), Probe::with(&[], None));
+    let (target, probe) = (TargetProcess::limited(64, &["-w", "1"]), ProbeProcess::with(&[], None));
     let line = ["doctor", "-c", "500", "-d", "1s", "--probe", &probe.address, &target.url("")];
-    brunt(line).with_code(0).said("The service's machine").said("and this run opens up to 500 connections");
+    brunt(line).with_code(0).containing("The service's machine").containing("and this run opens up to 500 connections");
     let line = ["doctor", "-c", "5", "-d", "1s", "--probe", &probe.address, &target.url("")];
-    let told = brunt(line).with_code(0).said("The service's machine");
+    let told = brunt(line).with_code(0).containing("The service's machine");
     assert!(!told.out.contains("and this run opens up to"), "{}", told.out);
-    assert_eq!(target.heard(), 0, "no load is sent");
+    assert_eq!(target.requests(), 0, "no load is sent");
     let nobody = format!("127.0.0.1:{}", free_port());
     let line = ["doctor", "-c", "5", "-d", "1s", "--probe", &nobody, &target.url("")];
-    brunt(line).with_code(64).said("cannot be reached");
+    brunt(line).with_code(64).containing("cannot be reached");
 }
 
 #[test]
 fn a_probe_that_is_lost_is_told_and_the_run_goes_on() {
-    let (target, mut probe) = (Target::healthy(), Probe::with(&[], None));
+    let (target, mut probe) = (TargetProcess::healthy(), ProbeProcess::with(&[], None));
     let directory = tempfile::tempdir().expect("a folder");
     let record = directory.path().join("kept.jsonl");
     let (path, url) = (record.display().to_string(), target.url(""));
     let flags =
         ["--quiet", "--format", "json", "-r", "50/s", "-d", "3s", "--probe", &probe.address, "--record", &path, &url];
     let running = start(flags);
-    e2e::program::until("the load has begun", || target.heard() > 10);
+    e2e::program::until("the load has begun", || target.requests() > 10);
     probe.stop();
-    let report = Report::of(running.end()).with_code(0);
+    let report = TestReport::of(running.end()).with_code(0);
     assert_eq!(report.notices(), ["probe_lost"], "{report}");
     assert!(report.count("requests.succeeded") > 100 && findings(&report).is_empty(), "{report}");
     let Some(samples) = samples(&record) else { return };
@@ -137,8 +137,8 @@ fn a_probe_that_is_lost_is_told_and_the_run_goes_on() {
 
 #[test]
 fn what_cannot_be_joined_is_refused_before_anything_is_sent() {
-    let target = Target::healthy();
-    let (url, guarded) = (target.url(""), Probe::with(&[], Some("right")));
+    let target = TargetProcess::healthy();
+    let (url, guarded) = (target.url(""), ProbeProcess::with(&[], Some("right")));
     let nobody = format!("127.0.0.1:{}", free_port());
     let twice = ["--probe", &guarded.address, "--probe", &guarded.address];
     for (flags, said) in [
@@ -150,13 +150,13 @@ fn what_cannot_be_joined_is_refused_before_anything_is_sent() {
         (&["--probe-token", "x"], "--probe-token: needs a probe"),
         (&twice, "is given twice; leave one of them out"),
     ] {
-        let ended = brunt([&["-r", "50/s", "-d", "1s"], flags, &[&url]].concat()).with_code(64).said(said);
+        let ended = brunt([&["-r", "50/s", "-d", "1s"], flags, &[&url]].concat()).with_code(64).containing(said);
         assert_eq!(ended.err.lines().count(), 1, "{}", ended.err);
     }
     let joined = prepare(["-n", "5", "--probe", &guarded.address, &url]).env("BRUNT_PROBE_TOKEN", "right");
     joined.run().with_code(0);
     // Five, the pre-flight request, and the request for this count.
-    assert!(target.heard() <= 7, "{}", target.heard());
+    assert!(target.requests() <= 7, "{}", target.requests());
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn beyond_this_machine_a_probe_needs_a_token_and_a_certificate() {
         (&["--port", "1", "--pid", "1"], "does not go with --pid"),
         (&["--cert", "a"], "needs its private key"),
     ] {
-        brunt([&["probe"], flags].concat()).with_code(64).said(said);
+        brunt([&["probe"], flags].concat()).with_code(64).containing(said);
     }
 }
 
@@ -184,27 +184,27 @@ fn beyond_this_machine_a_probe_needs_a_token_and_a_certificate() {
 fn a_probe_speaks_tls_to_those_who_trust_its_certificate() {
     let Some(made) = Certificates::make() else { return e2e::skip("openssl is not installed") };
     let (cert, key, ca) = (made.text("server.pem"), made.text("server.key"), made.text("ca.pem"));
-    let probe = Probe::with(&["--cert", &cert, "--key", &key], Some("right"));
-    let target = Target::healthy();
+    let probe = ProbeProcess::with(&["--cert", &cert, "--key", &key], Some("right"));
+    let target = TargetProcess::healthy();
     let url = target.url("");
     let run = |flags: &[&str]| {
         let line =
             [&["--quiet", "--format", "json", "-r", "50/s", "-d", "1s", "--probe", &probe.address], flags, &[&url]];
         prepare(line.concat()).env("BRUNT_PROBE_TOKEN", "right").run()
     };
-    let report = Report::of(run(&["--probe-cacert", &ca]));
+    let report = TestReport::of(run(&["--probe-cacert", &ca]));
     assert_eq!(report.at("probes").as_array().map(Vec::len), Some(1), "{report}");
     let other = Certificates::make().expect("it was made before");
     run(&["--probe-cacert", &other.text("ca.pem")])
         .with_code(64)
-        .said("give its certificate, or that of its CA, with --probe-cacert");
-    run(&[]).with_code(64).said("cannot be reached");
-    run(&["--probe-cacert", "/nowhere"]).with_code(64).said("--probe-cacert: /nowhere cannot be read");
+        .containing("give its certificate, or that of its CA, with --probe-cacert");
+    run(&[]).with_code(64).containing("cannot be reached");
+    run(&["--probe-cacert", "/nowhere"]).with_code(64).containing("--probe-cacert: /nowhere cannot be read");
 }
 
 /// Runs brunt in its own network namespace against a target and a probe in another one, over a pair of virtual
 /// interfaces. Returns `None` without namespaces.
-fn across_networks(target: &str) -> Option<Report> {
+fn across_networks(target: &str) -> Option<TestReport> {
     if !e2e::is_root() {
         e2e::skip("only root can make two networks");
         return None;
@@ -246,7 +246,7 @@ fn across_networks(target: &str) -> Option<Report> {
         return None;
     }
     let out = String::from_utf8_lossy(&output.stdout).into_owned();
-    Some(Report::of(e2e::Ended { code: output.status.code(), out, err, peak: 0 }))
+    Some(TestReport::of(e2e::ProgramOutput { code: output.status.code(), out, err, peak: 0 }))
 }
 
 #[test]

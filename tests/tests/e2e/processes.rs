@@ -2,8 +2,8 @@
 //! count.
 
 use e2e::program::until;
-use e2e::report::{heard_exactly, report};
-use e2e::{Report, Target, brunt, start};
+use e2e::report::{assert_exact_count, report};
+use e2e::{TestReport, TargetProcess, brunt, start};
 
 #[test]
 fn a_rate_and_a_number_are_kept_over_processes() {
@@ -11,11 +11,11 @@ fn a_rate_and_a_number_are_kept_over_processes() {
         [&["-r", "500/s", "-d", "1s", "--arrivals", "constant"], &["-n", "503", "-c", "7"], &["-c", "6", "-n", "60"]];
     for (load, due) in load.iter().zip([500, 503, 60]) {
         for processes in ["1", "2", "3"] {
-            let target = Target::healthy();
+            let target = TargetProcess::healthy();
             let report = report(&[load, &["-w", "4", "--processes", processes, &*target.address][..]].concat());
             assert_eq!(report.count("requests.scheduled"), due, "{processes} processes: {report}");
             assert_eq!(report.count("requests.failed"), 0, "{processes} processes: {report}");
-            heard_exactly(&target, &report);
+            assert_exact_count(&target, &report);
         }
     }
 }
@@ -24,9 +24,9 @@ fn a_rate_and_a_number_are_kept_over_processes() {
 fn the_same_seed_makes_the_same_arrivals_in_threads_and_in_processes() {
     let line = ["-r", "300/s", "-d", "1s", "--seed", "11", "-w", "2"];
     let counts = [&[][..], &["--processes", "2"][..]].map(|more| {
-        let target = Target::healthy();
+        let target = TargetProcess::healthy();
         let report = report(&[&line[..], more, &[&*target.address]].concat());
-        heard_exactly(&target, &report);
+        assert_exact_count(&target, &report);
         report.count("requests.scheduled")
     });
     assert_eq!(counts[0], counts[1]);
@@ -34,11 +34,11 @@ fn the_same_seed_makes_the_same_arrivals_in_threads_and_in_processes() {
 
 #[test]
 fn users_of_several_processes_start_together() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let report = report(&["-c", "6", "-n", "60", "--together", "-w", "2", "--processes", "2", &target.address]);
     assert_eq!(report.requests(), [60, 60, 0, 0], "{report}");
     assert_eq!(report.count("requests.warmup"), 0, "nobody starts before the others: {report}");
-    heard_exactly(&target, &report);
+    assert_exact_count(&target, &report);
 }
 
 /// Returns the processes started by another one, by the parent that `/proc` names.
@@ -55,39 +55,39 @@ fn children(of: u32) -> Vec<i32> {
 
 #[test]
 fn a_process_that_is_killed_costs_only_what_it_had_not_told() {
-    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
     let file = e2e::target::text(directory.path(), "run.zst");
     let load = ["-r", "200/s", "-d", "5s", "--arrivals", "constant", "-w", "2", "--processes", "2"];
     let output = ["--record", &file, "--quiet", "--format", "json", &target.address];
     let running = start(load.iter().chain(&output));
-    until("the run is in its third second", || target.heard() > 500);
+    until("the run is in its third second", || target.requests() > 500);
     let processes = children(running.id());
     assert_eq!(processes.len(), 2, "{processes:?}");
     let victim = rustix::process::Pid::from_raw(processes[1]).unwrap();
     rustix::process::kill_process(victim, rustix::process::Signal::KILL).unwrap();
-    let told = Report::of(running.end()).with_code(21);
+    let told = TestReport::of(running.end()).with_code(21);
     assert_eq!((told.at("ended"), told.notices()), (&"partial".into(), vec!["process_lost".into()]), "{told}");
     assert_eq!(told.at("notices.0.facts.how"), "killed by SIGKILL", "{told}");
     let [due, finished, failed, censored] = told.requests();
     // A hundred a second from one for five seconds, from the other for at least two.
     assert!((695..1000).contains(&due) && finished >= 690 && failed == 0 && censored < 50, "{told}");
-    let heard = target.heard() - told.count("requests.probe");
+    let heard = target.requests() - told.count("requests.probe");
     assert!(finished <= heard, "the target's count: {heard} {told}");
-    let again = Report::of(brunt(["report", &file, "--format", "json"]));
+    let again = TestReport::of(brunt(["report", &file, "--format", "json"]));
     assert_eq!((again.requests(), again.code), (told.requests(), 21), "the record says the same");
-    brunt(["report", &file]).with_code(21).said("part of the run was lost").said("killed by SIGKILL");
+    brunt(["report", &file]).with_code(21).containing("part of the run was lost").containing("killed by SIGKILL");
 }
 
 #[test]
 fn a_process_that_is_stopped_does_not_keep_a_run_whose_time_is_over() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let load = ["-r", "200/s", "-d", "300s", "-w", "2", "--processes", "2", "--run-timeout", "6s"];
     let running = start(load.iter().chain(&["--quiet", "--format", "json", &target.address]));
-    until("both processes are at work", || target.heard() > 100);
+    until("both processes are at work", || target.requests() > 100);
     let processes = children(running.id());
     let victim = rustix::process::Pid::from_raw(processes[1]).unwrap();
     rustix::process::kill_process(victim, rustix::process::Signal::STOP).unwrap();
-    let told = Report::of(running.end());
+    let told = TestReport::of(running.end());
     assert!(told.notices().contains(&"process_lost".to_owned()), "{told}");
     assert_eq!(told.at("notices.0.facts.how"), "it did not end with the run, and was killed", "{told}");
     assert!(told.requests()[1] > 0, "{told}");

@@ -8,11 +8,11 @@ use e2e::daemon::{Daemon, free_datagram_port};
 use e2e::guide::from_guide;
 use e2e::report::report;
 use e2e::target::free_port;
-use e2e::{Report, brunt};
+use e2e::{TestReport, brunt};
 use rustix::process::Signal;
 
 #[track_caller]
-fn run(arguments: &[String]) -> Report {
+fn run(arguments: &[String]) -> TestReport {
     report(&arguments.iter().map(String::as_str).collect::<Vec<_>>()).with_code(0)
 }
 
@@ -20,7 +20,7 @@ fn run(arguments: &[String]) -> Report {
 const PROBE: u64 = 1;
 
 #[track_caller]
-fn all_answered(report: &Report, count: u64) {
+fn all_answered(report: &TestReport, count: u64) {
     assert_eq!(report.requests(), [count, count, 0, 0], "{report}");
 }
 
@@ -89,7 +89,7 @@ fn a_length_prefixed_protocol_whose_answers_overtake_each_other() {
         all_answered(&run(&from_guide("tcp://127.0.0.1:7000", port)[0]), 2000);
         let url = format!("tcp://127.0.0.1:{port}");
         let count = brunt(["--debug", &url, "--send-hex", "00000000 02 00 0000", "--until-length", "at 6, 2 bytes"]);
-        count.said(&(2000 + PROBE).to_string());
+        count.containing(&(2000 + PROBE).to_string());
     }
 }
 
@@ -176,7 +176,7 @@ fn losses_and_strays_are_counted() {
 #[test]
 fn a_port_nobody_listens_at_is_refused_at_once() {
     let url = format!("udp://127.0.0.1:{}", free_datagram_port());
-    brunt(["-n", "10", &url, "--send", "x"]).with_code(20).said("refused");
+    brunt(["-n", "10", &url, "--send", "x"]).with_code(20).containing("refused");
 }
 
 /// Sends without waiting for replies, so the refusal is the only sign: few sent or many, with or without a rate.
@@ -188,7 +188,7 @@ fn one_way_datagrams_to_a_port_nobody_listens_at_are_not_trusted() {
         let report = report(&line).with_code(20);
         assert!(report.count("connections.refused") > 0, "{report}");
         assert!(report.to_string().contains("unheard"), "{report}");
-        brunt(line).with_code(20).said("ICMP port unreachable");
+        brunt(line).with_code(20).containing("ICMP port unreachable");
     }
 }
 

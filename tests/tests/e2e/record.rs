@@ -6,7 +6,7 @@ use std::process::Command;
 use base64::Engine as _;
 use e2e::program::until;
 use e2e::report::report;
-use e2e::{Peer, Report, Target, brunt, prepare, start};
+use e2e::{ScriptedPeer, TestReport, TargetProcess, brunt, prepare, start};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ fn lines(path: &str) -> Option<Vec<Value>> {
 
 #[test]
 fn zstdcat_shows_one_json_object_a_line() {
-    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
     let file = e2e::target::text(directory.path(), "run.zst");
     let run = report(&["-n", "100", "-c", "2", "--record", &file, &target.address]).with_code(0);
     let Some(lines) = lines(&file) else { return e2e::skip("zstd is not installed") };
@@ -34,7 +34,7 @@ fn zstdcat_shows_one_json_object_a_line() {
 
 #[test]
 fn a_record_prints_the_same_report_again_in_every_format() {
-    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
     let file = e2e::target::text(directory.path(), "run.zst");
     for (format, mark) in [
         ("json", "\"schema\""),
@@ -70,7 +70,7 @@ fn drawn(page: &str) -> Vec<Value> {
 
 #[test]
 fn records_are_laid_over_each_other_on_a_page() {
-    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
     let file = |name: &str| e2e::target::text(directory.path(), name);
     for name in ["a.zst", "b.zst"] {
         brunt(["-n", "50", "-c", "2", "--record", &file(name), "--quiet", &target.address]).with_code(0);
@@ -80,7 +80,7 @@ fn records_are_laid_over_each_other_on_a_page() {
     let drawn = drawn(&std::fs::read_to_string(&page).unwrap());
     let heads: Vec<&Value> = drawn.iter().filter(|line| line["run"] == 1).collect();
     for (head, name) in heads.iter().zip(["a.zst", "b.zst"]) {
-        let told = Report::of(brunt(["report", &file(name), "--format", "json"]).with_code(0)).json;
+        let told = TestReport::of(brunt(["report", &file(name), "--format", "json"]).with_code(0)).json;
         assert_eq!(head["report"]["unix_ms"], told["unix_ms"], "{name}");
         for figure in ["requests", "throughput_per_s", "latency", "status"] {
             assert_eq!(head["report"][figure], told[figure], "{figure} of {name}");
@@ -119,23 +119,23 @@ fn records_are_laid_over_each_other_on_a_page() {
 
 #[test]
 fn a_run_that_is_killed_keeps_all_but_its_last_second() {
-    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
     let file = e2e::target::text(directory.path(), "run.zst");
     let running = start(["-r", "500/s", "--arrivals", "constant", "-d", "60s", "--record", &file, &target.address]);
-    until("two seconds have passed for the target", || target.heard() > 1_250);
+    until("two seconds have passed for the target", || target.requests() > 1_250);
     running.signal(Signal::KILL);
     let ended = running.end();
     assert_eq!(ended.code, None, "a signal ended it");
     let shown = brunt(["report", &file]).with_code(21);
     assert!(shown.out.contains("Response time"), "{}", shown.out);
-    let kept = Report::of(brunt(["report", &file, "--format", "json"]).with_code(21));
+    let kept = TestReport::of(brunt(["report", &file, "--format", "json"]).with_code(21));
     assert_eq!(kept.at("ended"), "cut_off", "{kept}");
     assert!(kept.count("requests.succeeded") >= 490, "only {kept}");
 }
 
 #[test]
 fn the_last_run_is_kept_by_itself() {
-    let (target, home) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let (target, home) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
     let none = prepare(["report"]).env("XDG_STATE_HOME", home.path()).run().with_code(64);
     assert!(none.err.contains("no run has been saved yet"), "{none:?}");
     prepare(["-n", "77", "-c", "7", "--quiet", &target.address]).env("XDG_STATE_HOME", home.path()).run().with_code(0);
@@ -160,7 +160,7 @@ fn what_is_no_record_is_said_in_a_sentence() {
 
 #[test]
 fn a_full_disk_costs_the_record_and_not_the_run() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let report = report(&["-n", "200", "-c", "2", "--record", "/dev/full", &target.address]);
     assert_eq!(report.requests(), [200, 200, 0, 0], "{report}");
     assert!(report.notices().contains(&"disk_full".to_string()), "{report}");
@@ -181,24 +181,24 @@ fn a_disk_that_fills_up_during_the_run_keeps_what_it_could() {
     if !mounted {
         return e2e::skip("only root can mount a small file system");
     }
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let file = e2e::target::text(directory.path(), "run.zst");
     let line = ["-r", "4000/s", "-d", "3s", "--record", &file, "--quiet", "--format", "json", &target.address];
     let ended = prepare(line).run();
     let kept = prepare(["report", &file, "--format", "json"]).run();
     let unmounted = Command::new("umount").arg(directory.path()).status();
     assert!(unmounted.is_ok_and(|status| status.success()));
-    let run = Report::of(ended);
+    let run = TestReport::of(ended);
     assert!(run.count("requests.succeeded") > 1000, "{run}");
     if run.notices().contains(&"disk_full".to_string()) {
-        let kept = Report::of(kept).with_code(21);
+        let kept = TestReport::of(kept).with_code(21);
         assert!(kept.count("requests.succeeded") <= run.count("requests.succeeded"), "{kept}");
     }
 }
 
 #[test]
 fn objectives_are_judged_and_named_in_junit() {
-    let target = Target::with(&["--delay", "20ms"]);
+    let target = TargetProcess::with(&["--delay", "20ms"]);
     let directory = tempfile::tempdir().unwrap();
     let file = e2e::target::text(directory.path(), "run.xml");
     let rules = ["--objective", "p99<10s", "--objective", "p50<1ms", "--objective", "failed<0.1%"];
@@ -221,7 +221,7 @@ fn objectives_are_judged_and_named_in_junit() {
 
 #[test]
 fn failures_miss_a_latency_objective_however_fast_they_were() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let report = report(&["-n", "50", "-c", "2", "--objective", "p99<10s", &target.url("status/500")]);
     assert!(matches!(report.code, 10 | 20), "{report}");
     assert_eq!(report.at("objectives.0.met"), false, "{report}");
@@ -231,7 +231,7 @@ fn failures_miss_a_latency_objective_however_fast_they_were() {
 fn secrets_are_in_no_output_unless_asked() {
     let directory = tempfile::tempdir().unwrap();
     let run = |keep: &[&str]| {
-        let peer = Peer::answering("HTTP/1.1 500 Oh\r\nSet-Cookie: s=hush-set\r\nContent-Length: 0\r\n\r\n");
+        let peer = ScriptedPeer::answering("HTTP/1.1 500 Oh\r\nSet-Cookie: s=hush-set\r\nContent-Length: 0\r\n\r\n");
         let (file, document) = (directory.path().join("run.zst"), directory.path().join("run.json"));
         let url = format!("http://me:hush-user@{}/?token=hush-query", peer.host());
         let secrets = ["-H", "Cookie: s=hush-cookie", "-H", "X-Api-Key: hush-key"];
@@ -240,7 +240,7 @@ fn secrets_are_in_no_output_unless_asked() {
         let ended = brunt(secrets.iter().chain(keep).chain(&line).chain(&record));
         let events = lines(file.to_str().unwrap()).map(|lines| Value::Array(lines).to_string()).unwrap_or_default();
         // None of it may have been lost on the way.
-        let heard = String::from_utf8_lossy(&peer.heard()[0]).into_owned();
+        let heard = String::from_utf8_lossy(&peer.received()[0]).into_owned();
         assert!(heard.contains("hush-cookie") && heard.contains("hush-query") && heard.contains("hush-key"), "{heard}");
         [ended.out, ended.err, std::fs::read_to_string(&document).unwrap(), events]
     };
@@ -256,7 +256,7 @@ fn secrets_are_in_no_output_unless_asked() {
 
 #[test]
 fn a_record_whose_counts_were_changed_contradicts_itself_and_is_no_bug_of_ours() {
-    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
     let file = e2e::target::text(directory.path(), "run.zst");
     report(&["-n", "100", "-c", "2", "--record", &file, &target.address]).with_code(0);
     let Some(mut lines) = lines(&file) else { return e2e::skip("zstd is not installed") };

@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use e2e::certificates::Certificates;
 use e2e::program::until;
-use e2e::redis::Redis;
+use e2e::redis::RedisProcess;
 use e2e::report::report;
 use e2e::target::free_port;
-use e2e::{Peer, Report, brunt, prepare};
+use e2e::{ScriptedPeer, TestReport, brunt, prepare};
 
 /// Returns the number of requests sent before the run, which the server counts too.
-fn probes(report: &Report) -> u64 {
+fn probes(report: &TestReport) -> u64 {
     report.count("requests.probe")
 }
 
 /// Returns how often a status was counted.
-fn status(report: &Report, word: &str) -> u64 {
+fn status(report: &TestReport, word: &str) -> u64 {
     report.json["status"][word].as_u64().unwrap_or(0)
 }
 
@@ -29,7 +29,7 @@ fn redis_counts_what_we_count() {
         &["-c", "4", "-n", "8000", "--pipeline", "16"],
         &["-r", "3000/s", "-d", "1s", "--pipeline", "4", "--resp", "3"],
     ] {
-        let Some(redis) = Redis::start(&[]) else { return };
+        let Some(redis) = RedisProcess::start(&[]) else { return };
         redis.ask("SET k 123");
         let report = report(&[load, &["--command", "GET k", &redis.url(0)]].concat()).with_code(0);
         let answered = redis.calls("", "get") - probes(&report);
@@ -40,7 +40,7 @@ fn redis_counts_what_we_count() {
 
 #[test]
 fn redis_counts_weighted_commands_with_slots_apart() {
-    let Some(redis) = Redis::start(&[]) else { return };
+    let Some(redis) = RedisProcess::start(&[]) else { return };
     let line = ["--command", "3x SET key:{counter} {random 16}", "--command", "GET none:{random 1..9}", "-n", "4000"];
     let report = report(&[&line[..], &["-c", "8", "-w", "2", &redis.url(1)]].concat()).with_code(0);
     let (sets, gets) = (redis.calls("", "set"), redis.calls("", "get"));
@@ -54,7 +54,7 @@ fn redis_counts_weighted_commands_with_slots_apart() {
 
 #[test]
 fn a_transaction_is_one_exchange() {
-    let Some(redis) = Redis::start(&[]) else { return };
+    let Some(redis) = RedisProcess::start(&[]) else { return };
     let line = ["--command", "MULTI; INCR a; INCR b; EXEC", "-n", "500", "-c", "5", "--pipeline", "3"];
     let report = report(&[&line[..], &[&redis.url(0)]].concat()).with_code(0);
     assert_eq!(report.requests(), [500, 500, 0, 0], "{report}");
@@ -64,7 +64,7 @@ fn a_transaction_is_one_exchange() {
 
 #[test]
 fn errors_are_counted_by_their_first_word() {
-    let Some(redis) = Redis::start(&[]) else { return };
+    let Some(redis) = RedisProcess::start(&[]) else { return };
     redis.ask("SET s text");
     let line = ["--command", "LPUSH s x", "--command", "NONSENSE", "--command", "GET s", "-n", "900", "-c", "6"];
     let report = report(&[&line[..], &[&redis.url(0)]].concat());
@@ -79,7 +79,7 @@ fn errors_are_counted_by_their_first_word() {
 
 #[test]
 fn what_is_said_once_before_and_after_is_in_no_figure() {
-    let Some(redis) = Redis::start(&[]) else { return };
+    let Some(redis) = RedisProcess::start(&[]) else { return };
     let once = ["--before", "SET s text", "--before", "HSET h a 1; HSET h b 2", "--after", "RENAME h g"];
     let report =
         report(&[&once[..], &["--command", "HLEN h", "-n", "50", "-c", "2", &redis.url(0)]].concat()).with_code(0);
@@ -89,13 +89,13 @@ fn what_is_said_once_before_and_after_is_in_no_figure() {
     // A failure before the run ends it before it begins.
     let refused = brunt(["--before", "HSET s a 1", "--command", "HLEN g", "-n", "50", &redis.url(0)]);
     assert_ne!(refused.code, Some(0), "{refused:?}");
-    refused.said("WRONGTYPE");
+    refused.containing("WRONGTYPE");
     assert_eq!(redis.calls("", "hlen"), 50 + probes(&report));
 }
 
 #[test]
 fn what_a_reply_must_hold_is_looked_for() {
-    let Some(redis) = Redis::start(&[]) else { return };
+    let Some(redis) = RedisProcess::start(&[]) else { return };
     redis.ask("HSET h field value");
     for (text, failed) in [("value", 0), ("other", 50)] {
         for resp in ["2", "3"] {
@@ -108,7 +108,7 @@ fn what_a_reply_must_hold_is_looked_for() {
 
 #[test]
 fn redis_asks_who_we_are_and_is_told() {
-    let Some(redis) = Redis::start(&["--requirepass", "secret"]) else { return };
+    let Some(redis) = RedisProcess::start(&["--requirepass", "secret"]) else { return };
     let reader = "ACL SETUSER reader on >pw ~* +get +ping +select +hello +auth";
     redis.ask(&format!("AUTH secret\r\n{reader}"));
     let address = format!("127.0.0.1:{}", redis.port);
@@ -124,9 +124,9 @@ fn redis_asks_who_we_are_and_is_told() {
     let wrong = format!("redis://reader:nonsense@{address}");
     let wrong = brunt(["-n", "4", "-c", "2", &wrong]);
     assert_ne!(wrong.code, Some(0), "{wrong:?}");
-    wrong.said("name or password (WRONGPASS)");
+    wrong.containing("name or password (WRONGPASS)");
     let nobody = format!("redis://{address}");
-    brunt(["-n", "4", "-c", "2", &nobody]).with_code(20).said("the server requires a password; put it in the URL");
+    brunt(["-n", "4", "-c", "2", &nobody]).with_code(20).containing("the server requires a password; put it in the URL");
     assert_eq!(redis.calls("AUTH secret", "set"), 0);
 }
 
@@ -138,7 +138,7 @@ fn redis_speaks_tls() {
         (certificates.text("server.pem"), certificates.text("server.key"), certificates.text("ca.pem"));
     let tls = ["--tls-port", &port.to_string(), "--tls-cert-file", &cert, "--tls-key-file", &key];
     let options = [&tls[..], &["--tls-ca-cert-file", &ca, "--tls-auth-clients", "no"]].concat();
-    let Some(redis) = Redis::start(&options) else { return };
+    let Some(redis) = RedisProcess::start(&options) else { return };
     let url = format!("rediss://localhost:{port}/1");
     let line = ["--cacert", &ca, "--command", "SET k {random 4000}", "-n", "300", "-c", "3", "--pipeline", "4"];
     let report = report(&[&line[..], &[&url]].concat()).with_code(0);
@@ -156,7 +156,7 @@ fn a_node_of_a_cluster_that_does_not_have_the_key_says_moved() {
     let buses = [free_port().to_string(), free_port().to_string()];
     let node = |bus: &str| {
         let cluster = ["--cluster-enabled", "yes", "--cluster-require-full-coverage", "no", "--cluster-port", bus];
-        Redis::start(&cluster)
+        RedisProcess::start(&cluster)
     };
     let (Some(one), Some(other)) = (node(&buses[0]), node(&buses[1])) else { return };
     one.ask("CLUSTER ADDSLOTSRANGE 0 8191");
@@ -175,19 +175,19 @@ fn a_node_of_a_cluster_that_does_not_have_the_key_says_moved() {
 
 #[test]
 fn a_server_that_goes_away_leaves_every_request_accounted_for() {
-    let Some(mut redis) = Redis::start(&[]) else { return };
+    let Some(mut redis) = RedisProcess::start(&[]) else { return };
     let (url, line) = (redis.url(0), ["-r", "2000/s", "-d", "2s", "--pipeline", "4", "--max-connections", "8"]);
     let running = prepare(line.iter().chain(&["--quiet", "--format", "json", "-t", "1s", &url])).start();
     until("the run has begun", || redis.calls("", "ping") > 500);
     redis.stop();
-    let report = Report::of(running.end());
+    let report = TestReport::of(running.end());
     let [due, finished, failed, _] = report.requests();
     assert!(finished >= 490 && failed > 500 && due > 3000, "{report}");
 }
 
 /// Counts of a server that does not answer everything it receives.
 #[derive(Default)]
-struct Counts {
+struct PeerCounts {
     heard: AtomicU64,
     answered: AtomicU64,
 }
@@ -196,10 +196,10 @@ const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
 
 /// Starts a server that answers the connection before the run, and on each other connection the first `most` PINGs;
 /// then it closes the connection or stays silent.
-fn sparing(most: u64, closes: bool) -> (Peer, Arc<Counts>) {
-    let counts = Arc::<Counts>::default();
+fn sparing(most: u64, closes: bool) -> (ScriptedPeer, Arc<PeerCounts>) {
+    let counts = Arc::<PeerCounts>::default();
     let mine = Arc::clone(&counts);
-    let peer = Peer::new(move |mut connection| {
+    let peer = ScriptedPeer::new(move |mut connection| {
         let probe = connection.number == 0;
         let (mut bytes, mut heard, mut answered) = (0, 0, 0);
         while let Some(piece) = connection.bytes() {

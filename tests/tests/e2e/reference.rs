@@ -1,13 +1,13 @@
 //! Tests of the reference client: its requests are counted separately, and nginx's log has both.
 
-use e2e::nginx::Nginx;
+use e2e::nginx::NginxProcess;
 use e2e::program::until;
 use e2e::report::report;
-use e2e::{Report, prepare};
+use e2e::{TestReport, prepare};
 use rustix::process::Signal;
 
 /// Returns scheduled, succeeded, failed and unfinished of the client.
-fn client(report: &Report) -> [u64; 4] {
+fn client(report: &TestReport) -> [u64; 4] {
     let client = &report.json["reference"];
     ["scheduled", "succeeded", "failed", "unfinished"]
         .map(|key| client[key].as_u64().unwrap_or_else(|| panic!("{report}")))
@@ -20,7 +20,7 @@ fn nginx_sees_the_load_and_the_client_beside_it_and_each_is_counted_once() {
         &["-r", "300/s", "-d", "2s"],
         &["-c", "2", "-d", "1s", "--processes", "2"],
     ] {
-        let Some(nginx) = Nginx::start("", "", "location / { return 200 'page'; }") else { return };
+        let Some(nginx) = NginxProcess::start("", "", "location / { return 200 'page'; }") else { return };
         let url = nginx.url();
         let report = report(&[load, &["--reference", "50/s", &url]].concat());
         let ([due, finished, failed, open], [scheduled, succeeded, missed, cut]) = (report.requests(), client(&report));
@@ -36,7 +36,7 @@ fn nginx_sees_the_load_and_the_client_beside_it_and_each_is_counted_once() {
 
 #[test]
 fn a_stop_ends_the_client_with_the_run_and_the_record_tells_of_it() {
-    let Some(nginx) = Nginx::start("", "", "location / { return 200 'page'; }") else { return };
+    let Some(nginx) = NginxProcess::start("", "", "location / { return 200 'page'; }") else { return };
     let (folder, url) = (tempfile::tempdir().expect("a folder"), nginx.url());
     let record = folder.path().join("run.jsonl").display().to_string();
     let line =
@@ -45,8 +45,8 @@ fn a_stop_ends_the_client_with_the_run_and_the_record_tells_of_it() {
     // The client has sent a hundred requests by then.
     until("the run has begun", || nginx.logged() > 600);
     running.signal(Signal::INT);
-    let live = Report::of(running.end()).with_code(21);
-    let again = Report::of(e2e::brunt(["report", "--format", "json", &record])).with_code(21);
+    let live = TestReport::of(running.end()).with_code(21);
+    let again = TestReport::of(e2e::brunt(["report", "--format", "json", &record])).with_code(21);
     assert_eq!(client(&live), client(&again), "{live}");
     assert!(client(&live)[1] > 0, "{live}");
 }
@@ -69,7 +69,7 @@ fn a_client_that_could_time_nothing_or_is_a_load_is_refused() {
 
 #[test]
 fn of_one_second_in_four_it_is_told_how_late_nginx_is_read() {
-    let Some(nginx) = Nginx::start("", "", "location / { return 200 'page'; }") else { return };
+    let Some(nginx) = NginxProcess::start("", "", "location / { return 200 'page'; }") else { return };
     // Five seconds contain at least one of the sampled seconds in full.
     let report = report(&["-c", "1", "--think", "50ms", "-d", "5s", "--reference", "100/s", &nginx.url()]);
     let (stamped, [_, succeeded, ..]) = (report.count("reference.read_late.count"), client(&report));

@@ -1,13 +1,13 @@
 //! Tests of scenarios in parallel: each server's log agrees with the counts of each.
 
-use e2e::grpc::GrpcServer;
+use e2e::grpc::ExternalGrpcServer;
 use e2e::mariadb::Mariadb;
-use e2e::nginx::Nginx;
-use e2e::postgres::Postgres;
-use e2e::redis::Redis;
+use e2e::nginx::NginxProcess;
+use e2e::postgres::PostgresProcess;
+use e2e::redis::RedisProcess;
 use e2e::report::report;
-use e2e::websocket::WebSocketServer;
-use e2e::{Report, brunt};
+use e2e::websocket::ExternalWebSocketServer;
+use e2e::{TestReport, brunt};
 
 /// A site whose log distinguishes the scenarios by status.
 const SITE: &str = "
@@ -53,7 +53,7 @@ scenarios:
 }
 
 /// Returns started, succeeded, failed, cut and dropped of a scenario's iterations, or of one of its groups.
-fn iterations(report: &Report, scenario: &str, name: &str) -> [u64; 5] {
+fn iterations(report: &TestReport, scenario: &str, name: &str) -> [u64; 5] {
     let rows = report.json["iterations"].as_array().unwrap_or_else(|| panic!("no iterations: {report}"));
     let row = rows.iter().find(|row| row["scenario"] == scenario && row["name"] == name);
     let row = row.unwrap_or_else(|| panic!("no {scenario} {name}: {report}"));
@@ -61,7 +61,7 @@ fn iterations(report: &Report, scenario: &str, name: &str) -> [u64; 5] {
 }
 
 /// Returns scheduled, succeeded, failed and unfinished of a scenario's requests.
-fn requests(report: &Report, scenario: &str) -> [u64; 4] {
+fn requests(report: &TestReport, scenario: &str) -> [u64; 4] {
     let rows = report.json["scenarios"].as_array().unwrap_or_else(|| panic!("no scenarios: {report}"));
     let row = rows.iter().find(|row| row["name"] == scenario).unwrap_or_else(|| panic!("no {scenario}: {report}"));
     ["scheduled", "succeeded", "failed", "unfinished"].map(|key| row[key].as_u64().expect("a count"))
@@ -70,7 +70,7 @@ fn requests(report: &Report, scenario: &str) -> [u64; 4] {
 #[test]
 fn the_log_of_nginx_agrees_with_what_is_counted_of_each_scenario() {
     for split in ["workers: 1", "workers: 2", "workers: 2\nprocesses: 2"] {
-        let Some(nginx) = Nginx::start("", "", SITE) else { return };
+        let Some(nginx) = NginxProcess::start("", "", SITE) else { return };
         let (_folder, path) = plan(&nginx.url(), split);
         let report = report(&[&path]);
         for (name, all, each) in [("shop", 200, 100), ("admin", 60, 60), ("pages", 50, 50)] {
@@ -87,7 +87,7 @@ fn the_log_of_nginx_agrees_with_what_is_counted_of_each_scenario() {
 
 #[test]
 fn one_of_them_runs_alone_and_objectives_name_it() {
-    let Some(nginx) = Nginx::start("", "", SITE) else { return };
+    let Some(nginx) = NginxProcess::start("", "", SITE) else { return };
     let objectives = r#"objectives: ["failed{scenario admin}<1%", "p50{iteration admin}<10s", "p50{again}<10s", "failed{check is admin}<1%"]"#;
     let (_folder, path) = plan(&nginx.url(), objectives);
     let judged = report(&[&path]);
@@ -181,12 +181,12 @@ location = /logout { return 203 'out'; }
 location = /teardown { return 204; }
 ";
     let (Some(nginx), Some(redis), Some(maria), Some(postgres), Some(grpc), Some(socket)) = (
-        Nginx::start("", "", site),
-        Redis::start(&[]),
+        NginxProcess::start("", "", site),
+        RedisProcess::start(&[]),
         Mariadb::start(&[]),
-        Postgres::start("trust", ""),
-        GrpcServer::go(&[]),
-        WebSocketServer::node(),
+        PostgresProcess::start("trust", ""),
+        ExternalGrpcServer::go(&[]),
+        ExternalWebSocketServer::node(),
     ) else {
         return;
     };

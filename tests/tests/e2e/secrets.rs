@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use e2e::program::until;
-use e2e::{Peer, brunt, prepare, start};
+use e2e::{ScriptedPeer, brunt, prepare, start};
 use tempfile::TempDir;
 
 /// A secret unlike any other word, and too short to be masked inside a longer one.
@@ -16,14 +16,14 @@ const LONG: &str = "s3cr3t-t0ken/9+Zq";
 const FORMATS: [&str; 5] = ["text", "json", "csv", "markdown", "junit"];
 
 /// All outputs of one way to start a run: screens, documents, records, kept runs, plans.
-struct Outputs {
+struct RunOutputs {
     directory: TempDir,
     all: Vec<(String, String)>,
 }
 
-impl Outputs {
-    fn of(line: &[&str]) -> Outputs {
-        let mut outputs = Outputs { directory: tempfile::tempdir().unwrap(), all: Vec::new() };
+impl RunOutputs {
+    fn of(line: &[&str]) -> RunOutputs {
+        let mut outputs = RunOutputs { directory: tempfile::tempdir().unwrap(), all: Vec::new() };
         let record = outputs.path("run.zst");
         outputs.run(&[&["-n", "3", "-c", "1", "-t", "2s", "--record", &record], line].concat());
         let json = outputs.path("run.json");
@@ -85,8 +85,8 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// Starts an HTTP server that rejects requests and repeats everything it received, as debugging servers do.
-fn repeating() -> Peer {
-    Peer::new(|mut connection| {
+fn repeating() -> ScriptedPeer {
+    ScriptedPeer::new(|mut connection| {
         while let Some(request) = connection.request() {
             let said = String::from_utf8_lossy(&request).replace("\r\n", " | ");
             let head = format!(
@@ -101,9 +101,9 @@ fn repeating() -> Peer {
 }
 
 /// Starts a server that answers anything with these bytes.
-fn saying(answer: impl Into<Vec<u8>>) -> Peer {
+fn saying(answer: impl Into<Vec<u8>>) -> ScriptedPeer {
     let answer = answer.into();
-    Peer::new(move |mut connection| while connection.bytes().is_some() && connection.send(&answer) {})
+    ScriptedPeer::new(move |mut connection| while connection.bytes().is_some() && connection.send(&answer) {})
 }
 
 fn closed() -> String {
@@ -118,14 +118,14 @@ fn http_shows_no_secret_of_headers_urls_and_bodies_though_the_server_repeats_the
         let url = format!("http://ann:{SECRET}@{host}/a?auth_token={LONG}&page=7#id={SECRET}");
         let bearer = format!("Authorization: Bearer {LONG}");
         let body = format!(r#"{{"clientSecret": "{SECRET}", "name": "bob"}}"#);
-        Outputs::of(&["-H", &bearer, "--data", &body, &url]).hide(&[SECRET, LONG, basic], &["page=7", "***"]);
+        RunOutputs::of(&["-H", &bearer, "--data", &body, &url]).hide(&[SECRET, LONG, basic], &["page=7", "***"]);
         let user = format!("ann:{SECRET}");
         let line =
             ["--user", &user, "-H", &format!("X-Api-Key: {LONG}"), &format!("http://{host}/?X-Amz-Signature={LONG}")];
-        Outputs::of(&line).hide(&[SECRET, LONG, basic], &["X-Amz-Signature=***"]);
+        RunOutputs::of(&line).hide(&[SECRET, LONG, basic], &["X-Amz-Signature=***"]);
         let curl =
             format!("curl -u ann:{SECRET} -H 'Cookie: sid={LONG}' -d 'pwd={SECRET}' 'http://{host}/?key={LONG}'");
-        Outputs::of(&["--curl", &curl]).hide(&[SECRET, LONG, basic], &[]);
+        RunOutputs::of(&["--curl", &curl]).hide(&[SECRET, LONG, basic], &[]);
     }
 }
 
@@ -143,9 +143,9 @@ fn websocket_and_grpc_show_no_secret() {
         let header = format!("X-Session-Id: {LONG}");
         let message = format!(r#"{{"token":"{SECRET}"}}"#);
         let url = format!("ws://{host}/?sessionid={LONG}");
-        Outputs::of(&["-H", &header, "--data", &message, &url]).hide(&[SECRET, LONG], &["sessionid=***"]);
+        RunOutputs::of(&["-H", &header, "--data", &message, &url]).hide(&[SECRET, LONG], &["sessionid=***"]);
         let header = format!("authorization: Bearer {LONG}");
-        Outputs::of(&["-H", &header, &format!("grpc://{host}/a.B/C")]).hide(&[LONG], &[]);
+        RunOutputs::of(&["-H", &header, &format!("grpc://{host}/a.B/C")]).hide(&[LONG], &[]);
     }
 }
 
@@ -156,11 +156,11 @@ fn redis_shows_no_secret_of_commands_though_an_error_repeats_them() {
         let auth = format!("AUTH app {SECRET}");
         let line =
             ["--before", &auth, "--command", &format!("CONFIG SET requirepass {LONG}"), &format!("redis://{host}")];
-        Outputs::of(&line).hide(&[SECRET, LONG], &["CONFIG SET requirepass ***"]);
+        RunOutputs::of(&line).hide(&[SECRET, LONG], &["CONFIG SET requirepass ***"]);
         let line =
             ["--command", &format!("HELLO 3 AUTH app {SECRET}; ACL SETUSER x >{LONG}"), &format!("redis://{host}")];
-        Outputs::of(&line).hide(&[SECRET, LONG], &["HELLO 3 AUTH *** ***"]);
-        Outputs::of(&[
+        RunOutputs::of(&line).hide(&[SECRET, LONG], &["HELLO 3 AUTH *** ***"]);
+        RunOutputs::of(&[
             &format!("redis://app:{SECRET}@{host}"),
             "--command",
             &format!("SET token {LONG}x{LONG}; AUTH {LONG}"),
@@ -176,7 +176,7 @@ fn databases_show_no_secret_of_urls_and_statements_though_an_error_repeats_them(
     let postgres = saying(refusal);
     let said = format!("\u{0}\u{0}#28000no {LONG} for '{SECRET}'");
     let packet = [&[said.len() as u8 + 1, 0, 0, 0, 0xff][..], said.as_bytes()].concat();
-    let mysql = Peer::new(move |mut connection| {
+    let mysql = ScriptedPeer::new(move |mut connection| {
         connection.send(&packet);
         connection.wait_for_close();
     });
@@ -184,9 +184,9 @@ fn databases_show_no_secret_of_urls_and_statements_though_an_error_repeats_them(
         for host in [peer.host(), closed()] {
             let url = format!("{scheme}://app:{SECRET}@{host}/db");
             let line = ["--sql", &format!("ALTER USER x IDENTIFIED BY '{LONG}'"), &url];
-            Outputs::of(&line).hide(&[SECRET, LONG], &["IDENTIFIED BY '***'"]);
+            RunOutputs::of(&line).hide(&[SECRET, LONG], &["IDENTIFIED BY '***'"]);
             let line = ["--before", &format!("ALTER ROLE x PASSWORD '{LONG}'"), "--sql", "SELECT 1", &url];
-            Outputs::of(&line).hide(&[SECRET, LONG], &["PASSWORD '***'"]);
+            RunOutputs::of(&line).hide(&[SECRET, LONG], &["PASSWORD '***'"]);
         }
     }
 }
@@ -197,7 +197,7 @@ fn raw_conversations_show_no_secret() {
     for host in [peer.host(), closed()] {
         let send = format!("login user=app password={SECRET}\\n");
         let line = ["--send", &send, "--until", "\\n", "--expect-regex", "yes", &format!("tcp://{host}")];
-        Outputs::of(&line).hide(&[SECRET], &["user=app password=***"]);
+        RunOutputs::of(&line).hide(&[SECRET], &["user=app password=***"]);
     }
 }
 
@@ -276,7 +276,7 @@ fn headers_and_users_come_from_files_and_stand_on_no_command_line() {
     let headers = file("headers", format!("X-Api-Key: {LONG}\nX-Plain: seen\n"));
     let user = file("user", format!("ann:{SECRET}\n"));
     let ended = brunt(["-n", "3", "-c", "1", "-H", &headers, "--user", &user, &peer.url()]);
-    let heard = String::from_utf8_lossy(&peer.heard()[0]).into_owned();
+    let heard = String::from_utf8_lossy(&peer.received()[0]).into_owned();
     assert!(heard.contains(&format!("X-Api-Key: {LONG}\r\nX-Plain: seen\r\n")), "{heard}");
     assert!(heard.contains("Basic YW5uOmhVbnRlcjI"), "{heard}");
     assert!(!(ended.out + &ended.err).contains(LONG));
@@ -289,13 +289,13 @@ fn headers_and_users_come_from_files_and_stand_on_no_command_line() {
 
 #[test]
 fn processes_of_a_run_show_no_secret_to_other_users() {
-    let (target, directory) = (e2e::Target::healthy(), tempfile::tempdir().unwrap());
+    let (target, directory) = (e2e::TargetProcess::healthy(), tempfile::tempdir().unwrap());
     let headers = directory.path().join("headers");
     std::fs::write(&headers, format!("X-Api-Key: {LONG}")).unwrap();
     let headers = format!("@{}", headers.display());
     let line = ["-d", "20s", "-c", "2", "--processes", "2", "-H", &headers, &target.address];
     let running = start(line);
-    until("the run has begun", || target.heard() > 10);
+    until("the run has begun", || target.requests() > 10);
     let children = || -> Vec<String> {
         let of_ours = |id: &str| {
             let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
@@ -316,7 +316,7 @@ fn processes_of_a_run_show_no_secret_to_other_users() {
 
 #[test]
 fn records_and_kept_runs_are_their_owners_alone() {
-    let (target, directory) = (e2e::Target::healthy(), tempfile::tempdir().unwrap());
+    let (target, directory) = (e2e::TargetProcess::healthy(), tempfile::tempdir().unwrap());
     let file = directory.path().join("run.zst");
     let line = ["-n", "5", "-c", "1", "--record", file.to_str().unwrap(), &target.address];
     prepare(line).env("XDG_STATE_HOME", directory.path().join("state")).run().with_code(0);
@@ -330,5 +330,5 @@ fn tokens_and_cookies_of_the_command_line_are_shown_nowhere() {
     let peer = repeating();
     let cookie = format!("session={SECRET}");
     let line = ["--bearer", LONG, "--cookie", &cookie, &peer.url()];
-    Outputs::of(&line).hide(&[LONG, SECRET], &["***"]);
+    RunOutputs::of(&line).hide(&[LONG, SECRET], &["***"]);
 }

@@ -3,26 +3,26 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use e2e::program::{prepare_under, until};
-use e2e::{Peer, Report, Target, prepare, start};
+use e2e::{ScriptedPeer, TestReport, TargetProcess, prepare, start};
 use rustix::process::Signal;
 
 #[test]
 fn an_interrupted_run_writes_its_document_and_counts_every_request() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         for load in [&["-c", "8"][..], &["-r", "2000/s"]] {
-            let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+            let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
             let file = directory.path().join("run.json");
             let line = ["-d", "60s", "--format", "json", "-o", file.to_str().unwrap(), &target.address];
             // The tester's shell may ignore hang-ups, which is inherited.
             let running = prepare_under(&["env", "--default-signal=HUP"], load.iter().chain(&line)).start();
-            until("the run has begun", || target.heard() > 100);
+            until("the run has begun", || target.requests() > 100);
             running.signal(signal);
             let ended = running.end().with_code(21);
             assert!(ended.out.contains("interrupted"), "{}", ended.out);
-            let report = Report::in_file(&file);
+            let report = TestReport::in_file(&file);
             assert_eq!(report.at("ended"), "interrupted", "{report}");
             let [due, finished, failed, censored] = report.requests();
-            let heard = target.heard() - report.count("requests.probe");
+            let heard = target.requests() - report.count("requests.probe");
             assert!(finished > 0 && finished <= heard && heard <= finished + failed + censored, "{heard} {report}");
             assert!(due < 2000 * 59, "{report}");
         }
@@ -31,19 +31,19 @@ fn an_interrupted_run_writes_its_document_and_counts_every_request() {
 
 #[test]
 fn a_hang_up_that_was_to_be_ignored_is() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let running = prepare_under(&["nohup"], ["-c", "2", "-d", "60s", &target.address]).start();
-    until("the run has begun", || target.heard() > 100);
+    until("the run has begun", || target.requests() > 100);
     running.signal(Signal::HUP);
-    let heard = target.heard();
-    until("it goes on", || target.heard() > heard + 1000);
+    let heard = target.requests();
+    until("it goes on", || target.requests() > heard + 1000);
     running.signal(Signal::INT);
     running.end().with_code(21);
 }
 
 #[test]
 fn a_file_that_may_not_grow_costs_the_document_and_no_figures() {
-    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
     let file = directory.path().join("run.json");
     for old in [None, Some("the report of yesterday")] {
         old.iter().for_each(|old| std::fs::write(&file, old).unwrap());
@@ -59,9 +59,9 @@ fn a_file_that_may_not_grow_costs_the_document_and_no_figures() {
 
 #[test]
 fn a_signal_before_the_first_answer_ends_with_a_sentence() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let mut running = start(["-c", "2", "-d", "60s", "-t", "60s", &target.url("delay/1h?status=200")]);
-    until("the first answer is waited for", || target.heard() >= 1);
+    until("the first answer is waited for", || target.requests() >= 1);
     running.signal(Signal::INT);
     until("it ends", || !running.runs());
     let ended = running.end().with_code(21);
@@ -74,9 +74,9 @@ fn a_signal_before_the_first_answer_ends_with_a_sentence() {
 }
 
 /// Starts a server that answers the pre-flight request and no others.
-fn hanging() -> Peer {
+fn hanging() -> ScriptedPeer {
     let answered = AtomicBool::new(false);
-    Peer::new(move |mut connection| {
+    ScriptedPeer::new(move |mut connection| {
         while connection.request().is_some() {
             if answered.swap(true, Ordering::SeqCst) {
                 return connection.wait_for_close();
@@ -108,13 +108,13 @@ fn one_signal_ends_a_run_whose_answers_hang_and_counts_them_as_open() {
     let running = prepare(line).start();
     until("all users wait", || peer.requests() == 4);
     running.signal(Signal::INT);
-    let report = Report::of(running.end()).with_code(21);
+    let report = TestReport::of(running.end()).with_code(21);
     assert_eq!(report.requests(), [3, 0, 0, 3], "{report}");
 }
 
 #[test]
 fn a_reader_that_goes_away_is_no_reason_to_panic() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let line = format!("{} -c 2 -d 10s {} 2>err | head -n 2", e2e::program::path().display(), target.address);
     let directory = tempfile::tempdir().unwrap();
     let output = std::process::Command::new("sh")
@@ -131,9 +131,9 @@ fn a_reader_that_goes_away_is_no_reason_to_panic() {
 
 #[test]
 fn a_debug_that_is_interrupted_ends_as_a_run_does() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let mut running = start(["--debug", "-t", "60s", &target.url("hang")]);
-    until("the answer is waited for", || target.heard() >= 1);
+    until("the answer is waited for", || target.requests() >= 1);
     running.signal(Signal::INT);
     until("it ends", || !running.runs());
     running.end().with_code(21);
@@ -142,7 +142,7 @@ fn a_debug_that_is_interrupted_ends_as_a_run_does() {
 #[test]
 fn what_comes_after_a_run_and_is_interrupted_is_said_and_is_no_success() {
     // All commands but the last are answered.
-    let peer = Peer::new(|mut connection| {
+    let peer = ScriptedPeer::new(|mut connection| {
         while let Some(asked) = connection.bytes() {
             if asked.windows(4).any(|four| four == b"LAST") {
                 return connection.wait_for_close();

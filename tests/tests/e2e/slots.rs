@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use e2e::nginx::Nginx;
+use e2e::nginx::NginxProcess;
 use e2e::report::report;
-use e2e::{Peer, Target, brunt, prepare};
+use e2e::{ScriptedPeer, TargetProcess, brunt, prepare};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -24,12 +24,12 @@ fn bodies(heard: &[Vec<u8>]) -> Vec<String> {
 #[test]
 fn no_two_requests_of_a_run_have_the_same_number() {
     for processes in [&[][..], &["--processes", "2"]] {
-        let peer = Peer::answering(OK);
+        let peer = ScriptedPeer::answering(OK);
         let url = format!("{}a/{{counter}}", peer.url());
         let asked = ["-n", "300", "-c", "4", "-w", "2", "--data", "{\"id\":{counter},\"u\":\"{uuid}\"}", &url];
         let report = report(&[&asked[..], processes].concat()).with_code(0);
         assert_eq!(report.requests(), [300, 300, 0, 0], "{report}");
-        let heard = peer.heard();
+        let heard = peer.received();
         let bodies = bodies(&heard);
         let different: HashSet<&String> = bodies.iter().collect();
         assert_eq!((bodies.len(), different.len()), (301, 301), "{processes:?}");
@@ -42,7 +42,7 @@ fn no_two_requests_of_a_run_have_the_same_number() {
 /// Checks that the example of a failure is the request that failed, with its secrets masked.
 #[test]
 fn an_example_shows_what_was_sent_and_no_secret() {
-    let peer = Peer::answering("HTTP/1.1 500 No\r\nContent-Length: 19\r\n\r\nno such sesame-4711");
+    let peer = ScriptedPeer::answering("HTTP/1.1 500 No\r\nContent-Length: 19\r\n\r\nno such sesame-4711");
     let directory = tempfile::tempdir().expect("a folder");
     let document = directory.path().join("report.json").display().to_string();
     let token = ["-o", &document, "-H", "Authorization: Bearer {env BRUNT_TEST_TOKEN}"];
@@ -50,12 +50,12 @@ fn an_example_shows_what_was_sent_and_no_secret() {
     let run = prepare(token.map(str::to_owned).into_iter().chain(asked)).env("BRUNT_TEST_TOKEN", "sesame-4711").run();
     let said = run.out + &run.err + &std::fs::read_to_string(&document).expect("a report");
     assert!(said.contains("number 1") && !said.contains("sesame"), "{said}");
-    assert!(peer.heard().iter().all(|request| String::from_utf8_lossy(request).contains("Bearer sesame-4711")));
+    assert!(peer.received().iter().all(|request| String::from_utf8_lossy(request).contains("Bearer sesame-4711")));
 }
 
 #[test]
 fn what_is_wrong_with_a_slot_is_said_before_anything_is_sent() {
-    let peer = Peer::answering(OK);
+    let peer = ScriptedPeer::answering(OK);
     for (asked, wanted) in [
         (["--data", "{countr}"], "--data: {countr} is not a slot; write {counter}"),
         (["-H", "X: {env BRUNT_NO_SUCH_VARIABLE}"], "--header: {env BRUNT_NO_SUCH_VARIABLE} is not set"),
@@ -64,26 +64,26 @@ fn what_is_wrong_with_a_slot_is_said_before_anything_is_sent() {
         assert!(run.err.contains(wanted), "{}", run.err);
         assert_eq!(run.code, Some(64), "{}", run.err);
     }
-    assert!(peer.heard().is_empty());
+    assert!(peer.received().is_empty());
 }
 
 #[test]
 fn curl_commands_and_lists_of_urls_have_slots() {
     let directory = tempfile::tempdir().expect("a folder");
-    let peer = Peer::answering(OK);
+    let peer = ScriptedPeer::answering(OK);
     let commands = directory.path().join("commands.sh");
     let url = format!("{}i/{{counter}}?r={{random 3..3}}", peer.url());
     let text = format!("curl '{url}' -H 'X-User: u{{user}}' --json '{{\"a\":{{\"n\":{{counter}}}}}}'\n");
     std::fs::write(&commands, text).expect("written");
     report(&["-n", "2", "-c", "1", "--curl-file", commands.to_str().expect("a path")]).with_code(0);
-    let heard: Vec<String> = peer.heard().iter().map(|request| String::from_utf8_lossy(request).into_owned()).collect();
+    let heard: Vec<String> = peer.received().iter().map(|request| String::from_utf8_lossy(request).into_owned()).collect();
     let last = heard.last().expect("a request");
     assert!(last.starts_with("POST /i/2?r=3 HTTP/1.1\r\n") && last.contains("\r\nX-User: u0\r\n"), "{last}");
     assert!(last.ends_with("\r\n\r\n{\"a\":{\"n\":2}}"), "{last}");
     let list = directory.path().join("urls.txt");
     std::fs::write(&list, format!("{url} 3\n")).expect("written");
     report(&["-n", "2", "-c", "1", "--urls", list.to_str().expect("a path")]).with_code(0);
-    let last = String::from_utf8_lossy(&peer.heard().pop().expect("a request")).into_owned();
+    let last = String::from_utf8_lossy(&peer.received().pop().expect("a request")).into_owned();
     assert!(last.starts_with("GET /i/2?r=3 HTTP/1.1\r\n"), "{last}");
 }
 
@@ -102,11 +102,11 @@ fn each_row_of_a_data_file_is_taken_once() {
         ("unique", &["-r", "1000/s", "-d", "60s", "-w", "3"]),
         ("unique", &["-r", "1000/s", "--arrivals", "constant", "-d", "60s", "-w", "2"]),
     ] {
-        let peer = Peer::answering(OK);
+        let peer = ScriptedPeer::answering(OK);
         let report = report(&[load, &["--data", &body(words), &peer.url()]].concat()).with_code(0);
         assert_eq!(report.requests(), [400, 400, 0, 0], "{load:?}: {report}");
         // The first request is the pre-flight request, not part of the run.
-        let rows = bodies(&peer.heard()[1..]);
+        let rows = bodies(&peer.received()[1..]);
         let different: HashSet<&String> = rows.iter().collect();
         assert_eq!((rows.len(), different.len()), (400, 400), "{load:?}");
     }
@@ -117,7 +117,7 @@ fn each_row_of_a_data_file_is_taken_once() {
 
 /// Two scenarios: one has rows that are used once, the other has none; the run reports which of them ends, and why.
 fn each_scenario_ends_with_its_rows(directory: &std::path::Path, row: &str) {
-    let (peer, plan) = (Peer::answering(OK), directory.join("plan.yaml"));
+    let (peer, plan) = (ScriptedPeer::answering(OK), directory.join("plan.yaml"));
     let step = |path: &str| format!("[{{url: \"{}{path}\"}}]", peer.url());
     let (rows, others) = (step(&format!("rows?u={row}")), step("others"));
     let text = format!(
@@ -126,7 +126,7 @@ fn each_scenario_ends_with_its_rows(directory: &std::path::Path, row: &str) {
     );
     std::fs::write(&plan, text).expect("written");
     let report = report(&[plan.to_str().expect("a path")]).with_code(0);
-    let heard: Vec<String> = peer.heard().iter().map(|request| String::from_utf8_lossy(request).into_owned()).collect();
+    let heard: Vec<String> = peer.received().iter().map(|request| String::from_utf8_lossy(request).into_owned()).collect();
     let rows: Vec<&str> = heard.iter().filter_map(|r| r.strip_prefix("GET /rows?u=")?.split(' ').next()).collect();
     let (first, different) = (rows[0], rows[1..].iter().collect::<HashSet<_>>());
     assert_eq!((rows.len(), different.len(), first), (401, 400, "u0"), "{report}");
@@ -139,7 +139,7 @@ fn each_scenario_ends_with_its_rows(directory: &std::path::Path, row: &str) {
 /// Covers gRPC, HTTP/2 and WebSocket against the built-in target, which counts what it decoded.
 #[test]
 fn every_protocol_fills_its_slots() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let at = |scheme: &str, path: &str| format!("{scheme}://{}/{path}", target.host());
     let table: [(&[&str], String); 3] = [
         (
@@ -172,7 +172,7 @@ fn every_protocol_fills_its_slots() {
 #[test]
 fn nginx_sees_each_number_once() {
     let Some(nginx) =
-        Nginx::start("log_format paths \"$uri\";", "", "access_log access.log paths; location / { return 200 ok; }")
+        NginxProcess::start("log_format paths \"$uri\";", "", "access_log access.log paths; location / { return 200 ok; }")
     else {
         return;
     };

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use e2e::Target;
+use e2e::TargetProcess;
 
 /// Descriptors per thread; 16 and those that a worker needs itself are not available for connections.
 const LIMIT: u32 = 64;
@@ -33,7 +33,7 @@ fn hold(host: &str, many: usize) -> Vec<TcpStream> {
 
 #[test]
 fn five_hundred_connections_on_tables_of_sixty_four() {
-    let target = Target::limited(LIMIT, &["-w", "2"]);
+    let target = TargetProcess::limited(LIMIT, &["-w", "2"]);
     let mut held = hold(target.host(), MANY);
     // Clients of an early worker are still answered when the last worker has started.
     held.iter_mut().for_each(ask);
@@ -58,7 +58,7 @@ fn five_hundred_connections_on_tables_of_sixty_four() {
 
 #[test]
 fn a_bound_holds_over_all_workers_of_a_listener() {
-    let target = Target::limited(LIMIT, &["-w", "1", "--max-connections", "100"]);
+    let target = TargetProcess::limited(LIMIT, &["-w", "1", "--max-connections", "100"]);
     let mut held = hold(target.host(), 100);
     // The hundred and first waits in the queue until one of the others closes.
     let mut late = connect(target.host());

@@ -2,11 +2,11 @@
 
 use e2e::report::report;
 use e2e::target::get;
-use e2e::{Target, brunt};
+use e2e::{TargetProcess, brunt};
 
 #[test]
 fn every_path_answers_what_it_says() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     for (path, status, length) in [
         ("/", "200", 3),
         ("/bytes/1000", "200", 1000),
@@ -33,7 +33,7 @@ fn every_path_answers_what_it_says() {
 fn the_log_of_arrivals_has_a_line_for_every_request() {
     let directory = tempfile::tempdir().unwrap();
     let file = e2e::target::text(directory.path(), "arrivals.log");
-    let target = Target::with(&["--log-arrivals", &file, "-w", "2"]);
+    let target = TargetProcess::with(&["--log-arrivals", &file, "-w", "2"]);
     let report = report(&["-n", "300", "-c", "5", &target.address]).with_code(0);
     target.stop();
     let log = std::fs::read_to_string(&file).unwrap();
@@ -44,14 +44,14 @@ fn the_log_of_arrivals_has_a_line_for_every_request() {
 
 #[test]
 fn a_constant_delay_comes_back_as_the_least_latency() {
-    let target = Target::with(&["--delay", "30ms"]);
+    let target = TargetProcess::with(&["--delay", "30ms"]);
     let report = report(&["-n", "40", "-c", "4", &target.address]).with_code(0);
     assert!(report.number("latency.service.min_us") >= 30_000.0, "{report}");
 }
 
 #[test]
 fn an_address_in_use_is_one_sentence() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let ended = brunt(["target", target.host()]);
     assert_ne!(ended.code, Some(0));
     assert_eq!(ended.err.lines().count(), 1, "{ended:?}");
@@ -60,7 +60,7 @@ fn an_address_in_use_is_one_sentence() {
 
 #[test]
 fn a_station_serves_first_come_first_served() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     // Ten users at one server of 5 ms: each waits for the nine others.
     let url = target.url("?station=1&service=5ms");
     let report = report(&["-n", "60", "-c", "10", &url]).with_code(0);
@@ -79,23 +79,23 @@ fn the_demo_leaves_no_target_behind() {
 fn a_machine_that_was_calibrated_tells_the_headroom_of_runs_in_clear() {
     let state = tempfile::tempdir().unwrap();
     let run = |line: &[&str]| e2e::program::prepare(line).env("XDG_STATE_HOME", state.path()).run().with_code(0);
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let line = ["-n", "20", "-c", "1", &target.address];
     assert!(!run(&line).out.contains("headroom"));
     run(&["calibrate", "-d", "300ms", "-c", "4"])
-        .said("a core sends at most")
-        .said("least latency")
-        .said("calibration.json");
-    run(&line).said("headroom: brunt can send up to about");
-    run(&[&line[..], &["--format", "json"]].concat()).said("\"headroom\": ");
+        .containing("a core sends at most")
+        .containing("least latency")
+        .containing("calibration.json");
+    run(&line).containing("headroom: brunt can send up to about");
+    run(&[&line[..], &["--format", "json"]].concat()).containing("\"headroom\": ");
     let ended = run(&["-n", "20", "-c", "1", "--http", "2", &target.address]);
     assert!(!ended.out.contains("headroom"), "{ended:?}");
-    brunt(["calibrate", "-c", "0"]).with_code(64).said("-c");
+    brunt(["calibrate", "-c", "0"]).with_code(64).containing("-c");
 }
 
 #[test]
 fn a_target_with_a_certificate_of_its_own_speaks_tls() {
-    let target = Target::with(&["--tls"]);
+    let target = TargetProcess::with(&["--tls"]);
     assert!(target.address.starts_with("https://"), "{}", target.address);
     let sound = report(&["-k", "-n", "200", "-c", "4", &target.url("bytes/100000")]).with_code(0);
     assert_eq!(sound.count("requests.succeeded"), 200);

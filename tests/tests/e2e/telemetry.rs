@@ -2,17 +2,17 @@
 
 use std::process::Command;
 
-use e2e::foreign::{Foreign, Made, packages, sources};
+use e2e::external::{ExternalServer, BuildOnce, packages, sources};
 use e2e::program::until;
-use e2e::redis::Redis;
+use e2e::redis::RedisProcess;
 use e2e::report::report;
 use e2e::target::free_port;
-use e2e::{Report, Target, brunt, prepare};
+use e2e::{TestReport, TargetProcess, brunt, prepare};
 use serde_json::{Value, json};
 
 /// Returns the script that reads telemetry. Returns `None` if Python or pip is missing.
 fn python(arguments: &[&str]) -> Option<Command> {
-    static FETCHED: Made = Made::new();
+    static FETCHED: BuildOnce = BuildOnce::new();
     let packages = packages(&FETCHED, "telemetry-python")?;
     let mut command = Command::new("python3");
     command.arg(sources("telemetry-python").join("telemetry.py")).args(arguments).env("PYTHONPATH", packages);
@@ -29,7 +29,7 @@ fn of(points: &Value, name: &str, labels: Value) -> Value {
 
 #[test]
 fn the_last_scrape_says_what_the_report_says() {
-    let target = Target::with(&["--error-rate", "20%"]);
+    let target = TargetProcess::with(&["--error-rate", "20%"]);
     let (folder, port) = (tempfile::tempdir().expect("a folder"), free_port().to_string());
     let file = folder.path().join("run.json");
     let Some(mut scrape) = python(&["scrape", &format!("http://127.0.0.1:{port}/metrics")]) else { return };
@@ -43,7 +43,7 @@ fn the_last_scrape_says_what_the_report_says() {
     let told: Value = serde_json::from_slice(&said.stdout).unwrap_or_else(|_| panic!("{said:?}"));
     // It was scraped, so brunt ends.
     running.end();
-    let (report, samples) = (Report::in_file(&file), &told["samples"]);
+    let (report, samples) = (TestReport::in_file(&file), &told["samples"]);
     for outcome in ["succeeded", "failed", "unfinished"] {
         let count = report.number(&format!("requests.{outcome}"));
         assert_eq!(of(samples, "brunt_requests_total", json!({ "outcome": outcome })), count, "{samples}: {report}");
@@ -67,11 +67,11 @@ fn the_last_scrape_says_what_the_report_says() {
 #[test]
 fn a_collector_has_what_the_report_has() {
     let Some(mut collect) = python(&["collect"]) else { return };
-    let (target, collector) = (Target::with(&["--error-rate", "20%"]), Foreign::start(&mut collect));
+    let (target, collector) = (TargetProcess::with(&["--error-rate", "20%"]), ExternalServer::start(&mut collect));
     let url = format!("http://127.0.0.1:{}/v1/metrics", collector.port);
     let line = ["--otlp", &url, "-c", "3", "-n", "2000", "--quiet", "--format", "json", &target.address];
     let set = prepare(line).env("OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%20b").env("OTEL_SERVICE_NAME", "load");
-    let report = Report::of(set.run());
+    let report = TestReport::of(set.run());
     let told: Value = serde_json::from_str(&collector.counts()).expect("what it took");
     let points = &told["points"];
     assert_eq!((&told["key"], &told["resource"]["service.name"]), (&json!("a b"), &json!("load")), "{told}");
@@ -99,9 +99,9 @@ fn a_collector_has_what_the_report_has() {
 
 #[test]
 fn a_collector_that_is_away_or_refuses_stops_no_run_and_is_told_of() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let Some(mut refuse) = python(&["collect", "refuse"]) else { return };
-    let refusing = Foreign::start(&mut refuse);
+    let refusing = ExternalServer::start(&mut refuse);
     for (port, why) in [(free_port(), "refused"), (refusing.port, "503 Service Unavailable")] {
         let url = format!("http://ann:s3cret-word@127.0.0.1:{port}");
         let report = report(&["--otlp", &url, "-c", "2", "-n", "100", &target.address]);
@@ -119,7 +119,7 @@ fn a_collector_that_is_away_or_refuses_stops_no_run_and_is_told_of() {
 
 #[test]
 fn what_cannot_be_exported_is_refused_before_anything_is_sent() {
-    let taken = Target::healthy();
+    let taken = TargetProcess::healthy();
     let port = taken.address.trim_end_matches('/').rsplit(':').next().expect("a port").to_owned();
     let cases: [(&[&str], &str); 7] = [
         (&["--prometheus", &port], "--prometheus: 127.0.0.1:"),
@@ -131,22 +131,22 @@ fn what_cannot_be_exported_is_refused_before_anything_is_sent() {
         (&["--trace", "1%", "-H", "TraceParent: x"], "--trace: sets the traceparent header, and so does -H"),
     ];
     for (line, said) in cases {
-        brunt([line, &["-n", "1", &taken.address]].concat()).with_code(64).said(said);
+        brunt([line, &["-n", "1", &taken.address]].concat()).with_code(64).containing(said);
     }
-    brunt(["--trace", "1%", "-n", "1", "redis://127.0.0.1:9"]).with_code(64).said("--trace: has no header to go in");
-    assert_eq!(taken.heard(), 0);
+    brunt(["--trace", "1%", "-n", "1", "redis://127.0.0.1:9"]).with_code(64).containing("--trace: has no header to go in");
+    assert_eq!(taken.requests(), 0);
 }
 
 #[test]
 fn a_trace_goes_with_the_request() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let sent = brunt(["--debug", "--trace", "100%", "-H", "X-A: b", &target.address]).with_code(0).out;
     let line =
         sent.lines().find_map(|line| line.trim().strip_prefix("traceparent: ")).unwrap_or_else(|| panic!("{sent}"));
     let parts: Vec<usize> = line.split('-').map(str::len).collect();
     assert_eq!((parts, line.ends_with("-01")), (vec![2, 32, 16, 2], true), "{line}");
     // Slow and failed requests are reported by the ids that were sent.
-    let failing = Target::with(&["--error-rate", "30%"]);
+    let failing = TargetProcess::with(&["--error-rate", "30%"]);
     let report = report(&["--trace", "100%", "-n", "200", "-c", "2", "--seed", "7", &failing.address]);
     let slowest = report.at("slowest").as_array().expect("a list");
     assert!(slowest.len() >= 8, "{report}");
@@ -158,7 +158,7 @@ fn a_trace_goes_with_the_request() {
 #[test]
 fn spans_of_brunt_carry_the_ids_that_the_service_heard() {
     let Some(mut collect) = python(&["collect"]) else { return };
-    let collector = Foreign::start(&mut collect);
+    let collector = ExternalServer::start(&mut collect);
     let port = collector.port;
     let url = format!("http://127.0.0.1:{port}");
     let (good, bad) = (format!("{url}/"), format!("{url}/fail"));
@@ -170,7 +170,7 @@ fn spans_of_brunt_carry_the_ids_that_the_service_heard() {
         .env("OTEL_METRICS_EXPORTER", "none");
     let said = set.run();
     assert!(said.err.contains(&format!("Sending spans to {url}/v1/traces")), "{}", said.err);
-    let report = Report::of(said);
+    let report = TestReport::of(said);
     let told: Value = serde_json::from_str(&collector.counts()).expect("what it took");
     let list = |name: &str| told[name].as_array().expect("a list").clone();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -213,12 +213,12 @@ fn spans_of_brunt_carry_the_ids_that_the_service_heard() {
 
 #[test]
 fn requests_of_a_database_are_spans_of_its_client() {
-    let (Some(mut collect), Some(redis)) = (python(&["collect"]), Redis::start(&[])) else { return };
-    let collector = Foreign::start(&mut collect);
+    let (Some(mut collect), Some(redis)) = (python(&["collect"]), RedisProcess::start(&[])) else { return };
+    let collector = ExternalServer::start(&mut collect);
     let url = format!("http://127.0.0.1:{}", collector.port);
     let commands = ["--command", "LPUSH list {counter}", "--command", "GET list"];
     let line = ["--otlp", &url, "--trace", "1", "-r", "60/s", "-n", "60", "--warmup", "0s", "--format", "json"];
-    let report = Report::of(prepare([&line[..], &commands, &[&redis.url(3)]].concat()).run());
+    let report = TestReport::of(prepare([&line[..], &commands, &[&redis.url(3)]].concat()).run());
     let told: Value = serde_json::from_str(&collector.counts()).expect("what it took");
     let (requests, _): (Vec<&Value>, Vec<&Value>) =
         told["spans"].as_array().expect("a list").iter().partition(|span| span["kind"] == 3);

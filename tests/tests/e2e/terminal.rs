@@ -2,23 +2,23 @@
 
 use std::process::Command;
 
-use e2e::{Peer, Target, brunt, prepare};
+use e2e::{ScriptedPeer, TargetProcess, brunt, prepare};
 
 #[test]
 fn quiet_shows_nothing_and_still_writes_its_document() {
-    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
     let file = e2e::target::text(directory.path(), "run.json");
     let ended =
         brunt(["-n", "20", "-c", "2", "--quiet", "--format", "json", "-o", &file, &target.address]).with_code(0);
     assert_eq!((ended.out.as_str(), ended.err.as_str()), ("", ""));
-    assert_eq!(e2e::Report::in_file(std::path::Path::new(&file)).count("requests.succeeded"), 20);
+    assert_eq!(e2e::TestReport::in_file(std::path::Path::new(&file)).count("requests.succeeded"), 20);
     let silent = brunt(["-n", "20", "-c", "2", "--quiet", &target.address]).with_code(0);
     assert_eq!((silent.out.as_str(), silent.err.as_str()), ("", ""));
 }
 
 #[test]
 fn a_pipe_gets_rows_without_escape_codes() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let ended = brunt(["-c", "2", "-d", "1200ms", &target.address]).with_code(0);
     assert!(!ended.out.contains('\x1b') && !ended.out.contains('\r') && ended.err.is_empty(), "{ended:?}");
     let rows = ended.out.lines().filter(|line| line.contains("200:")).count();
@@ -27,7 +27,7 @@ fn a_pipe_gets_rows_without_escape_codes() {
 
 #[test]
 fn a_document_on_standard_output_is_alone_there() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let ended = brunt(["-n", "20", "-c", "2", "--format", "json", &target.address]).with_code(0);
     serde_json::from_str::<serde_json::Value>(&ended.out).expect("nothing but the document");
     assert!(ended.err.contains("Service time"), "the summary is on the other side: {}", ended.err);
@@ -40,7 +40,7 @@ fn cells(text: &str) -> usize {
 
 #[test]
 fn the_chinese_table_keeps_its_columns() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let ended = prepare(["-c", "2", "-d", "1200ms", &target.address]).env("LC_ALL", "zh_CN.UTF-8").run().with_code(0);
     let lines: Vec<&str> = ended.out.lines().collect();
     let head = lines.iter().position(|line| line.contains("成功/秒")).unwrap_or_else(|| panic!("{}", ended.out));
@@ -65,15 +65,15 @@ fn the_chinese_table_keeps_its_columns() {
 #[test]
 fn our_own_messages_are_chinese_too() {
     let url = format!("http://127.0.0.1:{}/", e2e::target::free_port());
-    brunt(["--lang", "zh", "-n", "10", &url]).with_code(30).said("无法连接");
-    let peer = Peer::answering("HTTP/1.1 301 Moved\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n");
-    brunt(["--lang", "zh", "-n", "10", &peer.url()]).said("重定向");
+    brunt(["--lang", "zh", "-n", "10", &url]).with_code(30).containing("无法连接");
+    let peer = ScriptedPeer::answering("HTTP/1.1 301 Moved\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n");
+    brunt(["--lang", "zh", "-n", "10", &peer.url()]).containing("重定向");
 }
 
 #[test]
 fn only_redirects_are_told_in_words() {
-    let peer = Peer::answering("HTTP/1.1 301 Moved\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n");
-    brunt(["-n", "10", &peer.url()]).said("Every response was a redirect (301)");
+    let peer = ScriptedPeer::answering("HTTP/1.1 301 Moved\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n");
+    brunt(["-n", "10", &peer.url()]).containing("Every response was a redirect (301)");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_terminal_gets_a_progress_line_and_colours_unless_they_are_not_wanted() {
     if Command::new("script").arg("--version").output().is_err() {
         return e2e::skip("script(1), which makes a terminal, is not installed");
     }
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let directory = tempfile::tempdir().unwrap();
     let on_terminal = |more: &str| {
         let line = format!("{} -c 2 -d 1200ms {more} {}", e2e::program::path().display(), target.address);
@@ -107,7 +107,7 @@ fn a_terminal_gets_a_progress_line_and_colours_unless_they_are_not_wanted() {
 
 #[test]
 fn a_late_first_answer_is_announced() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let ended = brunt(["-n", "1", "-t", "1300ms", &target.url("hang")]);
     let address = target.address.trim_start_matches("http://").trim_end_matches('/');
     assert_eq!(ended.err, format!("waiting for the first response from {address} (timeout 1.3 s) …\n"));

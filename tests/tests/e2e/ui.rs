@@ -1,14 +1,14 @@
 //! Tests of the console's API: access, runs from start to end, and dropped files.
 
 use e2e::program::until;
-use e2e::{Console, Target, brunt, prepare};
+use e2e::{ConsoleProcess, TargetProcess, brunt, prepare};
 use serde_json::{Value, json};
 
-fn plan(target: &Target, load: &str) -> String {
+fn plan(target: &TargetProcess, load: &str) -> String {
     format!("urls: {}\n{load}\n", target.address)
 }
 
-fn finished(console: &Console, id: &str) -> Value {
+fn finished(console: &ConsoleProcess, id: &str) -> Value {
     until("the run is over", || console.run(id)["state"] != "running");
     console.run(id)
 }
@@ -16,7 +16,7 @@ fn finished(console: &Console, id: &str) -> Value {
 #[test]
 fn only_who_has_a_token_comes_in_and_only_from_our_own_pages() {
     let home = tempfile::tempdir().unwrap();
-    let console = Console::start(home.path());
+    let console = ConsoleProcess::start(home.path());
     let host = format!("Host: {}", console.host);
     let get = |fields: &[&str]| console.raw("GET", "/api/v1/runs", fields, b"").status;
     let bearer = format!("Authorization: Bearer {}", console.token);
@@ -52,9 +52,9 @@ fn only_who_has_a_token_comes_in_and_only_from_our_own_pages() {
     assert_eq!(console.raw("GET", "/", &[&host], b"").status, 401);
     assert_eq!(console.raw("GET", "/?token=wrong", &[&host], b"").status, 401);
     // The viewer token does not permit control.
-    assert_eq!(console.ask_as(&console.look, "GET", "/api/v1/runs", &Value::Null).status, 200);
-    assert_eq!(console.ask_as(&console.look, "GET", "/api/v1", &Value::Null).json()["role"], "look");
-    let refused = console.ask_as(&console.look, "POST", "/api/v1/runs", &json!({ "plan": "" })).with(403);
+    assert_eq!(console.ask_as(&console.viewer_token, "GET", "/api/v1/runs", &Value::Null).status, 200);
+    assert_eq!(console.ask_as(&console.viewer_token, "GET", "/api/v1", &Value::Null).json()["role"], "look");
+    let refused = console.ask_as(&console.viewer_token, "POST", "/api/v1/runs", &json!({ "plan": "" })).with(403);
     assert_eq!(refused.json()["error"]["code"], "look_only");
     assert_eq!(console.get("/api/v1/nothing").with(404).json()["error"]["code"], "no_route");
     // Too large a request is rejected before it is read to its end.
@@ -67,7 +67,7 @@ fn a_password_is_asked_for_where_one_is_set() {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("password");
     std::fs::write(&file, "open sesame\n").unwrap();
-    let console = Console::with(home.path(), &["--password-file", file.to_str().unwrap()]);
+    let console = ConsoleProcess::with(home.path(), &["--password-file", file.to_str().unwrap()]);
     let host = format!("Host: {}", console.host);
     let door = console.raw("GET", &format!("/?token={}", console.token), &[&host], b"").with(401);
     assert!(String::from_utf8_lossy(&door.body).contains("type=password"));
@@ -104,14 +104,14 @@ fn beyond_loopback_the_console_wants_tls_and_a_password() {
 
 #[test]
 fn scenarios_are_paused_and_have_no_one_load_to_change() {
-    let (home, target) = (tempfile::tempdir().unwrap(), Target::healthy());
-    let console = Console::start(home.path());
+    let (home, target) = (tempfile::tempdir().unwrap(), TargetProcess::healthy());
+    let console = ConsoleProcess::start(home.path());
     let flow = format!("[{{url: '{}'}}]", target.url(""));
     let text = format!("scenarios:\n  a: {{rate: 50/s, duration: 60s, flow: {flow}}}\n");
     let asked = json!({ "plan": text });
     let id = console.post("/api/v1/runs", &asked).with(201).json()["id"].as_str().unwrap().to_owned();
     let change = |change: Value| console.post(&format!("/api/v1/runs/{id}/change"), &change);
-    until("the run goes on", || target.heard() > 20);
+    until("the run goes on", || target.requests() > 20);
     until("it takes orders", || change(json!("pause")).status == 202);
     for part in [json!({ "by_percent": 100.0 }), json!({ "rate": 50.0 }), json!({ "users": 5 })] {
         let said = change(part.clone()).with(422).json().to_string();
@@ -124,8 +124,8 @@ fn scenarios_are_paused_and_have_no_one_load_to_change() {
 
 #[test]
 fn a_run_is_started_watched_steered_and_kept() {
-    let (home, target) = (tempfile::tempdir().unwrap(), Target::healthy());
-    let console = Console::start(home.path());
+    let (home, target) = (tempfile::tempdir().unwrap(), TargetProcess::healthy());
+    let console = ConsoleProcess::start(home.path());
     let text = plan(&target, "rate: 100/s\nduration: 60s\narrivals: constant");
     let checked = console.post("/api/v1/plan/check", &json!({ "plan": text })).with(200).json();
     assert_eq!((&checked["ok"], &checked["heavy"]), (&json!(true), &json!(false)), "{checked}");
@@ -133,7 +133,7 @@ fn a_run_is_started_watched_steered_and_kept() {
     let asked = json!({ "plan": text, "name": "first", "tags": ["e2e"] });
     let id = console.post("/api/v1/runs", &asked).with(201).json()["id"].as_str().unwrap().to_owned();
     let change = |change: Value| console.post(&format!("/api/v1/runs/{id}/change"), &change).status;
-    until("the run goes on", || target.heard() > 20);
+    until("the run goes on", || target.requests() > 20);
     until("it takes orders", || change(json!({ "rate": 150.0 })) == 202);
     assert_eq!(change(json!({ "by_percent": 10.0 })), 202);
     assert_eq!(
@@ -154,7 +154,7 @@ fn a_run_is_started_watched_steered_and_kept() {
         let watching = scope.spawn(|| console.events(&id));
         until("the changes hold", || {
             let record = console.get(&format!("/api/v1/runs/{id}/record")).with(200);
-            record.body.len() > 100 && console.run(&id)["state"] == "running" && target.heard() > 200
+            record.body.len() > 100 && console.run(&id)["state"] == "running" && target.requests() > 200
         });
         assert_eq!(console.post(&format!("/api/v1/runs/{id}/stop"), &json!({ "drain": true })).status, 202);
         watching.join().unwrap()
@@ -170,7 +170,7 @@ fn a_run_is_started_watched_steered_and_kept() {
     assert_eq!(count("scheduled"), count("succeeded") + count("failed") + count("unfinished"));
     assert_eq!((count("unfinished"), count("failed")), (0, 0), "it was drained: {run}");
     // The pre-flight request is one more.
-    assert_eq!(target.heard(), count("succeeded") + 1);
+    assert_eq!(target.requests(), count("succeeded") + 1);
     assert_eq!(told.last().map(|(name, _)| name.as_str()), Some("over"));
     assert_eq!(console.events(&id), told, "whoever comes late hears the same");
     let lines = told.iter().filter(|(name, _)| name == "line").count();
@@ -192,13 +192,13 @@ fn a_run_is_started_watched_steered_and_kept() {
     assert_eq!(theirs["requests"], report["requests"]);
     assert_eq!(console.get(&format!("/api/v1/runs/{id}/plan")).with(200).body, text.as_bytes());
     let refused =
-        console.ask_as(&console.look, "GET", &format!("/api/v1/runs/{id}/plan"), &Value::Null).with(403).json();
+        console.ask_as(&console.viewer_token, "GET", &format!("/api/v1/runs/{id}/plan"), &Value::Null).with(403).json();
     assert_eq!(refused["error"]["code"], "look_only", "passwords may stand in it");
     assert!(!home.path().join("brunt/runs").exists(), "it is kept once");
 }
 
 /// Returns a plan with a secret in each possible place, one of whose requests fails, so that its exchange is kept.
-fn secretive(target: &Target) -> String {
+fn secretive(target: &TargetProcess) -> String {
     let there = target.address.trim_start_matches("http://");
     format!(
         r#"users: 1
@@ -220,15 +220,15 @@ flow:
 
 #[test]
 fn who_may_only_look_meets_no_secret_of_a_plan() {
-    let (home, target) = (tempfile::tempdir().unwrap(), Target::healthy());
-    let console = Console::start(home.path());
+    let (home, target) = (tempfile::tempdir().unwrap(), TargetProcess::healthy());
+    let console = ConsoleProcess::start(home.path());
     let asked = json!({ "plan": secretive(&target), "name": "secretive" });
     let id = console.post("/api/v1/runs", &asked).with(201).json()["id"].as_str().unwrap().to_owned();
     let again = console.post("/api/v1/runs", &asked).with(201).json()["id"].as_str().unwrap().to_owned();
     for id in [&id, &again] {
         finished(&console, id);
     }
-    let look = |path: &str| console.ask_as(&console.look, "GET", path, &Value::Null);
+    let look = |path: &str| console.ask_as(&console.viewer_token, "GET", path, &Value::Null);
     let run = format!("/api/v1/runs/{id}");
     let mut routes = vec![
         "/api/v1/runs".to_owned(),
@@ -264,8 +264,8 @@ fn who_may_only_look_meets_no_secret_of_a_plan() {
 
 #[test]
 fn what_cannot_be_run_is_said_with_its_line() {
-    let (home, target) = (tempfile::tempdir().unwrap(), Target::healthy());
-    let console = Console::start(home.path());
+    let (home, target) = (tempfile::tempdir().unwrap(), TargetProcess::healthy());
+    let console = ConsoleProcess::start(home.path());
     let text = plan(&target, "rate: fast\nduration: 1s");
     let checked = console.post("/api/v1/plan/check", &json!({ "plan": text })).with(200).json();
     assert_eq!((&checked["ok"], &checked["line"]), (&json!(false), &json!(2)), "{checked}");
@@ -297,7 +297,7 @@ fn what_cannot_be_run_is_said_with_its_line() {
 }
 
 /// Returns a connection on which the beginning of a record was sent.
-fn half_an_upload(console: &Console) -> std::net::TcpStream {
+fn half_an_upload(console: &ConsoleProcess) -> std::net::TcpStream {
     let mut socket = std::net::TcpStream::connect(&console.host).unwrap();
     let (host, token) = (&console.host, &console.token);
     let head = format!("POST /api/v1/records HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n");
@@ -307,8 +307,8 @@ fn half_an_upload(console: &Console) -> std::net::TcpStream {
 
 #[test]
 fn records_from_elsewhere_are_taken_or_refused_in_a_sentence() {
-    let (home, target) = (tempfile::tempdir().unwrap(), Target::healthy());
-    let console = Console::start(home.path());
+    let (home, target) = (tempfile::tempdir().unwrap(), TargetProcess::healthy());
+    let console = ConsoleProcess::start(home.path());
     let file = home.path().join("ci.brunt.zst");
     // A run of the command line is discovered automatically; the same record dropped in is another row.
     let run = prepare(["-n", "20", "-c", "2", "--quiet", "--record", file.to_str().unwrap(), &target.address]);
@@ -371,26 +371,26 @@ fn records_from_elsewhere_are_taken_or_refused_in_a_sentence() {
 
 #[test]
 fn runs_end_with_the_console_in_good_order_and_outlive_its_crash() {
-    let (home, target) = (tempfile::tempdir().unwrap(), Target::healthy());
-    let start = |console: &Console, load: &str| {
+    let (home, target) = (tempfile::tempdir().unwrap(), TargetProcess::healthy());
+    let start = |console: &ConsoleProcess, load: &str| {
         let asked = json!({ "plan": plan(&target, load) });
         let id = console.post("/api/v1/runs", &asked).with(201).json()["id"].as_str().unwrap().to_owned();
-        let heard = target.heard();
-        until("the run goes on", || target.heard() > heard + 20);
+        let heard = target.requests();
+        until("the run goes on", || target.requests() > heard + 20);
         id
     };
-    let mut console = Console::start(home.path());
+    let mut console = ConsoleProcess::start(home.path());
     let ended = start(&console, "users: 1\nduration: 60s\nthink: 5ms");
     console.signal(rustix::process::Signal::TERM);
     assert_eq!(console.end(), Some(0));
-    let mut console = Console::start(home.path());
+    let mut console = ConsoleProcess::start(home.path());
     assert_eq!(console.run(&ended)["figures"]["ended"], "interrupted");
     let left = start(&console, "users: 1\nduration: 60s\nthink: 5ms");
     until("it takes orders", || console.run(&left)["takes_orders"] == true);
     console.signal(rustix::process::Signal::KILL);
     assert_eq!(console.end(), None);
     // The next console finds it, controls it and sees its end.
-    let console = Console::start(home.path());
+    let console = ConsoleProcess::start(home.path());
     let run = console.run(&left);
     assert_eq!((&run["state"], &run["takes_orders"]), (&json!("running"), &json!(true)), "{run}");
     assert_eq!(console.post(&format!("/api/v1/runs/{left}/stop"), &json!({})).status, 202);
@@ -400,8 +400,8 @@ fn runs_end_with_the_console_in_good_order_and_outlive_its_crash() {
 
 #[test]
 fn the_most_that_can_be_asked_is_obeyed_beyond_it_is_refused_and_the_run_lives_to_its_end() {
-    let (home, target) = (tempfile::tempdir().unwrap(), Target::healthy());
-    let console = Console::start(home.path());
+    let (home, target) = (tempfile::tempdir().unwrap(), TargetProcess::healthy());
+    let console = ConsoleProcess::start(home.path());
     for (load, most, beyond) in [
         ("users: 2", json!({ "users": 10_000_000 }), json!({ "users": 10_000_001 })),
         ("rate: 50/s", json!({ "rate": 1e9 }), json!({ "rate": 1.001e9 })),

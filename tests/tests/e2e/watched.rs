@@ -4,32 +4,32 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use e2e::mariadb::Mariadb;
-use e2e::nginx::Nginx;
-use e2e::peer::Peer;
-use e2e::postgres::Postgres;
-use e2e::redis::Redis;
+use e2e::nginx::NginxProcess;
+use e2e::peer::ScriptedPeer;
+use e2e::postgres::PostgresProcess;
+use e2e::redis::RedisProcess;
 use e2e::report::report;
-use e2e::{Report, Target, brunt};
+use e2e::{TestReport, TargetProcess, brunt};
 
 use crate::counters::{samples, tell};
 
-fn rules(report: &Report) -> Vec<String> {
+fn rules(report: &TestReport) -> Vec<String> {
     let findings = report.at("diagnosis.findings").as_array().expect("a list").iter();
     findings.map(|found| format!("{} {}", found["rule"], found["proof"]).replace('"', "")).collect()
 }
 
-fn found(report: &Report, rule: &str) -> bool {
+fn found(report: &TestReport, rule: &str) -> bool {
     rules(report).iter().any(|found| found == rule)
 }
 
 /// Returns `true` if the machine disturbed the generator: then there are no findings about the service.
-fn disturbed(report: &Report) -> bool {
+fn disturbed(report: &TestReport) -> bool {
     found(report, "C1 proved")
 }
 
 #[test]
 fn redis_that_turns_clients_away_says_so_itself() {
-    let Some(redis) = Redis::start(&["--maxclients", "12"]) else { return };
+    let Some(redis) = RedisProcess::start(&["--maxclients", "12"]) else { return };
     let directory = tempfile::tempdir().expect("a folder");
     let record = directory.path().join("kept.jsonl");
     let (path, url, watch) = (record.display().to_string(), redis.url(0), format!("redis=127.0.0.1:{}", redis.port));
@@ -46,7 +46,7 @@ fn redis_that_turns_clients_away_says_so_itself() {
 #[test]
 fn keys_that_redis_evicts_are_told_and_those_it_keeps_are_not() {
     for (options, wanted) in [(&["--maxmemory", "3mb", "--maxmemory-policy", "allkeys-lru"][..], true), (&[], false)] {
-        let Some(redis) = Redis::start(options) else { return };
+        let Some(redis) = RedisProcess::start(options) else { return };
         let watch = format!("redis=127.0.0.1:{}", redis.port);
         let url = redis.url(0);
         let report =
@@ -57,9 +57,9 @@ fn keys_that_redis_evicts_are_told_and_those_it_keeps_are_not() {
 
 #[test]
 fn clients_that_leave_are_told_from_whatever_leaves_in_between() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let server = format!("access_log clients.log combined; location / {{ proxy_pass {}; }}", target.url("delay/400ms"));
-    let Some(nginx) = Nginx::start("", "", &server) else { return };
+    let Some(nginx) = NginxProcess::start("", "", &server) else { return };
     let log = nginx.file("clients.log").display().to_string();
     let run = |timeout: &str| report(&["-c", "4", "-d", "2s", "-t", timeout, "--watch-log", &log, &nginx.url()]);
     let given_up = run("100ms");
@@ -71,7 +71,7 @@ fn clients_that_leave_are_told_from_whatever_leaves_in_between() {
 #[test]
 fn a_proxy_without_its_service_says_so_in_its_log_and_a_healthy_one_is_not_blamed() {
     let server = "location / { return 204; } location /status { stub_status; } location /down { proxy_pass http://127.0.0.1:1; }";
-    let Some(nginx) = Nginx::start("", "", server) else { return };
+    let Some(nginx) = NginxProcess::start("", "", server) else { return };
     let (url, log) = (nginx.url(), nginx.error_log().display().to_string());
     let status = format!("nginx={url}status");
     let run = |path: &str| {
@@ -85,7 +85,7 @@ fn a_proxy_without_its_service_says_so_in_its_log_and_a_healthy_one_is_not_blame
 
 #[test]
 fn the_password_of_a_watched_service_is_in_no_output() {
-    let Some(redis) = Redis::start(&[]) else { return };
+    let Some(redis) = RedisProcess::start(&[]) else { return };
     let directory = tempfile::tempdir().expect("a folder");
     let url = redis.url(0);
     for (n, place) in
@@ -105,7 +105,7 @@ fn the_password_of_a_watched_service_is_in_no_output() {
 
 #[test]
 fn who_tells_nothing_is_refused_before_anything_is_sent() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let url = target.url("");
     let hangs = TcpListener::bind("127.0.0.1:0").expect("a port");
     let silent = format!("redis={}", hangs.local_addr().expect("an address"));
@@ -116,10 +116,10 @@ fn who_tells_nothing_is_refused_before_anything_is_sent() {
         ("--watch", &page, "cannot be watched: this is not a stub_status page"),
         ("--watch-log", "/nowhere/error.log", "--watch-log: log=/nowhere/error.log cannot be watched: No such file"),
     ] {
-        brunt(["-r", "50/s", "-d", "1s", option, value, &url]).with_code(64).said(said);
+        brunt(["-r", "50/s", "-d", "1s", option, value, &url]).with_code(64).containing(said);
     }
     let twice = ["-n", "1", "--watch", &silent, "--watch", &silent, &url];
-    brunt(twice).with_code(64).said("is given twice");
+    brunt(twice).with_code(64).containing("is given twice");
 }
 
 #[test]
@@ -162,11 +162,11 @@ fn mariadb_proves_what_limits_it_and_the_same_load_without_the_fault_has_no_find
 
 #[test]
 fn a_service_that_is_lost_on_the_way_is_told_in_a_line_and_costs_no_trust() {
-    let target = Target::healthy();
+    let target = TargetProcess::healthy();
     let page = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\nConnection: close\r\n\r\na_total 1\n";
     for lives in [2, u64::MAX] {
         let asked = AtomicU64::new(0);
-        let peer = Peer::new(move |mut connection| {
+        let peer = ScriptedPeer::new(move |mut connection| {
             if connection.request().is_some() && asked.fetch_add(1, Ordering::SeqCst) < lives {
                 connection.send(page.as_bytes());
             }
@@ -181,7 +181,7 @@ fn a_service_that_is_lost_on_the_way_is_told_in_a_line_and_costs_no_trust() {
 
 #[test]
 fn postgres_proves_what_limits_it_and_the_same_load_without_the_fault_has_no_finding() {
-    let Some(server) = Postgres::start("scram-sha-256", "max_connections = 30") else { return };
+    let Some(server) = PostgresProcess::start("scram-sha-256", "max_connections = 30") else { return };
     server.ask(
         "CREATE TABLE r (id INT PRIMARY KEY, n INT NOT NULL, name TEXT NOT NULL) WITH (fillfactor = 50); \
          INSERT INTO r SELECT n, 0, 'x' FROM generate_series(1, 50000) AS n; \
@@ -222,7 +222,7 @@ fn postgres_proves_what_limits_it_and_the_same_load_without_the_fault_has_no_fin
 #[test]
 fn postgres_is_asked_by_every_login_it_knows_and_says_what_it_hides() {
     for method in ["trust", "password", "md5", "scram-sha-256"] {
-        let Some(server) = Postgres::start(method, "") else { return };
+        let Some(server) = PostgresProcess::start(method, "") else { return };
         let (url, directory) = (server.url("postgres:secret"), tempfile::tempdir().expect("a folder"));
         let kept = |login: &str, name: &str| {
             let path = directory.path().join(name);
@@ -246,7 +246,7 @@ fn postgres_is_asked_by_every_login_it_knows_and_says_what_it_hides() {
             assert!(kept.contains("postgres.activity.waiting_row: ") && kept.contains("pg_monitor"), "{kept}");
         } else {
             let watch = format!("postgres={}", server.url("postgres:wrong"));
-            brunt(["-n", "1", "--watch", &watch, &url]).with_code(64).said("cannot be watched: it responded: ");
+            brunt(["-n", "1", "--watch", &watch, &url]).with_code(64).containing("cannot be watched: it responded: ");
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use e2e::certificates::Certificates;
 use e2e::report::report;
-use e2e::websocket::WebSocketServer;
-use e2e::{Peer, Report, brunt};
+use e2e::websocket::ExternalWebSocketServer;
+use e2e::{ScriptedPeer, TestReport, brunt};
 use serde_json::Value;
 
 /// Returns both servers, as far as they are available.
-fn servers() -> Vec<WebSocketServer> {
-    [WebSocketServer::go(&[]), WebSocketServer::node()].into_iter().flatten().collect()
+fn servers() -> Vec<ExternalWebSocketServer> {
+    [ExternalWebSocketServer::go(&[]), ExternalWebSocketServer::node()].into_iter().flatten().collect()
 }
 
 fn count(counts: &Value, name: &str) -> u64 {
@@ -17,7 +17,7 @@ fn count(counts: &Value, name: &str) -> u64 {
 
 /// Checks that the server received what finished, and one message before the run.
 #[track_caller]
-fn agree(report: &Report, counts: &Value) {
+fn agree(report: &TestReport, counts: &Value) {
     let [due, finished, failed, censored] = report.requests();
     assert_eq!((due, failed, censored), (finished, 0, 0), "{report}");
     assert_eq!(count(counts, "messages"), finished + 1, "{report}\n{counts}");
@@ -63,7 +63,7 @@ fn compressed_messages_are_counted_unpacked() {
 
 #[test]
 fn fragments_with_a_ping_between_them() {
-    let Some(server) = WebSocketServer::node() else { return };
+    let Some(server) = ExternalWebSocketServer::node() else { return };
     let text = "\u{20ac}\u{20ac}\u{20ac}\u{20ac}";
     let report = report(&["-c", "2", "-n", "100", "--data", text, "--expect-body", text, &server.url("fragments")]);
     let counts = server.counts();
@@ -73,7 +73,7 @@ fn fragments_with_a_ping_between_them() {
 
 #[test]
 fn answers_out_of_turn_find_their_messages() {
-    let Some(server) = WebSocketServer::go(&[]) else { return };
+    let Some(server) = ExternalWebSocketServer::go(&[]) else { return };
     let line = ["-c", "2", "-r", "500/s", "-d", "1s", "--data", "{\"id\":{\"n\":{counter}}}", "--match-field", "id.n"];
     let report = report(&[&line[..], &[&server.url("late")]].concat()).with_code(0);
     agree(&report, &server.counts());
@@ -99,7 +99,7 @@ fn pushes_are_counted_apart() {
 
 #[test]
 fn a_refused_upgrade_is_a_failure_in_a_sentence() {
-    let Some(server) = WebSocketServer::go(&[]) else { return };
+    let Some(server) = ExternalWebSocketServer::go(&[]) else { return };
     let ended = brunt(["-c", "2", "-d", "500ms", "--data", "x", &server.url("refuse")]).with_code(20);
     assert!(ended.err.contains("403 Forbidden") || ended.out.contains("403 Forbidden"), "{ended:?}");
     assert!(ended.out.contains("wrong_status"), "{ended:?}");
@@ -107,7 +107,7 @@ fn a_refused_upgrade_is_a_failure_in_a_sentence() {
 
 #[test]
 fn a_server_that_leaves_is_followed_and_its_code_named() {
-    let Some(server) = WebSocketServer::go(&[]) else { return };
+    let Some(server) = ExternalWebSocketServer::go(&[]) else { return };
     let report = report(&["-c", "2", "-n", "100", "--data", "x", &server.url("leave")]);
     let [due, finished, failed, censored] = report.requests();
     assert_eq!((due, finished + failed, censored), (100, 100, 0), "{report}");
@@ -119,11 +119,11 @@ fn a_server_that_leaves_is_followed_and_its_code_named() {
 fn over_tls_with_a_subprotocol_and_a_header() {
     let Some(certificates) = Certificates::make() else { return e2e::skip("openssl is not installed") };
     let tls = [certificates.text("server.pem"), certificates.text("server.key")];
-    let Some(server) = WebSocketServer::go(&tls) else { return };
+    let Some(server) = ExternalWebSocketServer::go(&tls) else { return };
     let line = ["-k", "-c", "2", "-n", "50", "--data", "x", "--subprotocol", "v1", "--subprotocol", "v2"];
     let report = report(&[&line[..], &["-H", "Cookie: a=b", &server.secure_url("echo")]].concat()).with_code(0);
     agree(&report, &server.counts());
-    let Some(server) = WebSocketServer::go(&tls) else { return };
+    let Some(server) = ExternalWebSocketServer::go(&tls) else { return };
     let ended = brunt(["-k", "-d", "500ms", "--data", "x", "--subprotocol", "v1", &server.secure_url("echo")]);
     let told = [&*ended.err, &*ended.out].concat();
     assert!(told.contains("none of the offered subprotocols"), "{ended:?}");
@@ -147,7 +147,7 @@ fn held_connections_show_signs_of_life() {
 
 #[test]
 fn connections_are_held_without_a_word() {
-    let Some(server) = WebSocketServer::go(&[]) else { return };
+    let Some(server) = ExternalWebSocketServer::go(&[]) else { return };
     let report = report(&["-c", "30", "--hold", "500ms", &server.url("echo")]);
     let counts = server.counts();
     assert_eq!((count(&counts, "connections"), count(&counts, "messages")), (31, 0), "{report}\n{counts}");
@@ -155,12 +155,12 @@ fn connections_are_held_without_a_word() {
 
 #[test]
 fn a_server_that_lets_nobody_in_is_judged_though_nothing_was_to_be_said() {
-    let peer = Peer::new(|mut connection| connection.wait_for_close());
+    let peer = ScriptedPeer::new(|mut connection| connection.wait_for_close());
     let url = peer.url().replacen("http", "ws", 1);
     for length in [["-d", "1s"], ["--hold", "1s"]] {
         let line = ["-c", "3", "-t", "300ms", "--connect-timeout", "300ms", &url];
         let ended = brunt(line.iter().chain(&length)).with_code(20);
-        let ended = ended.said("none of the 3 connections could be opened").said("Exit code 20: not trusted");
+        let ended = ended.containing("none of the 3 connections could be opened").containing("Exit code 20: not trusted");
         assert!(!ended.out.contains("No request was scheduled"), "{}", ended.out);
     }
 }

@@ -9,24 +9,24 @@ use engine::{ClockOffset, Ending, Launcher, Link, Stop, Task};
 use measure::Nanos;
 use plan::Trial;
 use target::{Config, Target};
-use wire::Place;
+use wire::PeerAddress;
 
 use super::*;
 use intent::{Command, Defaults, read};
 
-type Taken = Result<(), String>;
+type ShareResult = Result<(), String>;
 
 /// A launcher that runs each share on a thread; counts the bytes written to it.
 #[derive(Default)]
-struct Within {
+struct ThreadLauncher {
     /// Bytes sent before the first frame of a share, if any.
     says_first: Option<&'static [u8]>,
     sent: Arc<Mutex<Vec<u8>>>,
 }
 
-struct OfThread(Mutex<Option<JoinHandle<Taken>>>);
+struct ThreadExit(Mutex<Option<JoinHandle<ShareResult>>>);
 
-impl Ending for OfThread {
+impl Ending for ThreadExit {
     fn ended(&self) -> std::io::Result<Option<String>> {
         let mut thread = self.0.lock().unwrap();
         let over = thread.as_ref().is_none_or(JoinHandle::is_finished);
@@ -35,9 +35,9 @@ impl Ending for OfThread {
     fn kill(&self) {}
 }
 
-struct Counted<W>(W, Arc<Mutex<Vec<u8>>>);
+struct CountingWriter<W>(W, Arc<Mutex<Vec<u8>>>);
 
-impl<W: Write> Write for Counted<W> {
+impl<W: Write> Write for CountingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.1.lock().unwrap().extend_from_slice(bytes);
         self.0.write(bytes)
@@ -47,7 +47,7 @@ impl<W: Write> Write for Counted<W> {
     }
 }
 
-impl Launcher for Within {
+impl Launcher for ThreadLauncher {
     fn launch(&self, _task: &Task) -> std::io::Result<Link> {
         let ((there, to), (from, mut back)) = (pipe()?, pipe()?);
         let first = self.says_first;
@@ -59,34 +59,34 @@ impl Launcher for Within {
             }
             let protocols = protocols::all();
             let assignment = Assignment::accept(there, back).map_err(|error| error.to_string())?;
-            perform(assignment, &protocols, &Host::default()).map_err(|complaint| complaint.to_string())
+            run_assignment(assignment, &protocols, &GeneratorHost::default()).map_err(|complaint| complaint.to_string())
         });
         Ok(Link {
-            to: Box::new(Counted(to, Arc::clone(&self.sent))),
+            to: Box::new(CountingWriter(to, Arc::clone(&self.sent))),
             from: Box::new(from),
-            ending: Arc::new(OfThread(Mutex::new(Some(thread)))),
+            ending: Arc::new(ThreadExit(Mutex::new(Some(thread)))),
             clock: ClockOffset::default(),
         })
     }
 
-    fn hosts(&self) -> Vec<Host> {
-        vec![Host { name: "another".into(), ..Host::default() }]
+    fn hosts(&self) -> Vec<GeneratorHost> {
+        vec![GeneratorHost { name: "another".into(), ..GeneratorHost::default() }]
     }
 }
 
 fn target() -> Target {
-    let listen = Place::Tcp(([127, 0, 0, 1], 0).into());
+    let listen = PeerAddress::Tcp(([127, 0, 0, 1], 0).into());
     Target::start(Config { listen, workers: 1, ..Config::default() }).expect("a target")
 }
 
 /// Creates a bench whose shares run within this process.
-fn bench(words: &[&str], launcher: Within) -> (Bench, Plan) {
+fn bench(words: &[&str], launcher: ThreadLauncher) -> (Bench, Plan) {
     let words: Vec<String> = ["--processes", "2", "-w", "2"].iter().chain(words).map(ToString::to_string).collect();
     let defaults = Defaults { cores: 2.0, descriptors: 1024, seed: 7 };
     let protocols = protocols::all();
     let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{words:?}") };
     let protocol = &*protocols[intent.protocol];
-    let bench = Bench::prepare(&mut intent, protocol, &Host::default(), Arc::new(launcher));
+    let bench = Bench::prepare(&mut intent, protocol, &GeneratorHost::default(), Arc::new(launcher));
     let bench = bench.map_err(|complaint| complaint.to_string()).expect("a good plan");
     (bench, intent.plan)
 }
@@ -99,12 +99,12 @@ fn a_share_is_taken_where_the_files_of_the_plan_are_not() {
     std::fs::write(path("body"), &content).unwrap();
     std::fs::write(path("users.csv"), "name\nann\nbob\n").unwrap();
     let (header, url) = (format!("X-Name: {{csv {}.name}}", path("users.csv")), format!("http://{}/", target.addr()));
-    let launcher = Within::default();
+    let launcher = ThreadLauncher::default();
     let sent = Arc::clone(&launcher.sent);
     let line = ["-c", "4", "-n", "40", "--data-file", &path("body"), "-H", &header, &url];
     let (bench, plan) = bench(&line, launcher);
     drop(folder);
-    let summary = bench.measure(&Trial::of(&plan), &Stop::default(), &mut []).unwrap();
+    let summary = bench.measure(&Trial::from_plan(&plan), &Stop::default(), &mut []).unwrap();
     let notices = &summary.notices;
     assert_eq!((summary.totals.due, summary.totals.finished), (40, 40), "{notices:?}");
     let stats = target.stats();
@@ -131,9 +131,9 @@ fn schemas_and_what_they_import_travel_too() {
                    service Target { rpc Unary(Payload) returns (Payload); }";
     std::fs::write(path("service.proto"), service).unwrap();
     let url = format!("grpc://{}/brunt.Target/Unary", target.addr());
-    let (bench, plan) = bench(&["-c", "2", "-n", "20", "--proto", &path("service.proto"), &url], Within::default());
+    let (bench, plan) = bench(&["-c", "2", "-n", "20", "--proto", &path("service.proto"), &url], ThreadLauncher::default());
     drop(folder);
-    let summary = bench.measure(&Trial::of(&plan), &Stop::default(), &mut []).unwrap();
+    let summary = bench.measure(&Trial::from_plan(&plan), &Stop::default(), &mut []).unwrap();
     assert_eq!((summary.totals.due, summary.totals.finished), (20, 20), "{:?}", summary.notices);
 }
 
@@ -147,8 +147,8 @@ fn a_stranger_and_another_version_are_told_in_the_report() {
         (b"brunt-link 1 0.1.0\n\xff\xff\xff\xff", "it sent a frame with an impossible length"),
     ] {
         let (bench, plan) =
-            bench(&["-c", "4", "-n", "40", &url], Within { says_first: Some(says), ..Within::default() });
-        let summary = bench.measure(&Trial::of(&plan), &Stop::default(), &mut []).unwrap();
+            bench(&["-c", "4", "-n", "40", &url], ThreadLauncher { says_first: Some(says), ..ThreadLauncher::default() });
+        let summary = bench.measure(&Trial::from_plan(&plan), &Stop::default(), &mut []).unwrap();
         let how = &summary.notices[0].facts["how"];
         assert!(summary.notices[0].code == "process_lost" && how.starts_with(told), "{how}");
         assert_eq!((summary.end, target.stats().heard), (report::End::Partial, 0));

@@ -19,7 +19,7 @@ pub async fn about(State(app): State<App>, Extension(role): Extension<Option<Rol
         "brunt": env!("CARGO_PKG_VERSION"),
         "role": role.map(Role::name),
         "formats": formats,
-        "look_link": role.filter(|role| *role == Role::Steer).map(|_| app.access.token(Role::Look)),
+        "look_link": role.filter(|role| *role == Role::Control).map(|_| app.access.token(Role::View)),
     }))
 }
 

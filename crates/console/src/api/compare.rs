@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::runs::find;
 use super::{blocking, query};
 use crate::App;
-use crate::figures::{self, Bounded};
+use crate::figures::{self, BoundedRecord};
 use crate::problem::Problem;
 
 /// Maximum number of runs.
@@ -21,7 +21,7 @@ const MOST: usize = 6;
 /// The query of a comparison.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Which {
+pub struct CompareQuery {
     /// Run ids, separated by commas.
     runs: String,
 }
@@ -29,7 +29,7 @@ pub struct Which {
 /// `GET /compare`.
 pub async fn compare(
     State(app): State<App>,
-    which: Result<Query<Which>, QueryRejection>,
+    which: Result<Query<CompareQuery>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
     let ids: Vec<String> = query(which)?.runs.split(',').map(|id| id.trim().to_owned()).collect();
     if !(2..=MOST).contains(&ids.len()) {
@@ -45,7 +45,7 @@ pub async fn compare(
         let mut read = Vec::new();
         for id in &ids {
             let run = find(app, id)?;
-            let past = Bounded(RecordFile(app.library.record(id)));
+            let past = BoundedRecord(RecordFile(app.library.record(id)));
             let unreadable = |fault: String| Problem::unfit("record", format!("{id}: {fault}"));
             let summary = figures::summary(&app.library.record(id)).map_err(unreadable)?;
             read.push((run, summary, past));
@@ -55,10 +55,10 @@ pub async fn compare(
         let sides: Vec<Compared<'_>> =
             sides.map(|((run, summary, _), seconds)| Compared { name: &run.name, summary, seconds }).collect();
         let against = comparison(&sides).map_err(|error| Problem::unfit("record", error.to_string()))?;
-        let told = |((run, ..), against): (&(crate::library::Run, _, _), _)| with_id(&run.id, against);
+        let told = |((run, ..), against): (&(crate::library::LibraryRun, _, _), _)| with_id(&run.id, against);
         let compared: Vec<Value> =
             read.iter().skip(1).zip(against.iter().map(|told| json!(told.document()))).map(told).collect();
-        let runs: Vec<&crate::library::Run> = read.iter().map(|(run, ..)| run).collect();
+        let runs: Vec<&crate::library::LibraryRun> = read.iter().map(|(run, ..)| run).collect();
         Ok(Json(json!({ "runs": runs, "base": ids[0], "compared": compared })))
     })
     .await

@@ -15,8 +15,8 @@ use serde::Deserialize;
 use super::runs::find;
 use super::{blocking, body};
 use crate::App;
-use crate::driving::Order;
-use crate::feed::{Message, Watcher};
+use crate::run_control::RunCommand;
+use crate::feed::{FeedMessage, Watcher};
 use crate::problem::Problem;
 
 /// Interval of keep-alive messages, so that a broken connection is noticed.
@@ -33,7 +33,7 @@ pub async fn events(
         find(app, &id)?;
         let (record, runs) = (app.library.record(&id), std::sync::Arc::clone(&app.runs));
         let (written, name) = (record.clone(), id.clone());
-        let goes = move || runs.goes(&name) || record::is_being_written(&written);
+        let goes = move || runs.is_active(&name) || record::is_being_written(&written);
         let too_many = || {
             Problem::new(
                 StatusCode::TOO_MANY_REQUESTS,
@@ -45,24 +45,24 @@ pub async fn events(
         app.feeds.watch(&id, record, seen, goes).ok_or_else(too_many)
     })
     .await?;
-    Ok(Sse::new(told(watcher)).keep_alive(KeepAlive::new().interval(ALIVE)))
+    Ok(Sse::new(event_stream(watcher)).keep_alive(KeepAlive::new().interval(ALIVE)))
 }
 
 /// Returns the stream of a watcher's messages, to the end.
-fn told(watcher: Watcher) -> impl Stream<Item = Result<Event, Infallible>> {
+fn event_stream(watcher: Watcher) -> impl Stream<Item = Result<Event, Infallible>> {
     let some = |mut watcher: Watcher| async move {
         let messages = watcher.next().await;
         (!messages.is_empty()).then_some((messages, watcher))
     };
     let event =
-        |message: Message| Ok(Event::default().id(message.number.to_string()).event(message.name).data(&*message.data));
+        |message: FeedMessage| Ok(Event::default().id(message.number.to_string()).event(message.name).data(&*message.data));
     stream::unfold(watcher, some).flat_map(move |messages| stream::iter(messages.into_iter().map(event)))
 }
 
 /// A change of load; exactly one.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
-pub enum Wanted {
+pub enum LoadChangeRequest {
     /// Requests per second.
     Rate(f64),
     /// Number of users.
@@ -75,15 +75,15 @@ pub enum Wanted {
     Resume,
 }
 
-impl Wanted {
-    fn order(self) -> Result<Order, Problem> {
+impl LoadChangeRequest {
+    fn order(self) -> Result<RunCommand, Problem> {
         Ok(match self {
-            Wanted::Rate(rate) => Order::Change(Change::Rate(rate)),
-            Wanted::Users(users) => Order::Change(Change::Users(users)),
-            Wanted::Pause => Order::Change(Change::Pause),
-            Wanted::Resume => Order::Change(Change::Resume),
-            Wanted::ByPercent(percent) if (-90.0..=900.0).contains(&percent) => Order::By(1.0 + percent / 100.0),
-            Wanted::ByPercent(percent) => {
+            LoadChangeRequest::Rate(rate) => RunCommand::Change(Change::Rate(rate)),
+            LoadChangeRequest::Users(users) => RunCommand::Change(Change::Users(users)),
+            LoadChangeRequest::Pause => RunCommand::Change(Change::Pause),
+            LoadChangeRequest::Resume => RunCommand::Change(Change::Resume),
+            LoadChangeRequest::ByPercent(percent) if (-90.0..=900.0).contains(&percent) => RunCommand::Scale(1.0 + percent / 100.0),
+            LoadChangeRequest::ByPercent(percent) => {
                 return Err(Problem::unfit("change", format!("{percent}% is not a valid change; write -90 to 900")));
             }
         })
@@ -94,20 +94,20 @@ impl Wanted {
 pub async fn change(
     State(app): State<App>,
     Path(id): Path<String>,
-    wanted: Result<Json<Wanted>, JsonRejection>,
+    wanted: Result<Json<LoadChangeRequest>, JsonRejection>,
 ) -> Result<StatusCode, Problem> {
     let order = body(wanted)?.order()?;
     blocking(&app, move |app| {
         find(app, &id)?;
         let plan = app.runs.plan_of(&id)?;
         let judged = match order {
-            Order::Change(change) => change.check(&plan),
+            RunCommand::Change(change) => change.check(&plan),
             // By a factor or to a number: scenarios have no single load that could be changed like this.
-            Order::By(_) if !plan.scenarios.is_empty() => Change::Rate(1.0).check(&plan),
+            RunCommand::Scale(_) if !plan.scenarios.is_empty() => Change::Rate(1.0).check(&plan),
             _ => Change::Pause.check(&plan),
         };
         judged.map_err(|sentence| Problem::unfit("change", sentence))?;
-        app.runs.order(&id, order)?;
+        app.runs.send(&id, order)?;
         Ok(StatusCode::ACCEPTED)
     })
     .await
@@ -116,7 +116,7 @@ pub async fn change(
 /// The body of a stop request.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Stop {
+pub struct StopRequest {
     /// Set if requests in flight may still finish.
     drain: bool,
 }
@@ -125,12 +125,12 @@ pub struct Stop {
 pub async fn stop(
     State(app): State<App>,
     Path(id): Path<String>,
-    asked: Result<Json<Stop>, JsonRejection>,
+    asked: Result<Json<StopRequest>, JsonRejection>,
 ) -> Result<StatusCode, Problem> {
-    let order = if body(asked)?.drain { Order::Drain } else { Order::Stop };
+    let order = if body(asked)?.drain { RunCommand::Drain } else { RunCommand::Stop };
     blocking(&app, move |app| {
         find(app, &id)?;
-        app.runs.order(&id, order)?;
+        app.runs.send(&id, order)?;
         Ok(StatusCode::ACCEPTED)
     })
     .await

@@ -17,13 +17,13 @@ use super::{blocking, body, language};
 use crate::App;
 use crate::access::Role;
 use crate::problem::Problem;
-use crate::program::{LONGEST_PLAN, tidy, unanswered};
+use crate::program::{LONGEST_PLAN, normalize_error, missing_output};
 use crate::runs::{new_id, private_file};
 
 /// A plan as text.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Plan {
+pub struct PlanText {
     plan: String,
     lang: Option<String>,
 }
@@ -31,7 +31,7 @@ pub struct Plan {
 /// curl commands.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Curl {
+pub struct CurlText {
     curl: String,
     /// Set if each user sends them one after the other.
     #[serde(default)]
@@ -40,16 +40,16 @@ pub struct Curl {
 }
 
 /// A temporary file with a text for brunt to read.
-struct Written(PathBuf);
+struct TemporaryPlan(PathBuf);
 
-impl Written {
-    fn new(app: &App, text: &str, ending: &str) -> Result<Written, Problem> {
+impl TemporaryPlan {
+    fn new(app: &App, text: &str, ending: &str) -> Result<TemporaryPlan, Problem> {
         if text.len() > LONGEST_PLAN {
             return Err(Problem::bad(format!("a plan has at most {} KiB", LONGEST_PLAN >> 10)));
         }
         let path = app.library.plan(&format!("draft-{}", new_id()?)).with_extension(ending);
         let mut file = private_file(&path)?;
-        let written = Written(path);
+        let written = TemporaryPlan(path);
         std::io::Write::write_all(&mut file, text.as_bytes())?;
         Ok(written)
     }
@@ -59,25 +59,25 @@ impl Written {
     }
 
     /// Replaces the file name in a message of brunt.
-    fn said(&self, text: &str) -> String {
+    fn without_path(&self, text: &str) -> String {
         text.replace(&self.0.display().to_string(), "plan")
     }
 }
 
-impl Drop for Written {
+impl Drop for TemporaryPlan {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
 /// `POST /plan/check`: the plan, or the error in it and its position.
-pub async fn check(State(app): State<App>, asked: Result<Json<Plan>, JsonRejection>) -> Result<Json<Value>, Problem> {
-    let Plan { plan, lang } = body(asked)?;
+pub async fn check(State(app): State<App>, asked: Result<Json<PlanText>, JsonRejection>) -> Result<Json<Value>, Problem> {
+    let PlanText { plan, lang } = body(asked)?;
     blocking(&app, move |app| {
-        let file = Written::new(app, &plan, "yaml")?;
+        let file = TemporaryPlan::new(app, &plan, "yaml")?;
         let path = file.path().to_owned();
-        let mut said = app.plans.ask(move |plans| plans.check(&path, language(lang.as_deref())))?;
-        tidy(&mut said, file.path());
+        let mut said = app.plans.run(move |plans| plans.check(&path, language(lang.as_deref())))?;
+        normalize_error(&mut said, file.path());
         Ok(Json(said))
     })
     .await
@@ -86,14 +86,14 @@ pub async fn check(State(app): State<App>, asked: Result<Json<Plan>, JsonRejecti
 /// `POST /plan/from-curl`: a plan that sends the same requests as the commands.
 pub async fn from_curl(
     State(app): State<App>,
-    asked: Result<Json<Curl>, JsonRejection>,
+    asked: Result<Json<CurlText>, JsonRejection>,
 ) -> Result<Json<Value>, Problem> {
-    let Curl { curl, as_flow, lang } = body(asked)?;
+    let CurlText { curl, as_flow, lang } = body(asked)?;
     blocking(&app, move |app| {
-        let file = Written::new(app, &curl, "curl")?;
+        let file = TemporaryPlan::new(app, &curl, "curl")?;
         let path = file.path().to_owned();
-        let made = app.plans.ask(move |plans| plans.plan_of_curl(&path, as_flow, language(lang.as_deref())))?;
-        let unfit = |said: String| Problem::unfit("curl", file.said(said.trim()).replace("plan line", "line"));
+        let made = app.plans.run(move |plans| plans.plan_of_curl(&path, as_flow, language(lang.as_deref())))?;
+        let unfit = |said: String| Problem::unfit("curl", file.without_path(said.trim()).replace("plan line", "line"));
         made.map(|plan| Json(json!({ "plan": plan }))).map_err(unfit)
     })
     .await
@@ -102,34 +102,34 @@ pub async fn from_curl(
 /// `POST /plan/try`: one exchange, or one pass through the flow, in full.
 pub async fn try_once(
     State(app): State<App>,
-    asked: Result<Json<Plan>, JsonRejection>,
+    asked: Result<Json<PlanText>, JsonRejection>,
 ) -> Result<Json<Value>, Problem> {
-    told(app, asked, &["run", "--debug"]).await
+    command_output(app, asked, &["run", "--debug"]).await
 }
 
 /// `POST /plan/doctor`: the limits that the run would reach.
-pub async fn doctor(State(app): State<App>, asked: Result<Json<Plan>, JsonRejection>) -> Result<Json<Value>, Problem> {
-    told(app, asked, &["doctor"]).await
+pub async fn doctor(State(app): State<App>, asked: Result<Json<PlanText>, JsonRejection>) -> Result<Json<Value>, Problem> {
+    command_output(app, asked, &["doctor"]).await
 }
 
 /// Returns the output of a command for a plan.
-async fn told(
+async fn command_output(
     app: App,
-    asked: Result<Json<Plan>, JsonRejection>,
+    asked: Result<Json<PlanText>, JsonRejection>,
     words: &'static [&'static str],
 ) -> Result<Json<Value>, Problem> {
-    let Plan { plan, lang } = body(asked)?;
+    let PlanText { plan, lang } = body(asked)?;
     let place = app.reader().await?;
     blocking(&app, move |app| {
         let _place = place;
-        let file = Written::new(app, &plan, "yaml")?;
+        let file = TemporaryPlan::new(app, &plan, "yaml")?;
         let mut command = app.program.command();
         command.args(words).args(["--lang", language(lang.as_deref())]).arg(file.path());
-        let answer = app.program.ask(&mut command, Duration::from_secs(60))?;
-        if answer.late || answer.code.is_none() {
-            return Err(unanswered(&answer));
+        let answer = app.program.run(&mut command, Duration::from_secs(60))?;
+        if answer.timed_out || answer.code.is_none() {
+            return Err(missing_output(&answer));
         }
-        let (out, err) = (file.said(&answer.out), file.said(&answer.err));
+        let (out, err) = (file.without_path(&answer.out), file.without_path(&answer.err));
         Ok(Json(json!({ "exit": answer.code, "said": out, "complaint": err.trim() })))
     })
     .await
@@ -138,7 +138,7 @@ async fn told(
 /// `GET /plan/schema`: the JSON Schema of plan files.
 pub async fn schema(State(app): State<App>) -> Result<impl IntoResponse, Problem> {
     blocking(&app, move |app| {
-        let schema = app.plans.ask(|plans| plans.schema())?;
+        let schema = app.plans.run(|plans| plans.schema())?;
         Ok(([(CONTENT_TYPE, "application/schema+json")], schema))
     })
     .await
@@ -151,7 +151,7 @@ pub async fn of_run(
     Path(id): Path<String>,
     Extension(role): Extension<Option<Role>>,
 ) -> Result<impl IntoResponse, Problem> {
-    if role != Some(Role::Steer) {
+    if role != Some(Role::Control) {
         let sentence =
             "this token is view only, and a plan can contain passwords; the report shows the plan without them";
         return Err(Problem::new(StatusCode::FORBIDDEN, "look_only", sentence));

@@ -20,11 +20,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::runs::find;
-use super::{blocking, language, query, streamed};
+use super::{blocking, language, query, downloads};
 use crate::App;
 use crate::access::Role;
 use crate::figures;
-use crate::library::{Marks, Origin};
+use crate::library::{RunEdits, RunSource};
 use crate::problem::Problem;
 use crate::runs::{new_id, private_file};
 
@@ -36,7 +36,7 @@ const REPORT_POLICY: &str = "sandbox allow-scripts allow-downloads allow-modals;
                              style-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'none'";
 
 /// Creates a response that is saved as a file.
-fn attached(name: &str, kind: &'static str, body: Body) -> Response {
+fn attachment(name: &str, kind: &'static str, body: Body) -> Response {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
@@ -54,9 +54,9 @@ pub async fn download(
 ) -> Result<Response, Problem> {
     blocking(&app, move |app| {
         find(app, &id)?;
-        let place = streamed::place(app, role)?;
+        let place = downloads::acquire_slot(app, role)?;
         let file = std::fs::File::open(app.library.record(&id)).map_err(|_| Problem::no_run())?;
-        Ok(attached(&format!("{id}.brunt.zst"), "application/zstd", streamed::body(file, place)))
+        Ok(attachment(&format!("{id}.brunt.zst"), "application/zstd", downloads::body(file, place)))
     })
     .await
 }
@@ -64,7 +64,7 @@ pub async fn download(
 /// The query of a report.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wanted {
+pub struct ReportQuery {
     #[serde(default)]
     format: String,
     lang: Option<String>,
@@ -74,7 +74,7 @@ pub struct Wanted {
 }
 
 /// Returns the media type of a format.
-fn kind(format: &dyn Format) -> &'static str {
+fn media_type(format: &dyn Format) -> &'static str {
     match format.name() {
         "json" => "application/json",
         "csv" => "text/csv; charset=utf-8",
@@ -90,7 +90,7 @@ pub async fn report(
     State(app): State<App>,
     Path(id): Path<String>,
     Extension(role): Extension<Option<Role>>,
-    wanted: Result<Query<Wanted>, QueryRejection>,
+    wanted: Result<Query<ReportQuery>, QueryRejection>,
 ) -> Result<Response, Problem> {
     let wanted = query(wanted)?;
     let name = if wanted.format.is_empty() { "json" } else { &wanted.format };
@@ -101,9 +101,9 @@ pub async fn report(
     let format = report::format(name).ok_or_else(unknown)?;
     let lang = if language(wanted.lang.as_deref()) == "zh" { Lang::Zh } else { Lang::En };
     let style = Style { lang, ..Style::default() };
-    let body = made(app, id.clone(), role, move |_, summary, seconds, out| format.write(summary, seconds, style, out));
+    let body = report_body(app, id.clone(), role, move |_, summary, seconds, out| format.write(summary, seconds, style, out));
     let ending = format.endings().first().copied().unwrap_or("txt");
-    let mut response = attached(&format!("{id}.{ending}"), kind(format), body.await?);
+    let mut response = attachment(&format!("{id}.{ending}"), media_type(format), body.await?);
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(REPORT_POLICY));
     if wanted.show {
         response.headers_mut().remove(CONTENT_DISPOSITION);
@@ -120,26 +120,26 @@ pub async fn lines(
     let draw = |name: &str, summary: &Summary, seconds: &Replayed<'_>, out: &mut dyn Write| {
         html::lines(&Compared { name, summary, seconds }, out)
     };
-    let mut response = Response::new(made(app, id, role, draw).await?);
+    let mut response = Response::new(report_body(app, id, role, draw).await?);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
     Ok(response)
 }
 
 /// Creates a body from a record: from the name of its run, its summary, and its seconds.
-async fn made(
+async fn report_body(
     app: App,
     id: String,
     role: Option<Role>,
     make: impl FnOnce(&str, &Summary, &Replayed<'_>, &mut dyn Write) -> io::Result<()> + Send + 'static,
 ) -> Result<Body, Problem> {
-    let (download, reader) = (streamed::place(&app, role)?, app.reader().await?);
+    let (download, reader) = (downloads::acquire_slot(&app, role)?, app.reader().await?);
     blocking(&app, move |app| {
         let _reader = reader;
         let name = find(app, &id)?.name;
         let path = app.library.record(&id);
         let summary = figures::summary(&path).map_err(|fault| Problem::unfit("record", fault))?;
-        let past = figures::Bounded(RecordFile(path));
-        streamed::written(app, download, |out| make(&name, &summary, &Replayed(Some(&past)), out))
+        let past = figures::BoundedRecord(RecordFile(path));
+        downloads::body_from_writer(app, download, |out| make(&name, &summary, &Replayed(Some(&past)), out))
     })
     .await
 }
@@ -147,15 +147,15 @@ async fn made(
 /// The query of an upload: the name of the run.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Dropped {
+pub struct UploadQuery {
     #[serde(default)]
     name: String,
 }
 
 /// A file that is deleted when dropped, unless it is kept.
-struct Incoming(Option<PathBuf>);
+struct UploadFile(Option<PathBuf>);
 
-impl Drop for Incoming {
+impl Drop for UploadFile {
     fn drop(&mut self) {
         // It may be gone already.
         self.0.iter().for_each(|path| drop(std::fs::remove_file(path)));
@@ -165,12 +165,12 @@ impl Drop for Incoming {
 /// `POST /records`: the bytes of a record, which may come from anywhere.
 pub async fn upload(
     State(app): State<App>,
-    named: Result<Query<Dropped>, QueryRejection>,
+    named: Result<Query<UploadQuery>, QueryRejection>,
     body: Body,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
-    let marks = Marks { name: Some(query(named)?.name), ..Marks::default() }.checked()?;
+    let marks = RunEdits { name: Some(query(named)?.name), ..RunEdits::default() }.validated()?;
     let id = new_id()?;
-    let incoming = Incoming(Some(app.library.incoming(&id)));
+    let incoming = UploadFile(Some(app.library.incoming(&id)));
     receive(body.into_data_stream(), &incoming).await?;
     // Only now, so that a slow sender does not block readers.
     let reader = app.reader().await?;
@@ -179,12 +179,12 @@ pub async fn upload(
         let mut incoming = incoming;
         let path = incoming.0.clone().unwrap_or_default();
         let refused = |why: String| Problem::unfit("record", refusal(&why, &beginning(&path)));
-        let figures = figures::Figures::of(&path).map_err(refused)?;
+        let figures = figures::RunFigures::of(&path).map_err(refused)?;
         std::fs::rename(&path, app.library.record(&id))?;
         incoming.0 = None;
-        app.library.begin(&id, Origin::Dropped, figures.started_ms)?;
+        app.library.begin(&id, RunSource::Dropped, figures.started_ms)?;
         app.library.read(&id)?;
-        app.library.mark(&id, &marks)?;
+        app.library.edit(&id, &marks)?;
         Ok((StatusCode::CREATED, Json(json!({ "id": id }))))
     })
     .await
@@ -219,7 +219,7 @@ fn refusal(why: &str, start: &str) -> String {
 const NEXT_BYTES: Duration = Duration::from_secs(10);
 
 /// Writes the body into a file, up to a maximum size.
-async fn receive(mut pieces: BodyDataStream, incoming: &Incoming) -> Result<(), Problem> {
+async fn receive(mut pieces: BodyDataStream, incoming: &UploadFile) -> Result<(), Problem> {
     let path = incoming.0.clone().unwrap_or_default();
     let mut file = tokio::task::spawn_blocking(move || private_file(&path)).await.map_err(Problem::machine)??;
     let mut left = LARGEST;

@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 
 use super::{blocking, body, language, query};
 use crate::App;
-use crate::library::{self, Marks, Run, State as Standing};
+use crate::library::{self, RunEdits, LibraryRun, RunState as Standing};
 use crate::problem::Problem;
 use crate::program::LONGEST_PLAN;
-use crate::runs::Asked;
+use crate::runs::RunRequest;
 
 /// The body of a start request.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Start {
+pub struct StartRequest {
     /// A plan file.
     plan: String,
     #[serde(default)]
@@ -30,17 +30,17 @@ pub struct Start {
 }
 
 /// Returns the JSON of a run, with the actions available now.
-fn shown(app: &App, run: &Run) -> Value {
+fn shown(app: &App, run: &LibraryRun) -> Value {
     let mut value = serde_json::to_value(run).unwrap_or_default();
     if let Some(entries) = value.as_object_mut() {
-        let steered = run.state == Standing::Running && app.runs.takes_orders(&run.id);
+        let steered = run.state == Standing::Running && app.runs.takes_commands(&run.id);
         entries.insert("takes_orders".into(), steered.into());
     }
     value
 }
 
 /// Finds a run of the library.
-pub fn find(app: &App, id: &str) -> Result<Run, Problem> {
+pub fn find(app: &App, id: &str) -> Result<LibraryRun, Problem> {
     if !library::is_id(id) {
         return Err(Problem::no_run());
     }
@@ -50,11 +50,11 @@ pub fn find(app: &App, id: &str) -> Result<Run, Problem> {
 /// `GET /runs`.
 pub async fn list(
     State(app): State<App>,
-    asked: Result<Query<library::Query>, QueryRejection>,
+    asked: Result<Query<library::RunQuery>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
-    let asked = query(asked)?.checked()?;
+    let asked = query(asked)?.validated()?;
     blocking(&app, move |app| {
-        app.library.refresh(&|id| app.runs.goes(id))?;
+        app.library.refresh(&|id| app.runs.is_active(id))?;
         let page = app.library.list(&asked)?;
         let runs: Vec<Value> = page.runs.iter().map(|run| shown(app, run)).collect();
         let mut value = serde_json::to_value(&page).map_err(Problem::machine)?;
@@ -69,7 +69,7 @@ pub async fn one(State(app): State<App>, Path(id): Path<String>) -> Result<Json<
     blocking(&app, move |app| {
         let mut run = find(app, &id)?;
         if run.state == Standing::Running {
-            app.library.refresh(&|id| app.runs.goes(id))?;
+            app.library.refresh(&|id| app.runs.is_active(id))?;
             run = find(app, &id)?;
         }
         Ok(Json(shown(app, &run)))
@@ -80,17 +80,17 @@ pub async fn one(State(app): State<App>, Path(id): Path<String>) -> Result<Json<
 /// `POST /runs`.
 pub async fn start(
     State(app): State<App>,
-    asked: Result<Json<Start>, JsonRejection>,
+    asked: Result<Json<StartRequest>, JsonRejection>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
-    let Start { plan, yes, name, tags, lang } = body(asked)?;
+    let StartRequest { plan, yes, name, tags, lang } = body(asked)?;
     if plan.len() > LONGEST_PLAN {
         return Err(Problem::bad(format!("a plan has at most {} KiB", LONGEST_PLAN >> 10)));
     }
-    let marks = Marks { name: Some(name), tags: Some(tags), ..Marks::default() }.checked()?;
-    let asked = Asked { plan, yes, lang: language(lang.as_deref()) };
+    let marks = RunEdits { name: Some(name), tags: Some(tags), ..RunEdits::default() }.validated()?;
+    let asked = RunRequest { plan, yes, lang: language(lang.as_deref()) };
     blocking(&app, move |app| {
         let id = app.runs.start(&asked)?;
-        app.library.mark(&id, &marks)?;
+        app.library.edit(&id, &marks)?;
         Ok((StatusCode::CREATED, Json(json!({ "id": id }))))
     })
     .await
@@ -100,12 +100,12 @@ pub async fn start(
 pub async fn mark(
     State(app): State<App>,
     Path(id): Path<String>,
-    marks: Result<Json<Marks>, JsonRejection>,
+    marks: Result<Json<RunEdits>, JsonRejection>,
 ) -> Result<Json<Value>, Problem> {
-    let marks = body(marks)?.checked()?;
+    let marks = body(marks)?.validated()?;
     blocking(&app, move |app| {
         find(app, &id)?;
-        app.library.mark(&id, &marks)?;
+        app.library.edit(&id, &marks)?;
         Ok(Json(shown(app, &find(app, &id)?)))
     })
     .await
@@ -115,7 +115,7 @@ pub async fn mark(
 pub async fn delete(State(app): State<App>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     blocking(&app, move |app| {
         find(app, &id)?;
-        if app.runs.goes(&id) || record::is_being_written(&app.library.record(&id)) {
+        if app.runs.is_active(&id) || record::is_being_written(&app.library.record(&id)) {
             return Err(Problem::conflict("running", "this run is still going; stop it first"));
         }
         app.library.delete(&id)?;

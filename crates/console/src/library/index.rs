@@ -12,33 +12,33 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Marks, Run, State};
-use crate::figures::Figures;
+use super::{RunEdits, LibraryRun, RunState};
+use crate::figures::RunFigures;
 
 /// Version of the file; later versions are not touched.
 const VERSION: u32 = 1;
 /// Number of obsolete lines after which the file is rewritten.
 pub(super) const STALE: usize = 1000;
 
-pub(super) type Runs = BTreeMap<String, Run>;
+pub(super) type RunMap = BTreeMap<String, LibraryRun>;
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Line {
+pub(super) enum IndexLine {
     /// The first line: version of the file.
     BruntLibrary(u32),
     /// The complete state of a run.
-    Run(Box<Run>),
+    Run(Box<LibraryRun>),
     /// State and figures of a run. Missing figures stay as they were.
     Known {
         id: String,
-        state: State,
-        figures: Option<Box<Figures>>,
+        state: RunState,
+        figures: Option<Box<RunFigures>>,
         fault: Option<String>,
         bytes: u64,
     },
     /// The user's changes to a run.
-    Marked(String, Marks),
+    Marked(String, RunEdits),
     Deleted(String),
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Index {
     /// Number of bytes and lines of it that are in `runs`.
     read: u64,
     lines: usize,
-    runs: Runs,
+    runs: RunMap,
 }
 
 impl Index {
@@ -59,9 +59,9 @@ impl Index {
     /// It cannot be read or written, or was written by a later version.
     pub fn open(path: &Path) -> io::Result<Index> {
         let file = opened(path)?;
-        let mut index = Index { path: path.to_owned(), file, read: 0, lines: 0, runs: Runs::new() };
-        index.locked(|index| match index.lines {
-            0 => index.append(&Line::BruntLibrary(VERSION)),
+        let mut index = Index { path: path.to_owned(), file, read: 0, lines: 0, runs: RunMap::new() };
+        index.with_lock(|index| match index.lines {
+            0 => index.append(&IndexLine::BruntLibrary(VERSION)),
             lines if lines > 2 * index.runs.len() + STALE => index.rewrite(),
             _ => Ok(()),
         })?;
@@ -72,7 +72,7 @@ impl Index {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn runs(&mut self) -> io::Result<&Runs> {
+    pub fn runs(&mut self) -> io::Result<&RunMap> {
         self.catch_up().map_err(unusable)?;
         Ok(&self.runs)
     }
@@ -81,12 +81,12 @@ impl Index {
     ///
     /// # Errors
     /// The file cannot be read or written.
-    pub fn add(&mut self, line: &Line) -> io::Result<bool> {
-        self.locked(|index| {
+    pub fn add(&mut self, line: &IndexLine) -> io::Result<bool> {
+        self.with_lock(|index| {
             let fits = match line {
-                Line::BruntLibrary(_) => false,
-                Line::Run(run) => !index.runs.contains_key(&run.id),
-                Line::Known { id, .. } | Line::Marked(id, _) | Line::Deleted(id) => index.runs.contains_key(id),
+                IndexLine::BruntLibrary(_) => false,
+                IndexLine::Run(run) => !index.runs.contains_key(&run.id),
+                IndexLine::Known { id, .. } | IndexLine::Marked(id, _) | IndexLine::Deleted(id) => index.runs.contains_key(id),
             };
             if fits {
                 index.append(line)?;
@@ -96,10 +96,10 @@ impl Index {
     }
 
     /// Runs `work` under the file lock, with everything read that other processes have written.
-    fn locked<T>(&mut self, work: impl FnOnce(&mut Index) -> io::Result<T>) -> io::Result<T> {
+    fn with_lock<T>(&mut self, work: impl FnOnce(&mut Index) -> io::Result<T>) -> io::Result<T> {
         let lock = |index: &mut Index| {
             index.file.lock()?;
-            index.replaced()
+            index.reopen_if_replaced()
         };
         // Another process may have replaced the file while this one waited.
         while lock(self).map_err(unusable)? {}
@@ -109,19 +109,19 @@ impl Index {
     }
 
     /// Reopens the file if it was replaced or truncated; returns `true` if so, and it is read from its beginning.
-    fn replaced(&mut self) -> io::Result<bool> {
+    fn reopen_if_replaced(&mut self) -> io::Result<bool> {
         let (ours, theirs) = (self.file.metadata()?, self.path.metadata()?);
         let other = (ours.dev(), ours.ino()) != (theirs.dev(), theirs.ino()) || ours.len() < self.read;
         if other {
             let file = opened(&self.path)?;
-            *self = Index { path: std::mem::take(&mut self.path), file, read: 0, lines: 0, runs: Runs::new() };
+            *self = Index { path: std::mem::take(&mut self.path), file, read: 0, lines: 0, runs: RunMap::new() };
         }
         Ok(other)
     }
 
     /// Reads the complete lines that were added.
     fn catch_up(&mut self) -> io::Result<()> {
-        self.replaced()?;
+        self.reopen_if_replaced()?;
         if self.file.metadata()?.len() == self.read {
             return Ok(());
         }
@@ -138,15 +138,15 @@ impl Index {
         Ok(())
     }
 
-    fn apply(&mut self, line: Line) -> io::Result<()> {
+    fn apply(&mut self, line: IndexLine) -> io::Result<()> {
         match line {
-            Line::BruntLibrary(version) if version > VERSION => {
+            IndexLine::BruntLibrary(version) if version > VERSION => {
                 return Err(io::Error::other(format!("it was written by a later brunt: version {version}")));
             }
-            Line::BruntLibrary(_) => {}
-            Line::Run(run) => drop(self.runs.insert(run.id.clone(), *run)),
-            Line::Deleted(id) => drop(self.runs.remove(&id)),
-            Line::Known { id, state, figures, fault, bytes } => {
+            IndexLine::BruntLibrary(_) => {}
+            IndexLine::Run(run) => drop(self.runs.insert(run.id.clone(), *run)),
+            IndexLine::Deleted(id) => drop(self.runs.remove(&id)),
+            IndexLine::Known { id, state, figures, fault, bytes } => {
                 if let Some(run) = self.runs.get_mut(&id) {
                     (run.state, run.fault, run.bytes) = (state, fault, bytes);
                     if let Some(figures) = figures {
@@ -155,7 +155,7 @@ impl Index {
                     }
                 }
             }
-            Line::Marked(id, marks) => {
+            IndexLine::Marked(id, marks) => {
                 if let Some(run) = self.runs.get_mut(&id) {
                     run.name = marks.name.unwrap_or_else(|| std::mem::take(&mut run.name));
                     run.notes = marks.notes.unwrap_or_else(|| std::mem::take(&mut run.notes));
@@ -167,7 +167,7 @@ impl Index {
         Ok(())
     }
 
-    fn append(&mut self, line: &Line) -> io::Result<()> {
+    fn append(&mut self, line: &IndexLine) -> io::Result<()> {
         let mut text = Vec::new();
         if self.file.metadata()?.len() > self.read {
             // Terminates an incomplete line.
@@ -181,8 +181,8 @@ impl Index {
     /// Replaces the file with one that has one line for each run.
     fn rewrite(&mut self) -> io::Result<()> {
         let mut text = Vec::new();
-        write_line(&mut text, &Line::BruntLibrary(VERSION))?;
-        self.runs.values().try_for_each(|run| write_line(&mut text, &Line::Run(Box::new(run.clone()))))?;
+        write_line(&mut text, &IndexLine::BruntLibrary(VERSION))?;
+        self.runs.values().try_for_each(|run| write_line(&mut text, &IndexLine::Run(Box::new(run.clone()))))?;
         let part = self.path.with_extension("part");
         // Left behind by a killed process.
         let _ = std::fs::remove_file(&part);
@@ -202,7 +202,7 @@ fn opened(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)
 }
 
-fn write_line(to: &mut Vec<u8>, line: &Line) -> io::Result<()> {
+fn write_line(to: &mut Vec<u8>, line: &IndexLine) -> io::Result<()> {
     serde_json::to_writer(&mut *to, line)?;
     to.push(b'\n');
     Ok(())

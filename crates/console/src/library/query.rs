@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::index::Runs;
-use super::{Run, is_id};
+use super::index::RunMap;
+use super::{LibraryRun, is_id};
 use crate::problem::Problem;
 
 /// The query of a search.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Query {
+pub struct RunQuery {
     /// Words that all must occur in the name, the notes, the tags, the target or the id.
     pub q: String,
     /// Required tag.
@@ -24,14 +24,14 @@ pub struct Query {
     pub limit: Option<u32>,
 }
 
-impl Query {
+impl RunQuery {
     /// Validates the query.
     ///
     /// # Errors
     /// `after` is not a valid cursor.
-    pub fn checked(self) -> Result<Query, Problem> {
+    pub fn validated(self) -> Result<RunQuery, Problem> {
         match &self.after {
-            Some(after) if place(after).is_none() => {
+            Some(after) if parse_cursor(after).is_none() => {
                 let shown: String = after.chars().take(40).collect();
                 Err(Problem::bad(format!("after: `{shown}` is not a position in the list; write the `next` of a page")))
             }
@@ -41,7 +41,7 @@ impl Query {
 }
 
 /// Parses a cursor: the start time and id of the last run of the previous page.
-fn place(after: &str) -> Option<(u64, &str)> {
+fn parse_cursor(after: &str) -> Option<(u64, &str)> {
     let (ms, id) = after.split_once('.')?;
     Some((ms.parse().ok()?, is_id(id).then_some(id)?))
 }
@@ -62,8 +62,8 @@ const WORDS: usize = 8;
 
 /// A page of runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Page {
-    pub runs: Vec<Run>,
+pub struct RunPage {
+    pub runs: Vec<LibraryRun>,
     /// Cursor of the next page; `None` on the last one.
     pub next: Option<String>,
     /// Total number of matching runs.
@@ -75,20 +75,20 @@ pub struct Page {
 }
 
 /// Searches the runs.
-pub(super) fn list(runs: &Runs, query: &Query) -> Page {
+pub(super) fn list(runs: &RunMap, query: &RunQuery) -> RunPage {
     let words: Vec<String> = query.q.split_whitespace().take(WORDS).map(folded).collect();
-    let has_words = |run: &Run| {
+    let has_words = |run: &LibraryRun| {
         words.is_empty() || {
-            let text = searched(run);
+            let text = searchable_text(run);
             words.iter().all(|word| text.contains(word))
         }
     };
-    let tagged = |run: &Run| query.tag.as_ref().is_none_or(|tag| run.tags.contains(tag));
-    let fits = |run: &&Run| (run.favourite || !query.favourite) && tagged(run) && has_words(run);
-    let mut found: Vec<&Run> = runs.values().filter(fits).collect();
+    let tagged = |run: &LibraryRun| query.tag.as_ref().is_none_or(|tag| run.tags.contains(tag));
+    let fits = |run: &&LibraryRun| (run.favourite || !query.favourite) && tagged(run) && has_words(run);
+    let mut found: Vec<&LibraryRun> = runs.values().filter(fits).collect();
     let total = found.len() as u64;
     found.sort_unstable_by(|a, b| (b.started_ms, &b.id).cmp(&(a.started_ms, &a.id)));
-    if let Some((ms, id)) = query.after.as_deref().and_then(place) {
+    if let Some((ms, id)) = query.after.as_deref().and_then(parse_cursor) {
         found.retain(|run| (run.started_ms, &*run.id) < (ms, id));
     }
     let limit = query.limit.unwrap_or(LIMIT).clamp(1, MOST) as usize;
@@ -98,11 +98,11 @@ pub(super) fn list(runs: &Runs, query: &Query) -> Page {
     let mut tags = BTreeMap::new();
     runs.values().flat_map(|run| &run.tags).for_each(|tag| *tags.entry(tag.clone()).or_default() += 1);
     let bytes = runs.values().map(|run| run.bytes).sum();
-    Page { runs: found.into_iter().cloned().collect(), next, total, bytes, tags }
+    RunPage { runs: found.into_iter().cloned().collect(), next, total, bytes, tags }
 }
 
 /// Returns the text that is searched for words.
-fn searched(run: &Run) -> String {
+fn searchable_text(run: &LibraryRun) -> String {
     let target = run.figures.as_ref().map_or("", |figures| &figures.target);
     folded(&[&run.name, &run.notes, &run.tags.join("\n"), target, &run.id].join("\n"))
 }

@@ -6,7 +6,7 @@
 use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 use aws_lc_rs::rsa::{OAEP_SHA1_MGF1SHA1, OaepPublicEncryptingKey, PublicEncryptingKey};
 use base64::Engine as _;
-use wire::Broken;
+use wire::ProtocolError;
 
 /// SHA-1 of the password, mixed with the server's random bytes (since MySQL 4.1; MariaDB's default).
 pub const NATIVE: &[u8] = b"mysql_native_password";
@@ -16,7 +16,7 @@ pub const SHA2: &[u8] = b"caching_sha2_password";
 pub const CLEAR: &[u8] = b"mysql_clear_password";
 
 /// Returns SHA1(password) XOR SHA1(scramble, SHA1(SHA1(password))).
-pub fn native(password: &[u8], scramble: &[u8]) -> Vec<u8> {
+pub fn native_proof(password: &[u8], scramble: &[u8]) -> Vec<u8> {
     if password.is_empty() {
         return Vec::new();
     }
@@ -27,7 +27,7 @@ pub fn native(password: &[u8], scramble: &[u8]) -> Vec<u8> {
 }
 
 /// Returns SHA256(password) XOR SHA256(SHA256(SHA256(password)), scramble).
-pub fn sha2(password: &[u8], scramble: &[u8]) -> Vec<u8> {
+pub fn sha2_proof(password: &[u8], scramble: &[u8]) -> Vec<u8> {
     if password.is_empty() {
         return Vec::new();
     }
@@ -42,8 +42,8 @@ pub fn sha2(password: &[u8], scramble: &[u8]) -> Vec<u8> {
 ///
 /// # Errors
 /// The key is invalid, or too short for this password.
-pub fn sealed(password: &[u8], scramble: &[u8], pem: &[u8]) -> Result<Vec<u8>, Broken> {
-    let no_key = Broken(cause::mysql::no_rsa_key());
+pub fn encrypt_password(password: &[u8], scramble: &[u8], pem: &[u8]) -> Result<Vec<u8>, ProtocolError> {
+    let no_key = ProtocolError(cause::mysql::no_rsa_key());
     let key = PublicEncryptingKey::from_der(&from_pem(pem).ok_or(no_key.clone())?)
         .map_err(|_| no_key.clone())
         .and_then(|key| OaepPublicEncryptingKey::new(key).map_err(|_| no_key))?;
@@ -51,11 +51,11 @@ pub fn sealed(password: &[u8], scramble: &[u8], pem: &[u8]) -> Result<Vec<u8>, B
     text.iter_mut().zip(scramble.iter().cycle()).for_each(|(byte, other)| *byte ^= other);
     let mut sealed = vec![0; key.ciphertext_size()];
     let size = key
-        .encrypt(&OAEP_SHA1_MGF1SHA1, &text, &mut sealed, None)
-        .map_err(|_| Broken(cause::mysql::long_password()))?
+        .encrypt(&OAEP_SHA1_MGF1SHA1, &text, &mut encrypt_password, None)
+        .map_err(|_| ProtocolError(cause::mysql::long_password()))?
         .len();
-    sealed.truncate(size);
-    Ok(sealed)
+    encrypt_password.truncate(size);
+    Ok(encrypt_password)
 }
 
 /// Returns the bytes inside `-----BEGIN PUBLIC KEY-----` (RFC 7468).

@@ -4,7 +4,7 @@
 //! is rejected. Names follow the protocol's documentation ("MySQL Source Code Documentation, Client/Server Protocol",
 //! and "MariaDB Knowledge Base, Client/Server Protocol").
 
-use wire::Broken;
+use wire::ProtocolError;
 
 /// Size of a packet header: length and sequence number ("Protocol Basics, Packets").
 pub const HEADER: usize = 4;
@@ -37,25 +37,25 @@ pub const COM_STMT_PREPARE: u8 = 0x16;
 /// `COM_STMT_EXECUTE`.
 pub const COM_STMT_EXECUTE: u8 = 0x17;
 
-const SHORT: Broken = Broken(cause::mysql::short_packet());
+const SHORT: ProtocolError = ProtocolError(cause::mysql::short_packet());
 
 /// Returns the payload length from a packet header.
 #[inline]
-pub fn length(header: &[u8]) -> usize {
+pub fn payload_length(header: &[u8]) -> usize {
     usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16
 }
 
 /// A reader of fields from the front of a packet.
 #[derive(Clone, Copy, Debug)]
-pub struct Fields<'a>(pub &'a [u8]);
+pub struct PacketReader<'a>(pub &'a [u8]);
 
-impl<'a> Fields<'a> {
+impl<'a> PacketReader<'a> {
     /// Reads the next `count` bytes.
     ///
     /// # Errors
     /// The packet is shorter.
     #[inline]
-    pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], Broken> {
+    pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], ProtocolError> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or(SHORT)?;
         self.0 = rest;
         Ok(taken)
@@ -66,7 +66,7 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// The packet is at its end.
     #[inline]
-    pub fn byte(&mut self) -> Result<u8, Broken> {
+    pub fn byte(&mut self) -> Result<u8, ProtocolError> {
         Ok(self.bytes(1)?[0])
     }
 
@@ -75,7 +75,7 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// The packet is shorter.
     #[inline]
-    pub fn short(&mut self) -> Result<u16, Broken> {
+    pub fn u16(&mut self) -> Result<u16, ProtocolError> {
         let bytes = self.bytes(2)?;
         Ok(u16::from_le_bytes([bytes[0], bytes[1]]))
     }
@@ -85,7 +85,7 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// The packet is shorter.
     #[inline]
-    pub fn long(&mut self) -> Result<u32, Broken> {
+    pub fn u32(&mut self) -> Result<u32, ProtocolError> {
         let bytes = self.bytes(4)?;
         Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
@@ -95,13 +95,13 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// The packet is shorter, or the first byte is not valid.
     #[inline]
-    pub fn integer(&mut self) -> Result<u64, Broken> {
+    pub fn length_encoded(&mut self) -> Result<u64, ProtocolError> {
         let size = match self.byte()? {
             small @ 0..=0xfa => return Ok(small.into()),
             0xfc => 2,
             0xfd => 3,
             0xfe => 8,
-            _ => return Err(Broken(cause::mysql::wrong_integer())),
+            _ => return Err(ProtocolError(cause::mysql::wrong_integer())),
         };
         Ok(self.bytes(size)?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
@@ -165,7 +165,7 @@ pub fn close_packet(from: usize, out: &mut Vec<u8>) -> u8 {
 
 /// The content of an OK packet ("OK_Packet", with CLIENT_PROTOCOL_41).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fine {
+pub struct OkPacket {
     /// Number of rows changed.
     pub affected: u64,
     /// Status flags.
@@ -177,26 +177,26 @@ pub struct Fine {
 /// # Errors
 /// The packet is too short.
 #[inline]
-pub fn fine(packet: &[u8]) -> Result<Fine, Broken> {
-    let mut fields = Fields(&packet[1..]);
-    let affected = fields.integer()?;
-    fields.integer()?;
-    Ok(Fine { affected, status: fields.short()? })
+pub fn parse_ok(packet: &[u8]) -> Result<OkPacket, ProtocolError> {
+    let mut fields = PacketReader(&packet[1..]);
+    let affected = fields.length_encoded()?;
+    fields.length_encoded()?;
+    Ok(OkPacket { affected, status: fields.u16()? })
 }
 
 /// Returns the status flags of an EOF packet ("EOF_Packet", with CLIENT_PROTOCOL_41).
 ///
 /// # Errors
 /// The packet is too short.
-pub fn end_of_file(packet: &[u8]) -> Result<u16, Broken> {
-    let mut fields = Fields(&packet[1..]);
-    fields.short()?;
-    fields.short()
+pub fn parse_eof(packet: &[u8]) -> Result<u16, ProtocolError> {
+    let mut fields = PacketReader(&packet[1..]);
+    fields.u16()?;
+    fields.u16()
 }
 
 /// The content of an ERR packet ("ERR_Packet").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal<'a> {
+pub struct ErrPacket<'a> {
     /// Error number of the server.
     pub code: u16,
     /// SQLSTATE; empty if the server sent none (before it knows the client).
@@ -209,26 +209,26 @@ pub struct Refusal<'a> {
 ///
 /// # Errors
 /// The packet is too short.
-pub fn refusal(packet: &[u8]) -> Result<Refusal<'_>, Broken> {
-    let mut fields = Fields(&packet[1..]);
-    let code = fields.short()?;
+pub fn parse_err(packet: &[u8]) -> Result<ErrPacket<'_>, ProtocolError> {
+    let mut fields = PacketReader(&packet[1..]);
+    let code = fields.u16()?;
     let state = match fields.0.first() {
         Some(b'#') if fields.0.len() >= 6 => &fields.bytes(6)?[1..],
         _ => &[],
     };
-    Ok(Refusal { code, state, message: fields.0 })
+    Ok(ErrPacket { code, state, message: fields.0 })
 }
 
 /// Extracts the error number and the message from an excerpt made by `Refusal::shown`; `None` if it is not one.
-pub fn refusal_shown(shown: &[u8]) -> Option<(&[u8], &[u8])> {
+pub fn parse_excerpt(shown: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = shown.strip_prefix(b"ERROR ")?;
     let (head, message) = rest.split_at(memchr::memmem::find(rest, b": ")?);
     Some((head.split(|byte| *byte == b' ').next()?, &message[2..]))
 }
 
-impl Refusal<'_> {
+impl ErrPacket<'_> {
     /// Formats the error like `mysql`: `ERROR 1062 (23000): Duplicate entry …`, at most `bound` bytes.
-    pub fn shown(&self, bound: usize) -> Box<[u8]> {
+    pub fn excerpt(&self, bound: usize) -> Box<[u8]> {
         let mut text = format!("ERROR {}", self.code).into_bytes();
         if !self.state.is_empty() {
             text.extend_from_slice(b" (");

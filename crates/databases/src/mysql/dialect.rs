@@ -2,19 +2,19 @@
 //!
 //! Not supported: DELIMITER (a statement that creates a routine is never split) and NO_BACKSLASH_ESCAPES.
 
-use crate::sql::{Piece, Scan};
+use crate::sql::{SqlPiece, SqlScanner};
 
 /// Splits a text into statements and each into pieces; empty statements are dropped.
 ///
 /// # Errors
 /// A description of what is wrong with the text.
-pub fn statements(text: &str) -> Result<Vec<Vec<Piece>>, String> {
-    let mut scan = Scan::new(text);
+pub fn statements(text: &str) -> Result<Vec<Vec<SqlPiece>>, String> {
+    let mut scan = SqlScanner::new(text);
     let whole = creates_routine(text);
     while let Some(next) = scan.peek() {
         match next {
             ';' if !whole => scan.end_statement(),
-            '\'' | '"' => scan.literal(next, Some(escaped))?,
+            '\'' | '"' => scan.literal(next, Some(decode_escape))?,
             '`' => scan.quoted_name(next)?,
             '?' => {
                 return Err("? is never filled in; write a slot instead, such as {counter} or {random 1..1000}".into());
@@ -50,7 +50,7 @@ fn comment(rest: &str) -> Option<usize> {
 }
 
 /// Returns the meaning of a backslash and a character ("String Literals", special character escape sequences).
-fn escaped(c: char) -> String {
+fn decode_escape(c: char) -> String {
     match c {
         '0' => "\0".into(),
         'b' => "\u{8}".into(),

@@ -3,7 +3,7 @@
 //! Numbers and meanings are from "MySQL Error Message Reference, Server Error Message Reference" and "MariaDB Error
 //! Codes"; only those that a load test meets. Others are counted under their bare number.
 
-use cause::Plain;
+use cause::StaticCause;
 
 /// Defines the names of errors, and the causes for connections that an error ends before the first request.
 macro_rules! errors {
@@ -101,6 +101,6 @@ errors! {
 }
 
 /// Returns `true` if the server closes the connection after this error.
-pub fn ends_connection(code: u16) -> bool {
+pub fn closes_connection(code: u16) -> bool {
     matches!(code, 1053 | 1152 | 1153 | 1156..=1161 | 1927 | 3169 | 4031)
 }

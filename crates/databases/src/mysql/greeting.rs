@@ -3,9 +3,9 @@
 //! "Protocol::HandshakeV10", "Protocol::SSLRequest" and "Protocol::HandshakeResponse41"; MariaDB's extended
 //! capabilities are in bytes that MySQL reserves ("MariaDB Knowledge Base, Connecting").
 
-use wire::Broken;
+use wire::ProtocolError;
 
-use super::codec::{Fields, put_integer};
+use super::codec::{PacketReader, put_integer};
 
 /// Set by MySQL and its clients; MariaDB clears it to say that the reserved bytes hold its own capabilities.
 const LONG_PASSWORD: u32 = 1;
@@ -31,10 +31,10 @@ const LARGEST_PACKET: u32 = 1 << 30;
 
 /// The server's greeting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Greeting {
+pub struct ServerGreeting {
     capabilities: u32,
     /// MariaDB's extended capabilities.
-    further: u32,
+    extended: u32,
     /// Random bytes that are mixed into the password proof.
     pub scramble: [u8; 20],
     /// Authentication method proposed by the server.
@@ -43,7 +43,7 @@ pub struct Greeting {
 
 /// The capabilities that both sides have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Agreed {
+pub struct AgreedCapabilities {
     /// Set if rows end with an OK packet, and no packet separates columns and rows.
     pub without_eof: bool,
     /// Set if the number of columns is followed by a byte that says whether they are described.
@@ -54,22 +54,22 @@ pub struct Agreed {
 ///
 /// # Errors
 /// The packet is not a greeting of a supported server.
-pub fn read(packet: &[u8]) -> Result<Greeting, Broken> {
-    let mut fields = Fields(packet);
+pub fn read(packet: &[u8]) -> Result<ServerGreeting, ProtocolError> {
+    let mut fields = PacketReader(packet);
     if fields.byte()? != 10 {
-        return Err(Broken(cause::mysql::no_mysql()));
+        return Err(ProtocolError(cause::mysql::no_mysql()));
     }
     fields.text();
-    fields.long()?;
+    fields.u32()?;
     let mut scramble = [0; 20];
     scramble[..8].copy_from_slice(fields.bytes(8)?);
     fields.byte()?;
-    let low = fields.short()?;
+    let low = fields.u16()?;
     // Skips the character set and the status.
     fields.bytes(3)?;
-    let capabilities = u32::from(low) | u32::from(fields.short()?) << 16;
+    let capabilities = u32::from(low) | u32::from(fields.u16()?) << 16;
     if capabilities & (PROTOCOL_41 | SECURE_CONNECTION) != PROTOCOL_41 | SECURE_CONNECTION {
-        return Err(Broken(cause::mysql::too_old()));
+        return Err(ProtocolError(cause::mysql::too_old()));
     }
     let length = fields.byte()?;
     let reserved = fields.bytes(10)?;
@@ -78,12 +78,12 @@ pub fn read(packet: &[u8]) -> Result<Greeting, Broken> {
     scramble[8..].copy_from_slice(&second[..12]);
     let plugin = if capabilities & PLUGIN_AUTH != 0 { fields.text().to_vec() } else { Vec::new() };
     let further = if capabilities & LONG_PASSWORD == 0 { further } else { 0 };
-    Ok(Greeting { capabilities, further, scramble, plugin })
+    Ok(ServerGreeting { capabilities, extended: further, scramble, plugin })
 }
 
 /// The login data of the response.
 #[derive(Clone, Copy, Debug)]
-pub struct Login<'a> {
+pub struct HandshakeResponse<'a> {
     /// User name.
     pub user: &'a [u8],
     /// Database name; empty for none.
@@ -94,22 +94,22 @@ pub struct Login<'a> {
     pub proof: &'a [u8],
 }
 
-impl Greeting {
+impl ServerGreeting {
     /// Returns `true` if the server supports TLS.
-    pub fn takes_tls(&self) -> bool {
+    pub fn supports_tls(&self) -> bool {
         self.capabilities & TLS != 0
     }
 
     /// Returns the capabilities agreed on by the response.
-    pub fn agreed(&self) -> Agreed {
+    pub fn agreed(&self) -> AgreedCapabilities {
         let without_eof = self.capabilities & DEPRECATE_EOF != 0;
         // Without DEPRECATE_EOF, servers differ in which packets they omit together with the columns.
-        Agreed { without_eof, cached_columns: without_eof && self.further & CACHE_METADATA != 0 }
+        AgreedCapabilities { without_eof, cached_columns: without_eof && self.extended & CACHE_METADATA != 0 }
     }
 
     /// Returns the common beginning of the TLS request and the response: capabilities, largest packet, character set,
     /// reserved bytes.
-    fn head(&self, wanted: u32) -> [u8; 32] {
+    fn response_head(&self, wanted: u32) -> [u8; 32] {
         let agreed = self.agreed();
         let mut flags = LONG_FLAG | PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION | MULTI_RESULTS | wanted;
         flags |= PREPARED_MULTI_RESULTS & self.capabilities;
@@ -128,13 +128,13 @@ impl Greeting {
     }
 
     /// Appends the TLS request, which has the same beginning as the response and precedes it.
-    pub fn ask_for_tls(&self, database: &[u8], out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.head(Self::wanted(database, true)));
+    pub fn write_tls_request(&self, database: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.response_head(Self::wanted(database, true)));
     }
 
     /// Appends the response.
-    pub fn answer(&self, login: &Login<'_>, tls: bool, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.head(Self::wanted(login.database, tls)));
+    pub fn write_response(&self, login: &HandshakeResponse<'_>, tls: bool, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.response_head(Self::wanted(login.database, tls)));
         out.extend_from_slice(login.user);
         out.push(0);
         if self.capabilities & PLUGIN_AUTH_LENGTH != 0 {

@@ -10,10 +10,10 @@ mod answer;
 mod auth;
 mod codec;
 mod dialect;
-mod dialogue;
+mod workload;
 mod errors;
 mod greeting;
-mod looking;
+mod row_capture;
 mod opening;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
@@ -23,9 +23,9 @@ mod statement;
 #[cfg(test)]
 mod tests;
 
-pub use codec::refusal_shown;
-pub use dialogue::{Mysql, MysqlDialogue};
+pub use codec::parse_excerpt;
+pub use workload::{MysqlProtocol, MysqlWorkload};
 pub use server::MysqlServer;
 pub use session::MysqlSession;
 
-pub use crate::sql::Request;
+pub use crate::sql::SqlRequest;

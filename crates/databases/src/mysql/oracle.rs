@@ -4,18 +4,18 @@
 
 use std::sync::Arc;
 
-use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Ended, Established, Event, ExchangeId, Fill, Out, Protocol};
+use wire::{ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, ExchangeEnd, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, Protocol};
 
-use super::Mysql;
+use super::MysqlProtocol;
 use super::codec::put_packet;
-use values::capture::Taken;
+use values::capture::CapturedValues;
 
 /// The URL and account of these sessions.
 pub const URL: &str = "mysql://user:password@127.0.0.1/db";
 
 /// Feeds arbitrary bytes to the client, as those of a server from the beginning and as answers on an open connection;
 /// whole, split at `at`, and byte by byte.
-pub fn answer(bytes: &[u8], at: usize) {
+pub fn check_answers(bytes: &[u8], at: usize) {
     let dialogue = dialogue(&[
         ("sql", "SELECT a FROM t WHERE id = {counter}"),
         ("sql", "BEGIN; INSERT INTO t VALUES ({counter}, '{random 4}'); COMMIT"),
@@ -25,31 +25,31 @@ pub fn answer(bytes: &[u8], at: usize) {
     for script in 0..4 {
         // The last script is a server that never sent a greeting.
         let turns = if script < 3 { vec![opening(), bytes.to_vec()] } else { vec![bytes.to_vec()] };
-        let whole = played(&dialogue, &turns, script, Cut::Nowhere);
+        let whole = play_turns(&dialogue, &turns, script, TurnSplit::Nowhere);
         let last = turns.len() - 1;
-        assert_eq!(played(&dialogue, &turns, script, Cut::At(last, at.min(bytes.len()))), whole);
-        assert_eq!(played(&dialogue, &turns, script, Cut::Everywhere), whole);
+        assert_eq!(play_turns(&dialogue, &turns, script, TurnSplit::At(last, at.min(bytes.len()))), whole);
+        assert_eq!(play_turns(&dialogue, &turns, script, TurnSplit::Everywhere), whole);
     }
 }
 
 /// Feeds arbitrary bytes as the answer to a statement with captures, whole and split at `at`: the captured values must
 /// be the same.
-pub fn captured(bytes: &[u8], at: usize) {
+pub fn check_captures(bytes: &[u8], at: usize) {
     for capture in ["a column 1 | all", "a column id", "a rows"] {
         let dialogue = dialogue(&[("sql", "SELECT id FROM t"), ("capture", capture)]);
         let turns = vec![
             [greeting("mysql_native_password", CAPABILITIES, 0), packet(2, &[0, 0, 0, 2, 0, 0, 0])].concat(),
             bytes.to_vec(),
         ];
-        let whole = played(&dialogue, &turns, 0, Cut::Nowhere);
-        assert_eq!(played(&dialogue, &turns, 0, Cut::At(1, at.min(bytes.len()))), whole);
-        assert_eq!(played(&dialogue, &turns, 0, Cut::Everywhere), whole);
+        let whole = play_turns(&dialogue, &turns, 0, TurnSplit::Nowhere);
+        assert_eq!(play_turns(&dialogue, &turns, 0, TurnSplit::At(1, at.min(bytes.len()))), whole);
+        assert_eq!(play_turns(&dialogue, &turns, 0, TurnSplit::Everywhere), whole);
     }
 }
 
 /// The way in which a server's turns are split into pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
+pub enum TurnSplit {
     /// Each turn is one piece.
     Nowhere,
     /// One turn is split in two.
@@ -58,14 +58,14 @@ pub enum Cut {
     Everywhere,
 }
 
-impl Cut {
+impl TurnSplit {
     fn pieces(self, turn: usize, bytes: &[u8]) -> Vec<&[u8]> {
         match self {
-            Cut::At(cut, at) if cut == turn => {
+            TurnSplit::At(cut, at) if cut == turn => {
                 let (a, b) = bytes.split_at(at);
                 vec![a, b]
             }
-            Cut::Everywhere => bytes.chunks(1).collect(),
+            TurnSplit::Everywhere => bytes.chunks(1).collect(),
             _ => vec![bytes],
         }
     }
@@ -75,13 +75,13 @@ impl Cut {
 ///
 /// # Panics
 /// Panics if the options are not valid.
-pub fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
-    let urls = vec![AskedUrl { url: URL.to_owned(), weight: 1.0 }];
-    let mut asked = Asked { urls, variables: ["a".to_owned()].into(), ..Asked::default() };
+pub fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Workload> {
+    let urls = vec![RequestedUrl { url: URL.to_owned(), weight: 1.0 }];
+    let mut asked = ProtocolConfig { urls, variables: ["a".to_owned()].into(), ..ProtocolConfig::default() };
     for (name, value) in options {
         asked.options.entry((*name).to_owned()).or_default().push((*value).to_owned());
     }
-    Mysql.prepare(&asked).expect("valid options")
+    MysqlProtocol.prepare(&asked).expect("valid options")
 }
 
 /// Returns the greeting of a server with these capabilities. `plugin` is the authentication method it proposes.
@@ -123,15 +123,15 @@ fn opening() -> Vec<u8> {
 
 /// The result of a session.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct MysqlTranscript {
     /// Bytes sent by the session.
-    pub said: Vec<u8>,
+    pub sent: Vec<u8>,
     /// Descriptions of the ended exchanges.
     pub ended: Vec<String>,
     /// Protocol error, if any.
-    pub broken: Option<Broken>,
+    pub broken: Option<ProtocolError>,
     /// Error message of the server.
-    pub told: String,
+    pub error_text: String,
     /// Number of further exchanges it accepts.
     pub room: usize,
     /// Set if the session is still opening.
@@ -139,16 +139,16 @@ pub struct Outcome {
 }
 
 /// Plays a server's turns. Before each, the next request is submitted if there is room, beginning with number `first`.
-pub fn played(dialogue: &Arc<dyn Dialogue>, turns: &[Vec<u8>], first: usize, cut: Cut) -> Outcome {
-    let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
-    let (mut out, mut done, mut outcome) = (Out::default(), Done::default(), Outcome::default());
+pub fn play_turns(dialogue: &Arc<dyn Workload>, turns: &[Vec<u8>], first: usize, cut: TurnSplit) -> MysqlTranscript {
+    let mut session = dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default());
+    let (mut out, mut done, mut outcome) = (OutputBuffer::default(), EventBuffer::default(), MysqlTranscript::default());
     session.open(&mut out);
     let mut next = first;
     for (turn, bytes) in turns.iter().enumerate() {
         if session.room() > 0 {
             let request = &dialogue.requests()[next % dialogue.requests().len()].request;
-            let fill = Fill { number: next as u64, random: 7 * next as u64, ..Fill::default() };
-            assert_eq!(session.submit(ExchangeId(next as u32), request, &fill, &mut out), Ok(wire::Sent::Asked));
+            let fill = SlotContext { number: next as u64, random: 7 * next as u64, ..SlotContext::default() };
+            assert_eq!(session.submit(ExchangeId(next as u32), request, &fill, &mut out), Ok(wire::SubmitOutcome::AwaitingResponse));
             next += 1;
         }
         for piece in cut.pieces(turn, bytes) {
@@ -156,21 +156,21 @@ pub fn played(dialogue: &Arc<dyn Dialogue>, turns: &[Vec<u8>], first: usize, cut
                 outcome.broken = session.receive(piece, &mut out, &mut done).err();
             }
         }
-        if session.secures_now() && outcome.broken.is_none() {
-            session.secured(&mut out);
+        if session.starts_tls() && outcome.broken.is_none() {
+            session.tls_established(&mut out);
         }
         for event in done.events.drain(..) {
-            if let Event::Learnt(id, lesson) = &event {
-                outcome.ended.push(format!("{} {:?}", id.0, lesson.downcast_ref::<Taken>()));
+            if let Event::StateUpdate(id, lesson) = &event {
+                outcome.ended.push(format!("{} {:?}", id.0, lesson.downcast_ref::<CapturedValues>()));
             }
-            if let Event::Ended(Ended { id, fault, code, payload, excerpt, .. }) = event {
+            if let Event::Ended(ExchangeEnd { id, fault, code, payload, excerpt, .. }) = event {
                 let excerpt = String::from_utf8_lossy(excerpt.as_deref().unwrap_or_default()).into_owned();
                 outcome.ended.push(format!("{} {fault:?} {code} {payload} {excerpt}", id.0).trim_end().to_owned());
             }
         }
     }
-    outcome.said = out.bytes().to_vec();
-    outcome.told = String::from_utf8_lossy(session.begun()).into_owned();
-    (outcome.room, outcome.opening) = (session.room(), session.opening());
+    outcome.sent = out.bytes().to_vec();
+    outcome.error_text = String::from_utf8_lossy(session.partial_response()).into_owned();
+    (outcome.room, outcome.opening) = (session.room(), session.is_opening());
     outcome
 }

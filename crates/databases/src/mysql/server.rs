@@ -4,10 +4,10 @@
 //! reply decides the answer: for a SELECT one row of one column that holds the body, otherwise OK; an error if the
 //! status is 400 or more. Not supported: TLS, other authentication methods, types (every value is text).
 
-use wire::{Ask, Broken, Extent, Out, Reply, ServerSession};
+use wire::{ServerRequest, ProtocolError, RequestPart, OutputBuffer, ServerResponse, ServerSession};
 
 use super::codec::{
-    COM_PING, COM_QUERY, COM_QUIT, COM_STMT_EXECUTE, COM_STMT_PREPARE, EOF, ERR, HEADER, OK, WHOLE, length,
+    COM_PING, COM_QUERY, COM_QUIT, COM_STMT_EXECUTE, COM_STMT_PREPARE, EOF, ERR, HEADER, OK, WHOLE, payload_length,
     put_integer, put_packet,
 };
 
@@ -24,10 +24,10 @@ pub struct MysqlServer {
     /// SQL of the prepared statements.
     prepared: Vec<String>,
     /// Replies that need no outside answer.
-    owed: Vec<u8>,
+    pending: Vec<u8>,
     /// Set while a statement that returns rows waits for its answer; `true` for the binary format.
     rows: Option<bool>,
-    heard: u32,
+    last_id: u32,
     over: bool,
 }
 
@@ -37,15 +37,15 @@ impl MysqlServer {
         MysqlServer::default()
     }
 
-    fn packet(&mut self, packet: &[u8], number: u8, hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+    fn packet(&mut self, packet: &[u8], number: u8, hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
         if !std::mem::replace(&mut self.logged_in, true) {
-            fine(number.wrapping_add(1), &mut self.owed);
+            put_ok(number.wrapping_add(1), &mut self.pending);
             return Ok(());
         }
-        let (&command, argument) = packet.split_first().ok_or(Broken(cause::mysql::client_empty()))?;
+        let (&command, argument) = packet.split_first().ok_or(ProtocolError(cause::mysql::client_empty()))?;
         match command {
             COM_QUIT => self.over = true,
-            COM_PING => fine(1, &mut self.owed),
+            COM_PING => put_ok(1, &mut self.pending),
             COM_QUERY => {
                 let sql = String::from_utf8_lossy(argument).into_owned();
                 self.hear(&sql, argument, false, hear);
@@ -54,33 +54,33 @@ impl MysqlServer {
             COM_STMT_EXECUTE => {
                 let id = argument.first_chunk().map_or(0, |id| u32::from_le_bytes(*id));
                 let sql = self.prepared.get((id as usize).wrapping_sub(1)).cloned();
-                let sql = sql.ok_or(Broken(cause::mysql::client_unprepared()))?;
+                let sql = sql.ok_or(ProtocolError(cause::mysql::client_unprepared()))?;
                 self.hear(&sql, argument, true, hear);
             }
-            _ => refused(1047, "Unknown command", &mut self.owed),
+            _ => put_err(1047, "Unknown command", &mut self.pending),
         }
         Ok(())
     }
 
-    fn hear(&mut self, sql: &str, argument: &[u8], binary: bool, hear: &mut dyn FnMut(Ask<'_>)) {
+    fn hear(&mut self, sql: &str, argument: &[u8], binary: bool, hear: &mut dyn FnMut(ServerRequest<'_>)) {
         let method = sql.split_ascii_whitespace().next().unwrap_or_default();
         self.rows = returns_rows(sql).then_some(binary);
-        self.heard = self.heard.wrapping_add(1);
+        self.last_id = self.last_id.wrapping_add(1);
         let body_bytes = argument.len() as u64;
-        hear(Ask {
-            id: self.heard,
+        hear(ServerRequest {
+            id: self.last_id,
             method,
             path: sql,
             head: sql.as_bytes(),
             body_bytes,
             body: argument,
-            extent: Extent::Whole,
+            part: RequestPart::Whole,
         });
     }
 
-    fn prepare(&mut self, sql: &[u8]) -> Result<(), Broken> {
+    fn prepare(&mut self, sql: &[u8]) -> Result<(), ProtocolError> {
         if self.prepared.len() == MOST_PREPARED {
-            return Err(Broken(cause::mysql::client_prepares()));
+            return Err(ProtocolError(cause::mysql::client_prepares()));
         }
         let sql = String::from_utf8_lossy(sql).into_owned();
         let parameters = sql.bytes().filter(|b| *b == b'?').count() as u16;
@@ -91,15 +91,15 @@ impl MysqlServer {
         head.extend_from_slice(&columns.to_le_bytes());
         head.extend_from_slice(&parameters.to_le_bytes());
         head.extend_from_slice(&[0, 0, 0]);
-        put_packet(1, &head, &mut self.owed);
+        put_packet(1, &head, &mut self.pending);
         let described = columns + parameters;
-        (0..described).for_each(|n| put_packet((n + 2) as u8, &column(), &mut self.owed));
+        (0..described).for_each(|n| put_packet((n + 2) as u8, &column(), &mut self.pending));
         Ok(())
     }
 }
 
 impl ServerSession for MysqlServer {
-    fn open(&mut self, out: &mut Out) {
+    fn open(&mut self, out: &mut OutputBuffer) {
         let mut greeting = b"\x0a8.0.0-brunt\0\x01\0\0\0abcdefgh\0".to_vec();
         // LONG_PASSWORD, CONNECT_WITH_DB, PROTOCOL_41, SECURE_CONNECTION; PLUGIN_AUTH, DEPRECATE_EOF.
         greeting.extend_from_slice(&0x8209_u16.to_le_bytes());
@@ -109,12 +109,12 @@ impl ServerSession for MysqlServer {
         put_packet(0, &greeting, out.buffer());
     }
 
-    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
         self.kept.extend_from_slice(bytes);
         while self.kept.len() >= HEADER && !self.over {
-            let size = length(&self.kept);
+            let size = payload_length(&self.kept);
             if size > BOUND || size == WHOLE {
-                return Err(Broken(cause::mysql::client_long()));
+                return Err(ProtocolError(cause::mysql::client_long()));
             }
             if self.kept.len() < HEADER + size {
                 break;
@@ -126,14 +126,14 @@ impl ServerSession for MysqlServer {
         Ok(())
     }
 
-    fn answer(&mut self, id: u32, reply: &Reply<'_>, out: &mut Out) {
-        if id != self.heard || self.over {
+    fn respond(&mut self, id: u32, reply: &ServerResponse<'_>, out: &mut OutputBuffer) {
+        if id != self.last_id || self.over {
             return;
         }
         let out = out.buffer();
         match self.rows.take() {
-            _ if reply.status >= 400 => refused(1105, &String::from_utf8_lossy(reply.body), out),
-            None => fine(1, out),
+            _ if reply.status >= 400 => put_err(1105, &String::from_utf8_lossy(reply.body), out),
+            None => put_ok(1, out),
             Some(binary) => {
                 put_packet(1, &[1], out);
                 put_packet(2, &column(), out);
@@ -148,12 +148,12 @@ impl ServerSession for MysqlServer {
         self.over |= reply.close;
     }
 
-    fn owed(&mut self, out: &mut Out) {
-        out.put(&self.owed);
-        self.owed.clear();
+    fn write_due(&mut self, out: &mut OutputBuffer) {
+        out.put(&self.pending);
+        self.pending.clear();
     }
 
-    fn over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         self.over
     }
 }
@@ -163,11 +163,11 @@ fn returns_rows(sql: &str) -> bool {
     ["select", "show", "values", "table"].iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
-fn fine(number: u8, out: &mut Vec<u8>) {
+fn put_ok(number: u8, out: &mut Vec<u8>) {
     put_packet(number, &[OK, 0, 0, 2, 0, 0, 0], out);
 }
 
-fn refused(code: u16, message: &str, out: &mut Vec<u8>) {
+fn put_err(code: u16, message: &str, out: &mut Vec<u8>) {
     let mut packet = vec![ERR];
     packet.extend_from_slice(&code.to_le_bytes());
     packet.extend_from_slice(b"#HY000");

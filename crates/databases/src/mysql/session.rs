@@ -6,15 +6,15 @@
 
 use std::sync::Arc;
 
-use wire::{Broken, Done, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session, Values};
+use wire::{ProtocolError, EventBuffer, Event, ExchangeId, FaultKind, SlotContext, SessionFull, OutputBuffer, SubmitOutcome, Session, UserValues};
 
-use super::codec::{COM_PING, COM_QUIT, EOF, ERR, HEADER, WHOLE, length, put_packet};
-use super::dialogue::Plan;
-use super::greeting::Agreed;
-use super::looking::Own;
-use super::opening::Opening;
-use super::statement::Ready;
-use crate::sql::{Checks, Request};
+use super::codec::{COM_PING, COM_QUIT, EOF, ERR, HEADER, WHOLE, payload_length, put_packet};
+use super::workload::MysqlPlan;
+use super::greeting::AgreedCapabilities;
+use super::row_capture::MysqlFlowState;
+use super::opening::MysqlOpening;
+use super::statement::PreparedStatement;
+use crate::sql::{SqlChecks, SqlRequest};
 
 /// Maximum size of the excerpt of a server's error, in bytes.
 pub const EXCERPT_BOUND: usize = 1024;
@@ -24,7 +24,7 @@ const KEPT_BOUND: usize = 64 * 1024;
 
 /// The packet that is awaited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum MysqlStage {
     /// The connection is not open yet.
     Opening,
     /// No exchange in flight.
@@ -50,20 +50,20 @@ pub(super) enum Stage {
 /// The client side of a MySQL connection.
 #[derive(Debug)]
 pub struct MysqlSession {
-    pub(super) plan: Arc<Plan>,
-    pub(super) opening: Option<Box<Opening>>,
-    pub(super) ready: Box<[Ready]>,
+    pub(super) plan: Arc<MysqlPlan>,
+    pub(super) opening: Option<Box<MysqlOpening>>,
+    pub(super) ready: Box<[PreparedStatement]>,
     /// Incomplete packet.
-    pub(super) kept: Vec<u8>,
+    pub(super) partial_packet: Vec<u8>,
     /// Error message of the server if it refused.
-    pub(super) told: Box<[u8]>,
-    pub(super) fill: Fill<'static>,
+    pub(super) error_text: Box<[u8]>,
+    pub(super) fill: SlotContext<'static>,
     /// State that only flow steps need.
-    pub(super) own: Option<Box<Own>>,
+    pub(super) flow_state: Option<Box<MysqlFlowState>>,
     /// Bytes of rows of the exchange in flight; below it, the number of rows returned or changed.
     pub(super) payload: u64,
     pub(super) rows: u64,
-    pub(super) left: u64,
+    pub(super) remaining: u64,
     /// Number of bytes still to be skipped of a packet that is only counted.
     pub(super) skip: u32,
     pub(super) id: ExchangeId,
@@ -77,33 +77,33 @@ pub struct MysqlSession {
     pub(super) number: u8,
     /// Expected sequence number of the answer that follows a ping's.
     pub(super) after_pong: u8,
-    pub(super) stage: Stage,
-    pub(super) agreed: Agreed,
+    pub(super) stage: MysqlStage,
+    pub(super) agreed: AgreedCapabilities,
     /// Set if the previous packet was full, so that the next one continues it.
     pub(super) continued: bool,
     /// Set if the answer to a ping is awaited before any other.
     pub(super) pinged: bool,
     /// Set once the first byte of the answer was reported.
-    pub(super) begun: bool,
+    pub(super) first_byte_reported: bool,
     /// Set if the server closes the connection after this exchange.
-    pub(super) last: bool,
+    pub(super) closes_after: bool,
     /// Set if the server ended the connection with an unsolicited error: a refused login, an idle limit.
     pub(super) refused: bool,
 }
 
 impl MysqlSession {
-    pub(super) fn new(plan: Arc<Plan>, login: u32) -> MysqlSession {
+    pub(super) fn new(plan: Arc<MysqlPlan>, login: u32) -> MysqlSession {
         MysqlSession {
             plan,
-            opening: Some(Box::new(Opening::new(login))),
+            opening: Some(Box::new(MysqlOpening::new(login))),
             ready: Box::default(),
-            kept: Vec::new(),
-            told: Box::default(),
-            fill: Fill::default(),
-            own: None,
+            partial_packet: Vec::new(),
+            error_text: Box::default(),
+            fill: SlotContext::default(),
+            flow_state: None,
             payload: 0,
             rows: 0,
-            left: 0,
+            remaining: 0,
             skip: 0,
             id: ExchangeId(0),
             script: 0,
@@ -112,35 +112,35 @@ impl MysqlSession {
             code: 0,
             number: 0,
             after_pong: 0,
-            stage: Stage::Opening,
-            agreed: Agreed::default(),
+            stage: MysqlStage::Opening,
+            agreed: AgreedCapabilities::default(),
             continued: false,
             pinged: false,
-            begun: false,
-            last: false,
+            first_byte_reported: false,
+            closes_after: false,
             refused: false,
         }
     }
 
     #[inline]
     fn in_flight(&self) -> bool {
-        !matches!(self.stage, Stage::Opening | Stage::Idle | Stage::Over)
+        !matches!(self.stage, MysqlStage::Opening | MysqlStage::Idle | MysqlStage::Over)
     }
 
     /// Returns the checks of the exchange in flight.
-    pub(super) fn checks(&self) -> &Checks {
+    pub(super) fn checks(&self) -> &SqlChecks {
         &self.plan.scripts[self.script as usize].checks
     }
 
     /// Returns `true` if rows are captured from.
     #[inline]
-    pub(super) fn looks(&self) -> bool {
-        self.own.as_ref().is_some_and(|own| own.looks)
+    pub(super) fn captures_rows(&self) -> bool {
+        self.flow_state.as_ref().is_some_and(|own| own.captures_rows)
     }
 
     /// Sends the current statement.
     #[inline]
-    pub(super) fn send(&mut self, out: &mut Out) {
+    pub(super) fn send_statement(&mut self, out: &mut OutputBuffer) {
         let Some(script) = self.plan.scripts.get(self.script as usize) else { return };
         let Some(statement) = script.statements.get(self.statement as usize) else { return };
         let unprepared = statement.unprepared(&self.ready);
@@ -151,55 +151,55 @@ impl MysqlSession {
                 1
             }
             None => {
-                let values = self.own.as_ref().map_or(Values::NONE, |own| &own.values);
-                statement.put(&Fill { values, ..self.fill }, &mut self.ready, out.buffer())
+                let values = self.flow_state.as_ref().map_or(UserValues::NONE, |own| &own.values);
+                statement.append(&SlotContext { values, ..self.fill }, &mut self.ready, out.buffer())
             }
         };
         // The answer to a ping is numbered separately and arrives first.
         *if self.pinged { &mut self.after_pong } else { &mut self.number } = number;
-        self.stage = if unprepared.is_some() { Stage::Prepared } else { Stage::Answer };
+        self.stage = if unprepared.is_some() { MysqlStage::Prepared } else { MysqlStage::Answer };
     }
 
     /// Returns `true` if a packet with this first byte is counted and skipped.
     #[inline]
-    pub(super) fn passes_over(&self, first: u8, size: usize) -> bool {
+    pub(super) fn skips_packet(&self, first: u8, size: usize) -> bool {
         match self.stage {
             _ if self.continued => true,
-            Stage::Rows if !self.pinged => !self.looks() && first != ERR && (first != EOF || size == WHOLE),
-            Stage::Columns if !self.pinged => !self.looks(),
+            MysqlStage::Rows if !self.pinged => !self.captures_rows() && first != ERR && (first != EOF || size == WHOLE),
+            MysqlStage::Columns if !self.pinged => !self.captures_rows(),
             // The last description is handled, because it ends the answer.
-            Stage::Described => self.left > 1,
-            Stage::Opening => self.opening.as_ref().is_some_and(|opening| opening.passes_over()),
+            MysqlStage::Described => self.remaining > 1,
+            MysqlStage::Opening => self.opening.as_ref().is_some_and(|opening| opening.skips_packet()),
             _ => false,
         }
     }
 
     /// Counts a packet of `size` bytes without reading it.
     #[inline]
-    pub(super) fn count(&mut self, size: usize, out: &mut Out) -> Result<(), Broken> {
+    pub(super) fn count_packet(&mut self, size: usize, out: &mut OutputBuffer) -> Result<(), ProtocolError> {
         match self.stage {
-            Stage::Rows => {
+            MysqlStage::Rows => {
                 self.payload += size as u64;
                 self.rows = self.rows.saturating_add(u64::from(!self.continued));
                 self.continued = size == WHOLE;
             }
-            _ if size == WHOLE => return Err(Broken(cause::mysql::long_description())),
-            Stage::Columns => {
-                self.left -= 1;
-                if self.left == 0 {
-                    self.stage = if self.agreed.without_eof { Stage::Rows } else { Stage::ColumnsEnd };
+            _ if size == WHOLE => return Err(ProtocolError(cause::mysql::long_description())),
+            MysqlStage::Columns => {
+                self.remaining -= 1;
+                if self.remaining == 0 {
+                    self.stage = if self.agreed.without_eof { MysqlStage::Rows } else { MysqlStage::ColumnsEnd };
                 }
             }
-            Stage::Described => {
-                self.left -= 1;
-                if self.left == 0 {
-                    self.send(out);
+            MysqlStage::Described => {
+                self.remaining -= 1;
+                if self.remaining == 0 {
+                    self.send_statement(out);
                 }
             }
             _ => {
                 if let Some(opening) = &mut self.opening {
-                    let came = opening.passed_over(&self.plan);
-                    self.opened(came);
+                    let came = opening.packet_skipped(&self.plan);
+                    self.on_opening(came);
                 }
             }
         }
@@ -208,10 +208,10 @@ impl MysqlSession {
 
     /// Checks the sequence number of a packet and advances it.
     #[inline]
-    fn numbered(&mut self, header: &[u8], first: Option<u8>) -> Result<(), Broken> {
+    fn check_sequence(&mut self, header: &[u8], first: Option<u8>) -> Result<(), ProtocolError> {
         // The message with which a server ends an idle connection belongs to no command, and has any number.
-        if header[3] != self.number && (self.stage != Stage::Idle || first != Some(ERR)) {
-            return Err(Broken(cause::mysql::out_of_order()));
+        if header[3] != self.number && (self.stage != MysqlStage::Idle || first != Some(ERR)) {
+            return Err(ProtocolError(cause::mysql::out_of_order()));
         }
         self.number = self.number.wrapping_add(1);
         Ok(())
@@ -219,90 +219,90 @@ impl MysqlSession {
 
     /// Continues a packet that was partly received; returns the remaining bytes.
     #[cold]
-    fn take_on<'a>(&mut self, bytes: &'a [u8], out: &mut Out, done: &mut Done) -> Result<&'a [u8], Broken> {
+    fn continue_packet<'a>(&mut self, bytes: &'a [u8], out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<&'a [u8], ProtocolError> {
         let mut rest = bytes;
         loop {
-            let size = if self.kept.len() < HEADER { 0 } else { length(&self.kept) };
-            let wanted = match self.kept.len() {
+            let size = if self.partial_packet.len() < HEADER { 0 } else { payload_length(&self.partial_packet) };
+            let wanted = match self.partial_packet.len() {
                 // The first byte of a packet decides whether the rest matters.
                 0..=HEADER if size > 0 => HEADER + 1,
                 0..HEADER => HEADER,
                 _ => HEADER + size,
             };
-            let (taken, left) = rest.split_at(rest.len().min(wanted - self.kept.len()));
-            self.kept.extend_from_slice(taken);
+            let (taken, left) = rest.split_at(rest.len().min(wanted - self.partial_packet.len()));
+            self.partial_packet.extend_from_slice(taken);
             rest = left;
-            if self.kept.len() < wanted {
+            if self.partial_packet.len() < wanted {
                 return Ok(rest);
             }
-            if wanted == HEADER && length(&self.kept) > 0 {
+            if wanted == HEADER && payload_length(&self.partial_packet) > 0 {
                 continue;
             }
-            if wanted == HEADER + 1 && self.passes_over(self.kept[HEADER], size) {
-                let header = [self.kept[0], self.kept[1], self.kept[2], self.kept[3]];
-                self.kept.clear();
-                self.numbered(&header, None)?;
+            if wanted == HEADER + 1 && self.skips_packet(self.partial_packet[HEADER], size) {
+                let header = [self.partial_packet[0], self.partial_packet[1], self.partial_packet[2], self.partial_packet[3]];
+                self.partial_packet.clear();
+                self.check_sequence(&header, None)?;
                 self.skip = size as u32 - 1;
-                self.count(size, out)?;
+                self.count_packet(size, out)?;
                 return Ok(rest);
             }
             if size > KEPT_BOUND {
                 return Err(TOO_LARGE);
             }
-            if self.kept.len() == HEADER + size {
-                let mut kept = std::mem::take(&mut self.kept);
-                self.numbered(&kept, kept.get(HEADER).copied())?;
-                let read = self.packet(&kept[HEADER..], out, done);
+            if self.partial_packet.len() == HEADER + size {
+                let mut kept = std::mem::take(&mut self.partial_packet);
+                self.check_sequence(&kept, kept.get(HEADER).copied())?;
+                let read = self.on_packet(&kept[HEADER..], out, done);
                 kept.clear();
                 // An idle connection should not hold a large buffer.
                 kept.shrink_to(64);
-                self.kept = kept;
+                self.partial_packet = kept;
                 return read.map(|()| rest);
             }
         }
     }
 }
 
-const TOO_LARGE: Broken = Broken(cause::mysql::too_large());
+const TOO_LARGE: ProtocolError = ProtocolError(cause::mysql::too_large());
 
 impl Session for MysqlSession {
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
-        let request = request.of::<Request>();
-        if self.stage != Stage::Idle {
-            return Err(Full);
+    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+        let request = request.downcast::<SqlRequest>();
+        if self.stage != MysqlStage::Idle {
+            return Err(SessionFull);
         }
         (self.id, self.script, self.statement, self.fill) = (id, request.script, 0, fill.without_values());
-        let looks = self.checks().looks();
-        if looks || self.own.is_some() || !std::ptr::eq(fill.values, Values::NONE) {
-            self.own.get_or_insert_default().begin(fill, looks);
+        let looks = self.checks().captures_rows();
+        if looks || self.flow_state.is_some() || !std::ptr::eq(fill.values, UserValues::NONE) {
+            self.flow_state.get_or_insert_default().begin(fill, looks);
         }
-        (self.payload, self.rows, self.status, self.begun) = (0, 0, 0, false);
-        self.send(out);
-        Ok(Sent::Asked)
+        (self.payload, self.rows, self.status, self.first_byte_reported) = (0, 0, 0, false);
+        self.send_statement(out);
+        Ok(SubmitOutcome::AwaitingResponse)
     }
 
     #[inline]
-    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
-        let read = self.read(bytes, out, done);
-        if read.is_err() && self.stage == Stage::Idle {
+    fn receive(&mut self, bytes: &[u8], out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<(), ProtocolError> {
+        let read = self.read_packets(bytes, out, done);
+        if read.is_err() && self.stage == MysqlStage::Idle {
             // An answer without a request; the message with which a server ends an idle connection is an error.
-            done.push(Event::Stray(u32::try_from(bytes.len()).unwrap_or(u32::MAX)));
-            self.stage = Stage::Over;
+            done.push(Event::SurplusResponse(u32::try_from(bytes.len()).unwrap_or(u32::MAX)));
+            self.stage = MysqlStage::Over;
         }
         read
     }
 
-    fn closed(&mut self, _done: &mut Done) {
-        self.stage = Stage::Over;
+    fn peer_closed(&mut self, _done: &mut EventBuffer) {
+        self.stage = MysqlStage::Over;
     }
 
-    fn begun(&self) -> &[u8] {
-        &self.told
+    fn partial_response(&self) -> &[u8] {
+        &self.error_text
     }
 
-    fn heartbeat(&mut self, out: &mut Out) -> bool {
-        if self.stage != Stage::Idle || self.pinged {
+    fn heartbeat(&mut self, out: &mut OutputBuffer) -> bool {
+        if self.stage != MysqlStage::Idle || self.pinged {
             return false;
         }
         put_packet(0, &[COM_PING], out.buffer());
@@ -310,18 +310,18 @@ impl Session for MysqlSession {
         true
     }
 
-    fn finish(&mut self, out: &mut Out) {
-        if matches!(self.stage, Stage::Idle) {
+    fn finish(&mut self, out: &mut OutputBuffer) {
+        if matches!(self.stage, MysqlStage::Idle) {
             put_packet(0, &[COM_QUIT], out.buffer());
         }
     }
 
     #[inline]
     fn room(&self) -> usize {
-        usize::from(self.stage == Stage::Idle)
+        usize::from(self.stage == MysqlStage::Idle)
     }
 
-    fn refusal(&self) -> FaultKind {
+    fn refusal_kind(&self) -> FaultKind {
         if self.refused { FaultKind::WrongStatus } else { FaultKind::BrokenProtocol }
     }
 
@@ -329,15 +329,15 @@ impl Session for MysqlSession {
         if self.refused { self.code.into() } else { 0 }
     }
 
-    fn opening(&self) -> bool {
-        self.stage == Stage::Opening
+    fn is_opening(&self) -> bool {
+        self.stage == MysqlStage::Opening
     }
 
-    fn secures_now(&self) -> bool {
+    fn starts_tls(&self) -> bool {
         self.opening.as_ref().is_some_and(|opening| opening.secures_now())
     }
 
-    fn secured(&mut self, out: &mut Out) {
+    fn tls_established(&mut self, out: &mut OutputBuffer) {
         if let Some(opening) = &mut self.opening {
             opening.secured(&self.plan, out.buffer());
             // The response to the greeting was packet 2.
@@ -349,7 +349,7 @@ impl Session for MysqlSession {
 impl MysqlSession {
     /// Reads packets, whole and in pieces.
     #[inline]
-    fn read(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
+    fn read_packets(&mut self, bytes: &[u8], out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<(), ProtocolError> {
         let (mut rest, pinged) = (bytes, self.pinged);
         while !rest.is_empty() {
             if self.skip > 0 {
@@ -358,28 +358,28 @@ impl MysqlSession {
                 rest = &rest[skipped..];
                 continue;
             }
-            if !self.kept.is_empty() {
-                rest = self.take_on(rest, out, done)?;
+            if !self.partial_packet.is_empty() {
+                rest = self.continue_packet(rest, out, done)?;
                 continue;
             }
             if rest.len() < HEADER {
-                self.kept.extend_from_slice(rest);
+                self.partial_packet.extend_from_slice(rest);
                 break;
             }
-            let size = length(rest);
+            let size = payload_length(rest);
             let Some(packet) = rest.get(HEADER..HEADER + size) else {
-                rest = self.take_on(rest, out, done)?;
+                rest = self.continue_packet(rest, out, done)?;
                 continue;
             };
-            self.numbered(rest, packet.first().copied())?;
+            self.check_sequence(rest, packet.first().copied())?;
             rest = &rest[HEADER + size..];
-            self.packet(packet, out, done)?;
-            if !rest.is_empty() && self.secures_now() {
-                return Err(Broken(cause::mysql::data_after_greeting()));
+            self.on_packet(packet, out, done)?;
+            if !rest.is_empty() && self.starts_tls() {
+                return Err(ProtocolError(cause::mysql::data_after_greeting()));
             }
         }
-        if !self.begun && self.in_flight() && !(pinged && self.stage == Stage::Answer && self.kept.is_empty()) {
-            self.begun = true;
+        if !self.first_byte_reported && self.in_flight() && !(pinged && self.stage == MysqlStage::Answer && self.partial_packet.is_empty()) {
+            self.first_byte_reported = true;
             done.push(Event::FirstByte(self.id));
         }
         Ok(())

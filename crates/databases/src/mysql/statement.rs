@@ -4,10 +4,10 @@
 //! parameter: integers as `BIGINT`, everything else as text. If a slot is part of a name, or with `--text`, the SQL is
 //! built for every request instead; values are then quoted and escaped, so that both ways mean the same.
 
-use wire::{Complaint, Fill};
+use wire::{UsageError, SlotContext};
 
 use super::codec::{COM_QUERY, COM_STMT_EXECUTE, COM_STMT_PREPARE, WHOLE, close_packet, put_integer};
-use crate::sql::{Filled, Part, Piece, Slot, Slots, Way, braced, doubled, filled, gives_integer, template};
+use crate::sql::{SqlFragment, LiteralPart, SqlPiece, SqlSlot, SqlSlots, StatementMode, braced, escape_pairs, compile_fragments, yields_integer, literal_template};
 
 /// `MYSQL_TYPE_LONGLONG`, signed ("Column Definition, Field Types").
 const BIGINT: [u8; 2] = [0x08, 0];
@@ -16,109 +16,109 @@ const TEXT: [u8; 2] = [0xfd, 0];
 
 /// A statement ready to be sent.
 #[derive(Debug)]
-pub struct Statement {
+pub struct MysqlStatement {
     /// SQL as written by the user.
     pub shown: String,
-    how: How,
+    form: StatementForm,
 }
 
 #[derive(Debug)]
-enum How {
+enum StatementForm {
     /// A `COM_QUERY` without slots, as packets, and the sequence number expected of the answer.
     Fixed(Box<[u8]>, u8),
     /// A `COM_QUERY` with slots.
-    Filled(Box<[Filled]>),
+    Filled(Box<[SqlFragment]>),
     /// A `COM_STMT_EXECUTE`.
-    Execute(Execute),
+    Execute(ExecuteTemplate),
 }
 
 #[derive(Debug)]
-struct Execute {
+struct ExecuteTemplate {
     /// Index of the prepared statement.
     number: u32,
     /// The NULL bitmap (no parameter is NULL), the flag that types follow, and the types.
     first: Box<[u8]>,
     /// Parameter header of later executions, without types.
     later: Box<[u8]>,
-    parameters: Box<[Parameter]>,
+    parameters: Box<[StatementParameter]>,
 }
 
 #[derive(Debug)]
-struct Parameter {
-    slot: Slot,
+struct StatementParameter {
+    slot: SqlSlot,
     integer: bool,
 }
 
 /// The state of a prepared statement on one connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ready {
+pub struct PreparedStatement {
     /// Server's id of the statement; 0 if it could not be prepared.
     pub id: u32,
     /// Set once the types of its parameters were sent.
-    pub bound: bool,
+    pub types_sent: bool,
 }
 
 /// The compiler state shared by all statements of a run.
 #[derive(Debug, Default)]
-pub struct Compiler {
+pub struct MysqlCompiler {
     /// `COM_STMT_PREPARE` packets of the statements to prepare.
     pub prepares: Vec<Box<[u8]>>,
     texts: Vec<String>,
     /// Compiler of slots.
-    pub slots: Slots,
+    pub slots: SqlSlots,
 }
 
-impl Compiler {
+impl MysqlCompiler {
     /// Compiles one statement of the option `place`.
     ///
     /// # Errors
     /// A description of what is wrong with a slot, or that the statement cannot be prepared.
-    pub fn statement(&mut self, pieces: &[Piece], way: Way, place: &str) -> Result<Statement, Complaint> {
-        let shown = shown(pieces);
-        let plain = pieces.iter().all(|piece| matches!(piece, Piece::Sql(_)));
-        let named = pieces.iter().any(|piece| matches!(piece, Piece::Name(_)));
-        if named && way == Way::Prepared {
+    pub fn statement(&mut self, pieces: &[SqlPiece], way: StatementMode, place: &str) -> Result<MysqlStatement, UsageError> {
+        let shown = format_pieces(pieces);
+        let plain = pieces.iter().all(|piece| matches!(piece, SqlPiece::Sql(_)));
+        let named = pieces.iter().any(|piece| matches!(piece, SqlPiece::Name(_)));
+        if named && way == StatementMode::Prepared {
             let trouble = "a slot inside a name cannot be a parameter of a prepared statement; leave out --prepared";
-            return Err(Complaint::new(place, format!("\"{shown}\": {trouble}")));
+            return Err(UsageError::new(place, format!("\"{shown}\": {trouble}")));
         }
         let how = match way {
-            Way::Text | Way::Usual if plain || named || way == Way::Text => self.text(pieces, place)?,
-            _ => How::Execute(self.execute(pieces, place)?),
+            StatementMode::Text | StatementMode::Auto if plain || named || way == StatementMode::Text => self.text(pieces, place)?,
+            _ => StatementForm::Execute(self.execute(pieces, place)?),
         };
-        Ok(Statement { shown, how })
+        Ok(MysqlStatement { shown, form: how })
     }
 
-    fn text(&mut self, pieces: &[Piece], place: &str) -> Result<How, Complaint> {
-        if let [] | [Piece::Sql(_)] = pieces {
-            let (packets, number) = command(COM_QUERY, shown(pieces).as_bytes());
-            return Ok(How::Fixed(packets, number));
+    fn text(&mut self, pieces: &[SqlPiece], place: &str) -> Result<StatementForm, UsageError> {
+        if let [] | [SqlPiece::Sql(_)] = pieces {
+            let (packets, number) = command(COM_QUERY, format_pieces(pieces).as_bytes());
+            return Ok(StatementForm::Fixed(packets, number));
         }
-        Ok(How::Filled(filled(pieces, &mut self.slots, place)?))
+        Ok(StatementForm::Filled(compile_fragments(pieces, &mut self.slots, place)?))
     }
 
-    fn execute(&mut self, pieces: &[Piece], place: &str) -> Result<Execute, Complaint> {
+    fn execute(&mut self, pieces: &[SqlPiece], place: &str) -> Result<ExecuteTemplate, UsageError> {
         let (mut sql, mut parameters) = (String::new(), Vec::new());
         for piece in pieces {
             let (text, integer) = match piece {
-                Piece::Sql(text) => {
+                SqlPiece::Sql(text) => {
                     sql.push_str(text);
                     continue;
                 }
                 // Eight bytes of a BIGINT.
-                Piece::Value(slot) if gives_integer(slot) => (format!("{{{slot} u64le}}"), true),
-                Piece::Value(slot) | Piece::Name(slot) => (braced(slot), false),
-                Piece::Literal(parts) => (template(parts), false),
+                SqlPiece::Value(slot) if yields_integer(slot) => (format!("{{{slot} u64le}}"), true),
+                SqlPiece::Value(slot) | SqlPiece::Name(slot) => (braced(slot), false),
+                SqlPiece::Literal(parts) => (literal_template(parts), false),
             };
             sql.push('?');
-            parameters.push(Parameter { slot: self.slots.slot(&text, place)?, integer });
+            parameters.push(StatementParameter { slot: self.slots.slot(&text, place)?, integer });
         }
         if parameters.len() > usize::from(u16::MAX) {
             let trouble =
                 format!("{} slots are more parameters than a statement can have; use at most 65535", parameters.len());
-            return Err(Complaint::new(place, trouble));
+            return Err(UsageError::new(place, trouble));
         }
         if sql.len() + 1 >= WHOLE {
-            return Err(Complaint::new(
+            return Err(UsageError::new(
                 place,
                 "the statement is longer than 16 MiB, the limit for prepared ones; add --text",
             ));
@@ -133,34 +133,34 @@ impl Compiler {
             self.texts.push(sql);
             self.texts.len() - 1
         });
-        Ok(Execute { number: number as u32, first: first.into(), later: later.into(), parameters: parameters.into() })
+        Ok(ExecuteTemplate { number: number as u32, first: first.into(), later: later.into(), parameters: parameters.into() })
     }
 }
 
-impl Statement {
+impl MysqlStatement {
     /// Appends the packets of one execution; returns the sequence number expected of the answer.
     #[inline]
-    pub fn put(&self, fill: &Fill, ready: &mut [Ready], out: &mut Vec<u8>) -> u8 {
+    pub fn append(&self, fill: &SlotContext, ready: &mut [PreparedStatement], out: &mut Vec<u8>) -> u8 {
         let from = out.len();
-        match &self.how {
-            How::Fixed(packets, number) => {
+        match &self.form {
+            StatementForm::Fixed(packets, number) => {
                 out.extend_from_slice(packets);
                 return *number;
             }
-            How::Filled(pieces) => {
+            StatementForm::Filled(pieces) => {
                 out.extend_from_slice(&[0, 0, 0, 0, COM_QUERY]);
-                pieces.iter().for_each(|piece| piece.put(fill, out, escape));
+                pieces.iter().for_each(|piece| piece.append(fill, out, escape));
             }
-            How::Execute(execute) => execute.put(fill, ready, out),
+            StatementForm::Execute(execute) => execute.append(fill, ready, out),
         }
         close_packet(from, out)
     }
 
     /// Returns the index of the statement that must be prepared before this one can be executed, if any.
     #[inline]
-    pub fn unprepared(&self, ready: &[Ready]) -> Option<usize> {
-        match &self.how {
-            How::Execute(execute) if ready.get(execute.number as usize).is_some_and(|r| r.id == 0) => {
+    pub fn unprepared(&self, ready: &[PreparedStatement]) -> Option<usize> {
+        match &self.form {
+            StatementForm::Execute(execute) if ready.get(execute.number as usize).is_some_and(|r| r.id == 0) => {
                 Some(execute.number as usize)
             }
             _ => None,
@@ -168,24 +168,24 @@ impl Statement {
     }
 
     /// Forgets that parameter types were sent, because a failed execution may have failed before they were read.
-    pub fn unbind(&self, ready: &mut [Ready]) {
-        if let How::Execute(execute) = &self.how
+    pub fn unbind(&self, ready: &mut [PreparedStatement]) {
+        if let StatementForm::Execute(execute) = &self.form
             && let Some(ready) = ready.get_mut(execute.number as usize)
         {
-            ready.bound = false;
+            ready.types_sent = false;
         }
     }
 }
 
-impl Execute {
+impl ExecuteTemplate {
     #[inline]
-    fn put(&self, fill: &Fill, ready: &mut [Ready], out: &mut Vec<u8>) {
+    fn append(&self, fill: &SlotContext, ready: &mut [PreparedStatement], out: &mut Vec<u8>) {
         let Some(ready) = ready.get_mut(self.number as usize) else { return };
         let id = ready.id.to_le_bytes();
         // No cursor, one iteration ("COM_STMT_EXECUTE").
         out.extend_from_slice(&[0, 0, 0, 0, COM_STMT_EXECUTE, id[0], id[1], id[2], id[3], 0, 1, 0, 0, 0]);
-        out.extend_from_slice(if ready.bound { &self.later } else { &self.first });
-        ready.bound = true;
+        out.extend_from_slice(if ready.types_sent { &self.later } else { &self.first });
+        ready.types_sent = true;
         for parameter in &self.parameters {
             if parameter.integer {
                 parameter.slot.fill(fill, out);
@@ -198,7 +198,7 @@ impl Execute {
 
 /// Appends a length-encoded string, optimized for short strings with a one-byte length.
 #[inline]
-fn put_text(slot: &Slot, fill: &Fill, out: &mut Vec<u8>) {
+fn put_text(slot: &SqlSlot, fill: &SlotContext, out: &mut Vec<u8>) {
     let from = out.len();
     out.push(0);
     slot.fill(fill, out);
@@ -226,7 +226,7 @@ pub fn command(command: u8, argument: &[u8]) -> (Box<[u8]>, u8) {
 
 /// Escapes the bytes from `from` on for a quoted literal ("String Literals").
 fn escape(from: usize, out: &mut Vec<u8>) {
-    doubled(from, out, |byte| match byte {
+    escape_pairs(from, out, |byte| match byte {
         b'\'' | b'"' | b'\\' => Some([b'\\', byte]),
         0 => Some(*b"\\0"),
         _ => None,
@@ -234,18 +234,18 @@ fn escape(from: usize, out: &mut Vec<u8>) {
 }
 
 /// Formats pieces for people.
-fn shown(pieces: &[Piece]) -> String {
+fn format_pieces(pieces: &[SqlPiece]) -> String {
     let mut text = String::new();
     for piece in pieces {
         match piece {
-            Piece::Sql(sql) => text.push_str(sql),
-            Piece::Value(slot) | Piece::Name(slot) => text.push_str(&braced(slot)),
-            Piece::Literal(parts) => {
+            SqlPiece::Sql(sql) => text.push_str(sql),
+            SqlPiece::Value(slot) | SqlPiece::Name(slot) => text.push_str(&braced(slot)),
+            SqlPiece::Literal(parts) => {
                 let inner: String = parts
                     .iter()
                     .map(|part| match part {
-                        Part::Text(text) => text.clone(),
-                        Part::Slot(slot) => braced(slot),
+                        LiteralPart::Text(text) => text.clone(),
+                        LiteralPart::Slot(slot) => braced(slot),
                     })
                     .collect();
                 text.push_str(&format!("'{inner}'"));

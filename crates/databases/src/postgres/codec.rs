@@ -1,6 +1,6 @@
 //! Messages of the protocol: a type, a length that includes itself, and a body ("Message Formats"). Stateless.
 
-use wire::Broken;
+use wire::ProtocolError;
 
 /// Protocol version of a startup message: 3.0.
 const VERSION: u32 = 3 << 16;
@@ -13,7 +13,7 @@ pub const READ_BOUND: usize = 64 * 1024;
 
 /// The head of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct MessageHead {
     /// Message type.
     pub kind: u8,
     /// Size of the body in bytes.
@@ -25,26 +25,26 @@ pub struct Head {
 /// # Errors
 /// The length is smaller than itself, or the type is not one of a server's messages.
 #[inline]
-pub fn head(bytes: &[u8; HEAD]) -> Result<Head, Broken> {
+pub fn parse_head(bytes: &[u8; HEAD]) -> Result<MessageHead, ProtocolError> {
     let size = u32::from_be_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]);
     if !(4..=i32::MAX as u32).contains(&size) {
-        return Err(Broken(cause::postgres::wrong_length()));
+        return Err(ProtocolError(cause::postgres::wrong_length()));
     }
     if !b"DCTZ12snStNAERKIGHdcWVv3".contains(&bytes[0]) {
-        return Err(Broken(cause::postgres::wrong_type()));
+        return Err(ProtocolError(cause::postgres::wrong_type()));
     }
-    Ok(Head { kind: bytes[0], size: size - 4 })
+    Ok(MessageHead { kind: bytes[0], size: size - 4 })
 }
 
 /// Appends a message whose body is written by `write`.
-pub fn put(kind: u8, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+pub fn put_message(kind: u8, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out.push(kind);
-    sized(out, write);
+    put_sized(out, write);
 }
 
 /// Appends the bytes written by `write` after a length that includes itself.
 #[inline]
-fn sized(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+fn put_sized(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let from = out.len();
     out.extend_from_slice(&[0; 4]);
     write(out);
@@ -53,25 +53,25 @@ fn sized(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
 }
 
 /// Appends text with a terminating zero.
-pub fn text(text: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(text);
+pub fn put_text(text: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(put_text);
     out.push(0);
 }
 
 /// Appends an SSLRequest.
 pub fn ssl_request(out: &mut Vec<u8>) {
-    sized(out, |out| out.extend_from_slice(&SSL.to_be_bytes()));
+    put_sized(out, |out| out.extend_from_slice(&SSL.to_be_bytes()));
 }
 
 /// Appends a StartupMessage.
 pub fn startup(user: &[u8], database: &[u8], out: &mut Vec<u8>) {
-    sized(out, |out| {
+    put_sized(out, |out| {
         out.extend_from_slice(&VERSION.to_be_bytes());
         let parameters: [(&[u8], &[u8]); 4] =
             [(b"user", user), (b"database", database), (b"application_name", b"brunt"), (b"client_encoding", b"UTF8")];
         for (name, value) in parameters.into_iter().filter(|(_, value)| !value.is_empty()) {
-            text(name, out);
-            text(value, out);
+            put_text(name, out);
+            put_text(value, out);
         }
         out.push(0);
     });
@@ -79,7 +79,7 @@ pub fn startup(user: &[u8], database: &[u8], out: &mut Vec<u8>) {
 
 /// The content of an ErrorResponse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Refusal<'a> {
+pub struct ErrorResponse<'a> {
     /// ERROR, FATAL or PANIC.
     pub severity: &'a [u8],
     /// SQLSTATE.
@@ -91,42 +91,42 @@ pub struct Refusal<'a> {
 }
 
 /// Parses the fields of an ErrorResponse ("Error and Notice Message Fields").
-pub fn refusal(body: &[u8]) -> Refusal<'_> {
-    let mut refusal = Refusal::default();
+pub fn parse_error(body: &[u8]) -> ErrorResponse<'_> {
+    let mut refusal = ErrorResponse::default();
     for field in body.split(|byte| *byte == 0) {
         match field.split_first() {
             // V is S without translation, and follows it.
-            Some((b'S' | b'V', value)) => refusal.severity = value,
-            Some((b'C', value)) => refusal.state = value,
-            Some((b'M', value)) => refusal.message = value,
-            Some((b'D', value)) => refusal.detail = value,
+            Some((b'S' | b'V', value)) => parse_error.severity = value,
+            Some((b'C', value)) => parse_error.state = value,
+            Some((b'M', value)) => parse_error.message = value,
+            Some((b'D', value)) => parse_error.detail = value,
             _ => {}
         }
     }
-    refusal
+    parse_error
 }
 
 /// Extracts the code and the message from an excerpt made by `Refusal::shown`; `None` if it is not one.
-pub fn refusal_shown(shown: &[u8]) -> Option<(&[u8], &[u8])> {
+pub fn parse_excerpt(shown: &[u8]) -> Option<(&[u8], &[u8])> {
     let (head, message) = shown.split_at(memchr::memmem::find(shown, b": ")?);
-    Some((head.rsplit(|byte| *byte == b' ').next()?, message[2..].split(|byte| *byte == b'\n').next()?))
+    Some((parse_head.rsplit(|byte| *byte == b' ').next()?, message[2..].split(|byte| *byte == b'\n').next()?))
 }
 
-impl Refusal<'_> {
+impl ErrorResponse<'_> {
     /// Formats the error as `ERROR 23505: duplicate key`, with the detail on a second line, at most `bound` bytes.
-    pub fn shown(&self, bound: usize) -> Vec<u8> {
+    pub fn excerpt(&self, bound: usize) -> Vec<u8> {
         let mut text = [self.severity, b" ", self.state, b": ", self.message].concat();
         if !self.detail.is_empty() {
-            text.push(b'\n');
-            text.extend_from_slice(self.detail);
+            put_text.push(b'\n');
+            put_text.extend_from_slice(self.detail);
         }
-        text.truncate(bound);
-        text
+        put_text.truncate(bound);
+        put_text
     }
 }
 
 /// Returns the number of rows in a CommandComplete: the last word of its tag, if that is a number.
-pub fn rows(tag: &[u8]) -> u64 {
+pub fn completed_rows(tag: &[u8]) -> u64 {
     let word = tag.strip_suffix(b"\0").unwrap_or(tag).rsplit(|b| *b == b' ').next().unwrap_or_default();
     std::str::from_utf8(word).ok().and_then(|word| word.parse().ok()).unwrap_or(0)
 }

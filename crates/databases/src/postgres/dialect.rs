@@ -1,30 +1,30 @@
 //! SQL dialect of PostgreSQL ("Lexical Structure"): standard strings (a backslash is literal), `E'…'` strings, quoted
 //! names, dollar quotes, nested comments. `E'…'` strings and dollar quotes cannot contain slots.
 
-use crate::sql::{Piece, Scan, is_word, unclosed};
+use crate::sql::{SqlPiece, SqlScanner, is_word, unclosed_error};
 
 /// Splits a text into statements and each into pieces; empty statements are dropped.
 ///
 /// # Errors
 /// A description of what is wrong with the text.
-pub fn statements(text: &str) -> Result<Vec<Vec<Piece>>, String> {
-    let mut scan = Scan::new(text);
+pub fn statements(text: &str) -> Result<Vec<Vec<SqlPiece>>, String> {
+    let mut scan = SqlScanner::new(text);
     while let Some(next) = scan.peek() {
         let (rest, copied) = (scan.rest(), scan.copied());
         let in_word = ends_in_word(copied);
         match next {
             ';' => scan.end_statement(),
             '\'' if copied.strip_suffix(['e', 'E']).is_some_and(|before| !ends_in_word(before)) => {
-                scan.copy(escaped_string(rest)?);
+                scan.copy(escape_string_length(rest)?);
             }
             '\'' => scan.literal(next, None)?,
             '"' => scan.quoted_name(next)?,
             '$' if !in_word && rest[1..].starts_with(|c: char| c.is_ascii_digit()) => {
                 return Err("$1 is never filled in; write a slot instead, such as {counter}".into());
             }
-            '$' if !in_word => scan.copy(dollar_quote(rest)?.unwrap_or(1)),
+            '$' if !in_word => scan.copy(dollar_quote_length(rest)?.unwrap_or(1)),
             '{' => scan.bare_brace(&[])?,
-            _ => match comment(rest) {
+            _ => match comment_length(rest) {
                 Some(size) => scan.skip(size),
                 None => scan.copy(next.len_utf8()),
             },
@@ -38,7 +38,7 @@ fn ends_in_word(text: &str) -> bool {
 }
 
 /// Returns the length of the comment at the beginning of `rest`; comments nest.
-fn comment(rest: &str) -> Option<usize> {
+fn comment_length(rest: &str) -> Option<usize> {
     if rest.starts_with("--") {
         return Some(rest.find('\n').unwrap_or(rest.len()));
     }
@@ -60,18 +60,18 @@ fn comment(rest: &str) -> Option<usize> {
 }
 
 /// Returns the length of the quoted part of `E'…'`, in which a backslash escapes the next character.
-fn escaped_string(rest: &str) -> Result<usize, String> {
+fn escape_string_length(rest: &str) -> Result<usize, String> {
     let mut escaped = false;
     let end = rest[1..].bytes().position(|byte| {
         let closes = byte == b'\'' && !escaped;
         escaped = byte == b'\\' && !escaped;
         closes
     });
-    end.map(|end| end + 2).ok_or_else(|| unclosed('\''))
+    end.map(|end| end + 2).ok_or_else(|| unclosed_error('\''))
 }
 
 /// Returns the length of `$$…$$` or `$tag$…$tag$` at the beginning of `rest`, if there is one.
-fn dollar_quote(rest: &str) -> Result<Option<usize>, String> {
+fn dollar_quote_length(rest: &str) -> Result<Option<usize>, String> {
     let Some(tag) = rest[1..].find('$').map(|end| &rest[..end + 2]) else { return Ok(None) };
     let inner = &tag[1..tag.len() - 1];
     if inner.starts_with(|c: char| c.is_ascii_digit()) || !inner.chars().all(is_word) {

@@ -79,7 +79,7 @@ pub fn name(code: u32) -> String {
 }
 
 /// Returns the cause for a connection refused by the server.
-pub fn refused(state: &[u8]) -> cause::Plain {
+pub fn refused(state: &[u8]) -> cause::StaticCause {
     match state {
         b"28P01" => cause::postgres::wrong_password(),
         b"28000" => cause::postgres::not_from_here(),

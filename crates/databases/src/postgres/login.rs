@@ -2,82 +2,82 @@
 //! Start-up).
 
 use md5::{Digest as _, Md5};
-use wire::Broken;
+use wire::ProtocolError;
 
-use super::codec::{put, ssl_request, startup, text};
-use super::dialogue::Plan;
-use super::scram::{self, Scram};
-use crate::sql::Account;
+use super::codec::{put_message, ssl_request, startup, put_text};
+use super::workload::PostgresPlan;
+use super::scram::{self, ScramExchange};
+use crate::sql::DatabaseAccount;
 
 /// The state of a login.
 #[derive(Debug)]
-pub struct Login {
+pub struct PostgresLogin {
     bound: u32,
-    step: Step,
+    step: LoginStep,
     /// Set once the password or its proof was sent: a server may ask once, not forever.
-    told: bool,
-    scram: Scram,
+    password_sent: bool,
+    scram: ScramExchange,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum LoginStep {
     /// The one-byte answer to SSLRequest is awaited.
-    AskedForTls,
+    TlsRequested,
     /// The TLS handshake is in progress.
-    Securing,
+    TlsHandshake,
     /// The server requests a proof, or accepts the login.
-    Proving,
+    Authenticating,
     /// The login is accepted, and the server sends its parameters.
-    Entered,
+    Accepted,
 }
 
 /// The error for a server that requests a password if none was given.
-pub const NO_PASSWORD: Broken = Broken(cause::postgres::no_password());
+pub const NO_PASSWORD: ProtocolError = ProtocolError(cause::postgres::no_password());
 
-impl Login {
+impl PostgresLogin {
     /// Begins a login; `seed` differs between connections.
-    pub fn new(ssl: bool, bound: u32, seed: u64) -> Login {
-        Login { bound, step: if ssl { Step::AskedForTls } else { Step::Proving }, scram: Scram::new(seed), told: false }
+    pub fn new(ssl: bool, bound: u32, seed: u64) -> PostgresLogin {
+        PostgresLogin { bound, step: if ssl { LoginStep::TlsRequested } else { LoginStep::Authenticating }, scram: ScramExchange::new(seed), password_sent: false }
     }
 
-    fn account<'a>(&self, plan: &'a Plan) -> Option<&'a Account> {
+    fn account<'a>(&self, plan: &'a PostgresPlan) -> Option<&'a DatabaseAccount> {
         plan.accounts.get(self.bound as usize)
     }
 
     /// Appends the first message, on a fresh connection or after the TLS handshake.
-    pub fn begin(&mut self, plan: &Plan, out: &mut Vec<u8>) {
-        if self.step == Step::AskedForTls {
+    pub fn begin(&mut self, plan: &PostgresPlan, out: &mut Vec<u8>) {
+        if self.step == LoginStep::TlsRequested {
             return ssl_request(out);
         }
-        self.step = Step::Proving;
+        self.step = LoginStep::Authenticating;
         if let Some(account) = self.account(plan) {
             startup(&account.user, &account.database, out);
         }
     }
 
     /// Returns `true` if the answer to SSLRequest is awaited: one byte without a length.
-    pub fn asked_for_tls(&self) -> bool {
-        self.step == Step::AskedForTls
+    pub fn awaits_tls_answer(&self) -> bool {
+        self.step == LoginStep::TlsRequested
     }
 
     /// Returns `true` if TLS begins now.
     pub fn secures_now(&self) -> bool {
-        self.step == Step::Securing
+        self.step == LoginStep::TlsHandshake
     }
 
     /// Handles the answer to SSLRequest.
     ///
     /// # Errors
     /// The server does not support TLS, or sent more than it may (CVE-2021-23222).
-    pub fn tls_answered(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+    pub fn on_tls_answer(&mut self, bytes: &[u8]) -> Result<(), ProtocolError> {
         match bytes {
             b"S" => {
-                self.step = Step::Securing;
+                self.step = LoginStep::TlsHandshake;
                 Ok(())
             }
-            [b'N', ..] => Err(Broken(cause::postgres::no_tls())),
-            [b'S', ..] => Err(Broken(cause::postgres::clear_after_tls())),
-            _ => Err(Broken(cause::postgres::wrong_ssl_response())),
+            [b'N', ..] => Err(ProtocolError(cause::postgres::no_tls())),
+            [b'S', ..] => Err(ProtocolError(cause::postgres::clear_after_tls())),
+            _ => Err(ProtocolError(cause::postgres::wrong_ssl_response())),
         }
     }
 
@@ -85,55 +85,55 @@ impl Login {
     ///
     /// # Errors
     /// An unsupported authentication method, or a message out of order.
-    pub fn asked(&mut self, body: &[u8], plan: &Plan, out: &mut Vec<u8>) -> Result<(), Broken> {
-        let wrong = Broken(cause::postgres::wrong_authentication());
+    pub fn on_authentication(&mut self, body: &[u8], plan: &PostgresPlan, out: &mut Vec<u8>) -> Result<(), ProtocolError> {
+        let wrong = ProtocolError(cause::postgres::wrong_authentication());
         let Some((code, rest)) = body.split_first_chunk::<4>() else { return Err(wrong) };
-        let Some(account) = self.account(plan).filter(|_| self.step == Step::Proving) else { return Err(wrong) };
+        let Some(account) = self.account(plan).filter(|_| self.step == LoginStep::Authenticating) else { return Err(wrong) };
         let code = u32::from_be_bytes(*code);
         if matches!(code, 3 | 5 | 10) && account.password.is_empty() {
             return Err(NO_PASSWORD);
         }
-        if matches!(code, 3 | 5) && std::mem::replace(&mut self.told, true) {
-            return Err(Broken(cause::postgres::asks_again()));
+        if matches!(code, 3 | 5) && std::mem::replace(&mut self.password_sent, true) {
+            return Err(ProtocolError(cause::postgres::asks_again()));
         }
         match code {
-            0 if self.scram.is_one_sided() => {
-                return Err(Broken(cause::postgres::no_own_proof()));
+            0 if self.scram.lacks_server_proof() => {
+                return Err(ProtocolError(cause::postgres::no_own_proof()));
             }
-            0 => self.step = Step::Entered,
-            3 => put(b'p', out, |out| text(&account.password, out)),
+            0 => self.step = LoginStep::Accepted,
+            3 => put_message(b'p', out, |out| put_text(&account.password, out)),
             5 => {
                 let salt = rest.get(..4).ok_or(wrong)?;
                 let inner = md5_hex(&[&account.password[..], &account.user].concat());
                 let proof = format!("md5{}", md5_hex(&[inner.as_bytes(), salt].concat()));
-                put(b'p', out, |out| text(proof.as_bytes(), out));
+                put_message(b'p', out, |out| put_text(proof.as_bytes(), out));
             }
             10 => {
                 if !rest.split(|byte| *byte == 0).any(|name| name == scram::NAME) {
-                    return Err(Broken(cause::postgres::no_method()));
+                    return Err(ProtocolError(cause::postgres::no_method()));
                 }
-                let first = self.scram.first()?;
-                put(b'p', out, |out| {
-                    text(scram::NAME, out);
+                let first = self.scram.first_message()?;
+                put_message(b'p', out, |out| {
+                    put_text(scram::NAME, out);
                     out.extend_from_slice(&(first.len() as u32).to_be_bytes());
                     out.extend_from_slice(first.as_bytes());
                 });
             }
             11 => {
                 let answer = self.scram.answer(rest, &account.password, &plan.keys)?;
-                put(b'p', out, |out| out.extend_from_slice(answer.as_bytes()));
+                put_message(b'p', out, |out| out.extend_from_slice(answer.as_bytes()));
             }
-            12 => self.scram.check(rest)?,
+            12 => self.scram.check_signature(rest)?,
             _ => {
-                return Err(Broken(cause::postgres::other_login()));
+                return Err(ProtocolError(cause::postgres::other_login()));
             }
         }
         Ok(())
     }
 
     /// Returns `true` once the server may send ReadyForQuery.
-    pub fn entered(&self) -> bool {
-        self.step == Step::Entered
+    pub fn is_accepted(&self) -> bool {
+        self.step == LoginStep::Accepted
     }
 }
 

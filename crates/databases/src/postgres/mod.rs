@@ -8,10 +8,10 @@
 
 mod codec;
 mod dialect;
-mod dialogue;
+mod workload;
 mod errors;
 mod login;
-mod looking;
+mod row_capture;
 mod message;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
@@ -21,8 +21,8 @@ mod statement;
 #[cfg(test)]
 mod tests;
 
-pub use codec::refusal_shown;
-pub use dialogue::{Postgres, PostgresDialogue};
+pub use codec::parse_excerpt;
+pub use workload::{PostgresProtocol, PostgresWorkload};
 pub use session::PostgresSession;
 
-pub use crate::sql::Request;
+pub use crate::sql::SqlRequest;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use aws_lc_rs::{digest, hmac, pbkdf2};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use wire::Broken;
+use wire::ProtocolError;
 
 /// The name of the mechanism.
 pub const NAME: &[u8] = b"SCRAM-SHA-256";
@@ -25,17 +25,17 @@ const MOST_KEYS: usize = 1024;
 /// The cache of salted passwords. Each is derived once, by the first connection that needs it, while others of the same
 /// account wait.
 #[derive(Debug, Default)]
-pub struct Keys(Mutex<Vec<Arc<Key>>>);
+pub struct ScramKeys(Mutex<Vec<Arc<ScramKey>>>);
 
 #[derive(Debug)]
-struct Key {
+struct ScramKey {
     password: Vec<u8>,
     salt: Vec<u8>,
     rounds: NonZeroU32,
     salted: OnceLock<[u8; 32]>,
 }
 
-impl Keys {
+impl ScramKeys {
     fn salted(&self, password: &[u8], salt: &[u8], rounds: NonZeroU32) -> [u8; 32] {
         let key = self.key(password, salt, rounds);
         *key.salted.get_or_init(|| {
@@ -45,7 +45,7 @@ impl Keys {
         })
     }
 
-    fn key(&self, password: &[u8], salt: &[u8], rounds: NonZeroU32) -> Arc<Key> {
+    fn key(&self, password: &[u8], salt: &[u8], rounds: NonZeroU32) -> Arc<ScramKey> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = all.iter().find(|k| k.salt == salt && k.password == password && k.rounds == rounds) {
             return Arc::clone(known);
@@ -54,7 +54,7 @@ impl Keys {
             all.remove(0);
         }
         let (password, salt) = (password.to_vec(), salt.to_vec());
-        let key = Arc::new(Key { password, salt, rounds, salted: OnceLock::new() });
+        let key = Arc::new(ScramKey { password, salt, rounds, salted: OnceLock::new() });
         all.push(Arc::clone(&key));
         key
     }
@@ -62,8 +62,8 @@ impl Keys {
 
 /// The state of the exchange; each step is taken once, so that a server cannot have keys derived forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    Unasked,
+enum ScramStep {
+    Initial,
     Begun,
     Answered,
     /// The server proved its knowledge of the password too.
@@ -72,41 +72,41 @@ enum Step {
 
 /// One SCRAM exchange in progress.
 #[derive(Debug)]
-pub struct Scram {
+pub struct ScramExchange {
     nonce: String,
-    step: Step,
+    step: ScramStep,
     /// Signature expected of the server at the end.
     signature: Option<[u8; 32]>,
 }
 
-impl Scram {
+impl ScramExchange {
     /// Begins an exchange with a nonce made of `seed`, which must differ between connections.
-    pub fn new(seed: u64) -> Scram {
-        Scram { nonce: format!("{seed:016x}brunt"), step: Step::Unasked, signature: None }
+    pub fn new(seed: u64) -> ScramExchange {
+        ScramExchange { nonce: format!("{seed:016x}brunt"), step: ScramStep::Initial, signature: None }
     }
 
     /// Returns the first client message. PostgreSQL takes the user from the startup message, so the name is empty here.
     ///
     /// # Errors
     /// The message was sent before.
-    pub fn first(&mut self) -> Result<String, Broken> {
-        self.go_on(Step::Unasked, Step::Begun)?;
-        Ok(format!("{NO_BINDING}{}", self.bare()))
+    pub fn first_message(&mut self) -> Result<String, ProtocolError> {
+        self.advance(ScramStep::Initial, ScramStep::Begun)?;
+        Ok(format!("{NO_BINDING}{}", self.first_message_bare()))
     }
 
-    fn go_on(&mut self, from: Step, to: Step) -> Result<(), Broken> {
+    fn advance(&mut self, from: ScramStep, to: ScramStep) -> Result<(), ProtocolError> {
         match std::mem::replace(&mut self.step, to) == from {
             true => Ok(()),
-            false => Err(Broken(cause::postgres::scram_order())),
+            false => Err(ProtocolError(cause::postgres::scram_order())),
         }
     }
 
     /// Returns `true` if the server requested a proof and gave none of its own.
-    pub fn is_one_sided(&self) -> bool {
-        matches!(self.step, Step::Begun | Step::Answered)
+    pub fn lacks_server_proof(&self) -> bool {
+        matches!(self.step, ScramStep::Begun | ScramStep::Answered)
     }
 
-    fn bare(&self) -> String {
+    fn first_message_bare(&self) -> String {
         format!("n=,r={}", self.nonce)
     }
 
@@ -114,24 +114,24 @@ impl Scram {
     ///
     /// # Errors
     /// The message is not valid.
-    pub fn answer(&mut self, server: &[u8], password: &[u8], keys: &Keys) -> Result<String, Broken> {
-        self.go_on(Step::Begun, Step::Answered)?;
-        let wrong = Broken(cause::postgres::scram_message());
+    pub fn answer(&mut self, server: &[u8], password: &[u8], keys: &ScramKeys) -> Result<String, ProtocolError> {
+        self.advance(ScramStep::Begun, ScramStep::Answered)?;
+        let wrong = ProtocolError(cause::postgres::scram_message());
         let server = std::str::from_utf8(server).map_err(|_| wrong.clone())?;
         let field = |name: &str| server.split(',').find_map(|field| field.strip_prefix(name)).ok_or(wrong.clone());
         let nonce = field("r=")?;
         if !nonce.starts_with(&self.nonce) || nonce.len() == self.nonce.len() {
-            return Err(Broken(cause::postgres::scram_nonce()));
+            return Err(ProtocolError(cause::postgres::scram_nonce()));
         }
         let salt = STANDARD.decode(field("s=")?).map_err(|_| wrong.clone())?;
         let rounds: u32 = field("i=")?.parse().map_err(|_| wrong.clone())?;
         let rounds = NonZeroU32::new(rounds).filter(|r| r.get() <= MOST_ROUNDS);
-        let rounds = rounds.ok_or(Broken(cause::postgres::scram_rounds()))?;
+        let rounds = rounds.ok_or(ProtocolError(cause::postgres::scram_rounds()))?;
         let salted = keys.salted(password, &salt, rounds);
         let client_key = sign(&salted, b"Client Key");
         let stored = digest::digest(&digest::SHA256, &client_key);
         let last = format!("c={NO_BINDING_CODED},r={nonce}");
-        let all = format!("{},{server},{last}", self.bare());
+        let all = format!("{},{server},{last}", self.first_message_bare());
         let mut proof = sign(stored.as_ref(), all.as_bytes());
         proof.iter_mut().zip(client_key).for_each(|(p, k)| *p ^= k);
         self.signature = Some(sign(&sign(&salted, b"Server Key"), all.as_bytes()));
@@ -142,12 +142,12 @@ impl Scram {
     ///
     /// # Errors
     /// The signature is missing or wrong.
-    pub fn check(&mut self, server: &[u8]) -> Result<(), Broken> {
-        self.go_on(Step::Answered, Step::Proven)?;
+    pub fn check_signature(&mut self, server: &[u8]) -> Result<(), ProtocolError> {
+        self.advance(ScramStep::Answered, ScramStep::Proven)?;
         let signed = server.strip_prefix(b"v=").and_then(|coded| STANDARD.decode(coded).ok());
         match (signed, self.signature) {
             (Some(signed), Some(expected)) if signed == expected => Ok(()),
-            _ => Err(Broken(cause::postgres::scram_signature())),
+            _ => Err(ProtocolError(cause::postgres::scram_signature())),
         }
     }
 }
@@ -167,7 +167,7 @@ mod tests {
     /// with that name inserted.
     #[test]
     fn the_example_of_the_rfc() {
-        let keys = Keys::default();
+        let keys = ScramKeys::default();
         let salt = STANDARD.decode("W22ZaJ0SNY7soEsUEjb6gQ==").unwrap();
         let salted = keys.salted(b"pencil", &salt, NonZeroU32::new(4096).unwrap());
         let client_key = sign(&salted, b"Client Key");
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_key_is_derived_once_for_each_account_and_number_of_rounds() {
-        let (keys, rounds) = (Keys::default(), |rounds| NonZeroU32::new(rounds).unwrap());
+        let (keys, rounds) = (ScramKeys::default(), |rounds| NonZeroU32::new(rounds).unwrap());
         let first = keys.salted(b"a", b"salt", rounds(2));
         let others = [keys.salted(b"b", b"salt", rounds(2)), keys.salted(b"a", b"salt", rounds(3))];
         assert!(others.iter().all(|other| *other != first));
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_server_that_cheats_is_found_out() {
-        let keys = Keys::default();
+        let keys = ScramKeys::default();
         for (server, why) in [
             ("r=other,s=AAAA,i=1", "did not use our nonce"),
             ("r=000000000000002abrunt,s=AAAA,i=1", "did not use our nonce"),
@@ -214,20 +214,20 @@ mod tests {
             scram.answer(server, b"pw", &keys).expect("good");
             scram
         };
-        assert!(begun().check(b"v=AAAA").is_err());
-        assert!(answered().check(b"v=AAAA").is_err() && answered().check(b"e=other-error").is_err());
+        assert!(begun().check_signature(b"v=AAAA").is_err());
+        assert!(answered().check_signature(b"v=AAAA").is_err() && answered().check_signature(b"e=other-error").is_err());
         let mut scram = answered();
-        assert!(scram.is_one_sided());
+        assert!(scram.lacks_server_proof());
         let right = format!("v={}", STANDARD.encode(scram.signature.unwrap()));
-        assert!(scram.check(right.as_bytes()).is_ok() && !scram.is_one_sided());
+        assert!(scram.check_signature(right.as_bytes()).is_ok() && !scram.lacks_server_proof());
         // No step is taken twice, since each costs thousands of hashes.
-        assert!(answered().answer(server, b"pw", &keys).is_err() && begun().first().is_err());
-        assert!(Scram::new(42).answer(server, b"pw", &keys).is_err() && scram.check(right.as_bytes()).is_err());
+        assert!(answered().answer(server, b"pw", &keys).is_err() && begun().first_message().is_err());
+        assert!(ScramExchange::new(42).answer(server, b"pw", &keys).is_err() && scram.check_signature(right.as_bytes()).is_err());
     }
 
-    fn begun() -> Scram {
-        let mut scram = Scram::new(42);
-        assert_eq!(scram.first().expect("the first time"), "n,,n=,r=000000000000002abrunt");
+    fn begun() -> ScramExchange {
+        let mut scram = ScramExchange::new(42);
+        assert_eq!(scram.first_message().expect("the first time"), "n,,n=,r=000000000000002abrunt");
         scram
     }
 }

@@ -7,39 +7,39 @@
 
 use std::sync::Arc;
 
-use wire::{Complaint, Fill};
+use wire::{UsageError, SlotContext};
 
-use super::codec::{put, text};
+use super::codec::{put_message, put_text};
 use super::dialect;
-use crate::sql::{Checks, Filled, Piece, Slot, Slots, Way, braced, doubled, filled, template};
+use crate::sql::{SqlChecks, SqlFragment, SqlPiece, SqlSlot, SqlSlots, StatementMode, braced, escape_pairs, compile_fragments, literal_template};
 
 /// One exchange: one statement or several.
 #[derive(Debug)]
-pub struct Script {
+pub struct PostgresScript {
     /// SQL as written by the user.
     pub shown: String,
     /// Checks of the answer.
-    pub checks: Arc<Checks>,
-    how: How,
+    pub checks: Arc<SqlChecks>,
+    form: ScriptForm,
 }
 
 #[derive(Debug)]
-enum How {
+enum ScriptForm {
     /// A Query without slots, as a message.
     Fixed(Box<[u8]>),
     /// A Query with slots.
-    Filled(Box<[Filled]>),
+    Filled(Box<[SqlFragment]>),
     /// Executions of prepared statements.
-    Prepared(Box<[Execution]>),
+    Prepared(Box<[StatementExecution]>),
 }
 
 #[derive(Debug)]
-struct Execution {
+struct StatementExecution {
     /// Index of the prepared statement.
     number: u32,
     /// Beginning of Bind: unnamed portal, name of the statement, no formats (all text), number of parameters.
     bind: Box<[u8]>,
-    parameters: Box<[Slot]>,
+    parameters: Box<[SqlSlot]>,
 }
 
 /// The end of Bind: results in text format.
@@ -51,60 +51,60 @@ pub const SYNC: &[u8] = b"S\0\0\0\x04";
 
 /// The compiler state shared by all statements of a run.
 #[derive(Debug, Default)]
-pub struct Compiler {
+pub struct PostgresCompiler {
     /// Parse messages of the statements to prepare.
     pub parses: Vec<Box<[u8]>>,
     texts: Vec<String>,
     /// Compiler of slots.
-    pub slots: Slots,
+    pub slots: SqlSlots,
 }
 
-impl Compiler {
+impl PostgresCompiler {
     /// Compiles the text of the option `place`; with `around`, enclosed in BEGIN and COMMIT.
     ///
     /// # Errors
     /// A description of what is wrong with the text or with a slot.
-    pub fn script(&mut self, sql: &str, way: Way, around: bool, place: &str) -> Result<Script, Complaint> {
-        let wrong = |trouble: &str| Complaint::new(place, format!("\"{sql}\": {trouble}"));
+    pub fn script(&mut self, sql: &str, way: StatementMode, around: bool, place: &str) -> Result<PostgresScript, UsageError> {
+        let wrong = |trouble: &str| UsageError::new(place, format!("\"{sql}\": {trouble}"));
         let mut statements = dialect::statements(sql).map_err(|trouble| wrong(&trouble))?;
         if statements.is_empty() {
             return Err(wrong("has no statement; write one, for instance SELECT 1"));
         }
         if around {
-            statements.insert(0, vec![Piece::Sql("BEGIN".to_owned())]);
-            statements.push(vec![Piece::Sql("COMMIT".to_owned())]);
+            statements.insert(0, vec![SqlPiece::Sql("BEGIN".to_owned())]);
+            statements.push(vec![SqlPiece::Sql("COMMIT".to_owned())]);
         }
-        let any = |test: fn(&Piece) -> bool| statements.iter().flatten().any(test);
-        let (plain, named) = (!any(|p| !matches!(p, Piece::Sql(_))), any(|p| matches!(p, Piece::Name(_))));
-        if named && way == Way::Prepared {
+        let any = |test: fn(&SqlPiece) -> bool| statements.iter().flatten().any(test);
+        let (plain, named) = (!any(|p| !matches!(p, SqlPiece::Sql(_))), any(|p| matches!(p, SqlPiece::Name(_))));
+        if named && way == StatementMode::Prepared {
             return Err(wrong(
                 "a slot inside a name cannot be a parameter of a prepared statement; leave out --prepared",
             ));
         }
         let how = match way {
-            Way::Prepared => self.prepared(&statements, place)?,
-            Way::Usual if !plain && !named => self.prepared(&statements, place)?,
+            StatementMode::Prepared => self.prepared(&statements, place)?,
+            StatementMode::Auto if !plain && !named => self.prepared(&statements, place)?,
             _ => self.text(&statements, place)?,
         };
-        Ok(Script { shown: sql.to_owned(), checks: Arc::default(), how })
+        Ok(PostgresScript { shown: sql.to_owned(), checks: Arc::default(), form: how })
     }
 
-    fn prepared(&mut self, statements: &[Vec<Piece>], place: &str) -> Result<How, Complaint> {
+    fn prepared(&mut self, statements: &[Vec<SqlPiece>], place: &str) -> Result<ScriptForm, UsageError> {
         let executions =
             statements.iter().map(|pieces| self.execution(pieces, place)).collect::<Result<Vec<_>, _>>()?;
-        Ok(How::Prepared(executions.into()))
+        Ok(ScriptForm::Prepared(executions.into()))
     }
 
-    fn execution(&mut self, pieces: &[Piece], place: &str) -> Result<Execution, Complaint> {
+    fn execution(&mut self, pieces: &[SqlPiece], place: &str) -> Result<StatementExecution, UsageError> {
         let (mut sql, mut parameters) = (String::new(), Vec::new());
         for piece in pieces {
             let value = match piece {
-                Piece::Sql(text) => {
-                    sql.push_str(text);
+                SqlPiece::Sql(text) => {
+                    sql.push_str(put_text);
                     continue;
                 }
-                Piece::Value(slot) | Piece::Name(slot) => braced(slot),
-                Piece::Literal(parts) => template(parts),
+                SqlPiece::Value(slot) | SqlPiece::Name(slot) => braced(slot),
+                SqlPiece::Literal(parts) => literal_template(parts),
             };
             parameters.push(self.slots.slot(&value, place)?);
             sql.push_str(&format!("${}", parameters.len()));
@@ -112,13 +112,13 @@ impl Compiler {
         let Ok(count) = i16::try_from(parameters.len()) else {
             let trouble =
                 format!("{} slots are more parameters than a statement can have; use at most 32767", parameters.len());
-            return Err(Complaint::new(place, trouble));
+            return Err(UsageError::new(place, trouble));
         };
         let number = self.texts.iter().position(|known| *known == sql).unwrap_or_else(|| {
             let mut message = Vec::new();
-            put(b'P', &mut message, |out| {
-                text(format!("s{}", self.texts.len()).as_bytes(), out);
-                text(sql.as_bytes(), out);
+            put_message(b'P', &mut message, |out| {
+                put_text(format!("s{}", self.texts.len()).as_bytes(), out);
+                put_text(sql.as_bytes(), out);
                 out.extend_from_slice(&[0; 2]);
             });
             self.parses.push(message.into());
@@ -126,44 +126,44 @@ impl Compiler {
             self.texts.len() - 1
         });
         let bind = [format!("\0s{number}\0\0\0").as_bytes(), &count.to_be_bytes()].concat();
-        Ok(Execution { number: number as u32, bind: bind.into(), parameters: parameters.into() })
+        Ok(StatementExecution { number: number as u32, bind: bind.into(), parameters: parameters.into() })
     }
 
-    fn text(&mut self, statements: &[Vec<Piece>], place: &str) -> Result<How, Complaint> {
-        let filled = filled(&statements.join(&Piece::Sql("; ".to_owned())), &mut self.slots, place)?;
-        if let [Filled::Sql(sql)] = &filled[..] {
+    fn text(&mut self, statements: &[Vec<SqlPiece>], place: &str) -> Result<ScriptForm, UsageError> {
+        let filled = compile_fragments(&statements.join(&SqlPiece::Sql("; ".to_owned())), &mut self.slots, place)?;
+        if let [SqlFragment::Sql(sql)] = &compile_fragments[..] {
             let mut message = Vec::new();
-            put(b'Q', &mut message, |out| text(sql, out));
-            return Ok(How::Fixed(message.into()));
+            put_message(b'Q', &mut message, |out| put_text(sql, out));
+            return Ok(ScriptForm::Fixed(message.into()));
         }
-        Ok(How::Filled(filled))
+        Ok(ScriptForm::Filled(compile_fragments))
     }
 }
 
-impl Script {
+impl PostgresScript {
     /// Returns `true` if the messages end with a Sync, which a COPY swallows.
-    pub fn syncs(&self) -> bool {
-        matches!(self.how, How::Prepared(_))
+    pub fn ends_with_sync(&self) -> bool {
+        matches!(self.form, ScriptForm::Prepared(_))
     }
 
     /// Appends the messages of one exchange, including those that prepare statements not yet prepared on this
     /// connection (`ready`); `prepare` is called for each of these, in order.
     #[inline]
-    pub fn put(
+    pub fn append(
         &self,
-        fill: &Fill,
+        fill: &SlotContext,
         parses: &[Box<[u8]>],
         ready: &mut [bool],
         mut prepare: impl FnMut(u32),
         out: &mut Vec<u8>,
     ) {
-        match &self.how {
-            How::Fixed(message) => out.extend_from_slice(message),
-            How::Filled(pieces) => put(b'Q', out, |out| {
-                pieces.iter().for_each(|piece| piece.put(fill, out, escape));
+        match &self.form {
+            ScriptForm::Fixed(message) => out.extend_from_slice(message),
+            ScriptForm::Filled(pieces) => put_message(b'Q', out, |out| {
+                pieces.iter().for_each(|piece| piece.append(fill, out, escape));
                 out.push(0);
             }),
-            How::Prepared(executions) => {
+            ScriptForm::Prepared(executions) => {
                 for execution in executions {
                     let number = execution.number as usize;
                     if let (Some(ready), Some(parse)) = (ready.get_mut(number), parses.get(number))
@@ -172,7 +172,7 @@ impl Script {
                         out.extend_from_slice(parse);
                         prepare(execution.number);
                     }
-                    execution.put(fill, out);
+                    execution.append(fill, out);
                 }
                 out.extend_from_slice(SYNC);
             }
@@ -180,10 +180,10 @@ impl Script {
     }
 }
 
-impl Execution {
+impl StatementExecution {
     #[inline]
-    fn put(&self, fill: &Fill, out: &mut Vec<u8>) {
-        put(b'B', out, |out| {
+    fn append(&self, fill: &SlotContext, out: &mut Vec<u8>) {
+        put_message(b'B', out, |out| {
             out.extend_from_slice(&self.bind);
             for slot in &self.parameters {
                 let from = out.len();
@@ -208,5 +208,5 @@ fn escape(from: usize, out: &mut Vec<u8>) {
             at <= from || *byte != 0
         });
     }
-    doubled(from, out, |byte| (byte == b'\'').then_some(*b"''"));
+    escape_pairs(from, out, |byte| (byte == b'\'').then_some(*b"''"));
 }

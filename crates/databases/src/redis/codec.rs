@@ -4,7 +4,7 @@
 //! follows; all other values consist of the line. Rejected: streamed strings and aggregates (`$?`, `*?`, `;`, `.`),
 //! which no server sends.
 
-use wire::Broken;
+use wire::ProtocolError;
 
 /// Maximum length of a reply line, in bytes: simple strings and errors have no length of their own.
 pub const LINE_BOUND: usize = 64 * 1024;
@@ -13,7 +13,7 @@ const ANNOUNCED_BOUND: u64 = 1 << 40;
 
 /// The meaning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Head {
+pub enum ReplyLine {
     /// A value that consists of the line: a simple string, a number, a boolean.
     Value,
     /// A null value: `$-1`, `*-1` or `_`.
@@ -37,27 +37,27 @@ pub enum Head {
 /// # Errors
 /// The line is not valid in RESP2 or RESP3.
 #[inline]
-pub fn head(line: &[u8]) -> Result<Head, Broken> {
-    let Some((kind, rest)) = line.split_first() else { return Err(Broken(cause::redis::empty_line())) };
+pub fn parse_line(line: &[u8]) -> Result<ReplyLine, ProtocolError> {
+    let Some((kind, rest)) = line.split_first() else { return Err(ProtocolError(cause::redis::empty_line())) };
     Ok(match kind {
-        b'$' if rest == b"-1" => Head::Null,
-        b'$' | b'=' => Head::Bytes(count(rest)?),
-        b'+' => Head::Value,
-        b':' if is_integer(rest) => Head::Value,
-        b'-' => Head::Error,
-        b'*' if rest == b"-1" => Head::Null,
-        b'*' | b'~' => Head::Values(count(rest)?),
-        b'%' => Head::Values(count(rest)? * 2),
-        b'|' => Head::Attributes(count(rest)? * 2),
-        b'>' => Head::Push(count(rest)?),
-        b'_' if rest.is_empty() => Head::Null,
-        b'#' if rest == b"t" || rest == b"f" => Head::Value,
-        b',' if is_double(rest) => Head::Value,
-        b'(' if is_integer(rest) => Head::Value,
-        b'!' => Head::LongError(count(rest)?),
-        b':' | b'_' | b'#' | b',' | b'(' => return Err(Broken(cause::redis::wrong_value())),
-        b';' | b'.' => return Err(Broken(cause::redis::streamed())),
-        _ => return Err(no_type(*kind)),
+        b'$' if rest == b"-1" => ReplyLine::Null,
+        b'$' | b'=' => ReplyLine::Bytes(parse_count(rest)?),
+        b'+' => ReplyLine::Value,
+        b':' if is_integer(rest) => ReplyLine::Value,
+        b'-' => ReplyLine::Error,
+        b'*' if rest == b"-1" => ReplyLine::Null,
+        b'*' | b'~' => ReplyLine::Values(parse_count(rest)?),
+        b'%' => ReplyLine::Values(parse_count(rest)? * 2),
+        b'|' => ReplyLine::Attributes(parse_count(rest)? * 2),
+        b'>' => ReplyLine::Push(parse_count(rest)?),
+        b'_' if rest.is_empty() => ReplyLine::Null,
+        b'#' if rest == b"t" || rest == b"f" => ReplyLine::Value,
+        b',' if is_double(rest) => ReplyLine::Value,
+        b'(' if is_integer(rest) => ReplyLine::Value,
+        b'!' => ReplyLine::LongError(parse_count(rest)?),
+        b':' | b'_' | b'#' | b',' | b'(' => return Err(ProtocolError(cause::redis::wrong_value())),
+        b';' | b'.' => return Err(ProtocolError(cause::redis::streamed())),
+        _ => return Err(type_error(*kind)),
     })
 }
 
@@ -66,22 +66,22 @@ pub fn head(line: &[u8]) -> Result<Head, Broken> {
 /// # Errors
 /// No line begins with this byte.
 #[cold]
-pub fn may_begin(kind: u8) -> Result<(), Broken> {
-    if b"+-:$*_#,(!=%|~>;.\r\n".contains(&kind) { Ok(()) } else { Err(no_type(kind)) }
+pub fn check_first_byte(kind: u8) -> Result<(), ProtocolError> {
+    if b"+-:$*_#,(!=%|~>;.\r\n".contains(&kind) { Ok(()) } else { Err(type_error(kind)) }
 }
 
-fn no_type(kind: u8) -> Broken {
+fn type_error(kind: u8) -> ProtocolError {
     // A TLS alert is recognized by its first byte, which begins no RESP line.
-    if kind == 0x15 { SPEAKS_TLS } else { Broken(cause::redis::no_type()) }
+    if kind == 0x15 { SPEAKS_TLS } else { ProtocolError(cause::redis::no_type()) }
 }
 
-const SPEAKS_TLS: Broken = Broken(cause::redis::uses_tls());
+const SPEAKS_TLS: ProtocolError = ProtocolError(cause::redis::uses_tls());
 
 /// Parses a length or a number of elements.
 #[inline]
-fn count(digits: &[u8]) -> Result<u64, Broken> {
+fn parse_count(digits: &[u8]) -> Result<u64, ProtocolError> {
     if digits == b"?" {
-        return Err(Broken(cause::redis::streamed()));
+        return Err(ProtocolError(cause::redis::streamed()));
     }
     if digits.is_empty() || digits.len() > 15 {
         return Err(NO_COUNT);
@@ -94,10 +94,10 @@ fn count(digits: &[u8]) -> Result<u64, Broken> {
         }
         value = value * 10 + u64::from(digit);
     }
-    if value > ANNOUNCED_BOUND { Err(Broken(cause::redis::too_many())) } else { Ok(value) }
+    if value > ANNOUNCED_BOUND { Err(ProtocolError(cause::redis::too_many())) } else { Ok(value) }
 }
 
-const NO_COUNT: Broken = Broken(cause::redis::no_count());
+const NO_COUNT: ProtocolError = ProtocolError(cause::redis::no_count());
 
 #[inline]
 fn is_integer(text: &[u8]) -> bool {

@@ -4,11 +4,11 @@
 //! Words are separated by white space, except within a slot. Double quotes support escapes and slots, single quotes
 //! neither, as in a shell. A `;` at the end of a bare word ends a command: all commands of a line are one exchange.
 
-use wire::Complaint;
+use wire::UsageError;
 
 /// The quoting of a piece of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quote {
+pub enum QuoteStyle {
     /// No quotes; slots are recognized.
     Bare,
     /// Double quotes; escapes and slots are recognized.
@@ -19,26 +19,26 @@ pub enum Quote {
 
 /// A piece of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct WordPiece {
     /// Text without its quotes.
     pub text: String,
     /// Quoting of the text.
-    pub quote: Quote,
+    pub quote: QuoteStyle,
 }
 
 /// The pieces of a word: several if quotes begin or end inside it.
-pub type Word = Vec<Piece>;
+pub type CommandWord = Vec<WordPiece>;
 
 /// Splits a line into commands of at least one word.
 ///
 /// # Errors
 /// An unclosed quote, or a command without words.
-pub fn split(line: &str, place: &str) -> Result<Vec<Vec<Word>>, Complaint> {
-    let wrong = |trouble: &str| Err(Complaint::new(place, format!("\"{line}\" {trouble}")));
+pub fn split_commands(line: &str, place: &str) -> Result<Vec<Vec<CommandWord>>, UsageError> {
+    let wrong = |trouble: &str| Err(UsageError::new(place, format!("\"{line}\" {trouble}")));
     let mut commands = vec![Vec::new()];
     let mut rest = line.trim();
     while !rest.is_empty() {
-        let (word, after, ends) = match word(rest) {
+        let (word, after, ends) = match parse_word(rest) {
             Ok(read) => read,
             Err(trouble) => return wrong(trouble),
         };
@@ -58,25 +58,25 @@ pub fn split(line: &str, place: &str) -> Result<Vec<Vec<Word>>, Complaint> {
 }
 
 /// Parses the first word of a text; returns it with the remaining text and whether it ends its command.
-fn word(text: &str) -> Result<(Word, &str, bool), &'static str> {
-    let (mut word, mut rest) = (Word::new(), text);
+fn parse_word(text: &str) -> Result<(CommandWord, &str, bool), &'static str> {
+    let (mut word, mut rest) = (CommandWord::new(), text);
     loop {
         match rest.chars().next() {
             None => return Ok((word, rest, false)),
             Some(c) if c.is_whitespace() => return Ok((word, rest, false)),
             Some('"') => {
-                let end = double_end(&rest[1..]).ok_or("has a \" that is not closed; write another \" after it")?;
-                word.push(Piece { text: rest[1..=end].to_owned(), quote: Quote::Double });
+                let end = closing_quote(&rest[1..]).ok_or("has a \" that is not closed; write another \" after it")?;
+                word.push(WordPiece { text: rest[1..=end].to_owned(), quote: QuoteStyle::Double });
                 rest = &rest[end + 2..];
             }
             Some('\'') => {
                 let end = rest[1..].find('\'').ok_or("has a ' that is not closed; write another ' after it")?;
-                word.push(Piece { text: rest[1..=end].to_owned(), quote: Quote::Single });
+                word.push(WordPiece { text: rest[1..=end].to_owned(), quote: QuoteStyle::Single });
                 rest = &rest[end + 2..];
             }
             Some(_) => {
                 let (end, ends) = bare_end(rest);
-                word.extend((end > 0).then(|| Piece { text: rest[..end].to_owned(), quote: Quote::Bare }));
+                word.extend((end > 0).then(|| WordPiece { text: rest[..end].to_owned(), quote: QuoteStyle::Bare }));
                 rest = &rest[end + usize::from(ends)..];
                 if ends {
                     return Ok((word, rest, true));
@@ -87,7 +87,7 @@ fn word(text: &str) -> Result<(Word, &str, bool), &'static str> {
 }
 
 /// Returns the position of the closing quote.
-fn double_end(text: &str) -> Option<usize> {
+fn closing_quote(text: &str) -> Option<usize> {
     let mut escaped = false;
     text.bytes().position(|byte| {
         let closes = byte == b'"' && !escaped;

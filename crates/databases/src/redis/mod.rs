@@ -9,7 +9,7 @@
 
 mod codec;
 mod commands;
-mod dialogue;
+mod workload;
 mod options;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
@@ -19,9 +19,9 @@ mod server;
 mod session;
 #[cfg(test)]
 mod tests;
-mod words;
+mod error_words;
 
-pub use dialogue::{Redis, RedisDialogue};
-pub use request::Request;
+pub use workload::{RedisProtocol, RedisWorkload};
+pub use request::RedisRequest;
 pub use server::RedisServer;
 pub use session::RedisSession;

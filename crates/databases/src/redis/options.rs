@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use memchr::memmem::Finder;
 use url::Url;
-use wire::{Asked, Complaint, OptionSpec, Origin, many, one};
+use wire::{ProtocolConfig, UsageError, OptionSpec, Origin, many, one};
 
-use super::request::Request;
+use super::request::RedisRequest;
 use values::capture::CAPTURE;
 use values::capture::{self, Capture};
 use values::{before_after, percent, weight};
@@ -58,9 +58,9 @@ const MOST_IN_FLIGHT: u32 = 10_000;
 
 /// The parsed and checked options.
 #[derive(Debug)]
-pub struct Wishes {
+pub struct RedisOptions {
     /// Commands with their weights.
-    pub commands: Vec<(f64, Request)>,
+    pub commands: Vec<(f64, RedisRequest)>,
     /// Maximum number of exchanges in flight on a connection.
     pub pipeline: u32,
     /// Set if RESP3 is requested.
@@ -70,12 +70,12 @@ pub struct Wishes {
     /// Requests sent once after the run.
     pub after: Vec<Arc<wire::Request>>,
     /// Checks of replies.
-    pub checks: Checks,
+    pub checks: RedisChecks,
 }
 
 /// The checks and captures of a reply.
 #[derive(Debug, Default)]
-pub struct Checks {
+pub struct RedisChecks {
     /// Text that the reply must contain.
     pub expect: Option<Finder<'static>>,
     /// Values captured from the reply.
@@ -84,18 +84,18 @@ pub struct Checks {
     pub answers: bool,
 }
 
-impl Checks {
+impl RedisChecks {
     /// Returns `true` if replies are not searched.
-    pub fn are_none(&self) -> bool {
-        self.expect.is_none() && !self.keep()
+    pub fn is_empty(&self) -> bool {
+        self.expect.is_none() && !self.keeps_reply()
     }
 
     /// Returns `true` if the whole reply is kept.
-    pub fn keep(&self) -> bool {
+    pub fn keeps_reply(&self) -> bool {
         self.answers || !self.captures.is_empty()
     }
 
-    fn read(asked: &Asked) -> Result<Checks, Complaint> {
+    fn read(asked: &ProtocolConfig) -> Result<RedisChecks, UsageError> {
         let expect = asked.value("expect-body").filter(|text| !text.is_empty());
         let holds = |name: &&String| expect.is_some_and(|text| text.contains(&format!("{{{name}}}")));
         if let Some(name) = asked.variables.iter().find(holds) {
@@ -103,61 +103,61 @@ impl Checks {
                 "`{{{name}}}` is not filled in for Redis replies; capture the reply (`capture: {{reply: body}}`) \
                     and compare it with `if: reply == {name}`"
             );
-            return Err(Complaint::new("--expect-body", trouble));
+            return Err(UsageError::new("--expect-body", trouble));
         }
         let expect = expect.map(|text| Finder::new(text.as_bytes()).into_owned());
-        let captures = capture::wished(asked, ("a Redis reply", KNOWN))?;
-        Ok(Checks { expect, captures, answers: asked.answers })
+        let captures = capture::parse_captures(asked, ("a Redis reply", KNOWN))?;
+        Ok(RedisChecks { expect, captures, answers: asked.returns_content })
     }
 }
 
-impl Wishes {
+impl RedisOptions {
     /// Reads the options of a run.
     ///
     /// # Errors
     /// The first mistake.
-    pub fn read(asked: &Asked) -> Result<Wishes, Complaint> {
+    pub fn read(asked: &ProtocolConfig) -> Result<RedisOptions, UsageError> {
         let weighted = |line: &String| {
-            let (weight, line) = weight::split(line, "--command")?;
-            Ok((weight, Request::compile_with(line, "--command", &asked.variables)?))
+            let (weight, line) = weight::split_weight(line, "--command")?;
+            Ok((weight, RedisRequest::compile_with(line, "--command", &asked.variables)?))
         };
-        let mut commands = asked.values("command").iter().map(weighted).collect::<Result<Vec<_>, Complaint>>()?;
+        let mut commands = asked.values("command").iter().map(weighted).collect::<Result<Vec<_>, UsageError>>()?;
         if commands.is_empty() {
-            commands.push((1.0, Request::compile("PING", "--command")?));
+            commands.push((1.0, RedisRequest::compile("PING", "--command")?));
         }
         let (before, after) =
-            before_after::compiled(asked, |text, place| Request::compile(text, place).map(wire::Request::shared))?;
-        Ok(Wishes {
+            before_after::compile_lists(asked, |text, place| RedisRequest::compile(text, place).map(wire::Request::shared))?;
+        Ok(RedisOptions {
             commands,
-            pipeline: asked.value("pipeline").map_or(Ok(1), pipeline)?,
-            resp3: asked.value("resp").map_or(Ok(false), resp)?,
+            pipeline: asked.value("pipeline").map_or(Ok(1), parse_pipeline)?,
+            resp3: asked.value("resp").map_or(Ok(false), parse_resp)?,
             before,
             after,
-            checks: Checks::read(asked)?,
+            checks: RedisChecks::read(asked)?,
         })
     }
 }
 
-fn pipeline(text: &str) -> Result<u32, Complaint> {
+fn parse_pipeline(text: &str) -> Result<u32, UsageError> {
     text.parse().ok().filter(|n| (1..=MOST_IN_FLIGHT).contains(n)).ok_or_else(|| {
-        Complaint::new(
+        UsageError::new(
             "--pipeline",
             format!("\"{text}\" is not a number from 1 to {MOST_IN_FLIGHT}; write for instance 16"),
         )
     })
 }
 
-fn resp(text: &str) -> Result<bool, Complaint> {
+fn parse_resp(text: &str) -> Result<bool, UsageError> {
     match text {
         "2" => Ok(false),
         "3" => Ok(true),
-        _ => Err(Complaint::new("--resp", format!("\"{text}\" is not a protocol version; write 2 or 3"))),
+        _ => Err(UsageError::new("--resp", format!("\"{text}\" is not a protocol version; write 2 or 3"))),
     }
 }
 
 /// The target of connections, with their login and database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Door {
+pub struct RedisTarget {
     /// Address of the server.
     pub origin: Origin,
     /// User name (may be empty) and password.
@@ -166,14 +166,14 @@ pub struct Door {
     pub database: u32,
 }
 
-impl Door {
+impl RedisTarget {
     /// Parses `redis://[name:password@]host[:port][/database]`.
     ///
     /// # Errors
     /// A description of what is wrong with it.
-    pub fn read(text: &str) -> Result<Door, Complaint> {
+    pub fn read(text: &str) -> Result<RedisTarget, UsageError> {
         let wrong = |trouble: String| {
-            Complaint::new("URL", format!("\"{text}\" cannot be used ({trouble}); write redis://host:port/database"))
+            UsageError::new("URL", format!("\"{text}\" cannot be used ({trouble}); write redis://host:port/database"))
         };
         let url = Url::parse(text).map_err(|trouble| wrong(trouble.to_string()))?;
         let tls = match url.scheme() {
@@ -197,7 +197,7 @@ impl Door {
             "" => 0,
             number => number.parse().map_err(|_| wrong(format!("\"{number}\" is not a database number")))?,
         };
-        Ok(Door { origin: Origin::tcp(host, url.port().unwrap_or(6379), tls), login, database })
+        Ok(RedisTarget { origin: Origin::tcp(host, url.port().unwrap_or(6379), tls), login, database })
     }
 }
 
@@ -209,7 +209,7 @@ mod tests {
     fn a_value_of_the_user_is_no_text_to_expect() {
         let checks = |text: &str| {
             let options = [("expect-body".to_owned(), vec![text.to_owned()])].into();
-            Checks::read(&Asked { options, variables: vec!["heard".to_owned()].into(), ..Asked::default() })
+            RedisChecks::read(&ProtocolConfig { options, variables: vec!["heard".to_owned()].into(), ..ProtocolConfig::default() })
         };
         assert!(checks("{\"a\":{b}}").is_ok());
         let refused = checks("x{heard}").expect_err("a value").to_string();

@@ -4,31 +4,31 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Out, Protocol,
+    ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, OutputBuffer, Protocol,
     ServerSession,
 };
 
-use super::{Redis, RedisServer, reply};
-use values::capture::Taken;
+use super::{RedisProtocol, RedisServer, reply};
+use values::capture::CapturedValues;
 
 /// Feeds arbitrary bytes to the client as replies, whole and split at `at`.
-pub fn replies(bytes: &[u8], at: usize) {
+pub fn check_replies(bytes: &[u8], at: usize) {
     for options in
         [&[("pipeline", "3")][..], &[("expect-body", "ab")], &[("command", "GET a; GET b")], &[("resp", "3")]]
     {
         let dialogue = dialogue(options);
         let (a, b) = bytes.split_at(at.min(bytes.len()));
-        let whole = played(&dialogue, [bytes].into_iter());
-        assert_eq!(played(&dialogue, [a, b].into_iter()), whole);
-        assert_eq!(played(&dialogue, bytes.chunks(1)), whole);
+        let whole = play_replies(&dialogue, [bytes].into_iter());
+        assert_eq!(play_replies(&dialogue, [a, b].into_iter()), whole);
+        assert_eq!(play_replies(&dialogue, bytes.chunks(1)), whole);
     }
 }
 
 /// Feeds arbitrary bytes as replies with captures: aggregates must become JSON, whatever they contain, and a session
 /// that captures values must find the same ones when the bytes are split at `at`.
-pub fn captured(bytes: &[u8], at: usize) {
+pub fn check_captures(bytes: &[u8], at: usize) {
     for many in 1..=3 {
-        let Ok(said) = reply::said(bytes, many) else { continue };
+        let Ok(said) = reply::convert_replies(bytes, many) else { continue };
         let is_aggregate = many > 1 || matches!(bytes.first(), Some(b'*' | b'~' | b'%' | b'|'));
         if is_aggregate {
             let read = serde_json::from_slice::<&serde_json::value::RawValue>(&said.body);
@@ -43,60 +43,60 @@ pub fn captured(bytes: &[u8], at: usize) {
     ] {
         let dialogue = dialogue(options);
         let (a, b) = bytes.split_at(at.min(bytes.len()));
-        let whole = played(&dialogue, [bytes].into_iter());
-        assert_eq!(played(&dialogue, [a, b].into_iter()), whole);
-        assert_eq!(played(&dialogue, bytes.chunks(1)), whole);
+        let whole = play_replies(&dialogue, [bytes].into_iter());
+        assert_eq!(play_replies(&dialogue, [a, b].into_iter()), whole);
+        assert_eq!(play_replies(&dialogue, bytes.chunks(1)), whole);
     }
 }
 
 /// Feeds arbitrary bytes to the server as commands, whole and split at `at`.
-pub fn asking(bytes: &[u8], at: usize) {
+pub fn check_commands(bytes: &[u8], at: usize) {
     let (a, b) = bytes.split_at(at.min(bytes.len()));
-    let whole = heard([bytes].into_iter());
-    assert_eq!(heard([a, b].into_iter()), whole);
-    assert_eq!(heard(bytes.chunks(1)), whole);
+    let whole = play_commands([bytes].into_iter());
+    assert_eq!(play_commands([a, b].into_iter()), whole);
+    assert_eq!(play_commands(bytes.chunks(1)), whole);
 }
 
-fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
-    let url = AskedUrl { url: "redis://h".to_owned(), weight: 1.0 };
+fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Workload> {
+    let url = RequestedUrl { url: "redis://h".to_owned(), weight: 1.0 };
     let options = options.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()])).collect();
-    Redis
-        .prepare(&Asked { urls: vec![url], options, variables: ["a".to_owned()].into(), ..Asked::default() })
+    RedisProtocol
+        .prepare(&ProtocolConfig { urls: vec![url], options, variables: ["a".to_owned()].into(), ..ProtocolConfig::default() })
         .expect("a good plan")
 }
 
 /// Plays pieces of replies with as many exchanges in flight as there was room for at first; returns the events.
-fn played<'a>(
-    dialogue: &Arc<dyn Dialogue>,
+fn play_replies<'a>(
+    dialogue: &Arc<dyn Workload>,
     mut pieces: impl Iterator<Item = &'a [u8]>,
-) -> (Vec<String>, Option<Broken>) {
-    let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
-    let (mut out, mut done) = (Out::default(), Done::default());
+) -> (Vec<String>, Option<ProtocolError>) {
+    let mut session = dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     session.open(&mut out);
     for id in 0..session.room() as u32 {
         let request = &dialogue.requests()[0].request;
-        session.submit(ExchangeId(id), request, &Fill::default(), &mut out).expect("room");
+        session.submit(ExchangeId(id), request, &SlotContext::default(), &mut out).expect("room");
     }
     // An example holds the bytes at the time of the error, which may differ.
-    done.example_kept(FaultKind::BrokenProtocol);
+    done.mark_example(FaultKind::BrokenProtocol);
     let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err());
     // The size reported for a stray answer depends on the pieces.
     let told = |event: &Event| match event {
         Event::FirstByte(_) => None,
-        Event::Stray(_) => Some("stray".to_owned()),
-        Event::Learnt(id, lesson) => Some(format!("{} {:?}", id.0, lesson.downcast_ref::<Taken>())),
+        Event::SurplusResponse(_) => Some("stray".to_owned()),
+        Event::StateUpdate(id, lesson) => Some(format!("{} {:?}", id.0, lesson.downcast_ref::<CapturedValues>())),
         event => Some(format!("{event:?}")),
     };
     let mut told: Vec<String> = done.events.iter().filter_map(told).collect();
-    told.push(format!("{} {:?}", session.room(), session.refusal()));
+    told.push(format!("{} {:?}", session.room(), session.refusal_kind()));
     (told, broken)
 }
 
 /// Plays pieces of commands; returns the requests received.
-fn heard<'a>(mut pieces: impl Iterator<Item = &'a [u8]>) -> (Option<Broken>, Vec<String>) {
+fn play_commands<'a>(mut pieces: impl Iterator<Item = &'a [u8]>) -> (Option<ProtocolError>, Vec<String>) {
     let (mut server, mut heard) = (RedisServer::new(), Vec::new());
     let broken = pieces.find_map(|piece| {
-        let hear = &mut |ask: wire::Ask<'_>| heard.push(format!("{ask:?}"));
+        let hear = &mut |ask: wire::ServerRequest<'_>| heard.push(format!("{ask:?}"));
         server.receive(piece, hear).err()
     });
     (broken, heard)

@@ -1,45 +1,45 @@
 //! Conversion of a whole reply for captures: strings as they are, aggregates as JSON.
 
-use cause::Plain;
+use cause::StaticCause;
 use memchr::memchr;
 
-use super::codec::{self, Head};
+use super::codec::{self, ReplyLine};
 
 /// Maximum nesting depth of replies that are converted.
 const DEEPEST: usize = 64;
 
 /// A converted reply.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct ConvertedReply {
     /// Text of a scalar reply; JSON for an aggregate, and for the replies of several commands.
     pub body: Vec<u8>,
     /// Set if the reply is nil.
-    pub nothing: bool,
+    pub is_nil: bool,
 }
 
 /// Converts `many` consecutive replies.
 ///
 /// # Errors
 /// The reason for which they cannot be converted.
-pub fn said(replies: &[u8], many: u32) -> Result<Said, Plain> {
+pub fn convert_replies(replies: &[u8], many: u32) -> Result<ConvertedReply, StaticCause> {
     let mut rest = replies;
     if many == 1 && !matches!(rest.first(), Some(b'*' | b'~' | b'%' | b'|')) {
-        let text = scalar(&mut rest)?;
-        return Ok(Said { nothing: text.is_none(), body: text.unwrap_or_default() });
+        let text = read_scalar(&mut rest)?;
+        return Ok(ConvertedReply { is_nil: text.is_none(), body: text.unwrap_or_default() });
     }
     let mut body = Vec::new();
     if many == 1 {
-        value(&mut rest, DEEPEST, &mut body)?;
-        return Ok(Said { nothing: body == b"null", body });
+        append_value(&mut rest, DEEPEST, &mut body)?;
+        return Ok(ConvertedReply { is_nil: body == b"null", body });
     }
-    list(&mut rest, u64::from(many), DEEPEST, &mut body)?;
-    Ok(Said { body, nothing: false })
+    append_list(&mut rest, u64::from(many), DEEPEST, &mut body)?;
+    Ok(ConvertedReply { body, is_nil: false })
 }
 
-const CUT: Plain = cause::redis::incomplete();
-const DEEP: Plain = cause::redis::too_deep();
+const CUT: StaticCause = cause::redis::incomplete();
+const DEEP: StaticCause = cause::redis::too_deep();
 
-fn line<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Plain> {
+fn read_line<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], StaticCause> {
     let end = memchr(b'\n', rest).ok_or(CUT)?;
     let line = rest[..end].strip_suffix(b"\r").ok_or(CUT)?;
     *rest = &rest[end + 1..];
@@ -47,11 +47,11 @@ fn line<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Plain> {
 }
 
 /// Reads the text of a string or a number; `None` for a null value.
-fn scalar(rest: &mut &[u8]) -> Result<Option<Vec<u8>>, Plain> {
-    let line = line(rest)?;
-    match codec::head(line).map_err(|broken| broken.0)? {
-        Head::Null => Ok(None),
-        Head::Bytes(size) | Head::LongError(size) => {
+fn read_scalar(rest: &mut &[u8]) -> Result<Option<Vec<u8>>, StaticCause> {
+    let line = read_line(rest)?;
+    match codec::parse_line(line).map_err(|broken| broken.0)? {
+        ReplyLine::Null => Ok(None),
+        ReplyLine::Bytes(size) | ReplyLine::LongError(size) => {
             let size = usize::try_from(size).map_err(|_| CUT)?;
             let text = rest.get(..size).ok_or(CUT)?;
             *rest = rest.get(size + 2..).ok_or(CUT)?;
@@ -63,84 +63,84 @@ fn scalar(rest: &mut &[u8]) -> Result<Option<Vec<u8>>, Plain> {
     }
 }
 
-fn value(rest: &mut &[u8], deep: usize, out: &mut Vec<u8>) -> Result<(), Plain> {
+fn append_value(rest: &mut &[u8], deep: usize, out: &mut Vec<u8>) -> Result<(), StaticCause> {
     let deep = deep.checked_sub(1).ok_or(DEEP)?;
     let kind = *rest.first().ok_or(CUT)?;
     match kind {
         b'*' | b'~' | b'>' | b'%' | b'|' => {
-            let count = match codec::head(line(rest)?).map_err(|broken| broken.0)? {
-                Head::Values(count) | Head::Push(count) => count,
-                Head::Attributes(count) => {
+            let count = match codec::parse_line(read_line(rest)?).map_err(|broken| broken.0)? {
+                ReplyLine::Values(count) | ReplyLine::Push(count) => count,
+                ReplyLine::Attributes(count) => {
                     // Attributes describe the value after them.
                     let mut described = Vec::new();
-                    (0..count).try_for_each(|_| value(rest, deep, &mut described))?;
-                    return value(rest, deep, out);
+                    (0..count).try_for_each(|_| append_value(rest, deep, &mut described))?;
+                    return append_value(rest, deep, out);
                 }
                 _ => {
                     out.extend_from_slice(b"null");
                     return Ok(());
                 }
             };
-            if kind == b'%' { map(rest, count / 2, deep, out) } else { list(rest, count, deep, out) }
+            if kind == b'%' { append_map(rest, count / 2, deep, out) } else { append_list(rest, count, deep, out) }
         }
         _ => {
-            let Some(text) = scalar(rest)? else {
+            let Some(text) = read_scalar(rest)? else {
                 out.extend_from_slice(b"null");
                 return Ok(());
             };
             match kind {
-                b':' | b'(' | b',' => number(&text, out),
+                b':' | b'(' | b',' => append_number(&text, out),
                 b'#' => out.extend_from_slice(if text == b"t" { b"true" } else { b"false" }),
-                _ => string(&text, out),
+                _ => append_string(&text, out),
             }
             Ok(())
         }
     }
 }
 
-fn list(rest: &mut &[u8], count: u64, deep: usize, out: &mut Vec<u8>) -> Result<(), Plain> {
+fn append_list(rest: &mut &[u8], count: u64, deep: usize, out: &mut Vec<u8>) -> Result<(), StaticCause> {
     out.push(b'[');
     for at in 0..count {
         if at > 0 {
             out.push(b',');
         }
-        value(rest, deep, out)?;
+        append_value(rest, deep, out)?;
     }
     out.push(b']');
     Ok(())
 }
 
-fn map(rest: &mut &[u8], count: u64, deep: usize, out: &mut Vec<u8>) -> Result<(), Plain> {
+fn append_map(rest: &mut &[u8], count: u64, deep: usize, out: &mut Vec<u8>) -> Result<(), StaticCause> {
     out.push(b'{');
     for at in 0..count {
         if at > 0 {
             out.push(b',');
         }
         let mut key = Vec::new();
-        value(rest, deep, &mut key)?;
+        append_value(rest, deep, &mut key)?;
         // Keys of JSON objects are strings.
         if key.starts_with(b"\"") {
             out.extend(key)
         } else {
-            string(&key, out)
+            append_string(&key, out)
         }
         out.push(b':');
-        value(rest, deep, out)?;
+        append_value(rest, deep, out)?;
     }
     out.push(b'}');
     Ok(())
 }
 
 /// Appends a number: unchanged if it is valid JSON, `+5` without its sign, and `007`, `1.` or `inf` as a string.
-fn number(text: &[u8], out: &mut Vec<u8>) {
+fn append_number(text: &[u8], out: &mut Vec<u8>) {
     let unsigned = text.strip_prefix(b"+").unwrap_or(text);
     match serde_json::from_slice::<serde_json::Number>(unsigned) {
         Ok(_) => out.extend_from_slice(unsigned),
-        Err(_) => string(text, out),
+        Err(_) => append_string(text, out),
     }
 }
 
-fn string(text: &[u8], out: &mut Vec<u8>) {
+fn append_string(text: &[u8], out: &mut Vec<u8>) {
     let text = String::from_utf8_lossy(text);
     // Serializing a text as a JSON string cannot fail.
     out.extend(serde_json::to_vec(&*text).unwrap_or_default());
@@ -151,8 +151,8 @@ mod tests {
     use super::*;
 
     fn shown(replies: &str, many: u32) -> String {
-        let said = said(replies.as_bytes(), many).expect("whole");
-        String::from_utf8(said.body).expect("text") + if said.nothing { " (nothing)" } else { "" }
+        let said = convert_replies(replies.as_bytes(), many).expect("whole");
+        String::from_utf8(convert_replies.body).expect("text") + if convert_replies.is_nil { " (nothing)" } else { "" }
     }
 
     #[test]
@@ -174,8 +174,8 @@ mod tests {
 
     #[test]
     fn what_is_cut_or_endless_is_said() {
-        assert_eq!(said(b"*2\r\n+a\r\n", 1), Err(CUT));
-        assert_eq!(said(b"$5\r\nab", 1), Err(CUT));
-        assert_eq!(said("*1\r\n".repeat(100).as_bytes(), 1), Err(DEEP));
+        assert_eq!(convert_replies(b"*2\r\n+a\r\n", 1), Err(CUT));
+        assert_eq!(convert_replies(b"$5\r\nab", 1), Err(CUT));
+        assert_eq!(convert_replies("*1\r\n".repeat(100).as_bytes(), 1), Err(DEEP));
     }
 }

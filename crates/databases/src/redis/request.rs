@@ -4,11 +4,11 @@
 //! with slots is known only once it is filled, so room is reserved for the likely number of digits, and the bytes after
 //! it are moved in the rare case of another number.
 
-use wire::{Complaint, Fill, Out};
+use wire::{UsageError, SlotContext, OutputBuffer};
 
-use super::commands::{self, Quote, Word};
-use values::template::room::{TRIAL, digits_of, settle};
-use values::template::{Notation, Scope, Template};
+use super::commands::{self, QuoteStyle, CommandWord};
+use values::template::reserved_digits::{TRIAL, digit_count, write_number};
+use values::template::{Notation, SlotScope, Template};
 
 /// Commands that are answered by no reply, or by more than one.
 const STREAMING: [&str; 9] = [
@@ -25,11 +25,11 @@ const STREAMING: [&str; 9] = [
 
 /// An exchange ready to be sent: one command or several.
 #[derive(Debug)]
-pub struct Request {
+pub struct RedisRequest {
     /// Bytes up to the first word with slots.
     start: Box<[u8]>,
     /// Words with slots, and the bytes after each.
-    filled: Box<[Filled]>,
+    filled: Box<[WordTemplate]>,
     /// Number of replies that end the exchange.
     pub(super) replies: u32,
     /// Index of the checks of its replies.
@@ -38,7 +38,7 @@ pub struct Request {
 
 /// A word with slots.
 #[derive(Debug)]
-struct Filled {
+struct WordTemplate {
     pieces: Box<[Template]>,
     /// Number of digits of its length in a trial.
     digits: usize,
@@ -48,58 +48,58 @@ struct Filled {
     after: Box<[u8]>,
 }
 
-impl Request {
+impl RedisRequest {
     /// Compiles a command line; `place` is the option or line it comes from.
     ///
     /// # Errors
     /// A description of what is wrong with the line or with a slot.
-    pub fn compile(line: &str, place: &str) -> Result<Request, Complaint> {
-        Request::compile_with(line, place, &[])
+    pub fn compile(line: &str, place: &str) -> Result<RedisRequest, UsageError> {
+        RedisRequest::compile_with(line, place, &[])
     }
 
     /// Like [`Request::compile`], with the variables of a flow.
     ///
     /// # Errors
     /// See [`Request::compile`].
-    pub fn compile_with(line: &str, place: &str, variables: &[String]) -> Result<Request, Complaint> {
-        let scope = Scope { variables, ..Scope::default() };
-        let commands = commands::split(line, place)?;
-        let mut building = Building::default();
+    pub fn compile_with(line: &str, place: &str, variables: &[String]) -> Result<RedisRequest, UsageError> {
+        let scope = SlotScope { variables, ..SlotScope::default() };
+        let commands = commands::split_commands(line, place)?;
+        let mut building = RedisRequestBuilder::default();
         for command in &commands {
-            refuse_streams(command, line, place)?;
-            building.fixed().extend_from_slice(format!("*{}\r\n", command.len()).as_bytes());
+            reject_streaming(command, line, place)?;
+            building.constant_bytes().extend_from_slice(format!("*{}\r\n", command.len()).as_bytes());
             for word in command {
                 building.word(word, place, scope)?;
             }
         }
         building.end_filled();
-        let Building { start, filled, .. } = building;
+        let RedisRequestBuilder { start, filled, .. } = building;
         let mut request =
-            Request { start: start.into(), filled: filled.into(), replies: commands.len() as u32, checks: 0 };
+            RedisRequest { start: start.into(), filled: filled.into(), replies: commands.len() as u32, checks: 0 };
         let mut scratch = Vec::new();
         for word in &mut request.filled {
             scratch.clear();
             word.fill(&TRIAL, &mut scratch);
-            word.digits = digits_of(scratch.len());
+            word.digits = digit_count(scratch.len());
         }
         Ok(request)
     }
 
     /// Encodes a command of these words, without slots.
-    pub fn of_words(words: &[&[u8]]) -> Vec<u8> {
+    pub fn encode_words(words: &[&[u8]]) -> Vec<u8> {
         let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
-        words.iter().for_each(|word| bulk(word, &mut bytes));
+        words.iter().for_each(|word| put_bulk_string(word, &mut bytes));
         bytes
     }
 
     /// Returns the number of requests after which the data of its slots is used up.
-    pub fn end(&self) -> Option<u64> {
-        self.filled.iter().flat_map(|word| &word.pieces).filter_map(Template::end).min()
+    pub fn data_end(&self) -> Option<u64> {
+        self.filled.iter().flat_map(|word| &word.pieces).filter_map(Template::data_end).min()
     }
 
     /// Appends the bytes with the slots filled.
     #[inline]
-    pub fn append(&self, fill: &Fill, out: &mut Out) {
+    pub fn append(&self, fill: &SlotContext, out: &mut OutputBuffer) {
         out.put(&self.start);
         if !self.filled.is_empty() {
             let out = out.buffer();
@@ -111,12 +111,12 @@ impl Request {
     }
 }
 
-impl Request {
+impl RedisRequest {
     /// Formats the commands for people, separated by backquotes: `SET a b`; `AUTH "a b"`. Masking must find secrets in
     /// the result, so each command begins with its canonical name, and no word contains a backquote or a line break.
-    pub fn named(&self) -> String {
-        let mut out = Out::default();
-        self.append(&Fill::default(), &mut out);
+    pub fn readable(&self) -> String {
+        let mut out = OutputBuffer::default();
+        self.append(&SlotContext::default(), &mut out);
         let (mut said, mut rest) = (String::new(), out.bytes());
         while let Some((kind, length, behind)) = head_of(rest) {
             rest = behind;
@@ -142,11 +142,11 @@ impl Request {
     }
 }
 
-impl Request {
+impl RedisRequest {
     /// Returns the kind of the request for metrics: `SET`; `MULTI + SET + EXEC`. Repeated commands of one kind are
     /// merged.
     pub fn kind(&self) -> String {
-        let named = self.named();
+        let named = self.readable();
         let mut kinds: Vec<&str> = named.split("`; `").filter_map(|command| command.split(' ').next()).collect();
         kinds.dedup();
         kinds.join(" + ")
@@ -160,10 +160,10 @@ fn head_of(bytes: &[u8]) -> Option<(u8, usize, &[u8])> {
     Some((bytes[0], number, &bytes[end + 2..]))
 }
 
-impl Filled {
+impl WordTemplate {
     #[inline]
-    fn fill(&self, fill: &Fill, out: &mut Vec<u8>) {
-        let mut fill = Fill { random: fill.random ^ self.salt, ..*fill };
+    fn fill(&self, fill: &SlotContext, out: &mut Vec<u8>) {
+        let mut fill = SlotContext { random: fill.random ^ self.salt, ..*fill };
         for piece in &self.pieces {
             piece.fill(&fill, out);
             fill.random = fill.random.rotate_left(23);
@@ -172,47 +172,47 @@ impl Filled {
 
     /// Appends `$LENGTH CR LF` and the word.
     #[inline]
-    fn append(&self, fill: &Fill, out: &mut Vec<u8>) {
+    fn append(&self, fill: &SlotContext, out: &mut Vec<u8>) {
         out.push(b'$');
         let length_at = out.len();
         out.resize(length_at + self.digits, 0);
         out.extend_from_slice(b"\r\n");
         let from = out.len();
         self.fill(fill, out);
-        settle(out.len() - from, length_at, self.digits, out);
+        write_number(out.len() - from, length_at, self.digits, out);
     }
 }
 
 #[derive(Default)]
-struct Building {
+struct RedisRequestBuilder {
     start: Vec<u8>,
-    filled: Vec<Filled>,
+    filled: Vec<WordTemplate>,
     /// Constant bytes after the last word with slots.
     after: Vec<u8>,
 }
 
-impl Building {
+impl RedisRequestBuilder {
     /// Returns the buffer that constant bytes go to.
-    fn fixed(&mut self) -> &mut Vec<u8> {
+    fn constant_bytes(&mut self) -> &mut Vec<u8> {
         if self.filled.is_empty() { &mut self.start } else { &mut self.after }
     }
 
-    fn word(&mut self, word: &Word, place: &str, scope: Scope<'_>) -> Result<(), Complaint> {
+    fn word(&mut self, word: &CommandWord, place: &str, scope: SlotScope<'_>) -> Result<(), UsageError> {
         let pieces = word
             .iter()
             .map(|piece| match piece.quote {
-                Quote::Bare => Template::parse_in(&piece.text, place, Notation::Plain, scope),
-                Quote::Double => Template::parse_in(&piece.text, place, Notation::Escaped, scope),
-                Quote::Single => Ok(Template::fixed(piece.text.as_bytes())),
+                QuoteStyle::Bare => Template::parse_scoped(&piece.text, place, Notation::Plain, scope),
+                QuoteStyle::Double => Template::parse_scoped(&piece.text, place, Notation::Escaped, scope),
+                QuoteStyle::Single => Ok(Template::fixed(piece.text.as_bytes())),
             })
             .collect::<Result<Vec<_>, _>>()?;
-        if let Some(parts) = pieces.iter().map(Template::is_fixed).collect::<Option<Vec<_>>>() {
-            bulk(&parts.concat(), self.fixed());
+        if let Some(parts) = pieces.iter().map(Template::fixed_bytes).collect::<Option<Vec<_>>>() {
+            put_bulk_string(&parts.concat(), self.constant_bytes());
             return Ok(());
         }
         self.end_filled();
         let salt = (self.filled.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.filled.push(Filled { pieces: pieces.into(), digits: 1, salt, after: Box::default() });
+        self.filled.push(WordTemplate { pieces: pieces.into(), digits: 1, salt, after: Box::default() });
         self.after = b"\r\n".to_vec();
         Ok(())
     }
@@ -224,33 +224,33 @@ impl Building {
     }
 }
 
-fn bulk(bytes: &[u8], out: &mut Vec<u8>) {
+fn put_bulk_string(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(format!("${}\r\n", bytes.len()).as_bytes());
     out.extend_from_slice(bytes);
     out.extend_from_slice(b"\r\n");
 }
 
-fn refuse_streams(command: &[Word], line: &str, place: &str) -> Result<(), Complaint> {
+fn reject_streaming(command: &[CommandWord], line: &str, place: &str) -> Result<(), UsageError> {
     let text = |at: usize| {
         let word: Option<String> = command.get(at).map(|word| word.iter().map(|piece| piece.text.as_str()).collect());
         word.unwrap_or_default().to_ascii_uppercase()
     };
     let (name, second) = (text(0), text(1));
     if name.is_empty() {
-        return Err(Complaint::new(place, format!("\"{line}\": a command has no name; write for instance GET key")));
+        return Err(UsageError::new(place, format!("\"{line}\": a command has no name; write for instance GET key")));
     }
     if STREAMING.contains(&name.as_str()) {
         let trouble = format!(
             "\"{line}\": {name} gets an endless stream of messages and cannot be measured as an exchange; use \
                 another command"
         );
-        return Err(Complaint::new(place, trouble));
+        return Err(UsageError::new(place, trouble));
     }
     if name == "CLIENT" && second == "REPLY" {
         let trouble = format!(
             "\"{line}\": CLIENT REPLY makes the server silent, and every exchange would time out; leave it out"
         );
-        return Err(Complaint::new(place, trouble));
+        return Err(UsageError::new(place, trouble));
     }
     Ok(())
 }

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use memchr::memchr;
-use wire::{Ask, Broken, Extent, Out, Reply, ServerSession};
+use wire::{ServerRequest, ProtocolError, RequestPart, OutputBuffer, ServerResponse, ServerSession};
 
 /// Maximum size of a command, in bytes.
 const COMMAND_BOUND: usize = 1 << 20;
@@ -17,7 +17,7 @@ const WORDS_BOUND: usize = 1024;
 
 /// The kind of reply that a command gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ReplyKind {
     /// `+PONG`
     Pong,
     /// A string.
@@ -36,13 +36,13 @@ pub struct RedisServer {
     /// Incomplete command.
     kept: Vec<u8>,
     /// Id of the next command received.
-    heard: u32,
+    next_id: u32,
     /// Id of the next reply to send.
-    due: u32,
+    next_reply: u32,
     /// Kinds of the pending replies, oldest first.
-    owed: VecDeque<Kind>,
+    pending_kinds: VecDeque<ReplyKind>,
     /// Replies that wait for their turn.
-    held: BTreeMap<u32, Vec<u8>>,
+    held_replies: BTreeMap<u32, Vec<u8>>,
     counted: u64,
     over: bool,
 }
@@ -53,15 +53,15 @@ impl RedisServer {
         RedisServer::default()
     }
 
-    fn encode(&mut self, kind: Kind, reply: &Reply<'_>) -> Vec<u8> {
+    fn encode(&mut self, kind: ReplyKind, reply: &ServerResponse<'_>) -> Vec<u8> {
         match kind {
             _ if reply.status == 404 => b"$-1\r\n".to_vec(),
             _ if reply.status >= 400 => format!("-ERR status {}\r\n", reply.status).into_bytes(),
-            Kind::Pong => b"+PONG\r\n".to_vec(),
-            Kind::Done => b"+OK\r\n".to_vec(),
-            Kind::Hello => b"%1\r\n$5\r\nproto\r\n:3\r\n".to_vec(),
-            Kind::Text => [format!("${}\r\n", reply.body.len()).as_bytes(), reply.body, b"\r\n"].concat(),
-            Kind::Count => {
+            ReplyKind::Pong => b"+PONG\r\n".to_vec(),
+            ReplyKind::Done => b"+OK\r\n".to_vec(),
+            ReplyKind::Hello => b"%1\r\n$5\r\nproto\r\n:3\r\n".to_vec(),
+            ReplyKind::Text => [format!("${}\r\n", reply.body.len()).as_bytes(), reply.body, b"\r\n"].concat(),
+            ReplyKind::Count => {
                 self.counted += 1;
                 format!(":{}\r\n", self.counted).into_bytes()
             }
@@ -69,31 +69,31 @@ impl RedisServer {
     }
 
     /// Reports the first command of `bytes` and returns its size, or `None` if it is incomplete.
-    fn read(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<Option<usize>, Broken> {
+    fn read(&mut self, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<Option<usize>, ProtocolError> {
         let mut words = Vec::new();
         let Some(used) = command(bytes, &mut words)? else { return Ok(None) };
         let Some(name) = words.first() else { return Ok(Some(used)) };
         let kind = match &name.to_ascii_uppercase()[..] {
-            b"PING" if words.len() == 1 => Kind::Pong,
-            b"GET" | b"ECHO" | b"PING" => Kind::Text,
-            b"INCR" | b"INCRBY" | b"DECR" => Kind::Count,
-            b"HELLO" => Kind::Hello,
-            _ => Kind::Done,
+            b"PING" if words.len() == 1 => ReplyKind::Pong,
+            b"GET" | b"ECHO" | b"PING" => ReplyKind::Text,
+            b"INCR" | b"INCRBY" | b"DECR" => ReplyKind::Count,
+            b"HELLO" => ReplyKind::Hello,
+            _ => ReplyKind::Done,
         };
         let text = |at: usize| words.get(at).and_then(|word| std::str::from_utf8(word).ok()).unwrap_or_default();
         let body = words.get(2).copied().unwrap_or_default();
-        self.owed.push_back(kind);
-        let id = self.heard;
-        self.heard = id.wrapping_add(1);
+        self.pending_kinds.push_back(kind);
+        let id = self.next_id;
+        self.next_id = id.wrapping_add(1);
         let head = &bytes[..used];
-        hear(Ask {
+        hear(ServerRequest {
             id,
             method: text(0),
             path: text(1),
             head,
             body_bytes: body.len() as u64,
             body,
-            extent: Extent::Whole,
+            part: RequestPart::Whole,
         });
         Ok(Some(used))
     }
@@ -101,21 +101,21 @@ impl RedisServer {
 
 /// Parses a command in either form (an array of strings, or words on a line) and returns its size; `None` if it is
 /// incomplete.
-fn command<'a>(bytes: &'a [u8], words: &mut Vec<&'a [u8]>) -> Result<Option<usize>, Broken> {
+fn command<'a>(bytes: &'a [u8], words: &mut Vec<&'a [u8]>) -> Result<Option<usize>, ProtocolError> {
     let Some((line, mut at)) = line(bytes) else { return Ok(None) };
     let Some(count) = line.strip_prefix(b"*") else {
         words.extend(line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()));
         return Ok(Some(at));
     };
-    let count = number(count).filter(|n| *n <= WORDS_BOUND).ok_or(Broken(cause::redis::no_words()))?;
+    let count = number(count).filter(|n| *n <= WORDS_BOUND).ok_or(ProtocolError(cause::redis::no_words()))?;
     for _ in 0..count {
         let Some((line, used)) = self::line(&bytes[at..]) else { return Ok(None) };
         let length = line.strip_prefix(b"$").and_then(number).filter(|n| *n <= COMMAND_BOUND);
-        let length = length.ok_or(Broken(cause::redis::no_word_length()))?;
+        let length = length.ok_or(ProtocolError(cause::redis::no_word_length()))?;
         at += used;
         let Some(word) = bytes.get(at..at + length + 2) else { return Ok(None) };
         if !word.ends_with(b"\r\n") {
-            return Err(Broken(cause::redis::wrong_word_end()));
+            return Err(ProtocolError(cause::redis::wrong_word_end()));
         }
         words.push(&word[..length]);
         at += length + 2;
@@ -136,7 +136,7 @@ fn number(digits: &[u8]) -> Option<usize> {
 }
 
 impl ServerSession for RedisServer {
-    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
         let kept = std::mem::take(&mut self.kept);
         let joined;
         let mut rest = bytes;
@@ -149,7 +149,7 @@ impl ServerSession for RedisServer {
                 Ok(Some(used)) => rest = &rest[used..],
                 Ok(None) if rest.len() > COMMAND_BOUND => {
                     self.over = true;
-                    return Err(Broken(cause::redis::long_command()));
+                    return Err(ProtocolError(cause::redis::long_command()));
                 }
                 Ok(None) => break,
                 Err(broken) => {
@@ -162,20 +162,20 @@ impl ServerSession for RedisServer {
         Ok(())
     }
 
-    fn answer(&mut self, id: u32, reply: &Reply<'_>, out: &mut Out) {
-        let place = id.wrapping_sub(self.due) as usize;
-        let Some(kind) = self.owed.get(place).copied() else { return };
+    fn respond(&mut self, id: u32, reply: &ServerResponse<'_>, out: &mut OutputBuffer) {
+        let place = id.wrapping_sub(self.next_reply) as usize;
+        let Some(kind) = self.pending_kinds.get(place).copied() else { return };
         let bytes = self.encode(kind, reply);
         self.over |= reply.close;
-        self.held.insert(id, bytes);
-        while let Some(bytes) = self.held.remove(&self.due) {
+        self.held_replies.insert(id, bytes);
+        while let Some(bytes) = self.held_replies.remove(&self.next_reply) {
             out.put(&bytes);
-            self.owed.pop_front();
-            self.due = self.due.wrapping_add(1);
+            self.pending_kinds.pop_front();
+            self.next_reply = self.next_reply.wrapping_add(1);
         }
     }
 
-    fn over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         self.over
     }
 }

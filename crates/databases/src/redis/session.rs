@@ -9,18 +9,18 @@ use std::sync::Arc;
 
 use cause::Cause;
 use memchr::memchr;
-use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Lesson, Out, Sent, Session};
+use wire::{ProtocolError, EventBuffer, ExchangeEnd, Event, ExchangeId, FaultKind, SlotContext, SessionFull, StateUpdate, OutputBuffer, SubmitOutcome, Session};
 
-use super::codec::{self, Head, LINE_BOUND};
-use super::dialogue::{Rules, Step};
-use super::options::Checks;
+use super::codec::{self, ReplyLine, LINE_BOUND};
+use super::workload::{RedisRules, RedisOpeningStep};
+use super::options::RedisChecks;
 use super::reply;
-use super::request::{Request, heartbeat};
-use super::words::{self, NIL, OK};
-use values::capture::{self, Answer};
-use values::kept::Kept;
+use super::request::{RedisRequest, heartbeat};
+use super::error_words::{self, NIL, OK};
+use values::capture::{self, CaptureInput};
+use values::budget::BudgetedBuffer;
 use values::verify;
-use values::watch::Watch;
+use values::text_search::TextSearch;
 
 /// Maximum size of a reply kept as an example, in bytes.
 const EXCERPT_BOUND: usize = 4096;
@@ -44,7 +44,7 @@ const CONTINUED: u8 = 128;
 
 /// An exchange in flight: one command or several.
 #[derive(Clone, Copy, Debug, Default)]
-struct Pending {
+struct PendingExchange {
     id: u32,
     replies: u32,
     /// Index of the checks of its replies.
@@ -52,7 +52,7 @@ struct Pending {
     /// Random bits for captures that choose at random.
     random: u16,
     /// Total number of its replies.
-    of: u32,
+    total_replies: u32,
 }
 
 /// The id of a heartbeat.
@@ -63,12 +63,12 @@ const FORGOTTEN: u32 = u32::MAX - 1;
 /// The client side of a Redis connection.
 #[derive(Debug)]
 pub struct RedisSession {
-    rules: Arc<Rules>,
-    rare: Option<Box<Rare>>,
+    rules: Arc<RedisRules>,
+    extras: Option<Box<RedisExtras>>,
     /// Oldest exchange in flight, unless `in_flight` is 0.
-    first: Pending,
+    first: PendingExchange,
     /// Exchanges after the first, in order.
-    more: VecDeque<Pending>,
+    queued: VecDeque<PendingExchange>,
     /// Number of values of the reply still to come; 0 between replies.
     values: u64,
     /// Number of bytes of a string still to come, including its CR LF.
@@ -82,55 +82,55 @@ pub struct RedisSession {
     /// Number of unanswered steps of the opening.
     steps: u8,
     /// Set if a heartbeat is in flight.
-    beats: bool,
-    marks: u8,
+    heartbeat_in_flight: bool,
+    flags: u8,
     /// Set once the server has answered a command.
     answered: bool,
 }
 
 /// The state that most replies never need.
 #[derive(Debug, Default)]
-struct Rare {
+struct RedisExtras {
     /// Incomplete line.
     line: Vec<u8>,
     /// Text of an error.
     error: Vec<u8>,
     /// Received part of a reply that may be a push message, if push messages are reported.
-    begun: Vec<u8>,
+    maybe_push: Vec<u8>,
     /// Beginning of a reply that may become an example.
-    kept: Vec<u8>,
+    excerpt: Vec<u8>,
     /// Whole reply that values are captured from.
-    whole: Kept,
+    whole_reply: BudgetedBuffer,
     /// Set if the reply could not be kept.
-    lost: bool,
+    over_budget: bool,
     /// Search for the expected text.
-    watch: Watch,
+    watch: TextSearch,
     /// State to return to after a push message between the replies of an exchange.
-    before: Before,
+    checkpoint: ExchangeCheckpoint,
 }
 
 /// The state that a push message between two replies of an exchange must not change.
 #[derive(Clone, Copy, Debug, Default)]
-struct Before {
+struct ExchangeCheckpoint {
     payload: u64,
     kept: usize,
     whole: usize,
     found: bool,
 }
 
-const UNASKED: Broken = Broken(cause::redis::unsolicited());
-const UNENDED: Broken = Broken(cause::redis::unended());
-const ENDLESS: Broken = Broken(cause::redis::endless());
-const REFUSED: Broken = Broken(cause::redis::refused());
+const UNASKED: ProtocolError = ProtocolError(cause::redis::unsolicited());
+const UNENDED: ProtocolError = ProtocolError(cause::redis::unended());
+const ENDLESS: ProtocolError = ProtocolError(cause::redis::endless());
+const REFUSED: ProtocolError = ProtocolError(cause::redis::refused());
 
 impl RedisSession {
-    pub(super) fn new(rules: Arc<Rules>, bound: u32) -> RedisSession {
+    pub(super) fn new(rules: Arc<RedisRules>, bound: u32) -> RedisSession {
         let steps = rules.openings.get(bound as usize).map_or(0, |opening| opening.steps.len() as u8);
         RedisSession {
             rules,
-            rare: None,
-            first: Pending { id: FORGOTTEN, ..Pending::default() },
-            more: VecDeque::new(),
+            extras: None,
+            first: PendingExchange { id: FORGOTTEN, ..PendingExchange::default() },
+            queued: VecDeque::new(),
             values: 0,
             bytes: 0,
             payload: 0,
@@ -138,54 +138,54 @@ impl RedisSession {
             in_flight: 0,
             bound,
             steps,
-            beats: false,
-            marks: 0,
+            heartbeat_in_flight: false,
+            flags: 0,
             answered: false,
         }
     }
 
-    fn rare(&mut self) -> &mut Rare {
-        self.rare.get_or_insert_default()
+    fn extras(&mut self) -> &mut RedisExtras {
+        self.extras.get_or_insert_default()
     }
 
     /// Returns `true` if replies are kept, for captures or as an example of a missing text.
-    fn captures(&self, done: &Done) -> bool {
-        if !self.rules.looks || self.marks & PUSHED != 0 {
+    fn keeps_bytes(&self, done: &EventBuffer) -> bool {
+        if !self.rules.searches_replies || self.flags & PUSHED != 0 {
             return false;
         }
         let checks = self.checks();
-        checks.keep() || (checks.expect.is_some() && done.wants_example(FaultKind::WrongBody))
+        checks.keeps_reply() || (checks.expect.is_some() && done.wants_example(FaultKind::WrongBody))
     }
 
     /// Returns the checks of the current replies.
-    fn checks(&self) -> &Checks {
+    fn checks(&self) -> &RedisChecks {
         &self.rules.checks[usize::from(self.first.checks)]
     }
 
     fn has_partial_line(&self) -> bool {
-        self.rare.as_ref().is_some_and(|rare| !rare.line.is_empty())
+        self.extras.as_ref().is_some_and(|rare| !rare.line.is_empty())
     }
 
-    fn send(&mut self, pending: Pending) {
+    fn send(&mut self, pending: PendingExchange) {
         if self.in_flight == 0 {
             self.first = pending;
         } else {
-            self.more.push_back(pending);
+            self.queued.push_back(pending);
         }
         self.in_flight += 1;
     }
 
     /// Reads on. `at` is the position in `bytes`, `from` the beginning of the current reply.
     #[inline]
-    fn advance(&mut self, bytes: &[u8], at: &mut usize, from: &mut usize, done: &mut Done) -> Result<(), Broken> {
+    fn advance(&mut self, bytes: &[u8], at: &mut usize, from: &mut usize, done: &mut EventBuffer) -> Result<(), ProtocolError> {
         while *at < bytes.len() {
             let rest = &bytes[*at..];
             if self.bytes > 0 {
-                *at += self.string(rest)?;
+                *at += self.consume_string(rest)?;
                 if self.bytes > 0 {
                     return Ok(());
                 }
-                self.string_over();
+                self.on_string_end();
                 self.values -= 1;
             } else if self.has_partial_line() {
                 let Some(used) = self.complete_line(rest)? else {
@@ -195,22 +195,22 @@ impl RedisSession {
                 *at += used;
             } else {
                 if self.values == 0 {
-                    self.known_unasked(rest[0])?;
+                    self.reject_unsolicited(rest[0])?;
                 }
                 let Some(end) = memchr(b'\n', rest) else {
-                    codec::may_begin(rest[0])?;
+                    codec::check_first_byte(rest[0])?;
                     if rest.len() > LINE_BOUND {
                         return Err(ENDLESS);
                     }
-                    self.rare().line.extend_from_slice(rest);
+                    self.extras().line.extend_from_slice(rest);
                     *at = bytes.len();
                     return Ok(());
                 };
-                self.line(&rest[..=end])?;
+                self.on_line(&rest[..=end])?;
                 *at += end + 1;
             }
             if self.values == 0 && self.bytes == 0 {
-                self.reply_over(bytes, *at, from, done)?;
+                self.on_reply_end(bytes, *at, from, done)?;
             }
         }
         Ok(())
@@ -218,13 +218,13 @@ impl RedisSession {
 
     /// Consumes bytes of a string; returns how many.
     #[inline]
-    fn string(&mut self, rest: &[u8]) -> Result<usize, Broken> {
+    fn consume_string(&mut self, rest: &[u8]) -> Result<usize, ProtocolError> {
         let data = (self.bytes - self.bytes.min(2)).min(rest.len() as u64);
         let text = &rest[..data as usize];
         self.bytes -= data;
         self.payload += data;
-        if self.marks & ERROR_TEXT != 0 || self.rules.looks {
-            self.text(text);
+        if self.flags & ERROR_TEXT != 0 || self.rules.searches_replies {
+            self.on_text(text);
         }
         let mut used = text.len();
         // The string is followed by CR LF.
@@ -240,10 +240,10 @@ impl RedisSession {
 
     /// Handles the text of a value: searched, or kept if it is an error.
     #[cold]
-    fn text(&mut self, text: &[u8]) {
+    fn on_text(&mut self, text: &[u8]) {
         let expect = self.checks().expect.as_ref().map(|_| Arc::clone(&self.rules));
-        let (is_error, checks) = (self.marks & ERROR_TEXT != 0, usize::from(self.first.checks));
-        let rare = self.rare();
+        let (is_error, checks) = (self.flags & ERROR_TEXT != 0, usize::from(self.first.checks));
+        let rare = self.extras();
         if is_error {
             let room = EXCERPT_BOUND.saturating_sub(rare.error.len());
             rare.error.extend_from_slice(&text[..text.len().min(room)]);
@@ -254,20 +254,20 @@ impl RedisSession {
 
     /// Handles the end of a string.
     #[inline]
-    fn string_over(&mut self) {
-        if self.marks & ERROR_TEXT != 0 {
-            self.marks &= !ERROR_TEXT;
-            let text = std::mem::take(&mut self.rare().error);
-            self.erred(&text);
-        } else if self.rules.looks {
-            self.rare().watch.pause();
+    fn on_string_end(&mut self) {
+        if self.flags & ERROR_TEXT != 0 {
+            self.flags &= !ERROR_TEXT;
+            let text = std::mem::take(&mut self.extras().error);
+            self.on_error(&text);
+        } else if self.rules.searches_replies {
+            self.extras().watch.mark_gap();
         }
     }
 
     /// Continues a partly received line; `None` if it is still incomplete.
     #[cold]
-    fn complete_line(&mut self, rest: &[u8]) -> Result<Option<usize>, Broken> {
-        let rare = self.rare();
+    fn complete_line(&mut self, rest: &[u8]) -> Result<Option<usize>, ProtocolError> {
+        let rare = self.extras();
         let end = memchr(b'\n', rest);
         let part = end.map_or(rest, |end| &rest[..=end]);
         if rare.line.len() + part.len() > LINE_BOUND + usize::from(end.is_some()) {
@@ -276,15 +276,15 @@ impl RedisSession {
         rare.line.extend_from_slice(part);
         let Some(end) = end else { return Ok(None) };
         let mut line = std::mem::take(&mut rare.line);
-        let read = self.line(&line);
+        let read = self.on_line(&line);
         line.clear();
-        self.rare().line = line;
+        self.extras().line = line;
         read.map(|()| Some(end + 1))
     }
 
     /// Rejects the beginning of an unsolicited reply, unless it is a push message or attributes.
     #[inline]
-    fn known_unasked(&self, kind: u8) -> Result<(), Broken> {
+    fn reject_unsolicited(&self, kind: u8) -> Result<(), ProtocolError> {
         if self.in_flight > 0 || self.steps > 0 || kind == b'>' || kind == b'|' {
             return Ok(());
         }
@@ -293,55 +293,55 @@ impl RedisSession {
 
     /// Handles a whole line including its end.
     #[inline]
-    fn line(&mut self, line: &[u8]) -> Result<(), Broken> {
+    fn on_line(&mut self, line: &[u8]) -> Result<(), ProtocolError> {
         let Some(line) = line.strip_suffix(b"\r\n").filter(|line| line.len() < LINE_BOUND) else {
-            codec::may_begin(line[0])?;
-            return Err(if line.len() > LINE_BOUND { ENDLESS } else { Broken(cause::redis::line_end()) });
+            codec::check_first_byte(line[0])?;
+            return Err(if line.len() > LINE_BOUND { ENDLESS } else { ProtocolError(cause::redis::line_end()) });
         };
         if self.values == 0 {
             self.values = 1;
-            self.marks |= OUTERMOST;
+            self.flags |= OUTERMOST;
         }
-        let outermost = self.marks & OUTERMOST != 0 && self.values == 1;
-        match codec::head(line)? {
-            Head::Bytes(count) => {
+        let outermost = self.flags & OUTERMOST != 0 && self.values == 1;
+        match codec::parse_line(line)? {
+            ReplyLine::Bytes(count) => {
                 self.bytes = count + 2;
                 return Ok(());
             }
-            Head::Value => {
+            ReplyLine::Value => {
                 self.payload += line.len() as u64 - 1;
-                if self.rules.looks {
-                    self.text(&line[1..]);
-                    self.rare().watch.pause();
+                if self.rules.searches_replies {
+                    self.on_text(&line[1..]);
+                    self.extras().watch.mark_gap();
                 }
             }
-            Head::Null if outermost => self.marks |= NOTHING,
-            Head::Null => {}
-            Head::Error => {
+            ReplyLine::Null if outermost => self.flags |= NOTHING,
+            ReplyLine::Null => {}
+            ReplyLine::Error => {
                 self.payload += line.len() as u64 - 1;
-                self.erred(&line[1..]);
+                self.on_error(&line[1..]);
             }
-            Head::LongError(count) => {
-                if self.error == 0 && self.marks & PUSHED == 0 {
-                    self.marks |= ERROR_TEXT;
-                    self.rare().error.clear();
+            ReplyLine::LongError(count) => {
+                if self.error == 0 && self.flags & PUSHED == 0 {
+                    self.flags |= ERROR_TEXT;
+                    self.extras().error.clear();
                 }
                 self.bytes = count + 2;
                 return Ok(());
             }
-            Head::Values(count) => {
-                self.marks &= !OUTERMOST;
+            ReplyLine::Values(count) => {
+                self.flags &= !OUTERMOST;
                 self.values = self.values.saturating_add(count);
             }
-            Head::Attributes(count) => {
+            ReplyLine::Attributes(count) => {
                 self.values = self.values.saturating_add(count);
                 return Ok(());
             }
-            Head::Push(count) if outermost => {
-                self.marks = self.marks & !OUTERMOST | PUSHED;
+            ReplyLine::Push(count) if outermost => {
+                self.flags = self.flags & !OUTERMOST | PUSHED;
                 self.values = self.values.saturating_add(count);
             }
-            Head::Push(_) => return Err(Broken(cause::redis::push_within())),
+            ReplyLine::Push(_) => return Err(ProtocolError(cause::redis::push_within())),
         }
         self.values -= 1;
         Ok(())
@@ -349,32 +349,32 @@ impl RedisSession {
 
     /// Handles an error without its type byte: the first error determines the result of the exchange.
     #[cold]
-    fn erred(&mut self, text: &[u8]) {
-        if self.marks & PUSHED != 0 || self.error != 0 {
+    fn on_error(&mut self, text: &[u8]) {
+        if self.flags & PUSHED != 0 || self.error != 0 {
             return;
         }
-        self.error = self.rules.words.code(text);
-        let rare = self.rare();
+        self.error = self.rules.error_words.code(text);
+        let rare = self.extras();
         rare.error.clear();
         rare.error.extend_from_slice(&text[..text.len().min(EXCERPT_BOUND)]);
     }
 
     /// Handles the end of a reply that lies in `from..at`.
     #[inline]
-    fn reply_over(&mut self, bytes: &[u8], at: usize, from: &mut usize, done: &mut Done) -> Result<(), Broken> {
-        if self.marks & PUSHED != 0 {
-            self.marks &= !PUSHED;
-            self.push_over(&bytes[*from..at], done);
+    fn on_reply_end(&mut self, bytes: &[u8], at: usize, from: &mut usize, done: &mut EventBuffer) -> Result<(), ProtocolError> {
+        if self.flags & PUSHED != 0 {
+            self.flags &= !PUSHED;
+            self.on_push_end(&bytes[*from..at], done);
             *from = at;
             return Ok(());
         }
-        if done.hears_unasked()
-            && let Some(rare) = &mut self.rare
+        if done.reports_unsolicited()
+            && let Some(rare) = &mut self.extras
         {
-            rare.begun.clear();
+            rare.maybe_push.clear();
         }
         if self.steps > 0 {
-            self.step_over()?;
+            self.on_opening_reply()?;
             *from = at;
             return Ok(());
         }
@@ -383,270 +383,270 @@ impl RedisSession {
             return Err(UNASKED);
         }
         if self.error != 0 && !self.answered {
-            self.turned_away()?;
+            self.check_refusal()?;
         }
         self.answered = true;
         if self.first.replies > 1 {
             self.first.replies -= 1;
-            self.marks = self.marks & !(NOTHING | OUTERMOST) | CONTINUED;
-            self.one_of_several(&bytes[*from..at], done);
+            self.flags = self.flags & !(NOTHING | OUTERMOST) | CONTINUED;
+            self.on_intermediate_reply(&bytes[*from..at], done);
             *from = at;
             return Ok(());
         }
-        if self.captures(done) {
-            self.capture(&bytes[*from..at]);
+        if self.keeps_bytes(done) {
+            self.keep_bytes(&bytes[*from..at]);
         }
         *from = at;
-        self.end(done);
+        self.end_exchange(done);
         Ok(())
     }
 
     /// Handles the answer to a step of the opening.
     #[cold]
-    fn step_over(&mut self) -> Result<(), Broken> {
+    fn on_opening_reply(&mut self) -> Result<(), ProtocolError> {
         let steps = &self.rules.openings[self.bound as usize].steps;
         let step = steps[steps.len() - usize::from(self.steps)];
         self.payload = 0;
-        self.marks = 0;
+        self.flags = 0;
         if self.error == 0 {
             self.steps -= 1;
             return Ok(());
         }
-        self.marks = REFUSES;
-        let rare = self.rare();
-        rare.kept = [b"-", &rare.error[..], b"\r\n"].concat();
-        let word = self.rules.words.name(self.error);
-        Err(Broken(match (step, word.as_str()) {
+        self.flags = REFUSES;
+        let rare = self.extras();
+        rare.excerpt = [b"-", &rare.error[..], b"\r\n"].concat();
+        let word = self.rules.error_words.name(self.error);
+        Err(ProtocolError(match (step, word.as_str()) {
             (_, "WRONGPASS") => cause::redis::wrong_password(),
             (_, "NOAUTH") => cause::redis::no_password(),
-            (Step::Hello, _) => cause::redis::no_hello(),
-            (Step::Login, _) => cause::redis::no_auth(),
-            (Step::Database, "NOPERM") => cause::redis::select_not_permitted(),
-            (Step::Database, _) => cause::redis::no_select(),
+            (RedisOpeningStep::Hello, _) => cause::redis::no_hello(),
+            (RedisOpeningStep::Login, _) => cause::redis::no_auth(),
+            (RedisOpeningStep::Database, "NOPERM") => cause::redis::select_not_permitted(),
+            (RedisOpeningStep::Database, _) => cause::redis::no_select(),
         }))
     }
 
     /// Ends the oldest exchange.
     #[inline]
-    fn end(&mut self, done: &mut Done) {
+    fn end_exchange(&mut self, done: &mut EventBuffer) {
         let ended = self.first;
         let id = ended.id;
-        let nothing = self.marks & NOTHING != 0;
+        let nothing = self.flags & NOTHING != 0;
         self.in_flight -= 1;
-        if let Some(next) = self.more.pop_front() {
+        if let Some(next) = self.queued.pop_front() {
             self.first = next;
         }
         let (payload, error) = (std::mem::take(&mut self.payload), std::mem::take(&mut self.error));
-        self.marks = 0;
+        self.flags = 0;
         if id >= FORGOTTEN {
-            return self.end_silently(id, done);
+            return self.end_untracked(id, done);
         }
         let code = match error {
             0 if nothing => NIL,
             0 => OK,
             error => error,
         };
-        if error != 0 || self.rules.looks {
-            return self.end_closely(ended, (code, error != 0), payload, done);
+        if error != 0 || self.rules.searches_replies {
+            return self.end_with_checks(ended, (code, error != 0), payload, done);
         }
-        done.push(Event::Ended(Ended {
+        done.push(Event::Ended(ExchangeEnd {
             id: ExchangeId(id),
             fault: None,
             code,
             payload,
             excerpt: None,
-            follow: None,
-            why: None,
+            follow_up: None,
+            cause: None,
         }));
     }
 
     #[cold]
-    fn end_silently(&mut self, id: u32, done: &mut Done) {
-        if let Some(rare) = &mut self.rare {
-            (rare.watch, _) = (Watch::default(), rare.kept.clear());
-            (rare.whole, rare.lost) = (Kept::default(), false);
+    fn end_untracked(&mut self, id: u32, done: &mut EventBuffer) {
+        if let Some(rare) = &mut self.extras {
+            (rare.watch, _) = (TextSearch::default(), rare.excerpt.clear());
+            (rare.whole_reply, rare.over_budget) = (BudgetedBuffer::default(), false);
         }
         if id == HEARTBEAT {
-            self.beats = false;
+            self.heartbeat_in_flight = false;
             done.push(Event::Heartbeat);
         }
     }
 
     /// Ends the session after a protocol error; the oldest exchange ends with the received part of its reply.
     #[cold]
-    fn break_off(&mut self, fresh: &[u8], done: &mut Done) {
-        if self.opening() || self.in_flight == 0 || self.marks & REFUSES != 0 {
-            if self.rare().kept.is_empty() {
-                self.capture(fresh);
+    fn abort(&mut self, fresh: &[u8], done: &mut EventBuffer) {
+        if self.is_opening() || self.in_flight == 0 || self.flags & REFUSES != 0 {
+            if self.extras().excerpt.is_empty() {
+                self.keep_bytes(fresh);
             }
         } else if self.in_flight > 0 && self.first.id < FORGOTTEN {
             let excerpt = done.wants_example(FaultKind::BrokenProtocol).then(|| {
-                self.capture(fresh);
-                std::mem::take(&mut self.rare().kept).into_boxed_slice()
+                self.keep_bytes(fresh);
+                std::mem::take(&mut self.extras().excerpt).into_boxed_slice()
             });
             let (id, fault, payload) = (ExchangeId(self.first.id), Some(FaultKind::BrokenProtocol), self.payload);
-            done.push(Event::Ended(Ended { id, fault, code: 0, payload, excerpt, follow: None, why: None }));
+            done.push(Event::Ended(ExchangeEnd { id, fault, code: 0, payload, excerpt, follow_up: None, cause: None }));
             self.first.id = FORGOTTEN;
         }
-        self.marks |= OVER;
+        self.flags |= OVER;
     }
 }
 
 impl Session for RedisSession {
-    fn open(&mut self, out: &mut Out) {
+    fn open(&mut self, out: &mut OutputBuffer) {
         if let Some(opening) = self.rules.openings.get(self.bound as usize) {
             out.put(&opening.bytes);
         }
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
-        let request = request.of::<Request>();
+    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+        let request = request.downcast::<RedisRequest>();
         if self.room() == 0 {
-            return Err(Full);
+            return Err(SessionFull);
         }
         request.append(fill, out);
-        let Request { replies, checks, .. } = *request;
-        self.send(Pending { id: id.0, replies, checks, random: fill.random as u16, of: replies });
-        Ok(Sent::Asked)
+        let RedisRequest { replies, checks, .. } = *request;
+        self.send(PendingExchange { id: id.0, replies, checks, random: fill.random as u16, total_replies: replies });
+        Ok(SubmitOutcome::AwaitingResponse)
     }
 
-    fn cancel(&mut self, id: ExchangeId, _out: &mut Out) -> bool {
+    fn cancel(&mut self, id: ExchangeId, _out: &mut OutputBuffer) -> bool {
         if self.rules.pipeline == 1 {
             return false;
         }
         // Its reply still arrives in order.
-        let of_it = |pending: &&mut Pending| pending.id == id.0;
-        if let Some(pending) = std::iter::once(&mut self.first).chain(&mut self.more).find(of_it) {
+        let of_it = |pending: &&mut PendingExchange| pending.id == id.0;
+        if let Some(pending) = std::iter::once(&mut self.first).chain(&mut self.queued).find(of_it) {
             pending.id = FORGOTTEN;
         }
         true
     }
 
     #[inline]
-    fn receive(&mut self, bytes: &[u8], _out: &mut Out, done: &mut Done) -> Result<(), Broken> {
-        if self.marks & OVER != 0 {
+    fn receive(&mut self, bytes: &[u8], _out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<(), ProtocolError> {
+        if self.flags & OVER != 0 {
             return Err(UNASKED);
         }
         let (mut at, mut from) = (0, 0);
         if let Err(broken) = self.advance(bytes, &mut at, &mut from, done) {
-            self.marks |= if broken == REFUSED { REFUSES } else { 0 };
+            self.flags |= if broken == REFUSED { REFUSES } else { 0 };
             if broken == UNASKED {
-                done.push(Event::Stray(u32::try_from(bytes.len() - from).unwrap_or(u32::MAX)));
+                done.push(Event::SurplusResponse(u32::try_from(bytes.len() - from).unwrap_or(u32::MAX)));
             }
-            self.break_off(&bytes[from..], done);
+            self.abort(&bytes[from..], done);
             return Err(broken);
         }
-        if from < bytes.len() || self.marks & CONTINUED != 0 {
-            self.more_to_come(&bytes[from..], done);
+        if from < bytes.len() || self.flags & CONTINUED != 0 {
+            self.on_partial_reply(&bytes[from..], done);
         }
         Ok(())
     }
 
-    fn begun(&self) -> &[u8] {
-        self.rare.as_ref().map_or(&[], |rare| if rare.kept.is_empty() { &rare.line } else { &rare.kept })
+    fn partial_response(&self) -> &[u8] {
+        self.extras.as_ref().map_or(&[], |rare| if rare.excerpt.is_empty() { &rare.line } else { &rare.excerpt })
     }
 
-    fn heartbeat(&mut self, out: &mut Out) -> bool {
+    fn heartbeat(&mut self, out: &mut OutputBuffer) -> bool {
         // After a blocking command (BLPOP) a heartbeat would be answered as late as the command and would end a healthy
         // connection; pending replies are covered by the request timeout.
-        if self.opening() || self.beats || self.in_flight > 0 || self.marks & OVER != 0 {
+        if self.is_opening() || self.heartbeat_in_flight || self.in_flight > 0 || self.flags & OVER != 0 {
             return false;
         }
         out.put(heartbeat());
-        self.send(Pending { id: HEARTBEAT, replies: 1, ..Pending::default() });
-        self.beats = true;
+        self.send(PendingExchange { id: HEARTBEAT, replies: 1, ..PendingExchange::default() });
+        self.heartbeat_in_flight = true;
         true
     }
 
     #[inline]
     fn room(&self) -> usize {
-        if self.marks & OVER != 0 || self.opening() {
+        if self.flags & OVER != 0 || self.is_opening() {
             return 0;
         }
-        (self.rules.pipeline + u32::from(self.beats)).saturating_sub(self.in_flight) as usize
+        (self.rules.pipeline + u32::from(self.heartbeat_in_flight)).saturating_sub(self.in_flight) as usize
     }
 
-    fn refusal(&self) -> FaultKind {
-        if self.marks & REFUSES != 0 { FaultKind::WrongStatus } else { FaultKind::BrokenProtocol }
+    fn refusal_kind(&self) -> FaultKind {
+        if self.flags & REFUSES != 0 { FaultKind::WrongStatus } else { FaultKind::BrokenProtocol }
     }
 
     fn refusal_code(&self) -> u32 {
-        if self.marks & REFUSES != 0 { self.error } else { 0 }
+        if self.flags & REFUSES != 0 { self.error } else { 0 }
     }
 
     #[inline]
-    fn opening(&self) -> bool {
-        self.steps > 0 && self.marks & OVER == 0
+    fn is_opening(&self) -> bool {
+        self.steps > 0 && self.flags & OVER == 0
     }
 }
 
-const FULL: Broken = Broken(cause::redis::full());
+const FULL: ProtocolError = ProtocolError(cause::redis::full());
 
 impl RedisSession {
     /// Handles an error before any answer: a server that accepts no connections sends it whatever the command is, and
     /// closes.
     #[cold]
-    fn turned_away(&mut self) -> Result<(), Broken> {
+    fn check_refusal(&mut self) -> Result<(), ProtocolError> {
         let code = self.error;
-        let rare = self.rare();
+        let rare = self.extras();
         let why = match &rare.error[..] {
             text if text.starts_with(b"ERR max number of clients") => FULL,
-            text if text.starts_with(b"DENIED ") => words::meaning(code).map_or(FULL, Broken),
+            text if text.starts_with(b"DENIED ") => error_words::meaning(code).map_or(FULL, ProtocolError),
             _ => return Ok(()),
         };
-        rare.kept = [b"-", &rare.error[..], b"\r\n"].concat();
-        self.marks = REFUSES;
+        rare.excerpt = [b"-", &rare.error[..], b"\r\n"].concat();
+        self.flags = REFUSES;
         Err(why)
     }
 
     /// Handles the end of the received bytes within a reply.
     #[cold]
-    fn more_to_come(&mut self, fresh: &[u8], done: &mut Done) {
+    fn on_partial_reply(&mut self, fresh: &[u8], done: &mut EventBuffer) {
         let of_exchange =
-            self.in_flight > 0 && !self.opening() && self.marks & PUSHED == 0 && self.first.id < FORGOTTEN;
-        if of_exchange && self.marks & BEGUN == 0 {
-            self.marks |= BEGUN;
+            self.in_flight > 0 && !self.is_opening() && self.flags & PUSHED == 0 && self.first.id < FORGOTTEN;
+        if of_exchange && self.flags & BEGUN == 0 {
+            self.flags |= BEGUN;
             done.push(Event::FirstByte(ExchangeId(self.first.id)));
         }
-        if self.captures(done) {
-            self.capture(fresh);
+        if self.keeps_bytes(done) {
+            self.keep_bytes(fresh);
         }
-        if done.hears_unasked() {
+        if done.reports_unsolicited() {
             // The head may be incomplete: whether this is a push message is known only later.
-            let begun = &mut self.rare().begun;
+            let begun = &mut self.extras().maybe_push;
             begun.extend_from_slice(&fresh[..fresh.len().min(WHOLE_BOUND - begun.len())]);
         }
     }
 
     /// Handles the end of a push message with these bytes; the state of the exchange around it is restored.
     #[cold]
-    fn push_over(&mut self, last: &[u8], done: &mut Done) {
-        let (mut before, mut message) = (Before::default(), Vec::new());
-        if let Some(rare) = &mut self.rare {
-            before = if self.marks & CONTINUED != 0 { rare.before } else { before };
-            rare.kept.truncate(before.kept);
-            rare.whole.truncate(before.whole);
-            message = std::mem::take(&mut rare.begun);
+    fn on_push_end(&mut self, last: &[u8], done: &mut EventBuffer) {
+        let (mut before, mut message) = (ExchangeCheckpoint::default(), Vec::new());
+        if let Some(rare) = &mut self.extras {
+            before = if self.flags & CONTINUED != 0 { rare.checkpoint } else { before };
+            rare.excerpt.truncate(before.kept);
+            rare.whole_reply.truncate(before.whole);
+            message = std::mem::take(&mut rare.maybe_push);
             if !before.found {
-                rare.watch = Watch::default();
+                rare.watch = TextSearch::default();
             }
         }
         message.extend_from_slice(last);
-        done.unasked(self.payload - before.payload, &message);
+        done.push_unsolicited(self.payload - before.payload, &message);
         self.payload = before.payload;
     }
 
     /// Handles a reply of an exchange that has more of them.
     #[cold]
-    fn one_of_several(&mut self, fresh: &[u8], done: &Done) {
-        if self.captures(done) {
-            self.capture(fresh);
+    fn on_intermediate_reply(&mut self, fresh: &[u8], done: &EventBuffer) {
+        if self.keeps_bytes(done) {
+            self.keep_bytes(fresh);
         }
         let payload = self.payload;
-        let rare = self.rare();
-        let (kept, whole) = (rare.kept.len(), rare.whole.len());
-        rare.before = Before { payload, kept, whole, found: rare.watch.found() };
+        let rare = self.extras();
+        let (kept, whole) = (rare.excerpt.len(), rare.whole_reply.len());
+        rare.checkpoint = ExchangeCheckpoint { payload, kept, whole, found: rare.watch.found() };
     }
 }
 
@@ -654,28 +654,28 @@ impl RedisSession {
 const WHOLE_BOUND: usize = 16 << 20;
 
 /// Evaluates the captures on the replies of an exchange.
-fn taken(checks: &Checks, whole: &[u8], (lost, of): (bool, Pending)) -> Result<Lesson, Cause> {
+fn evaluate_captures(checks: &RedisChecks, whole: &[u8], (lost, of): (bool, PendingExchange)) -> Result<StateUpdate, Cause> {
     if lost {
         return Err(cause::redis::too_large().into());
     }
-    let said = reply::said(whole, of.of)?;
+    let said = reply::convert_replies(whole, of.total_replies)?;
     if checks.answers {
-        return Ok(Box::new(wire::Answer::Body(said.body)));
+        return Ok(Box::new(wire::ResponseContent::Body(said.body)));
     }
-    let answer = Answer { body: &said.body, nothing: said.nothing, ..Answer::default() };
+    let answer = CaptureInput { body: &said.body, is_nil: said.is_nil, ..CaptureInput::default() };
     Ok(Box::new(capture::take_all(&checks.captures, &answer, u64::from(of.random))?))
 }
 
 impl RedisSession {
     /// Like [`Self::end`], for an error or an exchange with checks.
     #[cold]
-    fn end_closely(&mut self, ended: Pending, (code, erred): (u32, bool), payload: u64, done: &mut Done) {
+    fn end_with_checks(&mut self, ended: PendingExchange, (code, erred): (u32, bool), payload: u64, done: &mut EventBuffer) {
         let (rules, id) = (Arc::clone(&self.rules), ExchangeId(ended.id));
         let checks = &rules.checks[usize::from(ended.checks)];
-        let rare = self.rare();
+        let rare = self.extras();
         let found = std::mem::take(&mut rare.watch).found();
-        let (kept, error) = (std::mem::take(&mut rare.kept), std::mem::take(&mut rare.error));
-        let (whole, lost) = (std::mem::take(&mut rare.whole), std::mem::take(&mut rare.lost));
+        let (kept, error) = (std::mem::take(&mut rare.excerpt), std::mem::take(&mut rare.error));
+        let (whole, lost) = (std::mem::take(&mut rare.whole_reply), std::mem::take(&mut rare.over_budget));
         let (mut fault, excerpt) = if erred {
             (Some(FaultKind::WrongStatus), [b"-", &error[..], b"\r\n"].concat())
         } else {
@@ -683,32 +683,32 @@ impl RedisSession {
         };
         let mut why = match (fault.filter(|kind| done.wants_example(*kind)), &checks.expect) {
             (Some(FaultKind::WrongBody), Some(text)) => {
-                Some(verify::lacks(cause::checks::reply_lacks, text.needle(), &excerpt, payload))
+                Some(verify::missing_text(cause::checks::reply_lacks, text.needle(), &excerpt, payload))
             }
             _ => None,
         };
-        if fault.is_none() && checks.keep() {
-            match taken(checks, &whole, (lost, ended)) {
-                Ok(taken) => done.push(Event::Learnt(id, taken)),
+        if fault.is_none() && checks.keeps_reply() {
+            match evaluate_captures(checks, &whole, (lost, ended)) {
+                Ok(taken) => done.push(Event::StateUpdate(id, taken)),
                 Err(missing) => (fault, why) = (Some(FaultKind::WrongBody), Some(missing)),
             }
         }
         let excerpt = fault.filter(|kind| done.wants_example(*kind)).map(|_| excerpt.into_boxed_slice());
         if fault.is_some() && checks.expect.is_some() {
-            done.failed(id, u32::from(!found));
+            done.record_failed_checks(id, u32::from(!found));
         }
-        done.push(Event::Ended(Ended { id, fault, code, payload, excerpt, follow: None, why }));
+        done.push(Event::Ended(ExchangeEnd { id, fault, code, payload, excerpt, follow_up: None, cause: why }));
     }
 
     #[cold]
-    fn capture(&mut self, fresh: &[u8]) {
+    fn keep_bytes(&mut self, fresh: &[u8]) {
         let rules = Arc::clone(&self.rules);
-        let takes = self.in_flight > 0 && self.checks().keep();
-        let rare = self.rare();
-        let kept = &mut rare.kept;
+        let takes = self.in_flight > 0 && self.checks().keeps_reply();
+        let rare = self.extras();
+        let kept = &mut rare.excerpt;
         kept.extend_from_slice(&fresh[..fresh.len().min(EXCERPT_BOUND.saturating_sub(kept.len()))]);
-        if takes && !rare.lost {
-            rare.lost = rare.whole.len() + fresh.len() > WHOLE_BOUND || !rare.whole.add(fresh, &rules.kept);
+        if takes && !rare.over_budget {
+            rare.over_budget = rare.whole_reply.len() + fresh.len() > WHOLE_BOUND || !rare.whole_reply.extend(fresh, &rules.reply_budget);
         }
     }
 }

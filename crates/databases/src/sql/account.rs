@@ -1,13 +1,13 @@
 //! The URL of a database: its address and account.
 
 use url::Url;
-use wire::{AskedUrl, Complaint, Origin};
+use wire::{RequestedUrl, UsageError, Origin};
 
 use values::percent::{self, decoded};
 
 /// The login and the database of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Account {
+pub struct DatabaseAccount {
     /// User name.
     pub user: Vec<u8>,
     /// Password; empty for none.
@@ -18,41 +18,41 @@ pub struct Account {
 
 /// The URL syntax of a database.
 #[derive(Clone, Copy, Debug)]
-pub struct Door {
+pub struct DatabaseUrls {
     /// Accepted schemes; the first is the preferred one.
     pub schemes: [&'static str; 2],
     /// Default port.
     pub port: u16,
     /// Set if passwords cannot contain a zero byte either.
-    pub password_ends: bool,
+    pub password_nul_terminated: bool,
 }
 
-impl Door {
+impl DatabaseUrls {
     /// Parses URLs to origins and accounts. Each URL gets its own origin, bound to the index of its account.
     ///
     /// # Errors
     /// A description of what is wrong with the first invalid URL, or that there is none.
-    pub fn places(&self, urls: &[AskedUrl]) -> Result<(Vec<Origin>, Vec<Account>), Complaint> {
+    pub fn parse_all(&self, urls: &[RequestedUrl]) -> Result<(Vec<Origin>, Vec<DatabaseAccount>), UsageError> {
         if urls.is_empty() {
-            let Door { schemes: [scheme, _], port, .. } = self;
+            let DatabaseUrls { schemes: [scheme, _], port, .. } = self;
             let trouble =
                 format!("none was given; write one, for instance {scheme}://user:password@127.0.0.1:{port}/test");
-            return Err(Complaint::new("URL", trouble));
+            return Err(UsageError::new("URL", trouble));
         }
         let (mut origins, mut accounts) = (Vec::new(), Vec::new());
         for url in urls {
-            let (origin, account) = self.place(&url.url)?;
+            let (origin, account) = self.parse(&url.url)?;
             origins.push(Origin { bound: accounts.len() as u32, ..origin });
             accounts.push(account);
         }
         Ok((origins, accounts))
     }
 
-    fn place(&self, text: &str) -> Result<(Origin, Account), Complaint> {
-        let Door { schemes: [scheme, other], port, password_ends } = self;
+    fn parse(&self, text: &str) -> Result<(Origin, DatabaseAccount), UsageError> {
+        let DatabaseUrls { schemes: [scheme, other], port, password_nul_terminated: password_ends } = self;
         let wrong = |trouble: &str| {
             let right = format!("write {scheme}://user:password@host:{port}/database");
-            Complaint::new("URL", format!("\"{text}\" cannot be used ({trouble}); {right}"))
+            UsageError::new("URL", format!("\"{text}\" cannot be used ({trouble}); {right}"))
         };
         let url = Url::parse(text).map_err(|trouble| wrong(&trouble.to_string()))?;
         if !self.schemes.contains(&url.scheme()) {
@@ -69,7 +69,7 @@ impl Door {
         if database.contains('/') {
             return Err(wrong("a database is a single word"));
         }
-        let account = Account {
+        let account = DatabaseAccount {
             user: decoded(url.username()),
             password: decoded(url.password().unwrap_or_default()),
             database: decoded(database),

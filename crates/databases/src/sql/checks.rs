@@ -3,12 +3,12 @@
 use std::ops::RangeInclusive;
 
 use cause::Cause;
-use wire::{Answer, Asked, Complaint, Done, Event, ExchangeId};
+use wire::{ResponseContent, ProtocolConfig, UsageError, EventBuffer, Event, ExchangeId};
 
-use super::options::{Way, rows, way};
+use super::options::{StatementMode, expected_rows, statement_mode};
 use values::capture::CAPTURE;
-use values::capture::{self, Capture, Rows};
-use values::kept::{Budget, Taken};
+use values::capture::{self, Capture, ResultRows};
+use values::budget::{MemoryBudget, Reservation};
 
 /// Options that one step of a flow may have for itself.
 pub const OF_ONE_URL: &[&str] = &["sql", "transaction", "prepared", "text", "expect-rows", CAPTURE];
@@ -18,7 +18,7 @@ const KNOWN: &[&str] = &["column", "rows"];
 
 /// The checks and captures of an exchange.
 #[derive(Debug, Default)]
-pub struct Checks {
+pub struct SqlChecks {
     /// Number of rows it must return or change.
     pub rows: Option<RangeInclusive<u64>>,
     /// Values captured from the rows.
@@ -27,74 +27,74 @@ pub struct Checks {
     pub answers: bool,
 }
 
-impl Checks {
+impl SqlChecks {
     /// Reads the options.
     ///
     /// # Errors
     /// A mistake of the user.
-    pub fn read(asked: &Asked) -> Result<Checks, Complaint> {
-        let captures = capture::wished(asked, ("a database response", KNOWN))?;
-        Ok(Checks { rows: rows(asked)?, captures, answers: asked.answers })
+    pub fn read(asked: &ProtocolConfig) -> Result<SqlChecks, UsageError> {
+        let captures = capture::parse_captures(asked, ("a database response", KNOWN))?;
+        Ok(SqlChecks { rows: expected_rows(asked)?, captures, answers: asked.returns_content })
     }
 
     /// Returns how statements are sent: as text if values are captured, since rows are then text.
     ///
     /// # Errors
     /// Prepared statements are requested together with captures.
-    pub fn way(&self, asked: &Asked) -> Result<Way, Complaint> {
-        match way(asked)? {
-            way if !self.looks() => Ok(way),
-            Way::Prepared => {
+    pub fn statement_mode(&self, asked: &ProtocolConfig) -> Result<StatementMode, UsageError> {
+        match statement_mode(asked)? {
+            way if !self.captures_rows() => Ok(statement_mode),
+            StatementMode::Prepared => {
                 let trouble = "captures need SQL sent as text; leave it out";
-                Err(Complaint::new("--prepared", trouble))
+                Err(UsageError::new("--prepared", trouble))
             }
-            Way::Usual | Way::Text => Ok(Way::Text),
+            StatementMode::Auto | StatementMode::Text => Ok(StatementMode::Text),
         }
     }
 
     /// Returns `true` if rows are captured from.
-    pub fn looks(&self) -> bool {
+    pub fn captures_rows(&self) -> bool {
         self.answers || !self.captures.is_empty()
     }
 }
 
 /// The captured rows of an exchange, within the run's memory budget.
 #[derive(Debug, Default)]
-pub struct Looking {
-    pub rows: Rows,
-    taken: Vec<Taken>,
-    lost: bool,
+pub struct CapturedRows {
+    pub rows: ResultRows,
+    reservations: Vec<Reservation>,
+    over_budget: bool,
 }
 
-impl Looking {
+impl CapturedRows {
     /// Accounts for a row of `bytes` bytes; returns `false` if it is not kept.
-    pub fn row(&mut self, bytes: usize, budget: &Budget) -> bool {
-        let held = bytes + self.rows.columns() * size_of::<Option<Vec<u8>>>() + size_of::<Taken>();
-        match budget.take(held) {
-            Some(taken) if !self.lost => {
-                self.taken.push(taken);
-                self.rows.row();
+    pub fn reserve_row(&mut self, bytes: usize, budget: &MemoryBudget) -> bool {
+        let held = bytes + self.rows.columns() * size_of::<Option<Vec<u8>>>() + size_of::<Reservation>();
+        match budget.reserve(held) {
+            Some(taken) if !self.over_budget => {
+                self.reservations.push(taken);
+                self.rows.begin_row();
             }
-            _ => self.lost = true,
+            _ => self.over_budget = true,
         }
-        !self.lost
+        !self.over_budget
     }
 
     /// Reports the values captured from an exchange that succeeded.
     ///
     /// # Errors
     /// A value that could not be found.
-    pub fn end(&mut self, (id, random): (ExchangeId, u64), checks: &Checks, done: &mut Done) -> Result<(), Cause> {
-        if self.lost {
-            return Err(cause::sql::rows_unchecked(values::kept::NO_ROOM));
+    pub fn report_captures(&mut self, (id, random): (ExchangeId, u64), checks: &SqlChecks, done: &mut EventBuffer) -> Result<(), Cause> {
+        if self.over_budget {
+            return Err(cause::sql::rows_unchecked(values::budget::NO_ROOM));
         }
         if checks.answers {
-            done.push(Event::Learnt(id, Box::new(Answer::Rows(self.rows.take()))));
+            done.push(Event::StateUpdate(id, Box::new(ResponseContent::Rows(self.rows.take()))));
             return Ok(());
         }
-        let answer = capture::Answer { rows: Some(&self.rows), ..capture::Answer::default() };
+        let answer = capture::CaptureInput { rows: Some(&self.rows), ..capture::CaptureInput::default() };
         let taken = capture::take_all(&checks.captures, &answer, random)?;
-        done.push(Event::Learnt(id, Box::new(taken)));
+        done.push(Event::StateUpdate(id, Box::new(taken)));
         Ok(())
     }
 }

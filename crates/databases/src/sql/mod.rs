@@ -4,13 +4,13 @@
 mod account;
 mod checks;
 mod options;
-mod said;
+mod requests;
 mod scan;
 mod slots;
 
-pub use account::{Account, Door};
-pub use checks::{Checks, Looking, OF_ONE_URL};
-pub use options::{Way, options, other_rows};
-pub use said::{Request, prepared};
-pub use scan::{Part, Piece, Scan, is_word, unclosed};
-pub use slots::{Filled, Slot, Slots, braced, doubled, filled, gives_integer, template};
+pub use account::{DatabaseAccount, DatabaseUrls};
+pub use checks::{SqlChecks, CapturedRows, OF_ONE_URL};
+pub use options::{StatementMode, options, row_count_mismatch};
+pub use requests::{SqlRequest, prepare_workload};
+pub use scan::{LiteralPart, SqlPiece, SqlScanner, is_word, unclosed_error};
+pub use slots::{SqlFragment, SqlSlot, SqlSlots, braced, escape_pairs, compile_fragments, yields_integer, literal_template};

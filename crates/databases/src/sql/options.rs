@@ -2,16 +2,16 @@
 
 use std::ops::RangeInclusive;
 
-use cause::{Cause, Place, sql};
-use wire::{Asked, Complaint, OptionSpec, Text, many, one, switch};
+use cause::{Cause, CauseArgument, sql};
+use wire::{ProtocolConfig, UsageError, OptionSpec, HelpText, many, one, switch};
 
-use values::span;
+use values::count_range;
 
 /// The way in which statements are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum StatementMode {
     /// Prepared if they have slots.
-    Usual,
+    Auto,
     /// All prepared.
     Prepared,
     /// All as text.
@@ -19,7 +19,7 @@ pub enum Way {
 }
 
 /// Returns the options in the order of the help. `around` is the help for `--transaction`, `ssl` the help for `--ssl`.
-pub const fn options(around: Text, ssl: Text) -> [OptionSpec; 8] {
+pub const fn options(around: HelpText, ssl: HelpText) -> [OptionSpec; 8] {
     [
         many(
             "sql",
@@ -51,20 +51,20 @@ pub const fn options(around: Text, ssl: Text) -> [OptionSpec; 8] {
 ///
 /// # Errors
 /// Two contradicting options.
-pub fn way(asked: &Asked) -> Result<Way, Complaint> {
+pub fn statement_mode(asked: &ProtocolConfig) -> Result<StatementMode, UsageError> {
     match (asked.switch("prepared"), asked.switch("text")) {
         (true, true) => {
-            Err(Complaint::new("--text", "does not go with --prepared, its opposite; leave one of them out"))
+            Err(UsageError::new("--text", "does not go with --prepared, its opposite; leave one of them out"))
         }
-        (true, false) => Ok(Way::Prepared),
-        (false, true) => Ok(Way::Text),
-        (false, false) => Ok(Way::Usual),
+        (true, false) => Ok(StatementMode::Prepared),
+        (false, true) => Ok(StatementMode::Text),
+        (false, false) => Ok(StatementMode::Auto),
     }
 }
 
 /// Returns the cause for a wrong number of rows returned or changed.
-pub fn other_rows(asked: &RangeInclusive<u64>, found: u64) -> Cause {
-    let asked: Place = match (*asked.start(), *asked.end()) {
+pub fn row_count_mismatch(asked: &RangeInclusive<u64>, found: u64) -> Cause {
+    let asked: CauseArgument = match (*asked.start(), *asked.end()) {
         (from, to) if from == to => from.into(),
         (from, u64::MAX) => sql::at_least(from).into(),
         (from, to) => sql::from_to(from, to).into(),
@@ -76,6 +76,6 @@ pub fn other_rows(asked: &RangeInclusive<u64>, found: u64) -> Cause {
 ///
 /// # Errors
 /// The value is neither a number nor a range.
-pub fn rows(asked: &Asked) -> Result<Option<RangeInclusive<u64>>, Complaint> {
-    span::wished(asked, "expect-rows", "rows")
+pub fn expected_rows(asked: &ProtocolConfig) -> Result<Option<RangeInclusive<u64>>, UsageError> {
+    count_range::read_range(asked, "expect-rows", "rows")
 }

@@ -5,20 +5,20 @@
 
 /// One piece of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum SqlPiece {
     /// Literal SQL.
     Sql(String),
     /// A slot that is a whole value; holds the text between its braces.
     Value(String),
     /// A quoted literal containing slots.
-    Literal(Vec<Part>),
+    Literal(Vec<LiteralPart>),
     /// A slot within a name, which cannot be a parameter.
     Name(String),
 }
 
 /// A part of a quoted literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum LiteralPart {
     /// Text with escapes decoded.
     Text(String),
     /// The text between the braces of a slot.
@@ -27,18 +27,18 @@ pub enum Part {
 
 /// The scanner state: the position in the text, and the result so far.
 #[derive(Debug)]
-pub struct Scan<'a> {
+pub struct SqlScanner<'a> {
     text: &'a str,
     at: usize,
     sql: String,
-    pieces: Vec<Piece>,
-    all: Vec<Vec<Piece>>,
+    pieces: Vec<SqlPiece>,
+    all: Vec<Vec<SqlPiece>>,
 }
 
-impl<'a> Scan<'a> {
+impl<'a> SqlScanner<'a> {
     /// Creates a scanner at the beginning of a text.
-    pub fn new(text: &'a str) -> Scan<'a> {
-        Scan { text, at: 0, sql: String::new(), pieces: Vec::new(), all: Vec::new() }
+    pub fn new(text: &'a str) -> SqlScanner<'a> {
+        SqlScanner { text, at: 0, sql: String::new(), pieces: Vec::new(), all: Vec::new() }
     }
 
     /// Returns the remaining text.
@@ -79,7 +79,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Returns the statements, each in pieces; empty statements are dropped.
-    pub fn statements(mut self) -> Vec<Vec<Piece>> {
+    pub fn statements(mut self) -> Vec<Vec<SqlPiece>> {
         self.end_statement();
         self.all
     }
@@ -88,11 +88,11 @@ impl<'a> Scan<'a> {
         let sql = std::mem::take(&mut self.sql);
         let sql = if self.pieces.is_empty() { sql.trim_start() } else { &sql };
         if !sql.is_empty() {
-            self.pieces.push(Piece::Sql(sql.to_owned()));
+            self.pieces.push(SqlPiece::Sql(sql.to_owned()));
         }
     }
 
-    fn push(&mut self, piece: Piece) {
+    fn push(&mut self, piece: SqlPiece) {
         self.end_sql();
         self.pieces.push(piece);
     }
@@ -129,14 +129,14 @@ impl<'a> Scan<'a> {
             return Ok(());
         };
         let before = match (self.sql.chars().next_back(), self.pieces.last()) {
-            (None, Some(Piece::Name(_))) => Some('_'),
+            (None, Some(SqlPiece::Name(_))) => Some('_'),
             (before, _) => before,
         };
         self.at += size;
         // The slots in `{user}.t` and `t.{user}` are names too.
         let in_name = |c: char| is_word(c) || matches!(c, '{' | '.');
         let named = before.is_some_and(|c| in_name(c) || sigils.contains(&c)) || self.peek().is_some_and(in_name);
-        self.push(if named { Piece::Name(slot) } else { Piece::Value(slot) });
+        self.push(if named { SqlPiece::Name(slot) } else { SqlPiece::Value(slot) });
         Ok(())
     }
 
@@ -148,11 +148,11 @@ impl<'a> Scan<'a> {
         self.copy(quote.len_utf8());
         loop {
             match self.peek() {
-                None => return Err(unclosed(quote)),
+                None => return Err(unclosed_error(quote)),
                 Some('{') => match self.slot()? {
                     Some((slot, size)) => {
                         self.at += size;
-                        self.push(Piece::Name(slot));
+                        self.push(SqlPiece::Name(slot));
                     }
                     None => self.copy(1),
                 },
@@ -176,13 +176,13 @@ impl<'a> Scan<'a> {
         self.at += 1;
         let (mut parts, mut text, mut slots) = (Vec::new(), String::new(), false);
         loop {
-            let Some(c) = self.peek() else { return Err(unclosed(quote)) };
+            let Some(c) = self.peek() else { return Err(unclosed_error(quote)) };
             if c == '{'
                 && let Some((slot, size)) = self.slot()?
             {
                 self.at += size;
-                parts.push(Part::Text(std::mem::take(&mut text)));
-                parts.push(Part::Slot(slot));
+                parts.push(LiteralPart::Text(std::mem::take(&mut text)));
+                parts.push(LiteralPart::Slot(slot));
                 slots = true;
                 continue;
             }
@@ -201,9 +201,9 @@ impl<'a> Scan<'a> {
             text.push(c);
         }
         if slots {
-            parts.push(Part::Text(text));
-            parts.retain(|part| !matches!(part, Part::Text(text) if text.is_empty()));
-            self.push(Piece::Literal(parts));
+            parts.push(LiteralPart::Text(text));
+            parts.retain(|part| !matches!(part, LiteralPart::Text(text) if text.is_empty()));
+            self.push(SqlPiece::Literal(parts));
         } else {
             // `{{` is one brace here too.
             self.sql.push_str(&self.text[from..self.at].replace("{{", "{"));
@@ -213,7 +213,7 @@ impl<'a> Scan<'a> {
 }
 
 /// Returns the error message for an unclosed quote.
-pub fn unclosed(quote: impl std::fmt::Display) -> String {
+pub fn unclosed_error(quote: impl std::fmt::Display) -> String {
     format!("a {quote} has no matching end; write both")
 }
 

@@ -3,29 +3,29 @@
 
 use std::sync::Arc;
 
-use wire::{Complaint, Fill};
+use wire::{UsageError, SlotContext};
 
-use super::scan::{Part, Piece};
-use values::template::{Notation, Scope, Template, widened};
+use super::scan::{LiteralPart, SqlPiece};
+use values::template::{Notation, SlotScope, Template, expand};
 
 /// A template with its own random bits.
 #[derive(Debug)]
-pub struct Slot {
+pub struct SqlSlot {
     template: Template,
     salt: u64,
 }
 
-impl Slot {
+impl SqlSlot {
     /// Appends the filled slot.
     #[inline]
-    pub fn fill(&self, fill: &Fill, out: &mut Vec<u8>) {
-        self.template.fill(&Fill { random: fill.random.wrapping_add(self.salt), ..*fill }, out);
+    pub fn fill(&self, fill: &SlotContext, out: &mut Vec<u8>) {
+        self.template.fill(&SlotContext { random: fill.random.wrapping_add(self.salt), ..*fill }, out);
     }
 }
 
 /// The compiler of the slots of a run.
 #[derive(Debug, Default)]
-pub struct Slots {
+pub struct SqlSlots {
     count: u64,
     /// Number of requests after which the data of the slots is used up.
     pub end: Option<u64>,
@@ -33,40 +33,40 @@ pub struct Slots {
     pub variables: Arc<[String]>,
 }
 
-impl Slots {
+impl SqlSlots {
     /// Compiles a template of the option `place`.
     ///
     /// # Errors
     /// A description of what is wrong with the template.
-    pub fn slot(&mut self, template: &str, place: &str) -> Result<Slot, Complaint> {
+    pub fn slot(&mut self, template: &str, place: &str) -> Result<SqlSlot, UsageError> {
         self.count += 1;
         // With splitmix64's odd increment, no two slots share their random bits.
         let salt = self.count.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let scope = Scope { variables: &self.variables, ..Scope::default() };
-        let template = Template::parse_in(template, place, Notation::Plain, scope)?;
-        self.end = self.end.into_iter().chain(template.end()).min();
-        Ok(Slot { template, salt })
+        let scope = SlotScope { variables: &self.variables, ..SlotScope::default() };
+        let template = Template::parse_scoped(literal_template, place, Notation::Plain, scope)?;
+        self.end = self.end.into_iter().chain(literal_template.data_end()).min();
+        Ok(SqlSlot { literal_template, salt })
     }
 }
 
 /// A piece of SQL with its slots compiled.
 #[derive(Debug)]
-pub enum Filled {
+pub enum SqlFragment {
     /// Literal SQL.
     Sql(Box<[u8]>),
     /// A slot within quotes, which are part of the surrounding SQL.
-    Quoted(Slot),
+    Quoted(SqlSlot),
     /// A slot for digits, or for a part of a name.
-    Bare(Slot),
+    Bare(SqlSlot),
 }
 
-impl Filled {
+impl SqlFragment {
     /// Appends the piece. `escape` escapes the bytes from a position on for a quoted literal.
-    pub fn put(&self, fill: &Fill, out: &mut Vec<u8>, escape: fn(usize, &mut Vec<u8>)) {
+    pub fn append(&self, fill: &SlotContext, out: &mut Vec<u8>, escape: fn(usize, &mut Vec<u8>)) {
         match self {
-            Filled::Sql(sql) => out.extend_from_slice(sql),
-            Filled::Bare(slot) => slot.fill(fill, out),
-            Filled::Quoted(slot) => {
+            SqlFragment::Sql(sql) => out.extend_from_slice(sql),
+            SqlFragment::Bare(slot) => slot.fill(fill, out),
+            SqlFragment::Quoted(slot) => {
                 let from = out.len();
                 slot.fill(fill, out);
                 escape(from, out);
@@ -79,37 +79,37 @@ impl Filled {
 ///
 /// # Errors
 /// A description of what is wrong with a slot.
-pub fn filled(pieces: &[Piece], slots: &mut Slots, place: &str) -> Result<Box<[Filled]>, Complaint> {
+pub fn compile_fragments(pieces: &[SqlPiece], slots: &mut SqlSlots, place: &str) -> Result<Box<[SqlFragment]>, UsageError> {
     let (mut all, mut sql) = (Vec::new(), Vec::new());
     for piece in pieces {
         let (template, quote) = match piece {
-            Piece::Sql(text) => {
+            SqlPiece::Sql(text) => {
                 sql.extend_from_slice(text.as_bytes());
                 continue;
             }
-            Piece::Name(slot) => (braced(slot), None),
-            Piece::Value(slot) if gives_integer(slot) => (braced(slot), None),
-            Piece::Value(slot) => (braced(slot), Some(b'\'')),
-            Piece::Literal(parts) => (template(parts), Some(b'\'')),
+            SqlPiece::Name(slot) => (braced(slot), None),
+            SqlPiece::Value(slot) if yields_integer(slot) => (braced(slot), None),
+            SqlPiece::Value(slot) => (braced(slot), Some(b'\'')),
+            SqlPiece::Literal(parts) => (literal_template(parts), Some(b'\'')),
         };
-        let slot = slots.slot(&template, place)?;
+        let slot = slots.slot(&literal_template, place)?;
         sql.extend(quote);
         if !sql.is_empty() {
-            all.push(Filled::Sql(std::mem::take(&mut sql).into()));
+            all.push(SqlFragment::Sql(std::mem::take(&mut sql).into()));
         }
-        all.push(if quote.is_some() { Filled::Quoted(slot) } else { Filled::Bare(slot) });
+        all.push(if quote.is_some() { SqlFragment::Quoted(slot) } else { SqlFragment::Bare(slot) });
         sql.extend(quote);
     }
     if !sql.is_empty() {
-        all.push(Filled::Sql(sql.into()));
+        all.push(SqlFragment::Sql(sql.into()));
     }
     Ok(all.into())
 }
 
 /// Replaces each byte from `from` on for which `pair` returns two bytes.
 #[inline]
-pub fn doubled(from: usize, out: &mut Vec<u8>, pair: fn(u8) -> Option<[u8; 2]>) {
-    widened(
+pub fn escape_pairs(from: usize, out: &mut Vec<u8>, pair: fn(u8) -> Option<[u8; 2]>) {
+    expand(
         from,
         out,
         |byte| if pair(byte).is_some() { 2 } else { 1 },
@@ -123,16 +123,16 @@ pub fn braced(slot: &str) -> String {
 }
 
 /// Returns a literal as a template, with literal braces doubled.
-pub fn template(parts: &[Part]) -> String {
-    let written = |part: &Part| match part {
-        Part::Text(text) => text.replace('{', "{{").replace('}', "}}"),
-        Part::Slot(slot) => braced(slot),
+pub fn literal_template(parts: &[LiteralPart]) -> String {
+    let written = |part: &LiteralPart| match part {
+        LiteralPart::Text(text) => text.replace('{', "{{").replace('}', "}}"),
+        LiteralPart::Slot(slot) => braced(slot),
     };
     parts.iter().map(written).collect()
 }
 
 /// Returns `true` for slots that yield a plain integer: `{counter}`, but neither `{counter hex}` nor `{random 16}`.
-pub fn gives_integer(slot: &str) -> bool {
+pub fn yields_integer(slot: &str) -> bool {
     let whole = match slot.split_ascii_whitespace().next() {
         Some("counter" | "user" | "time") => true,
         Some("random") => slot.contains(".."),
@@ -146,13 +146,13 @@ pub fn gives_integer(slot: &str) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::doubled;
+    use super::escape_pairs;
 
     proptest! {
         #[test]
         fn bytes_become_pairs_and_nothing_else_changes(before in "[a']{0,4}", text in "[a'\"]{0,12}") {
             let mut out = [&before[..], &text].concat().into_bytes();
-            doubled(before.len(), &mut out, |byte| (byte == b'\'').then_some(*b"\\'"));
+            escape_pairs(before.len(), &mut out, |byte| (byte == b'\'').then_some(*b"\\'"));
             prop_assert_eq!(String::from_utf8(out).unwrap(), before + &text.replace('\'', "\\'"));
         }
     }

@@ -1,15 +1,15 @@
 //! Checks of the service's machine before a run: the tables that the run would fill there.
 
 use words::text::{Text, text};
-use words::{Said, show};
+use words::{LocalizedSentence, numbers};
 
-use super::{Advice, Planned, Prospect, Read, TIME_WAIT_S, listen_queue, tracked};
+use super::{Advice, RunRequirements, Severity, CounterLookup, TIME_WAIT_S, listen_queue, tracked};
 
 /// Returns the problems that a run would have on the service's machine, if its counters were read; the worst first. In
 /// addition to the names of counters it asks for `listener.limit`, the queue of the only possible listener, and
 /// `service.room`, the number of descriptors that all processes of the service can still open.
-pub fn examine_service(read: Read<'_>, planned: &Planned) -> Vec<Advice> {
-    let checks: [fn(Read<'_>, &Planned) -> Option<Advice>; 4] = [descriptors, listen_queue, tracked, time_wait];
+pub fn examine_service(read: CounterLookup<'_>, planned: &RunRequirements) -> Vec<Advice> {
+    let checks: [fn(CounterLookup<'_>, &RunRequirements) -> Option<Advice>; 4] = [descriptors, listen_queue, tracked, time_wait];
     let mut all: Vec<Advice> = checks.iter().filter_map(|check| check(read, planned)).collect();
     all.sort_by_key(|advice| std::cmp::Reverse(advice.prospect));
     all
@@ -23,13 +23,13 @@ const ROOM: Text = text(
 );
 
 /// Describes the abilities of that machine, as far as they are known.
-pub fn service_abilities(read: Read<'_>) -> Vec<Said> {
-    let whole = |n: f64| show::count(n as u64);
-    let cores = read("cpu.count").map(|cores| Said::new(CORES, [("cores", whole(cores))]));
-    let queue = read("listener.limit").map(|limit| Said::new(QUEUE, [("limit", whole(limit))]));
+pub fn service_abilities(read: CounterLookup<'_>) -> Vec<LocalizedSentence> {
+    let whole = |n: f64| numbers::count(n as u64);
+    let cores = read("cpu.count").map(|cores| LocalizedSentence::new(CORES, [("cores", whole(cores))]));
+    let queue = read("listener.limit").map(|limit| LocalizedSentence::new(QUEUE, [("limit", whole(limit))]));
     let room = || {
         let facts = [("room", whole(read("service.room")?)), ("processes", whole(read("service.all.processes")?))];
-        Some(Said::new(ROOM, facts))
+        Some(LocalizedSentence::new(ROOM, facts))
     };
     [cores, queue, room()].into_iter().flatten().collect()
 }
@@ -44,13 +44,13 @@ const RAISE: Text = text(
 );
 
 /// Checks descriptors: each connection needs one there, in addition to those that the service opens itself.
-fn descriptors(read: Read<'_>, planned: &Planned) -> Option<Advice> {
+fn descriptors(read: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice> {
     let room = read("service.room")?;
     (planned.connections as f64 > room).then(|| {
-        let facts = [("room", show::count(room as u64)), ("connections", show::count(planned.connections))];
-        let wanted = [("wanted", show::count(planned.connections))];
+        let facts = [("room", numbers::count(room as u64)), ("connections", numbers::count(planned.connections))];
+        let wanted = [("wanted", numbers::count(planned.connections))];
         // A service may give its threads separate descriptor tables, so the run need not fail.
-        Advice::new(Prospect::Caution, Said::new(FEW, facts)).change(Said::new(RAISE, wanted))
+        Advice::new(Severity::Caution, LocalizedSentence::new(FEW, facts)).change(LocalizedSentence::new(RAISE, wanted))
     })
 }
 
@@ -61,14 +61,14 @@ const LEFT: Text = text(
 const LARGER: Text =
     text("sysctl -w net.ipv4.tcp_max_tw_buckets={wanted}", "sysctl -w net.ipv4.tcp_max_tw_buckets={wanted}");
 
-fn time_wait(read: Read<'_>, planned: &Planned) -> Option<Advice> {
+fn time_wait(read: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice> {
     let rate = planned.rate_per_s.filter(|_| planned.is_one_shot)?;
     let max = read("setting.tcp_max_tw_buckets").filter(|max| *max > 0.0)?;
     let more = rate * planned.lasts_s.unwrap_or(TIME_WAIT_S).min(TIME_WAIT_S);
     (more > max).then(|| {
-        let facts = [("more", show::count(more as u64)), ("max", show::count(max as u64))];
+        let facts = [("more", numbers::count(more as u64)), ("max", numbers::count(max as u64))];
         let wanted = [("wanted", format!("{:.0}", (more * 1.25).ceil()))];
-        Advice::new(Prospect::Caution, Said::new(LEFT, facts)).change(Said::new(LARGER, wanted))
+        Advice::new(Severity::Caution, LocalizedSentence::new(LEFT, facts)).change(LocalizedSentence::new(LARGER, wanted))
     })
 }
 
@@ -92,7 +92,7 @@ mod tests {
         })
     }
 
-    fn said(planned: &Planned) -> Vec<(Prospect, String)> {
+    fn said(planned: &RunRequirements) -> Vec<(Severity, String)> {
         let all = examine_service(&host, planned);
         filled(&all);
         all.iter()
@@ -103,22 +103,22 @@ mod tests {
     #[test]
     fn a_run_that_fits_asks_for_nothing_there() {
         assert_eq!(said(&run()), []);
-        let rate = Planned { rate_per_s: Some(1000.0), is_one_shot: true, lasts_s: Some(5.0), ..run() };
+        let rate = RunRequirements { rate_per_s: Some(1000.0), is_one_shot: true, lasts_s: Some(5.0), ..run() };
         assert_eq!(said(&rate), [], "5,000 connections and no more");
-        assert_eq!(examine_service(&|_| None, &Planned { connections: 1_000_000, ..run() }), [], "nothing was told");
+        assert_eq!(examine_service(&|_| None, &RunRequirements { connections: 1_000_000, ..run() }), [], "nothing was told");
         assert_eq!(service_abilities(&|_| None).len(), 0);
-        let able: Vec<String> = service_abilities(&host).iter().map(|said| said.of(Lang::En)).collect();
+        let able: Vec<String> = service_abilities(&host).iter().map(|said| said.render(Lang::En)).collect();
         assert_eq!(able, ["4 cores", "accept queue of 128", "900 file descriptors left for the service (1 process)"]);
     }
 
     #[test]
     fn each_table_that_the_run_would_fill_is_told_with_its_number() {
-        let queue = said(&Planned { connections: 500, ..run() });
-        assert_eq!((queue.len(), queue[0].0), (1, Prospect::Caution), "{queue:?}");
+        let queue = said(&RunRequirements { connections: 500, ..run() });
+        assert_eq!((queue.len(), queue[0].0), (1, Severity::Caution), "{queue:?}");
         assert!(queue[0].1.contains("holds 128") && queue[0].1.contains("somaxconn"), "{queue:?}");
-        let many = said(&Planned { connections: 1_000, ..run() });
+        let many = said(&RunRequirements { connections: 1_000, ..run() });
         assert!(many[0].1.starts_with("the service can open 900 more file descriptors"), "{many:?}");
-        let short = said(&Planned { rate_per_s: Some(2_000.0), is_one_shot: true, ..run() });
+        let short = said(&RunRequirements { rate_per_s: Some(2_000.0), is_one_shot: true, ..run() });
         assert!(short.iter().any(|(_, said)| said.contains("leave up to 120,000 in TIME_WAIT")), "{short:?}");
         assert!(short.iter().any(|(_, said)| said.contains("connection tracking is on")), "{short:?}");
     }

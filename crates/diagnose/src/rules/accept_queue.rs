@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "N2",
-    on: On::Service,
-    stage: Stage::ServerKernel,
+    origin: CounterOrigin::Service,
+    stage: PathStage::ServerKernel,
     title: text("A full accept queue", "accept 队列已满"),
-    sign: text(
+    symptom: text(
         "connects take 1, 3 or 7 s, or time out, while the service is not busy",
         "建连耗时 1、3、7 秒或超时，而服务并不忙",
     ),
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         "with no more users than the queue holds, the counter should stay flat: `brunt -c {users} {url}`",
         "用户数不超过队列长度时，该计数应不再上升：`brunt -c {users} {url}`",
     ),
-    beware: Some(text(
+    caution: Some(text(
         "a backlog of a million only turns refusals into timeouts: size it as accept rate × tolerable wait",
         "百万级 backlog 只是把拒绝变成超时：长度应为 accept 速率 × 可容忍等待",
     )),
@@ -46,41 +46,41 @@ const SYNS: Text = text("TcpExt TCPSynRetrans +{n}", "TcpExt TCPSynRetrans +{n}"
 /// Minimum share of connections that waited for a second SYN, if there is no other evidence.
 const SHARE: f64 = 0.01;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let (run, here) = (&case.run, &case.here);
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let (run, here) = (&case.run, &case.counters);
     let (claim, evidence, proof, users) = match full(case) {
         Some((listener, queue, limit)) => {
-            let overflows = here.rise("TcpExt.ListenOverflows").unwrap_or(0.0);
+            let overflows = here.increase("TcpExt.ListenOverflows").unwrap_or(0.0);
             let [n, queue, held] = [overflows, queue, limit].map(whole);
-            let claim = Said::new(CLAIM, [("listener", listener.to_owned())]);
-            let evidence = Said::new(EVIDENCE, [("n", n), ("queue", queue), ("limit", held)]);
+            let claim = LocalizedSentence::new(CLAIM, [("listener", listener.to_owned())]);
+            let evidence = LocalizedSentence::new(EVIDENCE, [("n", n), ("queue", queue), ("limit", held)]);
             (claim, evidence, Proof::Proved, (limit as u64).max(1))
         }
         None => {
-            let again = here.rise("TcpExt.TCPSynRetrans").filter(|n| *n > 0.0)?;
-            if run.connect.second_or_more < SHARE || run.connect.count == 0 || here.rose("TcpExt.ListenOverflows") {
+            let again = here.increase("TcpExt.TCPSynRetrans").filter(|n| *n > 0.0)?;
+            if run.connect.second_or_more < SHARE || run.connect.count == 0 || here.has_increased("TcpExt.ListenOverflows") {
                 return None;
             }
-            let claim = Said::new(SHAPE, [("share", show::share(run.connect.second_or_more))]);
-            let evidence = Said::new(SYNS, [("n", whole(again))]);
+            let claim = LocalizedSentence::new(SHAPE, [("share", numbers::share(run.connect.second_or_more))]);
+            let evidence = LocalizedSentence::new(SYNS, [("n", whole(again))]);
             (claim, evidence, Proof::Consistent, 4)
         }
     };
-    Some(Verdict::new(proof, claim, evidence).experiment_with([("users", users.to_string())]))
+    Some(RuleVerdict::new(proof, claim, evidence).experiment_with([("users", users.to_string())]))
 }
 
 /// Returns the listener of the service whose queue was full while the kernel counted overflows, or whose own drops
 /// increased.
 fn full(case: &Case) -> Option<(&str, f64, f64)> {
-    let here = &case.here;
-    here.between("listener.", ".limit").find_map(|listener| {
+    let here = &case.counters;
+    here.name_middles("listener.", ".limit").find_map(|listener| {
         let limit = here.last(&format!("listener.{listener}.limit"))?;
-        let queue = here.most(&format!("listener.{listener}.queue"))?;
+        let queue = here.max(&format!("listener.{listener}.queue"))?;
         // A listener also drops packets for other reasons (a segment without a connection), and the kernel counts
         // overflows of all listeners together: only both are evidence for this queue. A queue holds one more than its
         // limit.
-        let this_one = queue >= limit || here.rose(&format!("listener.{listener}.drops"));
-        (here.rose("TcpExt.ListenOverflows") && this_one).then_some((listener, queue, limit))
+        let this_one = queue >= limit || here.has_increased(&format!("listener.{listener}.drops"));
+        (here.has_increased("TcpExt.ListenOverflows") && this_one).then_some((listener, queue, limit))
     })
 }
 
@@ -91,7 +91,7 @@ mod tests {
 
     const HERE: &str = "listener.127.0.0.1:80.limit";
 
-    fn queue(most: f64, overflows: f64, drops: f64) -> crate::Counted {
+    fn queue(most: f64, overflows: f64, drops: f64) -> crate::CounterSummary {
         counted(&[
             (HERE, 5.0, 5.0),
             ("listener.127.0.0.1:80.queue", 0.0, most),
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_target_elsewhere_shows_it_by_its_connects() {
         let syns = |n| counted(&[("TcpExt.TCPSynRetrans", 0.0, n)]);
-        let slow = Spread { count: 100, second_or_more: 0.3, ..Spread::default() };
+        let slow = DurationStats { count: 100, second_or_more: 0.3, ..DurationStats::default() };
         assert_eq!(judged(&RULE, |run| run.connect = slow, syns(30.0)), Some("consistent"));
         assert_eq!(judged(&RULE, |run| run.connect = slow, syns(0.0)), None, "slow, but nothing was sent again");
         assert_eq!(judged(&RULE, |_| (), syns(30.0)), None, "sent again, but by somebody else");

@@ -3,12 +3,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "D4",
-    on: On::Service,
-    stage: Stage::Service,
+    origin: CounterOrigin::Service,
+    stage: PathStage::Service,
     title: text("A buffer pool that is too small", "缓冲池太小"),
-    sign: text(
+    symptom: text(
         "queries for different rows are slower than repeated queries for the same rows; needs --watch \
             mysql=mysql://USER:PASSWORD@HOST:PORT, or postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE where \
             track_io_timing is on",
@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
         "with requests for few enough rows to fit in the pool, Innodb_buffer_pool_reads should stay flat and latency fall",
         "若只请求放得进缓冲池的少量行，Innodb_buffer_pool_reads 应不再增加，延迟应下降",
     ),
-    beware: Some(text(
+    caution: Some(text(
         "every pool starts out empty: fill it before measuring (--warmup), and do not mix cold and warm results",
         "刚启动时缓冲池总是空的：测量前先预热（--warmup），冷、热两种结果不要混在一起",
     )),
@@ -67,20 +67,20 @@ const RATE: f64 = 100.0;
 /// Share of busy cores above which the cores are the limit.
 const CORES: f64 = 0.8;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let full = case.here.busy_cores().is_some_and(|(busy, cores)| busy > CORES * cores);
-    if full || !case.run.is_pressed() {
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let full = case.counters.busy_cores().is_some_and(|(busy, cores)| busy > CORES * cores);
+    if full || !case.run.is_saturated() {
         return None;
     }
-    let postgres = || case.told("postgres.").find_map(|postgres| timed(postgres, case.run.in_flight));
-    case.told("mysql.").find_map(found).or_else(postgres)
+    let postgres = || case.reported_by("postgres.").find_map(|postgres| timed(postgres, case.run.in_flight));
+    case.reported_by("mysql.").find_map(found).or_else(postgres)
 }
 
 /// Judges PostgreSQL: many of its reads are served by the system's cache at almost no cost, so only the time of
 /// reading is evidence, which it records if `track_io_timing` is on.
-fn timed(postgres: &Counted, in_flight: f64) -> Option<Verdict> {
+fn timed(postgres: &CounterSummary, in_flight: f64) -> Option<RuleVerdict> {
     let database = |name: &str| format!("postgres.database.{name}");
-    let (missed, hit) = (postgres.rise(&database("blks_read"))?, postgres.rise(&database("blks_hit"))?);
+    let (missed, hit) = (postgres.increase(&database("blks_read"))?, postgres.increase(&database("blks_hit"))?);
     // Milliseconds, summed over all sessions: an increase of a second per second is one session that always reads.
     let waiting = postgres.per_s(&database("blk_read_time"))? / 1e3;
     if missed < SHARE * (missed + hit) || waiting < PART * in_flight.max(1.0) {
@@ -89,30 +89,30 @@ fn timed(postgres: &Counted, in_flight: f64) -> Option<Verdict> {
     let claim = [("waiting", format!("{:.1}", waiting.min(in_flight))), ("in_flight", format!("{in_flight:.0}"))];
     let facts = [
         ("missed", whole(missed)),
-        ("share", show::share(missed / (missed + hit))),
-        ("time", show::seconds(waiting * postgres.span_s())),
-        ("span", show::seconds(postgres.span_s())),
+        ("share", numbers::share(missed / (missed + hit))),
+        ("time", numbers::seconds(waiting * postgres.span_s())),
+        ("span", numbers::seconds(postgres.span_s())),
     ];
-    let (claim, evidence) = (Said::new(WAITING, claim), Said::new(READ, facts));
+    let (claim, evidence) = (LocalizedSentence::new(WAITING, claim), LocalizedSentence::new(READ, facts));
     Some(proved(claim, evidence).remedy(MORE).experiment(STILL))
 }
 
-fn found(mysql: &Counted) -> Option<Verdict> {
+fn found(mysql: &CounterSummary) -> Option<RuleVerdict> {
     let pool = |name: &str| format!("mysql.Innodb_buffer_pool_{name}");
-    let (missed, asked) = (mysql.rise(&pool("reads"))?, mysql.rise(&pool("read_requests"))?);
+    let (missed, asked) = (mysql.increase(&pool("reads"))?, mysql.increase(&pool("read_requests"))?);
     // A pool that is still cold keeps the missed pages: only misses that replaced another page show that it is too
     // small.
     mysql.last(&pool("pages_data"))?;
-    let filled = mysql.rise(&pool("pages_data")).unwrap_or(0.0);
+    let filled = mysql.increase(&pool("pages_data")).unwrap_or(0.0);
     let replaced = (missed - filled).max(0.0);
     mysql.per_s(&pool("reads"))?;
     let rate = replaced / mysql.span_s();
     if replaced < SHARE * asked || rate < RATE {
         return None;
     }
-    let claim = [("share", show::share((replaced / asked.max(missed)).min(1.0))), ("reads", whole(rate))];
+    let claim = [("share", numbers::share((replaced / asked.max(missed)).min(1.0))), ("reads", whole(rate))];
     let facts = [("missed", whole(missed)), ("asked", whole(asked)), ("filled", whole(filled))];
-    let (claim, evidence) = (Said::new(CLAIM, claim), Said::new(EVIDENCE, facts));
+    let (claim, evidence) = (LocalizedSentence::new(CLAIM, claim), LocalizedSentence::new(EVIDENCE, facts));
     Some(consistent(claim, evidence))
 }
 
@@ -122,7 +122,7 @@ mod tests {
     use crate::rules::made_up::{cores, counted, judged_told, run};
 
     /// Ten seconds with this many misses among this many reads, and this many more pages in the pool.
-    fn pool(missed: f64, asked: f64, filled: f64) -> Counted {
+    fn pool(missed: f64, asked: f64, filled: f64) -> CounterSummary {
         counted(&[
             ("mysql.Innodb_buffer_pool_reads", 7.0, 7.0 + missed),
             ("mysql.Innodb_buffer_pool_read_requests", 90.0, 90.0 + asked),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     /// Counters of PostgreSQL: blocks read and found, and the milliseconds of reading.
-    fn blocks(read: f64, hit: f64, ms: f64) -> Counted {
+    fn blocks(read: f64, hit: f64, ms: f64) -> CounterSummary {
         counted(&[
             ("postgres.database.blks_read", 7.0, 7.0 + read),
             ("postgres.database.blks_hit", 90.0, 90.0 + hit),
@@ -150,12 +150,12 @@ mod tests {
 
     #[test]
     fn blocks_of_postgres_that_are_waited_for() {
-        let ten = |run: &mut crate::Run| run.in_flight = 10.0;
+        let ten = |run: &mut crate::LoadResults| run.in_flight = 10.0;
         assert_eq!(judged_told(&RULE, ten, blocks(20_000.0, 200_000.0, 60_000.0)), Some("proved"));
         assert_eq!(judged_told(&RULE, ten, blocks(20_000.0, 200_000.0, 0.0)), None, "track_io_timing is off");
         assert_eq!(judged_told(&RULE, ten, blocks(20_000.0, 200_000.0, 900.0)), None, "the system's cache had them");
         assert_eq!(judged_told(&RULE, ten, blocks(900.0, 200_000.0, 60_000.0)), None, "less than one of a hundred");
-        let open = |run: &mut crate::Run| (run.in_flight, run.is_open) = (10.0, true);
+        let open = |run: &mut crate::LoadResults| (run.in_flight, run.is_open) = (10.0, true);
         assert_eq!(judged_told(&RULE, open, blocks(20_000.0, 200_000.0, 60_000.0)), None, "rate kept");
     }
 
@@ -163,7 +163,7 @@ mod tests {
     fn cores_that_are_full_are_what_is_waited_for() {
         let found = |busy: f64| {
             let told = vec![pool(20_000.0, 200_000.0, 3.0)];
-            RULE.alone(&Case { run: run(), here: cores(busy, &[]), told, ..Case::default() }).is_some()
+            RULE.judge_host(&Case { run: run(), counters: cores(busy, &[]), reported: told, ..Case::default() }).is_some()
         };
         assert!(found(0.6));
         assert!(!found(1.9));

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "P4",
-    on: On::Generator,
-    stage: Stage::Service,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Service,
     title: text("499: the client disconnected first", "499：客户端先断开"),
-    sign: text(
+    symptom: text(
         "status 499 in nginx's log; needs --watch-log on its access log",
         "nginx 日志中出现 499；需要用 --watch-log 指定其访问日志",
     ),
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         "with a longer -t the 499s should be gone, and those responses take as long as the service does",
         "加大 -t 后 499 应消失，其响应时间即后端的真实耗时",
     ),
-    beware: Some(text(
+    caution: Some(text(
         "proxy_ignore_client_abort on hides the 499s and keeps the slow requests running",
         "proxy_ignore_client_abort on 只是隐藏 499，慢请求仍在执行",
     )),
@@ -44,17 +44,17 @@ const BETWEEN: Text =
 /// Maximum difference, as a share, between counts of the same requests: log and run end at different times.
 const SAME: f64 = 0.2;
 
-fn judge(case: &Case) -> Option<Verdict> {
+fn judge(case: &Case) -> Option<RuleVerdict> {
     // Requests without a response at the end are also aborted.
     let timeouts = case.run.failed_by("timeout").saturating_add(case.run.unfinished) as f64;
-    let lines = case.told("log.").find_map(|log| log.rise("log.client_closed")).filter(|lines| *lines > 0.0)?;
+    let lines = case.reported_by("log.").find_map(|log| log.increase("log.client_closed")).filter(|lines| *lines > 0.0)?;
     let ours = (lines - timeouts).abs() <= SAME * lines.max(timeouts);
-    let (text, remedy, stage) = if ours { (OURS, RULE.remedy, Stage::Service) } else { (OTHERS, BETWEEN, Stage::Network) };
-    let claim = Said::new(text, [("lines", whole(lines)), ("timeouts", whole(timeouts))]);
-    let evidence = Said::new(EVIDENCE, [("lines", whole(lines))]);
+    let (text, remedy, stage) = if ours { (OURS, RULE.remedy, PathStage::Service) } else { (OTHERS, BETWEEN, PathStage::Network) };
+    let claim = LocalizedSentence::new(text, [("lines", whole(lines)), ("timeouts", whole(timeouts))]);
+    let evidence = LocalizedSentence::new(EVIDENCE, [("lines", whole(lines))]);
     let proof = if ours { Proof::Proved } else { Proof::Consistent };
     (ours || lines > timeouts)
-        .then(|| Verdict::new(proof, claim, evidence).at(stage).remedy(remedy))
+        .then(|| RuleVerdict::new(proof, claim, evidence).at(stage).remedy(remedy))
 }
 
 #[cfg(test)]
@@ -65,8 +65,8 @@ mod tests {
     #[test]
     fn whose_timeouts_they_are() {
         let timed_out = |count: u64| {
-            move |run: &mut Run| {
-                run.failures = vec![Failures { kind: "timeout".into(), phase: "first_byte".into(), count }];
+            move |run: &mut LoadResults| {
+                run.failures = vec![FailureCount { kind: "timeout".into(), phase: "first_byte".into(), count }];
             }
         };
         let log = |lines: f64| counted(&[("log.lines", 0.0, 999.0), ("log.client_closed", 3.0, 3.0 + lines)]);

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "N5",
-    on: On::Either,
-    stage: Stage::Network,
+    origin: CounterOrigin::Either,
+    stage: PathStage::Network,
     title: text("Connection tracking table full", "连接跟踪表已满"),
-    sign: text(
+    symptom: text(
         "connects through NAT, a firewall or a container host time out while everything else is fine",
         "经过 NAT、防火墙或容器主机时建连超时，其他一切正常",
     ),
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "提高 net.netfilter.nf_conntrack_max 及其哈希大小，或对被测路径使用 NOTRACK",
     ),
     experiment: text("with keep-alive the table should stay far from full", "使用长连接时，该表应远未填满"),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -29,17 +29,17 @@ const EVIDENCE: Text = text(
     "nf_conntrack：{count}/{max} 条，丢弃 {dropped} 个",
 );
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let here = &case.here;
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let here = &case.counters;
     let dropped: f64 =
-        ["drop", "early_drop", "insert_failed"].iter().filter_map(|way| here.rise(&format!("conntrack.{way}"))).sum();
-    let (count, max) = (here.most("conntrack.count")?, here.last("conntrack.max")?);
+        ["drop", "early_drop", "insert_failed"].iter().filter_map(|way| here.increase(&format!("conntrack.{way}"))).sum();
+    let (count, max) = (here.max("conntrack.count")?, here.last("conntrack.max")?);
     // Entries may also be refused for other reasons while the table has room.
     if dropped <= 0.0 || count < 0.8 * max || !case.run.waited_to_connect() {
         return None;
     }
     let [count, max, dropped] = [count, max, dropped].map(whole);
-    let evidence = Said::new(EVIDENCE, [("count", count), ("max", max), ("dropped", dropped)]);
+    let evidence = LocalizedSentence::new(EVIDENCE, [("count", count), ("max", max), ("dropped", dropped)]);
     Some(proved(CLAIM, evidence))
 }
 
@@ -49,7 +49,7 @@ mod tests {
     use crate::rules::made_up::{counted, judged};
 
     /// A run with the symptom.
-    fn felt(run: &mut Run) {
+    fn felt(run: &mut LoadResults) {
         run.connect.second_or_more = 0.1;
     }
 

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "S1",
-    on: On::Service,
-    stage: Stage::Service,
+    origin: CounterOrigin::Service,
+    stage: PathStage::Service,
     title: text("All cores busy", "CPU 占满"),
-    sign: text("throughput is flat and latency grows with the number of users", "吞吐量持平，延迟随用户数增长"),
+    symptom: text("throughput is flat and latency grows with the number of users", "吞吐量持平，延迟随用户数增长"),
     remedy: text(
         "profile the service (a flame graph shows where the time goes), or give it more cores",
         "对服务做性能剖析（火焰图），或增加核数",
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "doubling the users should raise latency but not throughput: `brunt -c {users} {url}`",
         "用户数翻倍后吞吐量不应上升，只有延迟上升：`brunt -c {users} {url}`",
     ),
-    beware: Some(text(
+    caution: Some(text(
         "running the load generator on the service's machine measures both",
         "在服务所在机器上发压，测到的是两者之和",
     )),
@@ -59,13 +59,13 @@ const PART: f64 = 0.5;
 /// Number of threads waiting for a core below which the service is not held up.
 const WAITED: f64 = 0.5;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let (run, here) = (&case.run, &case.here);
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let (run, here) = (&case.run, &case.counters);
     let (busy, cores) = here.busy_cores()?;
     let service = here.per_s("service.all.cpu")? / 1e9;
     // A core on which brunt only polls is available to others.
     let busy = busy - run.polled_cores;
-    if busy < FULL * cores || !run.is_pressed() {
+    if busy < FULL * cores || !run.is_saturated() {
         return None;
     }
     let own = (run.generator_cores - run.polled_cores).min(busy);
@@ -85,11 +85,11 @@ fn judge(case: &Case) -> Option<Verdict> {
         return None;
     };
     let mut evidence =
-        Said::new(EVIDENCE, [("busy", shown(busy)), ("cores", format!("{cores:.0}")), ("service", shown(service))]);
+        LocalizedSentence::new(EVIDENCE, [("busy", shown(busy)), ("cores", format!("{cores:.0}")), ("service", shown(service))]);
     if run.answered_per_s() > 0.0 {
-        evidence = evidence.and(COST, [("cost", show::seconds(service / run.answered_per_s()))]);
+        evidence = evidence.with_clause(COST, [("cost", numbers::seconds(service / run.answered_per_s()))]);
     }
-    let verdict = proved(Said::new(text, facts), evidence).remedy(remedy);
+    let verdict = proved(LocalizedSentence::new(text, facts), evidence).remedy(remedy);
     Some(if run.is_open {
         let rate = run.rate_for(2.0 * run.scheduled as f64 / run.window_s.max(1.0));
         verdict.experiment(EXPERIMENT_OPEN).experiment_with([("rate", rate)])
@@ -104,7 +104,7 @@ mod tests {
     use crate::rules::made_up::{cores, judged, run};
     use words::Lang;
 
-    fn with(busy: f64, service: f64) -> crate::Counted {
+    fn with(busy: f64, service: f64) -> crate::CounterSummary {
         cores(busy, &[("service.all.cpu", 0.0, service * 1e10)])
     }
 
@@ -120,29 +120,29 @@ mod tests {
         let waits = |wait: f64| cores(1.99, &[("service.all.cpu", 0.0, 1e9), ("service.all.wait", 0.0, wait * 1e10)]);
         assert_eq!(judged(&RULE, |_| (), waits(0.2)), None, "a little waiting limits nobody");
         assert_eq!(judged(&RULE, |_| (), waits(0.9)), Some("proved"));
-        let polls = |run: &mut Run| (run.generator_cores, run.polled_cores) = (1.1, 1.0);
+        let polls = |run: &mut LoadResults| (run.generator_cores, run.polled_cores) = (1.1, 1.0);
         assert_eq!(judged(&RULE, polls, with(1.99, 0.8)), None, "half of it is only polled away");
     }
 
     #[test]
     fn the_experiment_has_twice_the_load_of_the_run() {
-        let with = |change: fn(&mut Run)| {
-            let mut case = Case { run: run(), here: with(1.99, 1.7), ..Case::default() };
+        let with = |change: fn(&mut LoadResults)| {
+            let mut case = Case { run: run(), counters: with(1.99, 1.7), ..Case::default() };
             change(&mut case.run);
-            RULE.alone(&case).unwrap().experiment(Lang::En)
+            RULE.judge_host(&case).unwrap().experiment(Lang::En)
         };
         assert!(with(|_| ()).contains("`brunt -c 100 http://"));
-        let open = |run: &mut Run| (run.is_open, run.is_overloaded, run.users) = (true, true, 0);
+        let open = |run: &mut LoadResults| (run.is_open, run.is_overloaded, run.users) = (true, true, 0);
         assert!(with(open).contains("`brunt -r 2000/s http://"), "{}", with(open));
     }
 
     #[test]
     fn it_says_whose_work_filled_them() {
         let said = |service: f64, own: f64| {
-            let run = crate::Run { generator_cores: own, ..run() };
+            let run = crate::LoadResults { generator_cores: own, ..run() };
             let waited = ("service.all.wait", 0.0, 6e9);
             let here = cores(2.0, &[("service.all.cpu", 0.0, service * 1e10), waited]);
-            RULE.alone(&Case { run, here, ..Case::default() }).unwrap().claim(Lang::En)
+            RULE.judge_host(&Case { run, counters: here, ..Case::default() }).unwrap().claim(Lang::En)
         };
         assert!(said(1.8, 0.1).starts_with("the CPU is the limit"), "{}", said(1.8, 0.1));
         assert!(said(1.0, 0.9).contains("measures both"), "{}", said(1.0, 0.9));

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "D1",
-    on: On::Generator,
-    stage: Stage::ServerKernel,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::ServerKernel,
     title: text("Database out of connections", "数据库连接数已满"),
-    sign: text(
+    symptom: text(
         "connections fail with «too many connections» (MySQL error 1040, PostgreSQL 53300); --watch mysql=… or postgres=… shows its counters",
         "连接失败并提示 too many connections（MySQL 错误 1040、PostgreSQL 53300）；--watch mysql=… 或 postgres=… 可显示其计数",
     ),
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
         "限制各应用的连接池，使总数低于 max_connections；正在执行的查询才需要连接，等待的不需要。连接数超出 CPU 所能处理的部分只占内存，不增加吞吐量",
     ),
     experiment: text("with fewer than {max} connections, none should be refused", "连接数少于 {max} 时，不应再有连接被拒绝"),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -57,25 +57,25 @@ const SESSIONS: Text = text(
     "pg_stat_activity 中客户端会话最多 {clients} 个；max_connections 为 {max}，其中保留 {reserved} 个",
 );
 
-fn judge(case: &Case) -> Option<Verdict> {
+fn judge(case: &Case) -> Option<RuleVerdict> {
     // The refused clients may have been others than this run.
-    if case.run.failures.is_empty() && case.run.turned_away == 0 {
+    if case.run.failures.is_empty() && case.run.refused_by_database == 0 {
         return None;
     }
-    let refused = case.run.turned_away;
-    let postgres = || case.told("postgres.").find_map(|postgres| full(postgres, refused));
-    case.told("mysql.").find_map(counted).or_else(postgres).or_else(|| said(refused))
+    let refused = case.run.refused_by_database;
+    let postgres = || case.reported_by("postgres.").find_map(|postgres| full(postgres, refused));
+    case.reported_by("mysql.").find_map(counted).or_else(postgres).or_else(|| said(refused))
 }
 
 /// Adds the counters of a watched PostgreSQL to the errors it sent; if the errors went to a service in front of it,
 /// the evidence is only consistent.
-fn full(postgres: &Counted, refused: u64) -> Option<Verdict> {
+fn full(postgres: &CounterSummary, refused: u64) -> Option<RuleVerdict> {
     let max = postgres.last("postgres.setting.max_connections")?;
     let kept = ["superuser_reserved_connections", "reserved_connections"];
     let reserved = kept.iter().filter_map(|name| postgres.last(&format!("postgres.setting.{name}"))).sum::<f64>();
-    let clients = postgres.most("postgres.activity.clients")?;
+    let clients = postgres.max("postgres.activity.clients")?;
     let facts = [
-        ("refused", show::count(refused)),
+        ("refused", numbers::count(refused)),
         ("clients", whole(clients)),
         ("max", whole(max)),
         ("reserved", whole(reserved)),
@@ -86,22 +86,22 @@ fn full(postgres: &Counted, refused: u64) -> Option<Verdict> {
         _ => (Proof::Proved, CLAIM, TOLD),
     };
     let max = [("max", whole(max))];
-    Some(Verdict::new(proof, Said::new(claim, max.clone()), Said::new(evidence, facts)).experiment_with(max))
+    Some(RuleVerdict::new(proof, LocalizedSentence::new(claim, max.clone()), LocalizedSentence::new(evidence, facts)).experiment_with(max))
 }
 
-fn said(refused: u64) -> Option<Verdict> {
-    let evidence = Said::new(SAID, [("refused", show::count(refused))]);
+fn said(refused: u64) -> Option<RuleVerdict> {
+    let evidence = LocalizedSentence::new(SAID, [("refused", numbers::count(refused))]);
     let found = proved(FULL, evidence);
     (refused > 0).then(|| found.experiment(FEWER))
 }
 
-fn counted(mysql: &Counted) -> Option<Verdict> {
-    let refused = mysql.rise("mysql.Connection_errors_max_connections").filter(|refused| *refused > 0.0)?;
+fn counted(mysql: &CounterSummary) -> Option<RuleVerdict> {
+    let refused = mysql.increase("mysql.Connection_errors_max_connections").filter(|refused| *refused > 0.0)?;
     let max = mysql.last("mysql.variable.max_connections").map_or_else(|| "max_connections".to_owned(), whole);
-    let connected = mysql.most("mysql.Threads_connected").unwrap_or(0.0);
+    let connected = mysql.max("mysql.Threads_connected").unwrap_or(0.0);
     let facts = [("refused", whole(refused)), ("connected", whole(connected)), ("max", max.clone())];
-    let claim = Said::new(CLAIM, [("max", max.clone())]);
-    Some(proved(claim, Said::new(EVIDENCE, facts)).experiment_with([("max", max)]))
+    let claim = LocalizedSentence::new(CLAIM, [("max", max.clone())]);
+    Some(proved(claim, LocalizedSentence::new(EVIDENCE, facts)).experiment_with([("max", max)]))
 }
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged, judged_told};
 
-    fn mysql(refused: f64) -> Counted {
+    fn mysql(refused: f64) -> CounterSummary {
         counted(&[
             ("mysql.Connection_errors_max_connections", 3.0, 3.0 + refused),
             ("mysql.variable.max_connections", 10.0, 10.0),
@@ -118,7 +118,7 @@ mod tests {
     }
 
     /// A hundred connections, three of them reserved, and up to this many sessions.
-    fn postgres(clients: f64) -> Counted {
+    fn postgres(clients: f64) -> CounterSummary {
         counted(&[
             ("postgres.setting.max_connections", 100.0, 100.0),
             ("postgres.setting.superuser_reserved_connections", 3.0, 3.0),
@@ -128,9 +128,9 @@ mod tests {
 
     #[test]
     fn postgres_says_it_to_those_it_turns_away() {
-        let failed = |run: &mut crate::Run| run.failures = vec![Failures::default()];
+        let failed = |run: &mut crate::LoadResults| run.failures = vec![FailureCount::default()];
         assert_eq!(
-            judged_told(&RULE, |run| run.turned_away = 7, postgres(90.0)),
+            judged_told(&RULE, |run| run.refused_by_database = 7, postgres(90.0)),
             Some("proved"),
             "between two readings"
         );
@@ -143,18 +143,18 @@ mod tests {
         assert_eq!(judged_told(&RULE, |_| (), postgres(97.0)), None, "full, and nobody failed");
         let unseen = counted(&[("postgres.setting.max_connections", 100.0, 100.0)]);
         assert_eq!(judged_told(&RULE, failed, unseen.clone()), None, "sessions that are not observable");
-        assert_eq!(judged_told(&RULE, |run| run.turned_away = 7, unseen), Some("proved"), "its own word is enough");
+        assert_eq!(judged_told(&RULE, |run| run.refused_by_database = 7, unseen), Some("proved"), "its own word is enough");
     }
 
     #[test]
     fn connections_that_were_turned_away() {
-        let failed = |run: &mut crate::Run| run.failures = vec![Failures::default()];
+        let failed = |run: &mut crate::LoadResults| run.failures = vec![FailureCount::default()];
         assert_eq!(judged_told(&RULE, failed, mysql(7.0)), Some("proved"));
         assert_eq!(judged_told(&RULE, failed, mysql(0.0)), None, "those of yesterday");
         assert_eq!(judged_told(&RULE, |_| (), mysql(7.0)), None, "none of ours");
         // With a rate, requests wait, and none fails because of it.
-        assert_eq!(judged_told(&RULE, |run| run.turned_away = 7, mysql(7.0)), Some("proved"));
-        assert_eq!(judged(&RULE, |run| run.turned_away = 7, counted(&[])), Some("proved"), "it says so itself");
+        assert_eq!(judged_told(&RULE, |run| run.refused_by_database = 7, mysql(7.0)), Some("proved"));
+        assert_eq!(judged(&RULE, |run| run.refused_by_database = 7, counted(&[])), Some("proved"), "it says so itself");
         assert_eq!(judged(&RULE, failed, counted(&[])), None);
     }
 }

@@ -3,12 +3,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "L3",
-    on: On::Generator,
-    stage: Stage::ServerKernel,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::ServerKernel,
     title: text("40 ms stall after the first bytes", "首字节后停顿 40 毫秒"),
-    sign: text("a latency plateau at 40 ms while every CPU is idle", "延迟集中在 40 毫秒而 CPU 空闲"),
+    symptom: text("a latency plateau at 40 ms while every CPU is idle", "延迟集中在 40 毫秒而 CPU 空闲"),
     remedy: text(
         "set TCP_NODELAY on the service's connections, or send each response in one write (headers and body together)",
         "在服务的连接上设置 TCP_NODELAY，或一次写出整个响应（头与体同一次 write）",
@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         "with TCP_NODELAY the pause should be gone, and a single user's throughput should be many times higher",
         "设置 TCP_NODELAY 后停顿应消失，单用户吞吐量应成倍上升",
     ),
-    beware: Some(text(
+    caution: Some(text(
         "where responses wait longer for something else (a pool, the CPU), the pause costs latency but no throughput",
         "若响应更多时间在等别的东西（资源池、CPU），该停顿只影响延迟，不影响吞吐量",
     )),
@@ -48,26 +48,26 @@ const DELAYED: f64 = 0.5;
 const MOST_OF_IT: f64 = 0.5;
 const PAUSE: f64 = 0.04;
 
-fn judge(case: &Case) -> Option<Verdict> {
+fn judge(case: &Case) -> Option<RuleVerdict> {
     let transfers = &case.run.transfers;
     let slow = transfers.within(FROM, TO);
-    let acks = case.here.rise("TcpExt.DelayedACKs")?;
+    let acks = case.counters.increase("TcpExt.DelayedACKs")?;
     if slow < LEAST || (slow as f64) < SHARE * transfers.count() as f64 || acks < DELAYED * slow as f64 {
         return None;
     }
     let facts = [
-        ("slow", show::count(slow)),
-        ("count", show::count(transfers.count())),
+        ("slow", numbers::count(slow)),
+        ("count", numbers::count(transfers.count())),
         ("acks", whole(acks)),
     ];
-    let claim = Said::new(CLAIM, [("share", show::percent(slow, transfers.count()))]);
-    Some(consistent(claim, Said::new(EVIDENCE, facts)).limiting(holds_up(case, slow)))
+    let claim = LocalizedSentence::new(CLAIM, [("share", numbers::percent(slow, transfers.count()))]);
+    Some(consistent(claim, LocalizedSentence::new(EVIDENCE, facts)).limiting(holds_up(case, slow)))
 }
 
 /// Returns `true` if the pauses keep users from sending again, or connections from serving the next arrival.
 fn holds_up(case: &Case, slow: u64) -> bool {
     let (run, all) = (&case.run, case.run.transfers.count().max(1));
-    run.is_pressed() && PAUSE * slow as f64 / all as f64 >= MOST_OF_IT * run.service.mean
+    run.is_saturated() && PAUSE * slow as f64 / all as f64 >= MOST_OF_IT * run.service.mean
 }
 
 #[cfg(test)]
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_pause_within_responses() {
-        let transfers = |at: f64, n: u64| move |run: &mut Run| run.transfers = Times::of([(0.0, 100), (at, n)]);
+        let transfers = |at: f64, n: u64| move |run: &mut LoadResults| run.transfers = DurationCounts::new([(0.0, 100), (at, n)]);
         let acks = |n: f64| counted(&[("TcpExt.DelayedACKs", 3.0, 3.0 + n)]);
         assert_eq!(judged(&RULE, transfers(0.0405, 900), acks(900.0)), Some("consistent"));
         assert_eq!(judged(&RULE, transfers(0.0405, 900), acks(3.0)), None, "nobody delayed anything");
@@ -87,12 +87,12 @@ mod tests {
 
     #[test]
     fn a_pause_limits_where_it_is_most_of_a_response() {
-        let limits = |mean: f64, change: fn(&mut Run)| {
-            let mut run = Run { transfers: Times::of([(0.0, 10), (0.0405, 900)]), ..run() };
+        let limits = |mean: f64, change: fn(&mut LoadResults)| {
+            let mut run = LoadResults { transfers: DurationCounts::new([(0.0, 10), (0.0405, 900)]), ..run() };
             run.service.mean = mean;
             change(&mut run);
             let here = counted(&[("TcpExt.DelayedACKs", 0.0, 900.0)]);
-            RULE.alone(&Case { run, here, ..Case::default() }).unwrap().is_limit
+            RULE.judge_host(&Case { run, counters: here, ..Case::default() }).unwrap().is_limit
         };
         assert!(limits(0.041, |_| ()), "nothing else");
         assert!(limits(0.062, |_| ()), "and 20 ms of work");

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "C1",
-    on: On::Generator,
-    stage: Stage::Generator,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Generator,
     title: text("Load generator at its limit", "发压端是瓶颈"),
-    sign: text(
+    symptom: text(
         "throughput stops growing while the service is not busy; responses wait to be read",
         "吞吐量不再增长而服务空闲；响应等待读取",
     ),
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
             headroom",
         "负载减半后延迟应下降而吞吐量不变；若吞吐量也减半，则服务仍有余量",
     ),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -48,12 +48,12 @@ const QUOTA: Text = text("raise the CPU quota of its cgroup", "提高其 cgroup 
 const AGAIN: Text =
     text("the same run on a quiet machine should be trusted", "在空闲的机器上重跑同样的测试，结果应可信");
 
-fn judge(case: &Case) -> Option<Verdict> {
+fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
     let (evidence, remedy) = match run.generator_doubt? {
         GeneratorDoubt::Busy => {
-            let claim = Said::new(FULL, [("share", show::share(run.busiest_worker.min(1.0)))]);
-            let evidence = Said::new(CPU, [("cores", format!("{:.2}", run.generator_cores))]);
+            let claim = LocalizedSentence::new(FULL, [("share", numbers::share(run.busiest_worker.min(1.0)))]);
+            let evidence = LocalizedSentence::new(CPU, [("cores", format!("{:.2}", run.generator_cores))]);
             return Some(proved(claim, evidence));
         }
         GeneratorDoubt::Starved => (STARVED, APART),

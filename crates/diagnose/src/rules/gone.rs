@@ -3,12 +3,12 @@
 use super::*;
 use crate::rules::stood_still::outage;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "N11",
-    on: On::Generator,
-    stage: Stage::ServerKernel,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::ServerKernel,
     title: text("Nothing listening", "无人监听"),
-    sign: text(
+    symptom: text(
         "connects start being refused, for a while or for good, after earlier ones succeeded",
         "原本成功的建连自某一刻起或在一段时间内被拒绝",
     ),
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
         "while the service is up, a second client should always be able to connect: `brunt -c 1 {url}`",
         "压测期间另一进程应随时可以连接：`brunt -c 1 {url}`",
     ),
-    beware: Some(text(
+    caution: Some(text(
         "the few requests in flight fail with closed or reset: that is not an idle timeout",
         "当时在途的少数请求会以 closed 或 reset 失败：这不是空闲超时",
     )),
@@ -46,18 +46,18 @@ const EVIDENCE: Text = text(
 /// Minimum share of refused requests without an outage, or some of several servers were restarted.
 const SHARE: f64 = 0.01;
 
-fn judge(case: &Case) -> Option<Verdict> {
+fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
     let refused = refused(case);
-    let count = show::count;
+    let count = numbers::count;
     let claim = match run.outage {
         _ if refused == 0 => return None,
         Some(out) if out.to_the_end => outage(GONE, out),
         Some(out) => outage(AWAY, out),
         None if (refused as f64) < SHARE * run.scheduled as f64 => return None,
-        None => Said::new(REFUSED, [("refused", count(refused))]),
+        None => LocalizedSentence::new(REFUSED, [("refused", count(refused))]),
     };
-    let evidence = Said::new(EVIDENCE, [("refused", count(refused)), ("scheduled", count(run.scheduled))]);
+    let evidence = LocalizedSentence::new(EVIDENCE, [("refused", count(refused)), ("scheduled", count(run.scheduled))]);
     Some(proved(claim, evidence))
 }
 
@@ -73,10 +73,10 @@ mod tests {
     use words::Lang;
 
     /// Refused connects, with or without an outage of a second or more.
-    fn refused(n: u64, outage: Option<Outage>) -> impl FnOnce(&mut Run) {
+    fn refused(n: u64, outage: Option<Outage>) -> impl FnOnce(&mut LoadResults) {
         move |run| {
             run.outage = outage;
-            run.failures = vec![Failures { kind: "refused".into(), phase: "connect".into(), count: n }];
+            run.failures = vec![FailureCount { kind: "refused".into(), phase: "connect".into(), count: n }];
         }
     }
 
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(judged(&RULE, refused(123, Some(out)), counted(&[])), Some("proved"));
         assert_eq!(judged(&RULE, refused(123, None), counted(&[])), Some("proved"), "one of several");
         assert_eq!(judged(&RULE, refused(5, None), counted(&[])), None, "a few of 10,000");
-        let stopped = move |run: &mut Run| run.outage = Some(out);
+        let stopped = move |run: &mut LoadResults| run.outage = Some(out);
         assert_eq!(judged(&RULE, stopped, counted(&[])), None, "it listened, and did not answer");
     }
 
@@ -95,7 +95,7 @@ mod tests {
         let said = |to_the_end| {
             let mut case = Case { run: run(), ..Case::default() };
             refused(9, Some(Outage { from_s: 1.8, to_s: 3.0, to_the_end, more: 0 }))(&mut case.run);
-            RULE.alone(&case).unwrap().claim(Lang::En)
+            RULE.judge_host(&case).unwrap().claim(Lang::En)
         };
         assert!(said(true).contains("from 1.8 s on"), "{}", said(true));
         assert!(said(false).contains("from 1.8 s to 3.0 s"), "{}", said(false));

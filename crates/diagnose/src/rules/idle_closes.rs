@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "N10",
-    on: On::Generator,
-    stage: Stage::ServerKernel,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::ServerKernel,
     title: text("Idle connections closed on reuse", "空闲连接被关闭"),
-    sign: text(
+    symptom: text(
         "a few requests fail with closed or reset, only when connections sit idle between requests",
         "少量请求以 closed 或 reset 失败，且只在连接有空闲时出现",
     ),
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         "with --no-keepalive, or without pauses, these failures should be gone",
         "使用 --no-keepalive 或不停顿时，不应再有此类失败",
     ),
-    beware: Some(text("retrying such requests is safe only if they are idempotent", "只有幂等请求才可安全重试")),
+    caution: Some(text("retrying such requests is safe only if they are idempotent", "只有幂等请求才可安全重试")),
     judge,
 };
 
@@ -43,7 +43,7 @@ const AT_ONCE: f64 = 0.9;
 /// Length in seconds below which a whole run is one moment.
 const MOMENT: f64 = 4.0;
 
-fn judge(case: &Case) -> Option<Verdict> {
+fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
     let rested = run.has_pauses || (run.is_open && !run.is_overloaded);
     let failed = run.closed_when_reused;
@@ -53,10 +53,10 @@ fn judge(case: &Case) -> Option<Verdict> {
     if !rested || away || at_once || failed == 0 || failed as f64 > RACE * run.scheduled as f64 {
         return None;
     }
-    let failed = show::count(failed);
-    let facts = [("failed", failed.clone()), ("scheduled", show::count(run.scheduled))];
-    let claim = Said::new(CLAIM, [("failed", failed)]);
-    Some(consistent(claim, Said::new(EVIDENCE, facts)))
+    let failed = numbers::count(failed);
+    let facts = [("failed", failed.clone()), ("scheduled", numbers::count(run.scheduled))];
+    let claim = LocalizedSentence::new(CLAIM, [("failed", failed)]);
+    Some(consistent(claim, LocalizedSentence::new(EVIDENCE, facts)))
 }
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn connections_that_rested() {
-        let failed = |n: u64, pauses: bool| move |run: &mut Run| (run.closed_when_reused, run.has_pauses) = (n, pauses);
+        let failed = |n: u64, pauses: bool| move |run: &mut LoadResults| (run.closed_when_reused, run.has_pauses) = (n, pauses);
         assert_eq!(judged(&RULE, failed(7, true), counted(&[])), Some("consistent"));
         assert_eq!(judged(&RULE, failed(7, false), counted(&[])), None, "they never rested");
         assert_eq!(judged(&RULE, failed(4_000, true), counted(&[])), None, "the service went away");
@@ -75,16 +75,16 @@ mod tests {
 
     #[test]
     fn a_service_that_goes_away_closes_all_it_has_at_once() {
-        let dies = |change: fn(&mut Run)| {
-            let also = move |run: &mut Run| {
+        let dies = |change: fn(&mut LoadResults)| {
+            let also = move |run: &mut LoadResults| {
                 (run.closed_when_reused, run.has_pauses) = (4, true);
                 change(run);
             };
             judged(&RULE, also, counted(&[]))
         };
         assert_eq!(dies(|_| ()), Some("consistent"));
-        let refused = |run: &mut Run| {
-            run.failures = vec![Failures { kind: "refused".into(), phase: "connect".into(), count: 1 }];
+        let refused = |run: &mut LoadResults| {
+            run.failures = vec![FailureCount { kind: "refused".into(), phase: "connect".into(), count: 1 }];
         };
         assert_eq!(dies(refused), None, "nobody listened afterwards");
         assert_eq!(dies(|run| run.outage = Some(Outage::default())), None, "nothing came for a while");

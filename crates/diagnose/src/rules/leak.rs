@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "S7",
-    on: On::Service,
-    stage: Stage::Service,
+    origin: CounterOrigin::Service,
+    stage: PathStage::Service,
     title: text("A leak", "资源泄漏"),
-    sign: text("a service gets slower or dies after hours", "服务运行数小时后变慢或崩溃"),
+    symptom: text("a service gets slower or dies after hours", "服务运行数小时后变慢或崩溃"),
     remedy: text(
         "close everything a request opens (files, sockets to other services) on every code path, errors included",
         "在每条路径（含出错时）关闭请求打开的文件与套接字",
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "an hour at a low rate should show the same steady rise: `brunt -r 10/s -d 1h {url}`",
         "低速率压一小时，应看到同样的上升：`brunt -r 10/s -d 1h {url}`",
     ),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -36,33 +36,33 @@ const LEAST: f64 = 100.0;
 /// Minimum share of the requests that leave a descriptor open.
 const SHARE: f64 = 0.01;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let (run, here) = (&case.run, &case.here);
-    let connections = here.last("service.connections")? - here.least("service.connections")?;
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let (run, here) = (&case.run, &case.counters);
+    let connections = here.last("service.connections")? - here.min("service.connections")?;
     let succeeded = run.succeeded_per_s * run.window_s;
     let (pid, fds) = here
-        .between("service.", ".fds")
+        .name_middles("service.", ".fds")
         // Counters of a single process, not the sum of all.
         .filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()))
-        .filter_map(|pid| Some((pid, here.rise(&format!("service.{pid}.fds"))?)))
+        .filter_map(|pid| Some((pid, here.increase(&format!("service.{pid}.fds"))?)))
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
     let ours = if run.is_open { run.opened.min(u64::from(run.connections)) } else { u64::from(run.users) };
     let rise = fds - connections.max(ours as f64);
     if rise < LEAST || rise < SHARE * succeeded {
         return None;
     }
-    let claim = Said::new(CLAIM, [("pid", pid.to_owned()), ("rise", whole(rise))]);
+    let claim = LocalizedSentence::new(CLAIM, [("pid", pid.to_owned()), ("rise", whole(rise))]);
     let facts = [
         ("pid", pid.to_owned()),
         ("fds", whole(fds)),
         ("span", format!("{:.0}", here.span_s())),
         ("connections", whole(connections)),
     ];
-    let mut evidence = Said::new(EVIDENCE, facts);
+    let mut evidence = LocalizedSentence::new(EVIDENCE, facts);
     let limit = here.last(&format!("service.{pid}.fd_limit"));
     if let (Some(limit), Some(open)) = (limit, here.last(&format!("service.{pid}.fds"))) {
-        let time = show::seconds((limit - open).max(0.0) / (fds / here.span_s()));
-        evidence = evidence.and(LEFT, [("limit", whole(limit)), ("time", time)]);
+        let time = numbers::seconds((limit - open).max(0.0) / (fds / here.span_s()));
+        evidence = evidence.with_clause(LEFT, [("limit", whole(limit)), ("time", time)]);
     }
     Some(consistent(claim, evidence))
 }
@@ -85,9 +85,9 @@ mod tests {
         assert_eq!(judged(&RULE, |_| (), of(5_000.0, 5_000.0)), None, "each is a connection");
         assert_eq!(judged(&RULE, |_| (), of(60.0, 0.0)), None);
         let (users, arrivals) = (
-            |run: &mut Run| run.connections = 1000,
+            |run: &mut LoadResults| run.connections = 1000,
             |opened: u64| {
-                move |run: &mut Run| (run.is_open, run.connections, run.opened, run.users) = (true, 1000, opened, 0)
+                move |run: &mut LoadResults| (run.is_open, run.connections, run.opened, run.users) = (true, 1000, opened, 0)
             },
         );
         assert_eq!(judged(&RULE, users, of(900.0, 0.0)), Some("consistent"), "the bound is that of open load");

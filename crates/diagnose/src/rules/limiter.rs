@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "P7",
-    on: On::Generator,
-    stage: Stage::Proxy,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Proxy,
     title: text("A rate limiter", "限流"),
-    sign: text(
+    symptom: text(
         "a fixed rate succeeds, and the rest immediately gets 429 or 503",
         "成功速率固定，其余立即返回 429 或 503",
     ),
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
         "at {half} no request should be rejected: `brunt -r {half} {url}`",
         "速率为 {half} 时不应再被拒绝：`brunt -r {half} {url}`",
     ),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -38,7 +38,7 @@ const EXPERIMENT_SCENARIOS: Text =
 /// Minimum share of the responses at which it affects the run.
 const SHARE: f64 = 0.01;
 
-fn judge(case: &Case) -> Option<Verdict> {
+fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
     let all: u64 = run.status.values().sum();
     let told = |code: &str| Some(run.answered(&[code])).filter(|n| *n > 0 && *n as f64 >= SHARE * all as f64);
@@ -48,9 +48,9 @@ fn judge(case: &Case) -> Option<Verdict> {
         (None, Some(n)) => (n, UNAVAILABLE, Proof::Consistent),
         (None, None) => return None,
     };
-    let claim = Said::new(text, [("n", show::count(n)), ("kept", show::rate(run.succeeded_per_s))]);
-    let evidence = Said::new(EVIDENCE, [("share", show::percent(n, all))]);
-    let verdict = Verdict::new(proof, claim, evidence);
+    let claim = LocalizedSentence::new(text, [("n", numbers::count(n)), ("kept", numbers::rate(run.succeeded_per_s))]);
+    let evidence = LocalizedSentence::new(EVIDENCE, [("share", numbers::percent(n, all))]);
+    let verdict = RuleVerdict::new(proof, claim, evidence);
     Some(match run.has_scenarios {
         true => verdict.experiment(EXPERIMENT_SCENARIOS),
         false => verdict.experiment_with([("half", run.rate_for(run.succeeded_per_s / 2.0))]),
@@ -65,13 +65,13 @@ mod tests {
     #[test]
     fn who_turns_away_says_so_itself() {
         let answered = |code: &'static str, n: u64| {
-            move |run: &mut Run| run.status = [("200".to_owned(), 1000), (code.to_owned(), n)].into()
+            move |run: &mut LoadResults| run.status = [("200".to_owned(), 1000), (code.to_owned(), n)].into()
         };
         assert_eq!(judged(&RULE, answered("429", 500), counted(&[])), Some("proved"));
         assert_eq!(judged(&RULE, answered("503", 500), counted(&[])), Some("consistent"));
         assert_eq!(judged(&RULE, answered("500", 500), counted(&[])), None);
         assert_eq!(judged(&RULE, answered("503", 5), counted(&[])), None);
-        let expected = |run: &mut Run| {
+        let expected = |run: &mut LoadResults| {
             answered("503", 500)(run);
             run.expects_status = true;
         };
@@ -80,11 +80,11 @@ mod tests {
 
     #[test]
     fn the_experiment_has_half_of_what_succeeded_in_what_a_rate_counts() {
-        let said = |change: fn(&mut Run)| {
-            let mut run = Run { succeeded_per_s: 984.0, url: "p7.yaml".into(), ..Run::default() };
+        let said = |change: fn(&mut LoadResults)| {
+            let mut run = LoadResults { succeeded_per_s: 984.0, url: "p7.yaml".into(), ..LoadResults::default() };
             run.status = [("200".to_owned(), 10), ("503".to_owned(), 1)].into();
             change(&mut run);
-            let found = RULE.alone(&Case { run, ..Case::default() }).expect("a limiter");
+            let found = RULE.judge_host(&Case { run, ..Case::default() }).expect("a limiter");
             (found.claim(words::Lang::En), found.experiment(words::Lang::En))
         };
         let (claim, experiment) = said(|_| ());

@@ -2,15 +2,15 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "C7",
-    on: On::Either,
-    stage: Stage::Network,
+    origin: CounterOrigin::Either,
+    stage: PathStage::Network,
     title: text("A full link", "链路已满"),
-    sign: text("throughput × response size is constant, whatever the size", "吞吐量×响应大小 与响应大小无关，恒定不变"),
+    symptom: text("throughput × response size is constant, whatever the size", "吞吐量×响应大小 与响应大小无关，恒定不变"),
     remedy: text("smaller or compressed responses, or a faster path", "减小或压缩响应，或换用更快的链路"),
     experiment: text("with bodies half the size, throughput should double", "响应体减半后，吞吐量应翻倍"),
-    beware: Some(text("100 Mb/s is 12.5 MB/s, headers included", "100 Mb/s 只有 12.5 MB/s，含协议头")),
+    caution: Some(text("100 Mb/s is 12.5 MB/s, headers included", "100 Mb/s 只有 12.5 MB/s，含协议头")),
     judge,
 };
 
@@ -52,8 +52,8 @@ pub(super) fn shaped(case: &Case) -> Option<f64> {
     let size = run.received_per_s / run.ended_per_s;
     let in_transfer = run.transfers.median() >= TRANSFER * run.service.mean;
     // Copies within one machine keep its cores busy.
-    let copied = run.busiest_worker >= IDLE || case.here.busy_cores().is_some_and(|(busy, cores)| busy >= IDLE * cores);
-    if !run.is_pressed() || size.is_nan() || size < SIZE || !in_transfer || copied {
+    let copied = run.busiest_worker >= IDLE || case.counters.busy_cores().is_some_and(|(busy, cores)| busy >= IDLE * cores);
+    if !run.is_saturated() || size.is_nan() || size < SIZE || !in_transfer || copied {
         return None;
     }
     SPEEDS.into_iter().find(|speed| CARRIED.contains(&(run.received_per_s * 8e-6 / speed)))
@@ -61,42 +61,42 @@ pub(super) fn shaped(case: &Case) -> Option<f64> {
 
 /// Judges by response sizes and rates a saturated link whose speed no interface reports: a shaper, or a hop in
 /// between.
-fn seems_full(case: &Case) -> Option<Verdict> {
+fn seems_full(case: &Case) -> Option<RuleVerdict> {
     let nominal = shaped(case)?;
     let run = &case.run;
-    let facts = [("nominal", format!("{nominal:.0}")), ("used", show::megabytes_per_s(run.received_per_s))];
+    let facts = [("nominal", format!("{nominal:.0}")), ("used", numbers::megabytes_per_s(run.received_per_s))];
     let seen = [
-        ("share", show::share(run.received_per_s * 8e-6 / nominal)),
+        ("share", numbers::share(run.received_per_s * 8e-6 / nominal)),
         ("nominal", format!("{nominal:.0}")),
-        ("size", show::bytes((run.received_per_s / run.ended_per_s) as u64)),
+        ("size", numbers::bytes((run.received_per_s / run.ended_per_s) as u64)),
     ];
-    Some(consistent(Said::new(SHAPED, facts), Said::new(SEEN, seen)))
+    Some(consistent(LocalizedSentence::new(SHAPED, facts), LocalizedSentence::new(SEEN, seen)))
 }
 
-fn judge(case: &Case) -> Option<Verdict> {
+fn judge(case: &Case) -> Option<RuleVerdict> {
     is_full(case).or_else(|| seems_full(case))
 }
 
-fn is_full(case: &Case) -> Option<Verdict> {
-    let here = &case.here;
-    let full = here.between("net.", ".speed_mbps").filter(|link| *link != "lo").find_map(|link| {
+fn is_full(case: &Case) -> Option<RuleVerdict> {
+    let here = &case.counters;
+    let full = here.name_middles("net.", ".speed_mbps").filter(|link| *link != "lo").find_map(|link| {
         let speed = here.last(&format!("net.{link}.speed_mbps")).filter(|speed| *speed > 0.0)?;
-        let ways = ["rx_bytes", "tx_bytes"].map(|way| here.rise(&format!("net.{link}.{way}")).unwrap_or(0.0));
+        let ways = ["rx_bytes", "tx_bytes"].map(|way| here.increase(&format!("net.{link}.{way}")).unwrap_or(0.0));
         let bytes = ways[0].max(ways[1]);
         (bytes / here.span_s() >= FULL * speed * 1e6 / 8.0).then_some((link, bytes, speed))
     });
-    let (link, bytes, speed) = full.filter(|_| case.run.is_pressed())?;
+    let (link, bytes, speed) = full.filter(|_| case.run.is_saturated())?;
     let facts = [
         ("link", link.to_owned()),
-        ("used", show::megabytes_per_s(bytes / here.span_s())),
-        ("most", show::megabytes_per_s(speed * 1e6 / 8.0)),
+        ("used", numbers::megabytes_per_s(bytes / here.span_s())),
+        ("most", numbers::megabytes_per_s(speed * 1e6 / 8.0)),
     ];
     let counts = [
-        ("bytes", show::bytes(bytes as u64)),
+        ("bytes", numbers::bytes(bytes as u64)),
         ("span", format!("{:.0}", here.span_s())),
         ("speed", format!("{speed:.0}")),
     ];
-    Some(proved(Said::new(CLAIM, facts), Said::new(EVIDENCE, counts)))
+    Some(proved(LocalizedSentence::new(CLAIM, facts), LocalizedSentence::new(EVIDENCE, counts)))
 }
 
 #[cfg(test)]
@@ -107,22 +107,22 @@ mod tests {
     #[test]
     fn responses_as_fast_as_a_link_carries_them_look_like_one() {
         let run = |bytes: f64, transfer: f64| {
-            move |run: &mut Run| {
+            move |run: &mut LoadResults| {
                 (run.received_per_s, run.ended_per_s) = (bytes, 116.0);
                 run.service.mean = 0.068;
-                run.transfers = Times::of([(transfer, 700)]);
+                run.transfers = DurationCounts::new([(transfer, 700)]);
             }
         };
         assert_eq!(judged(&RULE, run(11.75e6, 0.050), counted(&[])), Some("consistent"));
         assert_eq!(judged(&RULE, run(117.5e6, 0.050), counted(&[])), Some("consistent"));
         assert_eq!(judged(&RULE, run(9.0e6, 0.050), counted(&[])), None, "no such link");
         assert_eq!(judged(&RULE, run(11.75e6, 0.001), counted(&[])), None, "a slow service");
-        let copying = |change: &mut Run| {
+        let copying = |change: &mut LoadResults| {
             run(1175e6, 0.05)(change);
             change.busiest_worker = 0.8;
         };
         assert_eq!(judged(&RULE, copying, counted(&[])), None, "bytes copied within a machine");
-        let small = |change: &mut Run| {
+        let small = |change: &mut LoadResults| {
             run(11.75e6, 0.05)(change);
             change.ended_per_s = 11_750.0;
         };

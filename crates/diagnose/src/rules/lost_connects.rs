@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "L1",
-    on: On::Generator,
-    stage: Stage::Network,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Network,
     title: text("Connects taking 1, 3 or 7 seconds", "建连耗时 1、3 或 7 秒"),
-    sign: text(
+    symptom: text(
         "connect times cluster at 1 s, 3 s, 7 s; the service's machine is not monitored",
         "建连耗时集中在 1、3、7 秒；服务所在机器未被统计",
     ),
@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         "查看服务所在机器的计数：ListenOverflows（accept 队列）、TCPReqQFullDrop、conntrack 丢弃，或网络丢包；在该机运行 `brunt probe` 可并入本次压测",
     ),
     experiment: text("with keep-alive (fewer connects) they should be gone", "使用长连接（减少建连）后应消失"),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -38,23 +38,23 @@ const EARLIER: f64 = 0.985;
 /// Minimum number of such connects.
 const LEAST: u64 = 3;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let connects: &Times = &case.run.connects;
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let connects: &DurationCounts = &case.run.connects;
     let again = AGAIN.iter().map(|at| connects.within(at * EARLIER, at + LATER));
     let lost = again.fold(0, u64::saturating_add);
     // If the counters of the service's kernel were recorded, they show the cause.
-    let counted = case.here.between("listener.", "").next().is_some() || case.elsewhere.is_some();
+    let counted = case.counters.name_middles("listener.", "").next().is_some() || case.service_host.is_some();
     let median = connects.median();
     if counted || lost < LEAST || median > 0.3 {
         return None;
     }
     let facts = [
-        ("lost", show::count(lost)),
-        ("count", show::count(connects.count())),
-        ("median", show::seconds(median)),
+        ("lost", numbers::count(lost)),
+        ("count", numbers::count(connects.count())),
+        ("median", numbers::seconds(median)),
     ];
-    let claim = Said::new(CLAIM, [("lost", show::count(lost))]);
-    Some(consistent(claim, Said::new(EVIDENCE, facts)))
+    let claim = LocalizedSentence::new(CLAIM, [("lost", numbers::count(lost))]);
+    Some(consistent(claim, LocalizedSentence::new(EVIDENCE, facts)))
 }
 
 #[cfg(test)]
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn connects_that_were_sent_again() {
-        let connects = |slow: f64, n: u64| move |run: &mut Run| run.connects = Times::of([(0.001, 500), (slow, n)]);
+        let connects = |slow: f64, n: u64| move |run: &mut LoadResults| run.connects = DurationCounts::new([(0.001, 500), (slow, n)]);
         assert_eq!(judged(&RULE, connects(1.02, 9), counted(&[])), Some("consistent"));
         assert_eq!(judged(&RULE, connects(1.02, 2), counted(&[])), None);
         assert_eq!(judged(&RULE, connects(0.8, 9), counted(&[])), None, "no time of the kernel's");

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "L2",
-    on: On::Generator,
-    stage: Stage::Network,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Network,
     title: text("Responses 200 ms late", "响应多出 200 毫秒"),
-    sign: text(
+    symptom: text(
         "a second latency peak 200 ms after the first; the service's machine is not monitored",
         "延迟分布在主峰之后 200 毫秒处有第二个峰；服务所在机器未被统计",
     ),
@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         "同时统计服务所在机器（其 RetransSegs 反映响应方向）：`brunt probe`；再排查沿途丢包（链路错误、缓冲区满、限速）",
     ),
     experiment: text("from a machine next to the service they should be gone", "在服务旁边的机器上压测时应消失"),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -38,10 +38,10 @@ const WIDE: f64 = 0.02;
 const LEAST: u64 = 5;
 const PEAK: u64 = 5;
 
-fn judge(case: &Case) -> Option<Verdict> {
+fn judge(case: &Case) -> Option<RuleVerdict> {
     let times = &case.run.times;
     let median = times.median();
-    let counted = case.here.between("listener.", "").next().is_some() || case.elsewhere.is_some();
+    let counted = case.counters.name_middles("listener.", "").next().is_some() || case.service_host.is_some();
     if counted || median > AGAIN / 4.0 {
         return None;
     }
@@ -52,15 +52,15 @@ fn judge(case: &Case) -> Option<Verdict> {
         return None;
     }
     let facts = [
-        ("lost", show::count(lost)),
-        ("around", show::count(around)),
-        ("from", show::seconds(from)),
-        ("to", show::seconds(to)),
-        ("bulk", show::seconds(bulk)),
-        ("median", show::seconds(median)),
+        ("lost", numbers::count(lost)),
+        ("around", numbers::count(around)),
+        ("from", numbers::seconds(from)),
+        ("to", numbers::seconds(to)),
+        ("bulk", numbers::seconds(bulk)),
+        ("median", numbers::seconds(median)),
     ];
-    let claim = Said::new(CLAIM, [("lost", show::count(lost))]);
-    Some(consistent(claim, Said::new(EVIDENCE, facts)))
+    let claim = LocalizedSentence::new(CLAIM, [("lost", numbers::count(lost))]);
+    Some(consistent(claim, LocalizedSentence::new(EVIDENCE, facts)))
 }
 
 #[cfg(test)]
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn responses_that_were_sent_again() {
         let times = |slow: &'static [(f64, u64)]| {
-            move |run: &mut Run| run.times = Times::of([(0.002, 5_000)].into_iter().chain(slow.iter().copied()))
+            move |run: &mut LoadResults| run.times = DurationCounts::new([(0.002, 5_000)].into_iter().chain(slow.iter().copied()))
         };
         assert_eq!(judged(&RULE, times(&[(0.203, 40)]), counted(&[])), Some("consistent"));
         assert_eq!(judged(&RULE, times(&[(0.203, 40), (0.15, 30), (0.3, 30)]), counted(&[])), None, "slow in any way");

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "D6",
-    on: On::Generator,
-    stage: Stage::Service,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Service,
     title: text("Database connections not reused", "数据库连接频繁重建"),
-    sign: text(
+    symptom: text(
         "connecting takes much of the time; needs --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
         "建连占用大量时间；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
     ),
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
         "with persistent connections, throughput should rise and Threads_created stay flat",
         "保持连接后吞吐量应上升，Threads_created 应不再增加",
     ),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -40,21 +40,21 @@ const THREADS: f64 = 0.05;
 /// Minimum number of connections.
 const LEAST: f64 = 100.0;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    if !case.run.is_pressed() {
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    if !case.run.is_saturated() {
         return None;
     }
-    case.told("mysql.").find_map(found)
+    case.reported_by("mysql.").find_map(found)
 }
 
-fn found(mysql: &Counted) -> Option<Verdict> {
-    let rise = |name: &str| mysql.rise(&format!("mysql.{name}"));
+fn found(mysql: &CounterSummary) -> Option<RuleVerdict> {
+    let rise = |name: &str| mysql.increase(&format!("mysql.{name}"));
     let (connections, threads, questions) = (rise("Connections")?, rise("Threads_created")?, rise("Questions")?);
     if connections < LEAST || questions > QUESTIONS * connections || threads < THREADS * connections {
         return None;
     }
     let facts = || [("connections", whole(connections)), ("threads", whole(threads)), ("questions", whole(questions))];
-    let (claim, evidence) = (Said::new(CLAIM, facts()), Said::new(EVIDENCE, facts()));
+    let (claim, evidence) = (LocalizedSentence::new(CLAIM, facts()), LocalizedSentence::new(EVIDENCE, facts()));
     Some(consistent(claim, evidence))
 }
 

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "D3",
-    on: On::Service,
-    stage: Stage::Service,
+    origin: CounterOrigin::Service,
+    stage: PathStage::Service,
     title: text("Commits wait for the disk", "提交等待磁盘"),
-    sign: text(
+    symptom: text(
         "a write takes a multiple of the disk's fsync time; needs --watch mysql=… and the database on a monitored \
             machine",
         "写入耗时是磁盘 fsync 的整数倍；需要 --watch mysql=…，且数据库所在机器可被统计",
@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
         "with ten times the rows per transaction, nearly ten times as many rows should be written",
         "每个事务的行数增加十倍后，写入行数应接近十倍",
     ),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -42,27 +42,27 @@ const CORES: f64 = 0.8;
 const FSYNCS: f64 = 20.0;
 const EACH: f64 = 0.02;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let here = &case.here;
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let here = &case.counters;
     let (busy, cores) = here.busy_cores()?;
     let waited = here.per_s("psi.io.some")? / 1e9;
-    if !case.run.is_pressed() || waited < WAITED || busy > CORES * cores {
+    if !case.run.is_saturated() || waited < WAITED || busy > CORES * cores {
         return None;
     }
-    let (fsyncs, all, writes) = case.told("mysql.").find_map(synchronized)?;
-    let claim = Said::new(CLAIM, [("fsyncs", show::rate(fsyncs)), ("writes", show::rate(writes))]);
+    let (fsyncs, all, writes) = case.reported_by("mysql.").find_map(synchronized)?;
+    let claim = LocalizedSentence::new(CLAIM, [("fsyncs", numbers::rate(fsyncs)), ("writes", numbers::rate(writes))]);
     let facts = [
         ("all", whole(all)),
-        ("io", show::share(waited.min(1.0))),
+        ("io", numbers::share(waited.min(1.0))),
         ("busy", format!("{busy:.2}")),
         ("cores", format!("{cores:.0}")),
     ];
-    Some(consistent(claim, Said::new(EVIDENCE, facts)))
+    Some(consistent(claim, LocalizedSentence::new(EVIDENCE, facts)))
 }
 
 /// Returns log syncs per second and in total, and writes per second, if there are many syncs for the writes.
-fn synchronized(mysql: &Counted) -> Option<(f64, f64, f64)> {
-    let (fsyncs, all) = (mysql.per_s("mysql.Innodb_os_log_fsyncs")?, mysql.rise("mysql.Innodb_os_log_fsyncs")?);
+fn synchronized(mysql: &CounterSummary) -> Option<(f64, f64, f64)> {
+    let (fsyncs, all) = (mysql.per_s("mysql.Innodb_os_log_fsyncs")?, mysql.increase("mysql.Innodb_os_log_fsyncs")?);
     let rate = |name: &str| mysql.per_s(&format!("mysql.{name}")).unwrap_or(0.0);
     let writes =
         rate("Com_commit") + rate("Com_insert") + rate("Com_update") + rate("Com_delete") + rate("Com_replace");
@@ -79,7 +79,7 @@ mod tests {
         let found = |fsyncs: f64, io: f64, busy: f64| {
             let here = cores(busy, &[("psi.io.some", 0.0, io * 1e10)]);
             let mysql = [("mysql.Innodb_os_log_fsyncs", 0.0, fsyncs * 10.0), ("mysql.Com_update", 0.0, 9_000.0)];
-            RULE.alone(&Case { run: run(), here, told: vec![counted(&mysql)], ..Case::default() }).map(|found| found.proof)
+            RULE.judge_host(&Case { run: run(), counters: here, reported: vec![counted(&mysql)], ..Case::default() }).map(|found| found.proof)
         };
         assert_eq!(found(300.0, 0.9, 0.5), Some(Proof::Consistent));
         assert_eq!(found(1.0, 0.9, 0.5), None, "something else writes");

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "D7",
-    on: On::Service,
-    stage: Stage::Service,
+    origin: CounterOrigin::Service,
+    stage: PathStage::Service,
     title: text("More queries than cores", "并发查询多于 CPU 核"),
-    sign: text(
+    symptom: text(
         "latency grows with users, throughput falls; needs --watch mysql=… and the database on a monitored machine",
         "延迟随用户数增长，吞吐量下降；需要 --watch mysql=…，且数据库所在机器的 CPU 可被统计",
     ),
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         "with {users} users, throughput should be the same and latency lower: `brunt -c {users} {url}`",
         "{users} 个用户时吞吐量应相同而延迟更低：`brunt -c {users} {url}`",
     ),
-    beware: Some(text(
+    caution: Some(text(
         "a larger pool makes it worse: work is done by cores, not connections",
         "加大连接池只会更糟：真正干活的是 CPU 核，而不是连接",
     )),
@@ -41,21 +41,21 @@ const CROWD: f64 = 2.0;
 /// Share of busy cores above which the machine is saturated.
 const FULL: f64 = 0.93;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let (run, here) = (&case.run, &case.here);
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let (run, here) = (&case.run, &case.counters);
     let (busy, cores) = here.busy_cores()?;
     let busy = busy - run.polled_cores;
     // One of the running queries is the one that reads this counter.
-    let running = case.told("mysql.").find_map(|mysql| mysql.mean("mysql.Threads_running"))? - 1.0;
+    let running = case.reported_by("mysql.").find_map(|mysql| mysql.mean("mysql.Threads_running"))? - 1.0;
     // Only if the counters are those of the database's machine.
     let local = here.per_s("service.all.cpu")? / 1e9 >= 0.5 * busy;
-    if !run.is_pressed() || !local || busy < FULL * cores || running < CROWD * cores {
+    if !run.is_saturated() || !local || busy < FULL * cores || running < CROWD * cores {
         return None;
     }
     let [running, shown] = [running, cores].map(|n| format!("{n:.0}"));
-    let claim = Said::new(CLAIM, [("running", running.clone()), ("cores", shown.clone())]);
+    let claim = LocalizedSentence::new(CLAIM, [("running", running.clone()), ("cores", shown.clone())]);
     let facts = [("running", running), ("busy", format!("{busy:.2}")), ("cores", shown.clone())];
-    let found = consistent(claim, Said::new(EVIDENCE, facts));
+    let found = consistent(claim, LocalizedSentence::new(EVIDENCE, facts));
     let users = format!("{:.0}", CROWD * cores);
     Some(found.experiment_with([("users", users)]))
 }
@@ -70,7 +70,7 @@ mod tests {
         let found = |running: f64, busy: f64, service: f64| {
             let here = cores(busy, &[("service.all.cpu", 0.0, service * 1e10)]);
             let told = vec![counted(&[("mysql.Threads_running", running, running)])];
-            RULE.alone(&Case { run: run(), here, told, ..Case::default() }).map(|found| found.proof)
+            RULE.judge_host(&Case { run: run(), counters: here, reported: told, ..Case::default() }).map(|found| found.proof)
         };
         assert_eq!(found(20.0, 1.99, 1.7), Some(Proof::Consistent));
         assert_eq!(found(3.0, 1.99, 1.7), None, "as many as cores");

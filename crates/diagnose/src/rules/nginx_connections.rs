@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "P1",
-    on: On::Generator,
-    stage: Stage::Proxy,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Proxy,
     title: text("nginx out of connections", "nginx 连接数已满"),
-    sign: text(
+    symptom: text(
         "above a round number of users, connections are reset or responses empty; needs --watch-log on its error \
             log, or --watch nginx=URL",
         "用户数超过某个整数后连接被重置或响应为空；需要用 --watch-log 指定其错误日志，或 --watch nginx=URL",
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
         "with fewer users than worker_connections × workers, accepts and handled should stay equal",
         "用户数少于 worker_connections × worker 数时，accepts 与 handled 应保持相等",
     ),
-    beware: Some(text(
+    caution: Some(text(
         "the error log says «worker_connections are not enough»; running out of descriptors looks the same from \
             outside",
         "错误日志会提示 worker_connections are not enough；描述符耗尽时从外部看现象相同",
@@ -42,27 +42,27 @@ const EVIDENCE: Text = text(
     "stub_status：接受 {accepts} 个连接，处理 {handled} 个；读数中最多 {active} 个活动连接",
 );
 
-fn judge(case: &Case) -> Option<Verdict> {
+fn judge(case: &Case) -> Option<RuleVerdict> {
     // Idle keep-alive connections are also closed to make room, which the status page does not count but the log
     // reports.
-    let logged = || logged::found(case, REUSED, &[("worker_connections", "worker_connections are not enough")]);
+    let logged = || proxy_log::found(case, REUSED, &[("worker_connections", "worker_connections are not enough")]);
     closed(case).or_else(logged)
 }
 
 /// Judges by the status page, which counts connections that were accepted but not handled.
-fn closed(case: &Case) -> Option<Verdict> {
+fn closed(case: &Case) -> Option<RuleVerdict> {
     if case.run.failures.is_empty() {
         return None;
     }
-    case.told("nginx.").find_map(|nginx| {
-        let (accepts, handled) = (nginx.rise("nginx.accepts")?, nginx.rise("nginx.handled")?);
+    case.reported_by("nginx.").find_map(|nginx| {
+        let (accepts, handled) = (nginx.increase("nginx.accepts")?, nginx.increase("nginx.handled")?);
         let dropped = accepts - handled;
         if dropped <= 0.0 {
             return None;
         }
-        let active = nginx.most("nginx.active").unwrap_or(0.0);
+        let active = nginx.max("nginx.active").unwrap_or(0.0);
         let facts = [("accepts", whole(accepts)), ("handled", whole(handled)), ("active", whole(active))];
-        Some(proved(Said::new(CLAIM, [("dropped", whole(dropped))]), Said::new(EVIDENCE, facts)))
+        Some(proved(LocalizedSentence::new(CLAIM, [("dropped", whole(dropped))]), LocalizedSentence::new(EVIDENCE, facts)))
     })
 }
 
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged_told};
 
-    fn nginx(accepts: f64, handled: f64) -> Counted {
+    fn nginx(accepts: f64, handled: f64) -> CounterSummary {
         counted(&[
             ("nginx.accepts", 9.0, 9.0 + accepts),
             ("nginx.handled", 9.0, 9.0 + handled),
@@ -81,10 +81,10 @@ mod tests {
 
     #[test]
     fn connections_that_were_closed_at_once() {
-        let failed = |run: &mut crate::Run| run.failures = vec![Failures::default()];
+        let failed = |run: &mut crate::LoadResults| run.failures = vec![FailureCount::default()];
         assert_eq!(judged_told(&RULE, failed, nginx(200.0, 64.0)), Some("proved"));
         assert_eq!(judged_told(&RULE, failed, nginx(200.0, 200.0)), None);
         assert_eq!(judged_told(&RULE, |_| (), nginx(200.0, 64.0)), None, "those of others");
-        logged::tried(&RULE, "worker_connections");
+        proxy_log::assert_finds(&RULE, "worker_connections");
     }
 }

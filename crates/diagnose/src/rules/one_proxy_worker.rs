@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "P9",
-    on: On::Service,
-    stage: Stage::Proxy,
+    origin: CounterOrigin::Service,
+    stage: PathStage::Proxy,
     title: text("One nginx worker does all the work", "nginx 单个工作进程占满"),
-    sign: text("throughput is flat, with one nginx process at 100%", "吞吐量持平，一个 nginx 进程 100 %"),
+    symptom: text("throughput is flat, with one nginx process at 100%", "吞吐量持平，一个 nginx 进程 100 %"),
     remedy: text(
         "listen … reuseport gives each worker its own queue; if there are few long-lived connections, use more of them",
         "listen … reuseport 让每个工作进程有自己的队列；长连接较少时增加连接数",
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "with more connections, or a new one per request, the work should spread: `brunt --no-keepalive {url}`",
         "增加连接或每请求新建连接后，负载应分散：`brunt --no-keepalive {url}`",
     ),
-    beware: Some(text(
+    caution: Some(text(
         "accept_mutex has been off since nginx 1.11.3: turning it back on causes this",
         "accept_mutex 自 nginx 1.11.3 起默认关闭：重新打开会导致此问题",
     )),
@@ -35,24 +35,24 @@ const EVIDENCE: Text = text(
 const FULL: f64 = 0.9;
 const IDLE: f64 = 0.2;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let here = &case.here;
-    let is_nginx = here.called("service.all.busiest.comm") == Some("nginx");
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let here = &case.counters;
+    let is_nginx = here.label("service.all.busiest.comm") == Some("nginx");
     let share = |pid: &str| here.per_s(&format!("service.{pid}.cpu")).map(|ns| ns / 1e9);
     let mut workers: Vec<(f64, &str)> = here
-        .between("service.", ".cpu")
+        .name_middles("service.", ".cpu")
         .filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()))
         .filter_map(|pid| Some((share(pid)?, pid)))
         .collect();
     workers.sort_by(|a, b| b.0.total_cmp(&a.0));
     // One of the processes is the master.
     let [(most, pid), (next, _), _, ..] = workers[..] else { return None };
-    if !is_nginx || !case.run.is_pressed() || most < FULL || next > IDLE {
+    if !is_nginx || !case.run.is_saturated() || most < FULL || next > IDLE {
         return None;
     }
-    let shown = |share: f64| show::share(share.min(1.0));
-    let claim = Said::new(CLAIM, [("workers", (workers.len() - 1).to_string())]);
-    let evidence = Said::new(EVIDENCE, [("pid", pid.to_owned()), ("share", shown(most)), ("next", shown(next))]);
+    let shown = |share: f64| numbers::share(share.min(1.0));
+    let claim = LocalizedSentence::new(CLAIM, [("workers", (workers.len() - 1).to_string())]);
+    let evidence = LocalizedSentence::new(EVIDENCE, [("pid", pid.to_owned()), ("share", shown(most)), ("next", shown(next))]);
     Some(proved(claim, evidence))
 }
 
@@ -67,7 +67,7 @@ mod tests {
             let [a, b, c] = cpu.map(|share| share * 1e10);
             let mut counted =
                 counted(&[("service.7.cpu", 0.0, a), ("service.8.cpu", 0.0, b), ("service.9.cpu", 0.0, c)]);
-            counted.call([("service.all.busiest.comm", name)]);
+            counted.set_labels([("service.all.busiest.comm", name)]);
             counted
         };
         assert_eq!(judged(&RULE, |_| (), nginx([0.0, 0.97, 0.02], "nginx")), Some("proved"));

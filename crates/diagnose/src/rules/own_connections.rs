@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "C6",
-    on: On::Generator,
-    stage: Stage::Generator,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Generator,
     title: text("All connections in use", "压测连接数用尽"),
-    sign: text(
+    symptom: text(
         "a rate is not sustained, arrivals wait for a connection, and service times are normal",
         "速率未能维持，请求在等连接，而服务响应时间正常",
     ),
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
             limit",
         "用 --max-connections {double} 再测：若吞吐量上升，瓶颈在连接数；若服务时间上升，瓶颈在服务",
     ),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -46,26 +46,26 @@ const IN_USE: f64 = 0.75;
 /// Minimum share of arrivals that waited.
 const SHARE: f64 = 0.01;
 
-fn judge(case: &Case) -> Option<Verdict> {
+fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
     let waited = run.waited_for_connection as f64 > SHARE * run.scheduled as f64;
     if !(run.is_open && run.is_overloaded && waited && run.connections > 0) {
         return None;
     }
-    let limit = ("limit", show::count(u64::from(run.connections)));
+    let limit = ("limit", numbers::count(u64::from(run.connections)));
     let places = f64::from(run.connections) * f64::from(run.per_connection.max(1));
     // The holding time of a connection by Little's law, including requests that failed.
     let held = if run.ended_per_s > 0.0 { run.in_flight / run.ended_per_s } else { 0.0 };
     let (claim, remedy) = if run.in_flight >= IN_USE * places && held > 0.0 {
-        let facts = [limit, ("service", show::seconds(held)), ("most", show::rate(places / held))];
-        (Said::new(CLAIM, facts), RULE.remedy)
+        let facts = [limit, ("service", numbers::seconds(held)), ("most", numbers::rate(places / held))];
+        (LocalizedSentence::new(CLAIM, facts), RULE.remedy)
     } else {
-        (Said::new(OPENING, [limit, ("in_flight", format!("{:.0}", run.in_flight))]), OPENING_REMEDY)
+        (LocalizedSentence::new(OPENING, [limit, ("in_flight", format!("{:.0}", run.in_flight))]), OPENING_REMEDY)
     };
     let counts =
-        [("waited", show::count(run.waited_for_connection)), ("scheduled", show::count(run.scheduled))];
-    let found = consistent(claim, Said::new(EVIDENCE, counts));
-    let double = show::count(2 * u64::from(run.connections)).replace(',', "");
+        [("waited", numbers::count(run.waited_for_connection)), ("scheduled", numbers::count(run.scheduled))];
+    let found = consistent(claim, LocalizedSentence::new(EVIDENCE, counts));
+    let double = numbers::count(2 * u64::from(run.connections)).replace(',', "");
     Some(found.remedy(remedy).experiment_with([("double", double)]))
 }
 
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn a_full_pool_of_ours_is_told_where_the_rate_was_not_kept() {
         let open = |waited: u64, overloaded: bool| {
-            move |run: &mut Run| {
+            move |run: &mut LoadResults| {
                 (run.is_open, run.connections, run.is_overloaded) = (true, 8, overloaded);
                 run.waited_for_connection = waited;
             }
@@ -89,15 +89,15 @@ mod tests {
 
     #[test]
     fn the_bound_is_what_the_connections_held_for_and_never_below_what_was_measured() {
-        let claim = |change: fn(&mut Run)| {
-            let mut run = Run { is_open: true, is_overloaded: true, connections: 8, ..crate::rules::made_up::run() };
+        let claim = |change: fn(&mut LoadResults)| {
+            let mut run = LoadResults { is_open: true, is_overloaded: true, connections: 8, ..crate::rules::made_up::run() };
             (run.waited_for_connection, run.in_flight, run.ended_per_s) = (5_000, 8.0, 100.0);
             change(&mut run);
-            RULE.alone(&Case { run, ..Case::default() }).unwrap().claim(words::Lang::En)
+            RULE.judge_host(&Case { run, ..Case::default() }).unwrap().claim(words::Lang::En)
         };
         // Eight requests of 80 ms each, whatever the mean of the successful ones.
         assert!(claim(|_| ()).ends_with("at 80.0 ms per request, they carry 100/s at most"), "{}", claim(|_| ()));
-        let streams = |run: &mut Run| (run.per_connection, run.in_flight) = (4, 32.0);
+        let streams = |run: &mut LoadResults| (run.per_connection, run.in_flight) = (4, 32.0);
         assert!(claim(streams).contains("at 320 ms per request, they carry 100/s"), "{}", claim(streams));
         assert!(claim(|run| run.in_flight = 1.0).contains("only 1 requests"), "{}", claim(|run| run.in_flight = 1.0));
     }

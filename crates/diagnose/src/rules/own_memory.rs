@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "C8",
-    on: On::Generator,
-    stage: Stage::Generator,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Generator,
     title: text("Memory use of brunt", "brunt 自身的内存"),
-    sign: text(
+    symptom: text(
         "a rate is not sustained, and the load generator uses more memory every second",
         "速率未能维持，发压端占用的内存每秒都在增加",
     ),
@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         "降到服务能承受的速率；若服务仍有余量，可增加连接数（--max-connections）：一次压测最多保留一百万个等待的请求",
     ),
     experiment: text("at a sustainable rate, brunt's memory should stay flat", "在能维持的速率下，brunt 的内存应保持平稳"),
-    beware: Some(text(
+    caution: Some(text(
         "more memory only delays the end: the queue grows as long as requests arrive faster than they are served",
         "增加内存只是推迟：只要到达多于应答，队列就会一直增长",
     )),
@@ -41,16 +41,16 @@ const SHARE: f64 = 0.1;
 const WAITING: f64 = 1000.0;
 const GROWN: f64 = 1.5;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let (run, here) = (&case.run, &case.here);
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let (run, here) = (&case.run, &case.counters);
     let (middle, last) = queue(&run.waiting_each_second)?;
-    let (rise, free) = (here.rise("self.rss")?, here.most("mem.available")?);
+    let (rise, free) = (here.increase("self.rss")?, here.max("mem.available")?);
     let queued = run.is_open && run.is_overloaded && last >= WAITING && last >= GROWN * middle;
     if !queued || rise < RISE || rise < SHARE * free {
         return None;
     }
-    let megabytes = |bytes: f64| show::count((bytes / 1e6) as u64);
-    let share = show::share((rise / free).min(1.0));
+    let megabytes = |bytes: f64| numbers::count((bytes / 1e6) as u64);
+    let share = numbers::share((rise / free).min(1.0));
     let facts = [
         ("rise", megabytes(rise)),
         ("span", format!("{:.0}", here.span_s())),
@@ -58,8 +58,8 @@ fn judge(case: &Case) -> Option<Verdict> {
         ("middle", whole(middle)),
         ("last", whole(last)),
     ];
-    let claim = Said::new(CLAIM, [("rise", megabytes(rise)), ("share", share)]);
-    Some(consistent(claim, Said::new(EVIDENCE, facts)))
+    let claim = LocalizedSentence::new(CLAIM, [("rise", megabytes(rise)), ("share", share)]);
+    Some(consistent(claim, LocalizedSentence::new(EVIDENCE, facts)))
 }
 
 /// Returns the backlog in the middle of the window and at its end; `None` if the window is too short.
@@ -74,8 +74,8 @@ mod tests {
     use crate::rules::made_up::{counted, judged};
 
     /// An open run with these backlogs after each of ten seconds.
-    fn open(waiting: fn(u32) -> f64, overloaded: bool) -> impl FnOnce(&mut Run) {
-        move |run: &mut Run| {
+    fn open(waiting: fn(u32) -> f64, overloaded: bool) -> impl FnOnce(&mut LoadResults) {
+        move |run: &mut LoadResults| {
             (run.is_open, run.is_overloaded) = (true, overloaded);
             run.waiting_each_second = (1..=10).map(waiting).collect();
         }
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(judged(&RULE, open(grows, false), memory(3e8, 1e9)), None, "the rate was kept");
         assert_eq!(judged(&RULE, open(|_| 50_000.0, true), memory(3e8, 1e9)), None, "the queue is level");
         assert_eq!(judged(&RULE, open(f64::from, true), memory(3e8, 1e9)), None, "hardly anybody waits");
-        let closed = |run: &mut Run| run.is_overloaded = true;
+        let closed = |run: &mut LoadResults| run.is_overloaded = true;
         assert_eq!(judged(&RULE, closed, memory(3e8, 1e9)), None, "users of closed load never queue up");
     }
 }

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "S6",
-    on: On::Generator,
-    stage: Stage::Service,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Service,
     title: text("Stalls at regular intervals", "周期性停顿"),
-    sign: text("a comb of slow seconds over the time of the run", "慢响应按固定周期出现"),
+    symptom: text("a comb of slow seconds over the time of the run", "慢响应按固定周期出现"),
     remedy: text(
         "look for what happens at that interval: garbage collection (GC log), a database checkpoint, an AOF rewrite, a \
             cron job",
@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         "at twice the load, a garbage collector pauses twice as often; anything on a timer does not",
         "负载翻倍时，垃圾回收会加倍频繁，而定时任务不会",
     ),
-    beware: Some(text(
+    caution: Some(text(
         "averages hide stalls, and so does the p99 of a closed load: look at p99.9 at a fixed rate",
         "平均值会掩盖停顿，闭环压测的 p99 也会：请看固定速率下的 p99.9",
     )),
@@ -50,31 +50,31 @@ const SHORT_PER_S: f64 = 20.0;
 const OFF: f64 = 0.7;
 const OFF_SHARE: f64 = 0.15;
 
-fn judge(case: &Case) -> Option<Verdict> {
+fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
     let seconds = &run.slow_each_second;
     let far = || comb(seconds, at(seconds, 2), far_apart);
     // Half of the seconds may be slow here; with few requests per second, quick seconds are quick by chance.
     let near = || comb(seconds, at(seconds, 4), near_together).filter(|_| run.answered_per_s() >= SHORT_PER_S);
-    let Comb { period, stalls, usual } = far().or_else(near)?;
+    let StallComb { period, stalls, usual } = far().or_else(near)?;
     let longest = stalls.iter().map(|stall| stall.1).fold(0.0, f64::max);
-    let shown = show::seconds;
+    let shown = numbers::seconds;
     let facts = [("period", shown(period)), ("n", stalls.len().to_string()), ("longest", shown(longest))];
     let some: Vec<String> = stalls.iter().take(6).map(|(at, _)| (at + 1).to_string()).collect();
     let at = if stalls.len() > some.len() { some.join(", ") + " …" } else { some.join(", ") };
-    let evidence = Said::new(EVIDENCE, [("at", at), ("usual", shown(LEAST.max(TIMES * usual)))]);
-    Some(consistent(Said::new(CLAIM, facts), evidence))
+    let evidence = LocalizedSentence::new(EVIDENCE, [("at", at), ("usual", shown(LEAST.max(TIMES * usual)))]);
+    Some(consistent(LocalizedSentence::new(CLAIM, facts), evidence))
 }
 
 /// Stalls at regular intervals.
-struct Comb {
+struct StallComb {
     period: f64,
     stalls: Vec<(usize, f64)>,
     usual: f64,
 }
 
 /// Returns the seconds that are far slower than usual, if they are periodic.
-fn comb(seconds: &[f64], usual: f64, period: fn(&[(usize, f64)], f64) -> bool) -> Option<Comb> {
+fn comb(seconds: &[f64], usual: f64, period: fn(&[(usize, f64)], f64) -> bool) -> Option<StallComb> {
     let slow = |time: f64| time >= LEAST.max(TIMES * usual);
     // Adjacent slow seconds are a single stall, placed where it was longest.
     let mut stalls: Vec<(usize, f64)> = Vec::new();
@@ -90,7 +90,7 @@ fn comb(seconds: &[f64], usual: f64, period: fn(&[(usize, f64)], f64) -> bool) -
     }
     let (first, last) = (stalls.first()?.0, stalls.last()?.0);
     let mean = (last - first) as f64 / (stalls.len() - 1).max(1) as f64;
-    period(&stalls, mean).then_some(Comb { period: mean, stalls, usual })
+    period(&stalls, mean).then_some(StallComb { period: mean, stalls, usual })
 }
 
 fn far_apart(stalls: &[(usize, f64)], mean: f64) -> bool {
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
 
-    fn slow(seconds: usize, is_slow: fn(usize) -> bool) -> impl FnOnce(&mut Run) {
+    fn slow(seconds: usize, is_slow: fn(usize) -> bool) -> impl FnOnce(&mut LoadResults) {
         move |run| {
             run.slow_each_second = (0..seconds).map(|at| if is_slow(at) { 0.4 } else { 0.01 }).collect();
         }

@@ -2,14 +2,14 @@
 //! lock.
 
 use super::*;
-use crate::rules::serial::{LONE, Places, places};
+use crate::rules::serial::{LONE, ServiceConcurrency, places};
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "S4",
-    on: On::Service,
-    stage: Stage::Dependency,
+    origin: CounterOrigin::Service,
+    stage: PathStage::Dependency,
     title: text("A pool, or a lock held part of the time", "资源池，或部分时间占用的锁"),
-    sign: text(
+    symptom: text(
         "above some number of users, throughput is flat and latency grows; CPU idle",
         "用户超过某个数量后吞吐量持平，延迟随用户数增长；CPU 空闲",
     ),
@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
             much more, it is a lock or a smaller pool: `brunt -c {places} -n {places} {url}`",
         "若是大小为 {places} 的池，同时发出的 {places} 个请求都应耗时约 {least}；若最长者明显更久，则是锁或更小的池：`brunt -c {places} -n {places} {url}`",
     ),
-    beware: Some(text(
+    caution: Some(text(
         "max_connections=10000 only buys contention: Little's law says how many are needed",
         "max_connections=10000 只会带来争用：利特尔定律告诉你需要多少",
     )),
@@ -46,25 +46,25 @@ const EVIDENCE: Text = text(
     "{rate}/s × {least}（最短响应）= {work} 个在处理；{lone} 个响应不超过其 1.25 倍，平均 {mean}；其进程平均有 {busy} 个线程在运行或等待 CPU",
 );
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let Places { at_work, number, busy } = places(case).filter(|places| places.number != Some(1))?;
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let ServiceConcurrency { at_work, number, busy } = places(case).filter(|places| places.number != Some(1))?;
     let run = &case.run;
     // At least two are needed to wait for each other.
     let places = number.unwrap_or(at_work.ceil() as u64).max(2).to_string();
-    let least = show::seconds(run.service.min);
+    let least = numbers::seconds(run.service.min);
     let in_flight = format!("{:.0}", run.in_flight);
     let claim = if number.is_some() { CLAIM } else { UNCOUNTED };
-    let claim = Said::new(claim, [("places", places.clone()), ("in_flight", in_flight)]);
+    let claim = LocalizedSentence::new(claim, [("places", places.clone()), ("in_flight", in_flight)]);
     let lone = run.times_from_start.within(0.0, LONE * run.service.min);
     let facts = [
-        ("rate", show::rate(run.worked_per_s())),
+        ("rate", numbers::rate(run.worked_per_s())),
         ("least", least.clone()),
         ("work", format!("{at_work:.1}")),
-        ("lone", show::count(lone)),
-        ("mean", show::seconds(run.service.mean)),
+        ("lone", numbers::count(lone)),
+        ("mean", numbers::seconds(run.service.mean)),
         ("busy", format!("{busy:.2}")),
     ];
-    let verdict = consistent(claim, Said::new(EVIDENCE, facts));
+    let verdict = consistent(claim, LocalizedSentence::new(EVIDENCE, facts));
     Some(verdict.experiment_with([("places", places), ("least", least)]))
 }
 
@@ -76,32 +76,32 @@ mod tests {
 
     /// A resource with these places, held for `hold` by requests that also take `outside` seconds without it, with 50
     /// users who start at once: responses become longer until all 50 are in the queue.
-    fn queue(places: u64, outside: f64, hold: f64) -> impl Fn(&mut Run) {
+    fn queue(places: u64, outside: f64, hold: f64) -> impl Fn(&mut LoadResults) {
         move |run| {
             let per_s = places as f64 / hold;
             let (min, mean) = (outside + hold, 50.0 / per_s);
             let waves = (0..50u64).map(|user| (min + (user / places) as f64 * hold, 1));
             let times: Vec<(f64, u64)> = waves.filter(|(time, _)| *time < mean).chain([(mean, 4000)]).collect();
             run.succeeded_per_s = per_s;
-            run.times_from_start = Times::of(times);
-            run.service = Spread { count: 4000, min, mean, deviation: mean / 20.0, longest: mean, second_or_more: 0.0 };
+            run.times_from_start = DurationCounts::new(times);
+            run.service = DurationStats { count: 4000, min, mean, deviation: mean / 20.0, longest: mean, second_or_more: 0.0 };
         }
     }
 
     /// A pool of `places`, 20 ms per request, with 50 users.
-    fn pool(places: u64) -> impl Fn(&mut Run) {
+    fn pool(places: u64) -> impl Fn(&mut LoadResults) {
         queue(places, 0.0, 0.02)
     }
 
     /// Returns the claim when the cores of the service are idle.
-    fn claimed(change: impl Fn(&mut Run)) -> Option<String> {
-        let mut case = Case { run: run(), here: computing(0.05), ..Case::default() };
+    fn claimed(change: impl Fn(&mut LoadResults)) -> Option<String> {
+        let mut case = Case { run: run(), counters: computing(0.05), ..Case::default() };
         change(&mut case.run);
-        RULE.alone(&case).map(|found| found.claim(Lang::En))
+        RULE.judge_host(&case).map(|found| found.claim(Lang::En))
     }
 
     /// Counters of a service with this many computing threads.
-    fn computing(threads: f64) -> crate::Counted {
+    fn computing(threads: f64) -> crate::CounterSummary {
         counted(&[("service.all.cpu", 0.0, threads * 1e10), ("service.all.wait", 0.0, 0.0)])
     }
 
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_number_of_places_needs_as_many_who_found_one_free() {
-        let says = |change: &dyn Fn(&mut Run), part: &str| {
+        let says = |change: &dyn Fn(&mut LoadResults), part: &str| {
             let claim = claimed(change).unwrap();
             assert!(claim.contains(part), "{claim}");
         };
@@ -124,39 +124,39 @@ mod tests {
         says(&queue(1, 0.015, 0.005), "wait for each other");
         // Half of the time in a pool of four: eight being worked on.
         says(&queue(4, 0.01, 0.01), "at most about 8 of 50");
-        let cold = |run: &mut Run| {
+        let cold = |run: &mut LoadResults| {
             // A pool of five with 10 ms per request, whose first users found a cold service.
             queue(5, 0.0, 0.01)(run);
             run.service.min = 0.0161;
-            run.times_from_start = Times::of([(0.0161, 5), (0.027, 5), (0.037, 5), (0.06, 10), (0.1, 4000)]);
+            run.times_from_start = DurationCounts::new([(0.0161, 5), (0.027, 5), (0.037, 5), (0.06, 10), (0.1, 4000)]);
         };
         says(&cold, "at most about 9 of 50");
     }
 
     #[test]
     fn between_whole_numbers_no_number_is_named() {
-        let between = |run: &mut Run| {
+        let between = |run: &mut LoadResults| {
             pool(4)(run);
             run.succeeded_per_s = 3.5 / 0.02;
         };
         assert!(claimed(between).unwrap().contains("at most about 4"));
-        let slower = |run: &mut Run| {
+        let slower = |run: &mut LoadResults| {
             between(run);
             // Fast at first, and slow ever since: no queue fills like that.
-            run.times_from_start = Times::of([(0.02, 8), (0.25, 4000)]);
+            run.times_from_start = DurationCounts::new([(0.02, 8), (0.25, 4000)]);
         };
         assert_eq!(claimed(slower), None);
     }
 
     #[test]
     fn services_whose_responses_differ_have_no_pool() {
-        let varied = |run: &mut Run| {
+        let varied = |run: &mut LoadResults| {
             pool(8)(run);
             run.service.deviation = run.service.mean;
         };
         assert_eq!(judged(&RULE, varied, computing(0.3)), None);
         assert_eq!(judged(&RULE, |run| run.has_pauses = true, computing(0.3)), None);
-        let counters_of_nobody = crate::Counted::default();
+        let counters_of_nobody = crate::CounterSummary::default();
         assert_eq!(judged(&RULE, pool(8), counters_of_nobody), None, "it may be the CPU of another machine");
     }
 }

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "C5",
-    on: On::Generator,
-    stage: Stage::ClientKernel,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::ClientKernel,
     title: text("Out of local ports", "本地端口耗尽"),
-    sign: text(
+    symptom: text(
         "a connection per request, and after ports ÷ rate seconds connects fail with EADDRNOTAVAIL",
         "每个请求新建连接，经过 端口数÷速率 秒后连接以 EADDRNOTAVAIL 失败",
     ),
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         "without --no-keepalive, or with a second --source, the failures should be gone",
         "去掉 --no-keepalive 或增加一个 --source 后，失败应消失",
     ),
-    beware: Some(text(
+    caution: Some(text(
         "net.ipv4.tcp_tw_recycle was removed in Linux 4.12; tcp_fin_timeout does not shorten TIME_WAIT (60 s, \
             fixed); lowering tcp_max_tw_buckets destroys connections; loopback hides the problem because it reuses \
             ports after a second",
@@ -39,19 +39,19 @@ const TAKEN: Text = text(
     "；ip_local_port_range 有 {range} 个端口，最多 {waiting} 个连接处于 TIME_WAIT",
 );
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let (failed, here) = (case.run.failed_by("no_ports"), &case.here);
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let (failed, here) = (case.run.failed_by("no_ports"), &case.counters);
     if failed == 0 {
         return None;
     }
-    let n = show::count(failed);
-    let mut evidence = Said::new(EVIDENCE, [("n", n.clone())]);
+    let n = numbers::count(failed);
+    let mut evidence = LocalizedSentence::new(EVIDENCE, [("n", n.clone())]);
     let range = here.last("setting.ip_local_port_range.high").zip(here.last("setting.ip_local_port_range.low"));
-    if let (Some((high, low)), Some(waiting)) = (range, here.most("sockstat.TCP.tw")) {
-        let shown = |value: f64| show::count(value.max(0.0) as u64);
-        evidence = evidence.and(TAKEN, [("range", shown(high - low + 1.0)), ("waiting", shown(waiting))]);
+    if let (Some((high, low)), Some(waiting)) = (range, here.max("sockstat.TCP.tw")) {
+        let shown = |value: f64| numbers::count(value.max(0.0) as u64);
+        evidence = evidence.with_clause(TAKEN, [("range", shown(high - low + 1.0)), ("waiting", shown(waiting))]);
     }
-    let claim = Said::new(CLAIM, [("n", n)]);
+    let claim = LocalizedSentence::new(CLAIM, [("n", n)]);
     Some(proved(claim, evidence))
 }
 
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn ports_that_are_gone_are_proved_by_the_system() {
-        let failing = |kind: &str| vec![Failures { kind: kind.into(), phase: "connect".into(), count: 3 }];
+        let failing = |kind: &str| vec![FailureCount { kind: kind.into(), phase: "connect".into(), count: 3 }];
         let range = [
             ("setting.ip_local_port_range.low", 32768.0, 32768.0),
             ("setting.ip_local_port_range.high", 33767.0, 33767.0),

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "P2",
-    on: On::Generator,
-    stage: Stage::Proxy,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Proxy,
     title: text("Proxy out of file descriptors", "代理描述符耗尽"),
-    sign: text(
+    symptom: text(
         "connections fail or are reset; needs --watch-log on the proxy's error log",
         "连接失败或被重置；需要用 --watch-log 指定代理的错误日志",
     ),
@@ -16,14 +16,14 @@ pub(super) const RULE: Rule = Rule {
         "把 worker_rlimit_nofile 提高到 worker_connections 的至少两倍：每个被代理的请求占用两个描述符",
     ),
     experiment: text("with half the users, the message should be gone", "用户数减半后，该消息应消失"),
-    beware: None,
+    caution: None,
     judge,
 };
 
 const CLAIM: Text = text("the proxy ran out of file descriptors", "代理的描述符已耗尽");
 
-fn judge(case: &Case) -> Option<Verdict> {
-    logged::found(case, CLAIM, &[("too_many_open_files", "Too many open files")])
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    proxy_log::found(case, CLAIM, &[("too_many_open_files", "Too many open files")])
 }
 
 #[cfg(test)]
@@ -32,6 +32,6 @@ mod tests {
 
     #[test]
     fn its_lines_in_the_log() {
-        logged::tried(&RULE, "too_many_open_files");
+        proxy_log::assert_finds(&RULE, "too_many_open_files");
     }
 }

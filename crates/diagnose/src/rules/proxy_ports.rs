@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "P3",
-    on: On::Generator,
-    stage: Stage::Proxy,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Proxy,
     title: text("Proxy out of ports to its upstream", "代理到上游的端口耗尽"),
-    sign: text(
+    symptom: text(
         "502 above a few hundred requests/s per upstream; TIME_WAIT fills up on the proxy; needs --watch-log",
         "每个上游每秒数百请求后出现 502；代理上 TIME_WAIT 堆积；需要 --watch-log",
     ),
@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         "让代理复用连接：nginx 1.29.7 之前需要在 upstream 中设置 keepalive N，并配置 proxy_http_version 1.1 与 proxy_set_header Connection \"\"",
     ),
     experiment: text("with keep-alive to the upstream, the message should be gone", "到上游启用长连接后，该消息应消失"),
-    beware: Some(text(
+    caution: Some(text(
         "keepalive is how many idle connections a worker keeps, not a cap on all of them; Connection \"keep-alive\" \
             only works by luck",
         "keepalive 是每个 worker 保留的空闲连接数，不是连接总数上限；设置 Connection \"keep-alive\" 只是碰巧有效",
@@ -30,8 +30,8 @@ const CLAIM: Text = text(
     "代理到上游的本地端口已耗尽：它为每个请求新建连接",
 );
 
-fn judge(case: &Case) -> Option<Verdict> {
-    logged::found(case, CLAIM, &[("no_ports", "(99: Cannot assign requested address)")])
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    proxy_log::found(case, CLAIM, &[("no_ports", "(99: Cannot assign requested address)")])
 }
 
 #[cfg(test)]
@@ -40,6 +40,6 @@ mod tests {
 
     #[test]
     fn its_lines_in_the_log() {
-        logged::tried(&RULE, "no_ports");
+        proxy_log::assert_finds(&RULE, "no_ports");
     }
 }

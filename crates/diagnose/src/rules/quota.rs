@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "S5",
-    on: On::Service,
-    stage: Stage::ServerKernel,
+    origin: CounterOrigin::Service,
+    stage: PathStage::ServerKernel,
     title: text("A CPU quota", "CPU 配额"),
-    sign: text("latency in steps of 100 ms while the machine has idle cores", "机器有空闲核，延迟却呈 100 毫秒台阶"),
+    symptom: text("latency in steps of 100 ms while the machine has idle cores", "机器有空闲核，延迟却呈 100 毫秒台阶"),
     remedy: text(
         "raise or remove the CPU limit, or give the service no more threads than the quota has cores",
         "提高或取消 CPU 限额，或让服务的线程数不超过配额的核数",
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "without the limit, or at half the load, nr_throttled should stop rising",
         "取消限额或负载减半后，nr_throttled 应不再上升",
     ),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -32,14 +32,14 @@ const EVIDENCE: Text = text(
 /// Minimum share of throttled periods at which latency is affected.
 const SHARE: f64 = 0.01;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let (throttled, periods) = (case.here.rise("service.cgroup.throttled")?, case.here.rise("service.cgroup.periods")?);
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let (throttled, periods) = (case.counters.increase("service.cgroup.throttled")?, case.counters.increase("service.cgroup.periods")?);
     if periods <= 0.0 || throttled <= SHARE * periods {
         return None;
     }
-    let claim = Said::new(CLAIM, [("share", show::percent(throttled as u64, periods as u64))]);
+    let claim = LocalizedSentence::new(CLAIM, [("share", numbers::percent(throttled as u64, periods as u64))]);
     let [throttled, periods] = [throttled, periods].map(whole);
-    let evidence = Said::new(EVIDENCE, [("throttled", throttled), ("periods", periods)]);
+    let evidence = LocalizedSentence::new(EVIDENCE, [("throttled", throttled), ("periods", periods)]);
     Some(proved(claim, evidence))
 }
 

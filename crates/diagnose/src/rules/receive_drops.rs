@@ -2,18 +2,18 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "N7",
-    on: On::Either,
-    stage: Stage::Network,
+    origin: CounterOrigin::Either,
+    stage: PathStage::Network,
     title: text("Received packets dropped", "接收丢包"),
-    sign: text("a ceiling in packets per second, with one core busy in softirq", "每秒包数见顶，某个核的软中断很高"),
+    symptom: text("a ceiling in packets per second, with one core busy in softirq", "每秒包数见顶，某个核的软中断很高"),
     remedy: text(
         "spread the interface's queues over more cores (RSS, RPS, interrupt affinity); net.core.netdev_max_backlog where only the first counter rises",
         "将网卡队列分散到更多核（RSS、RPS、中断亲和性）；若只有前者上升，可调 net.core.netdev_max_backlog",
     ),
     experiment: text("at half the rate, both counters should stop rising", "速率减半后，这两个计数应不再上升"),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -26,14 +26,14 @@ const EVIDENCE: Text = text(
     "softnet_stat 丢弃 +{dropped}，TcpExt TCPBacklogDrop +{backlog}",
 );
 
-fn judge(case: &Case) -> Option<Verdict> {
+fn judge(case: &Case) -> Option<RuleVerdict> {
     let [dropped, backlog] =
-        ["softnet.all.dropped", "TcpExt.TCPBacklogDrop"].map(|name| case.here.rise(name).unwrap_or(0.0));
-    if dropped + backlog <= 0.0 || !case.run.may_have_lost() {
+        ["softnet.all.dropped", "TcpExt.TCPBacklogDrop"].map(|name| case.counters.increase(name).unwrap_or(0.0));
+    if dropped + backlog <= 0.0 || !case.run.may_have_lost_segments() {
         return None;
     }
     let [dropped, backlog] = [dropped, backlog].map(whole);
-    let evidence = Said::new(EVIDENCE, [("dropped", dropped), ("backlog", backlog)]);
+    let evidence = LocalizedSentence::new(EVIDENCE, [("dropped", dropped), ("backlog", backlog)]);
     Some(proved(CLAIM, evidence))
 }
 
@@ -43,7 +43,7 @@ mod tests {
     use crate::rules::made_up::{counted, judged};
 
     /// A run with the symptom.
-    fn felt(run: &mut Run) {
+    fn felt(run: &mut LoadResults) {
         run.service.longest = 0.25;
     }
 

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "N9",
-    on: On::Service,
-    stage: Stage::ServerKernel,
+    origin: CounterOrigin::Service,
+    stage: PathStage::ServerKernel,
     title: text("Connections dropped because of timestamps", "因时间戳丢弃连接"),
-    sign: text(
+    symptom: text(
         "clients behind one NAT fail at random; kernels up to 4.11",
         "同一 NAT 后的客户端随机失败；内核 4.11 及更早",
     ),
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "设置 net.ipv4.tcp_tw_recycle=0，并从启动配置中删除；Linux 4.12 已移除该选项",
     ),
     experiment: text("with tcp_tw_recycle at 0, the counter should stop rising", "tcp_tw_recycle 为 0 后，该计数应不再上升"),
-    beware: Some(text(
+    caution: Some(text(
         "advice to set net.ipv4.tcp_tw_recycle=1 is outdated: it breaks NAT",
         "建议设置 net.ipv4.tcp_tw_recycle=1 的资料已过时，会破坏 NAT",
     )),
@@ -29,12 +29,12 @@ const CLAIM: Text = text(
 );
 const EVIDENCE: Text = text("TcpExt PAWSPassive +{dropped}", "TcpExt PAWSPassive +{dropped}");
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let dropped = case.here.rise("TcpExt.PAWSPassive").filter(|dropped| *dropped > 0.0)?;
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let dropped = case.counters.increase("TcpExt.PAWSPassive").filter(|dropped| *dropped > 0.0)?;
     if !case.run.waited_to_connect() {
         return None;
     }
-    let evidence = Said::new(EVIDENCE, [("dropped", whole(dropped))]);
+    let evidence = LocalizedSentence::new(EVIDENCE, [("dropped", whole(dropped))]);
     Some(proved(CLAIM, evidence))
 }
 
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn connections_that_an_old_kernel_drops() {
-        let felt = |run: &mut crate::Run| run.connect.second_or_more = 0.1;
+        let felt = |run: &mut crate::LoadResults| run.connect.second_or_more = 0.1;
         let paws = |to: f64| counted(&[("TcpExt.PAWSPassive", 2.0, to)]);
         assert_eq!(judged(&RULE, felt, paws(9.0)), Some("proved"));
         assert_eq!(judged(&RULE, felt, paws(2.0)), None);

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "R2",
-    on: On::Generator,
-    stage: Stage::ServerKernel,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::ServerKernel,
     title: text("Redis out of client connections", "Redis 客户端数已满"),
-    sign: text(
+    symptom: text(
         "connections fail with «max number of clients reached»; needs --watch redis=HOST:PORT",
         "连接失败并提示 max number of clients reached；需要 --watch redis=HOST:PORT",
     ),
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "在应用中用连接池共享连接，再提高 maxclients 以及 Redis 可打开的描述符数",
     ),
     experiment: text("with fewer than {max} users, none should be refused", "用户数少于 {max} 时，不应再有连接被拒绝"),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -27,19 +27,19 @@ const EVIDENCE: Text = text(
     "INFO stats：rejected_connections 增加 {rejected}；最多有 {clients}/{max} 个客户端连接",
 );
 
-fn judge(case: &Case) -> Option<Verdict> {
+fn judge(case: &Case) -> Option<RuleVerdict> {
     // The refused clients may have been others than this run.
     if case.run.failures.is_empty() {
         return None;
     }
-    case.told("redis.").find_map(|redis| {
-        let rejected = redis.rise("redis.rejected_connections").filter(|rejected| *rejected > 0.0)?;
+    case.reported_by("redis.").find_map(|redis| {
+        let rejected = redis.increase("redis.rejected_connections").filter(|rejected| *rejected > 0.0)?;
         let max = redis.last("redis.maxclients");
-        let clients = redis.most("redis.connected_clients").unwrap_or(0.0);
+        let clients = redis.max("redis.connected_clients").unwrap_or(0.0);
         let max = max.map_or_else(|| "maxclients".to_owned(), whole);
         let facts = [("rejected", whole(rejected)), ("clients", whole(clients)), ("max", max.clone())];
-        let claim = Said::new(CLAIM, [("max", max.clone())]);
-        Some(proved(claim, Said::new(EVIDENCE, facts)).experiment_with([("max", max)]))
+        let claim = LocalizedSentence::new(CLAIM, [("max", max.clone())]);
+        Some(proved(claim, LocalizedSentence::new(EVIDENCE, facts)).experiment_with([("max", max)]))
     })
 }
 
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged_told};
 
-    fn redis(rejected: f64) -> Counted {
+    fn redis(rejected: f64) -> CounterSummary {
         counted(&[
             ("redis.rejected_connections", 3.0, 3.0 + rejected),
             ("redis.maxclients", 10.0, 10.0),
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn clients_that_were_turned_away() {
-        let failed = |run: &mut crate::Run| run.failures = vec![Failures::default()];
+        let failed = |run: &mut crate::LoadResults| run.failures = vec![FailureCount::default()];
         assert_eq!(judged_told(&RULE, failed, redis(7.0)), Some("proved"));
         assert_eq!(judged_told(&RULE, failed, redis(0.0)), None, "those of yesterday");
         assert_eq!(judged_told(&RULE, |_| (), redis(7.0)), None, "none of ours");

@@ -3,12 +3,12 @@
 use super::*;
 use super::redis_thread::busy;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "R3",
-    on: On::Generator,
-    stage: Stage::Service,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Service,
     title: text("A slow Redis command", "Redis 慢命令"),
-    sign: text(
+    symptom: text(
         "even simple commands are slow at times; needs --watch redis=HOST:PORT",
         "再简单的命令也时常变慢；需要 --watch redis=HOST:PORT",
     ),
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
         "改用不遍历全部数据的命令（SCAN 代替 KEYS，按范围读取列表和集合，UNLINK 代替对大键的 DEL），或控制其处理的数据量",
     ),
     experiment: text("without {command}, the other commands should be fast", "去掉 {command} 后，其他命令应立即得到响应"),
-    beware: Some(text(
+    caution: Some(text(
         "SLOWLOG only has calls slower than slowlog-log-slower-than (10 ms): a thousand 5 ms calls never show up",
         "SLOWLOG 只记录超过 slowlog-log-slower-than（10 ms）的调用：一千次 5 ms 的调用一次也不会出现",
     )),
@@ -40,21 +40,21 @@ const SLOW_US: f64 = 500.0;
 const PART: f64 = 0.5;
 
 /// Statistics of a command in the window.
-struct Command {
+struct RedisCommandStats {
     name: String,
     calls: f64,
     took_us: f64,
 }
 
-fn judge(case: &Case) -> Option<Verdict> {
-    if !case.run.is_pressed() {
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    if !case.run.is_saturated() {
         return None;
     }
-    case.told("redis.").find_map(found)
+    case.reported_by("redis.").find_map(found)
 }
 
-fn found(redis: &Counted) -> Option<Verdict> {
-    let mut commands: Vec<Command> = redis.between("redis.cmdstat_", ".usec").filter_map(|n| took(redis, n)).collect();
+fn found(redis: &CounterSummary) -> Option<RuleVerdict> {
+    let mut commands: Vec<RedisCommandStats> = redis.name_middles("redis.cmdstat_", ".usec").filter_map(|n| took(redis, n)).collect();
     commands.sort_by(|a, b| b.took_us.total_cmp(&a.took_us));
     let all: f64 = commands.iter().map(|command| command.took_us).sum();
     let first = commands.first()?;
@@ -65,21 +65,21 @@ fn found(redis: &Counted) -> Option<Verdict> {
         return None;
     }
     let name = first.name.to_uppercase();
-    let us = |us: f64| show::seconds(us / 1e6);
-    let claim = [("command", name.clone()), ("each", us(each)), ("share", show::share(of_thread.min(1.0)))];
+    let us = |us: f64| numbers::seconds(us / 1e6);
+    let claim = [("command", name.clone()), ("each", us(each)), ("share", numbers::share(of_thread.min(1.0)))];
     let evidence = [
         ("command", name.clone()),
-        ("calls", show::count(first.calls as u64)),
+        ("calls", numbers::count(first.calls as u64)),
         ("took", us(first.took_us)),
         ("others", us(all - first.took_us)),
     ];
-    Some(proved(Said::new(CLAIM, claim), Said::new(EVIDENCE, evidence)).experiment_with([("command", name)]))
+    Some(proved(LocalizedSentence::new(CLAIM, claim), LocalizedSentence::new(EVIDENCE, evidence)).experiment_with([("command", name)]))
 }
 
 /// Returns the statistics of a command; one first called within the window has all its time there.
-fn took(redis: &Counted, name: &str) -> Option<Command> {
-    let counter = |part: &str| redis.rise_of_all(&format!("redis.cmdstat_{name}.{part}"));
-    Some(Command { name: name.to_owned(), calls: counter("calls")?, took_us: counter("usec")? })
+fn took(redis: &CounterSummary, name: &str) -> Option<RedisCommandStats> {
+    let counter = |part: &str| redis.increase_from_zero(&format!("redis.cmdstat_{name}.{part}"));
+    Some(RedisCommandStats { name: name.to_owned(), calls: counter("calls")?, took_us: counter("usec")? })
 }
 
 #[cfg(test)]
@@ -88,7 +88,7 @@ mod tests {
     use crate::rules::made_up::{counted, judged_told};
 
     /// Ten seconds in which KEYS and GET had this many calls and microseconds in total.
-    fn stats(keys: (f64, f64), get: (f64, f64)) -> Counted {
+    fn stats(keys: (f64, f64), get: (f64, f64)) -> CounterSummary {
         counted(&[
             ("redis.cmdstat_keys.calls", 1.0, 1.0 + keys.0),
             ("redis.cmdstat_keys.usec", 5.0, 5.0 + keys.1),

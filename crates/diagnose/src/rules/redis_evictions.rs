@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "R4",
-    on: On::Generator,
-    stage: Stage::Service,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Service,
     title: text("Redis evicts keys", "Redis 淘汰键"),
-    sign: text(
+    symptom: text(
         "misses after a while, and latency changes with them; needs --watch redis=HOST:PORT",
         "一段时间后出现未命中，延迟随之变化；需要 --watch redis=HOST:PORT",
     ),
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         "with a smaller set of keys, evicted_keys should stop rising, and latency behind the cache fall",
         "缩小键的范围后，evicted_keys 应不再上升，缓存后端的延迟应下降",
     ),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -36,19 +36,19 @@ const EVIDENCE: Text = text(
 /// Minimum share of the requests at which evictions affect the results.
 const SHARE: f64 = 0.01;
 
-fn judge(case: &Case) -> Option<Verdict> {
+fn judge(case: &Case) -> Option<RuleVerdict> {
     let requests = case.run.answered_per_s() * case.run.window_s;
-    case.told("redis.").find_map(|redis| found(redis, requests))
+    case.reported_by("redis.").find_map(|redis| found(redis, requests))
 }
 
-fn found(redis: &Counted, requests: f64) -> Option<Verdict> {
-    let evicted = redis.rise("redis.evicted_keys").filter(|evicted| *evicted > 0.0 && *evicted >= SHARE * requests)?;
+fn found(redis: &CounterSummary, requests: f64) -> Option<RuleVerdict> {
+    let evicted = redis.increase("redis.evicted_keys").filter(|evicted| *evicted > 0.0 && *evicted >= SHARE * requests)?;
     let megabytes = |name: &str| redis.last(name).map_or_else(|| "?".to_owned(), |bytes| format!("{:.1}", bytes / 1e6));
     let evicted = whole(evicted);
     let facts =
         [("evicted", evicted.clone()), ("used", megabytes("redis.used_memory")), ("max", megabytes("redis.maxmemory"))];
-    let claim = Said::new(CLAIM, [("evicted", evicted)]);
-    Some(proved(claim, Said::new(EVIDENCE, facts)))
+    let claim = LocalizedSentence::new(CLAIM, [("evicted", evicted)]);
+    Some(proved(claim, LocalizedSentence::new(EVIDENCE, facts)))
 }
 
 #[cfg(test)]

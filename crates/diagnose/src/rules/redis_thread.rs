@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "R1",
-    on: On::Generator,
-    stage: Stage::Service,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Service,
     title: text("Redis' main thread saturated", "Redis 主线程占满"),
-    sign: text(
+    symptom: text(
         "commands/s are flat whatever the number of users; needs --watch redis=HOST:PORT",
         "无论多少用户，每秒命令数不再上升；需要 --watch redis=HOST:PORT",
     ),
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         "more users should not raise throughput, but a pipeline of 10 commands per request should",
         "增加用户数后吞吐量不应上升；而每个请求用 10 条命令的 pipeline 时应当上升",
     ),
-    beware: Some(text(
+    caution: Some(text(
         "more cores do not help a single thread; one slow command (R3) fills it just as many quick ones do",
         "更多的核帮不了单线程；一条慢命令（R3）和大量快命令一样会占满它",
     )),
@@ -39,23 +39,23 @@ const EVIDENCE: Text = text(
 /// Share of a core at which the thread is saturated.
 const FULL: f64 = 0.9;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    if !case.run.is_pressed() {
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    if !case.run.is_saturated() {
         return None;
     }
-    let (share, redis) = case.told("redis.").filter_map(|redis| Some((busy(redis)?, redis))).next()?;
+    let (share, redis) = case.reported_by("redis.").filter_map(|redis| Some((busy(redis)?, redis))).next()?;
     if share < FULL {
         return None;
     }
     let commands = redis.per_s("redis.total_commands_processed").unwrap_or(0.0);
-    let share = show::share(share.min(1.0));
+    let share = numbers::share(share.min(1.0));
     let facts = [("share", share.clone()), ("commands", whole(commands))];
-    let claim = Said::new(CLAIM, [("share", share)]);
-    Some(proved(claim, Said::new(EVIDENCE, facts)))
+    let claim = LocalizedSentence::new(CLAIM, [("share", share)]);
+    Some(proved(claim, LocalizedSentence::new(EVIDENCE, facts)))
 }
 
 /// Returns the share of a core that the main thread used; versions before 6.0.9 only report the whole process.
-pub(super) fn busy(redis: &Counted) -> Option<f64> {
+pub(super) fn busy(redis: &CounterSummary) -> Option<f64> {
     let both = |suffix: &str| {
         let parts = ["user", "sys"].map(|part| redis.per_s(&format!("redis.used_cpu_{part}{suffix}")));
         Some(parts[0]? + parts[1]?)
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged_told};
 
-    fn cpu(main: f64, all: f64) -> Counted {
+    fn cpu(main: f64, all: f64) -> CounterSummary {
         counted(&[
             ("redis.used_cpu_user_main_thread", 3.0, 3.0 + main * 4.0),
             ("redis.used_cpu_sys_main_thread", 1.0, 1.0 + main * 6.0),

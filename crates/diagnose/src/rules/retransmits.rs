@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "N1",
-    on: On::Either,
-    stage: Stage::Network,
+    origin: CounterOrigin::Either,
+    stage: PathStage::Network,
     title: text("Lost segments", "网络丢包"),
-    sign: text(
+    symptom: text(
         "a latency plateau at 200 ms and above, throughput below what the link can carry",
         "延迟在 200 毫秒以上出现台阶，吞吐量低于链路能力",
     ),
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
         "from a machine next to the service, RetransSegs should not rise",
         "在服务旁边的机器上压测，RetransSegs 不应上升",
     ),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -34,28 +34,28 @@ const SHARE: f64 = 0.001;
 /// Minimum number: a few retransmissions are normal.
 const LEAST: f64 = 20.0;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let (again, sent) = (case.here.rise("Tcp.RetransSegs")?, case.here.rise("Tcp.OutSegs")?);
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let (again, sent) = (case.counters.increase("Tcp.RetransSegs")?, case.counters.increase("Tcp.OutSegs")?);
     // A SYN is also retransmitted if the peer does not answer; drops of a full accept queue on this machine have their
     // own counter. A tail loss probe checks whether the last segment arrived; it did, except for the probes that
     // recovered one (RFC 8985, section 7).
-    let rise = |name: &str| case.here.rise(&format!("TcpExt.{name}")).unwrap_or(0.0);
+    let rise = |name: &str| case.counters.increase(&format!("TcpExt.{name}")).unwrap_or(0.0);
     let probes = (rise("TCPLossProbes") - rise("TCPLossProbeRecovery")).max(0.0);
     let again = again - rise("TCPSynRetrans") - probes;
-    let there = case.elsewhere.as_ref().map(|elsewhere| &elsewhere.counted);
+    let there = case.service_host.as_ref().map(|elsewhere| &elsewhere.counters);
     let drops =
-        |host: &Counted| ["ListenDrops", "TCPReqQFullDrop"].iter().any(|name| host.rose(&format!("TcpExt.{name}")));
-    if drops(&case.here)
+        |host: &CounterSummary| ["ListenDrops", "TCPReqQFullDrop"].iter().any(|name| host.has_increased(&format!("TcpExt.{name}")));
+    if drops(&case.counters)
         || there.is_some_and(drops)
-        || !case.run.may_have_lost()
+        || !case.run.may_have_lost_segments()
         || !(again >= LEAST && again > SHARE * sent)
     {
         return None;
     }
-    let claim = Said::new(CLAIM, [("share", show::percent(again as u64, sent as u64))]);
+    let claim = LocalizedSentence::new(CLAIM, [("share", numbers::percent(again as u64, sent as u64))]);
     let facts = [again, sent].map(whole);
     let [again, sent] = facts;
-    let evidence = Said::new(EVIDENCE, [("again", again), ("sent", sent)]);
+    let evidence = LocalizedSentence::new(EVIDENCE, [("again", again), ("sent", sent)]);
     Some(proved(claim, evidence))
 }
 
@@ -65,7 +65,7 @@ mod tests {
     use crate::rules::made_up::{counted, judged};
 
     /// A run in which something took as long as a retransmission.
-    fn lost(run: &mut Run) {
+    fn lost(run: &mut LoadResults) {
         run.service.longest = 0.25;
     }
 

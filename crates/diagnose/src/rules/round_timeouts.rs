@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "L4",
-    on: On::Generator,
-    stage: Stage::Dependency,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Dependency,
     title: text("Responses at a round number of seconds", "整数秒后才响应"),
-    sign: text("some responses take exactly 5, 10, 15, 30 or 60 s", "部分响应恰好耗时 5、10、15、30 或 60 秒"),
+    symptom: text("some responses take exactly 5, 10, 15, 30 or 60 s", "部分响应恰好耗时 5、10、15、30 或 60 秒"),
     remedy: text(
         "find whose timeout it is: 5 s is usually a DNS server that does not respond (resolv.conf, options timeout); \
             others are in the configuration of the service, its pools and its proxies",
@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         "changing that timeout should change the time of these responses with it",
         "修改该超时后，这些响应的耗时应随之改变",
     ),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -42,7 +42,7 @@ const EARLIER: f64 = 0.985;
 const LEAST: u64 = 3;
 const PEAK: u64 = 5;
 
-fn judge(case: &Case) -> Option<Verdict> {
+fn judge(case: &Case) -> Option<RuleVerdict> {
     let times = &case.run.times;
     let median = times.median();
     let peak = |at: f64| {
@@ -52,16 +52,16 @@ fn judge(case: &Case) -> Option<Verdict> {
             .then_some((at, slow, around))
     };
     let (at, slow, around) = ROUND.into_iter().find_map(peak)?;
-    let time = show::seconds(at);
+    let time = numbers::seconds(at);
     let facts = [
         ("time", time.clone()),
-        ("slow", show::count(slow)),
-        ("around", show::count(around)),
-        ("count", show::count(times.count())),
-        ("median", show::seconds(median)),
+        ("slow", numbers::count(slow)),
+        ("around", numbers::count(around)),
+        ("count", numbers::count(times.count())),
+        ("median", numbers::seconds(median)),
     ];
-    let claim = Said::new(CLAIM, [("time", time), ("slow", show::count(slow))]);
-    Some(consistent(claim, Said::new(EVIDENCE, facts)))
+    let claim = LocalizedSentence::new(CLAIM, [("time", time), ("slow", numbers::count(slow))]);
+    Some(consistent(claim, LocalizedSentence::new(EVIDENCE, facts)))
 }
 
 #[cfg(test)]
@@ -72,14 +72,14 @@ mod tests {
     #[test]
     fn somebodys_timeout() {
         let times = |slow: &'static [(f64, u64)]| {
-            move |run: &mut Run| run.times = Times::of([(0.01, 900)].into_iter().chain(slow.iter().copied()))
+            move |run: &mut LoadResults| run.times = DurationCounts::new([(0.01, 900)].into_iter().chain(slow.iter().copied()))
         };
         assert_eq!(judged(&RULE, times(&[(5.013, 8)]), counted(&[])), Some("consistent"));
         assert_eq!(judged(&RULE, times(&[(30.2, 8)]), counted(&[])), Some("consistent"));
         assert_eq!(judged(&RULE, times(&[(5.013, 8), (4.2, 5), (5.6, 5)]), counted(&[])), None, "slow in any way");
         assert_eq!(judged(&RULE, times(&[(5.6, 8)]), counted(&[])), None, "no round time");
         assert_eq!(
-            judged(&RULE, |run| run.times = Times::of([(5.01, 50)]), counted(&[])),
+            judged(&RULE, |run| run.times = DurationCounts::new([(5.01, 50)]), counted(&[])),
             None,
             "that is its usual time"
         );

@@ -3,12 +3,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "D2",
-    on: On::Generator,
-    stage: Stage::Service,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Service,
     title: text("Locked rows", "行锁"),
-    sign: text(
+    symptom: text(
         "writes/s are flat from a few users on while the database has idle cores; needs --watch \
             mysql=mysql://USER:PASSWORD@HOST:PORT or postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
         "从少量用户起每秒写入数就持平，而数据库 CPU 空闲；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT 或 postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
         "the same requests over many rows (a random key instead of one) should be much faster",
         "同样的请求分散到许多行（用随机键代替固定的键）应快得多",
     ),
-    beware: Some(text(
+    caution: Some(text(
         "an UPDATE or DELETE without an index on its condition locks every row it scans (D5)",
         "条件列没有索引的 UPDATE 或 DELETE 会锁住经过的每一行（D5）",
     )),
@@ -53,42 +53,42 @@ const PART_SEEN: f64 = 0.4;
 /// Minimum number of readings between the first and the last: a single moment is not a pattern.
 const READINGS: u32 = 2;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    if !case.run.is_pressed() {
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    if !case.run.is_saturated() {
         return None;
     }
     let in_flight = case.run.in_flight;
-    let postgres = || case.told("postgres.").find_map(|postgres| seen(postgres, in_flight));
-    case.told("mysql.").find_map(|mysql| found(mysql, in_flight)).or_else(postgres)
+    let postgres = || case.reported_by("postgres.").find_map(|postgres| seen(postgres, in_flight));
+    case.reported_by("mysql.").find_map(|mysql| found(mysql, in_flight)).or_else(postgres)
 }
 
-fn claim(waiting: f64, in_flight: f64) -> Said {
+fn claim(waiting: f64, in_flight: f64) -> LocalizedSentence {
     let facts = [("waiting", format!("{:.0}", waiting.min(in_flight))), ("in_flight", format!("{in_flight:.0}"))];
-    Said::new(CLAIM, facts)
+    LocalizedSentence::new(CLAIM, facts)
 }
 
 /// Judges PostgreSQL, which keeps no sum of waits: each reading shows the sessions that wait at that moment.
-fn seen(postgres: &Counted, in_flight: f64) -> Option<Verdict> {
+fn seen(postgres: &CounterSummary, in_flight: f64) -> Option<RuleVerdict> {
     let (waiting, readings) = postgres.mean_within("postgres.activity.waiting_row")?;
     let (active, _) = postgres.mean_within("postgres.activity.active")?;
-    let most = postgres.most("postgres.activity.waiting_row")?;
+    let most = postgres.max("postgres.activity.waiting_row")?;
     if readings < READINGS || waiting < 1.0 || waiting < PART_SEEN * in_flight || waiting < PART * active {
         return None;
     }
-    let idle = postgres.most("postgres.activity.idle_in_transaction").unwrap_or(0.0);
+    let idle = postgres.max("postgres.activity.idle_in_transaction").unwrap_or(0.0);
     let facts = [
-        ("readings", show::count(readings.into())),
+        ("readings", numbers::count(readings.into())),
         ("waiting", format!("{waiting:.1}")),
         ("active", format!("{active:.1}")),
         ("most", format!("{most:.0}")),
         ("idle", format!("{idle:.0}")),
     ];
-    let evidence = Said::new(SAMPLED, facts);
+    let evidence = LocalizedSentence::new(SAMPLED, facts);
     Some(proved(claim(waiting, in_flight), evidence))
 }
 
-fn found(mysql: &Counted, in_flight: f64) -> Option<Verdict> {
-    let (waits, questions) = (mysql.rise("mysql.Innodb_row_lock_waits")?, mysql.rise("mysql.Questions")?);
+fn found(mysql: &CounterSummary, in_flight: f64) -> Option<RuleVerdict> {
+    let (waits, questions) = (mysql.increase("mysql.Innodb_row_lock_waits")?, mysql.increase("mysql.Questions")?);
     // Milliseconds, summed over all waiting sessions: an increase of a second per second is one session that always
     // waits.
     let waiting = mysql.per_s("mysql.Innodb_row_lock_time")? / 1e3;
@@ -98,9 +98,9 @@ fn found(mysql: &Counted, in_flight: f64) -> Option<Verdict> {
     let facts = [
         ("waits", whole(waits)),
         ("questions", whole(questions)),
-        ("waited", show::seconds(waiting * mysql.span_s())),
+        ("waited", numbers::seconds(waiting * mysql.span_s())),
     ];
-    Some(proved(claim(waiting, in_flight), Said::new(EVIDENCE, facts)))
+    Some(proved(claim(waiting, in_flight), LocalizedSentence::new(EVIDENCE, facts)))
 }
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
     use crate::rules::made_up::{counted, judged_told};
 
     /// Ten seconds with this many waits among 20,000 queries, and this many milliseconds of waiting in total.
-    fn locks(waits: f64, ms: f64) -> Counted {
+    fn locks(waits: f64, ms: f64) -> CounterSummary {
         counted(&[
             ("mysql.Innodb_row_lock_waits", 5.0, 5.0 + waits),
             ("mysql.Innodb_row_lock_time", 70.0, 70.0 + ms),
@@ -118,11 +118,11 @@ mod tests {
     }
 
     /// Readings of sessions (active, waiting for a row), a second apart, the first before the load.
-    fn sessions(readings: &[(f64, f64)]) -> Counted {
-        let mut counted = Counted::default();
+    fn sessions(readings: &[(f64, f64)]) -> CounterSummary {
+        let mut counted = CounterSummary::default();
         for (at, (active, waiting)) in readings.iter().enumerate() {
             let told = [("postgres.activity.active", *active), ("postgres.activity.waiting_row", *waiting)];
-            counted.see(at as i64 * 1_000_000_000, told);
+            counted.add_reading(at as i64 * 1_000_000_000, told);
         }
         counted
     }

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "S3",
-    on: On::Service,
-    stage: Stage::Dependency,
+    origin: CounterOrigin::Service,
+    stage: PathStage::Dependency,
     title: text("One at a time", "串行"),
-    sign: text("throughput is flat from the second user on; CPU idle", "从第二个用户起吞吐量就持平；CPU 空闲"),
+    symptom: text("throughput is flat from the second user on; CPU idle", "从第二个用户起吞吐量就持平；CPU 空闲"),
     remedy: text(
         "it is a lock, a single backend connection, or one row that all requests write: hold it for less time, take it \
             last, or split it",
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
             rows should be faster",
         "一个用户时吞吐量应相同：`brunt -c 1 {url}`；若是同一行，请求不同的行应更快",
     ),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -54,7 +54,7 @@ const FILLING: f64 = 0.3;
 const USUAL: f64 = 0.8;
 
 /// Number of requests that a service works on at a time.
-pub(super) struct Places {
+pub(super) struct ServiceConcurrency {
     /// Average, by Little's law.
     pub at_work: f64,
     /// Whole number, if two measures agree: at least as many responses as places met a service without a queue.
@@ -70,8 +70,8 @@ pub(super) struct Places {
 /// The shortest response is a single sample, and may have met a cold service. A pool of N has a second sign: until it
 /// was full, at least N requests did not queue. If fewer did, there is a queue, provided the responses show how it
 /// filled, but its number of places is unknown.
-pub(super) fn places(case: &Case) -> Option<Places> {
-    let (run, here) = (&case.run, &case.here);
+pub(super) fn places(case: &Case) -> Option<ServiceConcurrency> {
+    let (run, here) = (&case.run, &case.counters);
     let threads = |what: &str| here.per_s(&format!("service.all.{what}")).map(|ns| ns / 1e9);
     let busy = threads("cpu")? + threads("wait").unwrap_or(0.0);
     let at_work = run.worked_per_s() * run.service.min;
@@ -79,7 +79,7 @@ pub(super) fn places(case: &Case) -> Option<Places> {
     let waiting = run.in_flight >= WAITING * at_work.max(1.0);
     let free = busy < COMPUTING * at_work && run.busiest_worker < OWN;
     // A saturated link also transfers one response at a time.
-    let queues = run.is_pressed() && alike && waiting && free && super::link::shaped(case).is_none();
+    let queues = run.is_saturated() && alike && waiting && free && super::link::shaped(case).is_none();
     let least = at_work.round();
     if !queues || at_work < 1.0 - NEAR {
         return None;
@@ -87,30 +87,30 @@ pub(super) fn places(case: &Case) -> Option<Places> {
     let whole = (at_work - least).abs() <= NEAR.max(NEAR_SHARE * least);
     let lone = run.times_from_start.within(0.0, LONE * run.service.min);
     let number = (whole && lone as f64 >= least).then_some(least as u64);
-    (number.is_some() || filled(run)).then_some(Places { at_work, number, busy })
+    (number.is_some() || filled(run)).then_some(ServiceConcurrency { at_work, number, busy })
 }
 
 /// Returns `true` if responses took all times from the shortest to the usual one, as they do while a queue grows; if a
 /// service became slower they do not.
-fn filled(run: &Run) -> bool {
+fn filled(run: &LoadResults) -> bool {
     let (from, to) = (LONE * run.service.min, USUAL * run.service.mean);
     let expected = run.worked_per_s() * (to - from);
     let between = run.times_from_start.within(from, to) as f64;
     between >= 1.0 && between >= FILLING * expected
 }
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let Places { busy, .. } = places(case).filter(|places| places.number == Some(1))?;
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let ServiceConcurrency { busy, .. } = places(case).filter(|places| places.number == Some(1))?;
     let run = &case.run;
-    let hold = show::seconds(run.service.min);
-    let claim = Said::new(CLAIM, [("hold", hold.clone()), ("most", show::rate(1.0 / run.service.min))]);
+    let hold = numbers::seconds(run.service.min);
+    let claim = LocalizedSentence::new(CLAIM, [("hold", hold.clone()), ("most", numbers::rate(1.0 / run.service.min))]);
     let facts = [
-        ("rate", show::rate(run.worked_per_s())),
+        ("rate", numbers::rate(run.worked_per_s())),
         ("hold", hold),
         ("in_flight", format!("{:.0}", run.in_flight)),
         ("busy", format!("{busy:.2}")),
     ];
-    Some(consistent(claim, Said::new(EVIDENCE, facts)))
+    Some(consistent(claim, LocalizedSentence::new(EVIDENCE, facts)))
 }
 
 #[cfg(test)]
@@ -119,11 +119,11 @@ mod tests {
     use crate::rules::made_up::{counted, judged};
 
     /// A lock held for 2 ms, with 50 users.
-    fn lock(run: &mut Run) {
+    fn lock(run: &mut LoadResults) {
         run.succeeded_per_s = 490.0;
         run.service =
-            Spread { count: 4900, min: 0.002, mean: 0.102, deviation: 0.004, longest: 0.0, second_or_more: 0.0 };
-        run.times_from_start = Times::of([(0.002, 1), (0.102, 4899)]);
+            DurationStats { count: 4900, min: 0.002, mean: 0.102, deviation: 0.004, longest: 0.0, second_or_more: 0.0 };
+        run.times_from_start = DurationCounts::new([(0.002, 1), (0.102, 4899)]);
     }
 
     #[test]
@@ -134,29 +134,29 @@ mod tests {
         assert_eq!(judged(&RULE, lock, threads(0.1, 0.1)), Some("consistent"));
         assert_eq!(judged(&RULE, lock, threads(0.9, 0.0)), None, "a thread that computes");
         assert_eq!(judged(&RULE, lock, threads(0.1, 0.8)), None, "a thread that waits for a core");
-        let checked = |run: &mut Run| {
+        let checked = |run: &mut LoadResults| {
             lock(run);
             // Half of the responses fail a check: they held the lock like the others.
             run.succeeded_per_s /= 2.0;
-            run.failed_responses = Spread { count: (run.succeeded_per_s * run.window_s) as u64, ..run.service };
+            run.failed_responses = DurationStats { count: (run.succeeded_per_s * run.window_s) as u64, ..run.service };
         };
         assert_eq!(judged(&RULE, checked, threads(0.1, 0.1)), Some("consistent"));
-        let turned_away = |run: &mut Run| {
+        let turned_away = |run: &mut LoadResults| {
             lock(run);
-            run.failed_responses = Spread { count: 1_000_000, mean: 0.000_000_1, ..Spread::default() };
+            run.failed_responses = DurationStats { count: 1_000_000, mean: 0.000_000_1, ..DurationStats::default() };
         };
         assert_eq!(judged(&RULE, turned_away, threads(0.1, 0.1)), Some("consistent"), "they never came to the lock");
-        let few = |run: &mut Run| {
+        let few = |run: &mut LoadResults| {
             lock(run);
             run.in_flight = 2.0;
         };
         assert_eq!(judged(&RULE, few, threads(0.1, 0.0)), None, "hardly anybody waits");
-        let of_before = |run: &mut Run| {
+        let of_before = |run: &mut LoadResults| {
             lock(run);
-            run.times_from_start = Times::of([(0.102, 4900)]);
+            run.times_from_start = DurationCounts::new([(0.102, 4900)]);
         };
         assert_eq!(judged(&RULE, of_before, threads(0.1, 0.1)), None, "only the request before the load was so short");
-        let own = |run: &mut Run| {
+        let own = |run: &mut LoadResults| {
             lock(run);
             run.busiest_worker = 0.95;
         };

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "S10",
-    on: On::Service,
-    stage: Stage::ServerKernel,
+    origin: CounterOrigin::Service,
+    stage: PathStage::ServerKernel,
     title: text("Service out of file descriptors", "服务描述符耗尽"),
-    sign: text(
+    symptom: text(
         "connections above a round number hang or are reset; the log says «too many open files»",
         "超过某个整数的连接挂起或被重置；日志有 too many open files",
     ),
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
         "with {users} users, no connection should fail: `brunt -c {users} {url}`",
         "{users} 个用户时不应有连接失败：`brunt -c {users} {url}`",
     ),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -35,18 +35,18 @@ const EVIDENCE: Text = text(
 /// Share at which the limit counts as reached: the rest is opened and closed between two readings.
 const REACHED: f64 = 0.97;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let here = &case.here;
-    let (pid, open, limit) = here.between("service.", ".fd_limit").find_map(|pid| {
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let here = &case.counters;
+    let (pid, open, limit) = here.name_middles("service.", ".fd_limit").find_map(|pid| {
         let limit = here.last(&format!("service.{pid}.fd_limit")).filter(|limit| *limit > 0.0)?;
-        let open = here.most(&format!("service.{pid}.fds"))?;
+        let open = here.max(&format!("service.{pid}.fds"))?;
         // The descriptor opened to list them is included in the list.
         (open >= REACHED * limit - 1.0).then_some((pid, open.min(limit), limit))
     })?;
     let [open, shown] = [open, limit].map(whole);
     let facts = || [("pid", pid.to_owned()), ("open", open.clone()), ("limit", shown.clone())];
     let found =
-        proved(Said::new(CLAIM, facts()), Said::new(EVIDENCE, facts()));
+        proved(LocalizedSentence::new(CLAIM, facts()), LocalizedSentence::new(EVIDENCE, facts()));
     let users = ((limit / 2.0) as u64).max(1).to_string();
     Some(found.experiment_with([("users", users)]))
 }

@@ -2,19 +2,19 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "S2",
-    on: On::Service,
-    stage: Stage::Service,
+    origin: CounterOrigin::Service,
+    stage: PathStage::Service,
     title: text("One busy thread", "单线程占满"),
-    sign: text("throughput is flat while most cores are idle", "大多数核空闲而吞吐量持平"),
+    symptom: text("throughput is flat while most cores are idle", "大多数核空闲而吞吐量持平"),
     remedy: text(
         "run more processes or event loops (a cluster, SO_REUSEPORT), or take work off that thread: a single event \
             loop, a global interpreter lock and a lone acceptor all look like this",
         "增加进程或事件循环（集群、SO_REUSEPORT），或减轻该线程的工作：单事件循环、全局解释器锁、单一 acceptor 都是这样",
     ),
     experiment: text("a second process of the service should nearly double throughput", "再启动一个服务进程后，吞吐量应接近翻倍"),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -62,28 +62,28 @@ const WAITING: f64 = 3.0;
 /// Maximum share of busy cores at which the service does not wait for them.
 const ROOMY: f64 = 0.85;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let here = &case.here;
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let here = &case.counters;
     let (busy, of) = here.busy_cores()?;
     let cores = here.per_s("service.all.cpu")? / 1e9;
     let (pid, share) = here
-        .between("service.", ".busiest.cpu")
+        .name_middles("service.", ".busiest.cpu")
         .filter(|pid| *pid != "all")
         .filter_map(|pid| Some((pid, here.per_s(&format!("service.{pid}.busiest.cpu"))? / 1e9)))
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
-    if of < 2.0 || !case.run.is_pressed() {
+    if of < 2.0 || !case.run.is_saturated() {
         return None;
     }
     if share < FULL {
-        return by_turns(case, Used { cores, share, busy, of });
+        return by_turns(case, CoreUsage { cores, share, busy, of });
     }
     if cores > share + BESIDE {
         return None;
     }
-    let shown = show::share(share.min(1.0));
-    let claim = Said::new(CLAIM, [("share", shown.clone()), ("cores", format!("{cores:.2}"))]);
+    let shown = numbers::share(share.min(1.0));
+    let claim = LocalizedSentence::new(CLAIM, [("share", shown.clone()), ("cores", format!("{cores:.2}"))]);
     let facts = [("pid", pid.to_owned()), ("share", shown), ("busy", format!("{busy:.2}")), ("of", format!("{of:.0}"))];
-    Some(proved(claim, Said::new(EVIDENCE, facts)).experiment(second(cores, of - busy)))
+    Some(proved(claim, LocalizedSentence::new(EVIDENCE, facts)).experiment(second(cores, of - busy)))
 }
 
 /// Returns the experiment with a second process.
@@ -92,7 +92,7 @@ fn second(cores: f64, free: f64) -> Text {
 }
 
 /// Cores in use: by the service, by its busiest thread, in total, and their number.
-struct Used {
+struct CoreUsage {
     cores: f64,
     share: f64,
     busy: f64,
@@ -101,7 +101,7 @@ struct Used {
 
 /// Judges threads that take turns: none is saturated, and together they use one core, so whichever computes blocks the
 /// others.
-fn by_turns(case: &Case, Used { cores, share, busy, of }: Used) -> Option<Verdict> {
+fn by_turns(case: &Case, CoreUsage { cores, share, busy, of }: CoreUsage) -> Option<RuleVerdict> {
     let run = &case.run;
     let at_work = run.worked_per_s() * run.service.min;
     let one = ONE_CORE.contains(&cores) && ONE.contains(&at_work);
@@ -112,19 +112,19 @@ fn by_turns(case: &Case, Used { cores, share, busy, of }: Used) -> Option<Verdic
     let claim = [
         ("cores", shown.clone()),
         ("of", format!("{of:.0}")),
-        ("share", show::share(share)),
+        ("share", numbers::share(share)),
         ("in_flight", format!("{:.0}", run.in_flight)),
     ];
     let facts = [
         ("cores", shown),
-        ("rate", show::rate(run.worked_per_s())),
-        ("least", show::seconds(run.service.min)),
+        ("rate", numbers::rate(run.worked_per_s())),
+        ("least", numbers::seconds(run.service.min)),
         ("work", format!("{at_work:.1}")),
         ("busy", format!("{busy:.2}")),
         ("of", format!("{of:.0}")),
     ];
-    let claim = Said::new(BY_TURNS, claim);
-    Some(consistent(claim, Said::new(EVIDENCE_BY_TURNS, facts)).remedy(REMEDY_BY_TURNS).experiment(second(cores, of - busy)))
+    let claim = LocalizedSentence::new(BY_TURNS, claim);
+    Some(consistent(claim, LocalizedSentence::new(EVIDENCE_BY_TURNS, facts)).remedy(REMEDY_BY_TURNS).experiment(second(cores, of - busy)))
 }
 
 #[cfg(test)]
@@ -150,7 +150,7 @@ mod tests {
             cores(busy, &[("service.7.busiest.cpu", 0.0, share * 1e10), ("service.all.cpu", 0.0, service * 1e10)])
         };
         // A lock held for 1.7 ms of work, 600/s.
-        let lock = |run: &mut Run| (run.succeeded_per_s, run.service.min) = (600.0, 0.0017);
+        let lock = |run: &mut LoadResults| (run.succeeded_per_s, run.service.min) = (600.0, 0.0017);
         assert_eq!(judged(&RULE, lock, with(1.2, 0.5, 1.06)), Some("consistent"));
         assert_eq!(judged(&RULE, lock, with(1.9, 0.5, 1.06)), None, "no core is left");
         assert_eq!(judged(&RULE, lock, with(1.2, 0.5, 0.6)), None, "a part of a core");
@@ -159,7 +159,7 @@ mod tests {
             None,
             "many are at work, and one core is what they use"
         );
-        let few = |run: &mut Run| {
+        let few = |run: &mut LoadResults| {
             lock(run);
             run.in_flight = 2.0;
         };
@@ -170,7 +170,7 @@ mod tests {
     fn a_second_process_needs_a_core() {
         let check = |busy: f64| {
             let here = cores(busy, &[("service.7.busiest.cpu", 0.0, 9.8e9), ("service.all.cpu", 0.0, 1e10)]);
-            RULE.alone(&Case { run: run(), here, ..Case::default() }).unwrap().experiment(Lang::En)
+            RULE.judge_host(&Case { run: run(), counters: here, ..Case::default() }).unwrap().experiment(Lang::En)
         };
         assert!(check(1.1).starts_with("a second process"), "{}", check(1.1));
         assert!(check(1.95).starts_with("there is no core left"), "{}", check(1.95));

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "N8",
-    on: On::Generator,
-    stage: Stage::Service,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Service,
     title: text("A slow reader", "接收方读取太慢"),
-    sign: text(
+    symptom: text(
         "uploads or downloads stall while neither the link nor a CPU is full",
         "上传或下载停顿，而链路与 CPU 均未满",
     ),
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         "with bodies of a few bytes throughput should rise, as they never fill the window",
         "改用几字节的请求体，吞吐量应上升：此时连接的窗口不会满",
     ),
-    beware: Some(text(
+    caution: Some(text(
         "larger buffers only delay the stall: a slow reader fills them too",
         "加大缓冲区只是推迟停顿：读取慢的一方同样会把它填满",
     )),
@@ -63,87 +63,87 @@ const LEAST_BUSY_S: f64 = 0.5;
 /// Minimum mean number of unread bytes on a connection: fewer are in transit to a reader that keeps up.
 const UNREAD_LEAST: f64 = 4096.0;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    if !case.run.is_pressed() {
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    if !case.run.is_saturated() {
         return None;
     }
-    let service = case.elsewhere.as_ref().map_or(&case.here, |elsewhere| &elsewhere.counted);
-    reads_slowly(&case.here, service).or_else(|| {
-        let host = case.elsewhere.as_ref().map(|elsewhere| elsewhere.host.clone());
-        we_read_slowly(&case.here, service).map(|found| found.by(host))
+    let service = case.service_host.as_ref().map_or(&case.counters, |elsewhere| &elsewhere.counters);
+    reads_slowly(&case.counters, service).or_else(|| {
+        let host = case.service_host.as_ref().map(|elsewhere| elsewhere.host.clone());
+        we_read_slowly(&case.counters, service).map(|found| found.on_host(host))
     })
 }
 
 /// Judges the service as reader: sending from this machine is stalled.
-fn reads_slowly(here: &Counted, service: &Counted) -> Option<Verdict> {
-    let sent = Sent::of(here, "target.tcp")?;
+fn reads_slowly(here: &CounterSummary, service: &CounterSummary) -> Option<RuleVerdict> {
+    let sent = SendStats::of(here, "target.tcp")?;
     let Some(unread) = unread(service, "service.tcp") else {
-        let rtt = ("rtt", show::seconds(here.mean("target.tcp.rtt")? / 1e6));
-        let claim = Said::new(UNSEEN, [("share", show::share(sent.share)), rtt]);
+        let rtt = ("rtt", numbers::seconds(here.mean("target.tcp.rtt")? / 1e6));
+        let claim = LocalizedSentence::new(UNSEEN, [("share", numbers::share(sent.share)), rtt]);
         let found = consistent(claim, sent.evidence());
         return Some(found);
     };
     let evidence = sent.evidence_beside(unread)?;
-    let claim = Said::new(CLAIM, [("share", show::share(sent.share))]);
+    let claim = LocalizedSentence::new(CLAIM, [("share", numbers::share(sent.share))]);
     Some(proved(claim, evidence))
 }
 
 /// Judges the generator as reader: sending from the service is stalled, and bytes are unread here.
-fn we_read_slowly(here: &Counted, service: &Counted) -> Option<Verdict> {
-    let sent = Sent::of(service, "service.tcp")?;
+fn we_read_slowly(here: &CounterSummary, service: &CounterSummary) -> Option<RuleVerdict> {
+    let sent = SendStats::of(service, "service.tcp")?;
     let evidence = sent.evidence_beside(unread(here, "target.tcp")?)?;
-    let claim = Said::new(OURS, [("share", show::share(sent.share))]);
-    Some(proved(claim, evidence).at(Stage::Generator).remedy(OUR_REMEDY).experiment(OUR_EXPERIMENT))
+    let claim = LocalizedSentence::new(OURS, [("share", numbers::share(sent.share))]);
+    Some(proved(claim, evidence).at(PathStage::Generator).remedy(OUR_REMEDY).experiment(OUR_EXPERIMENT))
 }
 
 /// Returns the mean number of unread bytes per connection.
-fn unread(counted: &Counted, name: &str) -> Option<f64> {
+fn unread(counted: &CounterSummary, name: &str) -> Option<f64> {
     Some(counted.mean(&format!("{name}.unread"))? / counted.mean(&format!("{name}.sockets"))?)
 }
 
 /// Sending statistics of some connections.
-struct Sent {
+struct SendStats {
     sockets: f64,
     busy_s: f64,
     limited_s: f64,
     share: f64,
 }
 
-impl Sent {
+impl SendStats {
     /// Returns the statistics; `None` if the connections hardly stalled, or hardly sent.
-    fn of(counted: &Counted, name: &str) -> Option<Sent> {
-        let rise = |what: &str| Some(counted.rise(&format!("{name}.{what}"))? / 1e6);
+    fn of(counted: &CounterSummary, name: &str) -> Option<SendStats> {
+        let rise = |what: &str| Some(counted.increase(&format!("{name}.{what}"))? / 1e6);
         let (busy_s, limited_s, time_s) = (rise("busy")?, rise("window_limited")?, rise("time")?);
         let waited = busy_s >= LEAST_BUSY_S && limited_s > SHARE * busy_s && limited_s > SHARE_OF_ALL * time_s;
-        let sockets = counted.most(&format!("{name}.sockets"))?;
-        waited.then(|| Sent { sockets, busy_s, limited_s, share: (limited_s / busy_s).min(1.0) })
+        let sockets = counted.max(&format!("{name}.sockets"))?;
+        waited.then(|| SendStats { sockets, busy_s, limited_s, share: (limited_s / busy_s).min(1.0) })
     }
 
-    fn evidence(&self) -> Said {
+    fn evidence(&self) -> LocalizedSentence {
         let facts = [
-            ("sockets", show::count(self.sockets as u64)),
+            ("sockets", numbers::count(self.sockets as u64)),
             ("limited", format!("{:.1}", self.limited_s)),
             ("busy", format!("{:.1}", self.busy_s)),
         ];
-        Said::new(EVIDENCE, facts)
+        LocalizedSentence::new(EVIDENCE, facts)
     }
 
     /// Adds the bytes unread at the receiver; `None` if it had read everything, and something else kept the window
     /// small.
-    fn evidence_beside(&self, unread: f64) -> Option<Said> {
+    fn evidence_beside(&self, unread: f64) -> Option<LocalizedSentence> {
         let lay = ("unread", format!("{:.0}", unread / 1000.0));
-        (unread >= UNREAD_LEAST).then(|| self.evidence().and(UNREAD, [lay]))
+        (unread >= UNREAD_LEAST).then(|| self.evidence().with_clause(UNREAD, [lay]))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::Elsewhere;
+    use crate::case::ServiceHost;
     use crate::rules::made_up::{counted, judged, run};
 
     /// Eight connections over ten seconds: time sending and time stalled in total, and bytes unread on each.
-    fn connections(name: &str, busy_s: f64, limited_s: f64, unread: f64) -> Counted {
+    fn connections(name: &str, busy_s: f64, limited_s: f64, unread: f64) -> CounterSummary {
         let names = ["time", "busy", "window_limited", "sockets", "unread", "rtt"].map(|what| format!("{name}.{what}"));
         let from = [0.0, 0.0, 0.0, 8.0, 8.0 * unread, 2e4];
         let to = [8e7, busy_s * 1e6, limited_s * 1e6, 8.0, 8.0 * unread, 2e4];
@@ -152,13 +152,13 @@ mod tests {
         counted(&all)
     }
 
-    fn both(there: Counted, here: Counted) -> Case {
-        let elsewhere = Some(Elsewhere { host: "web1".into(), counted: there, shares_kernel: false });
-        Case { run: run(), here, elsewhere, ..Case::default() }
+    fn both(there: CounterSummary, here: CounterSummary) -> Case {
+        let elsewhere = Some(ServiceHost { host: "web1".into(), counters: there, shares_kernel: false });
+        Case { run: run(), counters: here, service_host: elsewhere, ..Case::default() }
     }
 
-    fn seen(case: &Case) -> Option<(Stage, Proof)> {
-        RULE.alone(case).map(|found| (found.stage, found.proof))
+    fn seen(case: &Case) -> Option<(PathStage, Proof)> {
+        RULE.judge_host(case).map(|found| (found.stage, found.proof))
     }
 
     #[test]
@@ -166,8 +166,8 @@ mod tests {
         let sending = || connections("target.tcp", 60.0, 50.0, 0.0);
         let at_service = |unread| connections("service.tcp", 0.1, 0.0, unread);
         let slow = both(at_service(60e3), sending());
-        assert_eq!(seen(&slow), Some((Stage::Service, Proof::Proved)));
-        let said = RULE.alone(&slow).unwrap().evidence(words::Lang::En);
+        assert_eq!(seen(&slow), Some((PathStage::Service, Proof::Proved)));
+        let said = RULE.judge_host(&slow).unwrap().evidence(words::Lang::En);
         assert!(
             said.contains("8 connections") && said.contains("50.0 s of 60.0 s") && said.contains("60 kB"),
             "{said}"
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(judged_of(0.4, 0.4), None, "next to nothing was sent");
         assert_eq!(judged_of(10.0, 7.0), None, "9 % of the time of all connections");
         assert_eq!(judged_of(20.0, 15.0), Some("consistent"));
-        let kept = |run: &mut Run| run.is_open = true;
+        let kept = |run: &mut LoadResults| run.is_open = true;
         assert_eq!(judged(&RULE, kept, connections("target.tcp", 60.0, 50.0, 0.0)), None, "the rate was kept");
         assert_eq!(judged(&RULE, |_| (), counted(&[])), None);
     }
@@ -191,8 +191,8 @@ mod tests {
     #[test]
     fn what_lies_unread_here_is_ours() {
         let sending = || connections("service.tcp", 60.0, 50.0, 0.0);
-        let found = RULE.alone(&both(sending(), connections("target.tcp", 0.1, 0.0, 1e6))).unwrap();
-        assert_eq!((found.stage, found.proof, found.host.as_deref()), (Stage::Generator, Proof::Proved, Some("web1")));
+        let found = RULE.judge_host(&both(sending(), connections("target.tcp", 0.1, 0.0, 1e6))).unwrap();
+        assert_eq!((found.stage, found.proof, found.host.as_deref()), (PathStage::Generator, Proof::Proved, Some("web1")));
         assert_eq!(seen(&both(sending(), connections("target.tcp", 0.1, 0.0, 100.0))), None, "we had read everything");
         assert_eq!(seen(&both(sending(), counted(&[]))), None, "nobody saw who reads");
     }

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "C3",
-    on: On::Either,
-    stage: Stage::Generator,
+    origin: CounterOrigin::Either,
+    stage: PathStage::Generator,
     title: text("Stolen CPU time", "CPU 时间被窃取"),
-    sign: text(
+    symptom: text(
         "on virtual machines, latency jitters at low CPU usage and varies from hour to hour",
         "虚拟机上 CPU 使用率不高而延迟抖动，且随时段变化",
     ),
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "at another time of day, or on another host, the same run should give different results",
         "换个时间或主机，同样的压测结果应不同",
     ),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -30,16 +30,16 @@ const EVIDENCE: Text =
 /// Minimum share of the CPU time at which results are affected (V7).
 const SHARE: f64 = 0.03;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let (stolen, cores) = (case.here.rise("cpu.all.steal")? / 1e9, case.here.last("cpu.count")?);
-    let span = case.here.span_s();
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let (stolen, cores) = (case.counters.increase("cpu.all.steal")? / 1e9, case.counters.last("cpu.count")?);
+    let span = case.counters.span_s();
     let share = stolen / (span * cores);
-    if !(share > SHARE && case.run.is_pressed()) {
+    if !(share > SHARE && case.run.is_saturated()) {
         return None;
     }
-    let claim = Said::new(CLAIM, [("share", show::share(share))]);
+    let claim = LocalizedSentence::new(CLAIM, [("share", numbers::share(share))]);
     let facts = [("stolen", format!("{stolen:.1}")), ("span", format!("{span:.0}"))];
-    Some(proved(claim, Said::new(EVIDENCE, facts)))
+    Some(proved(claim, LocalizedSentence::new(EVIDENCE, facts)))
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "S11",
-    on: On::Generator,
-    stage: Stage::Service,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Service,
     title: text("The service stalled", "服务停顿"),
-    sign: text(
+    symptom: text(
         "for a second or more no request succeeds, though some are in flight; then it resumes, or never does",
         "一秒或更久没有请求成功，而请求在途；之后恢复，或不再恢复",
     ),
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         "if it does not stall with one user, the load is the cause: `brunt -c 1 {url}`",
         "一个用户时也应出现停顿，否则就是负载所致：`brunt -c 1 {url}`",
     ),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -39,28 +39,28 @@ const EVIDENCE: Text = text(
     "{length} 内没有成功的请求；共 {scheduled} 个请求，成功者最长 {longest}，平均 {mean}",
 );
 
-fn judge(case: &Case) -> Option<Verdict> {
+fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
     // A service that is down refuses connections: that is another finding.
     let out = run.outage.filter(|_| super::gone::refused(case) == 0)?;
     let claim = outage(if out.to_the_end { TO_THE_END } else { CLAIM }, out);
     let claim = match out.more {
         0 => claim,
-        1 => claim.and(ONCE_MORE, []),
-        n => claim.and(MORE, [("n", show::count(n))]),
+        1 => claim.with_clause(ONCE_MORE, []),
+        n => claim.with_clause(MORE, [("n", numbers::count(n))]),
     };
     let facts = [
         ("length", moment(out.to_s - out.from_s)),
-        ("scheduled", show::count(run.scheduled)),
-        ("longest", show::seconds(run.service.longest)),
-        ("mean", show::seconds(run.service.mean)),
+        ("scheduled", numbers::count(run.scheduled)),
+        ("longest", numbers::seconds(run.service.longest)),
+        ("mean", numbers::seconds(run.service.mean)),
     ];
-    Some(consistent(claim, Said::new(EVIDENCE, facts)))
+    Some(consistent(claim, LocalizedSentence::new(EVIDENCE, facts)))
 }
 
 /// Fills the text about an outage, with times formatted as in the trust section.
-pub(super) fn outage(text: Text, out: Outage) -> Said {
-    Said::new(text, [("from", moment(out.from_s)), ("to", moment(out.to_s))])
+pub(super) fn outage(text: Text, out: Outage) -> LocalizedSentence {
+    LocalizedSentence::new(text, [("from", moment(out.from_s)), ("to", moment(out.to_s))])
 }
 
 fn moment(seconds: f64) -> String {
@@ -76,13 +76,13 @@ mod tests {
     fn a_time_without_a_success_is_repeated() {
         let out = |more, to_the_end| Some(Outage { from_s: 1.4, to_s: 2.7, to_the_end, more });
         for (more, to_the_end) in [(0, false), (1, false), (3, true)] {
-            let stopped = |run: &mut Run| run.outage = out(more, to_the_end);
+            let stopped = |run: &mut LoadResults| run.outage = out(more, to_the_end);
             assert_eq!(judged(&RULE, stopped, counted(&[])), Some("consistent"));
         }
         assert_eq!(judged(&RULE, |_| (), counted(&[])), None);
-        let refused = |run: &mut Run| {
+        let refused = |run: &mut LoadResults| {
             run.outage = out(0, true);
-            run.failures = vec![Failures { kind: "refused".into(), phase: "connect".into(), count: 9 }];
+            run.failures = vec![FailureCount { kind: "refused".into(), phase: "connect".into(), count: 9 }];
         };
         assert_eq!(judged(&RULE, refused, counted(&[])), None, "nobody listened: another rule's");
     }

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "S8",
-    on: On::Service,
-    stage: Stage::Service,
+    origin: CounterOrigin::Service,
+    stage: PathStage::Service,
     title: text("Nothing accepts connections", "无人 accept"),
-    sign: text("connects succeed, then nothing arrives, and the service is idle", "建连成功后毫无响应，服务空闲"),
+    symptom: text("connects succeed, then nothing arrives, and the service is idle", "建连成功后毫无响应，服务空闲"),
     remedy: text(
         "accept until EAGAIN if the listener is polled edge-triggered; check whether the acceptor waits for a lock, a \
             file descriptor or a full thread pool",
@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         "with one user, the queue should be empty: `brunt -c 1 {url}`",
         "只有一个用户时队列应为空：`brunt -c 1 {url}`",
     ),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -33,21 +33,21 @@ const EVIDENCE: Text = text(
 /// Number of cores below which a service is considered idle.
 const IDLE: f64 = 0.3;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let here = &case.here;
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let here = &case.counters;
     let cores = here.per_s("service.all.cpu")? / 1e9;
-    let (listener, least, most, limit) = here.between("listener.", ".limit").find_map(|listener| {
+    let (listener, least, most, limit) = here.name_middles("listener.", ".limit").find_map(|listener| {
         let of = |what: &str| format!("listener.{listener}.{what}");
-        let (least, most) = (here.least(&of("queue"))?, here.most(&of("queue"))?);
+        let (least, most) = (here.min(&of("queue"))?, here.max(&of("queue"))?);
         Some((listener, least, most, here.last(&of("limit"))?)).filter(|_| least >= 1.0)
     })?;
-    if cores > IDLE || !case.run.is_pressed() {
+    if cores > IDLE || !case.run.is_saturated() {
         return None;
     }
     let [least, most, limit] = [least, most, limit].map(whole);
-    let claim = Said::new(CLAIM, [("listener", listener.to_owned()), ("least", least.clone())]);
+    let claim = LocalizedSentence::new(CLAIM, [("listener", listener.to_owned()), ("least", least.clone())]);
     let facts = [("least", least), ("most", most), ("limit", limit), ("cores", format!("{cores:.2}"))];
-    Some(proved(claim, Said::new(EVIDENCE, facts)).experiment_with([("url", case.run.url.clone())]))
+    Some(proved(claim, LocalizedSentence::new(EVIDENCE, facts)).experiment_with([("url", case.run.url.clone())]))
 }
 
 #[cfg(test)]

@@ -2,18 +2,18 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "N3",
-    on: On::Service,
-    stage: Stage::ServerKernel,
+    origin: CounterOrigin::Service,
+    stage: PathStage::ServerKernel,
     title: text("SYN queue full", "半连接队列已满"),
-    sign: text("connects take a second during bursts of new connections", "新连接突发时建连耗时 1 秒"),
+    symptom: text("connects take a second during bursts of new connections", "新连接突发时建连耗时 1 秒"),
     remedy: text(
         "raise the backlog, net.core.somaxconn and net.ipv4.tcp_max_syn_backlog; leave net.ipv4.tcp_syncookies at 1",
         "加大 backlog、net.core.somaxconn 与 net.ipv4.tcp_max_syn_backlog；net.ipv4.tcp_syncookies 保持 1",
     ),
     experiment: text("with keep-alive, both counters should stop rising", "使用长连接后，这两个计数应不再上升"),
-    beware: Some(text(
+    caution: Some(text(
         "net.ipv4.tcp_syncookies=0 makes a full queue drop silently: leave it at 1",
         "net.ipv4.tcp_syncookies=0 会让队列满时无声丢弃：保持 1",
     )),
@@ -26,22 +26,22 @@ const EVIDENCE: Text = text(
     "TcpExt TCPReqQFullDrop +{dropped}，TCPReqQFullDoCookies +{cookies}",
 );
 
-fn judge(case: &Case) -> Option<Verdict> {
+fn judge(case: &Case) -> Option<RuleVerdict> {
     let [dropped, cookies] =
-        ["TcpExt.TCPReqQFullDrop", "TcpExt.TCPReqQFullDoCookies"].map(|name| case.here.rise(name).unwrap_or(0.0));
+        ["TcpExt.TCPReqQFullDrop", "TcpExt.TCPReqQFullDoCookies"].map(|name| case.counters.increase(name).unwrap_or(0.0));
     if dropped + cookies <= 0.0 || !case.run.waited_to_connect() {
         return None;
     }
     // Connections that find no room in a full accept queue stay half-open: a full SYN queue is then a consequence,
     // covered by another rule.
-    if case.here.rose("TcpExt.ListenOverflows") {
+    if case.counters.has_increased("TcpExt.ListenOverflows") {
         return None;
     }
     // Clients answered with a cookie could connect.
     let proof = if dropped > 0.0 { Proof::Proved } else { Proof::Consistent };
     let [dropped, cookies] = [dropped, cookies].map(whole);
-    let evidence = Said::new(EVIDENCE, [("dropped", dropped), ("cookies", cookies)]);
-    Some(Verdict::new(proof, CLAIM, evidence))
+    let evidence = LocalizedSentence::new(EVIDENCE, [("dropped", dropped), ("cookies", cookies)]);
+    Some(RuleVerdict::new(proof, CLAIM, evidence))
 }
 
 #[cfg(test)]
@@ -50,7 +50,7 @@ mod tests {
     use crate::rules::made_up::{counted, judged};
 
     /// A run with the symptom.
-    fn felt(run: &mut Run) {
+    fn felt(run: &mut LoadResults) {
         run.connect.second_or_more = 0.1;
     }
 

@@ -2,18 +2,18 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "N6",
-    on: On::Either,
-    stage: Stage::ClientKernel,
+    origin: CounterOrigin::Either,
+    stage: PathStage::ClientKernel,
     title: text("Out of socket memory", "套接字内存耗尽"),
-    sign: text("stalls with very many connections", "连接极多时出现停顿"),
+    symptom: text("stalls with very many connections", "连接极多时出现停顿"),
     remedy: text(
         "fewer connections or smaller buffers (tcp_rmem, tcp_wmem); net.ipv4.tcp_mem counts pages, not bytes",
         "减少连接或缩小缓冲区（tcp_rmem、tcp_wmem）；net.ipv4.tcp_mem 的单位是页而非字节",
     ),
     experiment: text("with half the connections, both counters should stop rising", "连接数减半后，这两个计数应不再上升"),
-    beware: Some(text(
+    caution: Some(text(
         "net.ipv4.tcp_mem is in pages: three million of them are 12 GB",
         "net.ipv4.tcp_mem 的单位是页：三百万页即 12 GiB",
     )),
@@ -28,16 +28,16 @@ const EVIDENCE: Text = text(
 const USED: Text =
     text("; up to {used} pages, with pressure starting at {limit}", "；最多 {used} 页，{limit} 页起即告紧张");
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let here = &case.here;
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let here = &case.counters;
     let [pressed, aborted] =
-        ["TcpExt.TCPMemoryPressures", "TcpExt.TCPAbortOnMemory"].map(|name| here.rise(name).unwrap_or(0.0));
+        ["TcpExt.TCPMemoryPressures", "TcpExt.TCPAbortOnMemory"].map(|name| here.increase(name).unwrap_or(0.0));
     if pressed + aborted <= 0.0 {
         return None;
     }
-    let mut evidence = Said::new(EVIDENCE, [("pressed", whole(pressed)), ("aborted", whole(aborted))]);
-    if let (Some(used), Some(limit)) = (here.most("sockstat.TCP.mem"), here.last("setting.tcp_mem.pressure")) {
-        evidence = evidence.and(USED, [("used", whole(used)), ("limit", whole(limit))]);
+    let mut evidence = LocalizedSentence::new(EVIDENCE, [("pressed", whole(pressed)), ("aborted", whole(aborted))]);
+    if let (Some(used), Some(limit)) = (here.max("sockstat.TCP.mem"), here.last("setting.tcp_mem.pressure")) {
+        evidence = evidence.with_clause(USED, [("used", whole(used)), ("limit", whole(limit))]);
     }
     Some(proved(CLAIM, evidence))
 }

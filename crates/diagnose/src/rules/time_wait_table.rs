@@ -2,18 +2,18 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "N4",
-    on: On::Either,
-    stage: Stage::ClientKernel,
+    origin: CounterOrigin::Either,
+    stage: PathStage::ClientKernel,
     title: text("The TIME_WAIT table overflows", "TIME_WAIT 表溢出"),
-    sign: text("odd resets when connections close at a high rate", "大量关闭连接时出现异常重置"),
+    symptom: text("odd resets when connections close at a high rate", "大量关闭连接时出现异常重置"),
     remedy: text(
         "use keep-alive, or raise net.ipv4.tcp_max_tw_buckets (never lower it)",
         "使用长连接；或提高 net.ipv4.tcp_max_tw_buckets，切勿降低",
     ),
     experiment: text("without --no-keepalive, the counter should stop rising", "去掉 --no-keepalive 后，该计数应不再上升"),
-    beware: Some(text(
+    caution: Some(text(
         "the kernel documentation asks not to lower tcp_max_tw_buckets",
         "内核文档要求不要调低 tcp_max_tw_buckets",
     )),
@@ -26,9 +26,9 @@ const EVIDENCE: Text = text("TcpExt TCPTimeWaitOverflow +{n}", "TcpExt TCPTimeWa
 /// Minimum number of connections opened by a run that fills the table.
 const LEAST: u64 = 1000;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let n = case.here.rise("TcpExt.TCPTimeWaitOverflow").filter(|n| *n > 0.0 && case.run.opened >= LEAST)?;
-    let evidence = Said::new(EVIDENCE, [("n", whole(n))]);
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let n = case.counters.increase("TcpExt.TCPTimeWaitOverflow").filter(|n| *n > 0.0 && case.run.opened >= LEAST)?;
+    let evidence = LocalizedSentence::new(EVIDENCE, [("n", whole(n))]);
     Some(proved(CLAIM, evidence))
 }
 
@@ -38,7 +38,7 @@ mod tests {
     use crate::rules::made_up::{counted, judged};
 
     /// A run with the symptom.
-    fn felt(run: &mut Run) {
+    fn felt(run: &mut LoadResults) {
         run.opened = 50_000;
     }
 

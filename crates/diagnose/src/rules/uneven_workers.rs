@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "C2",
-    on: On::Generator,
-    stage: Stage::Generator,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Generator,
     title: text("brunt workers unevenly loaded", "发压端工作线程负载不均"),
-    sign: text("brunt is at its limit while cores are idle", "发压端到达极限而 CPU 仍有空闲"),
+    symptom: text("brunt is at its limit while cores are idle", "发压端到达极限而 CPU 仍有空闲"),
     remedy: text(
         "make the number of connections (-c) a multiple of the workers, or use fewer workers (-w)",
         "让连接数（-c）为工作线程数的整数倍，或减少工作线程（-w）",
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "with {users} users, throughput should rise: `brunt -c {users} {url}`",
         "{users} 个用户时吞吐量应上升：`brunt -c {users} {url}`",
     ),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -36,7 +36,7 @@ const PART: f64 = 0.5;
 /// Maximum share of failed requests.
 const FAILED: f64 = 0.01;
 
-fn judge(case: &Case) -> Option<Verdict> {
+fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;
     if run.generator_doubt != Some(GeneratorDoubt::Busy) || run.workers < 2 || run.busiest_worker < FULL {
         return None;
@@ -51,9 +51,9 @@ fn judge(case: &Case) -> Option<Verdict> {
     if others > PART * run.busiest_worker {
         return None;
     }
-    let share = |share: f64| show::share(share.min(1.0));
-    let claim = Said::new(CLAIM, [("workers", run.workers.to_string())]);
-    let evidence = Said::new(EVIDENCE, [("busiest", share(run.busiest_worker)), ("others", share(others))]);
+    let share = |share: f64| numbers::share(share.min(1.0));
+    let claim = LocalizedSentence::new(CLAIM, [("workers", run.workers.to_string())]);
+    let evidence = LocalizedSentence::new(EVIDENCE, [("busiest", share(run.busiest_worker)), ("others", share(others))]);
     let users = (run.users / run.workers + 1).saturating_mul(run.workers);
     Some(proved(claim, evidence).experiment_with([("users", users.to_string())]))
 }
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn one_worker_that_has_all_the_work() {
         let with = |busiest: f64, all: f64, workers: u32| {
-            move |run: &mut Run| {
+            move |run: &mut LoadResults| {
                 run.generator_doubt = Some(GeneratorDoubt::Busy);
                 (run.busiest_worker, run.generator_cores, run.workers) = (busiest, all, workers);
             }
@@ -75,16 +75,16 @@ mod tests {
         assert_eq!(judged(&RULE, with(0.97, 1.9, 2), counted(&[])), None, "both are full");
         assert_eq!(judged(&RULE, with(0.97, 0.97, 1), counted(&[])), None, "there is only one");
         assert_eq!(judged(&RULE, with(0.5, 0.6, 2), counted(&[])), None, "it had time");
-        let turned_away = |run: &mut Run| {
+        let turned_away = |run: &mut LoadResults| {
             with(0.97, 1.1, 2)(run);
-            run.failures = vec![Failures { count: 5_000, ..Failures::default() }];
+            run.failures = vec![FailureCount { count: 5_000, ..FailureCount::default() }];
         };
         assert_eq!(judged(&RULE, turned_away, counted(&[])), None, "it is full of what fails");
         let waiting = |failed: u64| {
-            move |run: &mut Run| {
+            move |run: &mut LoadResults| {
                 with(0.97, 1.1, 2)(run);
                 (run.users, run.scheduled) = (60, 1_000_000);
-                run.failures = vec![Failures { count: failed, ..Failures::default() }];
+                run.failures = vec![FailureCount { count: failed, ..FailureCount::default() }];
             }
         };
         assert_eq!(judged(&RULE, waiting(540), counted(&[])), None, "the users of the others are turned away");

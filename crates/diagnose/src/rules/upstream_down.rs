@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "P5",
-    on: On::Generator,
-    stage: Stage::Proxy,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Proxy,
     title: text("The upstream refuses", "上游拒绝连接"),
-    sign: text(
+    symptom: text(
         "502 and 503 from a proxy; needs --watch-log on its error log",
         "代理返回 502、503；需要用 --watch-log 指定其错误日志",
     ),
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         "the same load sent directly to the service, bypassing the proxy, should fail too",
         "绕过代理直接对后端施加同样的负载，也应失败",
     ),
-    beware: None,
+    caution: None,
     judge,
 };
 
@@ -33,8 +33,8 @@ const SIGNS: [(&str, &str); 3] = [
     ("no_live_upstreams", "no live upstreams"),
 ];
 
-fn judge(case: &Case) -> Option<Verdict> {
-    logged::found(case, CLAIM, &SIGNS)
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    proxy_log::found(case, CLAIM, &SIGNS)
 }
 
 #[cfg(test)]
@@ -43,6 +43,6 @@ mod tests {
 
     #[test]
     fn its_lines_in_the_log() {
-        SIGNS.iter().for_each(|(name, _)| logged::tried(&RULE, name));
+        SIGNS.iter().for_each(|(name, _)| proxy_log::assert_finds(&RULE, name));
     }
 }

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "P6",
-    on: On::Generator,
-    stage: Stage::Proxy,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Proxy,
     title: text("Upstream too slow for the proxy", "上游响应超时"),
-    sign: text(
+    symptom: text(
         "504 from a proxy after a round number of seconds; needs --watch-log on its error log",
         "代理在整数秒后返回 504；需要用 --watch-log 指定其错误日志",
     ),
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "找出后端在等待什么；若发生在建连阶段，则是其监听队列",
     ),
     experiment: text("at half the load, the message should be gone", "负载减半后，该消息应消失"),
-    beware: Some(text(
+    caution: Some(text(
         "a longer proxy_read_timeout turns errors into a queue",
         "调大 proxy_read_timeout 只会把错误变成排队",
     )),
@@ -32,8 +32,8 @@ const SIGNS: [(&str, &str); 2] = [
     ("upstream_timeout", "upstream timed out"),
 ];
 
-fn judge(case: &Case) -> Option<Verdict> {
-    logged::found(case, CLAIM, &SIGNS)
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    proxy_log::found(case, CLAIM, &SIGNS)
 }
 
 #[cfg(test)]
@@ -42,6 +42,6 @@ mod tests {
 
     #[test]
     fn its_lines_in_the_log() {
-        SIGNS.iter().for_each(|(name, _)| logged::tried(&RULE, name));
+        SIGNS.iter().for_each(|(name, _)| proxy_log::assert_finds(&RULE, name));
     }
 }

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "S9",
-    on: On::Service,
-    stage: Stage::Dependency,
+    origin: CounterOrigin::Service,
+    stage: PathStage::Dependency,
     title: text("Waiting for disks", "等待磁盘"),
-    sign: text(
+    symptom: text(
         "latency grows with writes while the CPU is idle; a log line per request is a write too",
         "CPU 空闲，延迟随写入增长；每个请求写一行日志也是写入",
     ),
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "缓冲每个请求的写入（access_log … buffer=64k flush=1s）、合并提交，或换用更快的磁盘",
     ),
     experiment: text("with logging turned off for one run, throughput should rise", "关闭日志再测一次，吞吐量应上升"),
-    beware: Some(text(
+    caution: Some(text(
         "access_log off hides the cost instead of reducing it: buffer the log",
         "关闭 access_log 只是掩盖代价：应缓冲日志",
     )),
@@ -35,24 +35,24 @@ const EVIDENCE: Text = text(
 /// Minimum share of the time at which it may be the limit.
 const SHARE: f64 = 0.25;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    let (run, here) = (&case.run, &case.here);
-    let waited = here.rise("psi.io.some")? / 1e6;
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    let (run, here) = (&case.run, &case.counters);
+    let waited = here.increase("psi.io.some")? / 1e6;
     let (busy, cores) = here.busy_cores()?;
     let share = waited / here.span_s();
     // Without a service on this machine, another process waits for its disk.
     let service = here.per_s("service.all.cpu")?;
-    if !(share > SHARE && busy < 0.8 * cores && service > 0.0 && run.is_pressed()) {
+    if !(share > SHARE && busy < 0.8 * cores && service > 0.0 && run.is_saturated()) {
         return None;
     }
-    let claim = Said::new(CLAIM, [("share", show::share(share))]);
+    let claim = LocalizedSentence::new(CLAIM, [("share", numbers::share(share))]);
     let facts = [
         ("waited", format!("{waited:.1}")),
         ("span", format!("{:.0}", here.span_s())),
         ("busy", format!("{busy:.2}")),
         ("cores", format!("{cores:.0}")),
     ];
-    Some(consistent(claim, Said::new(EVIDENCE, facts)))
+    Some(consistent(claim, LocalizedSentence::new(EVIDENCE, facts)))
 }
 
 #[cfg(test)]

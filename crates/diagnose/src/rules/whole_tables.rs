@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LimitRule = LimitRule {
     rule: "D5",
-    on: On::Generator,
-    stage: Stage::Service,
+    origin: CounterOrigin::Generator,
+    stage: PathStage::Service,
     title: text("A missing index", "缺少索引"),
-    sign: text(
+    symptom: text(
         "a few queries per second saturate the database's cores; needs --watch \
             mysql=mysql://USER:PASSWORD@HOST:PORT or postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
         "每秒查询不多，数据库 CPU 却已占满；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT 或 postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
         "by primary key, the same number of rows should come back much faster, and the counter should stop rising",
         "按主键取同样多的行应快得多，且该计数不再增加",
     ),
-    beware: Some(text(
+    caution: Some(text(
         "statements that aggregate a whole table scan it on purpose: store the aggregates instead",
         "汇总整表的语句本来就要全表扫描：应改为保存汇总结果",
     )),
@@ -51,18 +51,18 @@ const EACH: f64 = 1000.0;
 /// Minimum rate of scanned rows that is significant: a core scans some ten million per second.
 const RATE: f64 = 500_000.0;
 
-fn judge(case: &Case) -> Option<Verdict> {
-    if !case.run.is_pressed() {
+fn judge(case: &Case) -> Option<RuleVerdict> {
+    if !case.run.is_saturated() {
         return None;
     }
-    case.told("mysql.").find_map(found).or_else(|| case.told("postgres.").find_map(walked))
+    case.reported_by("mysql.").find_map(found).or_else(|| case.reported_by("postgres.").find_map(walked))
 }
 
-fn walked(postgres: &Counted) -> Option<Verdict> {
+fn walked(postgres: &CounterSummary) -> Option<RuleVerdict> {
     const ROWS: &str = "postgres.tables.seq_tup_read";
-    let (rows, rate) = (postgres.rise(ROWS)?, postgres.per_s(ROWS)?);
+    let (rows, rate) = (postgres.increase(ROWS)?, postgres.per_s(ROWS)?);
     let [committed, rolled_back] =
-        ["commit", "rollback"].map(|end| postgres.rise(&format!("postgres.database.xact_{end}")));
+        ["commit", "rollback"].map(|end| postgres.increase(&format!("postgres.database.xact_{end}")));
     let transactions = (committed? + rolled_back?).max(1.0);
     if rows < EACH * transactions || rate < RATE {
         return None;
@@ -70,23 +70,23 @@ fn walked(postgres: &Counted) -> Option<Verdict> {
     let facts = [
         ("rows", whole(rows)),
         ("rate", whole(rate)),
-        ("scans", whole(postgres.rise("postgres.tables.seq_scan").unwrap_or(0.0))),
+        ("scans", whole(postgres.increase("postgres.tables.seq_scan").unwrap_or(0.0))),
         ("transactions", whole(transactions)),
     ];
-    let claim = Said::new(WALKED, [("each", whole(rows / transactions))]);
-    Some(proved(claim, Said::new(TABLES, facts)))
+    let claim = LocalizedSentence::new(WALKED, [("each", whole(rows / transactions))]);
+    Some(proved(claim, LocalizedSentence::new(TABLES, facts)))
 }
 
-fn found(mysql: &Counted) -> Option<Verdict> {
-    let rows = mysql.rise("mysql.Handler_read_rnd_next")?;
+fn found(mysql: &CounterSummary) -> Option<RuleVerdict> {
+    let rows = mysql.increase("mysql.Handler_read_rnd_next")?;
     let rate = mysql.per_s("mysql.Handler_read_rnd_next")?;
-    let questions = mysql.rise("mysql.Questions")?.max(1.0);
+    let questions = mysql.increase("mysql.Questions")?.max(1.0);
     if rows < EACH * questions || rate < RATE {
         return None;
     }
-    let claim = Said::new(CLAIM, [("each", whole(rows / questions))]);
+    let claim = LocalizedSentence::new(CLAIM, [("each", whole(rows / questions))]);
     let facts = [("rows", whole(rows)), ("rate", whole(rate)), ("questions", whole(questions))];
-    Some(proved(claim, Said::new(EVIDENCE, facts)))
+    Some(proved(claim, LocalizedSentence::new(EVIDENCE, facts)))
 }
 
 #[cfg(test)]
@@ -95,7 +95,7 @@ mod tests {
     use crate::rules::made_up::{counted, judged_told};
 
     /// Ten seconds with this many queries and scanned rows.
-    fn walked(questions: f64, rows: f64) -> Counted {
+    fn walked(questions: f64, rows: f64) -> CounterSummary {
         counted(&[("mysql.Questions", 9.0, 9.0 + questions), ("mysql.Handler_read_rnd_next", 80.0, 80.0 + rows)])
     }
 
@@ -108,7 +108,7 @@ mod tests {
     }
 
     /// Counters of PostgreSQL with this many transactions and scanned rows.
-    fn scanned(transactions: f64, rows: f64) -> Counted {
+    fn scanned(transactions: f64, rows: f64) -> CounterSummary {
         counted(&[
             ("postgres.database.xact_commit", 9.0, 9.0 + transactions),
             ("postgres.database.xact_rollback", 1.0, 1.0),

@@ -8,21 +8,21 @@
 use measure::Nanos;
 use wire::Network;
 
-use crate::books::Books;
+use crate::recorder::Recorder;
 
 /// Time at the beginning of each second without waiting.
-const LISTENING: Nanos = Nanos::from_millis(20);
+const MEASURE_TIME: Nanos = Nanos::from_millis(20);
 /// Minimum number of answers from which a short service time can be estimated.
-const ENOUGH: u64 = 200;
+const MIN_ANSWERS: u64 = 200;
 /// Divisor of a short service time that the first of those read together may wait: 4 %; on average they wait half of
 /// it.
-const PART: u64 = 25;
+const WAIT_DIVISOR: u64 = 25;
 /// Divisor of the rank of a short service time: one in 20 is no longer.
-const SHORT: u64 = 20;
+const SHORT_RANK_DIVISOR: u64 = 20;
 /// Maximum number read together: more save nothing.
-const MOST: u32 = 16;
+const MAX_TOGETHER: u32 = 16;
 /// Number of connections per arrival that may be waited for: the others may be silent.
-const CONNECTIONS: u32 = 2;
+const CONNECTIONS_PER_ARRIVAL: u32 = 2;
 
 /// Arrivals counted since the second began, and the decision made from them.
 #[derive(Clone, Copy, Debug)]
@@ -41,22 +41,22 @@ impl Batching {
 
     /// Counts a read that brought bytes.
     #[inline]
-    pub fn heard(&mut self) {
+    pub fn count_read(&mut self) {
         self.reads += 1;
     }
 
     /// Begins a second: waits for single arrivals until enough were counted.
-    pub fn listen(&mut self, now: Nanos, net: &mut impl Network) {
+    pub fn begin_second(&mut self, now: Nanos, net: &mut impl Network) {
         net.wait_for_at_least(1);
-        *self = Batching { from: now, until: now + LISTENING, ..Batching::NONE };
+        *self = Batching { from: now, until: now + MEASURE_TIME, ..Batching::NONE };
     }
 
     /// Evaluates the count when it is due: arrivals that come close enough are waited for together, while enough
     /// requests are in flight.
     #[inline]
-    pub fn keep_time(&mut self, now: Nanos, net: &mut impl Network, books: &mut Books, connections: u32) {
+    pub fn evaluate_if_due(&mut self, now: Nanos, net: &mut impl Network, books: &mut Recorder, connections: u32) {
         if now >= self.until {
-            self.judge(now, net, books, connections);
+            self.evaluate(now, net, books, connections);
         } else if books.in_flight() < self.in_flight {
             self.in_flight = 0;
             net.wait_for_at_least(1);
@@ -64,11 +64,11 @@ impl Batching {
     }
 
     #[cold]
-    fn judge(&mut self, now: Nanos, net: &mut impl Network, books: &mut Books, connections: u32) {
+    fn evaluate(&mut self, now: Nanos, net: &mut impl Network, books: &mut Recorder, connections: u32) {
         let service = &books.times().service;
         let answers = service.count();
-        let Some(short) = service.at_rank(answers.div_ceil(SHORT)).filter(|_| answers >= ENOUGH) else {
-            return self.listen(now, net);
+        let Some(short) = service.at_rank(answers.div_ceil(SHORT_RANK_DIVISOR)).filter(|_| answers >= MIN_ANSWERS) else {
+            return self.begin_second(now, net);
         };
         let Batching { from, reads, .. } = std::mem::replace(self, Batching::NONE);
         let arrivals = arrivals_together(reads, now - from, short, connections);
@@ -83,9 +83,9 @@ impl Batching {
 /// Returns the number of arrivals to wait for together, where `reads` came within `span`.
 fn arrivals_together(reads: u64, span: Nanos, short: Nanos, connections: u32) -> u32 {
     // Those that come in the allowed part of a short service time, in addition to the one that is waited for anyway.
-    let part = u128::from(span.0.max(1)) * u128::from(PART);
+    let part = u128::from(span.0.max(1)) * u128::from(WAIT_DIVISOR);
     let more = (u128::from(reads) * u128::from(short.0) + part / 2) / part;
-    (1 + more).min(u128::from((connections / CONNECTIONS).clamp(1, MOST))) as u32
+    (1 + more).min(u128::from((connections / CONNECTIONS_PER_ARRIVAL).clamp(1, MAX_TOGETHER))) as u32
 }
 
 #[cfg(test)]

@@ -3,28 +3,28 @@
 use measure::Nanos;
 use wire::{FaultKind, Network};
 
-use crate::books::Gauges;
-use crate::exchange::{Exchange, Standing};
+use crate::recorder::Gauges;
+use crate::exchange::{Exchange, ExchangeState};
 use crate::ids::{ConnId, ExchangeId};
-use crate::pool::Stage;
+use crate::pool::ConnStage;
 
-use super::{Connections, Heartbeats};
+use super::{WorkerConnections, HeartbeatRounds};
 use crate::message::Message;
 
 /// Maximum interval at which a stop requested from outside is checked.
-pub(crate) const ATTENTION: Nanos = Nanos::from_millis(50);
+pub(crate) const STOP_CHECK_INTERVAL: Nanos = Nanos::from_millis(50);
 
-impl<N: Network> Connections<N> {
+impl<N: Network> WorkerConnections<N> {
     /// Begins the run.
     pub fn begin(&mut self) {
         self.traffic.stamp = self.links.net().now();
-        self.traffic.heard = self.traffic.stamp;
+        self.traffic.event_time = self.traffic.stamp;
         self.begin_second(self.traffic.limits.start);
     }
 
     /// Holds the figures back until the common start.
     pub fn wait_for_start(&mut self) {
-        self.traffic.books.hold();
+        self.traffic.recorder.hold();
         self.before_start = true;
     }
 
@@ -32,14 +32,14 @@ impl<N: Network> Connections<N> {
     /// opened before, and how long that took.
     pub fn start_together(&mut self, by: Nanos, took: Nanos) {
         self.traffic.limits.shift(by);
-        let counts = self.traffic.books.counts();
+        let counts = self.traffic.recorder.counts();
         (counts.connections.ahead, counts.apart.ahead_ns) = (counts.connections.opened, took.0);
         self.before_start = false;
         self.begin_second(self.traffic.limits.start);
     }
 
     /// Returns `true` if the loop has to check often for something that no event announces.
-    pub fn is_impatient(&self) -> bool {
+    pub fn needs_frequent_checks(&self) -> bool {
         self.before_start || self.lookups.pending()
     }
 
@@ -55,15 +55,15 @@ impl<N: Network> Connections<N> {
     }
 
     /// Returns the next time at which something is due.
-    pub fn next_moment(&mut self) -> Nanos {
+    pub fn next_time(&mut self) -> Nanos {
         let (slots, now) = (self.links.slots(), self.traffic.stamp);
-        let beats = |beats: &Heartbeats| beats.next(slots, now);
+        let beats = |beats: &HeartbeatRounds| beats.next(slots, now);
         let one_way = if self.one_way.is_due() { self.traffic.stamp } else { Nanos::MAX };
         one_way
-            .min(self.traffic.books.second_ends())
-            .min(self.traffic.flights.next_timeout())
+            .min(self.traffic.recorder.second_ends())
+            .min(self.traffic.in_flight.next_timeout())
             .min(self.links.openings().next())
-            .min(self.withheld.next())
+            .min(self.continue_timers.next())
             .min(self.pools.retry_at())
             .min(self.heartbeats.as_ref().map_or(Nanos::MAX, beats))
             .min(self.next_end())
@@ -81,12 +81,12 @@ impl<N: Network> Connections<N> {
         self.traffic.report_early(false);
         if self.traffic.stamp >= self.pools.retry_at() {
             // Pools whose pause is over try again, if requests wait.
-            for pool_id in self.pools.ready_again(self.traffic.stamp) {
+            for pool_id in self.pools.take_ready(self.traffic.stamp) {
                 self.grow(pool_id);
             }
         }
         let connections = self.links.count();
-        self.batching.keep_time(self.traffic.stamp, self.links.net(), &mut self.traffic.books, connections);
+        self.batching.evaluate_if_due(self.traffic.stamp, self.links.net(), &mut self.traffic.recorder, connections);
         self.time_out();
         if self.lookups.pending() {
             self.looked_up();
@@ -95,15 +95,15 @@ impl<N: Network> Connections<N> {
 
     /// Returns `true` if outcomes are queued for users, or bytes are to be written.
     #[inline]
-    pub fn has_news(&self) -> bool {
+    pub fn has_events(&self) -> bool {
         self.traffic.has_outcomes() || self.links.has_unsent()
     }
 
     /// Begins the first second of a run (or of its common start).
     fn begin_second(&mut self, at: Nanos) {
-        self.traffic.books.begin(&self.traffic.limits, at, self.traffic.stamp);
-        self.health.begin(self.links.net().running(), self.traffic.stamp);
-        self.batching.listen(self.traffic.stamp, self.links.net());
+        self.traffic.recorder.begin(&self.traffic.limits, at, self.traffic.stamp);
+        self.health.begin(self.links.net().thread_stats(), self.traffic.stamp);
+        self.batching.begin_second(self.traffic.stamp, self.links.net());
     }
 
     /// Returns `true` if nothing new is started any more.
@@ -126,29 +126,29 @@ impl<N: Network> Connections<N> {
     /// end is not counted against it.
     #[inline]
     pub(crate) fn too_late(&self, id: ExchangeId, x: &Exchange) -> bool {
-        self.traffic.flights.is_late((id, x), self.turn.news_since)
+        self.traffic.in_flight.is_late((id, x), self.turn.data_since)
     }
 
     /// Times out exchanges whose time was over when the sockets were last read to the end: a response that lies in its
     /// socket because we were late has not timed out.
     pub fn time_out(&mut self) {
         let caught_up = self.turn.caught_up;
-        if self.traffic.flights.next_timeout() <= caught_up {
-            let came_up = self.traffic.flights.came_up(caught_up);
+        if self.traffic.in_flight.next_timeout() <= caught_up {
+            let came_up = self.traffic.in_flight.take_expired(caught_up);
             for slot in &came_up {
-                if self.traffic.flights.times_out(*slot, caught_up).is_some() {
-                    self.give_up(ExchangeId(*slot));
+                if self.traffic.in_flight.times_out(*slot, caught_up).is_some() {
+                    self.time_out_exchange(ExchangeId(*slot));
                 }
             }
-            self.traffic.flights.give_back(came_up);
+            self.traffic.in_flight.recycle(came_up);
         }
-        if self.withheld.next() <= caught_up {
-            self.release();
+        if self.continue_timers.next() <= caught_up {
+            self.release_held_bodies();
         }
         if self.links.openings().next() <= caught_up {
-            for conn in self.links.openings().came_up(caught_up) {
+            for conn in self.links.openings().take_expired(caught_up) {
                 if self.links.times_out(conn, caught_up) {
-                    self.break_off(conn, FaultKind::Timeout, None, None);
+                    self.drop_connection(conn, FaultKind::Timeout, None, None);
                 }
             }
         }
@@ -156,51 +156,51 @@ impl<N: Network> Connections<N> {
 
     /// Sends bodies that were held back long enough, whether the peer asked for them or not.
     #[cold]
-    fn release(&mut self) {
-        for id in self.withheld.came_up(self.turn.caught_up) {
-            let x = *self.traffic.flights.get(id);
-            if x.state == Standing::InFlight && x.conn != ConnId::NONE && self.links.release(x.conn, id) && !x.warmup {
-                self.traffic.books.counts().released += 1;
+    fn release_held_bodies(&mut self) {
+        for id in self.continue_timers.take_expired(self.turn.caught_up) {
+            let x = *self.traffic.in_flight.get(id);
+            if x.state == ExchangeState::InFlight && x.conn != ConnId::NONE && self.links.release(x.conn, id) && !x.warmup {
+                self.traffic.recorder.counts().released += 1;
             }
         }
     }
 
     /// Reads the clock after a long operation: later events are late by that, though they were read before.
-    pub(super) fn look_at_clock(&mut self) {
+    pub(super) fn advance_clock(&mut self) {
         let now = self.links.net().now();
-        self.is_now(now);
+        self.set_now(now);
     }
 
     /// Reads the clock; later stamps belong to the second it lies in.
     #[inline]
-    pub(crate) fn mark(&mut self) {
+    pub(crate) fn read_clock(&mut self) {
         let now = self.links.net().now();
-        self.is_now(now);
-        self.traffic.heard = now;
+        self.set_now(now);
+        self.traffic.event_time = now;
     }
 
     /// Like [`Connections::mark`], for bytes just read: their stamp is the time of the read, however long parsing
     /// takes.
     #[inline]
-    pub(crate) fn mark_read(&mut self) {
-        let read = self.links.net().read_at();
-        self.is_now(read);
-        self.traffic.heard = read;
+    pub(crate) fn use_read_time(&mut self) {
+        let read = self.links.net().last_read_at();
+        self.set_now(read);
+        self.traffic.event_time = read;
     }
 
     /// Sets the current time; later stamps belong to the second it lies in.
     #[inline]
-    pub(crate) fn is_now(&mut self, now: Nanos) {
+    pub(crate) fn set_now(&mut self, now: Nanos) {
         self.traffic.stamp = now;
-        if now >= self.traffic.books.second_ends() {
+        if now >= self.traffic.recorder.second_ends() {
             self.roll_seconds();
         }
     }
 
     /// Passes on the finished seconds.
     fn roll_seconds(&mut self) {
-        while self.traffic.stamp >= self.traffic.books.second_ends() {
-            let to = self.traffic.books.second_ends();
+        while self.traffic.stamp >= self.traffic.recorder.second_ends() {
+            let to = self.traffic.recorder.second_ends();
             self.roll(to);
         }
     }
@@ -213,48 +213,48 @@ impl<N: Network> Connections<N> {
     }
 
     fn roll(&mut self, to: Nanos) {
-        if self.traffic.limits.part(self.traffic.books.second_began()) != self.traffic.limits.part(to) {
-            self.health.gap_ends(to, self.traffic.books.times());
+        if self.traffic.limits.part(self.traffic.recorder.second_began()) != self.traffic.limits.part(to) {
+            self.health.split_gap(to, self.traffic.recorder.times());
         }
-        let running = self.links.net().running();
-        let busy_since = self.traffic.books.busy_since();
-        let polled = self.health.polled(running, self.spin.take_spun());
-        self.traffic.books.counts().spun_ns = polled.0;
-        self.health.count(running, polled, busy_since, to, &mut self.traffic.books.counts().apart);
+        let running = self.links.net().thread_stats();
+        let busy_since = self.traffic.recorder.busy_since();
+        let polled = self.health.poll_time(running, self.spin.take_spun());
+        self.traffic.recorder.counts().spun_ns = polled.0;
+        self.health.count(running, polled, busy_since, to, &mut self.traffic.recorder.counts().apart);
         let gauges = self.gauges();
-        self.traffic.books.roll(to, &self.traffic.limits, &gauges);
-        self.batching.listen(self.traffic.stamp, self.links.net());
+        self.traffic.recorder.roll(to, &self.traffic.limits, &gauges);
+        self.batching.begin_second(self.traffic.stamp, self.links.net());
     }
 
     /// Ends the run at `now`: all that was counted is passed on, and all connections are closed.
     pub fn finish(&mut self, now: Nanos, interrupted: bool) {
         self.roll_seconds();
-        if self.fixed.is_some() && now > self.traffic.books.second_began() {
+        if self.fixed.is_some() && now > self.traffic.recorder.second_began() {
             // The gauges of the last second include the connections that are closed now.
             self.roll(now);
         }
-        self.say_goodbye_to_all();
+        self.close_all_gracefully();
         let gauges = self.gauges();
-        if now > self.traffic.books.second_began() || !self.traffic.books.is_idle(&gauges) {
-            self.roll(now.max(self.traffic.books.second_began()));
+        if now > self.traffic.recorder.second_began() || !self.traffic.recorder.is_idle(&gauges) {
+            self.roll(now.max(self.traffic.recorder.second_began()));
         }
         let limits = &self.traffic.limits;
         let window = limits.end.map_or(now, |end| end.min(now)) - limits.window;
-        self.traffic.books.report(Message::Over { window, interrupted });
+        self.traffic.recorder.report(Message::Over { window, interrupted });
         self.links.close_all();
     }
 
     /// Closes connections that are part of the plan in order; sockets of datagrams were kept for the final read.
-    fn say_goodbye_to_all(&mut self) {
+    fn close_all_gracefully(&mut self) {
         for conn in (0..self.links.slots()).map(ConnId::of) {
             let c = self.links.conn(conn);
             let in_order = self.fixed.is_some() || self.pools.get(c.pool).origin.datagrams;
-            if c.stage == Stage::Open && in_order {
-                self.say_goodbye(conn);
+            if c.stage == ConnStage::Open && in_order {
+                self.close_gracefully(conn);
             }
         }
         for conn in (0..self.links.slots()).map(ConnId::of) {
-            self.traffic.books.counts().heartbeats.open += self.heartbeat_unanswered(conn);
+            self.traffic.recorder.counts().heartbeats.open += self.heartbeat_unanswered(conn);
         }
     }
 }

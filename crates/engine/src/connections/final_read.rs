@@ -5,15 +5,15 @@
 //! alone, such a rest means that some answers were matched to the wrong request.
 
 use measure::Nanos;
-use wire::{Broken, Event, Network};
+use wire::{ProtocolError, Event, Network};
 
 use crate::Stop;
 use crate::ids::ConnId;
-use crate::links::Arrived;
-use crate::pool::Stage;
+use crate::links::LinkEvent;
+use crate::pool::ConnStage;
 
-use super::Connections;
-use super::clock::ATTENTION;
+use super::WorkerConnections;
+use super::clock::STOP_CHECK_INTERVAL;
 
 /// Maximum number of rounds: a socket may hold many datagrams, each of which takes a turn, and a peer may never stop.
 const ROUNDS: u32 = 64;
@@ -21,7 +21,7 @@ const ROUNDS: u32 = 64;
 /// last second.
 const GRACE: Nanos = Nanos::from_millis(50);
 
-impl<N: Network> Connections<N> {
+impl<N: Network> WorkerConnections<N> {
     /// Returns `true` if the run ends (`ending`: all its requests were started) and this connection is to be read once
     /// more before it is closed.
     pub(crate) fn is_kept_for_final_read(&self, conn: ConnId, ending: bool) -> bool {
@@ -34,24 +34,24 @@ impl<N: Network> Connections<N> {
     /// come, unless there was one already: a duplicated response shifts all later ones, so the rest is still on its
     /// way. An interrupted run does not wait for slow responses.
     pub(crate) fn read_finally(&mut self, stop: &Stop) {
-        let refusals = self.one_way.were_any() && self.pools.all().iter().any(|pool| pool.origin.datagrams);
+        let refusals = self.one_way.any_sent() && self.pools.all().iter().any(|pool| pool.origin.datagrams);
         if !refusals && self.traffic.dialogue.prepared().by_order.is_none() {
             return;
         }
-        let slowest = if stop.requested() { Nanos::ZERO } else { Nanos(self.traffic.books.times().service.max()) };
+        let slowest = if stop.requested() { Nanos::ZERO } else { Nanos(self.traffic.recorder.times().service.max()) };
         let mut until = self.traffic.stamp + GRACE.max(slowest).min(self.traffic.limits.drain);
         let grace = self.traffic.stamp + GRACE;
         let mut rounds = 0;
         while rounds < ROUNDS {
             let now = self.links.net().now();
-            self.links.net().wait(until.min(now + ATTENTION));
-            let heard = self.read_the_rest();
+            self.links.net().wait(until.min(now + STOP_CHECK_INTERVAL));
+            let heard = self.read_rest();
             rounds += u32::from(heard);
             if stop.requested() {
                 until = until.min(grace);
             }
             let (_, refused) = self.links.sent_and_refused();
-            let counts = self.traffic.books.counts();
+            let counts = self.traffic.recorder.counts();
             if counts.connections.refused + counts.unsolicited + refused > 0 {
                 until = self.traffic.stamp;
             }
@@ -62,25 +62,25 @@ impl<N: Network> Connections<N> {
     }
 
     /// Reads what has arrived; returns `false` if nothing has.
-    fn read_the_rest(&mut self) -> bool {
+    fn read_rest(&mut self) -> bool {
         let mut heard = false;
         while let Some(arrived) = self.links.next() {
             heard = true;
             match arrived {
-                Arrived::Closed(conn, why) => self.see_refusal(conn, why),
-                Arrived::Read(conn, count, read) => {
-                    if self.expects_nothing(conn) {
-                        self.strays(count, read);
+                LinkEvent::Closed(conn, why) => self.count_refusal(conn, why),
+                LinkEvent::Read(conn, count, read) => {
+                    if self.is_idle_open(conn) {
+                        self.count_strays(count, read);
                     }
                 }
-                Arrived::Secure(conn, count, fed) => {
-                    let expects_nothing = self.expects_nothing(conn);
-                    let read = self.unsealed(conn, fed);
+                LinkEvent::TlsRead(conn, count, fed) => {
+                    let expects_nothing = self.is_idle_open(conn);
+                    let read = self.read_tls(conn, fed);
                     if let Some(read) = read.filter(|_| expects_nothing) {
-                        self.strays(count, read);
+                        self.count_strays(count, read);
                     }
                 }
-                Arrived::Connected(_) | Arrived::Sent(_) => {}
+                LinkEvent::Connected(_) | LinkEvent::Sent(_) => {}
             }
             // Bytes that came for unfinished requests may be their response.
             self.links.done().events.clear();
@@ -90,19 +90,19 @@ impl<N: Network> Connections<N> {
     }
 
     /// Returns `true` if a connection has nothing in flight.
-    fn expects_nothing(&self, conn: ConnId) -> bool {
+    fn is_idle_open(&self, conn: ConnId) -> bool {
         let c = self.links.conn(conn);
-        c.stage == Stage::Open && c.in_flight() == 0
+        c.stage == ConnStage::Open && c.in_flight() == 0
     }
 
     /// Counts surplus responses (nothing was in flight), and bytes that no session can parse.
-    fn strays(&mut self, count: usize, read: Result<(), Broken>) {
-        let counts = self.traffic.books.counts();
+    fn count_strays(&mut self, count: usize, read: Result<(), ProtocolError>) {
+        let counts = self.traffic.recorder.counts();
         counts.bytes.received += count as u64;
         let before = counts.unsolicited;
         for event in self.links.done().events.drain(..) {
             match event {
-                Event::Stray(_) => counts.stray(),
+                Event::SurplusResponse(_) => counts.stray(),
                 Event::Unsolicited(..) => counts.unsolicited += 1,
                 _ => {}
             }

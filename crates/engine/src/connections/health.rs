@@ -11,12 +11,12 @@
 
 use measure::Nanos;
 use record::Latency;
-use wire::{Network, Running};
+use wire::{Network, ThreadStats};
 
 use crate::tally::Apart;
 
 /// Minimum length of a gap to be recorded: a turn of a few requests takes that long.
-const NOTABLE: Nanos = Nanos::from_micros(20);
+const MIN_GAP: Nanos = Nanos::from_micros(20);
 /// Minimum interval between samples: 200 a second cost under 0.1 % of a core.
 const SAMPLE_EVERY: Nanos = Nanos::from_millis(5);
 
@@ -24,38 +24,38 @@ const SAMPLE_EVERY: Nanos = Nanos::from_millis(5);
 #[derive(Debug, Default)]
 pub(super) struct Health {
     /// Time when the sockets were last polled, or a wait for them began.
-    looked: Nanos,
+    last_poll: Nanos,
     /// Time when the current wait is to end; zero if there is none.
-    asleep: Nanos,
+    wait_end: Nanos,
     next_sample: Nanos,
     /// The scheduler's reading before a sampled wait.
     sampled: Option<Nanos>,
     /// The thread's running times when the second began.
-    since: Running,
+    second_began: ThreadStats,
 }
 
 impl Health {
     /// Begins the run: the time before is in no figure.
-    pub fn begin(&mut self, running: Running, now: Nanos) {
-        (self.since, self.looked) = (running, now);
+    pub fn begin(&mut self, running: ThreadStats, now: Nanos) {
+        (self.second_began, self.last_poll) = (running, now);
     }
 
     /// Records that a wait begins that is to end at `until`.
     #[inline]
-    pub fn waits(&mut self, until: Nanos) {
-        self.asleep = until;
+    pub fn begin_wait(&mut self, until: Nanos) {
+        self.wait_end = until;
     }
 
     /// Returns how much of the thread's time since the last count can have been spent polling: no more than it ran,
     /// where that is known.
-    pub fn polled(&self, now: Running, spun: Nanos) -> Nanos {
-        if now.cpu == Nanos::ZERO { spun } else { spun.min(now.cpu - self.since.cpu) }
+    pub fn poll_time(&self, now: ThreadStats, spun: Nanos) -> Nanos {
+        if now.cpu == Nanos::ZERO { spun } else { spun.min(now.cpu - self.second_began.cpu) }
     }
 
     /// Records how the thread ran in the second that ends at `to`, in which requests were in flight without a break
     /// since `busy`. Time spent polling was available for work.
-    pub fn count(&mut self, now: Running, polled: Nanos, busy: Option<Nanos>, to: Nanos, apart: &mut Apart) {
-        let since = std::mem::replace(&mut self.since, now);
+    pub fn count(&mut self, now: ThreadStats, polled: Nanos, busy: Option<Nanos>, to: Nanos, apart: &mut Apart) {
+        let since = std::mem::replace(&mut self.second_began, now);
         apart.busiest_cpu_ns = (now.cpu - since.cpu - polled).0;
         apart.ready_ns = (now.ready - since.ready).0;
         apart.periods = now.periods.saturating_sub(since.periods);
@@ -67,9 +67,9 @@ impl Health {
 
     /// Records that the sockets are polled next: how late that is, and the start of a sample where one is due.
     #[inline]
-    pub fn looks(&mut self, now: Nanos, net: &mut impl Network, times: &mut Latency) {
-        note(now - self.looked, times);
-        self.looked = now;
+    pub fn begin_poll(&mut self, now: Nanos, net: &mut impl Network, times: &mut Latency) {
+        note(now - self.last_poll, times);
+        self.last_poll = now;
         if now >= self.next_sample {
             self.next_sample = now + SAMPLE_EVERY;
             self.sampled = net.ready_time();
@@ -78,9 +78,9 @@ impl Health {
 
     /// Records the end of a wait that was to end at `until`.
     #[inline]
-    pub fn woke(&mut self, until: Nanos, now: Nanos, net: &mut impl Network, times: &mut Latency) {
-        note(now - until.max(self.looked), times);
-        (self.looked, self.asleep) = (now, Nanos::ZERO);
+    pub fn end_wait(&mut self, until: Nanos, now: Nanos, net: &mut impl Network, times: &mut Latency) {
+        note(now - until.max(self.last_poll), times);
+        (self.last_poll, self.wait_end) = (now, Nanos::ZERO);
         if let Some(before) = self.sampled.take()
             && let Some(ready) = net.ready_time()
         {
@@ -90,15 +90,15 @@ impl Health {
 
     /// Splits a gap at the end of the warm-up or window `to`: the part before is recorded now, the rest counts from
     /// there.
-    pub fn gap_ends(&mut self, to: Nanos, times: &mut Latency) {
-        note(to - self.looked.max(self.asleep), times);
-        self.looked = self.looked.max(to);
+    pub fn split_gap(&mut self, to: Nanos, times: &mut Latency) {
+        note(to - self.last_poll.max(self.wait_end), times);
+        self.last_poll = self.last_poll.max(to);
     }
 }
 
 #[inline]
 fn note(gap: Nanos, times: &mut Latency) {
-    if gap >= NOTABLE {
+    if gap >= MIN_GAP {
         times.loop_gap.record(gap);
     }
 }

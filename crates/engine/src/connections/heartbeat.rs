@@ -8,19 +8,19 @@
 use measure::Nanos;
 use wire::{FaultKind, Network};
 
-use super::Connections;
+use super::WorkerConnections;
 use crate::ids::ConnId;
-use crate::pool::{BEATING, PROVED, Stage};
+use crate::pool::{HEARTBEAT_PENDING, USEFUL, ConnStage};
 
 /// Rounds per interval.
 const ROUNDS: u64 = 8;
 /// Minimum time between two steps of a round: visiting a few more connections at a time costs less than a turn for
 /// each.
-const STEP: Nanos = Nanos::from_millis(1);
+const MIN_STEP: Nanos = Nanos::from_millis(1);
 
 /// The iteration over the connections.
 #[derive(Debug)]
-pub(crate) struct Heartbeats {
+pub(crate) struct HeartbeatRounds {
     interval: Nanos,
     /// The next connection to visit.
     cursor: usize,
@@ -28,9 +28,9 @@ pub(crate) struct Heartbeats {
     since: Nanos,
 }
 
-impl Heartbeats {
-    pub fn new(interval: Nanos, start: Nanos) -> Heartbeats {
-        Heartbeats { interval, cursor: 0, since: start }
+impl HeartbeatRounds {
+    pub fn new(interval: Nanos, start: Nanos) -> HeartbeatRounds {
+        HeartbeatRounds { interval, cursor: 0, since: start }
     }
 
     fn round(&self) -> Nanos {
@@ -39,7 +39,7 @@ impl Heartbeats {
 
     /// Returns the index up to which visits to `connections` are due at `now`; the round is over where that is all of
     /// them. A round takes no longer however many are added meanwhile.
-    fn reaches(&self, connections: usize, now: Nanos) -> usize {
+    fn due_up_to(&self, connections: usize, now: Nanos) -> usize {
         let part = u128::from((now - self.since).0) * connections as u128 / u128::from(self.round().0);
         part.min(connections as u128) as usize
     }
@@ -47,12 +47,12 @@ impl Heartbeats {
     /// Returns when the next visit is due.
     pub fn next(&self, connections: usize, now: Nanos) -> Nanos {
         let each = self.round().0 / connections.max(1) as u64;
-        (now + STEP).max(self.since + Nanos(each * (self.cursor as u64 + 1)))
+        (now + MIN_STEP).max(self.since + Nanos(each * (self.cursor as u64 + 1)))
     }
 
     /// Returns how much of an interval counts as elapsed when the connection in this slot opens: first heartbeats are
     /// spread over the rounds, so that connections opened together do not send together for ever.
-    pub(super) fn ahead(&self, conn: ConnId) -> Nanos {
+    pub(super) fn initial_lead(&self, conn: ConnId) -> Nanos {
         Nanos(self.interval.0 / (2 * ROUNDS) + self.round().0 * (u64::from(conn.0) % ROUNDS))
     }
 
@@ -63,13 +63,13 @@ impl Heartbeats {
     }
 }
 
-impl<N: Network> Connections<N> {
+impl<N: Network> WorkerConnections<N> {
     /// Visits the connections that are due.
     pub(crate) fn send_heartbeats(&mut self) {
         let Some(mut beat) = self.heartbeats.take() else { return };
-        let reaches = beat.reaches(self.links.slots(), self.traffic.stamp);
+        let reaches = beat.due_up_to(self.links.slots(), self.traffic.stamp);
         while beat.cursor < reaches {
-            self.visit(ConnId::of(beat.cursor), &beat);
+            self.visit_heartbeat(ConnId::of(beat.cursor), &beat);
             beat.cursor += 1;
         }
         if self.traffic.stamp >= beat.since + beat.round() {
@@ -80,36 +80,36 @@ impl<N: Network> Connections<N> {
         self.heartbeats = Some(beat);
     }
 
-    fn visit(&mut self, conn: ConnId, beat: &Heartbeats) {
+    fn visit_heartbeat(&mut self, conn: ConnId, beat: &HeartbeatRounds) {
         let c = self.links.conn(conn);
-        if c.stage != Stage::Open || self.traffic.stamp < c.since + beat.due_after() {
+        if c.stage != ConnStage::Open || self.traffic.stamp < c.since + beat.due_after() {
             return;
         }
         let interval = beat.interval;
-        if c.is(BEATING) {
+        if c.is_set(HEARTBEAT_PENDING) {
             let why = cause::response::no_heartbeat(measure::format_duration(interval));
-            self.break_off(conn, FaultKind::Timeout, None, Some(&why));
+            self.drop_connection(conn, FaultKind::Timeout, None, Some(&why));
             return;
         }
         if self.links.heartbeat(conn) {
             let c = self.links.conn_mut(conn);
-            c.mark(BEATING, true);
+            c.set_flag(HEARTBEAT_PENDING, true);
             c.since = self.traffic.stamp;
             // Heartbeats of the warm-up are in no figure, and neither are those before a common start.
             let counts = self.traffic.stamp >= self.traffic.limits.window && !self.before_start;
-            self.traffic.books.counts().heartbeats.sent += u64::from(counts);
-            self.mark();
+            self.traffic.recorder.counts().heartbeats.sent += u64::from(counts);
+            self.read_clock();
         }
     }
 
     /// Records an answered heartbeat.
     pub(crate) fn heartbeat_answered(&mut self, conn: ConnId) {
-        if !self.links.conn(conn).is(PROVED) {
-            self.proved(conn);
+        if !self.links.conn(conn).is_set(USEFUL) {
+            self.mark_useful(conn);
         }
         if self.take_heartbeat(conn) {
-            self.traffic.books.counts().heartbeats.answered += 1;
-            self.traffic.books.times().heartbeat.record(self.traffic.stamp - self.links.conn(conn).since);
+            self.traffic.recorder.counts().heartbeats.answered += 1;
+            self.traffic.recorder.times().heartbeat.record(self.traffic.stamp - self.links.conn(conn).since);
         }
     }
 
@@ -119,7 +119,7 @@ impl<N: Network> Connections<N> {
         let counts = self.take_heartbeat(conn);
         if counts {
             let waited = self.traffic.stamp - self.links.conn(conn).since;
-            self.traffic.books.times().heartbeat_at_least.record(waited);
+            self.traffic.recorder.times().heartbeat_at_least.record(waited);
         }
         u64::from(counts)
     }
@@ -127,6 +127,6 @@ impl<N: Network> Connections<N> {
     /// Clears a connection's heartbeat, however it ended; returns `true` if there was one and it counts.
     fn take_heartbeat(&mut self, conn: ConnId) -> bool {
         let c = self.links.conn_mut(conn);
-        c.mark(BEATING, false) && c.since >= self.traffic.limits.window && !self.before_start
+        c.set_flag(HEARTBEAT_PENDING, false) && c.since >= self.traffic.limits.window && !self.before_start
     }
 }

@@ -5,19 +5,19 @@
 
 use std::collections::BTreeMap;
 
-use scenario::News;
+use scenario::UserEvent;
 use wire::{Errno, FaultKind, Network, Phase};
 
-use super::Connections;
-use crate::exchange::{Exchange, ONE_WAY, Standing};
+use super::WorkerConnections;
+use crate::exchange::{Exchange, ONE_WAY, ExchangeState};
 use crate::failing::Cause;
 use crate::ids::{ConnId, ExchangeId};
-use crate::outcome::{Outcome, Over};
-use crate::pool::Stage;
+use crate::outcome::{UserOutcome, FinishedRequest};
+use crate::pool::ConnStage;
 
 /// One-way requests that are not over.
 #[derive(Debug, Default)]
-pub(crate) struct OneWay {
+pub(crate) struct OneWayRequests {
     /// Sent in this turn.
     fresh: Vec<ExchangeId>,
     /// Requests whose bytes the socket did not take at once, by connection.
@@ -26,15 +26,15 @@ pub(crate) struct OneWay {
     any: bool,
 }
 
-impl OneWay {
+impl OneWayRequests {
     #[inline]
-    pub fn sent(&mut self, id: ExchangeId) {
+    pub fn add(&mut self, id: ExchangeId) {
         self.any = true;
         self.fresh.push(id);
     }
 
     /// Returns `true` if there were any in this run.
-    pub fn were_any(&self) -> bool {
+    pub fn any_sent(&self) -> bool {
         self.any
     }
 
@@ -56,12 +56,12 @@ impl OneWay {
 /// ECONNREFUSED: the peer's system reported that the port is closed.
 const REFUSED: Errno = Errno(111);
 
-impl<N: Network> Connections<N> {
+impl<N: Network> WorkerConnections<N> {
     /// Ends those of this turn whose bytes the socket has taken.
     pub(crate) fn end_one_way(&mut self) {
         let mut fresh = std::mem::take(&mut self.one_way.fresh);
         for id in fresh.drain(..) {
-            let x = *self.traffic.flights.get(id);
+            let x = *self.traffic.in_flight.get(id);
             if !is_under_way(&x) {
                 // Its connection broke before: it failed, or is sent again.
                 continue;
@@ -79,13 +79,13 @@ impl<N: Network> Connections<N> {
 
     /// Ends the requests that waited until the socket had taken all bytes.
     pub(crate) fn all_sent(&mut self, conn: ConnId) {
-        self.mark();
+        self.read_clock();
         let mut all = self.one_way.unwritten.remove(&conn).unwrap_or_default();
         // A request that timed out may have a successor with the same id.
         all.sort_unstable();
         all.dedup();
         for id in all {
-            let x = *self.traffic.flights.get(id);
+            let x = *self.traffic.in_flight.get(id);
             if is_under_way(&x) && x.conn == conn {
                 self.written(id, conn);
             }
@@ -94,34 +94,34 @@ impl<N: Network> Connections<N> {
 
     /// Counts the loss of a datagram socket with nothing in flight: the peer's system refused what was written before
     /// (ICMP). No request fails by it, since all of them are over, but it is counted.
-    pub(crate) fn see_refusal(&mut self, conn: ConnId, why: Option<Errno>) {
+    pub(crate) fn count_refusal(&mut self, conn: ConnId, why: Option<Errno>) {
         let c = self.links.conn(conn);
         let refused = why == Some(REFUSED);
-        let idle = refused && c.stage == Stage::Open && c.in_flight() == 0;
+        let idle = refused && c.stage == ConnStage::Open && c.in_flight() == 0;
         if idle && self.pools.get(c.pool).origin.datagrams {
-            self.traffic.books.counts().connections.refused += 1;
+            self.traffic.recorder.counts().connections.refused += 1;
         }
     }
 
     fn written(&mut self, id: ExchangeId, conn: ConnId) {
-        let x = self.traffic.flights.take(id);
+        let x = self.traffic.in_flight.take(id);
         let c = self.links.conn_mut(conn);
-        c.ends();
+        c.end_exchange();
         c.free_since = self.traffic.stamp;
-        self.traffic.books.over(&x, self.traffic.stamp, false);
+        self.traffic.recorder.end(&x, self.traffic.stamp, false);
         let late = self.too_late(id, &x);
         match late {
             true => self.traffic.failed(&x, id, &Cause::new(FaultKind::Timeout, Phase::FirstByte), None),
-            false => self.traffic.books.written(&x, self.traffic.stamp),
+            false => self.traffic.recorder.written(&x, self.traffic.stamp),
         }
         self.offer(conn);
         // The user's next request is checked in the next turn, so that arrivals are read in between.
         let fault = late.then_some(FaultKind::Timeout);
-        let news = News::Ended { code: 0, fault, on_failure: x.on_failure() };
-        self.traffic.outcomes.push(Outcome::Over(Over { name: x.name, ..Over::of(x.user, news) }));
+        let news = UserEvent::Ended { code: 0, fault, on_failure: x.on_failure() };
+        self.traffic.outcomes.push(UserOutcome::Finished(FinishedRequest { name: x.name, ..FinishedRequest::of(x.user, news) }));
     }
 }
 
 fn is_under_way(x: &Exchange) -> bool {
-    x.state == Standing::InFlight && x.marks & ONE_WAY != 0 && x.conn != ConnId::NONE
+    x.state == ExchangeState::InFlight && x.flags & ONE_WAY != 0 && x.conn != ConnId::NONE
 }

@@ -1,46 +1,46 @@
 //! Requests of a worker: those in flight, their slot values, their counts and outcomes. Connections carry them; nothing
 //! here knows how.
 
-mod over;
+mod request_end;
 mod users;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use measure::Nanos;
-use wire::{Dialogue, Lesson};
+use wire::{Workload, StateUpdate};
 
-use crate::books::Books;
+use crate::recorder::Recorder;
 use crate::checked::Checked;
 use crate::examples::Examples;
 use crate::exchange::Exchange;
-use crate::flights::Flights;
+use crate::in_flight::InFlight;
 use crate::ids::{ExchangeId, RequestId, UserId};
 use crate::limits::Limits;
-use crate::memories::Memories;
-use crate::outcome::Outcome;
+use crate::user_states::UserStates;
+use crate::outcome::UserOutcome;
 
 /// The requests of a worker.
 pub(crate) struct Traffic {
-    pub(super) dialogue: Arc<dyn Dialogue>,
+    pub(super) dialogue: Arc<dyn Workload>,
     pub(super) limits: Limits,
     /// The latest reading of the clock: at most one read, and the work that follows from it, old.
     pub(super) stamp: Nanos,
     /// Time when the event being processed was read: the stamp, or earlier by the time that parsing took.
-    pub(super) heard: Nanos,
-    pub(super) flights: Flights,
-    pub(super) books: Books,
+    pub(super) event_time: Nanos,
+    pub(super) in_flight: InFlight,
+    pub(super) recorder: Recorder,
     pub(super) examples: Examples,
     /// Outcomes of requests, queued for users.
-    pub(super) outcomes: Vec<Outcome>,
+    pub(super) outcomes: Vec<UserOutcome>,
     /// Unsolicited messages on connections of users, where users receive them.
     pub(super) messages: VecDeque<(UserId, Box<[u8]>)>,
     /// State that users keep from answers, where they keep any.
-    pub(super) memories: Option<Memories>,
+    pub(super) user_states: Option<UserStates>,
     /// Set if users cache answers and do not send a request while its answer is fresh.
-    pub(super) recalls: bool,
+    pub(super) caches: bool,
     /// The state to be kept from the answer that ends now.
-    pub(super) lesson: Option<Lesson>,
+    pub(super) state_update: Option<StateUpdate>,
     /// The named checks.
     pub(super) checks: Option<Arc<Checked>>,
     /// Time when arrivals were last held back in the schedule because the queue was full.
@@ -48,32 +48,32 @@ pub(crate) struct Traffic {
 }
 
 /// The parts from which [`Traffic`] is built.
-pub(crate) struct Parts {
-    pub dialogue: Arc<dyn Dialogue>,
+pub(crate) struct TrafficParts {
+    pub dialogue: Arc<dyn Workload>,
     pub limits: Limits,
     pub now: Nanos,
-    pub flights: Flights,
-    pub books: Books,
+    pub in_flight: InFlight,
+    pub recorder: Recorder,
     /// State that users keep, where they keep any.
-    pub memories: Option<Memories>,
+    pub user_states: Option<UserStates>,
     pub checks: Option<Arc<Checked>>,
 }
 
 impl Traffic {
     /// Creates the state without requests.
-    pub fn new(parts: Parts) -> Traffic {
-        let Parts { dialogue, limits, now, flights, books, memories, checks } = parts;
+    pub fn new(parts: TrafficParts) -> Traffic {
+        let TrafficParts { dialogue, limits, now, in_flight: flights, recorder: books, user_states: memories, checks } = parts;
         Traffic {
             stamp: now,
-            heard: now,
-            flights,
-            books,
+            event_time: now,
+            in_flight: flights,
+            recorder: books,
             examples: Examples::of(dialogue.names().list().len()),
             outcomes: Vec::new(),
             messages: VecDeque::new(),
-            memories,
-            recalls: dialogue.prepared().recalls,
-            lesson: None,
+            user_states: memories,
+            caches: dialogue.prepared().caches_responses,
+            state_update: None,
             checks,
             held_back: Nanos::ZERO,
             dialogue,
@@ -84,15 +84,15 @@ impl Traffic {
     /// Adds a request that is due: an exchange that waits for a connection.
     pub(super) fn add(&mut self, due: Nanos, request: RequestId, name: u16, user: UserId, hops: u8) -> ExchangeId {
         let warmup = due < self.limits.window;
-        self.books.due(name, user, warmup);
-        self.flights.add(Exchange { warmup, hops, ..Exchange::due(due, self.taken_up(due), request, name, user) })
+        self.recorder.due(name, user, warmup);
+        self.in_flight.add(Exchange { warmup, hops, ..Exchange::due(due, self.taken_up(due), request, name, user) })
     }
 
     /// Returns `true` if no further arrival may wait for a connection. The number waiting is a difference: nothing is
     /// counted for it.
     #[inline]
     pub fn queue_is_full(&self) -> bool {
-        u64::from(self.flights.alive()) > self.books.in_flight() + self.limits.queue
+        u64::from(self.in_flight.alive()) > self.recorder.in_flight() + self.limits.queue
     }
 
     /// Records that an arrival is due and stays in the schedule.
@@ -109,33 +109,33 @@ impl Traffic {
     }
 
     /// Records that the load has changed from the planned one.
-    pub fn lasts_otherwise(&mut self) {
-        self.limits.lasts_otherwise();
+    pub fn load_changed(&mut self) {
+        self.limits.load_changed();
     }
 
     /// Ends the window at `end`, if not before.
     pub fn ends_by(&mut self, end: Nanos) {
         self.limits.ends_by(end);
-        self.books.ends_at(end);
+        self.recorder.ends_at(end);
     }
 
     /// Sets the end of the window, which is known now.
     pub fn ends_at(&mut self, end: Nanos) {
         self.limits.end = Some(end);
-        self.books.ends_at(end);
+        self.recorder.ends_at(end);
     }
 
     /// Returns the next event for users: messages in their order, then outcomes of requests.
     #[inline]
-    pub fn next_outcome(&mut self) -> Option<Outcome> {
+    pub fn next_outcome(&mut self) -> Option<UserOutcome> {
         match self.messages.pop_front() {
-            Some((user, message)) => Some(Outcome::Heard { user, message }),
+            Some((user, message)) => Some(UserOutcome::Message { user, message }),
             None => self.outcomes.pop(),
         }
     }
 
     /// Queues an outcome for a user.
-    pub fn comes_of(&mut self, outcome: Outcome) {
+    pub fn push_outcome(&mut self, outcome: UserOutcome) {
         self.outcomes.push(outcome);
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use wire::{Established, SHOWN};
+use wire::{EstablishedConnection, MAX_SHOWN_BYTES};
 
 use crate::links::Tap;
 
@@ -16,7 +16,7 @@ pub(crate) struct Transcribed {
     /// What was spoken.
     pub spoken: String,
     /// What was known of the last connection that stood.
-    pub established: Option<Established>,
+    pub established: Option<EstablishedConnection>,
     pub sent: Heard,
     pub received: Heard,
     /// Which checks of the last response failed, by bit; None where none was looked at.
@@ -32,7 +32,7 @@ pub(crate) struct Heard {
 
 impl Heard {
     pub(super) fn take(&mut self, bytes: &[u8]) {
-        let room = SHOWN - self.head.len();
+        let room = MAX_SHOWN_BYTES - self.head.len();
         self.head.extend_from_slice(&bytes[..bytes.len().min(room)]);
         self.all += bytes.len() as u64;
     }

@@ -3,17 +3,17 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use measure::Nanos;
-use wire::{Belongs, Ended, Fill, Memory, Request};
+use wire::{ConnectionOwner, ExchangeEnd, SlotContext, UserState, Request};
 
 use super::{Conversation, OneShot, Transcribed, Trouble};
 use crate::ids::UserId;
-use crate::links::Led;
+use crate::links::Destination;
 
 /// Where its connection leads.
-pub(super) fn led<'a>(one_shot: &OneShot<'a>, memory: &'a Memory) -> Led<'a> {
-    let owned = one_shot.dialogue.belongs(one_shot.origin) == Belongs::ToUser;
-    let fill = Fill { unix_ns: unix_ns(), run: one_shot.setup.plan.seed, values: &memory.values, ..Fill::default() };
-    Led { origin: one_shot.origin, user: UserId::NONE, fill: owned.then_some(fill) }
+pub(super) fn led<'a>(one_shot: &OneShot<'a>, memory: &'a UserState) -> Destination<'a> {
+    let owned = one_shot.dialogue.connection_owner(one_shot.origin) == ConnectionOwner::User;
+    let fill = SlotContext { unix_ns: unix_ns(), run: one_shot.setup.plan.seed, values: &memory.values, ..SlotContext::default() };
+    Destination { origin: one_shot.origin, user: UserId::NONE, fill: owned.then_some(fill) }
 }
 
 /// The time, as nanoseconds since 1970.
@@ -22,7 +22,7 @@ pub(crate) fn unix_ns() -> u64 {
 }
 
 /// What came of its first requests, and the conversation itself.
-pub(super) type Begun<'a> = (Vec<Ended>, Kept<'a>);
+pub(super) type Begun<'a> = (Vec<ExchangeEnd>, Kept<'a>);
 
 /// A conversation that goes on, and what went over its connection.
 pub(crate) struct Kept<'a> {
@@ -39,7 +39,7 @@ impl<'a> Kept<'a> {
         &mut self,
         (request, patience): (&'a Request, Nanos),
         transcribed: &mut Transcribed,
-    ) -> Result<Vec<Ended>, Trouble> {
+    ) -> Result<Vec<ExchangeEnd>, Trouble> {
         self.talk.adds(request, patience);
         let outcome = self.talk.converse();
         self.write_down(transcribed);
@@ -57,12 +57,12 @@ impl<'a> Kept<'a> {
 
     /// Says goodbye.
     pub fn end(mut self) {
-        self.talk.links.say_goodbye(self.talk.conn);
+        self.talk.links.close_gracefully(self.talk.conn);
     }
 
     /// The same, written down behind what was said before.
     pub(super) fn end_heard(mut self, transcribed: &mut Transcribed) {
-        self.talk.links.say_goodbye(self.talk.conn);
+        self.talk.links.close_gracefully(self.talk.conn);
         let [said, _] = std::mem::take(&mut *self.talk.ears.both());
         transcribed.sent.take(&said.head);
     }

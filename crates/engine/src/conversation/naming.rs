@@ -1,20 +1,20 @@
 //! Places and errors in words.
 
 use cause::Cause;
-use wire::Place;
+use wire::PeerAddress;
 
-use crate::sort::errno_name;
+use crate::failure_class::errno_name;
 
 /// A place in words.
-pub(super) fn place_name(to: &Place) -> String {
+pub(super) fn place_name(to: &PeerAddress) -> String {
     match to {
-        Place::Tcp(addr) | Place::Udp(addr) => addr.to_string(),
-        Place::Unix(path) => path.display().to_string(),
+        PeerAddress::Tcp(addr) | PeerAddress::Udp(addr) => addr.to_string(),
+        PeerAddress::Unix(path) => path.display().to_string(),
     }
 }
 
 /// An error of the system in words.
 pub(super) fn describe(errno: i32) -> Cause {
     let words = std::io::Error::from_raw_os_error(errno).to_string();
-    cause::reaching::of_system(words.split(" (os error").next().unwrap_or_default(), &errno_name(errno))
+    cause::connecting::of_system(words.split(" (os error").next().unwrap_or_default(), &errno_name(errno))
 }

@@ -1,15 +1,15 @@
 //! Why a conversation ended without the response that was awaited.
 
-use cause::{reaching, response};
-use wire::{Broken, FaultKind, Session, bracketed};
+use cause::{connecting, response};
+use wire::{ProtocolError, FaultKind, Session, bracketed};
 
 use super::naming::describe;
 use super::{Conversation, Trouble, no_answer, unreachable};
 
 impl Conversation<'_> {
     /// Why a conversation ended in which the peer does not do as the protocol says, or refuses, as it may.
-    pub(super) fn broken(&self, broken: Broken) -> Trouble {
-        match self.links.session(self.conn).map_or(FaultKind::BrokenProtocol, Session::refusal) {
+    pub(super) fn broken(&self, broken: ProtocolError) -> Trouble {
+        match self.links.session(self.conn).map_or(FaultKind::BrokenProtocol, Session::refusal_kind) {
             kind @ FaultKind::BrokenProtocol => Trouble { fault: Some(kind), ..no_answer(response::broken(broken.0)) },
             kind => Trouble { fault: Some(kind), ..no_answer(broken.0) },
         }
@@ -17,7 +17,7 @@ impl Conversation<'_> {
 
     /// Nobody takes the connection.
     pub(super) fn not_there(&self, errno: i32) -> Trouble {
-        unreachable(reaching::no_connection(self.name.clone(), describe(errno)))
+        unreachable(connecting::no_connection(self.name.clone(), describe(errno)))
     }
 
     /// Its time was over.
@@ -29,12 +29,12 @@ impl Conversation<'_> {
         let name = beyond.map_or_else(|| self.name.clone(), |proxy| cause::proxy::behind(target(), proxy).into());
         let span = measure::format_duration(span);
         let asked = self.requests.get(self.over()).filter(|_| self.begun > self.over());
-        let awaited = asked.and_then(|request| self.one_shot.dialogue.awaited(request));
+        let awaited = asked.and_then(|request| self.one_shot.dialogue.response_condition(request));
         let (why, fault) = match awaited {
-            _ if self.one_shot.until < self.deadline => (reaching::run_timeout(name), None),
+            _ if self.one_shot.until < self.deadline => (connecting::run_timeout(name), None),
             // Others may have come, so that it is not true that nobody answered.
-            Some(awaited) => (reaching::none_like_within(awaited, span), Some(FaultKind::Timeout)),
-            None => (reaching::not_within(name, span), None),
+            Some(awaited) => (connecting::none_like_within(awaited, span), Some(FaultKind::Timeout)),
+            None => (connecting::not_within(name, span), None),
         };
         Trouble { why, unreachable: self.links.session(self.conn).is_none(), fault }
     }

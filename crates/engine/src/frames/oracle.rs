@@ -38,7 +38,7 @@ fn told(bytes: &[u8]) {
     let name = |code: u32| code.to_string();
     let mut sink = |event| {
         if let RunEvent::Second(second) = &event {
-            assert!(second.status.len() <= record::CODES + 1 && second.named.len() <= crate::named::ROWS, "{second:?}");
+            assert!(second.status.len() <= record::MAX_CODES + 1 && second.named.len() <= crate::name_rows::ROWS, "{second:?}");
         }
     };
     let mut collector = Collector::new(WORKERS, true, &name, &mut sink);
@@ -52,7 +52,7 @@ fn told(bytes: &[u8]) {
         let Ok(Some(Frame::Told(who, what))) = read(&mut &*written) else { panic!("{message:?} is no frame") };
         assert_eq!((who, format!("{what:?}")), (worker, format!("{message:?}")));
         match &message {
-            Message::Early(early) => assert!(early.sorts.len() <= early::SORTS),
+            Message::Early(early) => assert!(early.classes.len() <= early_failures::MAX_CLASSES),
             Message::Example(example) => {
                 let longest = example.sent.len().max(example.received.len());
                 assert!(longest <= SHOWN && cause_bytes(example.why.as_ref()).len() <= 2 * CAUSE);

@@ -97,7 +97,7 @@ impl Order {
                     4 => Change::Drain,
                     _ => return None,
                 };
-                Order::Change(Stamped { at, change: change.bounded() })
+                Order::Change(Stamped { at, change: change.clamped() })
             }
             _ => return None,
         })

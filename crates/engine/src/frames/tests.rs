@@ -12,12 +12,12 @@ use crate::tally::{Tally, encode};
 use crate::tests::harness::each_seed;
 
 fn messages() -> Vec<Message> {
-    let sort = Sort { kind: FaultKind::Refused, phase: Phase::Connect, errno: Some(libc::ECONNREFUSED) };
-    let mut early = EarlyFailures::set(Nanos::ZERO);
-    (early.finished, early.failed, early.sorts) = (3, 4, vec![(sort, 3), (Sort { errno: None, ..sort }, 1)]);
+    let sort = FailureClass { kind: FaultKind::Refused, phase: Phase::Connect, errno: Some(libc::ECONNREFUSED) };
+    let mut early = EarlyFailures::new(Nanos::ZERO);
+    (early.finished, early.failed, early.classes) = (3, 4, vec![(sort, 3), (FailureClass { errno: None, ..sort }, 1)]);
     let (sent, received) = (vec![1, 2], vec![]);
-    let why = cause::reaching::no_connection("h:1", cause::reaching::refused("ECONNREFUSED"));
-    let of = Sort { errno: None, ..sort };
+    let why = cause::connecting::no_connection("h:1", cause::connecting::refused("ECONNREFUSED"));
+    let of = FailureClass { errno: None, ..sort };
     let named = RawExample {
         sort: of,
         name: Some(1000),
@@ -31,9 +31,9 @@ fn messages() -> Vec<Message> {
         values: vec![("token".to_owned(), Some(vec![0, 255])), ("page".to_owned(), None)],
     };
     vec![
-        Message::Snapshot(encode(&Tally::new(1), (Nanos(5), Nanos(9)), record::Part::Window, Nanos(5))),
+        Message::Snapshot(encode(&Tally::new(1), (Nanos(5), Nanos(9)), record::RunPart::Window, Nanos(5))),
         Message::Early(early),
-        Message::Early(EarlyFailures::set(Nanos::ZERO)),
+        Message::Early(EarlyFailures::new(Nanos::ZERO)),
         Message::Example(RawExample { sort, name: None, code: 0, at_ns: 7, trace: None, ..named.clone() }),
         Message::Example(named),
         Message::Over { window: Nanos(12), interrupted: true },
@@ -130,7 +130,7 @@ fn an_announced_length_takes_no_memory() {
     impl Read for Announces {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
             assert!(into.len() <= record::frames::MEMORY as usize, "room for {} bytes that never came", into.len());
-            let rest = &LINK.longest.to_le_bytes()[self.0.min(4)..];
+            let rest = &LINK.max_length.to_le_bytes()[self.0.min(4)..];
             let n = rest.len().min(into.len());
             into[..n].copy_from_slice(&rest[..n]);
             self.0 += n;
@@ -138,7 +138,7 @@ fn an_announced_length_takes_no_memory() {
         }
     }
     assert_eq!(read(&mut Announces(0)).err().map(|error| error.kind()), Some(io::ErrorKind::UnexpectedEof));
-    let too_long = [(LINK.longest + 1).to_le_bytes(), [0; 4]].concat();
+    let too_long = [(LINK.max_length + 1).to_le_bytes(), [0; 4]].concat();
     assert!(read(&mut too_long.as_slice()).is_err_and(|error| error.to_string().contains("impossible length")));
 }
 
@@ -151,7 +151,7 @@ fn what_is_longer_than_may_be_is_refused_or_cut() {
     };
     let failure = [&sort_bytes(sort_of(1))[..], &1u64.to_le_bytes()].concat();
     let early = |sorts: usize| [[0; 16].as_slice(), &failure.repeat(sorts)].concat();
-    assert!(told(EARLY, &early(early::SORTS)).is_ok() && told(EARLY, &early(early::SORTS + 1)).is_err());
+    assert!(told(EARLY, &early(early_failures::MAX_CLASSES)).is_ok() && told(EARLY, &early(early_failures::MAX_CLASSES + 1)).is_err());
     for (kind, length) in [(BROKEN, 0), (REFUSED, 1)] {
         let long = "x".repeat(REASON + 1 + length);
         let (Frame::Refused(why) | Frame::Told(_, Message::Broken(why))) =
@@ -167,7 +167,7 @@ fn what_is_longer_than_may_be_is_refused_or_cut() {
         name: None,
         code: 0,
         at_ns: 0,
-        why: Some(cause::said("é".repeat(SHOWN))),
+        why: Some(cause::verbatim("é".repeat(SHOWN))),
         sent: vec![1; 1 << 20],
         received: vec![2; EXCERPT],
         reused: false,
@@ -200,14 +200,14 @@ fn frames() -> Vec<Vec<u8>> {
     (200..220).for_each(|code| tally.code((code as u16 % 3, UserId(0)), code));
     tally.word(7);
     tally.failure((1, UserId(0)), sort_of(libc::EPIPE));
-    tally.lost(FaultKind::Closed, None, Some(&cause::said("bye")));
-    tally.not_opened(sort_of(libc::ECONNREFUSED), Some(&cause::said("nobody there")));
+    tally.lost(FaultKind::Closed, None, Some(&cause::verbatim("bye")));
+    tally.not_opened(sort_of(libc::ECONNREFUSED), Some(&cause::verbatim("nobody there")));
     let histograms = tally.latency.all_mut().enumerate();
     histograms.for_each(|(nth, histogram)| histogram.record_n(Nanos(1000 << nth), 3));
     let named = tally.named.as_mut().expect("three names");
     named.finished(2, Nanos(900));
     named.at_least(0, Nanos(1 << 40));
-    let second = encode(&tally, (Nanos(5), Nanos(1_000_000_005)), record::Part::Drain, Nanos(5));
+    let second = encode(&tally, (Nanos(5), Nanos(1_000_000_005)), record::RunPart::Drain, Nanos(5));
     let told = messages().into_iter().chain([Message::Snapshot(second)]);
     let mut all: Vec<Vec<u8>> = told.map(|message| written(&|to| write(to, 1, &message))).collect();
     all.extend(orders().iter().map(|order| written(&|to| order.write(to))));
@@ -266,17 +266,17 @@ fn frames_garbled_in_every_way_are_read_alike_and_hold_their_bounds() {
     });
 }
 
-fn sort_of(errno: i32) -> Sort {
-    Sort { kind: FaultKind::Refused, phase: Phase::Connect, errno: Some(errno) }
+fn sort_of(errno: i32) -> FailureClass {
+    FailureClass { kind: FaultKind::Refused, phase: Phase::Connect, errno: Some(errno) }
 }
 
 #[test]
 fn a_second_that_cannot_be_is_no_frame() {
     let mut tally = Tally::new(2);
     (1..200).for_each(|code| tally.code((1, UserId(0)), code));
-    tally.lost(FaultKind::Closed, None, Some(&cause::said("bye")));
+    tally.lost(FaultKind::Closed, None, Some(&cause::verbatim("bye")));
     tally.failure((1, UserId(0)), sort_of(libc::EPIPE));
-    let good = encode(&tally, (Nanos(5), Nanos(9)), record::Part::Window, Nanos(5));
+    let good = encode(&tally, (Nanos(5), Nanos(9)), record::RunPart::Window, Nanos(5));
     let told = |second: &[u8]| {
         let mut bytes = Vec::new();
         put(&mut bytes, 0, SNAPSHOT, second).unwrap();
@@ -291,7 +291,7 @@ fn a_second_that_cannot_be_is_no_frame() {
         bad[word * 8..word * 8 + 8].fill(0xff);
         !told(&bad)
     });
-    assert!(refused.count() > 2 * record::CODES);
+    assert!(refused.count() > 2 * record::MAX_CODES);
 }
 
 proptest! {

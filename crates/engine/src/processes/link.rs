@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use measure::Nanos;
-use record::Host;
+use record::GeneratorHost;
 
 use super::task::Task;
 
@@ -62,7 +62,7 @@ pub trait Launcher: Send + Sync {
     /// What was refused.
     fn launch(&self, task: &Task) -> io::Result<Link>;
     /// The machines they run on, beside the coordinator's.
-    fn hosts(&self) -> Vec<Host> {
+    fn hosts(&self) -> Vec<GeneratorHost> {
         Vec::new()
     }
 }

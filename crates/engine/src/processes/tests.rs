@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use plan::Change;
-use record::{End, Part, RunEvent};
+use record::{End, RunPart, RunEvent};
 
 use super::*;
 use crate::barrier::Barrier;
@@ -70,7 +70,7 @@ fn run(number: u32, launcher: impl Launcher + 'static, (stop, control): (&Stop, 
 fn tell(task: Task, window: Nanos, report: &Sender<(usize, Message)>) {
     let mut tally = Tally::new(1);
     (tally.counts.due, tally.counts.finished) = (10, 10);
-    let second = encode(&tally, (window, window + SECOND), Part::Window, window);
+    let second = encode(&tally, (window, window + SECOND), RunPart::Window, window);
     let worker = task.from as usize;
     report.send((worker, Message::Snapshot(second))).unwrap();
     report.send((worker, Message::Over { window: SECOND, interrupted: false })).unwrap();
@@ -139,13 +139,13 @@ fn a_change_reaches_every_process_at_its_moment_and_is_recorded() {
         let began = events
             .iter()
             .find_map(|event| if let RunEvent::Began(began) = event { Some(began.clock_ns) } else { None });
-        let changed: Vec<record::Changed> = events
+        let changed: Vec<record::LoadChange> = events
             .iter()
             .filter_map(|event| if let RunEvent::Changed(changed) = event { Some(*changed) } else { None })
             .collect();
         let since = at.0 as i64 - began.unwrap() as i64;
-        let second = record::Changed { at_ns: since + SECOND.0 as i64, change: Change::Pause };
-        assert_eq!(changed, [record::Changed { at_ns: since, change: Change::Users(7) }, second]);
+        let second = record::LoadChange { at_ns: since + SECOND.0 as i64, change: Change::Pause };
+        assert_eq!(changed, [record::LoadChange { at_ns: since, change: Change::Users(7) }, second]);
     }
 }
 
@@ -186,7 +186,7 @@ fn one_that_tells_nothing_while_others_go_on_is_given_up_before_memory_is_and_th
                 let mut tally = Tally::new(1);
                 (tally.counts.due, tally.counts.finished) = (due, 10);
                 let (from, to) = (start + Nanos::from_secs(nth), start + Nanos::from_secs(nth + 1));
-                Message::Snapshot(encode(&tally, (from, to), Part::Window, start))
+                Message::Snapshot(encode(&tally, (from, to), RunPart::Window, start))
             };
             if worker == 1 {
                 // It has two under way when somebody stops it.

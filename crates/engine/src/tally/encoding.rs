@@ -2,14 +2,14 @@
 //! nothing that is counted can make a sum over all workers overflow.
 
 use measure::Nanos;
-use record::{CODES, Latency, Part};
+use record::{MAX_CODES, Latency, RunPart};
 use wire::FaultKind;
 
 use super::{Counts, Loss, Tally, WORDS};
 use crate::checked;
-use crate::named::{self, Named};
+use crate::name_rows::{self, NameFigures};
 use crate::reading::{self, number_of, word};
-use crate::sort::{ERRNO, PHASES, Sort};
+use crate::failure_class::{MAX_ERRNO, PHASES, FailureClass};
 use crate::traces::{self, TracesTold};
 
 /// So many sorts of failure, and ways of losing connections, are taken of a second: far more than there are.
@@ -24,23 +24,23 @@ const FARTHEST: u64 = 1 << 61;
 pub(crate) struct Snapshot {
     pub from_ns: i64,
     pub to_ns: i64,
-    pub part: Part,
+    pub part: RunPart,
     /// The start of the window, on the worker's clock.
     pub window: Nanos,
     pub counts: Counts,
     pub codes: Vec<(u32, u64)>,
     pub words: Vec<(u32, u64)>,
-    pub failures: Vec<(Sort, u64)>,
+    pub failures: Vec<(FailureClass, u64)>,
     pub losses: Vec<Loss>,
     pub unopened: Vec<Loss>,
     pub latency: Latency,
-    pub named: Vec<Named>,
-    pub checks: Vec<record::Checked>,
+    pub named: Vec<NameFigures>,
+    pub checks: Vec<record::CheckResults>,
     pub traces: TracesTold,
 }
 
 /// Encodes a second, whose moments count from `window`: little-endian words, then the histograms in their compact form.
-pub(crate) fn encode(tally: &Tally, (from, to): (Nanos, Nanos), part: Part, window: Nanos) -> Vec<u8> {
+pub(crate) fn encode(tally: &Tally, (from, to): (Nanos, Nanos), part: RunPart, window: Nanos) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(4096);
     let mut word = |w: u64| bytes.extend_from_slice(&w.to_le_bytes());
     word(from.0.wrapping_sub(window.0));
@@ -107,7 +107,7 @@ fn count(bytes: &mut &[u8]) -> Option<u64> {
 }
 
 fn errno(bytes: &mut &[u8]) -> Option<i32> {
-    i32::try_from(word(bytes)?).ok().filter(|errno| *errno <= ERRNO)
+    i32::try_from(word(bytes)?).ok().filter(|errno| *errno <= MAX_ERRNO)
 }
 
 fn losses(bytes: &mut &[u8]) -> Option<Vec<Loss>> {
@@ -135,7 +135,7 @@ fn losses(bytes: &mut &[u8]) -> Option<Vec<Loss>> {
 
 fn codes(bytes: &mut &[u8]) -> Option<Vec<(u32, u64)>> {
     let mut codes = Vec::new();
-    for _ in 0..number_of(bytes, CODES + 1)? {
+    for _ in 0..number_of(bytes, MAX_CODES + 1)? {
         codes.push((u32::try_from(word(bytes)?).ok()?, count(bytes)?));
     }
     Some(codes)
@@ -145,7 +145,7 @@ fn codes(bytes: &mut &[u8]) -> Option<Vec<(u32, u64)>> {
 pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
     let bytes = &mut bytes;
     let (from_ns, to_ns) = (word(bytes)? as i64, word(bytes)? as i64);
-    let part = [Part::Warmup, Part::Window, Part::Drain].into_iter().nth(word(bytes)? as usize)?;
+    let part = [RunPart::Warmup, RunPart::Window, RunPart::Drain].into_iter().nth(word(bytes)? as usize)?;
     let window = Nanos(word(bytes)?);
     let moments = [from_ns, to_ns].iter().all(|ns| ns.unsigned_abs() <= FARTHEST);
     let mut counts = Counts::default();
@@ -164,7 +164,7 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
         let (packed, errno, n) = (word(bytes)?, errno(bytes)?, count(bytes)?);
         let kind = *FaultKind::ALL.get(packed as usize & 0xff)?;
         let phase = *PHASES.get(packed as usize >> 8 & 0xff)?;
-        failures.push((Sort { kind, phase, errno: (packed >> 16 & 1 == 1).then_some(errno) }, n));
+        failures.push((FailureClass { kind, phase, errno: (packed >> 16 & 1 == 1).then_some(errno) }, n));
     }
     let (losses, unopened) = (losses(bytes)?, losses(bytes)?);
     let mut latency = Latency::default();
@@ -173,7 +173,7 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
         (histogram.count() <= COUNTED).then_some(())?;
     }
     let traces = traces::decode(bytes)?;
-    let (checks, named) = (checked::decode(bytes)?, named::decode(bytes)?);
+    let (checks, named) = (checked::decode(bytes)?, name_rows::decode(bytes)?);
     Some(Snapshot {
         from_ns,
         to_ns,

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use measure::{Nanos, Rng};
 use plan::{Arrivals, Load, Stage};
-use sim::{Delay, FakeFailure, Mishap, ReplyOwned, Span};
-use wire::{Ask, Shape};
+use sim::{SimDelay, FakeFailure, ReplyFault, SimReply, SimInterval};
+use wire::{ServerRequest, BodyFraming};
 
-use super::harness::{MS, Played, SECOND, Scene, US, each_seed};
+use super::harness::{MS, SimResult, SECOND, SimPlan, US, each_seed};
 
 /// Returns one of the choices at random, each equally likely.
 fn one_of<T: Copy>(rng: &mut Rng, choices: &[T]) -> T {
@@ -44,10 +44,10 @@ fn random_load(rng: &mut Rng) -> Load {
 }
 
 /// Creates a random plan; TLS, keep-alive and redirects included.
-fn random_scene(seed: u64) -> Scene {
+fn random_scene(seed: u64) -> SimPlan {
     let mut rng = Rng::new(seed);
     let rng = &mut rng;
-    let mut scene = Scene::closed(1, SECOND);
+    let mut scene = SimPlan::closed(1, SECOND);
     let plan = &mut scene.plan;
     plan.seed = seed;
     plan.load = random_load(rng);
@@ -77,12 +77,12 @@ fn random_scene(seed: u64) -> Scene {
 }
 
 /// Adds faults of the network, and CPU time used by the generator.
-fn with_faults(mut scene: Scene, seed: u64) -> Scene {
+fn with_faults(mut scene: SimPlan, seed: u64) -> SimPlan {
     let mut rng = Rng::new(seed ^ 0xfa17);
     let rng = &mut rng;
     let often = |rng: &mut Rng, p: f64| if chance(rng, 0.4) { p * rng.f64() } else { 0.0 };
     let sim = &mut scene.sim;
-    sim.latency = Delay { fixed: span(rng, MS), jitter: if chance(rng, 0.5) { span(rng, MS) } else { Nanos::ZERO } };
+    sim.latency = SimDelay { fixed: span(rng, MS), jitter: if chance(rng, 0.5) { span(rng, MS) } else { Nanos::ZERO } };
     (sim.split, sim.merge) = (often(rng, 1.0), often(rng, 1.0));
     (sim.loss, sim.reset, sim.refuse) = (often(rng, 0.05), often(rng, 0.05), often(rng, 0.3));
     sim.read_size = one_of(rng, &[1, 7, 65536]);
@@ -91,7 +91,7 @@ fn with_faults(mut scene: Scene, seed: u64) -> Scene {
     sim.time_wait = one_of(rng, &[MS, Nanos::from_millis(300), Nanos::from_secs(60)]);
     if chance(rng, 0.3) {
         let from = sim.starts_at + span(rng, SECOND);
-        sim.outages.push(Span { from, to: from + span(rng, SECOND) });
+        sim.outages.push(SimInterval { from, to: from + span(rng, SECOND) });
     }
     if chance(rng, 0.5) {
         (sim.clock_cost, sim.send_cost, sim.event_cost) = (Nanos(20), span(rng, US), span(rng, US));
@@ -99,7 +99,7 @@ fn with_faults(mut scene: Scene, seed: u64) -> Scene {
     }
     if chance(rng, 0.2) {
         let from = sim.starts_at + span(rng, SECOND);
-        sim.pauses.push(Span { from, to: from + span(rng, Nanos::from_millis(400)) });
+        sim.pauses.push(SimInterval { from, to: from + span(rng, Nanos::from_millis(400)) });
     }
     let failures = [
         FakeFailure::BadName,
@@ -131,7 +131,7 @@ fn random_brain(
     seed: u64,
     trouble: f64,
     longest: usize,
-) -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + Clone + 'static {
+) -> impl FnMut(Nanos, &ServerRequest<'_>) -> (Nanos, SimReply) + Send + Clone + 'static {
     let mut rng = Rng::new(seed ^ 0xb4a1);
     let mean = one_of(&mut rng, &[US, Nanos::from_millis(2), Nanos::from_millis(20)]);
     let hops = one_of(&mut rng, &[0.0, 0.3]);
@@ -139,28 +139,28 @@ fn random_brain(
         let rng = &mut rng;
         let mut due = now + Nanos((mean.0 as f64 * rng.exponential()) as u64);
         let body = vec![b'x'; one_of(rng, &[0, 1, 1000, 20_000]).min(longest)];
-        let mut reply = ReplyOwned::new(one_of(rng, &[200, 200, 204, 404, 503]), &body);
+        let mut reply = SimReply::new(one_of(rng, &[200, 200, 204, 404, 503]), &body);
         if reply.status == 204 {
             reply.body = Arc::default();
         }
         if chance(rng, hops) && !ask.path.starts_with("/hop/hop") {
             let status = one_of(rng, &[301, 302, 307]);
-            reply = ReplyOwned { status, ..reply };
+            reply = SimReply { status, ..reply };
             let to = one_of(rng, &["", "//elsewhere", "//host1"]);
             reply.headers = Arc::from(format!("location: {to}/hop{}\r\n", ask.path).as_bytes());
         }
         if reply.status != 204 {
-            reply.shape = one_of(rng, &[Shape::Length, Shape::Chunked(700), Shape::UntilClose]);
+            reply.shape = one_of(rng, &[BodyFraming::Length, BodyFraming::Chunked(700), BodyFraming::UntilClose]);
         }
         reply.close = chance(rng, 0.1);
         if chance(rng, trouble) {
             reply.mishap = Some(match rng.below(7) {
-                0 => Mishap::Reset,
-                1 => Mishap::Close,
-                2 => Mishap::Cut(rng.below(200) as usize),
-                3 => Mishap::CutReset(rng.below(200) as usize),
-                4 => Mishap::Garbage(Arc::from(&b"\x16\x03 garbage\r\n\r\n"[..])),
-                5 => Mishap::Surplus(Arc::from(&b"more"[..])),
+                0 => ReplyFault::Reset,
+                1 => ReplyFault::Close,
+                2 => ReplyFault::Cut(rng.below(200) as usize),
+                3 => ReplyFault::CutReset(rng.below(200) as usize),
+                4 => ReplyFault::Garbage(Arc::from(&b"\x16\x03 garbage\r\n\r\n"[..])),
+                5 => ReplyFault::Surplus(Arc::from(&b"more"[..])),
                 _ => {
                     due = Nanos::MAX;
                     return (due, reply);
@@ -171,13 +171,13 @@ fn random_brain(
     }
 }
 
-fn play(seed: u64, faults: bool) -> Played {
+fn play(seed: u64, faults: bool) -> SimResult {
     let mut scene = random_scene(seed);
     if faults {
         scene = with_faults(scene, seed);
     } else if !seed.is_multiple_of(8) {
         // A network without a route has half a million requests in each second.
-        scene.sim.latency = Delay::fixed(MS);
+        scene.sim.latency = SimDelay::fixed(MS);
     }
     let (mut worker, longest) = (0, scene.sim.read_size.saturating_mul(PIECES));
     scene.play(|| {

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use measure::Nanos;
 use plan::{Arrivals, Load, Stage};
-use record::Part;
-use sim::{Delay, FakeFailure, Peer, ReplyOwned, Say, Span, Welcome};
-use wire::{Ask, Origin, Place, Shape};
+use record::RunPart;
+use sim::{SimDelay, FakeFailure, SimPeer, SimReply, PeerActions, SimInterval, ConnectDecision};
+use wire::{ServerRequest, Origin, PeerAddress, BodyFraming};
 
-use super::harness::{Books, Fixed, MS, SECOND, Scene, US, after, never};
+use super::harness::{ServerLog, FixedResolver, MS, SECOND, SimPlan, US, after, never};
 use crate::Resolver;
 
 fn ms(n: u64) -> Nanos {
@@ -17,20 +17,20 @@ fn ms(n: u64) -> Nanos {
 }
 
 /// A server that does not take part in connecting, or answers with the given welcome.
-struct Door(Welcome);
+struct WelcomePeer(ConnectDecision);
 
-impl Peer for Door {
-    fn asked(&mut self, _now: Nanos, _to: &Place) -> Welcome {
+impl SimPeer for WelcomePeer {
+    fn connecting(&mut self, _now: Nanos, _to: &PeerAddress) -> ConnectDecision {
         self.0
     }
     fn opened(&mut self, _now: Nanos, _conn: u32) {}
-    fn received(&mut self, _now: Nanos, _conn: u32, _bytes: &[u8], _say: &mut Say) {}
+    fn received(&mut self, _now: Nanos, _conn: u32, _bytes: &[u8], _say: &mut PeerActions) {}
     fn closed(&mut self, _now: Nanos, _conn: u32) {}
 }
 
 #[test]
 fn a_timeout_fires_once_closes_the_connection_and_the_user_goes_on() {
-    let scene = Scene::closed(3, SECOND).with(|p| (p.timeout, p.drain) = (ms(100), ms(200)));
+    let scene = SimPlan::closed(3, SECOND).with(|p| (p.timeout, p.drain) = (ms(100), ms(200)));
     let played = scene.play(never);
     played.check();
     let s = &played.sum;
@@ -50,7 +50,7 @@ fn an_answer_after_the_timeout_is_no_success_and_one_before_it_is() {
     let timeout = ms(100);
     // The first request also opens its connection: 0.1 ms, as the network takes for each.
     for (delay, in_time) in [(99_700, true), (100_100, false), (100_300, false)] {
-        for scene in [Scene::closed(2, SECOND), Scene::open(20.0, Arrivals::Constant, SECOND)] {
+        for scene in [SimPlan::closed(2, SECOND), SimPlan::open(20.0, Arrivals::Constant, SECOND)] {
             let played = scene.with(|p| p.timeout = timeout).play(|| after(Nanos::from_micros(delay)));
             played.check();
             let s = &played.sum;
@@ -69,10 +69,10 @@ fn an_answer_after_the_timeout_is_no_success_and_one_before_it_is() {
 
 #[test]
 fn an_answer_that_lay_in_its_socket_because_we_were_late_did_not_time_out() {
-    let scene = Scene::closed(3, ms(400)).with(|p| p.timeout = ms(100));
+    let scene = SimPlan::closed(3, ms(400)).with(|p| p.timeout = ms(100));
     let from = scene.sim.starts_at + ms(50);
     // The thread does not run from before the answers until long after the timeout.
-    let played = scene.on(|s| s.pauses.push(Span { from, to: from + ms(200) })).play(|| after(ms(80)));
+    let played = scene.on(|s| s.pauses.push(SimInterval { from, to: from + ms(200) })).play(|| after(ms(80)));
     played.check();
     assert_eq!((played.sum.failed, played.sum.censored), (0, 0));
     assert!(played.sum.latency.service.max() > 190_000_000, "the time is told as it was");
@@ -80,11 +80,11 @@ fn an_answer_that_lay_in_its_socket_because_we_were_late_did_not_time_out() {
 
 #[test]
 fn a_keep_alive_that_the_server_ends_is_no_loss() {
-    for (close, shape) in [(true, Shape::Length), (false, Shape::UntilClose)] {
-        let mut reply = ReplyOwned::new(200, b"x");
+    for (close, shape) in [(true, BodyFraming::Length), (false, BodyFraming::UntilClose)] {
+        let mut reply = SimReply::new(200, b"x");
         (reply.close, reply.shape) = (close, shape);
-        let brain = move |now: Nanos, _: &Ask<'_>| (now + MS, reply.clone());
-        let played = Scene::closed(4, SECOND).play(|| brain.clone());
+        let brain = move |now: Nanos, _: &ServerRequest<'_>| (now + MS, reply.clone());
+        let played = SimPlan::closed(4, SECOND).play(|| brain.clone());
         played.check();
         let lost: u64 = played.seconds.iter().map(|s| s.connections.lost).sum();
         assert!(played.sum.opened > 100, "{}", played.sum.opened);
@@ -94,8 +94,8 @@ fn a_keep_alive_that_the_server_ends_is_no_loss() {
 
 #[test]
 fn attempts_to_connect_time_out() {
-    let scene = Scene::closed(2, SECOND).with(|p| p.connect_timeout = ms(100));
-    let played = scene.play_with(Arc::default(), |_| Box::new(Door(Welcome::Ignore)));
+    let scene = SimPlan::closed(2, SECOND).with(|p| p.connect_timeout = ms(100));
+    let played = scene.play_with(Arc::default(), |_| Box::new(WelcomePeer(ConnectDecision::Ignore)));
     played.check();
     let s = &played.sum;
     assert_eq!(s.failures("timeout/connect/"), s.failed);
@@ -107,7 +107,7 @@ fn attempts_to_connect_time_out() {
 
 #[test]
 fn a_target_that_refuses_is_not_hammered() {
-    let played = Scene::closed(4, SECOND).play_with(Arc::default(), |_| Box::new(Door(Welcome::Refuse)));
+    let played = SimPlan::closed(4, SECOND).play_with(Arc::default(), |_| Box::new(WelcomePeer(ConnectDecision::Refuse)));
     played.check();
     let s = &played.sum;
     assert_eq!(s.failures("refused/connect/ECONNREFUSED"), s.failed);
@@ -118,8 +118,8 @@ fn a_target_that_refuses_is_not_hammered() {
 
 #[test]
 fn open_arrivals_at_a_target_that_refuses_fail_without_an_attempt_for_each() {
-    let scene = Scene::open(100.0, Arrivals::Constant, SECOND);
-    let played = scene.play_with(Arc::default(), |_| Box::new(Door(Welcome::Refuse)));
+    let scene = SimPlan::open(100.0, Arrivals::Constant, SECOND);
+    let played = scene.play_with(Arc::default(), |_| Box::new(WelcomePeer(ConnectDecision::Refuse)));
     played.check();
     let s = &played.sum;
     assert_eq!((s.due, s.failed, s.failures("refused/connect/ECONNREFUSED")), (100, 100, 100));
@@ -129,7 +129,7 @@ fn open_arrivals_at_a_target_that_refuses_fail_without_an_attempt_for_each() {
 #[test]
 fn no_descriptors_left_is_a_failure_and_a_failed_connection() {
     for keep_alive in [true, false] {
-        let mut scene = Scene::open(100.0, Arrivals::Constant, SECOND).on(|s| s.max_descriptors = Some(0));
+        let mut scene = SimPlan::open(100.0, Arrivals::Constant, SECOND).on(|s| s.max_descriptors = Some(0));
         if !keep_alive {
             scene = scene.option("no-keepalive", "");
         }
@@ -145,9 +145,9 @@ fn no_descriptors_left_is_a_failure_and_a_failed_connection() {
 
 #[test]
 fn a_common_start_is_one_instant() {
-    let mut scene = Scene::closed(300, SECOND);
+    let mut scene = SimPlan::closed(300, SECOND);
     scene.plan.load = together(300);
-    scene = scene.on(|s| s.connect_delay = Delay { fixed: MS, jitter: ms(300) });
+    scene = scene.on(|s| s.connect_delay = SimDelay { fixed: MS, jitter: ms(300) });
     let played = scene.play(|| after(ms(10)));
     played.check();
     let first = played.asks[0].0;
@@ -164,9 +164,9 @@ fn together(users: u32) -> Load {
 
 #[test]
 fn a_common_start_that_comes_late_shifts_the_whole_run() {
-    let mut scene = Scene::closed(10, SECOND);
+    let mut scene = SimPlan::closed(10, SECOND);
     scene.plan.load = together(10);
-    scene = scene.on(|s| s.connect_delay = Delay::fixed(ms(3400)));
+    scene = scene.on(|s| s.connect_delay = SimDelay::fixed(ms(3400)));
     let played = scene.play(|| after(ms(10)));
     played.check();
     assert_eq!(played.ended.window, SECOND);
@@ -177,26 +177,26 @@ fn a_common_start_that_comes_late_shifts_the_whole_run() {
     assert!((3_400_000_000..3_403_000_000).contains(&first.connections.ahead_ns), "{}", first.connections.ahead_ns);
     // 10 ms of service and 0.1 of network: 99 complete rounds and one that the drain lets finish.
     assert_eq!((played.sum.finished, played.sum.censored), (1000, 0));
-    let window = played.part(Part::Window);
+    let window = played.part(RunPart::Window);
     assert_eq!(window.finished, 990);
 }
 
 #[test]
 fn hops_of_redirects_are_requests_of_their_own() {
-    for shape in [Shape::Length, Shape::Chunked(3), Shape::UntilClose] {
-        let brain = move |now: Nanos, ask: &Ask<'_>| {
-            let mut reply = ReplyOwned::new(302, b"moved");
+    for shape in [BodyFraming::Length, BodyFraming::Chunked(3), BodyFraming::UntilClose] {
+        let brain = move |now: Nanos, ask: &ServerRequest<'_>| {
+            let mut reply = SimReply::new(302, b"moved");
             reply.shape = shape;
             match ask.path {
                 "/" => reply.headers = Arc::from(&b"location: /a\r\n"[..]),
                 "/a" => reply.headers = Arc::from(&b"location: http://other/b\r\n"[..]),
-                _ => reply = ReplyOwned::new(200, b"here"),
+                _ => reply = SimReply::new(200, b"here"),
             }
             (now + MS, reply)
         };
         for (open, scene) in [
-            (true, Scene::open(20.0, Arrivals::Constant, SECOND)),
-            (false, Scene::closed(2, SECOND).with(|p| p.requests = Some(20))),
+            (true, SimPlan::open(20.0, Arrivals::Constant, SECOND)),
+            (false, SimPlan::closed(2, SECOND).with(|p| p.requests = Some(20))),
         ] {
             let played = scene.option("redirects", "5").play(|| brain);
             played.check();
@@ -211,10 +211,10 @@ fn hops_of_redirects_are_requests_of_their_own() {
 
 #[test]
 fn too_many_redirects_are_failures_of_the_last_hop() {
-    let mut reply = ReplyOwned::new(301, b"");
+    let mut reply = SimReply::new(301, b"");
     reply.headers = Arc::from(&b"location: /\r\n"[..]);
-    let brain = move |now: Nanos, _: &Ask<'_>| (now + MS, reply.clone());
-    let scene = Scene::open(10.0, Arrivals::Constant, SECOND).option("redirects", "2");
+    let brain = move |now: Nanos, _: &ServerRequest<'_>| (now + MS, reply.clone());
+    let scene = SimPlan::open(10.0, Arrivals::Constant, SECOND).option("redirects", "2");
     let played = scene.play(|| brain.clone());
     played.check();
     assert_eq!((played.sum.due, played.sum.finished), (30, 20));
@@ -226,8 +226,8 @@ fn a_quota_is_split_over_workers_and_kept_to_the_request() {
     for (workers, requests) in [(1, 7), (3, 100), (4, 3), (4, 1001)] {
         for open in [true, false] {
             let scene = match open {
-                true => Scene::open(2000.0, Arrivals::Poisson, SECOND),
-                false => Scene::closed(8, SECOND),
+                true => SimPlan::open(2000.0, Arrivals::Poisson, SECOND),
+                false => SimPlan::closed(8, SECOND),
             };
             let scene = scene.with(|p| (p.workers, p.requests, p.duration) = (workers, Some(requests), None));
             let played = scene.play(|| after(MS));
@@ -241,7 +241,7 @@ fn a_quota_is_split_over_workers_and_kept_to_the_request() {
 
 #[test]
 fn users_of_a_quota_all_have_as_much_to_do() {
-    let scene = Scene::closed(3, SECOND).with(|p| (p.workers, p.requests, p.duration) = (2, Some(30), None));
+    let scene = SimPlan::closed(3, SECOND).with(|p| (p.workers, p.requests, p.duration) = (2, Some(30), None));
     let played = scene.play(|| after(ms(10)));
     played.check();
     assert_eq!(played.sum.finished, 30);
@@ -251,7 +251,7 @@ fn users_of_a_quota_all_have_as_much_to_do() {
 
 #[test]
 fn a_quota_that_is_done_ends_the_run_whatever_stages_are_left() {
-    let mut scene = Scene::closed(1, SECOND).with(|p| (p.requests, p.duration) = (Some(50), None));
+    let mut scene = SimPlan::closed(1, SECOND).with(|p| (p.requests, p.duration) = (Some(50), None));
     let stage = |users| Stage { lasts: Nanos::from_secs(60), from: users, to: users };
     scene.plan.load = Load::Closed { stages: vec![stage(5.0), stage(10.0)], think: None, together: false };
     let played = scene.play(|| after(ms(10)));
@@ -263,12 +263,12 @@ fn a_quota_that_is_done_ends_the_run_whatever_stages_are_left() {
 #[test]
 fn the_warm_up_is_counted_apart() {
     let warm = |p: &mut plan::Plan| p.warmup = Nanos::from_millis(1500);
-    let played = Scene::open(100.0, Arrivals::Constant, SECOND).with(warm).play(|| after(MS));
+    let played = SimPlan::open(100.0, Arrivals::Constant, SECOND).with(warm).play(|| after(MS));
     played.check();
     assert_eq!((played.sum.due, played.sum.warmup, played.heard), (100, 150, 250));
-    let parts: Vec<(i64, Part)> = played.seconds.iter().map(|s| (s.from_ns / 1_000_000, s.part)).collect();
-    assert_eq!(parts[..3], [(-1500, Part::Warmup), (-1000, Part::Warmup), (0, Part::Window)]);
-    let played = Scene::closed(2, SECOND).with(warm).with(|p| p.requests = Some(40)).play(|| after(ms(10)));
+    let parts: Vec<(i64, RunPart)> = played.seconds.iter().map(|s| (s.from_ns / 1_000_000, s.part)).collect();
+    assert_eq!(parts[..3], [(-1500, RunPart::Warmup), (-1000, RunPart::Warmup), (0, RunPart::Window)]);
+    let played = SimPlan::closed(2, SECOND).with(warm).with(|p| p.requests = Some(40)).play(|| after(ms(10)));
     played.check();
     assert_eq!(played.sum.finished, 40, "the quota begins with the window");
     assert_eq!(played.heard, 40 + played.sum.warmup);
@@ -278,7 +278,7 @@ fn the_warm_up_is_counted_apart() {
 
 #[test]
 fn weights_choose_urls() {
-    let scene = Scene::open(10_000.0, Arrivals::Constant, SECOND);
+    let scene = SimPlan::open(10_000.0, Arrivals::Constant, SECOND);
     let scene = scene.urls(&[("http://a/one", 1.0), ("http://a/two", 2.0), ("http://b/five", 5.0)]);
     let played = scene.play(|| after(US));
     played.check();
@@ -292,7 +292,7 @@ fn weights_choose_urls() {
 #[test]
 fn requests_to_a_second_origin_are_served_at_the_bound_of_connections() {
     for keep_alive in [true, false] {
-        let mut scene = Scene::open(1000.0, Arrivals::Constant, ms(20)).with(|p| p.max_connections = 1);
+        let mut scene = SimPlan::open(1000.0, Arrivals::Constant, ms(20)).with(|p| p.max_connections = 1);
         scene = scene.urls(&[("http://a/", 1.0), ("http://b/", 1.0)]);
         if !keep_alive {
             scene = scene.option("no-keepalive", "");
@@ -306,23 +306,23 @@ fn requests_to_a_second_origin_are_served_at_the_bound_of_connections() {
 }
 
 /// A resolver that fails a number of times, then answers.
-struct Later(AtomicU32);
+struct LateResolver(AtomicU32);
 
-impl Resolver for Later {
-    fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, cause::Cause> {
+impl Resolver for LateResolver {
+    fn resolve(&self, origin: &Origin) -> Result<Vec<PeerAddress>, cause::Cause> {
         if self.0.load(Ordering::Relaxed) == 0 {
-            return Fixed.resolve(origin);
+            return FixedResolver.resolve(origin);
         }
         self.0.fetch_sub(1, Ordering::Relaxed);
-        Err(cause::said(format!("{} is not known", origin.host)))
+        Err(cause::verbatim(format!("{} is not known", origin.host)))
     }
 }
 
 #[test]
 fn users_go_on_after_a_look_up_that_failed() {
     // A name is looked up at most once a second.
-    let mut scene = Scene::closed(2, Nanos::from_secs(5));
-    scene.resolver = Arc::new(Later(AtomicU32::new(3)));
+    let mut scene = SimPlan::closed(2, Nanos::from_secs(5));
+    scene.resolver = Arc::new(LateResolver(AtomicU32::new(3)));
     let played = scene.play(|| after(ms(10)));
     played.check();
     assert!(played.sum.failures("resolve/resolve/") >= 2);
@@ -342,7 +342,7 @@ fn what_fails_in_tls_fails_in_its_phase() {
         (FakeFailure::DamagedRecord, "tls/first_byte/", true),
     ];
     for (failure, sort, stands) in table {
-        let mut scene = Scene::open(10.0, Arrivals::Constant, SECOND).urls(&[("https://a/", 1.0)]);
+        let mut scene = SimPlan::open(10.0, Arrivals::Constant, SECOND).urls(&[("https://a/", 1.0)]);
         scene.security.failure = Some((failure, 1));
         scene.plan.connect_timeout = ms(50);
         let played = scene.play(|| after(MS));
@@ -360,7 +360,7 @@ fn what_fails_in_tls_fails_in_its_phase() {
 
 #[test]
 fn handshakes_are_counted_and_timed_apart() {
-    let mut scene = Scene::open(10.0, Arrivals::Constant, SECOND).urls(&[("https://a/", 1.0)]);
+    let mut scene = SimPlan::open(10.0, Arrivals::Constant, SECOND).urls(&[("https://a/", 1.0)]);
     scene.security.round_trips = 2;
     scene.security.resume = true;
     let played = scene.option("no-keepalive", "").play(|| after(MS));
@@ -375,10 +375,10 @@ fn handshakes_are_counted_and_timed_apart() {
 
 #[test]
 fn the_phases_of_a_request_that_opens_its_connection_add_up_to_its_service() {
-    let scene = Scene::closed(1, SECOND).option("no-keepalive", "").on(|s| {
+    let scene = SimPlan::closed(1, SECOND).option("no-keepalive", "").on(|s| {
         // The call itself takes longer than the rest.
         (s.connect_cost, s.connect_delay, s.event_cost) =
-            (Nanos::from_micros(30), Delay::fixed(US), Nanos::from_micros(5));
+            (Nanos::from_micros(30), SimDelay::fixed(US), Nanos::from_micros(5));
     });
     let played = scene.play(|| after(MS));
     played.check();
@@ -393,8 +393,8 @@ fn the_phases_of_a_request_that_opens_its_connection_add_up_to_its_service() {
 
 #[test]
 fn a_failed_answer_is_kept_as_an_example() {
-    let brain = |now: Nanos, _: &Ask<'_>| (now + MS, ReplyOwned::new(503, b"too busy"));
-    let played = Scene::open(10.0, Arrivals::Constant, SECOND).play(|| brain);
+    let brain = |now: Nanos, _: &ServerRequest<'_>| (now + MS, SimReply::new(503, b"too busy"));
+    let played = SimPlan::open(10.0, Arrivals::Constant, SECOND).play(|| brain);
     played.check();
     assert_eq!(played.sum.failures("wrong_status/"), 10);
     let answered = &played.sum.latency.failed_responses;
@@ -407,15 +407,15 @@ fn a_failed_answer_is_kept_as_an_example() {
 
 #[test]
 fn books_of_the_harness_count() {
-    let books = Arc::new(Books::default());
-    let played = Scene::closed(1, SECOND).play_with(Arc::clone(&books), |_| Box::new(Door(Welcome::Accept)));
+    let books = Arc::new(ServerLog::default());
+    let played = SimPlan::closed(1, SECOND).play_with(Arc::clone(&books), |_| Box::new(WelcomePeer(ConnectDecision::Accept)));
     assert_eq!((played.sum.opened, played.sum.censored), (1, 1));
 }
 
 #[test]
 fn the_window_is_tied_to_the_clock_after_the_warm_up_and_before_the_first_second() {
     for together in [false, true] {
-        let mut scene = Scene::closed(4, SECOND).with(|plan| (plan.warmup, plan.workers) = (SECOND, 2));
+        let mut scene = SimPlan::closed(4, SECOND).with(|plan| (plan.warmup, plan.workers) = (SECOND, 2));
         if let plan::Load::Closed { together: asked, .. } = &mut scene.plan.load {
             *asked = together;
         }

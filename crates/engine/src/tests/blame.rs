@@ -2,12 +2,12 @@
 
 use measure::Nanos;
 use plan::Arrivals;
-use sim::Span;
+use sim::SimInterval;
 
-use super::harness::{MS, Played, SECOND, Scene, after};
+use super::harness::{MS, SimResult, SECOND, SimPlan, after};
 
 /// Returns the three parts and the whole: every request finished, so they add up exactly.
-fn parts(played: &Played) -> (u128, u128, u128, u128) {
+fn parts(played: &SimResult) -> (u128, u128, u128, u128) {
     played.check();
     assert_eq!(played.sum.finished, played.sum.due);
     let l = &played.sum.latency;
@@ -17,7 +17,7 @@ fn parts(played: &Played) -> (u128, u128, u128, u128) {
 #[test]
 fn too_few_connections_are_a_wait_for_connections() {
     // Two connections at 1 ms and 0.1 ms of network serve 1818/s; 3000/s come for 100 ms.
-    let scene = Scene::open(3000.0, Arrivals::Constant, Nanos::from_millis(100)).with(|p| p.max_connections = 2);
+    let scene = SimPlan::open(3000.0, Arrivals::Constant, Nanos::from_millis(100)).with(|p| p.max_connections = 2);
     let (response, wait, late, service) = parts(&scene.play(|| after(MS)));
     assert_eq!(response, wait + late + service);
     assert_eq!(late, 0, "the generator was never late");
@@ -28,7 +28,7 @@ fn too_few_connections_are_a_wait_for_connections() {
 #[test]
 fn a_slow_send_is_the_generator_being_late() {
     // Ten at once, 20 µs of our CPU time each: the n-th is n · 20 µs late.
-    let scene = Scene::open(10.0, Arrivals::Burst, SECOND).with(|p| p.warmup = SECOND);
+    let scene = SimPlan::open(10.0, Arrivals::Burst, SECOND).with(|p| p.warmup = SECOND);
     let scene = scene.on(|s| s.send_cost = Nanos::from_micros(20));
     let played = scene.play(|| after(MS));
     let (response, wait, late, service) = parts(&played);
@@ -39,9 +39,9 @@ fn a_slow_send_is_the_generator_being_late() {
 #[test]
 fn a_generator_that_was_stopped_is_late_and_the_server_is_not_blamed() {
     // The thread does not run for 200 ms; meanwhile 200 arrivals are due, and ten connections are idle.
-    let scene = Scene::open(1000.0, Arrivals::Constant, SECOND);
+    let scene = SimPlan::open(1000.0, Arrivals::Constant, SECOND);
     let from = scene.sim.starts_at + Nanos::from_millis(500);
-    let pause = Span { from, to: from + Nanos::from_millis(200) };
+    let pause = SimInterval { from, to: from + Nanos::from_millis(200) };
     let played = scene.on(|s| s.pauses.push(pause)).play(|| after(MS));
     let (response, wait, late, service) = parts(&played);
     assert_eq!(response, wait + late + service);
@@ -54,9 +54,9 @@ fn a_generator_that_was_stopped_is_late_and_the_server_is_not_blamed() {
 fn arrivals_of_a_generator_that_was_stopped_over_the_end_are_due_all_the_same() {
     // Stopped for the last 100 ms of a second, and until the drain has begun, or until after it.
     let stopped = |until: u64| {
-        let scene = Scene::open(1000.0, Arrivals::Constant, SECOND);
+        let scene = SimPlan::open(1000.0, Arrivals::Constant, SECOND);
         let start = scene.sim.starts_at;
-        let pause = Span { from: start + Nanos::from_millis(900), to: start + Nanos::from_millis(until) };
+        let pause = SimInterval { from: start + Nanos::from_millis(900), to: start + Nanos::from_millis(until) };
         scene.on(|s| s.pauses.push(pause)).play(|| after(MS))
     };
     let sent_late = stopped(1200);
@@ -75,7 +75,7 @@ fn arrivals_of_a_generator_that_was_stopped_over_the_end_are_due_all_the_same() 
 #[test]
 fn opening_for_a_request_is_its_service_and_growing_the_pool_is_a_wait() {
     for keep_alive in [true, false] {
-        let mut scene = Scene::open(10.0, Arrivals::Constant, SECOND);
+        let mut scene = SimPlan::open(10.0, Arrivals::Constant, SECOND);
         if !keep_alive {
             scene = scene.option("no-keepalive", "");
         }
@@ -90,19 +90,19 @@ fn opening_for_a_request_is_its_service_and_growing_the_pool_is_a_wait() {
 #[test]
 fn a_pause_over_the_end_of_the_window_counts_in_both_parts() {
     let lasts = Nanos::from_secs(3);
-    let played = [Scene::closed(4, lasts), Scene::open(500.0, Arrivals::Constant, lasts)].map(|scene| {
+    let played = [SimPlan::closed(4, lasts), SimPlan::open(500.0, Arrivals::Constant, lasts)].map(|scene| {
         let ends = scene.sim.starts_at + lasts;
-        let pause = Span { from: ends - Nanos::from_millis(400), to: ends + Nanos::from_millis(1200) };
+        let pause = SimInterval { from: ends - Nanos::from_millis(400), to: ends + Nanos::from_millis(1200) };
         scene.on(|s| s.pauses.push(pause)).play(|| after(MS))
     });
     for played in played {
         played.check();
-        let gaps = |part: record::Part| {
+        let gaps = |part: record::RunPart| {
             let of = |s: &&record::Second| s.part == part;
             let longest = played.seconds.iter().filter(of).map(|s| s.latency.loop_gap.max()).max();
             longest.unwrap_or_default() / 1_000_000
         };
-        let (window, drain) = (gaps(record::Part::Window), gaps(record::Part::Drain));
+        let (window, drain) = (gaps(record::RunPart::Window), gaps(record::RunPart::Drain));
         // While responses are awaited a wait lasts 10 ms at most, and it is unknown where in it the pause began.
         assert!((380..=401).contains(&window) && (1_190..=1_200).contains(&drain), "{window} {drain}");
     }

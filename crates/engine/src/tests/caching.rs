@@ -9,12 +9,12 @@ use plan::flow::{Flow, OnFailure, Pause, Step};
 use plan::{Arrivals, WeightedUrl};
 use protocols::http::Http;
 use protocols::http2::Http2Server;
-use record::{Named, Second};
-use sim::{ReplyOwned, ServerPeer};
-use wire::Ask;
+use record::{NamedFigures, Second};
+use sim::{SimReply, ServerPeer};
+use wire::ServerRequest;
 
-use super::harness::{Books, MS, SECOND, Scene, each_seed};
-use super::played::Played;
+use super::harness::{ServerLog, MS, SECOND, SimPlan, each_seed};
+use super::sim_result::SimResult;
 
 /// Rows: the requests, the page's resources, and behind the names iterations and the group, two each.
 const PAGE: u16 = 0;
@@ -27,14 +27,14 @@ const HTML: &str =
 
 /// Returns a page that is revalidated each time, its resources, and a JSON that is fresh for an hour and has a value
 /// that the user captures.
-fn reply(ask: &Ask<'_>) -> ReplyOwned {
-    let with = |headers: &str, body: &[u8]| ReplyOwned {
+fn reply(ask: &ServerRequest<'_>) -> SimReply {
+    let with = |headers: &str, body: &[u8]| SimReply {
         headers: Arc::from(headers.as_bytes()),
-        ..ReplyOwned::new(200, body)
+        ..SimReply::new(200, body)
     };
     let has = |mark: &str| String::from_utf8_lossy(ask.head).to_ascii_lowercase().contains(mark);
     match ask.path {
-        "/page" | "/r/asked" if has("\"v1\"") => ReplyOwned::new(304, b""),
+        "/page" | "/r/asked" if has("\"v1\"") => SimReply::new(304, b""),
         "/page" => with("Content-Type: text/html\r\nETag: \"v1\"\r\nCache-Control: no-cache\r\n", HTML.as_bytes()),
         "/r/fresh" => with("Cache-Control: max-age=3600\r\n", b"0123456789"),
         "/r/asked" => with("ETag: \"v1\"\r\nCache-Control: max-age=0, must-revalidate\r\n", b"01234567890123456789"),
@@ -46,7 +46,7 @@ fn reply(ask: &Ask<'_>) -> ReplyOwned {
 
 /// Creates users who load a page with its resources, and another, from which they capture a value that they send in a
 /// third.
-fn caching(scene: Scene, how: &str) -> Scene {
+fn caching(scene: SimPlan, how: &str) -> SimPlan {
     scene.option("cache", how).with(|plan| {
         let url = |url: &str, name: &str| WeightedUrl { name: Some(name.into()), ..WeightedUrl::plain(url) };
         let mut urls = vec![url("http://test/page", "page"), url("http://test/after", "after")];
@@ -60,32 +60,32 @@ fn caching(scene: Scene, how: &str) -> Scene {
     })
 }
 
-fn iterations(users: u32, count: u64, how: &str) -> Scene {
-    caching(Scene::closed(users, Nanos::from_secs(3600)), how)
+fn iterations(users: u32, count: u64, how: &str) -> SimPlan {
+    caching(SimPlan::closed(users, Nanos::from_secs(3600)), how)
         .with(|plan| (plan.requests, plan.duration) = (Some(count), None))
 }
 
-fn serving() -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + Clone {
+fn serving() -> impl FnMut(Nanos, &ServerRequest<'_>) -> (Nanos, SimReply) + Send + Clone {
     move |now, ask| (now + MS, reply(ask))
 }
 
 /// Returns how many of a row were due, succeeded, failed, and came from the cache.
-fn row(played: &Played, name: u16) -> [u64; 4] {
-    let mut all = BTreeMap::<u16, Named>::new();
+fn row(played: &SimResult, name: u16) -> [u64; 4] {
+    let mut all = BTreeMap::<u16, NamedFigures>::new();
     played.seconds.iter().flat_map(|s| &s.named).for_each(|named| all.entry(named.name).or_default().merge(named));
     all.get(&name).map_or([0; 4], |n| [n.counts.due, n.counts.finished, n.counts.failed, n.counts.from_cache])
 }
 
-fn sum(played: &Played, of: impl Fn(&Second) -> u64) -> u64 {
+fn sum(played: &SimResult, of: impl Fn(&Second) -> u64) -> u64 {
     played.seconds.iter().map(of).sum()
 }
 
-fn heard(played: &Played, path: &str) -> u64 {
+fn heard(played: &SimResult, path: &str) -> u64 {
     played.asks.iter().filter(|(_, asked)| asked == path).count() as u64
 }
 
 /// Checks that five users went through ten iterations each, of which `empty` began with an empty cache.
-fn judge(played: &Played, empty: u64) {
+fn judge(played: &SimResult, empty: u64) {
     let all = 50;
     assert_eq!(row(played, ITERATIONS), [all, all, 0, 0]);
     assert_eq!(row(played, PAGE), [all, all, 0, 0]);
@@ -128,11 +128,11 @@ fn what_is_fresh_is_not_asked_for_and_what_may_have_changed_is_asked_about() {
 fn http2_does_the_same() {
     let scene = iterations(5, 50, "yes").option("http", "2");
     let scene = scene.with(|plan| plan.flow.iter_mut().for_each(|flow| flow.steps.push(Step::Pace(SECOND))));
-    let books = Arc::new(Books::default());
-    let played = scene.speak(&Http, Arc::clone(&books), |_| {
+    let books = Arc::new(ServerLog::default());
+    let played = scene.play_protocol(&Http, Arc::clone(&books), |_| {
         let (books, mut serve) = (Arc::clone(&books), serving());
-        Box::new(ServerPeer::new(Http2Server::new, move |now: Nanos, ask: &Ask<'_>| {
-            books.receive(now, ask);
+        Box::new(ServerPeer::new(Http2Server::new, move |now: Nanos, ask: &ServerRequest<'_>| {
+            books.record(now, ask);
             serve(now, ask)
         }))
     });
@@ -143,7 +143,7 @@ fn http2_does_the_same() {
 fn users_of_open_load_come_with_empty_caches_and_everything_is_accounted_for_at_the_end() {
     each_seed(1..6, |seed| {
         let played =
-            caching(Scene::open(40.0, Arrivals::Poisson, SECOND), "yes").with(|plan| plan.seed = seed).play(serving);
+            caching(SimPlan::open(40.0, Arrivals::Poisson, SECOND), "yes").with(|plan| plan.seed = seed).play(serving);
         let sum = &played.sum;
         assert_eq!((sum.due, sum.due), (sum.finished + sum.failed + sum.censored, played.heard));
         assert_eq!(played.seconds.iter().map(|second| second.from_cache).sum::<u64>(), 0);
@@ -152,7 +152,7 @@ fn users_of_open_load_come_with_empty_caches_and_everything_is_accounted_for_at_
 
 #[test]
 fn whoever_has_all_answers_gives_others_their_turn() {
-    let scene = Scene::closed(3, SECOND).option("cache", "yes").with(|plan| {
+    let scene = SimPlan::closed(3, SECOND).option("cache", "yes").with(|plan| {
         let url = |url: &str| WeightedUrl::plain(url);
         let send = |url| Step::Request { url, on_failure: OnFailure::default() };
         let (many, none) = (Step::Repeat { times: 5000, steps: vec![send(0)] }, Pause::Uniform { from: MS, to: MS });

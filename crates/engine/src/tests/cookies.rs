@@ -4,19 +4,19 @@ use std::sync::{Arc, Mutex};
 
 use measure::Nanos;
 use protocols::http1::Http1;
-use sim::{Peer, Say};
+use sim::{SimPeer, PeerActions};
 
-use super::harness::{Played, SECOND, Scene};
+use super::harness::{SimResult, SECOND, SimPlan};
 
 /// A server that sets a cookie with its first answer and changes it with its third; it records the cookies received.
-struct Forgetful {
+struct CookieServer {
     heard: Arc<Mutex<Vec<String>>>,
     third: &'static str,
 }
 
-impl Peer for Forgetful {
+impl SimPeer for CookieServer {
     fn opened(&mut self, _now: Nanos, _conn: u32) {}
-    fn received(&mut self, _now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
+    fn received(&mut self, _now: Nanos, conn: u32, bytes: &[u8], say: &mut PeerActions) {
         let request = String::from_utf8_lossy(bytes);
         let cookies = request.lines().find_map(|line| line.strip_prefix("Cookie: ")).unwrap_or_default();
         let mut heard = self.heard.lock().unwrap();
@@ -32,12 +32,12 @@ impl Peer for Forgetful {
 }
 
 /// Returns the cookies of six requests of one user.
-fn cookies(third: &'static str, connections: &str) -> (Played, Vec<String>) {
+fn cookies(third: &'static str, connections: &str) -> (SimResult, Vec<String>) {
     let heard = Arc::new(Mutex::new(Vec::new()));
-    let scene = Scene::closed(1, SECOND).with(|p| (p.requests, p.duration) = (Some(6), None)).option("cookie-jar", "");
+    let scene = SimPlan::closed(1, SECOND).with(|p| (p.requests, p.duration) = (Some(6), None)).option("cookie-jar", "");
     let scene = if connections.is_empty() { scene } else { scene.option(connections, "") };
     let told = Arc::clone(&heard);
-    let played = scene.speak(&Http1, Arc::default(), |_| Box::new(Forgetful { heard: Arc::clone(&told), third }));
+    let played = scene.play_protocol(&Http1, Arc::default(), |_| Box::new(CookieServer { heard: Arc::clone(&told), third }));
     let heard = heard.lock().unwrap().clone();
     (played, heard)
 }

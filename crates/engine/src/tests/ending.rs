@@ -2,10 +2,10 @@
 
 use measure::Nanos;
 use plan::Arrivals;
-use record::Part;
+use record::RunPart;
 use sim::SimSettings;
 
-use super::harness::{SECOND, Scene, US, after};
+use super::harness::{SECOND, SimPlan, US, after};
 
 fn ms(n: u64) -> Nanos {
     Nanos::from_millis(n)
@@ -15,13 +15,13 @@ fn ms(n: u64) -> Nanos {
 fn what_the_drain_does_not_finish_is_censored() {
     // Answers take 500 ms: of a second of load the last half is unfinished at the end.
     for (drain, finished) in [(0, 50), (195, 70), (475, 98), (600, 100)] {
-        let scene = Scene::open(100.0, Arrivals::Constant, SECOND).with(|p| p.drain = ms(drain));
+        let scene = SimPlan::open(100.0, Arrivals::Constant, SECOND).with(|p| p.drain = ms(drain));
         let played = scene.on(|s| s.connect_delay = s.latency).play(|| after(Nanos(499_880_000)));
         played.check();
         let s = &played.sum;
         // 499.98 ms with the network, and 0.05 more where the pool grows.
         assert_eq!((s.due, s.finished, s.censored), (100, finished, 100 - finished), "drain {drain}");
-        assert_eq!(played.part(Part::Window).finished, 50, "the drain is no part of the window");
+        assert_eq!(played.part(RunPart::Window).finished, 50, "the drain is no part of the window");
         assert_eq!(played.ended.window, SECOND);
         assert_eq!(played.ended.reason, record::End::Completed);
         assert!(played.ended.elapsed <= SECOND + ms(drain), "{}", played.ended.elapsed);
@@ -35,7 +35,7 @@ fn what_the_drain_does_not_finish_is_censored() {
 
 #[test]
 fn unsent_requests_are_censored_too() {
-    let scene = Scene::open(100.0, Arrivals::Constant, SECOND).with(|p| (p.max_connections, p.drain) = (1, ms(0)));
+    let scene = SimPlan::open(100.0, Arrivals::Constant, SECOND).with(|p| (p.max_connections, p.drain) = (1, ms(0)));
     let played = scene.play(|| after(ms(99)));
     played.check();
     let s = &played.sum;
@@ -54,7 +54,7 @@ fn a_rate_far_beyond_what_can_be_sent_is_accounted_for_to_the_last_arrival() {
         (1e8, Arrivals::Burst, 1, &[("http://test/", 1.0)]),
         (1e9, Arrivals::Poisson, 2, &[("http://test/", 1.0)]),
     ] {
-        let scene = Scene::open(rate, arrivals, SECOND).on(costs).urls(urls);
+        let scene = SimPlan::open(rate, arrivals, SECOND).on(costs).urls(urls);
         let played = scene
             .with(|p| (p.max_connections, p.workers, p.drain, p.warmup) = (12, workers, ms(100), ms(50)))
             .play(|| after(ms(1)));
@@ -80,7 +80,7 @@ fn a_rate_far_beyond_what_can_be_sent_is_accounted_for_to_the_last_arrival() {
 }
 
 /// Stops a run of 60 ms at every 100 µs, and beyond its end.
-fn stop_everywhere(scene: &Scene, label: &str) {
+fn stop_everywhere(scene: &SimPlan, label: &str) {
     let begin = scene.sim.starts_at;
     for step in 0..=900 {
         let mut scene = scene.clone();
@@ -103,7 +103,7 @@ fn stop_everywhere(scene: &Scene, label: &str) {
 fn a_stop_between_arrivals_leaves_nothing_unfinished() {
     // A worker that waits for the next arrival sees a stop when it wakes for it: that one is not sent.
     for pause in (20..100).step_by(7) {
-        let mut scene = Scene::open(400.0, Arrivals::Constant, Nanos::from_secs(9));
+        let mut scene = SimPlan::open(400.0, Arrivals::Constant, Nanos::from_secs(9));
         scene.stop_at = Some(scene.sim.starts_at + SECOND + Nanos(US.0 * 25 * pause));
         let played = scene.play(|| after(Nanos(US.0 * 100)));
         played.check();
@@ -118,8 +118,8 @@ fn a_stop_at_any_moment_loses_nothing() {
     let costs = |s: &mut SimSettings| {
         (s.clock_cost, s.send_cost, s.connect_cost, s.event_cost) = (Nanos(20), US, Nanos(15_000), US);
     };
-    let open = |rate| Scene::open(rate, Arrivals::Poisson, ms(60)).with(|p| p.drain = ms(20)).on(costs);
-    let closed = || Scene::closed(5, ms(60)).with(|p| p.drain = ms(20)).on(costs);
+    let open = |rate| SimPlan::open(rate, Arrivals::Poisson, ms(60)).with(|p| p.drain = ms(20)).on(costs);
+    let closed = || SimPlan::closed(5, ms(60)).with(|p| p.drain = ms(20)).on(costs);
     stop_everywhere(&open(1000.0), "open");
     stop_everywhere(&open(3000.0).with(|p| p.max_connections = 2), "open, 2 connections");
     stop_everywhere(&open(1000.0).with(|p| p.warmup = ms(20)), "open, warm-up");
@@ -130,7 +130,7 @@ fn a_stop_at_any_moment_loses_nothing() {
 
 #[test]
 fn a_stop_is_seen_soon_even_when_nothing_happens() {
-    let mut scene = Scene::closed(1, Nanos::from_secs(60));
+    let mut scene = SimPlan::closed(1, Nanos::from_secs(60));
     scene.stop_at = Some(scene.sim.starts_at + SECOND);
     let played = scene.play(super::harness::never);
     played.check();

@@ -11,15 +11,15 @@ use std::sync::{Arc, Mutex};
 use measure::Nanos;
 use plan::{Arrivals, Change, Load, NetKind, Plan, Share, Stage, Tls, WeightedUrl};
 use protocols::http1::{Http1, Http1Server};
-use sim::{FakeSecurity, FakeSettings, Peer, ReplyOwned, SecurePeer, ServerPeer, Sim, SimSettings};
-use wire::{Ask, Asked, AskedUrl, Origin, Place, Protocol};
+use sim::{FakeSecurity, FakeSettings, SimPeer, SimReply, SecurePeer, ServerPeer, Sim, SimSettings};
+use wire::{ServerRequest, ProtocolConfig, RequestedUrl, Origin, PeerAddress, Protocol};
 
-pub use super::played::Played;
-use super::watched::{InStep, Watched};
+pub use super::sim_result::SimResult;
+use super::watched_network::{StepLock, WatchedNetwork};
 use crate::barrier::Barrier;
 use crate::builder::{WorkerBuilder, requests};
 use crate::collector::Collector;
-use crate::connections::Spinning;
+use crate::connections::SpinBudget;
 use crate::control::{Control, Stamped};
 use crate::lookup::Lookups;
 use crate::message::Message;
@@ -33,7 +33,7 @@ pub const US: Nanos = Nanos::from_micros(1);
 
 /// The definition of a simulated run.
 #[derive(Clone)]
-pub struct Scene {
+pub struct SimPlan {
     pub plan: Plan,
     pub sim: SimSettings,
     pub security: FakeSettings,
@@ -45,22 +45,22 @@ pub struct Scene {
     /// Changes of the load, by the time since the start of the run.
     pub changes: Vec<(Nanos, Change)>,
     /// The time that a worker may spend polling; none by default, as polls of a simulation take many turns.
-    pub spinning: Spinning,
+    pub spinning: SpinBudget,
     /// The scenario of users in place of the plan's own.
     pub scenario: Option<MakeScenario>,
 }
 
 /// A resolver that gives every origin the same address.
-pub struct Fixed;
+pub struct FixedResolver;
 
-impl Resolver for Fixed {
-    fn resolve(&self, _origin: &Origin) -> Result<Vec<Place>, cause::Cause> {
-        Ok(vec![Place::Tcp(([127, 0, 0, 1], 80).into())])
+impl Resolver for FixedResolver {
+    fn resolve(&self, _origin: &Origin) -> Result<Vec<PeerAddress>, cause::Cause> {
+        Ok(vec![PeerAddress::Tcp(([127, 0, 0, 1], 80).into())])
     }
 }
 
-impl Scene {
-    fn of(load: Load, lasts: Nanos) -> Scene {
+impl SimPlan {
+    fn of(load: Load, lasts: Nanos) -> SimPlan {
         let plan = Plan {
             protocol: "http".into(),
             urls: vec![WeightedUrl::plain("http://test/")].into(),
@@ -89,70 +89,70 @@ impl Scene {
             net: NetKind::Auto,
             sources: vec![],
             connect_to: vec![],
-            proxies: plan::Proxies::default(),
+            proxies: plan::ProxySettings::default(),
             unix_socket: None,
             tls: Tls::default(),
             objectives: vec![],
             seed: 1,
         };
-        Scene {
+        SimPlan {
             plan,
             sim: SimSettings::default(),
             security: FakeSettings::default(),
-            resolver: Arc::new(Fixed),
+            resolver: Arc::new(FixedResolver),
             stop_at: None,
             lost: None,
             changes: Vec::new(),
-            spinning: Spinning::Never,
+            spinning: SpinBudget::Never,
             scenario: None,
         }
     }
 
     /// Creates a run with arrivals at a rate.
-    pub fn open(rate: f64, arrivals: Arrivals, lasts: Nanos) -> Scene {
-        Scene::of(Load::Open { stages: vec![Stage { lasts, from: rate, to: rate }], arrivals }, lasts)
+    pub fn open(rate: f64, arrivals: Arrivals, lasts: Nanos) -> SimPlan {
+        SimPlan::of(Load::Open { stages: vec![Stage { lasts, from: rate, to: rate }], arrivals }, lasts)
     }
 
     /// Creates a run with users, each sending one request after another.
-    pub fn closed(users: u32, lasts: Nanos) -> Scene {
+    pub fn closed(users: u32, lasts: Nanos) -> SimPlan {
         let level = f64::from(users);
         let stages = vec![Stage { lasts, from: level, to: level }];
-        Scene::of(Load::Closed { stages, think: None, together: false }, lasts)
+        SimPlan::of(Load::Closed { stages, think: None, together: false }, lasts)
     }
 
-    pub fn with(mut self, change: impl FnOnce(&mut Plan)) -> Scene {
+    pub fn with(mut self, change: impl FnOnce(&mut Plan)) -> SimPlan {
         change(&mut self.plan);
         self
     }
 
-    pub fn on(mut self, change: impl FnOnce(&mut SimSettings)) -> Scene {
+    pub fn on(mut self, change: impl FnOnce(&mut SimSettings)) -> SimPlan {
         change(&mut self.sim);
         self
     }
 
-    pub fn option(mut self, name: &str, value: &str) -> Scene {
+    pub fn option(mut self, name: &str, value: &str) -> SimPlan {
         self.plan.options.insert(name.into(), vec![value.into()]);
         self
     }
 
-    pub fn urls(mut self, urls: &[(&str, f64)]) -> Scene {
+    pub fn urls(mut self, urls: &[(&str, f64)]) -> SimPlan {
         self.plan.urls = urls.iter().map(|(u, w)| WeightedUrl { weight: *w, ..WeightedUrl::plain(*u) }).collect();
         self
     }
 
     /// Runs it against servers that answer as `brain` decides; every worker has its own.
-    pub fn play<B>(&self, mut brain: impl FnMut() -> B) -> Played
+    pub fn play<B>(&self, mut brain: impl FnMut() -> B) -> SimResult
     where
-        B: FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + 'static,
+        B: FnMut(Nanos, &ServerRequest<'_>) -> (Nanos, SimReply) + Send + 'static,
     {
-        let books = Arc::new(Books::default());
+        let books = Arc::new(ServerLog::default());
         let counted = Arc::clone(&books);
         let secure = self.plan.urls.iter().any(|u| u.url.starts_with("https"));
-        self.play_with(books, |_| -> Box<dyn Peer> {
+        self.play_with(books, |_| -> Box<dyn SimPeer> {
             let mut brain = brain();
             let books = Arc::clone(&counted);
-            let counting = move |now: Nanos, ask: &Ask<'_>| {
-                books.receive(now, ask);
+            let counting = move |now: Nanos, ask: &ServerRequest<'_>| {
+                books.record(now, ask);
                 brain(now, ask)
             };
             let server = ServerPeer::new(Http1Server::new, counting);
@@ -161,37 +161,37 @@ impl Scene {
     }
 
     /// Runs it against any peer at the other end of each worker's network.
-    pub fn play_with<P: Peer + ?Sized + 'static>(&self, books: Arc<Books>, peer: impl FnMut(u32) -> Box<P>) -> Played {
-        self.speak(&Http1, books, peer)
+    pub fn play_with<P: SimPeer + ?Sized + 'static>(&self, books: Arc<ServerLog>, peer: impl FnMut(u32) -> Box<P>) -> SimResult {
+        self.play_protocol(&Http1, books, peer)
     }
 
     /// Like [`Scene::play_with`], with another protocol.
-    pub fn speak<P: Peer + ?Sized + 'static>(
+    pub fn play_protocol<P: SimPeer + ?Sized + 'static>(
         &self,
         protocol: &impl Protocol,
-        books: Arc<Books>,
+        books: Arc<ServerLog>,
         mut peer: impl FnMut(u32) -> Box<P>,
-    ) -> Played {
+    ) -> SimResult {
         // One worker is compiled for all peers, not one for each.
-        self.converse(protocol, books, &mut |index| -> Box<dyn Peer> { Box::new(peer(index)) })
+        self.play_peers(protocol, books, &mut |index| -> Box<dyn SimPeer> { Box::new(peer(index)) })
     }
 
-    fn converse(
+    fn play_peers(
         &self,
         protocol: &impl Protocol,
-        books: Arc<Books>,
-        peer: &mut dyn FnMut(u32) -> Box<dyn Peer>,
-    ) -> Played {
+        books: Arc<ServerLog>,
+        peer: &mut dyn FnMut(u32) -> Box<dyn SimPeer>,
+    ) -> SimResult {
         let plan = &self.plan;
-        let asked = Asked {
-            urls: plan.urls.iter().map(|u| AskedUrl { url: u.url.clone(), weight: u.weight }).collect(),
+        let asked = ProtocolConfig {
+            urls: plan.urls.iter().map(|u| RequestedUrl { url: u.url.clone(), weight: u.weight }).collect(),
             options: plan.options.clone(),
             seed: plan.seed,
-            own: plan.urls.iter().map(|u| u.options.clone()).collect(),
+            url_options: plan.urls.iter().map(|u| u.options.clone()).collect(),
             names: plan.urls.iter().map(|u| u.name.clone()).collect(),
             variables: plan.variables().into(),
-            composes: self.scenario.is_some(),
-            ..Asked::default()
+            composes_requests: self.scenario.is_some(),
+            ..ProtocolConfig::default()
         };
         let dialogue = protocol.prepare(&crate::run::without_names(&asked)).expect("the plan can be said");
         let checks = wire::Checks::read(&asked, |url| protocol.checks(url)).expect("checks");
@@ -213,16 +213,16 @@ impl Scene {
         let pools: Vec<_> = origins.map(|o| (o.clone(), self.resolver.resolve(o).unwrap_or_default())).collect();
         let (workers, requests) = (worker_count(plan), requests(&*dialogue));
         let barriers = [Barrier::of(workers), Barrier::of(workers)];
-        let fixed = protocol.about().fixed_connections || plan.hold.is_some();
+        let fixed = protocol.description().fixed_connections || plan.hold.is_some();
         let meets = workers > 1 && (fixed || matches!(plan.load, Load::Closed { together: true, .. }));
-        let step = meets.then(|| Arc::new(InStep::new(workers)));
+        let step = meets.then(|| Arc::new(StepLock::new(workers)));
         let (report, told) = channel();
         let mut all = Vec::new();
         for index in 0..workers {
             let stop = Stop::default();
             let sim = Sim::new(plan.seed.wrapping_add(u64::from(index)), self.sim.clone(), peer(index));
             let step = step.clone().map(|step| (step, index));
-            let net = Watched::new(sim, self.stop_at, stop.clone(), Arc::clone(&books), step);
+            let net = WatchedNetwork::new(sim, self.stop_at, stop.clone(), Arc::clone(&books), step);
             let seed = WorkerBuilder {
                 dialogue: Arc::clone(&dialogue),
                 setup: &setup,
@@ -233,7 +233,7 @@ impl Scene {
                 barriers: barriers.clone(),
                 pools: &pools,
                 requests: &requests,
-                report: self.teller(index, report.clone()),
+                report: self.reporter(index, report.clone()),
                 spinning: self.spinning,
                 checks: checks.clone(),
                 stop,
@@ -251,11 +251,11 @@ impl Scene {
         Collector::new(workers as usize, plan.load.is_open(), &code_name, &mut sink)
             .heeding(&setup.control)
             .listen(&told, plan.warmup);
-        Played::of(events, &books)
+        SimResult::of(events, &books)
     }
 }
 
-impl Scene {
+impl SimPlan {
     /// Returns the control that changes the load during the run.
     fn control(&self) -> Control {
         let control = Control::default();
@@ -265,13 +265,13 @@ impl Scene {
     }
 
     /// Adds a change at a time after the start.
-    pub fn changed(mut self, at: Nanos, change: Change) -> Scene {
+    pub fn changed(mut self, at: Nanos, change: Change) -> SimPlan {
         self.changes.push((at, change));
         self
     }
 
     /// Returns the function with which a worker reports, until its process is lost, if it is.
-    fn teller(&self, index: u32, report: Sender<(usize, Message)>) -> Box<dyn FnMut(Message) + Send> {
+    fn reporter(&self, index: u32, report: Sender<(usize, Message)>) -> Box<dyn FnMut(Message) + Send> {
         let mut left = self.lost.filter(|(lost, _)| *lost == index).map(|(_, seconds)| seconds);
         let mut dead = false;
         Box::new(move |message| {
@@ -293,7 +293,7 @@ impl Scene {
 
 /// Counts of the servers and the networks of a run.
 #[derive(Debug, Default)]
-pub struct Books {
+pub struct ServerLog {
     /// Requests received.
     pub heard: AtomicU64,
     /// Time and target of each request.
@@ -305,8 +305,8 @@ pub struct Books {
     pub looks: AtomicU64,
 }
 
-impl Books {
-    pub fn receive(&self, now: Nanos, ask: &Ask<'_>) {
+impl ServerLog {
+    pub fn record(&self, now: Nanos, ask: &ServerRequest<'_>) {
         self.heard.fetch_add(1, Ordering::Relaxed);
         let mut asks = self.asks.lock().unwrap();
         if asks.len() < 20_000 {
@@ -329,12 +329,12 @@ pub fn each_seed(seeds: std::ops::Range<u64>, test: impl Fn(u64)) {
 }
 
 /// Returns a brain that answers everything after the same time.
-pub fn after(delay: Nanos) -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + Clone {
-    let reply = ReplyOwned::new(200, b"x");
+pub fn after(delay: Nanos) -> impl FnMut(Nanos, &ServerRequest<'_>) -> (Nanos, SimReply) + Send + Clone {
+    let reply = SimReply::new(200, b"x");
     move |now, _| (now + delay, reply.clone())
 }
 
 /// Returns a brain that never answers.
-pub fn never() -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + Clone {
-    |_, _| (Nanos::MAX, ReplyOwned::new(200, b""))
+pub fn never() -> impl FnMut(Nanos, &ServerRequest<'_>) -> (Nanos, SimReply) + Send + Clone {
+    |_, _| (Nanos::MAX, SimReply::new(200, b""))
 }

@@ -6,14 +6,14 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use measure::Nanos;
-use plan::flow::{Flow, OnFailure, Pause, Step, Way};
+use plan::flow::{Flow, OnFailure, Pause, Step, Branch};
 use plan::{Arrivals, WeightedUrl};
 use protocols::http1::Http1;
 use record::RunEvent;
-use sim::{Peer, Say, Sim};
-use wire::{Asked, AskedUrl};
+use sim::{SimPeer, PeerActions, Sim};
+use wire::{ProtocolConfig, RequestedUrl};
 
-use super::harness::{MS, Scene};
+use super::harness::{MS, SimPlan};
 use crate::{Setup, simulation};
 
 thread_local! {
@@ -22,7 +22,7 @@ thread_local! {
     static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
-struct Counting;
+struct EngineTestAllocator;
 
 fn count(calls: u64, bytes: isize) {
     CALLS.set(CALLS.get() + calls);
@@ -31,7 +31,7 @@ fn count(calls: u64, bytes: isize) {
 }
 
 // SAFETY: everything is handed to the system's allocator unchanged; only numbers of this thread are added up.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for EngineTestAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(1, layout.size() as isize);
         // SAFETY: the caller's promise is passed on.
@@ -55,19 +55,19 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: EngineTestAllocator = EngineTestAllocator;
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nContent-Type: text/plain\r\n\
     Content-Length: 1\r\nConnection: keep-alive\r\n\r\nx";
 
 /// A server that answers any input at once and allocates nothing; it may close after each answer.
-struct Answers {
+struct ConstantServer {
     close: bool,
 }
 
-impl Peer for Answers {
+impl SimPeer for ConstantServer {
     fn opened(&mut self, _now: Nanos, _conn: u32) {}
-    fn received(&mut self, _now: Nanos, conn: u32, _bytes: &[u8], say: &mut Say) {
+    fn received(&mut self, _now: Nanos, conn: u32, _bytes: &[u8], say: &mut PeerActions) {
         say.send(conn, ANSWER);
         if self.close {
             say.close(conn);
@@ -77,7 +77,7 @@ impl Peer for Answers {
 }
 
 #[derive(Debug)]
-struct Cost {
+struct RunCost {
     finished: u64,
     failed: u64,
     seconds: u64,
@@ -86,7 +86,7 @@ struct Cost {
 }
 
 /// Runs with one worker, its collector and its server on this thread; the events are checked and dropped.
-fn cost(scene: &Scene, close: bool) -> Cost {
+fn cost(scene: &SimPlan, close: bool) -> RunCost {
     let plan = &scene.plan;
     let setup = Setup {
         plan: Arc::new(plan.clone()),
@@ -101,12 +101,12 @@ fn cost(scene: &Scene, close: bool) -> Cost {
         read_late: None,
         scenario: None,
     };
-    let urls = plan.urls.iter().map(|url| AskedUrl { url: url.url.clone(), weight: url.weight }).collect();
+    let urls = plan.urls.iter().map(|url| RequestedUrl { url: url.url.clone(), weight: url.weight }).collect();
     let own = plan.urls.iter().map(|u| u.options.clone()).collect();
     let variables = plan.flow.iter().flat_map(|flow| flow.variables.clone()).collect();
-    let asked = Asked { urls, options: plan.options.clone(), own, variables, ..Asked::default() };
-    let sim = Sim::new(plan.seed, scene.sim.clone(), Box::new(Answers { close }));
-    let mut cost = Cost { finished: 0, failed: 0, seconds: 0, calls: CALLS.get(), peak: 0 };
+    let asked = ProtocolConfig { urls, options: plan.options.clone(), url_options: own, variables, ..ProtocolConfig::default() };
+    let sim = Sim::new(plan.seed, scene.sim.clone(), Box::new(ConstantServer { close }));
+    let mut cost = RunCost { finished: 0, failed: 0, seconds: 0, calls: CALLS.get(), peak: 0 };
     let before = LIVE.get();
     PEAK.set(before);
     let mut sink = |event: RunEvent| {
@@ -128,14 +128,14 @@ fn secs(n: u64) -> Nanos {
 
 #[test]
 fn two_hours_take_the_memory_of_ten_minutes() {
-    let open = |lasts| Scene::open(20.0, Arrivals::Poisson, lasts);
+    let open = |lasts| SimPlan::open(20.0, Arrivals::Poisson, lasts);
     let closed = |lasts| {
-        let mut scene = Scene::closed(3, lasts);
+        let mut scene = SimPlan::closed(3, lasts);
         let plan::Load::Closed { think, .. } = &mut scene.plan.load else { unreachable!() };
         *think = Some((MS, Nanos::from_millis(300)));
         scene
     };
-    let scenes: [(&str, &dyn Fn(Nanos) -> Scene); 3] = [
+    let scenes: [(&str, &dyn Fn(Nanos) -> SimPlan); 3] = [
         ("open", &open),
         ("closed", &closed),
         ("a connection for each", &|lasts| open(lasts).option("no-keepalive", "")),
@@ -150,19 +150,19 @@ fn two_hours_take_the_memory_of_ten_minutes() {
 
 #[test]
 fn a_request_allocates_nothing() {
-    let latency = |us| move |s: &mut sim::SimSettings| s.latency = sim::Delay::fixed(Nanos::from_micros(us));
-    let short = |scene: Scene| scene.option("no-keepalive", "");
+    let latency = |us| move |s: &mut sim::SimSettings| s.latency = sim::SimDelay::fixed(Nanos::from_micros(us));
+    let short = |scene: SimPlan| scene.option("no-keepalive", "");
     let pairs = [
-        ("closed", Scene::closed(20, secs(10)).on(latency(500)), Scene::closed(20, secs(10)).on(latency(250))),
+        ("closed", SimPlan::closed(20, secs(10)).on(latency(500)), SimPlan::closed(20, secs(10)).on(latency(250))),
         (
             "open",
-            Scene::open(10_000.0, Arrivals::Constant, secs(10)),
-            Scene::open(20_000.0, Arrivals::Constant, secs(10)),
+            SimPlan::open(10_000.0, Arrivals::Constant, secs(10)),
+            SimPlan::open(20_000.0, Arrivals::Constant, secs(10)),
         ),
         (
             "a connection for each",
-            short(Scene::closed(20, secs(10)).on(latency(500))),
-            short(Scene::closed(20, secs(10)).on(latency(250))),
+            short(SimPlan::closed(20, secs(10)).on(latency(500))),
+            short(SimPlan::closed(20, secs(10)).on(latency(250))),
         ),
     ];
     for (name, once, twice) in pairs {
@@ -177,21 +177,21 @@ fn a_request_allocates_nothing() {
 }
 
 /// Sets the number of names.
-fn named(scene: Scene, names: usize) -> Scene {
+fn named(scene: SimPlan, names: usize) -> SimPlan {
     let urls: Vec<String> = (0..names).map(|n| format!("http://test/{n}")).collect();
     scene.urls(&urls.iter().map(|url| (url.as_str(), 1.0)).collect::<Vec<_>>())
 }
 
 #[test]
 fn with_fifty_names_a_request_allocates_nothing_and_memory_does_not_grow_with_time() {
-    let scene = |rate| named(Scene::open(rate, Arrivals::Constant, secs(10)), 50);
+    let scene = |rate| named(SimPlan::open(rate, Arrivals::Constant, secs(10)), 50);
     let (once, twice) = (cost(&scene(10_000.0), false), cost(&scene(20_000.0), false));
     assert_eq!(once.failed + twice.failed, 0);
     // Each second of a name takes a few allocations, however many requests it had; those with more buckets are grown
     // more often.
     let spent = twice.calls.abs_diff(once.calls);
     assert!(twice.finished - once.finished > 90_000 && spent < 3_000, "{spent}: {once:?} {twice:?}");
-    let lasts = |seconds| cost(&named(Scene::open(100.0, Arrivals::Poisson, secs(seconds)), 50), false);
+    let lasts = |seconds| cost(&named(SimPlan::open(100.0, Arrivals::Poisson, secs(seconds)), 50), false);
     let (short, long) = (lasts(60), lasts(1200));
     assert!(long.finished > 19 * short.finished && long.peak - short.peak < 60_000, "{short:?} {long:?}");
     assert!(long.peak < 8 << 20, "{long:?}");
@@ -199,14 +199,14 @@ fn with_fifty_names_a_request_allocates_nothing_and_memory_does_not_grow_with_ti
 
 #[test]
 fn requests_that_fail_allocate_nothing_either() {
-    let scene = |rate| Scene::open(rate, Arrivals::Constant, secs(10)).option("expect-status", "204");
+    let scene = |rate| SimPlan::open(rate, Arrivals::Constant, secs(10)).option("expect-status", "204");
     let (once, twice) = (cost(&scene(5_000.0), false), cost(&scene(10_000.0), false));
     assert_eq!((once.failed, twice.failed), (50_000, 100_000));
     assert!(twice.calls.abs_diff(once.calls) < 100, "{once:?} {twice:?}");
 }
 
 /// Creates users with all kinds of steps; the first request of each iteration captures what `capture` says.
-fn flowing(scene: Scene, capture: &str) -> Scene {
+fn flowing(scene: SimPlan, capture: &str) -> SimPlan {
     let send = |url| Step::Request { url, on_failure: OnFailure::default() };
     let mean = Nanos::from_micros(100);
     let group = |name: &str, steps| Step::Group { name: name.into(), steps };
@@ -217,7 +217,7 @@ fn flowing(scene: Scene, capture: &str) -> Scene {
             urls[0].options.insert("capture".into(), vec![format!("token {capture}")]);
         }
         plan.urls = urls.to_vec().into();
-        let ways = vec![Way { weight: 1.0, steps: vec![send(2)] }, Way { weight: 2.0, steps: vec![send(1), send(1)] }];
+        let ways = vec![Branch { weight: 1.0, steps: vec![send(2)] }, Branch { weight: 2.0, steps: vec![send(1), send(1)] }];
         let steps = vec![
             send(0),
             Step::Pause(Pause::Exponential { mean }),
@@ -232,9 +232,9 @@ fn flowing(scene: Scene, capture: &str) -> Scene {
 
 #[test]
 fn a_flow_allocates_nothing_for_its_steps_and_little_for_what_it_takes_out_of_heads() {
-    let latency = |us| move |s: &mut sim::SimSettings| s.latency = sim::Delay::fixed(Nanos::from_micros(us));
+    let latency = |us| move |s: &mut sim::SimSettings| s.latency = sim::SimDelay::fixed(Nanos::from_micros(us));
     for (capture, at_most) in [("", 0), ("header Server", 4), ("status", 4)] {
-        let run = |us| cost(&flowing(Scene::closed(20, secs(10)).on(latency(us)), capture), false);
+        let run = |us| cost(&flowing(SimPlan::closed(20, secs(10)).on(latency(us)), capture), false);
         let (once, twice) = (run(500), run(250));
         assert_eq!(once.failed + twice.failed, 0, "{capture}");
         let more = twice.finished - once.finished;

@@ -2,16 +2,16 @@
 
 use measure::Nanos;
 use plan::Arrivals;
-use sim::ReplyOwned;
-use wire::Ask;
+use sim::SimReply;
+use wire::ServerRequest;
 
-use super::harness::{MINUTE, MS, SECOND, Scene, US, after};
+use super::harness::{MINUTE, MS, SECOND, SimPlan, US, after};
 
 #[test]
 fn a_constant_rate_is_kept_to_the_request_in_every_second() {
-    let played = Scene::open(1000.0, Arrivals::Constant, MINUTE).play(|| after(MS));
+    let played = SimPlan::open(1000.0, Arrivals::Constant, MINUTE).play(|| after(MS));
     played.check();
-    let window: Vec<_> = played.seconds.iter().filter(|s| s.part == record::Part::Window).collect();
+    let window: Vec<_> = played.seconds.iter().filter(|s| s.part == record::RunPart::Window).collect();
     assert_eq!(window.len(), 60);
     for second in window {
         assert_eq!((second.due, second.sent), (1000, 1000), "second {}", second.from_ns);
@@ -19,7 +19,7 @@ fn a_constant_rate_is_kept_to_the_request_in_every_second() {
     }
     assert_eq!((played.sum.due, played.sum.finished), (60_000, 60_000));
     // Each arrives at its time, half a millisecond's worth of network later.
-    let start = Scene::open(1.0, Arrivals::Constant, SECOND).sim.starts_at + MS;
+    let start = SimPlan::open(1.0, Arrivals::Constant, SECOND).sim.starts_at + MS;
     let grown = 10;
     for (i, (at, _)) in played.asks.iter().enumerate().skip(grown) {
         assert_eq!(*at, start + Nanos(MS.0 * i as u64 + 50 * US.0), "request {i}");
@@ -29,7 +29,7 @@ fn a_constant_rate_is_kept_to_the_request_in_every_second() {
 #[test]
 fn one_worker_and_four_make_the_same_merged_record() {
     let scene = |workers| {
-        let scene = Scene::open(1000.0, Arrivals::Constant, Nanos::from_secs(5)).with(|p| p.workers = workers);
+        let scene = SimPlan::open(1000.0, Arrivals::Constant, Nanos::from_secs(5)).with(|p| p.workers = workers);
         // Each worker has its own connection open before the figures begin.
         scene.with(|p| p.warmup = SECOND).play(|| after(US))
     };
@@ -47,7 +47,7 @@ fn one_worker_and_four_make_the_same_merged_record() {
         assert_eq!(plain(a), plain(b), "second {}", a.from_ns);
     }
     assert_eq!(one.ended, four.ended);
-    let times = |p: &super::harness::Played| {
+    let times = |p: &super::harness::SimResult| {
         let mut times: Vec<Nanos> = p.asks.iter().map(|(at, _)| *at).collect();
         times.sort_unstable();
         times
@@ -59,8 +59,8 @@ fn one_worker_and_four_make_the_same_merged_record() {
 #[test]
 fn intended_times_are_kept_while_the_server_does_not_answer() {
     // Nothing is answered for the first second: the arrivals go on.
-    let brain = |now: Nanos, _: &wire::Ask<'_>| (now.max(SECOND + SECOND), sim::ReplyOwned::new(200, b""));
-    let played = Scene::open(500.0, Arrivals::Constant, SECOND).play(|| brain);
+    let brain = |now: Nanos, _: &wire::ServerRequest<'_>| (now.max(SECOND + SECOND), sim::SimReply::new(200, b""));
+    let played = SimPlan::open(500.0, Arrivals::Constant, SECOND).play(|| brain);
     played.check();
     let gaps = played.asks.windows(2).map(|w| w[1].0 - w[0].0);
     assert!(gaps.skip(1).all(|gap| gap == MS + MS), "one every 2 ms");
@@ -70,15 +70,15 @@ fn intended_times_are_kept_while_the_server_does_not_answer() {
 #[test]
 fn after_a_warm_up_throughput_is_what_the_server_answers_however_slow_it_is() {
     let slow = Nanos::from_millis(250);
-    let open = Scene::open(100.0, Arrivals::Constant, SECOND + SECOND);
-    for scene in [open, Scene::closed(25, SECOND + SECOND)] {
+    let open = SimPlan::open(100.0, Arrivals::Constant, SECOND + SECOND);
+    for scene in [open, SimPlan::closed(25, SECOND + SECOND)] {
         let played = scene.with(|p| p.warmup = SECOND + SECOND).play(|| after(slow - Nanos(100 * US.0)));
         played.check();
-        for second in played.seconds.iter().filter(|s| s.part == record::Part::Window) {
+        for second in played.seconds.iter().filter(|s| s.part == record::RunPart::Window) {
             assert_eq!(second.successes(), 100, "in the second from {} on", second.from_ns);
         }
         // Accounts and latency stay by when requests were due.
-        let window = played.part(record::Part::Window);
+        let window = played.part(record::RunPart::Window);
         assert_eq!((window.due, window.finished, window.latency.service.count()), (200, 175, 175));
         assert_eq!((played.sum.due, played.sum.finished), (200, 200));
     }
@@ -86,7 +86,7 @@ fn after_a_warm_up_throughput_is_what_the_server_answers_however_slow_it_is() {
 
 #[test]
 fn stages_rise_and_fall_as_asked() {
-    let mut scene = Scene::open(1.0, Arrivals::Constant, SECOND).with(|p| p.duration = None);
+    let mut scene = SimPlan::open(1.0, Arrivals::Constant, SECOND).with(|p| p.duration = None);
     let stage = |from, to| plan::Stage { lasts: Nanos::from_secs(2), from, to };
     let stages = vec![stage(100.0, 100.0), stage(100.0, 300.0), stage(0.0, 0.0), stage(50.0, 50.0)];
     scene.plan.load = plan::Load::Open { stages, arrivals: Arrivals::Constant };
@@ -98,7 +98,7 @@ fn stages_rise_and_fall_as_asked() {
 
 #[test]
 fn users_think_between_requests() {
-    let mut scene = Scene::closed(10, Nanos::from_secs(10));
+    let mut scene = SimPlan::closed(10, Nanos::from_secs(10));
     let plan::Load::Closed { think, .. } = &mut scene.plan.load else { unreachable!() };
     *think = Some((Nanos::from_millis(90), Nanos::from_millis(90)));
     let played = scene.play(|| after(Nanos(9_900_000)));
@@ -111,12 +111,12 @@ fn users_think_between_requests() {
 #[test]
 fn users_think_after_failed_requests_as_after_others() {
     let thinking = || {
-        let mut scene = Scene::closed(3, Nanos::from_secs(3));
+        let mut scene = SimPlan::closed(3, Nanos::from_secs(3));
         let plan::Load::Closed { think, .. } = &mut scene.plan.load else { unreachable!() };
         *think = Some((SECOND, SECOND));
         scene
     };
-    let missing = || |now: Nanos, _: &Ask<'_>| (now + Nanos(1), ReplyOwned::new(404, b""));
+    let missing = || |now: Nanos, _: &ServerRequest<'_>| (now + Nanos(1), SimReply::new(404, b""));
     let sum = thinking().play(missing).sum;
     assert_eq!((sum.due, sum.failed), (9, 9), "answered with a 404");
     let refused = thinking().on(|sim| sim.refuse = 1.0).play(|| after(MS));
@@ -128,7 +128,7 @@ fn users_think_after_failed_requests_as_after_others() {
 #[test]
 fn a_number_of_requests_is_done_with_the_last_whoever_still_thinks() {
     for refuse in [0.0, 1.0] {
-        let mut scene = Scene::closed(5, MINUTE).with(|plan| (plan.requests, plan.duration) = (Some(7), None));
+        let mut scene = SimPlan::closed(5, MINUTE).with(|plan| (plan.requests, plan.duration) = (Some(7), None));
         let plan::Load::Closed { think, .. } = &mut scene.plan.load else { unreachable!() };
         *think = Some((SECOND, Nanos::from_secs(30)));
         let played = scene.on(|sim| sim.refuse = refuse).play(|| after(MS));

@@ -3,11 +3,11 @@
 
 use measure::Nanos;
 use plan::flow::{Flow, OnFailure, Pause, Step};
-use plan::scenarios::{Scenario, together};
+use plan::scenarios::{Scenario, total_load};
 use plan::{Arrivals, Load, Stage, WeightedUrl};
 
-use super::harness::{MS, SECOND, Scene, after};
-use super::played::Played;
+use super::harness::{MS, SECOND, SimPlan, after};
+use super::sim_result::SimResult;
 
 /// Numbers of users and of rows: with several workers the users are uneven, or the rows do not divide, or there are
 /// fewer than users.
@@ -30,7 +30,7 @@ fn url(path: &str, file: &str, words: &str) -> WeightedUrl {
 }
 
 /// Returns the rows used in requests of this path, in the order of the file.
-fn taken(played: &Played, path: &str) -> Vec<u64> {
+fn taken(played: &SimResult, path: &str) -> Vec<u64> {
     let rows = played.asks.iter().filter_map(|(_, asked)| asked.strip_prefix(path)?.strip_prefix("?u=u"));
     let mut rows: Vec<u64> = rows.map(|row| row.parse().expect("a row")).collect();
     rows.sort_unstable();
@@ -46,7 +46,7 @@ fn each_request_takes_another_row_until_all_are_taken() {
     for ((users, rows), words) in TABLE.into_iter().flat_map(|t| ["", "unique", "shuffle stop"].map(|w| (t, w))) {
         let (_folder, file) = file(rows);
         for workers in 1..=4 {
-            let scene = Scene::closed(users, Nanos::from_secs(3600)).with(|plan| {
+            let scene = SimPlan::closed(users, Nanos::from_secs(3600)).with(|plan| {
                 plan.urls = vec![url("a", &file, words)].into();
                 (plan.requests, plan.duration, plan.workers) = (Some(rows), None, workers);
             });
@@ -61,7 +61,7 @@ fn each_iteration_takes_another_row_for_all_of_its_requests() {
     for ((users, rows), ahead) in TABLE.into_iter().flat_map(|t| [false, true].map(|ahead| (t, ahead))) {
         let (_folder, file) = file(rows);
         for workers in 1..=3 {
-            let scene = Scene::closed(users, Nanos::from_secs(3600)).with(|plan| {
+            let scene = SimPlan::closed(users, Nanos::from_secs(3600)).with(|plan| {
                 plan.urls = ["a", "b", "once"].map(|path| url(path, &file, "unique")).into_iter().collect();
                 let start = if ahead { vec![send(2)] } else { Vec::new() };
                 plan.flow = Some(Flow { steps: vec![send(0), send(1)], start, ..Flow::default() });
@@ -101,14 +101,14 @@ fn each_scenario_takes_its_own_rows_once() {
         flow: Flow { steps: vec![send(url), Step::Pause(Pause::Uniform { from: MS, to: MS })], ..Flow::default() },
     };
     for workers in 1..=4 {
-        let scene = Scene::closed(1, SECOND).with(|plan| {
+        let scene = SimPlan::closed(1, SECOND).with(|plan| {
             let all = vec![
                 scenario("users", None, 30, 0),
                 scenario("poisson", Some(Arrivals::Poisson), 29, 1),
                 scenario("constant", Some(Arrivals::Constant), 30, 2),
             ];
             plan.urls = ["a", "b", "c"].map(|path| url(path, &file, "unique")).into_iter().collect();
-            (plan.load, plan.duration, plan.workers) = (together(&all), None, workers);
+            (plan.load, plan.duration, plan.workers) = (total_load(&all), None, workers);
             plan.scenarios = all;
         });
         let played = scene.play(|| after(MS));

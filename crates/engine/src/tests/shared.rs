@@ -5,24 +5,24 @@ use std::sync::Arc;
 use measure::Nanos;
 use protocols::http::Http;
 use protocols::http2::Http2Server;
-use sim::{ReplyOwned, ServerPeer};
-use wire::Ask;
+use sim::{SimReply, ServerPeer};
+use wire::ServerRequest;
 
-use super::harness::{Books, Played, SECOND, Scene};
+use super::harness::{ServerLog, SimResult, SECOND, SimPlan};
 
-fn play(scene: &Scene, delay: Nanos) -> Played {
-    let books = Arc::new(Books::default());
+fn play(scene: &SimPlan, delay: Nanos) -> SimResult {
+    let books = Arc::new(ServerLog::default());
     let counted = Arc::clone(&books);
-    scene.speak(&Http, books, |_| {
+    scene.play_protocol(&Http, books, |_| {
         let books = Arc::clone(&counted);
-        Box::new(ServerPeer::new(Http2Server::new, move |now: Nanos, ask: &Ask<'_>| {
-            books.receive(now, ask);
-            (now + delay, ReplyOwned::new(200, b"x"))
+        Box::new(ServerPeer::new(Http2Server::new, move |now: Nanos, ask: &ServerRequest<'_>| {
+            books.record(now, ask);
+            (now + delay, SimReply::new(200, b"x"))
         }))
     })
 }
 
-fn shared(scene: Scene, streams: u32) -> Scene {
+fn shared(scene: SimPlan, streams: u32) -> SimPlan {
     let streams = streams.to_string();
     scene.option("http", "2").option("streams", &streams)
 }
@@ -30,7 +30,7 @@ fn shared(scene: Scene, streams: u32) -> Scene {
 #[test]
 fn users_share_as_few_connections_as_their_streams_allow() {
     for (users, streams, connections) in [(10, 10, 1), (11, 10, 2), (100, 10, 10), (5, 1, 5), (3, 100, 1)] {
-        let played = play(&shared(Scene::closed(users, SECOND), streams), Nanos::from_millis(10));
+        let played = play(&shared(SimPlan::closed(users, SECOND), streams), Nanos::from_millis(10));
         played.check();
         let s = &played.sum;
         assert_eq!(s.opened, connections, "{users} users, {streams} streams");
@@ -41,7 +41,7 @@ fn users_share_as_few_connections_as_their_streams_allow() {
 
 #[test]
 fn arrivals_share_connections_too() {
-    let scene = Scene::open(1000.0, plan::Arrivals::Constant, SECOND).with(|p| p.max_connections = 2);
+    let scene = SimPlan::open(1000.0, plan::Arrivals::Constant, SECOND).with(|p| p.max_connections = 2);
     let played = play(&shared(scene, 50), Nanos::from_millis(50));
     played.check();
     let s = &played.sum;

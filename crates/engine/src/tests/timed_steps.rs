@@ -4,28 +4,28 @@ use std::collections::BTreeMap;
 
 use measure::Nanos;
 use plan::flow::{Flow, OnFailure, Step};
-use plan::scenarios::{Scenario, together};
+use plan::scenarios::{Scenario, total_load};
 use plan::{Arrivals, Load, Stage, WeightedUrl};
-use record::{Named, Second};
-use sim::ReplyOwned;
-use wire::Ask;
+use record::{NamedFigures, Second};
+use sim::SimReply;
+use wire::ServerRequest;
 
-use super::harness::{MS, Scene, each_seed};
-use super::played::Played;
+use super::harness::{MS, SimPlan, each_seed};
+use super::sim_result::SimResult;
 
 /// Returns a server that takes 50 ms for slow paths, and 1 ms for the rest; its page names two of each.
-fn serving() -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + Clone {
+fn serving() -> impl FnMut(Nanos, &ServerRequest<'_>) -> (Nanos, SimReply) + Send + Clone {
     move |now, ask| {
         let html = b"<img src=/slow/1><img src=/quick/1><img src=/slow/2><img src=/quick/2>";
         let headers = std::sync::Arc::from(&b"Content-Type: text/html\r\n"[..]);
         match ask.path {
-            "/page" => (now + MS, ReplyOwned { headers, ..ReplyOwned::new(200, html) }),
+            "/page" => (now + MS, SimReply { headers, ..SimReply::new(200, html) }),
             "/moved" => {
                 let headers = std::sync::Arc::from(&b"Location: /slow\r\n"[..]);
-                (now + MS, ReplyOwned { headers, ..ReplyOwned::new(302, b"") })
+                (now + MS, SimReply { headers, ..SimReply::new(302, b"") })
             }
-            path if path.starts_with("/slow") => (now + Nanos::from_millis(50), ReplyOwned::new(200, b"x")),
-            _ => (now + MS, ReplyOwned::new(200, b"x")),
+            path if path.starts_with("/slow") => (now + Nanos::from_millis(50), SimReply::new(200, b"x")),
+            _ => (now + MS, SimReply::new(200, b"x")),
         }
     }
 }
@@ -36,7 +36,7 @@ fn url(path: &str, options: &[(&str, &str)]) -> WeightedUrl {
     WeightedUrl { options: own.collect(), ..plain }
 }
 
-fn flowing(scene: Scene, urls: Vec<WeightedUrl>, steps: Vec<Step>) -> Scene {
+fn flowing(scene: SimPlan, urls: Vec<WeightedUrl>, steps: Vec<Step>) -> SimPlan {
     scene.with(|plan| {
         let flow = Flow { steps, ..Flow::default() }.with_pages(&urls, &plan.options);
         (plan.urls, plan.flow) = (urls.into(), Some(flow));
@@ -48,13 +48,13 @@ fn send(url: u32) -> Step {
 }
 
 /// Returns how many of a row were due, succeeded and failed.
-fn row(played: &Played, name: u16) -> [u64; 3] {
-    let mut all = BTreeMap::<u16, Named>::new();
+fn row(played: &SimResult, name: u16) -> [u64; 3] {
+    let mut all = BTreeMap::<u16, NamedFigures>::new();
     played.seconds.iter().flat_map(|s| &s.named).for_each(|named| all.entry(named.name).or_default().merge(named));
     all.get(&name).map_or([0; 3], |n| [n.counts.due, n.counts.finished, n.counts.failed])
 }
 
-fn timeouts(played: &Played) -> u64 {
+fn timeouts(played: &SimResult) -> u64 {
     let failures =
         |second: &Second| second.failures.iter().filter(|f| f.kind == "timeout").map(|f| f.count).sum::<u64>();
     played.seconds.iter().map(failures).sum()
@@ -74,7 +74,7 @@ fn a_step_has_a_timeout_of_its_own_and_so_have_its_redirects_and_what_its_page_n
         ];
         let batch = Step::Batch { at_most: 6, urls: vec![1, 5, 2], on_failure: OnFailure::GoOn, own: Vec::new() };
         let steps = vec![send(0), send(1), send(2), send(3), send(4), batch];
-        let scene = flowing(Scene::closed(4, Nanos::from_secs(3600)), urls, steps);
+        let scene = flowing(SimPlan::closed(4, Nanos::from_secs(3600)), urls, steps);
         let played =
             scene.with(|plan| (plan.requests, plan.duration, plan.seed) = (Some(20), None, seed)).play(serving);
         // The redirect succeeds, and its target takes too long; so do two resources of each page, and one of a batch.
@@ -90,7 +90,7 @@ fn a_step_has_a_timeout_of_its_own_and_so_have_its_redirects_and_what_its_page_n
 fn users_wait_for_their_turns_and_no_two_workers_take_the_same() {
     each_seed(1..6, |seed| {
         let urls = vec![url("/quick", &[("at-most", "50/s")]), url("/other", &[])];
-        let scene = flowing(Scene::closed(10, Nanos::from_secs(5)), urls, vec![send(1), send(0)]);
+        let scene = flowing(SimPlan::closed(10, Nanos::from_secs(5)), urls, vec![send(1), send(0)]);
         let played = scene.with(|plan| (plan.seed, plan.workers) = (seed, 2)).play(serving);
         let mut at: Vec<u64> =
             played.asks.iter().filter(|(_, path)| path == "/quick").map(|(at, _)| at.0 / 1_000_000).collect();
@@ -111,14 +111,14 @@ fn steps_of_one_name_and_bound_share_it_in_all_scenarios() {
         |name: &str, path: &str, rate: &str| WeightedUrl { name: Some(name.into()), ..url(path, &[("at-most", rate)]) };
     let urls = || vec![named("search", "/a", "50/s"), named("search", "/b", "50/s"), named("other", "/c", "50/s")];
     // In the window: a user that waits at its end has its turns in the drain. It begins a second after the clock does.
-    let heard = |played: &Played, path: &str| {
+    let heard = |played: &SimResult, path: &str| {
         let asks = played.asks.iter().filter(|(at, asked)| *at < Nanos::from_secs(6) && asked == path);
         asks.count()
     };
     // Two steps of one flow, and the same called in two scenarios; separate limits would give 500.
     each_seed(1..4, |seed| {
         let steps = vec![send(0), send(1), send(2)];
-        let scene = flowing(Scene::closed(20, Nanos::from_secs(5)), urls(), steps);
+        let scene = flowing(SimPlan::closed(20, Nanos::from_secs(5)), urls(), steps);
         let played = scene.with(|plan| (plan.seed, plan.workers) = (seed, 2)).play(serving);
         let both = heard(&played, "/a") + heard(&played, "/b");
         assert!((245..=251).contains(&both) && heard(&played, "/c") > 100, "{both} {}", heard(&played, "/c"));
@@ -140,8 +140,8 @@ fn steps_of_one_name_and_bound_share_it_in_all_scenarios() {
             flow: Flow { steps, ..Flow::default() },
         };
         let scenarios = vec![scenario("one", vec![send(0)]), scenario("two", vec![send(0), send(1)])];
-        let scene = Scene::closed(1, Nanos::from_secs(5)).with(|plan| {
-            (plan.urls, plan.load, plan.duration) = (urls().into(), together(&scenarios), None);
+        let scene = SimPlan::closed(1, Nanos::from_secs(5)).with(|plan| {
+            (plan.urls, plan.load, plan.duration) = (urls().into(), total_load(&scenarios), None);
             (plan.scenarios, plan.seed, plan.workers) = (scenarios, seed, 2);
         });
         let played = scene.play(serving);
@@ -153,12 +153,12 @@ fn steps_of_one_name_and_bound_share_it_in_all_scenarios() {
 #[test]
 fn a_turn_that_nobody_takes_is_lost() {
     let urls = vec![url("/slow", &[("at-most", "25/s")])];
-    let closed = flowing(Scene::closed(1, Nanos::from_secs(2)), urls.clone(), vec![send(0)]);
+    let closed = flowing(SimPlan::closed(1, Nanos::from_secs(2)), urls.clone(), vec![send(0)]);
     let played = closed.with(|plan| plan.workers = 1).play(serving);
     // Each takes 50 ms, so that every other turn is taken: at 0, 80, 160 ms …, and a last one of an iteration that had
     // begun.
     assert_eq!(played.heard, 26);
-    let open = flowing(Scene::open(10.0, Arrivals::Constant, Nanos::from_secs(2)), urls, vec![send(0)]);
+    let open = flowing(SimPlan::open(10.0, Arrivals::Constant, Nanos::from_secs(2)), urls, vec![send(0)]);
     let played = open.with(|plan| plan.workers = 1).play(serving);
     assert_eq!((played.heard, played.sum.finished), (20, 20));
 }

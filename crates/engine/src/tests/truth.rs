@@ -2,24 +2,24 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::queueing::{Stall, mm1_mean, mm1_quantile};
+use super::queueing_laws::{StallLaw, mm1_mean, mm1_quantile};
 use measure::{Histogram, Nanos, QuantileValue, Rng, quantile};
 use plan::Arrivals;
-use sim::{Delay, ReplyOwned, SimSettings, Span, Station};
-use wire::Ask;
+use sim::{SimDelay, SimReply, SimSettings, SimInterval, SimQueue};
+use wire::ServerRequest;
 
-use super::harness::{MINUTE, MS, Played, SECOND, Scene, after, never};
+use super::harness::{MINUTE, MS, SimResult, SECOND, SimPlan, after, never};
 
 /// Sets the network's round trip to 2 ns: what is left is the server.
 fn near(sim: &mut SimSettings) {
-    sim.latency = Delay::fixed(Nanos(1));
-    sim.connect_delay = Delay::fixed(Nanos(2));
+    sim.latency = SimDelay::fixed(Nanos(1));
+    sim.connect_delay = SimDelay::fixed(Nanos(2));
 }
 
 /// Returns a server with one queue, first come, first served.
-fn queue(station: Station) -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + Clone {
+fn queue(station: SimQueue) -> impl FnMut(Nanos, &ServerRequest<'_>) -> (Nanos, SimReply) + Send + Clone {
     let station = Arc::new(Mutex::new(station));
-    let reply = ReplyOwned::new(200, b"x");
+    let reply = SimReply::new(200, b"x");
     move |now, _| (station.lock().unwrap().due(now), reply.clone())
 }
 
@@ -33,12 +33,12 @@ fn at(histogram: &Histogram, q: f64) -> f64 {
 #[test]
 fn a_stall_is_seen_as_the_law_says() {
     for (rate, capacity, run, stall) in [(1000.0, 5000.0, 60.0, 1.0), (500.0, 2000.0, 20.0, 0.4)] {
-        let law = Stall { rate, capacity, run, stall };
+        let law = StallLaw { rate, capacity, run, stall };
         let lasts = Nanos::from_secs_f64(run);
-        let scene = Scene::open(rate, Arrivals::Constant, lasts).on(near);
+        let scene = SimPlan::open(rate, Arrivals::Constant, lasts).on(near);
         let from = scene.sim.starts_at + Nanos(lasts.0 / 2);
-        let station = || Station::constant(1, Nanos::from_secs_f64(1.0 / capacity));
-        let stalled = Span { from, to: from + Nanos::from_secs_f64(stall) };
+        let station = || SimQueue::constant(1, Nanos::from_secs_f64(1.0 / capacity));
+        let stalled = SimInterval { from, to: from + Nanos::from_secs_f64(stall) };
         let played = scene.play(|| queue(station().stalled(stalled)));
         played.check();
         assert_eq!(played.sum.finished, (rate * run) as u64);
@@ -56,9 +56,9 @@ fn a_stall_is_seen_as_the_law_says() {
 
 #[test]
 fn the_row_of_the_table() {
-    let scene = Scene::open(1000.0, Arrivals::Constant, MINUTE).on(near);
+    let scene = SimPlan::open(1000.0, Arrivals::Constant, MINUTE).on(near);
     let from = scene.sim.starts_at + MS + Nanos::from_secs(20);
-    let station = || Station::constant(1, Nanos::from_micros(200)).stalled(Span { from, to: from + SECOND });
+    let station = || SimQueue::constant(1, Nanos::from_micros(200)).stalled(SimInterval { from, to: from + SECOND });
     let l = scene.play(|| queue(station())).sum.latency;
     for (q, expected) in [(0.98, 0.0402), (0.99, 0.5202), (0.999, 0.9522)] {
         let found = at(&l.response, q);
@@ -68,7 +68,7 @@ fn the_row_of_the_table() {
     // The wait is attributed to the server, and none of it to us.
     assert_eq!(l.gen_late.max(), 0);
     // One user of the same server sees one slow answer.
-    let one = Scene::closed(1, MINUTE).on(near).play(|| queue(station())).sum.latency;
+    let one = SimPlan::closed(1, MINUTE).on(near).play(|| queue(station())).sum.latency;
     let slow: u64 = one.service.buckets().filter(|(value, _)| *value > MS).map(|(_, n)| n).sum();
     assert_eq!((slow, one.response.count()), (1, 0));
     assert_eq!(at(&one.service, 0.999) * 1e6, at(&one.service, 0.5) * 1e6);
@@ -79,8 +79,8 @@ fn one_queue_with_exponential_service_is_the_formula() {
     // Mean 2 ms and ρ = 0.8: 400/s for 20 simulated minutes.
     let (mu, lambda) = (500.0, 400.0);
     for seed in [1, 2, 3] {
-        let scene = Scene::open(lambda, Arrivals::Poisson, Nanos::from_secs(1200)).with(|p| p.seed = seed).on(near);
-        let played = scene.play(|| queue(Station::exponential(1, Nanos::from_millis(2), 100 + seed)));
+        let scene = SimPlan::open(lambda, Arrivals::Poisson, Nanos::from_secs(1200)).with(|p| p.seed = seed).on(near);
+        let played = scene.play(|| queue(SimQueue::exponential(1, Nanos::from_millis(2), 100 + seed)));
         played.check();
         let l = &played.sum.latency.response;
         // Successive responses are correlated: 480,000 of them are worth some 4,000 independent ones at this
@@ -114,7 +114,7 @@ fn a_limit_of_connections_is_one_queue_for_all_arrivals() {
     let table = [(2, 32.0, 50, 0.0772, 0.3032), (8, 72.0, 100, 0.1247, 0.3580), (5, 18.0, 250, 0.3683, 1.2983)];
     for (limit, rate, service, p50, p99) in table {
         let lasts = Nanos::from_secs_f64(40_000.0 / rate);
-        let scene = Scene::open(rate, Arrivals::Poisson, lasts).on(near).with(|p| p.max_connections = limit);
+        let scene = SimPlan::open(rate, Arrivals::Poisson, lasts).on(near).with(|p| p.max_connections = limit);
         let (service, plan) = (Nanos::from_millis(service), &scene.plan);
         let played = scene.play(|| after(service));
         played.check();
@@ -142,8 +142,8 @@ fn a_limit_of_connections_is_one_queue_for_all_arrivals() {
 
 #[test]
 fn one_user_of_that_queue_sees_service_only() {
-    let scene = Scene::closed(1, Nanos::from_secs(600)).on(near);
-    let played = scene.play(|| queue(Station::exponential(1, Nanos::from_millis(2), 5)));
+    let scene = SimPlan::closed(1, Nanos::from_secs(600)).on(near);
+    let played = scene.play(|| queue(SimQueue::exponential(1, Nanos::from_millis(2), 5)));
     played.check();
     let (found, expected) = (at(&played.sum.latency.service, 0.99), mm1_quantile(500.0, 0.0, 0.99));
     assert!((found / expected - 1.0).abs() < 0.02, "{found}, {expected}");
@@ -155,13 +155,13 @@ fn known_delays_come_back_as_their_quantiles() {
     // Lognormal, median 5 ms, σ 0.8. The delays drawn are kept, so that the comparison is exact to the bucket.
     let drawn = Arc::new(Mutex::new(Vec::new()));
     let (kept, mut rng) = (Arc::clone(&drawn), Rng::new(7));
-    let reply = ReplyOwned::new(200, b"x");
-    let mut brain = Some(move |now: Nanos, _: &Ask<'_>| {
+    let reply = SimReply::new(200, b"x");
+    let mut brain = Some(move |now: Nanos, _: &ServerRequest<'_>| {
         let delay = Nanos((5e6 * (0.8 * rng.normal()).exp()) as u64);
         kept.lock().unwrap().push(delay.0);
         (now + delay, reply.clone())
     });
-    let played = Scene::open(2000.0, Arrivals::Poisson, MINUTE).on(near).play(|| brain.take().unwrap());
+    let played = SimPlan::open(2000.0, Arrivals::Poisson, MINUTE).on(near).play(|| brain.take().unwrap());
     played.check();
     let mut drawn = std::mem::take(&mut *drawn.lock().unwrap());
     drawn.sort_unstable();
@@ -177,7 +177,7 @@ fn known_delays_come_back_as_their_quantiles() {
     assert!(service.max() - drawn[drawn.len() - 1] < 1000, "{} {:?}", service.max(), drawn.last());
 }
 
-fn at_least(played: &Played, q: f64) -> Nanos {
+fn at_least(played: &SimResult, q: f64) -> Nanos {
     let l = &played.sum.latency;
     match quantile(&l.response, &l.response_at_least, q).value {
         QuantileValue::AtLeast(value) => value,
@@ -188,7 +188,7 @@ fn at_least(played: &Played, q: f64) -> Nanos {
 #[test]
 fn a_server_that_hangs_leaves_lower_bounds_only() {
     // The run ends before anything times out: all is censored, each at its own age.
-    let played = Scene::open(100.0, Arrivals::Constant, Nanos::from_secs(4)).play(never);
+    let played = SimPlan::open(100.0, Arrivals::Constant, Nanos::from_secs(4)).play(never);
     played.check();
     assert_eq!((played.sum.due, played.sum.finished, played.sum.censored), (400, 0, 400));
     let bounds = &played.sum.latency.response_at_least;
@@ -196,7 +196,7 @@ fn a_server_that_hangs_leaves_lower_bounds_only() {
     assert_eq!((bounds.min(), bounds.max()), (1_010_000_000, 5_000_000_000));
     assert!(at_least(&played, 0.5) >= Nanos::from_millis(2980));
     // With a timeout of 500 ms.
-    let scene = Scene::open(100.0, Arrivals::Constant, Nanos::from_secs(4));
+    let scene = SimPlan::open(100.0, Arrivals::Constant, Nanos::from_secs(4));
     let played = scene.with(|p| p.timeout = Nanos::from_millis(500)).play(never);
     played.check();
     assert_eq!((played.sum.finished, played.sum.failures("timeout/")), (0, 400));
@@ -206,12 +206,12 @@ fn a_server_that_hangs_leaves_lower_bounds_only() {
 #[test]
 fn a_server_that_hangs_for_a_few_hides_nothing() {
     // Every hundredth request is never answered: p99 and all above are bounds, p95 is a number.
-    let (mut n, reply) = (0, ReplyOwned::new(200, b"x"));
-    let mut brain = Some(move |now: Nanos, _: &Ask<'_>| {
+    let (mut n, reply) = (0, SimReply::new(200, b"x"));
+    let mut brain = Some(move |now: Nanos, _: &ServerRequest<'_>| {
         n += 1;
         (if n % 100 < 2 { Nanos::MAX } else { now + MS }, reply.clone())
     });
-    let played = Scene::open(1000.0, Arrivals::Constant, Nanos::from_secs(5)).play(|| brain.take().unwrap());
+    let played = SimPlan::open(1000.0, Arrivals::Constant, Nanos::from_secs(5)).play(|| brain.take().unwrap());
     played.check();
     assert_eq!((played.sum.finished, played.sum.censored), (4900, 100));
     let l = &played.sum.latency;
@@ -221,7 +221,7 @@ fn a_server_that_hangs_for_a_few_hides_nothing() {
 
 #[test]
 fn service_in_a_faultless_network_is_exact() {
-    let played = Scene::closed(5, SECOND).play(|| after(MS));
+    let played = SimPlan::closed(5, SECOND).play(|| after(MS));
     let l = &played.sum.latency;
     // Opening takes 0.1 ms, the network 0.1 ms, the server 1 ms.
     assert_eq!((l.service.min(), l.service.max()), (1_100_000, 1_200_000));

@@ -6,62 +6,62 @@
 //! one by one if they are few, else in batches as given by the schedule.
 
 use measure::Nanos;
-use scenario::{Act, Acts, News, Woken};
-use wire::{Network, Values};
+use scenario::{Action, Actions, UserEvent, Wakeup};
+use wire::{Network, UserValues};
 
-use crate::connections::Connections;
+use crate::connections::WorkerConnections;
 use crate::ids::{RequestId, ScenarioId};
 
-use super::Users;
+use super::WorkerUsers;
 
 /// Maximum number of unsent arrivals that are drawn one by one at the end.
-const ONE_BY_ONE: u32 = 1 << 20;
+const MAX_DRAWN: u32 = 1 << 20;
 
-impl Users {
+impl WorkerUsers {
     /// Returns when the next arrival can be taken.
-    pub(crate) fn next_arrival<N: Network>(&self, c: &Connections<N>) -> Nanos {
-        if c.queue_is_full() { Nanos::MAX } else { self.source.next_due() }
+    pub(crate) fn next_arrival<N: Network>(&self, c: &WorkerConnections<N>) -> Nanos {
+        if c.queue_is_full() { Nanos::MAX } else { self.sources.next_due() }
     }
 
     /// Counts arrivals that were due by `until` and were never sent as due and unfinished.
-    pub(crate) fn censor_unsent<N: Network>(&mut self, c: &mut Connections<N>, until: Nanos) {
-        for _ in 0..ONE_BY_ONE {
-            if self.source.next_due() > until {
+    pub(crate) fn censor_unsent<N: Network>(&mut self, c: &mut WorkerConnections<N>, until: Nanos) {
+        for _ in 0..MAX_DRAWN {
+            if self.sources.next_due() > until {
                 return;
             }
-            let scenario = self.source.next_to_arrive();
-            let due = self.source.get(scenario).take_arrival(c.limits());
+            let scenario = self.sources.next_scenario();
+            let due = self.sources.get(scenario).take_arrival(c.limits());
             if due >= c.limits().window {
-                self.unsent(c, scenario, due, 1);
+                self.count_unsent(c, scenario, due, 1);
             }
         }
-        for scenario in self.source.numbers() {
+        for scenario in self.sources.ids() {
             let mut lumps = Vec::new();
-            let source = self.source.get(scenario);
+            let source = self.sources.get(scenario);
             source.take_rest(c.limits(), until, |due, many| lumps.push((due, many)));
-            lumps.into_iter().for_each(|(due, many)| self.unsent(c, scenario, due, many));
+            lumps.into_iter().for_each(|(due, many)| self.count_unsent(c, scenario, due, many));
         }
     }
 
     /// Counts `many` arrivals that were never sent, the last of them due at `due`. All of them get the name that the
     /// scenario chooses for one.
-    pub(crate) fn unsent<N: Network>(&mut self, c: &mut Connections<N>, scenario: ScenarioId, due: Nanos, many: u64) {
-        let user = self.source.get(scenario).users().come();
+    pub(crate) fn count_unsent<N: Network>(&mut self, c: &mut WorkerConnections<N>, scenario: ScenarioId, due: Nanos, many: u64) {
+        let user = self.sources.get(scenario).users().add_arrival();
         // A visit begins with a request. The scenario is woken for a user without values to see with which; nothing of
         // it is counted.
-        let (source, mut acts) = (self.source.of(user), Acts::new());
-        source.wake(Woken::new(user.index(), News::Begin, due), &mut Values::default(), &mut acts);
+        let (source, mut acts) = (self.sources.of(user), Actions::new());
+        source.wake(Wakeup::new(user.index(), UserEvent::Begin, due), &mut UserValues::default(), &mut acts);
         let request = acts.iter().find_map(|act| match act {
-            Act::Send(request) | Act::SendTogether(request, _) => Some(*request),
+            Action::Send(request) | Action::SendInBatch(request, _) => Some(*request),
             _ => None,
         });
         source.leaves(user, c.now(), &mut acts);
         source.users().end(user);
-        let name = c.traffic().names().of(request.unwrap_or(RequestId(0)).at());
+        let name = c.traffic().names().index_of(request.unwrap_or(RequestId(0)).at());
         c.traffic().unsent((name, user), due, many);
-        if self.source.of(user).iterates() {
+        if self.sources.of(user).iterates() {
             let (row, since) = (self.row_of_span(c, scenario, 0), c.now() - due);
-            c.traffic().books().iterations_unsent(row, since, many);
+            c.traffic().recorder().iterations_unsent(row, since, many);
         }
     }
 }

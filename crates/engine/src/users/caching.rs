@@ -4,53 +4,53 @@
 //! without caches only check whether they have any.
 
 use measure::Nanos;
-use scenario::News;
-use wire::{Follow, Network};
+use scenario::UserEvent;
+use wire::{FollowUp, Network};
 
-use crate::connections::Connections;
+use crate::connections::WorkerConnections;
 use crate::ids::{RequestId, UserId};
-use crate::outcome::Over;
+use crate::outcome::FinishedRequest;
 
-use super::Users;
-use super::waking::Sent;
+use super::WorkerUsers;
+use super::waking::SendResult;
 
-impl Users {
+impl WorkerUsers {
     /// Looks a prepared request up in its user's cache; a page is parsed first. Returns `None` on a miss.
     #[cold]
-    pub(super) fn is_there<N: Network>(
+    pub(super) fn cached<N: Network>(
         &mut self,
-        c: &mut Connections<N>,
+        c: &mut WorkerConnections<N>,
         user: UserId,
         request: RequestId,
         due: Nanos,
-    ) -> Option<Sent> {
-        let found = c.recalled_prepared(user, request, due)?;
-        let name = c.traffic().names().of(request.at());
-        c.traffic().checks_passed(request, name, due);
+    ) -> Option<SendResult> {
+        let found = c.cached_prepared(user, request, due)?;
+        let name = c.traffic().names().index_of(request.at());
+        c.traffic().count_checks_passed(request, name, due);
         match found.filter(|_| self.loads_pages(user)) {
             Some(page) => {
                 let within = c.traffic().timeout_of(request);
-                self.pages.hears((user, due), within, News::Recalled, page);
-                Some(Sent::Looked)
+                self.pages.push((user, due), within, UserEvent::Cached, page);
+                Some(SendResult::CachedPage)
             }
-            None => Some(Sent::Recalled),
+            None => Some(SendResult::Cached),
         }
     }
 
     /// Like [`Users::is_there`], for the target of a redirect; its user goes on.
     #[cold]
-    pub(crate) fn hop_is_there<N: Network>(&mut self, c: &mut Connections<N>, over: &Over, follow: &Follow) -> bool {
-        let (user, due) = (over.user, c.heard());
-        let Some(found) = c.recalled_made((user, over.name), due, &follow.request) else { return false };
+    pub(crate) fn hop_cached<N: Network>(&mut self, c: &mut WorkerConnections<N>, over: &FinishedRequest, follow: &FollowUp) -> bool {
+        let (user, due) = (over.user, c.event_time());
+        let Some(found) = c.cached_derived((user, over.name), due, &follow.request) else { return false };
         if self.pages.has(user) {
-            self.resource_is_over(c, user, News::Recalled, false);
+            self.resource_ended(c, user, UserEvent::Cached, false);
             return true;
         }
-        c.traffic().checks_passed(RequestId::NONE, over.name, due);
+        c.traffic().count_checks_passed(RequestId::NONE, over.name, due);
         match found.filter(|_| self.loads_pages(user)) {
             // The request that was redirected there was sent.
-            Some(page) => self.pages.hears((user, due), over.within, News::PASSED, page),
-            None => self.ask(c, user, due, News::PASSED),
+            Some(page) => self.pages.push((user, due), over.timeout, UserEvent::PASSED, page),
+            None => self.advance(c, user, due, UserEvent::PASSED),
         }
         true
     }

@@ -1,122 +1,122 @@
 //! Users with iterations: their begin, the counts of iterations and groups, and their cut.
 
 use measure::Nanos;
-use scenario::{Told, What};
+use scenario::{SpanEvent, SpanEventKind};
 use wire::Network;
 
-use crate::connections::Connections;
+use crate::connections::WorkerConnections;
 use crate::ids::{ScenarioId, UserId};
 
-use super::Users;
+use super::WorkerUsers;
 
-impl Users {
+impl WorkerUsers {
     /// Returns `true` if a user is in the middle of an iteration; pauses beyond the end of the drain do not count.
-    pub(crate) fn is_within_iterations<N: Network>(&self, c: &Connections<N>) -> bool {
-        self.source.is_within_iterations() && (c.has_requests() || self.source.next_awake() < c.next_end())
+    pub(crate) fn is_within_iterations<N: Network>(&self, c: &WorkerConnections<N>) -> bool {
+        self.sources.is_within_iterations() && (c.has_requests() || self.sources.next_wake() < c.next_end())
     }
 
     /// Begins an iteration: its requests share a number, and the values of the previous iteration are cleared. Steps
     /// before a user's first iteration share its number.
-    pub(crate) fn iteration_begins<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, iterates: bool) {
+    pub(crate) fn iteration_begins<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, iterates: bool) {
         let has_number = c.traffic().has_number(user);
-        c.traffic().takes_number(user, !iterates);
-        let source = self.source.of(user);
-        let counts = !source.users().arrive();
+        c.traffic().assign_number(user, !iterates);
+        let source = self.sources.of(user);
+        let counts = !source.users().by_arrivals();
         if !iterates {
             if counts {
-                source.takes_ahead();
+                source.reserve_iteration();
             }
             return;
         }
         if counts {
             if has_number {
-                source.taken_ahead(true);
+                source.release_reserved(true);
             }
-            source.begins_another(user, c.limits(), c.now());
+            source.count_iteration(user, c.limits(), c.now());
             source.start_request(c.limits(), c.now());
         }
         c.traffic().iteration_begins(user);
     }
 
     /// Counts the begin or end of an iteration or group.
-    pub(super) fn tell<N: Network>(&mut self, c: &mut Connections<N>, scenario: ScenarioId, told: &Told) {
+    pub(super) fn record_span<N: Network>(&mut self, c: &mut WorkerConnections<N>, scenario: ScenarioId, told: &SpanEvent) {
         let row = self.row_of_span(c, scenario, told.span);
-        c.traffic().tell(row, told);
-        if told.span == 0 && told.what != What::Began {
+        c.traffic().record_span(row, told);
+        if told.span == 0 && told.kind != SpanEventKind::Began {
             let user = UserId::within(scenario, told.user);
-            c.lets_go_of_own(user, matches!(told.what, What::Ended { passed: true, .. }));
+            c.release_owned(user, matches!(told.kind, SpanEventKind::Ended { passed: true, .. }));
         }
     }
 
     /// Records the sending of a page resource: a request of its user that was due at `due`.
-    pub(super) fn sends_resource<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, due: Nanos) {
+    pub(super) fn record_resource<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, due: Nanos) {
         let mut acts = std::mem::take(&mut self.acts);
-        self.source.of(user).sends(user, due, &mut acts);
+        self.sources.of(user).sends(user, due, &mut acts);
         for act in acts.drain(..) {
-            self.notes(c, user, act);
+            self.record_action(c, user, act);
         }
         self.acts = acts;
     }
 
     /// Returns the row of an iteration or group: each has two behind the names, with pauses and without.
-    pub(crate) fn row_of_span<N: Network>(&self, c: &Connections<N>, scenario: ScenarioId, span: u16) -> u16 {
-        c.names() as u16 + 2 * (self.source.spans_before(scenario) + span)
+    pub(crate) fn row_of_span<N: Network>(&self, c: &WorkerConnections<N>, scenario: ScenarioId, span: u16) -> u16 {
+        c.names() as u16 + 2 * (self.sources.spans_before(scenario) + span)
     }
 
     /// Removes a user, in the middle of its iteration or not.
     #[inline]
-    pub(crate) fn leaves<N: Network>(&mut self, c: &mut Connections<N>, user: UserId) {
+    pub(crate) fn leave_iteration<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId) {
         let mut acts = std::mem::take(&mut self.acts);
-        let source = self.source.of(user);
+        let source = self.sources.of(user);
         source.leaves(user, c.now(), &mut acts);
-        let arrives = source.users().arrive();
+        let arrives = source.users().by_arrivals();
         for act in acts.drain(..) {
-            self.notes(c, user, act);
+            self.record_action(c, user, act);
         }
         self.acts = acts;
         if c.traffic().has_number(user) {
-            c.traffic().drops_number(user);
+            c.traffic().drop_number(user);
             if !arrives {
-                self.source.of(user).taken_ahead(false);
+                self.sources.of(user).release_reserved(false);
             }
         }
     }
 
     /// Ends the run: users in the middle of an iteration are cut.
-    pub(crate) fn all_leave<N: Network>(&mut self, c: &mut Connections<N>) {
-        for scenario in self.source.numbers() {
-            for user in self.source.get(scenario).users().running() {
-                self.leaves(c, user);
+    pub(crate) fn end_all_iterations<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
+        for scenario in self.sources.ids() {
+            for user in self.sources.get(scenario).users().running() {
+                self.leave_iteration(c, user);
             }
         }
     }
 
     /// Counts an iteration of a scenario that was due and that no user could begin.
     #[cold]
-    pub(crate) fn dropped<N: Network>(&mut self, c: &mut Connections<N>, scenario: ScenarioId, due: Nanos) {
+    pub(crate) fn drop_iteration<N: Network>(&mut self, c: &mut WorkerConnections<N>, scenario: ScenarioId, due: Nanos) {
         let row = self.row_of_span(c, scenario, 0);
         c.traffic().iteration_dropped(row, due);
     }
 
     /// Cuts scenarios that ended and whose time to finish is over.
-    pub(crate) fn cut_scenarios<N: Network>(&mut self, c: &mut Connections<N>) {
-        for scenario in self.source.numbers() {
-            if self.source.get(scenario).is_cut(c.now()) {
-                self.cut(c, scenario);
+    pub(crate) fn cut_scenarios<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
+        for scenario in self.sources.ids() {
+            if self.sources.get(scenario).is_cut(c.now()) {
+                self.cut_scenario(c, scenario);
             }
         }
     }
 
     #[cold]
-    pub(crate) fn cut<N: Network>(&mut self, c: &mut Connections<N>, scenario: ScenarioId) {
+    pub(crate) fn cut_scenario<N: Network>(&mut self, c: &mut WorkerConnections<N>, scenario: ScenarioId) {
         for id in c.traffic().of_scenario(scenario) {
-            c.cut_request(id);
+            c.abandon_request(id);
         }
-        self.source.get(scenario).pauses().clear();
-        self.source.get(scenario).users().begin_no_more();
-        for user in self.source.get(scenario).users().running() {
+        self.sources.get(scenario).pauses().clear();
+        self.sources.get(scenario).users().stop_starting();
+        for user in self.sources.get(scenario).users().running() {
             self.user_ends(c, user);
         }
-        self.go_on(c);
+        self.process_and_flush(c);
     }
 }

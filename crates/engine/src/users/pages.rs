@@ -7,58 +7,58 @@
 use std::collections::{HashMap, VecDeque};
 
 use measure::Nanos;
-use scenario::News;
-use wire::{Follow, Found, Network, Page};
+use scenario::UserEvent;
+use wire::{FollowUp, ResourceSearch, Network, PageResources};
 
-use crate::connections::Connections;
+use crate::connections::WorkerConnections;
 use crate::ids::UserId;
-use crate::want::{Made, Want, Wanted};
+use crate::due_request::{DerivedRequest, DueRequest, RequestRef};
 
-use super::Users;
+use super::WorkerUsers;
 
 /// The pages of one worker's users.
 #[derive(Default)]
-pub(super) struct Pages {
+pub(super) struct PageVisits {
     /// Responses that were read, but not yet parsed for resources.
-    heard: VecDeque<Heard>,
+    unparsed: VecDeque<UnparsedPage>,
     /// The page whose resources each user fetches.
-    open: HashMap<UserId, Visit>,
+    open: HashMap<UserId, PageVisit>,
 }
 
-struct Heard {
+struct UnparsedPage {
     user: UserId,
     at: Nanos,
     /// Timeout of each of its resources.
-    within: Nanos,
-    news: News,
-    found: Found,
+    timeout: Nanos,
+    news: UserEvent,
+    finder: ResourceSearch,
 }
 
 /// A page that is not over.
-struct Visit {
-    page: Page,
+struct PageVisit {
+    page: PageResources,
     /// Time when the page itself ended: all its resources were due then.
     ended: Nanos,
     /// Set once the concurrency limit was reached: the next resources wait for others.
     full: bool,
-    flying: u32,
-    within: Nanos,
+    in_flight: u32,
+    timeout: Nanos,
     /// The event reported to its user in the end: of the page, or of the first resource that failed.
-    news: News,
+    news: UserEvent,
     /// Set if a server could not be reached.
     back_off: bool,
 }
 
-impl Pages {
+impl PageVisits {
     /// Queues a response for parsing.
-    pub fn hears(&mut self, (user, at): (UserId, Nanos), within: Nanos, news: News, found: Found) {
-        self.heard.push_back(Heard { user, at, within, news, found });
+    pub fn push(&mut self, (user, at): (UserId, Nanos), within: Nanos, news: UserEvent, found: ResourceSearch) {
+        self.unparsed.push_back(UnparsedPage { user, at, timeout: within, news, finder: found });
     }
 
     /// Returns `true` if responses are to be parsed.
     #[inline]
-    pub fn are_heard(&self) -> bool {
-        !self.heard.is_empty()
+    pub fn any_unparsed(&self) -> bool {
+        !self.unparsed.is_empty()
     }
 
     /// Returns `true` if a user is fetching the resources of a page.
@@ -69,110 +69,110 @@ impl Pages {
 
     /// Removes a user that is gone: resources not sent were not due.
     #[inline]
-    pub fn leave(&mut self, user: UserId) {
+    pub fn remove(&mut self, user: UserId) {
         if !self.open.is_empty() {
             self.open.remove(&user);
         }
     }
 }
 
-fn failed(news: News) -> bool {
-    matches!(news, News::Ended { fault: Some(_), .. })
+fn failed(news: UserEvent) -> bool {
+    matches!(news, UserEvent::Ended { fault: Some(_), .. })
 }
 
-impl Users {
+impl WorkerUsers {
     /// Returns `true` if a user fetches resources: users of a flow do, one page at a time, but not for requests of a
     /// batch.
     pub(crate) fn loads_pages(&mut self, user: UserId) -> bool {
-        let source = self.source.of(user);
+        let source = self.sources.of(user);
         source.iterates() && !source.is_in_batch(user)
     }
 
     /// Parses the queued pages one after the other, and begins to fetch their resources.
     #[cold]
-    pub(crate) fn read_pages<N: Network>(&mut self, c: &mut Connections<N>) {
-        while let Some(Heard { user, at, within, news, found }) = self.pages.heard.pop_front() {
+    pub(crate) fn parse_pages<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
+        while let Some(UnparsedPage { user, at, timeout: within, news, finder: found }) = self.pages.unparsed.pop_front() {
             let page = found();
             // Later events are late by the time of parsing, and due as if it had taken none.
-            c.mark();
-            c.traffic().was_heard(at);
+            c.read_clock();
+            c.traffic().set_event_time(at);
             let window = c.limits().window;
-            c.traffic().books().left_out(at < window, u64::from(page.elsewhere), u64::from(page.beyond), page.cut);
+            c.traffic().recorder().skipped_resources(at < window, u64::from(page.on_other_hosts), u64::from(page.over_limit), page.truncated);
             if self.pages.has(user) {
-                self.resource_is_over(c, user, news, false);
-            } else if page.found == 0 {
-                self.ask(c, user, at, news);
+                self.resource_ended(c, user, news, false);
+            } else if page.resources == 0 {
+                self.advance(c, user, at, news);
             } else {
-                let visit = Visit { page, ended: at, full: false, flying: 0, within, news, back_off: false };
+                let visit = PageVisit { page, ended: at, full: false, in_flight: 0, timeout: within, news, back_off: false };
                 self.pages.open.insert(user, visit);
-                self.fetch_on(c, user);
+                self.fetch_more(c, user);
             }
-            self.go_on_all(c);
+            self.process_outcomes(c);
             c.flush();
         }
     }
 
     /// Handles the end of a page resource.
     #[cold]
-    pub(crate) fn resource_is_over<N: Network>(
+    pub(crate) fn resource_ended<N: Network>(
         &mut self,
-        c: &mut Connections<N>,
+        c: &mut WorkerConnections<N>,
         user: UserId,
-        news: News,
+        news: UserEvent,
         back_off: bool,
     ) {
         let Some(visit) = self.pages.open.get_mut(&user) else { return };
-        visit.flying = visit.flying.saturating_sub(1);
+        visit.in_flight = visit.in_flight.saturating_sub(1);
         if failed(news) && !visit.page.may_fail {
             visit.back_off |= back_off;
             if !failed(visit.news) {
                 visit.news = news;
             }
         }
-        self.fetch_on(c, user);
+        self.fetch_more(c, user);
     }
 
     /// Sends resources up to the concurrency limit; after the last one, the user goes on.
-    pub(crate) fn fetch_on<N: Network>(&mut self, c: &mut Connections<N>, user: UserId) {
+    pub(crate) fn fetch_more<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId) {
         while let Some(visit) = self.pages.open.get_mut(&user) {
-            if visit.flying >= visit.page.at_once {
+            if visit.in_flight >= visit.page.max_in_flight {
                 visit.full = true;
                 return;
             }
             if let Some(follow) = (visit.page.next)() {
-                let (ended, name, held_back, within) = (visit.ended, visit.page.name, visit.full, visit.within);
-                if c.traffic().recalls() && c.recalled_made((user, name), ended, &follow.request).is_some() {
+                let (ended, name, held_back, within) = (visit.ended, visit.page.name, visit.full, visit.timeout);
+                if c.traffic().caches() && c.cached_derived((user, name), ended, &follow.request).is_some() {
                     continue;
                 }
                 if let Some(visit) = self.pages.open.get_mut(&user) {
-                    visit.flying += 1;
-                    if visit.news == News::Recalled {
+                    visit.in_flight += 1;
+                    if visit.news == UserEvent::Cached {
                         // The page itself was in the cache; its user sends a request all the same, and waits for that.
-                        visit.news = News::PASSED;
+                        visit.news = UserEvent::PASSED;
                     }
                 }
-                self.sends_resource(c, user, ended);
-                self.fetch(c, (user, name), (ended, held_back), (within, follow));
+                self.record_resource(c, user, ended);
+                self.fetch_resource(c, (user, name), (ended, held_back), (within, follow));
                 continue;
             }
-            if visit.flying > 0 {
+            if visit.in_flight > 0 {
                 return;
             }
             let (news, back_off) = (visit.news, visit.back_off);
             self.pages.open.remove(&user);
-            return if back_off { self.user_backs_off(c, user, news) } else { self.ask(c, user, c.heard(), news) };
+            return if back_off { self.user_backs_off(c, user, news) } else { self.advance(c, user, c.event_time(), news) };
         }
     }
 
     /// Sends a resource: due with its page, and held back if others had to end first.
-    pub(crate) fn fetch<N: Network>(
+    pub(crate) fn fetch_resource<N: Network>(
         &mut self,
-        c: &mut Connections<N>,
+        c: &mut WorkerConnections<N>,
         (user, name): (UserId, u16),
         (due, held_back): (Nanos, bool),
-        (within, follow): (Nanos, Follow),
+        (within, follow): (Nanos, FollowUp),
     ) {
-        let request = Wanted::Made(Made { follow, name, hops: 0, within, of_page: true });
-        c.want(Want { user, due, request, on_failure: None, held_back });
+        let request = RequestRef::Derived(DerivedRequest { follow, name, hops: 0, timeout: within, of_page: true });
+        c.add_request(DueRequest { user, due, request, on_failure: None, held_back });
     }
 }

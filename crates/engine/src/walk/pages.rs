@@ -1,7 +1,7 @@
 //! What the pages name that a user alone comes to: fetched one after the other, so that each can be told.
 
-use record::FirstAnswer;
-use wire::{FaultKind, Fill, Follow, Origin, Request};
+use record::FirstResponse;
+use wire::{FaultKind, SlotContext, FollowUp, Origin, Request};
 
 use super::{Walk, Walked};
 use crate::conversation::unix_ns;
@@ -17,7 +17,7 @@ pub struct Resource {
     /// Where it is.
     pub url: String,
     /// What came back.
-    pub answer: FirstAnswer,
+    pub answer: FirstResponse,
     /// What a run would count it as; None: it succeeded.
     pub fault: Option<FaultKind>,
     /// Its user had it already: nothing was sent.
@@ -48,7 +48,7 @@ impl Walk<'_> {
         let mut first = None;
         for found in heard {
             let mut page = found();
-            let mut left_out = LeftOut { elsewhere: page.elsewhere, beyond: page.beyond, cut: page.cut };
+            let mut left_out = LeftOut { elsewhere: page.on_other_hosts, beyond: page.over_limit, cut: page.truncated };
             while let Some(follow) = (page.next)() {
                 let may = !self.stop.requested();
                 let Some(fetched) = self.fetched.as_mut().filter(|fetched| may && **fetched < MOST) else {
@@ -69,12 +69,12 @@ impl Walk<'_> {
         first
     }
 
-    fn resource(&self, page: usize, follow: &Follow, may_fail: bool) -> Resource {
-        let url = url_of(&follow.origin, &self.dialogue.sent(&follow.request));
+    fn resource(&self, page: usize, follow: &FollowUp, may_fail: bool) -> Resource {
+        let url = url_of(&follow.origin, &self.dialogue.encoded(&follow.request));
         if let Some(answer) = self.recalled(&follow.request) {
             return Resource { page, url, answer, fault: None, from_cache: true, may_fail };
         }
-        let mut answer = FirstAnswer::default();
+        let mut answer = FirstResponse::default();
         let fault = follow_up(self.dialogue, follow, &self.way, &mut answer).err().map(|trouble| {
             fails(&mut answer, trouble.why);
             trouble.fault.unwrap_or(FaultKind::Closed)
@@ -83,19 +83,19 @@ impl Walk<'_> {
     }
 
     /// What its user has of it already.
-    fn recalled(&self, request: &Request) -> Option<FirstAnswer> {
-        if !self.dialogue.prepared().recalls {
+    fn recalled(&self, request: &Request) -> Option<FirstResponse> {
+        if !self.dialogue.prepared().caches_responses {
             return None;
         }
         let mut memory = self.way.memory.borrow_mut();
         let values = memory.values.clone();
-        let fill = Fill { unix_ns: unix_ns(), run: self.seed, values: &values, ..Fill::default() };
-        let recalled = self.dialogue.recall(request, &fill, &mut memory)?;
-        if let Some(lesson) = recalled.lesson {
-            drop(self.dialogue.learn(request, &fill, lesson, &mut memory));
+        let fill = SlotContext { unix_ns: unix_ns(), run: self.seed, values: &values, ..SlotContext::default() };
+        let recalled = self.dialogue.cached_response(request, &fill, &mut memory)?;
+        if let Some(lesson) = recalled.update {
+            drop(self.dialogue.update_state(request, &fill, lesson, &mut memory));
         }
         let status = self.dialogue.code_name(recalled.code);
-        Some(FirstAnswer { status, payload: recalled.bytes, ..FirstAnswer::default() })
+        Some(FirstResponse { status, payload: recalled.bytes, ..FirstResponse::default() })
     }
 }
 

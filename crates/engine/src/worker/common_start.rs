@@ -57,13 +57,13 @@ impl<N: Network> Worker<N> {
     pub(super) fn await_common_start(&mut self) {
         let Worker { users, connections: c, common_start, .. } = self;
         let Some(mut start) = common_start.take() else { return };
-        let source = users.source.only();
+        let source = users.sources.only();
         for _ in 0..start.to_open.min(OPENED_A_TURN) {
-            if !c.may_come() || !source.pace_allows(c.now()) {
+            if !c.may_open() || !source.take_start_permit(c.now()) {
                 break;
             }
             start.to_open -= 1;
-            c.open_ahead(source.leads_to(start.to_open));
+            c.preopen(source.origin(start.to_open));
         }
         start.report(c.opening(), c.now());
         // Never before the run was meant to begin: everything until then would be sent as a warm-up nobody asked for.
@@ -76,8 +76,8 @@ impl<N: Network> Worker<N> {
     fn start_together(&mut self, go: Nanos, start: &CommonStart) {
         let Worker { users, connections: c, .. } = self;
         let by = go - c.limits().start;
-        users.source.only().users().begin_at(go);
-        users.source.only().resume(start.first_due.saturating_add(by));
+        users.sources.only().users().begin_at(go);
+        users.sources.only().resume(start.first_due.saturating_add(by));
         c.start_together(by, start.took);
     }
 }

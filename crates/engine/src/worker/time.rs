@@ -5,7 +5,7 @@ use plan::Change;
 use wire::Network;
 
 use crate::Stop;
-use crate::connections::ATTENTION;
+use crate::connections::STOP_CHECK_INTERVAL;
 use crate::control::Stamped;
 
 use super::Worker;
@@ -22,7 +22,7 @@ impl<N: Network> Worker<N> {
     pub(super) fn begin(&mut self) {
         self.connections.begin();
         let limits = self.connections.limits();
-        for source in self.users.source.all_mut() {
+        for source in self.users.sources.all_mut() {
             // Draws the first.
             let _ = source.take_arrival(limits);
         }
@@ -31,9 +31,9 @@ impl<N: Network> Worker<N> {
             // Nothing of the run has begun before the common start: no second ends, no user starts, nothing is due.
             self.connections.wait_for_start();
             users_start = Nanos::MAX;
-            start.begin(self.connections.now(), self.users.source.only().suspend());
+            start.begin(self.connections.now(), self.users.sources.only().suspend());
         }
-        self.users.source.all_mut().iter_mut().for_each(|source| source.users().begin_at(users_start));
+        self.users.sources.all_mut().iter_mut().for_each(|source| source.users().begin_at(users_start));
     }
 
     /// Until when the network may sleep.
@@ -41,21 +41,21 @@ impl<N: Network> Worker<N> {
         let Worker { users, connections: c, common_start, .. } = self;
         let opens = common_start.as_ref().is_some_and(|start| start.opens());
         let mut next_start = Nanos::MAX;
-        if c.may_come() {
-            next_start = if opens { users.source.only().next_start() } else { users.source.next_start() };
+        if c.may_open() {
+            next_start = if opens { users.sources.only().next_start() } else { users.sources.next_start() };
         }
-        let at_most = match c.is_impatient() {
+        let at_most = match c.needs_frequent_checks() {
             true => IMPATIENCE,
             false if c.has_requests() => WATCHFUL,
-            false => ATTENTION,
+            false => STOP_CHECK_INTERVAL,
         };
         (c.now() + at_most)
             .min(next_start)
             .min(users.next_arrival(c).saturating_add(c.limits().slack))
-            .min(users.source.next_awake())
-            .min(users.source.next_change())
-            .min(users.source.next_end())
-            .min(c.next_moment())
+            .min(users.sources.next_wake())
+            .min(users.sources.next_change())
+            .min(users.sources.next_end())
+            .min(c.next_time())
     }
 
     /// Everything that time alone brings about.
@@ -72,8 +72,8 @@ impl<N: Network> Worker<N> {
             self.replace_lost();
         }
         self.connections.keep_time();
-        if self.connections.has_news() {
-            self.users.go_on(&mut self.connections);
+        if self.connections.has_events() {
+            self.users.process_and_flush(&mut self.connections);
         }
         self.consider_end(stop);
     }
@@ -86,8 +86,8 @@ impl<N: Network> Worker<N> {
             if self.connections.is_closing() {
                 return;
             }
-            self.connections.traffic().lasts_otherwise();
-            self.users.source.change(self.connections.limits(), at, change, now);
+            self.connections.traffic().load_changed();
+            self.users.sources.change(self.connections.limits(), at, change, now);
             if change == Change::Drain {
                 // What was told of a window that went on stays told.
                 self.connections.traffic().ends_by(at.max(now));
@@ -104,8 +104,8 @@ impl<N: Network> Worker<N> {
         let c = &self.connections;
         let standing = Standing {
             closing: c.is_closing(),
-            any_due: self.users.source.next_due() < Nanos::MAX,
-            sources_over: self.common_start.is_none() && self.users.source.are_over(c.limits(), c.now()),
+            any_due: self.users.sources.next_due() < Nanos::MAX,
+            sources_over: self.common_start.is_none() && self.users.sources.are_over(c.limits(), c.now()),
             in_flight: c.has_requests(),
             iterates: self.users.is_within_iterations(c),
             ends: c.next_end(),
@@ -145,7 +145,7 @@ impl<N: Network> Worker<N> {
         self.users.censor_unsent(&mut self.connections, until);
         self.connections.traffic().censor_all();
         self.connections.read_finally(stop);
-        self.users.all_leave(&mut self.connections);
+        self.users.end_all_iterations(&mut self.connections);
         self.connections.finish(now, interrupted);
         self.over = true;
     }
@@ -162,10 +162,10 @@ impl<N: Network> Worker<N> {
         if !self.connections.limits().open || self.connections.is_closing() || self.common_start.is_some() {
             return;
         }
-        let origin = self.users.source.only().leads_to(0);
+        let origin = self.users.sources.only().origin(0);
         let now = self.connections.now();
-        if self.connections.may_replace(origin) && self.users.source.only().pace_allows(now) {
-            self.connections.open_ahead(origin);
+        if self.connections.may_replace(origin) && self.users.sources.only().take_start_permit(now) {
+            self.connections.preopen(origin);
         }
     }
 }

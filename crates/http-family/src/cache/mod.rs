@@ -5,9 +5,9 @@
 //! bounded. Beyond the bound the least recently used responses are evicted first; what still does not fit is not
 //! stored, and that is counted.
 
-mod asking;
-mod judged;
-mod said;
+mod lookup;
+mod observer;
+mod freshness;
 #[cfg(test)]
 mod tests;
 
@@ -15,20 +15,20 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use wire::{Asked, Complaint, OptionSpec, one};
+use wire::{ProtocolConfig, UsageError, OptionSpec, one};
 
-pub use asking::Asking;
-pub use judged::{Heard, Judged, New};
-pub use said::Said;
+pub use lookup::CacheLookup;
+pub use observer::{CacheEffect, CacheObserver, StorableResponse};
+pub use freshness::Freshness;
 
-use values::kept::{Budget, Taken};
+use values::budget::{MemoryBudget, Reservation};
 
 /// Name of the option.
 pub const CACHE: &str = "cache";
 /// Bound of one user's cache, in bytes.
-const OF_A_USER: usize = 16 << 20;
+const USER_LIMIT: usize = 16 << 20;
 /// Bound of all users' caches of a run, in bytes.
-const OF_ALL: usize = 256 << 20;
+const TOTAL_LIMIT: usize = 256 << 20;
 /// Estimated cost of an entry in addition to its texts, in bytes.
 const OVERHEAD: usize = 320;
 
@@ -48,26 +48,26 @@ thread_local! {
 
 /// Cache settings of a run.
 #[derive(Clone, Debug)]
-pub struct Rule {
-    for_iteration: bool,
-    budget: Budget,
+pub struct CacheSettings {
+    per_iteration: bool,
+    budget: MemoryBudget,
 }
 
-impl Rule {
+impl CacheSettings {
     /// Reads the option. Returns `None` if nothing is to be cached.
     ///
     /// # Errors
     /// Returns an error for an unknown value.
-    pub fn read(asked: &Asked) -> Result<Option<Rule>, Complaint> {
+    pub fn read(asked: &ProtocolConfig) -> Result<Option<CacheSettings>, UsageError> {
         let Some(word) = asked.value(CACHE) else { return Ok(None) };
-        let rule = |for_iteration| Ok(Some(Rule { for_iteration, budget: Budget::of(OF_ALL) }));
+        let rule = |for_iteration| Ok(Some(CacheSettings { per_iteration: for_iteration, budget: MemoryBudget::of(TOTAL_LIMIT) }));
         match word {
             "per-user" | "yes" | "true" | "" => rule(false),
             "per-iteration" => rule(true),
             "no" | "false" => Ok(None),
             _ => {
                 let trouble = format!("\"{word}\" is not a kind of cache; write per-user, per-iteration or no");
-                Err(Complaint::new(format!("--{CACHE}"), trouble))
+                Err(UsageError::new(format!("--{CACHE}"), trouble))
             }
         }
     }
@@ -75,7 +75,7 @@ impl Rule {
 
 /// Parts of a response that are looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Need {
+pub struct NeededParts {
     /// Header fields.
     pub head: bool,
     /// Body.
@@ -86,7 +86,7 @@ pub struct Need {
 
 /// A stored response.
 #[derive(Debug)]
-pub struct Answer {
+pub struct CachedResponse {
     /// Status code.
     pub status: u16,
     /// Length of the body on the wire, in bytes.
@@ -95,11 +95,11 @@ pub struct Answer {
     head: Option<Box<[u8]>>,
     /// Body, if it was needed.
     body: Option<Box<[u8]>>,
-    taken: Taken,
+    taken: Reservation,
 }
 
-impl Answer {
-    fn has(&self, need: Need) -> bool {
+impl CachedResponse {
+    fn has(&self, need: NeededParts) -> bool {
         !need.trailers && (self.head.is_some() || !need.head) && (self.body.is_some() || !need.body)
     }
 
@@ -115,21 +115,21 @@ impl Answer {
 }
 
 #[derive(Debug)]
-struct Entry {
-    answer: Arc<Answer>,
-    said: Said,
+struct CacheEntry {
+    answer: Arc<CachedResponse>,
+    freshness: Freshness,
     /// Values of the request fields named by `Vary`.
-    selecting: Box<[u8]>,
+    vary_values: Box<[u8]>,
     /// Time of the request, in nanoseconds since 1970.
-    asked: u64,
+    requested_at: u64,
     /// Value of `Cache::uses` at the last use.
-    used: u64,
+    last_used: u64,
 }
 
 /// The responses stored for one user.
 #[derive(Debug, Default)]
 pub struct Cache {
-    entries: HashMap<Box<[u8]>, Entry>,
+    entries: HashMap<Box<[u8]>, CacheEntry>,
     bytes: usize,
     uses: u64,
     /// Iteration in which the entries were stored.
@@ -138,7 +138,7 @@ pub struct Cache {
 
 /// A request about to be sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Sent<'a> {
+pub struct OutgoingRequest<'a> {
     /// Request head, including cookies.
     pub head: &'a [u8],
     /// Set if the request goes over TLS.
@@ -150,18 +150,18 @@ pub struct Sent<'a> {
 }
 
 /// A header line: name and value.
-type Line = (&'static str, Box<[u8]>);
+type ConditionLine = (&'static str, Box<[u8]>);
 
 /// A conditional request that validates a stored response.
 #[derive(Debug)]
-pub struct Condition {
+pub struct Revalidation {
     /// The stored response.
-    pub answer: Arc<Answer>,
+    pub response: Arc<CachedResponse>,
     /// `If-None-Match` and `If-Modified-Since`, as far as they apply.
-    pub lines: [Option<Line>; 2],
+    pub lines: [Option<ConditionLine>; 2],
 }
 
-impl Condition {
+impl Revalidation {
     /// Inserts the lines into the HTTP/1 request that begins at `from`.
     pub fn put_into(&self, request: &mut Vec<u8>, from: usize) {
         let Some(end) = memchr::memmem::find(&request[from..], b"\r\n\r\n") else { return };
@@ -175,105 +175,105 @@ impl Condition {
 }
 
 impl Cache {
-    fn is_of(&self, rule: &Rule, iteration: u32) -> bool {
-        !rule.for_iteration || self.iteration == iteration
+    fn is_of(&self, rule: &CacheSettings, iteration: u32) -> bool {
+        !rule.per_iteration || self.iteration == iteration
     }
 
-    fn entry(&self, rule: &Rule, sent: Sent<'_>, need: Need) -> Option<(&Entry, bool)> {
+    fn entry(&self, rule: &CacheSettings, sent: OutgoingRequest<'_>, need: NeededParts) -> Option<(&CacheEntry, bool)> {
         if self.entries.is_empty() || !self.is_of(rule, sent.iteration) {
             return None;
         }
-        let asking = Asking::read(sent.head)?;
+        let asking = CacheLookup::read(sent.head)?;
         let entry = KEY.with_borrow_mut(|key| {
-            asking::key(sent.head, sent.secure, key)?;
+            lookup::key(sent.head, sent.secure, key)?;
             self.entries.get(&**key)
         })?;
-        let same = entry.said.vary.is_empty() || *entry.selecting == *asking.selecting(&entry.said.vary);
-        (same && entry.answer.has(need)).then_some((entry, asking.anew))
+        let same = entry.freshness.vary.is_empty() || *entry.vary_values == *asking.vary_values(&entry.freshness.vary);
+        (same && entry.answer.has(need)).then_some((entry, asking.revalidates))
     }
 
     /// Returns the stored response if it is fresh and has the parts in `need`, so that the request need not be sent.
-    pub fn fresh(&mut self, rule: &Rule, sent: Sent<'_>, need: Need) -> Option<Arc<Answer>> {
+    pub fn fresh(&mut self, rule: &CacheSettings, sent: OutgoingRequest<'_>, need: NeededParts) -> Option<Arc<CachedResponse>> {
         let (entry, anew) = self.entry(rule, sent, need)?;
-        let answer = (!anew && entry.said.is_fresh(entry.asked, sent.at)).then(|| Arc::clone(&entry.answer))?;
-        self.use_of(sent);
+        let answer = (!anew && entry.freshness.is_fresh(entry.requested_at, sent.at)).then(|| Arc::clone(&entry.answer))?;
+        self.touch(sent);
         Some(answer)
     }
 
-    fn use_of(&mut self, sent: Sent<'_>) {
+    fn touch(&mut self, sent: OutgoingRequest<'_>) {
         self.uses += 1;
         let uses = self.uses;
         KEY.with_borrow_mut(|key| {
-            if asking::key(sent.head, sent.secure, key).is_some() {
-                self.entries.get_mut(&**key).into_iter().for_each(|entry| entry.used = uses);
+            if lookup::key(sent.head, sent.secure, key).is_some() {
+                self.entries.get_mut(&**key).into_iter().for_each(|entry| entry.last_used = uses);
             }
         });
     }
 
     /// Returns the condition to send if there is a stored response that can be validated.
-    pub fn condition(&self, rule: &Rule, sent: Sent<'_>, need: Need) -> Option<Condition> {
+    pub fn revalidation(&self, rule: &CacheSettings, sent: OutgoingRequest<'_>, need: NeededParts) -> Option<Revalidation> {
         let (entry, _) = self.entry(rule, sent, need)?;
         let line = |name, text: &Option<Box<[u8]>>| text.as_ref().map(|text| (name, text.clone()));
-        let lines = [line("If-None-Match", &entry.said.etag), line("If-Modified-Since", &entry.said.modified)];
-        lines.iter().any(Option::is_some).then(|| Condition { answer: Arc::clone(&entry.answer), lines })
+        let lines = [line("If-None-Match", &entry.freshness.etag), line("If-Modified-Since", &entry.freshness.last_modified)];
+        lines.iter().any(Option::is_some).then(|| Revalidation { response: Arc::clone(&entry.answer), lines })
     }
 
     /// Applies the effect of a response. Returns `false` if there was no room to store it.
-    pub fn learn(&mut self, rule: &Rule, sent: Sent<'_>, heard: Heard) -> bool {
+    pub fn learn(&mut self, rule: &CacheSettings, sent: OutgoingRequest<'_>, heard: CacheEffect) -> bool {
         if !self.is_of(rule, sent.iteration) {
             (self.entries, self.bytes) = (HashMap::new(), 0);
         }
         self.iteration = sent.iteration;
         let mut key = KEY.with_borrow_mut(std::mem::take);
-        let kept = match asking::key(sent.head, sent.secure, &mut key) {
-            Some(()) => self.learn_of(rule, sent, &key, heard),
+        let kept = match lookup::key(sent.head, sent.secure, &mut key) {
+            Some(()) => self.apply(rule, sent, &key, heard),
             None => true,
         };
         KEY.set(key);
         kept
     }
 
-    fn learn_of(&mut self, rule: &Rule, sent: Sent<'_>, key: &[u8], heard: Heard) -> bool {
+    fn apply(&mut self, rule: &CacheSettings, sent: OutgoingRequest<'_>, key: &[u8], heard: CacheEffect) -> bool {
         match heard {
-            Heard::Superseded => {
+            CacheEffect::Invalidate => {
                 self.remove(key);
                 true
             }
-            Heard::Confirmed(said, answer) => {
+            CacheEffect::Confirmed(said, answer) => {
                 let Some(entry) = self.entries.get_mut(key).filter(|entry| Arc::ptr_eq(&entry.answer, &answer)) else {
                     return true;
                 };
-                entry.said = std::mem::take(&mut entry.said).confirmed(*said);
-                entry.asked = sent.at;
-                self.use_of(sent);
+                entry.freshness = std::mem::take(&mut entry.freshness).updated_by(*said);
+                entry.requested_at = sent.at;
+                self.touch(sent);
                 true
             }
-            Heard::New(new) => {
+            CacheEffect::Store(new) => {
                 self.remove(key);
-                match Asking::read(sent.head).filter(|_| new.said.is_worth_keeping(sent.at)) {
-                    Some(asking) => self.keep(rule, (sent, &asking), key, *new),
+                match CacheLookup::read(sent.head).filter(|_| new.freshness.is_worth_keeping(sent.at)) {
+                    Some(asking) => self.store(rule, (sent, &asking), key, *new),
                     None => true,
                 }
             }
         }
     }
 
-    fn keep(&mut self, rule: &Rule, (sent, asking): (Sent<'_>, &Asking<'_>), key: &[u8], new: New) -> bool {
-        let New { said, status, head, body, size, need, cut } = new;
+    fn store(&mut self, rule: &CacheSettings, (sent, asking): (OutgoingRequest<'_>, &CacheLookup<'_>), key: &[u8], new: StorableResponse) -> bool {
+        let StorableResponse { freshness: said, status, head, body, size, need, cut } = new;
         if cut {
             return false;
         }
-        let selecting = if said.vary.is_empty() { Box::default() } else { asking.selecting(&said.vary) };
+        let selecting = if said.vary.is_empty() { Box::default() } else { asking.vary_values(&said.vary) };
         let head = need.head.then_some(head);
         let body: Option<Box<[u8]>> = need.body.then(|| Box::from(&*body));
         let looked_at = head.as_ref().map_or(0, |head| head.len()) + body.as_ref().map_or(0, |body| body.len());
         let bytes = OVERHEAD + key.len() + said.size() + selecting.len() + looked_at;
-        while self.bytes + bytes > OF_A_USER && self.remove_oldest() {}
-        let Some(taken) = rule.budget.take(bytes).filter(|_| bytes <= OF_A_USER) else { return false };
+        while self.bytes + bytes > USER_LIMIT && self.remove_oldest() {}
+        let Some(taken) = rule.budget.reserve(bytes).filter(|_| bytes <= USER_LIMIT) else { return false };
         self.uses += 1;
         self.bytes += bytes;
-        let answer = Arc::new(Answer { status, size, head, body, taken });
-        let entry = Entry { answer, said, selecting, asked: sent.at, used: self.uses };
+        let answer = Arc::new(CachedResponse { status, size, head, body, taken });
+        let entry = CacheEntry { answer, freshness: said, vary_values: selecting, requested_at: sent.at, last_used: self.uses };
         self.entries.insert(key.into(), entry);
         true
     }
@@ -285,7 +285,7 @@ impl Cache {
     }
 
     fn remove_oldest(&mut self) -> bool {
-        let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone());
+        let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.last_used).map(|(key, _)| key.clone());
         oldest.iter().for_each(|key| self.remove(key));
         oldest.is_some()
     }

@@ -6,32 +6,32 @@
 
 pub mod date;
 mod request;
-mod set;
+mod set_cookie;
 #[cfg(test)]
 mod tests;
 
-pub use request::{Asked, Site, site};
-pub use set::{Lesson, NO_ROOM, are_set, heard};
+pub use request::{CookieRequest, CookieSite, site};
+pub use set_cookie::{CookieUpdates, NO_ROOM, has_set_cookie, read_set_cookies};
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
 
-use values::kept::{Budget, Taken};
+use values::budget::{MemoryBudget, Reservation};
 
-use self::set::Set;
+use self::set_cookie::SetCookie;
 
 /// Maximum number of cookies per domain.
-const OF_A_DOMAIN: usize = 50;
+const MAX_PER_DOMAIN: usize = 50;
 /// Bound of one jar, in bytes.
-const OF_A_USER: usize = 64 << 10;
+const USER_LIMIT: usize = 64 << 10;
 /// Bound of all jars of a run, in bytes.
-const OF_ALL: usize = 256 << 20;
+const TOTAL_LIMIT: usize = 256 << 20;
 /// Estimated cost of a cookie in addition to its texts, in bytes.
 const OVERHEAD: usize = 96;
 
 /// Creates the memory budget of all jars of a run.
-pub fn budget() -> Budget {
-    Budget::of(OF_ALL)
+pub fn budget() -> MemoryBudget {
+    MemoryBudget::of(TOTAL_LIMIT)
 }
 
 thread_local! {
@@ -41,7 +41,7 @@ thread_local! {
 
 /// A stored cookie.
 #[derive(Debug)]
-struct Cookie {
+struct StoredCookie {
     name: Box<[u8]>,
     value: Box<[u8]>,
     domain: Box<str>,
@@ -52,16 +52,16 @@ struct Cookie {
     /// Expiry in seconds since 1970; `None` for a session cookie.
     expires: Option<u64>,
     /// Creation order within the jar.
-    born: u64,
-    taken: Taken,
+    created: u64,
+    taken: Reservation,
 }
 
-impl Cookie {
+impl StoredCookie {
     fn is_expired(&self, now: u64) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
     }
 
-    fn goes_to(&self, site: &Site<'_>, now: u64) -> bool {
+    fn matches(&self, site: &CookieSite<'_>, now: u64) -> bool {
         let host = if self.host_only { *self.domain == *site.host } else { domain_matches(&site.host, &self.domain) };
         host && (site.secure || !self.secure) && path_matches(site.path, &self.path) && !self.is_expired(now)
     }
@@ -69,26 +69,26 @@ impl Cookie {
 
 /// The cookies of one user, in sending order.
 #[derive(Debug, Default)]
-pub struct Jar {
-    cookies: Vec<Cookie>,
-    born: u64,
+pub struct CookieJar {
+    cookies: Vec<StoredCookie>,
+    created: u64,
 }
 
-impl Jar {
+impl CookieJar {
     /// Stores the cookies that a response from `site` sets; `now` is in seconds since 1970.
-    pub fn learn(&mut self, site: &Site<'_>, lesson: Lesson, now: u64) {
+    pub fn learn(&mut self, site: &CookieSite<'_>, lesson: CookieUpdates, now: u64) {
         for set in lesson.sets {
-            self.take(site, set, now);
+            self.store(site, set, now);
         }
     }
 
-    fn take(&mut self, site: &Site<'_>, set: Set, now: u64) {
+    fn store(&mut self, site: &CookieSite<'_>, set: SetCookie, now: u64) {
         let Some((domain, host_only)) = set.domain_for(&site.host) else { return };
-        if (set.secure && !site.secure) || !set.keeps_its_prefix(host_only) {
+        if (set.secure && !site.secure) || !set.satisfies_prefix(host_only) {
             return;
         }
         let (name, path) = (set.name(), set.path().unwrap_or_else(|| default_path(site.path)));
-        let overlays = |c: &Cookie| {
+        let overlays = |c: &StoredCookie| {
             c.secure && *c.name == *name && path_matches(path, &c.path) && domain_matches(domain, &c.domain)
         };
         // An insecure origin must not overlay a secure cookie.
@@ -96,7 +96,7 @@ impl Jar {
             return;
         }
         let is_same =
-            |c: &Cookie| *c.name == *name && *c.domain == *domain && c.host_only == host_only && *c.path == *path;
+            |c: &StoredCookie| *c.name == *name && *c.domain == *domain && c.host_only == host_only && *c.path == *path;
         let before = self.cookies.iter().position(is_same);
         let expires = set.expiry.at(now);
         if expires.is_some_and(|expires| expires <= now) {
@@ -108,24 +108,24 @@ impl Jar {
             (known.secure, known.expires) = (set.secure, expires);
             return;
         }
-        let born = before.map_or(self.born, |at| self.cookies.remove(at).born);
-        self.born += u64::from(before.is_none());
+        let born = before.map_or(self.created, |at| self.cookies.remove(at).created);
+        self.created += u64::from(before.is_none());
         let (name, value, domain, path) = (name.into(), set.value().into(), domain.into(), path.into());
-        let Set { secure, taken, .. } = set;
-        let cookie = Cookie { name, value, domain, host_only, path, secure, expires, born, taken };
+        let SetCookie { secure, taken, .. } = set;
+        let cookie = StoredCookie { name, value, domain, host_only, path, secure, expires, created: born, taken };
         self.make_room(&cookie, now);
-        let rank = |c: &Cookie| (Reverse(c.path.len()), c.born);
+        let rank = |c: &StoredCookie| (Reverse(c.path.len()), c.created);
         let at = self.cookies.partition_point(|c| rank(c) < rank(&cookie));
         self.cookies.insert(at, cookie);
     }
 
     /// Evicts expired cookies first, then the oldest: of the same domain if that is what has too many.
-    fn make_room(&mut self, new: &Cookie, now: u64) {
+    fn make_room(&mut self, new: &StoredCookie, now: u64) {
         let mut all_live = false;
         loop {
-            let of_domain = self.cookies.iter().filter(|c| c.domain == new.domain).count() >= OF_A_DOMAIN;
+            let of_domain = self.cookies.iter().filter(|c| c.domain == new.domain).count() >= MAX_PER_DOMAIN;
             let bytes: usize = self.cookies.iter().map(|c| c.taken.bytes()).sum();
-            if !of_domain && bytes + new.taken.bytes() <= OF_A_USER {
+            if !of_domain && bytes + new.taken.bytes() <= USER_LIMIT {
                 return;
             }
             if !std::mem::replace(&mut all_live, true) {
@@ -133,15 +133,15 @@ impl Jar {
                 continue;
             }
             let candidates = self.cookies.iter().enumerate().filter(|(_, c)| !of_domain || c.domain == new.domain);
-            let Some((oldest, _)) = candidates.min_by_key(|(_, c)| c.born) else { return };
+            let Some((oldest, _)) = candidates.min_by_key(|(_, c)| c.created) else { return };
             self.cookies.remove(oldest);
         }
     }
 
     /// Appends the value of the `Cookie` field for a request to `site` whose own value is `own`; a cookie of the jar
     /// replaces one with the same name. Returns `false`, with nothing appended, if the jar has none for this request.
-    pub fn put(&self, site: &Site<'_>, own: &[u8], now: u64, out: &mut Vec<u8>) -> bool {
-        let mine = || self.cookies.iter().filter(|c| c.goes_to(site, now));
+    pub fn put(&self, site: &CookieSite<'_>, own: &[u8], now: u64, out: &mut Vec<u8>) -> bool {
+        let mine = || self.cookies.iter().filter(|c| c.matches(site, now));
         let from = out.len();
         let mut pair = |parts: [&[u8]; 3]| {
             if out.len() > from {
@@ -174,7 +174,7 @@ impl Jar {
         }
         LINE.with_borrow_mut(|line| {
             line.clear();
-            let Some(Asked { site, own, end }) = site(&request[from..], secure) else { return };
+            let Some(CookieRequest { site, own, end }) = site(&request[from..], secure) else { return };
             let said = own.as_ref().map_or(&[][..], |own| &request[from..][own.clone()]);
             if !self.put(&site, said, now, line) {
                 return;

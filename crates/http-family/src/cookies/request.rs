@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// Destination of a request.
 #[derive(Debug)]
-pub struct Site<'a> {
+pub struct CookieSite<'a> {
     /// Host name in lower case, without port.
     pub host: Cow<'a, str>,
     /// Path without query.
@@ -17,9 +17,9 @@ pub struct Site<'a> {
 
 /// The parts of a request head that matter for cookies.
 #[derive(Debug)]
-pub struct Asked<'a> {
+pub struct CookieRequest<'a> {
     /// Destination of the request.
-    pub site: Site<'a>,
+    pub site: CookieSite<'a>,
     /// Range of the value of the request's own `Cookie` field.
     pub own: Option<Range<usize>>,
     /// Offset of the end of the last field line.
@@ -27,7 +27,7 @@ pub struct Asked<'a> {
 }
 
 /// Reads a request head in HTTP/1 form; `secure` means over TLS. Returns `None` if the head is incomplete.
-pub fn site(head: &[u8], secure: bool) -> Option<Asked<'_>> {
+pub fn site(head: &[u8], secure: bool) -> Option<CookieRequest<'_>> {
     let (mut host, mut own) = (&b""[..], None);
     let first = memchr::memchr(b'\n', head)?;
     let path = path_of(&head[..first]);
@@ -49,7 +49,7 @@ pub fn site(head: &[u8], secure: bool) -> Option<Asked<'_>> {
     let secure = secure || matches!(host, b"localhost" | b"127.0.0.1" | b"::1");
     let host = String::from_utf8_lossy(host);
     let host = if host.bytes().any(|b| b.is_ascii_uppercase()) { host.to_ascii_lowercase().into() } else { host };
-    Some(Asked { site: Site { host, path, secure }, own, end: at })
+    Some(CookieRequest { site: CookieSite { host, path, secure }, own, end: at })
 }
 
 /// Returns the value of a field line with this name.

@@ -7,31 +7,31 @@ use super::*;
 const NOW: u64 = 1_700_000_000;
 
 /// Returns the site of a URL without a query.
-fn place(url: &str) -> Site<'_> {
+fn place(url: &str) -> CookieSite<'_> {
     let (scheme, rest) = url.split_once("://").expect("a scheme");
     let at = rest.find('/').unwrap_or(rest.len());
     let path = if rest[at..].is_empty() { "/" } else { &rest[at..] };
-    Site { host: rest[..at].into(), path: path.as_bytes(), secure: scheme == "https" }
+    CookieSite { host: rest[..at].into(), path: path.as_bytes(), secure: scheme == "https" }
 }
 
 /// Creates a jar from responses of these URLs with these `Set-Cookie` lines.
-fn jar(said: &[(&str, &str)]) -> Jar {
-    let mut jar = Jar::default();
+fn jar(said: &[(&str, &str)]) -> CookieJar {
+    let mut jar = CookieJar::default();
     for (url, line) in said {
         learn(&mut jar, url, line, NOW);
     }
     jar
 }
 
-fn learn(jar: &mut Jar, url: &str, line: &str, now: u64) {
+fn learn(jar: &mut CookieJar, url: &str, line: &str, now: u64) {
     let head = format!("HTTP/1.1 200 OK\r\nSet-Cookie: {line}\r\nX-Other: 1\r\n\r\n");
-    if let Some(lesson) = heard(head.as_bytes(), &budget()).expect("room") {
+    if let Some(lesson) = read_set_cookies(head.as_bytes(), &budget()).expect("room") {
         jar.learn(&place(url), *lesson, now);
     }
 }
 
 /// Returns the cookies sent to a URL.
-fn sent(jar: &Jar, url: &str, now: u64) -> String {
+fn sent(jar: &CookieJar, url: &str, now: u64) -> String {
     let mut out = Vec::new();
     assert_eq!(jar.put(&place(url), b"", now, &mut out), !out.is_empty());
     String::from_utf8(out).expect("text")
@@ -156,7 +156,7 @@ fn lines_are_read_as_browsers_read_them() {
 
 #[test]
 fn a_jar_is_bounded_and_the_oldest_go_first() {
-    let mut jar = Jar::default();
+    let mut jar = CookieJar::default();
     for n in 0..60 {
         learn(&mut jar, "http://h.example/", &format!("n{n}=1"), NOW);
         learn(&mut jar, &format!("http://h{n}.example/"), "other=1; Max-Age=5", NOW);
@@ -169,23 +169,23 @@ fn a_jar_is_bounded_and_the_oldest_go_first() {
         learn(&mut jar, &format!("http://l{n}.example/"), &format!("l={large}"), NOW + 10);
     }
     let bytes: usize = jar.cookies.iter().map(|c| c.taken.bytes()).sum();
-    assert!((OF_A_USER - 4200..=OF_A_USER).contains(&bytes), "{bytes}");
+    assert!((USER_LIMIT - 4200..=USER_LIMIT).contains(&bytes), "{bytes}");
     assert!(!sent(&jar, "http://l99.example/", NOW + 10).is_empty());
 }
 
 #[test]
 fn all_jars_together_have_a_bound_and_what_finds_no_room_is_told() {
-    let (few, head) = (Budget::of(1000), b"HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\n\r\n");
+    let (few, head) = (MemoryBudget::of(1000), b"HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\n\r\n");
     let mut kept = Vec::new();
     let told = loop {
-        match heard(head, &few) {
+        match read_set_cookies(head, &few) {
             Ok(lesson) => kept.push(lesson),
             Err(told) => break told,
         }
     };
     assert_eq!((told, kept.len()), (NO_ROOM, 1000 / (OVERHEAD + 2)));
     kept.clear();
-    assert_eq!(few.taken(), 0, "given back with its jar");
+    assert_eq!(few.reserved(), 0, "given back with its jar");
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn a_request_of_its_own_cookies_has_one_line_and_each_name_once() {
         for before in ["", "GET / HTTP/1.1\r\nHost: before\r\n\r\n"] {
             let mut bytes = format!("{before}{request}").into_bytes();
             jar.put_into(&mut bytes, before.len(), false, NOW);
-            Jar::default().put_into(&mut bytes, before.len(), false, NOW);
+            CookieJar::default().put_into(&mut bytes, before.len(), false, NOW);
             assert_eq!(String::from_utf8_lossy(&bytes), format!("{before}{expected}"));
         }
     }
@@ -235,11 +235,11 @@ fn this_machine_is_safe() {
 proptest! {
     #[test]
     fn whatever_is_said_a_jar_stays_small_and_sends_one_line(lines in prop::collection::vec("[ -~\\x80-\\xff]{0,80}", 0..80)) {
-        let mut jar = Jar::default();
+        let mut jar = CookieJar::default();
         for line in &lines {
             learn(&mut jar, "http://www.h.example/a/b", line, NOW);
         }
-        prop_assert!(jar.cookies.len() <= 2 * OF_A_DOMAIN);
+        prop_assert!(jar.cookies.len() <= 2 * MAX_PER_DOMAIN);
         let mut out = Vec::new();
         jar.put(&place("http://www.h.example/a/b"), b"own=1", NOW, &mut out);
         prop_assert!(!out.iter().any(|b| matches!(b, b'\r' | b'\n' | 0)));

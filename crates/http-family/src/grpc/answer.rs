@@ -6,71 +6,71 @@
 
 use std::sync::Arc;
 
-use cause::{Cause, Plain, grpc};
-use wire::{Done, Ended, Event, ExchangeId, Failed, FaultKind};
+use cause::{Cause, StaticCause, grpc};
+use wire::{EventBuffer, ExchangeEnd, Event, ExchangeId, FailedChecks, FaultKind};
 
-use super::compressed::{self, Encoding};
-use super::expect::{Came, Expected, Heard};
-use super::framing::Framing;
-use super::held::{Held, Over};
-use super::request::{ANYHOW, COMPRESSED, Capture, Captured, DEADLINE, Request, STREAMS};
-use super::said::{EXCERPT_BOUND, Said, read};
-use super::status::{self, Statuses};
-use crate::http2::connection::{Listener, Next};
+use super::compressed::{self, MessageEncoding};
+use super::expect::{CompleteResponse, GrpcChecks, ExaminedResponse};
+use super::framing::MessageFraming;
+use super::held_streams::{HeldStreams, StreamEnd};
+use super::request::{ANYHOW, COMPRESSED, CaptureCell, CapturedResponse, DEADLINE, GrpcRequest, STREAMS};
+use super::response_head::{EXCERPT_BOUND, ResponseHead, read};
+use super::status::{self, GrpcStatusSet};
+use crate::http2::connection::{StreamListener, StreamDecision};
 use crate::http2::frames::code;
-use crate::http2::hpack::{Fields, Malformed};
-use values::kept::Budget;
-use values::verify::header::Lines;
+use crate::http2::hpack::{HeaderFields, HpackError};
+use values::budget::MemoryBudget;
+use values::verify::header::KeptHeaderLines;
 
 /// Maximum number of body bytes kept for capturing: one more than is read ([`wire::Dialogue::learnt`]).
 const CAPTURE_BOUND: usize = (8 << 20) + 1;
 
-const NO_PREFIX: Plain = grpc::no_length_prefix();
+const NO_PREFIX: StaticCause = grpc::no_length_prefix();
 /// The identifier of a call that is not an exchange.
 const NOBODYS: ExchangeId = ExchangeId(u32::MAX);
 
 /// A call in flight.
 #[derive(Debug)]
-pub struct Call {
+pub struct GrpcCall {
     /// Identifies the exchange.
     pub id: ExchangeId,
-    framing: Framing,
+    framing: MessageFraming,
     payload: u64,
     messages: u32,
     /// HTTP status, 0 until the final head arrives.
-    http: u16,
-    marks: u8,
+    http_status: u16,
+    flags: u8,
     /// The statuses that count as success.
-    success: Statuses,
+    success: GrpcStatusSet,
     /// The compression of messages announced by the head.
-    encoding: Encoding,
+    encoding: MessageEncoding,
     /// Set once a part of the response has arrived.
     begun: bool,
     /// State that most calls never need.
-    pub rare: Option<Box<Rare>>,
+    pub extras: Option<Box<CallExtras>>,
 }
 
 /// State that most calls never need.
 #[derive(Debug, Default)]
-pub struct Rare {
+pub struct CallExtras {
     /// Stream identifier.
     pub stream: u32,
     /// Messages to be sent one at a time, each after a response message, and the number already sent.
     pub further: Option<Arc<[Arc<[u8]>]>>,
     pub sent: usize,
-    capture: Option<Capture>,
+    capture: Option<CaptureCell>,
     body: Vec<u8>,
     /// Random bits of the request.
     random: u64,
     /// The checks of the response, and the parts of the response kept for them.
-    expected: Option<(Arc<Expected>, Heard)>,
+    expected: Option<(Arc<GrpcChecks>, ExaminedResponse)>,
     /// The index of the stream, for a stream held open by steps; its state is in [`Held`].
     held: Option<u16>,
 }
 
-impl Rare {
+impl CallExtras {
     /// Keeps a piece of the response if it is examined.
-    fn keep(&mut self, bytes: &[u8], budget: &Budget) {
+    fn keep(&mut self, bytes: &[u8], budget: &MemoryBudget) {
         if self.capture.is_some() {
             let room = CAPTURE_BOUND.saturating_sub(self.body.len());
             self.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -81,46 +81,46 @@ impl Rare {
     }
 }
 
-impl Rare {
+impl CallExtras {
     /// Returns the buffer for the initial or trailing (`last`) metadata, if it is examined.
-    fn metadata(&mut self, last: bool) -> Option<&mut Lines> {
+    fn metadata(&mut self, last: bool) -> Option<&mut KeptHeaderLines> {
         let (_, heard) = self.expected.as_mut().filter(|(expected, _)| expected.wants_metadata())?;
         Some(&mut heard.metadata[usize::from(last)])
     }
 }
 
-impl Call {
+impl GrpcCall {
     /// Creates a call.
     #[inline]
-    pub fn new(id: ExchangeId, request: &Request) -> Call {
+    pub fn new(id: ExchangeId, request: &GrpcRequest) -> GrpcCall {
         let usual = request.further.is_none() && request.capture.is_none() && request.expected.is_none();
         let rare = (!usual).then(|| {
             let (further, capture) = (request.further.clone(), request.capture.clone());
-            let expected = request.expected.clone().map(|expected| (expected, Heard::default()));
-            Box::new(Rare { further, capture, expected, ..Rare::default() })
+            let expected = request.expected.clone().map(|expected| (expected, ExaminedResponse::default()));
+            Box::new(CallExtras { further, capture, expected, ..CallExtras::default() })
         });
-        let (framing, encoding) = (Framing::default(), Encoding::Identity);
-        let Request { marks, success, .. } = *request;
-        Call { id, framing, payload: 0, messages: 0, http: 0, marks, success, encoding, begun: false, rare }
+        let (framing, encoding) = (MessageFraming::default(), MessageEncoding::Identity);
+        let GrpcRequest { flags: marks, success, .. } = *request;
+        GrpcCall { id, framing, payload: 0, messages: 0, http_status: 0, flags: marks, success, encoding, begun: false, extras: rare }
     }
 }
 
-impl Call {
+impl GrpcCall {
     /// Creates the call of a stream held open by steps, which is not an exchange.
-    pub fn held(stream: usize, marks: u8) -> Call {
-        let rare = Some(Box::new(Rare { held: Some(stream as u16), ..Rare::default() }));
-        let (framing, encoding, success) = (Framing::default(), Encoding::Identity, Statuses::USUAL);
-        Call { id: NOBODYS, framing, payload: 0, messages: 0, http: 0, marks, success, encoding, begun: true, rare }
+    pub fn for_held_stream(stream: usize, marks: u8) -> GrpcCall {
+        let rare = Some(Box::new(CallExtras { held: Some(stream as u16), ..CallExtras::default() }));
+        let (framing, encoding, success) = (MessageFraming::default(), MessageEncoding::Identity, GrpcStatusSet::USUAL);
+        GrpcCall { id: NOBODYS, framing, payload: 0, messages: 0, http_status: 0, flags: marks, success, encoding, begun: true, extras: rare }
     }
 
-    fn stream_held(&self) -> Option<usize> {
-        Some(usize::from(self.rare.as_deref()?.held?))
+    fn held_stream(&self) -> Option<usize> {
+        Some(usize::from(self.extras.as_deref()?.held?))
     }
 
     /// Sets the random bits that choose among captured values.
     #[inline]
-    pub fn drawing(mut self, random: u64) -> Call {
-        if let Some(rare) = &mut self.rare {
+    pub fn with_random(mut self, random: u64) -> GrpcCall {
+        if let Some(rare) = &mut self.extras {
             rare.random = random;
         }
         self
@@ -129,29 +129,29 @@ impl Call {
 
 /// Receives the events of a connection's streams and turns them into results of calls.
 #[derive(Debug)]
-pub struct Ear<'a> {
-    pub done: &'a mut Done,
+pub struct GrpcEventHandler<'a> {
+    pub done: &'a mut EventBuffer,
     /// Calls whose response began in the bytes at hand and is not over.
     pub begun: &'a mut Vec<ExchangeId>,
     /// Streams that may send their next message.
     pub turns: &'a mut Vec<u32>,
     /// The memory budget for kept responses.
-    pub kept: &'a Budget,
+    pub kept: &'a MemoryBudget,
     /// The streams held open by steps, if any.
-    pub held: Option<&'a mut Held>,
+    pub held: Option<&'a mut HeldStreams>,
 }
 
-impl Listener<Call> for Ear<'_> {
+impl StreamListener<GrpcCall> for GrpcEventHandler<'_> {
     #[inline]
-    fn head(&mut self, call: &mut Call, fields: &mut Fields<'_>, end: bool) -> Result<Next, Malformed> {
+    fn head(&mut self, call: &mut GrpcCall, fields: &mut HeaderFields<'_>, end: bool) -> Result<StreamDecision, HpackError> {
         let sort = usize::from(end);
         let mut message = None;
-        let wanted = match (call.rare.as_deref_mut(), &mut self.held) {
-            (Some(Rare { held: Some(stream), .. }), Some(held)) => held.metadata(usize::from(*stream), end),
+        let wanted = match (call.extras.as_deref_mut(), &mut self.held) {
+            (Some(CallExtras { held: Some(stream), .. }), Some(held)) => held.metadata(usize::from(*stream), end),
             (rare, _) => rare.and_then(|rare| rare.metadata(end)),
         };
-        let said = match fields.known(sort).filter(|_| wanted.is_none()) {
-            Some(digest) => Said::of_digest(digest),
+        let said = match fields.remembered_digest(sort).filter(|_| wanted.is_none()) {
+            Some(digest) => ResponseHead::from_digest(digest),
             None => {
                 let (said, text) = read(fields, wanted.map(|lines| (lines, self.kept)))?;
                 match text {
@@ -161,22 +161,22 @@ impl Listener<Call> for Ear<'_> {
                 said
             }
         };
-        if call.http == 0 {
+        if call.http_status == 0 {
             if (100..200).contains(&said.http) && !end {
                 // The fields read so far are not metadata.
-                let lines = match (call.stream_held(), &mut self.held) {
+                let lines = match (call.held_stream(), &mut self.held) {
                     (Some(stream), Some(held)) => held.metadata(stream, false),
-                    _ => call.rare.as_deref_mut().and_then(|rare| rare.metadata(false)),
+                    _ => call.extras.as_deref_mut().and_then(|rare| rare.metadata(false)),
                 };
                 if let Some(lines) = lines {
-                    *lines = Lines::default();
+                    *lines = KeptHeaderLines::default();
                 }
-                return Ok(Next::Go);
+                return Ok(StreamDecision::Continue);
             }
             if said.http < 200 {
                 return Ok(self.broken(call, grpc::no_status_header()));
             }
-            (call.http, call.encoding) = (said.http, said.encoding);
+            (call.http_status, call.encoding) = (said.http, said.encoding);
             self.begin(call);
             if said.http == 200 && !said.grpc && said.status.is_none() {
                 return Ok(self.broken(call, grpc::no_grpc()));
@@ -184,23 +184,23 @@ impl Listener<Call> for Ear<'_> {
         } else if !end {
             return Ok(self.broken(call, grpc::headers_within()));
         }
-        Ok(if end { self.conclude(call, said.status, message) } else { Next::Go })
+        Ok(if end { self.conclude(call, said.status, message) } else { StreamDecision::Continue })
     }
 
     #[inline]
-    fn data(&mut self, call: &mut Call, bytes: &[u8], end: bool) -> Next {
-        if call.http == 0 {
+    fn data(&mut self, call: &mut GrpcCall, bytes: &[u8], end: bool) -> StreamDecision {
+        if call.http_status == 0 {
             return self.broken(call, grpc::no_headers());
         }
-        if call.http == 200
-            && call.rare.is_some()
-            && let Some(stream) = call.stream_held()
+        if call.http_status == 200
+            && call.extras.is_some()
+            && let Some(stream) = call.held_stream()
         {
             if let Err(what) = self.held_data(call, stream, bytes) {
                 return self.broken(call, what);
             }
-        } else if call.http == 200 {
-            if let Some(rare) = call.rare.as_deref_mut() {
+        } else if call.http_status == 200 {
+            if let Some(rare) = call.extras.as_deref_mut() {
                 rare.keep(bytes, self.kept);
             }
             let mut rest = bytes;
@@ -219,15 +219,15 @@ impl Listener<Call> for Ear<'_> {
                 }
             }
         }
-        if end { self.conclude(call, None, None) } else { Next::Go }
+        if end { self.conclude(call, None, None) } else { StreamDecision::Continue }
     }
 
-    fn reset(&mut self, mut call: Call, code: u32) {
+    fn reset(&mut self, mut call: GrpcCall, code: u32) {
         let said = code::of_reset(code);
         let status = match status::of_reset(code) {
             // Servers such as grpc-go cancel calls beyond their deadline, and clients that watch the clock report it
             // so.
-            status::CANCELLED if call.marks & DEADLINE != 0 => status::DEADLINE_EXCEEDED,
+            status::CANCELLED if call.flags & DEADLINE != 0 => status::DEADLINE_EXCEEDED,
             status => status,
         };
         let fault = verdict(&call, status);
@@ -238,28 +238,28 @@ impl Listener<Call> for Ear<'_> {
         }
     }
 
-    fn refused(&mut self, call: Call) {
-        if let (Some(stream), Some(held)) = (call.stream_held(), &mut self.held) {
+    fn refused(&mut self, call: GrpcCall) {
+        if let (Some(stream), Some(held)) = (call.held_stream(), &mut self.held) {
             return held.refused(stream, grpc::stream_refused(), (self.kept, self.done));
         }
         self.begun.retain(|id| *id != call.id);
         self.done.push(Event::Refused(call.id));
     }
 
-    fn alive(&mut self) {
+    fn pong(&mut self) {
         self.done.push(Event::Heartbeat);
     }
 
-    fn word(&mut self, word: code::Word) {
-        self.done.push(Event::Word(word.number()));
+    fn end_code(&mut self, word: code::EndCode) {
+        self.done.push(Event::PeerCode(word.number()));
     }
 }
 
-impl Ear<'_> {
+impl GrpcEventHandler<'_> {
     /// Records the beginning of a response; a stream's begins with its first message.
     #[inline]
-    fn begin(&mut self, call: &mut Call) {
-        if call.marks & STREAMS == 0 && !call.begun {
+    fn begin(&mut self, call: &mut GrpcCall) {
+        if call.flags & STREAMS == 0 && !call.begun {
             call.begun = true;
             self.begun.push(call.id);
         }
@@ -270,28 +270,28 @@ impl Ear<'_> {
     /// # Errors
     /// Fails if the bytes are not messages.
     #[cold]
-    fn held_data(&mut self, call: &mut Call, stream: usize, bytes: &[u8]) -> Result<(), Plain> {
+    fn held_data(&mut self, call: &mut GrpcCall, stream: usize, bytes: &[u8]) -> Result<(), StaticCause> {
         let mut rest = bytes;
         while !rest.is_empty() {
             let (more, whole) = call.framing.feed(rest).map_err(|_| NO_PREFIX)?;
             let Some(held) = &mut self.held else { return Ok(()) };
-            held.piece(stream, &rest[..rest.len() - more.len()], self.kept);
+            held.add_piece(stream, &rest[..rest.len() - more.len()], self.kept);
             rest = more;
             let Some(whole) = whole else { continue };
             if let Some(why) = not_offered(call).filter(|_| whole.compressed) {
                 return Err(why);
             }
             call.messages = call.messages.saturating_add(1);
-            held.message(stream, whole.size, call.encoding, (self.kept, self.done));
+            held.complete_message(stream, whole.size, call.encoding, (self.kept, self.done));
         }
         Ok(())
     }
 
     #[inline]
-    fn message(&mut self, call: &mut Call, size: u32) {
+    fn message(&mut self, call: &mut GrpcCall, size: u32) {
         call.payload += u64::from(size);
         call.messages = call.messages.saturating_add(1);
-        if call.marks & STREAMS == 0 {
+        if call.flags & STREAMS == 0 {
             return;
         }
         if !call.begun {
@@ -299,52 +299,52 @@ impl Ear<'_> {
             self.done.push(Event::FirstByte(call.id));
         }
         self.done.push(Event::Message(call.id, size));
-        if let Some(rare) = call.rare.as_ref().filter(|rare| rare.further.is_some()) {
+        if let Some(rare) = call.extras.as_ref().filter(|rare| rare.further.is_some()) {
             self.turns.push(rare.stream);
         }
     }
 
     /// Finishes the response.
     #[inline]
-    fn conclude(&mut self, call: &mut Call, status: Option<u32>, message: Option<String>) -> Next {
-        let whole = call.framing.is_between() && (call.marks & STREAMS != 0 || call.messages == 1);
-        if status == Some(status::OK) && call.success.has(status::OK) && whole && call.rare.is_none() {
-            self.begun_no_more(call.id);
+    fn conclude(&mut self, call: &mut GrpcCall, status: Option<u32>, message: Option<String>) -> StreamDecision {
+        let whole = call.framing.is_between() && (call.flags & STREAMS != 0 || call.messages == 1);
+        if status == Some(status::OK) && call.success.has(status::OK) && whole && call.extras.is_none() {
+            self.remove_begun(call.id);
             let code = status::counted(status::OK);
             let (id, payload) = (call.id, call.payload);
-            self.done.push(Event::Ended(Ended {
+            self.done.push(Event::Ended(ExchangeEnd {
                 id,
                 fault: None,
                 code,
                 payload,
                 excerpt: None,
-                follow: None,
-                why: None,
+                follow_up: None,
+                cause: None,
             }));
-            return Next::Go;
+            return StreamDecision::Continue;
         }
-        self.conclude_closely(call, status, message);
-        Next::Go
+        self.conclude_examined(call, status, message);
+        StreamDecision::Continue
     }
 
     #[cold]
-    fn conclude_closely(&mut self, call: &mut Call, status: Option<u32>, message: Option<String>) {
-        let said = cause::said(message.unwrap_or_default());
+    fn conclude_examined(&mut self, call: &mut GrpcCall, status: Option<u32>, message: Option<String>) {
+        let said = cause::verbatim(message.unwrap_or_default());
         match status {
-            None if call.http != 200 => {
-                let said = grpc::http_status(call.http);
-                let status = status::of_http(call.http);
+            None if call.http_status != 200 => {
+                let said = grpc::http_status(call.http_status);
+                let status = status::of_http(call.http_status);
                 self.end(call, Some(status), verdict(call, status), said);
             }
             None => self.end(call, None, Some(FaultKind::BrokenProtocol), grpc::no_grpc_status()),
             Some(status::OK) if !call.framing.is_between() => {
                 self.end(call, None, Some(FaultKind::BrokenProtocol), grpc::cut_message());
             }
-            Some(status::OK) if call.marks & STREAMS == 0 && call.messages != 1 => {
+            Some(status::OK) if call.flags & STREAMS == 0 && call.messages != 1 => {
                 let said = grpc::not_one(call.messages);
                 self.end(call, None, Some(FaultKind::BrokenProtocol), said);
             }
-            Some(status) => match self.looked_into(call, status) {
+            Some(status) => match self.examine(call, status) {
                 Some((kind, trouble)) => self.end(call, Some(status), Some(kind), trouble),
                 None => self.end(call, Some(status), verdict(call, status), said),
             },
@@ -352,14 +352,14 @@ impl Ear<'_> {
     }
 
     /// Returns the check that a successful response fails, if any; otherwise reports its captures.
-    fn looked_into(&mut self, call: &Call, status: u32) -> Option<(FaultKind, Cause)> {
+    fn examine(&mut self, call: &GrpcCall, status: u32) -> Option<(FaultKind, Cause)> {
         if !call.success.has(status) {
             return None;
         }
-        let rare = call.rare.as_ref()?;
+        let rare = call.extras.as_ref()?;
         let (expected, heard) = rare.expected.as_ref()?;
-        match expected.look(&came(call, heard, status), (self.kept, rare.random)) {
-            Ok(taken) if expected.takes() => self.done.push(Event::Learnt(call.id, Box::new(taken))),
+        match expected.examine(&complete_response(call, heard, status), (self.kept, rare.random)) {
+            Ok(taken) if expected.has_captures() => self.done.push(Event::StateUpdate(call.id, Box::new(taken))),
             Ok(_) => {}
             Err(trouble) => return Some(trouble),
         }
@@ -368,40 +368,40 @@ impl Ear<'_> {
 
     /// Fails the call because of a protocol violation: only its stream is reset.
     #[cold]
-    fn broken(&mut self, call: &mut Call, what: Plain) -> Next {
+    fn broken(&mut self, call: &mut GrpcCall, what: StaticCause) -> StreamDecision {
         self.end(call, None, Some(FaultKind::BrokenProtocol), what);
-        Next::Reset(code::CANCEL)
+        StreamDecision::Reset(code::CANCEL)
     }
 
     /// Reports the named checks that the response failed. A call that was refused passes none.
-    fn tell_failed(&mut self, call: &Call, status: u32) {
-        let expected = call.rare.as_ref().and_then(|rare| rare.expected.as_ref());
+    fn report_failed_checks(&mut self, call: &GrpcCall, status: u32) {
+        let expected = call.extras.as_ref().and_then(|rare| rare.expected.as_ref());
         let failed = match expected {
-            Some((expected, heard)) => expected.failed(&came(call, heard, status), call.success, self.kept),
-            None => Failed::default().all([!call.success.has(status)]),
+            Some((expected, heard)) => expected.failed(&complete_response(call, heard, status), call.success, self.kept),
+            None => FailedChecks::default().extend([!call.success.has(status)]),
         };
-        self.done.failed(call.id, failed.bits());
+        self.done.record_failed_checks(call.id, failed.bits());
     }
 
     #[cold]
-    fn end(&mut self, call: &mut Call, status: Option<u32>, fault: Option<FaultKind>, said: impl Into<Cause>) {
+    fn end(&mut self, call: &mut GrpcCall, status: Option<u32>, fault: Option<FaultKind>, said: impl Into<Cause>) {
         let said = said.into();
-        if let (Some(stream), Some(held)) = (call.stream_held(), &mut self.held) {
-            return held.ends(stream, Over { status, fault, said }, (self.kept, self.done));
+        if let (Some(stream), Some(held)) = (call.held_stream(), &mut self.held) {
+            return held.end_stream(stream, StreamEnd { status, fault, cause: said }, (self.kept, self.done));
         }
-        self.begun_no_more(call.id);
+        self.remove_begun(call.id);
         if let (Some(status), Some(FaultKind::WrongStatus | FaultKind::WrongHeader | FaultKind::WrongBody)) =
             (status, fault)
         {
-            self.tell_failed(call, status);
+            self.report_failed_checks(call, status);
         }
-        if let Some(rare) = call.rare.take()
+        if let Some(rare) = call.extras.take()
             && let Some(capture) = &rare.capture
             && let Ok(mut kept) = capture.lock()
         {
-            *kept = Some(match compressed::undone(&rare.body, call.encoding) {
-                Ok(body) => Captured { status, said: said.to_string(), body },
-                Err(why) => Captured { status: None, said: why.en().into_owned(), body: Vec::new() },
+            *kept = Some(match compressed::decompress_all(&rare.body, call.encoding) {
+                Ok(body) => CapturedResponse { status, message: said.to_string(), body },
+                Err(why) => CapturedResponse { status: None, message: why.en().into_owned(), body: Vec::new() },
             });
         }
         let wanted = fault.filter(|kind| self.done.wants_example(*kind));
@@ -414,11 +414,11 @@ impl Ear<'_> {
         });
         let why = wanted.filter(|_| ours).map(|_| said);
         let (id, payload, code) = (call.id, call.payload, status.map_or(0, status::counted));
-        self.done.push(Event::Ended(Ended { id, fault, code, payload, excerpt, follow: None, why }));
+        self.done.push(Event::Ended(ExchangeEnd { id, fault, code, payload, excerpt, follow_up: None, cause: why }));
     }
 
     #[inline]
-    fn begun_no_more(&mut self, id: ExchangeId) {
+    fn remove_begun(&mut self, id: ExchangeId) {
         if self.begun.last() == Some(&id) {
             self.begun.pop();
         } else if !self.begun.is_empty() {
@@ -428,23 +428,23 @@ impl Ear<'_> {
 }
 
 /// Collects the parts of a complete response.
-fn came<'a>(call: &Call, heard: &'a Heard, status: u32) -> Came<'a> {
-    let Heard { body, metadata } = heard;
-    Came { heard: body, metadata, status, encoding: call.encoding, messages: call.messages }
+fn complete_response<'a>(call: &GrpcCall, heard: &'a ExaminedResponse, status: u32) -> CompleteResponse<'a> {
+    let ExaminedResponse { body, metadata } = heard;
+    CompleteResponse { heard: body, metadata, status, encoding: call.encoding, messages: call.messages }
 }
 
 /// Returns the failure for a status that does not count as success.
-fn verdict(call: &Call, status: u32) -> Option<FaultKind> {
+fn verdict(call: &GrpcCall, status: u32) -> Option<FaultKind> {
     (!call.success.has(status)).then_some(FaultKind::WrongStatus)
 }
 
 /// Returns why a compressed message is not allowed, or `None` if it is.
 #[cold]
-fn not_offered(call: &Call) -> Option<Plain> {
+fn not_offered(call: &GrpcCall) -> Option<StaticCause> {
     match call.encoding {
-        _ if call.marks & COMPRESSED == 0 => Some(grpc::unrequested_compression()),
-        Encoding::Identity => Some(grpc::no_encoding()),
-        Encoding::Other if call.marks & ANYHOW == 0 => Some(grpc::other_encoding()),
+        _ if call.flags & COMPRESSED == 0 => Some(grpc::unrequested_compression()),
+        MessageEncoding::Identity => Some(grpc::no_encoding()),
+        MessageEncoding::Other if call.flags & ANYHOW == 0 => Some(grpc::other_encoding()),
         _ => None,
     }
 }

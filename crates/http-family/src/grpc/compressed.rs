@@ -4,15 +4,15 @@
 //! up to a limit: a small message may stand for a huge one.
 
 use super::framing::{self, PREFIX};
-use values::kept::Budget;
-use values::verify::coding::{Coding, Layer};
+use values::budget::MemoryBudget;
+use values::verify::coding::{ContentCoding, CodingLayer};
 
 /// Maximum size of all messages of a response once decompressed.
 const BOUND: usize = 64 << 20;
 
 /// The compression of a response's messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Encoding {
+pub enum MessageEncoding {
     /// No compression.
     #[default]
     Identity,
@@ -24,28 +24,28 @@ pub enum Encoding {
     Other,
 }
 
-impl Encoding {
+impl MessageEncoding {
     /// All encodings, by number.
-    pub const ALL: [Encoding; 4] = [Encoding::Identity, Encoding::Gzip, Encoding::Deflate, Encoding::Other];
+    pub const ALL: [MessageEncoding; 4] = [MessageEncoding::Identity, MessageEncoding::Gzip, MessageEncoding::Deflate, MessageEncoding::Other];
 
     /// Parses the value of `grpc-encoding`.
-    pub fn of(value: &[u8]) -> Encoding {
+    pub fn of(value: &[u8]) -> MessageEncoding {
         match value {
-            b"" | b"identity" => Encoding::Identity,
-            b"gzip" => Encoding::Gzip,
-            b"deflate" => Encoding::Deflate,
-            _ => Encoding::Other,
+            b"" | b"identity" => MessageEncoding::Identity,
+            b"gzip" => MessageEncoding::Gzip,
+            b"deflate" => MessageEncoding::Deflate,
+            _ => MessageEncoding::Other,
         }
     }
 
     /// Decompresses a message; `None` if it is corrupt, too long or in an unknown encoding.
-    pub fn undo(self, message: &[u8]) -> Option<Vec<u8>> {
+    pub fn decompress(self, message: &[u8]) -> Option<Vec<u8>> {
         let layer = match self {
-            Encoding::Gzip => Layer::Gzip,
-            Encoding::Deflate => Layer::Deflate,
-            Encoding::Identity | Encoding::Other => return None,
+            MessageEncoding::Gzip => CodingLayer::Gzip,
+            MessageEncoding::Deflate => CodingLayer::Deflate,
+            MessageEncoding::Identity | MessageEncoding::Other => return None,
         };
-        Coding::By(vec![layer]).decode(message, &Budget::default()).ok().map(|plain| plain.to_vec())
+        ContentCoding::By(vec![layer]).decode(message, &MemoryBudget::default()).ok().map(|plain| plain.to_vec())
     }
 }
 
@@ -53,14 +53,14 @@ impl Encoding {
 ///
 /// # Errors
 /// Fails if a message cannot be decompressed.
-pub fn undone(body: &[u8], encoding: Encoding) -> Result<Vec<u8>, cause::Plain> {
+pub fn decompress_all(body: &[u8], encoding: MessageEncoding) -> Result<Vec<u8>, cause::StaticCause> {
     let (mut plain, mut rest) = (Vec::new(), body);
     while let Some((&[flag, a, b, c, d], behind)) = rest.split_first_chunk::<PREFIX>() {
         let Some((message, more)) = behind.split_at_checked(u32::from_be_bytes([a, b, c, d]) as usize) else { break };
         if flag == 0 {
             framing::put(message, &mut plain);
         } else {
-            let message = encoding.undo(message).ok_or(cause::grpc::broken_compression())?;
+            let message = encoding.decompress(message).ok_or(cause::grpc::broken_compression())?;
             framing::put(&message, &mut plain);
         }
         if plain.len() > BOUND {
@@ -91,13 +91,13 @@ mod tests {
     fn messages_come_out_as_they_were_and_no_further_than_a_bound() {
         let body = [framed(1, &gzip(b"one")), framed(0, b"two"), framed(1, &gzip(b"three"))].concat();
         let plain = [framed(0, b"one"), framed(0, b"two"), framed(0, b"three")].concat();
-        assert_eq!(undone(&body, Encoding::Gzip), Ok(plain));
+        assert_eq!(decompress_all(&body, MessageEncoding::Gzip), Ok(plain));
         let huge = framed(1, &gzip(&vec![0; 17 << 20]));
-        assert!(huge.len() < 1 << 20 && undone(&huge, Encoding::Gzip).is_err());
+        assert!(huge.len() < 1 << 20 && decompress_all(&huge, MessageEncoding::Gzip).is_err());
         let many = framed(1, &gzip(&vec![0; 16 << 20])).repeat(5);
-        assert!(undone(&many, Encoding::Gzip).is_err_and(|why| why.en().contains("64 MiB")));
-        for encoding in [Encoding::Identity, Encoding::Deflate, Encoding::Other] {
-            assert!(undone(&body, encoding).is_err(), "{encoding:?}");
+        assert!(decompress_all(&many, MessageEncoding::Gzip).is_err_and(|why| why.en().contains("64 MiB")));
+        for encoding in [MessageEncoding::Identity, MessageEncoding::Deflate, MessageEncoding::Other] {
+            assert!(decompress_all(&body, encoding).is_err(), "{encoding:?}");
         }
     }
 }

@@ -23,7 +23,7 @@ const DEEPEST: u32 = 64;
 
 /// Features that affect the wire format; values as in `FeatureSet`.
 #[derive(Clone, Copy, Debug)]
-struct Features {
+struct EditionFeatures {
     presence: u64,
     packed: u64,
     encoding: u64,
@@ -33,14 +33,14 @@ const REQUIRED: u64 = 3;
 const PACKED: u64 = 1;
 const DELIMITED: u64 = 2;
 
-impl Default for Features {
-    fn default() -> Features {
-        Features { presence: 1, packed: PACKED, encoding: 1 }
+impl Default for EditionFeatures {
+    fn default() -> EditionFeatures {
+        EditionFeatures { presence: 1, packed: PACKED, encoding: 1 }
     }
 }
 
 /// A field in wire format.
-struct Field<'a> {
+struct WireField<'a> {
     number: u64,
     wire: u64,
     /// Value of a numeric field.
@@ -51,20 +51,20 @@ struct Field<'a> {
 }
 
 /// The result of reading; the error is a description.
-type Read<T> = Result<T, &'static str>;
+type EditionResult<T> = Result<T, &'static str>;
 const BROKEN: &str = "a descriptor that is not a message of descriptor.proto";
 
 /// Converts an encoded file descriptor of an edition to proto2; returns `None` if it is proto2 or proto3 already.
 ///
 /// # Errors
 /// Fails if the file cannot be converted; the text continues a sentence.
-pub fn lowered(file: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
-    let (mut syntax, mut edition, mut features) = (&b""[..], 0, Features::default());
+pub fn lower_to_proto2(file: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
+    let (mut syntax, mut edition, mut features) = (&b""[..], 0, EditionFeatures::default());
     for field in fields(file) {
         match field? {
-            Field { number: 12, bytes, .. } => syntax = bytes,
-            Field { number: 14, value, .. } => edition = value,
-            Field { number: 8, bytes, .. } => features = features.with(bytes, OF_FILE)?,
+            WireField { number: 12, bytes, .. } => syntax = bytes,
+            WireField { number: 14, value, .. } => edition = value,
+            WireField { number: 8, bytes, .. } => features = features.with(bytes, OF_FILE)?,
             _ => {}
         }
     }
@@ -90,15 +90,15 @@ pub fn lowered(file: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
 }
 
 /// Converts a `DescriptorProto`.
-fn message(bytes: &[u8], around: Features, depth: u32) -> Read<Vec<u8>> {
+fn message(bytes: &[u8], around: EditionFeatures, depth: u32) -> EditionResult<Vec<u8>> {
     if depth > DEEPEST {
         return Err("messages nested more than 64 deep");
     }
     let (mut features, mut maps) = (around, Vec::new());
     for field in fields(bytes) {
         match field? {
-            Field { number: 7, bytes, .. } => features = features.with(bytes, OF_MESSAGE)?,
-            Field { number: 3, bytes, .. } if is_map_entry(bytes)? => maps.push(name(bytes)?),
+            WireField { number: 7, bytes, .. } => features = features.with(bytes, OF_MESSAGE)?,
+            WireField { number: 3, bytes, .. } if is_map_entry(bytes)? => maps.push(name(bytes)?),
             _ => {}
         }
     }
@@ -121,13 +121,13 @@ fn message(bytes: &[u8], around: Features, depth: u32) -> Read<Vec<u8>> {
 }
 
 /// Converts a `FieldDescriptorProto`.
-fn field(bytes: &[u8], around: Features, is_map: bool) -> Read<Vec<u8>> {
+fn field(bytes: &[u8], around: EditionFeatures, is_map: bool) -> EditionResult<Vec<u8>> {
     let (mut label, mut kind, mut features, mut options) = (1, 0, around, &b""[..]);
     for field in fields(bytes) {
         match field? {
-            Field { number: 4, value, .. } => label = value,
-            Field { number: 5, value, .. } => kind = value,
-            Field { number: 8, bytes, .. } => (features, options) = (features.with(bytes, OF_FIELD)?, bytes),
+            WireField { number: 4, value, .. } => label = value,
+            WireField { number: 5, value, .. } => kind = value,
+            WireField { number: 8, bytes, .. } => (features, options) = (features.with(bytes, OF_FIELD)?, bytes),
             _ => {}
         }
     }
@@ -160,9 +160,9 @@ fn field(bytes: &[u8], around: Features, is_map: bool) -> Read<Vec<u8>> {
     Ok(out)
 }
 
-impl Features {
+impl EditionFeatures {
     /// Returns these features, overridden by those in the options' field `number`.
-    fn with(mut self, options: &[u8], number: u64) -> Read<Features> {
+    fn with(mut self, options: &[u8], number: u64) -> EditionResult<EditionFeatures> {
         for option in fields(options) {
             let option = option?;
             if option.number == number && option.wire == BYTES {
@@ -188,15 +188,15 @@ impl Features {
 }
 
 /// Reads a feature and its value from an uninterpreted option: `features.field_presence = IMPLICIT` by its names.
-fn left_open(option: &Field<'_>) -> Read<Option<(u64, u64)>> {
+fn left_open(option: &WireField<'_>) -> EditionResult<Option<(u64, u64)>> {
     if option.number != UNINTERPRETED || option.wire != BYTES {
         return Ok(None);
     }
     let (mut names, mut value) = (Vec::new(), &b""[..]);
     for part in fields(option.bytes) {
         match part? {
-            Field { number: 2, bytes, .. } => names.push(text(bytes, 1)?),
-            Field { number: 3, bytes, .. } => value = bytes,
+            WireField { number: 2, bytes, .. } => names.push(text(bytes, 1)?),
+            WireField { number: 3, bytes, .. } => value = bytes,
             _ => {}
         }
     }
@@ -215,7 +215,7 @@ fn left_open(option: &Field<'_>) -> Read<Option<(u64, u64)>> {
 }
 
 /// Returns the options without their features and without the fields `others`.
-fn without(options: &[u8], features: u64, others: &[u64]) -> Read<Vec<u8>> {
+fn without(options: &[u8], features: u64, others: &[u64]) -> EditionResult<Vec<u8>> {
     let mut out = Vec::with_capacity(options.len());
     for option in fields(options) {
         let option = option?;
@@ -226,24 +226,24 @@ fn without(options: &[u8], features: u64, others: &[u64]) -> Read<Vec<u8>> {
     Ok(out)
 }
 
-fn is_map_entry(message: &[u8]) -> Read<bool> {
+fn is_map_entry(message: &[u8]) -> EditionResult<bool> {
     let mut entry = false;
     for field in fields(message) {
-        if let Field { number: 7, bytes, .. } = field? {
+        if let WireField { number: 7, bytes, .. } = field? {
             for option in fields(bytes) {
-                entry |= matches!(option?, Field { number: 7, value: 1, .. });
+                entry |= matches!(option?, WireField { number: 7, value: 1, .. });
             }
         }
     }
     Ok(entry)
 }
 
-fn name(message: &[u8]) -> Read<&[u8]> {
+fn name(message: &[u8]) -> EditionResult<&[u8]> {
     text(message, 1)
 }
 
 /// Returns the text of a field, empty if it is missing.
-fn text(message: &[u8], number: u64) -> Read<&[u8]> {
+fn text(message: &[u8], number: u64) -> EditionResult<&[u8]> {
     let mut found = &b""[..];
     for field in fields(message) {
         let field = field?;
@@ -255,7 +255,7 @@ fn text(message: &[u8], number: u64) -> Read<&[u8]> {
 }
 
 /// Iterates over the fields of a message, in order.
-fn fields(message: &[u8]) -> impl Iterator<Item = Read<Field<'_>>> {
+fn fields(message: &[u8]) -> impl Iterator<Item = EditionResult<WireField<'_>>> {
     let mut rest = message;
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -267,7 +267,7 @@ fn fields(message: &[u8]) -> impl Iterator<Item = Read<Field<'_>>> {
     })
 }
 
-fn one(message: &[u8]) -> Option<Field<'_>> {
+fn one(message: &[u8]) -> Option<WireField<'_>> {
     let mut rest = message;
     let varint = |rest: &mut &[u8]| decode_varint(rest).ok();
     let key = varint(&mut rest)?;
@@ -284,7 +284,7 @@ fn one(message: &[u8]) -> Option<Field<'_>> {
     };
     let (bytes, rest) = rest.split_at_checked(size)?;
     let bytes = if wire == BYTES { bytes } else { &[] };
-    Some(Field { number, wire, value, bytes, whole: &message[..message.len() - rest.len()] })
+    Some(WireField { number, wire, value, bytes, whole: &message[..message.len() - rest.len()] })
 }
 
 fn number(field: u64, value: u64, out: &mut Vec<u8>) {
@@ -299,7 +299,7 @@ fn put(field: u64, bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Sets the edition of an encoded file; if a field appears twice, the last one counts.
-pub fn declare(edition: u64, file: &mut Vec<u8>) {
+pub fn set_edition(edition: u64, file: &mut Vec<u8>) {
     put(12, b"editions", file);
     number(14, edition, file);
 }

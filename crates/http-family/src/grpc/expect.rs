@@ -13,21 +13,21 @@ use std::sync::Arc;
 
 use cause::{Cause, grpc};
 use prost_reflect::{DynamicMessage, Kind, MessageDescriptor, SerializeOptions};
-use wire::{Failed, FaultKind};
+use wire::{FailedChecks, FaultKind};
 
-use super::compressed::{self, Encoding};
+use super::compressed::{self, MessageEncoding};
 use super::framing;
-use super::nearest::nearest;
-use super::options::Wishes;
-use super::status::{self, Statuses};
-use crate::awaited::Like;
-use values::capture::{Answer, Capture, Part, Taken};
-use values::kept::{Budget, Kept, NO_ROOM};
-use values::span;
+use super::suggestion::nearest;
+use super::options::GrpcOptions;
+use super::status::{self, GrpcStatusSet};
+use crate::await_condition::MessageMatch;
+use values::capture::{CaptureInput, Capture, ResponsePart, CapturedValues};
+use values::budget::{MemoryBudget, BudgetedBuffer, NO_ROOM};
+use values::count_range;
 use values::verify::KEPT_BOUND;
-use values::verify::header::{Header, Lines};
-use values::verify::json::{Json, Step, of_list};
-use values::verify::places;
+use values::verify::header::{ExpectedHeader, KeptHeaderLines};
+use values::verify::json::{JsonRule, PathStep, begins_with_items};
+use values::verify::raw_json;
 
 /// The largest message that is decoded: a field of two bytes may take a hundred in memory.
 const DECODED_BOUND: usize = 256 << 10;
@@ -38,8 +38,8 @@ const SMALL: usize = 4 << 10;
 
 /// The checks and captures for every response of a method.
 #[derive(Debug)]
-pub struct Expected {
-    rules: Arc<[Json]>,
+pub struct GrpcChecks {
+    rules: Arc<[JsonRule]>,
     kind: MessageDescriptor,
     options: SerializeOptions,
     captures: Arc<[(u16, Capture)]>,
@@ -48,43 +48,43 @@ pub struct Expected {
     /// The expected number of messages.
     count: Option<RangeInclusive<u64>>,
     /// Set if the successful statuses were given explicitly, which counts as a check.
-    says_status: bool,
+    explicit_status: bool,
     /// Expected fields of the initial and of the trailing metadata.
-    lines: Arc<[Vec<Header>; 2]>,
+    lines: Arc<[Vec<ExpectedHeader>; 2]>,
 }
 
 /// The parts of a response that are kept for its checks.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct ExaminedResponse {
     /// The messages.
-    pub body: Body,
+    pub body: MessageBuffer,
     /// The initial and the trailing metadata.
-    pub metadata: [Lines; 2],
+    pub metadata: [KeptHeaderLines; 2],
 }
 
 /// A complete response.
 #[derive(Debug)]
-pub struct Came<'a> {
-    pub heard: &'a Body,
+pub struct CompleteResponse<'a> {
+    pub heard: &'a MessageBuffer,
     /// The initial and the trailing metadata.
-    pub metadata: &'a [Lines; 2],
+    pub metadata: &'a [KeptHeaderLines; 2],
     pub status: u32,
-    pub encoding: Encoding,
+    pub encoding: MessageEncoding,
     /// Number of messages.
     pub messages: u32,
 }
 
 /// The failure of a response and its cause.
-type Trouble = (FaultKind, Cause);
+type CheckFailure = (FaultKind, Cause);
 
-impl Expected {
+impl GrpcChecks {
     /// Creates the checks for responses of this message type, single or streamed.
     ///
     /// # Errors
     /// Fails if a rule names a field that the message type does not have.
-    pub fn of(wishes: &Wishes, kind: MessageDescriptor, streams: bool) -> Result<Expected, String> {
+    pub fn new(wishes: &GrpcOptions, kind: MessageDescriptor, streams: bool) -> Result<GrpcChecks, String> {
         let rules = Arc::clone(&wishes.expected);
-        rules.iter().try_for_each(|rule| known(rule, &kind, streams))?;
+        rules.iter().try_for_each(|rule| check_rule_names(rule, &kind, streams))?;
         let captures = match streams {
             true => {
                 let in_list = wishes.captures.iter().map(|(at, capture)| Ok((*at, capture.in_list()?)));
@@ -94,18 +94,18 @@ impl Expected {
         };
         let options = SerializeOptions::new().stringify_64_bit_integers(false).skip_default_fields(false);
         let (count, lines) = (wishes.messages.clone(), Arc::clone(&wishes.metadata_expected));
-        Ok(Expected { rules, kind, options, captures, streams, count, says_status: wishes.says_status, lines })
+        Ok(GrpcChecks { rules, kind, options, captures, streams, count, explicit_status: wishes.says_status, lines })
     }
 
     /// Like [`Expected::of`], for one message of a stream whose end and message count are not known yet.
-    pub fn of_one(wishes: &Wishes, kind: MessageDescriptor) -> Result<Expected, String> {
-        let all = Expected::of(wishes, kind, false)?;
-        Ok(Expected { count: None, lines: Arc::new([all.lines[0].clone(), Vec::new()]), ..all })
+    pub fn for_one_message(wishes: &GrpcOptions, kind: MessageDescriptor) -> Result<GrpcChecks, String> {
+        let all = GrpcChecks::new(wishes, kind, false)?;
+        Ok(GrpcChecks { count: None, lines: Arc::new([all.lines[0].clone(), Vec::new()]), ..all })
     }
 
     /// Returns `true` if messages must be kept.
     pub fn wants_messages(&self) -> bool {
-        !self.rules.is_empty() || self.captures.iter().any(|(_, capture)| capture.part() == Part::Body)
+        !self.rules.is_empty() || self.captures.iter().any(|(_, capture)| capture.part() == ResponsePart::Body)
     }
 
     /// Returns `true` if metadata must be kept.
@@ -119,37 +119,37 @@ impl Expected {
     ///
     /// # Errors
     /// Fails with the first failed check.
-    pub fn look(&self, came: &Came<'_>, (budget, random): (&Budget, u64)) -> Result<Taken, Trouble> {
+    pub fn examine(&self, came: &CompleteResponse<'_>, (budget, random): (&MemoryBudget, u64)) -> Result<CapturedValues, CheckFailure> {
         let of_metadata = |why| (FaultKind::WrongHeader, why);
         let [head, trailers] = self.metadata(came).map_err(of_metadata)?;
         let called = status::name(came.status);
-        let (mut taken, answer) = (Taken::default(), Answer { called: &called, head, trailers, ..Answer::default() });
-        let of_rest = self.captures.iter().filter(|(_, capture)| capture.part() != Part::Body);
+        let (mut taken, answer) = (CapturedValues::default(), CaptureInput { status_name: &called, head, trailers, ..CaptureInput::default() });
+        let of_rest = self.captures.iter().filter(|(_, capture)| capture.part() != ResponsePart::Body);
         taken.add(of_rest, &answer, random).map_err(of_metadata)?;
-        if came.status == status::OK && self.miscounts(came) {
-            return Err((FaultKind::WrongBody, self.why_miscounted(came)));
+        if came.status == status::OK && self.has_wrong_count(came) {
+            return Err((FaultKind::WrongBody, self.count_cause(came)));
         }
         if came.status == status::OK && self.wants_messages() {
-            self.look_at_messages(came, (budget, random), &mut taken).map_err(|why| (FaultKind::WrongBody, why))?;
+            self.examine_messages(came, (budget, random), &mut taken).map_err(|why| (FaultKind::WrongBody, why))?;
         }
         Ok(taken)
     }
 
     /// Returns `true` if the number of messages is not the expected one.
-    fn miscounts(&self, came: &Came<'_>) -> bool {
+    fn has_wrong_count(&self, came: &CompleteResponse<'_>) -> bool {
         self.count.as_ref().is_some_and(|count| !count.contains(&u64::from(came.messages)))
     }
 
     #[cold]
-    fn why_miscounted(&self, came: &Came<'_>) -> Cause {
-        let expected = self.count.as_ref().map(span::told).unwrap_or_default();
+    fn count_cause(&self, came: &CompleteResponse<'_>) -> Cause {
+        let expected = self.count.as_ref().map(count_range::format_range).unwrap_or_default();
         grpc::messages(expected, came.messages)
     }
 
     /// Returns the metadata, after checking it.
-    fn metadata<'a>(&self, came: &Came<'a>) -> Result<[&'a [u8]; 2], Cause> {
+    fn metadata<'a>(&self, came: &CompleteResponse<'a>) -> Result<[&'a [u8]; 2], Cause> {
         let texts = [came.metadata[0].text()?, came.metadata[1].text()?];
-        for ((lines, text), why) in self.lines.iter().zip(texts).zip([Header::why, Header::why_behind]) {
+        for ((lines, text), why) in self.lines.iter().zip(texts).zip([ExpectedHeader::mismatch, ExpectedHeader::trailer_mismatch]) {
             if let Some(line) = lines.iter().find(|line| !line.holds(text)) {
                 return Err(why(line, text));
             }
@@ -159,37 +159,37 @@ impl Expected {
 
     /// Returns, for each expected metadata field, whether it is missing.
     #[cold]
-    fn without(&self, came: &Came<'_>) -> Vec<bool> {
+    fn missing_lines(&self, came: &CompleteResponse<'_>) -> Vec<bool> {
         let texts = came.metadata.iter().map(|lines| lines.text().unwrap_or_default());
         self.lines.iter().zip(texts).flat_map(|(lines, text)| lines.iter().map(|line| !line.holds(text))).collect()
     }
 
-    fn look_at_messages(
+    fn examine_messages(
         &self,
-        came: &Came<'_>,
-        (budget, random): (&Budget, u64),
-        taken: &mut Taken,
+        came: &CompleteResponse<'_>,
+        (budget, random): (&MemoryBudget, u64),
+        taken: &mut CapturedValues,
     ) -> Result<(), Cause> {
-        let plain = compressed::undone(came.heard.kept()?, came.encoding)?;
+        let plain = compressed::decompress_all(came.heard.kept()?, came.encoding)?;
         let messages = framing::messages(&plain);
         if messages.is_empty() {
             return Err(grpc::no_message().into());
         }
         let mut texts = Vec::new();
         for message in &messages {
-            texts.push(self.written(message, budget)?);
+            texts.push(self.to_json(message, budget)?);
         }
-        let whole = self.whole(&texts);
+        let whole = self.whole_text(&texts);
         self.check(&texts, &whole)?;
         if self.captures.is_empty() {
             return Ok(());
         }
-        let of_body = self.captures.iter().filter(|(_, capture)| capture.part() == Part::Body);
-        taken.add(of_body, &Answer { body: &whole, ..Answer::default() }, random)
+        let of_body = self.captures.iter().filter(|(_, capture)| capture.part() == ResponsePart::Body);
+        taken.add(of_body, &CaptureInput { body: &whole, ..CaptureInput::default() }, random)
     }
 
     /// Returns the text for rules and captures about the whole response: its message, or the list of its messages.
-    fn whole(&self, texts: &[Vec<u8>]) -> Vec<u8> {
+    fn whole_text(&self, texts: &[Vec<u8>]) -> Vec<u8> {
         match texts {
             [one] if !self.streams => one.clone(),
             several => [b"[", &several.join(&b","[..])[..], b"]"].concat(),
@@ -203,57 +203,57 @@ impl Expected {
             let alone = std::slice::from_ref(&whole);
             let each: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
             for text in if self.is_of_list(rule) { alone } else { &each[..] } {
-                let Some(value) = places::whole(text) else { return Err(unwritten(text)) };
+                let Some(value) = raw_json::parse_whole(text) else { return Err(unwritten(text)) };
                 if !rule.holds(value) {
-                    return Err(rule.why(value));
+                    return Err(rule.mismatch(value));
                 }
             }
         }
         Ok(())
     }
 
-    fn is_of_list(&self, rule: &Json) -> bool {
-        self.streams && of_list(rule.path())
+    fn is_of_list(&self, rule: &JsonRule) -> bool {
+        self.streams && begins_with_items(rule.path())
     }
 
     /// Returns which checks a response failed, in their order: rules, status, metadata fields, number of messages.
     #[cold]
-    pub fn failed(&self, came: &Came<'_>, success: Statuses, budget: &Budget) -> Failed {
+    pub fn failed(&self, came: &CompleteResponse<'_>, success: GrpcStatusSet, budget: &MemoryBudget) -> FailedChecks {
         let looked = came.status == status::OK && success.has(status::OK);
-        let rules = if looked { self.broken(came, budget) } else { vec![true; self.rules.len()] };
-        Failed::default()
-            .all(rules)
-            .all(self.says_status.then(|| !success.has(came.status)))
-            .all(self.without(came))
-            .all(self.count.as_ref().map(|_| !looked || self.miscounts(came)))
+        let rules = if looked { self.failed_rules(came, budget) } else { vec![true; self.rules.len()] };
+        FailedChecks::default()
+            .extend(rules)
+            .extend(self.explicit_status.then(|| !success.has(came.status)))
+            .extend(self.missing_lines(came))
+            .extend(self.count.as_ref().map(|_| !looked || self.has_wrong_count(came)))
     }
 
     /// Returns the result in which every check failed.
-    pub fn all_failed(&self) -> Failed {
-        let all = self.rules.len() + usize::from(self.says_status) + usize::from(self.count.is_some());
-        Failed::default().all(vec![true; all + self.lines.iter().map(Vec::len).sum::<usize>()])
+    pub fn all_failed(&self) -> FailedChecks {
+        let all = self.rules.len() + usize::from(self.explicit_status) + usize::from(self.count.is_some());
+        FailedChecks::default().extend(vec![true; all + self.lines.iter().map(Vec::len).sum::<usize>()])
     }
 
     /// Checks that an awaited message is described by fields that exist.
     ///
     /// # Errors
     /// Fails if one does not exist.
-    pub fn knows(&self, like: &Like) -> Result<(), String> {
-        if let Like::Json(rule) = like { known(rule, &self.kind, false) } else { Ok(()) }
+    pub fn check_names(&self, like: &MessageMatch) -> Result<(), String> {
+        if let MessageMatch::Json(rule) = like { check_rule_names(rule, &self.kind, false) } else { Ok(()) }
     }
 
     /// Returns, for each rule, whether it does not hold.
     #[cold]
-    fn broken(&self, came: &Came<'_>, budget: &Budget) -> Vec<bool> {
+    fn failed_rules(&self, came: &CompleteResponse<'_>, budget: &MemoryBudget) -> Vec<bool> {
         let texts = || {
-            let plain = compressed::undone(came.heard.kept()?, came.encoding)?;
-            let texts = framing::messages(&plain).into_iter().map(|message| self.written(message, budget));
+            let plain = compressed::decompress_all(came.heard.kept()?, came.encoding)?;
+            let texts = framing::messages(&plain).into_iter().map(|message| self.to_json(message, budget));
             texts.collect::<Result<Vec<_>, Cause>>()
         };
         let texts = texts().unwrap_or_default();
-        let whole = self.whole(&texts);
-        let holds = |rule: &Json, text: &[u8]| places::whole(text).is_some_and(|value| rule.holds(value));
-        let kept = |rule: &Json| match self.is_of_list(rule) {
+        let whole = self.whole_text(&texts);
+        let holds = |rule: &JsonRule, text: &[u8]| raw_json::parse_whole(text).is_some_and(|value| rule.holds(value));
+        let kept = |rule: &JsonRule| match self.is_of_list(rule) {
             true => holds(rule, &whole),
             false => !texts.is_empty() && texts.iter().all(|text| holds(rule, text)),
         };
@@ -261,7 +261,7 @@ impl Expected {
     }
 
     /// Returns `true` if there are captures.
-    pub fn takes(&self) -> bool {
+    pub fn has_captures(&self) -> bool {
         !self.captures.is_empty()
     }
 
@@ -269,14 +269,14 @@ impl Expected {
     ///
     /// # Errors
     /// Fails if the message cannot be decoded.
-    pub fn written(&self, message: &[u8], budget: &Budget) -> Result<Vec<u8>, Cause> {
+    pub fn to_json(&self, message: &[u8], budget: &MemoryBudget) -> Result<Vec<u8>, Cause> {
         let size = measure::format_bytes(message.len() as u64);
         if message.len() > DECODED_BOUND {
             let most = measure::format_bytes(DECODED_BOUND as u64);
             return Err(grpc::long_message(size, most));
         }
         let needed = if message.len() > SMALL { message.len() * GROWTH } else { 0 };
-        let Some(_taken) = budget.take(needed) else {
+        let Some(_taken) = budget.reserve(needed) else {
             return Err(grpc::message_unchecked(size, NO_ROOM));
         };
         let Ok(read) = DynamicMessage::decode(self.kind.clone(), message) else {
@@ -294,39 +294,39 @@ fn unwritten(message: &[u8]) -> Cause {
 
 /// The messages of a response, kept for its checks.
 #[derive(Debug, Default)]
-pub struct Body {
-    bytes: Kept,
-    missed: Option<Missed>,
+pub struct MessageBuffer {
+    bytes: BudgetedBuffer,
+    missed: Option<NotKept>,
 }
 
 /// The reason why a response is not kept.
 #[derive(Debug)]
-enum Missed {
+enum NotKept {
     TooLong,
-    NoRoom,
-    Because(Cause),
+    BudgetExceeded,
+    Cause(Cause),
 }
 
-impl Body {
+impl MessageBuffer {
     /// Adds a piece as it arrives.
-    pub fn feed(&mut self, piece: &[u8], budget: &Budget) {
+    pub fn feed(&mut self, piece: &[u8], budget: &MemoryBudget) {
         if self.missed.is_some() {
             return;
         }
         if self.bytes.len() + piece.len() > KEPT_BOUND {
-            self.missed = Some(Missed::TooLong);
-        } else if !self.bytes.add(piece, budget) {
-            self.missed = Some(Missed::NoRoom);
+            self.missed = Some(NotKept::TooLong);
+        } else if !self.bytes.extend(piece, budget) {
+            self.missed = Some(NotKept::BudgetExceeded);
         }
         if self.missed.is_some() {
             // The response will not be examined, so its memory is released.
-            self.bytes = Kept::default();
+            self.bytes = BudgetedBuffer::default();
         }
     }
 
     /// Records that a piece could not be kept.
-    pub fn miss(&mut self, why: Cause) {
-        self.missed.get_or_insert(Missed::Because(why));
+    pub fn mark_missing(&mut self, why: Cause) {
+        self.missed.get_or_insert(NotKept::Cause(why));
     }
 
     /// Returns the whole body.
@@ -336,34 +336,34 @@ impl Body {
     pub fn kept(&self) -> Result<&[u8], Cause> {
         match &self.missed {
             None => Ok(&self.bytes),
-            Some(Missed::TooLong) => {
+            Some(NotKept::TooLong) => {
                 let bound = measure::format_bytes(KEPT_BOUND as u64);
                 Err(cause::checks::response_too_long(bound))
             }
-            Some(Missed::Because(why)) => Err(why.clone()),
-            Some(Missed::NoRoom) => Err(cause::checks::response_unchecked(NO_ROOM)),
+            Some(NotKept::Cause(why)) => Err(why.clone()),
+            Some(NotKept::BudgetExceeded) => Err(cause::checks::response_unchecked(NO_ROOM)),
         }
     }
 }
 
 /// Checks the names of a rule as far as the schema describes them. After a map, a list of values or a type with its own
 /// JSON form (`google.protobuf.Struct`) anything may follow.
-fn known(rule: &Json, kind: &MessageDescriptor, streams: bool) -> Result<(), String> {
+fn check_rule_names(rule: &JsonRule, kind: &MessageDescriptor, streams: bool) -> Result<(), String> {
     let mut at = Some(kind.clone());
     let mut steps = rule.path().iter();
-    if streams && of_list(rule.path()) {
+    if streams && begins_with_items(rule.path()) {
         steps.next();
     }
     while let (Some(kind), Some(step)) = (at.take(), steps.next()) {
         if kind.full_name().starts_with("google.protobuf.") {
             return Ok(());
         }
-        let Step::Name(name) = step else { return Ok(()) };
+        let PathStep::Name(name) = step else { return Ok(()) };
         let Some(field) = kind.get_field_by_json_name(name) else { return Err(unknown(rule, &kind, name)) };
         if field.is_map() {
             return Ok(());
         }
-        if field.is_list() && !matches!(steps.next(), Some(Step::Index(_) | Step::All | Step::Where(_))) {
+        if field.is_list() && !matches!(steps.next(), Some(PathStep::Index(_) | PathStep::Each | PathStep::Filter(_))) {
             return Ok(());
         }
         at = match field.kind() {
@@ -374,7 +374,7 @@ fn known(rule: &Json, kind: &MessageDescriptor, streams: bool) -> Result<(), Str
     Ok(())
 }
 
-fn unknown(rule: &Json, kind: &MessageDescriptor, name: &str) -> String {
+fn unknown(rule: &JsonRule, kind: &MessageDescriptor, name: &str) -> String {
     let fields: Vec<String> = kind.fields().map(|field| field.json_name().to_owned()).collect();
     // The name as the schema spells it, which JSON does not accept.
     let meant = kind.get_field_by_name(name).map(|field| field.json_name().to_owned());

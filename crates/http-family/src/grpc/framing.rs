@@ -7,7 +7,7 @@ pub const PREFIX: usize = 5;
 
 /// The position of the reader of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Framing {
+pub struct MessageFraming {
     prefix: [u8; PREFIX],
     /// Number of prefix bytes received.
     have: u8,
@@ -17,7 +17,7 @@ pub struct Framing {
 
 /// A message that has just been completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Whole {
+pub struct FramedMessage {
     /// Size on the wire in bytes.
     pub size: u32,
     /// Set if the message is compressed.
@@ -26,15 +26,15 @@ pub struct Whole {
 
 /// An invalid prefix: the flag is neither 0 nor 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoFlag;
+pub struct InvalidFlag;
 
-impl Framing {
+impl MessageFraming {
     /// Consumes bytes up to the end of the next message; returns the rest, and the message if it is now complete.
     ///
     /// # Errors
     /// Fails if the bytes are not a message.
     #[inline]
-    pub fn feed<'a>(&mut self, bytes: &'a [u8]) -> Result<(&'a [u8], Option<Whole>), NoFlag> {
+    pub fn feed<'a>(&mut self, bytes: &'a [u8]) -> Result<(&'a [u8], Option<FramedMessage>), InvalidFlag> {
         let mut rest = bytes;
         let have = usize::from(self.have);
         if have < PREFIX {
@@ -43,7 +43,7 @@ impl Framing {
             self.have += part.len() as u8;
             rest = more;
             if self.have > 0 && self.prefix[0] > 1 {
-                return Err(NoFlag);
+                return Err(InvalidFlag);
             }
             if usize::from(self.have) < PREFIX {
                 return Ok((rest, None));
@@ -57,7 +57,7 @@ impl Framing {
             return Ok((rest, None));
         }
         self.have = 0;
-        Ok((rest, Some(Whole { size: self.size(), compressed: self.prefix[0] == 1 })))
+        Ok((rest, Some(FramedMessage { size: self.size(), compressed: self.prefix[0] == 1 })))
     }
 
     /// Returns `true` between two messages.

@@ -9,20 +9,20 @@ use prost_reflect::{
 };
 use serde_json::Deserializer;
 use serde_path_to_error::{Path, Segment};
-use wire::Complaint;
+use wire::UsageError;
 
-use super::filled::Filled;
-use super::nearest::nearest;
+use super::message_template::MessageTemplate;
+use super::suggestion::nearest;
 use super::slots;
-use crate::marks::Marks;
+use crate::placeholders::Placeholders;
 
 /// A message ready to be sent.
 #[derive(Debug)]
-pub enum Message {
+pub enum PreparedMessage {
     /// A constant message.
     Fixed(Vec<u8>),
     /// A message with slots.
-    Filled(Filled),
+    Filled(MessageTemplate),
 }
 
 /// Encodes the messages of a text: JSON objects one after the other, usually one per line.
@@ -33,10 +33,10 @@ pub fn messages(
     kind: &MessageDescriptor,
     text: &str,
     place: &str,
-    marks: &mut Marks,
-) -> Result<Vec<Message>, Complaint> {
+    marks: &mut Placeholders,
+) -> Result<Vec<PreparedMessage>, UsageError> {
     let mut all = Vec::new();
-    let text = &*marks.take_json(text, place)?;
+    let text = &*marks.replace_json_slots(text, place)?;
     let mut values = Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
     let several = text.trim_end().contains('\n');
     loop {
@@ -50,19 +50,19 @@ pub fn messages(
             Some(Err(error)) => {
                 // The lines of this error are counted over the whole text.
                 let at = if several { format!("{place} line {}", error.line().max(1)) } else { place.to_owned() };
-                return Err(Complaint::new(
+                return Err(UsageError::new(
                     at,
                     format!("this is not JSON ({}); write {}", bare(&error), example(kind)),
                 ));
             }
             Some(Ok(_)) => {
                 let value = &text[from..values.byte_offset()];
-                if marks.are_in(value.as_bytes()) {
-                    all.push(Message::Filled(slots::compiled(kind, value, &at(1), marks)?));
+                if marks.occur_in(value.as_bytes()) {
+                    all.push(PreparedMessage::Filled(slots::compiled(kind, value, &at(1), marks)?));
                     continue;
                 }
-                let encoded = encode(kind, value).map_err(|(line, trouble)| Complaint::new(at(line), trouble))?;
-                all.push(Message::Fixed(encoded));
+                let encoded = encode(kind, value).map_err(|(line, trouble)| UsageError::new(at(line), trouble))?;
+                all.push(PreparedMessage::Fixed(encoded));
             }
         }
     }
@@ -88,11 +88,11 @@ fn read(kind: &MessageDescriptor, json: &str) -> Result<DynamicMessage, (usize, 
     let tracked = serde_path_to_error::Deserializer::new(&mut text, &mut track);
     let options = DeserializeOptions::new().deny_unknown_fields(true);
     DynamicMessage::deserialize_with_options(kind.clone(), tracked, &options)
-        .map_err(|error| (error.line(), trouble(kind, &track.path(), &bare(&error))))
+        .map_err(|error| (error.line(), describe_error(kind, &track.path(), &bare(&error))))
 }
 
 /// Describes an error together with a correct alternative.
-fn trouble(kind: &MessageDescriptor, path: &Path, said: &str) -> String {
+fn describe_error(kind: &MessageDescriptor, path: &Path, said: &str) -> String {
     if let Some(name) = said.strip_prefix("unrecognized field name '").and_then(|s| s.strip_suffix('\'')) {
         // The path ends with the unknown name, if it was reported at all.
         let holder = holder(kind, path, name).unwrap_or_else(|| kind.clone());
@@ -162,23 +162,23 @@ fn example(kind: &MessageDescriptor) -> String {
 /// Returns the first field that proto2 (or an edition) requires and that is missing, with its path: `order.id of
 /// shop.Order`.
 fn missing(message: &DynamicMessage) -> Option<String> {
-    walk(message, "")
+    first_missing(message, "")
 }
 
-fn walk(message: &DynamicMessage, way: &str) -> Option<String> {
+fn first_missing(message: &DynamicMessage, way: &str) -> Option<String> {
     let kind = message.descriptor();
     let needed = |field: &FieldDescriptor| field.cardinality() == Cardinality::Required;
     if let Some(field) = kind.fields().find(|field| needed(field) && !message.has_field(field)) {
         return Some(format!("{way}{} of {}", field.json_name(), kind.full_name()));
     }
-    message.fields().find_map(|(field, value)| within(value, &format!("{way}{}.", field.json_name())))
+    message.fields().find_map(|(field, value)| missing_within(value, &format!("{way}{}.", field.json_name())))
 }
 
-fn within(value: &Value, way: &str) -> Option<String> {
+fn missing_within(value: &Value, way: &str) -> Option<String> {
     match value {
-        Value::Message(message) => walk(message, way),
-        Value::List(values) => values.iter().find_map(|value| within(value, way)),
-        Value::Map(values) => values.values().find_map(|value| within(value, way)),
+        Value::Message(message) => first_missing(message, way),
+        Value::List(values) => values.iter().find_map(|value| missing_within(value, way)),
+        Value::Map(values) => values.values().find_map(|value| missing_within(value, way)),
         _ => None,
     }
 }

@@ -4,10 +4,10 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::general_purpose::NO_PAD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use wire::Complaint;
+use wire::UsageError;
 
-use crate::marks::Marks;
-use values::template::Guard;
+use crate::placeholders::Placeholders;
+use values::template::SlotGuard;
 
 /// Base64 with or without padding, both of which must be accepted.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
@@ -26,9 +26,9 @@ const OF_CONNECTIONS: [&str; 5] = ["connection", "keep-alive", "proxy-connection
 ///
 /// # Errors
 /// Fails if name or value is invalid.
-pub fn read(text: &str, marks: &mut Marks) -> Result<(String, String), Complaint> {
-    let text = &*marks.take(text, "--header", Guard::Line)?;
-    let wrong = |trouble: String| Complaint::new("--header", format!("\"{text}\" {trouble}"));
+pub fn read(text: &str, marks: &mut Placeholders) -> Result<(String, String), UsageError> {
+    let text = &*marks.replace_slots(text, "--header", SlotGuard::Line)?;
+    let wrong = |trouble: String| UsageError::new("--header", format!("\"{text}\" {trouble}"));
     let (name, value) = text
         .split_once(':')
         .filter(|(name, _)| !name.is_empty())
@@ -41,11 +41,11 @@ pub fn read(text: &str, marks: &mut Marks) -> Result<(String, String), Complaint
         let instead = if name == "grpc-timeout" { "; write --deadline 500ms" } else { "; leave it out" };
         return Err(wrong(format!("sets {name}, which belongs to every call{instead}")));
     }
-    if marks.are_in(name.as_bytes()) {
+    if marks.occur_in(name.as_bytes()) {
         return Err(wrong("has a slot in its name; write NAME: VALUE with slots in the value only".into()));
     }
-    if marks.are_in(value.as_bytes()) {
-        return Ok((name, marks.settled(value)?));
+    if marks.occur_in(value.as_bytes()) {
+        return Ok((name, marks.fill_environment(value)?));
     }
     if name.ends_with("-bin") {
         let bytes = LENIENT.decode(value).map_err(|_| {

@@ -8,21 +8,21 @@
 
 mod answer;
 mod compressed;
-mod dialogue;
+mod workload;
 mod editions;
 mod expect;
-mod filled;
+mod message_template;
 mod framing;
-mod held;
+mod held_streams;
 mod json;
 mod metadata;
-mod nearest;
+mod suggestion;
 mod options;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
 mod reflection;
 mod request;
-mod said;
+mod response_head;
 mod schema;
 pub mod server;
 mod session;
@@ -35,6 +35,6 @@ mod tests;
 mod times;
 mod transcript;
 
-pub use dialogue::{Grpc, GrpcDialogue};
-pub use request::Request;
+pub use workload::{GrpcProtocol, GrpcWorkload};
+pub use request::GrpcRequest;
 pub use session::GrpcSession;

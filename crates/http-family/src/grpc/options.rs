@@ -4,19 +4,19 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use measure::Nanos;
-use wire::{Asked, Complaint, OptionSpec, many, one, switch};
+use wire::{ProtocolConfig, UsageError, OptionSpec, many, one, switch};
 
 use super::metadata;
-use super::status::Statuses;
-use crate::identity;
-use crate::marks::{Marks, NO_SLOTS};
+use super::status::GrpcStatusSet;
+use crate::auth_options;
+use crate::placeholders::{Placeholders, NO_SLOTS};
 use values::capture::CAPTURE;
 use values::capture::{self, Capture};
 use values::file;
-use values::span;
-use values::verify::header::Header;
-use values::verify::json::Json;
-use values::verify::lines;
+use values::count_range;
+use values::verify::header::ExpectedHeader;
+use values::verify::json::JsonRule;
+use values::verify::parse_headers;
 
 /// The options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &[
@@ -46,7 +46,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         "发送元数据；名称以 -bin 结尾时其值为 Base64；@FILE 从文件读取",
     )
     .short('H'),
-    identity::BEARER,
+    auth_options::BEARER,
     NO_SLOTS,
     one(
         "deadline",
@@ -138,7 +138,7 @@ const KNOWN: &[&str] = &["json", "regex", "between", "header", "trailer", "statu
 
 /// The checked option values.
 #[derive(Debug)]
-pub struct Wishes {
+pub struct GrpcOptions {
     /// `.proto` files.
     pub protos: Vec<String>,
     /// Directories of their imports.
@@ -156,30 +156,30 @@ pub struct Wishes {
     /// Maximum number of exchanges that share a connection.
     pub streams: u32,
     /// The statuses that count as success.
-    pub success: Statuses,
+    pub success: GrpcStatusSet,
     /// Set if `success` was given explicitly.
     pub says_status: bool,
     /// The rules for the messages of responses.
-    pub expected: Arc<[Json]>,
+    pub expected: Arc<[JsonRule]>,
     /// The expected number of messages.
     pub messages: Option<RangeInclusive<u64>>,
     /// The expected fields of the initial and of the trailing metadata.
-    pub metadata_expected: Arc<[Vec<Header>; 2]>,
+    pub metadata_expected: Arc<[Vec<ExpectedHeader>; 2]>,
     /// The values captured from responses.
     pub captures: Arc<[(u16, Capture)]>,
 }
 
-impl Wishes {
+impl GrpcOptions {
     /// Reads the options of a run, and the message files that they name.
     ///
     /// # Errors
     /// Fails with the first invalid option.
-    pub fn read(asked: &Asked, marks: &mut Marks) -> Result<Wishes, Complaint> {
+    pub fn read(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<GrpcOptions, UsageError> {
         let protos = asked.values("proto").to_vec();
         if protos.is_empty() && !asked.values("import-path").is_empty() {
-            return Err(Complaint::new("--import-path", "needs --proto; add --proto FILE"));
+            return Err(UsageError::new("--import-path", "needs --proto; add --proto FILE"));
         }
-        Ok(Wishes {
+        Ok(GrpcOptions {
             protos,
             imports: asked.values("import-path").to_vec(),
             texts: texts(asked)?,
@@ -192,33 +192,33 @@ impl Wishes {
             lockstep: asked.switch("lockstep"),
             compress: asked.switch("compress"),
             streams: asked.value("streams").map_or(Ok(1), streams)?,
-            success: asked.value("expect-status").map_or(Ok(Statuses::USUAL), statuses)?,
+            success: asked.value("expect-status").map_or(Ok(GrpcStatusSet::USUAL), statuses)?,
             says_status: asked.value("expect-status").is_some(),
             expected: rules(asked)?,
-            messages: span::wished(asked, "expect-messages", "messages")?,
-            metadata_expected: Arc::new([lines(asked, "expect-header")?, lines(asked, "expect-trailer")?]),
-            captures: capture::wished(asked, ("a gRPC response", KNOWN))?.into(),
+            messages: count_range::read_range(asked, "expect-messages", "messages")?,
+            metadata_expected: Arc::new([parse_headers(asked, "expect-header")?, parse_headers(asked, "expect-trailer")?]),
+            captures: capture::parse_captures(asked, ("a gRPC response", KNOWN))?.into(),
         })
     }
 }
 
-fn rules(asked: &Asked) -> Result<Arc<[Json]>, Complaint> {
-    let rules = asked.values("expect-json").iter().map(|text| Json::parse(text));
-    rules.collect::<Result<_, _>>().map_err(|trouble| Complaint::new("--expect-json", trouble))
+fn rules(asked: &ProtocolConfig) -> Result<Arc<[JsonRule]>, UsageError> {
+    let rules = asked.values("expect-json").iter().map(|text| JsonRule::parse(text));
+    rules.collect::<Result<_, _>>().map_err(|trouble| UsageError::new("--expect-json", trouble))
 }
 
-fn texts(asked: &Asked) -> Result<Vec<(String, String)>, Complaint> {
+fn texts(asked: &ProtocolConfig) -> Result<Vec<(String, String)>, UsageError> {
     let mut texts = Vec::new();
     for text in asked.values("data") {
         if let Some(file) = text.strip_prefix('@') {
-            return Err(Complaint::new("--data", format!("files are not read here; write --data-file {file}")));
+            return Err(UsageError::new("--data", format!("files are not read here; write --data-file {file}")));
         }
         texts.push(("--data".to_owned(), text.clone()));
     }
     if let Some(path) = asked.value("data-file") {
         if !texts.is_empty() {
             let trouble = "does not go with --data; put all messages in the file, or none";
-            return Err(Complaint::new("--data-file", trouble));
+            return Err(UsageError::new("--data-file", trouble));
         }
         let text = file::text("--data-file", path)?;
         texts.push((path.to_owned(), text));
@@ -226,23 +226,23 @@ fn texts(asked: &Asked) -> Result<Vec<(String, String)>, Complaint> {
     Ok(texts)
 }
 
-fn streams(text: &str) -> Result<u32, Complaint> {
+fn streams(text: &str) -> Result<u32, UsageError> {
     text.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(|| {
-        Complaint::new("--streams", format!("\"{text}\" is not a number from 1 to 100000; write for instance 10"))
+        UsageError::new("--streams", format!("\"{text}\" is not a number from 1 to 100000; write for instance 10"))
     })
 }
 
-fn statuses(text: &str) -> Result<Statuses, Complaint> {
-    Statuses::parse(text).map_err(|part| {
+fn statuses(text: &str) -> Result<GrpcStatusSet, UsageError> {
+    GrpcStatusSet::parse(text).map_err(|part| {
         let trouble = format!("\"{part}\" is not a gRPC status; write names separated by commas, such as OK,NOT_FOUND");
-        Complaint::new("--expect-status", trouble)
+        UsageError::new("--expect-status", trouble)
     })
 }
 
 /// Formats the value of `grpc-timeout`: at most eight digits and a unit.
-fn deadline(text: &str) -> Result<String, Complaint> {
+fn deadline(text: &str) -> Result<String, UsageError> {
     let time = duration(text).filter(|time| time.0 > 0).ok_or_else(|| {
-        Complaint::new(
+        UsageError::new(
             "--deadline",
             format!(
                 "\"{text}\" is not a time above zero with a unit; write for instance \

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol};
+use wire::{ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol};
 
-use super::Grpc;
-use values::capture::Taken;
+use super::GrpcProtocol;
+use values::capture::CapturedValues;
 
 /// Options that examine metadata.
 const BEHIND: (&str, &[(&str, &str)]) = ("Unary", &[("expect-header", "a: *"), ("expect-trailer", "b: c*")]);
@@ -31,28 +31,28 @@ pub fn answer(bytes: &[u8], at: usize) {
     }
 }
 
-fn dialogue(method: &str, options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
-    let mut asked = Asked { variables: ["a".to_owned()].into(), ..Asked::default() };
-    asked.urls.push(AskedUrl { url: format!("grpc://h/brunt.Target/{method}"), weight: 1.0 });
+fn dialogue(method: &str, options: &[(&str, &str)]) -> Arc<dyn Workload> {
+    let mut asked = ProtocolConfig { variables: ["a".to_owned()].into(), ..ProtocolConfig::default() };
+    asked.urls.push(RequestedUrl { url: format!("grpc://h/brunt.Target/{method}"), weight: 1.0 });
     asked.options.insert("streams".into(), vec!["2".into()]);
     asked.options.insert("data".into(), vec!["{\"text\": \"a\"} {} {}".into()]);
     options.iter().for_each(|(name, value)| drop(asked.options.insert((*name).into(), vec![(*value).into()])));
-    Grpc.prepare(&asked).expect("a good plan")
+    GrpcProtocol.prepare(&asked).expect("a good plan")
 }
 
 /// The events of two calls, and why the connection broke.
-type Outcome = (Vec<String>, Option<Broken>);
+type GrpcOutcome = (Vec<String>, Option<ProtocolError>);
 
-fn played<'a>(dialogue: &Arc<dyn Dialogue>, mut pieces: impl Iterator<Item = &'a [u8]>) -> Outcome {
-    let mut session = dialogue.session(&Origin::default(), &Established::default());
-    let (mut out, mut done) = (Out::default(), Done::default());
+fn played<'a>(dialogue: &Arc<dyn Workload>, mut pieces: impl Iterator<Item = &'a [u8]>) -> GrpcOutcome {
+    let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     session.open(&mut out);
     for id in 0..2 {
         let request = &dialogue.requests()[0].request;
-        session.submit(ExchangeId(id), request, &Fill::default(), &mut out).expect("room");
+        session.submit(ExchangeId(id), request, &SlotContext::default(), &mut out).expect("room");
     }
     let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err());
-    session.closed(&mut done);
+    session.peer_closed(&mut done);
     let mut ends = [0; 2];
     let mut events = Vec::new();
     for event in done.events.drain(..) {
@@ -62,15 +62,15 @@ fn played<'a>(dialogue: &Arc<dyn Dialogue>, mut pieces: impl Iterator<Item = &'a
             Event::Message(id, size) => events.push(format!("message {} {size}", id.0)),
             Event::Ended(ended) => {
                 ends[ended.id.0 as usize] += 1;
-                events.push(format!("{} {:?} {} {}", ended.id.0, (ended.fault, &ended.why), ended.code, ended.payload));
+                events.push(format!("{} {:?} {} {}", ended.id.0, (ended.fault, &ended.cause), ended.code, ended.payload));
             }
             Event::Refused(id) => {
                 ends[id.0 as usize] += 1;
                 events.push(format!("{} refused", id.0));
             }
-            Event::Learnt(id, lesson) => events.push(format!("{} {:?}", id.0, lesson.downcast_ref::<Taken>())),
-            Event::Word(word) => events.push(format!("word {word}")),
-            Event::Heartbeat | Event::Unsolicited(..) | Event::Owed | Event::Stray(_) | Event::Declined(_) => {
+            Event::StateUpdate(id, lesson) => events.push(format!("{} {:?}", id.0, lesson.downcast_ref::<CapturedValues>())),
+            Event::PeerCode(word) => events.push(format!("word {word}")),
+            Event::Heartbeat | Event::Unsolicited(..) | Event::ReplyDue | Event::SurplusResponse(_) | Event::RestNotSent(_) => {
                 events.push("unasked".to_owned());
             }
         }

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use prost_reflect::prost::Message;
 use prost_reflect::prost_types::FileDescriptorProto;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, Value};
-use wire::Complaint;
+use wire::UsageError;
 
 use super::framing;
-use super::request::Captured;
+use super::request::CapturedResponse;
 use super::schema::{Schema, unknown};
 use super::status;
 
@@ -25,16 +25,16 @@ pub const METHOD: &str = "ServerReflectionInfo";
 
 /// The next step, given the responses so far.
 #[derive(Debug)]
-pub enum Next {
+pub enum ReflectionStep {
     /// Ask this service, with these messages in one call.
     Ask(&'static str, Vec<Vec<u8>>),
     /// All descriptors are known.
-    Known(Schema),
+    Done(Schema),
 }
 
 /// One question to the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Question {
+enum ReflectionQuestion {
     Services,
     File(String),
     Symbol(String),
@@ -42,7 +42,7 @@ enum Question {
 
 /// The content of the responses so far.
 #[derive(Debug, Default)]
-struct Told {
+struct ReflectionAnswers {
     services: Option<Vec<String>>,
     files: BTreeMap<String, Vec<u8>>,
     /// Symbols and files that the server does not have, with its reasons.
@@ -53,10 +53,10 @@ struct Told {
 ///
 /// # Errors
 /// Fails if the server offers no reflection, or lacks a service.
-pub fn next(wanted: &[String], answers: &[Captured]) -> Result<Next, Complaint> {
-    let kinds = Kinds::built()?;
+pub fn next(wanted: &[String], answers: &[CapturedResponse]) -> Result<ReflectionStep, UsageError> {
+    let kinds = ReflectionTypes::built()?;
     let mut version = 0;
-    let mut told = Told::default();
+    let mut told = ReflectionAnswers::default();
     for answer in answers {
         if answer.status == Some(status::UNIMPLEMENTED) && told.services.is_none() && version + 1 < SERVICES.len() {
             version += 1;
@@ -65,39 +65,39 @@ pub fn next(wanted: &[String], answers: &[Captured]) -> Result<Next, Complaint> 
         if answer.status != Some(status::OK) {
             return Err(refused(answer));
         }
-        kinds.hear(&answer.body, &mut told);
+        kinds.decode(&answer.body, &mut told);
     }
     let Some(services) = &told.services else {
-        let mut questions = vec![Question::Services];
-        questions.extend(wanted.iter().cloned().map(Question::Symbol));
-        return Ok(Next::Ask(SERVICES[version], kinds.say(&questions)));
+        let mut questions = vec![ReflectionQuestion::Services];
+        questions.extend(wanted.iter().cloned().map(ReflectionQuestion::Symbol));
+        return Ok(ReflectionStep::Ask(SERVICES[version], kinds.encode(&questions)));
     };
     let wanted: Vec<String> = if wanted.is_empty() { services.clone() } else { wanted.to_vec() };
     let unheard = |service: &&String| !told.defines(service);
     if let Some(missing) = wanted.iter().find(|s| unheard(s) && !services.contains(s)) {
-        return Err(Complaint::new("URL", unknown("service", missing, services)));
+        return Err(UsageError::new("URL", unknown("service", missing, services)));
     }
-    let mut questions: Vec<Question> = wanted.iter().filter(unheard).cloned().map(Question::Symbol).collect();
-    questions.extend(told.missing().into_iter().map(Question::File));
+    let mut questions: Vec<ReflectionQuestion> = wanted.iter().filter(unheard).cloned().map(ReflectionQuestion::Symbol).collect();
+    questions.extend(told.missing().into_iter().map(ReflectionQuestion::File));
     if questions.is_empty() {
         let files = told.files.values().map(Vec::as_slice);
         let trouble = |why| {
-            Complaint::new("URL", format!("the server's descriptors do not fit together ({why}); give --proto FILE"))
+            UsageError::new("URL", format!("the server's descriptors do not fit together ({why}); give --proto FILE"))
         };
-        return Schema::of_descriptors(files).map(Next::Known).map_err(trouble);
+        return Schema::of_descriptors(files).map(ReflectionStep::Done).map_err(trouble);
     }
     // A question that was refused would be refused again.
     let in_vain = answers.len() > version + 1 && !told.refused.is_empty();
     if in_vain || told.files.len() + questions.len() > MOST {
         let why = told.refused.first().map_or("there are too many", String::as_str);
         let trouble = format!("the server does not return all of its descriptors ({why}); give --proto FILE");
-        return Err(Complaint::new("URL", trouble));
+        return Err(UsageError::new("URL", trouble));
     }
-    Ok(Next::Ask(SERVICES[version], kinds.say(&questions)))
+    Ok(ReflectionStep::Ask(SERVICES[version], kinds.encode(&questions)))
 }
 
-fn refused(answer: &Captured) -> Complaint {
-    let said = if answer.said.is_empty() { String::new() } else { format!(": {}", answer.said) };
+fn refused(answer: &CapturedResponse) -> UsageError {
+    let said = if answer.message.is_empty() { String::new() } else { format!(": {}", answer.message) };
     let trouble = match answer.status {
         Some(status::UNIMPLEMENTED) => {
             "is missing, and the server offers no reflection; give the FILE that defines the service".to_owned()
@@ -107,10 +107,10 @@ fn refused(answer: &Captured) -> Complaint {
         }
         None => format!("is missing, and the reflection response was not gRPC{said}; give the FILE"),
     };
-    Complaint::new("--proto", trouble)
+    UsageError::new("--proto", trouble)
 }
 
-impl Told {
+impl ReflectionAnswers {
     /// Returns files that are imported and were not received.
     fn missing(&self) -> Vec<String> {
         let mut missing = Vec::new();
@@ -142,23 +142,23 @@ impl Told {
 }
 
 /// The message types of reflection.
-struct Kinds {
+struct ReflectionTypes {
     request: MessageDescriptor,
     response: MessageDescriptor,
 }
 
-impl Kinds {
-    fn built() -> Result<Kinds, Complaint> {
+impl ReflectionTypes {
+    fn built() -> Result<ReflectionTypes, UsageError> {
         let method = Schema::built()?.method(SERVICES[0], METHOD)?;
-        Ok(Kinds { request: method.input(), response: method.output() })
+        Ok(ReflectionTypes { request: method.input(), response: method.output() })
     }
 
-    fn say(&self, questions: &[Question]) -> Vec<Vec<u8>> {
-        let message = |question: &Question| {
+    fn encode(&self, questions: &[ReflectionQuestion]) -> Vec<Vec<u8>> {
+        let message = |question: &ReflectionQuestion| {
             let (field, text) = match question {
-                Question::Services => ("list_services", ""),
-                Question::File(name) => ("file_by_filename", name.as_str()),
-                Question::Symbol(name) => ("file_containing_symbol", name.as_str()),
+                ReflectionQuestion::Services => ("list_services", ""),
+                ReflectionQuestion::File(name) => ("file_by_filename", name.as_str()),
+                ReflectionQuestion::Symbol(name) => ("file_containing_symbol", name.as_str()),
             };
             let mut message = DynamicMessage::new(self.request.clone());
             message.set_field_by_name(field, Value::String(text.to_owned()));
@@ -167,7 +167,7 @@ impl Kinds {
         questions.iter().map(message).collect()
     }
 
-    fn hear(&self, body: &[u8], told: &mut Told) {
+    fn decode(&self, body: &[u8], told: &mut ReflectionAnswers) {
         for message in framing::messages(body) {
             let Ok(answer) = DynamicMessage::decode(self.response.clone(), message) else { continue };
             if let Some(list) = part(&answer, "list_services_response") {

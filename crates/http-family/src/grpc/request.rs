@@ -7,16 +7,16 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost_reflect::MethodDescriptor;
 use url::Url;
-use wire::{Complaint, Fill, Origin};
+use wire::{UsageError, SlotContext, Origin};
 
-use super::expect::Expected;
+use super::expect::GrpcChecks;
 use super::framing;
-use super::json::Message;
-use super::options::Wishes;
-use super::status::Statuses;
+use super::json::PreparedMessage;
+use super::options::GrpcOptions;
+use super::status::GrpcStatusSet;
 use crate::http2;
-use crate::http2::hpack::{Lexicon, List};
-use crate::marks::Marks;
+use crate::http2::hpack::{Lexicon, HeaderList};
+use crate::placeholders::Placeholders;
 
 /// Flag: the response is a stream of messages.
 pub const STREAMS: u8 = 1;
@@ -31,37 +31,37 @@ pub const ANYHOW: u8 = 8;
 const ACCEPTED: &str = "identity,deflate,gzip";
 
 /// A shared place for a response to be captured: its status, and its body up to a limit.
-pub type Capture = Arc<Mutex<Option<Captured>>>;
+pub type CaptureCell = Arc<Mutex<Option<CapturedResponse>>>;
 
 /// A captured response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Captured {
+pub struct CapturedResponse {
     /// The gRPC status; `None` if the response was cut off or invalid.
     pub status: Option<u32>,
     /// The status message, or the cause of the failure.
-    pub said: String,
+    pub message: String,
     /// Messages with their prefixes.
     pub body: Vec<u8>,
 }
 
-impl Captured {
+impl CapturedResponse {
     /// Encodes the response for [`Self::decode`].
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = self.status.map_or(u32::MAX, |status| status).to_be_bytes().to_vec();
-        bytes.extend_from_slice(&(self.said.len() as u32).to_be_bytes());
-        bytes.extend_from_slice(self.said.as_bytes());
+        bytes.extend_from_slice(&(self.message.len() as u32).to_be_bytes());
+        bytes.extend_from_slice(self.message.as_bytes());
         bytes.extend_from_slice(&self.body);
         bytes
     }
 
     /// Decodes the bytes of [`Self::encode`]; any other bytes give a response without a status.
-    pub fn decode(bytes: &[u8]) -> Captured {
+    pub fn decode(bytes: &[u8]) -> CapturedResponse {
         let decoded = || {
             let (status, rest) = bytes.split_first_chunk::<4>()?;
             let (length, rest) = rest.split_first_chunk::<4>()?;
             let (said, body) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
             let status = Some(u32::from_be_bytes(*status)).filter(|status| *status != u32::MAX);
-            Some(Captured { status, said: String::from_utf8_lossy(said).into_owned(), body: body.to_vec() })
+            Some(CapturedResponse { status, message: String::from_utf8_lossy(said).into_owned(), body: body.to_vec() })
         };
         decoded().unwrap_or_default()
     }
@@ -69,34 +69,34 @@ impl Captured {
 
 /// A prepared call.
 #[derive(Debug)]
-pub struct Request {
+pub struct GrpcRequest {
     /// The header list.
-    pub(super) list: List,
+    pub(super) list: HeaderList,
     /// All messages with their prefixes; in lockstep, the first one only.
     pub(super) body: Arc<[u8]>,
     /// The further messages of a call in lockstep.
     pub(super) further: Option<Arc<[Arc<[u8]>]>>,
     /// Flags for the session.
-    pub(super) marks: u8,
+    pub(super) flags: u8,
     /// The place where the response is captured.
-    pub(super) capture: Option<Capture>,
+    pub(super) capture: Option<CaptureCell>,
     /// The statuses that count as success.
-    pub(super) success: Statuses,
+    pub(super) success: GrpcStatusSet,
     /// The checks of the response.
-    pub(super) expected: Option<Arc<Expected>>,
+    pub(super) expected: Option<Arc<GrpcChecks>>,
     /// `/package.Service/Method`, for `--debug`.
     pub(super) path: Box<str>,
     /// The method's descriptor, if known, for `--debug`.
     pub(super) method: Option<MethodDescriptor>,
     /// The templates of its slots, if it has any.
-    pub(super) slots: Option<Box<Slots>>,
+    pub(super) slots: Option<Box<CallTemplate>>,
     /// The index of its step, if the call is a step on a stream held open.
-    pub(super) held: Option<u32>,
+    pub(super) step: Option<u32>,
 }
 
-impl Request {
+impl GrpcRequest {
     /// Takes the parts that open the call, for use by a stream held open.
-    pub(super) fn opening(&mut self) -> (List, Option<Arc<http2::Filled>>) {
+    pub(super) fn opening(&mut self) -> (HeaderList, Option<Arc<http2::Http2Template>>) {
         let head = self.slots.as_mut().and_then(|slots| slots.head.clone());
         (std::mem::take(&mut self.list), head)
     }
@@ -104,20 +104,20 @@ impl Request {
 
 /// The templates of a call with slots.
 #[derive(Debug)]
-pub struct Slots {
+pub struct CallTemplate {
     /// The head's template, if metadata has slots; the list then holds the pseudo-header fields.
-    pub(super) head: Option<Arc<http2::Filled>>,
+    pub(super) head: Option<Arc<http2::Http2Template>>,
     /// The messages; empty if none has slots.
-    pub(super) messages: Vec<Message>,
+    pub(super) messages: Vec<PreparedMessage>,
 }
 
-impl Slots {
+impl CallTemplate {
     /// Appends the messages with their prefixes.
-    pub(super) fn put(&self, fill: &Fill, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
+    pub(super) fn put(&self, fill: &SlotContext, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
         for message in &self.messages {
             match message {
-                Message::Fixed(bytes) => framing::put(bytes, out),
-                Message::Filled(filled) => filled.put(fill, scratch, out),
+                PreparedMessage::Fixed(bytes) => framing::put(bytes, out),
+                PreparedMessage::Filled(filled) => filled.put(fill, scratch, out),
             }
         }
     }
@@ -125,7 +125,7 @@ impl Slots {
 
 /// The parts of a gRPC URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct GrpcUrl {
     /// The origin to connect to.
     pub origin: Origin,
     /// `host:port` as written: the call's `:authority`.
@@ -136,15 +136,15 @@ pub struct Place {
     pub dotted: bool,
 }
 
-impl Place {
+impl GrpcUrl {
     /// Parses `grpc://host:port/package.Service/Method`; also accepts `package.Service.Method`.
     ///
     /// # Errors
     /// Fails if the URL is invalid.
-    pub fn read(text: &str) -> Result<Place, Complaint> {
+    pub fn read(text: &str) -> Result<GrpcUrl, UsageError> {
         let wrong = |trouble: &str| {
             let right = "write grpc://host:port/package.Service/Method";
-            Complaint::new("URL", format!("\"{text}\" cannot be used ({trouble}); {right}"))
+            UsageError::new("URL", format!("\"{text}\" cannot be used ({trouble}); {right}"))
         };
         let url = Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
         let (tls, port) = match url.scheme() {
@@ -164,7 +164,7 @@ impl Place {
         let origin = Origin::tcp(bare, url.port().unwrap_or(port), tls);
         let path = url.path().trim_matches('/');
         if path.is_empty() {
-            return Ok(Place { origin, authority, method: None, dotted: false });
+            return Ok(GrpcUrl { origin, authority, method: None, dotted: false });
         }
         let parts = path.split_once('/').or_else(|| path.rsplit_once('.'));
         let (service, method) = parts.ok_or_else(|| wrong("its path has a service but no method"))?;
@@ -172,7 +172,7 @@ impl Place {
             return Err(wrong("its path is not a service and method"));
         }
         let dotted = !path.contains('/');
-        Ok(Place { origin, authority, method: Some((service.to_owned(), method.to_owned())), dotted })
+        Ok(GrpcUrl { origin, authority, method: Some((service.to_owned(), method.to_owned())), dotted })
     }
 }
 
@@ -183,64 +183,64 @@ pub const SECURE_PORT: u16 = 443;
 
 /// A builder of calls, whose header fields share one lexicon.
 #[derive(Debug, Default)]
-pub struct Maker {
+pub struct CallBuilder {
     /// The fields of all heads.
     pub lexicon: Lexicon,
 }
 
-impl Maker {
+impl CallBuilder {
     /// Creates a call with these messages, sent one after the other, or in lockstep with the response.
     pub fn call(
         &mut self,
-        place: &Place,
-        wishes: &Wishes,
-        messages: Vec<Message>,
+        place: &GrpcUrl,
+        wishes: &GrpcOptions,
+        messages: Vec<PreparedMessage>,
         (lockstep, streams): (bool, bool),
-        marks: &mut Marks,
-    ) -> Result<Request, Complaint> {
+        marks: &mut Placeholders,
+    ) -> Result<GrpcRequest, UsageError> {
         let (service, method) = place.method.as_ref().map_or(("", ""), |(s, m)| (s, m));
         let path = format!("/{service}/{method}");
         let (list, head) = self.head(place, &path, wishes, marks)?;
-        let filled = messages.iter().any(|message| matches!(message, Message::Filled(_)));
+        let filled = messages.iter().any(|message| matches!(message, PreparedMessage::Filled(_)));
         if filled && lockstep {
             let trouble = "sends messages one by one and does not go with slots in messages; leave out one of them";
-            return Err(Complaint::new("--lockstep", trouble));
+            return Err(UsageError::new("--lockstep", trouble));
         }
         if filled && wishes.compress {
             let trouble =
                 "compresses messages before the run and does not go with slots in messages; leave out one of them";
-            return Err(Complaint::new("--compress", trouble));
+            return Err(UsageError::new("--compress", trouble));
         }
         let (fixed, messages) = if filled { (Vec::new(), messages) } else { (messages, Vec::new()) };
-        let slots = (filled || head.is_some()).then(|| Box::new(Slots { head, messages }));
+        let slots = (filled || head.is_some()).then(|| Box::new(CallTemplate { head, messages }));
         let (body, further) = framed(fixed, lockstep, wishes.compress);
         let (compressed, anyhow) = compressions(wishes);
         let deadline = wishes.deadline.is_some();
         let said = [(streams, STREAMS), (compressed, COMPRESSED), (deadline, DEADLINE), (anyhow, ANYHOW)];
         let marks = said.into_iter().filter(|(holds, _)| *holds).fold(0, |all, (_, mark)| all | mark);
-        Ok(Request {
+        Ok(GrpcRequest {
             list,
             body,
             further,
-            marks,
+            flags: marks,
             capture: None,
             success: wishes.success,
             expected: None,
             path: path.into(),
             method: None,
             slots,
-            held: None,
+            step: None,
         })
     }
 
     /// Creates the head of a call, and its template if metadata has slots.
     fn head(
         &mut self,
-        place: &Place,
+        place: &GrpcUrl,
         path: &str,
-        wishes: &Wishes,
-        marks: &mut Marks,
-    ) -> Result<(List, Option<Arc<http2::Filled>>), Complaint> {
+        wishes: &GrpcOptions,
+        marks: &mut Placeholders,
+    ) -> Result<(HeaderList, Option<Arc<http2::Http2Template>>), UsageError> {
         let host = wishes.metadata.iter().find(|(name, _)| name == "host").map(|(_, value)| value);
         let given = |name: &str| wishes.metadata.iter().any(|(n, _)| n == name);
         let mut fields = vec![
@@ -265,27 +265,27 @@ impl Maker {
         }
         let own = wishes.metadata.iter().filter(|(name, _)| name != "host");
         fields.extend(own.map(|(name, value)| (name.as_str(), value.as_str())));
-        if !fields.iter().any(|(_, value)| marks.are_in(value.as_bytes())) {
+        if !fields.iter().any(|(_, value)| marks.occur_in(value.as_bytes())) {
             return Ok((self.lexicon.list(fields), None));
         }
         let fields: Vec<(String, &str)> = fields.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-        let (list, head) = http2::Filled::new(&fields, b"", false, &mut self.lexicon, marks)?;
+        let (list, head) = http2::Http2Template::new(&fields, b"", false, &mut self.lexicon, marks)?;
         Ok((list, Some(Arc::new(head))))
     }
 }
 
 /// Messages sent one at a time.
-type Further = Arc<[Arc<[u8]>]>;
+type LockstepMessages = Arc<[Arc<[u8]>]>;
 
 /// Frames the messages of a call: all of them together, or in lockstep the first one and the list of the others.
-fn framed(messages: Vec<Message>, lockstep: bool, compress: bool) -> (Arc<[u8]>, Option<Further>) {
+fn framed(messages: Vec<PreparedMessage>, lockstep: bool, compress: bool) -> (Arc<[u8]>, Option<LockstepMessages>) {
     let apart = lockstep && messages.len() > 1;
     let mut framed = messages.into_iter().map(|message| {
         let mut bytes = Vec::new();
         match message {
-            Message::Fixed(message) if compress => framing::put_compressed(&zipped(&message), &mut bytes),
-            Message::Fixed(message) => framing::put(&message, &mut bytes),
-            Message::Filled(_) => {}
+            PreparedMessage::Fixed(message) if compress => framing::put_compressed(&zipped(&message), &mut bytes),
+            PreparedMessage::Fixed(message) => framing::put(&message, &mut bytes),
+            PreparedMessage::Filled(_) => {}
         }
         bytes
     });
@@ -304,7 +304,7 @@ fn zipped(message: &[u8]) -> Vec<u8> {
 }
 
 /// Returns whether compressed responses were requested, and whether unknown compressions were offered.
-fn compressions(wishes: &Wishes) -> (bool, bool) {
+fn compressions(wishes: &GrpcOptions) -> (bool, bool) {
     let offers = wishes.metadata.iter().filter(|(name, _)| name == "grpc-accept-encoding");
     let mut offers = offers.flat_map(|(_, value)| value.split(',')).map(str::trim).peekable();
     let compressed = offers.peek().is_none() || offers.clone().any(|offer| offer != "identity");

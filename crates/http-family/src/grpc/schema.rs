@@ -8,11 +8,11 @@ use prost_reflect::prost::encoding::encode_varint;
 use prost_reflect::{DescriptorPool, MethodDescriptor, ServiceDescriptor};
 use protox::Compiler;
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
-use wire::Complaint;
+use wire::UsageError;
 
 use super::editions;
-use super::nearest::nearest;
-use super::sources::Sources;
+use super::suggestion::nearest;
+use super::sources::ProtoFiles;
 use values::file;
 
 /// The services and methods that can be called.
@@ -25,9 +25,9 @@ pub struct Schema {
 
 /// The built-in files.
 #[derive(Debug)]
-struct Built;
+struct BuiltinFiles;
 
-impl FileResolver for Built {
+impl FileResolver for BuiltinFiles {
     fn open_file(&self, name: &str) -> Result<File, protox::Error> {
         let source = match name {
             "health.proto" => include_str!("proto/health.proto"),
@@ -44,12 +44,12 @@ impl Schema {
     ///
     /// # Errors
     /// Never fails: the files are part of the program, and a test reads them.
-    pub fn built() -> Result<Schema, Complaint> {
-        static BUILT: OnceLock<Result<DescriptorPool, Complaint>> = OnceLock::new();
+    pub fn built() -> Result<Schema, UsageError> {
+        static BUILT: OnceLock<Result<DescriptorPool, UsageError>> = OnceLock::new();
         let compiled = || {
-            let mut compiler = Compiler::with_file_resolver(Built);
+            let mut compiler = Compiler::with_file_resolver(BuiltinFiles);
             for name in ["health.proto", "reflection.proto", "target.proto"] {
-                compiler.open_file(name).map_err(|error| Complaint::new(name, error.to_string()))?;
+                compiler.open_file(name).map_err(|error| UsageError::new(name, error.to_string()))?;
             }
             Ok(compiler.descriptor_pool())
         };
@@ -65,12 +65,12 @@ impl Schema {
     ///
     /// # Errors
     /// Fails with the file, the line and a description.
-    pub fn of_files(files: &[String], imports: &[String]) -> Result<Schema, Complaint> {
+    pub fn of_files(files: &[String], imports: &[String]) -> Result<Schema, UsageError> {
         let mut roots: Vec<PathBuf> = imports.iter().map(PathBuf::from).collect();
         if let Some(missing) = roots.iter().find(|root| !file::is_directory(root)) {
             let trouble =
                 format!("{} is not a directory; write the directory that imports start from", missing.display());
-            return Err(Complaint::new("--import-path", trouble));
+            return Err(UsageError::new("--import-path", trouble));
         }
         let own = files.iter().map(|file| match Path::new(file).parent() {
             Some(parent) if parent != Path::new("") => parent.to_path_buf(),
@@ -87,7 +87,7 @@ impl Schema {
         });
         let mut resolver = ChainFileResolver::new();
         for root in roots {
-            resolver.add(Sources::of(root));
+            resolver.add(ProtoFiles::new(root));
         }
         resolver.add(GoogleFileResolver::new());
         let mut compiler = Compiler::with_file_resolver(resolver);
@@ -107,7 +107,7 @@ impl Schema {
         // FileDescriptorSet: repeated FileDescriptorProto file = 1.
         let mut set = Vec::new();
         for file in files {
-            let lowered = editions::lowered(file)?;
+            let lowered = editions::lower_to_proto2(file)?;
             let file = lowered.as_deref().unwrap_or(file);
             set.push(0x0a);
             encode_varint(file.len() as u64, &mut set);
@@ -121,18 +121,18 @@ impl Schema {
     ///
     /// # Errors
     /// Fails with the methods or services that exist, the nearest name first.
-    pub fn method(&self, service: &str, method: &str) -> Result<MethodDescriptor, Complaint> {
+    pub fn method(&self, service: &str, method: &str) -> Result<MethodDescriptor, UsageError> {
         let Some(known) = self.pool.get_service_by_name(service) else {
             if let Some(alone) = self.pool.get_service_by_name(&format!("{service}.{method}")) {
-                return Err(Complaint::new("URL", no_method(&alone)));
+                return Err(UsageError::new("URL", no_method(&alone)));
             }
             let services: Vec<String> = self.pool.services().map(|s| s.full_name().to_owned()).collect();
-            return Err(Complaint::new(self.source, unknown("service", service, &services)));
+            return Err(UsageError::new(self.source, unknown("service", service, &services)));
         };
         let found = known.methods().find(|m| m.name() == method);
         found.ok_or_else(|| {
             let methods: Vec<String> = known.methods().map(|m| m.name().to_owned()).collect();
-            Complaint::new("URL", unknown(&format!("method of {service}"), method, &methods))
+            UsageError::new("URL", unknown(&format!("method of {service}"), method, &methods))
         })
     }
 
@@ -179,17 +179,17 @@ pub fn unknown(what: &str, name: &str, known: &[String]) -> String {
 }
 
 /// Describes an error in a `.proto` file in one sentence that names file and line.
-fn not_compiled(file: &str, error: &protox::Error) -> Complaint {
+fn not_compiled(file: &str, error: &protox::Error) -> UsageError {
     // The long form begins with `file:line:column: message`, followed by an excerpt of the source.
     let long = format!("{error:?}");
     let first = long.lines().next().unwrap_or_default();
     let said = error.to_string();
     match first.strip_suffix(said.as_str()).and_then(|place| place.strip_suffix(": ")) {
-        Some(place) => Complaint::new("--proto", format!("{place}: {said}; fix the file")),
+        Some(place) => UsageError::new("--proto", format!("{place}: {said}; fix the file")),
         None if said.contains("import") => {
             let trouble = format!("{file}: {said}; write --import-path DIR for the directory that imports start from");
-            Complaint::new("--proto", trouble)
+            UsageError::new("--proto", trouble)
         }
-        None => Complaint::new("--proto", format!("{file}: {said}; fix the file")),
+        None => UsageError::new("--proto", format!("{file}: {said}; fix the file")),
     }
 }

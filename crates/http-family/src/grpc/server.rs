@@ -18,7 +18,7 @@ pub const MESSAGE_BOUND: usize = 4 << 20;
 
 /// A status other than OK, and its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal(pub u32, pub String);
+pub struct CallError(pub u32, pub String);
 
 /// Returns `true` for requests that are gRPC calls.
 pub fn is_call(method: &str, head: &[u8]) -> bool {
@@ -68,35 +68,35 @@ pub fn ending(status: u32, sentence: &str) -> Vec<u8> {
 
 /// Splits the body of one call into messages as it arrives.
 #[derive(Debug, Default)]
-pub struct Messages {
+pub struct MessageSplitter {
     /// The beginning of a message, including its prefix.
-    kept: Vec<u8>,
+    partial: Vec<u8>,
 }
 
-impl Messages {
+impl MessageSplitter {
     /// Adds a piece of the body; `hear` is called for each message that is completed by it.
     ///
     /// # Errors
     /// Fails if the bytes are not an acceptable message; the call is over.
-    pub fn feed(&mut self, piece: &[u8], hear: &mut dyn FnMut(&[u8])) -> Result<(), Refusal> {
+    pub fn feed(&mut self, piece: &[u8], hear: &mut dyn FnMut(&[u8])) -> Result<(), CallError> {
         let mut rest = piece;
-        while !self.kept.is_empty() {
-            let missing = needed(&self.kept)? - self.kept.len();
+        while !self.partial.is_empty() {
+            let missing = needed(&self.partial)? - self.partial.len();
             if missing == 0 {
-                hear(&self.kept[PREFIX..]);
-                self.kept.clear();
+                hear(&self.partial[PREFIX..]);
+                self.partial.clear();
                 break;
             }
             if rest.is_empty() {
                 return Ok(());
             }
             let (part, more) = rest.split_at(missing.min(rest.len()));
-            self.kept.extend_from_slice(part);
+            self.partial.extend_from_slice(part);
             rest = more;
         }
         while !rest.is_empty() {
             let Some((message, more)) = rest.split_at_checked(needed(rest)?) else {
-                self.kept.extend_from_slice(rest);
+                self.partial.extend_from_slice(rest);
                 break;
             };
             hear(&message[PREFIX..]);
@@ -109,24 +109,24 @@ impl Messages {
     ///
     /// # Errors
     /// Fails if the last message is incomplete.
-    pub fn finish(&self) -> Result<(), Refusal> {
-        let whole = self.kept.is_empty();
-        if whole { Ok(()) } else { Err(Refusal(status::INTERNAL, "the last message is cut short".into())) }
+    pub fn finish(&self) -> Result<(), CallError> {
+        let whole = self.partial.is_empty();
+        if whole { Ok(()) } else { Err(CallError(status::INTERNAL, "the last message is cut short".into())) }
     }
 }
 
 /// Returns the number of bytes needed to go on: a prefix, or a whole message.
-fn needed(bytes: &[u8]) -> Result<usize, Refusal> {
+fn needed(bytes: &[u8]) -> Result<usize, CallError> {
     let Some(&[flag, a, b, c, d]) = bytes.first_chunk::<PREFIX>() else { return Ok(PREFIX) };
     let size = u32::from_be_bytes([a, b, c, d]) as usize;
     match flag {
         0 if size <= MESSAGE_BOUND => Ok(PREFIX + size),
         0 => {
             let sentence = format!("a message of {size} bytes is larger than {MESSAGE_BOUND}");
-            Err(Refusal(status::RESOURCE_EXHAUSTED, sentence))
+            Err(CallError(status::RESOURCE_EXHAUSTED, sentence))
         }
-        1 => Err(Refusal(status::UNIMPLEMENTED, "compressed messages are not for this server".into())),
-        _ => Err(Refusal(status::INTERNAL, cause::grpc::no_length_prefix().en().into())),
+        1 => Err(CallError(status::UNIMPLEMENTED, "compressed messages are not for this server".into())),
+        _ => Err(CallError(status::INTERNAL, cause::grpc::no_length_prefix().en().into())),
     }
 }
 
@@ -140,12 +140,12 @@ pub fn is_reflection(path: &str) -> bool {
 ///
 /// # Errors
 /// Fails if the question cannot be decoded.
-pub fn reflect(question: &[u8]) -> Result<Vec<u8>, Refusal> {
-    let broken = |why: String| Refusal(status::INTERNAL, why);
-    let schema = Schema::built().map_err(|complaint| broken(complaint.trouble))?;
-    let method = schema.method(SERVICES[0], METHOD).map_err(|complaint| broken(complaint.trouble))?;
+pub fn reflect(question: &[u8]) -> Result<Vec<u8>, CallError> {
+    let broken = |why: String| CallError(status::INTERNAL, why);
+    let schema = Schema::built().map_err(|complaint| broken(complaint.problem))?;
+    let method = schema.method(SERVICES[0], METHOD).map_err(|complaint| broken(complaint.problem))?;
     let asked = DynamicMessage::decode(method.input(), question)
-        .map_err(|error| Refusal(status::INVALID_ARGUMENT, format!("this is no question of reflection: {error}")))?;
+        .map_err(|error| CallError(status::INVALID_ARGUMENT, format!("this is no question of reflection: {error}")))?;
     let text = |field: &str| {
         let value = asked.has_field_by_name(field).then(|| asked.get_field_by_name(field))??;
         Some(value.as_str()?.to_owned())

@@ -5,26 +5,26 @@
 
 use std::sync::Arc;
 
-use cause::{Cause, Plain};
-use wire::{Broken, Done, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session};
+use cause::{Cause, StaticCause};
+use wire::{ProtocolError, EventBuffer, Event, ExchangeId, FaultKind, SlotContext, SessionFull, OutputBuffer, SubmitOutcome, Session};
 
-use super::answer::{Call, Ear};
-use super::expect::Body;
-use super::held::{Awaiting, BUSY, Held, NO_ROOM, NOT_OPEN};
-use super::request::{Request, Slots};
-use super::steps::{Holds, Opening, Step};
+use super::answer::{GrpcCall, GrpcEventHandler};
+use super::expect::MessageBuffer;
+use super::held_streams::{StreamStep, BUSY, HeldStreams, NO_ROOM, NOT_OPEN};
+use super::request::{GrpcRequest, CallTemplate};
+use super::steps::{HeldStreamPlan, StreamOpening, GrpcStep};
 use crate::http2::frames::code;
 use crate::http2::hpack::Lexicon;
-use crate::http2::{Connection, Said};
-use values::kept::Budget;
+use crate::http2::{Http2Connection, Http2SlotValues};
+use values::budget::MemoryBudget;
 
 /// A gRPC session, client side.
 #[derive(Debug)]
 pub struct GrpcSession {
-    connection: Connection<Call>,
+    connection: Http2Connection<GrpcCall>,
     lexicon: Arc<Lexicon>,
     /// The memory budget for kept responses.
-    kept: Budget,
+    budget: MemoryBudget,
     /// Maximum number of calls that share the connection.
     streams: u32,
     /// Calls whose response began in the bytes at hand.
@@ -34,40 +34,40 @@ pub struct GrpcSession {
     /// Buffers for slot values, and for messages built from them.
     scratch: [Vec<u8>; 2],
     /// Buffer for slot values of metadata.
-    said: Said,
+    metadata_values: Http2SlotValues,
     /// The streams that steps of a flow hold open.
-    held: Option<Box<Held>>,
+    held: Option<Box<HeldStreams>>,
 }
 
 impl GrpcSession {
-    pub(super) fn new(lexicon: Arc<Lexicon>, streams: u32, (tls, kept): (bool, Budget)) -> GrpcSession {
-        let connection = Connection::over(tls, kept.clone());
-        let (begun, turns, scratch, said) = (Vec::new(), Vec::new(), Default::default(), Said::default());
-        GrpcSession { connection, lexicon, kept, streams, begun, turns, scratch, said, held: None }
+    pub(super) fn new(lexicon: Arc<Lexicon>, streams: u32, (tls, kept): (bool, MemoryBudget)) -> GrpcSession {
+        let connection = Http2Connection::with_budget(tls, kept.clone());
+        let (begun, turns, scratch, said) = (Vec::new(), Vec::new(), Default::default(), Http2SlotValues::default());
+        GrpcSession { connection, lexicon, budget: kept, streams, begun, turns, scratch, metadata_values: said, held: None }
     }
 
     /// Enables streams held open by steps.
-    pub(super) fn holding(self, holds: Arc<Holds>) -> GrpcSession {
-        GrpcSession { held: Some(Box::new(Held::new(holds))), ..self }
+    pub(super) fn with_held_streams(self, holds: Arc<HeldStreamPlan>) -> GrpcSession {
+        GrpcSession { held: Some(Box::new(HeldStreams::new(holds))), ..self }
     }
 
     /// Submits a call with slots in its metadata or its messages.
-    fn submit_filled(&mut self, id: ExchangeId, request: &Request, slots: &Slots, fill: &Fill, out: &mut Out) {
+    fn submit_filled(&mut self, id: ExchangeId, request: &GrpcRequest, slots: &CallTemplate, fill: &SlotContext, out: &mut OutputBuffer) {
         let [scratch, body] = &mut self.scratch;
         let (lexicon, list) = (&self.lexicon, &request.list);
-        let (head, said) = (slots.head.as_ref(), &mut self.said);
+        let (head, said) = (slots.head.as_ref(), &mut self.metadata_values);
         if let Some(head) = head {
             head.fill(fill, said);
         }
         let stream =
-            self.connection.begin_with(Call::new(id, request).drawing(fill.random), false, out, |encoder, out| {
+            self.connection.begin_with(GrpcCall::new(id, request).with_random(fill.random), false, out, |encoder, out| {
                 match head {
                     Some(head) => head.head(said, list, lexicon, encoder, out),
                     None => encoder.write(lexicon, list, out),
                 }
             });
         if request.further.is_some()
-            && let Some(rare) = self.connection.own(stream).and_then(|call| call.rare.as_deref_mut())
+            && let Some(rare) = self.connection.stream_state(stream).and_then(|call| call.extras.as_deref_mut())
         {
             rare.stream = stream;
         }
@@ -81,62 +81,62 @@ impl GrpcSession {
 
     /// Begins a step on a stream held open.
     #[cold]
-    fn begin_step(&mut self, (id, number): (ExchangeId, usize), request: &Request, fill: &Fill, out: &mut Out) -> Sent {
-        let Some(held) = self.held.as_deref_mut() else { return Sent::There };
+    fn begin_step(&mut self, (id, number): (ExchangeId, usize), request: &GrpcRequest, fill: &SlotContext, out: &mut OutputBuffer) -> SubmitOutcome {
+        let Some(held) = self.held.as_deref_mut() else { return SubmitOutcome::AlreadyComplete };
         let rules = Arc::clone(&held.rules);
         let step = &rules.steps[number];
-        let like = match step.awaits.filled(fill).transpose() {
+        let like = match step.awaits.fill(fill).transpose() {
             Ok(like) => like,
-            Err(why) => return held.cannot(id, FaultKind::WrongBody, cause::checks::awaited_unreadable(why)),
+            Err(why) => return held.reject(id, FaultKind::WrongBody, cause::checks::awaited_unreadable(why)),
         };
-        let line = held.line(step.stream);
+        let line = held.stream(step.stream);
         if line.is_busy() {
-            return held.cannot(id, FaultKind::Closed, BUSY);
+            return held.reject(id, FaultKind::Closed, BUSY);
         }
         let opens = line.id == 0 && !line.is_over();
         if opens {
             if !step.opens {
-                return held.cannot(id, FaultKind::Closed, NOT_OPEN);
+                return held.reject(id, FaultKind::Closed, NOT_OPEN);
             }
             if self.connection.room() == 0 {
-                return held.cannot(id, FaultKind::Closed, NO_ROOM);
+                return held.reject(id, FaultKind::Closed, NO_ROOM);
             }
             self.open_stream(&rules, step.stream, fill, out);
         } else {
-            line.goes_on();
+            line.reuse();
         }
-        self.say((step, &rules.streams[step.stream], opens), request, fill, out);
-        let Some(held) = self.held.as_deref_mut() else { return Sent::There };
-        if step.one_way && !held.line(step.stream).is_over() {
-            return Sent::OneWay;
+        self.send_step((step, &rules.streams[step.stream], opens), request, fill, out);
+        let Some(held) = self.held.as_deref_mut() else { return SubmitOutcome::AlreadyComplete };
+        if step.one_way && !held.stream(step.stream).is_over() {
+            return SubmitOutcome::OneWay;
         }
-        let (response, random) = (Body::default(), fill.random);
-        let awaiting = Awaiting { id, step: number, random, like, response, messages: 0, payload: 0 };
-        held.waits(awaiting, &self.kept)
+        let (response, random) = (MessageBuffer::default(), fill.random);
+        let awaiting = StreamStep { id, step: number, random, like, response, messages: 0, payload: 0 };
+        held.start_waiting(awaiting, &self.budget)
     }
 
     /// Opens a stream for steps.
-    fn open_stream(&mut self, rules: &Holds, stream: usize, fill: &Fill, out: &mut Out) {
-        let Opening { list, head, marks, .. } = &rules.streams[stream];
-        let (lexicon, said) = (&self.lexicon, &mut self.said);
+    fn open_stream(&mut self, rules: &HeldStreamPlan, stream: usize, fill: &SlotContext, out: &mut OutputBuffer) {
+        let StreamOpening { list, head, flags: marks, .. } = &rules.streams[stream];
+        let (lexicon, said) = (&self.lexicon, &mut self.metadata_values);
         if let Some(head) = head {
             head.fill(fill, said);
         }
-        let own = self.connection.begin_with(Call::held(stream, *marks), false, out, |encoder, out| match head {
+        let own = self.connection.begin_with(GrpcCall::for_held_stream(stream, *marks), false, out, |encoder, out| match head {
             Some(head) => head.head(said, list, lexicon, encoder, out),
             None => encoder.write(lexicon, list, out),
         });
         if let Some(held) = self.held.as_deref_mut() {
-            held.line(stream).opened(own);
+            held.stream(stream).reset(own);
         }
     }
 
     /// Sends a step's message on its stream; ends our side if it is the last one.
-    fn say(&mut self, (step, opening, opened): (&Step, &Opening, bool), request: &Request, fill: &Fill, out: &mut Out) {
-        let Some(line) = self.held.as_deref_mut().map(|held| held.line(step.stream)) else { return };
+    fn send_step(&mut self, (step, opening, opened): (&GrpcStep, &StreamOpening, bool), request: &GrpcRequest, fill: &SlotContext, out: &mut OutputBuffer) {
+        let Some(line) = self.held.as_deref_mut().map(|held| held.stream(step.stream)) else { return };
         let own = line.id;
-        let says = step.says || opened && !opening.takes;
-        let last = step.finish && opening.takes || opened && !opening.takes;
+        let says = step.sends || opened && !opening.client_streaming;
+        let last = step.finish && opening.client_streaming || opened && !opening.client_streaming;
         let [scratch, body] = &mut self.scratch;
         body.clear();
         match &request.slots {
@@ -151,10 +151,10 @@ impl GrpcSession {
 
     /// Sends the next message of each stream in `turns`.
     #[cold]
-    fn take_turns(&mut self, out: &mut Out) {
+    fn send_next_messages(&mut self, out: &mut OutputBuffer) {
         let mut turns = std::mem::take(&mut self.turns);
         for stream in turns.drain(..) {
-            let Some(rare) = self.connection.own(stream).and_then(|call| call.rare.as_deref_mut()) else { continue };
+            let Some(rare) = self.connection.stream_state(stream).and_then(|call| call.extras.as_deref_mut()) else { continue };
             let Some(further) = rare.further.as_ref().filter(|further| rare.sent < further.len()) else { continue };
             let (message, last) = (Arc::clone(&further[rare.sent]), rare.sent + 1 == further.len());
             rare.sent += 1;
@@ -165,41 +165,41 @@ impl GrpcSession {
 }
 
 impl Session for GrpcSession {
-    fn open(&mut self, out: &mut Out) {
+    fn open(&mut self, out: &mut OutputBuffer) {
         self.connection.open(out);
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
-        let request = request.of::<Request>();
+    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+        let request = request.downcast::<GrpcRequest>();
         if self.room() == 0 {
-            return Err(Full);
+            return Err(SessionFull);
         }
-        if let Some(number) = request.held {
+        if let Some(number) = request.step {
             return Ok(self.begin_step((id, number as usize), request, fill, out));
         }
         if let Some(slots) = &request.slots {
             self.submit_filled(id, request, slots, fill, out);
-            return Ok(Sent::Asked);
+            return Ok(SubmitOutcome::AwaitingResponse);
         }
-        let call = Call::new(id, request).drawing(fill.random);
+        let call = GrpcCall::new(id, request).with_random(fill.random);
         let stream = self.connection.begin(call, false, &self.lexicon, &request.list, out);
         if request.further.is_some()
-            && let Some(rare) = self.connection.own(stream).and_then(|call| call.rare.as_deref_mut())
+            && let Some(rare) = self.connection.stream_state(stream).and_then(|call| call.extras.as_deref_mut())
         {
             rare.stream = stream;
         }
         self.connection.send(stream, &request.body, request.further.is_none(), out);
-        Ok(Sent::Asked)
+        Ok(SubmitOutcome::AwaitingResponse)
     }
 
-    fn cancel(&mut self, id: ExchangeId, out: &mut Out) -> bool {
+    fn cancel(&mut self, id: ExchangeId, out: &mut OutputBuffer) -> bool {
         if let Some(held) = self.held.as_deref_mut() {
             if let Some((stream, true)) = held.cancel(id) {
                 // A later message could be mistaken for the one that another step waits for.
-                let line = held.line(stream);
+                let line = held.stream(stream);
                 self.connection.reset(line.id, code::CANCEL, out);
-                line.given_up();
+                line.abandon();
             }
             return true;
         }
@@ -210,52 +210,52 @@ impl Session for GrpcSession {
     }
 
     #[inline]
-    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
+    fn receive(&mut self, bytes: &[u8], out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<(), ProtocolError> {
         let (begun, turns) = (&mut self.begun, &mut self.turns);
         if let Some(held) = self.held.as_deref_mut().filter(|_| bytes.is_empty()) {
-            held.tell(&self.kept, done);
+            held.report_immediate(&self.budget, done);
         }
-        let mut ear = Ear { done, begun, turns, kept: &self.kept, held: self.held.as_deref_mut() };
+        let mut ear = GrpcEventHandler { done, begun, turns, kept: &self.budget, held: self.held.as_deref_mut() };
         let read = self.connection.receive(bytes, out, &mut ear);
         for id in self.begun.drain(..) {
             done.push(Event::FirstByte(id));
         }
         if !self.turns.is_empty() && read.is_ok() {
-            self.take_turns(out);
+            self.send_next_messages(out);
         }
         read
     }
 
-    fn begun(&self) -> &[u8] {
-        self.connection.goodbye_text()
+    fn partial_response(&self) -> &[u8] {
+        self.connection.goaway_debug_data()
     }
 
     #[inline]
-    fn replies(&self) -> u32 {
+    fn pending_replies(&self) -> u32 {
         self.connection.replies()
     }
 
-    fn replies_left(&mut self) {
+    fn reset_pending_replies(&mut self) {
         self.connection.replies_left();
     }
 
-    fn goodbye(&self) -> Option<Plain> {
+    fn close_reason(&self) -> Option<StaticCause> {
         self.connection.goodbye()
     }
 
-    fn farewell(&self) -> Option<Cause> {
+    fn close_cause(&self) -> Option<Cause> {
         self.connection.farewell()
     }
 
-    fn why_refused(&self) -> Plain {
+    fn not_processed_reason(&self) -> StaticCause {
         self.connection.why_refused()
     }
 
-    fn heartbeat(&mut self, out: &mut Out) -> bool {
+    fn heartbeat(&mut self, out: &mut OutputBuffer) -> bool {
         self.connection.ping(out)
     }
 
-    fn finish(&mut self, out: &mut Out) {
+    fn finish(&mut self, out: &mut OutputBuffer) {
         self.connection.finish(out);
     }
 
@@ -268,7 +268,7 @@ impl Session for GrpcSession {
         }
     }
 
-    fn unheard(&self) -> u32 {
-        self.held.as_ref().map_or(0, |held| held.unheard())
+    fn unread_messages(&self) -> u32 {
+        self.held.as_ref().map_or(0, |held| held.unread_messages())
     }
 }

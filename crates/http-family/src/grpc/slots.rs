@@ -6,12 +6,12 @@
 use prost_reflect::prost::encoding::encode_varint;
 use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
 use serde_json::{Map, Value};
-use wire::{Complaint, Fill};
+use wire::{UsageError, SlotContext};
 
-use super::filled::{Filled, Node, Scalar, Values};
+use super::message_template::{MessageTemplate, MessageNode, ScalarEncoding, MessageValues};
 use super::json;
-use crate::marks::Marks;
-use values::template::room::TRIAL;
+use crate::placeholders::Placeholders;
+use values::template::reserved_digits::TRIAL;
 use values::template::{MOST_MARKS, Template};
 
 /// Minimum number of requests tried before the run if numbers are expected; more if the data has more rows.
@@ -21,15 +21,15 @@ const TRIALS: u64 = 10_000;
 ///
 /// # Errors
 /// Fails if the message is invalid.
-pub fn compiled(kind: &MessageDescriptor, json: &str, place: &str, marks: &mut Marks) -> Result<Filled, Complaint> {
-    let wrong = |trouble: String| Complaint::new(place, trouble);
+pub fn compiled(kind: &MessageDescriptor, json: &str, place: &str, marks: &mut Placeholders) -> Result<MessageTemplate, UsageError> {
+    let wrong = |trouble: String| UsageError::new(place, trouble);
     let value: Value = serde_json::from_str(json).map_err(|error| wrong(format!("this is not JSON ({error})")))?;
     let Value::Object(object) = value else {
         return Err(wrong(format!("a slot cannot stand for all of {}; write it as a JSON object", kind.full_name())));
     };
-    let mut compiler = Compiler { marks, texts: Vec::new(), numbers: Vec::new() };
+    let mut compiler = MessageCompiler { marks, texts: Vec::new(), numbers: Vec::new() };
     let nodes = compiler.message(kind, object).map_err(wrong)?;
-    let Compiler { texts, numbers, .. } = compiler;
+    let MessageCompiler { texts, numbers, .. } = compiler;
     if texts.len() > MOST_MARKS {
         return Err(wrong(format!("more than {MOST_MARKS} fields have slots; use fewer")));
     }
@@ -46,15 +46,15 @@ pub fn compiled(kind: &MessageDescriptor, json: &str, place: &str, marks: &mut M
     if !numbers.is_empty() {
         try_numbers(template()?, &numbers).map_err(wrong)?;
     }
-    Ok(Filled { template: template()?, nodes })
+    Ok(MessageTemplate { template: template()?, nodes })
 }
 
 /// # Errors
 /// Fails with a value that is not a number where one is expected.
-fn try_numbers(template: Template, numbers: &[Number]) -> Result<(), String> {
-    let (template, all_rows) = template.rehearsed();
+fn try_numbers(template: Template, numbers: &[NumericSlot]) -> Result<(), String> {
+    let (template, all_rows) = template.for_rehearsal();
     let (mut bytes, mut ends, mut out) = (Vec::new(), [0; MOST_MARKS], Vec::new());
-    let trials = (0..=TRIALS.max(all_rows)).map(|number| Fill {
+    let trials = (0..=TRIALS.max(all_rows)).map(|number| SlotContext {
         number,
         random: number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
         ..TRIAL
@@ -62,8 +62,8 @@ fn try_numbers(template: Template, numbers: &[Number]) -> Result<(), String> {
     for fill in trials.chain([TRIAL]) {
         bytes.clear();
         template.fill_marked(&fill, &mut bytes, &mut ends);
-        let values = Values { bytes: &bytes, ends: &ends };
-        for Number { at, scalar, field, kind } in numbers {
+        let values = MessageValues { bytes: &bytes, ends: &ends };
+        for NumericSlot { at, scalar, field, kind } in numbers {
             out.clear();
             if !scalar.put(values.get(*at), &mut out) {
                 let value = String::from_utf8_lossy(values.get(*at)).into_owned();
@@ -77,35 +77,35 @@ fn try_numbers(template: Template, numbers: &[Number]) -> Result<(), String> {
 }
 
 /// A field whose values must be numbers.
-struct Number {
+struct NumericSlot {
     at: usize,
-    scalar: Scalar,
+    scalar: ScalarEncoding,
     field: String,
     kind: String,
 }
 
-struct Compiler<'m> {
-    marks: &'m mut Marks,
+struct MessageCompiler<'m> {
+    marks: &'m mut Placeholders,
     /// The values of fields with slots.
     texts: Vec<String>,
-    numbers: Vec<Number>,
+    numbers: Vec<NumericSlot>,
 }
 
-impl Compiler<'_> {
+impl MessageCompiler<'_> {
     fn varies(&self, value: &Value) -> bool {
         match value {
-            Value::String(text) => self.marks.are_in(text.as_bytes()),
+            Value::String(text) => self.marks.occur_in(text.as_bytes()),
             Value::Array(values) => values.iter().any(|value| self.varies(value)),
             Value::Object(object) => {
-                object.iter().any(|(name, value)| self.marks.are_in(name.as_bytes()) || self.varies(value))
+                object.iter().any(|(name, value)| self.marks.occur_in(name.as_bytes()) || self.varies(value))
             }
             _ => false,
         }
     }
 
-    fn message(&mut self, kind: &MessageDescriptor, object: Map<String, Value>) -> Result<Vec<Node>, String> {
+    fn message(&mut self, kind: &MessageDescriptor, object: Map<String, Value>) -> Result<Vec<MessageNode>, String> {
         let (varying, fixed): (Vec<_>, Vec<_>) =
-            object.into_iter().partition(|(name, value)| self.marks.are_in(name.as_bytes()) || self.varies(value));
+            object.into_iter().partition(|(name, value)| self.marks.occur_in(name.as_bytes()) || self.varies(value));
         let mut nodes = Vec::new();
         if !fixed.is_empty() {
             nodes.push(encoded(kind, fixed.into_iter().collect())?);
@@ -114,7 +114,7 @@ impl Compiler<'_> {
             let known = kind.get_field_by_json_name(&name).or_else(|| kind.get_field_by_name(&name));
             match known {
                 Some(field) => self.field(&field, value, &mut nodes)?,
-                None if self.marks.are_in(name.as_bytes()) => {
+                None if self.marks.occur_in(name.as_bytes()) => {
                     return Err(format!("the field name \"{name}\" has a slot; write field names without slots"));
                 }
                 // The error for an unknown field is that of any other message.
@@ -124,29 +124,29 @@ impl Compiler<'_> {
         Ok(nodes)
     }
 
-    fn field(&mut self, field: &FieldDescriptor, value: Value, nodes: &mut Vec<Node>) -> Result<(), String> {
+    fn field(&mut self, field: &FieldDescriptor, value: Value, nodes: &mut Vec<MessageNode>) -> Result<(), String> {
         match (field.kind(), value) {
             (Kind::Message(entry), Value::Object(object)) if field.is_map() => {
                 let (key, held) = (entry.map_entry_key_field(), entry.map_entry_value_field());
                 for (name, value) in object {
                     let mut inner = Vec::new();
-                    self.one(&key, Value::String(name), &mut inner)?;
-                    self.one(&held, value, &mut inner)?;
-                    nodes.push(Node::Message(tag(field, 2), inner));
+                    self.single_value(&key, Value::String(name), &mut inner)?;
+                    self.single_value(&held, value, &mut inner)?;
+                    nodes.push(MessageNode::Message(tag(field, 2), inner));
                 }
                 Ok(())
             }
             (_, Value::Array(values)) if field.is_list() => {
-                values.into_iter().try_for_each(|value| self.one(field, value, nodes))
+                values.into_iter().try_for_each(|value| self.single_value(field, value, nodes))
             }
             (_, _) if field.is_list() || field.is_map() => {
                 Err(format!("{} is a list or a map; write slots for its values, not for the whole", field.json_name()))
             }
-            (_, value) => self.one(field, value, nodes),
+            (_, value) => self.single_value(field, value, nodes),
         }
     }
 
-    fn one(&mut self, field: &FieldDescriptor, value: Value, nodes: &mut Vec<Node>) -> Result<(), String> {
+    fn single_value(&mut self, field: &FieldDescriptor, value: Value, nodes: &mut Vec<MessageNode>) -> Result<(), String> {
         let name = field.json_name();
         if !self.varies(&value) {
             let value = if field.is_list() { Value::Array(vec![value]) } else { value };
@@ -159,43 +159,43 @@ impl Compiler<'_> {
             }
             (Kind::Message(inner), value) if is_wrapper(inner.full_name()) => {
                 let mut nodes = Vec::new();
-                inner.fields().try_for_each(|only| self.one(&only, value.clone(), &mut nodes))?;
-                Node::Message(tag(field, 2), nodes)
+                inner.fields().try_for_each(|only| self.single_value(&only, value.clone(), &mut nodes))?;
+                MessageNode::Message(tag(field, 2), nodes)
             }
             (Kind::Message(inner), Value::Object(object)) if !inner.full_name().starts_with("google.protobuf.") => {
-                Node::Message(tag(field, 2), self.message(&inner, object)?)
+                MessageNode::Message(tag(field, 2), self.message(&inner, object)?)
             }
             (Kind::Message(inner), Value::String(text)) if inner.full_name() == "google.protobuf.Timestamp" => {
                 let kind = format!("{} (such as {{time iso}} is)", inner.full_name());
-                self.number(field, Scalar::Timestamp, kind, text)
+                self.number(field, ScalarEncoding::Timestamp, kind, text)
             }
             (Kind::Message(inner), Value::String(text)) if inner.full_name() == "google.protobuf.Duration" => {
-                self.number(field, Scalar::Duration, format!("{} (such as 1.5s is)", inner.full_name()), text)
+                self.number(field, ScalarEncoding::Duration, format!("{} (such as 1.5s is)", inner.full_name()), text)
             }
             (Kind::Message(inner), _) => {
                 let all = inner.full_name();
                 return Err(format!("{name} is {all}, and slots do not work inside it; write the value itself"));
             }
-            (Kind::String, Value::String(text)) => Node::Text(tag(field, 2), self.text(text)),
+            (Kind::String, Value::String(text)) => MessageNode::Text(tag(field, 2), self.text(text)),
             (Kind::Bytes, Value::String(text)) => {
                 let bytes = self.bytes(name, &text)?;
-                Node::Text(tag(field, 2), self.text(bytes))
+                MessageNode::Text(tag(field, 2), self.text(bytes))
             }
             (kind, Value::String(text)) => {
                 let Some(scalar) = scalar(&kind) else { return Err(format!("{name} cannot have a slot")) };
-                self.number(field, scalar, said(&kind), text)
+                self.number(field, scalar, kind_name(&kind), text)
             }
-            (kind, _) => return Err(format!("{name} is {}; write a value, not a list or object", said(&kind))),
+            (kind, _) => return Err(format!("{name} is {}; write a value, not a list or object", kind_name(&kind))),
         };
         nodes.push(node);
         Ok(())
     }
 
     /// Adds a value that must be numeric.
-    fn number(&mut self, field: &FieldDescriptor, scalar: Scalar, kind: String, text: String) -> Node {
+    fn number(&mut self, field: &FieldDescriptor, scalar: ScalarEncoding, kind: String, text: String) -> MessageNode {
         let (tag, at) = (tag(field, scalar.wire_type()), self.text(text));
-        self.numbers.push(Number { at, scalar: scalar.clone(), field: field.json_name().to_owned(), kind });
-        Node::Number(tag, at, scalar)
+        self.numbers.push(NumericSlot { at, scalar: scalar.clone(), field: field.json_name().to_owned(), kind });
+        MessageNode::Number(tag, at, scalar)
     }
 
     fn text(&mut self, text: String) -> usize {
@@ -211,9 +211,9 @@ impl Compiler<'_> {
     }
 }
 
-fn encoded(kind: &MessageDescriptor, fields: Map<String, Value>) -> Result<Node, String> {
+fn encoded(kind: &MessageDescriptor, fields: Map<String, Value>) -> Result<MessageNode, String> {
     let json = Value::Object(fields).to_string();
-    json::encode_part(kind, &json).map(|bytes| Node::Bytes(bytes.into())).map_err(|(_, trouble)| trouble)
+    json::encode_part(kind, &json).map(|bytes| MessageNode::Bytes(bytes.into())).map_err(|(_, trouble)| trouble)
 }
 
 fn tag(field: &FieldDescriptor, wire_type: u64) -> Box<[u8]> {
@@ -229,28 +229,28 @@ fn is_wrapper(name: &str) -> bool {
     inner.is_some_and(|inner| kinds.contains(&inner))
 }
 
-fn scalar(kind: &Kind) -> Option<Scalar> {
+fn scalar(kind: &Kind) -> Option<ScalarEncoding> {
     Some(match kind {
-        Kind::Int32 => Scalar::Signed { bits: 32 },
-        Kind::Int64 => Scalar::Signed { bits: 64 },
-        Kind::Uint32 => Scalar::Unsigned { bits: 32 },
-        Kind::Uint64 => Scalar::Unsigned { bits: 64 },
-        Kind::Sint32 => Scalar::Zigzag { bits: 32 },
-        Kind::Sint64 => Scalar::Zigzag { bits: 64 },
-        Kind::Sfixed32 => Scalar::FixedSigned { bits: 32 },
-        Kind::Sfixed64 => Scalar::FixedSigned { bits: 64 },
-        Kind::Fixed32 => Scalar::FixedUnsigned { bits: 32 },
-        Kind::Fixed64 => Scalar::FixedUnsigned { bits: 64 },
-        Kind::Float => Scalar::Float,
-        Kind::Double => Scalar::Double,
-        Kind::Bool => Scalar::Bool,
-        Kind::Enum(names) => Scalar::Enum(names.clone()),
+        Kind::Int32 => ScalarEncoding::Signed { bits: 32 },
+        Kind::Int64 => ScalarEncoding::Signed { bits: 64 },
+        Kind::Uint32 => ScalarEncoding::Unsigned { bits: 32 },
+        Kind::Uint64 => ScalarEncoding::Unsigned { bits: 64 },
+        Kind::Sint32 => ScalarEncoding::Zigzag { bits: 32 },
+        Kind::Sint64 => ScalarEncoding::Zigzag { bits: 64 },
+        Kind::Sfixed32 => ScalarEncoding::FixedSigned { bits: 32 },
+        Kind::Sfixed64 => ScalarEncoding::FixedSigned { bits: 64 },
+        Kind::Fixed32 => ScalarEncoding::FixedUnsigned { bits: 32 },
+        Kind::Fixed64 => ScalarEncoding::FixedUnsigned { bits: 64 },
+        Kind::Float => ScalarEncoding::Float,
+        Kind::Double => ScalarEncoding::Double,
+        Kind::Bool => ScalarEncoding::Bool,
+        Kind::Enum(names) => ScalarEncoding::Enum(names.clone()),
         _ => return None,
     })
 }
 
 /// Returns the name of a field's type in `.proto` files.
-fn said(kind: &Kind) -> String {
+fn kind_name(kind: &Kind) -> String {
     match kind {
         Kind::Enum(names) => names.full_name().to_owned(),
         kind => format!("{kind:?}").to_lowercase(),

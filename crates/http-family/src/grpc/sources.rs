@@ -13,19 +13,19 @@ use values::file;
 
 /// A resolver for the files below a directory.
 #[derive(Debug)]
-pub struct Sources {
+pub struct ProtoFiles {
     directory: PathBuf,
     plain: IncludeFileResolver,
 }
 
-impl Sources {
+impl ProtoFiles {
     /// Creates a resolver for this directory.
-    pub fn of(directory: PathBuf) -> Sources {
-        Sources { plain: IncludeFileResolver::new(directory.clone()), directory }
+    pub fn new(directory: PathBuf) -> ProtoFiles {
+        ProtoFiles { plain: IncludeFileResolver::new(directory.clone()), directory }
     }
 }
 
-impl FileResolver for Sources {
+impl FileResolver for ProtoFiles {
     fn resolve_path(&self, path: &Path) -> Option<String> {
         self.plain.resolve_path(path)
     }
@@ -35,7 +35,7 @@ impl FileResolver for Sources {
         let text = path.to_str().filter(|_| file::is_file(&path)).and_then(|path| file::text("--proto", path).ok());
         match text.as_deref().and_then(edition) {
             Some((before, edition, after)) => of_edition(name, before, edition, after),
-            None if file::came_along() => match text {
+            None if file::reads_from_bundle() => match text {
                 Some(text) => File::from_source(name, &text),
                 None => Err(protox::Error::file_not_found(name)),
             },
@@ -66,16 +66,16 @@ fn of_edition(name: &str, before: &str, edition: &str, after: &str) -> Result<Fi
     let number: u64 = match edition {
         "2023" => 1000,
         "2024" => 1001,
-        _ => return Err(trouble(name, &format!("edition \"{edition}\" is not supported, only 2023 and 2024"))),
+        _ => return Err(parse_error(name, &format!("edition \"{edition}\" is not supported, only 2023 and 2024"))),
     };
     let parsed = File::from_source(name, &format!("{before}syntax = \"proto3\"{after}"))?;
     let mut bytes = parsed.file_descriptor_proto().encode_to_vec();
-    editions::declare(number, &mut bytes);
-    let lowered = editions::lowered(&bytes).map_err(|why| trouble(name, &format!("it holds {why}")))?;
-    File::decode_file_descriptor_proto(&lowered.unwrap_or(bytes)[..]).map_err(|why| trouble(name, &why.to_string()))
+    editions::set_edition(number, &mut bytes);
+    let lowered = editions::lower_to_proto2(&bytes).map_err(|why| parse_error(name, &format!("it holds {why}")))?;
+    File::decode_file_descriptor_proto(&lowered.unwrap_or(bytes)[..]).map_err(|why| parse_error(name, &why.to_string()))
 }
 
-fn trouble(name: &str, why: &str) -> protox::Error {
+fn parse_error(name: &str, why: &str) -> protox::Error {
     protox::Error::new(format!("{name}: {why}"))
 }
 

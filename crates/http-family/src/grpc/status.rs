@@ -2,7 +2,7 @@
 //!
 //! The engine uses 0 for "no code", so a status is counted as its number plus one.
 
-use cause::{Plain, grpc};
+use cause::{StaticCause, grpc};
 
 /// Names, by number.
 const NAMES: [&str; 17] = [
@@ -26,7 +26,7 @@ const NAMES: [&str; 17] = [
 ];
 
 /// Explanations, by number.
-const MEANINGS: [Option<Plain>; 17] = [
+const MEANINGS: [Option<StaticCause>; 17] = [
     None,
     Some(grpc::cancelled()),
     Some(grpc::unknown()),
@@ -74,7 +74,7 @@ pub fn name(status: u32) -> String {
 }
 
 /// Explains a status; `None` if the name is enough.
-pub fn meaning(status: u32) -> Option<Plain> {
+pub fn meaning(status: u32) -> Option<StaticCause> {
     MEANINGS.get(status as usize).copied().unwrap_or(Some(grpc::no_such_status()))
 }
 
@@ -121,18 +121,18 @@ pub fn of_reset(code: u32) -> u32 {
 
 /// A set of statuses that count as success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Statuses(u32);
+pub struct GrpcStatusSet(u32);
 
-impl Statuses {
+impl GrpcStatusSet {
     /// The default, `OK` alone.
-    pub const USUAL: Statuses = Statuses(1);
+    pub const USUAL: GrpcStatusSet = GrpcStatusSet(1);
 
     /// Parses `OK,NOT_FOUND` or numbers.
     ///
     /// # Errors
     /// Fails with the part that is not a status.
-    pub fn parse(text: &str) -> Result<Statuses, String> {
-        let mut set = Statuses(0);
+    pub fn parse(text: &str) -> Result<GrpcStatusSet, String> {
+        let mut set = GrpcStatusSet(0);
         for part in text.split(',').map(str::trim) {
             set.0 |= 1 << parse(part).ok_or_else(|| part.to_owned())?;
         }

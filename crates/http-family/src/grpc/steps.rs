@@ -6,16 +6,16 @@
 
 use std::sync::Arc;
 
-use wire::{Asked, Complaint};
+use wire::{ProtocolConfig, UsageError};
 
-use super::expect::Expected;
-use super::options::Wishes;
-use super::request::{Request, STREAMS};
+use super::expect::GrpcChecks;
+use super::options::GrpcOptions;
+use super::request::{GrpcRequest, STREAMS};
 use super::schema::shape;
-use super::status::Statuses;
-use crate::awaited::Await;
+use super::status::GrpcStatusSet;
+use crate::await_condition::AwaitCondition;
 use crate::http2;
-use crate::http2::hpack::List;
+use crate::http2::hpack::HeaderList;
 
 /// Options that only steps on a stream may have.
 const OF_STREAMS: [&str; 3] = ["await", "one-way", "finish"];
@@ -26,74 +26,74 @@ const OF_END: [&str; 3] = ["expect-status", "expect-trailer", "expect-messages"]
 
 /// All streams that steps hold open, and all steps on them.
 #[derive(Debug, Default)]
-pub struct Holds {
-    pub streams: Vec<Opening>,
-    pub steps: Vec<Step>,
+pub struct HeldStreamPlan {
+    pub streams: Vec<StreamOpening>,
+    pub steps: Vec<GrpcStep>,
 }
 
 /// The parameters for opening a stream.
 #[derive(Debug)]
-pub struct Opening {
+pub struct StreamOpening {
     name: String,
     url: String,
     /// Index of the step that opens it.
     first: usize,
     /// The head, and its template if it has slots.
-    pub list: List,
-    pub head: Option<Arc<http2::Filled>>,
+    pub list: HeaderList,
+    pub head: Option<Arc<http2::Http2Template>>,
     /// Flags for the session.
-    pub marks: u8,
+    pub flags: u8,
     /// Set if the method takes a stream of messages; otherwise our side ends after one message.
-    pub takes: bool,
+    pub client_streaming: bool,
     /// Set if metadata is examined.
     pub metadata: bool,
 }
 
 /// A step on a stream.
 #[derive(Debug)]
-pub struct Step {
+pub struct GrpcStep {
     /// Index of its stream.
     pub stream: usize,
     /// Set if the step may open the stream.
     pub opens: bool,
     /// Set if the step sends a message.
-    pub says: bool,
+    pub sends: bool,
     pub one_way: bool,
     pub finish: bool,
-    pub awaits: Await,
+    pub awaits: AwaitCondition,
     /// The statuses that count as success when the stream ends.
-    pub success: Statuses,
+    pub success: GrpcStatusSet,
     /// The checks and captures.
-    pub expected: Expected,
+    pub expected: GrpcChecks,
 }
 
 /// Returns the name of the stream that a step uses; `None` if it makes its own call.
 ///
 /// # Errors
 /// Fails outside a flow, or if an option for steps on streams is used without a stream.
-pub fn stream(asked: &Asked, index: usize) -> Result<Option<&str>, Complaint> {
-    let own = asked.own.get(index);
+pub fn stream(asked: &ProtocolConfig, index: usize) -> Result<Option<&str>, UsageError> {
+    let own = asked.url_options.get(index);
     let place = |name: &str| format!("URL {}, {name}", index + 1);
     // Options given for the whole flow may be meant for WebSocket steps.
-    let beside = if asked.steps { &["stream", "finish"][..] } else { &["stream", "finish", "await", "one-way"] };
+    let beside = if asked.is_composite_flow { &["stream", "finish"][..] } else { &["stream", "finish", "await", "one-way"] };
     let beside = beside.iter().find(|name| asked.options.contains_key(**name));
     if let Some(name) = beside {
-        return Err(Complaint::new(format!("--{name}"), "is for one step of a flow; write it at that step"));
+        return Err(UsageError::new(format!("--{name}"), "is for one step of a flow; write it at that step"));
     }
     let name = own.and_then(|own| own.get("stream")?.last()).map(|name| name.trim());
     let lonely = own.into_iter().flat_map(|own| own.keys()).find(|name| OF_STREAMS.contains(&name.as_str()));
     match (name, lonely) {
-        (Some(_), _) if !asked.steps => Err(Complaint::new(place("stream"), "is for steps of a flow; leave it out")),
-        (Some(""), _) => Err(Complaint::new(place("stream"), "names no stream; write for instance `stream: chat`")),
+        (Some(_), _) if !asked.is_composite_flow => Err(UsageError::new(place("stream"), "is for steps of a flow; leave it out")),
+        (Some(""), _) => Err(UsageError::new(place("stream"), "names no stream; write for instance `stream: chat`")),
         (None, Some(lonely)) => {
             let trouble = "is for steps on a stream that is held open; write `stream: NAME` beside it, or leave it out";
-            Err(Complaint::new(place(lonely), trouble))
+            Err(UsageError::new(place(lonely), trouble))
         }
         (name, _) => Ok(name),
     }
 }
 
-impl Holds {
+impl HeldStreamPlan {
     /// Adds a step, whose call was built like any other; the first step of a stream provides what opens it. Returns a
     /// word that describes the step.
     ///
@@ -101,18 +101,18 @@ impl Holds {
     /// Fails with the first invalid option, naming the step.
     pub fn add(
         &mut self,
-        (asked, index): (&Asked, usize),
+        (asked, index): (&ProtocolConfig, usize),
         name: &str,
-        wishes: &Wishes,
-        request: &mut Request,
-    ) -> Result<&'static str, Complaint> {
+        wishes: &GrpcOptions,
+        request: &mut GrpcRequest,
+    ) -> Result<&'static str, UsageError> {
         let place = |name: &str| format!("URL {}, {name}", index + 1);
         let Some(method) = request.method.clone() else { return Ok("") };
         let (takes, gives) = (method.is_client_streaming(), method.is_server_streaming());
         if !takes && !gives {
             let trouble =
                 format!("{} is {}: there is no stream to hold open; leave it out", method.name(), shape(&method));
-            return Err(Complaint::new(place("stream"), trouble));
+            return Err(UsageError::new(place("stream"), trouble));
         }
         let url = &asked.urls[index].url;
         let known = self.streams.iter().position(|opening| opening.name == name);
@@ -121,26 +121,26 @@ impl Holds {
             None => {
                 let (list, head) = request.opening();
                 let (name, url) = (name.to_owned(), url.clone());
-                let marks = request.marks | if gives { STREAMS } else { 0 };
-                self.streams.push(Opening { name, url, first: index, list, head, marks, takes, metadata: false });
+                let marks = request.flags | if gives { STREAMS } else { 0 };
+                self.streams.push(StreamOpening { name, url, first: index, list, head, flags: marks, client_streaming: takes, metadata: false });
                 self.streams.len() - 1
             }
         };
         if let Some(at) = known {
             self.agrees((asked, index), &self.streams[at], url)?;
         }
-        let asks = |option: &str| asked.own.get(index).is_some_and(|own| own.contains_key(option));
-        let alone = asked.alone(index);
+        let asks = |option: &str| asked.url_options.get(index).is_some_and(|own| own.contains_key(option));
+        let alone = asked.for_url(index);
         let alone = alone.as_ref().unwrap_or(asked);
         let step = self.step((alone, &place), stream, known.is_none(), (takes, gives), wishes, &asks)?;
         let kind = method.output();
-        let expected = if step.finish { Expected::of(wishes, kind, gives) } else { Expected::of_one(wishes, kind) };
-        let expected = expected.map_err(|trouble| Complaint::new(place("expect-json"), trouble))?;
-        if let Await::Like(like) = &step.awaits {
-            expected.knows(like).map_err(|trouble| Complaint::new(place("await"), trouble))?;
+        let expected = if step.finish { GrpcChecks::new(wishes, kind, gives) } else { GrpcChecks::for_one_message(wishes, kind) };
+        let expected = expected.map_err(|trouble| UsageError::new(place("expect-json"), trouble))?;
+        if let AwaitCondition::Matching(like) = &step.awaits {
+            expected.check_names(like).map_err(|trouble| UsageError::new(place("await"), trouble))?;
         }
         self.streams[stream].metadata |= expected.wants_metadata();
-        request.held = Some(self.steps.len() as u32);
+        request.step = Some(self.steps.len() as u32);
         let does = if step.finish {
             "FINISH"
         } else if step.says || step.one_way {
@@ -148,24 +148,24 @@ impl Holds {
         } else {
             "AWAIT"
         };
-        self.steps.push(step.with(expected));
+        self.steps.push(step.with_checks(expected));
         Ok(does)
     }
 
     /// Checks that a later step does not contradict the step that opens the stream.
-    fn agrees(&self, (asked, index): (&Asked, usize), opening: &Opening, url: &str) -> Result<(), Complaint> {
+    fn agrees(&self, (asked, index): (&ProtocolConfig, usize), opening: &StreamOpening, url: &str) -> Result<(), UsageError> {
         if opening.url != url {
             let trouble = format!("`{}` is a stream of {} already; write another name", opening.name, opening.url);
-            return Err(Complaint::new(format!("URL {}, stream", index + 1), trouble));
+            return Err(UsageError::new(format!("URL {}, stream", index + 1), trouble));
         }
-        let own = |at: usize, name: &str| asked.own.get(at).and_then(|own| own.get(name));
+        let own = |at: usize, name: &str| asked.url_options.get(at).and_then(|own| own.get(name));
         let other = OF_OPENING
             .into_iter()
             .find(|name| own(index, name).is_some_and(|values| own(opening.first, name) != Some(values)));
         match other {
             Some(name) => {
                 let trouble = "is about the opening of a stream that an earlier step opens; write it there";
-                Err(Complaint::new(format!("URL {}, {name}", index + 1), trouble))
+                Err(UsageError::new(format!("URL {}, {name}", index + 1), trouble))
             }
             None => Ok(()),
         }
@@ -173,17 +173,17 @@ impl Holds {
 
     fn step(
         &self,
-        (asked, place): (&Asked, &dyn Fn(&str) -> String),
+        (asked, place): (&ProtocolConfig, &dyn Fn(&str) -> String),
         stream: usize,
         first: bool,
         (takes, gives): (bool, bool),
-        wishes: &Wishes,
+        wishes: &GrpcOptions,
         own: &dyn Fn(&str) -> bool,
-    ) -> Result<Reading, Complaint> {
-        let wrong = |name: &str, trouble: &str| Err(Complaint::new(place(name), trouble));
+    ) -> Result<UncheckedStep, UsageError> {
+        let wrong = |name: &str, trouble: &str| Err(UsageError::new(place(name), trouble));
         let (says, finish) = (!wishes.texts.is_empty(), asked.switch("finish"));
-        let awaits = asked.value("await").map(|text| Await::parse(text, &asked.variables));
-        let awaits = awaits.transpose().map_err(|complaint| Complaint::new(place("await"), complaint.trouble))?;
+        let awaits = asked.value("await").map(|text| AwaitCondition::parse(text, &asked.variables));
+        let awaits = awaits.transpose().map_err(|complaint| UsageError::new(place("await"), complaint.problem))?;
         let hears = awaits.is_some() || !wishes.captures.is_empty() || own("expect-json") || own("expect-header");
         let one_way = asked.switch("one-way");
         if wishes.lockstep {
@@ -228,24 +228,24 @@ impl Holds {
             return wrong("capture", &trouble);
         }
         let (opens, success) = (first || says, wishes.success);
-        Ok(Reading { stream, opens, says, one_way, finish, awaits: awaits.unwrap_or(Await::Any), success })
+        Ok(UncheckedStep { stream, opens, says, one_way, finish, awaits: awaits.unwrap_or(AwaitCondition::Any), success })
     }
 }
 
 /// A step whose checks are not built yet.
-struct Reading {
+struct UncheckedStep {
     stream: usize,
     opens: bool,
     says: bool,
     one_way: bool,
     finish: bool,
-    awaits: Await,
-    success: Statuses,
+    awaits: AwaitCondition,
+    success: GrpcStatusSet,
 }
 
-impl Reading {
-    fn with(self, expected: Expected) -> Step {
-        let Reading { stream, opens, says, one_way, finish, awaits, success } = self;
-        Step { stream, opens, says, one_way, finish, awaits, success, expected }
+impl UncheckedStep {
+    fn with_checks(self, expected: GrpcChecks) -> GrpcStep {
+        let UncheckedStep { stream, opens, says, one_way, finish, awaits, success } = self;
+        GrpcStep { stream, opens, sends: says, one_way, finish, awaits, success, expected }
     }
 }

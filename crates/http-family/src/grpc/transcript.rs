@@ -4,59 +4,59 @@ use std::collections::BTreeMap;
 
 use prost_reflect::{DynamicMessage, MessageDescriptor, MethodDescriptor};
 
-use super::compressed::Encoding;
+use super::compressed::MessageEncoding;
 use super::framing::PREFIX;
-use super::request::Request;
+use super::request::GrpcRequest;
 use super::status;
 use crate::http2::frames::PREFACE;
-use crate::http2::hpack::Decoder;
-use crate::http2::transcript::{self, Reader};
+use crate::http2::hpack::HpackDecoder;
+use crate::http2::transcript::{self, ContentReader};
 
 /// State of a connection whose transcript is rendered piece by piece, as steps go on with it.
 #[derive(Debug, Default)]
-pub struct Before {
+pub struct TranscriptState {
     methods: BTreeMap<u32, MethodDescriptor>,
-    encodings: BTreeMap<(bool, u32), Encoding>,
-    decoders: [Decoder; 2],
+    encodings: BTreeMap<(bool, u32), MessageEncoding>,
+    decoders: [HpackDecoder; 2],
 }
 
 /// Renders both directions, the sent one first.
 pub fn readable<'a>(
-    requests: impl Iterator<Item = &'a Request>,
+    requests: impl Iterator<Item = &'a GrpcRequest>,
     (sent, received): (&[u8], &[u8]),
-    before: &mut Before,
+    before: &mut TranscriptState,
 ) -> [Vec<u8>; 2] {
     if sent.starts_with(PREFACE) {
-        *before = Before::default();
+        *before = TranscriptState::default();
     }
     let known = requests.filter_map(|request| Some((&*request.path, request.method.clone()?))).collect();
-    let Before { methods, encodings, decoders: [sending, receiving] } = before;
-    let mut calls = Calls { known, methods, encodings, kept: BTreeMap::new(), answers: false, status: None };
+    let TranscriptState { methods, encodings, decoders: [sending, receiving] } = before;
+    let mut calls = CallReader { known, methods, encodings, partial: BTreeMap::new(), answers: false, status: None };
     let sent = transcript::readable_on(sent, sending, &mut calls);
-    calls.kept.clear();
+    calls.partial.clear();
     calls.answers = true;
     [sent, transcript::readable_on(received, receiving, &mut calls)]
 }
 
-struct Calls<'a> {
+struct CallReader<'a> {
     known: BTreeMap<&'a str, MethodDescriptor>,
     /// The method of each stream.
     methods: &'a mut BTreeMap<u32, MethodDescriptor>,
     /// The beginning of a message, per stream.
-    kept: BTreeMap<u32, Vec<u8>>,
+    partial: BTreeMap<u32, Vec<u8>>,
     /// The compression of messages, by direction and stream.
-    encodings: &'a mut BTreeMap<(bool, u32), Encoding>,
+    encodings: &'a mut BTreeMap<(bool, u32), MessageEncoding>,
     answers: bool,
     status: Option<u32>,
 }
 
-impl Reader for Calls<'_> {
+impl ContentReader for CallReader<'_> {
     fn field(&mut self, stream: u32, name: &[u8], value: &[u8]) {
         if name == b"grpc-status" {
             self.status = std::str::from_utf8(value).ok().and_then(|number| number.parse().ok());
         }
         if name == b"grpc-encoding" {
-            self.encodings.insert((self.answers, stream), Encoding::of(value));
+            self.encodings.insert((self.answers, stream), MessageEncoding::of(value));
         }
         if name == b":path"
             && let Ok(path) = std::str::from_utf8(value)
@@ -77,7 +77,7 @@ impl Reader for Calls<'_> {
 
     fn body(&mut self, stream: u32, bytes: &[u8], text: &mut Vec<u8>) {
         let kind = self.methods.get(&stream).map(|m| if self.answers { m.output() } else { m.input() });
-        let kept = self.kept.entry(stream).or_default();
+        let kept = self.partial.entry(stream).or_default();
         kept.extend_from_slice(bytes);
         while let Some(&[flag, a, b, c, d]) = kept.first_chunk::<PREFIX>() {
             let end = PREFIX + u32::from_be_bytes([a, b, c, d]) as usize;
@@ -85,9 +85,9 @@ impl Reader for Calls<'_> {
                 break;
             }
             let encoding = self.encodings.get(&(self.answers, stream)).copied().unwrap_or_default();
-            match (flag, encoding.undo(&kept[PREFIX..end])) {
-                (0, _) => text.extend(shown(kind.as_ref(), &kept[PREFIX..end])),
-                (_, Some(plain)) => text.extend(shown(kind.as_ref(), &plain)),
+            match (flag, encoding.decompress(&kept[PREFIX..end])) {
+                (0, _) => text.extend(render(kind.as_ref(), &kept[PREFIX..end])),
+                (_, Some(plain)) => text.extend(render(kind.as_ref(), &plain)),
                 (_, None) => {
                     text.extend_from_slice(format!("* a compressed message of {} bytes", end - PREFIX).as_bytes());
                 }
@@ -105,7 +105,7 @@ impl Reader for Calls<'_> {
 const DECODED: usize = 256 * 1024;
 
 /// Renders a message as JSON, or unchanged if its type is unknown or it is large.
-fn shown(kind: Option<&MessageDescriptor>, message: &[u8]) -> Vec<u8> {
+fn render(kind: Option<&MessageDescriptor>, message: &[u8]) -> Vec<u8> {
     let kind = kind.filter(|_| message.len() <= DECODED);
     let read = kind.and_then(|kind| DynamicMessage::decode(kind.clone(), message).ok());
     read.and_then(|message| serde_json::to_vec(&message).ok()).unwrap_or_else(|| message.to_vec())

@@ -3,25 +3,25 @@
 use std::sync::Arc;
 
 use wire::Protocol;
-use wire::{Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Memory, Origin, Out};
+use wire::{ProtocolConfig, RequestedUrl, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, UserState, Origin, OutputBuffer};
 
 use super::Http;
 
 /// A login that returns a token, a page that uses it, and a page that may be missing.
-fn prepared(version: &str) -> Arc<dyn Dialogue> {
-    let url = |url: &str| AskedUrl { url: url.into(), weight: 1.0 };
+fn prepared(version: &str) -> Arc<dyn Workload> {
+    let url = |url: &str| RequestedUrl { url: url.into(), weight: 1.0 };
     let own =
         |options: &[(&str, &str)]| options.iter().map(|(n, v)| ((*n).to_owned(), vec![(*v).to_owned()])).collect();
-    let asked = Asked {
+    let asked = ProtocolConfig {
         urls: vec![url("http://h/login"), url("http://h/page/{token}?{id | url}"), url("http://h/none")],
-        own: vec![
+        url_options: vec![
             [("capture".to_owned(), vec!["token json $.token".to_owned(), "id header X-Id".to_owned()])].into(),
             own(&[("header", "Authorization: Bearer {token}"), ("data", "t={token}"), ("expect-body", "got {token}")]),
             own(&[("expect-status", "404")]),
         ],
         options: [(version.to_owned(), vec![String::new()])].into(),
         variables: Arc::from(["token".to_owned(), "id".to_owned()]),
-        ..Asked::default()
+        ..ProtocolConfig::default()
     };
     Http.prepare(&asked).unwrap_or_else(|complaint| panic!("{complaint}"))
 }
@@ -29,29 +29,29 @@ fn prepared(version: &str) -> Arc<dyn Dialogue> {
 const VERSIONS: [&str; 2] = ["no-slots-here", "http2"];
 
 /// Returns the request with this index as HTTP/1 bytes or an HTTP/2 transcript, for a user with this state.
-fn said(dialogue: &Arc<dyn Dialogue>, index: usize, memory: &Memory) -> String {
-    let mut session = dialogue.session(&Origin::default(), &Established::default());
-    let mut out = Out::default();
+fn said(dialogue: &Arc<dyn Workload>, index: usize, memory: &UserState) -> String {
+    let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+    let mut out = OutputBuffer::default();
     session.open(&mut out);
-    let fill = Fill { values: &memory.values, ..Fill::default() };
+    let fill = SlotContext { values: &memory.values, ..SlotContext::default() };
     session.submit_with(ExchangeId(1), &dialogue.requests()[index].request, &fill, memory, &mut out).expect("room");
-    let sent = dialogue.readable(&Established::default(), out.bytes(), &[]).map(|[sent, _]| sent);
+    let sent = dialogue.display_bytes(&EstablishedConnection::default(), out.bytes(), &[]).map(|[sent, _]| sent);
     String::from_utf8(sent.unwrap_or_else(|| out.bytes().to_vec())).expect("text")
 }
 
 /// Plays an HTTP/1 response to the request with this index.
 fn ended(
-    dialogue: &Arc<dyn Dialogue>,
+    dialogue: &Arc<dyn Workload>,
     index: usize,
-    memory: &mut Memory,
+    memory: &mut UserState,
     response: &str,
 ) -> (Option<FaultKind>, String) {
-    let mut session = dialogue.session(&Origin::default(), &Established::default());
-    let (mut out, mut done) = (Out::default(), Done::default());
-    let fill = Fill { random: 9, ..Fill::default() };
+    let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
+    let fill = SlotContext { random: 9, ..SlotContext::default() };
     let request = &dialogue.requests()[index].request;
     session
-        .submit_with(ExchangeId(1), request, &Fill { values: &memory.values, ..fill }, memory, &mut out)
+        .submit_with(ExchangeId(1), request, &SlotContext { values: &memory.values, ..fill }, memory, &mut out)
         .expect("room");
     // Two pieces, so that head and body are buffered.
     let (first, second) = response.split_at(response.len() / 2);
@@ -61,8 +61,8 @@ fn ended(
     let mut what = None;
     for event in done.events {
         match event {
-            Event::Learnt(_, lesson) => drop(dialogue.learn(request, &fill, lesson, memory)),
-            Event::Ended(ended) => what = Some((ended.fault, ended.why.map(|why| why.to_string()).unwrap_or_default())),
+            Event::StateUpdate(_, lesson) => drop(dialogue.update_state(request, &fill, lesson, memory)),
+            Event::Ended(ended) => what = Some((ended.fault, ended.cause.map(|why| why.to_string()).unwrap_or_default())),
             _ => {}
         }
     }
@@ -73,7 +73,7 @@ fn ended(
 fn a_value_is_carried_in_url_header_body_and_what_is_expected() {
     for version in VERSIONS {
         let dialogue = prepared(version);
-        let mut memory = Memory::default();
+        let mut memory = UserState::default();
         memory.values.set(0, b"a/b c\r\nX: y");
         memory.values.set(1, "é&".as_bytes());
         let text = said(&dialogue, 1, &memory);
@@ -81,7 +81,7 @@ fn a_value_is_carried_in_url_header_body_and_what_is_expected() {
         assert!(text.contains("Bearer a/b c  X: y"), "no line of its own: {version}: {text}");
         let length = "t=a/b c\r\nX: y".len();
         assert!(text.to_ascii_lowercase().contains(&format!("content-length: {length}")), "{version}: {text}");
-        let nobody = said(&dialogue, 1, &Memory::default());
+        let nobody = said(&dialogue, 1, &UserState::default());
         assert!(nobody.contains("/page/?"), "{version}: {nobody}");
     }
 }
@@ -89,7 +89,7 @@ fn a_value_is_carried_in_url_header_body_and_what_is_expected() {
 #[test]
 fn what_a_response_gives_is_its_users() {
     let dialogue = prepared("no-slots-here");
-    let mut memory = Memory::default();
+    let mut memory = UserState::default();
     let body = r#"{"token": "tok-1"}"#;
     let response = format!("HTTP/1.1 200 OK\r\nX-Id: 7\r\nContent-Length: {}\r\n\r\n{body}", body.len());
     assert_eq!(ended(&dialogue, 0, &mut memory, &response), (None, String::new()));
@@ -103,7 +103,7 @@ fn what_a_response_gives_is_its_users() {
 #[test]
 fn what_is_missing_fails_the_request_and_gives_nothing() {
     let dialogue = prepared("no-slots-here");
-    let mut memory = Memory::default();
+    let mut memory = UserState::default();
     let (fault, why) = ended(&dialogue, 0, &mut memory, "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{\"a\": 1}");
     assert_eq!(fault, Some(FaultKind::WrongHeader));
     assert_eq!(why, "header X-Id found nothing; the response has Content-Length");
@@ -117,20 +117,20 @@ fn what_is_missing_fails_the_request_and_gives_nothing() {
 fn each_url_has_the_checks_it_asks_for() {
     let dialogue = prepared("no-slots-here");
     let missing = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
-    assert_eq!(ended(&dialogue, 2, &mut Memory::default(), missing).0, None);
-    assert_eq!(ended(&dialogue, 0, &mut Memory::default(), missing).0, Some(FaultKind::WrongStatus));
+    assert_eq!(ended(&dialogue, 2, &mut UserState::default(), missing).0, None);
+    assert_eq!(ended(&dialogue, 0, &mut UserState::default(), missing).0, Some(FaultKind::WrongStatus));
     let there = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
-    assert_eq!(ended(&dialogue, 2, &mut Memory::default(), there).0, Some(FaultKind::WrongStatus));
+    assert_eq!(ended(&dialogue, 2, &mut UserState::default(), there).0, Some(FaultKind::WrongStatus));
 }
 
 /// A request that captures from the trailers and requires some of them.
-fn behind() -> Arc<dyn Dialogue> {
-    let asked = Asked {
-        urls: vec![AskedUrl { url: "http://h/".into(), weight: 1.0 }],
-        own: vec![[("capture".to_owned(), vec!["token trailer X-Sum | last".to_owned()])].into()],
+fn behind() -> Arc<dyn Workload> {
+    let asked = ProtocolConfig {
+        urls: vec![RequestedUrl { url: "http://h/".into(), weight: 1.0 }],
+        url_options: vec![[("capture".to_owned(), vec!["token trailer X-Sum | last".to_owned()])].into()],
         options: [("expect-trailer".to_owned(), vec!["Server-Timing: db;*".to_owned()])].into(),
         variables: Arc::from(["token".to_owned()]),
-        ..Asked::default()
+        ..ProtocolConfig::default()
     };
     Http.prepare(&asked).unwrap_or_else(|complaint| panic!("{complaint}"))
 }
@@ -154,11 +154,11 @@ fn what_comes_behind_a_body_is_taken_and_must_be_there() {
         ("", Some(FaultKind::WrongHeader), "expected the trailer Server-Timing: db;*, there are no trailers"),
     ];
     for (trailers, fault, why) in cases {
-        let mut memory = Memory::default();
+        let mut memory = UserState::default();
         assert_eq!(ended(&behind(), 0, &mut memory, &response(trailers)), (fault, why.to_owned()));
         let taken = fault.is_none().then_some(&b"2"[..]);
         assert_eq!(memory.values.get(0), taken, "{trailers}");
     }
     let sized = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
-    assert_eq!(ended(&behind(), 0, &mut Memory::default(), sized).0, Some(FaultKind::WrongHeader));
+    assert_eq!(ended(&behind(), 0, &mut UserState::default(), sized).0, Some(FaultKind::WrongHeader));
 }

@@ -2,29 +2,29 @@
 
 use std::sync::Arc;
 
-use wire::{Dialogue, Done, Event, ExchangeId, FaultKind, Fill, Lesson, Memory, Origin, Out};
+use wire::{Workload, EventBuffer, Event, ExchangeId, FaultKind, SlotContext, StateUpdate, UserState, Origin, OutputBuffer};
 
 use super::tests::{established, prepare};
 use crate::http2::frames;
 
-const NOW: Fill<'static> = Fill {
+const NOW: SlotContext<'static> = SlotContext {
     number: 5,
     user: 7,
     random: 3,
     unix_ns: 1_700_000_000_000_000_000,
     run: 1,
     sequence: 0,
-    values: wire::Values::NONE,
+    values: wire::UserValues::NONE,
 };
 
 /// Returns what a user with this state sends for a request, as a transcript.
-fn sent(dialogue: &Arc<dyn Dialogue>, request: &wire::Request, memory: &Memory) -> String {
+fn sent(dialogue: &Arc<dyn Workload>, request: &wire::Request, memory: &UserState) -> String {
     let mut session = dialogue.session(&Origin::default(), &established(None));
-    let mut out = Out::default();
+    let mut out = OutputBuffer::default();
     session.open(&mut out);
     session.submit_with(ExchangeId(0), request, &NOW, memory, &mut out).expect("room");
     let bytes = [out.bytes(), out.tail().map(|tail| &**tail).unwrap_or_default()].concat();
-    let shown = dialogue.readable(&established(None), &bytes, &[]).map_or(bytes, |[sent, _]| sent);
+    let shown = dialogue.display_bytes(&established(None), &bytes, &[]).map_or(bytes, |[sent, _]| sent);
     String::from_utf8(shown).expect("text")
 }
 
@@ -36,16 +36,16 @@ fn cookies(text: &str) -> Vec<String> {
 
 /// Plays a response with these header lines.
 fn answered(
-    dialogue: &Arc<dyn Dialogue>,
+    dialogue: &Arc<dyn Workload>,
     two: bool,
     request: &wire::Request,
     status: u16,
     lines: &[(&str, &str)],
-) -> Done {
+) -> EventBuffer {
     let mut session = dialogue.session(&Origin::default(), &established(None));
-    let (mut out, mut done) = (Out::default(), Done::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     session.open(&mut out);
-    session.submit_with(ExchangeId(0), request, &NOW, &Memory::default(), &mut out).expect("room");
+    session.submit_with(ExchangeId(0), request, &NOW, &UserState::default(), &mut out).expect("room");
     let mut answer = Vec::new();
     if two {
         let mut block = Vec::new();
@@ -66,21 +66,21 @@ fn answered(
 /// Replays the events like the engine: what is to be learned comes directly before the end. Returns the redirected
 /// request.
 fn kept(
-    dialogue: &Arc<dyn Dialogue>,
+    dialogue: &Arc<dyn Workload>,
     request: &wire::Request,
-    done: Done,
-    memory: &mut Memory,
+    done: EventBuffer,
+    memory: &mut UserState,
 ) -> Option<std::sync::Arc<wire::Request>> {
-    let mut lesson: Option<Lesson> = None;
+    let mut lesson: Option<StateUpdate> = None;
     for event in done.events {
         match event {
-            Event::Learnt(_, learnt) => lesson = Some(learnt),
+            Event::StateUpdate(_, learnt) => lesson = Some(learnt),
             Event::Ended(ended) => {
                 assert_eq!(ended.fault, None);
                 if let Some(lesson) = lesson.take() {
-                    dialogue.learn(request, &NOW, lesson, memory);
+                    dialogue.update_state(request, &NOW, lesson, memory);
                 }
-                return ended.follow.map(|follow| follow.request);
+                return ended.follow_up.map(|follow| follow.request);
             }
             _ => {}
         }
@@ -102,8 +102,8 @@ fn what_an_answer_sets_is_sent_back_beside_what_the_request_says_itself() {
             let dialogue =
                 prepare("http://h.example/a/{counter}?q", &[&[version, "cookie-jar"], own].concat()).unwrap();
             let request = &dialogue.requests()[0].request;
-            assert!(dialogue.prepared().remembers && dialogue.prepared().has_slots);
-            let mut memory = Memory::default();
+            assert!(dialogue.prepared().keeps_state && dialogue.prepared().has_slots);
+            let mut memory = UserState::default();
             let before = cookies(&sent(&dialogue, request, &memory));
             assert_eq!(before.len(), own.len().min(1), "{version}: {before:?}");
             let lines = [
@@ -117,9 +117,9 @@ fn what_an_answer_sets_is_sent_back_beside_what_the_request_says_itself() {
             // The longer path comes first.
             let swapped = expected.replace("sid=s1; x=2", "x=2; sid=s1");
             assert_eq!(cookies(&text), [swapped], "{version}: {text}");
-            let shown = String::from_utf8(dialogue.sent_with(request, &NOW, Some(&memory))).expect("text");
+            let shown = String::from_utf8(dialogue.encoded_with(request, &NOW, Some(&memory))).expect("text");
             assert_eq!(cookies(&shown), cookies(&text), "an example shows what was sent");
-            assert_eq!(cookies(&sent(&dialogue, request, &Memory::default())), before, "another user has none");
+            assert_eq!(cookies(&sent(&dialogue, request, &UserState::default())), before, "another user has none");
         }
     }
 }
@@ -131,7 +131,7 @@ fn a_hop_carries_what_the_answer_before_it_set_and_only_where_it_belongs() {
             let options = [version, "cookie-jar", "redirects=3", "header=Cookie: own=1"];
             let dialogue = prepare("http://h.example/login", &options).unwrap();
             let request = &dialogue.requests()[0].request;
-            let mut memory = Memory::default();
+            let mut memory = UserState::default();
             let done = answered(&dialogue, two, request, 302, &[("location", location), ("set-cookie", "sid=s1")]);
             let hop = kept(&dialogue, request, done, &mut memory).expect("a hop");
             assert_eq!(cookies(&sent(&dialogue, &hop, &memory)), expected, "{version} {location}");
@@ -145,34 +145,34 @@ fn the_peers_table_stays_right_whatever_the_jar_holds() {
     let dialogue = prepare("http://h/", &["http2", "cookie-jar", "streams=9", "header=X-A: b"]).unwrap();
     let request = &dialogue.requests()[0].request;
     let mut session = dialogue.session(&Origin::default(), &established(None));
-    let (mut out, mut memory) = (Out::default(), Memory::default());
+    let (mut out, mut memory) = (OutputBuffer::default(), UserState::default());
     session.open(&mut out);
     let head = b"HTTP/1.1 200 OK\r\nSet-Cookie: sid=s1\r\n\r\n";
     for (id, expected) in [(0, 0), (1, 1), (2, 1)] {
         let from = out.bytes().len();
         session.submit_with(ExchangeId(id), request, &NOW, &memory, &mut out).expect("room");
-        let [text, _] = dialogue.readable(&established(None), out.bytes(), &[]).expect("readable");
+        let [text, _] = dialogue.display_bytes(&established(None), out.bytes(), &[]).expect("readable");
         let text = String::from_utf8(text).expect("text");
         assert_eq!(text.matches("x-a: b").count(), id as usize + 1, "{text}");
         assert_eq!(cookies(&text).len(), (0..=id).filter(|id| *id > 0).count(), "{text}");
         assert!(out.bytes().len() > from && cookies(&text).len() >= expected);
-        let lesson = crate::cookies::heard(head, &crate::cookies::budget()).expect("room").expect("a cookie");
-        let lesson = crate::http1::captured::Lesson {
+        let lesson = crate::cookies::read_set_cookies(head, &crate::cookies::budget()).expect("room").expect("a cookie");
+        let lesson = crate::http1::captures::HttpStateUpdate {
             cookies: Some(lesson),
             values: Default::default(),
-            heard: None,
+            resources: None,
             cache: None,
         };
-        dialogue.learn(request, &NOW, Box::new(lesson), &mut memory);
+        dialogue.update_state(request, &NOW, Box::new(lesson), &mut memory);
     }
 }
 
 #[test]
 fn without_the_option_nobody_keeps_anything() {
     let dialogue = prepare("http://h/", &[]).unwrap();
-    assert!(!dialogue.prepared().remembers && !dialogue.prepared().has_slots);
+    assert!(!dialogue.prepared().keeps_state && !dialogue.prepared().has_slots);
     let done = answered(&dialogue, false, &dialogue.requests()[0].request, 200, &[("Set-Cookie", "a=1")]);
-    assert!(!done.events.iter().any(|event| matches!(event, Event::Learnt(..))));
+    assert!(!done.events.iter().any(|event| matches!(event, Event::StateUpdate(..))));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! connection is known once it is established: from the option, or from ALPN. Not supported: the upgrade from 1.1 to 2
 //! (removed by RFC 9113 3.1), HTTP/3.
 
-mod dialogue;
+mod workload;
 #[cfg(test)]
 mod flow_tests;
 #[cfg(test)]
@@ -13,4 +13,4 @@ mod options;
 #[cfg(test)]
 mod tests;
 
-pub use dialogue::{Http, HttpDialogue};
+pub use workload::{Http, HttpWorkload};

@@ -1,6 +1,6 @@
 //! Version options, followed by those of requests.
 
-use wire::{Asked, Complaint, OptionSpec, one, switch};
+use wire::{ProtocolConfig, UsageError, OptionSpec, one, switch};
 
 use crate::http1::options::OPTIONS as OF_REQUESTS;
 
@@ -34,11 +34,11 @@ pub const OPTIONS: &[OptionSpec] = &{
 
 /// HTTP version to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
+pub enum HttpVersion {
     /// HTTP/1.1.
-    One,
+    Http1,
     /// HTTP/2.
-    Two,
+    Http2,
     /// The version that the server chooses by ALPN.
     Auto,
 }
@@ -47,19 +47,19 @@ pub enum Version {
 ///
 /// # Errors
 /// Returns an error for an unknown version, or for contradicting options.
-pub fn version(asked: &Asked) -> Result<Version, Complaint> {
+pub fn version(asked: &ProtocolConfig) -> Result<HttpVersion, UsageError> {
     let wanted = match asked.value("http") {
-        None if asked.switch("http2") => return Ok(Version::Two),
-        None | Some("1.1" | "1" | "1.0") => Version::One,
-        Some("2") => Version::Two,
-        Some("auto") => Version::Auto,
+        None if asked.switch("http2") => return Ok(HttpVersion::Http2),
+        None | Some("1.1" | "1" | "1.0") => HttpVersion::Http1,
+        Some("2") => HttpVersion::Http2,
+        Some("auto") => HttpVersion::Auto,
         Some(other) => {
             let trouble = format!("\"{other}\" is not a supported version; write 1.1, 1.0, 2 or auto");
-            return Err(Complaint::new("--http", trouble));
+            return Err(UsageError::new("--http", trouble));
         }
     };
-    if asked.switch("http2") && wanted != Version::Two {
-        return Err(Complaint::new("--http2", "contradicts --http; leave out one of them"));
+    if asked.switch("http2") && wanted != HttpVersion::Http2 {
+        return Err(UsageError::new("--http2", "contradicts --http; leave out one of them"));
     }
     Ok(wanted)
 }
@@ -68,14 +68,14 @@ pub fn version(asked: &Asked) -> Result<Version, Complaint> {
 ///
 /// # Errors
 /// Returns an error for an invalid number, or one that the version does not support.
-pub fn streams(asked: &Asked, version: Version) -> Result<u32, Complaint> {
+pub fn streams(asked: &ProtocolConfig, version: HttpVersion) -> Result<u32, UsageError> {
     let Some(text) = asked.value("streams") else { return Ok(1) };
     let streams = text.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(|| {
-        Complaint::new("--streams", format!("\"{text}\" is not a number from 1 to 100000; write for instance 10"))
+        UsageError::new("--streams", format!("\"{text}\" is not a number from 1 to 100000; write for instance 10"))
     })?;
-    if streams > 1 && version == Version::One {
+    if streams > 1 && version == HttpVersion::Http1 {
         let trouble = "HTTP/1.1 handles one request at a time; add --http2, or leave it out";
-        return Err(Complaint::new("--streams", trouble));
+        return Err(UsageError::new("--streams", trouble));
     }
     Ok(streams)
 }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use wire::{Asked, AskedUrl, Complaint, Dialogue, Established, Origin, Out, Protocol};
+use wire::{ProtocolConfig, RequestedUrl, UsageError, Workload, EstablishedConnection, Origin, OutputBuffer, Protocol};
 
 use super::Http;
 
-pub fn prepare(url: &str, options: &[&str]) -> Result<Arc<dyn Dialogue>, Complaint> {
+pub fn prepare(url: &str, options: &[&str]) -> Result<Arc<dyn Workload>, UsageError> {
     Http.prepare(&asked(url, options))
 }
 
-fn asked(url: &str, options: &[&str]) -> Asked {
-    let mut asked = Asked { urls: vec![AskedUrl { url: url.to_owned(), weight: 1.0 }], ..Asked::default() };
+fn asked(url: &str, options: &[&str]) -> ProtocolConfig {
+    let mut asked = ProtocolConfig { urls: vec![RequestedUrl { url: url.to_owned(), weight: 1.0 }], ..ProtocolConfig::default() };
     for option in options {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         asked.options.entry(name.to_owned()).or_default().push(value.to_owned());
@@ -19,8 +19,8 @@ fn asked(url: &str, options: &[&str]) -> Asked {
     asked
 }
 
-pub fn established(alpn: Option<&str>) -> Established {
-    Established { alpn: alpn.map(Into::into), tls: alpn.is_some(), ..Established::default() }
+pub fn established(alpn: Option<&str>) -> EstablishedConnection {
+    EstablishedConnection { alpn: alpn.map(Into::into), tls: alpn.is_some(), ..EstablishedConnection::default() }
 }
 
 #[test]
@@ -40,9 +40,9 @@ fn the_version_is_the_one_asked_for_or_chosen() {
             dialogue.alpn(&dialogue.origins()[0]).iter().map(|name| std::str::from_utf8(name).unwrap()).collect();
         assert_eq!(names.join(","), offered, "{options:?}");
         let established = established(chosen);
-        assert_eq!(dialogue.spoken(&established), spoken, "{options:?}");
+        assert_eq!(dialogue.protocol_version(&established), spoken, "{options:?}");
         // Only HTTP/2 sends a preface before the first request.
-        let mut preface = Out::default();
+        let mut preface = OutputBuffer::default();
         dialogue.session(&Origin::default(), &established).open(&mut preface);
         assert_eq!(!preface.is_empty(), spoken == "HTTP/2");
     }
@@ -57,7 +57,7 @@ fn streams_are_for_a_version_that_has_them() {
 
 #[test]
 fn heartbeats_are_for_a_version_that_has_them() {
-    let told = |url, options: &[&str]| Http.heartbeats(&asked(url, options));
+    let told = |url, options: &[&str]| Http.check_heartbeats(&asked(url, options));
     let plain = "HTTP/1.1 has no heartbeat; add --http2, or leave it out";
     assert_eq!(told("http://h/", &[]), Err(plain.to_owned()));
     assert_eq!(told("https://h/", &["http=1.1"]), Err(plain.to_owned()));

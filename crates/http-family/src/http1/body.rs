@@ -3,13 +3,13 @@
 //!
 //! Chunk lines must end in CR LF. Extensions are skipped, and so are trailers unless they are asked for, up to a bound.
 
-use wire::Broken;
+use wire::ProtocolError;
 
 use super::codec::HEAD_BOUND;
 
 /// State of the decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum BodyState {
     /// `left` more bytes of a body of known length.
     Length,
     /// Body that ends with the connection.
@@ -40,7 +40,7 @@ pub enum Step {
 
 /// A part of a body.
 #[derive(Clone, Copy, Debug)]
-pub enum Part<'a> {
+pub enum BodyPart<'a> {
     /// Content.
     Content(&'a [u8]),
     /// A piece of the trailer section.
@@ -49,30 +49,30 @@ pub enum Part<'a> {
 
 /// A body being decoded.
 #[derive(Clone, Copy, Debug)]
-pub struct Body {
+pub struct BodyDecoder {
     /// Remaining bytes of the body or of the chunk.
     left: u64,
     /// Bytes of extensions and trailers so far.
-    spent: u32,
-    step: Step,
+    overhead: u32,
+    step: BodyState,
 }
 
-impl Body {
+impl BodyDecoder {
     /// Creates a decoder for a body of a known length; a length of 0 needs no decoding.
-    pub fn of_length(length: u64) -> Body {
-        Body { left: length, spent: 0, step: Step::Length }
+    pub fn of_length(length: u64) -> BodyDecoder {
+        BodyDecoder { left: length, overhead: 0, step: BodyState::Length }
     }
     /// Creates a decoder for a chunked body.
-    pub fn chunked() -> Body {
-        Body { left: 0, spent: 0, step: Step::Size }
+    pub fn chunked() -> BodyDecoder {
+        BodyDecoder { left: 0, overhead: 0, step: BodyState::Size }
     }
     /// Creates a decoder for a body that ends with the connection.
-    pub fn until_close() -> Body {
-        Body { left: 0, spent: 0, step: Step::UntilClose }
+    pub fn until_close() -> BodyDecoder {
+        BodyDecoder { left: 0, overhead: 0, step: BodyState::UntilClose }
     }
     /// Returns `true` if the end of the connection ends the body.
     pub fn ends_with_connection(&self) -> bool {
-        self.step == Step::UntilClose
+        self.step == BodyState::UntilClose
     }
 
     /// Decodes bytes and passes the content to `data`. Returns how many bytes belonged to the body, and whether it is
@@ -81,18 +81,18 @@ impl Body {
     /// # Errors
     /// Returns an error for malformed chunks.
     #[inline]
-    pub fn feed(&mut self, bytes: &[u8], mut data: impl FnMut(&[u8])) -> Result<(usize, bool), Broken> {
+    pub fn feed(&mut self, bytes: &[u8], mut data: impl FnMut(&[u8])) -> Result<(usize, bool), ProtocolError> {
         match self.step {
-            Step::Length => {
+            BodyState::Length => {
                 let n = self.take(bytes, &mut data);
                 Ok((n, self.left == 0))
             }
-            Step::UntilClose => {
+            BodyState::UntilClose => {
                 data(bytes);
                 Ok((bytes.len(), false))
             }
             _ => self.feed_chunks(bytes, |part| {
-                if let Part::Content(bytes) = part {
+                if let BodyPart::Content(bytes) = part {
                     data(bytes);
                 }
             }),
@@ -103,9 +103,9 @@ impl Body {
     ///
     /// # Errors
     /// Like [`Body::feed`].
-    pub fn feed_both(&mut self, bytes: &[u8], mut hear: impl FnMut(Part<'_>)) -> Result<(usize, bool), Broken> {
+    pub fn feed_with_trailers(&mut self, bytes: &[u8], mut hear: impl FnMut(BodyPart<'_>)) -> Result<(usize, bool), ProtocolError> {
         match self.step {
-            Step::Length | Step::UntilClose => self.feed(bytes, |data| hear(Part::Content(data))),
+            BodyState::Length | BodyState::UntilClose => self.feed(bytes, |data| hear(BodyPart::Content(data))),
             _ => self.feed_chunks(bytes, hear),
         }
     }
@@ -120,65 +120,65 @@ impl Body {
         n
     }
 
-    fn feed_chunks(&mut self, bytes: &[u8], mut hear: impl FnMut(Part<'_>)) -> Result<(usize, bool), Broken> {
+    fn feed_chunks(&mut self, bytes: &[u8], mut hear: impl FnMut(BodyPart<'_>)) -> Result<(usize, bool), ProtocolError> {
         let mut at = 0;
         while at < bytes.len() {
-            if self.step == Step::Data {
-                at += self.take(&bytes[at..], &mut |data: &[u8]| hear(Part::Content(data)));
+            if self.step == BodyState::Data {
+                at += self.take(&bytes[at..], &mut |data: &[u8]| hear(BodyPart::Content(data)));
                 if self.left == 0 {
-                    self.step = Step::DataCr;
+                    self.step = BodyState::DataCr;
                 }
                 continue;
             }
             let byte = bytes[at];
-            if matches!(self.step, Step::Trailer | Step::TrailerLine | Step::TrailerEnd) {
-                hear(Part::Trailer(&bytes[at..=at]));
+            if matches!(self.step, BodyState::Trailer | BodyState::TrailerLine | BodyState::TrailerEnd) {
+                hear(BodyPart::Trailer(&bytes[at..=at]));
             }
             at += 1;
-            if self.step == Step::LastLf {
+            if self.step == BodyState::LastLf {
                 return if byte == b'\n' { Ok((at, true)) } else { Err(NO_END) };
             }
-            self.mark(byte)?;
+            self.framing_byte(byte)?;
         }
         Ok((at, false))
     }
 
     /// Processes one byte of the chunk framing.
-    fn mark(&mut self, byte: u8) -> Result<(), Broken> {
+    fn framing_byte(&mut self, byte: u8) -> Result<(), ProtocolError> {
         self.step = match (self.step, byte) {
-            (Step::Size | Step::MoreSize, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+            (BodyState::Size | BodyState::MoreSize, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
                 if self.left >> 60 != 0 {
-                    return Err(Broken(cause::http1::chunk_out_of_range()));
+                    return Err(ProtocolError(cause::http1::chunk_out_of_range()));
                 }
                 self.left = self.left << 4 | (byte as char).to_digit(16).map_or(0, u64::from);
-                Step::MoreSize
+                BodyState::MoreSize
             }
-            (Step::MoreSize, b';' | b' ' | b'\t') => Step::Extension,
-            (Step::MoreSize | Step::Extension, b'\r') => Step::SizeEnd,
-            (Step::Extension, b'\t' | b' '..=b'~' | 0x80..) => self.spend(Step::Extension)?,
-            (Step::SizeEnd, b'\n') => self.size_read(),
-            (Step::DataCr, b'\r') => Step::DataLf,
-            (Step::DataLf, b'\n') => Step::Size,
-            (Step::Trailer, b'\r') => Step::LastLf,
-            (Step::Trailer | Step::TrailerLine, b'\t' | b' '..=b'~' | 0x80..) => self.spend(Step::TrailerLine)?,
-            (Step::TrailerLine, b'\r') => Step::TrailerEnd,
-            (Step::TrailerEnd, b'\n') => Step::Trailer,
-            (Step::Size | Step::MoreSize, _) => return Err(Broken(cause::http1::chunk_not_hex())),
-            (Step::DataCr | Step::DataLf, _) => return Err(Broken(cause::http1::chunk_too_long())),
+            (BodyState::MoreSize, b';' | b' ' | b'\t') => BodyState::Extension,
+            (BodyState::MoreSize | BodyState::Extension, b'\r') => BodyState::SizeEnd,
+            (BodyState::Extension, b'\t' | b' '..=b'~' | 0x80..) => self.count_overhead(BodyState::Extension)?,
+            (BodyState::SizeEnd, b'\n') => self.size_read(),
+            (BodyState::DataCr, b'\r') => BodyState::DataLf,
+            (BodyState::DataLf, b'\n') => BodyState::Size,
+            (BodyState::Trailer, b'\r') => BodyState::LastLf,
+            (BodyState::Trailer | BodyState::TrailerLine, b'\t' | b' '..=b'~' | 0x80..) => self.count_overhead(BodyState::TrailerLine)?,
+            (BodyState::TrailerLine, b'\r') => BodyState::TrailerEnd,
+            (BodyState::TrailerEnd, b'\n') => BodyState::Trailer,
+            (BodyState::Size | BodyState::MoreSize, _) => return Err(ProtocolError(cause::http1::chunk_not_hex())),
+            (BodyState::DataCr | BodyState::DataLf, _) => return Err(ProtocolError(cause::http1::chunk_too_long())),
             _ => return Err(NO_END),
         };
         Ok(())
     }
 
-    fn size_read(&mut self) -> Step {
-        self.spent = 0;
-        if self.left == 0 { Step::Trailer } else { Step::Data }
+    fn size_read(&mut self) -> BodyState {
+        self.overhead = 0;
+        if self.left == 0 { BodyState::Trailer } else { BodyState::Data }
     }
 
-    fn spend(&mut self, next: Step) -> Result<Step, Broken> {
-        self.spent += 1;
-        if self.spent as usize > HEAD_BOUND { Err(Broken(cause::http1::endless_chunks())) } else { Ok(next) }
+    fn count_overhead(&mut self, next: BodyState) -> Result<BodyState, ProtocolError> {
+        self.overhead += 1;
+        if self.overhead as usize > HEAD_BOUND { Err(ProtocolError(cause::http1::endless_chunks())) } else { Ok(next) }
     }
 }
 
-const NO_END: Broken = Broken(cause::http1::chunk_line_end());
+const NO_END: ProtocolError = ProtocolError(cause::http1::chunk_line_end());

@@ -6,10 +6,10 @@
 //! line (RFC 9112 2.2). Rejected are a bare CR, NUL and other control characters, folded lines (5.2), white space
 //! before the colon and names that are not tokens. Other fields are not looked at here; see [`field`].
 
-use wire::Broken;
+use wire::ProtocolError;
 
-use super::wide;
-use crate::detect::{Detected, detect, undecided};
+use super::vector;
+use crate::detect::{DetectedProtocol, detect, may_match_later};
 
 /// Maximum length of a head in bytes, including interim responses.
 pub const HEAD_BOUND: usize = 256 * 1024;
@@ -33,7 +33,7 @@ pub const UPGRADES: u8 = 128;
 
 /// Parsed framing of a head; also the parser's state if the head is not complete yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Head {
+pub struct HttpHead {
     /// Bytes parsed: the start of the first incomplete line, or the end of the head.
     pub at: usize,
     /// Content length, if [`SIZED`].
@@ -50,7 +50,7 @@ pub struct Head {
     pub target_end: u32,
 }
 
-impl Head {
+impl HttpHead {
     /// Returns `true` if a flag is set.
     #[inline]
     pub fn has(&self, flag: u8) -> bool {
@@ -72,21 +72,21 @@ impl Head {
 /// # Errors
 /// Returns an error if it is not HTTP/1.
 #[inline]
-pub fn response_head(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
+pub fn response_head(bytes: &[u8], head: &mut HttpHead) -> Result<bool, ProtocolError> {
     if !head.started {
-        if wide::read(bytes, head, |line, head| status_line(line, head).is_ok()) {
+        if vector::read(bytes, head, |line, head| status_line(line, head).is_ok()) {
             return Ok(true);
         }
-        *head = Head::default();
+        *head = HttpHead::default();
     }
     response_lines(bytes, head)
 }
 
 /// Like [`response_head`], line by line.
-pub(super) fn response_lines(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
+pub(super) fn response_lines(bytes: &[u8], head: &mut HttpHead) -> Result<bool, ProtocolError> {
     if !head.started {
         let Some(end) = memchr::memchr(b'\n', bytes) else {
-            return garbage_so_far(bytes);
+            return check_prefix(bytes);
         };
         let read = status_line(without_cr(&bytes[..end]), head);
         read.map_err(|broken| if broken == NOT_HTTP { not_http(bytes) } else { broken })?;
@@ -102,18 +102,18 @@ pub(super) fn response_lines(bytes: &[u8], head: &mut Head) -> Result<bool, Brok
 /// # Errors
 /// Returns an error if it is not HTTP/1.
 #[inline]
-pub fn request_head(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
+pub fn request_head(bytes: &[u8], head: &mut HttpHead) -> Result<bool, ProtocolError> {
     if !head.started {
-        if wide::read(bytes, head, |line, head| request_line(line, head).is_ok()) {
+        if vector::read(bytes, head, |line, head| request_line(line, head).is_ok()) {
             return Ok(true);
         }
-        *head = Head::default();
+        *head = HttpHead::default();
     }
     request_lines(bytes, head)
 }
 
 /// Like [`request_head`], line by line.
-pub(super) fn request_lines(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
+pub(super) fn request_lines(bytes: &[u8], head: &mut HttpHead) -> Result<bool, ProtocolError> {
     if !head.started {
         let Some(end) = memchr::memchr(b'\n', bytes) else {
             return Ok(false);
@@ -127,8 +127,8 @@ pub(super) fn request_lines(bytes: &[u8], head: &mut Head) -> Result<bool, Broke
 
 /// Parses `METHOD TARGET HTTP/1.x` and records the position of the target.
 #[inline]
-fn request_line(line: &[u8], head: &mut Head) -> Result<(), Broken> {
-    const WRONG: Broken = Broken(cause::http1::wrong_request_line());
+fn request_line(line: &[u8], head: &mut HttpHead) -> Result<(), ProtocolError> {
+    const WRONG: ProtocolError = ProtocolError(cause::http1::wrong_request_line());
     let method_end = line.iter().position(|&b| !is_token(b)).ok_or(WRONG)?;
     let (rest, version) = line.split_last_chunk::<9>().ok_or(WRONG)?;
     match version {
@@ -151,8 +151,8 @@ fn request_line(line: &[u8], head: &mut Head) -> Result<(), Broken> {
 /// # Errors
 /// Returns an error if the target is not UTF-8.
 #[inline]
-pub fn asked<'a>(text: &'a [u8], head: &Head) -> Result<(&'a str, &'a str), Broken> {
-    const NO_TEXT: Broken = Broken(cause::http1::target_not_text());
+pub fn method_and_target<'a>(text: &'a [u8], head: &HttpHead) -> Result<(&'a str, &'a str), ProtocolError> {
+    const NO_TEXT: ProtocolError = ProtocolError(cause::http1::target_not_text());
     let (at, end) = (head.target_at as usize, head.target_end as usize);
     let method = std::str::from_utf8(&text[..at - 1]).map_err(|_| NO_TEXT)?;
     let target = std::str::from_utf8(&text[at..end]).map_err(|_| NO_TEXT)?;
@@ -188,26 +188,26 @@ const TOKEN: [bool; 256] = {
 };
 
 /// Rejects bytes that cannot begin a response before the first line is complete.
-fn garbage_so_far(bytes: &[u8]) -> Result<bool, Broken> {
+fn check_prefix(bytes: &[u8]) -> Result<bool, ProtocolError> {
     let n = bytes.len().min(7);
-    if bytes[..n] == b"HTTP/1."[..n] || undecided(bytes) { Ok(false) } else { Err(not_http(bytes)) }
+    if bytes[..n] == b"HTTP/1."[..n] || may_match_later(bytes) { Ok(false) } else { Err(not_http(bytes)) }
 }
 
 /// Returns the error for bytes that are no response, with the actual protocol if it is recognized.
-fn not_http(bytes: &[u8]) -> Broken {
+fn not_http(bytes: &[u8]) -> ProtocolError {
     match detect(bytes) {
-        Some(Detected::Tls) => Broken(cause::http1::uses_tls()),
-        Some(Detected::Http2) => Broken(cause::http1::uses_http2()),
+        Some(DetectedProtocol::Tls) => ProtocolError(cause::http1::uses_tls()),
+        Some(DetectedProtocol::Http2) => ProtocolError(cause::http1::uses_http2()),
         _ => NOT_HTTP,
     }
 }
 
-const NOT_HTTP: Broken = Broken(cause::http1::no_http1());
-const NO_FIELD: Broken = Broken(cause::http1::no_field());
-const CONTROL: Broken = Broken(cause::http1::control_character());
+const NOT_HTTP: ProtocolError = ProtocolError(cause::http1::no_http1());
+const NO_FIELD: ProtocolError = ProtocolError(cause::http1::no_field());
+const CONTROL: ProtocolError = ProtocolError(cause::http1::control_character());
 
 #[inline]
-fn status_line(line: &[u8], head: &mut Head) -> Result<(), Broken> {
+fn status_line(line: &[u8], head: &mut HttpHead) -> Result<(), ProtocolError> {
     let Some((start, reason)) = line.split_first_chunk::<12>() else { return Err(NOT_HTTP) };
     match &start[..9] {
         b"HTTP/1.1 " => {}
@@ -223,7 +223,7 @@ fn status_line(line: &[u8], head: &mut Head) -> Result<(), Broken> {
 }
 
 #[inline]
-fn fields(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
+fn fields(bytes: &[u8], head: &mut HttpHead) -> Result<bool, ProtocolError> {
     loop {
         let rest = &bytes[head.at..];
         let Some(end) = memchr::memchr(b'\n', rest) else { return Ok(false) };
@@ -237,7 +237,7 @@ fn fields(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
             colon += 1;
         }
         if colon == 0 || line.get(colon) != Some(&b':') {
-            return Err(if line[0] == b' ' || line[0] == b'\t' { Broken(cause::http1::folded()) } else { NO_FIELD });
+            return Err(if line[0] == b' ' || line[0] == b'\t' { ProtocolError(cause::http1::folded()) } else { NO_FIELD });
         }
         let value = &line[colon + 1..];
         if has_control(value) {
@@ -249,7 +249,7 @@ fn fields(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
 
 /// Records the fields that frame a message; they are distinguished by length first.
 #[inline]
-pub(super) fn framing_field(name: &[u8], value: &[u8], head: &mut Head) -> Result<(), Broken> {
+pub(super) fn framing_field(name: &[u8], value: &[u8], head: &mut HttpHead) -> Result<(), ProtocolError> {
     match name.len() {
         10 if same(name, b"connection") => connection(value, head),
         14 if same(name, b"content-length") => content_length(value, head)?,
@@ -268,7 +268,7 @@ fn same<const N: usize>(name: &[u8], lower: &[u8; N]) -> bool {
 }
 
 #[inline]
-fn connection(value: &[u8], head: &mut Head) {
+fn connection(value: &[u8], head: &mut HttpHead) {
     match value {
         b" keep-alive" => head.flags |= KEEP_ALIVE,
         b" close" => head.flags |= CLOSE,
@@ -277,7 +277,7 @@ fn connection(value: &[u8], head: &mut Head) {
 }
 
 #[cold]
-fn connection_options(value: &[u8], head: &mut Head) {
+fn connection_options(value: &[u8], head: &mut HttpHead) {
     for option in value.split(|&b| b == b',').map(<[u8]>::trim_ascii) {
         if option.eq_ignore_ascii_case(b"close") {
             head.flags |= CLOSE;
@@ -289,7 +289,7 @@ fn connection_options(value: &[u8], head: &mut Head) {
 
 /// Parses one number, or the same number repeated (RFC 9110 8.6).
 #[inline]
-fn content_length(value: &[u8], head: &mut Head) -> Result<(), Broken> {
+fn content_length(value: &[u8], head: &mut HttpHead) -> Result<(), ProtocolError> {
     // Fast path for the usual form: one space, and a number too short to overflow.
     if let [b' ', digits @ ..] = value
         && (1..=19).contains(&digits.len())
@@ -311,13 +311,13 @@ fn content_length(value: &[u8], head: &mut Head) -> Result<(), Broken> {
 }
 
 #[cold]
-fn lengths(value: &[u8], head: &mut Head) -> Result<(), Broken> {
-    const WRONG: Broken = Broken(cause::http1::length_not_a_number());
+fn lengths(value: &[u8], head: &mut HttpHead) -> Result<(), ProtocolError> {
+    const WRONG: ProtocolError = ProtocolError(cause::http1::length_not_a_number());
     for item in value.split(|&b| b == b',').map(<[u8]>::trim_ascii) {
         let digits = std::str::from_utf8(item).ok().filter(|t| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit()));
         let length = digits.and_then(|t| t.parse().ok()).ok_or(WRONG)?;
         if head.has(SIZED) && head.length != length {
-            return Err(Broken(cause::http1::length_twice()));
+            return Err(ProtocolError(cause::http1::length_twice()));
         }
         head.length = length;
         head.flags |= SIZED;
@@ -326,11 +326,11 @@ fn lengths(value: &[u8], head: &mut Head) -> Result<(), Broken> {
 }
 
 /// Only `chunked` as the last coding delimits the body; applied twice it is an error (RFC 9112 6.1).
-fn transfer_encoding(value: &[u8], head: &mut Head) -> Result<(), Broken> {
+fn transfer_encoding(value: &[u8], head: &mut HttpHead) -> Result<(), ProtocolError> {
     for coding in value.split(|&b| b == b',').map(<[u8]>::trim_ascii).filter(|c| !c.is_empty()) {
         let chunked = coding.eq_ignore_ascii_case(b"chunked");
         if chunked && head.has(CHUNKED) {
-            return Err(Broken(cause::http1::chunked_twice()));
+            return Err(ProtocolError(cause::http1::chunked_twice()));
         }
         head.flags = if chunked { head.flags | CHUNKED } else { head.flags & !CHUNKED } | CODED;
     }

@@ -5,13 +5,13 @@
 //! `Expect: 100-continue`. Not supported: pipelining (client side), decompression (bodies are counted as received),
 //! other protocols after an upgrade, folded header lines. `codec` documents what is tolerated and what is rejected.
 
-mod bodies;
+mod body_options;
 mod body;
-pub(crate) mod captured;
+pub(crate) mod captures;
 pub(crate) mod codec;
-mod dialogue;
-pub(crate) mod filled;
-pub(crate) mod judge;
+mod workload;
+pub(crate) mod slots;
+pub(crate) mod evaluation;
 mod multipart;
 pub(crate) mod options;
 #[cfg(any(test, feature = "oracle"))]
@@ -24,10 +24,10 @@ mod status;
 #[cfg(test)]
 mod tests;
 pub(crate) mod transcript;
-mod wide;
-mod withheld;
+mod vector;
+mod expect_continue;
 
-pub use dialogue::{Http1, Http1Dialogue};
-pub use request::Request;
-pub use server::{Http1Server, Upgrade};
+pub use workload::{Http1, Http1Workload};
+pub use request::HttpRequest;
+pub use server::{Http1Server, UpgradeRequest};
 pub use session::Http1Session;

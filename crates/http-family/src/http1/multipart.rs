@@ -3,25 +3,25 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use wire::Complaint;
+use wire::UsageError;
 
-use super::request::Content;
-use crate::marks::Marks;
+use super::request::RequestBody;
+use crate::placeholders::Placeholders;
 use values::file;
-use values::template::Guard;
+use values::template::SlotGuard;
 
 /// Media type of a form.
 pub const KIND: &str = "multipart/form-data";
 
 /// One `--form` field.
-struct Part {
+struct FormField {
     name: String,
     /// The value, or several files in one field.
-    items: Vec<Item>,
+    items: Vec<FormItem>,
 }
 
 /// A value or file of a field.
-struct Item {
+struct FormItem {
     file_name: Option<String>,
     kind: Option<String>,
     bytes: Vec<u8>,
@@ -32,16 +32,16 @@ struct Item {
 ///
 /// # Errors
 /// Returns an error for an invalid field, or a file that cannot be read.
-pub fn content(fields: &[String], literal: &[String], seed: u64, marks: &mut Marks) -> Result<Content, Complaint> {
+pub fn content(fields: &[String], literal: &[String], seed: u64, marks: &mut Placeholders) -> Result<RequestBody, UsageError> {
     let mut parts = Vec::new();
     for field in fields {
-        parts.push(part(&marks.take(field, "--form", Guard::None)?, marks)?);
+        parts.push(part(&marks.replace_slots(field, "--form", SlotGuard::None)?, marks)?);
     }
     for field in literal {
-        let field = marks.take(field, "--form-string", Guard::None)?;
+        let field = marks.replace_slots(field, "--form-string", SlotGuard::None)?;
         let (name, value) = named("--form-string", &field)?;
-        let item = Item { file_name: None, kind: None, bytes: value.into() };
-        parts.push(Part { name: name.into(), items: vec![item] });
+        let item = FormItem { file_name: None, kind: None, bytes: value.into() };
+        parts.push(FormField { name: name.into(), items: vec![item] });
     }
     let boundary = boundary(&parts, seed);
     let mut body = Vec::new();
@@ -57,15 +57,15 @@ pub fn content(fields: &[String], literal: &[String], seed: u64, marks: &mut Mar
         part.items.iter().for_each(|item| put(&inner, "attachment", item, &mut bytes));
         bytes.extend_from_slice(format!("--{inner}--\r\n").as_bytes());
         let kind = Some(format!("multipart/mixed; boundary={inner}"));
-        put(&boundary, &disposition, &Item { file_name: None, kind, bytes }, &mut body);
+        put(&boundary, &disposition, &FormItem { file_name: None, kind, bytes }, &mut body);
     }
     body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
-    let length = marks.are_in(&body).then(|| marks.length());
-    Ok(Content { bytes: Arc::from(body), kind: Some(format!("{KIND}; boundary={boundary}")), length, chunked: false })
+    let length = marks.occur_in(&body).then(|| marks.length_placeholder());
+    Ok(RequestBody { bytes: Arc::from(body), kind: Some(format!("{KIND}; boundary={boundary}")), length, chunked: false })
 }
 
 /// Appends one item, preceded by its boundary.
-fn put(boundary: &str, disposition: &str, item: &Item, body: &mut Vec<u8>) {
+fn put(boundary: &str, disposition: &str, item: &FormItem, body: &mut Vec<u8>) {
     body.extend_from_slice(format!("--{boundary}\r\nContent-Disposition: {disposition}").as_bytes());
     if let Some(file) = &item.file_name {
         body.extend_from_slice(format!("; filename=\"{}\"", quoted(file)).as_bytes());
@@ -78,8 +78,8 @@ fn put(boundary: &str, disposition: &str, item: &Item, body: &mut Vec<u8>) {
     body.extend_from_slice(b"\r\n");
 }
 
-fn named<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Complaint> {
-    let wrong = |trouble: &str| Complaint::new(option, format!("\"{text}\" {trouble}; write NAME=VALUE or NAME=@FILE"));
+fn named<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), UsageError> {
+    let wrong = |trouble: &str| UsageError::new(option, format!("\"{text}\" {trouble}; write NAME=VALUE or NAME=@FILE"));
     match text.split_once('=') {
         None => Err(wrong("has no =")),
         Some(("", _)) => Err(wrong("has no name")),
@@ -87,7 +87,7 @@ fn named<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Complain
     }
 }
 
-fn part(text: &str, marks: &Marks) -> Result<Part, Complaint> {
+fn part(text: &str, marks: &Placeholders) -> Result<FormField, UsageError> {
     let (name, value) = named("--form", text)?;
     let items = match value.strip_prefix('@') {
         Some(files) => files_of(files).into_iter().map(|file| item(text, Some('@'), file, marks)).collect(),
@@ -96,7 +96,7 @@ fn part(text: &str, marks: &Marks) -> Result<Part, Complaint> {
             None => item(text, None, value, marks).map(|item| vec![item]),
         },
     };
-    Ok(Part { name: name.into(), items: items? })
+    Ok(FormField { name: name.into(), items: items? })
 }
 
 /// Splits at commas outside of quotes: `a;type=x,"b,c"` → `a;type=x`, `"b,c"`.
@@ -119,10 +119,10 @@ fn files_of(text: &str) -> Vec<&str> {
 }
 
 /// Parses one value or file of the field `text`, with its parameters.
-fn item(text: &str, source: Option<char>, rest: &str, marks: &Marks) -> Result<Item, Complaint> {
-    let wrong = |trouble: String| Complaint::new("--form", format!("\"{text}\" {trouble}"));
-    let (content, rest) = quotable(rest);
-    if source.is_some() && marks.are_in(content.as_bytes()) {
+fn item(text: &str, source: Option<char>, rest: &str, marks: &Placeholders) -> Result<FormItem, UsageError> {
+    let wrong = |trouble: String| UsageError::new("--form", format!("\"{text}\" {trouble}"));
+    let (content, rest) = parse_value(rest);
+    if source.is_some() && marks.occur_in(content.as_bytes()) {
         return Err(wrong(
             "has a slot in a file path, and files are read once before the run; write the path itself".into(),
         ));
@@ -135,7 +135,7 @@ fn item(text: &str, source: Option<char>, rest: &str, marks: &Marks) -> Result<I
                 return Err(wrong("has a type that is not a MIME type; write type=text/plain".into()));
             }
             Some(("type", value)) => kind = Some(value.to_owned()),
-            Some(("filename", value)) => file_name = Some(quotable(value).0),
+            Some(("filename", value)) => file_name = Some(parse_value(value).0),
             _ => {
                 return Err(wrong(format!(
                     "has \"{parameter}\" after its value, where only ;type= and ;filename= are allowed; leave it \
@@ -149,12 +149,12 @@ fn item(text: &str, source: Option<char>, rest: &str, marks: &Marks) -> Result<I
         kind = kind.or_else(|| Some(kind_of(file_name.as_deref().unwrap_or(&content)).to_owned()));
         file_name = file_name.or_else(|| Path::new(&content).file_name().map(|n| n.to_string_lossy().into_owned()));
     }
-    Ok(Item { file_name, kind, bytes })
+    Ok(FormItem { file_name, kind, bytes })
 }
 
 /// Parses a value up to the next semicolon, or in double quotes (`\` escapes the next character). Returns it and the
 /// rest.
-fn quotable(text: &str) -> (String, &str) {
+fn parse_value(text: &str) -> (String, &str) {
     let quoted = text.strip_prefix('"').and_then(|inside| {
         let mut value = String::new();
         let mut characters = inside.char_indices();
@@ -219,7 +219,7 @@ fn quoted(name: &str) -> String {
 }
 
 /// Returns a boundary that occurs in none of the parts.
-fn boundary(parts: &[Part], seed: u64) -> String {
+fn boundary(parts: &[FormField], seed: u64) -> String {
     let mut state = seed;
     loop {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

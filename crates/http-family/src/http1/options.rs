@@ -6,22 +6,22 @@ use base64::Engine as _;
 use measure::Nanos;
 use memchr::memmem::Finder;
 use url::Url;
-use wire::{Asked, Complaint, OptionSpec, Proxies, many, one, switch};
+use wire::{ProtocolConfig, UsageError, OptionSpec, ProxyRules, many, one, switch};
 
-use super::bodies::{self, content};
-use super::captured;
+use super::body_options::{self, content};
+use super::captures;
 use super::codec::is_token;
-use super::judge;
+use super::evaluation;
 use super::multipart;
-use super::request::{Checks, Content, HeaderWish, Recipe, Rules};
-use super::status::Statuses;
-use super::withheld;
-use crate::marks::{Marks, NO_SLOTS};
+use super::request::{ResponseChecks, RequestBody, HeaderOverride, Recipe, HttpRules};
+use super::status::StatusSet;
+use super::expect_continue;
+use crate::placeholders::{Placeholders, NO_SLOTS};
 use crate::resources::{self, PageRule};
-use crate::{cache, cookies, identity};
+use crate::{cache, cookies, auth_options};
 use values::capture::{CAPTURE, Capture};
-use values::kept::Budget;
-use values::template::Guard;
+use values::budget::MemoryBudget;
+use values::template::SlotGuard;
 use values::verify::{self, Expectations};
 
 /// Does not quote the line, which may be a bare token, and secret.
@@ -73,10 +73,10 @@ pub const OPTIONS: &[OptionSpec] = &[
         "Use TARGET as is instead of the URL's path and query",
         "原样请求该目标，代替 URL 的路径与查询",
     ),
-    identity::USER,
+    auth_options::USER,
     NO_SLOTS,
-    identity::BEARER,
-    identity::COOKIE,
+    auth_options::BEARER,
+    auth_options::COOKIE,
     switch(
         "cookie-jar",
         "Each user stores cookies set by responses and sends them back, like a browser",
@@ -100,8 +100,8 @@ pub const OPTIONS: &[OptionSpec] = &[
     verify::OPTIONS[0],
     verify::OPTIONS[1],
     verify::OPTIONS[2],
-    withheld::OPTIONS[0],
-    withheld::OPTIONS[1],
+    expect_continue::OPTIONS[0],
+    expect_continue::OPTIONS[1],
     resources::OPTIONS[0],
     resources::OPTIONS[1],
     resources::OPTIONS[2],
@@ -109,14 +109,14 @@ pub const OPTIONS: &[OptionSpec] = &[
 ];
 
 /// Options that may be set per URL: those that make its request or check its response.
-pub const OF_ONE_URL: &[&str] =
-    &joined::<24>(&[OF_REQUEST, OF_RESPONSE, &["location", resources::FROM, resources::MAY_FAIL]]);
+pub const URL_OPTIONS: &[&str] =
+    &joined::<24>(&[REQUEST_OPTIONS, RESPONSE_OPTIONS, &["location", resources::FROM, resources::MAY_FAIL]]);
 
 /// Options per URL about the response; a URL with one of them gets its own checks.
-pub const OF_RESPONSE: &[&str] = &joined::<8>(&[judge::CHECKS, &["redirects", resources::RESOURCES, CAPTURE]]);
+pub const RESPONSE_OPTIONS: &[&str] = &joined::<8>(&[evaluation::CHECKS, &["redirects", resources::RESOURCES, CAPTURE]]);
 
 /// Options per URL that make the request.
-const OF_REQUEST: &[&str] = &[
+const REQUEST_OPTIONS: &[&str] = &[
     "header",
     "method",
     "data",
@@ -149,75 +149,75 @@ const fn joined<const N: usize>(lists: &[&[&'static str]]) -> [&'static str; N] 
 
 /// Checked settings of HTTP.
 #[derive(Debug)]
-pub struct Wishes {
-    headers: Vec<HeaderWish>,
+pub struct HttpSettings {
+    headers: Vec<HeaderOverride>,
     target: Option<String>,
     method: String,
-    content: Option<Content>,
+    content: Option<RequestBody>,
     user: Option<String>,
     keepalive: bool,
     /// Set for HTTP/1.0.
-    old: bool,
+    http10: bool,
     /// Set if users keep cookies.
     jar: bool,
     /// Set if bodies wait for `100 Continue`; the next field limits the wait.
-    expects: bool,
-    waits: Nanos,
+    expect_continue: bool,
+    continue_wait: Nanos,
     redirects: u32,
-    success: Option<Statuses>,
+    success: Option<StatusSet>,
     expect_body: Option<String>,
     /// Expected text with placeholders, if it has slots.
     expect_filled: Option<String>,
     expected: Option<Expectations>,
     captures: Vec<(u16, Capture)>,
-    answers: bool,
-    pages: Option<resources::Wish>,
-    cache: Option<cache::Rule>,
+    returns_body: bool,
+    pages: Option<resources::ResourceSettings>,
+    cache: Option<cache::CacheSettings>,
 }
 
-impl Wishes {
+impl HttpSettings {
     /// Reads the options of a run, and the files they name.
     ///
     /// # Errors
     /// Returns the first error found.
-    pub fn read(asked: &Asked, marks: &mut Marks) -> Result<Wishes, Complaint> {
+    pub fn read(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<HttpSettings, UsageError> {
         let mut content = content(asked, marks)?;
         let mut headers = Vec::new();
         for text in asked.values("header") {
             headers.push(header_with(text, marks)?);
         }
-        content.iter_mut().for_each(|content| bound(content, &mut headers));
-        bodies::cut(asked, &headers, &mut content)?;
+        content.iter_mut().for_each(|content| add_boundary(content, &mut headers));
+        body_options::apply_chunked(asked, &headers, &mut content)?;
         check_framing(&headers, content.as_ref())?;
         let old = asked.value("http") == Some("1.0");
-        let kept = headers.iter().any(|wish| wish.says("connection", "keep-alive"));
+        let kept = headers.iter().any(|wish| wish.has_token("connection", "keep-alive"));
         let (expect_filled, expect_body) = match expected_text(asked, marks)? {
-            Some(text) if marks.are_in(text.as_bytes()) => (Some(text), None),
+            Some(text) if marks.occur_in(text.as_bytes()) => (Some(text), None),
             text => (None, text),
         };
-        Ok(Wishes {
+        Ok(HttpSettings {
             headers,
             target: asked
                 .value("request-target")
-                .map(|text| target(&marks.take(text, TARGET, Guard::Url)?))
+                .map(|text| target(&marks.replace_slots(text, TARGET, SlotGuard::Url)?))
                 .transpose()?,
             method: method(asked.value("method"), content.is_some())?,
             content,
             user: asked.value("user").map(|text| credentials(text, marks)).transpose()?,
             keepalive: !asked.switch("no-keepalive") && (!old || kept),
-            old,
+            http10: old,
             jar: asked.switch("cookie-jar"),
-            expects: asked.switch("expect-continue"),
-            waits: withheld::wait(asked)?,
+            expect_continue: asked.switch("expect-continue"),
+            continue_wait: expect_continue::wait(asked)?,
             redirects: asked.value("redirects").map_or(Ok(0), redirects)?,
-            success: asked.value("expect-status").map(Statuses::wished).transpose()?,
+            success: asked.value("expect-status").map(StatusSet::from_option).transpose()?,
             expect_body,
             expect_filled,
             expected: Expectations::read(asked)?,
-            captures: captured::wished(asked)?,
-            answers: asked.answers,
-            pages: resources::Wish::read(asked)?,
-            cache: cache::Rule::read(asked)?,
+            captures: captures::requested(asked)?,
+            returns_body: asked.returns_content,
+            pages: resources::ResourceSettings::read(asked)?,
+            cache: cache::CacheSettings::read(asked)?,
         })
     }
 
@@ -231,8 +231,8 @@ impl Wishes {
             content: self.content.clone(),
             user: self.user.clone(),
             keepalive: self.keepalive,
-            old: self.old,
-            expects: self.expects,
+            http10: self.http10,
+            expect_continue: self.expect_continue,
             checks: 0,
             page: 0,
             hops: 0,
@@ -241,36 +241,36 @@ impl Wishes {
     }
 
     /// Returns `true` if redirects are followed or responses cached: only then are the recipes needed during the run.
-    pub fn follows(&self) -> bool {
+    pub fn needs_recipes(&self) -> bool {
         self.redirects > 0 || self.cache.is_some()
     }
 
     /// Returns the settings for page resources; `None` if they are not fetched.
-    pub fn pages(&self) -> Option<&resources::Wish> {
+    pub fn pages(&self) -> Option<&resources::ResourceSettings> {
         self.pages.as_ref()
     }
 
     /// Returns the checks on resources of pages: status and redirects. The allowed hosts are not known yet.
-    pub fn checks_of_resources(&self) -> Checks {
-        Checks {
-            plain: self.redirects == 0 && !self.jar && self.cache.is_none(),
-            but_cookies: self.redirects == 0 && self.cache.is_none(),
-            success: Statuses::usual(),
-            says_success: false,
+    pub fn checks_of_resources(&self) -> ResponseChecks {
+        ResponseChecks {
+            status_only: self.redirects == 0 && !self.jar && self.cache.is_none(),
+            status_only_unless_cookies: self.redirects == 0 && self.cache.is_none(),
+            success: StatusSet::default_success(),
+            names_statuses: false,
             redirects: self.redirects,
             expect_body: None,
             expected: None,
             captures: Vec::new(),
-            answers: false,
+            returns_body: false,
             trailers: false,
-            page: false,
-            leads: None,
+            fetches_resources: false,
+            allowed_redirects: None,
         }
     }
 
     /// Returns `true` for HTTP/1.0.
-    pub fn speaks_old(&self) -> bool {
-        self.old
+    pub fn is_http10(&self) -> bool {
+        self.http10
     }
 
     /// Returns the expected text with placeholders, if it is filled per request.
@@ -279,47 +279,47 @@ impl Wishes {
     }
 
     /// Returns the checks on responses.
-    pub fn checks(self) -> Checks {
+    pub fn checks(self) -> ResponseChecks {
         let but_cookies = self.redirects == 0
             && self.expect_body.is_none()
             && self.expect_filled.is_none()
             && self.expected.is_none()
             && self.captures.is_empty()
-            && !self.answers
+            && !self.returns_body
             && self.pages.is_none()
             && self.cache.is_none();
-        Checks {
-            plain: but_cookies && !self.jar,
-            but_cookies,
-            says_success: self.success.is_some(),
-            success: self.success.unwrap_or_else(Statuses::usual),
+        ResponseChecks {
+            status_only: but_cookies && !self.jar,
+            status_only_unless_cookies: but_cookies,
+            names_statuses: self.success.is_some(),
+            success: self.success.unwrap_or_else(StatusSet::default_success),
             redirects: self.redirects,
             expect_body: self.expect_body.map(|text| Finder::new(text.as_bytes()).into_owned()),
-            trailers: captured::look_behind(self.expected.as_ref(), &self.captures),
+            trailers: captures::uses_trailers(self.expected.as_ref(), &self.captures),
             expected: self.expected,
             captures: self.captures,
-            answers: self.answers,
-            page: self.pages.is_some(),
-            leads: None,
+            returns_body: self.returns_body,
+            fetches_resources: self.pages.is_some(),
+            allowed_redirects: None,
         }
     }
 
     /// Returns the rules for all exchanges; `others` are the checks of URLs with their own options.
     pub fn rules(
         self,
-        others: Vec<Checks>,
+        others: Vec<ResponseChecks>,
         (recipes, pages): (Vec<Recipe>, Vec<PageRule>),
-        proxies: Arc<Proxies>,
-    ) -> Rules {
-        let (jar, cache, waits) = (self.jar.then(cookies::budget), self.cache.clone(), self.waits);
-        Rules { first: self.checks(), others, kept: Budget::default(), recipes, pages, jar, cache, waits, proxies }
+        proxies: Arc<ProxyRules>,
+    ) -> HttpRules {
+        let (jar, cache, waits) = (self.jar.then(cookies::budget), self.cache.clone(), self.continue_wait);
+        HttpRules { default_checks: self.checks(), other_checks: others, budget: MemoryBudget::default(), recipes, pages, jar, cache, continue_wait: waits, proxies }
     }
 }
 
-fn method(asked: Option<&str>, has_body: bool) -> Result<String, Complaint> {
+fn method(asked: Option<&str>, has_body: bool) -> Result<String, UsageError> {
     const KNOWN: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "CONNECT"];
     let Some(method) = asked else { return Ok(if has_body { "POST" } else { "GET" }.to_owned()) };
-    let wrong = |trouble: String| Err(Complaint::new("--method", trouble));
+    let wrong = |trouble: String| Err(UsageError::new("--method", trouble));
     if method.is_empty() || !method.bytes().all(is_token) {
         return wrong(format!("\"{method}\" is not a method; write one word, for instance PUT"));
     }
@@ -333,24 +333,24 @@ fn method(asked: Option<&str>, has_body: bool) -> Result<String, Complaint> {
 }
 
 /// Checks a request target: it may have any characters that end neither it nor the line.
-fn target(text: &str) -> Result<String, Complaint> {
+fn target(text: &str) -> Result<String, UsageError> {
     if !text.is_empty() && text.bytes().all(|b| b > b' ' && b != 0x7f) {
         return Ok(text.to_owned());
     }
     let trouble =
         format!("\"{text}\" has spaces, which would break the request line; write a target without, for instance /a?b");
-    Err(Complaint::new(TARGET, trouble))
+    Err(UsageError::new(TARGET, trouble))
 }
 
 /// Parses a header line whose value may have slots.
 ///
 /// # Errors
 /// Returns an error if it is not a header line.
-pub fn header_with(text: &str, marks: &mut Marks) -> Result<HeaderWish, Complaint> {
-    let wish = header(&marks.take(text, "--header", Guard::Line)?)?;
-    if marks.are_in(wish.name().as_bytes()) {
+pub fn header_with(text: &str, marks: &mut Placeholders) -> Result<HeaderOverride, UsageError> {
+    let wish = header(&marks.replace_slots(text, "--header", SlotGuard::Line)?)?;
+    if marks.occur_in(wish.name().as_bytes()) {
         let trouble = format!("\"{text}\" has a slot in its name; write NAME: VALUE with slots in the value only");
-        return Err(Complaint::new("--header", trouble));
+        return Err(UsageError::new("--header", trouble));
     }
     Ok(wish)
 }
@@ -359,28 +359,28 @@ pub fn header_with(text: &str, marks: &mut Marks) -> Result<HeaderWish, Complain
 ///
 /// # Errors
 /// Returns an error if it is not a header line.
-pub fn header(text: &str) -> Result<HeaderWish, Complaint> {
-    let wrong = |trouble: &str| Complaint::new("--header", format!("\"{text}\" {trouble}; write NAME: VALUE"));
+pub fn header(text: &str) -> Result<HeaderOverride, UsageError> {
+    let wrong = |trouble: &str| UsageError::new("--header", format!("\"{text}\" {trouble}; write NAME: VALUE"));
     let (name, value) = match text.split_once(':') {
         Some(pair) => pair,
         None => {
-            let name = text.trim_end().strip_suffix(';').ok_or_else(|| Complaint::new("--header", NO_COLON))?;
-            return named(name).map(|name| HeaderWish::Set(name, String::new())).ok_or_else(|| wrong("is not a name"));
+            let name = text.trim_end().strip_suffix(';').ok_or_else(|| UsageError::new("--header", NO_COLON))?;
+            return named(name).map(|name| HeaderOverride::Set(name, String::new())).ok_or_else(|| wrong("is not a name"));
         }
     };
     let name = named(name).ok_or_else(|| wrong("has no valid name before the colon"))?;
     if value.bytes().any(|b| (b < 0x20 && b != b'\t') || b == 0x7f) {
         return Err(wrong("contains a line break or another control character"));
     }
-    Ok(if value.trim().is_empty() { HeaderWish::Remove(name) } else { HeaderWish::Set(name, value.to_owned()) })
+    Ok(if value.trim().is_empty() { HeaderOverride::Remove(name) } else { HeaderOverride::Set(name, value.to_owned()) })
 }
 
 /// Adds the boundary to a form's media type given by the user (`Content-Type: multipart/form-data`), without which the
 /// form could not be parsed; curl does so too.
-fn bound(content: &mut Content, headers: &mut Vec<HeaderWish>) {
+fn add_boundary(content: &mut RequestBody, headers: &mut Vec<HeaderOverride>) {
     let Some(boundary) = content.kind.as_deref().and_then(|kind| kind.strip_prefix(multipart::KIND)) else { return };
-    let given = |wish: &HeaderWish| match wish {
-        HeaderWish::Set(name, value) if name.eq_ignore_ascii_case("content-type") => Some(value.trim().to_owned()),
+    let given = |wish: &HeaderOverride| match wish {
+        HeaderOverride::Set(name, value) if name.eq_ignore_ascii_case("content-type") => Some(value.trim().to_owned()),
         _ => None,
     };
     if let Some(kind) = headers.iter().find_map(given) {
@@ -394,43 +394,43 @@ fn named(name: &str) -> Option<String> {
 }
 
 /// Rejects header lines that contradict the length of the body, as both ends would wait.
-fn check_framing(headers: &[HeaderWish], content: Option<&Content>) -> Result<(), Complaint> {
+fn check_framing(headers: &[HeaderOverride], content: Option<&RequestBody>) -> Result<(), UsageError> {
     let length = content.map_or(0, |c| c.bytes.len());
     let varies = content.is_some_and(|content| content.length.is_some());
     let chunked = content.is_some_and(|content| content.chunked);
     for header in headers {
         let trouble = match header {
-            HeaderWish::Set(name, _) if name.eq_ignore_ascii_case("content-length") && chunked => {
+            HeaderOverride::Set(name, _) if name.eq_ignore_ascii_case("content-length") && chunked => {
                 "Content-Length does not go with Transfer-Encoding: chunked; leave one of them out".to_owned()
             }
-            HeaderWish::Set(name, value) if name.eq_ignore_ascii_case("content-length") => {
+            HeaderOverride::Set(name, value) if name.eq_ignore_ascii_case("content-length") => {
                 let value = value.trim();
                 if varies {
                     let trouble =
                         "Content-Length cannot be set for a body with slots, which change its length; leave it out";
-                    return Err(Complaint::new("--header", trouble));
+                    return Err(UsageError::new("--header", trouble));
                 }
                 if value.parse() == Ok(length) {
                     continue;
                 }
                 format!("Content-Length: {value} does not match the body of {length} bytes; leave it out")
             }
-            HeaderWish::Remove(name) if name.eq_ignore_ascii_case("content-length") && length > 0 && !chunked => {
+            HeaderOverride::Remove(name) if name.eq_ignore_ascii_case("content-length") && length > 0 && !chunked => {
                 "Content-Length cannot be left out of a request with a body".to_owned()
             }
             _ => continue,
         };
-        return Err(Complaint::new("--header", trouble));
+        return Err(UsageError::new("--header", trouble));
     }
     Ok(())
 }
 
 /// Returns the text that a body must contain, with the slots filled that are known before the run.
-fn expected_text(asked: &Asked, marks: &mut Marks) -> Result<Option<String>, Complaint> {
-    let wrong = |trouble: String| Err(Complaint::new("--expect-body", trouble));
+fn expected_text(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<Option<String>, UsageError> {
+    let wrong = |trouble: String| Err(UsageError::new("--expect-body", trouble));
     let Some(text) = asked.value("expect-body").filter(|text| !text.is_empty()) else { return Ok(None) };
-    let text = marks.take(text, "--expect-body", Guard::None)?.into_owned();
-    let text = if marks.are_in(text.as_bytes()) { marks.settled(&text)? } else { text };
+    let text = marks.replace_slots(text, "--expect-body", SlotGuard::None)?.into_owned();
+    let text = if marks.occur_in(text.as_bytes()) { marks.fill_environment(&text)? } else { text };
     if let Some(slot) =
         marks.slots_in(text.as_bytes()).find(|slot| ["{random", "{uuid"].iter().any(|s| slot.starts_with(s)))
     {
@@ -439,7 +439,7 @@ fn expected_text(asked: &Asked, marks: &mut Marks) -> Result<Option<String>, Com
                 {{id={slot}}}, and write {{id}} here"
         ));
     }
-    if marks.are_in(text.as_bytes()) && asked.value("redirects").is_some_and(|redirects| redirects != "0") {
+    if marks.occur_in(text.as_bytes()) && asked.value("redirects").is_some_and(|redirects| redirects != "0") {
         let trouble = "has slots, which are filled for the first request but not for redirected ones; leave them \
             out, or leave out --redirects";
         return wrong(trouble.into());
@@ -451,19 +451,19 @@ fn expected_text(asked: &Asked, marks: &mut Marks) -> Result<Option<String>, Com
 ///
 /// # Errors
 /// Returns an error if the password is missing.
-pub fn credentials(text: &str, marks: &mut Marks) -> Result<String, Complaint> {
+pub fn credentials(text: &str, marks: &mut Placeholders) -> Result<String, UsageError> {
     if !text.contains(':') {
-        return Err(Complaint::new("--user", "the password is missing; write NAME:PASSWORD"));
+        return Err(UsageError::new("--user", "the password is missing; write NAME:PASSWORD"));
     }
-    let slots = marks.strict(text, "--user")?;
+    let slots = marks.strict_notation(text, "--user")?;
     match slots {
-        Some(strict) => marks.mark(&format!("{{base64 {strict}}}"), "--user", Guard::Line),
+        Some(strict) => marks.placeholder(&format!("{{base64 {strict}}}"), "--user", SlotGuard::Line),
         None => Ok(base64::engine::general_purpose::STANDARD.encode(text)),
     }
 }
 
-fn redirects(text: &str) -> Result<u32, Complaint> {
+fn redirects(text: &str) -> Result<u32, UsageError> {
     text.parse().ok().filter(|n| *n <= 100).ok_or_else(|| {
-        Complaint::new("--redirects", format!("\"{text}\" is not a number from 0 to 100; write for instance 5"))
+        UsageError::new("--redirects", format!("\"{text}\" is not a number from 0 to 100; write for instance 5"))
     })
 }

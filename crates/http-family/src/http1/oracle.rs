@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
-use wire::{Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, ServerSession};
+use wire::{ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, ServerSession};
 
-use super::codec::{self, CHUNKED, Head, SIZED};
+use super::codec::{self, CHUNKED, HttpHead, SIZED};
 use super::{Http1, Http1Server};
 
 /// Checks the client with these bytes as a response, also split at `at`.
-pub fn answer(bytes: &[u8], at: usize) {
+pub fn response(bytes: &[u8], at: usize) {
     response_head(bytes);
     same_by_lines(bytes);
     for options in
@@ -25,7 +25,7 @@ pub fn answer(bytes: &[u8], at: usize) {
 }
 
 /// Checks the server with these bytes as requests, also split at `at`.
-pub fn asking(bytes: &[u8], at: usize) {
+pub fn request(bytes: &[u8], at: usize) {
     request_head(bytes);
     same_by_lines(bytes);
     let (a, b) = bytes.split_at(at.min(bytes.len()));
@@ -34,30 +34,30 @@ pub fn asking(bytes: &[u8], at: usize) {
     assert_eq!(heard(bytes.chunks(1)), whole);
 }
 
-fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
-    let url = wire::AskedUrl { url: "http://h/".to_owned(), weight: 1.0 };
+fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Workload> {
+    let url = wire::RequestedUrl { url: "http://h/".to_owned(), weight: 1.0 };
     let options = options.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()])).collect();
-    let asked = wire::Asked { urls: vec![url], options, ..wire::Asked::default() };
+    let asked = wire::ProtocolConfig { urls: vec![url], options, ..wire::ProtocolConfig::default() };
     Http1.prepare(&asked).expect("a good plan")
 }
 
 /// End of the exchange, error of the connection, and room left in the session.
-type Outcome = (Option<String>, Option<Broken>, usize);
+type SessionOutcome = (Option<String>, Option<ProtocolError>, usize);
 
 /// Plays pieces of a response, then closes the connection.
-fn played<'a>(dialogue: &Arc<dyn Dialogue>, mut pieces: impl Iterator<Item = &'a [u8]>) -> Outcome {
-    let mut session = dialogue.session(&Origin::default(), &Established::default());
-    let (mut out, mut done) = (Out::default(), Done::default());
-    session.submit(ExchangeId(1), &dialogue.requests()[0].request, &Fill::default(), &mut out).expect("room");
+fn played<'a>(dialogue: &Arc<dyn Workload>, mut pieces: impl Iterator<Item = &'a [u8]>) -> SessionOutcome {
+    let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
+    session.submit(ExchangeId(1), &dialogue.requests()[0].request, &SlotContext::default(), &mut out).expect("room");
     let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err());
     let room = session.room();
     if broken.is_none() {
-        session.closed(&mut done);
+        session.peer_closed(&mut done);
     }
     let ended = done.events.iter().find_map(|event| match event {
         Event::Ended(e) => {
-            let follow = e.follow.as_ref().map(|f| (&f.origin, dialogue.sent(&f.request)));
-            Some(format!("{:?}", (e.fault, &e.why, e.code, e.payload, follow)))
+            let follow = e.follow_up.as_ref().map(|f| (&f.origin, dialogue.encoded(&f.request)));
+            Some(format!("{:?}", (e.fault, &e.cause, e.code, e.payload, follow)))
         }
         _ => None,
     });
@@ -65,31 +65,31 @@ fn played<'a>(dialogue: &Arc<dyn Dialogue>, mut pieces: impl Iterator<Item = &'a
 }
 
 /// Plays pieces of requests; each is formatted with id, target, head, and the length and beginning of its body.
-fn heard<'a>(mut pieces: impl Iterator<Item = &'a [u8]>) -> (Option<Broken>, Vec<String>) {
+fn heard<'a>(mut pieces: impl Iterator<Item = &'a [u8]>) -> (Option<ProtocolError>, Vec<String>) {
     let (mut server, mut heard) = (Http1Server::new(), Vec::new());
     let broken = pieces.find_map(|piece| {
-        let hear = &mut |ask: wire::Ask<'_>| heard.push(format!("{ask:?}"));
+        let hear = &mut |ask: wire::ServerRequest<'_>| heard.push(format!("{ask:?}"));
         server.receive(piece, hear).err()
     });
     (broken, heard)
 }
 
 /// Head parsed by our parser, if complete.
-type Ours = Result<Option<Head>, Broken>;
+type ParsedHead = Result<Option<HttpHead>, ProtocolError>;
 
-fn ours(bytes: &[u8], read: fn(&[u8], &mut Head) -> Result<bool, Broken>) -> Ours {
-    let mut head = Head::default();
+fn ours(bytes: &[u8], read: fn(&[u8], &mut HttpHead) -> Result<bool, ProtocolError>) -> ParsedHead {
+    let mut head = HttpHead::default();
     read(bytes, &mut head).map(|whole| whole.then_some(head))
 }
 
 /// Returns `true` for our errors about the meaning of a field, which `httparse` does not check.
-fn about_meaning(broken: &Broken) -> bool {
+fn about_meaning(broken: &ProtocolError) -> bool {
     [cause::http1::length_not_a_number(), cause::http1::length_twice(), cause::http1::chunked_twice()]
         .contains(&broken.0)
 }
 
 /// Checks the framing in another way, for simple cases only.
-fn check_framing(head: &Head, fields: &[httparse::Header<'_>]) {
+fn check_framing(head: &HttpHead, fields: &[httparse::Header<'_>]) {
     let values = |name: &str| -> Vec<&[u8]> {
         fields.iter().filter(|f| f.name.eq_ignore_ascii_case(name)).map(|f| f.value).collect()
     };
@@ -139,7 +139,7 @@ fn request_head(bytes: &[u8]) {
         (Ok(httparse::Status::Complete(_)), Err(broken)) => assert!(about_meaning(broken), "{broken:?}"),
         (Ok(httparse::Status::Complete(length)), Ok(Some(head))) => {
             assert_eq!(head.at, length);
-            assert_eq!(codec::asked(bytes, head).ok(), theirs.method.zip(theirs.path));
+            assert_eq!(codec::method_and_target(bytes, head).ok(), theirs.method.zip(theirs.path));
             check_framing(head, theirs.headers);
         }
         // `httparse` has a limited number of fields; we do not store any.

@@ -6,19 +6,19 @@
 use std::sync::Arc;
 
 use url::Url;
-use wire::{Broken, Follow};
+use wire::{ProtocolError, FollowUp};
 
 use super::codec;
-use super::request::{self, Recipe, Rules};
+use super::request::{self, Recipe, HttpRules};
 
 /// Redirect that a response asks for.
 #[derive(Debug, Default)]
-pub enum Hop {
+pub enum Redirect {
     /// No redirect.
     #[default]
     None,
     /// A redirect to follow.
-    To(Box<Follow>),
+    Follow(Box<FollowUp>),
     /// A redirect beyond the limit.
     TooMany,
 }
@@ -32,10 +32,10 @@ pub fn is_redirect(status: u16) -> bool {
 ///
 /// # Errors
 /// Returns an error for a `Location` that is not an HTTP URL.
-pub fn next(recipe: &Recipe, status: u16, head: &[u8], (rules, most): (&Rules, u32)) -> Result<Hop, Broken> {
-    let Some(location) = codec::field(head, "location") else { return Ok(Hop::None) };
+pub fn next(recipe: &Recipe, status: u16, head: &[u8], (rules, most): (&HttpRules, u32)) -> Result<Redirect, ProtocolError> {
+    let Some(location) = codec::field(head, "location") else { return Ok(Redirect::None) };
     if recipe.hops >= most {
-        return Ok(Hop::TooMany);
+        return Ok(Redirect::TooMany);
     }
     let location = String::from_utf8_lossy(location);
     let url = recipe.url.join(&location).map_err(|_| NO_URL)?;
@@ -43,18 +43,18 @@ pub fn next(recipe: &Recipe, status: u16, head: &[u8], (rules, most): (&Rules, u
     next.hops += 1;
     next.target = None;
     if recipe.url.origin() != url.origin() {
-        next.leave_origin();
+        next.drop_origin_headers();
     }
     if drops_body(status, &recipe.method) {
-        next.become_get();
+        next.convert_to_get();
     }
     next.url = strip_fragment(url);
-    let origin = next.goes_by(&rules.proxies).ok_or(NO_URL)?;
+    let origin = next.route_through(&rules.proxies).ok_or(NO_URL)?;
     let request = wire::Request::shared(request::encode(&Arc::new(next)));
-    Ok(Hop::To(Box::new(Follow { origin, request })))
+    Ok(Redirect::Follow(Box::new(FollowUp { origin, request })))
 }
 
-const NO_URL: Broken = Broken(cause::http1::no_redirect_url());
+const NO_URL: ProtocolError = ProtocolError(cause::http1::no_redirect_url());
 
 fn drops_body(status: u16, method: &str) -> bool {
     match status {

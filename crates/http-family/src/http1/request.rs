@@ -12,16 +12,16 @@ use base64::Engine as _;
 use measure::Nanos;
 use memchr::memmem::Finder;
 use url::Url;
-use wire::{Fill, Memory, Origin, Proxies};
+use wire::{SlotContext, UserState, Origin, ProxyRules};
 
-use super::filled::FilledWith;
+use super::slots::FilledRequest;
 use super::redirect::is_redirect;
 use super::session::{EXPECTS, LAST, NO_BODY, SECURE, UPGRADES};
-use super::status::Statuses;
+use super::status::StatusSet;
 use crate::cache;
-use crate::resources::{Allowed, PageRule};
-use values::capture::{Capture, Part};
-use values::kept::Budget;
+use crate::resources::{AllowedHosts, PageRule};
+use values::capture::{Capture, ResponsePart};
+use values::budget::MemoryBudget;
 use values::percent::{decoded, host};
 use values::verify::Expectations;
 
@@ -29,36 +29,36 @@ use values::verify::Expectations;
 pub const SHARED_FROM: usize = 16 * 1024;
 
 /// Line that old proxies need to keep a connection alive.
-const TO_PROXY: &str = "Proxy-Connection: Keep-Alive\r\n";
+const PROXY_CONNECTION: &str = "Proxy-Connection: Keep-Alive\r\n";
 /// Lines that curl sends before `Proxy-Connection`.
-const OF_CURL: [&str; 8] =
+const BEFORE_PROXY_CONNECTION: [&str; 8] =
     ["Host", "Authorization", "Range", "Content-Range", "User-Agent", "Accept", "Accept-Encoding", "Referer"];
 
 /// An encoded request.
 #[derive(Debug)]
-pub struct Request {
+pub struct HttpRequest {
     /// Head and a small body; for one URL of many, only method and target.
     pub(crate) bytes: Box<[u8]>,
     /// The bytes that follow, possibly shared.
-    pub(crate) common: Option<Arc<Common>>,
+    pub(crate) tail: Option<Arc<RequestTail>>,
     /// Index of its recipe in [`Rules::recipes`].
-    pub(crate) listed: u32,
+    pub(crate) recipe_index: u32,
     /// Session flags: `LAST` and so on.
-    pub(crate) marks: u8,
+    pub(crate) flags: u8,
     /// Index of its checks, for [`Rules::checks`].
     pub(crate) checks: u16,
     /// The recipe, if it is not in the list.
-    pub(crate) own: Option<Arc<Recipe>>,
+    pub(crate) recipe: Option<Arc<Recipe>>,
     /// HTTP/2 form of the request, if prepared.
-    pub(crate) two: Option<Arc<crate::http2::Prepared>>,
+    pub(crate) http2: Option<Arc<crate::http2::Http2Request>>,
     /// The template, if the request has slots; `bytes` is then empty.
-    pub(crate) slots: Option<Arc<super::filled::Filled>>,
+    pub(crate) slots: Option<Arc<super::slots::Http1Template>>,
 }
 
-impl Request {
+impl HttpRequest {
     /// Returns the head and a small body.
     pub(crate) fn text(&self) -> Cow<'_, [u8]> {
-        match &self.common {
+        match &self.tail {
             None => Cow::Borrowed(&self.bytes),
             Some(common) => Cow::Owned([&*self.bytes, &common.text].concat()),
         }
@@ -68,7 +68,7 @@ impl Request {
     pub(crate) fn start(&self) -> Option<(&[u8], &[u8])> {
         let at = memchr::memchr(b' ', &self.bytes)?;
         let (method, target) = (&self.bytes[..at], &self.bytes[at + 1..]);
-        let whole = self.common.as_ref().is_some_and(|common| common.text.starts_with(b" HTTP/"));
+        let whole = self.tail.as_ref().is_some_and(|common| common.text.starts_with(b" HTTP/"));
         (whole && memchr::memchr(b' ', target).is_none()).then_some((method, target))
     }
 
@@ -80,13 +80,13 @@ impl Request {
 
     /// Returns a large body.
     pub(crate) fn body(&self) -> Option<&Arc<[u8]>> {
-        self.common.as_ref()?.body.as_ref()
+        self.tail.as_ref()?.body.as_ref()
     }
 }
 
 /// The end of a request, possibly shared.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub struct Common {
+pub struct RequestTail {
     /// Rest of the head, and a small body.
     pub(crate) text: Box<[u8]>,
     /// A large body.
@@ -95,35 +95,35 @@ pub struct Common {
 
 /// Rules for all exchanges of a run.
 #[derive(Debug)]
-pub struct Rules {
+pub struct HttpRules {
     /// Default checks on responses.
-    pub(crate) first: Checks,
+    pub(crate) default_checks: ResponseChecks,
     /// Checks of requests with their own options.
-    pub(crate) others: Vec<Checks>,
-    pub(crate) kept: Budget,
+    pub(crate) other_checks: Vec<ResponseChecks>,
+    pub(crate) budget: MemoryBudget,
     pub(crate) recipes: Vec<Recipe>,
     /// Rules for pages.
     pub(crate) pages: Vec<PageRule>,
     /// Memory budget of the cookie jars; `None` if users keep no cookies.
-    pub(crate) jar: Option<Budget>,
+    pub(crate) jar: Option<MemoryBudget>,
     /// Cache settings; `None` without a cache.
-    pub(crate) cache: Option<cache::Rule>,
+    pub(crate) cache: Option<cache::CacheSettings>,
     /// Time that a body waits for `100 Continue`.
-    pub(crate) waits: Nanos,
+    pub(crate) continue_wait: Nanos,
     /// Proxies, for redirects.
-    pub(crate) proxies: Arc<Proxies>,
+    pub(crate) proxies: Arc<ProxyRules>,
 }
 
 /// Checks on a response.
 #[derive(Debug)]
-pub struct Checks {
+pub struct ResponseChecks {
     /// Set if only the status matters and redirects are ordinary responses.
-    pub(crate) plain: bool,
+    pub(crate) status_only: bool,
     /// Set if the same holds for a response that sets no cookie.
-    pub(crate) but_cookies: bool,
-    pub(crate) success: Statuses,
+    pub(crate) status_only_unless_cookies: bool,
+    pub(crate) success: StatusSet,
     /// Set if the success statuses were given as a named check.
-    pub(crate) says_success: bool,
+    pub(crate) names_statuses: bool,
     /// Maximum number of redirects to follow.
     pub(crate) redirects: u32,
     pub(crate) expect_body: Option<Finder<'static>>,
@@ -131,22 +131,22 @@ pub struct Checks {
     /// Captures, each with the index of its variable.
     pub(crate) captures: Vec<(u16, Capture)>,
     /// Set if the decoded body is returned to the caller.
-    pub(crate) answers: bool,
+    pub(crate) returns_body: bool,
     /// Set if trailers are looked at, and thus kept.
     pub(crate) trailers: bool,
     /// Set if resources of pages are fetched, so that pages are kept.
-    pub(crate) page: bool,
+    pub(crate) fetches_resources: bool,
     /// Hosts to which redirects may lead, for a resource of a page.
-    pub(crate) leads: Option<Arc<Allowed>>,
+    pub(crate) allowed_redirects: Option<Arc<AllowedHosts>>,
 }
 
-impl Rules {
+impl HttpRules {
     /// Returns the checks for a request.
     #[inline]
-    pub(crate) fn checks(&self, index: u16) -> &Checks {
+    pub(crate) fn checks(&self, index: u16) -> &ResponseChecks {
         match index {
-            0 => &self.first,
-            index => self.others.get(usize::from(index) - 1).unwrap_or(&self.first),
+            0 => &self.default_checks,
+            index => self.other_checks.get(usize::from(index) - 1).unwrap_or(&self.default_checks),
         }
     }
 
@@ -154,42 +154,42 @@ impl Rules {
     /// `secure` means over TLS.
     pub(crate) fn condition(
         &self,
-        memory: &Memory,
-        fill: &Fill<'_>,
+        memory: &UserState,
+        fill: &SlotContext<'_>,
         (head, secure): (&[u8], bool),
-        need: cache::Need,
-    ) -> Option<cache::Condition> {
-        let sent = cache::Sent { head, secure, at: fill.unix_ns, iteration: memory.iteration() };
-        memory.lasting::<cache::Cache>()?.condition(self.cache.as_ref()?, sent, need)
+        need: cache::NeededParts,
+    ) -> Option<cache::Revalidation> {
+        let sent = cache::OutgoingRequest { head, secure, at: fill.unix_ns, iteration: memory.iteration() };
+        memory.lasting::<cache::Cache>()?.revalidation(self.cache.as_ref()?, sent, need)
     }
 
     /// Returns `true` if users keep cookies or responses.
     #[inline]
-    pub(crate) fn remember(&self) -> bool {
+    pub(crate) fn keep_state(&self) -> bool {
         self.jar.is_some() || self.cache.is_some()
     }
 
     /// Returns all checks of the run.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Checks> {
-        std::iter::once(&self.first).chain(&self.others)
+    pub(crate) fn all_checks(&self) -> impl Iterator<Item = &ResponseChecks> {
+        std::iter::once(&self.default_checks).chain(&self.other_checks)
     }
 
     /// Returns the recipe of a request with its slots filled, if the response is a redirect.
-    pub(crate) fn filled(&self, recipe: Option<&Recipe>, with: Option<&FilledWith>, status: u16) -> Option<Recipe> {
+    pub(crate) fn filled_recipe(&self, recipe: Option<&Recipe>, with: Option<&FilledRequest>, status: u16) -> Option<Recipe> {
         let with = with.filter(|_| is_redirect(status))?;
-        Some(with.filled.recipe(recipe?, &with.fill()))
+        Some(with.template.recipe(recipe?, &with.fill()))
     }
 }
 
-impl Checks {
+impl ResponseChecks {
     /// Returns the parts of a response that are looked at; `filled` is set if the body must contain a text from the
     /// request.
-    pub(crate) fn need(&self, filled: bool) -> cache::Need {
-        let json = self.expected.as_ref().is_some_and(Expectations::look_at_body);
-        let captures = self.captures.iter().any(|(_, capture)| capture.part() == Part::Body);
-        cache::Need {
+    pub(crate) fn needed_parts(&self, filled: bool) -> cache::NeededParts {
+        let json = self.expected.as_ref().is_some_and(Expectations::reads_body);
+        let captures = self.captures.iter().any(|(_, capture)| capture.part() == ResponsePart::Body);
+        cache::NeededParts {
             head: self.expected.is_some() || !self.captures.is_empty(),
-            body: self.page || filled || self.expect_body.is_some() || json || captures,
+            body: self.fetches_resources || filled || self.expect_body.is_some() || json || captures,
             trailers: self.trailers,
         }
     }
@@ -197,7 +197,7 @@ impl Checks {
 
 /// A body and its type.
 #[derive(Clone, Debug)]
-pub struct Content {
+pub struct RequestBody {
     /// The bytes.
     pub bytes: Arc<[u8]>,
     /// `Content-Type`, unless the user sets one.
@@ -208,7 +208,7 @@ pub struct Content {
     pub chunked: bool,
 }
 
-impl Content {
+impl RequestBody {
     /// Returns the value of `Content-Length`.
     fn length(&self) -> String {
         self.length.clone().unwrap_or_else(|| self.bytes.len().to_string())
@@ -217,7 +217,7 @@ impl Content {
 
 /// A header line set by the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HeaderWish {
+pub enum HeaderOverride {
     /// Sends the line: name, and everything after the colon including white space. Replaces a default line of this
     /// name.
     Set(String, String),
@@ -225,17 +225,17 @@ pub enum HeaderWish {
     Remove(String),
 }
 
-impl HeaderWish {
+impl HeaderOverride {
     /// Returns the name of the field.
     pub fn name(&self) -> &str {
         match self {
-            HeaderWish::Set(name, _) | HeaderWish::Remove(name) => name,
+            HeaderOverride::Set(name, _) | HeaderOverride::Remove(name) => name,
         }
     }
 
     /// Returns `true` if this is a line with this name whose list contains `word`.
-    pub fn says(&self, name: &str, word: &str) -> bool {
-        matches!(self, HeaderWish::Set(own, value) if own.eq_ignore_ascii_case(name)
+    pub fn has_token(&self, name: &str, word: &str) -> bool {
+        matches!(self, HeaderOverride::Set(own, value) if own.eq_ignore_ascii_case(name)
             && value.split(',').any(|v| v.trim().eq_ignore_ascii_case(word)))
     }
 }
@@ -250,17 +250,17 @@ pub struct Recipe {
     /// Method, such as `GET`.
     pub method: String,
     /// Header lines set by the user.
-    pub headers: Vec<HeaderWish>,
+    pub headers: Vec<HeaderOverride>,
     /// The body.
-    pub content: Option<Content>,
+    pub content: Option<RequestBody>,
     /// `name:password` in base64, used unless the URL has credentials.
     pub user: Option<String>,
     /// Set if the connection may be reused.
     pub keepalive: bool,
     /// Set for HTTP/1.0.
-    pub old: bool,
+    pub http10: bool,
     /// Set if the body waits for `100 Continue`.
-    pub expects: bool,
+    pub expect_continue: bool,
     /// Index of the checks on its response.
     pub checks: u16,
     /// Index into [`Rules::pages`], counted from 1; 0 for none.
@@ -268,12 +268,12 @@ pub struct Recipe {
     /// Number of redirects that led here.
     pub hops: u32,
     /// Set if it goes to a proxy that forwards it.
-    pub forwarded: Option<Forwarded>,
+    pub forwarded: Option<ForwardingProxy>,
 }
 
 /// Additional data for a proxy that forwards a request.
 #[derive(Clone, Debug)]
-pub struct Forwarded {
+pub struct ForwardingProxy {
     /// Value of `Proxy-Authorization`.
     pub authorization: Option<String>,
 }
@@ -282,30 +282,30 @@ impl Recipe {
     /// Routes the request through the matching proxy, if any, and returns its origin.
     ///
     /// Returns `None` if the URL is not an HTTP URL.
-    pub fn goes_by(&mut self, proxies: &Proxies) -> Option<Origin> {
+    pub fn route_through(&mut self, proxies: &ProxyRules) -> Option<Origin> {
         let mut origin = origin(&self.url)?;
-        let proxy = proxies.forwarding(&origin);
+        let proxy = proxies.forwarding_for(&origin);
         origin.forwarded = proxy.is_some();
-        self.forwarded = proxy.map(|proxy| Forwarded { authorization: proxy.authorization() });
+        self.forwarded = proxy.map(|proxy| ForwardingProxy { authorization: proxy.authorization_header() });
         Some(origin)
     }
 
     /// Drops what may only be sent to the original origin.
-    pub fn leave_origin(&mut self) {
+    pub fn drop_origin_headers(&mut self) {
         self.user = None;
         self.headers.retain(|h| !["authorization", "cookie", "host"].iter().any(|n| h.name().eq_ignore_ascii_case(n)));
     }
 
     /// Turns the request into a GET without a body.
-    pub fn become_get(&mut self) {
+    pub fn convert_to_get(&mut self) {
         self.method = "GET".into();
         self.content = None;
-        let content = |h: &HeaderWish| h.name().get(..8).is_some_and(|start| start.eq_ignore_ascii_case("content-"));
+        let content = |h: &HeaderOverride| h.name().get(..8).is_some_and(|start| start.eq_ignore_ascii_case("content-"));
         let of_body = ["transfer-encoding", "expect"];
         self.headers.retain(|h| !content(h) && !of_body.iter().any(|name| h.name().eq_ignore_ascii_case(name)));
     }
 
-    fn wishes(&self, name: &str) -> bool {
+    fn overrides(&self, name: &str) -> bool {
         self.headers.iter().any(|h| h.name().eq_ignore_ascii_case(name))
     }
 
@@ -342,9 +342,9 @@ impl Recipe {
 
     /// Returns the rest of the head in curl's order: standard lines first, then the user's, then those of the body.
     fn rest(&self) -> String {
-        let mut head = String::from(if self.old { " HTTP/1.0\r\n" } else { " HTTP/1.1\r\n" });
+        let mut head = String::from(if self.http10 { " HTTP/1.0\r\n" } else { " HTTP/1.1\r\n" });
         let mut line = |name: &str, value: &str| {
-            if !self.wishes(name) {
+            if !self.overrides(name) {
                 let _ = write!(head, "{name}: {value}\r\n");
             }
         };
@@ -357,39 +357,39 @@ impl Recipe {
         }
         line("User-Agent", concat!("brunt/", env!("CARGO_PKG_VERSION")));
         line("Accept", "*/*");
-        if !self.keepalive && !self.old {
+        if !self.keepalive && !self.http10 {
             line("Connection", "close");
         }
         // Same position as curl's: after its standard lines, before the others.
-        let of_curl = |wish: &HeaderWish| OF_CURL.iter().any(|name| wish.name().eq_ignore_ascii_case(name));
-        let mut to_proxy = self.forwarded.is_some() && !self.wishes("Proxy-Connection");
+        let of_curl = |wish: &HeaderOverride| BEFORE_PROXY_CONNECTION.iter().any(|name| wish.name().eq_ignore_ascii_case(name));
+        let mut to_proxy = self.forwarded.is_some() && !self.overrides("Proxy-Connection");
         for wish in &self.headers {
             if to_proxy && !of_curl(wish) {
-                head.push_str(TO_PROXY);
+                head.push_str(PROXY_CONNECTION);
                 to_proxy = false;
             }
-            if let HeaderWish::Set(name, value) = wish {
+            if let HeaderOverride::Set(name, value) = wish {
                 let _ = write!(head, "{name}:{value}\r\n");
             }
         }
         if to_proxy {
-            head.push_str(TO_PROXY);
+            head.push_str(PROXY_CONNECTION);
         }
         let mut line = |name: &str, value: &str| {
-            if !self.wishes(name) {
+            if !self.overrides(name) {
                 let _ = write!(head, "{name}: {value}\r\n");
             }
         };
         let expects_body = matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");
         let chunked = self.content.as_ref().is_some_and(|content| content.chunked);
         if (self.content.is_some() || expects_body) && !chunked {
-            let length = self.content.as_ref().map_or_else(|| "0".to_owned(), Content::length);
+            let length = self.content.as_ref().map_or_else(|| "0".to_owned(), RequestBody::length);
             line("Content-Length", &length);
         }
         if let Some(kind) = self.content.as_ref().and_then(|c| c.kind.as_deref()) {
             line("Content-Type", kind);
         }
-        if self.expects && self.has_body() {
+        if self.expect_continue && self.has_body() {
             line("Expect", "100-continue");
         }
         head.push_str("\r\n");
@@ -402,14 +402,14 @@ impl Recipe {
 
     /// Returns `true` if the body waits for `100 Continue`, because of the option or of a header line. HTTP/1.0 servers
     /// do not know it (RFC 9110 10.1.1), and without a body there is nothing to wait for.
-    fn withholds(&self) -> bool {
-        let said = self.headers.iter().any(|h| h.says("expect", "100-continue"));
-        !self.old && self.has_body() && (said || (self.expects && !self.wishes("expect")))
+    fn defers_body(&self) -> bool {
+        let said = self.headers.iter().any(|h| h.has_token("expect", "100-continue"));
+        !self.http10 && self.has_body() && (said || (self.expect_continue && !self.overrides("expect")))
     }
 
-    fn marks(&self) -> u8 {
-        let closes = |h: &HeaderWish| h.says("connection", "close");
-        let upgrades = |h: &HeaderWish| matches!(h, HeaderWish::Set(name, _) if name.eq_ignore_ascii_case("upgrade"));
+    fn flags(&self) -> u8 {
+        let closes = |h: &HeaderOverride| h.has_token("connection", "close");
+        let upgrades = |h: &HeaderOverride| matches!(h, HeaderOverride::Set(name, _) if name.eq_ignore_ascii_case("upgrade"));
         let mut marks = 0;
         if !self.keepalive || self.headers.iter().any(closes) {
             marks |= LAST;
@@ -420,7 +420,7 @@ impl Recipe {
         if self.headers.iter().any(upgrades) {
             marks |= UPGRADES;
         }
-        if self.withholds() {
+        if self.defers_body() {
             marks |= EXPECTS;
         }
         if self.url.scheme() == "https" {
@@ -431,48 +431,48 @@ impl Recipe {
 }
 
 /// Encodes the request of a redirect, with its own recipe.
-pub fn encode(recipe: &Arc<Recipe>) -> Request {
-    Request { own: Some(Arc::clone(recipe)), ..encode_listed(recipe, u32::MAX) }
+pub fn encode(recipe: &Arc<Recipe>) -> HttpRequest {
+    HttpRequest { recipe: Some(Arc::clone(recipe)), ..encode_listed(recipe, u32::MAX) }
 }
 
 /// Encodes the request whose recipe has index `listed`.
-pub fn encode_listed(recipe: &Recipe, listed: u32) -> Request {
-    let (mut bytes, Common { text, body }) = (recipe.start().into_bytes(), common(recipe));
+pub fn encode_listed(recipe: &Recipe, listed: u32) -> HttpRequest {
+    let (mut bytes, RequestTail { text, body }) = (recipe.start().into_bytes(), common(recipe));
     bytes.extend_from_slice(&text);
-    let common = body.is_some().then(|| Arc::new(Common { text: Box::default(), body }));
+    let common = body.is_some().then(|| Arc::new(RequestTail { text: Box::default(), body }));
     encoded(recipe, listed, (bytes.into_boxed_slice(), common))
 }
 
 /// Creates a request from its bytes.
-fn encoded(recipe: &Recipe, listed: u32, (bytes, common): (Box<[u8]>, Option<Arc<Common>>)) -> Request {
-    let (marks, checks) = (recipe.marks(), recipe.checks);
-    Request { bytes, common, listed, marks, checks, own: None, two: None, slots: None }
+fn encoded(recipe: &Recipe, listed: u32, (bytes, common): (Box<[u8]>, Option<Arc<RequestTail>>)) -> HttpRequest {
+    let (marks, checks) = (recipe.flags(), recipe.checks);
+    HttpRequest { bytes, tail: common, recipe_index: listed, flags: marks, checks, recipe: None, http2: None, slots: None }
 }
 
 /// Encodes a request except for its method and target.
-fn common(recipe: &Recipe) -> Common {
+fn common(recipe: &Recipe) -> RequestTail {
     let mut text = recipe.rest().into_bytes();
     let mut body = None;
     if let Some(content) = &recipe.content {
-        let apart = content.bytes.len() >= SHARED_FROM || recipe.withholds();
+        let apart = content.bytes.len() >= SHARED_FROM || recipe.defers_body();
         if apart && content.length.is_none() {
             body = Some(Arc::clone(&content.bytes));
         } else {
             text.extend_from_slice(&content.bytes);
         }
     }
-    Common { text: text.into_boxed_slice(), body }
+    RequestTail { text: text.into_boxed_slice(), body }
 }
 
 /// Encoder for the requests of many URLs, which shares what they have in common.
 #[derive(Debug, Default)]
-pub struct Encoder {
-    seen: HashSet<Arc<Common>>,
+pub struct RequestEncoder {
+    seen: HashSet<Arc<RequestTail>>,
 }
 
-impl Encoder {
+impl RequestEncoder {
     /// Like [`encode_listed`].
-    pub fn encode(&mut self, recipe: &Recipe, listed: u32) -> Request {
+    pub fn encode(&mut self, recipe: &Recipe, listed: u32) -> HttpRequest {
         let common = common(recipe);
         let common = self.seen.get(&common).cloned().unwrap_or_else(|| {
             let common = Arc::new(common);

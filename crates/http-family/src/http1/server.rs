@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use wire::{Ask, Broken, Extent, Out, Reply, ServerSession, Shape};
+use wire::{ServerRequest, ProtocolError, RequestPart, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
 
-use super::body::Body;
-use super::codec::{CHUNKED, CODED, EXPECTS, HEAD_BOUND, HTTP10, Head, SIZED, UPGRADES, asked, request_head};
+use super::body::BodyDecoder;
+use super::codec::{CHUNKED, CODED, EXPECTS, HEAD_BOUND, HTTP10, HttpHead, SIZED, UPGRADES, method_and_target, request_head};
 
 /// Flag of a request in flight: its reply has no body.
 const HEAD_ONLY: u8 = 1;
@@ -23,22 +23,22 @@ const OLD: u8 = 4;
 #[derive(Debug, Default)]
 pub struct Http1Server {
     /// Id of the next request to be reported.
-    heard: u32,
+    next_request: u32,
     /// Id of the next reply to be sent.
-    due: u32,
+    next_reply: u32,
     /// Flags of the requests in flight, four bits each, the oldest lowest.
-    near: u64,
+    recent_flags: u64,
     /// Set if no further requests are read.
-    deaf: bool,
+    done_reading: bool,
     over: bool,
-    rare: Option<Box<Rare>>,
+    extras: Option<Box<Http1ServerExtras>>,
     /// Decides by head and path of a request with `Upgrade` whether another protocol takes over.
-    yields: Option<fn(&[u8], &str) -> bool>,
+    upgrades_when: Option<fn(&[u8], &str) -> bool>,
 }
 
 /// A request after which the connection changes its protocol.
 #[derive(Debug)]
-pub struct Upgrade {
+pub struct UpgradeRequest {
     /// Head of the request.
     pub head: Box<[u8]>,
     /// Path and query.
@@ -48,27 +48,27 @@ pub struct Upgrade {
 }
 
 #[derive(Debug, Default)]
-struct Rare {
+struct Http1ServerExtras {
     /// Flags of requests in flight beyond the sixteenth.
-    far: VecDeque<u8>,
+    older_flags: VecDeque<u8>,
     /// An incomplete head, or a head whose body is incomplete.
     kept: Vec<u8>,
-    head: Head,
+    head: HttpHead,
     /// The body being received; `body_bytes` counts its bytes so far.
-    body: Option<Body>,
+    body: Option<BodyDecoder>,
     body_bytes: u64,
     /// The beginning of that body.
-    shown: Vec<u8>,
+    body_prefix: Vec<u8>,
     /// Set if the client waits for `100 Continue`.
-    leave: bool,
+    awaits_continue: bool,
     /// Encoded replies that wait for their turn.
     held: BTreeMap<u32, Vec<u8>>,
-    upgrade: Option<Upgrade>,
+    upgrade: Option<UpgradeRequest>,
 }
 
 /// A received body: its length and its beginning.
 #[derive(Clone, Copy, Default)]
-struct Seen<'a> {
+struct ReceivedBody<'a> {
     bytes: u64,
     start: &'a [u8],
 }
@@ -81,65 +81,65 @@ impl Http1Server {
 
     /// Creates a connection that stops at a request with `Upgrade` for whose head and path `when` returns `true`: the
     /// request is not reported but kept for [`Http1Server::upgrade`], and nothing more is read.
-    pub fn yielding(when: fn(&[u8], &str) -> bool) -> Http1Server {
-        Http1Server { yields: Some(when), ..Http1Server::default() }
+    pub fn with_upgrades(when: fn(&[u8], &str) -> bool) -> Http1Server {
+        Http1Server { upgrades_when: Some(when), ..Http1Server::default() }
     }
 
     /// Returns the number of buffered bytes of incomplete requests.
-    pub fn held(&self) -> usize {
-        self.rare.as_ref().map_or(0, |rare| rare.kept.len() + rare.shown.len())
+    pub fn buffered(&self) -> usize {
+        self.extras.as_ref().map_or(0, |rare| rare.kept.len() + rare.body_prefix.len())
     }
 
     /// Takes the request after which the protocol changes, if it has arrived.
     #[inline]
-    pub fn upgrade(&mut self) -> Option<Upgrade> {
-        self.rare.as_mut().and_then(|rare| rare.upgrade.take())
+    pub fn upgrade(&mut self) -> Option<UpgradeRequest> {
+        self.extras.as_mut().and_then(|rare| rare.upgrade.take())
     }
 
-    fn rare(&mut self) -> &mut Rare {
-        self.rare.get_or_insert_default()
+    fn extras(&mut self) -> &mut Http1ServerExtras {
+        self.extras.get_or_insert_default()
     }
 
     /// Reads one request from the start of `bytes`. Returns its length, or `None` if it is incomplete.
-    fn read(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<Option<usize>, Broken> {
-        let mut head = Head::default();
+    fn read(&mut self, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<Option<usize>, ProtocolError> {
+        let mut head = HttpHead::default();
         if !request_head(bytes, &mut head)? {
             if bytes.len() > HEAD_BOUND {
                 return Err(ENDLESS);
             }
-            let rare = self.rare();
+            let rare = self.extras();
             rare.kept.extend_from_slice(bytes);
             rare.head = head;
             return Ok(None);
         }
         let text = &bytes[..head.at];
         let Some(mut body) = body_of(&head)? else {
-            self.hear(text, &head, Seen::default(), hear)?;
+            self.report(text, &head, ReceivedBody::default(), hear)?;
             return Ok(Some(head.at));
         };
         if !head.has(CHUNKED)
             && let Some(whole) = usize::try_from(head.length).ok().and_then(|n| bytes[head.at..].get(..n))
         {
-            self.hear(text, &head, Seen { bytes: head.length, start: whole }, hear)?;
+            self.report(text, &head, ReceivedBody { bytes: head.length, start: whole }, hear)?;
             return Ok(Some(head.at + whole.len()));
         }
         let (mut body_bytes, mut shown) = (0, Vec::new());
         let (used, whole) = body.feed(&bytes[head.at..], |data| count(data, &mut body_bytes, &mut shown))?;
         if whole {
-            self.hear(text, &head, Seen { bytes: body_bytes, start: &shown }, hear)?;
+            self.report(text, &head, ReceivedBody { bytes: body_bytes, start: &shown }, hear)?;
             return Ok(Some(head.at + used));
         }
         let leave = head.has(EXPECTS) && !head.has(HTTP10) && used == 0;
-        let rare = self.rare();
+        let rare = self.extras();
         rare.kept.extend_from_slice(text);
-        (rare.head, rare.body, rare.body_bytes, rare.shown, rare.leave) = (head, Some(body), body_bytes, shown, leave);
+        (rare.head, rare.body, rare.body_bytes, rare.body_prefix, rare.awaits_continue) = (head, Some(body), body_bytes, shown, leave);
         Ok(None)
     }
 
     /// Continues an incomplete request.
     #[cold]
-    fn read_on(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<Option<usize>, Broken> {
-        let rare = self.rare();
+    fn resume(&mut self, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<Option<usize>, ProtocolError> {
+        let rare = self.extras();
         let mut at = 0;
         if rare.body.is_none() {
             let before = rare.kept.len();
@@ -151,13 +151,13 @@ impl Http1Server {
             rare.kept.truncate(rare.head.at);
             rare.body = body_of(&rare.head)?;
             rare.body_bytes = 0;
-            rare.leave = rare.body.is_some() && rare.head.has(EXPECTS) && !rare.head.has(HTTP10) && at == bytes.len();
+            rare.awaits_continue = rare.body.is_some() && rare.head.has(EXPECTS) && !rare.head.has(HTTP10) && at == bytes.len();
         }
         if let Some(body) = &mut rare.body {
-            let (body_bytes, shown) = (&mut rare.body_bytes, &mut rare.shown);
+            let (body_bytes, shown) = (&mut rare.body_bytes, &mut rare.body_prefix);
             let (used, whole) = body.feed(&bytes[at..], |data| count(data, body_bytes, shown))?;
             if used > 0 {
-                rare.leave = false;
+                rare.awaits_continue = false;
             }
             at += used;
             if !whole {
@@ -166,26 +166,26 @@ impl Http1Server {
         }
         rare.body = None;
         let (text, head, bytes) = (std::mem::take(&mut rare.kept), rare.head, rare.body_bytes);
-        let shown = std::mem::take(&mut rare.shown);
-        self.hear(&text, &head, Seen { bytes, start: &shown }, hear)?;
+        let shown = std::mem::take(&mut rare.body_prefix);
+        self.report(&text, &head, ReceivedBody { bytes, start: &shown }, hear)?;
         Ok(Some(at))
     }
 
     /// Reports a complete request and remembers the flags for its reply.
     #[inline]
-    fn hear(&mut self, text: &[u8], head: &Head, body: Seen<'_>, hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+    fn report(&mut self, text: &[u8], head: &HttpHead, body: ReceivedBody<'_>, hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
         if text.len() > HEAD_BOUND {
             return Err(ENDLESS);
         }
-        let (method, target) = asked(text, head)?;
+        let (method, target) = method_and_target(text, head)?;
         if head.has(UPGRADES)
-            && self.heard == self.due
-            && let Some(when) = self.yields
+            && self.next_request == self.next_reply
+            && let Some(when) = self.upgrades_when
             && when(text, &target[path(target)])
         {
-            self.deaf = true;
+            self.done_reading = true;
             let (head, path) = (text.into(), target[path(target)].into());
-            self.rare().upgrade = Some(Upgrade { head, path, rest: Vec::new() });
+            self.extras().upgrade = Some(UpgradeRequest { head, path, rest: Vec::new() });
             return Ok(());
         }
         let mut marks = 0;
@@ -197,71 +197,71 @@ impl Http1Server {
         }
         if !head.keeps_alive() {
             marks |= LAST;
-            self.deaf = true;
+            self.done_reading = true;
         }
-        let id = self.heard;
+        let id = self.next_request;
         self.remember(id, marks);
-        self.heard = id.wrapping_add(1);
-        let (body_bytes, body, extent) = (body.bytes, body.start, Extent::Whole);
-        hear(Ask { id, method, path: &target[path(target)], head: text, body_bytes, body, extent });
+        self.next_request = id.wrapping_add(1);
+        let (body_bytes, body, extent) = (body.bytes, body.start, RequestPart::Whole);
+        hear(ServerRequest { id, method, path: &target[path(target)], head: text, body_bytes, body, part: extent });
         Ok(())
     }
 
     #[inline]
     fn remember(&mut self, id: u32, marks: u8) {
-        let place = id.wrapping_sub(self.due);
+        let place = id.wrapping_sub(self.next_reply);
         if place < 16 {
-            self.near |= u64::from(marks) << (place * 4);
+            self.recent_flags |= u64::from(marks) << (place * 4);
         } else {
-            self.rare().far.push_back(marks);
+            self.extras().older_flags.push_back(marks);
         }
     }
 
     #[inline]
-    fn marks(&self, id: u32) -> Option<u8> {
-        let place = id.wrapping_sub(self.due);
-        if place >= self.heard.wrapping_sub(self.due) {
+    fn flags(&self, id: u32) -> Option<u8> {
+        let place = id.wrapping_sub(self.next_reply);
+        if place >= self.next_request.wrapping_sub(self.next_reply) {
             return None;
         }
         if place < 16 {
-            return Some((self.near >> (place * 4) & 15) as u8);
+            return Some((self.recent_flags >> (place * 4) & 15) as u8);
         }
-        self.rare.as_ref()?.far.get(place as usize - 16).copied()
+        self.extras.as_ref()?.older_flags.get(place as usize - 16).copied()
     }
 
     /// Advances to the next reply.
     #[inline]
-    fn pass(&mut self) {
-        self.due = self.due.wrapping_add(1);
-        self.near >>= 4;
-        if let Some(next) = self.rare.as_mut().and_then(|r| r.far.pop_front()) {
-            self.near |= u64::from(next) << 60;
+    fn advance(&mut self) {
+        self.next_reply = self.next_reply.wrapping_add(1);
+        self.recent_flags >>= 4;
+        if let Some(next) = self.extras.as_mut().and_then(|r| r.older_flags.pop_front()) {
+            self.recent_flags |= u64::from(next) << 60;
         }
     }
 
     /// Sends held replies whose turn has come.
     #[cold]
-    fn let_go(&mut self, out: &mut Out) {
-        while let Some(bytes) = self.rare.as_mut().and_then(|r| r.held.remove(&self.due)) {
+    fn flush_held(&mut self, out: &mut OutputBuffer) {
+        while let Some(bytes) = self.extras.as_mut().and_then(|r| r.held.remove(&self.next_reply)) {
             let (closes, answer) = bytes.split_last().map_or((false, &bytes[..]), |(&c, rest)| (c == 1, rest));
             if self.over {
                 return;
             }
             out.put(answer);
             self.over |= closes;
-            self.deaf |= closes;
-            self.pass();
+            self.done_reading |= closes;
+            self.advance();
         }
     }
 }
 
 impl ServerSession for Http1Server {
     #[inline]
-    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
         let mut rest = bytes;
-        while !rest.is_empty() && !self.deaf {
-            let taken = if self.rare.as_ref().is_some_and(|r| !r.kept.is_empty()) {
-                self.read_on(rest, hear)?
+        while !rest.is_empty() && !self.done_reading {
+            let taken = if self.extras.as_ref().is_some_and(|r| !r.kept.is_empty()) {
+                self.resume(rest, hear)?
             } else {
                 // Empty lines before a request are skipped (RFC 9112 2.2).
                 if rest[0] == b'\r' || rest[0] == b'\n' {
@@ -273,8 +273,8 @@ impl ServerSession for Http1Server {
             let Some(taken) = taken else { return Ok(()) };
             rest = &rest[taken..];
         }
-        if self.deaf
-            && let Some(upgrade) = self.rare.as_mut().and_then(|rare| rare.upgrade.as_mut())
+        if self.done_reading
+            && let Some(upgrade) = self.extras.as_mut().and_then(|rare| rare.upgrade.as_mut())
         {
             upgrade.rest.extend_from_slice(rest);
         }
@@ -282,37 +282,37 @@ impl ServerSession for Http1Server {
     }
 
     #[inline]
-    fn answer(&mut self, id: u32, reply: &Reply<'_>, out: &mut Out) {
-        let Some(marks) = self.marks(id) else { return };
+    fn respond(&mut self, id: u32, reply: &ServerResponse<'_>, out: &mut OutputBuffer) {
+        let Some(marks) = self.flags(id) else { return };
         if self.over {
             return;
         }
-        if id == self.due {
+        if id == self.next_reply {
             let closes = encode(marks, reply, out.buffer());
             self.over = closes;
-            self.deaf |= closes;
-            self.pass();
-            if self.rare.as_ref().is_some_and(|r| !r.held.is_empty()) {
-                self.let_go(out);
+            self.done_reading |= closes;
+            self.advance();
+            if self.extras.as_ref().is_some_and(|r| !r.held.is_empty()) {
+                self.flush_held(out);
             }
         } else {
             let mut bytes = Vec::new();
             let closes = encode(marks, reply, &mut bytes);
             bytes.push(u8::from(closes));
-            self.rare().held.insert(id, bytes);
+            self.extras().held.insert(id, bytes);
         }
     }
 
-    fn owed(&mut self, out: &mut Out) {
-        if let Some(rare) = &mut self.rare
-            && std::mem::take(&mut rare.leave)
+    fn write_due(&mut self, out: &mut OutputBuffer) {
+        if let Some(rare) = &mut self.extras
+            && std::mem::take(&mut rare.awaits_continue)
         {
             out.put(b"HTTP/1.1 100 Continue\r\n\r\n");
         }
     }
 
     #[inline]
-    fn over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         self.over
     }
 }
@@ -325,18 +325,18 @@ fn count(data: &[u8], bytes: &mut u64, shown: &mut Vec<u8>) {
     shown.extend_from_slice(&data[..data.len().min(SHOWN_BOUND - shown.len())]);
 }
 
-const ENDLESS: Broken = Broken(cause::http1::endless_request_headers());
+const ENDLESS: ProtocolError = ProtocolError(cause::http1::endless_request_headers());
 
 /// Returns the decoder for the body of a request (RFC 9112 6.3).
 #[inline]
-fn body_of(head: &Head) -> Result<Option<Body>, Broken> {
+fn body_of(head: &HttpHead) -> Result<Option<BodyDecoder>, ProtocolError> {
     if head.has(CHUNKED) {
-        return Ok(Some(Body::chunked()));
+        return Ok(Some(BodyDecoder::chunked()));
     }
     if head.has(CODED) {
-        return Err(Broken(cause::http1::request_not_chunked()));
+        return Err(ProtocolError(cause::http1::request_not_chunked()));
     }
-    Ok((head.has(SIZED) && head.length > 0).then(|| Body::of_length(head.length)))
+    Ok((head.has(SIZED) && head.length > 0).then(|| BodyDecoder::of_length(head.length)))
 }
 
 /// Returns the range of path and query in a target, which may be a whole URL (RFC 9112 3.2.2).
@@ -350,12 +350,12 @@ fn path(target: &str) -> Range<usize> {
 
 /// Encodes a reply. Returns `true` if the connection ends with it.
 #[inline]
-fn encode(marks: u8, reply: &Reply<'_>, out: &mut Vec<u8>) -> bool {
+fn encode(marks: u8, reply: &ServerResponse<'_>, out: &mut Vec<u8>) -> bool {
     let old = marks & OLD != 0;
     // HTTP/1.0 has no chunks.
-    let shape = if old && matches!(reply.shape, Shape::Chunked(_)) { Shape::UntilClose } else { reply.shape };
+    let shape = if old && matches!(reply.framing, BodyFraming::Chunked(_)) { BodyFraming::UntilClose } else { reply.framing };
     let bodiless = reply.status < 200 || reply.status == 204 || reply.status == 304;
-    let until_close = shape == Shape::UntilClose && !bodiless && marks & HEAD_ONLY == 0;
+    let until_close = shape == BodyFraming::UntilClose && !bodiless && marks & HEAD_ONLY == 0;
     let closes = reply.close || until_close || marks & LAST != 0;
     status_line(reply.status, out);
     out.extend_from_slice(reply.headers);
@@ -366,20 +366,20 @@ fn encode(marks: u8, reply: &Reply<'_>, out: &mut Vec<u8>) -> bool {
     }
     match shape {
         _ if bodiless => {}
-        Shape::Length => {
+        BodyFraming::Length => {
             out.extend_from_slice(b"Content-Length: ");
             decimal(reply.body.len(), out);
             out.extend_from_slice(b"\r\n");
         }
-        Shape::Chunked(_) => out.extend_from_slice(b"Transfer-Encoding: chunked\r\n"),
-        Shape::UntilClose => {}
+        BodyFraming::Chunked(_) => out.extend_from_slice(b"Transfer-Encoding: chunked\r\n"),
+        BodyFraming::UntilClose => {}
     }
     out.extend_from_slice(b"\r\n");
     if bodiless || marks & HEAD_ONLY != 0 {
         return closes;
     }
     match shape {
-        Shape::Chunked(size) => chunks(reply.body, size, out),
+        BodyFraming::Chunked(size) => chunks(reply.body, size, out),
         _ => out.extend_from_slice(reply.body),
     }
     closes

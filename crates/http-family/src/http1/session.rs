@@ -7,20 +7,20 @@
 
 use std::sync::Arc;
 
-use wire::{Broken, Done, Ended, Established, Event, ExchangeId, FaultKind, Fill, Full, Memory, Out, Sent, Session};
+use wire::{ProtocolError, EventBuffer, ExchangeEnd, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, SessionFull, UserState, OutputBuffer, SubmitOutcome, Session};
 
-use super::body::{Body, Part};
-use super::codec::{CHUNKED, CODED, HEAD_BOUND, Head, SIZED, response_head};
-use super::filled::FilledWith;
-use super::judge::{EXCERPT_BOUND, Judge};
-use super::redirect::Hop;
-use super::request::{Recipe, Request, Rules};
-use super::withheld::Withheld;
-use crate::cookies::{self, Jar};
-use values::kept::{Kept, NO_ROOM_FOR_HEADS};
+use super::body::{BodyDecoder, BodyPart};
+use super::codec::{CHUNKED, CODED, HEAD_BOUND, HttpHead, SIZED, response_head};
+use super::slots::FilledRequest;
+use super::evaluation::{EXCERPT_BOUND, ResponseEvaluation};
+use super::redirect::Redirect;
+use super::request::{Recipe, HttpRequest, HttpRules};
+use super::expect_continue::DeferredBody;
+use crate::cookies::{self, CookieJar};
+use values::budget::{BudgetedBuffer, NO_ROOM_FOR_HEADS};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum Http1State {
     /// No exchange in flight.
     Idle,
     /// Waiting for a head.
@@ -52,76 +52,76 @@ pub const SECURE: u8 = 128;
 
 /// State that most exchanges do not need.
 #[derive(Debug, Default)]
-struct Rare {
+struct Http1SessionExtras {
     /// An incomplete head; later the beginning of a response that may become an example.
-    kept: Kept,
+    kept: BudgetedBuffer,
     /// Parser state of that head.
-    head: Head,
+    head: HttpHead,
     /// Bytes of interim responses so far.
     interim: usize,
     /// Recipe of a request that is not in the list, made by a redirect.
-    own: Option<Arc<Recipe>>,
+    recipe: Option<Arc<Recipe>>,
     /// Template and context of a request with slots, if redirects may be made from it.
-    filled: Option<FilledWith>,
+    filled: Option<FilledRequest>,
     /// The body, while it waits for `100 Continue`.
-    withheld: Withheld,
+    deferred_body: DeferredBody,
     /// State of the checks.
-    judge: Judge,
+    evaluation: ResponseEvaluation,
 }
 
 /// An HTTP/1.1 connection, client side.
 #[derive(Debug)]
 pub struct Http1Session {
-    rules: Arc<Rules>,
-    rare: Option<Box<Rare>>,
-    body: Body,
+    rules: Arc<HttpRules>,
+    extras: Option<Box<Http1SessionExtras>>,
+    body: BodyDecoder,
     payload: u64,
     id: ExchangeId,
-    listed: u32,
+    recipe_index: u32,
     status: u16,
-    state: State,
-    marks: u8,
+    state: Http1State,
+    flags: u8,
     checks: u16,
 }
 
 impl Http1Session {
-    pub(super) fn new(rules: Arc<Rules>) -> Http1Session {
+    pub(super) fn new(rules: Arc<HttpRules>) -> Http1Session {
         Http1Session {
             rules,
-            rare: None,
-            body: Body::of_length(0),
+            extras: None,
+            body: BodyDecoder::of_length(0),
             payload: 0,
             id: ExchangeId(0),
-            listed: 0,
+            recipe_index: 0,
             status: 0,
-            state: State::Idle,
-            marks: 0,
+            state: Http1State::Idle,
+            flags: 0,
             checks: 0,
         }
     }
 
-    fn rare(&mut self) -> &mut Rare {
-        self.rare.get_or_insert_default()
+    fn extras(&mut self) -> &mut Http1SessionExtras {
+        self.extras.get_or_insert_default()
     }
 
     /// Reads on from `bytes`. Returns `true` once the exchange is over. `at` is advanced past what was read, `kept_to`
     /// past what is buffered.
     #[inline]
-    fn advance(&mut self, bytes: &[u8], at: &mut usize, kept_to: &mut usize, done: &Done) -> Result<bool, Broken> {
-        while self.state == State::Head {
-            let mut head = Head::default();
-            let over = if self.rare.as_ref().is_none_or(|r| r.kept.is_empty()) {
+    fn advance(&mut self, bytes: &[u8], at: &mut usize, kept_to: &mut usize, done: &EventBuffer) -> Result<bool, ProtocolError> {
+        while self.state == Http1State::Head {
+            let mut head = HttpHead::default();
+            let over = if self.extras.as_ref().is_none_or(|r| r.kept.is_empty()) {
                 let rest = &bytes[*at..];
                 if rest.is_empty() {
                     return Ok(false);
                 }
                 if !response_head(rest, &mut head)? {
-                    self.keep_part(rest, head)?;
+                    self.buffer_head(rest, head)?;
                     (*at, *kept_to) = (bytes.len(), bytes.len());
                     return Ok(false);
                 }
                 *at += head.at;
-                self.answered(&head, &rest[..head.at], done)?
+                self.on_head(&head, &rest[..head.at], done)?
             } else {
                 // All of it is kept by now, in case of an error too.
                 *kept_to = bytes.len();
@@ -142,23 +142,23 @@ impl Http1Session {
 
     /// Buffers the beginning of a head until the rest arrives.
     #[cold]
-    fn keep_part(&mut self, part: &[u8], head: Head) -> Result<(), Broken> {
-        let rare = self.rare.get_or_insert_default();
+    fn buffer_head(&mut self, part: &[u8], head: HttpHead) -> Result<(), ProtocolError> {
+        let rare = self.extras.get_or_insert_default();
         if rare.interim + part.len() > HEAD_BOUND {
             return Err(ENDLESS);
         }
         rare.head = head;
-        if rare.kept.add(part, &self.rules.kept) { Ok(()) } else { Err(Broken(NO_ROOM_FOR_HEADS)) }
+        if rare.kept.extend(part, &self.rules.budget) { Ok(()) } else { Err(ProtocolError(NO_ROOM_FOR_HEADS)) }
     }
 
     /// Continues a buffered head. Returns `None` if it is still incomplete.
     #[cold]
-    fn complete_head(&mut self, bytes: &[u8], at: &mut usize, done: &Done) -> Result<Option<bool>, Broken> {
-        let rare = self.rare.get_or_insert_default();
+    fn complete_head(&mut self, bytes: &[u8], at: &mut usize, done: &EventBuffer) -> Result<Option<bool>, ProtocolError> {
+        let rare = self.extras.get_or_insert_default();
         let before = rare.kept.len();
         let room = HEAD_BOUND + 1 - before;
-        if !rare.kept.add(&bytes[..bytes.len().min(room)], &self.rules.kept) {
-            return Err(Broken(NO_ROOM_FOR_HEADS));
+        if !rare.kept.extend(&bytes[..bytes.len().min(room)], &self.rules.budget) {
+            return Err(ProtocolError(NO_ROOM_FOR_HEADS));
         }
         let whole = response_head(&rare.kept, &mut rare.head)?;
         let seen = if whole { rare.head.at } else { rare.kept.len() };
@@ -171,16 +171,16 @@ impl Http1Session {
         }
         let (mut kept, head) = (std::mem::take(&mut rare.kept), std::mem::take(&mut rare.head));
         kept.truncate(head.at);
-        let over = self.answered(&head, &kept, done);
-        if over.is_err() || self.marks & CAPTURES != 0 {
-            self.rare().kept = Kept::beginning(&kept[..kept.len().min(EXCERPT_BOUND)]);
+        let over = self.on_head(&head, &kept, done);
+        if over.is_err() || self.flags & CAPTURES != 0 {
+            self.extras().kept = BudgetedBuffer::from_beginning(&kept[..kept.len().min(EXCERPT_BOUND)]);
         }
         over.map(Some)
     }
 
     /// Processes a complete head. Returns `true` if the response ends with it.
     #[inline]
-    fn answered(&mut self, head: &Head, text: &[u8], done: &Done) -> Result<bool, Broken> {
+    fn on_head(&mut self, head: &HttpHead, text: &[u8], done: &EventBuffer) -> Result<bool, ProtocolError> {
         if text.len() > HEAD_BOUND {
             return Err(ENDLESS);
         }
@@ -189,71 +189,71 @@ impl Http1Session {
         }
         self.status = head.status;
         if !head.keeps_alive() {
-            self.marks |= LAST;
+            self.flags |= LAST;
         }
         let checks = self.rules.checks(self.checks);
-        let plain = checks.plain || (checks.but_cookies && !cookies::are_set(text));
-        if !plain || !checks.success.has(head.status) {
-            self.look_closer(text, done)?;
+        let plain = checks.status_only || (checks.status_only_unless_cookies && !cookies::has_set_cookie(text));
+        if !plain || !checks.success.contains(head.status) {
+            self.examine_head(text, done)?;
         }
-        if self.marks & NO_BODY != 0 || head.status == 204 || head.status == 304 {
+        if self.flags & NO_BODY != 0 || head.status == 204 || head.status == 304 {
             return Ok(true);
         }
-        self.state = State::Body;
+        self.state = Http1State::Body;
         if head.has(CHUNKED) {
-            self.body = Body::chunked();
+            self.body = BodyDecoder::chunked();
         } else if head.has(SIZED) && !head.has(CODED) {
-            self.body = Body::of_length(head.length);
+            self.body = BodyDecoder::of_length(head.length);
             return Ok(head.length == 0);
         } else {
-            self.marks |= LAST;
-            self.body = Body::until_close();
+            self.flags |= LAST;
+            self.body = BodyDecoder::until_close();
         }
         Ok(false)
     }
 
     /// Handles 1xx: another head follows, unless the server switches the protocol.
     #[cold]
-    fn interim(&mut self, head: &Head) -> Result<bool, Broken> {
+    fn interim(&mut self, head: &HttpHead) -> Result<bool, ProtocolError> {
         if head.status == 101 {
-            if self.marks & UPGRADES == 0 {
-                return Err(Broken(cause::http1::unrequested_101()));
+            if self.flags & UPGRADES == 0 {
+                return Err(ProtocolError(cause::http1::unrequested_101()));
             }
             self.status = 101;
-            self.marks |= LAST;
+            self.flags |= LAST;
             return Ok(true);
         }
-        let rare = self.rare();
-        rare.withheld.asked_for |= head.status == 100;
+        let rare = self.extras();
+        rare.deferred_body.requested |= head.status == 100;
         rare.interim += head.at;
         if rare.interim > HEAD_BOUND { Err(ENDLESS) } else { Ok(false) }
     }
 
     /// Handles statuses that may redirect or fail, and responses with further checks.
     #[cold]
-    fn look_closer(&mut self, text: &[u8], done: &Done) -> Result<(), Broken> {
+    fn examine_head(&mut self, text: &[u8], done: &EventBuffer) -> Result<(), ProtocolError> {
         let rules = Arc::clone(&self.rules);
-        if self.marks & EXPECTS != 0 && self.rare().withheld.decline() {
+        if self.flags & EXPECTS != 0 && self.extras().deferred_body.decline() {
             // The server waits for a body that will not come (RFC 9110 10.1.1).
-            self.marks |= LAST;
+            self.flags |= LAST;
         }
         let checks = rules.checks(self.checks);
-        if !checks.plain {
-            let (status, listed) = (self.status, self.listed);
-            let Rare { own, filled, judge, .. } = self.rare();
+        if !checks.status_only {
+            let (status, listed) = (self.status, self.recipe_index);
+            let Http1SessionExtras { recipe: own, filled, evaluation: judge, .. } = self.extras();
             let recipe = own.as_deref().or_else(|| rules.recipes.get(listed as usize));
-            let filled = rules.filled(recipe, filled.as_ref(), status);
+            let filled = rules.filled_recipe(recipe, filled.as_ref(), status);
             judge.head((&rules, checks), filled.as_ref().or(recipe), status, text)?;
         }
         if self.verdict().is_some_and(|kind| done.wants_example(kind)) {
-            self.marks |= CAPTURES;
+            self.flags |= CAPTURES;
         }
         Ok(())
     }
 
     #[inline]
-    fn feed(&mut self, rest: &[u8], at: &mut usize) -> Result<bool, Broken> {
-        let (payload, rare, rules) = (&mut self.payload, &mut self.rare, &self.rules);
+    fn feed(&mut self, rest: &[u8], at: &mut usize) -> Result<bool, ProtocolError> {
+        let (payload, rare, rules) = (&mut self.payload, &mut self.extras, &self.rules);
         let checks = rules.checks(self.checks);
         if checks.trailers {
             return self.feed_with_trailers(rest, at);
@@ -261,7 +261,7 @@ impl Http1Session {
         let (used, over) = self.body.feed(rest, |data| {
             *payload += data.len() as u64;
             if let Some(rare) = rare.as_mut() {
-                rare.judge.feed((rules, checks), data);
+                rare.evaluation.feed((rules, checks), data);
             }
         })?;
         *at += used;
@@ -269,9 +269,9 @@ impl Http1Session {
     }
 
     /// Returns the fault of a complete response.
-    fn judged(&mut self) -> Option<FaultKind> {
-        if let Some(rare) = &mut self.rare {
-            rare.judge.whole((&self.rules, self.rules.checks(self.checks)), self.status);
+    fn complete(&mut self) -> Option<FaultKind> {
+        if let Some(rare) = &mut self.extras {
+            rare.evaluation.complete((&self.rules, self.rules.checks(self.checks)), self.status);
         }
         self.verdict()
     }
@@ -279,35 +279,35 @@ impl Http1Session {
     /// Returns the fault of the response, as far as it is known.
     fn verdict(&self) -> Option<FaultKind> {
         let rules = (&*self.rules, self.rules.checks(self.checks));
-        match &self.rare {
-            Some(rare) => rare.judge.verdict(rules, self.status),
-            None => Judge::default().verdict(rules, self.status),
+        match &self.extras {
+            Some(rare) => rare.evaluation.verdict(rules, self.status),
+            None => ResponseEvaluation::default().verdict(rules, self.status),
         }
     }
 
     /// Ends the exchange; `fresh` are its bytes that are not kept yet.
     #[inline]
-    fn end(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut Done) {
-        self.state = if self.marks & LAST != 0 { State::Over } else { State::Idle };
-        if fault.is_some() || self.rare.is_some() {
-            return self.end_closely(fault, fresh, done);
+    fn end(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut EventBuffer) {
+        self.state = if self.flags & LAST != 0 { Http1State::Over } else { Http1State::Idle };
+        if fault.is_some() || self.extras.is_some() {
+            return self.end_with_details(fault, fresh, done);
         }
         let code = u32::from(self.status);
-        done.push(Event::Ended(Ended {
+        done.push(Event::Ended(ExchangeEnd {
             id: self.id,
             fault,
             code,
             payload: self.payload,
             excerpt: None,
-            follow: None,
-            why: None,
+            follow_up: None,
+            cause: None,
         }));
     }
 
     /// Like [`Self::end`], for a failure, a redirect, or a response in pieces.
     #[cold]
-    fn end_closely(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut Done) {
-        let mut rare = self.rare.take().map(|r| *r).unwrap_or_default();
+    fn end_with_details(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut EventBuffer) {
+        let mut rare = self.extras.take().map(|r| *r).unwrap_or_default();
         let excerpt = fault.is_some_and(|kind| done.wants_example(kind)).then(|| {
             let mut excerpt = rare.kept[..rare.kept.len().min(EXCERPT_BOUND)].to_vec();
             excerpt.extend_from_slice(&fresh[..fresh.len().min(EXCERPT_BOUND - excerpt.len())]);
@@ -315,86 +315,86 @@ impl Http1Session {
         });
         let why = match fault.filter(|kind| done.wants_example(*kind)) {
             Some(kind) => {
-                rare.withheld.why(rare.judge.why((&self.rules, self.rules.checks(self.checks)), kind, self.payload))
+                rare.deferred_body.why(rare.evaluation.why((&self.rules, self.rules.checks(self.checks)), kind, self.payload))
             }
             None => None,
         };
         let rules = (&*self.rules, self.rules.checks(self.checks));
-        if let Some(checks) = fault.and_then(|kind| rare.judge.failed(rules, self.status, kind)) {
-            done.failed(self.id, checks);
+        if let Some(checks) = fault.and_then(|kind| rare.evaluation.failed(rules, self.status, kind)) {
+            done.record_failed_checks(self.id, checks);
         }
-        if let Some(lesson) = rare.judge.lesson(fault.is_none()) {
-            done.push(Event::Learnt(self.id, lesson));
+        if let Some(lesson) = rare.evaluation.state_update(fault.is_none()) {
+            done.push(Event::StateUpdate(self.id, lesson));
         }
-        if rare.withheld.declined {
-            done.push(Event::Declined(self.id));
+        if rare.deferred_body.declined {
+            done.push(Event::RestNotSent(self.id));
         }
         let code = u32::from(self.status);
-        let follow = match rare.judge.hop {
-            Hop::To(follow) if fault.is_none() => Some(follow),
+        let follow = match rare.evaluation.hop {
+            Redirect::Follow(follow) if fault.is_none() => Some(follow),
             _ => None,
         };
-        done.push(Event::Ended(Ended { id: self.id, fault, code, payload: self.payload, excerpt, follow, why }));
+        done.push(Event::Ended(ExchangeEnd { id: self.id, fault, code, payload: self.payload, excerpt, follow_up: follow, cause: why }));
     }
 
     /// Sends the body once the server has asked for it.
-    fn give(&mut self, out: &mut Out) {
-        if let Some(rare) = self.rare.as_mut().filter(|rare| rare.withheld.asked_for) {
-            rare.withheld.put(out);
+    fn send_deferred_body(&mut self, out: &mut OutputBuffer) {
+        if let Some(rare) = self.extras.as_mut().filter(|rare| rare.deferred_body.requested) {
+            rare.deferred_body.put(out);
         }
     }
 
     /// Writes a request with slots; its context is kept if redirects may be made from it.
-    fn put_filled(&mut self, request: &Request, fill: &Fill, out: &mut Out) {
+    fn put_filled(&mut self, request: &HttpRequest, fill: &SlotContext, out: &mut OutputBuffer) {
         let Some(filled) = &request.slots else { return };
-        if request.marks & EXPECTS == 0 {
+        if request.flags & EXPECTS == 0 {
             filled.put(fill, out);
         } else {
-            self.rare().withheld = Withheld::filled(filled, fill, out);
+            self.extras().deferred_body = DeferredBody::of_template(filled, fill, out);
         }
         if self.rules.checks(request.checks).redirects > 0 {
-            self.rare().filled = Some(FilledWith::new(filled, fill));
+            self.extras().filled = Some(FilledRequest::new(filled, fill));
         }
         if let Some(expected) = filled.expected(fill) {
-            self.rare().judge.expected = Some(expected);
+            self.extras().evaluation.expected = Some(expected);
         }
     }
 
     /// Makes the request that begins at `from` conditional if the user's cache has a response to validate.
-    fn asks_whether_good(&mut self, (request, from): (&Request, usize), fill: &Fill, memory: &Memory, out: &mut Out) {
+    fn revalidate(&mut self, (request, from): (&HttpRequest, usize), fill: &SlotContext, memory: &UserState, out: &mut OutputBuffer) {
         let rules = Arc::clone(&self.rules);
-        let expects = self.rare.as_ref().is_some_and(|rare| rare.judge.expected.is_some());
-        let (need, bytes) = (rules.checks(request.checks).need(expects), out.bytes_mut());
-        if let Some(condition) = rules.condition(memory, fill, (&bytes[from..], request.marks & SECURE != 0), need) {
+        let expects = self.extras.as_ref().is_some_and(|rare| rare.evaluation.expected.is_some());
+        let (need, bytes) = (rules.checks(request.checks).needed_parts(expects), out.bytes_mut());
+        if let Some(condition) = rules.condition(memory, fill, (&bytes[from..], request.flags & SECURE != 0), need) {
             condition.put_into(bytes, from);
-            self.rare().judge.cache.has = Some(condition.answer);
+            self.extras().evaluation.cache.stored = Some(condition.response);
         }
     }
 
     /// Notes that the response is incomplete.
     #[inline]
-    fn more_to_come(&mut self, fresh: &[u8], done: &mut Done) {
-        if self.marks & BEGUN == 0 {
-            self.marks |= BEGUN;
+    fn on_partial_response(&mut self, fresh: &[u8], done: &mut EventBuffer) {
+        if self.flags & BEGUN == 0 {
+            self.flags |= BEGUN;
             done.push(Event::FirstByte(self.id));
         }
         // The beginning is kept as long as an example of an aborted response is wanted.
         let cut = [FaultKind::Closed, FaultKind::Reset, FaultKind::Timeout];
-        if self.state == State::Body && cut.into_iter().any(|kind| done.wants_example(kind)) {
-            self.marks |= CAPTURES;
+        if self.state == Http1State::Body && cut.into_iter().any(|kind| done.wants_example(kind)) {
+            self.flags |= CAPTURES;
         }
-        if self.marks & CAPTURES != 0 && !fresh.is_empty() {
-            let kept = &mut self.rare.get_or_insert_default().kept;
+        if self.flags & CAPTURES != 0 && !fresh.is_empty() {
+            let kept = &mut self.extras.get_or_insert_default().kept;
             // Such a small amount always fits.
-            let _ = kept.add(&fresh[..fresh.len().min(EXCERPT_BOUND.saturating_sub(kept.len()))], &self.rules.kept);
+            let _ = kept.extend(&fresh[..fresh.len().min(EXCERPT_BOUND.saturating_sub(kept.len()))], &self.rules.budget);
         }
     }
 }
 
-const ENDLESS: Broken = Broken(cause::http1::endless_headers());
+const ENDLESS: ProtocolError = ProtocolError(cause::http1::endless_headers());
 
 impl Session for Http1Session {
-    fn restart(&mut self, established: &Established) -> bool {
+    fn restart(&mut self, established: &EstablishedConnection) -> bool {
         let is_ours = established.alpn.as_deref().is_none_or(|chosen| chosen == b"http/1.1");
         if is_ours {
             *self = Http1Session::new(Arc::clone(&self.rules));
@@ -402,143 +402,143 @@ impl Session for Http1Session {
         is_ours
     }
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
-        let request = request.of::<Request>();
-        if self.state != State::Idle {
-            return Err(Full);
+    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+        let request = request.downcast::<HttpRequest>();
+        if self.state != Http1State::Idle {
+            return Err(SessionFull);
         }
-        match request.marks & (SLOTS | EXPECTS) {
+        match request.flags & (SLOTS | EXPECTS) {
             0 => {
                 out.put(&request.bytes);
-                if let Some(common) = &request.common {
+                if let Some(common) = &request.tail {
                     out.put(&common.text);
                     if let Some(body) = &common.body {
                         out.put_shared(body);
                     }
                 }
             }
-            EXPECTS => self.rare().withheld = Withheld::beside(request, out),
+            EXPECTS => self.extras().deferred_body = DeferredBody::of_request(request, out),
             _ => self.put_filled(request, fill, out),
         }
         self.id = id;
-        self.listed = request.listed;
-        (self.marks, self.checks) = (request.marks, request.checks);
-        self.state = State::Head;
+        self.recipe_index = request.recipe_index;
+        (self.flags, self.checks) = (request.flags, request.checks);
+        self.state = Http1State::Head;
         self.payload = 0;
         self.status = 0;
-        if let Some(own) = &request.own {
-            self.rare().own = Some(Arc::clone(own));
+        if let Some(own) = &request.recipe {
+            self.extras().recipe = Some(Arc::clone(own));
         }
         if !self.rules.checks(request.checks).captures.is_empty() {
-            self.rare().judge.random = fill.random;
+            self.extras().evaluation.random = fill.random;
         }
-        Ok(if request.marks & EXPECTS == 0 { Sent::Asked } else { Sent::Withheld(self.rules.waits) })
+        Ok(if request.flags & EXPECTS == 0 { SubmitOutcome::AwaitingResponse } else { SubmitOutcome::AwaitingContinue(self.rules.continue_wait) })
     }
 
     fn submit_with(
         &mut self,
         id: ExchangeId,
         request: &wire::Request,
-        fill: &Fill,
-        memory: &Memory,
-        out: &mut Out,
-    ) -> Result<Sent, Full> {
+        fill: &SlotContext,
+        memory: &UserState,
+        out: &mut OutputBuffer,
+    ) -> Result<SubmitOutcome, SessionFull> {
         let from = out.buffer().len();
         let sent = self.submit(id, request, fill, out)?;
-        let request = request.of::<Request>();
-        if let Some(jar) = memory.get::<Jar>() {
-            jar.put_into(out.bytes_mut(), from, request.marks & SECURE != 0, fill.seconds());
+        let request = request.downcast::<HttpRequest>();
+        if let Some(jar) = memory.get::<CookieJar>() {
+            jar.put_into(out.bytes_mut(), from, request.flags & SECURE != 0, fill.seconds());
         }
         if self.rules.cache.is_some() {
-            self.asks_whether_good((request, from), fill, memory, out);
+            self.revalidate((request, from), fill, memory, out);
         }
         Ok(sent)
     }
 
-    fn release(&mut self, id: ExchangeId, out: &mut Out) -> bool {
-        let waits = self.id == id && self.state == State::Head;
-        waits && self.rare.as_mut().is_some_and(|rare| rare.withheld.put(out))
+    fn continue_request(&mut self, id: ExchangeId, out: &mut OutputBuffer) -> bool {
+        let waits = self.id == id && self.state == Http1State::Head;
+        waits && self.extras.as_mut().is_some_and(|rare| rare.deferred_body.put(out))
     }
 
     #[inline]
-    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
+    fn receive(&mut self, bytes: &[u8], out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<(), ProtocolError> {
         if bytes.is_empty() {
             return Ok(());
         }
-        if matches!(self.state, State::Idle | State::Over) {
-            return Err(self.unasked(bytes, done));
+        if matches!(self.state, Http1State::Idle | Http1State::Over) {
+            return Err(self.on_unsolicited(bytes, done));
         }
         let (mut at, mut kept_to) = (0, 0);
         match self.advance(bytes, &mut at, &mut kept_to, done) {
             Ok(true) => {
                 let checks = self.rules.checks(self.checks);
-                let plain = checks.plain || checks.but_cookies;
-                let fault = if plain && self.rare.is_none() && checks.success.has(self.status) {
+                let plain = checks.status_only || checks.status_only_unless_cookies;
+                let fault = if plain && self.extras.is_none() && checks.success.contains(self.status) {
                     None
                 } else {
-                    self.give(out);
-                    self.judged()
+                    self.send_deferred_body(out);
+                    self.complete()
                 };
                 self.end(fault, &bytes[kept_to..at], done);
                 if at < bytes.len() {
-                    return Err(self.unasked(&bytes[at..], done));
+                    return Err(self.on_unsolicited(&bytes[at..], done));
                 }
                 Ok(())
             }
             Ok(false) => {
-                if self.marks & EXPECTS != 0 {
-                    self.give(out);
-                    if self.state == State::Head && self.rare().kept.is_empty() {
+                if self.flags & EXPECTS != 0 {
+                    self.send_deferred_body(out);
+                    if self.state == Http1State::Head && self.extras().kept.is_empty() {
                         // `100 Continue` is not the first byte of the response.
                         return Ok(());
                     }
                 }
-                self.more_to_come(&bytes[kept_to..], done);
+                self.on_partial_response(&bytes[kept_to..], done);
                 Ok(())
             }
             Err(broken) => {
-                self.marks |= LAST;
+                self.flags |= LAST;
                 self.end(Some(FaultKind::BrokenProtocol), &bytes[kept_to..], done);
                 Err(broken)
             }
         }
     }
 
-    fn closed(&mut self, done: &mut Done) {
-        if self.state == State::Body && self.body.ends_with_connection() {
-            let fault = self.judged();
+    fn peer_closed(&mut self, done: &mut EventBuffer) {
+        if self.state == Http1State::Body && self.body.ends_with_connection() {
+            let fault = self.complete();
             self.end(fault, &[], done);
         }
-        self.state = State::Over;
+        self.state = Http1State::Over;
     }
 
-    fn begun(&self) -> &[u8] {
-        let kept = self.rare.as_ref().map_or(&[][..], |rare| &rare.kept[..]);
+    fn partial_response(&self) -> &[u8] {
+        let kept = self.extras.as_ref().map_or(&[][..], |rare| &rare.kept[..]);
         &kept[..kept.len().min(EXCERPT_BOUND)]
     }
 
     #[inline]
     fn room(&self) -> usize {
-        usize::from(self.state == State::Idle)
+        usize::from(self.state == Http1State::Idle)
     }
 }
 
-const UNASKED: Broken = Broken(cause::http1::unsolicited());
+const UNASKED: ProtocolError = ProtocolError(cause::http1::unsolicited());
 
 impl Http1Session {
     /// Like [`Self::feed`], but keeps the trailers too.
     #[cold]
-    fn feed_with_trailers(&mut self, rest: &[u8], at: &mut usize) -> Result<bool, Broken> {
+    fn feed_with_trailers(&mut self, rest: &[u8], at: &mut usize) -> Result<bool, ProtocolError> {
         let rules = Arc::clone(&self.rules);
         let checks = rules.checks(self.checks);
         let (payload, body) = (&mut self.payload, &mut self.body);
-        let judge = &mut self.rare.get_or_insert_default().judge;
-        let (used, over) = body.feed_both(rest, |part| match part {
-            Part::Content(data) => {
+        let judge = &mut self.extras.get_or_insert_default().evaluation;
+        let (used, over) = body.feed_with_trailers(rest, |part| match part {
+            BodyPart::Content(data) => {
                 *payload += data.len() as u64;
                 judge.feed((&rules, checks), data);
             }
-            Part::Trailer(piece) => judge.trailers.piece(piece, &rules.kept),
+            BodyPart::Trailer(piece) => judge.trailers.push_raw(piece, &rules.budget),
         })?;
         *at += used;
         Ok(over)
@@ -547,10 +547,10 @@ impl Http1Session {
     /// Handles bytes received without a request: a stray response, except for the 408 with which a server closes an
     /// idle connection (RFC 9110 15.5.9).
     #[cold]
-    fn unasked(&mut self, bytes: &[u8], done: &mut Done) -> Broken {
-        self.state = State::Over;
+    fn on_unsolicited(&mut self, bytes: &[u8], done: &mut EventBuffer) -> ProtocolError {
+        self.state = Http1State::Over;
         if !bytes.starts_with(b"HTTP/1.1 408") && !bytes.starts_with(b"HTTP/1.0 408") {
-            done.push(Event::Stray(u32::try_from(bytes.len()).unwrap_or(u32::MAX)));
+            done.push(Event::SurplusResponse(u32::try_from(bytes.len()).unwrap_or(u32::MAX)));
         }
         UNASKED
     }

@@ -1,15 +1,15 @@
 //! Sets of status codes, which define the successful responses.
 
-use wire::Complaint;
+use wire::UsageError;
 
 /// Bit set of the status codes from 0 to 1023, so that a lookup is one load.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Statuses([u64; 16]);
+pub struct StatusSet([u64; 16]);
 
-impl Statuses {
+impl StatusSet {
     /// Returns the default set: 200 to 399.
-    pub fn usual() -> Statuses {
-        let mut set = Statuses([0; 16]);
+    pub fn default_success() -> StatusSet {
+        let mut set = StatusSet([0; 16]);
         set.add(200, 399);
         set
     }
@@ -18,8 +18,8 @@ impl Statuses {
     ///
     /// # Errors
     /// Returns the invalid part.
-    pub fn parse(text: &str) -> Result<Statuses, String> {
-        let mut set = Statuses([0; 16]);
+    pub fn parse(text: &str) -> Result<StatusSet, String> {
+        let mut set = StatusSet([0; 16]);
         for part in text.split(',').map(str::trim) {
             let (low, high) = range(part).ok_or_else(|| part.to_owned())?;
             set.add(low, high);
@@ -31,16 +31,16 @@ impl Statuses {
     ///
     /// # Errors
     /// Returns an error that names the invalid part.
-    pub fn wished(text: &str) -> Result<Statuses, Complaint> {
-        Statuses::parse(text).map_err(|part| {
+    pub fn from_option(text: &str) -> Result<StatusSet, UsageError> {
+        StatusSet::parse(text).map_err(|part| {
             let trouble = format!("\"{part}\" is not a status; write 200, 2xx or 200-299, separated by commas");
-            Complaint::new("--expect-status", trouble)
+            UsageError::new("--expect-status", trouble)
         })
     }
 
     /// Returns `true` if the set contains the status.
     #[inline]
-    pub fn has(&self, status: u16) -> bool {
+    pub fn contains(&self, status: u16) -> bool {
         self.0[usize::from(status >> 6) & 15] >> (status & 63) & 1 != 0
     }
 

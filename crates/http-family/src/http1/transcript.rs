@@ -1,24 +1,24 @@
 //! Readable transcripts of HTTP/1 connections, with `Content-Encoding` removed.
 
-use super::body::Body;
-use super::codec::{CHUNKED, Head, response_head};
+use super::body::BodyDecoder;
+use super::codec::{CHUNKED, HttpHead, response_head};
 use values::verify;
 
 /// Returns everything received, with the body of the last response decoded and a line with a star that says so. Returns
 /// `None` if there is nothing to decode.
 pub fn readable(received: &[u8]) -> Option<Vec<u8>> {
     let mut at = 0;
-    let mut head = Head::default();
+    let mut head = HttpHead::default();
     // Interim responses come before the one with a body.
     while at == 0 || head.status < 200 {
-        head = Head::default();
+        head = HttpHead::default();
         response_head(&received[at..], &mut head).ok().filter(|whole| *whole)?;
         at += head.at;
     }
     let mut coded = Vec::new();
-    let mut body = if head.has(CHUNKED) { Body::chunked() } else { Body::until_close() };
+    let mut body = if head.has(CHUNKED) { BodyDecoder::chunked() } else { BodyDecoder::until_close() };
     body.feed(&received[at..], |piece| coded.extend_from_slice(piece)).ok()?;
-    let (coding, plain) = verify::decoded(&received[at - head.at..at], &coded)?;
+    let (coding, plain) = verify::decode_body(&received[at - head.at..at], &coded)?;
     let mut text = received[..at].to_vec();
     text.extend(format!("* {} bytes of {coding}, decoded to {}:\n", coded.len(), plain.len()).bytes());
     text.extend(plain);

@@ -8,14 +8,14 @@
 
 use std::sync::Arc;
 
-use cause::{Cause, Plain};
-use wire::{Broken, Out};
+use cause::{Cause, StaticCause};
+use wire::{ProtocolError, OutputBuffer};
 
 use super::frames::{self, FrameHead, HEAD, code, setting};
-use super::hpack::{Decoder, Encoder, Fields, LIST_BOUND, Lexicon, List, Malformed};
-use super::sending::Sending;
-use super::streams::{Stream, Streams};
-use values::kept::{Budget, Kept};
+use super::hpack::{HpackDecoder, HpackEncoder, HeaderFields, LIST_BOUND, Lexicon, HeaderList, HpackError};
+use super::sending::SendFlow;
+use super::streams::{Http2Stream, StreamTable};
+use values::budget::{MemoryBudget, BudgetedBuffer};
 
 /// Receive window of a stream.
 pub(super) const STREAM_WINDOW: u32 = 1 << 24;
@@ -28,54 +28,54 @@ const STREAMS_START: u32 = 100;
 const FAREWELL_BOUND: usize = 160;
 
 /// The cause reported if a server closes the connection before its SETTINGS.
-const SILENT: Plain = cause::http2::silent_in_clear();
+const SILENT: StaticCause = cause::http2::silent_in_clear();
 /// Like [`SILENT`], for a connection over TLS.
-const SILENT_IN_TLS: Plain = cause::http2::silent();
+const SILENT_IN_TLS: StaticCause = cause::http2::silent();
 
 /// A listener's decision about a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum StreamDecision {
     /// Go on, or forget the stream if it has ended.
-    Go,
+    Continue,
     /// Reset the stream with this code and forget it.
     Reset(u32),
 }
 
 /// Receives the events of streams. `T` is the state that it keeps for each.
-pub trait Listener<T> {
+pub trait StreamListener<T> {
     /// Handles a head, an interim head or a trailer. Fields that it does not read are skipped.
     ///
     /// # Errors
     /// Passes on the errors of [`Fields::next`].
-    fn head(&mut self, own: &mut T, fields: &mut Fields<'_>, end: bool) -> Result<Next, Malformed>;
+    fn head(&mut self, own: &mut T, fields: &mut HeaderFields<'_>, end: bool) -> Result<StreamDecision, HpackError>;
     /// Handles a piece of the body, which may be empty; `end` marks the last one.
-    fn data(&mut self, own: &mut T, bytes: &[u8], end: bool) -> Next;
+    fn data(&mut self, own: &mut T, bytes: &[u8], end: bool) -> StreamDecision;
     /// Handles a reset of the stream by the peer.
     fn reset(&mut self, own: T, code: u32);
     /// Handles a stream that the peer did not process and never will.
     fn refused(&mut self, own: T);
     /// Handles the peer's reply to [`Connection::ping`].
-    fn alive(&mut self) {}
+    fn pong(&mut self) {}
     /// Handles a GOAWAY or RST_STREAM code; called in addition to the events of the affected streams.
-    fn word(&mut self, _word: code::Word) {}
+    fn end_code(&mut self, _word: code::EndCode) {}
 }
 
-const TURNED_AWAY: Plain = cause::http2::turned_away();
-const REFUSED: Plain = cause::http2::refused();
+const TURNED_AWAY: StaticCause = cause::http2::turned_away();
+const REFUSED: StaticCause = cause::http2::refused();
 
 /// A connection error: its code and its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fault(pub(super) u32, pub(super) Plain);
+pub(super) struct ConnectionError(pub(super) u32, pub(super) StaticCause);
 
-impl From<Malformed> for Fault {
-    fn from(malformed: Malformed) -> Fault {
-        Fault(code::COMPRESSION_ERROR, malformed.0)
+impl From<HpackError> for ConnectionError {
+    fn from(malformed: HpackError) -> ConnectionError {
+        ConnectionError(code::COMPRESSION_ERROR, malformed.0)
     }
 }
 
 /// A DATA frame that is being received.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Data {
+pub(super) struct DataFrame {
     /// Stream identifier, 0 if the stream is not in flight.
     pub(super) stream: u32,
     /// Bytes of content still to come.
@@ -88,23 +88,23 @@ pub(super) struct Data {
 
 /// An HTTP/2 connection, client side. `T` is the state kept for each stream.
 #[derive(Debug)]
-pub struct Connection<T> {
-    pub(super) streams: Streams<T>,
-    pub(super) encoder: Encoder,
-    pub(super) decoder: Decoder,
-    pub(super) sending: Sending,
+pub struct Http2Connection<T> {
+    pub(super) streams: StreamTable<T>,
+    pub(super) encoder: HpackEncoder,
+    pub(super) decoder: HpackDecoder,
+    pub(super) sending: SendFlow,
     /// The beginning of an incomplete frame.
-    pub(super) kept: Vec<u8>,
+    pub(super) partial_frame: Vec<u8>,
     /// The beginning of an incomplete header block; `assembling` holds its stream and its END_STREAM flag.
-    pub(super) block: Kept,
+    pub(super) block: BudgetedBuffer,
     pub(super) assembling: Option<(u32, bool)>,
     /// The memory budget for `block`, shared by all connections of a run.
-    pub(super) budget: Budget,
-    pub(super) data: Data,
+    pub(super) budget: MemoryBudget,
+    pub(super) data: DataFrame,
     /// Bytes received since the last WINDOW_UPDATE for the connection.
     pub(super) received: u32,
     /// Maximum number of concurrent streams that the peer allows.
-    pub(super) most: u32,
+    pub(super) max_streams: u32,
     /// Number of frames since the last one that had an effect.
     pub(super) idle_frames: u32,
     /// Number of replies to PING and SETTINGS that may still be unsent.
@@ -114,7 +114,7 @@ pub struct Connection<T> {
     pub(super) settled: bool,
     pub(super) going_away: bool,
     /// The code of the peer's GOAWAY and its debug data.
-    pub(super) goodbye: Option<Box<(u32, Vec<u8>)>>,
+    pub(super) goaway: Option<Box<(u32, Vec<u8>)>>,
     /// Set once a stream was given up for which the peer may still send frames.
     pub(super) cancelled: bool,
     pub(super) pinging: bool,
@@ -122,33 +122,33 @@ pub struct Connection<T> {
     pub(super) tls: bool,
 }
 
-impl<T> Default for Connection<T> {
+impl<T> Default for Http2Connection<T> {
     fn default() -> Self {
-        Connection::over(false, Budget::default())
+        Http2Connection::with_budget(false, MemoryBudget::default())
     }
 }
 
-impl<T> Connection<T> {
+impl<T> Http2Connection<T> {
     /// Creates a connection. `tls` tells whether it uses TLS; `budget` bounds the memory for incomplete header blocks.
-    pub fn over(tls: bool, budget: Budget) -> Connection<T> {
-        Connection {
-            streams: Streams::default(),
-            encoder: Encoder::default(),
-            decoder: Decoder::default(),
-            sending: Sending::default(),
-            kept: Vec::new(),
-            block: Kept::default(),
+    pub fn with_budget(tls: bool, budget: MemoryBudget) -> Http2Connection<T> {
+        Http2Connection {
+            streams: StreamTable::default(),
+            encoder: HpackEncoder::default(),
+            decoder: HpackDecoder::default(),
+            sending: SendFlow::default(),
+            partial_frame: Vec::new(),
+            block: BudgetedBuffer::default(),
             budget,
             assembling: None,
-            data: Data::default(),
+            data: DataFrame::default(),
             received: 0,
-            most: STREAMS_START,
+            max_streams: STREAMS_START,
             idle_frames: 0,
             replies: 0,
             pings: 0,
             settled: false,
             going_away: false,
-            goodbye: None,
+            goaway: None,
             cancelled: false,
             pinging: false,
             tls,
@@ -156,7 +156,7 @@ impl<T> Connection<T> {
     }
 
     /// Appends the connection preface and SETTINGS, with windows so large that they rarely need an update.
-    pub fn open(&mut self, out: &mut Out) {
+    pub fn open(&mut self, out: &mut OutputBuffer) {
         let out = out.buffer();
         out.extend_from_slice(frames::PREFACE);
         let settings = [
@@ -174,7 +174,7 @@ impl<T> Connection<T> {
         if self.going_away || self.streams.exhausted() {
             return 0;
         }
-        (self.most as usize).saturating_sub(self.streams.live())
+        (self.max_streams as usize).saturating_sub(self.streams.live())
     }
 
     /// Returns the number of streams that may be opened now if at most `streams` may share the connection.
@@ -197,7 +197,7 @@ impl<T> Connection<T> {
     /// Opens a stream with this head and returns its identifier; `end` if no body follows. Must not be called if
     /// [`Self::room`] is 0.
     #[inline]
-    pub fn begin(&mut self, own: T, end: bool, lexicon: &Lexicon, list: &List, out: &mut Out) -> u32 {
+    pub fn begin(&mut self, own: T, end: bool, lexicon: &Lexicon, list: &HeaderList, out: &mut OutputBuffer) -> u32 {
         self.begin_with(own, end, out, |encoder, out| encoder.write(lexicon, list, out))
     }
 
@@ -207,8 +207,8 @@ impl<T> Connection<T> {
         &mut self,
         own: T,
         end: bool,
-        out: &mut Out,
-        write: impl FnOnce(&mut Encoder, &mut Vec<u8>),
+        out: &mut OutputBuffer,
+        write: impl FnOnce(&mut HpackEncoder, &mut Vec<u8>),
     ) -> u32 {
         let id = self.streams.open(self.sending.stream_window(), end, own).id;
         let out = out.buffer();
@@ -228,7 +228,7 @@ impl<T> Connection<T> {
     }
 
     /// Sends a block of a stream's body, queueing the part that exceeds the peer's window. `end` marks the last block.
-    pub fn send(&mut self, id: u32, block: &Arc<[u8]>, end: bool, out: &mut Out) {
+    pub fn send(&mut self, id: u32, block: &Arc<[u8]>, end: bool, out: &mut OutputBuffer) {
         if let Some(stream) = self.streams.get(id) {
             self.idle_frames = 0;
             self.sending.send(stream, block, end, out.buffer());
@@ -236,7 +236,7 @@ impl<T> Connection<T> {
     }
 
     /// Like [`Self::send`], with borrowed bytes, of which only the part that has to be queued is copied.
-    pub fn send_bytes(&mut self, id: u32, bytes: &[u8], end: bool, out: &mut Out) {
+    pub fn send_bytes(&mut self, id: u32, bytes: &[u8], end: bool, out: &mut OutputBuffer) {
         if let Some(stream) = self.streams.get(id) {
             self.idle_frames = 0;
             self.sending.send_bytes(stream, bytes, end, out.buffer());
@@ -246,12 +246,12 @@ impl<T> Connection<T> {
     /// Returns the number of bytes that [`Self::send`] would send at once.
     pub fn sendable(&mut self, id: u32) -> usize {
         let Some(stream) = self.streams.get(id) else { return 0 };
-        if stream.waiting.is_some() { 0 } else { self.sending.window_for(stream) }
+        if stream.queue.is_some() { 0 } else { self.sending.window_for(stream) }
     }
 
     /// Sends a block of a stream's body if it fits the peer's window; returns `false` if nothing was sent.
-    pub fn try_send(&mut self, id: u32, block: &[u8], end: bool, out: &mut Out) -> bool {
-        let Some(stream) = self.streams.get(id).filter(|s| s.waiting.is_none() && !s.said) else { return false };
+    pub fn try_send(&mut self, id: u32, block: &[u8], end: bool, out: &mut OutputBuffer) -> bool {
+        let Some(stream) = self.streams.get(id).filter(|s| s.queue.is_none() && !s.closed_locally) else { return false };
         if self.sending.window_for(stream) < block.len() {
             return false;
         }
@@ -261,29 +261,29 @@ impl<T> Connection<T> {
 
     /// Returns the first stream whose state matches `which`.
     pub fn find(&mut self, which: impl Fn(&T) -> bool) -> Option<u32> {
-        self.streams.iter_mut().find(|s| which(&s.own)).map(|s| s.id)
+        self.streams.iter_mut().find(|s| which(&s.state)).map(|s| s.id)
     }
 
     /// Returns the state kept for a stream in flight.
     #[inline]
-    pub fn own(&mut self, id: u32) -> Option<&mut T> {
-        self.streams.get(id).map(|s| &mut s.own)
+    pub fn stream_state(&mut self, id: u32) -> Option<&mut T> {
+        self.streams.get(id).map(|s| &mut s.state)
     }
 
     /// Gives up a stream with RST_STREAM and returns its state.
-    pub fn reset(&mut self, id: u32, code: u32, out: &mut Out) -> Option<T> {
+    pub fn reset(&mut self, id: u32, code: u32, out: &mut OutputBuffer) -> Option<T> {
         let stream = self.forget(id)?;
         frames::put_number(frames::RST_STREAM, id, code, out.buffer());
         self.cancelled = true;
-        Some(stream.own)
+        Some(stream.state)
     }
 
     /// Removes a stream and its queued blocks. Otherwise a peer that never opens its window would make us keep a
     /// remnant of every stream.
     #[inline]
-    pub(super) fn forget(&mut self, id: u32) -> Option<Stream<T>> {
+    pub(super) fn forget(&mut self, id: u32) -> Option<Http2Stream<T>> {
         let stream = self.streams.remove(id)?;
-        if stream.waiting.is_some() {
+        if stream.queue.is_some() {
             self.sending.forget(&stream);
         }
         Some(stream)
@@ -302,8 +302,8 @@ impl<T> Connection<T> {
 
     /// Returns the cause named by the peer's GOAWAY, or the one for a close before the peer's SETTINGS; `None` if
     /// neither applies.
-    pub fn goodbye(&self) -> Option<Plain> {
-        match &self.goodbye {
+    pub fn goodbye(&self) -> Option<StaticCause> {
+        match &self.goaway {
             Some(said) => Some(code::of_goaway(said.0)),
             // A TLS server that receives cleartext HTTP/2 usually closes without sending anything.
             None if self.settled || self.live() == 0 => None,
@@ -314,7 +314,7 @@ impl<T> Connection<T> {
 
     /// Like [`Self::goodbye`], with the debug data of the peer's GOAWAY.
     pub fn farewell(&self) -> Option<Cause> {
-        let (goodbye, data) = (self.goodbye(), self.goodbye_text());
+        let (goodbye, data) = (self.goodbye(), self.goaway_debug_data());
         if data.is_empty() {
             return goodbye.map(Cause::from);
         }
@@ -327,17 +327,17 @@ impl<T> Connection<T> {
 
     /// Returns the cause for streams that the peer did not process: after GOAWAY it closes the connection, otherwise it
     /// refused the stream.
-    pub fn why_refused(&self) -> Plain {
+    pub fn why_refused(&self) -> StaticCause {
         if self.going_away { TURNED_AWAY } else { REFUSED }
     }
 
     /// Returns the debug data of the peer's GOAWAY.
-    pub fn goodbye_text(&self) -> &[u8] {
-        self.goodbye.as_ref().map_or(&[], |said| &said.1)
+    pub fn goaway_debug_data(&self) -> &[u8] {
+        self.goaway.as_ref().map_or(&[], |said| &said.1)
     }
 
     /// Sends a PING; returns `false` if one is already outstanding.
-    pub fn ping(&mut self, out: &mut Out) -> bool {
+    pub fn ping(&mut self, out: &mut OutputBuffer) -> bool {
         if self.pinging {
             return false;
         }
@@ -348,7 +348,7 @@ impl<T> Connection<T> {
     }
 
     /// Appends GOAWAY: no more streams are opened, and the connection will be closed.
-    pub fn finish(&mut self, out: &mut Out) {
+    pub fn finish(&mut self, out: &mut OutputBuffer) {
         put_goaway(code::NO_ERROR, out);
         self.going_away = true;
     }
@@ -358,16 +358,16 @@ impl<T> Connection<T> {
     /// # Errors
     /// Fails if the bytes violate HTTP/2. A GOAWAY with the error code was appended, and the connection must be closed.
     #[inline]
-    pub fn receive(&mut self, bytes: &[u8], out: &mut Out, ear: &mut impl Listener<T>) -> Result<(), Broken> {
-        self.read(bytes, out.buffer(), ear).map_err(|Fault(code, what)| {
+    pub fn receive(&mut self, bytes: &[u8], out: &mut OutputBuffer, ear: &mut impl StreamListener<T>) -> Result<(), ProtocolError> {
+        self.read(bytes, out.buffer(), ear).map_err(|ConnectionError(code, what)| {
             put_goaway(code, out);
             self.going_away = true;
-            Broken(what)
+            ProtocolError(what)
         })
     }
 }
 
-fn put_goaway(code: u32, out: &mut Out) {
+fn put_goaway(code: u32, out: &mut OutputBuffer) {
     let mut payload = [0; 8];
     payload[4..].copy_from_slice(&code.to_be_bytes());
     frames::put(frames::GOAWAY, 0, 0, &payload, out.buffer());

@@ -113,7 +113,7 @@ pub fn put_block(flags: u8, stream: u32, block: &[u8], most: usize, out: &mut Ve
 
 /// Error codes (7).
 pub mod code {
-    use cause::{Fixed, Plain};
+    use cause::{StaticSentence, StaticCause};
 
     /// The absence of an error.
     pub const NO_ERROR: u32 = 0;
@@ -168,7 +168,7 @@ pub mod code {
 
     /// A code with which the peer ended the connection or a stream, encodable as one number beside status codes.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Word {
+    pub enum EndCode {
         /// GOAWAY with this code.
         GoAway(u32),
         /// RST_STREAM with this code.
@@ -178,18 +178,18 @@ pub mod code {
     const GOAWAYS: u32 = 1 << 24;
     const STREAMS: u32 = 2 << 24;
 
-    impl Word {
+    impl EndCode {
         /// Returns the number of this code; unknown codes share one.
         pub fn number(self) -> u32 {
             let known = |code: u32| code.min(NAMES.len() as u32);
             match self {
-                Word::GoAway(code) => GOAWAYS + known(code),
-                Word::Reset(code) => STREAMS + known(code),
+                EndCode::GoAway(code) => GOAWAYS + known(code),
+                EndCode::Reset(code) => STREAMS + known(code),
             }
         }
 
         /// Describes a number returned by [`Word::number`]; `None` if it is no such number.
-        pub fn named(number: u32) -> Option<String> {
+        pub fn describe(number: u32) -> Option<String> {
             let code = |from: u32| number.checked_sub(from).filter(|code| *code <= NAMES.len() as u32);
             let reset = code(STREAMS).map(|code| format!("RST_STREAM {}", name(code)));
             reset.or_else(|| code(GOAWAYS).map(|code| format!("GOAWAY {}", name(code))))
@@ -197,13 +197,13 @@ pub mod code {
     }
 
     /// Returns the cause for a stream that the server reset with this code.
-    pub fn of_reset(code: u32) -> Plain {
-        RESETS.get(code as usize).map_or(cause::http2::reset_unknown(), Fixed::plain)
+    pub fn of_reset(code: u32) -> StaticCause {
+        RESETS.get(code as usize).map_or(cause::http2::reset_unknown(), StaticSentence::plain)
     }
 
     /// Returns the cause for a GOAWAY with this code.
-    pub fn of_goaway(code: u32) -> Plain {
-        GOODBYES.get(code as usize).map_or(cause::http2::goaway_unknown(), Fixed::plain)
+    pub fn of_goaway(code: u32) -> StaticCause {
+        GOODBYES.get(code as usize).map_or(cause::http2::goaway_unknown(), StaticSentence::plain)
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Unlike 8.2.1 requires, white space around a value is accepted, as browsers do.
 
-use cause::Plain;
+use cause::StaticCause;
 
-use super::hpack::{Fields, Malformed};
+use super::hpack::{HeaderFields, HpackError};
 use crate::http1::codec::is_token;
 
 /// The length of a body whose length is not announced.
@@ -12,23 +12,23 @@ pub const UNKNOWN: u64 = u64::MAX;
 
 /// The cause for which a response is malformed (8.1.1).
 #[derive(Clone, Copy, Debug)]
-pub struct Wrong(pub Plain);
+pub struct MalformedHead(pub StaticCause);
 
-const NO_STATUS: Wrong = Wrong(cause::http2::no_status());
-const BAD_STATUS: Wrong = Wrong(cause::http2::wrong_status());
-const BAD_FIELD: Wrong = Wrong(cause::http2::wrong_field());
-const BAD_LENGTH: Wrong = Wrong(cause::http2::wrong_length());
+const NO_STATUS: MalformedHead = MalformedHead(cause::http2::no_status());
+const BAD_STATUS: MalformedHead = MalformedHead(cause::http2::wrong_status());
+const BAD_FIELD: MalformedHead = MalformedHead(cause::http2::wrong_field());
+const BAD_LENGTH: MalformedHead = MalformedHead(cause::http2::wrong_length());
 
 /// The result of reading a head: status and announced length. It can be encoded as one number.
 #[derive(Clone, Copy)]
-pub struct Said {
+pub struct HeadSummary {
     /// Status code.
     pub status: u16,
     /// The announced length of the body, or [`UNKNOWN`].
     pub announced: u64,
 }
 
-impl Said {
+impl HeadSummary {
     /// Encodes the head as one number; `None` if the length exceeds 2^53.
     pub fn digest(self) -> Option<u64> {
         match self.announced {
@@ -39,9 +39,9 @@ impl Said {
 
     /// Decodes a number returned by [`Self::digest`].
     #[inline]
-    pub fn of_digest(digest: u64) -> Said {
+    pub fn from_digest(digest: u64) -> HeadSummary {
         let announced = (digest >> 10).wrapping_sub(1);
-        Said { status: (digest & 1023) as u16, announced }
+        HeadSummary { status: (digest & 1023) as u16, announced }
     }
 }
 
@@ -51,11 +51,11 @@ impl Said {
 /// The outer error: the block cannot be decoded and the connection cannot go on. The inner error: the response is
 /// malformed.
 pub fn read(
-    fields: &mut Fields<'_>,
+    fields: &mut HeaderFields<'_>,
     closely: &impl Fn(u16) -> bool,
     text: &mut Vec<u8>,
-) -> Result<Result<Said, Wrong>, Malformed> {
-    let mut said = Said { status: 0, announced: UNKNOWN };
+) -> Result<Result<HeadSummary, MalformedHead>, HpackError> {
+    let mut said = HeadSummary { status: 0, announced: UNKNOWN };
     let mut writes = false;
     while let Some((name, value)) = fields.next()? {
         if name == b":status" && said.status == 0 {
@@ -95,7 +95,7 @@ pub fn read(
 ///
 /// # Errors
 /// Fails if the block cannot be decoded.
-pub fn is_trailer(fields: &mut Fields<'_>, mut hear: impl FnMut(&[u8], &[u8])) -> Result<bool, Malformed> {
+pub fn is_trailer(fields: &mut HeaderFields<'_>, mut hear: impl FnMut(&[u8], &[u8])) -> Result<bool, HpackError> {
     while let Some((name, value)) = fields.next()? {
         if !is_field(name, value) {
             return Ok(false);

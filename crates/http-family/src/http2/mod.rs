@@ -7,7 +7,7 @@
 mod answer;
 pub mod connection;
 mod control;
-mod filled;
+mod slots;
 pub mod frames;
 mod head;
 pub mod hpack;
@@ -23,9 +23,9 @@ mod streams;
 mod tests;
 pub mod transcript;
 
-pub use connection::{Connection, Listener, Next};
-pub(crate) use filled::{Filled, Said};
-pub use request::Prepared;
-pub(crate) use request::{Preparer, readable};
+pub use connection::{Http2Connection, StreamListener, StreamDecision};
+pub(crate) use slots::{Http2Template, Http2SlotValues};
+pub use request::Http2Request;
+pub(crate) use request::{Http2Preparer, readable};
 pub use server::Http2Server;
 pub use session::Http2Session;

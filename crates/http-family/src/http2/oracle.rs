@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use wire::{Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol};
+use wire::{ProtocolConfig, RequestedUrl, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol};
 
-use super::hpack::Decoder;
+use super::hpack::HpackDecoder;
 use crate::http::Http;
 
 /// Number of exchanges in flight when the bytes arrive.
@@ -27,13 +27,13 @@ pub fn answers(bytes: &[u8], at: usize) {
 
 /// Feeds these bytes to the header decoder, as blocks whose lengths are given by the first bytes.
 pub fn blocks(bytes: &[u8]) {
-    let (mut one, mut two) = (Decoder::default(), Decoder::default());
+    let (mut one, mut two) = (HpackDecoder::default(), HpackDecoder::default());
     let mut rest = bytes;
     while let Some((&length, more)) = rest.split_first() {
         let (block, more) = more.split_at(usize::from(length).min(more.len()));
         rest = more;
         let mut fields = one.read(block);
-        let known = fields.known(0);
+        let known = fields.remembered_digest(0);
         let mut count = 0;
         let read = loop {
             match fields.next() {
@@ -50,9 +50,9 @@ pub fn blocks(bytes: &[u8]) {
     }
 }
 
-fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
-    let url = AskedUrl { url: "http://h/".to_owned(), weight: 1.0 };
-    let mut asked = Asked { urls: vec![url], ..Asked::default() };
+fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Workload> {
+    let url = RequestedUrl { url: "http://h/".to_owned(), weight: 1.0 };
+    let mut asked = ProtocolConfig { urls: vec![url], ..ProtocolConfig::default() };
     for (name, value) in [("http", "2"), ("streams", "10")].iter().chain(options) {
         asked.options.insert((*name).to_owned(), vec![(*value).to_owned()]);
     }
@@ -61,22 +61,22 @@ fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
 
 /// Returns the result of feeding the pieces: how exchanges ended, why the connection broke, and the bytes we sent.
 fn played<'a>(
-    dialogue: &Arc<dyn Dialogue>,
+    dialogue: &Arc<dyn Workload>,
     mut pieces: impl Iterator<Item = &'a [u8]>,
 ) -> (Vec<String>, Option<Cow<'static, str>>, Vec<u8>) {
-    let mut session = dialogue.session(&Origin::default(), &Established::default());
-    let (mut out, mut done) = (Out::default(), Done::default());
+    let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     session.open(&mut out);
     for id in 0..EXCHANGES {
-        session.submit(ExchangeId(id), &dialogue.requests()[0].request, &Fill::default(), &mut out).expect("room");
+        session.submit(ExchangeId(id), &dialogue.requests()[0].request, &SlotContext::default(), &mut out).expect("room");
     }
     let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err()).map(|broken| broken.0.en());
-    session.closed(&mut done);
+    session.peer_closed(&mut done);
     let mut over = [0; EXCHANGES as usize];
     let ends = done.events.iter().filter_map(|event| {
         let (id, words) = match event {
             Event::Ended(e) => {
-                let follow = e.follow.as_ref().map(|f| dialogue.sent(&f.request));
+                let follow = e.follow_up.as_ref().map(|f| dialogue.encoded(&f.request));
                 (e.id, format!("{:?}", (e.id, e.fault, e.code, e.payload, &e.excerpt, follow)))
             }
             Event::Refused(id) => (*id, format!("refused {}", id.0)),

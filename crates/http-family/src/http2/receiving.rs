@@ -3,34 +3,34 @@
 //! A frame that arrives whole is processed in place; an incomplete one is kept until the rest arrives. DATA is never
 //! kept: whatever has arrived is passed on.
 
-use cause::Plain;
+use cause::StaticCause;
 
-use super::connection::{Connection, Data, Fault, Listener, Next, STREAM_WINDOW, WINDOW};
+use super::connection::{Http2Connection, DataFrame, ConnectionError, StreamListener, StreamDecision, STREAM_WINDOW, WINDOW};
 use super::frames::{self, FrameHead, HEAD, PAYLOAD_BOUND, code};
 use super::hpack::LIST_BOUND;
-use crate::detect::{Detected, detect};
-use values::kept::NO_ROOM_FOR_HEADS;
+use crate::detect::{DetectedProtocol, detect};
+use values::budget::NO_ROOM_FOR_HEADS;
 
 /// Maximum number of consecutive frames without effect.
 const FLOOD_BOUND: u32 = 65_536;
 
-impl<T> Connection<T> {
-    pub(super) fn read(&mut self, bytes: &[u8], out: &mut Vec<u8>, ear: &mut impl Listener<T>) -> Result<(), Fault> {
+impl<T> Http2Connection<T> {
+    pub(super) fn read(&mut self, bytes: &[u8], out: &mut Vec<u8>, ear: &mut impl StreamListener<T>) -> Result<(), ConnectionError> {
         let mut rest = bytes;
-        while !self.kept.is_empty() {
-            let missing = self.needed(&self.kept)?.saturating_sub(self.kept.len());
+        while !self.partial_frame.is_empty() {
+            let missing = self.needed(&self.partial_frame)?.saturating_sub(self.partial_frame.len());
             if missing == 0 {
-                let mut unit = std::mem::take(&mut self.kept);
-                self.unit(&unit, out, ear)?;
+                let mut unit = std::mem::take(&mut self.partial_frame);
+                self.process_frame(&unit, out, ear)?;
                 unit.clear();
-                self.kept = unit;
+                self.partial_frame = unit;
                 break;
             }
             if rest.is_empty() {
                 return Ok(());
             }
             let (part, more) = rest.split_at(missing.min(rest.len()));
-            self.kept.extend_from_slice(part);
+            self.partial_frame.extend_from_slice(part);
             rest = more;
         }
         loop {
@@ -42,33 +42,33 @@ impl<T> Connection<T> {
             }
             let needed = self.needed(rest)?;
             let Some((unit, more)) = rest.split_at_checked(needed) else {
-                self.kept.extend_from_slice(rest);
+                self.partial_frame.extend_from_slice(rest);
                 return Ok(());
             };
-            self.unit(unit, out, ear)?;
+            self.process_frame(unit, out, ear)?;
             rest = more;
         }
     }
 
     /// Returns the number of bytes needed to go on: a whole frame, or for DATA its header alone.
     #[inline]
-    fn needed(&self, bytes: &[u8]) -> Result<usize, Fault> {
+    fn needed(&self, bytes: &[u8]) -> Result<usize, ConnectionError> {
         let head = bytes.first_chunk::<HEAD>();
         if !self.settled {
-            known(bytes)?;
+            reject_other_protocols(bytes)?;
         }
         let Some(head) = head else { return Ok(HEAD) };
         let head = FrameHead::read(head);
         if head.length > PAYLOAD_BOUND {
-            return Err(Fault(code::FRAME_SIZE_ERROR, cause::http2::too_long()));
+            return Err(ConnectionError(code::FRAME_SIZE_ERROR, cause::http2::too_long()));
         }
         if let Some((stream, _)) = self.assembling
             && (head.kind != frames::CONTINUATION || head.stream != stream)
         {
-            return Err(Fault(code::PROTOCOL_ERROR, cause::http2::interrupted()));
+            return Err(ConnectionError(code::PROTOCOL_ERROR, cause::http2::interrupted()));
         }
         if !self.settled && (head.kind != frames::SETTINGS || head.has(frames::ACK)) {
-            return Err(Fault(code::PROTOCOL_ERROR, cause::http2::no_settings()));
+            return Err(ConnectionError(code::PROTOCOL_ERROR, cause::http2::no_settings()));
         }
         if head.kind != frames::DATA {
             return Ok(HEAD + head.length);
@@ -81,7 +81,7 @@ impl<T> Connection<T> {
 
     /// Processes one whole frame, or the beginning of DATA.
     #[inline]
-    fn unit(&mut self, unit: &[u8], out: &mut Vec<u8>, ear: &mut impl Listener<T>) -> Result<(), Fault> {
+    fn process_frame(&mut self, unit: &[u8], out: &mut Vec<u8>, ear: &mut impl StreamListener<T>) -> Result<(), ConnectionError> {
         let Some((head, payload)) = unit.split_first_chunk::<HEAD>() else { return Ok(()) };
         let head = FrameHead::read(head);
         match head.kind {
@@ -102,7 +102,7 @@ impl<T> Connection<T> {
     /// Processes the beginning of DATA: windows and the stream. As the peer is granted more as soon as half of its
     /// window is used, it cannot exceed a window that we know of, so there is no check.
     #[inline]
-    fn begin_data(&mut self, head: FrameHead, padding: Option<u8>, out: &mut Vec<u8>) -> Result<(), Fault> {
+    fn begin_data(&mut self, head: FrameHead, padding: Option<u8>, out: &mut Vec<u8>) -> Result<(), ConnectionError> {
         let (length, end) = (head.length as u32, head.has(frames::END_STREAM));
         let padding_left = padding.map_or(0, u32::from);
         let content = length - u32::from(padding.is_some());
@@ -128,13 +128,13 @@ impl<T> Connection<T> {
         } else if stream != 0 && !end {
             self.count_idle()?;
         }
-        self.data = Data { stream, left, padding: padding_left, end, under_way: true };
+        self.data = DataFrame { stream, left, padding: padding_left, end, under_way: true };
         Ok(())
     }
 
     /// Processes bytes of the current DATA frame; returns the bytes after it.
     #[inline]
-    fn more_data<'a>(&mut self, bytes: &'a [u8], out: &mut Vec<u8>, ear: &mut impl Listener<T>) -> &'a [u8] {
+    fn more_data<'a>(&mut self, bytes: &'a [u8], out: &mut Vec<u8>, ear: &mut impl StreamListener<T>) -> &'a [u8] {
         let data = &mut self.data;
         let (piece, rest) = bytes.split_at((data.left as usize).min(bytes.len()));
         data.left -= piece.len() as u32;
@@ -146,9 +146,9 @@ impl<T> Connection<T> {
         if (!piece.is_empty() || end)
             && let Some(stream) = self.streams.get(id)
         {
-            let next = ear.data(&mut stream.own, piece, end);
+            let next = ear.data(&mut stream.state, piece, end);
             // Whether the peer has finished must not depend on how its data was split.
-            let ends = if next == Next::Go { end } else { self.data.end };
+            let ends = if next == StreamDecision::Continue { end } else { self.data.end };
             self.after(id, next, ends, out);
         }
         rest
@@ -160,11 +160,11 @@ impl<T> Connection<T> {
         head: FrameHead,
         payload: &[u8],
         out: &mut Vec<u8>,
-        ear: &mut impl Listener<T>,
-    ) -> Result<(), Fault> {
+        ear: &mut impl StreamListener<T>,
+    ) -> Result<(), ConnectionError> {
         let mut block = frames::without_padding(head, payload).ok_or(TOO_PADDED)?;
         if head.has(frames::PRIORITIZED) {
-            block = block.get(5..).ok_or(Fault(code::FRAME_SIZE_ERROR, cause::http2::short_headers()))?;
+            block = block.get(5..).ok_or(ConnectionError(code::FRAME_SIZE_ERROR, cause::http2::short_headers()))?;
         }
         let end = head.has(frames::END_STREAM);
         if head.has(frames::END_HEADERS) {
@@ -180,13 +180,13 @@ impl<T> Connection<T> {
         head: FrameHead,
         payload: &[u8],
         out: &mut Vec<u8>,
-        ear: &mut impl Listener<T>,
-    ) -> Result<(), Fault> {
+        ear: &mut impl StreamListener<T>,
+    ) -> Result<(), ConnectionError> {
         let Some((stream, end)) = self.assembling else {
-            return Err(Fault(code::PROTOCOL_ERROR, cause::http2::lone_continuation()));
+            return Err(ConnectionError(code::PROTOCOL_ERROR, cause::http2::lone_continuation()));
         };
         if self.block.len() + payload.len() > LIST_BOUND {
-            return Err(Fault(code::ENHANCE_YOUR_CALM, cause::http2::endless_headers()));
+            return Err(ConnectionError(code::ENHANCE_YOUR_CALM, cause::http2::endless_headers()));
         }
         self.count_idle()?;
         self.keep(payload)?;
@@ -199,9 +199,9 @@ impl<T> Connection<T> {
     }
 
     /// Keeps a piece of a header block until the rest arrives.
-    fn keep(&mut self, piece: &[u8]) -> Result<(), Fault> {
-        let there = self.block.add(piece, &self.budget);
-        if there { Ok(()) } else { Err(Fault(code::ENHANCE_YOUR_CALM, NO_ROOM_FOR_HEADS)) }
+    fn keep(&mut self, piece: &[u8]) -> Result<(), ConnectionError> {
+        let there = self.block.extend(piece, &self.budget);
+        if there { Ok(()) } else { Err(ConnectionError(code::ENHANCE_YOUR_CALM, NO_ROOM_FOR_HEADS)) }
     }
 
     /// Processes a whole header block.
@@ -212,15 +212,15 @@ impl<T> Connection<T> {
         block: &[u8],
         end: bool,
         out: &mut Vec<u8>,
-        ear: &mut impl Listener<T>,
-    ) -> Result<(), Fault> {
+        ear: &mut impl StreamListener<T>,
+    ) -> Result<(), ConnectionError> {
         let mut fields = self.decoder.read(block);
         let Some(stream) = self.streams.get(id) else {
             fields.finish()?;
             return self.check_closed(id);
         };
         stream.answered = true;
-        let next = ear.head(&mut stream.own, &mut fields, end)?;
+        let next = ear.head(&mut stream.state, &mut fields, end)?;
         fields.finish()?;
         self.after(id, next, end, out);
         if end { Ok(()) } else { self.count_idle() }
@@ -228,16 +228,16 @@ impl<T> Connection<T> {
 
     /// Applies the listener's decision about a stream.
     #[inline]
-    fn after(&mut self, id: u32, next: Next, end: bool, out: &mut Vec<u8>) {
+    fn after(&mut self, id: u32, next: StreamDecision, end: bool, out: &mut Vec<u8>) {
         let code = match next {
-            Next::Go if !end => return,
+            StreamDecision::Continue if !end => return,
             // The response is complete before the request was fully sent: the rest is no longer needed (8.1).
-            Next::Go => code::CANCEL,
-            Next::Reset(code) => code,
+            StreamDecision::Continue => code::CANCEL,
+            StreamDecision::Reset(code) => code,
         };
         self.idle_frames = 0;
         if let Some(stream) = self.forget(id)
-            && !(end && stream.said)
+            && !(end && stream.closed_locally)
         {
             frames::put_number(frames::RST_STREAM, id, code, out);
             // A peer that has ended its side of the stream has nothing in transit.
@@ -247,20 +247,20 @@ impl<T> Connection<T> {
 
     /// Checks a frame for a stream that is not in flight: allowed only while the peer may not know yet that we reset
     /// it.
-    fn check_closed(&mut self, id: u32) -> Result<(), Fault> {
+    fn check_closed(&mut self, id: u32) -> Result<(), ConnectionError> {
         if self.streams.is_idle(id) {
-            return Err(Fault(code::PROTOCOL_ERROR, cause::http2::never_opened()));
+            return Err(ConnectionError(code::PROTOCOL_ERROR, cause::http2::never_opened()));
         }
         if !self.cancelled {
-            return Err(Fault(code::STREAM_CLOSED, cause::http2::closed_stream()));
+            return Err(ConnectionError(code::STREAM_CLOSED, cause::http2::closed_stream()));
         }
         self.count_idle()
     }
 
-    pub(super) fn count_idle(&mut self) -> Result<(), Fault> {
+    pub(super) fn count_idle(&mut self) -> Result<(), ConnectionError> {
         self.idle_frames += 1;
         if self.idle_frames > FLOOD_BOUND {
-            return Err(Fault(code::ENHANCE_YOUR_CALM, cause::http2::flood()));
+            return Err(ConnectionError(code::ENHANCE_YOUR_CALM, cause::http2::flood()));
         }
         Ok(())
     }
@@ -268,17 +268,17 @@ impl<T> Connection<T> {
 
 /// Rejects bytes that are known to be another protocol.
 #[cold]
-fn known(first: &[u8]) -> Result<(), Fault> {
+fn reject_other_protocols(first: &[u8]) -> Result<(), ConnectionError> {
     match detect(first) {
-        Some(Detected::Tls) => Err(Fault(code::PROTOCOL_ERROR, SPEAKS_TLS)),
-        Some(Detected::Http1) => Err(Fault(code::PROTOCOL_ERROR, SPEAKS_HTTP1)),
-        Some(Detected::Http2) | None => Ok(()),
+        Some(DetectedProtocol::Tls) => Err(ConnectionError(code::PROTOCOL_ERROR, SPEAKS_TLS)),
+        Some(DetectedProtocol::Http1) => Err(ConnectionError(code::PROTOCOL_ERROR, SPEAKS_HTTP1)),
+        Some(DetectedProtocol::Http2) | None => Ok(()),
     }
 }
 
 /// The server's first bytes are TLS.
-pub(super) const SPEAKS_TLS: Plain = cause::http2::uses_tls();
+pub(super) const SPEAKS_TLS: StaticCause = cause::http2::uses_tls();
 /// The server's first bytes are HTTP/1.
-pub(super) const SPEAKS_HTTP1: Plain = cause::http2::speaks_http1();
+pub(super) const SPEAKS_HTTP1: StaticCause = cause::http2::speaks_http1();
 
-const TOO_PADDED: Fault = Fault(code::PROTOCOL_ERROR, cause::http2::too_padded());
+const TOO_PADDED: ConnectionError = ConnectionError(code::PROTOCOL_ERROR, cause::http2::too_padded());

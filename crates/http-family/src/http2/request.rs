@@ -6,64 +6,64 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use wire::Complaint;
+use wire::UsageError;
 
-use super::filled::Filled;
-use super::hpack::{Lexicon, List};
-use crate::http1::Request;
-use crate::marks::Marks;
+use super::slots::Http2Template;
+use super::hpack::{Lexicon, HeaderList};
+use crate::http1::HttpRequest;
+use crate::placeholders::Placeholders;
 
 /// A request prepared for HTTP/2.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct Http2Request {
     /// Header list of the request.
-    pub list: List,
+    pub list: HeaderList,
     /// Body of the request; `None` if the head is all.
     pub body: Option<Arc<[u8]>>,
     /// The slots' template; the list then holds the pseudo-header fields without slots.
-    pub slots: Option<Box<Filled>>,
+    pub slots: Option<Box<Http2Template>>,
 }
 
 /// The key under which prepared heads are shared.
-type Alike = (usize, bool, Box<[u8]>);
+type HeadKey = (usize, bool, Box<[u8]>);
 
 /// Prepares the requests of a run. Of a million URLs nearly all differ only in their path, which the requests hold
 /// themselves, so they share one prepared head.
 #[derive(Debug, Default)]
-pub struct Preparer {
+pub struct Http2Preparer {
     /// The fields of all heads.
     pub lexicon: Lexicon,
     /// Set if cookies are sent with each request.
     jar: bool,
     /// Prepared requests by the part after the path, whether TLS is used, and the method; for paths that peers index,
     /// also by the path.
-    shared: HashMap<Alike, Arc<Prepared>>,
+    shared: HashMap<HeadKey, Arc<Http2Request>>,
 }
 
-impl Preparer {
+impl Http2Preparer {
     /// Creates a preparer; `jar` tells whether the run's users keep cookies.
-    pub fn of(jar: bool) -> Preparer {
-        Preparer { jar, ..Preparer::default() }
+    pub fn new(jar: bool) -> Http2Preparer {
+        Http2Preparer { jar, ..Http2Preparer::default() }
     }
 
     /// Prepares a request that may have slots.
     ///
     /// # Errors
     /// Fails if a slot is invalid.
-    pub fn prepare(&mut self, request: &Request, tls: bool, marks: &mut Marks) -> Result<Arc<Prepared>, Complaint> {
+    pub fn prepare(&mut self, request: &HttpRequest, tls: bool, marks: &mut Placeholders) -> Result<Arc<Http2Request>, UsageError> {
         let Some(filled) = &request.slots else { return Ok(self.shared(request, tls)) };
         let end = memchr::memmem::find(&filled.marked, b"\r\n\r\n").map_or(filled.marked.len(), |at| at + 4);
         let (head, small) = filled.marked.split_at(end);
         let head = String::from_utf8_lossy(head);
-        let (list, slots) = Filled::new(&fields(&head, tls), small, self.jar, &mut self.lexicon, marks)?;
+        let (list, slots) = Http2Template::new(&fields(&head, tls), small, self.jar, &mut self.lexicon, marks)?;
         let fixed = (!slots.body && !small.is_empty()).then(|| Arc::from(small));
         let body = filled.tail().cloned().or(fixed);
-        Ok(Arc::new(Prepared { list, body, slots: Some(Box::new(slots)) }))
+        Ok(Arc::new(Http2Request { list, body, slots: Some(Box::new(slots)) }))
     }
 
-    fn shared(&mut self, request: &Request, tls: bool) -> Arc<Prepared> {
-        let list = |lexicon: &mut Lexicon, fields: &mut Pairs<'_>| lexicon.list(fields);
-        let Some((common, (method, path))) = request.common.as_ref().zip(request.start()) else {
+    fn shared(&mut self, request: &HttpRequest, tls: bool) -> Arc<Http2Request> {
+        let list = |lexicon: &mut Lexicon, fields: &mut HeaderPairs<'_>| lexicon.list(fields);
+        let Some((common, (method, path))) = request.tail.as_ref().zip(request.start()) else {
             return Arc::new(prepared(request, (tls, self.jar), |fields| list(&mut self.lexicon, fields)));
         };
         let remembered = self.lexicon.has_room_for(":path", &String::from_utf8_lossy(path));
@@ -86,13 +86,13 @@ const OF_CONNECTIONS: [&str; 5] = ["connection", "keep-alive", "proxy-connection
 
 /// Prepares a request outside the run's lexicon: its fields are written out, except cookies if those are sent with each
 /// request (`jar`).
-pub fn prepare(request: &Request, tls: bool, jar: bool) -> Prepared {
-    prepared(request, (tls, jar), |fields| List::of_texts(fields))
+pub fn prepare(request: &HttpRequest, tls: bool, jar: bool) -> Http2Request {
+    prepared(request, (tls, jar), |fields| HeaderList::of_literals(fields))
 }
 
-type Pairs<'a> = dyn Iterator<Item = (&'a str, &'a str)> + 'a;
+type HeaderPairs<'a> = dyn Iterator<Item = (&'a str, &'a str)> + 'a;
 
-fn prepared(request: &Request, (tls, jar): (bool, bool), list: impl FnOnce(&mut Pairs<'_>) -> List) -> Prepared {
+fn prepared(request: &HttpRequest, (tls, jar): (bool, bool), list: impl FnOnce(&mut HeaderPairs<'_>) -> HeaderList) -> Http2Request {
     let text = request.text();
     let end = memchr::memmem::find(&text, b"\r\n\r\n").map_or(text.len(), |at| at + 4);
     let (head, small) = text.split_at(end);
@@ -101,7 +101,7 @@ fn prepared(request: &Request, (tls, jar): (bool, bool), list: impl FnOnce(&mut 
     let said = fields.iter().filter(|(name, _)| !jar || name != "cookie");
     let mut pairs = said.map(|(name, value)| (name.as_str(), *value));
     let body = request.body().cloned().or_else(|| (!small.is_empty()).then(|| Arc::from(small)));
-    Prepared { list: list(&mut pairs), body, slots: None }
+    Http2Request { list: list(&mut pairs), body, slots: None }
 }
 
 /// Returns the header list of a head, pseudo-header fields first.

@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::frames::{self, FrameHead, PAYLOAD_BOUND, WINDOW_BOUND, WINDOW_START};
-use super::streams::{Block, Stream, Streams, Waiting};
+use super::streams::{QueuedBlock, Http2Stream, StreamTable, SendQueue};
 
 /// The sending half of flow control.
 #[derive(Debug)]
-pub struct Sending {
+pub struct SendFlow {
     /// Bytes that the connection's window allows.
     window: i64,
     /// Initial window of a new stream in bytes.
@@ -23,24 +23,24 @@ pub struct Sending {
     /// Set if blocks are held back by `room` alone.
     short: bool,
     /// Queued bytes that are not shared.
-    held: usize,
+    queued_bytes: usize,
 }
 
-impl Default for Sending {
-    fn default() -> Sending {
-        Sending {
+impl Default for SendFlow {
+    fn default() -> SendFlow {
+        SendFlow {
             window: WINDOW_START,
             start: WINDOW_START as i32,
             largest: PAYLOAD_BOUND,
             waiting: VecDeque::new(),
             room: usize::MAX,
             short: false,
-            held: 0,
+            queued_bytes: 0,
         }
     }
 }
 
-impl Sending {
+impl SendFlow {
     /// Returns the largest payload that the peer accepts.
     #[inline]
     pub fn largest(&self) -> usize {
@@ -58,7 +58,7 @@ impl Sending {
 
     /// Applies the peer's SETTINGS_INITIAL_WINDOW_SIZE, also to streams in flight (6.9.2). Returns `None` if a window
     /// becomes too large.
-    pub fn resize<T>(&mut self, size: u32, streams: &mut Streams<T>) -> Option<()> {
+    pub fn resize<T>(&mut self, size: u32, streams: &mut StreamTable<T>) -> Option<()> {
         let size = i32::try_from(size).ok()?;
         let more = i64::from(size) - i64::from(self.start);
         for stream in streams.iter_mut() {
@@ -75,67 +75,67 @@ impl Sending {
     }
 
     /// Returns the number of bytes that may be sent on this stream now.
-    pub fn window_for<T>(&self, stream: &Stream<T>) -> usize {
+    pub fn window_for<T>(&self, stream: &Http2Stream<T>) -> usize {
         usize::try_from(self.window.min(i64::from(stream.window))).unwrap_or(0)
     }
 
     /// Sends as much of a block as possible now and queues the rest.
-    pub fn send<T>(&mut self, stream: &mut Stream<T>, block: &Arc<[u8]>, end: bool, out: &mut Vec<u8>) {
-        if stream.said {
+    pub fn send<T>(&mut self, stream: &mut Http2Stream<T>, block: &Arc<[u8]>, end: bool, out: &mut Vec<u8>) {
+        if stream.closed_locally {
             return;
         }
-        let sent = if stream.waiting.is_some() { 0 } else { self.write(stream, block, end, out) };
-        if stream.said || (sent == block.len() && !end && stream.waiting.is_none()) {
+        let sent = if stream.queue.is_some() { 0 } else { self.write(stream, block, end, out) };
+        if stream.closed_locally || (sent == block.len() && !end && stream.queue.is_none()) {
             return;
         }
-        let block = Block { bytes: Arc::clone(block), sent, times: 1, own: block.len() };
-        self.wait(stream, block, end);
+        let block = QueuedBlock { bytes: Arc::clone(block), sent, times: 1, owned_bytes: block.len() };
+        self.enqueue(stream, block, end);
     }
 
     /// Like [`Self::send`], with borrowed bytes, of which only the part that has to be queued is copied.
-    pub fn send_bytes<T>(&mut self, stream: &mut Stream<T>, bytes: &[u8], end: bool, out: &mut Vec<u8>) {
-        if stream.said {
+    pub fn send_bytes<T>(&mut self, stream: &mut Http2Stream<T>, bytes: &[u8], end: bool, out: &mut Vec<u8>) {
+        if stream.closed_locally {
             return;
         }
-        let sent = if stream.waiting.is_some() { 0 } else { self.write(stream, bytes, end, out) };
-        if stream.said || (sent == bytes.len() && !end && stream.waiting.is_none()) {
+        let sent = if stream.queue.is_some() { 0 } else { self.write(stream, bytes, end, out) };
+        if stream.closed_locally || (sent == bytes.len() && !end && stream.queue.is_none()) {
             return;
         }
         let rest: Arc<[u8]> = Arc::from(&bytes[sent..]);
-        let block = Block { own: rest.len(), bytes: rest, sent: 0, times: 1 };
-        self.wait(stream, block, end);
+        let block = QueuedBlock { owned_bytes: rest.len(), bytes: rest, sent: 0, times: 1 };
+        self.enqueue(stream, block, end);
     }
 
     /// Queues a block.
-    fn wait<T>(&mut self, stream: &mut Stream<T>, block: Block, end: bool) {
-        if stream.waiting.is_none() {
+    fn enqueue<T>(&mut self, stream: &mut Http2Stream<T>, block: QueuedBlock, end: bool) {
+        if stream.queue.is_none() {
             self.waiting.push_back(stream.id);
         }
-        self.held += block.own;
-        let waiting = stream.waiting.get_or_insert_with(Box::<Waiting>::default);
+        self.queued_bytes += block.owned_bytes;
+        let waiting = stream.queue.get_or_insert_with(Box::<SendQueue>::default);
         waiting.blocks.push_back(block);
         waiting.end = end;
     }
 
     /// Ends a stream with `size` bytes of a repeated block; the part that has to wait takes next to no memory.
-    pub fn flood<T>(&mut self, stream: &mut Stream<T>, block: &Arc<[u8]>, size: usize, out: &mut Vec<u8>) {
+    pub fn flood<T>(&mut self, stream: &mut Http2Stream<T>, block: &Arc<[u8]>, size: usize, out: &mut Vec<u8>) {
         let (times, rest) = (size / block.len(), size % block.len());
         if times > 0 {
-            let whole = Block { bytes: Arc::clone(block), sent: 0, times: times as u64, own: 0 };
-            self.wait(stream, whole, true);
+            let whole = QueuedBlock { bytes: Arc::clone(block), sent: 0, times: times as u64, owned_bytes: 0 };
+            self.enqueue(stream, whole, true);
         }
         if rest > 0 || times == 0 {
-            let last = Block { bytes: Arc::from(&block[..rest]), sent: 0, times: 1, own: rest };
-            self.wait(stream, last, true);
+            let last = QueuedBlock { bytes: Arc::from(&block[..rest]), sent: 0, times: 1, owned_bytes: rest };
+            self.enqueue(stream, last, true);
         }
-        if self.go_on_with(stream, out) {
+        if self.flush_stream(stream, out) {
             self.waiting.pop_back();
         }
     }
 
     /// Sets the number of bytes that our own output accepts now.
     #[inline]
-    pub fn make_room(&mut self, room: usize) {
+    pub fn set_room(&mut self, room: usize) {
         self.room = room;
     }
 
@@ -145,13 +145,13 @@ impl Sending {
     }
 
     /// Returns the number of queued bytes that are not shared.
-    pub fn held(&self) -> usize {
-        self.held
+    pub fn queued_bytes(&self) -> usize {
+        self.queued_bytes
     }
 
     /// Appends as much of `bytes` as the windows allow and returns how much; ends the stream after the last byte if
     /// `end`.
-    pub fn write<T>(&mut self, stream: &mut Stream<T>, bytes: &[u8], end: bool, out: &mut Vec<u8>) -> usize {
+    pub fn write<T>(&mut self, stream: &mut Http2Stream<T>, bytes: &[u8], end: bool, out: &mut Vec<u8>) -> usize {
         let mut sent = 0;
         loop {
             let allowed = (bytes.len() - sent).min(self.window_for(stream)).min(self.largest);
@@ -169,7 +169,7 @@ impl Sending {
             self.window -= length as i64;
             stream.window -= length as i32;
             if last {
-                stream.said = end;
+                stream.closed_locally = end;
                 return sent;
             }
         }
@@ -177,28 +177,28 @@ impl Sending {
 
     /// Returns `true` if blocks are queued.
     #[inline]
-    pub fn waits(&self) -> bool {
+    pub fn has_queued(&self) -> bool {
         !self.waiting.is_empty()
     }
 
     /// Drops the queued blocks of a stream that is over.
     #[cold]
-    pub fn forget<T>(&mut self, stream: &Stream<T>) {
-        if let Some(waiting) = &stream.waiting {
-            self.held -= waiting.blocks.iter().map(|block| block.own).sum::<usize>();
+    pub fn forget<T>(&mut self, stream: &Http2Stream<T>) {
+        if let Some(waiting) = &stream.queue {
+            self.queued_bytes -= waiting.blocks.iter().map(|block| block.owned_bytes).sum::<usize>();
             self.waiting.retain(|waiting| *waiting != stream.id);
         }
     }
 
     /// Sends queued blocks as far as the windows allow; returns `true` if any byte was sent.
-    pub fn go_on<T>(&mut self, streams: &mut Streams<T>, out: &mut Vec<u8>) -> bool {
+    pub fn flush<T>(&mut self, streams: &mut StreamTable<T>, out: &mut Vec<u8>) -> bool {
         let before = out.len();
         self.short = false;
         for _ in 0..self.waiting.len() {
             let Some(id) = self.waiting.pop_front() else { break };
             // A stream that is over has nothing to send.
             let Some(stream) = streams.get(id) else { continue };
-            if !self.go_on_with(stream, out) {
+            if !self.flush_stream(stream, out) {
                 self.waiting.push_back(id);
             }
         }
@@ -206,20 +206,20 @@ impl Sending {
     }
 
     /// Sends queued blocks of one stream; returns `true` if none is left.
-    fn go_on_with<T>(&mut self, stream: &mut Stream<T>, out: &mut Vec<u8>) -> bool {
-        let Some(mut waiting) = stream.waiting.take() else { return true };
+    fn flush_stream<T>(&mut self, stream: &mut Http2Stream<T>, out: &mut Vec<u8>) -> bool {
+        let Some(mut waiting) = stream.queue.take() else { return true };
         while let Some(block) = waiting.blocks.front().cloned() {
             let last = waiting.end && waiting.blocks.len() == 1 && block.times == 1;
             let now = self.write(stream, &block.bytes[block.sent..], last, out);
             let Some(front) = waiting.blocks.front_mut() else { break };
             front.sent += now;
-            if front.sent < block.bytes.len() || (last && !stream.said) {
-                stream.waiting = Some(waiting);
+            if front.sent < block.bytes.len() || (last && !stream.closed_locally) {
+                stream.queue = Some(waiting);
                 return false;
             }
             (front.sent, front.times) = (0, block.times - 1);
             if front.times == 0 {
-                self.held -= block.own;
+                self.queued_bytes -= block.owned_bytes;
                 waiting.blocks.pop_front();
             }
         }

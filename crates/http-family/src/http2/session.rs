@@ -7,62 +7,62 @@
 
 use std::sync::Arc;
 
-use cause::{Cause, Plain};
-use wire::{Broken, Done, Event, ExchangeId, Fill, Full, Memory, Out, Sent, Session};
+use cause::{Cause, StaticCause};
+use wire::{ProtocolError, EventBuffer, Event, ExchangeId, SlotContext, SessionFull, UserState, OutputBuffer, SubmitOutcome, Session};
 
-use super::answer::{Came, Ear, Exchange};
-use super::connection::Connection;
-use super::filled::{Filled, Said};
+use super::answer::{BodyPrefix, Http2EventHandler, Http2Exchange};
+use super::connection::Http2Connection;
+use super::slots::{Http2Template, Http2SlotValues};
 use super::frames::code;
 use super::hpack::{Lexicon, literal};
 use super::receiving::SPEAKS_HTTP1;
-use super::request::{self, Prepared};
-use crate::cache::Condition;
-use crate::cookies::{self, Jar};
-use crate::http1::Request;
-use crate::http1::filled::FilledWith;
-use crate::http1::judge::Judge;
-use crate::http1::request::Rules;
+use super::request::{self, Http2Request};
+use crate::cache::Revalidation;
+use crate::cookies::{self, CookieJar};
+use crate::http1::HttpRequest;
+use crate::http1::slots::FilledRequest;
+use crate::http1::evaluation::ResponseEvaluation;
+use crate::http1::request::HttpRules;
 use crate::http1::session::{LAST, SECURE};
 
 /// An HTTP/2 session, client side.
 #[derive(Debug)]
 pub struct Http2Session {
-    connection: Connection<Exchange>,
-    rules: Arc<Rules>,
+    connection: Http2Connection<Http2Exchange>,
+    rules: Arc<HttpRules>,
     lexicon: Arc<Lexicon>,
     /// Exchanges whose response began in the bytes at hand.
     begun: Vec<ExchangeId>,
-    came: Came,
+    prefix: BodyPrefix,
     /// Maximum number of exchanges that may share the connection.
     streams: u32,
     tls: bool,
     /// Set if no further exchange may be started.
     last: bool,
     /// Buffer for the slot values of a request.
-    said: Said,
+    slot_values: Http2SlotValues,
     /// The cookies of the current request, and a buffer for its head.
     cookie: Vec<u8>,
     head: Vec<u8>,
     /// The conditional request fields for an answer in the user's cache.
-    condition: Option<Condition>,
+    condition: Option<Revalidation>,
 }
 
 impl Http2Session {
-    pub(crate) fn new(rules: Arc<Rules>, lexicon: Arc<Lexicon>, streams: u32, tls: bool) -> Http2Session {
-        let connection = Connection::over(tls, rules.kept.clone());
-        let (begun, said) = (Vec::new(), Said::default());
-        let (came, cookie, head) = (Came::default(), Vec::new(), Vec::new());
+    pub(crate) fn new(rules: Arc<HttpRules>, lexicon: Arc<Lexicon>, streams: u32, tls: bool) -> Http2Session {
+        let connection = Http2Connection::with_budget(tls, rules.budget.clone());
+        let (begun, said) = (Vec::new(), Http2SlotValues::default());
+        let (came, cookie, head) = (BodyPrefix::default(), Vec::new(), Vec::new());
         Http2Session {
             connection,
             rules,
             lexicon,
             begun,
-            came,
+            prefix: came,
             streams,
             tls,
             last: false,
-            said,
+            slot_values: said,
             cookie,
             head,
             condition: None,
@@ -71,54 +71,54 @@ impl Http2Session {
 
     /// Collects the cookies of the next request, its own and those of its user, and prepares revalidation of a cached
     /// answer.
-    fn recall(&mut self, request: &Request, fill: &Fill, memory: &Memory) {
+    fn load_user_state(&mut self, request: &HttpRequest, fill: &SlotContext, memory: &UserState) {
         self.cookie.clear();
         self.head.clear();
         match &request.slots {
             Some(slots) => drop(slots.put_bytes(fill, &mut self.head)),
             None => self.head.extend_from_slice(&request.text()),
         }
-        let Some(asked) = cookies::site(&self.head, request.marks & SECURE != 0) else { return };
+        let Some(asked) = cookies::site(&self.head, request.flags & SECURE != 0) else { return };
         let own = asked.own.map_or(&[][..], |own| &self.head[own]);
-        let jar = memory.get::<Jar>();
+        let jar = memory.get::<CookieJar>();
         if !jar.is_some_and(|jar| jar.put(&asked.site, own, fill.seconds(), &mut self.cookie)) {
             self.cookie.extend_from_slice(own);
         }
         if self.rules.cache.is_some() {
-            self.asks_whether_good(request, fill, memory);
+            self.revalidate(request, fill, memory);
         }
     }
 
     /// Prepares revalidation of the answer that the user has cached for this request, if any.
-    fn asks_whether_good(&mut self, request: &Request, fill: &Fill, memory: &Memory) {
-        let secure = request.marks & SECURE != 0;
-        if let Some(jar) = memory.get::<Jar>() {
+    fn revalidate(&mut self, request: &HttpRequest, fill: &SlotContext, memory: &UserState) {
+        let secure = request.flags & SECURE != 0;
+        if let Some(jar) = memory.get::<CookieJar>() {
             jar.put_into(&mut self.head, 0, secure, fill.seconds());
         }
         let expects = request.slots.as_ref().and_then(|slots| slots.expected(fill)).is_some();
-        let need = self.rules.checks(request.checks).need(expects);
+        let need = self.rules.checks(request.checks).needed_parts(expects);
         self.condition = self.rules.condition(memory, fill, (&self.head, secure), need);
     }
 
-    fn submit_now(&mut self, id: ExchangeId, request: &Request, fill: &Fill, out: &mut Out) -> Sent {
-        self.last |= request.marks & LAST != 0;
+    fn submit_now(&mut self, id: ExchangeId, request: &HttpRequest, fill: &SlotContext, out: &mut OutputBuffer) -> SubmitOutcome {
+        self.last |= request.flags & LAST != 0;
         let made;
-        let prepared = match &request.two {
+        let prepared = match &request.http2 {
             Some(prepared) => prepared,
             // The next hop of a redirect.
             None => {
-                made = request::prepare(request, self.tls, self.rules.remember());
+                made = request::prepare(request, self.tls, self.rules.keep_state());
                 &made
             }
         };
         if let Some(slots) = &prepared.slots {
             self.submit_filled(id, request, (slots, prepared), fill, out);
-            return Sent::Asked;
+            return SubmitOutcome::AwaitingResponse;
         }
         let end = prepared.body.is_none();
         let captures = !self.rules.checks(request.checks).captures.is_empty();
         let condition = self.condition.take();
-        let own = Exchange::new(id, request).drawing(if captures { fill.random } else { 0 }).having(condition.as_ref());
+        let own = Http2Exchange::new(id, request).with_random(if captures { fill.random } else { 0 }).revalidating(condition.as_ref());
         let (lexicon, list, cookie) = (&self.lexicon, &prepared.list, &self.cookie);
         let stream = self.connection.begin_with(own, end, out, |encoder, out| {
             match list.leaves_path_out() {
@@ -131,31 +131,31 @@ impl Http2Session {
         if let Some(body) = &prepared.body {
             self.connection.send(stream, body, true, out);
         }
-        Sent::Asked
+        SubmitOutcome::AwaitingResponse
     }
 
     /// Submits a request with slots; the slot values are kept if redirects have to repeat them.
     fn submit_filled(
         &mut self,
         id: ExchangeId,
-        request: &Request,
-        (slots, prepared): (&Filled, &Prepared),
-        fill: &Fill,
-        out: &mut Out,
+        request: &HttpRequest,
+        (slots, prepared): (&Http2Template, &Http2Request),
+        fill: &SlotContext,
+        out: &mut OutputBuffer,
     ) {
         let cookie = &self.cookie;
         let checks = self.rules.checks(request.checks);
         let kept = request.slots.as_ref().filter(|_| checks.redirects > 0);
         let expected = request.slots.as_ref().and_then(|slots| slots.expected(fill));
-        let own = Exchange::filled(
+        let own = Http2Exchange::with_slots(
             id,
             request,
-            kept.map(|slots| FilledWith::new(slots, fill)),
-            Judge::expecting(expected, if checks.captures.is_empty() { 0 } else { fill.random }),
+            kept.map(|slots| FilledRequest::new(slots, fill)),
+            ResponseEvaluation::expecting(expected, if checks.captures.is_empty() { 0 } else { fill.random }),
         );
         let condition = self.condition.take();
-        let own = own.having(condition.as_ref());
-        let said = &mut self.said;
+        let own = own.revalidating(condition.as_ref());
+        let said = &mut self.slot_values;
         slots.fill(fill, said);
         let end = prepared.body.is_none() && !slots.body;
         let lexicon = &self.lexicon;
@@ -165,7 +165,7 @@ impl Http2Session {
             put_condition(condition.as_ref(), out);
         });
         if slots.body {
-            self.connection.send_bytes(stream, slots.said_body(said), true, out);
+            self.connection.send_bytes(stream, slots.body_of(said), true, out);
         } else if let Some(body) = &prepared.body {
             self.connection.send(stream, body, true, out);
         }
@@ -182,25 +182,25 @@ fn put_cookie(cookie: &[u8], out: &mut Vec<u8>) {
 
 /// Appends the conditional request fields for a cached answer.
 #[inline]
-fn put_condition(condition: Option<&Condition>, out: &mut Vec<u8>) {
+fn put_condition(condition: Option<&Revalidation>, out: &mut Vec<u8>) {
     for (name, value) in condition.iter().flat_map(|condition| condition.lines.iter().flatten()) {
         literal(name.to_ascii_lowercase().as_bytes(), value, out);
     }
 }
 
 /// A replacement for [`SPEAKS_HTTP1`] whose message suggests leaving out the HTTP/2 option.
-const LEAVE_IT_OUT: Plain = cause::http2::leave_it_out();
+const LEAVE_IT_OUT: StaticCause = cause::http2::leave_it_out();
 
 impl Session for Http2Session {
-    fn open(&mut self, out: &mut Out) {
+    fn open(&mut self, out: &mut OutputBuffer) {
         self.connection.open(out);
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
-        let request = request.of::<Request>();
+    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+        let request = request.downcast::<HttpRequest>();
         if self.room() == 0 {
-            return Err(Full);
+            return Err(SessionFull);
         }
         Ok(self.submit_now(id, request, fill, out))
     }
@@ -209,21 +209,21 @@ impl Session for Http2Session {
         &mut self,
         id: ExchangeId,
         request: &wire::Request,
-        fill: &Fill,
-        memory: &Memory,
-        out: &mut Out,
-    ) -> Result<Sent, Full> {
-        let request = request.of::<Request>();
+        fill: &SlotContext,
+        memory: &UserState,
+        out: &mut OutputBuffer,
+    ) -> Result<SubmitOutcome, SessionFull> {
+        let request = request.downcast::<HttpRequest>();
         if self.room() == 0 {
-            return Err(Full);
+            return Err(SessionFull);
         }
-        if self.rules.remember() {
-            self.recall(request, fill, memory);
+        if self.rules.keep_state() {
+            self.load_user_state(request, fill, memory);
         }
         Ok(self.submit_now(id, request, fill, out))
     }
 
-    fn cancel(&mut self, id: ExchangeId, out: &mut Out) -> bool {
+    fn cancel(&mut self, id: ExchangeId, out: &mut OutputBuffer) -> bool {
         if let Some(stream) = self.connection.find(|exchange| exchange.id == id) {
             self.connection.reset(stream, code::CANCEL, out);
         }
@@ -231,49 +231,49 @@ impl Session for Http2Session {
     }
 
     #[inline]
-    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
-        let mut ear = Ear { rules: &self.rules, done, begun: &mut self.begun, came: &mut self.came };
+    fn receive(&mut self, bytes: &[u8], out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<(), ProtocolError> {
+        let mut ear = Http2EventHandler { rules: &self.rules, done, begun: &mut self.begun, prefix: &mut self.prefix };
         let read = self.connection.receive(bytes, out, &mut ear);
         for id in self.begun.drain(..) {
             done.push(Event::FirstByte(id));
         }
-        read.map_err(|Broken(what)| Broken(if what == SPEAKS_HTTP1 { LEAVE_IT_OUT } else { what }))
+        read.map_err(|ProtocolError(what)| ProtocolError(if what == SPEAKS_HTTP1 { LEAVE_IT_OUT } else { what }))
     }
 
-    fn begun(&self) -> &[u8] {
-        match self.connection.goodbye_text() {
+    fn partial_response(&self) -> &[u8] {
+        match self.connection.goaway_debug_data() {
             // If several exchanges fail together, it is not known which of them the body belongs to.
-            b"" if self.connection.live() == 1 => self.came.bytes(),
+            b"" if self.connection.live() == 1 => self.prefix.bytes(),
             said => said,
         }
     }
 
     #[inline]
-    fn replies(&self) -> u32 {
+    fn pending_replies(&self) -> u32 {
         self.connection.replies()
     }
 
-    fn replies_left(&mut self) {
+    fn reset_pending_replies(&mut self) {
         self.connection.replies_left();
     }
 
-    fn goodbye(&self) -> Option<Plain> {
+    fn close_reason(&self) -> Option<StaticCause> {
         self.connection.goodbye()
     }
 
-    fn farewell(&self) -> Option<Cause> {
+    fn close_cause(&self) -> Option<Cause> {
         self.connection.farewell()
     }
 
-    fn why_refused(&self) -> Plain {
+    fn not_processed_reason(&self) -> StaticCause {
         self.connection.why_refused()
     }
 
-    fn heartbeat(&mut self, out: &mut Out) -> bool {
+    fn heartbeat(&mut self, out: &mut OutputBuffer) -> bool {
         self.connection.ping(out)
     }
 
-    fn finish(&mut self, out: &mut Out) {
+    fn finish(&mut self, out: &mut OutputBuffer) {
         self.connection.finish(out);
     }
 

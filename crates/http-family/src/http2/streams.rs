@@ -14,7 +14,7 @@ const MOST_SLOTS: usize = 1 << 14;
 
 /// A stream in flight.
 #[derive(Debug)]
-pub struct Stream<T> {
+pub struct Http2Stream<T> {
     /// Stream identifier.
     pub id: u32,
     /// Send window in bytes; a change of SETTINGS may make it negative (6.9.2).
@@ -24,25 +24,25 @@ pub struct Stream<T> {
     /// Set once a response head has arrived.
     pub answered: bool,
     /// Set once our side of the stream has ended.
-    pub said: bool,
+    pub closed_locally: bool,
     /// Blocks queued for the peer's window.
-    pub waiting: Option<Box<Waiting>>,
+    pub queue: Option<Box<SendQueue>>,
     /// The state kept by the owner of the connection.
-    pub own: T,
+    pub state: T,
 }
 
 /// The send queue of a stream.
 #[derive(Debug, Default)]
-pub struct Waiting {
+pub struct SendQueue {
     /// Queued blocks, in order.
-    pub blocks: VecDeque<Block>,
+    pub blocks: VecDeque<QueuedBlock>,
     /// Set if the stream ends with the last block.
     pub end: bool,
 }
 
 /// Bytes to be sent, possibly several times over.
 #[derive(Clone, Debug)]
-pub struct Block {
+pub struct QueuedBlock {
     /// The bytes.
     pub bytes: Arc<[u8]>,
     /// Number of bytes already sent of the current repetition.
@@ -50,24 +50,24 @@ pub struct Block {
     /// Number of repetitions left, the current one included.
     pub times: u64,
     /// Memory in bytes that is not shared with other blocks.
-    pub own: usize,
+    pub owned_bytes: usize,
 }
 
 /// The streams of a connection opened by the client.
 #[derive(Debug)]
-pub struct Streams<T> {
-    slots: Vec<Option<Stream<T>>>,
+pub struct StreamTable<T> {
+    slots: Vec<Option<Http2Stream<T>>>,
     live: u32,
     next: u32,
 }
 
-impl<T> Default for Streams<T> {
+impl<T> Default for StreamTable<T> {
     fn default() -> Self {
-        Streams { slots: Vec::new(), live: 0, next: 1 }
+        StreamTable { slots: Vec::new(), live: 0, next: 1 }
     }
 }
 
-impl<T> Streams<T> {
+impl<T> StreamTable<T> {
     /// Returns the number of streams.
     #[inline]
     pub fn live(&self) -> usize {
@@ -93,14 +93,14 @@ impl<T> Streams<T> {
 
     /// Returns the stream with this identifier, if it is in flight.
     #[inline]
-    pub fn get(&mut self, id: u32) -> Option<&mut Stream<T>> {
+    pub fn get(&mut self, id: u32) -> Option<&mut Http2Stream<T>> {
         let slot = self.slot(id);
         self.slots.get_mut(slot)?.as_mut().filter(|s| s.id == id)
     }
 
     /// Opens a stream; must not be called if [`Self::exhausted`].
     #[inline]
-    pub fn open(&mut self, window: i32, said: bool, own: T) -> &mut Stream<T> {
+    pub fn open(&mut self, window: i32, said: bool, own: T) -> &mut Http2Stream<T> {
         if self.slots.len() < 2 * (self.live as usize + 1) {
             self.grow();
         }
@@ -112,12 +112,12 @@ impl<T> Streams<T> {
         let slot = self.slot(id);
         self.next += 2;
         self.live += 1;
-        self.slots[slot].insert(Stream { id, window, received: 0, answered: false, said, waiting: None, own })
+        self.slots[slot].insert(Http2Stream { id, window, received: 0, answered: false, closed_locally: said, queue: None, state: own })
     }
 
     /// Adds a stream opened by the peer; returns `None` if its slot is taken and the table may not grow.
     #[inline]
-    pub fn insert(&mut self, id: u32, window: i32, own: T) -> Option<&mut Stream<T>> {
+    pub fn insert(&mut self, id: u32, window: i32, own: T) -> Option<&mut Http2Stream<T>> {
         while self.slots.len() < 2 * (self.live as usize + 1) || self.slots[self.slot(id)].is_some() {
             if self.slots.len() >= MOST_SLOTS {
                 return None;
@@ -126,7 +126,7 @@ impl<T> Streams<T> {
         }
         let slot = self.slot(id);
         self.live += 1;
-        let stream = Stream { id, window, received: 0, answered: false, said: false, waiting: None, own };
+        let stream = Http2Stream { id, window, received: 0, answered: false, closed_locally: false, queue: None, state: own };
         Some(self.slots[slot].insert(stream))
     }
 
@@ -144,7 +144,7 @@ impl<T> Streams<T> {
 
     /// Removes a stream.
     #[inline]
-    pub fn remove(&mut self, id: u32) -> Option<Stream<T>> {
+    pub fn remove(&mut self, id: u32) -> Option<Http2Stream<T>> {
         let slot = self.slot(id);
         let stream = self.slots.get_mut(slot)?.take_if(|s| s.id == id)?;
         self.live -= 1;
@@ -152,7 +152,7 @@ impl<T> Streams<T> {
     }
 
     /// Iterates over all streams, in no particular order.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream<T>> {
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Http2Stream<T>> {
         self.slots.iter_mut().flatten()
     }
 }

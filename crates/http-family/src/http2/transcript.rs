@@ -7,14 +7,14 @@
 
 use std::collections::BTreeMap;
 
-use wire::SHOWN;
+use wire::MAX_SHOWN_BYTES;
 
 use super::frames::{self, FrameHead, HEAD, PREFACE, code, setting};
-use super::hpack::Decoder;
+use super::hpack::HpackDecoder;
 use values::verify;
 
 /// Renders the content of streams.
-pub trait Reader {
+pub trait ContentReader {
     /// Receives a field of a header list.
     fn field(&mut self, _stream: u32, _name: &[u8], _value: &[u8]) {}
     /// Returns a remark on the header list just read, in one line.
@@ -33,12 +33,12 @@ const STREAMS: usize = 1024;
 
 /// Renders bodies as they are, and compressed bodies decompressed.
 #[derive(Clone, Debug, Default)]
-pub struct Plain {
+pub struct DecodedBodies {
     /// Per stream with a compressed body: its content-encoding field in HTTP/1 syntax, and the body so far.
     coded: BTreeMap<u32, (Vec<u8>, Vec<u8>)>,
 }
 
-impl Reader for Plain {
+impl ContentReader for DecodedBodies {
     fn field(&mut self, stream: u32, name: &[u8], value: &[u8]) {
         if name == b"content-encoding" && value.len() <= CODING && self.coded.len() < STREAMS {
             let head = [b"\ncontent-encoding: ", value, b"\n"].concat();
@@ -56,7 +56,7 @@ impl Reader for Plain {
     fn end(&mut self, stream: Option<u32>, text: &mut Vec<u8>) {
         let over: Vec<u32> = stream.map_or_else(|| self.coded.keys().copied().collect(), |stream| vec![stream]);
         for (head, body) in over.into_iter().filter_map(|stream| self.coded.remove(&stream)) {
-            match verify::decoded(&head, &body) {
+            match verify::decode_body(&head, &body) {
                 Some((coding, plain)) => {
                     let line = format!("* {} bytes of {coding}, decoded to {}:\n", body.len(), plain.len());
                     text.extend(line.bytes().chain(plain));
@@ -68,13 +68,13 @@ impl Reader for Plain {
 }
 
 /// Renders all bytes that one end sent, from the first one on.
-pub fn readable(bytes: &[u8], reader: &mut impl Reader) -> Vec<u8> {
-    readable_on(bytes, &mut Decoder::default(), reader)
+pub fn readable(bytes: &[u8], reader: &mut impl ContentReader) -> Vec<u8> {
+    readable_on(bytes, &mut HpackDecoder::default(), reader)
 }
 
 /// Renders the next bytes that one end sent, on a connection whose header lists `decoder` has decoded so far.
-pub fn readable_on(bytes: &[u8], decoder: &mut Decoder, reader: &mut impl Reader) -> Vec<u8> {
-    let mut shown = Shown { text: Vec::new(), decoder, block: Vec::new(), reader };
+pub fn readable_on(bytes: &[u8], decoder: &mut HpackDecoder, reader: &mut impl ContentReader) -> Vec<u8> {
+    let mut shown = FrameTranscript { text: Vec::new(), decoder, block: Vec::new(), reader };
     let mut rest = bytes;
     if let Some(more) = rest.strip_prefix(PREFACE) {
         shown.line("the preface of HTTP/2");
@@ -82,7 +82,7 @@ pub fn readable_on(bytes: &[u8], decoder: &mut Decoder, reader: &mut impl Reader
     }
     while let Some((head, more)) = rest.split_first_chunk::<HEAD>() {
         let head = FrameHead::read(head);
-        let Some((payload, more)) = more.split_at_checked(head.length).filter(|_| shown.text.len() < SHOWN) else {
+        let Some((payload, more)) = more.split_at_checked(head.length).filter(|_| shown.text.len() < MAX_SHOWN_BYTES) else {
             break;
         };
         shown.frame(head, payload);
@@ -90,8 +90,8 @@ pub fn readable_on(bytes: &[u8], decoder: &mut Decoder, reader: &mut impl Reader
     }
     shown.reader.end(None, &mut shown.text);
     shown.end_line();
-    if shown.text.len() >= SHOWN {
-        shown.text.truncate(SHOWN);
+    if shown.text.len() >= MAX_SHOWN_BYTES {
+        shown.text.truncate(MAX_SHOWN_BYTES);
         shown.line("the rest is not shown");
     } else if !rest.is_empty() {
         shown.line(&format!("{} bytes of an incomplete frame:", rest.len()));
@@ -101,15 +101,15 @@ pub fn readable_on(bytes: &[u8], decoder: &mut Decoder, reader: &mut impl Reader
     shown.text
 }
 
-struct Shown<'a, R> {
+struct FrameTranscript<'a, R> {
     text: Vec<u8>,
-    decoder: &'a mut Decoder,
+    decoder: &'a mut HpackDecoder,
     /// The beginning of a header block.
     block: Vec<u8>,
     reader: &'a mut R,
 }
 
-impl<R: Reader> Shown<'_, R> {
+impl<R: ContentReader> FrameTranscript<'_, R> {
     fn line(&mut self, text: &str) {
         self.text.extend_from_slice(format!("* {text}\n").as_bytes());
     }
@@ -153,7 +153,7 @@ impl<R: Reader> Shown<'_, R> {
         let (mut first, mut lines) = ([const { String::new() }; 3], Vec::new());
         let mut fields = self.decoder.read(&block);
         let trouble = loop {
-            if self.text.len() + lines.len() > SHOWN {
+            if self.text.len() + lines.len() > MAX_SHOWN_BYTES {
                 break Some("the list goes on".into());
             }
             let (name, value) = match fields.next() {

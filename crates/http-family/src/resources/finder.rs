@@ -10,36 +10,36 @@ use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
 use url::Url;
 
-use super::{Allowed, srcset};
+use super::{AllowedHosts, srcset};
 use values::capture::html;
-use values::kept::{Budget, Kept};
+use values::budget::{MemoryBudget, BudgetedBuffer};
 
 /// Maximum number of resources per page.
-pub const MOST: usize = 1000;
+pub const MAX_RESOURCES: usize = 1000;
 /// Maximum total length of the URLs of a page's resources, in bytes.
-pub const MOST_BYTES: usize = 256 << 10;
+pub const MAX_URL_BYTES: usize = 256 << 10;
 /// Maximum length of one URL, in bytes.
-const LONGEST: usize = 8 << 10;
+const MAX_URL: usize = 8 << 10;
 /// Maximum number of distinct URLs remembered per page.
-const TOLD_APART: usize = 20_000;
+const MAX_DISTINCT: usize = 20_000;
 /// Maximum number of bytes of a page that are read.
-const READ: usize = 1_000_000;
+const MAX_READ: usize = 1_000_000;
 
 /// The distinct resources of a page, in document order.
 #[derive(Debug, Default)]
-pub struct Found {
-    urls: Kept,
+pub struct FoundResources {
+    urls: BudgetedBuffer,
     ends: Vec<usize>,
     next: usize,
     /// Number of resources on other hosts, which are not fetched.
-    pub elsewhere: u32,
+    pub other_hosts: u32,
     /// Number of resources beyond the bounds, which are not fetched.
-    pub beyond: u32,
+    pub over_limit: u32,
     /// Set if not all of the page was read.
     pub cut: bool,
 }
 
-impl Found {
+impl FoundResources {
     /// Returns the URL of the next resource.
     pub fn next(&mut self) -> Option<&str> {
         let end = *self.ends.get(self.next)?;
@@ -55,23 +55,23 @@ impl Found {
 }
 
 /// Finds the resources of the page at `url` that are allowed to be fetched, within a memory budget.
-pub fn find(page: &[u8], url: &Url, allowed: &Allowed, budget: &Budget) -> Found {
-    let read = &page[..page.len().min(READ)];
+pub fn find(page: &[u8], url: &Url, allowed: &AllowedHosts, budget: &MemoryBudget) -> FoundResources {
+    let read = &page[..page.len().min(MAX_READ)];
     let text = String::from_utf8_lossy(read);
-    let sink = Finder { tokens: Cell::new(0), seen: RefCell::new(Seen::of(url, allowed, budget)) };
+    let sink = FinderSink { tokens: Cell::new(0), seen: RefCell::new(TagScanner::of(url, allowed, budget)) };
     let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
-    let whole = html::in_pieces(&text, &tokenizer, |sink| sink.tokens.get(), |_| Ok(())).is_ok();
+    let whole = html::feed_by_tags(&text, &tokenizer, |sink| sink.tokens.get(), |_| Ok(())).is_ok();
     let mut found = tokenizer.sink.seen.into_inner().found;
     found.cut = !whole || read.len() < page.len();
     found
 }
 
-struct Finder<'a> {
+struct FinderSink<'a> {
     tokens: Cell<u64>,
-    seen: RefCell<Seen<'a>>,
+    seen: RefCell<TagScanner<'a>>,
 }
 
-impl TokenSink for Finder<'_> {
+impl TokenSink for FinderSink<'_> {
     type Handle = ();
 
     fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
@@ -81,11 +81,11 @@ impl TokenSink for Finder<'_> {
         let Token::TagToken(tag) = token else { return TokenSinkResult::Continue };
         match tag.kind {
             TagKind::StartTag => {
-                self.seen.borrow_mut().begins(&tag);
+                self.seen.borrow_mut().start_tag(&tag);
                 raw(&tag)
             }
             TagKind::EndTag => {
-                self.seen.borrow_mut().ends(&tag.name);
+                self.seen.borrow_mut().end_tag(&tag.name);
                 TokenSinkResult::Continue
             }
         }
@@ -104,13 +104,13 @@ fn raw(tag: &Tag) -> TokenSinkResult<()> {
 }
 
 /// State of the tag scanner.
-struct Seen<'a> {
+struct TagScanner<'a> {
     page: &'a Url,
-    allowed: &'a Allowed,
-    budget: &'a Budget,
+    allowed: &'a AllowedHosts,
+    budget: &'a MemoryBudget,
     base: Url,
     /// Set once a `base` element was found.
-    based: bool,
+    has_base: bool,
     known: HashSet<Url>,
     /// Depth of open `template` elements, whose content is not rendered.
     templates: u32,
@@ -118,26 +118,26 @@ struct Seen<'a> {
     picture: Option<bool>,
     /// State within `audio` or `video`: `Some(true)` once its source is chosen, or if nothing is to be played.
     media: Option<bool>,
-    found: Found,
+    found: FoundResources,
 }
 
-impl<'a> Seen<'a> {
-    fn of(page: &'a Url, allowed: &'a Allowed, budget: &'a Budget) -> Seen<'a> {
-        Seen {
+impl<'a> TagScanner<'a> {
+    fn of(page: &'a Url, allowed: &'a AllowedHosts, budget: &'a MemoryBudget) -> TagScanner<'a> {
+        TagScanner {
             page,
             allowed,
             budget,
             base: page.clone(),
-            based: false,
+            has_base: false,
             known: HashSet::new(),
             templates: 0,
             picture: None,
             media: None,
-            found: Found::default(),
+            found: FoundResources::default(),
         }
     }
 
-    fn begins(&mut self, tag: &Tag) {
+    fn start_tag(&mut self, tag: &Tag) {
         match &*tag.name {
             "template" => self.templates = self.templates.saturating_add(1),
             _ if self.templates > 0 => {}
@@ -157,7 +157,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    fn ends(&mut self, name: &str) {
+    fn end_tag(&mut self, name: &str) {
         match name {
             "template" => self.templates = self.templates.saturating_sub(1),
             "picture" => self.picture = None,
@@ -168,8 +168,8 @@ impl<'a> Seen<'a> {
 
     /// Handles `base`: the first one applies, to everything after it.
     fn base(&mut self, tag: &Tag) {
-        let Some(href) = attribute(tag, "href").filter(|_| !self.based) else { return };
-        self.based = true;
+        let Some(href) = attribute(tag, "href").filter(|_| !self.has_base) else { return };
+        self.has_base = true;
         if let Ok(base) = self.page.join(href.trim_ascii())
             && matches!(base.scheme(), "http" | "https")
         {
@@ -242,8 +242,8 @@ impl<'a> Seen<'a> {
         if written.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("data:")) {
             return;
         }
-        if written.len() > LONGEST || self.known.len() == TOLD_APART {
-            return self.found.beyond = self.found.beyond.saturating_add(1);
+        if written.len() > MAX_URL || self.known.len() == MAX_DISTINCT {
+            return self.found.over_limit = self.found.over_limit.saturating_add(1);
         }
         let Ok(mut url) = self.base.join(written) else { return };
         url.set_fragment(None);
@@ -255,13 +255,13 @@ impl<'a> Seen<'a> {
         }
         let text = url.as_str();
         let found = &mut self.found;
-        if !self.allowed.has(&url, self.page) {
-            found.elsewhere = found.elsewhere.saturating_add(1);
-        } else if found.ends.len() == MOST
-            || found.urls.len() + text.len() > MOST_BYTES
-            || !found.urls.add(text.as_bytes(), self.budget)
+        if !self.allowed.allows(&url, self.page) {
+            found.other_hosts = found.other_hosts.saturating_add(1);
+        } else if found.ends.len() == MAX_RESOURCES
+            || found.urls.len() + text.len() > MAX_URL_BYTES
+            || !found.urls.extend(text.as_bytes(), self.budget)
         {
-            found.beyond = found.beyond.saturating_add(1);
+            found.over_limit = found.over_limit.saturating_add(1);
         } else {
             found.ends.push(found.urls.len());
         }

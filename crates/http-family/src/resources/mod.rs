@@ -8,12 +8,12 @@ mod tests;
 use std::sync::Arc;
 
 use url::Url;
-use wire::{Asked, Complaint, Follow, Found, OptionSpec, Origin, Page, many, one, switch};
+use wire::{ProtocolConfig, UsageError, FollowUp, ResourceSearch, OptionSpec, Origin, PageResources, many, one, switch};
 
-use crate::http1::request::{self, HeaderWish, Recipe, Rules};
-use values::kept::Kept;
+use crate::http1::request::{self, HeaderOverride, Recipe, HttpRules};
+use values::budget::BudgetedBuffer;
 use values::percent::host;
-use values::verify::coding::Coding;
+use values::verify::coding::ContentCoding;
 use values::verify::header;
 
 /// Option for the number of resources fetched concurrently, per page of a step of a flow.
@@ -51,39 +51,39 @@ pub const OPTIONS: [OptionSpec; 3] = [
 
 /// Settings for the resources of pages.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct ResourceSettings {
     /// Number of concurrent fetches; 0 treats pages like other responses.
-    at_once: u32,
-    from: Vec<(String, Option<u16>)>,
+    concurrency: u32,
+    hosts: Vec<(String, Option<u16>)>,
     may_fail: bool,
 }
 
-impl Wish {
+impl ResourceSettings {
     /// Reads the options. Returns `None` if no resources are to be fetched.
     ///
     /// # Errors
     /// Returns an error for an invalid number or host.
-    pub fn read(asked: &Asked) -> Result<Option<Wish>, Complaint> {
+    pub fn read(asked: &ProtocolConfig) -> Result<Option<ResourceSettings>, UsageError> {
         let at_once = asked.value(RESOURCES).map_or(Ok(0), at_once)?;
         let from = asked.values(FROM).iter().map(|text| named_host(text)).collect::<Result<Vec<_>, _>>()?;
         let may_fail = asked.switch(MAY_FAIL);
-        Ok((at_once > 0).then_some(Wish { at_once, from, may_fail }))
+        Ok((at_once > 0).then_some(ResourceSettings { concurrency: at_once, hosts: from, may_fail }))
     }
 }
 
 /// Parses `6` or `6 at once`.
-fn at_once(text: &str) -> Result<u32, Complaint> {
+fn at_once(text: &str) -> Result<u32, UsageError> {
     let number = text.trim().strip_suffix("at once").unwrap_or(text).trim();
     number.parse().ok().filter(|n| *n <= MOST_AT_ONCE).ok_or_else(|| {
         let trouble = format!("\"{text}\" is not a number from 0 to {MOST_AT_ONCE}; write for instance 6");
-        Complaint::new(format!("--{RESOURCES}"), trouble)
+        UsageError::new(format!("--{RESOURCES}"), trouble)
     })
 }
 
-fn named_host(text: &str) -> Result<(String, Option<u16>), Complaint> {
+fn named_host(text: &str) -> Result<(String, Option<u16>), UsageError> {
     let wrong = || {
         let trouble = format!("\"{text}\" is not a host; write cdn.example.com, or cdn.example.com:8443");
-        Complaint::new(format!("--{FROM}"), trouble)
+        UsageError::new(format!("--{FROM}"), trouble)
     };
     let clean = !text.is_empty() && !text.contains(['/', '@', '?', '#', '\\']) && !text.contains(char::is_whitespace);
     let url = Url::parse(&format!("http://{text}/")).ok().filter(|_| clean).ok_or_else(wrong)?;
@@ -94,31 +94,31 @@ fn named_host(text: &str) -> Result<(String, Option<u16>), Complaint> {
 
 /// Hosts that resources may be fetched from.
 #[derive(Debug, Default)]
-pub struct Allowed {
+pub struct AllowedHosts {
     /// Host, port, and whether TLS is used.
     origins: Vec<(String, u16, bool)>,
     hosts: Vec<(String, Option<u16>)>,
 }
 
-impl Allowed {
+impl AllowedHosts {
     /// Allows the origins of the plan and the hosts named by the option.
-    pub fn of(origins: &[Origin], wish: &Wish) -> Allowed {
+    pub fn of(origins: &[Origin], wish: &ResourceSettings) -> AllowedHosts {
         let origins = origins.iter().map(|origin| (origin.host.clone(), origin.port, origin.tls)).collect();
-        Allowed { origins, hosts: wish.from.clone() }
+        AllowedHosts { origins, hosts: wish.hosts.clone() }
     }
 
     /// Returns `true` if a resource of `page` at `url` may be fetched.
-    pub fn has(&self, url: &Url, page: &Url) -> bool {
-        url.origin() == page.origin() || request::origin(url).is_some_and(|origin| self.leads(&origin))
+    pub fn allows(&self, url: &Url, page: &Url) -> bool {
+        url.origin() == page.origin() || request::origin(url).is_some_and(|origin| self.contains(&origin))
     }
 
     /// Returns `true` if a redirect from the resource at `from` to `to` may be followed.
-    pub fn follows(&self, to: &Origin, from: &Url) -> bool {
+    pub fn allows_redirect(&self, to: &Origin, from: &Url) -> bool {
         let same = |origin: Origin| origin.host == to.host && origin.port == to.port && origin.tls == to.tls;
-        request::origin(from).is_some_and(same) || self.leads(to)
+        request::origin(from).is_some_and(same) || self.contains(to)
     }
 
-    fn leads(&self, to: &Origin) -> bool {
+    fn contains(&self, to: &Origin) -> bool {
         let known = |(host, port, tls): &(String, u16, bool)| *host == to.host && *port == to.port && *tls == to.tls;
         let named = |(host, port): &(String, Option<u16>)| *host == to.host && port.is_none_or(|port| port == to.port);
         self.origins.iter().any(known) || self.hosts.iter().any(named)
@@ -129,7 +129,7 @@ impl Allowed {
 #[derive(Clone, Debug)]
 pub struct PageRule {
     /// Number of concurrent fetches.
-    pub at_once: u32,
+    pub concurrency: u32,
     /// Name of the resources in results, as an index into the names of the run.
     pub name: u16,
     /// Set if failed resources do not fail the page.
@@ -137,99 +137,99 @@ pub struct PageRule {
     /// Checks on the responses, as an index into those of the run.
     pub checks: u16,
     /// Hosts that may be fetched from.
-    pub allowed: Arc<Allowed>,
+    pub allowed: Arc<AllowedHosts>,
 }
 
 impl PageRule {
     /// Creates the rule of a page from its settings.
-    pub fn of(wish: &Wish, name: u16, checks: u16, allowed: Arc<Allowed>) -> PageRule {
-        PageRule { at_once: wish.at_once, name, may_fail: wish.may_fail, checks, allowed }
+    pub fn of(wish: &ResourceSettings, name: u16, checks: u16, allowed: Arc<AllowedHosts>) -> PageRule {
+        PageRule { concurrency: wish.concurrency, name, may_fail: wish.may_fail, checks, allowed }
     }
 
-    fn page(&self) -> Page {
-        let Self { at_once, name, may_fail, .. } = *self;
-        Page { at_once, name, may_fail, found: 0, elsewhere: 0, beyond: 0, cut: false, next: Box::new(|| None) }
+    fn page(&self) -> PageResources {
+        let Self { concurrency: at_once, name, may_fail, .. } = *self;
+        PageResources { max_in_flight: at_once, name, may_fail, resources: 0, on_other_hosts: 0, over_limit: 0, truncated: false, next: Box::new(|| None) }
     }
 }
 
 /// Outcome of a response for the fetching of resources.
 #[derive(Debug)]
-pub enum Heard {
+pub enum ResourceOutcome {
     /// A page, with its body.
-    Page(Body),
+    Page(PageBody),
     /// A resource whose redirect leads to a host that is not allowed.
-    Elsewhere,
+    Disallowed,
 }
 
 /// The body of a page, as far as it is kept.
 #[derive(Debug)]
-pub struct Body {
-    kept: Kept,
-    coding: Coding,
+pub struct PageBody {
+    kept: BudgetedBuffer,
+    coding: ContentCoding,
     /// Set if the page was larger than what is kept.
     cut: bool,
 }
 
-impl Body {
+impl PageBody {
     /// Creates the body for a response with this head in HTTP/1 form. Returns `None` if it is not a page.
-    pub fn head(head: &[u8]) -> Option<Body> {
-        let kind = header::values(head, "content-type").next()?;
+    pub fn head(head: &[u8]) -> Option<PageBody> {
+        let kind = header::field_values(head, "content-type").next()?;
         let kind = kind.split(|b| *b == b';').next().unwrap_or_default().trim_ascii();
         let page = kind.eq_ignore_ascii_case(b"text/html") || kind.eq_ignore_ascii_case(b"application/xhtml+xml");
-        let coding = Coding::of(header::values(head, "content-encoding"));
-        page.then(|| Body { kept: Kept::default(), coding, cut: false })
+        let coding = ContentCoding::of(header::field_values(head, "content-encoding"));
+        page.then(|| PageBody { kept: BudgetedBuffer::default(), coding, cut: false })
     }
 
     /// Processes a piece of the body.
-    pub fn feed(&mut self, piece: &[u8], rules: &Rules) {
+    pub fn feed(&mut self, piece: &[u8], rules: &HttpRules) {
         let room = KEPT - self.kept.len().min(KEPT);
         let taken = &piece[..piece.len().min(room)];
-        self.cut |= taken.len() < piece.len() || !self.kept.add(taken, &rules.kept);
+        self.cut |= taken.len() < piece.len() || !self.kept.extend(taken, &rules.budget);
     }
 }
 
 /// Returns the search for the resources of a page; `recipe` made its request. It runs when called.
-pub fn found(body: Body, rule: &PageRule, recipe: Recipe, rules: &Arc<Rules>) -> Found {
+pub fn found(body: PageBody, rule: &PageRule, recipe: Recipe, rules: &Arc<HttpRules>) -> ResourceSearch {
     let (rule, rules) = (rule.clone(), Arc::clone(rules));
     Box::new(move || page(&body, &rule, &recipe, rules))
 }
 
 /// Returns the result for a redirect of a resource that is not followed.
-pub fn elsewhere() -> Found {
-    Box::new(|| Page {
-        at_once: 0,
+pub fn disallowed() -> ResourceSearch {
+    Box::new(|| PageResources {
+        max_in_flight: 0,
         name: 0,
         may_fail: true,
-        found: 0,
-        elsewhere: 1,
-        beyond: 0,
-        cut: false,
+        resources: 0,
+        on_other_hosts: 1,
+        over_limit: 0,
+        truncated: false,
         next: Box::new(|| None),
     })
 }
 
-fn page(body: &Body, rule: &PageRule, recipe: &Recipe, rules: Arc<Rules>) -> Page {
-    let Ok(plain) = body.coding.decode(&body.kept, &rules.kept) else {
-        return Page { cut: true, ..rule.page() };
+fn page(body: &PageBody, rule: &PageRule, recipe: &Recipe, rules: Arc<HttpRules>) -> PageResources {
+    let Ok(plain) = body.coding.decode(&body.kept, &rules.budget) else {
+        return PageResources { truncated: true, ..rule.page() };
     };
-    let mut found = finder::find(&plain, &recipe.url, &rule.allowed, &rules.kept);
-    let (elsewhere, beyond, cut) = (found.elsewhere, found.beyond, found.cut || body.cut);
-    let (basis, count) = (basis(recipe, rule.checks), found.len() as u32);
+    let mut found = finder::find(&plain, &recipe.url, &rule.allowed, &rules.budget);
+    let (elsewhere, beyond, cut) = (found.other_hosts, found.over_limit, found.cut || body.cut);
+    let (basis, count) = (base_recipe(recipe, rule.checks), found.len() as u32);
     let next = move || {
         // The URL was parsed before, so this succeeds.
         let url = Url::parse(found.next()?).ok()?;
-        of_resource(&basis, url, &rules)
+        resource_request(&basis, url, &rules)
     };
-    Page { found: count, elsewhere, beyond, cut, next: Box::new(next), ..rule.page() }
+    PageResources { resources: count, on_other_hosts: disallowed, over_limit: beyond, truncated: cut, next: Box::new(next), ..rule.page() }
 }
 
 /// Returns the recipe shared by all resources of a page: the page's own, without what applies to the page only.
-fn basis(page: &Recipe, checks: u16) -> Recipe {
+fn base_recipe(page: &Recipe, checks: u16) -> Recipe {
     const OF_PAGE: [&str; 6] = ["accept", "range", "referer", "origin", "upgrade", "upgrade-insecure-requests"];
     let mut basis = page.clone();
-    basis.become_get();
+    basis.convert_to_get();
     (basis.method, basis.content, basis.target) = ("GET".to_owned(), None, None);
-    (basis.expects, basis.checks, basis.hops, basis.page) = (false, checks, 0, 0);
+    (basis.expect_continue, basis.checks, basis.hops, basis.page) = (false, checks, 0, 0);
     let of_page = |name: &str| {
         OF_PAGE.iter().any(|own| name.eq_ignore_ascii_case(own))
             || name.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("if-"))
@@ -239,20 +239,20 @@ fn basis(page: &Recipe, checks: u16) -> Recipe {
 }
 
 /// Returns the request of one resource.
-fn of_resource(basis: &Recipe, url: Url, rules: &Rules) -> Option<Follow> {
+fn resource_request(basis: &Recipe, url: Url, rules: &HttpRules) -> Option<FollowUp> {
     let mut recipe = basis.clone();
     if let Some(referer) = referer(&basis.url, &url) {
-        recipe.headers.push(HeaderWish::Set("Referer".to_owned(), format!(" {referer}")));
+        recipe.headers.push(HeaderOverride::Set("Referer".to_owned(), format!(" {referer}")));
     }
     if basis.url.origin() != url.origin() {
-        recipe.leave_origin();
+        recipe.drop_origin_headers();
     }
     recipe.url = url;
-    let origin = recipe.goes_by(&rules.proxies)?;
+    let origin = recipe.route_through(&rules.proxies)?;
     let follows = rules.checks(recipe.checks).redirects > 0 || rules.cache.is_some();
     // Only redirects and the cache need the recipe later.
     let request = if follows { request::encode(&Arc::new(recipe)) } else { request::encode_listed(&recipe, u32::MAX) };
-    Some(Follow { origin, request: wire::Request::shared(request) })
+    Some(FollowUp { origin, request: wire::Request::shared(request) })
 }
 
 /// Returns the `Referer` that browsers send: the full URL to the same origin, the origin to others, nothing when
@@ -276,11 +276,11 @@ fn referer(page: &Url, to: &Url) -> Option<String> {
 /// Checks the invariants for any page: resources within the bounds, each once, none on another host.
 #[cfg(any(test, feature = "oracle"))]
 pub fn oracle(page: &[u8]) {
-    let wish = Wish { at_once: 6, from: vec![("cdn.test".to_owned(), None)], may_fail: false };
-    let allowed = Allowed::of(&[Origin::tcp("h.test", 80, false)], &wish);
+    let wish = ResourceSettings { concurrency: 6, hosts: vec![("cdn.test".to_owned(), None)], may_fail: false };
+    let allowed = AllowedHosts::of(&[Origin::tcp("h.test", 80, false)], &wish);
     let url = Url::parse("http://h.test/a/page?x=1").expect("a URL");
-    let mut found = finder::find(page, &url, &allowed, &values::kept::Budget::default());
-    assert!(found.len() <= finder::MOST, "{}", found.len());
+    let mut found = finder::find(page, &url, &allowed, &values::budget::MemoryBudget::default());
+    assert!(found.len() <= finder::MAX_RESOURCES, "{}", found.len());
     let (mut all, mut bytes) = (std::collections::HashSet::new(), 0);
     while let Some(text) = found.next() {
         let read = Url::parse(text).expect("a URL that was read before");
@@ -289,5 +289,5 @@ pub fn oracle(page: &[u8]) {
         bytes += text.len();
         assert!(all.insert(text.to_owned()), "{text} twice");
     }
-    assert!(bytes <= finder::MOST_BYTES);
+    assert!(bytes <= finder::MAX_URL_BYTES);
 }

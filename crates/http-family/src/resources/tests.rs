@@ -3,17 +3,17 @@
 use proptest::prelude::*;
 
 use super::*;
-use values::kept::Budget;
+use values::budget::MemoryBudget;
 
 /// Returns the resources of a page at `http://h.test/a/page`, and the numbers left out because of their host and of the
 /// bounds.
 fn found(page: &str) -> (Vec<String>, u32, u32) {
-    let wish = Wish { at_once: 6, from: vec![("cdn.test".to_owned(), None)], may_fail: false };
-    let allowed = Allowed::of(&[Origin::tcp("h.test", 80, false)], &wish);
+    let wish = ResourceSettings { concurrency: 6, hosts: vec![("cdn.test".to_owned(), None)], may_fail: false };
+    let allowed = AllowedHosts::of(&[Origin::tcp("h.test", 80, false)], &wish);
     let url = Url::parse("http://h.test/a/page").expect("a URL");
-    let mut found = finder::find(page.as_bytes(), &url, &allowed, &Budget::default());
+    let mut found = finder::find(page.as_bytes(), &url, &allowed, &MemoryBudget::default());
     let urls = std::iter::from_fn(|| found.next().map(str::to_owned)).collect();
-    (urls, found.elsewhere, found.beyond)
+    (urls, found.other_hosts, found.over_limit)
 }
 
 fn check(page: &str, expected: &[&str]) {
@@ -60,9 +60,9 @@ fn other_hosts_are_counted_and_never_fetched() {
 
 #[test]
 fn what_is_more_than_a_page_may_have_is_counted() {
-    let page: String = (0..finder::MOST + 50).map(|n| format!("<img src={n}>")).collect();
+    let page: String = (0..finder::MAX_RESOURCES + 50).map(|n| format!("<img src={n}>")).collect();
     let (urls, elsewhere, beyond) = found(&page);
-    assert_eq!((urls.len(), elsewhere, beyond), (finder::MOST, 0, 50));
+    assert_eq!((urls.len(), elsewhere, beyond), (finder::MAX_RESOURCES, 0, 50));
     let long = format!("<img src={}><img src=x>", "y".repeat(10_000));
     assert_eq!((found(&long).0.len(), found(&long).2), (1, 1));
 }

@@ -1,10 +1,10 @@
 //! Close codes (RFC 6455 7.4 and the IANA registry) and the meaning of close frames.
 
 use cause::websocket::{self, closed};
-use cause::{Cause, Fixed, Plain};
-use wire::Broken;
+use cause::{Cause, StaticSentence, StaticCause};
+use wire::ProtocolError;
 
-use super::utf8::Utf8;
+use super::utf8::Utf8Validator;
 
 /// Normal closure: the purpose is fulfilled.
 pub const NORMAL: u16 = 1000;
@@ -19,18 +19,18 @@ pub const INTERNAL_ERROR: u16 = 1011;
 ///
 /// # Errors
 /// Fails if the payload is not valid in WebSocket.
-pub fn code(payload: &[u8]) -> Result<u16, Broken> {
+pub fn code(payload: &[u8]) -> Result<u16, ProtocolError> {
     let (code, reason) = match payload {
         [] => return Ok(NO_CODE),
-        [_] => return Err(Broken(cause::websocket::half_code())),
+        [_] => return Err(ProtocolError(cause::websocket::half_code())),
         [high, low, reason @ ..] => (u16::from_be_bytes([*high, *low]), reason),
     };
     if !matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999) {
-        return Err(Broken(cause::websocket::wrong_code()));
+        return Err(ProtocolError(cause::websocket::wrong_code()));
     }
-    let mut text = Utf8::default();
+    let mut text = Utf8Validator::default();
     if !text.feed(reason) || !text.is_whole() {
-        return Err(Broken(cause::websocket::reason_not_text()));
+        return Err(ProtocolError(cause::websocket::reason_not_text()));
     }
     Ok(code)
 }
@@ -57,7 +57,7 @@ pub fn name(code: u16) -> &'static str {
 }
 
 /// Causes for a server's close, by the codes that RFC 6455 (7.4.1) and its registry define.
-const KNOWN: &[(u16, Fixed)] = &[
+const KNOWN: &[(u16, StaticSentence)] = &[
     (NORMAL, closed("1000 (normal)")),
     (1001, closed("1001 (going away)")),
     (PROTOCOL_ERROR, closed("1002 (protocol error)")),
@@ -73,7 +73,7 @@ const KNOWN: &[(u16, Fixed)] = &[
 ];
 
 /// Returns the cause for a connection that the server closed with this code.
-pub fn goodbye(code: u16) -> Plain {
+pub fn cause_of_code(code: u16) -> StaticCause {
     match KNOWN.iter().find(|(known, _)| *known == code) {
         Some((_, said)) => said.plain(),
         None if code == NO_CODE => websocket::closed_without_code(),
@@ -83,18 +83,18 @@ pub fn goodbye(code: u16) -> Plain {
 }
 
 /// Formats a close frame: `close 1013 (try again later) busy`.
-pub fn words(code: u16, reason: &[u8]) -> String {
+pub fn describe_frame(code: u16, reason: &[u8]) -> String {
     format!("close {code} ({}) {}", name(code), String::from_utf8_lossy(reason)).trim_end().to_owned()
 }
 
 /// Returns the cause for a connection that the server closed with this code, including its own reason; `said` is the
 /// text of [`words`].
-pub fn farewell(code: u16, said: &[u8]) -> Cause {
-    let reason = said.strip_prefix(words(code, b"").as_bytes()).unwrap_or_default().trim_ascii();
+pub fn cause_with_reason(code: u16, said: &[u8]) -> Cause {
+    let reason = said.strip_prefix(describe_frame(code, b"").as_bytes()).unwrap_or_default().trim_ascii();
     let sentence = match code {
         // The meaning of these codes is known to the server only: their number is more useful than their range.
         3000.. => websocket::closed_with(code, name(code)),
-        _ => goodbye(code).into(),
+        _ => cause_of_code(code).into(),
     };
     match reason {
         b"" => sentence,
@@ -114,16 +114,16 @@ mod tests {
             (4001, "token expired", "the server closed with 4001 (private): token expired"),
             (NO_CODE, "", "the server closed without a code"),
         ] {
-            assert_eq!(farewell(code, words(code, reason.as_bytes()).as_bytes()).en(), expected);
+            assert_eq!(cause_with_reason(code, describe_frame(code, reason.as_bytes()).as_bytes()).en(), expected);
         }
     }
 
     #[test]
     fn a_goodbye_names_the_code_and_what_it_means() {
         for code in [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014] {
-            assert_eq!(goodbye(code).en(), format!("the server closed with {code} ({})", name(code)));
+            assert_eq!(cause_of_code(code).en(), format!("the server closed with {code} ({})", name(code)));
         }
-        assert!(goodbye(NO_CODE).en().contains("without") && goodbye(3001).en().contains("registered"));
+        assert!(cause_of_code(NO_CODE).en().contains("without") && cause_of_code(3001).en().contains("registered"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Encoding and decoding of frame headers, stateless (RFC 6455 5.2).
 
-use wire::Broken;
+use wire::ProtocolError;
 
 /// A frame that continues a message.
 pub const CONTINUATION: u8 = 0;
@@ -20,7 +20,7 @@ pub const HEAD_BOUND: usize = 14;
 
 /// The sender of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sender {
+pub enum FrameSender {
     /// The client, which must mask its frames.
     Client,
     /// The server, which must not.
@@ -29,7 +29,7 @@ pub enum Sender {
 
 /// A frame header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Frame {
+pub struct FrameHeader {
     /// Set for the last frame of a message.
     pub last: bool,
     /// The first reserved bit: the message is compressed (RFC 7692 6).
@@ -44,7 +44,7 @@ pub struct Frame {
     pub head: usize,
 }
 
-impl Frame {
+impl FrameHeader {
     /// Returns `true` for close, ping and pong.
     pub fn is_control(&self) -> bool {
         self.kind & 8 != 0
@@ -56,29 +56,29 @@ impl Frame {
 /// # Errors
 /// Fails if the header is not valid in WebSocket.
 #[inline]
-pub fn frame(bytes: &[u8], sender: Sender, deflates: bool) -> Result<Option<Frame>, Broken> {
+pub fn frame(bytes: &[u8], sender: FrameSender, deflates: bool) -> Result<Option<FrameHeader>, ProtocolError> {
     let [first, second, rest @ ..] = bytes else { return Ok(None) };
     let kind = first & 0x0f;
-    let mut frame = Frame { last: first & 0x80 != 0, kind, ..Frame::default() };
+    let mut frame = FrameHeader { last: first & 0x80 != 0, kind, ..FrameHeader::default() };
     if first & 0x70 != 0 {
         if first & 0x30 != 0 || !deflates || !matches!(kind, TEXT | BINARY) {
-            return Err(Broken(cause::websocket::reserved_bits()));
+            return Err(ProtocolError(cause::websocket::reserved_bits()));
         }
         frame.deflated = true;
     }
-    if second & 0x80 != 0 && sender == Sender::Server {
-        return Err(Broken(cause::websocket::masked()));
+    if second & 0x80 != 0 && sender == FrameSender::Server {
+        return Err(ProtocolError(cause::websocket::masked()));
     }
-    if second & 0x80 == 0 && sender == Sender::Client {
-        return Err(Broken(cause::websocket::unmasked()));
+    if second & 0x80 == 0 && sender == FrameSender::Client {
+        return Err(ProtocolError(cause::websocket::unmasked()));
     }
     let short = second & 0x7f;
     match kind {
         CONTINUATION | TEXT | BINARY => {}
-        CLOSE | PING | PONG if !frame.last => return Err(Broken(cause::websocket::control_in_fragments())),
-        CLOSE | PING | PONG if short > 125 => return Err(Broken(cause::websocket::long_control())),
+        CLOSE | PING | PONG if !frame.last => return Err(ProtocolError(cause::websocket::control_in_fragments())),
+        CLOSE | PING | PONG if short > 125 => return Err(ProtocolError(cause::websocket::long_control())),
         CLOSE | PING | PONG => {}
-        _ => return Err(Broken(cause::websocket::unknown_opcode())),
+        _ => return Err(ProtocolError(cause::websocket::unknown_opcode())),
     }
     let (size, used) = match short {
         126 => {
@@ -92,13 +92,13 @@ pub fn frame(bytes: &[u8], sender: Sender, deflates: bool) -> Result<Option<Fram
         short => (u64::from(short), 0),
     };
     if (used == 2 && size < 126) || (used == 8 && size <= 0xffff) {
-        return Err(Broken(cause::websocket::long_form()));
+        return Err(ProtocolError(cause::websocket::long_form()));
     }
     if size >> 63 != 0 {
-        return Err(Broken(cause::websocket::out_of_range()));
+        return Err(ProtocolError(cause::websocket::out_of_range()));
     }
     (frame.size, frame.head) = (size, 2 + used);
-    if sender == Sender::Client {
+    if sender == FrameSender::Client {
         let Some(key) = rest[used..].first_chunk::<4>() else { return Ok(None) };
         (frame.key, frame.head) = (*key, 6 + used);
     }

@@ -4,24 +4,24 @@
 //! stands for itself, so JSON needs no quoting. With `--escapes`, a backslash begins an escape in all of them.
 
 use base64::Engine as _;
-use wire::{Asked, Complaint};
+use wire::{ProtocolConfig, UsageError};
 
-use crate::marks::NO_SLOTS;
+use crate::placeholders::NO_SLOTS;
 use values::file;
-use values::template::{Notation, Scope, Source, Template};
+use values::template::{Notation, SlotScope, TemplateText, Template};
 
 /// The slots allowed in messages.
-pub const SCOPE: Scope<'static> = Scope { sequence: true, captured: None, variables: &[] };
+pub const SCOPE: SlotScope<'static> = SlotScope { sequence: true, captured: None, variables: &[] };
 const NO_TEXT: &str = "is not UTF-8, as a text message must be; add --binary";
 
 /// Returns the notation of message texts.
-pub fn notation(asked: &Asked) -> Notation {
+pub fn notation(asked: &ProtocolConfig) -> Notation {
     if asked.switch("escapes") { Notation::Escaped } else { Notation::Plain }
 }
 
 /// A message as given by the user, and the option or line it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Content {
+pub struct MessageSource {
     /// Content of the message.
     pub bytes: Vec<u8>,
     /// The option or line it came from.
@@ -34,15 +34,15 @@ pub struct Content {
     pub notation: Notation,
 }
 
-impl Content {
+impl MessageSource {
     /// Creates a placeholder for runs without messages; never sent.
-    pub fn placeholder() -> Content {
-        Content { bytes: Vec::new(), place: String::new(), binary: false, slots: false, notation: Notation::Plain }
+    pub fn placeholder() -> MessageSource {
+        MessageSource { bytes: Vec::new(), place: String::new(), binary: false, slots: false, notation: Notation::Plain }
     }
 
     /// Creates a message from the text of an option.
-    pub fn of_text(text: &str, place: &str, asked: &Asked) -> Content {
-        Content {
+    pub fn of_text(text: &str, place: &str, asked: &ProtocolConfig) -> MessageSource {
+        MessageSource {
             bytes: text.as_bytes().to_vec(),
             place: place.into(),
             binary: asked.switch("binary"),
@@ -56,23 +56,23 @@ impl Content {
     ///
     /// # Errors
     /// Fails if a slot is invalid.
-    pub fn template(&self, scope: Scope<'_>, expected: Option<&str>) -> Result<Template, Complaint> {
+    pub fn template(&self, scope: SlotScope<'_>, expected: Option<&str>) -> Result<Template, UsageError> {
         let text = std::str::from_utf8(&self.bytes).ok().filter(|_| self.slots);
         let bytes = match text {
-            Some(text) if expected.is_none() => return Template::of_text(text, &self.place, self.notation, scope),
+            Some(text) if expected.is_none() => return Template::parse_text(text, &self.place, self.notation, scope),
             Some(text) => text.as_bytes().to_vec(),
             None => self.plain()?,
         };
         let Some(expected) = expected else { return Ok(Template::fixed(bytes)) };
-        let own = Source { bytes: &bytes, slots: text.is_some(), place: &self.place };
-        let behind = Source { bytes: expected.as_bytes(), slots: true, place: "--expect-body" };
-        Template::of_two([own, behind], self.notation, scope)
+        let own = TemplateText { bytes: &bytes, slots: text.is_some(), place: &self.place };
+        let behind = TemplateText { bytes: expected.as_bytes(), slots: true, place: "--expect-body" };
+        Template::parse_pair([own, behind], self.notation, scope)
     }
 
     /// Returns the bytes of a message without slots.
-    fn plain(&self) -> Result<Vec<u8>, Complaint> {
+    fn plain(&self) -> Result<Vec<u8>, UsageError> {
         match std::str::from_utf8(&self.bytes) {
-            Ok(text) => self.notation.bytes(text).map_err(|trouble| Complaint::new(&self.place, trouble)),
+            Ok(text) => self.notation.decode(text).map_err(|trouble| UsageError::new(&self.place, trouble)),
             Err(_) => Ok(self.bytes.clone()),
         }
     }
@@ -81,9 +81,9 @@ impl Content {
     ///
     /// # Errors
     /// Fails for a text message that is not UTF-8.
-    pub fn check(&self, payload: &[u8]) -> Result<(), Complaint> {
+    pub fn check(&self, payload: &[u8]) -> Result<(), UsageError> {
         let odd = !self.binary && self.notation == Notation::Escaped && std::str::from_utf8(payload).is_err();
-        if odd { Err(Complaint::new(&self.place, NO_TEXT)) } else { Ok(()) }
+        if odd { Err(UsageError::new(&self.place, NO_TEXT)) } else { Ok(()) }
     }
 }
 
@@ -91,16 +91,16 @@ impl Content {
 ///
 /// # Errors
 /// Fails with the first invalid option or line.
-pub fn contents(asked: &Asked) -> Result<Vec<Content>, Complaint> {
-    let mut all: Vec<Content> =
-        asked.values("data").iter().map(|data| Content::of_text(data, "--data", asked)).collect();
-    let fixed = |bytes, place: &str| Content { bytes, binary: true, place: place.into(), ..Content::placeholder() };
+pub fn contents(asked: &ProtocolConfig) -> Result<Vec<MessageSource>, UsageError> {
+    let mut all: Vec<MessageSource> =
+        asked.values("data").iter().map(|data| MessageSource::of_text(data, "--data", asked)).collect();
+    let fixed = |bytes, place: &str| MessageSource { bytes, binary: true, place: place.into(), ..MessageSource::placeholder() };
     for hex in asked.values("data-hex") {
         all.push(fixed(from_hex(hex)?, "--data-hex"));
     }
     for base64 in asked.values("data-base64") {
         let bytes = base64::engine::general_purpose::STANDARD.decode(base64).map_err(|trouble| {
-            Complaint::new("--data-base64", format!("\"{base64}\" is not base64 ({trouble}); write for instance AAEC"))
+            UsageError::new("--data-base64", format!("\"{base64}\" is not base64 ({trouble}); write for instance AAEC"))
         })?;
         all.push(fixed(bytes, "--data-base64"));
     }
@@ -111,29 +111,29 @@ pub fn contents(asked: &Asked) -> Result<Vec<Content>, Complaint> {
 }
 
 /// Reads one message per line; empty lines are skipped.
-fn from_file(path: &str, asked: &Asked) -> Result<Vec<Content>, Complaint> {
+fn from_file(path: &str, asked: &ProtocolConfig) -> Result<Vec<MessageSource>, UsageError> {
     let bytes = file::body("--data-file", path)?;
     let mut all = Vec::new();
     for (number, line) in bytes.split(|&b| b == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let place = format!("{path} line {}", number + 1);
         if !asked.switch("binary") && std::str::from_utf8(line).is_err() {
-            return Err(Complaint::new(place, NO_TEXT));
+            return Err(UsageError::new(place, NO_TEXT));
         }
         if !line.is_empty() {
-            all.push(Content { bytes: line.to_vec(), ..Content::of_text("", &place, asked) });
+            all.push(MessageSource { bytes: line.to_vec(), ..MessageSource::of_text("", &place, asked) });
         }
     }
     if all.is_empty() {
-        return Err(Complaint::new("--data-file", format!("{path} has no messages; write one per line")));
+        return Err(UsageError::new("--data-file", format!("{path} has no messages; write one per line")));
     }
     Ok(all)
 }
 
-fn from_hex(text: &str) -> Result<Vec<u8>, Complaint> {
+fn from_hex(text: &str) -> Result<Vec<u8>, UsageError> {
     let digits: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
     let wrong = || {
-        Complaint::new("--data-hex", format!("\"{text}\" is not hexadecimal; write two digits per byte, as in 00ff1a"))
+        UsageError::new("--data-hex", format!("\"{text}\" is not hexadecimal; write two digits per byte, as in 00ff1a"))
     };
     let pairs = digits.chunks(2).map(|pair| {
         let digit = |b: &u8| (*b as char).to_digit(16);

@@ -1,21 +1,21 @@
 //! Control frames from the server: pings, pongs and close (RFC 6455 5.5).
 
-use wire::{Broken, Done, Ended, Event, FaultKind};
+use wire::{ProtocolError, EventBuffer, ExchangeEnd, Event, FaultKind};
 
-use super::asked::Whose;
+use super::pending::AnswerOwner;
 use super::close;
 use super::codec::{CLOSE, PING, PONG};
 use super::request::put_frame;
-use super::session::{Rare, Stage, Told, WebSocketSession};
+use super::session::{ReceiveState, ClientStage, SessionOutput, WebSocketSession};
 
 /// Maximum number of pongs that may wait for the server to read them.
 const REPLIES_BOUND: u16 = 32_768;
-const UNREAD: Broken = Broken(cause::websocket::flood_of_pings());
+const UNREAD: ProtocolError = ProtocolError(cause::websocket::flood_of_pings());
 
 impl WebSocketSession {
     /// Handles a control frame (5.5).
     #[cold]
-    pub(super) fn control(&mut self, kind: u8, payload: &[u8], (out, done): Told<'_>) -> Result<(), Broken> {
+    pub(super) fn control(&mut self, kind: u8, payload: &[u8], (out, done): SessionOutput<'_>) -> Result<(), ProtocolError> {
         match kind {
             PING if self.replies == REPLIES_BOUND => return Err(UNREAD),
             PING => {
@@ -31,7 +31,7 @@ impl WebSocketSession {
                 let code = close::code(payload)?;
                 let echo = payload.get(..2).unwrap_or_default();
                 put_frame(0x80 | CLOSE, echo, self.masks.key(), out.buffer());
-                self.stage = Stage::Over;
+                self.stage = ClientStage::Over;
                 self.closed_by(code, payload.get(2..).unwrap_or_default(), done);
             }
             _ => {}
@@ -41,27 +41,27 @@ impl WebSocketSession {
 
     /// Handles a close with a code: messages in flight will not be answered. The frame's text is kept to explain why
     /// nothing more is accepted.
-    fn closed_by(&mut self, code: u16, reason: &[u8], done: &mut Done) {
-        let words = close::words(code, reason);
+    fn closed_by(&mut self, code: u16, reason: &[u8], done: &mut EventBuffer) {
+        let words = close::describe_frame(code, reason);
         let words = words.as_bytes();
         self.closed_with = code;
-        let mut step = self.own.as_mut().and_then(|own| own.inbox.lost());
-        while step.is_some() || self.asked.len() > 0 {
-            let whose = step.take().map_or_else(|| self.asked.next(), Whose::Of);
-            let Whose::Of(id) = whose else { continue };
+        let mut step = self.extras.as_mut().and_then(|own| own.inbox.take_unanswered());
+        while step.is_some() || self.pending.len() > 0 {
+            let whose = step.take().map_or_else(|| self.pending.match_oldest(), AnswerOwner::Exchange);
+            let AnswerOwner::Exchange(id) = whose else { continue };
             let fault = FaultKind::Closed;
             let excerpt = done.wants_example(fault).then(|| Box::from(words));
             let code = u32::from(code);
-            done.push(Event::Ended(Ended {
+            done.push(Event::Ended(ExchangeEnd {
                 id,
                 fault: Some(fault),
                 code,
                 payload: 0,
                 excerpt,
-                follow: None,
-                why: None,
+                follow_up: None,
+                cause: None,
             }));
         }
-        self.rare = Some(Rare::saying(words));
+        self.receiving = Some(ReceiveState::with_text(words));
     }
 }

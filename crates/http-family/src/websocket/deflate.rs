@@ -4,7 +4,7 @@
 //! is why it is off by default.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
-use wire::Broken;
+use wire::ProtocolError;
 
 /// The value of `Sec-WebSocket-Extensions`.
 pub const OFFER: &str = "permessage-deflate; client_max_window_bits";
@@ -14,7 +14,7 @@ const TAIL: [u8; 4] = [0, 0, 0xff, 0xff];
 
 /// The agreed parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Agreement {
+pub struct DeflateParameters {
     /// Set if the server begins every message with an empty window.
     pub server_forgets: bool,
     /// Set if the client begins every message with an empty window.
@@ -23,14 +23,14 @@ pub struct Agreement {
     pub client_bits: u8,
 }
 
-const UNOFFERED: Broken = Broken(cause::websocket::other_extension());
-const PARAMETER: Broken = Broken(cause::websocket::wrong_parameter());
+const UNOFFERED: ProtocolError = ProtocolError(cause::websocket::other_extension());
+const PARAMETER: ProtocolError = ProtocolError(cause::websocket::wrong_parameter());
 
 /// Parses the server's answers to [`OFFER`], one element per extension; returns `None` if there are none.
 ///
 /// # Errors
 /// Fails for an extension or parameter that was not offered.
-pub fn agreement<'a>(extensions: impl Iterator<Item = &'a [u8]>) -> Result<Option<Agreement>, Broken> {
+pub fn agreement<'a>(extensions: impl Iterator<Item = &'a [u8]>) -> Result<Option<DeflateParameters>, ProtocolError> {
     let mut agreed = None;
     for extension in extensions {
         let mut parts = extension.split(|&b| b == b';').map(<[u8]>::trim_ascii);
@@ -42,8 +42,8 @@ pub fn agreement<'a>(extensions: impl Iterator<Item = &'a [u8]>) -> Result<Optio
     Ok(agreed)
 }
 
-fn parameters<'a>(parts: impl Iterator<Item = &'a [u8]>) -> Result<Agreement, Broken> {
-    let mut agreed = Agreement { server_forgets: false, client_forgets: false, client_bits: 15 };
+fn parameters<'a>(parts: impl Iterator<Item = &'a [u8]>) -> Result<DeflateParameters, ProtocolError> {
+    let mut agreed = DeflateParameters { server_forgets: false, client_forgets: false, client_bits: 15 };
     let mut seen = Vec::new();
     for part in parts {
         let mut halves = part.splitn(2, |&b| b == b'=').map(<[u8]>::trim_ascii);
@@ -65,7 +65,7 @@ fn parameters<'a>(parts: impl Iterator<Item = &'a [u8]>) -> Result<Agreement, Br
 }
 
 /// Parses 8 to 15, without a leading zero, with or without quotation marks (7.1.2).
-fn bits(value: &[u8]) -> Result<u8, Broken> {
+fn bits(value: &[u8]) -> Result<u8, ProtocolError> {
     let plain = value.strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).unwrap_or(value);
     match plain {
         [digit @ b'8'..=b'9'] => Ok(digit - b'0'),
@@ -76,8 +76,8 @@ fn bits(value: &[u8]) -> Result<u8, Broken> {
 
 /// The two compression streams of a connection.
 #[derive(Debug)]
-pub struct Deflate {
-    agreed: Agreement,
+pub struct DeflateStreams {
+    agreed: DeflateParameters,
     compress: Compress,
     decompress: Decompress,
     /// The last message, compressed.
@@ -86,17 +86,17 @@ pub struct Deflate {
     ended: bool,
 }
 
-impl Deflate {
+impl DeflateStreams {
     /// Creates the streams.
-    pub fn new(agreed: Agreement) -> Deflate {
+    pub fn new(agreed: DeflateParameters) -> DeflateStreams {
         // zlib does not support windows of 256 bytes: for these, nothing is compressed.
         let level = if agreed.client_bits < 9 { Compression::none() } else { Compression::default() };
         let compress = Compress::new_with_window_bits(level, false, agreed.client_bits.max(9));
-        Deflate { agreed, compress, decompress: Decompress::new(false), packed: Vec::new(), ended: false }
+        DeflateStreams { agreed, compress, decompress: Decompress::new(false), packed: Vec::new(), ended: false }
     }
 
     /// Compresses a whole message (7.2.1).
-    pub fn pack(&mut self, plain: &[u8]) -> &[u8] {
+    pub fn compress(&mut self, plain: &[u8]) -> &[u8] {
         self.packed.clear();
         let mut used = 0;
         loop {
@@ -125,8 +125,8 @@ impl Deflate {
     ///
     /// # Errors
     /// Fails if it is not deflate data, or with the error of `take`.
-    pub fn unpack(&mut self, piece: &[u8], take: &mut dyn FnMut(&[u8]) -> Result<(), Broken>) -> Result<(), Broken> {
-        const WRONG: Broken = Broken(cause::websocket::not_deflate());
+    pub fn decompress(&mut self, piece: &[u8], take: &mut dyn FnMut(&[u8]) -> Result<(), ProtocolError>) -> Result<(), ProtocolError> {
+        const WRONG: ProtocolError = ProtocolError(cause::websocket::not_deflate());
         let (mut buffer, mut at) = ([0; 4096], 0);
         while at < piece.len() {
             self.ended = false;
@@ -148,7 +148,7 @@ impl Deflate {
     }
 
     /// Passes on output that exceeds one buffer.
-    fn rest(&mut self, take: &mut dyn FnMut(&[u8]) -> Result<(), Broken>) -> Result<(), Broken> {
+    fn rest(&mut self, take: &mut dyn FnMut(&[u8]) -> Result<(), ProtocolError>) -> Result<(), ProtocolError> {
         let mut buffer = [0; 4096];
         while !self.ended {
             let written = self.decompress.total_out();
@@ -171,9 +171,9 @@ impl Deflate {
     ///
     /// # Errors
     /// Fails like [`Deflate::unpack`].
-    pub fn unpack_end(&mut self, take: &mut dyn FnMut(&[u8]) -> Result<(), Broken>) -> Result<(), Broken> {
+    pub fn finish_message(&mut self, take: &mut dyn FnMut(&[u8]) -> Result<(), ProtocolError>) -> Result<(), ProtocolError> {
         if !self.ended {
-            self.unpack(&TAIL, take)?;
+            self.decompress(&TAIL, take)?;
         }
         if self.agreed.server_forgets {
             self.decompress.reset(false);

@@ -3,12 +3,12 @@
 //! It exists only while there is such a message. The content is kept only if it has to be examined; otherwise it is
 //! counted and, if it is text, validated as it arrives.
 
-use wire::Broken;
+use wire::ProtocolError;
 
-use super::codec::{BINARY, CONTINUATION, Frame, HEAD_BOUND, Sender, TEXT, frame};
-use super::deflate::Deflate;
-use super::utf8::Utf8;
-use values::kept::{Budget, Kept, NO_ROOM};
+use super::codec::{BINARY, CONTINUATION, FrameHeader, HEAD_BOUND, FrameSender, TEXT, frame};
+use super::deflate::DeflateStreams;
+use super::utf8::Utf8Validator;
+use values::budget::{MemoryBudget, BudgetedBuffer, NO_ROOM};
 
 /// Maximum size of a message that is not examined.
 pub const MESSAGE_BOUND: u64 = 1 << 30;
@@ -16,39 +16,39 @@ pub const MESSAGE_BOUND: u64 = 1 << 30;
 pub const KEPT_BOUND: u64 = 16 << 20;
 
 /// The error for text that is not UTF-8.
-pub const NO_TEXT: Broken = Broken(cause::websocket::not_text());
+pub const NO_TEXT: ProtocolError = ProtocolError(cause::websocket::not_text());
 
 /// The frame and message being received.
 #[derive(Debug, Default)]
-pub struct Incoming {
+pub struct IncomingFrames {
     /// An incomplete header.
     head: [u8; HEAD_BOUND],
     have: usize,
     /// The frame whose payload is being received.
-    frame: Option<Frame>,
+    frame: Option<FrameHeader>,
     /// Payload bytes still to come.
     left: u64,
     /// The payload of a control frame.
     pub control: Vec<u8>,
     /// The message that data frames belong to.
-    pub part: Option<Part>,
+    pub part: Option<PartialMessage>,
 }
 
 /// A partial message.
 #[derive(Debug, Default)]
-pub struct Part {
+pub struct PartialMessage {
     /// Set if it is compressed.
     pub deflated: bool,
     /// Set once its first byte was reported.
-    pub told: bool,
+    pub first_byte_reported: bool,
     /// Size so far, decompressed.
     pub size: u64,
     /// Content of the message, if it is kept.
-    pub kept: Kept,
-    text: Option<Utf8>,
+    pub kept: BudgetedBuffer,
+    text: Option<Utf8Validator>,
 }
 
-impl Part {
+impl PartialMessage {
     /// Returns the opcode, text or binary.
     pub fn kind(&self) -> u8 {
         if self.text.is_some() { TEXT } else { BINARY }
@@ -58,17 +58,17 @@ impl Part {
     ///
     /// # Errors
     /// Fails for text that is not UTF-8, or if the message is too large.
-    pub fn take(&mut self, content: &[u8], keep: Option<&Budget>) -> Result<(), Broken> {
+    pub fn add(&mut self, content: &[u8], keep: Option<&MemoryBudget>) -> Result<(), ProtocolError> {
         self.size += content.len() as u64;
         if self.size > MESSAGE_BOUND {
-            return Err(Broken(cause::websocket::long_message()));
+            return Err(ProtocolError(cause::websocket::long_message()));
         }
         if let Some(budget) = keep {
             if self.size > KEPT_BOUND {
-                return Err(Broken(cause::websocket::long_for_checks()));
+                return Err(ProtocolError(cause::websocket::long_for_checks()));
             }
-            if !self.kept.add(content, budget) {
-                return Err(Broken(NO_ROOM));
+            if !self.kept.extend(content, budget) {
+                return Err(ProtocolError(NO_ROOM));
             }
         }
         let good = self.text.as_mut().is_none_or(|text| text.feed(content));
@@ -79,14 +79,14 @@ impl Part {
     ///
     /// # Errors
     /// Fails for text that ends within a character.
-    pub fn end(&self) -> Result<(), Broken> {
+    pub fn end(&self) -> Result<(), ProtocolError> {
         if self.text.is_some_and(|text| !text.is_whole()) { Err(NO_TEXT) } else { Ok(()) }
     }
 }
 
-impl Incoming {
+impl IncomingFrames {
     /// Returns `true` if nothing is being received.
-    pub fn at_rest(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.have == 0 && self.frame.is_none() && self.part.is_none()
     }
 
@@ -99,9 +99,9 @@ impl Incoming {
         &mut self,
         bytes: &[u8],
         at: &mut usize,
-        sender: Sender,
+        sender: FrameSender,
         deflates: bool,
-    ) -> Result<Option<Frame>, Broken> {
+    ) -> Result<Option<FrameHeader>, ProtocolError> {
         if let Some(frame) = self.frame {
             return Ok(Some(frame));
         }
@@ -118,20 +118,20 @@ impl Incoming {
         if begun.is_control() {
             self.control.clear();
         } else {
-            self.follow(&begun)?;
+            self.begin_or_continue(&begun)?;
         }
         Ok(Some(begun))
     }
 
     /// Checks that a data frame begins or continues a message (RFC 6455 5.4).
-    fn follow(&mut self, frame: &Frame) -> Result<(), Broken> {
+    fn begin_or_continue(&mut self, frame: &FrameHeader) -> Result<(), ProtocolError> {
         match (frame.kind == CONTINUATION, &self.part) {
-            (true, None) => Err(Broken(cause::websocket::lone_fragment())),
-            (false, Some(_)) => Err(Broken(cause::websocket::message_within())),
+            (true, None) => Err(ProtocolError(cause::websocket::lone_fragment())),
+            (false, Some(_)) => Err(ProtocolError(cause::websocket::message_within())),
             (true, Some(_)) => Ok(()),
             (false, None) => {
-                let text = (frame.kind == TEXT).then(Utf8::default);
-                self.part = Some(Part { deflated: frame.deflated, text, ..Part::default() });
+                let text = (frame.kind == TEXT).then(Utf8Validator::default);
+                self.part = Some(PartialMessage { deflated: frame.deflated, text, ..PartialMessage::default() });
                 Ok(())
             }
         }
@@ -152,18 +152,18 @@ impl Incoming {
 
 /// Adds a piece to a [`Part`], decompressed if needed.
 pub fn unpack(
-    deflate: Option<&mut Deflate>,
-    part: &mut Part,
+    deflate: Option<&mut DeflateStreams>,
+    part: &mut PartialMessage,
     piece: &[u8],
     whole: bool,
-    keep: Option<&Budget>,
-) -> Result<(), Broken> {
+    keep: Option<&MemoryBudget>,
+) -> Result<(), ProtocolError> {
     match deflate.filter(|_| part.deflated) {
-        None => part.take(piece, keep),
+        None => part.add(piece, keep),
         Some(deflate) => {
-            let mut take = |plain: &[u8]| part.take(plain, keep);
-            deflate.unpack(piece, &mut take)?;
-            if whole { deflate.unpack_end(&mut take) } else { Ok(()) }
+            let mut take = |plain: &[u8]| part.add(plain, keep);
+            deflate.decompress(piece, &mut take)?;
+            if whole { deflate.finish_message(&mut take) } else { Ok(()) }
         }
     }
 }

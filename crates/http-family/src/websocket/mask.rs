@@ -6,12 +6,12 @@
 
 /// A generator of masking keys.
 #[derive(Clone, Copy, Debug)]
-pub struct Masks(u64);
+pub struct MaskKeys(u64);
 
-impl Masks {
+impl MaskKeys {
     /// Creates the generator of a connection with this seed.
-    pub fn new(seed: u64) -> Masks {
-        Masks(seed)
+    pub fn new(seed: u64) -> MaskKeys {
+        MaskKeys(seed)
     }
 
     /// Returns the seed; valid before the first key was taken.
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn keys_differ_and_repeat_with_the_seed() {
         let keys = |seed| {
-            let mut masks = Masks::new(seed);
+            let mut masks = MaskKeys::new(seed);
             [masks.key(), masks.key(), masks.key()]
         };
         assert_eq!(keys(5), keys(5));

@@ -6,22 +6,22 @@
 //! UTF-8, close codes. Not supported: redirects of the upgrade, WebSocket over HTTP/2 (RFC 8441), other extensions, and
 //! compression on the server side, which declines it.
 
-mod asked;
+mod pending;
 mod close;
 mod codec;
 mod content;
 mod control;
 mod deflate;
-mod dialogue;
+mod workload;
 mod expect;
-mod field;
+mod json_path;
 mod incoming;
-mod introduction;
+mod opening;
 mod mask;
 mod options;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
-mod own;
+mod extras;
 mod request;
 mod rules;
 mod server;
@@ -33,7 +33,7 @@ mod transcript;
 mod upgrade;
 mod utf8;
 
-pub use dialogue::{WebSocket, WebSocketDialogue};
-pub use request::Message;
+pub use workload::{WebSocketProtocol, WebSocketWorkload};
+pub use request::WebSocketMessage;
 pub use server::WebSocketServer;
 pub use session::WebSocketSession;

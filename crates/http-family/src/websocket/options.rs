@@ -1,14 +1,14 @@
 //! The options of WebSocket, and their values, checked before anything is sent.
 
-use wire::{Asked, Complaint, OptionSpec, many, one, switch};
+use wire::{ProtocolConfig, UsageError, OptionSpec, many, one, switch};
 
-use super::field::Field;
+use super::json_path::JsonPath;
 use crate::http1::codec::is_token;
 use crate::http1::options::{credentials, header_with};
-use crate::http1::request::HeaderWish;
-use crate::identity;
-use crate::marks::{Marks, NO_SLOTS};
-use values::beside::{ON_CONNECT, REPLY};
+use crate::http1::request::HeaderOverride;
+use crate::auth_options;
+use crate::placeholders::{Placeholders, NO_SLOTS};
+use values::side_messages::{ON_CONNECT, REPLY};
 
 /// The options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &[
@@ -19,9 +19,9 @@ pub const OPTIONS: &[OptionSpec] = &[
         "升级请求附带的请求头；@FILE 从文件读取",
     )
     .short('H'),
-    identity::BEARER,
-    identity::COOKIE,
-    identity::USER,
+    auth_options::BEARER,
+    auth_options::COOKIE,
+    auth_options::USER,
     many(
         "subprotocol",
         "NAME",
@@ -66,15 +66,15 @@ pub const OPTIONS: &[OptionSpec] = &[
 
 /// The checked option values.
 #[derive(Debug)]
-pub struct Wishes {
+pub struct WebSocketOptions {
     /// Header lines of the upgrade.
-    pub headers: Vec<HeaderWish>,
+    pub headers: Vec<HeaderOverride>,
     /// `name:password` in base64.
     pub user: Option<String>,
     /// Subprotocols to offer.
     pub subprotocols: Vec<String>,
     /// The field by which answers are matched.
-    pub field: Option<Field>,
+    pub field: Option<JsonPath>,
     /// Set if messages are not answered.
     pub one_way: bool,
     /// Set if unsolicited messages are allowed.
@@ -83,13 +83,13 @@ pub struct Wishes {
     pub compress: bool,
 }
 
-impl Wishes {
+impl WebSocketOptions {
     /// Reads the options of a run.
     ///
     /// # Errors
     /// Fails with the first invalid option.
-    pub fn read(asked: &Asked) -> Result<Wishes, Complaint> {
-        Wishes::read_with(asked, &mut Marks::new(asked))
+    pub fn read(asked: &ProtocolConfig) -> Result<WebSocketOptions, UsageError> {
+        WebSocketOptions::read_with(asked, &mut Placeholders::new(asked))
     }
 
     /// Like [`Wishes::read`], with slots replaced by placeholders in `marks`; in steps of a flow, the upgrade may have
@@ -97,23 +97,23 @@ impl Wishes {
     ///
     /// # Errors
     /// Fails like [`Wishes::read`].
-    pub fn read_with(asked: &Asked, marks: &mut Marks) -> Result<Wishes, Complaint> {
+    pub fn read_with(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<WebSocketOptions, UsageError> {
         let mut headers = Vec::new();
         for text in asked.values("header") {
             let wish = header_with(text, marks)?;
-            headers.push(checked(if asked.steps { wish } else { once(wish, marks)? })?);
+            headers.push(checked(if asked.is_composite_flow { wish } else { once(wish, marks)? })?);
         }
         let user = asked.value("user").map(|text| credentials(text, marks)).transpose()?;
-        let once = |user: String| if asked.steps { Ok(user) } else { said_once(&user, "--user", marks) };
+        let once = |user: String| if asked.is_composite_flow { Ok(user) } else { constant_text(&user, "--user", marks) };
         let user = user.map(once).transpose()?;
         let one_way = asked.switch("one-way");
         for name in ["match-field", "expect-body"] {
             if one_way && asked.options.contains_key(name) {
                 let trouble = "is for responses, and --one-way has none; leave one of them out";
-                return Err(Complaint::new(format!("--{name}"), trouble));
+                return Err(UsageError::new(format!("--{name}"), trouble));
             }
         }
-        Ok(Wishes {
+        Ok(WebSocketOptions {
             headers,
             user,
             subprotocols: subprotocols(asked.values("subprotocol"))?,
@@ -126,9 +126,9 @@ impl Wishes {
 }
 
 /// Resolves the placeholders of a header line.
-fn once(wish: HeaderWish, marks: &mut Marks) -> Result<HeaderWish, Complaint> {
+fn once(wish: HeaderOverride, marks: &mut Placeholders) -> Result<HeaderOverride, UsageError> {
     Ok(match wish {
-        HeaderWish::Set(name, value) => HeaderWish::Set(name, said_once(&value, "--header", marks)?),
+        HeaderOverride::Set(name, value) => HeaderOverride::Set(name, constant_text(&value, "--header", marks)?),
         wish => wish,
     })
 }
@@ -138,24 +138,24 @@ fn once(wish: HeaderWish, marks: &mut Marks) -> Result<HeaderWish, Complaint> {
 ///
 /// # Errors
 /// Fails for a slot whose value changes.
-pub fn said_once(marked: &str, place: &str, marks: &mut Marks) -> Result<String, Complaint> {
-    if !marks.are_in(marked.as_bytes()) {
+pub fn constant_text(marked: &str, place: &str, marks: &mut Placeholders) -> Result<String, UsageError> {
+    if !marks.occur_in(marked.as_bytes()) {
         return Ok(marked.to_owned());
     }
-    let text = marks.settled(marked)?;
-    if marks.are_in(text.as_bytes()) {
+    let text = marks.fill_environment(marked)?;
+    if marks.occur_in(text.as_bytes()) {
         let trouble = format!(
             "\"{}\" has a slot that differs for each message, and the handshake comes first; only {{env NAME}} \
                 works here",
-            marks.restored(marked.trim())
+            marks.restore(marked.trim())
         );
-        return Err(Complaint::new(place, trouble));
+        return Err(UsageError::new(place, trouble));
     }
     Ok(text)
 }
 
 /// Rejects header lines that the upgrade sets itself.
-fn checked(wish: HeaderWish) -> Result<HeaderWish, Complaint> {
+fn checked(wish: HeaderOverride) -> Result<HeaderOverride, UsageError> {
     let name = wish.name().to_ascii_lowercase();
     let instead = match name.as_str() {
         "sec-websocket-protocol" => "write --subprotocol NAME instead",
@@ -164,11 +164,11 @@ fn checked(wish: HeaderWish) -> Result<HeaderWish, Complaint> {
         name if name.starts_with("sec-websocket-") => "leave it out",
         _ => return Ok(wish),
     };
-    Err(Complaint::new("--header", format!("{} is set by brunt for the handshake; {instead}", wish.name())))
+    Err(UsageError::new("--header", format!("{} is set by brunt for the handshake; {instead}", wish.name())))
 }
 
-fn subprotocols(names: &[String]) -> Result<Vec<String>, Complaint> {
-    let wrong = |trouble: String| Err(Complaint::new("--subprotocol", trouble));
+fn subprotocols(names: &[String]) -> Result<Vec<String>, UsageError> {
+    let wrong = |trouble: String| Err(UsageError::new("--subprotocol", trouble));
     for (at, name) in names.iter().enumerate() {
         if name.is_empty() || !name.bytes().all(is_token) {
             return wrong(format!("\"{name}\" is not the name of a subprotocol; write one word, for instance chat"));
@@ -180,8 +180,8 @@ fn subprotocols(names: &[String]) -> Result<Vec<String>, Complaint> {
     Ok(names.to_vec())
 }
 
-fn field(text: &str) -> Result<Field, Complaint> {
-    Field::parse(text).ok_or_else(|| {
-        Complaint::new("--match-field", format!("\"{text}\" is not a field; write a name such as seq, or data.id"))
+fn field(text: &str) -> Result<JsonPath, UsageError> {
+    JsonPath::parse(text).ok_or_else(|| {
+        UsageError::new("--match-field", format!("\"{text}\" is not a field; write a name such as seq, or data.id"))
     })
 }

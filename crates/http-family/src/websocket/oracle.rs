@@ -2,10 +2,10 @@
 //! as in one, no more ends than messages sent, and no events after the end.
 
 use std::borrow::Cow;
-use wire::{Asked, AskedUrl, Done, Established, Event, ExchangeId, Fill, Out, Protocol, ServerSession};
+use wire::{ProtocolConfig, RequestedUrl, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, Protocol, ServerSession};
 
 use super::upgrade::{accept, key};
-use super::{WebSocket, WebSocketServer};
+use super::{WebSocketProtocol, WebSocketServer};
 
 /// Number of messages sent before the bytes arrive.
 const SENT: u32 = 3;
@@ -27,8 +27,8 @@ const MODES: [(&[(&str, &str)], &str); 7] = [
 /// Panics if a property is violated.
 pub fn frames(mode: u8, bytes: &[u8], cut: usize) {
     let (options, agreed) = MODES[usize::from(mode) % MODES.len()];
-    let whole = heard(options, Some(agreed), &[bytes]);
-    assert_eq!(heard(options, Some(agreed), &[&bytes[..cut], &bytes[cut..]]), whole, "cut at {cut}");
+    let whole = outcome(options, Some(agreed), &[bytes]);
+    assert_eq!(outcome(options, Some(agreed), &[&bytes[..cut], &bytes[cut..]]), whole, "cut at {cut}");
 }
 
 /// Checks a client on these bytes as the answer to its upgrade.
@@ -36,38 +36,38 @@ pub fn frames(mode: u8, bytes: &[u8], cut: usize) {
 /// # Panics
 /// Panics if a property is violated.
 pub fn consent(bytes: &[u8], cut: usize) {
-    let whole = heard(&[], None, &[bytes]);
-    assert_eq!(heard(&[], None, &[&bytes[..cut], &bytes[cut..]]), whole, "cut at {cut}");
+    let whole = outcome(&[], None, &[bytes]);
+    assert_eq!(outcome(&[], None, &[&bytes[..cut], &bytes[cut..]]), whole, "cut at {cut}");
 }
 
 /// Feeds arbitrary bytes to a server.
 pub fn server(bytes: &[u8], cut: usize) {
     let mut server = WebSocketServer::new();
-    let mut out = Out::default();
+    let mut out = OutputBuffer::default();
     for piece in [&bytes[..cut], &bytes[cut..]] {
         if server.receive(piece, &mut |_| {}).is_err() {
             return;
         }
-        server.owed(&mut out);
+        server.write_due(&mut out);
     }
 }
 
 /// Returns the events as text (without first bytes, which depend on how the bytes are split), the bytes sent, and the
 /// error.
-fn heard(
+fn outcome(
     options: &[(&str, &str)],
     agreed: Option<&str>,
     pieces: &[&[u8]],
 ) -> (Vec<String>, Vec<u8>, Option<Cow<'static, str>>) {
-    let mut asked = Asked::default();
-    asked.urls.push(AskedUrl { url: "ws://h/".to_owned(), weight: 1.0 });
+    let mut asked = ProtocolConfig::default();
+    asked.urls.push(RequestedUrl { url: "ws://h/".to_owned(), weight: 1.0 });
     for (name, value) in options {
         asked.options.insert((*name).to_owned(), vec![(*value).to_owned()]);
     }
-    let Ok(dialogue) = WebSocket.prepare(&asked) else { panic!("the options of a mode are good") };
-    let established = Established { seed: 9, ..Established::default() };
+    let Ok(dialogue) = WebSocketProtocol.prepare(&asked) else { panic!("the options of a mode are good") };
+    let established = EstablishedConnection { seed: 9, ..EstablishedConnection::default() };
     let mut session = dialogue.session(&dialogue.origins()[0], &established);
-    let (mut out, mut done) = (Out::default(), Done::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     if let Some(agreed) = agreed {
         let accept = accept(&key(9));
         let head = "HTTP/1.1 101 S\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ";
@@ -75,12 +75,12 @@ fn heard(
         assert_eq!(session.receive(&consent, &mut out, &mut done), Ok(()));
     }
     for id in 0..SENT {
-        let sent = session.submit(ExchangeId(id), &dialogue.requests()[0].request, &Fill::default(), &mut out);
-        assert_eq!(sent.is_ok(), agreed.is_some() && !session.opening());
+        let sent = session.submit(ExchangeId(id), &dialogue.requests()[0].request, &SlotContext::default(), &mut out);
+        assert_eq!(sent.is_ok(), agreed.is_some() && !session.is_opening());
     }
     let broken = pieces.iter().find_map(|piece| session.receive(piece, &mut out, &mut done).err());
     assert!(broken.is_none() || session.room() == 0, "nothing more after the end");
-    let replies = session.pay(0, &mut out);
+    let replies = session.write_replies(0, &mut out);
     assert!(broken.is_none() || replies == 0, "nothing more is said after the end");
     let ended = done.events.iter().filter(|event| matches!(event, Event::Ended(_))).count();
     assert!(ended <= SENT as usize, "more answers than messages");

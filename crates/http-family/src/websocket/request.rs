@@ -3,18 +3,18 @@
 //! Sending a constant message is one copy and one pass that masks it. A message with slots is filled in the output
 //! buffer, after room for the longest header, and then moved up to its actual header.
 
-use wire::Fill;
+use wire::SlotContext;
 
 use super::codec::{BINARY, HEAD_BOUND, TEXT, put_head};
-use super::deflate::Deflate;
+use super::deflate::DeflateStreams;
 use super::mask::mask;
-use values::beside::Said;
-use values::template::{Captured, Template};
+use values::side_messages::SideMessage;
+use values::template::{CapturedGroups, Template};
 
 /// A message ready to be sent.
 #[derive(Debug)]
-pub struct Message {
-    body: Body,
+pub struct WebSocketMessage {
+    body: MessageBody,
     /// First byte of its frame: FIN and opcode.
     first: u8,
     /// The value of the matching field; for a message with slots it is determined when they are filled.
@@ -22,7 +22,7 @@ pub struct Message {
 }
 
 #[derive(Debug)]
-enum Body {
+enum MessageBody {
     /// The whole frame with a zero masking key, and the offset of the payload.
     Fixed { frame: Box<[u8]>, payload_at: usize },
     /// Filled for each message; if `expects`, the text expected in the answer follows after a placeholder.
@@ -31,54 +31,54 @@ enum Body {
 
 /// The values for a message.
 #[derive(Clone, Copy, Debug)]
-pub struct Filling<'a> {
+pub struct MessageInput<'a> {
     /// The values of its slots.
-    pub fill: &'a Fill<'a>,
+    pub fill: &'a SlotContext<'a>,
     /// The text captured by a pattern from the message that is replied to.
-    pub captured: Captured<'a>,
+    pub captured: CapturedGroups<'a>,
 }
 
-impl<'a> From<&'a Fill<'a>> for Filling<'a> {
-    fn from(fill: &'a Fill<'a>) -> Filling<'a> {
-        Filling { fill, captured: Captured::default() }
+impl<'a> From<&'a SlotContext<'a>> for MessageInput<'a> {
+    fn from(fill: &'a SlotContext<'a>) -> MessageInput<'a> {
+        MessageInput { fill, captured: CapturedGroups::default() }
     }
 }
 
-impl Said for Message {
+impl SideMessage for WebSocketMessage {
     fn template(&self) -> Option<&Template> {
         match &self.body {
-            Body::Slots { template, .. } => Some(template),
-            Body::Fixed { .. } => None,
+            MessageBody::Slots { template, .. } => Some(template),
+            MessageBody::Fixed { .. } => None,
         }
     }
 }
 
-impl Message {
+impl WebSocketMessage {
     /// Encodes a message.
-    pub fn new(template: Template, binary: bool, key: u64) -> Message {
+    pub fn new(template: Template, binary: bool, key: u64) -> WebSocketMessage {
         let first = 0x80 | if binary { BINARY } else { TEXT };
-        let body = match template.is_fixed() {
-            None => Body::Slots { template, expects: false },
+        let body = match template.fixed_bytes() {
+            None => MessageBody::Slots { template, expects: false },
             Some(payload) => {
                 let mut frame = Vec::with_capacity(payload.len() + HEAD_BOUND);
                 put_head(first, payload.len(), true, &mut frame);
                 frame.extend_from_slice(&[0; 4]);
                 let payload_at = frame.len();
                 frame.extend_from_slice(payload);
-                Body::Fixed { frame: frame.into_boxed_slice(), payload_at }
+                MessageBody::Fixed { frame: frame.into_boxed_slice(), payload_at }
             }
         };
-        Message { body, first, key }
+        WebSocketMessage { body, first, key }
     }
 
     /// Creates a message whose answer must contain the text after the template's placeholder.
-    pub fn expecting(template: Template, binary: bool, key: u64) -> Message {
+    pub fn expecting(template: Template, binary: bool, key: u64) -> WebSocketMessage {
         let first = 0x80 | if binary { BINARY } else { TEXT };
-        Message { body: Body::Slots { template, expects: true }, first, key }
+        WebSocketMessage { body: MessageBody::Slots { template, expects: true }, first, key }
     }
 
     /// Returns its payload with slots filled.
-    pub fn payload(&self, fill: &Fill) -> Vec<u8> {
+    pub fn payload(&self, fill: &SlotContext) -> Vec<u8> {
         let mut payload = Vec::new();
         self.put_payload(fill.into(), &mut payload, |_, _| {});
         payload
@@ -92,36 +92,36 @@ impl Message {
 
     /// Returns `true` if a text of its own is expected in its answer.
     pub(super) fn expects(&self) -> bool {
-        matches!(self.body, Body::Slots { expects: true, .. })
+        matches!(self.body, MessageBody::Slots { expects: true, .. })
     }
 
     /// Returns `true` if it contains the sequence number on its connection.
     #[inline]
     pub(super) fn is_numbered(&self) -> bool {
-        matches!(&self.body, Body::Slots { template, .. } if template.is_numbered())
+        matches!(&self.body, MessageBody::Slots { template, .. } if template.is_numbered())
     }
 
     /// Returns `true` if it has slots.
     #[inline]
     pub(super) fn has_slots(&self) -> bool {
-        matches!(self.body, Body::Slots { .. })
+        matches!(self.body, MessageBody::Slots { .. })
     }
 
     /// Returns the number of messages after which its data is exhausted.
     pub(super) fn end(&self) -> Option<u64> {
         match &self.body {
-            Body::Slots { template, .. } => template.end(),
-            Body::Fixed { .. } => None,
+            MessageBody::Slots { template, .. } => template.data_end(),
+            MessageBody::Fixed { .. } => None,
         }
     }
 
     /// Appends it as a masked frame, compressed if that was agreed on. `look` receives the payload of a message with
     /// slots, and the text expected in its answer.
     #[inline]
-    pub(super) fn say(
+    pub(super) fn write(
         &self,
-        filling: Filling<'_>,
-        deflate: Option<&mut Deflate>,
+        filling: MessageInput<'_>,
+        deflate: Option<&mut DeflateStreams>,
         key: [u8; 4],
         out: &mut Vec<u8>,
         look: impl FnOnce(&[u8], &[u8]),
@@ -129,20 +129,20 @@ impl Message {
         let Some(deflate) = deflate else { return self.put(filling, key, out, look) };
         let start = out.len();
         self.put_payload(filling, out, look);
-        let packed = deflate.pack(&out[start..]);
+        let packed = deflate.compress(&out[start..]);
         out.truncate(start);
         // RSV1 marks a compressed message (RFC 7692 7.2.1).
         put_frame(self.first | 0x40, packed, key, out);
     }
 
     /// Appends its payload.
-    fn put_payload(&self, filling: Filling<'_>, out: &mut Vec<u8>, look: impl FnOnce(&[u8], &[u8])) {
+    fn put_payload(&self, filling: MessageInput<'_>, out: &mut Vec<u8>, look: impl FnOnce(&[u8], &[u8])) {
         let start = out.len();
         let mut end = [usize::MAX];
         match &self.body {
-            Body::Fixed { frame, payload_at } => return out.extend_from_slice(&frame[*payload_at..]),
-            Body::Slots { template, expects: true } => template.fill_marked(filling.fill, out, &mut end),
-            Body::Slots { template, .. } => template.fill_captured(filling.fill, filling.captured, out),
+            MessageBody::Fixed { frame, payload_at } => return out.extend_from_slice(&frame[*payload_at..]),
+            MessageBody::Slots { template, expects: true } => template.fill_marked(filling.fill, out, &mut end),
+            MessageBody::Slots { template, .. } => template.fill_captured(filling.fill, filling.captured, out),
         }
         let end = end[0].min(out.len());
         let (payload, expected) = out[start..].split_at(end - start);
@@ -152,12 +152,12 @@ impl Message {
 
     /// Appends it as a masked frame.
     #[inline]
-    fn put(&self, filling: Filling<'_>, key: [u8; 4], out: &mut Vec<u8>, look: impl FnOnce(&[u8], &[u8])) {
+    fn put(&self, filling: MessageInput<'_>, key: [u8; 4], out: &mut Vec<u8>, look: impl FnOnce(&[u8], &[u8])) {
         let start = out.len();
-        let Body::Fixed { frame, payload_at } = &self.body else {
+        let MessageBody::Fixed { frame, payload_at } = &self.body else {
             out.extend_from_slice(&[0; HEAD_BOUND]);
             self.put_payload(filling, out, look);
-            return close_up(self.first, start, key, out);
+            return finish_frame(self.first, start, key, out);
         };
         out.extend_from_slice(frame);
         let (head, payload) = out[start..].split_at_mut(*payload_at);
@@ -167,7 +167,7 @@ impl Message {
 }
 
 /// Turns a payload that follows room for the longest header into a frame.
-fn close_up(first: u8, start: usize, key: [u8; 4], out: &mut Vec<u8>) {
+fn finish_frame(first: u8, start: usize, key: [u8; 4], out: &mut Vec<u8>) {
     let size = out.len() - start - HEAD_BOUND;
     let head = match size {
         0..=125 => 6,

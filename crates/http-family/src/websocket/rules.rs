@@ -2,30 +2,30 @@
 
 use memchr::memmem::Finder;
 
-use super::expect::Expect;
-use super::field::Field;
-use super::options::Wishes;
-use super::request::Message;
-use super::steps::Step;
-use super::upgrade::Upgrade;
-use values::beside::Beside;
-use values::kept::Budget;
+use super::expect::ExpectedText;
+use super::json_path::JsonPath;
+use super::options::WebSocketOptions;
+use super::request::WebSocketMessage;
+use super::steps::WebSocketStep;
+use super::upgrade::HandshakeRequest;
+use values::side_messages::SideMessages;
+use values::budget::MemoryBudget;
 
 /// The settings shared by every connection of a run.
 #[derive(Debug)]
-pub struct Rules {
+pub struct WebSocketRules {
     /// The upgrade request for each URL.
-    pub upgrades: Vec<Upgrade>,
+    pub upgrades: Vec<HandshakeRequest>,
     /// Offered subprotocols.
     pub subprotocols: Vec<String>,
     /// The field by which answers are matched.
-    pub field: Option<Field>,
+    pub field: Option<JsonPath>,
     /// The text expected in every answer.
     pub expect: Option<Finder<'static>>,
     /// Set if each answer has its own expected text.
     pub expects_filled: bool,
     /// Rules for side messages.
-    pub beside: Beside<Message>,
+    pub side_messages: SideMessages<WebSocketMessage>,
     /// Set if messages are not answered.
     pub one_way: bool,
     /// Set if unsolicited messages are allowed.
@@ -33,20 +33,20 @@ pub struct Rules {
     /// Set if compression is offered.
     pub compress: bool,
     /// The memory budget for kept answers.
-    pub kept: Budget,
+    pub budget: MemoryBudget,
     /// The steps of a flow; empty in other runs.
-    pub steps: Vec<Step>,
+    pub steps: Vec<WebSocketStep>,
 }
 
-impl Rules {
+impl WebSocketRules {
     /// Creates the settings from the options and the upgrade request for each URL.
-    pub fn new(wishes: Wishes, upgrades: Vec<Upgrade>, expect: Expect, beside: Beside<Message>) -> Rules {
-        let Wishes { subprotocols, field, one_way, push, compress, .. } = wishes;
-        let kept = Budget::default();
+    pub fn new(wishes: WebSocketOptions, upgrades: Vec<HandshakeRequest>, expect: ExpectedText, beside: SideMessages<WebSocketMessage>) -> WebSocketRules {
+        let WebSocketOptions { subprotocols, field, one_way, push, compress, .. } = wishes;
+        let kept = MemoryBudget::default();
         let expects_filled = expect.filled().is_some();
-        let expect = if let Expect::Text(text) = expect { Some(Finder::new(&text).into_owned()) } else { None };
+        let expect = if let ExpectedText::Constant(text) = expect { Some(Finder::new(&text).into_owned()) } else { None };
         let steps = Vec::new();
-        Rules { upgrades, subprotocols, field, expect, expects_filled, beside, one_way, push, compress, kept, steps }
+        WebSocketRules { upgrades, subprotocols, field, expect, expects_filled, side_messages: beside, one_way, push, compress, budget: kept, steps }
     }
 
     /// Returns `true` if the next message counts as the next answer: no matching field is given and pushes are not
@@ -56,8 +56,8 @@ impl Rules {
     }
 
     /// Returns the memory budget for answers if their content is examined.
-    pub fn looks(&self) -> Option<&Budget> {
+    pub fn examined_budget(&self) -> Option<&MemoryBudget> {
         let of_answers = self.field.is_some() || self.expect.is_some() || self.expects_filled;
-        (of_answers || !self.steps.is_empty() || self.beside.opens() || self.beside.listens()).then_some(&self.kept)
+        (of_answers || !self.steps.is_empty() || self.side_messages.has_opening() || self.side_messages.has_replies()).then_some(&self.budget)
     }
 }

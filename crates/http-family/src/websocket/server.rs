@@ -9,15 +9,15 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use wire::{Ask, Broken, Extent, Out, Reply, ServerSession};
+use wire::{ServerRequest, ProtocolError, RequestPart, OutputBuffer, ServerResponse, ServerSession};
 
 use super::close;
-use super::codec::{BINARY, CLOSE, CONTINUATION, Frame, PING, PONG, Sender, TEXT, frame, put_head};
-use super::incoming::{Incoming, NO_TEXT};
+use super::codec::{BINARY, CLOSE, CONTINUATION, FrameHeader, PING, PONG, FrameSender, TEXT, frame, put_head};
+use super::incoming::{IncomingFrames, NO_TEXT};
 use super::mask::mask;
 use super::upgrade::{accept, elements, values};
-use crate::http1::codec::{HEAD_BOUND, Head, asked, request_head};
-use values::kept::Budget;
+use crate::http1::codec::{HEAD_BOUND, HttpHead, method_and_target, request_head};
+use values::budget::MemoryBudget;
 
 /// The method under which messages are reported.
 pub const MESSAGE: &str = "MESSAGE";
@@ -25,13 +25,13 @@ pub const MESSAGE: &str = "MESSAGE";
 /// Maximum size of a message, the same as for gRPC. Messages in pieces or fragments are kept within a budget, which all
 /// connections of the process share.
 const MESSAGE_BOUND: u64 = 4 << 20;
-static COMING: LazyLock<Budget> = LazyLock::new(|| Budget::of(16 << 20));
+static COMING: LazyLock<MemoryBudget> = LazyLock::new(|| MemoryBudget::of(16 << 20));
 
 /// Messages up to this size are unmasked on the stack.
 const SMALL: usize = 512;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum ServerStage {
     /// Waiting for an upgrade request.
     Opening,
     Open,
@@ -43,33 +43,33 @@ enum Stage {
 #[derive(Debug)]
 pub struct WebSocketServer {
     path: Box<str>,
-    rare: Option<Box<Rare>>,
+    extras: Option<Box<ServerExtras>>,
     /// Number of the next message received.
-    heard: u32,
+    received: u32,
     /// Number of the next answer to be sent.
     due: u32,
     /// Number of pings answered since the last query.
     pings: u32,
-    stage: Stage,
+    stage: ServerStage,
 }
 
 #[derive(Debug, Default)]
-struct Rare {
+struct ServerExtras {
     /// An incomplete upgrade request.
-    kept: Vec<u8>,
-    head: Head,
-    incoming: Incoming,
+    partial_request: Vec<u8>,
+    head: HttpHead,
+    incoming: IncomingFrames,
     /// Bytes already read of the current frame, which determine the position in its mask.
     masked: u64,
     /// Replies due for control frames.
-    owed: Vec<u8>,
+    due_replies: Vec<u8>,
     /// Answers waiting for their turn.
-    held: BTreeMap<u32, Vec<u8>>,
+    waiting_answers: BTreeMap<u32, Vec<u8>>,
 }
 
-impl Rare {
+impl ServerExtras {
     fn at_rest(&self) -> bool {
-        self.kept.is_empty() && self.incoming.at_rest() && self.owed.is_empty() && self.held.is_empty()
+        self.partial_request.is_empty() && self.incoming.is_idle() && self.due_replies.is_empty() && self.waiting_answers.is_empty()
     }
 }
 
@@ -82,7 +82,7 @@ impl Default for WebSocketServer {
 impl WebSocketServer {
     /// Creates a session for a new connection, which begins with an upgrade request.
     pub fn new() -> WebSocketServer {
-        WebSocketServer { path: Box::default(), rare: None, heard: 0, due: 0, pings: 0, stage: Stage::Opening }
+        WebSocketServer { path: Box::default(), extras: None, received: 0, due: 0, pings: 0, stage: ServerStage::Opening }
     }
 
     /// Returns `true` if a request's head asks for WebSocket; such a request is for [`WebSocketServer::accept`].
@@ -92,7 +92,7 @@ impl WebSocketServer {
 
     /// Takes over a connection whose upgrade request was received by another server: `head` and `path` as in [`Ask`].
     /// Appends the response; if that is a refusal, the session is [`ServerSession::over`].
-    pub fn accept(head: &[u8], path: &str, out: &mut Out) -> WebSocketServer {
+    pub fn accept(head: &[u8], path: &str, out: &mut OutputBuffer) -> WebSocketServer {
         let mut server = WebSocketServer::new();
         server.upgrade(head, path, out.buffer());
         server
@@ -104,16 +104,16 @@ impl WebSocketServer {
     }
 
     /// Appends an unsolicited message.
-    pub fn push(&mut self, message: &[u8], binary: bool, out: &mut Out) {
-        if self.stage == Stage::Open {
+    pub fn push(&mut self, message: &[u8], binary: bool, out: &mut OutputBuffer) {
+        if self.stage == ServerStage::Open {
             put(if binary { BINARY } else { TEXT }, message, out.buffer());
         }
     }
 
     /// Appends the header of a message of `size` bytes in answer to the message `id`, if it is that one's turn. The
     /// caller must then send the payload before anything else. Returns `false` if nothing was appended.
-    pub fn announce(&mut self, id: u32, size: usize, out: &mut Out) -> bool {
-        let is_due = self.stage == Stage::Open && id >> 1 == self.due && self.heard_ahead() > 0;
+    pub fn announce(&mut self, id: u32, size: usize, out: &mut OutputBuffer) -> bool {
+        let is_due = self.stage == ServerStage::Open && id >> 1 == self.due && self.unanswered() > 0;
         if is_due {
             put_head(0x80 | if id & 1 == 1 { BINARY } else { TEXT }, size, false, out.buffer());
             self.pass(false);
@@ -122,10 +122,10 @@ impl WebSocketServer {
     }
 
     /// Returns the number of bytes held for messages and answers in progress.
-    pub fn held(&self) -> usize {
-        let part = |rare: &Rare| rare.incoming.part.as_ref().map_or(0, |part| part.kept.len());
-        let held = |rare: &Rare| rare.held.values().map(Vec::len).sum::<usize>();
-        self.rare.as_ref().map_or(0, |rare| rare.kept.len() + rare.owed.len() + part(rare) + held(rare))
+    pub fn held_bytes(&self) -> usize {
+        let part = |rare: &ServerExtras| rare.incoming.part.as_ref().map_or(0, |part| part.kept.len());
+        let held = |rare: &ServerExtras| rare.waiting_answers.values().map(Vec::len).sum::<usize>();
+        self.extras.as_ref().map_or(0, |rare| rare.partial_request.len() + rare.due_replies.len() + part(rare) + held(rare))
     }
 
     /// Responds to an upgrade request (RFC 6455 4.2).
@@ -134,12 +134,12 @@ impl WebSocketServer {
         let key = values(head, "Sec-WebSocket-Key").next().filter(|key| key.len() == 24);
         let version = values(head, "Sec-WebSocket-Version").next();
         let Some(key) = key.filter(|_| has("Upgrade", b"websocket") && has("Connection", b"upgrade")) else {
-            self.stage = Stage::Over;
+            self.stage = ServerStage::Over;
             out.extend_from_slice(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
             return;
         };
         if version != Some(b"13") {
-            self.stage = Stage::Over;
+            self.stage = ServerStage::Over;
             out.extend_from_slice(b"HTTP/1.1 426 Upgrade Required\r\nSec-WebSocket-Version: 13\r\n");
             out.extend_from_slice(b"Connection: close\r\nContent-Length: 0\r\n\r\n");
             return;
@@ -152,29 +152,29 @@ impl WebSocketServer {
             out.extend_from_slice(first);
         }
         out.extend_from_slice(b"\r\n\r\n");
-        (self.stage, self.path) = (Stage::Open, path.into());
+        (self.stage, self.path) = (ServerStage::Open, path.into());
     }
 
     /// Reads an upgrade request; returns the number of bytes consumed.
-    fn opening(&mut self, rare: &mut Rare, bytes: &[u8]) -> Result<usize, Broken> {
-        let before = rare.kept.len();
-        rare.kept.extend_from_slice(&bytes[..bytes.len().min(HEAD_BOUND + 1 - before)]);
-        if !request_head(&rare.kept, &mut rare.head)? {
-            let endless = rare.kept.len() > HEAD_BOUND;
-            let wrong = Broken(cause::websocket::endless_request());
+    fn opening(&mut self, rare: &mut ServerExtras, bytes: &[u8]) -> Result<usize, ProtocolError> {
+        let before = rare.partial_request.len();
+        rare.partial_request.extend_from_slice(&bytes[..bytes.len().min(HEAD_BOUND + 1 - before)]);
+        if !request_head(&rare.partial_request, &mut rare.head)? {
+            let endless = rare.partial_request.len() > HEAD_BOUND;
+            let wrong = ProtocolError(cause::websocket::endless_request());
             return if endless { Err(wrong) } else { Ok(bytes.len()) };
         }
-        let kept = std::mem::take(&mut rare.kept);
+        let kept = std::mem::take(&mut rare.partial_request);
         let head = &kept[..rare.head.at];
-        let (_, path) = asked(head, &rare.head)?;
-        self.upgrade(head, path, &mut rare.owed);
+        let (_, path) = method_and_target(head, &rare.head)?;
+        self.upgrade(head, path, &mut rare.due_replies);
         Ok(rare.head.at - before)
     }
 
     /// Processes a frame that is complete and a message of its own; returns `None` if it is not.
     #[inline]
-    fn whole(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<Option<usize>, Broken> {
-        let Some(frame) = frame(bytes, Sender::Client, false)? else { return Ok(None) };
+    fn read_whole_frame(&mut self, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<Option<usize>, ProtocolError> {
+        let Some(frame) = frame(bytes, FrameSender::Client, false)? else { return Ok(None) };
         let size = usize::try_from(frame.size).unwrap_or(usize::MAX);
         let Some(payload) = bytes[frame.head..].get(..size) else { return Ok(None) };
         if frame.is_control() || !frame.last || frame.kind == CONTINUATION {
@@ -184,32 +184,32 @@ impl WebSocketServer {
             let mut small = [0; SMALL];
             small[..size].copy_from_slice(payload);
             mask(&mut small[..size], frame.key, 0);
-            self.hear(frame.kind, &small[..size], hear)?;
+            self.report_message(frame.kind, &small[..size], hear)?;
         } else {
             let mut plain = payload.to_vec();
             mask(&mut plain, frame.key, 0);
-            self.hear(frame.kind, &plain, hear)?;
+            self.report_message(frame.kind, &plain, hear)?;
         }
         Ok(Some(frame.head + size))
     }
 
     /// Reports a whole message. The lowest bit of its identifier tells whether it is binary.
     #[inline]
-    fn hear(&mut self, kind: u8, message: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+    fn report_message(&mut self, kind: u8, message: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
         if kind == TEXT && std::str::from_utf8(message).is_err() {
             return Err(NO_TEXT);
         }
-        let id = self.heard << 1 | u32::from(kind == BINARY);
-        self.heard = self.heard.wrapping_add(1) & (u32::MAX >> 1);
+        let id = self.received << 1 | u32::from(kind == BINARY);
+        self.received = self.received.wrapping_add(1) & (u32::MAX >> 1);
         let (method, path, body_bytes) = (MESSAGE, &*self.path, message.len() as u64);
-        hear(Ask { id, method, path, head: &[], body_bytes, body: message, extent: Extent::Whole });
+        hear(ServerRequest { id, method, path, head: &[], body_bytes, body: message, part: RequestPart::Whole });
         Ok(())
     }
 
     /// Processes frames that come in pieces, belong to fragmented messages, or are control frames.
-    fn read_on(&mut self, rare: &mut Rare, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<usize, Broken> {
+    fn read_piecewise(&mut self, rare: &mut ServerExtras, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<usize, ProtocolError> {
         let mut at = 0;
-        let Some(frame) = rare.incoming.frame(bytes, &mut at, Sender::Client, false)? else { return Ok(at) };
+        let Some(frame) = rare.incoming.frame(bytes, &mut at, FrameSender::Client, false)? else { return Ok(at) };
         let (piece, over) = rare.incoming.payload(bytes, &mut at);
         let mut plain = piece.to_vec();
         mask(&mut plain, frame.key, rare.masked);
@@ -218,27 +218,27 @@ impl WebSocketServer {
             rare.incoming.control.extend_from_slice(&plain);
             if over {
                 let control = std::mem::take(&mut rare.incoming.control);
-                self.control(&frame, &control, &mut rare.owed)?;
+                self.control(&frame, &control, &mut rare.due_replies)?;
             }
             return Ok(at);
         }
         if let Some(part) = &mut rare.incoming.part {
             if part.size + plain.len() as u64 > MESSAGE_BOUND {
-                return Err(Broken(cause::websocket::long_for_server()));
+                return Err(ProtocolError(cause::websocket::long_for_server()));
             }
-            part.take(&plain, Some(&COMING))?;
+            part.add(&plain, Some(&COMING))?;
         }
         if over
             && frame.last
             && let Some(part) = rare.incoming.part.take()
         {
             part.end()?;
-            self.hear(part.kind(), &part.kept, hear)?;
+            self.report_message(part.kind(), &part.kept, hear)?;
         }
         Ok(at)
     }
 
-    fn control(&mut self, frame: &Frame, payload: &[u8], owed: &mut Vec<u8>) -> Result<(), Broken> {
+    fn control(&mut self, frame: &FrameHeader, payload: &[u8], owed: &mut Vec<u8>) -> Result<(), ProtocolError> {
         match frame.kind {
             PING => {
                 self.pings = self.pings.saturating_add(1);
@@ -247,7 +247,7 @@ impl WebSocketServer {
             CLOSE => {
                 close::code(payload)?;
                 put(CLOSE, payload.get(..2).unwrap_or_default(), owed);
-                self.stage = Stage::Over;
+                self.stage = ServerStage::Over;
             }
             _ => {}
         }
@@ -256,10 +256,10 @@ impl WebSocketServer {
 
     /// Sends the answers whose turn has come.
     #[cold]
-    fn let_go(&mut self, out: &mut Out) {
-        while let Some(bytes) = self.rare.as_mut().and_then(|rare| rare.held.remove(&self.due)) {
+    fn send_due(&mut self, out: &mut OutputBuffer) {
+        while let Some(bytes) = self.extras.as_mut().and_then(|rare| rare.waiting_answers.remove(&self.due)) {
             let (closes, answer) = bytes.split_last().map_or((false, &bytes[..]), |(&c, rest)| (c == 1, rest));
-            if self.stage == Stage::Over {
+            if self.stage == ServerStage::Over {
                 return;
             }
             out.put(answer);
@@ -270,31 +270,31 @@ impl WebSocketServer {
     fn pass(&mut self, closes: bool) {
         self.due = self.due.wrapping_add(1) & (u32::MAX >> 1);
         if closes {
-            self.stage = Stage::Over;
+            self.stage = ServerStage::Over;
         }
     }
 }
 
 impl ServerSession for WebSocketServer {
     #[inline]
-    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
         let mut at = 0;
-        while at < bytes.len() && self.stage != Stage::Over {
+        while at < bytes.len() && self.stage != ServerStage::Over {
             let rest = &bytes[at..];
-            if self.stage == Stage::Open
-                && self.rare.as_ref().is_none_or(|rare| rare.incoming.at_rest())
-                && let Some(taken) = self.whole(rest, hear)?
+            if self.stage == ServerStage::Open
+                && self.extras.as_ref().is_none_or(|rare| rare.incoming.is_idle())
+                && let Some(taken) = self.read_whole_frame(rest, hear)?
             {
                 at += taken;
                 continue;
             }
-            let mut rare = self.rare.take().unwrap_or_default();
+            let mut rare = self.extras.take().unwrap_or_default();
             let taken = match self.stage {
-                Stage::Opening => self.opening(&mut rare, rest),
-                _ => self.read_on(&mut rare, rest, hear),
+                ServerStage::Opening => self.opening(&mut rare, rest),
+                _ => self.read_piecewise(&mut rare, rest, hear),
             };
             if !rare.at_rest() {
-                self.rare = Some(rare);
+                self.extras = Some(rare);
             }
             at += taken?;
         }
@@ -302,46 +302,46 @@ impl ServerSession for WebSocketServer {
     }
 
     #[inline]
-    fn answer(&mut self, id: u32, reply: &Reply<'_>, out: &mut Out) {
+    fn respond(&mut self, id: u32, reply: &ServerResponse<'_>, out: &mut OutputBuffer) {
         let number = id >> 1;
-        if self.stage != Stage::Open || number.wrapping_sub(self.due) & (u32::MAX >> 1) >= self.heard_ahead() {
+        if self.stage != ServerStage::Open || number.wrapping_sub(self.due) & (u32::MAX >> 1) >= self.unanswered() {
             return;
         }
         let kind = if id & 1 == 1 { BINARY } else { TEXT };
         if number == self.due {
             let closes = encode(kind, reply, out.buffer());
             self.pass(closes);
-            if self.rare.as_ref().is_some_and(|rare| !rare.held.is_empty()) {
-                self.let_go(out);
+            if self.extras.as_ref().is_some_and(|rare| !rare.waiting_answers.is_empty()) {
+                self.send_due(out);
             }
         } else {
             let mut bytes = Vec::new();
             let closes = encode(kind, reply, &mut bytes);
             bytes.push(u8::from(closes));
-            self.rare.get_or_insert_default().held.insert(number, bytes);
+            self.extras.get_or_insert_default().waiting_answers.insert(number, bytes);
         }
     }
 
     #[inline]
-    fn owed(&mut self, out: &mut Out) {
-        if let Some(mut rare) = self.rare.take() {
-            out.put(&std::mem::take(&mut rare.owed));
+    fn write_due(&mut self, out: &mut OutputBuffer) {
+        if let Some(mut rare) = self.extras.take() {
+            out.put(&std::mem::take(&mut rare.due_replies));
             if !rare.at_rest() {
-                self.rare = Some(rare);
+                self.extras = Some(rare);
             }
         }
     }
 
     #[inline]
-    fn over(&self) -> bool {
-        self.stage == Stage::Over
+    fn is_finished(&self) -> bool {
+        self.stage == ServerStage::Over
     }
 }
 
 impl WebSocketServer {
     /// Returns the number of messages received and not yet answered.
-    fn heard_ahead(&self) -> u32 {
-        self.heard.wrapping_sub(self.due) & (u32::MAX >> 1)
+    fn unanswered(&self) -> u32 {
+        self.received.wrapping_sub(self.due) & (u32::MAX >> 1)
     }
 }
 
@@ -353,7 +353,7 @@ fn put(kind: u8, payload: &[u8], out: &mut Vec<u8>) {
 
 /// Appends an answer; returns `true` if it ends the session.
 #[inline]
-fn encode(kind: u8, reply: &Reply<'_>, out: &mut Vec<u8>) -> bool {
+fn encode(kind: u8, reply: &ServerResponse<'_>, out: &mut Vec<u8>) -> bool {
     if reply.status >= 400 {
         put(CLOSE, &close::INTERNAL_ERROR.to_be_bytes(), out);
         return true;

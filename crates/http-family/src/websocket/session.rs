@@ -6,25 +6,25 @@
 
 use std::sync::Arc;
 
-use cause::{Cause, Plain};
+use cause::{Cause, StaticCause};
 use memchr::memmem;
-use wire::{Broken, Done, Ended, Established, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session};
+use wire::{ProtocolError, EventBuffer, ExchangeEnd, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, SessionFull, OutputBuffer, SubmitOutcome, Session};
 
-use super::asked::{Asked, Whose};
+use super::pending::{PendingMessages, AnswerOwner};
 use super::close;
-use super::codec::{CLOSE, CONTINUATION, Frame, PING, Sender, TEXT, frame};
-use super::deflate::Deflate;
-use super::incoming::{Incoming, NO_TEXT, unpack};
-use super::introduction::prompted;
-use super::mask::Masks;
-use super::own::Own;
-use super::request::{Filling, Message, put_frame};
-use super::rules::Rules;
+use super::codec::{CLOSE, CONTINUATION, FrameHeader, PING, FrameSender, TEXT, frame};
+use super::deflate::DeflateStreams;
+use super::incoming::{IncomingFrames, NO_TEXT, unpack};
+use super::opening::handle_prompt;
+use super::mask::MaskKeys;
+use super::extras::ConnectionExtras;
+use super::request::{MessageInput, WebSocketMessage, put_frame};
+use super::rules::WebSocketRules;
 use super::upgrade::{agreed, refusal};
-use crate::detect::{Detected, detect};
-use crate::http1::codec::{Head, response_head};
-use values::beside::Talk;
-use values::kept::{Kept, NO_ROOM_FOR_HEADS};
+use crate::detect::{DetectedProtocol, detect};
+use crate::http1::codec::{HttpHead, response_head};
+use values::side_messages::SideMessageState;
+use values::budget::{BudgetedBuffer, NO_ROOM_FOR_HEADS};
 use values::verify;
 
 /// Maximum number of bytes of an answer kept as an example.
@@ -35,11 +35,11 @@ const CONSENT_BOUND: usize = 64 * 1024;
 const ROOM: usize = 16 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum ClientStage {
     /// The upgrade request was sent.
     Opening,
     /// Opening messages are exchanged.
-    Introducing,
+    SendingOpening,
     /// Messages are exchanged.
     Open,
     /// The closing handshake is done, or an error occurred.
@@ -47,22 +47,22 @@ pub(super) enum Stage {
     /// The server refused the upgrade.
     Refused,
     /// The server's answer to an opening message was not the expected one.
-    Unwelcome,
+    OpeningRejected,
 }
 
 /// A WebSocket session, client side.
 #[derive(Debug)]
 pub struct WebSocketSession {
-    pub(super) rules: Arc<Rules>,
-    pub(super) rare: Option<Box<Rare>>,
-    pub(super) own: Option<Box<Own>>,
-    pub(super) asked: Asked,
-    pub(super) masks: Masks,
+    pub(super) rules: Arc<WebSocketRules>,
+    pub(super) receiving: Option<Box<ReceiveState>>,
+    pub(super) extras: Option<Box<ConnectionExtras>>,
+    pub(super) pending: PendingMessages,
+    pub(super) masks: MaskKeys,
     /// Index of this connection's upgrade request.
     path: u32,
     /// Payload of our outstanding ping, 0 if there is none.
     pub(super) ping: u32,
-    pub(super) stage: Stage,
+    pub(super) stage: ClientStage,
     /// Number of pongs that may still be unsent.
     pub(super) replies: u16,
     /// Close code from the server, 0 if it has not closed.
@@ -71,37 +71,37 @@ pub struct WebSocketSession {
 
 /// State that an idle connection does not need.
 #[derive(Debug, Default)]
-pub(super) struct Rare {
+pub(super) struct ReceiveState {
     /// The upgrade response so far with the position read up to, or the text of a refusal.
-    consent: Kept,
-    head: Head,
-    incoming: Incoming,
+    consent: BudgetedBuffer,
+    head: HttpHead,
+    incoming: IncomingFrames,
 }
 
-impl Rare {
+impl ReceiveState {
     /// Creates the state with the server's last text.
-    pub(super) fn saying(words: &[u8]) -> Box<Rare> {
-        Box::new(Rare { consent: Kept::beginning(words), ..Rare::default() })
+    pub(super) fn with_text(words: &[u8]) -> Box<ReceiveState> {
+        Box::new(ReceiveState { consent: BudgetedBuffer::from_beginning(words), ..ReceiveState::default() })
     }
 }
 
 /// The output and the events.
-pub(super) type Told<'a> = (&'a mut Out, &'a mut Done);
+pub(super) type SessionOutput<'a> = (&'a mut OutputBuffer, &'a mut EventBuffer);
 
 impl WebSocketSession {
-    pub(super) fn new(rules: Arc<Rules>, path: u32, established: &Established) -> WebSocketSession {
-        let talk = rules.beside.talk(&established.fill);
+    pub(super) fn new(rules: Arc<WebSocketRules>, path: u32, established: &EstablishedConnection) -> WebSocketSession {
+        let talk = rules.side_messages.connection_state(&established.context);
         let apart = talk.is_some() || rules.expects_filled || !rules.steps.is_empty();
-        let own = apart.then(|| Box::new(Own { talk, ..Own::default() }));
+        let own = apart.then(|| Box::new(ConnectionExtras { side_conversation: talk, ..ConnectionExtras::default() }));
         WebSocketSession {
             rules,
-            rare: None,
-            own,
-            asked: Asked::default(),
-            masks: Masks::new(established.seed),
+            receiving: None,
+            extras: own,
+            pending: PendingMessages::default(),
+            masks: MaskKeys::new(established.seed),
             path,
             ping: 0,
-            stage: Stage::Opening,
+            stage: ClientStage::Opening,
             replies: 0,
             closed_with: 0,
         }
@@ -109,42 +109,42 @@ impl WebSocketSession {
 
     /// Reads the upgrade response; returns the number of bytes consumed. A refusal is kept as an example.
     #[cold]
-    fn consent(&mut self, bytes: &[u8]) -> Result<usize, Broken> {
-        let rare = self.rare.get_or_insert_default();
+    fn consent(&mut self, bytes: &[u8]) -> Result<usize, ProtocolError> {
+        let rare = self.receiving.get_or_insert_default();
         let before = rare.consent.len();
-        if !rare.consent.add(&bytes[..bytes.len().min(CONSENT_BOUND + 1 - before)], &self.rules.kept) {
-            return Err(Broken(NO_ROOM_FOR_HEADS));
+        if !rare.consent.extend(&bytes[..bytes.len().min(CONSENT_BOUND + 1 - before)], &self.rules.budget) {
+            return Err(ProtocolError(NO_ROOM_FOR_HEADS));
         }
         let read = response_head(&rare.consent, &mut rare.head);
-        if !read.map_err(|broken| detect(&rare.consent).and_then(elsewhere).unwrap_or(broken))? {
+        if !read.map_err(|broken| detect(&rare.consent).and_then(other_protocol_error).unwrap_or(broken))? {
             let endless = rare.consent.len() > CONSENT_BOUND;
             return if endless { Err(ENDLESS) } else { Ok(bytes.len()) };
         }
         let used = rare.head.at - before;
         rare.consent.truncate(rare.head.at);
         if rare.head.status != 101 {
-            self.stage = Stage::Refused;
+            self.stage = ClientStage::Refused;
             return Err(refusal(rare.head.status));
         }
         let rules = &self.rules;
         let deflate = agreed(&rare.consent, self.masks.seed(), &rules.subprotocols, rules.compress)?;
         if let Some(agreement) = deflate {
-            self.own.get_or_insert_default().deflate = Some(Deflate::new(agreement));
+            self.extras.get_or_insert_default().deflate = Some(DeflateStreams::new(agreement));
         }
-        (self.stage, self.rare) = (Stage::Introducing, None);
+        (self.stage, self.receiving) = (ClientStage::SendingOpening, None);
         Ok(used)
     }
 
     /// Returns `true` if compression was agreed on.
     #[inline]
     fn deflates(&self) -> bool {
-        self.own.as_ref().is_some_and(|own| own.deflate.is_some())
+        self.extras.as_ref().is_some_and(|own| own.deflate.is_some())
     }
 
     /// Processes a frame that is complete and a message of its own; returns `None` if it is not.
     #[inline]
-    fn whole(&mut self, bytes: &[u8], (out, done): Told<'_>) -> Result<Option<usize>, Broken> {
-        let Some(frame) = frame(bytes, Sender::Server, self.deflates())? else { return Ok(None) };
+    fn read_whole_frame(&mut self, bytes: &[u8], (out, done): SessionOutput<'_>) -> Result<Option<usize>, ProtocolError> {
+        let Some(frame) = frame(bytes, FrameSender::Server, self.deflates())? else { return Ok(None) };
         let size = usize::try_from(frame.size).unwrap_or(usize::MAX);
         let Some(payload) = bytes[frame.head..].get(..size) else { return Ok(None) };
         if frame.is_control() {
@@ -153,7 +153,7 @@ impl WebSocketSession {
             if frame.kind == TEXT && std::str::from_utf8(payload).is_err() {
                 return Err(NO_TEXT);
             }
-            self.heard(frame.size, payload, (out, done))?;
+            self.receive_message(frame.size, payload, (out, done))?;
         } else {
             return Ok(None);
         }
@@ -162,10 +162,10 @@ impl WebSocketSession {
 
     /// Processes frames that come in pieces or belong to a fragmented message; returns the number of bytes consumed.
     #[cold]
-    fn read_on(&mut self, bytes: &[u8], (out, done): Told<'_>) -> Result<usize, Broken> {
-        let mut rare = self.rare.take().unwrap_or_default();
+    fn read_piecewise(&mut self, bytes: &[u8], (out, done): SessionOutput<'_>) -> Result<usize, ProtocolError> {
+        let mut rare = self.receiving.take().unwrap_or_default();
         let mut at = 0;
-        if let Some(frame) = rare.incoming.frame(bytes, &mut at, Sender::Server, self.deflates())? {
+        if let Some(frame) = rare.incoming.frame(bytes, &mut at, FrameSender::Server, self.deflates())? {
             let (piece, over) = rare.incoming.payload(bytes, &mut at);
             if frame.is_control() {
                 rare.incoming.control.extend_from_slice(piece);
@@ -173,39 +173,39 @@ impl WebSocketSession {
                     self.control(frame.kind, &rare.incoming.control, (out, done))?;
                 }
             } else {
-                self.piece(&mut rare.incoming, &frame, (piece, over), (out, done))?;
+                self.receive_piece(&mut rare.incoming, &frame, (piece, over), (out, done))?;
             }
         }
         // With compression every message takes this path, so the box is kept.
-        if self.stage != Stage::Over && (!rare.incoming.at_rest() || self.deflates()) {
-            self.rare = Some(rare);
+        if self.stage != ClientStage::Over && (!rare.incoming.is_idle() || self.deflates()) {
+            self.receiving = Some(rare);
         }
         Ok(at)
     }
 
     /// Processes a piece of a message; `over` if its frame ends with it.
-    fn piece(
+    fn receive_piece(
         &mut self,
-        incoming: &mut Incoming,
-        frame: &Frame,
+        incoming: &mut IncomingFrames,
+        frame: &FrameHeader,
         (piece, over): (&[u8], bool),
-        (out, done): Told<'_>,
-    ) -> Result<(), Broken> {
+        (out, done): SessionOutput<'_>,
+    ) -> Result<(), ProtocolError> {
         let Some(part) = &mut incoming.part else { return Ok(()) };
         let whole = over && frame.last;
-        let deflate = self.own.as_mut().and_then(|own| own.deflate.as_mut());
-        let heard = done.hears_unasked().then_some(&self.rules.kept);
-        unpack(deflate, part, piece, whole, self.rules.looks().or(heard))?;
+        let deflate = self.extras.as_mut().and_then(|own| own.deflate.as_mut());
+        let heard = done.reports_unsolicited().then_some(&self.rules.budget);
+        unpack(deflate, part, piece, whole, self.rules.examined_budget().or(heard))?;
         if whole {
             let part = incoming.part.take().unwrap_or_default();
             part.end()?;
-            return self.heard(part.size, &part.kept, (out, done));
+            return self.receive_message(part.size, &part.kept, (out, done));
         }
-        if !std::mem::replace(&mut part.told, true)
+        if !std::mem::replace(&mut part.first_byte_reported, true)
             && self.rules.field.is_none()
             // With reply rules, only the whole message shows whether it is an answer.
-            && !self.rules.beside.listens()
-            && let Some(id) = self.asked.oldest()
+            && !self.rules.side_messages.has_replies()
+            && let Some(id) = self.pending.oldest()
         {
             done.push(Event::FirstByte(id));
         }
@@ -214,35 +214,35 @@ impl WebSocketSession {
 
     /// Handles a whole message: an answer, a late one, or a push. `content` may be empty if it is not examined.
     #[inline]
-    fn heard(&mut self, size: u64, content: &[u8], (out, done): Told<'_>) -> Result<(), Broken> {
-        if self.stage == Stage::Introducing {
-            return self.hear_opening(size, content, (out, done));
+    fn receive_message(&mut self, size: u64, content: &[u8], (out, done): SessionOutput<'_>) -> Result<(), ProtocolError> {
+        if self.stage == ClientStage::SendingOpening {
+            return self.receive_opening(size, content, (out, done));
         }
         if !self.rules.steps.is_empty() {
-            self.hear_step(size, content, done);
+            self.receive_for_step(size, content, done);
             return Ok(());
         }
-        let WebSocketSession { rules, own, asked, .. } = self;
+        let WebSocketSession { rules, extras: own, pending: asked, .. } = self;
         let mut own = own.as_deref_mut();
         let whose = match &rules.field {
             // When matching by order, a message that is replied to is never an answer.
-            None if prompted(rules, own.as_deref_mut(), (size, content), done)? => return Ok(()),
-            None => asked.next(),
-            Some(field) => field.key(content).map_or(Whose::Nobodys, |key| asked.with(key)),
+            None if handle_prompt(rules, own.as_deref_mut(), (size, content), done)? => return Ok(()),
+            None => asked.match_oldest(),
+            Some(field) => field.key(content).map_or(AnswerOwner::None, |key| asked.match_key(key)),
         };
         let id = match whose {
-            Whose::Of(id) => id,
-            Whose::TooLate => return Ok(()),
-            Whose::Nobodys if rules.field.is_some() && prompted(rules, own.as_deref_mut(), (size, content), done)? => {
+            AnswerOwner::Exchange(id) => id,
+            AnswerOwner::GivenUp => return Ok(()),
+            AnswerOwner::None if rules.field.is_some() && handle_prompt(rules, own.as_deref_mut(), (size, content), done)? => {
                 return Ok(());
             }
-            Whose::Nobodys if rules.push => {
-                done.unasked(size, content);
+            AnswerOwner::None if rules.push => {
+                done.push_unsolicited(size, content);
                 return Ok(());
             }
-            Whose::Nobodys => {
+            AnswerOwner::None => {
                 if rules.field.is_none() {
-                    done.push(Event::Stray(u32::try_from(size).unwrap_or(u32::MAX)));
+                    done.push(Event::SurplusResponse(u32::try_from(size).unwrap_or(u32::MAX)));
                 }
                 return Err(UNASKED);
             }
@@ -259,35 +259,35 @@ impl WebSocketSession {
             .map(|_| Box::from(&content[..content.len().min(EXCERPT_BOUND)]));
         let text = rules.expect.as_ref().map(|text| text.needle()).or(filled.as_deref());
         let why = match (text, &excerpt) {
-            (Some(text), Some(_)) => Some(verify::lacks(cause::checks::message_lacks, text, content, size)),
+            (Some(text), Some(_)) => Some(verify::missing_text(cause::checks::message_lacks, text, content, size)),
             _ => None,
         };
         if let Some(own) = own {
-            own.expected.give_back(filled);
+            own.expected.recycle(filled);
         }
         if missing {
-            done.failed(id, 1);
+            done.record_failed_checks(id, 1);
         }
-        done.push(Event::Ended(Ended { id, fault, code: 0, payload: size, excerpt, follow: None, why }));
+        done.push(Event::Ended(ExchangeEnd { id, fault, code: 0, payload: size, excerpt, follow_up: None, cause: why }));
         Ok(())
     }
 
-    fn read(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
+    fn read(&mut self, bytes: &[u8], out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<(), ProtocolError> {
         let mut at = 0;
         while at < bytes.len() {
             let rest = &bytes[at..];
             at += match self.stage {
-                Stage::Over | Stage::Refused | Stage::Unwelcome => return Ok(()),
-                Stage::Opening => {
+                ClientStage::Over | ClientStage::Refused | ClientStage::OpeningRejected => return Ok(()),
+                ClientStage::Opening => {
                     let used = self.consent(rest)?;
-                    self.introduce(out);
+                    self.send_opening(out);
                     used
                 }
-                Stage::Introducing | Stage::Open => {
-                    let whole = if self.rare.is_none() { self.whole(rest, (out, done))? } else { None };
+                ClientStage::SendingOpening | ClientStage::Open => {
+                    let whole = if self.receiving.is_none() { self.read_whole_frame(rest, (out, done))? } else { None };
                     match whole {
                         Some(taken) => taken,
-                        None => self.read_on(rest, (out, done))?,
+                        None => self.read_piecewise(rest, (out, done))?,
                     }
                 }
             };
@@ -297,37 +297,37 @@ impl WebSocketSession {
 }
 
 /// Returns a helpful error if the server uses another protocol on this port.
-fn elsewhere(spoken: Detected) -> Option<Broken> {
+fn other_protocol_error(spoken: DetectedProtocol) -> Option<ProtocolError> {
     match spoken {
-        Detected::Tls => Some(Broken(cause::websocket::uses_tls())),
-        Detected::Http2 => Some(Broken(cause::websocket::uses_http2())),
-        Detected::Http1 => None,
+        DetectedProtocol::Tls => Some(ProtocolError(cause::websocket::uses_tls())),
+        DetectedProtocol::Http2 => Some(ProtocolError(cause::websocket::uses_http2())),
+        DetectedProtocol::Http1 => None,
     }
 }
 
-const ENDLESS: Broken = Broken(cause::websocket::endless_response());
-const UNASKED: Broken = Broken(cause::websocket::unsolicited());
+const ENDLESS: ProtocolError = ProtocolError(cause::websocket::endless_response());
+const UNASKED: ProtocolError = ProtocolError(cause::websocket::unsolicited());
 
 impl Session for WebSocketSession {
-    fn open(&mut self, out: &mut Out) {
-        self.open_with(&Fill::default(), out);
+    fn open(&mut self, out: &mut OutputBuffer) {
+        self.open_with(&SlotContext::default(), out);
     }
 
-    fn open_with(&mut self, fill: &Fill<'_>, out: &mut Out) {
+    fn open_with(&mut self, fill: &SlotContext<'_>, out: &mut OutputBuffer) {
         if let Some(upgrade) = self.rules.upgrades.get(self.path as usize) {
             upgrade.put(self.masks.seed(), fill, out.buffer());
         }
     }
 
-    fn unheard(&self) -> u32 {
-        self.own.as_ref().map_or(0, |own| own.inbox.unheard())
+    fn unread_messages(&self) -> u32 {
+        self.extras.as_ref().map_or(0, |own| own.inbox.unread_messages())
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
-        let request = request.of::<Message>();
+    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+        let request = request.downcast::<WebSocketMessage>();
         if self.room() == 0 {
-            return Err(Full);
+            return Err(SessionFull);
         }
         if !self.rules.steps.is_empty() {
             return self.begin_step(id, request, fill, out);
@@ -335,10 +335,10 @@ impl Session for WebSocketSession {
         let (mask, field) = (self.masks.key(), &self.rules.field);
         let mut key = request.key;
         let (mut deflate, mut expected, mut talk) = (None, None, None);
-        if let Some(own) = &mut self.own {
-            (deflate, expected, talk) = (own.deflate.as_mut(), Some(&mut own.expected), own.talk.as_mut());
+        if let Some(own) = &mut self.extras {
+            (deflate, expected, talk) = (own.deflate.as_mut(), Some(&mut own.expected), own.side_conversation.as_mut());
         }
-        let numbered = talk.filter(|_| request.is_numbered()).map(|talk| talk.numbered(fill));
+        let numbered = talk.filter(|_| request.is_numbered()).map(|talk| talk.next_numbered(fill));
         let look = |payload: &[u8], text: &[u8]| {
             // A message without the field gets a key that an answer can have only by chance.
             key = field.as_ref().and_then(|field| field.key(payload)).unwrap_or_default();
@@ -346,91 +346,91 @@ impl Session for WebSocketSession {
                 expected.add(id, text);
             }
         };
-        request.say(numbered.as_ref().unwrap_or(fill).into(), deflate.take(), mask, out.buffer(), look);
+        request.write(numbered.as_ref().unwrap_or(fill).into(), deflate.take(), mask, out.buffer(), look);
         if self.rules.one_way {
-            return Ok(Sent::OneWay);
+            return Ok(SubmitOutcome::OneWay);
         }
-        self.asked.add(id, key);
-        Ok(Sent::Asked)
+        self.pending.add(id, key);
+        Ok(SubmitOutcome::AwaitingResponse)
     }
 
     /// Gives up an exchange. With answers matched by a field, a late one is recognized, unless several messages share a
     /// value and one of them is lost; when matching by order, all later answers would be attributed wrongly.
-    fn cancel(&mut self, id: ExchangeId, _out: &mut Out) -> bool {
-        if let Some(own) = &mut self.own {
+    fn cancel(&mut self, id: ExchangeId, _out: &mut OutputBuffer) -> bool {
+        if let Some(own) = &mut self.extras {
             if !self.rules.steps.is_empty() {
                 return own.inbox.cancel(&self.rules.steps);
             }
             let text = own.expected.take(id);
-            own.expected.give_back(text);
+            own.expected.recycle(text);
         }
-        self.asked.give_up(id) && self.rules.field.is_some()
+        self.pending.give_up(id) && self.rules.field.is_some()
     }
 
     #[inline]
-    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
+    fn receive(&mut self, bytes: &[u8], out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<(), ProtocolError> {
         if bytes.is_empty() {
-            self.tell_step(done);
+            self.report_immediate(done);
         }
         let read = self.read(bytes, out, done);
-        if read.is_err() && !matches!(self.stage, Stage::Refused | Stage::Unwelcome) {
-            self.stage = Stage::Over;
+        if read.is_err() && !matches!(self.stage, ClientStage::Refused | ClientStage::OpeningRejected) {
+            self.stage = ClientStage::Over;
         }
         read
     }
 
-    fn closed(&mut self, _done: &mut Done) {
-        self.stage = Stage::Over;
+    fn peer_closed(&mut self, _done: &mut EventBuffer) {
+        self.stage = ClientStage::Over;
     }
 
-    fn begun(&self) -> &[u8] {
-        let Some(rare) = &self.rare else { return &[] };
+    fn partial_response(&self) -> &[u8] {
+        let Some(rare) = &self.receiving else { return &[] };
         let kept = rare.incoming.part.as_ref().map_or(&rare.consent[..], |part| &part.kept);
         &kept[..kept.len().min(EXCERPT_BOUND)]
     }
 
     #[inline]
-    fn replies(&self) -> u32 {
-        u32::from(self.replies) + self.talk().map_or(0, Talk::unread)
+    fn pending_replies(&self) -> u32 {
+        u32::from(self.replies) + self.side_conversation().map_or(0, SideMessageState::unread_replies)
     }
 
-    fn replies_left(&mut self) {
+    fn reset_pending_replies(&mut self) {
         self.replies = 0;
-        if let Some(talk) = self.own.as_mut().and_then(|own| own.talk.as_mut()) {
-            talk.were_read();
+        if let Some(talk) = self.extras.as_mut().and_then(|own| own.side_conversation.as_mut()) {
+            talk.mark_replies_read();
         }
     }
 
     fn sequence(&self) -> u64 {
-        self.talk().map_or(0, Talk::last_number)
+        self.side_conversation().map_or(0, SideMessageState::last_number)
     }
 
     fn opening_messages(&self) -> u32 {
-        self.talk().map_or(0, Talk::opening_messages)
+        self.side_conversation().map_or(0, SideMessageState::opening_messages)
     }
 
-    fn pay(&mut self, unix_ns: u64, out: &mut Out) -> u32 {
-        let WebSocketSession { rules, own, masks, stage, .. } = self;
-        let Some(Own { talk: Some(talk), deflate, .. }) = own.as_deref_mut() else { return 0 };
-        if !matches!(stage, Stage::Introducing | Stage::Open) {
+    fn write_replies(&mut self, unix_ns: u64, out: &mut OutputBuffer) -> u32 {
+        let WebSocketSession { rules, extras: own, masks, stage, .. } = self;
+        let Some(ConnectionExtras { side_conversation: Some(talk), deflate, .. }) = own.as_deref_mut() else { return 0 };
+        if !matches!(stage, ClientStage::SendingOpening | ClientStage::Open) {
             return 0;
         }
-        talk.pay(&rules.beside, unix_ns, |message, fill, captured| {
-            message.say(Filling { fill, captured }, deflate.as_mut(), masks.key(), out.buffer(), |_, _| {});
+        talk.write_replies(&rules.side_messages, unix_ns, |message, fill, captured| {
+            message.write(MessageInput { fill, captured }, deflate.as_mut(), masks.key(), out.buffer(), |_, _| {});
         })
     }
 
-    fn goodbye(&self) -> Option<Plain> {
-        (self.closed_with != 0).then(|| close::goodbye(self.closed_with))
+    fn close_reason(&self) -> Option<StaticCause> {
+        (self.closed_with != 0).then(|| close::cause_of_code(self.closed_with))
     }
 
-    fn farewell(&self) -> Option<Cause> {
-        let said = self.rare.as_ref().map_or(&[][..], |rare| &rare.consent[..]);
-        (self.closed_with != 0).then(|| close::farewell(self.closed_with, said))
+    fn close_cause(&self) -> Option<Cause> {
+        let said = self.receiving.as_ref().map_or(&[][..], |rare| &rare.consent[..]);
+        (self.closed_with != 0).then(|| close::cause_with_reason(self.closed_with, said))
     }
 
-    fn heartbeat(&mut self, out: &mut Out) -> bool {
-        if self.stage != Stage::Open || self.ping != 0 {
+    fn heartbeat(&mut self, out: &mut OutputBuffer) -> bool {
+        if self.stage != ClientStage::Open || self.ping != 0 {
             return false;
         }
         self.ping = (self.masks.bits() as u32) | 1;
@@ -438,33 +438,33 @@ impl Session for WebSocketSession {
         true
     }
 
-    fn finish(&mut self, out: &mut Out) {
-        if matches!(self.stage, Stage::Introducing | Stage::Open) {
-            self.stage = Stage::Over;
+    fn finish(&mut self, out: &mut OutputBuffer) {
+        if matches!(self.stage, ClientStage::SendingOpening | ClientStage::Open) {
+            self.stage = ClientStage::Over;
             put_frame(0x80 | CLOSE, &close::NORMAL.to_be_bytes(), self.masks.key(), out.buffer());
         }
     }
 
     #[inline]
     fn room(&self) -> usize {
-        let awaits = self.own.as_ref().is_some_and(|own| own.inbox.is_awaiting());
-        if self.stage == Stage::Open && !awaits { ROOM - self.asked.len() } else { 0 }
+        let awaits = self.extras.as_ref().is_some_and(|own| own.inbox.is_awaiting());
+        if self.stage == ClientStage::Open && !awaits { ROOM - self.pending.len() } else { 0 }
     }
 
-    fn refusal(&self) -> FaultKind {
+    fn refusal_kind(&self) -> FaultKind {
         match self.stage {
-            Stage::Refused => FaultKind::WrongStatus,
-            Stage::Unwelcome => FaultKind::WrongBody,
+            ClientStage::Refused => FaultKind::WrongStatus,
+            ClientStage::OpeningRejected => FaultKind::WrongBody,
             _ => FaultKind::BrokenProtocol,
         }
     }
 
     fn refusal_code(&self) -> u32 {
-        let status = self.rare.as_ref().map_or(0, |rare| rare.head.status);
-        if self.stage == Stage::Refused { status.into() } else { 0 }
+        let status = self.receiving.as_ref().map_or(0, |rare| rare.head.status);
+        if self.stage == ClientStage::Refused { status.into() } else { 0 }
     }
 
-    fn opening(&self) -> bool {
-        matches!(self.stage, Stage::Opening | Stage::Introducing)
+    fn is_opening(&self) -> bool {
+        matches!(self.stage, ClientStage::Opening | ClientStage::SendingOpening)
     }
 }

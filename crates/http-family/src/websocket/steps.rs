@@ -9,21 +9,21 @@ use std::collections::VecDeque;
 use memchr::memmem;
 use url::Url;
 use wire::{
-    Asked, Complaint, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Names, Origin, Out, Sent, Weighted,
+    ProtocolConfig, UsageError, EventBuffer, ExchangeEnd, Event, ExchangeId, FaultKind, SlotContext, SessionFull, RequestNames, Origin, OutputBuffer, SubmitOutcome, WeightedRequest,
 };
 
-use super::content::{self, Content};
-use super::dialogue::{origin, parse_url};
-use super::options::Wishes;
-use super::request::Message;
+use super::content::{self, MessageSource};
+use super::workload::{origin, parse_url};
+use super::options::WebSocketOptions;
+use super::request::WebSocketMessage;
 use super::session::{EXCERPT_BOUND, WebSocketSession};
-use super::upgrade::Upgrade;
-use crate::awaited::{Await, Like};
-use crate::marks::Marks;
+use super::upgrade::HandshakeRequest;
+use crate::await_condition::{AwaitCondition, MessageMatch};
+use crate::placeholders::Placeholders;
 use values::capture::CAPTURE;
-use values::capture::{self, Answer, Capture};
-use values::kept::Kept;
-use values::template::{Scope, Template};
+use values::capture::{self, CaptureInput, Capture};
+use values::budget::BudgetedBuffer;
+use values::template::{SlotScope, Template};
 use values::{url_overrides, verify};
 
 /// Options that may be given for one step.
@@ -54,59 +54,59 @@ const MOST_BYTES: usize = 64 << 10;
 
 /// A step on a WebSocket.
 #[derive(Debug)]
-pub struct Step {
+pub struct WebSocketStep {
     /// Set if the step sends a message.
-    says: bool,
+    sends: bool,
     one_way: bool,
-    awaits: Await,
+    awaits: AwaitCondition,
     /// The awaited message as written; `None` means any message.
     pub awaited: Option<String>,
     expect: Option<Template>,
     captures: Vec<(u16, Capture)>,
 }
 
-impl Step {
-    fn read(asked: &Asked, says: bool) -> Result<Step, Complaint> {
+impl WebSocketStep {
+    fn read(asked: &ProtocolConfig, says: bool) -> Result<WebSocketStep, UsageError> {
         let one_way = asked.switch("one-way");
-        let awaits = asked.value("await").map(|text| Await::parse(text, &asked.variables)).transpose()?;
-        let captures = capture::wished(asked, ("a WebSocket message", KNOWN))?;
+        let awaits = asked.value("await").map(|text| AwaitCondition::parse(text, &asked.variables)).transpose()?;
+        let captures = capture::parse_captures(asked, ("a WebSocket message", KNOWN))?;
         if !says && awaits.is_none() {
             let trouble = "neither sends nor awaits a message; write `data`, `await` or both";
-            return Err(Complaint::new("URL", trouble));
+            return Err(UsageError::new("URL", trouble));
         }
         let hears = awaits.is_some() || !captures.is_empty() || asked.value("expect-body").is_some();
         if one_way && (hears || !says) {
             let trouble = "awaits no message, so there is nothing to check; leave out one-way";
-            return Err(Complaint::new("--one-way", trouble));
+            return Err(UsageError::new("--one-way", trouble));
         }
-        let scope = Scope { variables: &asked.variables, ..Scope::default() };
+        let scope = SlotScope { variables: &asked.variables, ..SlotScope::default() };
         let expect = asked.value("expect-body").filter(|text| !text.is_empty());
-        let expect = expect.map(|text| Template::of_text(text, "--expect-body", content::notation(asked), scope));
-        let awaits = awaits.unwrap_or(Await::Any);
-        let awaited = asked.value("await").filter(|_| !matches!(awaits, Await::Any)).map(|text| text.trim().to_owned());
-        Ok(Step { says, one_way, awaits, awaited, expect: expect.transpose()?, captures })
+        let expect = expect.map(|text| Template::parse_text(text, "--expect-body", content::notation(asked), scope));
+        let awaits = awaits.unwrap_or(AwaitCondition::Any);
+        let awaited = asked.value("await").filter(|_| !matches!(awaits, AwaitCondition::Any)).map(|text| text.trim().to_owned());
+        Ok(WebSocketStep { sends: says, one_way, awaits, awaited, expect: expect.transpose()?, captures })
     }
 }
 
 /// The steps of a flow, and the upgrade requests of their connections.
 #[derive(Debug, Default)]
-pub struct Steps {
-    pub requests: Vec<Weighted<Message>>,
-    pub names: Names,
+pub struct WebSocketSteps {
+    pub requests: Vec<WeightedRequest<WebSocketMessage>>,
+    pub names: RequestNames,
     pub origins: Vec<Origin>,
-    pub upgrades: Vec<Upgrade>,
+    pub upgrades: Vec<HandshakeRequest>,
     /// The steps, by the number stored in a message.
-    pub each: Vec<Step>,
+    pub each: Vec<WebSocketStep>,
     pub end: Option<u64>,
 }
 
-impl Steps {
+impl WebSocketSteps {
     /// Reads the steps; those of one URL share a connection.
     ///
     /// # Errors
     /// Fails with the first invalid option, naming the step.
-    pub fn read(asked: &Asked) -> Result<Steps, Complaint> {
-        let (mut steps, mut marks) = (Steps::default(), Marks::new(asked));
+    pub fn read(asked: &ProtocolConfig) -> Result<WebSocketSteps, UsageError> {
+        let (mut steps, mut marks) = (WebSocketSteps::default(), Placeholders::new(asked));
         let urls: Vec<&str> = asked.urls.iter().map(|url| url.url.as_str()).collect();
         let mut opened: Vec<&str> = Vec::new();
         for (number, url) in urls.iter().enumerate() {
@@ -117,7 +117,7 @@ impl Steps {
                     opened.push(url);
                     let (parsed, upgrade) = upgrade(asked, (&urls, number), &mut marks)?;
                     let origin = origin(&parsed, opened.len() as u32 - 1);
-                    let nowhere = || Complaint::new("URL", format!("\"{url}\" has no host; write ws://host:port/path"));
+                    let nowhere = || UsageError::new("URL", format!("\"{url}\" has no host; write ws://host:port/path"));
                     steps.origins.push(origin.ok_or_else(nowhere)?);
                     steps.upgrades.push(upgrade);
                     opened.len() - 1
@@ -126,46 +126,46 @@ impl Steps {
             steps.add(asked, number, at)?;
         }
         let ends = steps.requests.iter().filter_map(|weighted| weighted.request.end());
-        steps.end = ends.chain(marks.end()).min();
+        steps.end = ends.chain(marks.request_limit()).min();
         Ok(steps)
     }
 
-    fn add(&mut self, asked: &Asked, number: usize, origin: usize) -> Result<(), Complaint> {
-        let (step, mut request) = match url_overrides::wished(asked, number, OF_ONE_URL, read)? {
+    fn add(&mut self, asked: &ProtocolConfig, number: usize, origin: usize) -> Result<(), UsageError> {
+        let (step, mut request) = match url_overrides::read_overrides(asked, number, OF_ONE_URL, read)? {
             Some(own) => own,
             None => read(asked)?,
         };
         let path = asked.urls[number].path();
-        let usual = if step.says { format!("SEND {path}") } else { format!("AWAIT {path}") };
+        let usual = if step.sends { format!("SEND {path}") } else { format!("AWAIT {path}") };
         self.names.add(asked.name(number).unwrap_or(&usual));
         request.key = self.each.len() as u64;
         self.each.push(step);
-        self.requests.push(Weighted::new(request, origin, 1.0));
+        self.requests.push(WeightedRequest::new(request, origin, 1.0));
         Ok(())
     }
 }
 
-fn read(asked: &Asked) -> Result<(Step, Message), Complaint> {
+fn read(asked: &ProtocolConfig) -> Result<(WebSocketStep, WebSocketMessage), UsageError> {
     let mut contents = content::contents(asked)?;
     if contents.len() > 1 {
-        return Err(Complaint::new(
+        return Err(UsageError::new(
             "--data",
             "is given more than once, and a step sends one message; write another \
             step",
         ));
     }
-    let step = Step::read(asked, !contents.is_empty())?;
-    let content = contents.pop().unwrap_or_else(Content::placeholder);
-    let scope = Scope { variables: &asked.variables, ..Scope::default() };
-    let message = Message::new(content.template(scope, None)?, content.binary, 0);
-    content.check(&message.payload(&Fill::default()))?;
+    let step = WebSocketStep::read(asked, !contents.is_empty())?;
+    let content = contents.pop().unwrap_or_else(MessageSource::placeholder);
+    let scope = SlotScope { variables: &asked.variables, ..SlotScope::default() };
+    let message = WebSocketMessage::new(content.template(scope, None)?, content.binary, 0);
+    content.check(&message.payload(&SlotContext::default()))?;
     Ok((step, message))
 }
 
 /// Returns the upgrade request for a URL: as given by its first step, which no other may contradict.
-fn upgrade(asked: &Asked, (urls, number): (&[&str], usize), marks: &mut Marks) -> Result<(Url, Upgrade), Complaint> {
+fn upgrade(asked: &ProtocolConfig, (urls, number): (&[&str], usize), marks: &mut Placeholders) -> Result<(Url, HandshakeRequest), UsageError> {
     let of_step = |at: usize| {
-        let own = asked.own.get(at).into_iter().flatten();
+        let own = asked.url_options.get(at).into_iter().flatten();
         own.filter(|(name, _)| OF_UPGRADE.contains(&name.as_str())).collect::<Vec<_>>()
     };
     let first = of_step(number);
@@ -174,40 +174,40 @@ fn upgrade(asked: &Asked, (urls, number): (&[&str], usize), marks: &mut Marks) -
         let own = of_step(at);
         if let Some((name, _)) = own.first().filter(|_| own != first) {
             let trouble = "is for opening the connection, which an earlier step does; move it there";
-            return Err(Complaint::new(format!("URL {}, {name}", at + 1), trouble));
+            return Err(UsageError::new(format!("URL {}, {name}", at + 1), trouble));
         }
     }
     let url = parse_url(urls[number], marks, true)?;
-    let own = url_overrides::wished(asked, number, OF_ONE_URL, |asked| Wishes::read_with(asked, marks))?;
-    let wishes = own.map_or_else(|| Wishes::read_with(asked, marks), Ok)?;
-    let upgrade = Upgrade::new(&url, &wishes).with_slots(marks)?;
+    let own = url_overrides::read_overrides(asked, number, OF_ONE_URL, |asked| WebSocketOptions::read_with(asked, marks))?;
+    let wishes = own.map_or_else(|| WebSocketOptions::read_with(asked, marks), Ok)?;
+    let upgrade = HandshakeRequest::new(&url, &wishes).with_slots(marks)?;
     Ok((url, upgrade))
 }
 
 /// The messages for steps on a connection: those not awaited so far, and the step that waits for one.
 #[derive(Debug, Default)]
-pub struct Inbox {
-    kept: VecDeque<Kept>,
-    awaiting: Option<Awaiting>,
+pub struct StepInbox {
+    unread: VecDeque<BudgetedBuffer>,
+    awaiting: Option<AwaitingStep>,
     /// The result of the step just started, if known at once: the index of a kept message, or an error.
-    there: Option<Result<usize, String>>,
+    immediate: Option<Result<usize, String>>,
 }
 
 #[derive(Debug)]
-struct Awaiting {
+struct AwaitingStep {
     id: ExchangeId,
     step: usize,
     random: u64,
     /// The message it waits for, if that has slots.
-    like: Option<Like>,
+    like: Option<MessageMatch>,
     /// The expected text, slots filled.
     expected: Option<Vec<u8>>,
 }
 
-impl Inbox {
+impl StepInbox {
     /// Returns the number of messages that no step waited for.
-    pub fn unheard(&self) -> u32 {
-        self.kept.len() as u32
+    pub fn unread_messages(&self) -> u32 {
+        self.unread.len() as u32
     }
 
     /// Returns `true` if a step waits for a message.
@@ -217,37 +217,37 @@ impl Inbox {
 
     /// Gives up the step. Returns `true` if its message, should it come late, can be told from those that others wait
     /// for.
-    pub fn cancel(&mut self, steps: &[Step]) -> bool {
+    pub fn cancel(&mut self, steps: &[WebSocketStep]) -> bool {
         let given_up = self.awaiting.take();
-        given_up.is_none_or(|awaiting| !matches!(steps[awaiting.step].awaits, Await::Any))
+        given_up.is_none_or(|awaiting| !matches!(steps[awaiting.step].awaits, AwaitCondition::Any))
     }
 
     /// Takes the step whose message will never come.
-    pub fn lost(&mut self) -> Option<ExchangeId> {
+    pub fn take_unanswered(&mut self) -> Option<ExchangeId> {
         self.awaiting.take().map(|awaiting| awaiting.id)
     }
 }
 
-impl Awaiting {
-    fn is_for(&self, steps: &[Step], message: &[u8]) -> bool {
+impl AwaitingStep {
+    fn is_for(&self, steps: &[WebSocketStep], message: &[u8]) -> bool {
         match (&self.like, &steps[self.step].awaits) {
-            (Some(like), _) | (None, Await::Like(like)) => like.is(message),
+            (Some(like), _) | (None, AwaitCondition::Matching(like)) => like.matches(message),
             (None, _) => true,
         }
     }
 
     /// Finishes the step with this message.
-    fn end(self, steps: &[Step], message: &[u8], done: &mut Done) {
+    fn end(self, steps: &[WebSocketStep], message: &[u8], done: &mut EventBuffer) {
         let step = &steps[self.step];
         let missing = self.expected.as_deref().filter(|text| memmem::find(message, text).is_none());
         let (mut fault, mut why) = (None, None);
         if let Some(text) = missing {
-            let lacks = verify::lacks(cause::checks::message_lacks, text, message, message.len() as u64);
+            let lacks = verify::missing_text(cause::checks::message_lacks, text, message, message.len() as u64);
             (fault, why) = (Some(FaultKind::WrongBody), Some(lacks));
         } else if !step.captures.is_empty() {
-            let answer = Answer { body: message, ..Answer::default() };
+            let answer = CaptureInput { body: message, ..CaptureInput::default() };
             match capture::take_all(&step.captures, &answer, self.random) {
-                Ok(taken) => done.push(Event::Learnt(self.id, Box::new(taken))),
+                Ok(taken) => done.push(Event::StateUpdate(self.id, Box::new(taken))),
                 Err(missing) => (fault, why) = (Some(FaultKind::WrongBody), Some(missing)),
             }
         }
@@ -256,9 +256,9 @@ impl Awaiting {
             .map(|_| Box::from(&message[..message.len().min(EXCERPT_BOUND)]));
         let (id, payload) = (self.id, message.len() as u64);
         if let (Some(_), Some(text)) = (fault, &self.expected) {
-            done.failed(id, u32::from(memmem::find(message, text).is_none()));
+            done.record_failed_checks(id, u32::from(memmem::find(message, text).is_none()));
         }
-        done.push(Event::Ended(Ended { id, fault, code: 0, payload, excerpt, follow: None, why }));
+        done.push(Event::Ended(ExchangeEnd { id, fault, code: 0, payload, excerpt, follow_up: None, cause: why }));
     }
 }
 
@@ -267,82 +267,82 @@ impl WebSocketSession {
     pub(super) fn begin_step(
         &mut self,
         id: ExchangeId,
-        request: &Message,
-        fill: &Fill<'_>,
-        out: &mut Out,
-    ) -> Result<Sent, Full> {
+        request: &WebSocketMessage,
+        fill: &SlotContext<'_>,
+        out: &mut OutputBuffer,
+    ) -> Result<SubmitOutcome, SessionFull> {
         let mask = self.masks.key();
-        let WebSocketSession { rules, own, .. } = self;
-        let (Some(own), number) = (own.as_deref_mut(), request.key as usize) else { return Err(Full) };
+        let WebSocketSession { rules, extras: own, .. } = self;
+        let (Some(own), number) = (own.as_deref_mut(), request.key as usize) else { return Err(SessionFull) };
         let step = &rules.steps[number];
-        if step.says {
-            request.say(fill.into(), own.deflate.as_mut(), mask, out.buffer(), |_, _| {});
+        if step.sends {
+            request.write(fill.into(), own.deflate.as_mut(), mask, out.buffer(), |_, _| {});
         }
         if step.one_way {
-            return Ok(Sent::OneWay);
+            return Ok(SubmitOutcome::OneWay);
         }
         let expected = step.expect.as_ref().map(|template| {
             let mut text = Vec::new();
             template.fill(fill, &mut text);
             text
         });
-        let (like, cannot) = match step.awaits.filled(fill) {
+        let (like, cannot) = match step.awaits.fill(fill) {
             None => (None, None),
             Some(Ok(like)) => (Some(like), None),
             Some(Err(why)) => (None, Some(why)),
         };
-        let awaiting = Awaiting { id, step: number, random: fill.random, like, expected };
+        let awaiting = AwaitingStep { id, step: number, random: fill.random, like, expected };
         let inbox = &mut own.inbox;
-        inbox.there = match cannot {
+        inbox.immediate = match cannot {
             Some(why) => Some(Err(why)),
             // A message received earlier cannot be the reply to a message sent now.
-            None if step.says => None,
-            None => inbox.kept.iter().position(|message| awaiting.is_for(&rules.steps, message)).map(Ok),
+            None if step.sends => None,
+            None => inbox.unread.iter().position(|message| awaiting.is_for(&rules.steps, message)).map(Ok),
         };
         inbox.awaiting = Some(awaiting);
-        Ok(if inbox.there.is_some() { Sent::There } else { Sent::Asked })
+        Ok(if inbox.immediate.is_some() { SubmitOutcome::AlreadyComplete } else { SubmitOutcome::AwaitingResponse })
     }
 
     /// Reports the event that ended a step before it started to wait.
     #[cold]
-    pub(super) fn tell_step(&mut self, done: &mut Done) {
-        let WebSocketSession { rules, own, .. } = self;
+    pub(super) fn report_immediate(&mut self, done: &mut EventBuffer) {
+        let WebSocketSession { rules, extras: own, .. } = self;
         let Some(inbox) = own.as_deref_mut().map(|own| &mut own.inbox) else { return };
-        let (Some(there), Some(awaiting)) = (inbox.there.take(), inbox.awaiting.take()) else { return };
+        let (Some(there), Some(awaiting)) = (inbox.immediate.take(), inbox.awaiting.take()) else { return };
         match there {
             Ok(at) => {
-                let message = inbox.kept.remove(at).unwrap_or_default();
+                let message = inbox.unread.remove(at).unwrap_or_default();
                 awaiting.end(&rules.steps, &message, done);
             }
             Err(why) => {
                 let (id, fault) = (awaiting.id, Some(FaultKind::WrongBody));
                 let why = Some(cause::checks::awaited_unreadable(why));
-                done.push(Event::Ended(Ended { id, fault, code: 0, payload: 0, excerpt: None, follow: None, why }));
+                done.push(Event::Ended(ExchangeEnd { id, fault, code: 0, payload: 0, excerpt: None, follow_up: None, cause: why }));
             }
         }
     }
 
     /// Handles a message: for the step that waits for it, or for a later one.
-    pub(super) fn hear_step(&mut self, size: u64, content: &[u8], done: &mut Done) {
-        let WebSocketSession { rules, own, .. } = self;
+    pub(super) fn receive_for_step(&mut self, size: u64, content: &[u8], done: &mut EventBuffer) {
+        let WebSocketSession { rules, extras: own, .. } = self;
         let Some(inbox) = own.as_deref_mut().map(|own| &mut own.inbox) else { return };
         if let Some(awaiting) = inbox.awaiting.take_if(|awaiting| awaiting.is_for(&rules.steps, content)) {
             return awaiting.end(&rules.steps, content, done);
         }
-        let mut kept = Kept::default();
+        let mut kept = BudgetedBuffer::default();
         // A listener for unsolicited messages gets the message now, since it will not be reported otherwise.
-        if done.hears_unasked() || !kept.add(content, &rules.kept) {
-            return done.unasked(size, content);
+        if done.reports_unsolicited() || !kept.extend(content, &rules.budget) {
+            return done.push_unsolicited(size, content);
         }
-        inbox.kept.push_back(kept);
-        let is_full = |kept: &VecDeque<Kept>| {
+        inbox.unread.push_back(kept);
+        let is_full = |kept: &VecDeque<BudgetedBuffer>| {
             kept.len() > MOST_KEPT
                 || (kept.len() > 1 && kept.iter().map(|message| message.len()).sum::<usize>() > MOST_BYTES)
         };
-        while is_full(&inbox.kept)
-            && let Some(oldest) = inbox.kept.pop_front()
+        while is_full(&inbox.unread)
+            && let Some(oldest) = inbox.unread.pop_front()
         {
-            done.unasked(oldest.len() as u64, &oldest);
+            done.push_unsolicited(oldest.len() as u64, &oldest);
         }
     }
 }

@@ -1,17 +1,17 @@
 //! Readable transcripts of connections: the handshake as it is, then a line for each frame and its payload, unmasked
 //! and decompressed up to the limit: a few bytes may stand for a long message.
 
-use wire::{Broken, SHOWN};
+use wire::{ProtocolError, MAX_SHOWN_BYTES};
 
 use super::close;
-use super::codec::{self, CLOSE, CONTINUATION, PING, PONG, Sender, TEXT};
-use super::deflate::{Agreement, Deflate};
+use super::codec::{self, CLOSE, CONTINUATION, PING, PONG, FrameSender, TEXT};
+use super::deflate::{DeflateParameters, DeflateStreams};
 
 /// Renders all bytes that one end sent, from the first one on. A line that begins with a star describes a frame.
-pub fn readable(bytes: &[u8], sender: Sender) -> Vec<u8> {
+pub fn readable(bytes: &[u8], sender: FrameSender) -> Vec<u8> {
     // A transcript that continues has no head: it begins with a frame.
     let goes_on = bytes.first().is_some_and(|byte| !byte.is_ascii_alphabetic());
-    if sender == Sender::Server && !goes_on && !bytes.starts_with(b"HTTP/1.1 101") {
+    if sender == FrameSender::Server && !goes_on && !bytes.starts_with(b"HTTP/1.1 101") {
         // A refused upgrade is an HTTP response.
         return bytes.to_vec();
     }
@@ -19,11 +19,11 @@ pub fn readable(bytes: &[u8], sender: Sender) -> Vec<u8> {
     let head = if goes_on { 0 } else { head };
     let (mut text, mut rest) = (bytes[..head].to_vec(), &bytes[head..]);
     // An unused window does no harm, so the agreed parameters do not matter.
-    let agreed = Agreement { server_forgets: false, client_forgets: false, client_bits: 15 };
+    let agreed = DeflateParameters { server_forgets: false, client_forgets: false, client_bits: 15 };
     let (mut deflate, mut deflated) = (None, false);
     while let Ok(Some(frame)) = codec::frame(rest, sender, true) {
-        if text.len() >= SHOWN {
-            text.truncate(SHOWN);
+        if text.len() >= MAX_SHOWN_BYTES {
+            text.truncate(MAX_SHOWN_BYTES);
             text.extend_from_slice(b"\n* the rest is not shown\n");
             return text;
         }
@@ -37,7 +37,7 @@ pub fn readable(bytes: &[u8], sender: Sender) -> Vec<u8> {
         if !frame.is_control() {
             deflated = if frame.kind == CONTINUATION { deflated } else { frame.deflated };
             if deflated {
-                let deflate = deflate.get_or_insert_with(|| Deflate::new(agreed));
+                let deflate = deflate.get_or_insert_with(|| DeflateStreams::new(agreed));
                 payload = unpacked(deflate, &payload, frame.last);
             }
         }
@@ -73,16 +73,16 @@ fn name(kind: u8) -> &'static str {
 }
 
 /// Decompresses a piece of a message up to the limit; a piece that cannot be decompressed is shown as it came.
-fn unpacked(deflate: &mut Deflate, piece: &[u8], last: bool) -> Vec<u8> {
-    const ENOUGH: Broken = Broken(cause::websocket::more_than_shown());
+fn unpacked(deflate: &mut DeflateStreams, piece: &[u8], last: bool) -> Vec<u8> {
+    const ENOUGH: ProtocolError = ProtocolError(cause::websocket::more_than_shown());
     let mut plain = Vec::new();
     let mut take = |part: &[u8]| {
         plain.extend_from_slice(part);
-        if plain.len() < SHOWN { Ok(()) } else { Err(ENOUGH) }
+        if plain.len() < MAX_SHOWN_BYTES { Ok(()) } else { Err(ENOUGH) }
     };
-    let mut read = deflate.unpack(piece, &mut take);
+    let mut read = deflate.decompress(piece, &mut take);
     if last && read.is_ok() {
-        read = deflate.unpack_end(&mut take);
+        read = deflate.finish_message(&mut take);
     }
     if read.is_ok() || read == Err(ENOUGH) { plain } else { piece.to_vec() }
 }

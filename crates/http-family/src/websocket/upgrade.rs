@@ -6,16 +6,16 @@
 use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use cause::Fixed;
+use cause::StaticSentence;
 use cause::websocket::{self, refused};
 use url::Url;
-use wire::{Broken, Complaint, Fill};
+use wire::{ProtocolError, UsageError, SlotContext};
 
-use super::deflate::{self, Agreement};
-use super::mask::Masks;
-use super::options::Wishes;
-use crate::http1::request::{HeaderWish, Recipe, encode_listed};
-use crate::marks::Marks;
+use super::deflate::{self, DeflateParameters};
+use super::mask::MaskKeys;
+use super::options::WebSocketOptions;
+use crate::http1::request::{HeaderOverride, Recipe, encode_listed};
+use crate::placeholders::Placeholders;
 use values::template::Template;
 
 /// Length of an encoded key in bytes.
@@ -25,7 +25,7 @@ const NO_KEY: &str = "AAAAAAAAAAAAAAAAAAAAAA==";
 
 /// An upgrade request.
 #[derive(Debug)]
-pub struct Upgrade {
+pub struct HandshakeRequest {
     bytes: Box<[u8]>,
     key_at: usize,
     /// The whole request as a template, if it has slots.
@@ -35,10 +35,10 @@ pub struct Upgrade {
 /// The field that precedes the key, before any header line of the user.
 const KEY_FIELD: &[u8] = b"\r\nSec-WebSocket-Key: ";
 
-impl Upgrade {
+impl HandshakeRequest {
     /// Creates the request for a URL.
-    pub fn new(url: &Url, wishes: &Wishes) -> Upgrade {
-        let set = |name: &str, value: &str| HeaderWish::Set(name.to_owned(), format!(" {value}"));
+    pub fn new(url: &Url, wishes: &WebSocketOptions) -> HandshakeRequest {
+        let set = |name: &str, value: &str| HeaderOverride::Set(name.to_owned(), format!(" {value}"));
         let mut headers = vec![
             set("Connection", "Upgrade"),
             set("Upgrade", "websocket"),
@@ -52,7 +52,7 @@ impl Upgrade {
             headers.push(set("Sec-WebSocket-Extensions", deflate::OFFER));
         }
         if !wishes.headers.iter().any(|wish| wish.name().eq_ignore_ascii_case("accept")) {
-            headers.push(HeaderWish::Remove("Accept".to_owned()));
+            headers.push(HeaderOverride::Remove("Accept".to_owned()));
         }
         headers.extend(wishes.headers.iter().cloned());
         let recipe = Recipe {
@@ -65,22 +65,22 @@ impl Upgrade {
             content: None,
             user: wishes.user.clone(),
             keepalive: true,
-            old: false,
-            expects: false,
+            http10: false,
+            expect_continue: false,
             hops: 0,
             forwarded: None,
         };
         let bytes = encode_listed(&recipe, 0).bytes;
         let key_at = key_at(&bytes);
-        Upgrade { bytes, key_at, slots: None }
+        HandshakeRequest { bytes, key_at, slots: None }
     }
 
     /// Compiles the slots at the placeholders, to be filled for each connection.
     ///
     /// # Errors
     /// Fails if a slot is invalid.
-    pub fn with_slots(mut self, marks: &mut Marks) -> Result<Upgrade, Complaint> {
-        if marks.are_in(&self.bytes) {
+    pub fn with_slots(mut self, marks: &mut Placeholders) -> Result<HandshakeRequest, UsageError> {
+        if marks.occur_in(&self.bytes) {
             let pieces = marks.split(&self.bytes);
             self.slots = Some(marks.template(|building| pieces.iter().try_for_each(|piece| building.piece(piece)))?);
         }
@@ -88,7 +88,7 @@ impl Upgrade {
     }
 
     /// Appends the request with the key of this seed.
-    pub fn put(&self, seed: u64, fill: &Fill<'_>, out: &mut Vec<u8>) {
+    pub fn put(&self, seed: u64, fill: &SlotContext<'_>, out: &mut Vec<u8>) {
         let from = out.len();
         let at = match &self.slots {
             None => {
@@ -113,7 +113,7 @@ fn key_at(bytes: &[u8]) -> usize {
 /// Returns the key of a connection with this seed: 16 bytes in base64.
 pub fn key(seed: u64) -> [u8; KEY] {
     // Not the sequence of the masks: a key sent in the clear must not reveal them.
-    let mut source = Masks::new(!seed);
+    let mut source = MaskKeys::new(!seed);
     let nonce = u128::from(source.bits()) << 64 | u128::from(source.bits());
     let mut key = [0; KEY];
     // Fits exactly, so it cannot fail.
@@ -150,34 +150,34 @@ pub fn elements<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [
 ///
 /// # Errors
 /// Fails if the response does not accept the upgrade.
-pub fn agreed(head: &[u8], seed: u64, subprotocols: &[String], compress: bool) -> Result<Option<Agreement>, Broken> {
+pub fn agreed(head: &[u8], seed: u64, subprotocols: &[String], compress: bool) -> Result<Option<DeflateParameters>, ProtocolError> {
     let has = |name, word: &[u8]| elements(head, name).any(|element| element.eq_ignore_ascii_case(word));
     if !has("Upgrade", b"websocket") {
-        return Err(Broken(cause::websocket::other_protocol()));
+        return Err(ProtocolError(cause::websocket::other_protocol()));
     }
     if !has("Connection", b"upgrade") {
-        return Err(Broken(cause::websocket::no_connection_upgrade()));
+        return Err(ProtocolError(cause::websocket::no_connection_upgrade()));
     }
     let mut accepts = values(head, "Sec-WebSocket-Accept");
     if accepts.next() != Some(&accept(&key(seed))) || accepts.next().is_some() {
-        return Err(Broken(cause::websocket::wrong_accept()));
+        return Err(ProtocolError(cause::websocket::wrong_accept()));
     }
     let mut chosen = elements(head, "Sec-WebSocket-Protocol");
     match (chosen.next(), chosen.next()) {
         (None, _) if subprotocols.is_empty() => {}
-        (None, _) => return Err(Broken(cause::websocket::no_subprotocol())),
+        (None, _) => return Err(ProtocolError(cause::websocket::no_subprotocol())),
         (Some(name), None) if subprotocols.iter().any(|offered| offered.as_bytes() == name) => {}
-        _ => return Err(Broken(cause::websocket::other_subprotocol())),
+        _ => return Err(ProtocolError(cause::websocket::other_subprotocol())),
     }
     let mut extensions = elements(head, "Sec-WebSocket-Extensions").peekable();
     if !compress && extensions.peek().is_some() {
-        return Err(Broken(cause::websocket::other_extension()));
+        return Err(ProtocolError(cause::websocket::other_extension()));
     }
     deflate::agreement(extensions)
 }
 
 /// Causes for statuses that explain a refusal.
-const REFUSALS: &[(u16, Fixed)] = &[
+const REFUSALS: &[(u16, StaticSentence)] = &[
     (400, refused("400 Bad Request")),
     (403, refused("403 Forbidden")),
     (404, refused("404 Not Found")),
@@ -191,11 +191,11 @@ const REFUSALS: &[(u16, Fixed)] = &[
 ];
 
 /// Returns the error for a status that refuses the upgrade.
-pub fn refusal(status: u16) -> Broken {
+pub fn refusal(status: u16) -> ProtocolError {
     if let Some((_, said)) = REFUSALS.iter().find(|(known, _)| *known == status) {
-        return Broken(said.plain());
+        return ProtocolError(said.plain());
     }
-    Broken(match (status, status / 100) {
+    ProtocolError(match (status, status / 100) {
         (200, _) => websocket::no_websocket(),
         (401, _) => websocket::unauthorized(),
         (_, 1) => websocket::interim(),

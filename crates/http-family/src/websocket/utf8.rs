@@ -4,12 +4,12 @@ use std::str::from_utf8;
 
 /// The beginning of an incomplete character.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Utf8 {
+pub struct Utf8Validator {
     begun: [u8; 4],
     have: u8,
 }
 
-impl Utf8 {
+impl Utf8Validator {
     /// Validates the next piece; returns `false` if it is not UTF-8.
     pub fn feed(&mut self, mut piece: &[u8]) -> bool {
         while self.have > 0 {
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     fn judged(pieces: &[&[u8]]) -> bool {
-        let mut utf8 = Utf8::default();
+        let mut utf8 = Utf8Validator::default();
         pieces.iter().all(|piece| utf8.feed(piece)) && utf8.is_whole()
     }
 
@@ -63,7 +63,7 @@ mod tests {
             (b"a\x80", false),
         ] {
             for cut in 0..=text.len() {
-                let mut utf8 = Utf8::default();
+                let mut utf8 = Utf8Validator::default();
                 assert_eq!(utf8.feed(&text[..cut]) && utf8.feed(&text[cut..]), good, "{text:x?} cut at {cut}");
             }
         }

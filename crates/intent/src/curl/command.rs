@@ -1,13 +1,13 @@
 //! The words of one curl command, parsed option by option, before they are combined.
 
-use wire::Complaint;
+use wire::UsageError;
 
-use super::options::{self, Fate, Found};
-use crate::draft::Note;
+use super::options::{self, OptionTreatment, CurlOption};
+use crate::draft::CurlNote;
 
 /// The options of the part of a command up to `--next`.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct CurlOptions {
     /// Switches by their long name.
     pub switches: Vec<&'static str>,
     /// Options with a value, in the order given.
@@ -15,12 +15,12 @@ pub struct Asked {
     /// The URLs.
     pub urls: Vec<String>,
     /// Differences from curl.
-    pub notes: Vec<Note>,
+    pub notes: Vec<CurlNote>,
     /// Options about curl's own output, as written.
     pub output: Vec<String>,
 }
 
-impl Asked {
+impl CurlOptions {
     /// Returns `true` if the switch is set.
     pub fn has(&self, name: &str) -> bool {
         self.switches.contains(&name)
@@ -36,20 +36,20 @@ impl Asked {
         self.values.iter().filter(move |(long, _)| *long == name).map(|(_, value)| value.as_str())
     }
 
-    fn takes(&mut self, found: Found, written: &str, value: Option<String>, place: &str) -> Result<(), Complaint> {
+    fn add(&mut self, found: CurlOption, written: &str, value: Option<String>, place: &str) -> Result<(), UsageError> {
         match (found.fate, value) {
-            (Fate::Meant, Some(value)) if found.long == "url" => self.urls.push(value),
-            (Fate::Meant, Some(value)) => self.values.push((found.long, value)),
-            (Fate::Meant, None) => self.switches.push(found.long),
-            (Fate::Output, _) => self.output.push(written.to_owned()),
-            (fate @ (Fate::Differs(why) | Fate::Forgets(why)), _) => {
-                let without_jar = matches!(fate, Fate::Forgets(_));
-                let note = Note { text: format!("{written}: {why}"), without_jar };
+            (OptionTreatment::Honoured, Some(value)) if found.long == "url" => self.urls.push(value),
+            (OptionTreatment::Honoured, Some(value)) => self.values.push((found.long, value)),
+            (OptionTreatment::Honoured, None) => self.switches.push(found.long),
+            (OptionTreatment::Output, _) => self.output.push(written.to_owned()),
+            (fate @ (OptionTreatment::Differs(why) | OptionTreatment::DiffersWithoutCookies(why)), _) => {
+                let without_jar = matches!(fate, OptionTreatment::DiffersWithoutCookies(_));
+                let note = CurlNote { text: format!("{written}: {why}"), without_cookies: without_jar };
                 if !self.notes.contains(&note) {
                     self.notes.push(note);
                 }
             }
-            (Fate::Refused(why), _) => return Err(Complaint::new(place, format!("{written} {why}"))),
+            (OptionTreatment::Refused(why), _) => return Err(UsageError::new(place, format!("{written} {why}"))),
         }
         Ok(())
     }
@@ -59,8 +59,8 @@ impl Asked {
 ///
 /// # Errors
 /// An option that curl does not have, or that cannot be honoured; `place` names the command.
-pub fn read(words: &[String], place: &str) -> Result<Vec<Asked>, Complaint> {
-    let mut parts = vec![Asked::default()];
+pub fn read(words: &[String], place: &str) -> Result<Vec<CurlOptions>, UsageError> {
+    let mut parts = vec![CurlOptions::default()];
     let mut words = words.iter();
     let mut only_urls = false;
     while let Some(word) = words.next() {
@@ -70,7 +70,7 @@ pub fn read(words: &[String], place: &str) -> Result<Vec<Asked>, Complaint> {
         } else if word == "--" {
             only_urls = true;
         } else if word == "--next" || word == "-:" {
-            parts.push(Asked::default());
+            parts.push(CurlOptions::default());
         } else if let Some(name) = word.strip_prefix("--") {
             long(part, name, word, &mut words, place)?;
         } else {
@@ -80,45 +80,45 @@ pub fn read(words: &[String], place: &str) -> Result<Vec<Asked>, Complaint> {
     Ok(parts)
 }
 
-fn missing(written: &str, place: &str) -> Complaint {
-    Complaint::new(place, format!("{written} needs a value, but the command ends there; add it"))
+fn missing(written: &str, place: &str) -> UsageError {
+    UsageError::new(place, format!("{written} needs a value, but the command ends there; add it"))
 }
 
 fn long<'a>(
-    part: &mut Asked,
+    part: &mut CurlOptions,
     name: &str,
     written: &str,
     words: &mut impl Iterator<Item = &'a String>,
     place: &str,
-) -> Result<(), Complaint> {
+) -> Result<(), UsageError> {
     // `--no-X` switches X off; a few options have such a name themselves.
     let found = match (options::long(name), name.strip_prefix("no-").map(options::long)) {
         (Err(_), Some(Ok(off))) if !off.takes => {
             part.switches.retain(|name| *name != off.long);
             return Ok(());
         }
-        (found, _) => found.map_err(|why| Complaint::new(place, format!("{written} {why}")))?,
+        (found, _) => found.map_err(|why| UsageError::new(place, format!("{written} {why}")))?,
     };
     let value = match found.takes {
         true => Some(words.next().cloned().ok_or_else(|| missing(written, place))?),
         false => None,
     };
-    part.takes(found, written, value, place)
+    part.add(found, written, value, place)
 }
 
 /// Parses several short options in one word; the first that takes a value takes the rest of the word.
 fn shorts<'a>(
-    part: &mut Asked,
+    part: &mut CurlOptions,
     letters: &str,
     words: &mut impl Iterator<Item = &'a String>,
     place: &str,
-) -> Result<(), Complaint> {
+) -> Result<(), UsageError> {
     for (at, letter) in letters.char_indices() {
         let written = format!("-{letter}");
         let found = options::short(letter)
-            .ok_or_else(|| Complaint::new(place, format!("{written} is not an option of curl")))?;
+            .ok_or_else(|| UsageError::new(place, format!("{written} is not an option of curl")))?;
         if !found.takes {
-            part.takes(found, &written, None, place)?;
+            part.add(found, &written, None, place)?;
             continue;
         }
         let rest = &letters[at + letter.len_utf8()..];
@@ -126,7 +126,7 @@ fn shorts<'a>(
             "" => words.next().cloned().ok_or_else(|| missing(&written, place))?,
             rest => rest.to_owned(),
         };
-        return part.takes(found, &written, Some(value), place);
+        return part.add(found, &written, Some(value), place);
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A cookie in a file.
 #[derive(Debug)]
-struct Cookie<'a> {
+struct FileCookie<'a> {
     domain: &'a str,
     subdomains: bool,
     path: &'a str,
@@ -19,7 +19,7 @@ struct Cookie<'a> {
 /// Returns the cookies of a file that curl would send to this host and path, as the value of `Cookie`.
 pub fn of_file(text: &str, host: &str, path: &str, secure: bool) -> Vec<String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    let mut cookies: Vec<Cookie<'_>> = text.lines().filter_map(cookie).collect();
+    let mut cookies: Vec<FileCookie<'_>> = text.lines().filter_map(cookie).collect();
     cookies.retain(|cookie| {
         let domain = cookie.domain.trim_start_matches('.');
         let is_host = domain.is_empty() || host.eq_ignore_ascii_case(domain);
@@ -44,7 +44,7 @@ fn in_path(path: &str, of: &str) -> bool {
     path.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
 }
 
-fn cookie(line: &str) -> Option<Cookie<'_>> {
+fn cookie(line: &str) -> Option<FileCookie<'_>> {
     let set = line.get(..11).filter(|start| start.eq_ignore_ascii_case("set-cookie:"));
     if set.is_some() {
         return of_header(line[11..].trim());
@@ -55,7 +55,7 @@ fn cookie(line: &str) -> Option<Cookie<'_>> {
     }
     let fields: Vec<&str> = line.split('\t').collect();
     let [domain, subdomains, path, secure, expires, name, rest @ ..] = &fields[..] else { return None };
-    Some(Cookie {
+    Some(FileCookie {
         domain,
         subdomains: subdomains.eq_ignore_ascii_case("true"),
         path,
@@ -67,11 +67,11 @@ fn cookie(line: &str) -> Option<Cookie<'_>> {
 }
 
 /// Parses `Set-Cookie: a=b; Path=/x; Secure` without a domain: it matches every host, as in curl.
-fn of_header(text: &str) -> Option<Cookie<'_>> {
+fn of_header(text: &str) -> Option<FileCookie<'_>> {
     let mut parts = text.split(';').map(str::trim);
     let (name, value) = parts.next()?.split_once('=')?;
     let mut cookie =
-        Cookie { domain: "", subdomains: true, path: "/", secure: false, expires: 0, name: name.trim(), value };
+        FileCookie { domain: "", subdomains: true, path: "/", secure: false, expires: 0, name: name.trim(), value };
     for part in parts {
         match part.split_once('=') {
             Some((name, value)) if name.eq_ignore_ascii_case("path") => cookie.path = value,

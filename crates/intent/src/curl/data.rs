@@ -1,13 +1,13 @@
 //! The body or the query of a curl command: `-d` and related options, combined in the same way as curl.
 
 use protocols::file;
-use wire::Complaint;
+use wire::UsageError;
 
-use super::command::Asked;
+use super::command::CurlOptions;
 
 /// The combined data options.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Data {
+pub enum CurlData {
     /// A text.
     Text(String),
     /// The unmodified bytes of one file.
@@ -20,14 +20,14 @@ const OPTIONS: [&str; 6] = ["data", "data-ascii", "data-raw", "data-binary", "da
 ///
 /// # Errors
 /// A file that cannot be read, or non-text bytes among several pieces.
-pub fn of(asked: &Asked, place: &str) -> Result<Option<Data>, Complaint> {
+pub fn of(asked: &CurlOptions, place: &str) -> Result<Option<CurlData>, UsageError> {
     let given: Vec<_> = asked.values.iter().filter(|(name, _)| OPTIONS.contains(name)).collect();
     match given[..] {
         [] => return Ok(None),
         [(name @ ("data-binary" | "json"), value)] if value.starts_with('@') => {
             let path = &value[1..];
             readable(name, path, place)?;
-            return Ok(Some(Data::File(path.to_owned())));
+            return Ok(Some(CurlData::File(path.to_owned())));
         }
         _ => {}
     }
@@ -38,10 +38,10 @@ pub fn of(asked: &Asked, place: &str) -> Result<Option<Data>, Complaint> {
         }
         whole.push_str(&piece(name, value, place)?);
     }
-    Ok(Some(Data::Text(whole)))
+    Ok(Some(CurlData::Text(whole)))
 }
 
-fn piece(name: &str, value: &str, place: &str) -> Result<String, Complaint> {
+fn piece(name: &str, value: &str, place: &str) -> Result<String, UsageError> {
     match (name, value.strip_prefix('@')) {
         ("data-urlencode", _) => urlencoded(value, place),
         ("data" | "data-ascii", Some(path)) => Ok(text(name, path, place)?.replace(['\r', '\n', '\0'], "")),
@@ -54,7 +54,7 @@ fn piece(name: &str, value: &str, place: &str) -> Result<String, Complaint> {
 ///
 /// # Errors
 /// A file that cannot be read.
-pub fn urlencoded(value: &str, place: &str) -> Result<String, Complaint> {
+pub fn urlencoded(value: &str, place: &str) -> Result<String, UsageError> {
     let Some(at) = value.find(['=', '@']) else { return Ok(escaped(value.as_bytes())) };
     let (name, content) = (&value[..at], &value[at + 1..]);
     let encoded = match value.as_bytes()[at] {
@@ -77,35 +77,35 @@ fn escaped(bytes: &[u8]) -> String {
     text
 }
 
-fn text(name: &str, path: &str, place: &str) -> Result<String, Complaint> {
+fn text(name: &str, path: &str, place: &str) -> Result<String, UsageError> {
     String::from_utf8(bytes(name, path, place)?).map_err(|_| {
         let trouble =
             format!("--{name} @{path}: the file is not text (UTF-8); send it alone with --data-binary @{path}");
-        Complaint::new(place, trouble)
+        UsageError::new(place, trouble)
     })
 }
 
-fn bytes(name: &str, path: &str, place: &str) -> Result<Vec<u8>, Complaint> {
+fn bytes(name: &str, path: &str, place: &str) -> Result<Vec<u8>, UsageError> {
     readable(name, path, place)?;
-    file::bounded(path, file::TEXT_BOUND).map_err(|trouble| Complaint::new(place, format!("--{name}: {trouble}")))
+    file::read_bounded(path, file::TEXT_BOUND).map_err(|trouble| UsageError::new(place, format!("--{name}: {trouble}")))
 }
 
 /// Checks that the file named by an option can be read.
 ///
 /// # Errors
 /// The reason why it cannot.
-pub fn readable(name: &str, path: &str, place: &str) -> Result<(), Complaint> {
+pub fn readable(name: &str, path: &str, place: &str) -> Result<(), UsageError> {
     if path == "-" {
         let trouble = format!(
             "--{name} would read standard input again, which can be read only once; write the \
             name of a file"
         );
-        return Err(Complaint::new(place, trouble));
+        return Err(UsageError::new(place, trouble));
     }
-    file::readable(path).map_err(|error| unreadable(name, path, &error.to_string(), place))
+    file::check_readable(path).map_err(|error| unreadable(name, path, &error.to_string(), place))
 }
 
-fn unreadable(name: &str, path: &str, error: &str, place: &str) -> Complaint {
+fn unreadable(name: &str, path: &str, error: &str, place: &str) -> UsageError {
     let trouble = format!("--{name}: {path} cannot be read ({error}); write the path of a readable file");
-    Complaint::new(place, trouble)
+    UsageError::new(place, trouble)
 }

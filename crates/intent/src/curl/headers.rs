@@ -1,35 +1,35 @@
 //! The header lines of a curl command, in curl's order: its own, then the user's (`Curl_http` in lib/http.c).
 
 use protocols::file;
-use wire::Complaint;
+use wire::UsageError;
 
-use super::command::Asked;
+use super::command::CurlOptions;
 use super::data;
-use crate::draft::Note;
+use crate::draft::CurlNote;
 
 /// The default User-Agent of curl. Servers may respond differently to it, so it is part of a command's meaning.
 pub const AGENT: &str = "curl/8.14.1";
 
 /// The header lines of one request while they are collected.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct HeaderLines {
     own: Vec<String>,
     users: Vec<String>,
 }
 
-impl Lines {
+impl HeaderLines {
     /// Collects the user's lines (`-H`, also from a file); adds those that curl would leave out to `notes`.
     ///
     /// # Errors
     /// A file that cannot be read, or a line that brunt cannot send.
-    pub fn of_user(asked: &Asked, notes: &mut Vec<Note>, place: &str) -> Result<Lines, Complaint> {
+    pub fn from_user(asked: &CurlOptions, notes: &mut Vec<CurlNote>, place: &str) -> Result<HeaderLines, UsageError> {
         let mut users = Vec::new();
         for header in asked.all("header") {
             match header.strip_prefix('@') {
                 Some(path) => {
                     data::readable("header", path, place)?;
                     let text = file::text("-H", path)
-                        .map_err(|said| Complaint::new(place, format!("-H @{}", said.trouble)))?;
+                        .map_err(|said| UsageError::new(place, format!("-H @{}", said.problem)))?;
                     users.extend(text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned));
                 }
                 None => users.push(header.to_owned()),
@@ -43,7 +43,7 @@ impl Lines {
             }
             sent
         });
-        let mut lines = Lines { own: Vec::new(), users };
+        let mut lines = HeaderLines { own: Vec::new(), users };
         // A Host header of the user takes the position of the default one.
         if let Some(at) = lines.users.iter().position(|line| name_of(line).eq_ignore_ascii_case("host")) {
             // curl rewrites its name.
@@ -54,7 +54,7 @@ impl Lines {
     }
 
     /// Returns `true` if the user sets or removes this header.
-    pub fn said(&self, name: &str) -> bool {
+    pub fn has_user_line(&self, name: &str) -> bool {
         self.users.iter().any(|line| name_of(line).eq_ignore_ascii_case(name))
     }
 
@@ -72,22 +72,22 @@ impl Lines {
     }
 
     /// Adds a default line of curl, unless the user sets or removes this header.
-    pub fn own(&mut self, name: &str, value: &str) {
-        if !self.said(name) {
+    pub fn add_default(&mut self, name: &str, value: &str) {
+        if !self.has_user_line(name) {
             self.own.push(if value.is_empty() { format!("{name};") } else { format!("{name}: {value}") });
         }
     }
 
     /// Suppresses a default line of brunt that curl does not send.
-    pub fn without(&mut self, name: &str) {
-        if !self.said(name) {
+    pub fn suppress(&mut self, name: &str) {
+        if !self.has_user_line(name) {
             self.own.push(format!("{name}:"));
         }
     }
 
     /// Adds a line after the user's, unless there is one of this name.
-    pub fn last(&mut self, name: &str, value: &str) {
-        if !self.said(name) {
+    pub fn add_last(&mut self, name: &str, value: &str) {
+        if !self.has_user_line(name) {
             self.users.push(format!("{name}: {value}"));
         }
     }
@@ -99,10 +99,10 @@ impl Lines {
 }
 
 /// Adds the User-Agent of `-A`, or the default; `-A ''` sends none.
-pub fn agent(lines: &mut Lines, asked: &Asked) {
+pub fn agent(lines: &mut HeaderLines, asked: &CurlOptions) {
     match asked.value("user-agent") {
-        Some("") => lines.without("User-Agent"),
-        agent => lines.own("User-Agent", agent.unwrap_or(AGENT)),
+        Some("") => lines.suppress("User-Agent"),
+        agent => lines.add_default("User-Agent", agent.unwrap_or(AGENT)),
     }
 }
 

@@ -5,7 +5,7 @@
 //! known, and one that cannot be honoured is reported with its consequence. Everything that curl does with a response
 //! is left out.
 
-mod caret;
+mod windows;
 mod command;
 mod cookies;
 mod data;
@@ -16,30 +16,30 @@ mod settings;
 mod target;
 #[cfg(test)]
 mod tests;
-mod words;
+mod shell;
 
-use wire::Complaint;
+use wire::UsageError;
 
-use crate::draft::{Draft, Note, Url};
-use crate::origin::Origin;
-use words::Command;
+use crate::draft::{RunDraft, CurlNote, DraftUrl};
+use crate::origin::ValueOrigin;
+use shell::ShellCommand;
 
 /// Parses the commands of a text. `source` is the name of the text in errors: `--curl`, or a file name.
 ///
 /// # Errors
 /// The part of a command that is wrong or cannot be honoured, and what to write instead.
-pub fn read(texts: &[&str], source: &str) -> Result<Draft, Complaint> {
+pub fn read(texts: &[&str], source: &str) -> Result<RunDraft, UsageError> {
     let mut commands = Vec::new();
     for text in texts {
-        let found = if caret::is_meant(text) { caret::commands(text) } else { words::commands(text) };
-        let found = found.map_err(|(line, trouble)| Complaint::new(format!("{source} line {line}"), trouble))?;
+        let found = if windows::is_caret_notation(text) { windows::commands(text) } else { shell::commands(text) };
+        let found = found.map_err(|(line, trouble)| UsageError::new(format!("{source} line {line}"), trouble))?;
         commands.extend(found);
     }
     if commands.is_empty() {
-        return Err(Complaint::new(source, "has no command; write one such as 'curl http://localhost:8080/'"));
+        return Err(UsageError::new(source, "has no command; write one such as 'curl http://localhost:8080/'"));
     }
     let single = commands.len() == 1;
-    let mut draft = Draft::default();
+    let mut draft = RunDraft::default();
     let mut first = None;
     for (index, command) in commands.iter().enumerate() {
         let place = match (single, texts.len()) {
@@ -51,22 +51,22 @@ pub fn read(texts: &[&str], source: &str) -> Result<Draft, Complaint> {
     }
     // curl offers HTTP/2 to every https server, and uses the version that the server selects.
     let offers = draft.urls.iter().any(|url| url.url.starts_with("https:"));
-    if offers && !draft.values.says("http") && !draft.values.says("http2") {
-        draft.values.say("http", "auto", Origin::Curl(source.into()));
+    if offers && !draft.values.contains("http") && !draft.values.contains("http2") {
+        draft.values.push("http", "auto", ValueOrigin::Curl(source.into()));
     }
     Ok(draft)
 }
 
 fn one(
-    command: &Command,
+    command: &ShellCommand,
     place: &str,
-    draft: &mut Draft,
-    first: &mut Option<(String, settings::Settings)>,
-) -> Result<(), Complaint> {
-    let origin = Origin::Curl(place.into());
+    draft: &mut RunDraft,
+    first: &mut Option<(String, settings::CurlSettings)>,
+) -> Result<(), UsageError> {
+    let origin = ValueOrigin::Curl(place.into());
     let (program, words) = command.words.split_first().expect("a command has a word");
     if !matches!(program.rsplit(['/', '\\']).next(), Some("curl" | "curl.exe")) {
-        return Err(Complaint::new(place, format!("`{program}` is not curl; write commands that start with curl")));
+        return Err(UsageError::new(place, format!("`{program}` is not curl; write commands that start with curl")));
     }
     for what in &command.left_out {
         draft.remarks.push(format!("`{what}` works on curl's output, which a load test does not have"));
@@ -78,23 +78,23 @@ fn one(
     for asked in command::read(words, place)? {
         output.extend(asked.output.iter().cloned());
         let requests = request::requests(&asked, place, &origin)?;
-        let settings = settings::of(&asked, place)?;
+        let settings = settings::run_settings(&asked, place)?;
         match first {
             None => *first = Some((place.to_owned(), settings)),
-            Some((other, known)) => known.agree(&settings, place, other)?,
+            Some((other, known)) => known.check_equal(&settings, place, other)?,
         }
         for rule in settings::redirections(&asked, place)? {
             if !draft.values.named("connect-to").any(|said| said.text == rule) {
-                draft.values.say("connect-to", rule, origin.clone());
+                draft.values.push("connect-to", rule, origin.clone());
             }
         }
-        draft.urls.extend(requests.urls.into_iter().map(|url| Url { name: command.name.clone(), ..url }));
+        draft.urls.extend(requests.urls.into_iter().map(|url| DraftUrl { name: command.name.clone(), ..url }));
         asked.notes.into_iter().chain(requests.notes).for_each(|said| note(draft, said));
     }
     if let Some((_, settings)) = first {
         for (name, text) in settings.flags() {
-            if !draft.values.says(name) {
-                draft.values.say(name, text, origin.clone());
+            if !draft.values.contains(name) {
+                draft.values.push(name, text, origin.clone());
             }
         }
     }
@@ -104,7 +104,7 @@ fn one(
     Ok(())
 }
 
-fn note(draft: &mut Draft, said: Note) {
+fn note(draft: &mut RunDraft, said: CurlNote) {
     if !draft.notes.contains(&said) {
         draft.notes.push(said);
     }

@@ -5,44 +5,44 @@
 
 /// The treatment of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum OptionTreatment {
     /// Has the meaning of curl.
-    Meant,
+    Honoured,
     /// Affects only curl's own output or files, not the load.
     Output,
     /// The load differs from curl in this respect.
     Differs(&'static str),
     /// The load differs from curl if users keep no cookies.
-    Forgets(&'static str),
+    DiffersWithoutCookies(&'static str),
     /// The command cannot be executed; holds the reason and an alternative.
     Refused(&'static str),
 }
 
 /// A known option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct CurlOption {
     /// The long name.
     pub long: &'static str,
     /// Set if a value follows.
     pub takes: bool,
     /// The treatment.
-    pub fate: Fate,
+    pub fate: OptionTreatment,
 }
 
 /// Options with the same treatment: those without a value and those with one, `s,long` if there is a short form.
-struct Group(Fate, &'static str, &'static str);
+struct OptionGroup(OptionTreatment, &'static str, &'static str);
 
-const GROUPS: &[Group] = &[
-    Group(
-        Fate::Meant,
+const GROUPS: &[OptionGroup] = &[
+    OptionGroup(
+        OptionTreatment::Honoured,
         "G,get I,head compressed k,insecure L,location path-as-is g,globoff basic proxy-basic socks5-basic 0,http1.0 http1.1 http2 http2-prior-knowledge \
          no-sessionid :,next tcp-nodelay tlsv1.2 tlsv1.3",
         "X,request H,header d,data data-ascii data-raw data-binary data-urlencode json F,form form-string b,cookie \
          A,user-agent e,referer u,user oauth2-bearer x,proxy U,proxy-user noproxy socks5 socks5-hostname resolve connect-to max-redirs m,max-time \
          connect-timeout cacert E,cert key tls-max url url-query r,range T,upload-file request-target unix-socket interface",
     ),
-    Group(
-        Fate::Output,
+    OptionGroup(
+        OptionTreatment::Output,
         "s,silent S,show-error v,verbose O,remote-name remote-name-all J,remote-header-name create-dirs i,include \
          #,progress-bar progress-meter no-progress-meter N,no-buffer trace-time trace-ids styled-output f,fail \
          fail-with-body fail-early raw Z,parallel parallel-immediate xattr remove-on-error clobber no-clobber \
@@ -50,8 +50,8 @@ const GROUPS: &[Group] = &[
         "o,output output-dir w,write-out trace trace-ascii trace-config stderr D,dump-header create-file-mode etag-save \
          libcurl parallel-max parallel-max-host proto proto-default proto-redir",
     ),
-    Group(
-        Fate::Output,
+    OptionGroup(
+        OptionTreatment::Output,
         "a,append compressed-ssh disable-eprt disable-epsv ftp-create-dirs ftp-pasv ftp-pret ftp-skip-pasv-ip \
          ftp-ssl-ccc ftp-ssl-control l,list-only mail-rcpt-allowfails sasl-ir ssl ssl-reqd tftp-no-options B,use-ascii \
          metalink ssl-auto-client-cert ssl-no-revoke ssl-revoke-best-effort ssl-allow-beast",
@@ -59,121 +59,121 @@ const GROUPS: &[Group] = &[
          hostpubsha256 krb login-options mail-auth mail-from mail-rcpt pubkey Q,quote random-file sasl-authzid \
          service-name t,telnet-option tftp-blksize proxy-service-name upload-flags",
     ),
-    Group(
-        Fate::Forgets(
+    OptionGroup(
+        OptionTreatment::DiffersWithoutCookies(
             "cookies that responses set are not kept without --cookie-jar, which gives each user a jar of its own",
         ),
         "",
         "c,cookie-jar",
     ),
-    Group(Fate::Differs("all cookies of the file are sent"), "j,junk-session-cookies", ""),
-    Group(
-        Fate::Differs("failed requests are not retried"),
+    OptionGroup(OptionTreatment::Differs("all cookies of the file are sent"), "j,junk-session-cookies", ""),
+    OptionGroup(
+        OptionTreatment::Differs("failed requests are not retried"),
         "retry-all-errors retry-connrefused",
         "retry retry-delay retry-max-time",
     ),
-    Group(
-        Fate::Differs("the load sets how fast requests are sent"),
+    OptionGroup(
+        OptionTreatment::Differs("the load sets how fast requests are sent"),
         "",
         "limit-rate Y,speed-limit y,speed-time rate max-filesize",
     ),
-    Group(
-        Fate::Differs("connections keep the kernel's defaults"),
+    OptionGroup(
+        OptionTreatment::Differs("connections keep the kernel's defaults"),
         "no-keepalive tcp-fastopen mptcp",
         "keepalive-time keepalive-cnt local-port ip-tos vlan-priority",
     ),
-    Group(
-        Fate::Differs("--continue-wait says how long a body waits for 100 Continue: 1 s without it"),
+    OptionGroup(
+        OptionTreatment::Differs("--continue-wait says how long a body waits for 100 Continue: 1 s without it"),
         "",
         "expect100-timeout",
     ),
-    Group(
-        Fate::Differs("names are resolved by this system, and all addresses are used"),
+    OptionGroup(
+        OptionTreatment::Differs("names are resolved by this system, and all addresses are used"),
         "4,ipv4 6,ipv6 doh-insecure doh-cert-status",
         "doh-url dns-servers dns-interface dns-ipv4-addr dns-ipv6-addr happy-eyeballs-timeout-ms",
     ),
-    Group(
-        Fate::Differs(
+    OptionGroup(
+        OptionTreatment::Differs(
             "a redirect to another host is followed without credentials, and 301, 302 and 303 turn a POST into a GET",
         ),
         "location-trusted post301 post302 post303 follow",
         "",
     ),
-    Group(
-        Fate::Differs(
+    OptionGroup(
+        OptionTreatment::Differs(
             "TLS 1.2 and 1.3 are offered with brunt's own ciphers, and certificates are checked against the roots only",
         ),
         "1,tlsv1 tlsv1.0 tlsv1.1 no-alpn no-npn false-start cert-status ca-native ech-none",
         "ciphers tls13-ciphers curves crlfile pinnedpubkey capath cert-type key-type tls-earlydata ech sigalgs",
     ),
-    Group(Fate::Differs("hosts are reached as given in the URLs"), "", "alt-svc hsts"),
-    Group(Fate::Differs("the length that the server sends is trusted"), "ignore-content-length http0.9", ""),
-    Group(Fate::Differs("quotes in the names of form fields are written %22"), "form-escape", ""),
-    Group(
-        Fate::Refused(
+    OptionGroup(OptionTreatment::Differs("hosts are reached as given in the URLs"), "", "alt-svc hsts"),
+    OptionGroup(OptionTreatment::Differs("the length that the server sends is trusted"), "ignore-content-length http0.9", ""),
+    OptionGroup(OptionTreatment::Differs("quotes in the names of form fields are written %22"), "form-escape", ""),
+    OptionGroup(
+        OptionTreatment::Refused(
             "needs a challenge from the server first, which brunt does not support; use -u with basic \
                 authentication, or a header",
         ),
         "anyauth digest ntlm ntlm-wb negotiate proxy-anyauth proxy-digest proxy-ntlm proxy-negotiate",
         "",
     ),
-    Group(
-        Fate::Refused("signs every request, which is not supported yet; write the signed headers with -H"),
+    OptionGroup(
+        OptionTreatment::Refused("signs every request, which is not supported yet; write the signed headers with -H"),
         "",
         "aws-sigv4",
     ),
-    Group(
-        Fate::Refused("reads credentials or options from another file; write them in the command"),
+    OptionGroup(
+        OptionTreatment::Refused("reads credentials or options from another file; write them in the command"),
         "n,netrc netrc-optional",
         "netrc-file K,config",
     ),
-    Group(
-        Fate::Refused("is a version of HTTP that brunt does not support; leave it out"),
+    OptionGroup(
+        OptionTreatment::Refused("is a version of HTTP that brunt does not support; leave it out"),
         "http3 http3-only 3,sslv3 2,sslv2",
         "",
     ),
-    Group(
-        Fate::Refused("is a proxy setting that brunt does not support; use -x with http://, socks5:// or socks5h://"),
+    OptionGroup(
+        OptionTreatment::Refused("is a proxy setting that brunt does not support; use -x with http://, socks5:// or socks5h://"),
         "p,proxytunnel socks5-gssapi socks5-gssapi-nec haproxy-protocol proxy-insecure \
          proxy-http2 proxy-tlsv1 proxy-ssl-allow-beast proxy-ssl-auto-client-cert proxy-ca-native",
         "preproxy proxy1.0 socks4 socks4a socks5-gssapi-service haproxy-clientip proxy-header \
          proxy-cacert proxy-capath proxy-cert proxy-cert-type proxy-ciphers proxy-crlfile proxy-key proxy-key-type \
          proxy-pass proxy-pinnedpubkey proxy-tls13-ciphers proxy-tlsauthtype proxy-tlspassword proxy-tlsuser",
     ),
-    Group(
-        Fate::Refused("requests a transfer coding (TE) that brunt does not support; use --compressed"),
+    OptionGroup(
+        OptionTreatment::Refused("requests a transfer coding (TE) that brunt does not support; use --compressed"),
         "tr-encoding",
         "",
     ),
-    Group(
-        Fate::Refused("depends on a file or an earlier response; write the header itself with -H"),
+    OptionGroup(
+        OptionTreatment::Refused("depends on a file or an earlier response; write the header itself with -H"),
         "crlf",
         "z,time-cond etag-compare C,continue-at",
     ),
-    Group(
-        Fate::Refused("is expanded by curl itself; write the value"),
+    OptionGroup(
+        OptionTreatment::Refused("is expanded by curl itself; write the value"),
         "",
         "variable expand-url expand-data expand-header expand-user expand-data-raw expand-json",
     ),
-    Group(
-        Fate::Refused("connects to an abstract Unix socket, which brunt cannot; use --unix-socket PATH"),
+    OptionGroup(
+        OptionTreatment::Refused("connects to an abstract Unix socket, which brunt cannot; use --unix-socket PATH"),
         "",
         "abstract-unix-socket",
     ),
-    Group(
-        Fate::Refused("is not supported; use a PEM key without a passphrase"),
+    OptionGroup(
+        OptionTreatment::Refused("is not supported; use a PEM key without a passphrase"),
         "",
         "pass tlsauthtype tlspassword tlsuser",
     ),
-    Group(Fate::Refused("is not supported; leave it out"), "disallow-username-in-url", ""),
+    OptionGroup(OptionTreatment::Refused("is not supported; leave it out"), "disallow-username-in-url", ""),
 ];
 
 /// Returns the option of a long name, which may be abbreviated as in curl.
 ///
 /// # Errors
 /// The reason why there is none.
-pub fn long(name: &str) -> Result<Found, String> {
-    let mut near: Vec<Found> = Vec::new();
+pub fn long(name: &str) -> Result<CurlOption, String> {
+    let mut near: Vec<CurlOption> = Vec::new();
     for found in all() {
         if found.1.long == name {
             return Ok(found.1);
@@ -193,16 +193,16 @@ pub fn long(name: &str) -> Result<Found, String> {
 }
 
 /// Returns the option of a short name.
-pub fn short(name: char) -> Option<Found> {
+pub fn short(name: char) -> Option<CurlOption> {
     all().find(|(short, _)| *short == Some(name)).map(|(_, found)| found)
 }
 
-fn all() -> impl Iterator<Item = (Option<char>, Found)> {
-    GROUPS.iter().flat_map(|Group(fate, switches, valued)| {
+fn all() -> impl Iterator<Item = (Option<char>, CurlOption)> {
+    GROUPS.iter().flat_map(|OptionGroup(fate, switches, valued)| {
         let named = |takes: bool| {
             move |word: &'static str| match word.split_once(',') {
-                Some((short, long)) => (short.chars().next(), Found { long, takes, fate: *fate }),
-                None => (None, Found { long: word, takes, fate: *fate }),
+                Some((short, long)) => (short.chars().next(), CurlOption { long, takes, fate: *fate }),
+                None => (None, CurlOption { long: word, takes, fate: *fate }),
             }
         };
         switches.split_whitespace().map(named(false)).chain(valued.split_whitespace().map(named(true)))

@@ -3,16 +3,16 @@
 use std::fs;
 
 use protocols::file;
-use wire::Complaint;
+use wire::UsageError;
 
-use super::command::Asked;
+use super::command::CurlOptions;
 use super::cookies;
-use super::data::{self, Data};
-use super::headers::{self, Lines};
-use super::target::{Target, globbed};
-use crate::draft::{Note, Url};
-use crate::origin::Origin;
-use crate::values::Values;
+use super::data::{self, CurlData};
+use super::headers::{self, HeaderLines};
+use super::target::{CurlTarget, globbed};
+use crate::draft::{CurlNote, DraftUrl};
+use crate::origin::ValueOrigin;
+use crate::values::SettingValues;
 
 /// Body size above which curl first sends `Expect: 100-continue` (`EXPECT_100_THRESHOLD`).
 const EXPECTS_FROM: u64 = 1024 * 1024;
@@ -23,19 +23,19 @@ const AT_ONCE: &str = "a body above 1 MiB: over HTTP/1.1 curl sends Expect: 100-
 
 /// The requests of one part of a command.
 #[derive(Debug, Default)]
-pub struct Requests {
+pub struct CurlRequests {
     /// The URLs, each with its options.
-    pub urls: Vec<Url>,
+    pub urls: Vec<DraftUrl>,
     /// Differences from curl.
-    pub notes: Vec<Note>,
+    pub notes: Vec<CurlNote>,
 }
 
 /// Translates one part of a command.
 ///
 /// # Errors
 /// An option that cannot be honoured, and the consequence.
-pub fn requests(asked: &Asked, place: &str, origin: &Origin) -> Result<Requests, Complaint> {
-    let wrong = |trouble: &str| Err(Complaint::new(place, trouble));
+pub fn requests(asked: &CurlOptions, place: &str, origin: &ValueOrigin) -> Result<CurlRequests, UsageError> {
+    let wrong = |trouble: &str| Err(UsageError::new(place, trouble));
     if asked.urls.is_empty() {
         return wrong("has no URL; write one after the options");
     }
@@ -49,30 +49,30 @@ pub fn requests(asked: &Asked, place: &str, origin: &Origin) -> Result<Requests,
             "has more than one of -d, -F, -T and -I, and a request has one method and one body; keep one of them",
         );
     }
-    let mut all = Requests::default();
+    let mut all = CurlRequests::default();
     for (index, written) in asked.urls.iter().enumerate() {
         let urls = if asked.has("globoff") { vec![written.clone()] } else { globbed(written, place)? };
         for url in urls {
-            let mut target = Target::parse(&url, asked.has("path-as-is"), place)?;
+            let mut target = CurlTarget::parse(&url, asked.has("path-as-is"), place)?;
             let upload = uploads.get(index).copied();
-            let mut options = Options { values: Values::default(), origin };
-            let mut notes: Vec<Note> = Vec::new();
+            let mut options = RequestOptions { values: SettingValues::default(), origin };
+            let mut notes: Vec<CurlNote> = Vec::new();
             queries(asked, &mut target, data.as_ref().filter(|_| get), place)?;
             let method = body(&mut options, (&data, &forms, upload), &mut target, (get, head), place)?;
             let mut lines = lines(asked, &target, (&options, &mut notes), place)?;
-            if asks_first(asked, upload, &options, &lines) {
-                match speaks_one(asked, &target) {
+            if expects_continue(asked, upload, &options, &lines) {
+                match uses_http1(asked, &target) {
                     true => options.say("expect-continue", ""),
                     false => notes.push(AT_ONCE.to_owned().into()),
                 }
             }
             let method = asked.value("request").unwrap_or(method).to_owned();
-            let has_body = ["data-raw", "data-file", "form"].iter().any(|name| options.values.says(name));
+            let has_body = ["data-raw", "data-file", "form"].iter().any(|name| options.values.contains(name));
             if !has_body && ["POST", "PUT", "PATCH"].contains(&method.as_str()) {
-                lines.without("Content-Length");
+                lines.suppress("Content-Length");
             }
             let line = asked.value("request-target").map(str::to_owned).or_else(|| target.differing_line());
-            lines_of_the_end(asked, &mut lines, &options, upload.is_some());
+            add_trailing_lines(asked, &mut lines, &options, upload.is_some());
             if let Some(user) = user(asked, &target, &lines, place)? {
                 options.say("user", user);
             }
@@ -81,7 +81,7 @@ pub fn requests(asked: &Asked, place: &str, origin: &Origin) -> Result<Requests,
                 options.say("method", method);
             }
             line.into_iter().for_each(|line| options.say("request-target", line));
-            all.urls.push(Url { own: options.values, ..Url::plain(target.url(), origin.clone()) });
+            all.urls.push(DraftUrl { own: options.values, ..DraftUrl::plain(target.url(), origin.clone()) });
             notes.into_iter().for_each(|note| {
                 if !all.notes.contains(&note) {
                     all.notes.push(note);
@@ -93,14 +93,14 @@ pub fn requests(asked: &Asked, place: &str, origin: &Origin) -> Result<Requests,
 }
 
 /// The options of a request while they are collected.
-struct Options<'a> {
-    values: Values,
-    origin: &'a Origin,
+struct RequestOptions<'a> {
+    values: SettingValues,
+    origin: &'a ValueOrigin,
 }
 
-impl Options<'_> {
+impl RequestOptions<'_> {
     fn say(&mut self, name: &'static str, text: impl Into<String>) {
-        self.values.say(name, text, self.origin.clone());
+        self.values.push(name, text, self.origin.clone());
     }
 
     fn first<'a>(&'a self, name: &'a str) -> Option<&'a str> {
@@ -109,7 +109,7 @@ impl Options<'_> {
 }
 
 /// Returns `-F` and `--form-string` in one notation, in the order given.
-fn forms(asked: &Asked) -> Vec<String> {
+fn forms(asked: &CurlOptions) -> Vec<String> {
     let quoted = |text: &str| match text.split_once('=') {
         Some((name, value)) if value.contains(';') || value.starts_with(['@', '<', '"']) => {
             format!("{name}=\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
@@ -125,12 +125,12 @@ fn forms(asked: &Asked) -> Vec<String> {
 }
 
 /// Adds `--url-query`, and with `-G` the data, to the query.
-fn queries(asked: &Asked, target: &mut Target, data: Option<&Data>, place: &str) -> Result<(), Complaint> {
+fn queries(asked: &CurlOptions, target: &mut CurlTarget, data: Option<&CurlData>, place: &str) -> Result<(), UsageError> {
     match data {
-        Some(Data::Text(text)) => target.add_query(text),
-        Some(Data::File(path)) => {
+        Some(CurlData::Text(text)) => target.add_query(text),
+        Some(CurlData::File(path)) => {
             let text = file::text("-G", path)
-                .map_err(|said| Complaint::new(place, format!("{said}, or send it without -G")))?;
+                .map_err(|said| UsageError::new(place, format!("{said}, or send it without -G")))?;
             target.add_query(&text);
         }
         None => {}
@@ -147,12 +147,12 @@ fn queries(asked: &Asked, target: &mut Target, data: Option<&Data>, place: &str)
 
 /// Adds the body to the options; returns the method that follows from it.
 fn body(
-    options: &mut Options<'_>,
-    (data, forms, upload): (&Option<Data>, &[String], Option<&str>),
-    target: &mut Target,
+    options: &mut RequestOptions<'_>,
+    (data, forms, upload): (&Option<CurlData>, &[String], Option<&str>),
+    target: &mut CurlTarget,
     (get, head): (bool, bool),
     place: &str,
-) -> Result<&'static str, Complaint> {
+) -> Result<&'static str, UsageError> {
     if let Some(path) = upload {
         data::readable("upload-file", path, place)?;
         if target.path.ends_with('/') {
@@ -168,12 +168,12 @@ fn body(
     }
     match data {
         Some(_) if get => {}
-        Some(Data::Text(text)) => {
+        Some(CurlData::Text(text)) => {
             options.say("data-raw", text);
             return Ok("POST");
         }
-        Some(Data::File(path)) => {
-            let short = file::bounded(path, EXPECTS_FROM).ok();
+        Some(CurlData::File(path)) => {
+            let short = file::read_bounded(path, EXPECTS_FROM).ok();
             match short.and_then(|bytes| String::from_utf8(bytes).ok()) {
                 Some(text) => options.say("data-raw", text),
                 None => options.say("data-file", path),
@@ -187,37 +187,37 @@ fn body(
 
 /// Collects curl's own lines up to the user's.
 fn lines(
-    asked: &Asked,
-    target: &Target,
-    (options, notes): (&Options<'_>, &mut Vec<Note>),
+    asked: &CurlOptions,
+    target: &CurlTarget,
+    (options, notes): (&RequestOptions<'_>, &mut Vec<CurlNote>),
     place: &str,
-) -> Result<Lines, Complaint> {
-    let mut lines = Lines::of_user(asked, notes, place)?;
+) -> Result<HeaderLines, UsageError> {
+    let mut lines = HeaderLines::from_user(asked, notes, place)?;
     target.differing_host().into_iter().for_each(|host| lines.host(&host));
-    if options.values.says("form") {
-        form_alone(&lines, place)?;
+    if options.values.contains("form") {
+        check_form_content_type(&lines, place)?;
     }
     let length = length(options);
     if let Some(token) = asked.value("oauth2-bearer") {
-        lines.own("Authorization", &format!("Bearer {token}"));
+        lines.add_default("Authorization", &format!("Bearer {token}"));
     }
     match (asked.value("range"), length) {
-        (Some(range), None) => lines.own("Range", &format!("bytes={range}")),
-        (Some(range), Some(length)) => lines.own("Content-Range", &format!("bytes {range}/{length}")),
+        (Some(range), None) => lines.add_default("Range", &format!("bytes={range}")),
+        (Some(range), Some(length)) => lines.add_default("Content-Range", &format!("bytes {range}/{length}")),
         (None, _) => {}
     }
     headers::agent(&mut lines, asked);
     match asked.value("json") {
-        Some(_) => lines.without("Accept"),
-        None => lines.own("Accept", "*/*"),
+        Some(_) => lines.suppress("Accept"),
+        None => lines.add_default("Accept", "*/*"),
     }
     if asked.has("compressed") {
-        lines.own("Accept-Encoding", "deflate, gzip, br, zstd");
+        lines.add_default("Accept-Encoding", "deflate, gzip, br, zstd");
     }
     if let Some(referer) = asked.value("referer") {
         let referer = referer.strip_suffix(";auto").unwrap_or(referer);
         if !referer.is_empty() {
-            lines.own("Referer", referer);
+            lines.add_default("Referer", referer);
         }
     }
     cookie(asked, target, &mut lines, notes);
@@ -225,7 +225,7 @@ fn lines(
 }
 
 /// Returns the length of the body, if known.
-fn length(options: &Options<'_>) -> Option<u64> {
+fn length(options: &RequestOptions<'_>) -> Option<u64> {
     match (options.first("data-raw"), options.first("data-file")) {
         (Some(text), _) => Some(text.len() as u64),
         (None, Some(path)) => fs::metadata(path).ok().map(|file| file.len()),
@@ -234,21 +234,21 @@ fn length(options: &Options<'_>) -> Option<u64> {
 }
 
 /// Returns `true` if curl would send `Expect: 100-continue`.
-fn asks_first(asked: &Asked, upload: Option<&str>, options: &Options<'_>, lines: &Lines) -> bool {
+fn expects_continue(asked: &CurlOptions, upload: Option<&str>, options: &RequestOptions<'_>, lines: &HeaderLines) -> bool {
     let length = length(options);
     let long = length.is_some_and(|length| length > EXPECTS_FROM) || upload.is_some_and(|_| length.is_none());
     // It sends an Upgrade instead.
     let upgrades = asked.switches.contains(&"http2");
-    long && !upgrades && !lines.said("Expect") && !asked.has("http1.0")
+    long && !upgrades && !lines.has_user_line("Expect") && !asked.has("http1.0")
 }
 
 /// Returns `true` if HTTP/1.1 is used, whatever the server selects.
-fn speaks_one(asked: &Asked, target: &Target) -> bool {
+fn uses_http1(asked: &CurlOptions, target: &CurlTarget) -> bool {
     asked.has("http1.1") || (target.scheme == "http" && !asked.has("http2-prior-knowledge"))
 }
 
 /// Rejects a content type for which curl encodes form parts differently.
-fn form_alone(lines: &Lines, place: &str) -> Result<(), Complaint> {
+fn check_form_content_type(lines: &HeaderLines, place: &str) -> Result<(), UsageError> {
     let is_form =
         |kind: &str| kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("multipart/form-data");
     if lines.value("Content-Type").is_none_or(is_form) {
@@ -256,21 +256,21 @@ fn form_alone(lines: &Lines, place: &str) -> Result<(), Complaint> {
     }
     let trouble = "-H 'Content-Type: …' with -F makes curl send the parts as attachments, and brunt sends a form; \
         leave it out";
-    Err(Complaint::new(place, trouble))
+    Err(UsageError::new(place, trouble))
 }
 
 /// Adds the lines after the user's.
-fn lines_of_the_end(asked: &Asked, lines: &mut Lines, options: &Options<'_>, upload: bool) {
+fn add_trailing_lines(asked: &CurlOptions, lines: &mut HeaderLines, options: &RequestOptions<'_>, upload: bool) {
     if asked.value("json").is_some() {
-        lines.last("Content-Type", "application/json");
-        lines.last("Accept", "application/json");
+        lines.add_last("Content-Type", "application/json");
+        lines.add_last("Accept", "application/json");
     }
-    if options.values.says("data-file") && !upload {
-        lines.last("Content-Type", "application/x-www-form-urlencoded");
+    if options.values.contains("data-file") && !upload {
+        lines.add_last("Content-Type", "application/x-www-form-urlencoded");
     }
 }
 
-fn cookie(asked: &Asked, target: &Target, lines: &mut Lines, notes: &mut Vec<Note>) {
+fn cookie(asked: &CurlOptions, target: &CurlTarget, lines: &mut HeaderLines, notes: &mut Vec<CurlNote>) {
     let mut jar = Vec::new();
     let mut texts = Vec::new();
     for value in asked.all("cookie") {
@@ -279,20 +279,20 @@ fn cookie(asked: &Asked, target: &Target, lines: &mut Lines, notes: &mut Vec<Not
         } else if let Ok(text) = file::text("-b", value) {
             jar.extend(cookies::of_file(&text, target.host(), &target.path, target.scheme == "https"));
             let text = format!("-b {value}: cookies that responses set are not kept without --cookie-jar");
-            notes.push(Note { text, without_jar: true });
+            notes.push(CurlNote { text, without_cookies: true });
         } else if !value.is_empty() {
             notes.push(format!("-b {value}: there is no such file, so no cookie is sent, as with curl").into());
         }
     }
     jar.extend((!texts.is_empty()).then(|| texts.join(";")));
     if !jar.is_empty() {
-        lines.own("Cookie", &jar.join("; "));
+        lines.add_default("Cookie", &jar.join("; "));
     }
 }
 
 /// Returns the `user:password` of `-u` or of the URL.
-fn user(asked: &Asked, target: &Target, lines: &Lines, place: &str) -> Result<Option<String>, Complaint> {
-    if lines.said("Authorization") || asked.value("oauth2-bearer").is_some() {
+fn user(asked: &CurlOptions, target: &CurlTarget, lines: &HeaderLines, place: &str) -> Result<Option<String>, UsageError> {
+    if lines.has_user_line("Authorization") || asked.value("oauth2-bearer").is_some() {
         return Ok(None);
     }
     match (asked.value("user"), &target.user) {
@@ -300,7 +300,7 @@ fn user(asked: &Asked, target: &Target, lines: &Lines, place: &str) -> Result<Op
             let trouble = format!(
                 "-u {user} has no password, and curl would ask for it; write -u '{user}:PASSWORD', or -u '{user}:'"
             );
-            Err(Complaint::new(place, trouble))
+            Err(UsageError::new(place, trouble))
         }
         (Some(user), _) => Ok(Some(user.to_owned())),
         (None, Some(user)) => {

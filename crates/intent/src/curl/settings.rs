@@ -5,9 +5,9 @@
 use std::net::IpAddr;
 use std::path::Path;
 
-use wire::{Complaint, Proxy};
+use wire::{UsageError, Proxy};
 
-use super::command::Asked;
+use super::command::CurlOptions;
 
 /// Number of redirects that `-L` follows without `--max-redirs` (curl's default).
 const REDIRECTS: u32 = 50;
@@ -16,9 +16,9 @@ const MOST_REDIRECTS: u32 = 100;
 
 /// Settings by flag name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settings(Vec<(&'static str, String)>);
+pub struct CurlSettings(Vec<(&'static str, String)>);
 
-impl Settings {
+impl CurlSettings {
     /// Returns them as flags; a switch has an empty value.
     pub fn flags(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.0.iter().map(|(name, text)| (*name, text.as_str()))
@@ -28,9 +28,9 @@ impl Settings {
     ///
     /// # Errors
     /// The first setting that differs.
-    pub fn agree(&self, other: &Settings, place: &str, first: &str) -> Result<(), Complaint> {
+    pub fn check_equal(&self, other: &CurlSettings, place: &str, first: &str) -> Result<(), UsageError> {
         let differs =
-            |a: &Settings, b: &Settings| a.0.iter().find(|setting| !b.0.contains(setting)).map(|(name, _)| *name);
+            |a: &CurlSettings, b: &CurlSettings| a.0.iter().find(|setting| !b.0.contains(setting)).map(|(name, _)| *name);
         match differs(self, other).or_else(|| differs(other, self)) {
             None => Ok(()),
             Some(name) => {
@@ -38,7 +38,7 @@ impl Settings {
                     "differs from the first command ({first}) in --{name}, which applies to the whole run; make it \
                         the same in all commands, or use two runs"
                 );
-                Err(Complaint::new(place, trouble))
+                Err(UsageError::new(place, trouble))
             }
         }
     }
@@ -48,7 +48,7 @@ impl Settings {
 ///
 /// # Errors
 /// An option that cannot be honoured.
-pub fn of(asked: &Asked, place: &str) -> Result<Settings, Complaint> {
+pub fn run_settings(asked: &CurlOptions, place: &str) -> Result<CurlSettings, UsageError> {
     let mut all = Vec::new();
     for (switch, flag) in [("insecure", "insecure"), ("no-sessionid", "no-resume"), ("tlsv1.3", "tlsv1.3")] {
         if asked.has(switch) {
@@ -64,7 +64,7 @@ pub fn of(asked: &Asked, place: &str) -> Result<Settings, Complaint> {
             let trouble = format!(
                 "-E {file}:*** has a passphrase, which is not supported; use a PEM certificate and key without one"
             );
-            return Err(Complaint::new(place, trouble));
+            return Err(UsageError::new(place, trouble));
         }
         all.push(("cert", path.to_owned()));
         all.push(("key", asked.value("key").unwrap_or(path).to_owned()));
@@ -88,20 +88,20 @@ pub fn of(asked: &Asked, place: &str) -> Result<Settings, Complaint> {
         if address.parse::<IpAddr>().is_err() {
             let trouble =
                 format!("--interface {name} names a device; write the address to connect from, such as 127.0.0.2");
-            return Err(Complaint::new(place, trouble));
+            return Err(UsageError::new(place, trouble));
         }
         all.push(("source", address.to_owned()));
     }
-    Ok(Settings(all))
+    Ok(CurlSettings(all))
 }
 
 /// Adds timeouts and the number of redirects.
-fn limits(asked: &Asked, place: &str, all: &mut Vec<(&'static str, String)>) -> Result<(), Complaint> {
+fn limits(asked: &CurlOptions, place: &str, all: &mut Vec<(&'static str, String)>) -> Result<(), UsageError> {
     for (option, flag) in [("max-time", "timeout"), ("connect-timeout", "connect-timeout")] {
         if let Some(text) = asked.value(option) {
             let seconds = text.parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0);
             let seconds = seconds.ok_or_else(|| {
-                Complaint::new(
+                UsageError::new(
                     place,
                     format!("--{option} {text} is not a number of seconds; write one such as 5 or 2.5"),
                 )
@@ -116,7 +116,7 @@ fn limits(asked: &Asked, place: &str, all: &mut Vec<(&'static str, String)>) -> 
             None => REDIRECTS,
             Some(text) => {
                 text.parse::<i64>().ok().map(|n| u32::try_from(n).unwrap_or(MOST_REDIRECTS)).ok_or_else(|| {
-                    Complaint::new(place, format!("--max-redirs {text} is not a number; write one such as 5"))
+                    UsageError::new(place, format!("--max-redirs {text} is not a number; write one such as 5"))
                 })?
             }
         };
@@ -125,11 +125,11 @@ fn limits(asked: &Asked, place: &str, all: &mut Vec<(&'static str, String)>) -> 
     Ok(())
 }
 
-fn proxies(asked: &Asked, place: &str, all: &mut Vec<(&'static str, String)>) -> Result<(), Complaint> {
+fn proxies(asked: &CurlOptions, place: &str, all: &mut Vec<(&'static str, String)>) -> Result<(), UsageError> {
     for (option, scheme) in [("proxy", ""), ("socks5", "socks5://"), ("socks5-hostname", "socks5h://")] {
         if let Some(text) = asked.value(option) {
             let proxy = Some(format!("{scheme}{text}")).filter(|proxy| !proxy.is_empty());
-            let wrong = |trouble: String| Complaint::new(place, format!("--{option} {trouble}"));
+            let wrong = |trouble: String| UsageError::new(place, format!("--{option} {trouble}"));
             proxy.map(|proxy| Proxy::parse(&proxy).map_err(wrong)).transpose()?;
             all.push(("proxy", format!("{scheme}{text}")));
         }
@@ -144,7 +144,7 @@ fn proxies(asked: &Asked, place: &str, all: &mut Vec<(&'static str, String)>) ->
 ///
 /// # Errors
 /// A `--resolve` without an address.
-pub fn redirections(asked: &Asked, place: &str) -> Result<Vec<String>, Complaint> {
+pub fn redirections(asked: &CurlOptions, place: &str) -> Result<Vec<String>, UsageError> {
     // curl resolves a name only after redirection, and here the first matching rule applies.
     let mut rules: Vec<String> = asked.all("connect-to").map(str::to_owned).collect();
     for text in asked.all("resolve") {
@@ -157,7 +157,7 @@ pub fn redirections(asked: &Asked, place: &str) -> Result<Vec<String>, Complaint
         let (Some(host), Some(port), Some(addresses)) = (parts.next(), parts.next(), parts.next()) else {
             let trouble =
                 format!("--resolve {text} is not HOST:PORT:ADDRESS; write one such as example.com:443:127.0.0.1");
-            return Err(Complaint::new(place, trouble));
+            return Err(UsageError::new(place, trouble));
         };
         let address = addresses.split(',').next().unwrap_or_default().trim_matches(['[', ']']);
         let address = if address.contains(':') { format!("[{address}]") } else { address.to_owned() };

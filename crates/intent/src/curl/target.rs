@@ -3,16 +3,16 @@
 //! curl sends a path almost unmodified (only `.` and `..` are resolved and non-ASCII characters encoded), whereas the
 //! URL standard of browsers, which brunt follows, encodes more. If both differ, the request target is set explicitly.
 
-use protocols::template::slot_at;
+use protocols::template::slot_length;
 use url::Url;
-use wire::Complaint;
+use wire::UsageError;
 
 /// Maximum number of URLs of one glob; more are a mistake.
 const MOST: usize = 1000;
 
 /// The parts of a URL.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct CurlTarget {
     /// `http` or `https`.
     pub scheme: String,
     /// `user:password`, still encoded.
@@ -25,13 +25,13 @@ pub struct Target {
     pub query: Option<String>,
 }
 
-impl Target {
+impl CurlTarget {
     /// Parses a URL.
     ///
     /// # Errors
     /// A part that curl or brunt would refuse.
-    pub fn parse(text: &str, as_is: bool, place: &str) -> Result<Target, Complaint> {
-        let wrong = |trouble: &str| Complaint::new(place, format!("the URL `{}` {trouble}", plan::mask::url(text)));
+    pub fn parse(text: &str, as_is: bool, place: &str) -> Result<CurlTarget, UsageError> {
+        let wrong = |trouble: &str| UsageError::new(place, format!("the URL `{}` {trouble}", plan::mask::url(text)));
         if outside_slots(text).any(|c| c <= ' ' || c == '\x7f') {
             return Err(wrong("contains a space or another character that ends it; write %20"));
         }
@@ -56,7 +56,7 @@ impl Target {
         };
         let path = if as_is { path.to_owned() } else { without_dots(path) };
         let path = if path.is_empty() { "/".to_owned() } else { ascii(&path) };
-        Ok(Target { scheme, user, authority, path, query })
+        Ok(CurlTarget { scheme, user, authority, path, query })
     }
 
     /// Appends to the query.
@@ -109,7 +109,7 @@ fn outside_slots(text: &str) -> impl Iterator<Item = char> {
     let mut inside = 0;
     text.char_indices().filter_map(move |(at, c)| {
         if c == '{' && at >= inside {
-            inside = at + slot_at(&text[at..]).unwrap_or_default();
+            inside = at + slot_length(&text[at..]).unwrap_or_default();
         }
         (at >= inside).then_some(c)
     })
@@ -145,13 +145,13 @@ fn ascii(path: &str) -> String {
 ///
 /// # Errors
 /// An invalid glob, or one with too many URLs.
-pub fn globbed(text: &str, place: &str) -> Result<Vec<String>, Complaint> {
+pub fn globbed(text: &str, place: &str) -> Result<Vec<String>, UsageError> {
     let host = text.find("://").map_or(0, |at| at + 3);
     let start = text[host..].find(']').filter(|_| text[host..].starts_with('[')).map_or(0, |end| host + end + 1);
     let mut all = vec![text[..start].to_owned()];
     let mut rest = &text[start..];
     while let Some(at) = rest.find(['{', '[']) {
-        if let Some(length) = slot_at(&rest[at..]) {
+        if let Some(length) = slot_length(&rest[at..]) {
             let (slot, behind) = rest.split_at(at + length);
             all.iter_mut().for_each(|start| start.push_str(slot));
             rest = behind;
@@ -165,7 +165,7 @@ pub fn globbed(text: &str, place: &str) -> Result<Vec<String>, Complaint> {
                 plan::mask::url(text),
                 &glob[..1]
             );
-            Complaint::new(place, trouble)
+            UsageError::new(place, trouble)
         };
         let end = glob.find(close).ok_or_else(wrong)?;
         let inside = &glob[1..end];
@@ -173,7 +173,7 @@ pub fn globbed(text: &str, place: &str) -> Result<Vec<String>, Complaint> {
         let values: Vec<String> = values.filter(|values| !values.is_empty()).ok_or_else(wrong)?;
         if all.len() * values.len() > MOST {
             let trouble = format!("the URL expands to more than {MOST} URLs; write --urls FILE for so many");
-            return Err(Complaint::new(place, trouble));
+            return Err(UsageError::new(place, trouble));
         }
         all = all.iter().flat_map(|start| values.iter().map(move |v| format!("{start}{before}{v}"))).collect();
         rest = &glob[end + 1..];

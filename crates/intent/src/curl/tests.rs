@@ -2,13 +2,13 @@
 
 use super::*;
 
-fn given(text: &str) -> Draft {
+fn given(text: &str) -> RunDraft {
     read(&[text], "--curl").unwrap_or_else(|complaint| panic!("{text}: {complaint}"))
 }
 
 /// Returns the words of the only command.
 fn words(text: &str) -> Vec<String> {
-    let commands = words::commands(text).unwrap_or_else(|wrong| panic!("{text}: {wrong:?}"));
+    let commands = shell::commands(text).unwrap_or_else(|wrong| panic!("{text}: {wrong:?}"));
     assert_eq!(commands.len(), 1, "{text}: {commands:?}");
     commands[0].words.clone()
 }
@@ -55,7 +55,7 @@ fn variables_that_hold_variables_do_not_grow_without_bound() {
 fn several_commands_and_what_a_shell_would_do_with_their_output() {
     let text = "# first\ncurl a | jq '.x;y' > f\n\ncurl b > out.json; curl c && curl d &\n";
     let found: Vec<_> =
-        words::commands(text).unwrap().into_iter().map(|c| (c.line, c.words[1].clone(), c.left_out)).collect();
+        shell::commands(text).unwrap().into_iter().map(|c| (c.line, c.words[1].clone(), c.left_out)).collect();
     let left_out = |what: &str| vec![what.to_owned()];
     let expected = [
         (2, "a".to_owned(), left_out("| jq '.x;y' > f")),
@@ -69,15 +69,15 @@ fn several_commands_and_what_a_shell_would_do_with_their_output() {
 #[test]
 fn windows_has_carets() {
     let modern = "curl ^\"http://h/a?b=1^&c=2^\" ^\r\n  -H ^\"accept: */*^\" ^\r\n  --data-raw ^\"^{^\\^\"a^\\^\":^\\^\"b c^\\^\"^}^\" &\r\ncurl ^\"http://h/x^%^20y^\"";
-    assert!(caret::is_meant(modern) && !caret::is_meant("curl 'a^b'"));
-    let commands = caret::commands(modern).unwrap();
+    assert!(windows::is_caret_notation(modern) && !windows::is_caret_notation("curl 'a^b'"));
+    let commands = windows::commands(modern).unwrap();
     assert_eq!(commands[0].words, ["curl", "http://h/a?b=1&c=2", "-H", "accept: */*", "--data-raw", "{\"a\":\"b c\"}"]);
     assert_eq!((commands[1].line, &commands[1].words[1][..]), (4, "http://h/x%20y"));
     let older = "curl \"http://h/\" ^\n  -H \"a: b\" ^\n  --data-binary \"{\\\"a\\\":1}\" --compressed";
-    assert_eq!(caret::commands(older).unwrap()[0].words[3..], ["a: b", "--data-binary", "{\"a\":1}", "--compressed"]);
+    assert_eq!(windows::commands(older).unwrap()[0].words[3..], ["a: b", "--data-binary", "{\"a\":1}", "--compressed"]);
     let lines = "curl ^\"http://h/^\" --data-raw ^\"a^\n\nb^\"";
-    assert_eq!(caret::commands(lines).unwrap()[0].words[3], "a\nb");
-    assert!(caret::commands("curl ^\"a").is_err());
+    assert_eq!(windows::commands(lines).unwrap()[0].words[3], "a\nb");
+    assert!(windows::commands("curl ^\"a").is_err());
 }
 
 #[test]

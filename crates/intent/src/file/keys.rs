@@ -3,20 +3,20 @@
 
 use std::sync::Arc;
 
-use wire::{Protocol, Takes};
+use wire::{Protocol, OptionArity};
 
-use crate::nearest::nearest;
-use crate::{settings, spoken};
+use crate::suggestions::nearest;
+use crate::{settings, protocol_flags};
 
 /// The kinds of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum KeyKind {
     /// The URLs.
     Urls,
     /// The flow.
     Flow,
     /// Sections next to the flow: named flows, and the steps before and after.
-    BesideFlow,
+    FlowSection,
     /// Concurrent scenarios.
     Scenarios,
     /// The name of the protocol, which follows from the URLs.
@@ -34,29 +34,29 @@ pub enum Key {
 }
 
 /// Keys that are not settings, and their kinds.
-const SPECIAL: [(&str, Key); 13] = [
-    ("urls", Key::Urls),
-    ("url", Key::Urls),
-    ("flow", Key::Flow),
-    ("flows", Key::BesideFlow),
-    ("setup", Key::BesideFlow),
-    ("start", Key::BesideFlow),
-    ("end", Key::BesideFlow),
-    ("teardown", Key::BesideFlow),
-    ("scenarios", Key::Scenarios),
-    ("protocol", Key::Protocol),
-    ("options", Key::Options),
-    ("tls", Key::Tls),
-    ("load", Key::Load),
+const SPECIAL: [(&str, KeyKind); 13] = [
+    ("urls", KeyKind::Urls),
+    ("url", KeyKind::Urls),
+    ("flow", KeyKind::Flow),
+    ("flows", KeyKind::FlowSection),
+    ("setup", KeyKind::FlowSection),
+    ("start", KeyKind::FlowSection),
+    ("end", KeyKind::FlowSection),
+    ("teardown", KeyKind::FlowSection),
+    ("scenarios", KeyKind::Scenarios),
+    ("protocol", KeyKind::Protocol),
+    ("options", KeyKind::Options),
+    ("tls", KeyKind::Tls),
+    ("load", KeyKind::Load),
 ];
 
 /// A setting or an option as a key.
 #[derive(Debug)]
-pub struct Named {
+pub struct NamedKey {
     /// The name.
     pub name: &'static str,
     /// The kind of value.
-    pub takes: Takes,
+    pub takes: OptionArity,
     /// One line of help.
     pub help: String,
     /// An alternative name.
@@ -89,13 +89,13 @@ const CHECKS: &str = "`expect-status: 200`, `expect-body: TEXT` or `expect-json:
 
 /// All keys.
 #[derive(Debug)]
-pub struct Keys(Vec<Named>);
+pub struct PlanKeys(Vec<NamedKey>);
 
-impl Keys {
+impl PlanKeys {
     /// Creates the keys for these protocols.
-    pub fn new(protocols: &[Arc<dyn Protocol>]) -> Keys {
+    pub fn new(protocols: &[Arc<dyn Protocol>]) -> PlanKeys {
         let of_one_url: Vec<&str> = protocols.iter().flat_map(|p| p.options_of_one_url()).copied().collect();
-        let settings = settings::all().map(|spec| Named {
+        let settings = settings::all().map(|spec| NamedKey {
             name: spec.name,
             takes: spec.takes,
             help: spec.help.to_owned(),
@@ -104,7 +104,7 @@ impl Keys {
             option: false,
             of_one_url: of_one_url.contains(&spec.name),
         });
-        let options = spoken::flags(&spoken::of(protocols)).into_iter().map(|option| Named {
+        let options = protocol_flags::flags(&protocol_flags::protocol_options(protocols)).into_iter().map(|option| NamedKey {
             name: option.name,
             takes: option.takes,
             help: option.help,
@@ -113,22 +113,22 @@ impl Keys {
             option: true,
             of_one_url: of_one_url.contains(&option.name),
         });
-        Keys(settings.chain(options).collect())
+        PlanKeys(settings.chain(options).collect())
     }
 
     /// Returns the settings and options among them.
-    pub fn named(&self) -> impl Iterator<Item = &Named> {
+    pub fn named(&self) -> impl Iterator<Item = &NamedKey> {
         self.0.iter()
     }
 
     /// Returns the kind of a key (written with `-`).
-    pub fn find(&self, name: &str) -> Option<Key> {
+    pub fn find(&self, name: &str) -> Option<KeyKind> {
         if let Some((_, key)) = SPECIAL.iter().find(|(special, _)| *special == name) {
             return Some(*key);
         }
-        let meant = |known: &&Named| known.name == name && known.is_key || known.alias == Some(name);
+        let meant = |known: &&NamedKey| known.name == name && known.is_key || known.alias == Some(name);
         let known = self.0.iter().find(meant)?;
-        Some(if known.option { Key::Option(known.name) } else { Key::Setting(known.name) })
+        Some(if known.option { KeyKind::Option(known.name) } else { KeyKind::Setting(known.name) })
     }
 
     /// Returns the option of this name that a single URL may have, in at least one protocol.
@@ -137,8 +137,8 @@ impl Keys {
     }
 
     /// Returns the kind of value of a setting or an option.
-    pub fn takes(&self, name: &str) -> Takes {
-        self.0.iter().find(|known| known.name == name).map_or(Takes::One(""), |known| known.takes)
+    pub fn takes(&self, name: &str) -> OptionArity {
+        self.0.iter().find(|known| known.name == name).map_or(OptionArity::One(""), |known| known.takes)
     }
 
     /// Returns the error message for an unknown key.

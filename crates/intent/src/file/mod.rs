@@ -3,57 +3,57 @@
 //! The keys are the names of the settings and of the protocols' options. The `plan` of a JSON report is accepted as
 //! well: there `load` is a map, times are nanoseconds and words are joined by `_`. One reader serves both.
 
-mod beside;
-mod called;
+mod sections;
+mod calls;
 pub mod keys;
-mod places;
+mod positions;
 mod reader;
-mod recorded;
+mod report_plan;
 mod remarks;
 mod scenarios;
 pub mod schema;
 mod steps;
-mod walk;
+mod single_pass;
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use plan::document;
-use plan::yaml::{self, At, Node, Value};
-use wire::{Complaint, Protocol};
+use plan::yaml::{self, FilePosition, YamlNode, YamlValue};
+use wire::{UsageError, Protocol};
 
-use self::keys::{Key, Keys};
-use self::places::Places;
-use self::reader::{Entry, Reader, text_of};
-use crate::draft::Draft;
+use self::keys::{KeyKind, PlanKeys};
+use self::positions::StepPositions;
+use self::reader::{PlanFileEntry, PlanFileReader, text_of};
+use crate::draft::RunDraft;
 
 /// Parses the plan in this text.
 ///
 /// # Errors
 /// The mistake, its line and column, and what to write instead.
-pub fn read(path: &str, text: &str, protocols: &[Arc<dyn Protocol>]) -> Result<Draft, Complaint> {
-    let wrong = |(At { line, column }, trouble): yaml::Wrong| {
-        Complaint::new(format!("{path} line {line} column {column}"), trouble)
+pub fn read(path: &str, text: &str, protocols: &[Arc<dyn Protocol>]) -> Result<RunDraft, UsageError> {
+    let wrong = |(FilePosition { line, column }, trouble): yaml::YamlError| {
+        UsageError::new(format!("{path} line {line} column {column}"), trouble)
     };
     let root = yaml::parse(text).map_err(wrong)?;
     let schemes = protocols.iter().flat_map(|p| p.schemes()).copied().collect();
-    let mut reader = Reader {
+    let mut reader = PlanFileReader {
         path: path.into(),
-        keys: Rc::new(Keys::new(protocols)),
+        keys: Rc::new(PlanKeys::new(protocols)),
         schemes,
         recorded: false,
-        draft: Draft::default(),
-        later: Vec::new(),
-        places: Places::default(),
+        draft: RunDraft::default(),
+        deferred: Vec::new(),
+        places: StepPositions::default(),
     };
     reader.root(&root)?;
     Ok(reader.draft)
 }
 
-impl Reader {
-    fn root(&mut self, root: &Node) -> Result<(), Complaint> {
-        let Value::Map(entries) = &root.value else {
-            let trouble = yaml::unspaced(text_of(root));
+impl PlanFileReader {
+    fn root(&mut self, root: &YamlNode) -> Result<(), UsageError> {
+        let YamlValue::Map(entries) = &root.value else {
+            let trouble = yaml::missing_space_hint(text_of(root));
             let usual = || "must be a map of keys and values, such as `users: 10`".to_owned();
             return self.wrong(root.at, "plan", trouble.unwrap_or_else(usual));
         };
@@ -61,14 +61,14 @@ impl Reader {
         if let (Some((.., plan)), true) = (entry(entries, "plan"), entry(entries, "schema").is_some()) {
             return self.root(plan);
         }
-        self.recorded = matches!(entry(entries, "load"), Some((.., Node { value: Value::Map(_), .. })));
+        self.recorded = matches!(entry(entries, "load"), Some((.., YamlNode { value: YamlValue::Map(_), .. })));
         let closed =
             self.recorded && entry(entries, "load").is_some_and(|(.., load)| word_of(load, "model") == "closed");
         let keys = Rc::clone(&self.keys);
-        let side_by_side = entry(entries, "scenarios").is_some_and(|(.., node)| node.value != Value::List(Vec::new()));
+        let side_by_side = entry(entries, "scenarios").is_some_and(|(.., node)| node.value != YamlValue::List(Vec::new()));
         for (written, at, node) in entries {
             let name = written.replace('_', "-");
-            let nothing = node.value == Value::Null || (closed && ["max-connections", "slack"].contains(&&name[..]));
+            let nothing = node.value == YamlValue::Null || (closed && ["max-connections", "slack"].contains(&&name[..]));
             if nothing {
                 continue;
             }
@@ -78,35 +78,35 @@ impl Reader {
                     let trouble = keys.unknown(&name);
                     return self.wrong(*at, written, trouble);
                 }
-                Some(Key::Urls) => self.urls(node)?,
-                Some(Key::Flow) => self.flow(*at, node, entries)?,
-                Some(Key::BesideFlow) if side_by_side || entry(entries, "flow").is_some() => {}
-                Some(Key::BesideFlow) => {
+                Some(KeyKind::Urls) => self.urls(node)?,
+                Some(KeyKind::Flow) => self.flow(*at, node, entries)?,
+                Some(KeyKind::FlowSection) if side_by_side || entry(entries, "flow").is_some() => {}
+                Some(KeyKind::FlowSection) => {
                     return self.wrong(*at, written, "needs a `flow` or `scenarios`; add one, or leave it out");
                 }
-                Some(Key::Scenarios) => self.scenarios(*at, node, entries)?,
-                Some(Key::Protocol) => {}
+                Some(KeyKind::Scenarios) => self.scenarios(*at, node, entries)?,
+                Some(KeyKind::Protocol) => {}
                 // The total load of scenarios follows from the individual ones.
-                Some(Key::Load) if self.recorded && side_by_side => {}
+                Some(KeyKind::Load) if self.recorded && side_by_side => {}
                 // Already part of the load.
-                Some(Key::Setting("duration")) if self.recorded => {}
-                Some(Key::Options) => {
+                Some(KeyKind::Setting("duration")) if self.recorded => {}
+                Some(KeyKind::Options) => {
                     self.map(node, "options", |reader, name, at, node| match reader.keys.find(name) {
-                        Some(Key::Option(name)) => reader.setting(name, at, node),
+                        Some(KeyKind::Option(name)) => reader.setting(name, at, node),
                         _ => {
                             let trouble = reader.keys.unknown(name);
                             reader.wrong(at, name, trouble)
                         }
                     })?
                 }
-                Some(Key::Tls) => self.map(node, "tls", Self::tls)?,
-                Some(Key::Load) => self.load(node, entries)?,
-                Some(Key::Setting("net")) if text_of(node) == "auto" => {}
+                Some(KeyKind::Tls) => self.map(node, "tls", Self::tls)?,
+                Some(KeyKind::Load) => self.load(node, entries)?,
+                Some(KeyKind::Setting("net")) if text_of(node) == "auto" => {}
                 // In a report's plan with a flow the requests are iterations.
-                Some(Key::Setting("requests")) if self.recorded && entry(entries, "flow").is_some() => {
+                Some(KeyKind::Setting("requests")) if self.recorded && entry(entries, "flow").is_some() => {
                     self.setting("iterations", *at, node)?;
                 }
-                Some(Key::Setting(name) | Key::Option(name)) => self.setting(name, *at, node)?,
+                Some(KeyKind::Setting(name) | KeyKind::Option(name)) => self.setting(name, *at, node)?,
             }
         }
         Ok(())
@@ -115,20 +115,20 @@ impl Reader {
     /// Reads each entry of a nested map.
     fn map(
         &mut self,
-        node: &Node,
+        node: &YamlNode,
         name: &str,
-        each: impl Fn(&mut Self, &str, At, &Node) -> Result<(), Complaint>,
-    ) -> Result<(), Complaint> {
-        let Value::Map(entries) = &node.value else {
+        each: impl Fn(&mut Self, &str, FilePosition, &YamlNode) -> Result<(), UsageError>,
+    ) -> Result<(), UsageError> {
+        let YamlValue::Map(entries) = &node.value else {
             return self.wrong(node.at, name, "must be a map of keys and values");
         };
         entries
             .iter()
-            .filter(|(.., node)| node.value != Value::Null)
+            .filter(|(.., node)| node.value != YamlValue::Null)
             .try_for_each(|(key, at, node)| each(self, key, *at, node))
     }
 
-    fn tls(&mut self, key: &str, at: At, node: &Node) -> Result<(), Complaint> {
+    fn tls(&mut self, key: &str, at: FilePosition, node: &YamlNode) -> Result<(), UsageError> {
         const VALUED: [&str; 5] = ["insecure", "cacert", "cert", "key", "no-resume"];
         match (key, text_of(node)) {
             ("resume", "true") => {}
@@ -145,12 +145,12 @@ impl Reader {
     }
 
     /// Reads the load of a report.
-    fn load(&mut self, node: &Node, root: &[Entry]) -> Result<(), Complaint> {
+    fn load(&mut self, node: &YamlNode, root: &[PlanFileEntry]) -> Result<(), UsageError> {
         if !self.recorded {
             let trouble = "is a key of reports, not of plans; write `users: 10`, `rate: 500/s` or `stages: [...]`";
             return self.wrong(node.at, "load", trouble);
         }
-        let load: plan::Load = serde_json::from_value(recorded::json_of(node))
+        let load: plan::Load = serde_json::from_value(report_plan::json_of(node))
             .or_else(|error| self.wrong(node.at, "load", format!("is not a load as in a report: {error}")))?;
         let place = (node.at, "load");
         let open = load.is_open();
@@ -160,7 +160,7 @@ impl Reader {
                     true => self.say("rate", format!("{}/s", stage.from), place),
                     false => self.say("users", stage.from.to_string(), place),
                 }
-                if let Some((_, at, duration)) = entry(root, "duration").filter(|(.., node)| node.value != Value::Null)
+                if let Some((_, at, duration)) = entry(root, "duration").filter(|(.., node)| node.value != YamlValue::Null)
                 {
                     self.setting("duration", *at, duration)?;
                 }
@@ -182,13 +182,13 @@ impl Reader {
     }
 }
 
-fn entry<'a>(entries: &'a [(String, At, Node)], name: &str) -> Option<&'a Entry> {
+fn entry<'a>(entries: &'a [(String, FilePosition, YamlNode)], name: &str) -> Option<&'a PlanFileEntry> {
     entries.iter().find(|(key, ..)| key == name)
 }
 
-fn word_of<'a>(node: &'a Node, name: &str) -> &'a str {
+fn word_of<'a>(node: &'a YamlNode, name: &str) -> &'a str {
     match &node.value {
-        Value::Map(entries) => entry(entries, name).map_or("", |(.., node)| text_of(node)),
+        YamlValue::Map(entries) => entry(entries, name).map_or("", |(.., node)| text_of(node)),
         _ => "",
     }
 }

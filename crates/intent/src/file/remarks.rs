@@ -3,13 +3,13 @@
 
 use plan::WeightedUrl;
 use plan::flow::{Flow, Step};
-use plan::yaml::At;
+use plan::yaml::FilePosition;
 
-use super::places::{Places, Section, said};
-use super::walk::{Walk, captured_in};
+use super::positions::{StepPositions, Section, format_remarks};
+use super::single_pass::{FlowPass, captured_in};
 
 /// Returns the remarks on a flow, a sentence each.
-pub(super) fn of_flow(flow: &Flow, urls: &[WeightedUrl], places: &Places) -> Vec<String> {
+pub(super) fn of_flow(flow: &Flow, urls: &[WeightedUrl], places: &StepPositions) -> Vec<String> {
     let sections = [
         ("setup", &flow.setup),
         ("start", &flow.start),
@@ -18,11 +18,11 @@ pub(super) fn of_flow(flow: &Flow, urls: &[WeightedUrl], places: &Places) -> Vec
         ("teardown", &flow.teardown),
     ];
     let sections = sections.map(|(name, steps)| (Section::Own("", name), &steps[..]));
-    let reader = Walk::read((flow, urls, places), &sections, Vec::new());
-    let mut all: Vec<(At, String)> = reader.unused().into_iter().map(|unused| unused_one(&unused)).collect();
+    let reader = FlowPass::read((flow, urls, places), &sections, Vec::new());
+    let mut all: Vec<(FilePosition, String)> = reader.unused().into_iter().map(|unused| unused_one(&unused)).collect();
     all.extend(uncalled(flow, &reader.called, places));
-    all.extend(reader.said(|name| format!("`{{{name}}}` is not a slot and no step captures it; it is sent literally")));
-    said(all)
+    all.extend(reader.into_remarks(|name| format!("`{{{name}}}` is not a slot and no step captures it; it is sent literally")));
+    format_remarks(all)
 }
 
 /// Returns the remarks on scenarios; `common` has the steps that are run once, and the named flows.
@@ -30,7 +30,7 @@ pub(super) fn of_scenarios(
     common: &Flow,
     scenarios: &[(&str, &Flow)],
     urls: &[WeightedUrl],
-    places: &Places,
+    places: &StepPositions,
 ) -> Vec<String> {
     // Values are not shared between scenarios, so each has names of its own, besides the common ones.
     let own = |flow: &Flow| {
@@ -43,42 +43,42 @@ pub(super) fn of_scenarios(
     let of_all = own(&Flow { flows: common.flows.clone(), ..Flow::default() });
     let once: [(Section<'_>, &[Step]); 2] = [("setup", &of_all.setup), ("teardown", &of_all.teardown)]
         .map(|(name, steps)| (Section::Own("", name), &steps[..]));
-    let around = Walk::read((&of_all, urls, places), &once, Vec::new());
+    let around = FlowPass::read((&of_all, urls, places), &once, Vec::new());
     let of_setup = captured_in(&of_all, &of_all.setup, urls);
     let read = scenarios.iter().zip(&flows).map(|((name, _), flow)| {
         let sections = [("start", &flow.start), ("flow", &flow.steps), ("end", &flow.end)];
         let sections = sections.map(|(section, steps)| (Section::Own(name, section), &steps[..]));
-        Walk::read((flow, urls, places), &sections, of_setup.clone())
+        FlowPass::read((flow, urls, places), &sections, of_setup.clone())
     });
-    let readers: Vec<Walk<'_>> = read.collect();
+    let readers: Vec<FlowPass<'_>> = read.collect();
     let called: Vec<(&str, bool)> =
         readers.iter().chain([&around]).flat_map(|reader| reader.called.iter().copied()).collect();
     let used_by_any = |name: &str| readers.iter().any(|reader| reader.used.iter().any(|used| *used == name));
     let unused = around.unused().into_iter().filter(|(name, ..)| !used_by_any(name));
-    let mut all: Vec<(At, String)> = unused.map(|unused| unused_one(&unused)).collect();
+    let mut all: Vec<(FilePosition, String)> = unused.map(|unused| unused_one(&unused)).collect();
     all.extend(uncalled(common, &called, places));
     all.extend(
-        around.said(|name| format!("`{{{name}}}` is not a slot and `setup` does not capture it; it is sent literally")),
+        around.into_remarks(|name| format!("`{{{name}}}` is not a slot and `setup` does not capture it; it is sent literally")),
     );
     for ((name, _), reader) in scenarios.iter().zip(readers) {
-        let of_it = |(at, sentence): (At, String)| (at, format!("{name}: {sentence}"));
+        let of_it = |(at, sentence): (FilePosition, String)| (at, format!("{name}: {sentence}"));
         let unused = reader.unused().into_iter().filter(|(known, ..)| !of_setup.contains(known));
         all.extend(unused.map(|unused| of_it(unused_one(&unused))));
         let unknown = |word: &str| match flows.iter().any(|flow| flow.variables.iter().any(|known| known == word)) {
             true => format!("`{{{word}}}` is captured only in another scenario; it is empty here"),
             false => format!("`{{{word}}}` is not a slot and no step captures it; it is sent literally"),
         };
-        all.extend(reader.said(unknown).map(of_it));
+        all.extend(reader.into_remarks(unknown).map(of_it));
     }
-    said(all)
+    format_remarks(all)
 }
 
-fn unused_one((name, at, captured): &(&str, At, bool)) -> (At, String) {
+fn unused_one((name, at, captured): &(&str, FilePosition, bool)) -> (FilePosition, String) {
     let how = if *captured { "captured" } else { "given" };
     (*at, format!("`{name}` is {how}, but no step uses it"))
 }
 
-fn uncalled(flow: &Flow, called: &[(&str, bool)], places: &Places) -> Vec<(At, String)> {
+fn uncalled(flow: &Flow, called: &[(&str, bool)], places: &StepPositions) -> Vec<(FilePosition, String)> {
     let uncalled = flow.flows.iter().filter(|other| !called.iter().any(|(name, _)| *name == other.name));
     uncalled
         .map(|other| (places.of_called(&other.name), format!("the flow `{}` is never called", other.name)))
@@ -90,7 +90,7 @@ mod tests {
     use crate::file_tests::with_file;
 
     fn remarks(flow: &str) -> Vec<String> {
-        with_file(&format!("flow:\n{flow}"), &[]).unwrap_or_else(|complaint| panic!("{complaint}")).of_flow
+        with_file(&format!("flow:\n{flow}"), &[]).unwrap_or_else(|complaint| panic!("{complaint}")).flow_remarks
     }
 
     #[test]

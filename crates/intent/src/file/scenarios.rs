@@ -1,19 +1,19 @@
 //! The `scenarios` of a plan file: each has a load, and a flow or URLs that are appended to those of the plan.
 
 use measure::Nanos;
-use plan::flow::{Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, Way, each};
+use plan::flow::{Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, Branch, each};
 use plan::scenarios::SCENARIOS;
 use plan::stages::Level;
-use plan::yaml::{At, Node, Value};
+use plan::yaml::{FilePosition, YamlNode, YamlValue};
 use plan::{Load, Scenario, Stage, quantity, stages};
-use wire::Complaint;
+use wire::UsageError;
 
-use super::places::Section;
-use super::reader::{Entry, Reader, text_of};
-use super::{recorded, remarks};
-use crate::draft::Written;
-use crate::nearest::nearest;
-use crate::reading::{self, MOST_USERS, UNTIL_DONE};
+use super::positions::Section;
+use super::reader::{PlanFileEntry, PlanFileReader, text_of};
+use super::{report_plan, remarks};
+use crate::draft::DraftScenario;
+use crate::suggestions::nearest;
+use crate::parsers::{self, MOST_USERS, UNTIL_DONE};
 
 /// The keys of a scenario.
 const KEYS: [&str; 20] = [
@@ -41,9 +41,9 @@ const KEYS: [&str; 20] = [
 /// Maximum length of a name.
 const LONGEST: usize = 60;
 
-impl Reader {
+impl PlanFileReader {
     /// Reads `scenarios`: a map by name, or a list of maps with a name.
-    pub(super) fn scenarios(&mut self, at: At, node: &Node, beside: &[Entry]) -> Result<(), Complaint> {
+    pub(super) fn scenarios(&mut self, at: FilePosition, node: &YamlNode, beside: &[PlanFileEntry]) -> Result<(), UsageError> {
         if self.recorded {
             return self.recorded_scenarios(at, node);
         }
@@ -51,14 +51,14 @@ impl Reader {
             let trouble = "do not go with `urls` or `flow` at the top level; move those into a scenario";
             return self.wrong(at, "scenarios", trouble);
         }
-        let named: Vec<(String, At, &Node)> = match &node.value {
-            Value::Map(entries) => entries.iter().map(|(name, at, node)| (name.clone(), *at, node)).collect(),
-            Value::List(items) => items.iter().map(|item| self.named_item(item)).collect::<Result<_, _>>()?,
+        let named: Vec<(String, FilePosition, &YamlNode)> = match &node.value {
+            YamlValue::Map(entries) => entries.iter().map(|(name, at, node)| (name.clone(), *at, node)).collect(),
+            YamlValue::List(items) => items.iter().map(|item| self.named_item(item)).collect::<Result<_, _>>()?,
             _ => {
                 return self.wrong(at, "scenarios", "must be a map of names, each with its users and flow");
             }
         };
-        let mut all: Vec<Written> = Vec::new();
+        let mut all: Vec<DraftScenario> = Vec::new();
         for (name, at, node) in named {
             if name.trim().is_empty() || name.len() > LONGEST || name.contains(['{', '}']) {
                 let trouble =
@@ -71,34 +71,34 @@ impl Reader {
             all.push(self.scenario(name, at, node)?);
         }
         let mut common = Flow::default();
-        self.beside_scenarios(beside, &mut common)?;
-        self.of_all(at, &mut all, &mut common)?;
+        self.scenario_sections(beside, &mut common)?;
+        self.complete_scenarios(at, &mut all, &mut common)?;
         self.draft.scenarios = all;
         self.draft.common = Some(common).filter(|common| *common != Flow::default());
         Ok(())
     }
 
     /// Reads the common part of a report's scenarios.
-    pub(super) fn recorded_common(&mut self, at: At, node: &Node) -> Result<(), Complaint> {
-        let common = serde_json::from_value(recorded::flow(node));
+    pub(super) fn recorded_common(&mut self, at: FilePosition, node: &YamlNode) -> Result<(), UsageError> {
+        let common = serde_json::from_value(report_plan::flow(node));
         let common = common.or_else(|error| self.wrong(at, "common", format!("is not as in a report: {error}")))?;
         self.draft.common = Some(common);
         Ok(())
     }
 
-    fn recorded_scenarios(&mut self, at: At, node: &Node) -> Result<(), Complaint> {
-        let read: Result<Vec<Scenario>, _> = serde_json::from_value(recorded::scenarios(node));
+    fn recorded_scenarios(&mut self, at: FilePosition, node: &YamlNode) -> Result<(), UsageError> {
+        let read: Result<Vec<Scenario>, _> = serde_json::from_value(report_plan::scenarios(node));
         let all = read.or_else(|error| self.wrong(at, "scenarios", format!("are not as in a report: {error}")))?;
         let written = |scenario: Scenario| {
             let (graceful_stop, most) = (Some(scenario.graceful_stop), Some(scenario.max_connections));
-            Written { scenario, graceful_stop, max_connections: most }
+            DraftScenario { scenario, graceful_stop, max_connections: most }
         };
         self.draft.scenarios = all.into_iter().map(written).collect();
         Ok(())
     }
 
-    fn named_item<'n>(&self, item: &'n Node) -> Result<(String, At, &'n Node), Complaint> {
-        let Value::Map(entries) = &item.value else {
+    fn named_item<'n>(&self, item: &'n YamlNode) -> Result<(String, FilePosition, &'n YamlNode), UsageError> {
+        let YamlValue::Map(entries) = &item.value else {
             return self.wrong(
                 item.at,
                 "scenarios",
@@ -112,7 +112,7 @@ impl Reader {
     }
 
     /// Checks and completes all scenarios together.
-    fn of_all(&mut self, at: At, all: &mut [Written], common: &mut Flow) -> Result<(), Complaint> {
+    fn complete_scenarios(&mut self, at: FilePosition, all: &mut [DraftScenario], common: &mut Flow) -> Result<(), UsageError> {
         if all.is_empty() || all.len() > SCENARIOS {
             return self.wrong(at, "scenarios", format!("are {}; write 1 to {SCENARIOS}", all.len()));
         }
@@ -123,9 +123,9 @@ impl Reader {
         let urls = self.weighted();
         let whole = whole.with_variables(&urls);
         self.check_flow(&whole)?;
-        for Written { scenario, .. } in &mut *all {
+        for DraftScenario { scenario, .. } in &mut *all {
             scenario.flow.flows.clone_from(&common.flows);
-            scenario.flow.keep_reached();
+            scenario.flow.remove_uncalled();
         }
         let groups: usize = all.iter().map(|written| written.scenario.flow.groups().len()).sum();
         if self.draft.urls.len() > REQUESTS || groups > GROUPS {
@@ -133,7 +133,7 @@ impl Reader {
             return self.wrong(at, "scenarios", trouble);
         }
         let flows: Vec<(&str, &Flow)> = all.iter().map(|w| (w.scenario.name.as_str(), &w.scenario.flow)).collect();
-        self.draft.of_flow = remarks::of_scenarios(common, &flows, &urls, &self.places);
+        self.draft.flow_remarks = remarks::of_scenarios(common, &flows, &urls, &self.places);
         // A single list of names, so that a value has the same index in all of them.
         all.iter_mut().for_each(|written| written.scenario.flow.variables.clone_from(&whole.variables));
         if *common != Flow::default() {
@@ -142,12 +142,12 @@ impl Reader {
         Ok(())
     }
 
-    fn scenario(&mut self, name: String, at: At, node: &Node) -> Result<Written, Complaint> {
-        let Value::Map(entries) = &node.value else {
+    fn scenario(&mut self, name: String, at: FilePosition, node: &YamlNode) -> Result<DraftScenario, UsageError> {
+        let YamlValue::Map(entries) = &node.value else {
             return self.wrong(at, &name, "must be a map; write `users: 10` and a `flow` below it");
         };
         // Keys as in reports are accepted, too.
-        let entries: Vec<Entry> =
+        let entries: Vec<PlanFileEntry> =
             entries.iter().map(|(key, at, node)| (key.replace('_', "-"), *at, node.clone())).collect();
         for (key, at, _) in &entries {
             if !KEYS.contains(&key.as_str()) {
@@ -184,17 +184,17 @@ impl Reader {
             max_connections: 0,
             flow,
         };
-        Ok(Written { scenario, graceful_stop, max_connections: connections })
+        Ok(DraftScenario { scenario, graceful_stop, max_connections: connections })
     }
 
     /// Reads the start time. `start` is the section of first steps, unless it has a time as value.
-    fn start_time(&self, entries: &[Entry]) -> Result<Nanos, Complaint> {
+    fn start_time(&self, entries: &[PlanFileEntry]) -> Result<Nanos, UsageError> {
         let time = self.read(entries, "start-time", quantity::duration)?;
         match find(entries, "start") {
-            Some((_, at, Node { value: Value::Text(_), .. })) if time.is_some() => {
+            Some((_, at, YamlNode { value: YamlValue::Text(_), .. })) if time.is_some() => {
                 self.wrong(*at, "start", "is a time here, and so is `start-time`; leave one of them out")
             }
-            Some((.., Node { value: Value::Text(_), .. })) => {
+            Some((.., YamlNode { value: YamlValue::Text(_), .. })) => {
                 Ok(self.read(entries, "start", quantity::duration)?.unwrap_or_default())
             }
             _ => Ok(time.unwrap_or_default()),
@@ -202,9 +202,9 @@ impl Reader {
     }
 
     /// Refuses `start` and `end` for a rate, where each iteration is a new user.
-    fn refuse_of_users(&self, entries: &[Entry]) -> Result<(), Complaint> {
+    fn refuse_of_users(&self, entries: &[PlanFileEntry]) -> Result<(), UsageError> {
         for (key, place) in [("start", "first"), ("end", "last")] {
-            if let Some((_, at, Node { value: Value::List(_), .. })) = find(entries, key) {
+            if let Some((_, at, YamlNode { value: YamlValue::List(_), .. })) = find(entries, key) {
                 let trouble = format!(
                     "runs once per user, and with a rate each iteration is a new user; write it {place} in `flow`"
                 );
@@ -217,17 +217,17 @@ impl Reader {
     /// Parses the value of a key; `None` if it is missing.
     fn read<T>(
         &self,
-        entries: &[Entry],
+        entries: &[PlanFileEntry],
         key: &str,
         read: impl Fn(&str) -> Result<T, String>,
-    ) -> Result<Option<T>, Complaint> {
+    ) -> Result<Option<T>, UsageError> {
         let Some((_, at, node)) = find(entries, key) else { return Ok(None) };
         let text = self.scalar(key, node)?;
         read(&text).map(Some).or_else(|trouble| self.wrong(*at, key, trouble))
     }
 
     /// Refuses keys that exclude each other.
-    fn refuse_together(&self, entries: &[Entry]) -> Result<(), Complaint> {
+    fn refuse_together(&self, entries: &[PlanFileEntry]) -> Result<(), UsageError> {
         let open =
             find(entries, "rate").is_some() || self.stages_of(entries)?.is_some_and(|(_, level)| level == Level::Rate);
         let staged = find(entries, "stages").is_some();
@@ -271,17 +271,17 @@ impl Reader {
         ];
         match clashes.into_iter().find(|(key, clash, _)| *clash && find(entries, key).is_some()) {
             Some((key, _, trouble)) => {
-                let at = find(entries, key).map_or(At { line: 0, column: 0 }, |(_, at, _)| *at);
+                let at = find(entries, key).map_or(FilePosition { line: 0, column: 0 }, |(_, at, _)| *at);
                 self.wrong(at, key, trouble)
             }
             None => Ok(()),
         }
     }
 
-    fn stages_of(&self, entries: &[Entry]) -> Result<Option<(Vec<Stage>, Level)>, Complaint> {
+    fn stages_of(&self, entries: &[PlanFileEntry]) -> Result<Option<(Vec<Stage>, Level)>, UsageError> {
         let Some((_, at, node)) = find(entries, "stages") else { return Ok(None) };
         let items = match &node.value {
-            Value::List(items) => &items[..],
+            YamlValue::List(items) => &items[..],
             _ => std::slice::from_ref(node),
         };
         let texts: Vec<String> = items.iter().map(|item| self.scalar("stages", item)).collect::<Result<_, _>>()?;
@@ -290,8 +290,8 @@ impl Reader {
     }
 
     /// Reads the load, and the time during which iterations are started.
-    fn load_of(&self, entries: &[Entry]) -> Result<(Load, Option<Nanos>), Complaint> {
-        let arrivals = self.read(entries, "arrivals", reading::arrivals)?.unwrap_or_default();
+    fn load_of(&self, entries: &[PlanFileEntry]) -> Result<(Load, Option<Nanos>), UsageError> {
+        let arrivals = self.read(entries, "arrivals", parsers::arrivals)?.unwrap_or_default();
         let closed = |stages| Load::Closed { stages, think: None, together: false };
         if let Some((stages, level)) = self.stages_of(entries)? {
             let lasts = stages.iter().fold(Nanos::ZERO, |sum, stage| sum.saturating_add(stage.lasts));
@@ -307,12 +307,12 @@ impl Reader {
         if let Some(rate) = self.read(entries, "rate", quantity::rate)? {
             return Ok((Load::Open { stages: level(rate), arrivals }, duration));
         }
-        let users = self.read(entries, "users", reading::users)?;
+        let users = self.read(entries, "users", parsers::users)?;
         Ok((closed(level(f64::from(users.unwrap_or(1)))), duration))
     }
 
     /// Reads the steps of its users: the flow, or a random choice of its URLs.
-    fn flow_of(&mut self, name: &str, at: At, entries: &[Entry]) -> Result<Flow, Complaint> {
+    fn flow_of(&mut self, name: &str, at: FilePosition, entries: &[PlanFileEntry]) -> Result<Flow, UsageError> {
         let clear_cookies = match find(entries, "clear-cookies").map(|(_, at, node)| (at, text_of(node))) {
             None | Some((_, "false")) => false,
             Some((_, "true")) => true,
@@ -334,7 +334,7 @@ impl Reader {
             self.urls(node)?;
             let urls = before..self.draft.urls.len() as u32;
             let request = |url| Step::Request { url, on_failure: OnFailure::default() };
-            let way = |url: u32| Way { weight: self.draft.urls[url as usize].weight, steps: vec![request(url)] };
+            let way = |url: u32| Branch { weight: self.draft.urls[url as usize].weight, steps: vec![request(url)] };
             let mut steps = vec![Step::Choose { ways: urls.map(way).collect() }];
             let think = self.read(entries, "think", quantity::duration_range)?;
             steps.extend(think.map(|(from, to)| Step::Pause(Pause::Uniform { from, to })));
@@ -352,7 +352,7 @@ impl Reader {
         let mut flow = Flow { steps, clear_cookies, ..Flow::default() };
         for (key, section) in [("start", &mut flow.start), ("end", &mut flow.end)] {
             match find(entries, key) {
-                Some((.., Node { value: Value::Text(_), .. })) if key == "start" => {}
+                Some((.., YamlNode { value: YamlValue::Text(_), .. })) if key == "start" => {}
                 Some((_, _, node)) => *section = self.section(&Section::Own(name, key), node)?,
                 None => {}
             }
@@ -361,6 +361,6 @@ impl Reader {
     }
 }
 
-fn find<'a>(entries: &'a [Entry], key: &str) -> Option<&'a Entry> {
-    entries.iter().find(|(name, _, node)| name == key && node.value != Value::Null)
+fn find<'a>(entries: &'a [PlanFileEntry], key: &str) -> Option<&'a PlanFileEntry> {
+    entries.iter().find(|(name, _, node)| name == key && node.value != YamlValue::Null)
 }

@@ -2,12 +2,12 @@
 //! protocols.
 
 use serde_json::{Map, Value, json};
-use wire::Takes;
+use wire::OptionArity;
 
-use super::keys::{Keys, Named};
+use super::keys::{PlanKeys, NamedKey};
 
 /// Returns the schema.
-pub fn schema(keys: &Keys) -> Value {
+pub fn schema(keys: &PlanKeys) -> Value {
     let mut schema: Value = serde_json::from_str(include_str!("schema.json")).expect("the schema is JSON");
     let parts = schema.as_object_mut().and_then(|schema| schema.remove("parts")).expect("the schema has parts");
     fill(&mut schema, &parts, keys);
@@ -15,7 +15,7 @@ pub fn schema(keys: &Keys) -> Value {
 }
 
 /// Replaces each text `=NAME` by a part, and each key `...` by properties.
-fn fill(node: &mut Value, parts: &Value, keys: &Keys) {
+fn fill(node: &mut Value, parts: &Value, keys: &PlanKeys) {
     if let Some(name) = node.as_str().and_then(|text| text.strip_prefix('=')) {
         *node = parts[name].clone();
     }
@@ -33,8 +33,8 @@ fn fill(node: &mut Value, parts: &Value, keys: &Keys) {
     }
 }
 
-fn properties(which: &str, keys: &Keys) -> Map<String, Value> {
-    let wanted = |known: &&Named| match which {
+fn properties(which: &str, keys: &PlanKeys) -> Map<String, Value> {
+    let wanted = |known: &&NamedKey| match which {
         "own" => known.of_one_url,
         "options" => known.option,
         _ => known.is_key,
@@ -50,14 +50,14 @@ fn properties(which: &str, keys: &Keys) -> Map<String, Value> {
     all
 }
 
-fn property(known: &Named) -> Value {
+fn property(known: &NamedKey) -> Value {
     let scalar = json!({"type": ["string", "number"]});
     let mut schema = match known.takes {
-        Takes::Nothing => json!({"type": "boolean"}),
-        Takes::Many(_) => json!({"anyOf": [scalar, {"type": "array", "items": scalar}]}),
-        Takes::One("TIME") => json!({"type": ["string", "integer"], "examples": ["10s", "500ms", "1m30s"]}),
-        Takes::One("RATE") => json!({"type": ["string", "number"], "examples": ["500/s", "300/min"]}),
-        Takes::One(_) => scalar,
+        OptionArity::Switch => json!({"type": "boolean"}),
+        OptionArity::Many(_) => json!({"anyOf": [scalar, {"type": "array", "items": scalar}]}),
+        OptionArity::One("TIME") => json!({"type": ["string", "integer"], "examples": ["10s", "500ms", "1m30s"]}),
+        OptionArity::One("RATE") => json!({"type": ["string", "number"], "examples": ["500/s", "300/min"]}),
+        OptionArity::One(_) => scalar,
     };
     schema["description"] = json!(known.help);
     schema

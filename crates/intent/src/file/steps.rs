@@ -1,18 +1,18 @@
 //! The `flow` of a plan file: parsed into steps whose requests are appended to the URLs of the plan.
 
 use measure::Nanos;
-use plan::flow::{AT_MOST, Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, TIMEOUT, Way};
+use plan::flow::{AT_MOST, Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, TIMEOUT, Branch};
 use plan::quantity;
-use plan::yaml::{At, Node, Value};
+use plan::yaml::{FilePosition, YamlNode, YamlValue};
 use protocols::CAPTURE;
-use wire::Complaint;
+use wire::UsageError;
 
-use super::places::Section;
-use super::reader::{Entry, Later, Reader, Within, text_of};
-use super::{recorded, remarks};
-use crate::draft::Url;
-use crate::nearest::nearest;
-use crate::values::Values;
+use super::positions::Section;
+use super::reader::{PlanFileEntry, DeferredCheck, PlanFileReader, StepContext, text_of};
+use super::{report_plan, remarks};
+use crate::draft::DraftUrl;
+use crate::suggestions::nearest;
+use crate::values::SettingValues;
 
 /// The kinds of steps, by their key.
 pub(super) const KINDS: [&str; 13] =
@@ -22,11 +22,11 @@ const DEEPEST: usize = 32;
 /// Maximum number of repetitions of a loop.
 const MOST_TIMES: u64 = 1_000_000;
 
-impl Reader {
+impl PlanFileReader {
     /// Reads `flow`, and the sections next to it.
-    pub(super) fn flow(&mut self, at: At, node: &Node, beside: &[Entry]) -> Result<(), Complaint> {
+    pub(super) fn flow(&mut self, at: FilePosition, node: &YamlNode, beside: &[PlanFileEntry]) -> Result<(), UsageError> {
         if self.recorded {
-            let flow = serde_json::from_value(recorded::flow(node));
+            let flow = serde_json::from_value(report_plan::flow(node));
             self.draft.flow =
                 Some(flow.or_else(|error| self.wrong(at, "flow", format!("is not a flow as in a report: {error}")))?);
             return Ok(());
@@ -40,34 +40,34 @@ impl Reader {
         }
         let steps = self.section(&Section::Own("", "flow"), node)?;
         let mut flow = Flow { steps, ..Flow::default() };
-        self.beside_flow(beside, &mut flow)?;
+        self.flow_sections(beside, &mut flow)?;
         let urls = self.weighted();
         let flow = flow.with_variables(&urls);
         if flow.urls().len() > REQUESTS {
             return self.wrong(at, "flow", format!("has more than {REQUESTS} requests; use fewer, or loops"));
         }
         self.check_flow(&flow)?;
-        if flow.of(&flow.steps).urls().is_empty() {
+        if flow.with_steps(&flow.steps).urls().is_empty() {
             return self.wrong(at, "flow", "sends nothing; write a step such as `- url: http://localhost:8080/`");
         }
         if flow.groups().len() > GROUPS {
             return self.wrong(at, "flow", format!("has more than {GROUPS} groups; use fewer"));
         }
-        self.draft.of_flow = remarks::of_flow(&flow, &urls, &self.places);
+        self.draft.flow_remarks = remarks::of_flow(&flow, &urls, &self.places);
         self.draft.flow = Some(flow);
         Ok(())
     }
 
     /// Reads the steps of a flow or of a section next to it.
-    pub(super) fn section(&mut self, section: &Section<'_>, node: &Node) -> Result<Vec<Step>, Complaint> {
-        let steps = self.steps(node, &mut Within::default())?;
+    pub(super) fn section(&mut self, section: &Section<'_>, node: &YamlNode) -> Result<Vec<Step>, UsageError> {
+        let steps = self.steps(node, &mut StepContext::default())?;
         self.places.close(section);
         Ok(steps)
     }
 
     /// Reads a list of steps in its context.
-    pub(super) fn steps(&mut self, node: &Node, within: &mut Within) -> Result<Vec<Step>, Complaint> {
-        let Value::List(items) = &node.value else {
+    pub(super) fn steps(&mut self, node: &YamlNode, within: &mut StepContext) -> Result<Vec<Step>, UsageError> {
+        let YamlValue::List(items) = &node.value else {
             return self.wrong(node.at, "steps", "must be a list; write each step as `- url: http://localhost:8080/`");
         };
         if within.depth > DEEPEST {
@@ -79,70 +79,70 @@ impl Reader {
         steps
     }
 
-    fn flow_step(&mut self, item: &Node, within: &mut Within) -> Result<Step, Complaint> {
+    fn flow_step(&mut self, item: &YamlNode, within: &mut StepContext) -> Result<Step, UsageError> {
         self.places.step(item.at);
         let entries = match &item.value {
-            Value::Map(entries) => entries,
-            Value::Text(_) => {
+            YamlValue::Map(entries) => entries,
+            YamlValue::Text(_) => {
                 let url = self.plain_url(item)?;
                 return self.request(item.at, url, OnFailure::default());
             }
             _ => return self.wrong(item.at, "step", "is neither a URL nor a map; write `- url: …`"),
         };
-        let kinds: Vec<&Entry> = entries.iter().filter(|(key, ..)| KINDS.contains(&key.as_str())).collect();
+        let kinds: Vec<&PlanFileEntry> = entries.iter().filter(|(key, ..)| KINDS.contains(&key.as_str())).collect();
         let (kind, at, node) = match kinds[..] {
             [(kind, at, node)] => (kind.as_str(), *at, node),
-            [] => return self.no_kind(item.at, entries),
+            [] => return self.unknown_step(item.at, entries),
             [_, (second, at, _), ..] => {
                 return self.wrong(*at, second, "starts another step; put `- ` in front of it");
             }
         };
-        let rest: Vec<&Entry> = entries.iter().filter(|(key, ..)| key != kind).collect();
+        let rest: Vec<&PlanFileEntry> = entries.iter().filter(|(key, ..)| key != kind).collect();
         match kind {
             "url" => self.request_step(item, entries),
-            "batch" => self.alone(&rest).and_then(|()| self.batch(node)),
-            "pause" => self.alone(&rest).and_then(|()| self.pause(node)).map(Step::Pause),
-            "pace" => self.alone(&rest).and_then(|()| self.time("pace", node)).map(Step::Pace),
-            "close" => self.alone(&rest).and_then(|()| self.close(node)),
+            "batch" => self.refuse_other_keys(&rest).and_then(|()| self.batch(node)),
+            "pause" => self.refuse_other_keys(&rest).and_then(|()| self.pause(node)).map(Step::Pause),
+            "pace" => self.refuse_other_keys(&rest).and_then(|()| self.time("pace", node)).map(Step::Pace),
+            "close" => self.refuse_other_keys(&rest).and_then(|()| self.close(node)),
             "group" => self.group((at, node), &rest, within),
             "repeat" => {
                 let times = quantity::bounded_count(text_of(node), "times", MOST_TIMES);
                 let times = times.or_else(|trouble| self.wrong(at, "repeat", trouble))?;
-                let steps = self.steps_beside("repeat", at, &rest, within)?;
+                let steps = self.nested_steps("repeat", at, &rest, within)?;
                 Ok(Step::Repeat { times, steps })
             }
             "while" => {
                 let condition = self.condition(node)?;
-                let steps = self.steps_beside("while", at, &rest, within)?;
+                let steps = self.nested_steps("while", at, &rest, within)?;
                 Ok(Step::While { condition, steps })
             }
             "if" => self.choice((at, node), rest, within),
             "once" => {
-                self.alone(&rest)?;
+                self.refuse_other_keys(&rest)?;
                 self.steps(node, within).map(|steps| Step::Once { steps })
             }
             "for-each" => self.for_each((at, node), &rest, within),
             "call" => self.call((at, node), &rest),
-            _ => self.alone(&rest).and_then(|()| self.ways(node, within)).map(|ways| Step::Choose { ways }),
+            _ => self.refuse_other_keys(&rest).and_then(|()| self.ways(node, within)).map(|ways| Step::Choose { ways }),
         }
     }
 
-    fn group(&mut self, (at, node): (At, &Node), rest: &[&Entry], within: &mut Within) -> Result<Step, Complaint> {
+    fn group(&mut self, (at, node): (FilePosition, &YamlNode), rest: &[&PlanFileEntry], within: &mut StepContext) -> Result<Step, UsageError> {
         let name = self.scalar("group", node)?;
         if name.trim().is_empty() || within.groups.contains(&name) {
             let trouble = if name.trim().is_empty() { "has no name" } else { "is inside itself" };
             return self.wrong(at, "group", format!("{trouble}; write a name of its own"));
         }
         within.groups.push(name.clone());
-        let steps = self.steps_beside("group", at, rest, within)?;
+        let steps = self.nested_steps("group", at, rest, within)?;
         within.groups.pop();
         Ok(Step::Group { name, steps })
     }
 
-    fn choice(&mut self, (at, node): (At, &Node), rest: Vec<&Entry>, within: &mut Within) -> Result<Step, Complaint> {
+    fn choice(&mut self, (at, node): (FilePosition, &YamlNode), rest: Vec<&PlanFileEntry>, within: &mut StepContext) -> Result<Step, UsageError> {
         let condition = self.condition(node)?;
-        let (otherwise, rest): (Vec<&Entry>, Vec<&Entry>) = rest.into_iter().partition(|(key, ..)| key == "else");
-        let steps = self.steps_beside("if", at, &rest, within)?;
+        let (otherwise, rest): (Vec<&PlanFileEntry>, Vec<&PlanFileEntry>) = rest.into_iter().partition(|(key, ..)| key == "else");
+        let steps = self.nested_steps("if", at, &rest, within)?;
         let otherwise = match otherwise[..] {
             [(.., node)] => self.steps(node, within)?,
             _ => Vec::new(),
@@ -150,9 +150,9 @@ impl Reader {
         Ok(Step::If { condition, steps, otherwise })
     }
 
-    fn no_kind<T>(&self, at: At, entries: &[Entry]) -> Result<T, Complaint> {
+    fn unknown_step<T>(&self, at: FilePosition, entries: &[PlanFileEntry]) -> Result<T, UsageError> {
         let Some((key, at, _)) = entries.first() else { return self.wrong(at, "step", "is empty; write `- url: …`") };
-        let of_request = |(key, ..): &&Entry| {
+        let of_request = |(key, ..): &&PlanFileEntry| {
             [CAPTURE, TIMEOUT, AT_MOST, "name", "on-failure", "on_failure"].contains(&key.as_str())
                 || self.keys.of_one_url(&key.replace('_', "-")).is_some()
         };
@@ -167,20 +167,20 @@ impl Reader {
     }
 
     /// Refuses other keys next to the one that gives the kind of the step.
-    fn alone(&self, rest: &[&Entry]) -> Result<(), Complaint> {
+    fn refuse_other_keys(&self, rest: &[&PlanFileEntry]) -> Result<(), UsageError> {
         match rest.first() {
             None => Ok(()),
             Some((key, at, _)) => self.wrong(*at, key, "does not belong to this step; put `- ` in front of it"),
         }
     }
 
-    pub(super) fn steps_beside(
+    pub(super) fn nested_steps(
         &mut self,
         kind: &str,
-        at: At,
-        rest: &[&Entry],
-        within: &mut Within,
-    ) -> Result<Vec<Step>, Complaint> {
+        at: FilePosition,
+        rest: &[&PlanFileEntry],
+        within: &mut StepContext,
+    ) -> Result<Vec<Step>, UsageError> {
         match rest {
             // The other branch of an `if` may be the only one.
             [(key, at, node)] if key == "steps" => match self.steps(node, within)?.as_slice() {
@@ -192,9 +192,9 @@ impl Reader {
         }
     }
 
-    pub(super) fn request_step(&mut self, item: &Node, entries: &[Entry]) -> Result<Step, Complaint> {
+    pub(super) fn request_step(&mut self, item: &YamlNode, entries: &[PlanFileEntry]) -> Result<Step, UsageError> {
         let of_flow = ["on-failure", "on_failure", CAPTURE, TIMEOUT, AT_MOST, "at_most"];
-        let of_url: Vec<Entry> = entries.iter().filter(|(key, ..)| !of_flow.contains(&key.as_str())).cloned().collect();
+        let of_url: Vec<PlanFileEntry> = entries.iter().filter(|(key, ..)| !of_flow.contains(&key.as_str())).cloned().collect();
         if let Some((key, at, _)) = of_url.iter().find(|(key, ..)| key == "weight") {
             return self.wrong(*at, key, "is for URLs that share a load; in a flow, use `choose`");
         }
@@ -213,7 +213,7 @@ impl Reader {
                 };
                 read.or_else(|trouble| self.wrong(node.at, key, trouble))?;
                 url.own.take(name);
-                url.own.say(name, text, self.origin(node.at, name));
+                url.own.push(name, text, self.origin(node.at, name));
                 continue;
             }
             on_failure = self.on_failure((key, *at), node)?;
@@ -221,7 +221,7 @@ impl Reader {
         self.request(item.at, url, on_failure)
     }
 
-    pub(super) fn on_failure(&self, (key, at): (&str, At), node: &Node) -> Result<OnFailure, Complaint> {
+    pub(super) fn on_failure(&self, (key, at): (&str, FilePosition), node: &YamlNode) -> Result<OnFailure, UsageError> {
         let word = OnFailure::WORDS.iter().find(|(word, _)| *word == text_of(node));
         let words = OnFailure::WORDS.map(|(word, _)| word).join(", ");
         match word {
@@ -230,14 +230,14 @@ impl Reader {
         }
     }
 
-    pub(super) fn request(&mut self, at: At, url: Url, on_failure: OnFailure) -> Result<Step, Complaint> {
+    pub(super) fn request(&mut self, at: FilePosition, url: DraftUrl, on_failure: OnFailure) -> Result<Step, UsageError> {
         self.add_url(at, url)?;
         Ok(Step::Request { url: self.draft.urls.len() as u32 - 1, on_failure })
     }
 
     /// Reads `capture: {token: json $.token}` as `token json $.token` each.
-    fn captures(&mut self, at: At, node: &Node, own: &mut Values) -> Result<(), Complaint> {
-        let Value::Map(entries) = &node.value else {
+    fn captures(&mut self, at: FilePosition, node: &YamlNode, own: &mut SettingValues) -> Result<(), UsageError> {
+        let YamlValue::Map(entries) = &node.value else {
             return self.wrong(at, CAPTURE, "must be a map; write for instance `capture: {token: json $.token}`");
         };
         for (name, at, node) in entries {
@@ -249,27 +249,27 @@ impl Reader {
                 return self.wrong(node.at, name, trouble);
             }
             self.places.capture(name, *at);
-            own.say(CAPTURE, format!("{name} {source}"), self.origin(node.at, name));
+            own.push(CAPTURE, format!("{name} {source}"), self.origin(node.at, name));
         }
         Ok(())
     }
 
-    fn ways(&mut self, node: &Node, within: &mut Within) -> Result<Vec<Way>, Complaint> {
-        let Value::List(items) = &node.value else {
+    fn ways(&mut self, node: &YamlNode, within: &mut StepContext) -> Result<Vec<Branch>, UsageError> {
+        let YamlValue::List(items) = &node.value else {
             return self.wrong(node.at, "choose", "must be a list; write `- weight: 3` and `steps` for each branch");
         };
         let mut ways = Vec::new();
         for item in items {
-            let Value::Map(entries) = &item.value else {
+            let YamlValue::Map(entries) = &item.value else {
                 return self.wrong(item.at, "choose", "must be a map; write `- weight: 3` and `steps` for each branch");
             };
             let weight = match entries.iter().find(|(key, ..)| key == "weight") {
                 Some((.., node)) => self.weight(node)?,
                 None => 1.0,
             };
-            let rest: Vec<&Entry> = entries.iter().filter(|(key, ..)| key != "weight").collect();
-            let steps = self.steps_beside("choose", item.at, &rest, within)?;
-            ways.push(Way { weight, steps });
+            let rest: Vec<&PlanFileEntry> = entries.iter().filter(|(key, ..)| key != "weight").collect();
+            let steps = self.nested_steps("choose", item.at, &rest, within)?;
+            ways.push(Branch { weight, steps });
         }
         if ways.is_empty() {
             return self.wrong(node.at, "choose", "has no branches; write `- steps: [...]` for each");
@@ -278,19 +278,19 @@ impl Reader {
     }
 
     /// Reads a condition, which is parsed once all captures are known.
-    fn condition(&mut self, node: &Node) -> Result<String, Complaint> {
+    fn condition(&mut self, node: &YamlNode) -> Result<String, UsageError> {
         let condition = self.scalar("condition", node)?;
-        self.later.push((Later::Condition(condition.clone()), node.at));
+        self.deferred.push((DeferredCheck::Condition(condition.clone()), node.at));
         Ok(condition)
     }
 
-    fn time(&self, name: &str, node: &Node) -> Result<Nanos, Complaint> {
+    fn time(&self, name: &str, node: &YamlNode) -> Result<Nanos, UsageError> {
         let time = self.scalar(name, node)?;
         quantity::duration(&time).or_else(|trouble| self.wrong(node.at, name, trouble))
     }
 
     /// Parses `2s`, `1s..3s`, `normal 2s 500ms`, `exponential 2s`.
-    fn pause(&self, node: &Node) -> Result<Pause, Complaint> {
+    fn pause(&self, node: &YamlNode) -> Result<Pause, UsageError> {
         let text = self.scalar("pause", node)?;
         pause(&text).or_else(|trouble| self.wrong(node.at, "pause", trouble))
     }

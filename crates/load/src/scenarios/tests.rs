@@ -35,7 +35,7 @@ fn rate(level: f64, lasts: u64) -> Load {
 
 /// A plan of these, with two seconds of warm-up.
 fn plan(all: Vec<Scenario>) -> Plan {
-    let load = scenarios::together(&all);
+    let load = scenarios::total_load(&all);
     let json = serde_json::json!({"protocol": "http", "urls": [], "options": {}, "load": load, "requests": null, "duration": null,
         "warmup": 2 * SECOND.0, "drain": 0, "timeout": 1, "connect_timeout": 1, "max_connections": 1, "workers": 1, "pin": false,
         "net": "auto", "sources": [], "connect_to": [], "unix_socket": null, "objectives": [], "seed": 1,
@@ -97,9 +97,9 @@ fn together_they_ask_for_the_sum_of_what_each_does() {
         scenario(Load::Closed { stages: stages(&[(10, 0.0, 10.0)]), think: None, together: false }, 0, Some(10)),
         scenario(users(4.0, 5), 5, Some(5)),
     ];
-    let load = scenarios::together(&all);
+    let load = scenarios::total_load(&all);
     assert_eq!(load.stages(), stages(&[(5, 0.0, 5.0), (5, 9.0, 14.0)]));
     let mixed = [all[0].clone(), scenario(rate(50.0, 3), 1, Some(3))];
-    let load = scenarios::together(&mixed);
+    let load = scenarios::total_load(&mixed);
     assert_eq!((load.is_open(), load.stages()), (true, &stages(&[(1, 0.0, 0.0), (3, 50.0, 50.0)])[..]));
 }

@@ -16,25 +16,25 @@ const WIDTH: usize = super::buckets::<GROUPING>();
 /// Many histograms of equal size in one piece of memory: recording allocates nothing, and pages without values are
 /// never touched.
 #[derive(Clone, Debug)]
-pub struct Rows {
+pub struct HistogramRows {
     counts: Vec<u32>,
-    heads: Vec<Head>,
+    heads: Vec<RowSummary>,
 }
 
 /// The exact figures of a row.
 #[derive(Clone, Copy, Debug)]
-struct Head {
+struct RowSummary {
     sum: u128,
     min: u64,
     max: u64,
 }
 
-const EMPTY: Head = Head { sum: 0, min: u64::MAX, max: 0 };
+const EMPTY: RowSummary = RowSummary { sum: 0, min: u64::MAX, max: 0 };
 
-impl Rows {
+impl HistogramRows {
     /// Creates `rows` empty histograms.
-    pub fn new(rows: usize) -> Rows {
-        Rows { counts: vec![0; rows * WIDTH], heads: vec![EMPTY; rows] }
+    pub fn new(rows: usize) -> HistogramRows {
+        HistogramRows { counts: vec![0; rows * WIDTH], heads: vec![EMPTY; rows] }
     }
 
     /// Records a value in a row.
@@ -68,7 +68,7 @@ impl Rows {
         let from = filled.start - row * WIDTH;
         let counts = self.counts[filled].iter().enumerate();
         let pairs = counts.filter(|(_, n)| **n > 0).map(|(at, n)| (from + at, u64::from(*n)));
-        put(into, head, pairs);
+        encode(into, head, pairs);
     }
 
     /// Removes the values of a row and keeps the memory; touches only filled buckets.
@@ -82,7 +82,7 @@ impl Rows {
 
     /// Returns the range of the filled buckets of a row that is not empty.
     fn filled(&self, row: usize) -> std::ops::Range<usize> {
-        let Head { min, max, .. } = self.heads[row];
+        let RowSummary { min, max, .. } = self.heads[row];
         let at = |value| row * WIDTH + index_in::<GROUPING>(value);
         at(min)..at(max) + 1
     }
@@ -93,18 +93,18 @@ impl Rows {
 /// `grouping, min, max, sum`, then for each filled bucket in ascending order its count times two, as LEB128 varints;
 /// plus one if empty buckets precede it, whose number then follows. An empty histogram has no bytes at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Packed(Box<[u8]>);
+pub struct PackedHistogram(Box<[u8]>);
 
-impl Packed {
+impl PackedHistogram {
     /// Validates packed bytes; `None` if they are invalid.
-    pub fn from_bytes(bytes: &[u8]) -> Option<Packed> {
+    pub fn from_bytes(bytes: &[u8]) -> Option<PackedHistogram> {
         if bytes.is_empty() {
-            return Some(Packed::default());
+            return Some(PackedHistogram::default());
         }
         let mut rest = bytes;
-        let head = head(&mut rest)?;
+        let head = decode_head(&mut rest)?;
         let (mut count, mut last) = (0u64, 0);
-        for pair in Pairs::new(rest, head.min) {
+        for pair in PackedPairs::new(rest, head.min) {
             let (index, n) = pair?;
             count = count.checked_add(n)?;
             last = index;
@@ -112,18 +112,18 @@ impl Packed {
         let bounds = head.min <= head.max && count > 0 && last == index_in::<GROUPING>(head.max);
         let at_least = u128::from(head.min).checked_mul(count.into())?;
         let at_most = u128::from(head.max).checked_mul(count.into())?;
-        (bounds && at_least <= head.sum && head.sum <= at_most).then(|| Packed(bytes.into()))
+        (bounds && at_least <= head.sum && head.sum <= at_most).then(|| PackedHistogram(bytes.into()))
     }
 
     /// Creates a histogram of one value, recorded `n` times.
-    pub fn of(value: Nanos, n: u64) -> Packed {
+    pub fn of(value: Nanos, n: u64) -> PackedHistogram {
         if n == 0 {
-            return Packed::default();
+            return PackedHistogram::default();
         }
         let (mut bytes, v) = (Vec::new(), value.0);
-        let head = Head { sum: u128::from(v) * u128::from(n), min: v, max: v };
-        put(&mut bytes, head, [(index_in::<GROUPING>(v), n)].into_iter());
-        Packed(bytes.into())
+        let head = RowSummary { sum: u128::from(v) * u128::from(n), min: v, max: v };
+        encode(&mut bytes, head, [(index_in::<GROUPING>(v), n)].into_iter());
+        PackedHistogram(bytes.into())
     }
 
     /// Returns the packed bytes.
@@ -143,7 +143,7 @@ impl Packed {
 
     /// Adds its counts to a histogram, each at the middle of its bucket. Does nothing if the result would overflow.
     pub fn add_to(&self, to: &mut Histogram) {
-        let Some(head) = head(&mut &*self.0) else { return };
+        let Some(head) = decode_head(&mut &*self.0) else { return };
         let total = self.pairs().try_fold(to.total, |sum, (_, n)| sum.checked_add(n));
         let (Some(total), Some(sum)) = (total, to.sum.checked_add(head.sum)) else { return };
         for (index, n) in self.pairs() {
@@ -155,14 +155,14 @@ impl Packed {
     }
 
     /// Adds the counts of another histogram.
-    pub fn merge(&mut self, other: &Packed) {
-        let (Some(a), Some(b)) = (head(&mut &*self.0), head(&mut &*other.0)) else {
+    pub fn merge(&mut self, other: &PackedHistogram) {
+        let (Some(a), Some(b)) = (decode_head(&mut &*self.0), decode_head(&mut &*other.0)) else {
             if self.is_empty() {
                 self.clone_from(other);
             }
             return;
         };
-        let head = Head { sum: a.sum.saturating_add(b.sum), min: a.min.min(b.min), max: a.max.max(b.max) };
+        let head = RowSummary { sum: a.sum.saturating_add(b.sum), min: a.min.min(b.min), max: a.max.max(b.max) };
         let (mut mine, mut theirs) = (self.pairs().peekable(), other.pairs().peekable());
         let both = std::iter::from_fn(|| match (mine.peek().copied(), theirs.peek().copied()) {
             (Some((i, n)), Some((k, m))) if i == k => {
@@ -175,19 +175,19 @@ impl Packed {
             _ => theirs.next(),
         });
         let mut bytes = Vec::with_capacity(self.0.len() + other.0.len());
-        put(&mut bytes, head, both);
+        encode(&mut bytes, head, both);
         drop(mine);
         self.0 = bytes.into();
     }
 
     fn pairs(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let mut rest = &*self.0;
-        let min = head(&mut rest).map_or(0, |head| head.min);
-        Pairs::new(rest, min).map_while(|pair| pair)
+        let min = decode_head(&mut rest).map_or(0, |head| head.min);
+        PackedPairs::new(rest, min).map_while(|pair| pair)
     }
 }
 
-fn put(into: &mut Vec<u8>, head: Head, pairs: impl Iterator<Item = (usize, u64)>) {
+fn encode(into: &mut Vec<u8>, head: RowSummary, pairs: impl Iterator<Item = (usize, u64)>) {
     into.push(GROUPING as u8);
     [u128::from(head.min), u128::from(head.max), head.sum].into_iter().for_each(|v| put_varint(into, v));
     let mut expected = index_in::<GROUPING>(head.min);
@@ -201,23 +201,23 @@ fn put(into: &mut Vec<u8>, head: Head, pairs: impl Iterator<Item = (usize, u64)>
     }
 }
 
-fn head(bytes: &mut &[u8]) -> Option<Head> {
+fn decode_head(bytes: &mut &[u8]) -> Option<RowSummary> {
     let (&grouping, rest) = bytes.split_first()?;
     *bytes = rest;
     let (min, max, sum) = (get_varint(bytes)?, get_varint(bytes)?, get_varint(bytes)?);
-    let head = Head { min: u64::try_from(min).ok()?, max: u64::try_from(max).ok()?, sum };
+    let head = RowSummary { min: u64::try_from(min).ok()?, max: u64::try_from(max).ok()?, sum };
     (u32::from(grouping) == GROUPING).then_some(head)
 }
 
 /// An iterator over the buckets after the head: index and count, or `None` for invalid bytes.
-struct Pairs<'a> {
+struct PackedPairs<'a> {
     bytes: &'a [u8],
     expected: usize,
 }
 
-impl<'a> Pairs<'a> {
-    fn new(bytes: &'a [u8], min: u64) -> Pairs<'a> {
-        Pairs { bytes, expected: index_in::<GROUPING>(min) }
+impl<'a> PackedPairs<'a> {
+    fn new(bytes: &'a [u8], min: u64) -> PackedPairs<'a> {
+        PackedPairs { bytes, expected: index_in::<GROUPING>(min) }
     }
 
     fn read(&mut self) -> Option<(usize, u64)> {
@@ -230,7 +230,7 @@ impl<'a> Pairs<'a> {
     }
 }
 
-impl Iterator for Pairs<'_> {
+impl Iterator for PackedPairs<'_> {
     type Item = Option<(usize, u64)>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -239,25 +239,25 @@ impl Iterator for Pairs<'_> {
 }
 
 /// Serialized as text: base64 of the bytes.
-impl Serialize for Packed {
+impl Serialize for PackedHistogram {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&base64::engine::general_purpose::STANDARD_NO_PAD.encode(&self.0))
     }
 }
 
-impl<'de> Deserialize<'de> for Packed {
+impl<'de> Deserialize<'de> for PackedHistogram {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         use serde::de::Error as _;
         let text = std::borrow::Cow::<'de, str>::deserialize(from)?;
         let bytes = base64::engine::general_purpose::STANDARD_NO_PAD.decode(text.as_bytes());
-        let packed = bytes.ok().and_then(|bytes| Packed::from_bytes(&bytes));
+        let packed = bytes.ok().and_then(|bytes| PackedHistogram::from_bytes(&bytes));
         packed.ok_or_else(|| D::Error::custom("a packed histogram is cut short or damaged"))
     }
 }
 
 #[cfg(feature = "schema")]
 #[cfg(feature = "schema")]
-impl schemars::JsonSchema for Packed {
+impl schemars::JsonSchema for PackedHistogram {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Packed".into()
     }
@@ -275,13 +275,13 @@ mod tests {
 
     use super::*;
 
-    fn packed(values: &[u64]) -> Packed {
-        let mut rows = Rows::new(3);
+    fn packed(values: &[u64]) -> PackedHistogram {
+        let mut rows = HistogramRows::new(3);
         rows.record(0, Nanos(1));
         values.iter().for_each(|v| rows.record(1, Nanos(*v)));
         let mut bytes = Vec::new();
         rows.pack(1, &mut bytes);
-        let packed = Packed::from_bytes(&bytes).expect("what was packed is whole");
+        let packed = PackedHistogram::from_bytes(&bytes).expect("what was packed is whole");
         rows.clear(1);
         let mut nothing = Vec::new();
         rows.pack(1, &mut nothing);
@@ -320,9 +320,9 @@ mod tests {
             let mut merged = packed(&a);
             merged.merge(&packed(&b));
             prop_assert_eq!(&merged, &packed(&[a, b].concat()));
-            prop_assert_eq!(Packed::from_bytes(merged.bytes()), Some(merged.clone()));
+            prop_assert_eq!(PackedHistogram::from_bytes(merged.bytes()), Some(merged.clone()));
             let text = serde_json::to_string(&merged).unwrap();
-            prop_assert_eq!(serde_json::from_str::<Packed>(&text).unwrap(), merged);
+            prop_assert_eq!(serde_json::from_str::<PackedHistogram>(&text).unwrap(), merged);
         }
 
         #[test]
@@ -331,7 +331,7 @@ mod tests {
             if let Some(byte) = bytes.get_mut(at) {
                 *byte ^= bits as u8;
             }
-            if let Some(packed) = Packed::from_bytes(&bytes) {
+            if let Some(packed) = PackedHistogram::from_bytes(&bytes) {
                 let mut to = Histogram::new();
                 packed.add_to(&mut to);
                 prop_assert_eq!(to.count(), packed.count());
@@ -343,11 +343,11 @@ mod tests {
 
     #[test]
     fn many_of_one_value_are_one_bucket() {
-        let packed = Packed::of(Nanos::from_millis(3), 7);
+        let packed = PackedHistogram::of(Nanos::from_millis(3), 7);
         let mut read = Histogram::new();
         packed.add_to(&mut read);
         assert_eq!((read.count(), read.min(), read.max()), (7, 3_000_000, 3_000_000));
-        assert!(Packed::of(Nanos::from_millis(3), 0).is_empty());
-        assert_eq!(Packed::from_bytes(&[8, 0, 0, 0, 2]), None, "another layout");
+        assert!(PackedHistogram::of(Nanos::from_millis(3), 0).is_empty());
+        assert_eq!(PackedHistogram::from_bytes(&[8, 0, 0, 0, 2]), None, "another layout");
     }
 }

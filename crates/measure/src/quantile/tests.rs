@@ -6,8 +6,8 @@ const NEVER: Option<u64> = None;
 
 #[test]
 fn ranks_of_the_interval_agree_with_the_tables() {
-    type Row = (u64, [(u64, Option<u64>); 5]);
-    let table: [Row; 4] = [
+    type RankTableRow = (u64, [(u64, Option<u64>); 5]);
+    let table: [RankTableRow; 4] = [
         (100, [(40, Some(61)), (84, Some(96)), (90, Some(100)), (97, NEVER), (99, NEVER)]),
         (1_000, [(469, Some(532)), (881, Some(919)), (936, Some(964)), (983, Some(997)), (997, NEVER)]),
         (10_000, [(4902, Some(5099)), (8941, Some(9059)), (9457, Some(9543)), (9880, Some(9920)), (9983, Some(9997))]),

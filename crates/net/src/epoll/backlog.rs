@@ -2,7 +2,7 @@
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno as Os;
-use wire::Out;
+use wire::OutputBuffer;
 
 use super::{Epoll, State};
 use crate::unsent::{Unsent, write_two};
@@ -51,7 +51,7 @@ impl Epoll {
         }
     }
 
-    pub(super) fn keep_unsent(&mut self, slot: u32, out: &Out, taken: usize) {
+    pub(super) fn keep_unsent(&mut self, slot: u32, out: &OutputBuffer, taken: usize) {
         self.slots[slot as usize].nagle = self.slots[slot as usize].nagle.before_write(self.fd(slot), false);
         let waiting = Unsent::rest_of(out, taken);
         self.unsent.insert(slot, waiting);

@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno as Os;
 use rustix::net::SendFlags;
-use wire::{ConnId, Errno, Out};
+use wire::{ConnId, Errno, OutputBuffer};
 
 use super::{Epoll, State};
 use crate::socket;
@@ -37,7 +37,7 @@ impl Epoll {
 
     /// Sends each datagram of `out`; where it says no boundaries, all of it is one. Nothing at all is none: an empty
     /// datagram is meant only where a boundary says so.
-    pub(super) fn send_datagrams(&mut self, slot: u32, out: &mut Out) {
+    pub(super) fn send_datagrams(&mut self, slot: u32, out: &mut OutputBuffer) {
         if out.is_empty() {
             return;
         }

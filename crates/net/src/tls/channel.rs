@@ -18,7 +18,7 @@ use rustls::unbuffered::{
     UnbufferedStatus, WriteTraffic,
 };
 use rustls::{ClientConfig, Error, HandshakeKind, ProtocolVersion, ServerConfig};
-use wire::{Fed, Handshake, Out, SecureChannel};
+use wire::{ChannelProgress, Handshake, OutputBuffer, SecureChannel};
 
 use super::sentence;
 
@@ -94,7 +94,7 @@ impl RustlsChannel<UnbufferedServerConnection> {
 
 impl<H: Half> RustlsChannel<H> {
     /// Lets rustls work through `scratch`, keeps what it leaves and says what became of the connection.
-    fn digest(&mut self, scratch: &mut [u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, Cause> {
+    fn digest(&mut self, scratch: &mut [u8], plain: &mut Vec<u8>, cipher: &mut OutputBuffer) -> Result<ChannelProgress, Cause> {
         let unheard = self.tls.protocol_version().is_none();
         let mut used = 0;
         let ended = match work(&mut self.tls, scratch, &mut used, plain, cipher) {
@@ -108,14 +108,14 @@ impl<H: Half> RustlsChannel<H> {
         if ended {
             self.partial = Vec::new();
             self.phase = Phase::Ended;
-            return Ok(Fed::Ended);
+            return Ok(ChannelProgress::PeerFinished);
         }
         self.keep(&scratch[used..]);
         if matches!(self.phase, Phase::Handshaking) && !self.tls.is_handshaking() {
             self.phase = Phase::Open;
-            return Ok(Fed::Established);
+            return Ok(ChannelProgress::Established);
         }
-        Ok(Fed::More)
+        Ok(ChannelProgress::More)
     }
 
     /// Keeps the beginning of a record, or no memory at all.
@@ -129,7 +129,7 @@ impl<H: Half> RustlsChannel<H> {
     }
 
     /// Appends the alert that tells the peer why; the channel is of no use afterwards.
-    fn fail(&mut self, said: Cause, rest: &mut [u8], cipher: &mut Out) {
+    fn fail(&mut self, said: Cause, rest: &mut [u8], cipher: &mut OutputBuffer) {
         // Asked once and not again: rustls gives out the alert before it looks at `rest`, and would panic over the same
         // damage a second time.
         if let Ok(ConnectionState::EncodeTlsData(mut data)) = self.tls.process(rest).state {
@@ -150,7 +150,7 @@ impl<H: Half> RustlsChannel<H> {
     }
 
     /// Brings rustls to the point where it takes plaintext, and lets `write` do so. Nothing happens where it does not.
-    fn with_traffic(&mut self, cipher: &mut Out, mut write: impl FnMut(&mut WriteTraffic<'_, H::Data>, &mut Vec<u8>)) {
+    fn with_traffic(&mut self, cipher: &mut OutputBuffer, mut write: impl FnMut(&mut WriteTraffic<'_, H::Data>, &mut Vec<u8>)) {
         if matches!(self.phase, Phase::Failed(_)) {
             return;
         }
@@ -174,7 +174,7 @@ fn work<H: Half>(
     incoming: &mut [u8],
     used: &mut usize,
     plain: &mut Vec<u8>,
-    cipher: &mut Out,
+    cipher: &mut OutputBuffer,
 ) -> Result<bool, Error> {
     let mut ended = false;
     loop {
@@ -233,21 +233,21 @@ fn append(buffer: &mut Vec<u8>, mut size: usize, mut write: impl FnMut(&mut [u8]
 }
 
 impl<H: Half> SecureChannel for RustlsChannel<H> {
-    fn start(&mut self, cipher: &mut Out) {
+    fn start(&mut self, cipher: &mut OutputBuffer) {
         // A client that has heard nothing yet has nothing to complain about.
         let _ = work(&mut self.tls, &mut [], &mut 0, &mut Vec::new(), cipher);
     }
 
-    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, Cause> {
+    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut OutputBuffer) -> Result<ChannelProgress, Cause> {
         match &self.phase {
             Phase::Failed(said) => return Err(Cause::clone(said)),
             // What follows close_notify must be ignored (RFC 8446, 6.1).
-            Phase::Ended => return Ok(Fed::More),
+            Phase::Ended => return Ok(ChannelProgress::More),
             Phase::Handshaking | Phase::Open => {}
         }
         if self.still_partial(bytes) {
             self.partial.extend_from_slice(bytes);
-            return Ok(Fed::More);
+            return Ok(ChannelProgress::More);
         }
         SCRATCH.with_borrow_mut(|scratch| {
             scratch.clear();
@@ -257,7 +257,7 @@ impl<H: Half> SecureChannel for RustlsChannel<H> {
         })
     }
 
-    fn seal(&mut self, plain: &Out, cipher: &mut Out) {
+    fn seal(&mut self, plain: &OutputBuffer, cipher: &mut OutputBuffer) {
         let block = plain.tail().map_or(&[][..], |t| &t[..]);
         self.with_traffic(cipher, |traffic, buffer| {
             for part in [plain.bytes(), block].into_iter().filter(|p| !p.is_empty()) {
@@ -267,7 +267,7 @@ impl<H: Half> SecureChannel for RustlsChannel<H> {
         });
     }
 
-    fn finish(&mut self, cipher: &mut Out) {
+    fn finish(&mut self, cipher: &mut OutputBuffer) {
         self.with_traffic(cipher, |traffic, buffer| {
             append(buffer, 2 + ADDED, |room| traffic.queue_close_notify(room));
         });

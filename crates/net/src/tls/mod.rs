@@ -31,7 +31,7 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::ServerName;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
-use wire::{Complaint, Origin, SecureChannel, Security};
+use wire::{UsageError, Origin, SecureChannel, SecureChannelFactory};
 
 use self::channel::RustlsChannel;
 pub use self::secured::Secured;
@@ -87,7 +87,7 @@ impl RustlsSecurity {
     ///
     /// # Errors
     /// The option, and what is wrong with its file.
-    pub fn new(settings: &TlsSettings) -> Result<RustlsSecurity, Complaint> {
+    pub fn new(settings: &TlsSettings) -> Result<RustlsSecurity, UsageError> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let mut config = client_config(settings, &provider)?;
         config.resumption = match settings.resume {
@@ -98,7 +98,7 @@ impl RustlsSecurity {
     }
 }
 
-fn client_config(settings: &TlsSettings, provider: &Arc<CryptoProvider>) -> Result<ClientConfig, Complaint> {
+fn client_config(settings: &TlsSettings, provider: &Arc<CryptoProvider>) -> Result<ClientConfig, UsageError> {
     let versions: &[&SupportedProtocolVersion] = match settings.versions {
         Versions::Both => &[&TLS13, &TLS12],
         Versions::Only12 => &[&TLS12],
@@ -106,7 +106,7 @@ fn client_config(settings: &TlsSettings, provider: &Arc<CryptoProvider>) -> Resu
     };
     let builder = ClientConfig::builder_with_provider(Arc::clone(provider))
         .with_protocol_versions(versions)
-        .map_err(|e| Complaint::new("TLS", format!("TLS cannot be set up: {e}")))?;
+        .map_err(|e| UsageError::new("TLS", format!("TLS cannot be set up: {e}")))?;
     let trusted = settings.cacert.as_deref().map(|bytes| trusted(bytes, provider)).transpose()?;
     let builder = match (settings.insecure, trusted) {
         (true, _) => builder
@@ -119,8 +119,8 @@ fn client_config(settings: &TlsSettings, provider: &Arc<CryptoProvider>) -> Resu
     };
     match (&settings.cert, &settings.key) {
         (None, None) => Ok(builder.with_no_client_auth()),
-        (Some(_), None) => Err(Complaint::new("--cert", "its private key is missing; add --key FILE")),
-        (None, Some(_)) => Err(Complaint::new("--key", "the certificate it belongs to is missing; add --cert FILE")),
+        (Some(_), None) => Err(UsageError::new("--cert", "its private key is missing; add --key FILE")),
+        (None, Some(_)) => Err(UsageError::new("--key", "the certificate it belongs to is missing; add --cert FILE")),
         (Some(cert), Some(key)) => builder
             .with_client_auth_cert(pem::certificates("--cert", cert)?, pem::private_key("--key", key)?)
             .map_err(|e| sentence::own_certificate(&e)),
@@ -128,17 +128,17 @@ fn client_config(settings: &TlsSettings, provider: &Arc<CryptoProvider>) -> Resu
 }
 
 /// The authorities of `--cacert` alone (as curl has it), and what else its file vouches for.
-fn trusted(bytes: &[u8], provider: &Arc<CryptoProvider>) -> Result<Trusted, Complaint> {
+fn trusted(bytes: &[u8], provider: &Arc<CryptoProvider>) -> Result<Trusted, UsageError> {
     let (mut store, themselves) = (RootCertStore::empty(), pem::certificates("--cacert", bytes)?);
     for (index, certificate) in themselves.iter().enumerate() {
         store.add(certificate.clone()).map_err(|e| {
-            Complaint::new("--cacert", format!("certificate {} in the file cannot be used: {e}", index + 1))
+            UsageError::new("--cacert", format!("certificate {} in the file cannot be used: {e}", index + 1))
         })?;
     }
     Trusted::new(store, themselves, provider)
 }
 
-impl Security for RustlsSecurity {
+impl SecureChannelFactory for RustlsSecurity {
     fn client(&self, origin: &Origin, alpn: &[&'static [u8]]) -> Result<Box<dyn SecureChannel>, Cause> {
         let name = server_name(&origin.host)?;
         let alpn = alpn.iter().map(|p| p.to_vec()).collect();

@@ -2,14 +2,14 @@
 
 use rustls::pki_types::pem::{Error, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use wire::Complaint;
+use wire::UsageError;
 
 /// All certificates of a file, at least one.
 ///
 /// # Errors
 /// What is wrong with the file of `option`.
-pub(super) fn certificates(option: &str, bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>, Complaint> {
-    let wrong = |trouble: String| Complaint::new(option, trouble);
+pub(super) fn certificates(option: &str, bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>, UsageError> {
+    let wrong = |trouble: String| UsageError::new(option, trouble);
     let mut found = Vec::new();
     for item in CertificateDer::pem_slice_iter(bytes) {
         let nth = found.len() + 1;
@@ -25,17 +25,17 @@ pub(super) fn certificates(option: &str, bytes: &[u8]) -> Result<Vec<Certificate
 ///
 /// # Errors
 /// What is wrong with the file of `option`.
-pub(super) fn private_key(option: &str, bytes: &[u8]) -> Result<PrivateKeyDer<'static>, Complaint> {
+pub(super) fn private_key(option: &str, bytes: &[u8]) -> Result<PrivateKeyDer<'static>, UsageError> {
     if holds(bytes, "-----BEGIN ENCRYPTED PRIVATE KEY-----") || holds(bytes, "Proc-Type: 4,ENCRYPTED") {
         let trouble = "the key is protected by a password; decrypt it first: openssl pkey -in FILE";
-        return Err(Complaint::new(option, trouble));
+        return Err(UsageError::new(option, trouble));
     }
     PrivateKeyDer::from_pem_slice(bytes).map_err(|e| {
         let trouble = match e {
             Error::NoItemsFound => format!("there is no private key in the file{}", instead(bytes, "PRIVATE KEY")),
             e => format!("the private key in the file is damaged: {}", damage(&e)),
         };
-        Complaint::new(option, trouble)
+        UsageError::new(option, trouble)
     })
 }
 

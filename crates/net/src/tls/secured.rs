@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
 use measure::Nanos;
-use wire::{Arrival, ConnId, Dial, Errno, Fed, ListenerId, Network, Out, Place, SecureChannel};
+use wire::{NetworkEvent, ConnId, ConnectParameters, Errno, ChannelProgress, ListenerId, Network, OutputBuffer, PeerAddress, SecureChannel};
 
 use super::RustlsServing;
 
@@ -18,7 +18,7 @@ pub struct Secured<N> {
     serving: RustlsServing,
     channels: Vec<Option<Box<dyn SecureChannel>>>,
     plain: Vec<u8>,
-    cipher: Out,
+    cipher: OutputBuffer,
     /// Said goodbye, or something that is no TLS: told of after the plaintext before it.
     ended: Option<(ConnId, Option<Errno>)>,
 }
@@ -26,7 +26,7 @@ pub struct Secured<N> {
 impl<N: Network> Secured<N> {
     /// Puts TLS around `inner`.
     pub fn new(inner: N, serving: RustlsServing) -> Secured<N> {
-        Secured { inner, serving, channels: Vec::new(), plain: Vec::new(), cipher: Out::default(), ended: None }
+        Secured { inner, serving, channels: Vec::new(), plain: Vec::new(), cipher: OutputBuffer::default(), ended: None }
     }
 
     fn accepted(&mut self, conn: ConnId) {
@@ -56,11 +56,11 @@ impl<N: Network> Network for Secured<N> {
         self.inner.now()
     }
 
-    fn connect(&mut self, _dial: &Dial) -> Result<ConnId, Errno> {
+    fn connect(&mut self, _dial: &ConnectParameters) -> Result<ConnId, Errno> {
         Err(Errno(libc::EOPNOTSUPP))
     }
 
-    fn send(&mut self, conn: ConnId, out: &mut Out) {
+    fn send(&mut self, conn: ConnId, out: &mut OutputBuffer) {
         if let Some(Some(channel)) = self.channels.get_mut(conn.0 as usize)
             && !out.is_empty()
         {
@@ -84,7 +84,7 @@ impl<N: Network> Network for Secured<N> {
         self.inner.abort(conn);
     }
 
-    fn listen(&mut self, at: &Place, backlog: u32, shared: bool) -> Result<ListenerId, Errno> {
+    fn listen(&mut self, at: &PeerAddress, backlog: u32, shared: bool) -> Result<ListenerId, Errno> {
         self.inner.listen(at, backlog, shared)
     }
 
@@ -92,8 +92,8 @@ impl<N: Network> Network for Secured<N> {
         self.inner.adopt(listener)
     }
 
-    fn listening_at(&self, listener: ListenerId) -> Option<SocketAddr> {
-        self.inner.listening_at(listener)
+    fn local_addr(&self, listener: ListenerId) -> Option<SocketAddr> {
+        self.inner.local_addr(listener)
     }
 
     fn set_accepting(&mut self, listener: ListenerId, accepting: bool) {
@@ -104,20 +104,20 @@ impl<N: Network> Network for Secured<N> {
         self.inner.wait(if self.ended.is_some() { Nanos::ZERO } else { until });
     }
 
-    fn next(&mut self) -> Option<Arrival<'_>> {
+    fn next(&mut self) -> Option<NetworkEvent<'_>> {
         loop {
             if let Some((conn, why)) = self.ended.take() {
-                return Some(Arrival::Closed(conn, why));
+                return Some(NetworkEvent::Closed(conn, why));
             }
             let (conn, fed) = match self.inner.next()? {
-                Arrival::Accepted(listener, conn) => {
+                NetworkEvent::Accepted(listener, conn) => {
                     self.accepted(conn);
-                    return Some(Arrival::Accepted(listener, conn));
+                    return Some(NetworkEvent::Accepted(listener, conn));
                 }
-                Arrival::Closed(conn, why) => return Some(Arrival::Closed(conn, why)),
-                Arrival::Sent(conn) => return Some(Arrival::Sent(conn)),
-                Arrival::Connected(_) => continue,
-                Arrival::Received(conn, bytes) => {
+                NetworkEvent::Closed(conn, why) => return Some(NetworkEvent::Closed(conn, why)),
+                NetworkEvent::Sent(conn) => return Some(NetworkEvent::Sent(conn)),
+                NetworkEvent::Connected(_) => continue,
+                NetworkEvent::Received(conn, bytes) => {
                     let Some(Some(channel)) = self.channels.get_mut(conn.0 as usize) else {
                         self.ended = Some((conn, Some(Errno(libc::EPROTO))));
                         continue;
@@ -130,26 +130,26 @@ impl<N: Network> Network for Secured<N> {
                 self.inner.send(conn, &mut self.cipher);
             }
             self.ended = match fed {
-                Ok(Fed::Ended) => Some((conn, None)),
+                Ok(ChannelProgress::PeerFinished) => Some((conn, None)),
                 Err(_) => Some((conn, Some(Errno(libc::EPROTO)))),
-                Ok(Fed::More | Fed::Established) => None,
+                Ok(ChannelProgress::More | ChannelProgress::Established) => None,
             };
             if !self.plain.is_empty() {
-                return Some(Arrival::Received(conn, &self.plain));
+                return Some(NetworkEvent::Received(conn, &self.plain));
             }
         }
     }
 
-    fn read_at(&mut self) -> Nanos {
-        self.inner.read_at()
+    fn last_read_at(&mut self) -> Nanos {
+        self.inner.last_read_at()
     }
 
     fn bytes_sent(&self) -> u64 {
         self.inner.bytes_sent()
     }
 
-    fn refused(&self) -> u64 {
-        self.inner.refused()
+    fn rejected_datagrams(&self) -> u64 {
+        self.inner.rejected_datagrams()
     }
 
     fn unsent(&self, conn: ConnId) -> usize {

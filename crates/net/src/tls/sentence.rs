@@ -1,11 +1,11 @@
 //! What rustls complains about, as a sentence that a person can act on: it names the host and, where there is one, the
 //! option that helps.
 
-use cause::{Cause, Place, tls};
+use cause::{Cause, CauseArgument, tls};
 use measure::Calendar;
 use rustls::pki_types::UnixTime;
 use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
-use wire::Complaint;
+use wire::UsageError;
 
 use super::trusted::is_of_an_authority;
 
@@ -27,10 +27,10 @@ pub(super) fn failure(host: &str, error: &Error, heard: Option<&[u8]>) -> Cause 
 }
 
 /// Our own certificate and key cannot be used.
-pub(super) fn own_certificate(error: &Error) -> Complaint {
+pub(super) fn own_certificate(error: &Error) -> UsageError {
     match error {
-        Error::InconsistentKeys(_) => Complaint::new("--key", "the key does not belong to the certificate of --cert"),
-        other => Complaint::new("--cert", format!("certificate and key cannot be used: {other}")),
+        Error::InconsistentKeys(_) => UsageError::new("--key", "the key does not belong to the certificate of --cert"),
+        other => UsageError::new("--cert", format!("certificate and key cannot be used: {other}")),
     }
 }
 
@@ -65,7 +65,7 @@ fn certificate(host: &str, error: &CertificateError) -> Cause {
 }
 
 /// The names as rustls gives them, without the type around them: `DnsName("a")` is `a`.
-fn names(presented: &[String]) -> Place {
+fn names(presented: &[String]) -> CauseArgument {
     let plain = |n: &String| match n.split_once("(\"").and_then(|(_, rest)| rest.split_once("\")")) {
         Some((name, _)) => name.to_owned(),
         None => n.clone(),

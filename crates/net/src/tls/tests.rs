@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustls::version::{TLS12, TLS13};
 use rustls::{ServerConfig, SupportedProtocolVersion};
-use wire::{Fed, Handshake, Origin, Out, SecureChannel, Security};
+use wire::{ChannelProgress, Handshake, Origin, OutputBuffer, SecureChannel, SecureChannelFactory};
 
 use super::server::{Authority, Behaviour, Identity, Server, config, self_signed};
 use super::{RustlsSecurity, TlsSettings};
@@ -58,21 +58,21 @@ impl Pair {
     fn feed(&mut self, bytes: &[u8], piece: usize) -> Result<Vec<u8>, String> {
         let mut heard = Vec::new();
         for part in bytes.chunks(piece.max(1)) {
-            let mut out = Out::default();
+            let mut out = OutputBuffer::default();
             let fed = self.client.feed(part, &mut self.plain, &mut out);
             // A server that dislikes what it hears says so with its next bytes.
             heard.extend(self.server.hear(out.bytes()).unwrap_or_default());
             match fed.map_err(|why| why.to_string())? {
-                Fed::Established => self.established += 1,
-                Fed::Ended => self.ended += 1,
-                Fed::More => {}
+                ChannelProgress::Established => self.established += 1,
+                ChannelProgress::PeerFinished => self.ended += 1,
+                ChannelProgress::More => {}
             }
         }
         Ok(heard)
     }
 
     fn shake(&mut self, piece: usize) -> Result<Handshake, String> {
-        let mut out = Out::default();
+        let mut out = OutputBuffer::default();
         self.client.start(&mut out);
         assert_eq!(self.client.handshake(), None);
         let _ = self.server.hear(out.bytes());
@@ -86,7 +86,7 @@ impl Pair {
     }
 
     fn ask(&mut self, plain: &[u8]) -> Vec<u8> {
-        let (mut question, mut out) = (Out::default(), Out::default());
+        let (mut question, mut out) = (OutputBuffer::default(), OutputBuffer::default());
         question.put(plain);
         self.client.seal(&question, &mut out);
         self.server.hear(out.bytes()).unwrap()
@@ -151,7 +151,7 @@ fn a_handshake_split_at_every_position_succeeds() {
         let mut at = 0;
         loop {
             let mut pair = Pair::new(&security, "good.test", &config);
-            let mut out = Out::default();
+            let mut out = OutputBuffer::default();
             pair.client.start(&mut out);
             pair.server.hear(out.bytes()).unwrap();
             let flight = pair.server.say(b"");
@@ -174,7 +174,7 @@ fn a_large_body_leaves_as_several_records_and_a_shared_block_follows_its_head() 
     let mut pair = Pair::new(&RustlsSecurity::new(&trusting()).unwrap(), "good.test", &serving(&world().good, &TLS13));
     pair.shake(usize::MAX).unwrap();
     let (head, body) = (b"POST / HTTP/1.1\r\n\r\n", blob(100_000));
-    let (mut plain, mut cipher) = (Out::default(), Out::default());
+    let (mut plain, mut cipher) = (OutputBuffer::default(), OutputBuffer::default());
     plain.put(head);
     plain.put_shared(&Arc::from(body.as_slice()));
     pair.client.seal(&plain, &mut cipher);
@@ -241,7 +241,7 @@ fn certificates_are_refused_with_a_sentence_and_insecure_accepts_them() {
 fn a_refused_server_is_told_by_an_alert_and_the_channel_stays_failed() {
     let security = RustlsSecurity::new(&trusting()).unwrap();
     let mut pair = Pair::new(&security, "bad.test", &serving(&world().good, &TLS13));
-    let mut out = Out::default();
+    let mut out = OutputBuffer::default();
     pair.client.start(&mut out);
     pair.server.hear(out.bytes()).unwrap();
     let flight = pair.server.say(b"");
@@ -251,7 +251,7 @@ fn a_refused_server_is_told_by_an_alert_and_the_channel_stays_failed() {
     assert!(pair.server.hear(out.bytes()).is_err());
     out.clear();
     assert_eq!(pair.client.feed(b"more", &mut Vec::new(), &mut out), Err(said));
-    pair.client.seal(&Out::default(), &mut out);
+    pair.client.seal(&OutputBuffer::default(), &mut out);
     pair.client.finish(&mut out);
     assert!(out.is_empty());
 }
@@ -312,7 +312,7 @@ fn close_notify_goes_both_ways_and_what_follows_it_is_ignored() {
         let both = [last, close, b"rubbish behind it".to_vec()].concat();
         pair.feed(&both, 3).unwrap();
         assert_eq!((pair.plain.as_slice(), pair.ended), (&b"last words"[..], 1));
-        let mut out = Out::default();
+        let mut out = OutputBuffer::default();
         pair.client.finish(&mut out);
         assert!(!out.is_empty());
         pair.server.hear(out.bytes()).unwrap();
@@ -325,7 +325,7 @@ fn what_is_no_tls_is_an_error_and_never_a_panic() {
     let security = RustlsSecurity::new(&trusting()).unwrap();
     let feed = |bytes: &[u8], piece: usize| {
         let mut client = security.client(&origin("good.test"), &[]).unwrap();
-        let mut out = Out::default();
+        let mut out = OutputBuffer::default();
         client.start(&mut out);
         bytes
             .chunks(piece)
@@ -360,7 +360,7 @@ fn a_flipped_bit_anywhere_is_an_error_and_never_a_panic() {
         let security = RustlsSecurity::new(&trusting()).unwrap();
         for at in (0..400).step_by(3) {
             let mut pair = Pair::new(&security, "good.test", &server);
-            let mut out = Out::default();
+            let mut out = OutputBuffer::default();
             pair.client.start(&mut out);
             pair.server.hear(out.bytes()).unwrap();
             let mut flight = pair.server.say(b"");

@@ -12,7 +12,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
-use wire::Complaint;
+use wire::UsageError;
 
 /// Trusts authorities, and these certificates themselves.
 #[derive(Debug)]
@@ -30,9 +30,9 @@ impl Trusted {
         authorities: RootCertStore,
         themselves: Vec<CertificateDer<'static>>,
         provider: &Arc<CryptoProvider>,
-    ) -> Result<Trusted, Complaint> {
+    ) -> Result<Trusted, UsageError> {
         let builder = WebPkiServerVerifier::builder_with_provider(Arc::new(authorities), Arc::clone(provider));
-        let unusable = |e| Complaint::new("--cacert", format!("the file cannot be used: {e}"));
+        let unusable = |e| UsageError::new("--cacert", format!("the file cannot be used: {e}"));
         let by_authorities = builder.build().map_err(unusable)?;
         Ok(Trusted { by_authorities, themselves })
     }

@@ -17,7 +17,7 @@ use io_uring::squeue::Flags;
 use io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use measure::{Clock, Nanos};
-use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place, Rest, Running};
+use wire::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, TurnRemainder, ThreadStats};
 
 use self::aside::Aside;
 use self::buffers::Buffers;
@@ -299,8 +299,8 @@ impl Network for Uring {
         self.clock.now()
     }
 
-    fn connect(&mut self, dial: &Dial) -> Result<ConnId, Errno> {
-        if let Place::Udp(_) = dial.to {
+    fn connect(&mut self, dial: &ConnectParameters) -> Result<ConnId, Errno> {
+        if let PeerAddress::Udp(_) = dial.to {
             return Err(Errno(libc::EOPNOTSUPP));
         }
         let fd = socket::client(dial)?;
@@ -310,7 +310,7 @@ impl Network for Uring {
             (self.slots.len() - 1) as u32
         });
         // One request does not pay for the registration.
-        let fixed = !dial.once
+        let fixed = !dial.single_use
             && slot < self.table
             && self.ring.submitter().register_files_update(slot, &[fd.as_raw_fd()]).is_ok();
         let s = &mut self.slots[slot as usize];
@@ -327,7 +327,7 @@ impl Network for Uring {
     }
 
     #[inline]
-    fn send(&mut self, conn: ConnId, out: &mut Out) {
+    fn send(&mut self, conn: ConnId, out: &mut OutputBuffer) {
         let slot = conn.0;
         let s = self.slots[slot as usize];
         let len = out.bytes().len();
@@ -350,11 +350,11 @@ impl Network for Uring {
         self.release(conn, true);
     }
 
-    fn listen(&mut self, _at: &Place, _backlog: u32, _shared: bool) -> Result<ListenerId, Errno> {
+    fn listen(&mut self, _at: &PeerAddress, _backlog: u32, _shared: bool) -> Result<ListenerId, Errno> {
         Err(Errno(libc::EOPNOTSUPP))
     }
 
-    fn listening_at(&self, _listener: ListenerId) -> Option<SocketAddr> {
+    fn local_addr(&self, _listener: ListenerId) -> Option<SocketAddr> {
         None
     }
 
@@ -404,7 +404,7 @@ impl Network for Uring {
     }
 
     #[inline]
-    fn next(&mut self) -> Option<Arrival<'_>> {
+    fn next(&mut self) -> Option<NetworkEvent<'_>> {
         if let Some(buffer) = self.lent.take() {
             self.buffers.give_back(buffer);
         }
@@ -418,31 +418,31 @@ impl Network for Uring {
             };
             match happened {
                 None => {}
-                Some(Happened::Connected(slot)) => return Some(Arrival::Connected(ConnId(slot))),
-                Some(Happened::Sent(slot)) => return Some(Arrival::Sent(ConnId(slot))),
-                Some(Happened::Closed(slot, why)) => return Some(Arrival::Closed(ConnId(slot), why)),
+                Some(Happened::Connected(slot)) => return Some(NetworkEvent::Connected(ConnId(slot))),
+                Some(Happened::Sent(slot)) => return Some(NetworkEvent::Sent(ConnId(slot))),
+                Some(Happened::Closed(slot, why)) => return Some(NetworkEvent::Closed(ConnId(slot), why)),
                 Some(Happened::Bytes(slot, buffer, n)) => {
                     (self.lent, self.read_at) = (Some(buffer), self.clock.now());
-                    return Some(Arrival::Received(ConnId(slot), self.buffers.bytes(buffer, n)));
+                    return Some(NetworkEvent::Received(ConnId(slot), self.buffers.bytes(buffer, n)));
                 }
             }
         }
     }
 
     #[inline]
-    fn read_at(&mut self) -> Nanos {
+    fn last_read_at(&mut self) -> Nanos {
         self.read_at
     }
 
-    fn rest(&mut self) -> Rest {
+    fn remaining(&mut self) -> TurnRemainder {
         if self.recalls > 0 || !self.ring.completion().is_empty() {
-            Rest::Untold
+            TurnRemainder::Unfinished
         } else if self.came >= ALL || !self.again.is_empty() {
-            Rest::Others(ALL as u32)
+            TurnRemainder::UnreadConnections(ALL as u32)
         } else if self.aside.is_empty() {
-            Rest::Nothing
+            TurnRemainder::Nothing
         } else {
-            Rest::More
+            TurnRemainder::MoreToRead
         }
     }
 
@@ -454,7 +454,7 @@ impl Network for Uring {
         self.unsent.get(&conn.0).map_or(0, |(bytes, at)| bytes.len() - at)
     }
 
-    fn running(&mut self) -> Running {
+    fn thread_stats(&mut self) -> ThreadStats {
         self.thread.running()
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use io_uring::opcode;
 use io_uring::squeue::Flags;
 use io_uring::types::{Fd, Fixed};
-use wire::{Errno, Out};
+use wire::{Errno, OutputBuffer};
 
 use super::Uring;
 use super::slot::{Kind, State, mark};
@@ -125,7 +125,7 @@ impl Uring {
     }
 
     /// Large requests, and those behind bytes that still wait, keep their order without the arena.
-    pub(super) fn send_large(&mut self, slot: u32, out: &Out) {
+    pub(super) fn send_large(&mut self, slot: u32, out: &OutputBuffer) {
         let s = self.slots[slot as usize];
         let tail: Arc<[u8]> = out.tail().cloned().unwrap_or_default();
         if s.backlog || s.state == State::Connecting {

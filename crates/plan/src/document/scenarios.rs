@@ -2,32 +2,32 @@
 
 use measure::Nanos;
 
-use super::{Page, flow, levels, quoted, time};
-use crate::flow::Called;
+use super::{YamlPage, flow, levels, quoted, time};
+use crate::flow::NamedFlow;
 use crate::{Plan, Scenario};
 
 /// Writes all scenarios, a map below `scenarios`.
-pub(super) fn all(page: &mut Page, plan: &Plan) {
+pub(super) fn write_scenarios(page: &mut YamlPage, plan: &Plan) {
     page.head("scenarios");
     page.indent += 2;
     for scenario in &plan.scenarios {
         page.head(&quoted(&scenario.name));
         page.indent += 2;
-        one(page, plan, scenario);
+        write_scenario(page, plan, scenario);
         page.indent -= 2;
     }
     page.indent -= 2;
-    let mut called: Vec<&Called> = Vec::new();
+    let mut called: Vec<&NamedFlow> = Vec::new();
     for flow in plan.common.iter().chain(plan.scenarios.iter().map(|scenario| &scenario.flow)) {
         called.extend(
             flow.flows.iter().filter(|one| !called.iter().any(|known| known.name == one.name)).collect::<Vec<_>>(),
         );
     }
-    plan.common.iter().for_each(|common| flow::around(page, plan, common));
-    flow::called(page, plan, called);
+    plan.common.iter().for_each(|common| flow::write_run_sections(page, plan, common));
+    flow::write_named_flows(page, plan, called);
 }
 
-fn one(page: &mut Page, plan: &Plan, scenario: &Scenario) {
+fn write_scenario(page: &mut YamlPage, plan: &Plan, scenario: &Scenario) {
     levels(page, &scenario.load, scenario.duration);
     page.maybe("start-time", Some(scenario.start).filter(|start| *start > Nanos::ZERO).map(time));
     page.maybe("iterations", scenario.iterations);
@@ -40,6 +40,6 @@ fn one(page: &mut Page, plan: &Plan, scenario: &Scenario) {
         page.one("clear-cookies", "true");
     }
     page.head("flow");
-    flow::steps(page, plan, &scenario.flow.steps);
-    flow::of_users(page, plan, &scenario.flow);
+    flow::write_steps(page, plan, &scenario.flow.steps);
+    flow::write_user_sections(page, plan, &scenario.flow);
 }

@@ -1,13 +1,13 @@
 //! Steps that load a page with its resources: each becomes a group, so that the page as a whole is timed.
 
 use super::{Flow, RESOURCES, Step};
-use crate::{Options, WeightedUrl};
+use crate::{PlanOptions, WeightedUrl};
 
 impl Flow {
     /// Wraps each request whose resources are fetched in a group `page NAME`, unless it already is in one. `options`
     /// are those of all URLs.
     #[must_use]
-    pub fn with_pages(mut self, urls: &[WeightedUrl], options: &Options) -> Flow {
+    pub fn with_pages(mut self, urls: &[WeightedUrl], options: &PlanOptions) -> Flow {
         let wrap = |steps: &mut Vec<Step>| around(steps, (urls, options), &mut Vec::new());
         [&mut self.steps, &mut self.start, &mut self.end].into_iter().for_each(wrap);
         self.flows.iter_mut().for_each(|called| wrap(&mut called.steps));
@@ -16,12 +16,12 @@ impl Flow {
 }
 
 /// Returns `true` if the resources of the page at this URL are fetched.
-pub fn is_page(url: &WeightedUrl, options: &Options) -> bool {
+pub fn is_page(url: &WeightedUrl, options: &PlanOptions) -> bool {
     let wished = url.options.get(RESOURCES).or_else(|| options.get(RESOURCES)).and_then(|texts| texts.last());
     wished.is_some_and(|text| text.trim() != "0") && ["http://", "https://"].iter().any(|s| url.url.starts_with(s))
 }
 
-fn around(steps: &mut Vec<Step>, all: (&[WeightedUrl], &Options), within: &mut Vec<String>) {
+fn around(steps: &mut Vec<Step>, all: (&[WeightedUrl], &PlanOptions), within: &mut Vec<String>) {
     for step in steps {
         match step {
             Step::Request { url, .. } => {
@@ -69,11 +69,11 @@ mod tests {
         urls[1].options.insert(RESOURCES.into(), vec!["0".into()]);
         let request = |url| Step::Request { url, on_failure: OnFailure::default() };
         let steps = vec![Step::Repeat { times: 2, steps: vec![request(0)] }, request(1), request(2)];
-        let all = Options::from([(RESOURCES.to_owned(), vec!["6 at once".to_owned()])]);
+        let all = PlanOptions::from([(RESOURCES.to_owned(), vec!["6 at once".to_owned()])]);
         let flow = Flow { steps, ..Flow::default() };
         let once = flow.clone().with_pages(&urls, &all);
         assert_eq!((once.groups(), once.urls()), (vec!["page /a"], vec![0, 1, 2]));
         assert_eq!(once.clone().with_pages(&urls, &all), once);
-        assert_eq!(flow.clone().with_pages(&urls, &Options::default()), flow);
+        assert_eq!(flow.clone().with_pages(&urls, &PlanOptions::default()), flow);
     }
 }

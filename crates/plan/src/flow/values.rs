@@ -5,7 +5,7 @@ use crate::WeightedUrl;
 
 /// A piece of a text with placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece<'a> {
+pub enum TextPiece<'a> {
     /// Literal text.
     Text(&'a str),
     /// The value of this name, written `{name}`.
@@ -13,7 +13,7 @@ pub enum Piece<'a> {
 }
 
 /// Splits a text into pieces: `{name}` is a value if it is one of `names`; everything else is literal.
-pub fn pieces<'a>(text: &'a str, names: &[String]) -> Vec<Piece<'a>> {
+pub fn pieces<'a>(text: &'a str, names: &[String]) -> Vec<TextPiece<'a>> {
     let (mut all, mut rest, mut from) = (Vec::new(), text, 0);
     while let Some(at) = rest[from..].find('{').map(|at| at + from) {
         let name = rest[at + 1..].split('}').next().unwrap_or_default();
@@ -22,17 +22,17 @@ pub fn pieces<'a>(text: &'a str, names: &[String]) -> Vec<Piece<'a>> {
             from = at + 1;
             continue;
         }
-        all.extend((at > 0).then(|| Piece::Text(&rest[..at])));
-        all.push(Piece::Value(name));
+        all.extend((at > 0).then(|| TextPiece::Text(&rest[..at])));
+        all.push(TextPiece::Value(name));
         (rest, from) = (&rest[at + name.len() + 2..], 0);
     }
-    all.extend((!rest.is_empty()).then_some(Piece::Text(rest)));
+    all.extend((!rest.is_empty()).then_some(TextPiece::Text(rest)));
     all
 }
 
 /// Returns the indices of the values that a request to a URL uses: those that occur in the URL, in its options or in
 /// the common options as `{name}` or `{name | url}`.
-pub fn values_of(url: &WeightedUrl, of_all: &crate::Options, names: &[String]) -> Vec<u16> {
+pub fn values_of(url: &WeightedUrl, of_all: &crate::PlanOptions, names: &[String]) -> Vec<u16> {
     let own = url.options.iter().filter(|(option, _)| ![CAPTURE, CHECK_NAMES].contains(&option.as_str()));
     let others = of_all.iter().filter(|(option, _)| !url.options.contains_key(*option));
     let texts: Vec<&str> =
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_request_is_made_of_the_values_that_stand_in_it() {
-        let options = |pairs: &[(&str, &str)]| -> crate::Options {
+        let options = |pairs: &[(&str, &str)]| -> crate::PlanOptions {
             pairs.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()])).collect()
         };
         let names = ["a", "b", "c", "d", "ab"].map(str::to_owned);
@@ -69,10 +69,10 @@ mod tests {
     fn values_stand_in_texts_where_they_are_known() {
         let names = ["a".to_owned(), "b".to_owned()];
         let all = |text| pieces(text, &names);
-        assert_eq!(all("x{a}{b}y"), [Piece::Text("x"), Piece::Value("a"), Piece::Value("b"), Piece::Text("y")]);
-        assert_eq!(all("{c}{{a}}"), [Piece::Text("{c}{"), Piece::Value("a"), Piece::Text("}")]);
+        assert_eq!(all("x{a}{b}y"), [TextPiece::Text("x"), TextPiece::Value("a"), TextPiece::Value("b"), TextPiece::Text("y")]);
+        assert_eq!(all("{c}{{a}}"), [TextPiece::Text("{c}{"), TextPiece::Value("a"), TextPiece::Text("}")]);
         for text in ["{", "{a", "a}", "{ a }", "{é}"] {
-            assert_eq!(all(text), [Piece::Text(text)]);
+            assert_eq!(all(text), [TextPiece::Text(text)]);
         }
         assert_eq!(all(""), []);
     }

@@ -53,24 +53,24 @@ pub fn ends_in_escape(text: &str) -> bool {
 
 /// Rewrites a document with other strings (the flag is set for keys) and, where `number` returns one, a string in place
 /// of a number.
-pub fn rewritten(
+pub fn rewrite(
     document: &str,
     mut text: impl FnMut(&str, bool) -> String,
     mut number: impl FnMut(&str) -> Option<String>,
 ) -> String {
     let (mut out, mut rest) = (String::with_capacity(document.len()), document);
     while let Some((before, inner, behind)) = next_text(rest) {
-        bare(before, &mut out, &mut number);
+        copy_between(before, &mut out, &mut number);
         let is_key = behind.trim_start().starts_with(':');
         out.extend(["\"", &text(inner, is_key), "\""]);
         rest = behind;
     }
-    bare(rest, &mut out, &mut number);
+    copy_between(rest, &mut out, &mut number);
     out
 }
 
 /// Copies the text between strings: punctuation, blanks, words and numbers.
-fn bare(between: &str, out: &mut String, number: &mut impl FnMut(&str) -> Option<String>) {
+fn copy_between(between: &str, out: &mut String, number: &mut impl FnMut(&str) -> Option<String>) {
     let is_mark = |c: char| c.is_ascii_whitespace() || "{}[],:".contains(c);
     for piece in between.split_inclusive(is_mark) {
         let scalar = piece.trim_end_matches(is_mark);

@@ -6,7 +6,7 @@
 
 mod json;
 mod names;
-mod places;
+mod positions;
 mod redis;
 mod sql;
 #[cfg(test)]
@@ -16,7 +16,7 @@ mod values;
 pub use values::Secrets;
 
 use crate::{Plan, WeightedUrl};
-use places::Spans;
+use positions::SecretSpans;
 
 /// The replacement for a secret.
 pub const MASK: &str = "***";
@@ -27,12 +27,12 @@ const SECRET_OPTIONS: [&str; 9] =
 
 /// Masks the user info, the fragment and the values of secret query parameters of a URL (its scheme may be missing).
 pub fn url(text: &str) -> String {
-    Spans::of_url(text).masked()
+    SecretSpans::of_url(text).masked()
 }
 
 /// Masks the secrets of a text that was written, sent or received, by their position.
 pub fn exchange(text: &str) -> String {
-    Spans::of_text(text).masked()
+    SecretSpans::of_text(text).masked()
 }
 
 /// Returns `true` if the value of this name is a secret.
@@ -45,21 +45,21 @@ pub fn option(name: &str, value: &str) -> String {
     option_spans(name, value).masked()
 }
 
-fn option_spans<'a>(name: &str, value: &'a str) -> Spans<'a> {
+fn option_spans<'a>(name: &str, value: &'a str) -> SecretSpans<'a> {
     if SECRET_OPTIONS.contains(&name) {
-        let mut spans = Spans::none(value);
+        let mut spans = SecretSpans::none(value);
         spans.hide(value);
         return spans;
     }
     if matches!(name, "request-target" | "proxy") {
-        return Spans::of_url(value);
+        return SecretSpans::of_url(value);
     }
     if name == "header" && !is_header_line(value) {
-        let mut spans = Spans::none(value);
+        let mut spans = SecretSpans::none(value);
         spans.hide(value);
         return spans;
     }
-    let mut spans = Spans::of_text(value);
+    let mut spans = SecretSpans::of_text(value);
     if matches!(name, "command" | "before" | "after" | "on-connect") {
         redis::commands(&mut spans, value);
     }
@@ -99,7 +99,7 @@ pub fn plan(plan: &Plan) -> Plan {
     shown
 }
 
-fn options(options: &mut crate::Options, secrets: &Secrets) {
+fn options(options: &mut crate::PlanOptions, secrets: &Secrets) {
     for (name, values) in options {
         for value in values {
             *value = secrets.hide(&option(name, value));

@@ -1,6 +1,6 @@
 //! Secrets in the words of Redis commands.
 
-use super::places::Spans;
+use super::positions::SecretSpans;
 
 /// Names in `CONFIG SET` (and `SENTINEL SET`) whose value is a secret.
 const SETTINGS: [&str; 8] = [
@@ -15,11 +15,11 @@ const SETTINGS: [&str; 8] = [
 ];
 
 /// Marks the secrets of a command of these words, and the words that are only hidden here.
-fn secrets<'a>(words: &[&'a str], spans: &mut Spans<'a>) {
+fn secrets<'a>(words: &[&'a str], spans: &mut SecretSpans<'a>) {
     let is = |at: usize, word: &str| words.get(at).is_some_and(|w| w.eq_ignore_ascii_case(word));
     let find = |word: &str| (0..words.len()).find(|&at| is(at, word));
     // A name and a password, or only a password.
-    let proof = |from: usize, to: usize, spans: &mut Spans<'a>| {
+    let proof = |from: usize, to: usize, spans: &mut SecretSpans<'a>| {
         let given = words.get(from..to.min(words.len())).unwrap_or_default();
         given.iter().rev().skip(1).for_each(|name| spans.cover(name));
         given.last().into_iter().for_each(|password| spans.hide(password));
@@ -47,7 +47,7 @@ fn secrets<'a>(words: &[&'a str], spans: &mut Spans<'a>) {
 }
 
 /// Finds the secrets of commands in their written form: separated by `;`, with an optional weight (`3x`) in front.
-pub fn commands<'a>(spans: &mut Spans<'a>, text: &'a str) {
+pub fn commands<'a>(spans: &mut SecretSpans<'a>, text: &'a str) {
     let mut words: Vec<&str> = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
@@ -80,7 +80,7 @@ fn word(text: &str) -> (&str, &str) {
 }
 
 /// Finds the secrets of commands on the wire: `*2`, and each word after its length.
-pub fn replies<'a>(spans: &mut Spans<'a>, text: &'a str) {
+pub fn replies<'a>(spans: &mut SecretSpans<'a>, text: &'a str) {
     let mut words: Vec<&str> = Vec::new();
     let mut is_word = false;
     for line in text.lines() {
@@ -110,7 +110,7 @@ pub fn replies<'a>(spans: &mut Spans<'a>, text: &'a str) {
 }
 
 /// Finds the secrets of a command in a text: the whole line, or the text between backticks.
-fn bare<'a>(spans: &mut Spans<'a>, line: &'a str) {
+fn bare<'a>(spans: &mut SecretSpans<'a>, line: &'a str) {
     let quoted = line.split('`').skip(1).step_by(2);
     for text in std::iter::once(line).chain(quoted) {
         let first = text.split_whitespace().next().unwrap_or_default();

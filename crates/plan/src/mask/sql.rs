@@ -1,13 +1,13 @@
 //! Secret literals of SQL: those after PASSWORD and IDENTIFIED BY.
 
-use super::places::Spans;
+use super::positions::SecretSpans;
 
 /// Words allowed between the keyword and the literal.
 const BETWEEN: [&str; 12] =
     ["by", "as", "with", "using", "via", "password", "old_password", "for", "to", "random", "encrypted", "valid"];
 
 /// Finds the secret literals of statements.
-pub fn literals<'a>(spans: &mut Spans<'a>, text: &'a str) {
+pub fn literals<'a>(spans: &mut SecretSpans<'a>, text: &'a str) {
     let mut from = 0;
     while let Some((at, end)) = keyword(text, from) {
         if let Some(literal) = literal_behind(&text[end..]) {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::places::{Spans, is_slot};
+use super::positions::{SecretSpans, is_slot};
 use super::{MASK, json, option_spans};
 use crate::Plan;
 
@@ -45,7 +45,7 @@ impl Secrets {
     pub fn of_words(words: &[String]) -> Secrets {
         let mut secrets = Secrets::default();
         for (at, word) in words.iter().enumerate() {
-            secrets.learn(&Spans::of_text(word));
+            secrets.learn(&SecretSpans::of_text(word));
             secrets.learn_url(word);
             let (name, given) = match word.strip_prefix("--").and_then(|word| word.split_once('=')) {
                 Some((name, value)) => (name, Some(value)),
@@ -58,7 +58,7 @@ impl Secrets {
         secrets
     }
 
-    fn options(&mut self, options: &crate::Options) {
+    fn options(&mut self, options: &crate::PlanOptions) {
         for (name, values) in options {
             values.iter().for_each(|value| self.learn_option(name, value));
         }
@@ -69,7 +69,7 @@ impl Secrets {
         if let Some(url) = with_variables(url, |name| std::env::var(name).ok()) {
             self.learn_url(&url);
         }
-        self.learn(&Spans::of_url(url));
+        self.learn(&SecretSpans::of_url(url));
     }
 
     /// Adds those of an option, by its long name.
@@ -93,13 +93,13 @@ impl Secrets {
     }
 
     /// Adds those found in a text.
-    fn learn(&mut self, spans: &Spans<'_>) {
+    fn learn(&mut self, spans: &SecretSpans<'_>) {
         self.learn_values(spans.known());
     }
 
     /// Like [`Secrets::learn`], for a text from a peer: only the first ones, so that a peer cannot make us search for
     /// many.
-    fn learn_some(&mut self, spans: &Spans<'_>) {
+    fn learn_some(&mut self, spans: &SecretSpans<'_>) {
         self.learn_values(&spans.known()[..spans.known().len().min(LEARNT)]);
     }
 
@@ -139,7 +139,7 @@ impl Secrets {
             return;
         }
         let in_json = value.replace('\\', "\\\\").replace('"', "\\\"");
-        let shown = measure::plain::line(value).into_owned();
+        let shown = measure::sanitize::line(value).into_owned();
         for form in [value.to_owned(), percent_decoded(value), in_json, shown] {
             if !form.trim().is_empty() && self.values.len() < MOST {
                 self.values.insert((Reverse(form.len()), form));
@@ -180,7 +180,7 @@ impl Secrets {
             shown[1..shown.len() - 1].to_owned()
         };
         let number = |number: &str| values.iter().any(|value| *value == number).then(|| MASK.to_owned());
-        let shown = json::rewritten(document, text, number);
+        let shown = json::rewrite(document, text, number);
         // Secrets that span several strings of the document are hidden although it is no longer valid then.
         let pieces = values.iter().filter(|value| value.len() > ALONE && value.contains(['"', '{', '}', '[', ']']));
         pieces.fold(shown, |shown, value| hidden_in(shown, value))
@@ -189,9 +189,9 @@ impl Secrets {
     /// Masks related texts: these secrets, and those found by position in any of the texts.
     pub fn hide_all(&self, texts: &mut [&mut String]) {
         let mut known = self.clone();
-        texts.iter().for_each(|text| known.learn_some(&Spans::of_text(text)));
+        texts.iter().for_each(|text| known.learn_some(&SecretSpans::of_text(text)));
         for text in texts {
-            **text = known.hide(&Spans::of_text(text).masked());
+            **text = known.hide(&SecretSpans::of_text(text).masked());
         }
     }
 }
@@ -210,7 +210,7 @@ fn hidden(text: &str, value: &str) -> String {
     let (mut shown, mut rest) = (String::with_capacity(text.len()), 0);
     for (at, _) in text.match_indices(value) {
         let end = at + value.len();
-        if at >= rest && stands_alone(&text[..at], value, &text[end..]) {
+        if at >= rest && is_separate_value(&text[..at], value, &text[end..]) {
             shown.push_str(&text[rest..at]);
             shown.push_str(MASK);
             rest = end;
@@ -220,7 +220,7 @@ fn hidden(text: &str, value: &str) -> String {
 }
 
 /// Returns `true` if this occurrence of a secret is a value and not part of a word.
-fn stands_alone(before: &str, value: &str, behind: &str) -> bool {
+fn is_separate_value(before: &str, value: &str, behind: &str) -> bool {
     let (last, next) = (before.chars().next_back(), behind.chars().next());
     // \x00 is an escaped byte and not a word: the text after it is part of a binary message.
     let escaped = before.len() >= 4 && before.is_char_boundary(before.len() - 4) && {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::fake::Fake;
+use crate::fake_host::FakeHost;
 
 /// A host as shown by Linux 6.18, reduced to what matters.
 const FULL: [(&str, &str); 37] = [
@@ -53,9 +53,9 @@ const FULL: [(&str, &str); 37] = [
 
 #[test]
 fn everything_of_a_host_has_its_name() {
-    let fake = Fake::new(&FULL);
+    let fake = FakeHost::new(&FULL);
     fake.write("proc/self/fd/0", "");
-    let mut host = Host::new(fake.source());
+    let mut host = HostReader::new(fake.source());
     let told = host.read_at(Nanos(9));
     assert_eq!((told.moment, &*told.unobservable), (Nanos(9), &[][..]));
     let names = [
@@ -102,25 +102,25 @@ fn everything_of_a_host_has_its_name() {
 
 #[test]
 fn the_deepest_idle_state_that_is_allowed_is_told() {
-    let fake = Fake::new(&FULL);
-    assert_eq!(Host::new(fake.source()).read_at(Nanos(1)).get("setting.idle_exit_us"), None);
+    let fake = FakeHost::new(&FULL);
+    assert_eq!(HostReader::new(fake.source()).read_at(Nanos(1)).get("setting.idle_exit_us"), None);
     for (file, text) in
         [("state0/latency", "0"), ("state1/latency", "33"), ("state2/latency", "400"), ("state2/disable", "1")]
     {
         fake.write(&format!("sys/devices/system/cpu/cpu0/cpuidle/{file}"), &format!("{text}\n"));
     }
-    assert_eq!(Host::new(fake.source()).read_at(Nanos(1)).get("setting.idle_exit_us"), Some(33));
+    assert_eq!(HostReader::new(fake.source()).read_at(Nanos(1)).get("setting.idle_exit_us"), Some(33));
 }
 
 #[test]
 fn without_a_file_its_counters_are_absent_and_named() {
-    let fake = Fake::new(&FULL);
+    let fake = FakeHost::new(&FULL);
     fake.write("proc/self/fd/0", "");
-    let whole = Host::new(fake.source()).read_at(Nanos(1));
+    let whole = HostReader::new(fake.source()).read_at(Nanos(1));
     for (path, _) in FULL {
         let path = format!("/{path}");
-        let source = Source { denied: vec![Box::leak(path.clone().into_boxed_str())], ..fake.source() };
-        let told = Host::new(source).read_at(Nanos(1));
+        let source = CounterSource { denied: vec![Box::leak(path.clone().into_boxed_str())], ..fake.source() };
+        let told = HostReader::new(source).read_at(Nanos(1));
         let lost = whole.values.len() + whole.labels.len() - told.values.len() - told.labels.len();
         // A missing quota or limit is a valid reading, not an unobservable one.
         let silent = ["cpu.max", "cpu.stat", "limits", "task/7/status"].iter().any(|end| path.ends_with(end));
@@ -134,8 +134,8 @@ fn without_a_file_its_counters_are_absent_and_named() {
 #[test]
 fn texts_that_are_garbage_are_said_to_be_and_tell_nothing() {
     let garbage: Vec<(&str, &str)> = FULL.iter().map(|(path, _)| (*path, "\u{FFFD} ::\n-\t7:x\n\n")).collect();
-    let fake = Fake::new(&garbage);
-    let told = Host::new(fake.source()).read_at(Nanos(1));
+    let fake = FakeHost::new(&garbage);
+    let told = HostReader::new(fake.source()).read_at(Nanos(1));
     let known: Vec<&str> = told.values.keys().map(|name| &**name).collect();
     assert_eq!(known, Vec::<&str>::new());
     assert!(told.unobservable.contains(&"TcpExt: the kernel does not report it".to_owned()), "{:?}", told.unobservable);
@@ -143,8 +143,8 @@ fn texts_that_are_garbage_are_said_to_be_and_tell_nothing() {
 
 #[test]
 fn an_empty_host_tells_nothing_and_why() {
-    let fake = Fake::new(&[]);
-    let told = Host::new(fake.source()).read();
+    let fake = FakeHost::new(&[]);
+    let told = HostReader::new(fake.source()).read();
     assert_eq!((told.values.len(), told.labels.len()), (0, 0));
     assert_eq!(told.unobservable.len(), FILES.len() + SETTINGS.len() + "net, self, self.cgroup".split(',').count());
     assert!(told.unobservable.contains(&"psi.cpu: no such file".to_owned()));
@@ -152,7 +152,7 @@ fn an_empty_host_tells_nothing_and_why() {
 
 #[test]
 fn this_host_is_read() {
-    let mut host = Host::new(Source::here());
+    let mut host = HostReader::new(CounterSource::here());
     let first = host.read();
     for name in
         ["cpu.all.user", "cpu.count", "mem.total", "Tcp.OutSegs", "TcpExt.ListenDrops", "setting.somaxconn", "self.rss"]

@@ -1,7 +1,7 @@
 //! CPU time and pressure: `/proc/stat`, `/proc/pressure/*`, `/proc/net/softnet_stat`.
 
 use super::{after, number, numbers};
-use crate::counters::Sink;
+use crate::counters::CounterSink;
 
 /// Columns of a `cpu` line that are read, by index (proc(5)). `nice` is added to `user`; guest time is already in it.
 const COLUMNS: [(&str, usize); 7] =
@@ -9,7 +9,7 @@ const COLUMNS: [(&str, usize); 7] =
 const NICE: usize = 1;
 
 /// Parses `/proc/stat`, converting ticks to nanoseconds.
-pub(crate) fn stat(text: &str, tick_ns: u64, sink: &mut Sink) {
+pub(crate) fn stat(text: &str, tick_ns: u64, sink: &mut CounterSink) {
     let mut count = 0;
     for line in text.lines() {
         let Some((name, rest)) = line.split_once(' ') else { continue };
@@ -36,7 +36,7 @@ pub(crate) fn stat(text: &str, tick_ns: u64, sink: &mut Sink) {
 }
 
 /// Parses `/proc/pressure/WHAT`: microseconds in which some, or all, tasks were stalled.
-pub(crate) fn pressure(text: &str, what: &str, sink: &mut Sink) {
+pub(crate) fn pressure(text: &str, what: &str, sink: &mut CounterSink) {
     for grade in ["some", "full"] {
         // For the CPU, `full` is zero by definition at the host level.
         if what == "cpu" && grade == "full" {
@@ -48,7 +48,7 @@ pub(crate) fn pressure(text: &str, what: &str, sink: &mut Sink) {
 }
 
 /// Parses `/proc/net/softnet_stat`: hexadecimal, a line per online core; later kernels include the core's number.
-pub(crate) fn softnet(text: &str, sink: &mut Sink) {
+pub(crate) fn softnet(text: &str, sink: &mut CounterSink) {
     const TOLD: [&str; 3] = ["processed", "dropped", "squeezed"];
     const CORE: usize = 12;
     let mut all = [0u64; TOLD.len()];
@@ -74,7 +74,7 @@ pub(crate) fn softnet(text: &str, sink: &mut Sink) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::{found, these};
+    use crate::counters::{found, expected};
 
     fn cpu(text: &str) -> Vec<(String, u64)> {
         found(|sink| stat(text, 10_000_000, sink))
@@ -101,7 +101,7 @@ mod tests {
             assert_eq!(get(name), Some(value), "{name}");
         }
         // Linux 2.4: four columns; the missing ones are absent.
-        let old = these(&[
+        let old = expected(&[
             ("cpu.0.idle", 40_000_000),
             ("cpu.0.system", 30_000_000),
             ("cpu.0.user", 30_000_000),
@@ -122,9 +122,9 @@ mod tests {
     fn pressure_with_and_without_full() {
         let io = "some avg10=0.00 avg60=0.10 avg300=0.96 total=8961129\nfull avg10=0.00 avg60=0.09 avg300=0.93 total=8559172\n";
         let told = |text, what| found(|sink| pressure(text, what, sink));
-        assert_eq!(told(io, "io"), these(&[("psi.io.full", 8_559_172), ("psi.io.some", 8_961_129)]));
-        assert_eq!(told(io, "cpu"), these(&[("psi.cpu.some", 8_961_129)]));
-        assert_eq!(told("some avg10=0.00 total=7\n", "memory"), these(&[("psi.memory.some", 7)]));
+        assert_eq!(told(io, "io"), expected(&[("psi.io.full", 8_559_172), ("psi.io.some", 8_961_129)]));
+        assert_eq!(told(io, "cpu"), expected(&[("psi.cpu.some", 8_961_129)]));
+        assert_eq!(told("some avg10=0.00 total=7\n", "memory"), expected(&[("psi.memory.some", 7)]));
         for text in ["", "some\n", "some total=\n", "some total=x\n"] {
             assert_eq!(told(text, "io"), [], "{text:?}");
         }

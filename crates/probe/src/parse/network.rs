@@ -3,11 +3,11 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{number, numbers};
-use crate::counters::Sink;
+use crate::counters::CounterSink;
 
 /// Parses `/proc/net/snmp` and `/proc/net/netstat`: a line of names and a line of values per protocol. Includes every
 /// name the kernel has; −1 (no limit) is left out.
-pub(crate) fn tables(text: &str, sink: &mut Sink) {
+pub(crate) fn tables(text: &str, sink: &mut CounterSink) {
     let mut lines = text.lines();
     while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
         let (Some((table, names)), Some((of, values))) = (names.split_once(':'), values.split_once(':')) else {
@@ -24,7 +24,7 @@ pub(crate) fn tables(text: &str, sink: &mut Sink) {
 
 /// Parses `/proc/net/snmp6`: a name and its value per line, prefixed by the table (`Ip6`, `Icmp6`, `Udp6`,
 /// `UdpLite6`). ICMP messages by type are left out.
-pub(crate) fn lines(text: &str, sink: &mut Sink) {
+pub(crate) fn lines(text: &str, sink: &mut CounterSink) {
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace();
         let (Some(name), Some(value)) = (words.next(), words.next()) else { continue };
@@ -35,7 +35,7 @@ pub(crate) fn lines(text: &str, sink: &mut Sink) {
 }
 
 /// Parses `/proc/net/sockstat` and `/proc/net/sockstat6`: a protocol followed by pairs of name and value.
-pub(crate) fn sockstat(text: &str, sink: &mut Sink) {
+pub(crate) fn sockstat(text: &str, sink: &mut CounterSink) {
     for line in text.lines() {
         let Some((protocol, pairs)) = line.split_once(':') else { continue };
         let mut words = pairs.split_ascii_whitespace();
@@ -46,7 +46,7 @@ pub(crate) fn sockstat(text: &str, sink: &mut Sink) {
 }
 
 /// Parses `/proc/net/stat/nf_conntrack`: hexadecimal, a line per core, summed here.
-pub(crate) fn conntrack(text: &str, sink: &mut Sink) {
+pub(crate) fn conntrack(text: &str, sink: &mut CounterSink) {
     let mut lines = text.lines();
     let Some(names) = lines.next() else { return };
     let rows: Vec<Vec<&str>> = lines.map(|line| line.split_ascii_whitespace().collect()).collect();
@@ -73,7 +73,7 @@ impl Interface<'_> {
     }
 
     /// Adds its counters under `net.NAME`. Drops include packets for which there was no buffer (`missed`).
-    pub fn tell(&self, sink: &mut Sink) {
+    pub fn report(&self, sink: &mut CounterSink) {
         const COLUMNS: [(&str, usize); 5] =
             [("rx_bytes", 0), ("rx_errors", 2), ("rx_dropped", 3), ("tx_bytes", 8), ("tx_dropped", 11)];
         COLUMNS.iter().for_each(|&(name, index)| sink.put(&["net", self.name, name], self.columns[index]));
@@ -121,7 +121,7 @@ fn is_local_v4(address: Ipv4Addr, fib_trie: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::{found, these};
+    use crate::counters::{found, expected};
 
     #[test]
     fn tables_are_read_by_name_whatever_the_kernel_has() {
@@ -137,19 +137,19 @@ mod tests {
             ("TcpExt.PAWSTimewait", 2),
             ("TcpExt.SyncookiesSent", 0),
         ];
-        assert_eq!(told(new), these(&wanted));
+        assert_eq!(told(new), expected(&wanted));
         let wanted = [("TcpExt.ListenOverflows", 7), ("TcpExt.PAWSPassive", 5), ("TcpExt.SyncookiesSent", 0)];
-        assert_eq!(told(old), these(&wanted));
+        assert_eq!(told(old), expected(&wanted));
         let wanted = [("IcmpMsg.InType3", 1), ("IcmpMsg.OutType8", 2), ("Tcp.RetransSegs", 3), ("Tcp.RtoMax", 120_000)];
-        assert_eq!(told(snmp), these(&wanted));
+        assert_eq!(told(snmp), expected(&wanted));
     }
 
     #[test]
     fn tables_that_are_cut_or_mixed_up_tell_what_is_certain() {
         let told = |text| found(|sink| tables(text, sink));
-        assert_eq!(told("Tcp: A B C\nTcp: 1 2"), these(&[("Tcp.A", 1), ("Tcp.B", 2)]));
-        assert_eq!(told("Tcp: A B\nUdp: 1 2\nUdp: C\nUdp: 3\n"), these(&[("Udp.C", 3)]));
-        assert_eq!(told("Tcp: A B\nTcp: x 2\n"), these(&[("Tcp.B", 2)]));
+        assert_eq!(told("Tcp: A B C\nTcp: 1 2"), expected(&[("Tcp.A", 1), ("Tcp.B", 2)]));
+        assert_eq!(told("Tcp: A B\nUdp: 1 2\nUdp: C\nUdp: 3\n"), expected(&[("Udp.C", 3)]));
+        assert_eq!(told("Tcp: A B\nTcp: x 2\n"), expected(&[("Tcp.B", 2)]));
         for text in ["", "Tcp: A", "A\nB\n", "\n\n", "Tcp:\nTcp:\n"] {
             assert_eq!(told(text), [], "{text:?}");
         }
@@ -168,7 +168,7 @@ mod tests {
             ("sockstat.UDP.mem", 0),
             ("sockstat.sockets.used", 16),
         ];
-        assert_eq!(found(|sink| sockstat(text, sink)), these(&wanted));
+        assert_eq!(found(|sink| sockstat(text, sink)), expected(&wanted));
     }
 
     #[test]
@@ -177,8 +177,8 @@ mod tests {
         let new = "entries  clashres found new invalid ignore delete chainlength insert insert_failed drop early_drop icmp_error\n00000011  00000000 0 0 0 0 0 0 0 0000000a 00000001 00000002 0\n00000011  00000000 0 0 0 0 0 0 0 00000001 00000001 00000000 0\n";
         let told = |text| found(|sink| conntrack(text, sink));
         let wanted = [("conntrack.drop", 2), ("conntrack.early_drop", 2), ("conntrack.insert_failed", 11)];
-        assert_eq!(told(new), these(&wanted));
-        assert_eq!(told("entries drop\n00000001 000000ff\n"), these(&[("conntrack.drop", 255)]));
+        assert_eq!(told(new), expected(&wanted));
+        assert_eq!(told("entries drop\n00000001 000000ff\n"), expected(&[("conntrack.drop", 255)]));
         for text in ["", "entries drop\n", "entries drop\n1\n", "entries drop\n1 x\n"] {
             assert_eq!(told(text), [], "{text:?}");
         }
@@ -199,7 +199,7 @@ mod tests {
             ("net.eth0.100.tx_bytes", 137_020),
             ("net.eth0.100.tx_dropped", 4),
         ];
-        assert_eq!(found(|sink| all[1].tell(sink)), these(&wanted));
+        assert_eq!(found(|sink| all[1].report(sink)), expected(&wanted));
         for (text, mbps) in
             [("10000\n", Some(10_000)), ("-1\n", None), ("4294967295\n", None), ("0\n", None), ("", None)]
         {

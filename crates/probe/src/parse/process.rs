@@ -5,7 +5,7 @@ use super::{after, number, numbers};
 
 /// The relevant fields of `/proc/PID/stat` (numbered from 1, as in proc(5)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stat {
+pub(crate) struct ProcessStat {
     /// Parent process (4).
     pub parent: u32,
     /// CPU time of all its threads, including those that ended, in ticks (14 and 15).
@@ -21,11 +21,11 @@ pub(crate) struct Stat {
 }
 
 /// Parses `/proc/PID/stat`. The name in brackets may contain brackets and spaces: the last bracket ends it.
-pub(crate) fn stat(text: &str) -> Option<Stat> {
+pub(crate) fn stat(text: &str) -> Option<ProcessStat> {
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
-    Some(Stat {
+    Some(ProcessStat {
         parent: u32::try_from(field(4)?).ok()?,
         ticks: field(14)?.checked_add(field(15)?)?,
         reaped: field(16)?.checked_add(field(17)?)?,
@@ -44,7 +44,7 @@ pub(crate) fn is_zombie(text: &str) -> bool {
 
 /// The scheduler's statistics of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Scheduled {
+pub(crate) struct SchedulerStats {
     /// Nanoseconds on a core.
     pub cpu: u64,
     /// Nanoseconds runnable without a core.
@@ -54,10 +54,10 @@ pub(crate) struct Scheduled {
 }
 
 /// Parses `schedstat`. A kernel without these statistics returns three zeros, as does a thread that never ran: `None`.
-pub(crate) fn scheduled(text: &str) -> Option<Scheduled> {
+pub(crate) fn scheduled(text: &str) -> Option<SchedulerStats> {
     let mut columns = numbers(text);
-    let scheduled = Scheduled { cpu: columns.next()?, wait: columns.next()?, slices: columns.next()? };
-    (scheduled != Scheduled::default()).then_some(scheduled)
+    let scheduled = SchedulerStats { cpu: columns.next()?, wait: columns.next()?, slices: columns.next()? };
+    (scheduled != SchedulerStats::default()).then_some(scheduled)
 }
 
 /// Returns the name of a thread, from `status`.
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_stat_with_any_name() {
         let fields = "S 9764 9764 7799 0 -1 4194304 99 0 0 0 120 30 7 2 20 0 5 0 40672 3133440 359 18446744073709551615 94679602995200";
-        let wanted = Stat { parent: 9764, ticks: 150, reaped: 9, threads: 5, started: 40_672, pages: 359 };
+        let wanted = ProcessStat { parent: 9764, ticks: 150, reaped: 9, threads: 5, started: 40_672, pages: 359 };
         for name in ["cat", "tmux: server", "a) S 1 (b", "\u{FFFD}", ""] {
             assert_eq!(stat(&format!("9795 ({name}) {fields}\n")), Some(wanted), "{name}");
         }
@@ -118,8 +118,8 @@ mod tests {
 
     #[test]
     fn a_thread_that_nobody_counts_has_no_time() {
-        assert_eq!(scheduled("20 50655 1\n"), Some(Scheduled { cpu: 20, wait: 50_655, slices: 1 }));
-        assert_eq!(scheduled("0 0 1\n"), Some(Scheduled { slices: 1, ..Scheduled::default() }));
+        assert_eq!(scheduled("20 50655 1\n"), Some(SchedulerStats { cpu: 20, wait: 50_655, slices: 1 }));
+        assert_eq!(scheduled("0 0 1\n"), Some(SchedulerStats { slices: 1, ..SchedulerStats::default() }));
         for text in ["0 0 0\n", "", "5 6\n", "x y z\n"] {
             assert_eq!(scheduled(text), None, "{text:?}");
         }

@@ -7,7 +7,7 @@ use super::{after, number};
 
 /// The cgroup version, which determines the files of a quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Version {
+pub(crate) enum CgroupVersion {
     /// Version 1: two files.
     One,
     /// Version 2: `cpu.max`.
@@ -17,17 +17,17 @@ pub(crate) enum Version {
 /// Returns the folders that may hold the quotas of a process, innermost first, given its `/proc/PID/cgroup`. A
 /// container sees its own group as the root of the mount, so each may be missing. `None` if the groups are outside of
 /// our namespace.
-pub(crate) fn folders(membership: &str) -> Option<Vec<(Version, String)>> {
+pub(crate) fn folders(membership: &str) -> Option<Vec<(CgroupVersion, String)>> {
     let mut found = Vec::new();
     for line in membership.lines() {
         let mut parts = line.splitn(3, ':');
         let (Some(_), Some(controllers), Some(group)) = (parts.next(), parts.next(), parts.next()) else { continue };
         let (version, mounts) = match controllers {
-            "" => (Version::Two, vec!["/sys/fs/cgroup".to_owned(), "/sys/fs/cgroup/unified".to_owned()]),
+            "" => (CgroupVersion::Two, vec!["/sys/fs/cgroup".to_owned(), "/sys/fs/cgroup/unified".to_owned()]),
             _ if controllers.split(',').any(|name| name == "cpu") => {
                 let mut mounts = vec!["/sys/fs/cgroup/cpu".to_owned(), format!("/sys/fs/cgroup/{controllers}")];
                 mounts.dedup();
-                (Version::One, mounts)
+                (CgroupVersion::One, mounts)
             }
             _ => continue,
         };
@@ -80,7 +80,7 @@ impl Quota {
 
 /// Enforcement statistics of a quota.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Enforced {
+pub(crate) struct QuotaEnforcement {
     /// Periods in which the group ran at all.
     pub periods: u64,
     /// Periods in which the group was throttled.
@@ -90,16 +90,16 @@ pub(crate) struct Enforced {
 }
 
 /// Parses `cpu.stat`; the root group of version 2 has no quota and no statistics.
-pub(crate) fn enforced(stat: &str) -> Option<Enforced> {
+pub(crate) fn enforced(stat: &str) -> Option<QuotaEnforcement> {
     let value = |name| after(stat, name).and_then(number);
     let throttled_us = value("throttled_usec ").or_else(|| value("throttled_time ").map(|ns| ns / 1000))?;
-    Some(Enforced { periods: value("nr_periods ")?, throttled: value("nr_throttled ")?, throttled_us })
+    Some(QuotaEnforcement { periods: value("nr_periods ")?, throttled: value("nr_throttled ")?, throttled_us })
 }
 
-impl Sub for Enforced {
-    type Output = Enforced;
-    fn sub(self, before: Enforced) -> Enforced {
-        Enforced {
+impl Sub for QuotaEnforcement {
+    type Output = QuotaEnforcement;
+    fn sub(self, before: QuotaEnforcement) -> QuotaEnforcement {
+        QuotaEnforcement {
             periods: self.periods.saturating_sub(before.periods),
             throttled: self.throttled.saturating_sub(before.throttled),
             throttled_us: self.throttled_us.saturating_sub(before.throttled_us),
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn folders_of_both_versions_innermost_first() {
-        use Version::{One, Two};
+        use CgroupVersion::{One, Two};
         let names = |membership: &str| {
             let folders = folders(membership).unwrap();
             folders
@@ -121,7 +121,7 @@ mod tests {
                 .map(|(version, folder)| (version, folder.replace("/sys/fs/cgroup", "@")))
                 .collect::<Vec<_>>()
         };
-        let these = |all: &[(Version, &str)]| all.iter().map(|(v, f)| (*v, (*f).to_owned())).collect::<Vec<_>>();
+        let these = |all: &[(CgroupVersion, &str)]| all.iter().map(|(v, f)| (*v, (*f).to_owned())).collect::<Vec<_>>();
         let v2 = [
             (Two, "@/a/b"),
             (Two, "@/a"),
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn enforcement_in_microseconds() {
-        let wanted = Some(Enforced { periods: 102, throttled: 75, throttled_us: 900 });
+        let wanted = Some(QuotaEnforcement { periods: 102, throttled: 75, throttled_us: 900 });
         assert_eq!(
             enforced("usage_usec 12\nnr_periods 102\nnr_throttled 75\nthrottled_usec 900\nnr_bursts 0\n"),
             wanted

@@ -4,40 +4,40 @@
 
 use std::io::{self, Read};
 
-use record::frames::{Pieces, Speech};
+use record::frames::{FrameBuffer, FrameProtocol};
 
-use super::speech::{ASKED, Asked, MOST, TOLD, Told};
+use super::messages::{CLIENT_FRAMES, ClientMessage, MOST, PROBE_FRAMES, ProbeMessage};
 
 /// Checks both directions with these bytes.
-pub fn said(bytes: &[u8]) {
-    let _ = TOLD.read_hello(&mut &*bytes);
-    for frame in frames(&TOLD, bytes) {
-        told(&frame);
+pub fn check_messages(bytes: &[u8]) {
+    let _ = PROBE_FRAMES.read_hello(&mut &*bytes);
+    for frame in frames(&PROBE_FRAMES, bytes) {
+        check_probe_message(&frame);
     }
-    for frame in frames(&ASKED, bytes) {
-        let Some(asked) = Asked::parse(&frame) else { continue };
+    for frame in frames(&CLIENT_FRAMES, bytes) {
+        let Some(asked) = ClientMessage::parse(&frame) else { continue };
         let (kind, body) = asked.body();
-        assert_eq!(Asked::parse(&numbered(kind, &body)), Some(asked));
+        assert_eq!(ClientMessage::parse(&numbered(kind, &body)), Some(asked));
     }
 }
 
-fn told(frame: &[u8]) {
-    let Some(told) = Told::parse(frame) else { return };
+fn check_probe_message(frame: &[u8]) {
+    let Some(told) = ProbeMessage::parse(frame) else { return };
     match &told {
-        Told::Refused(why) => return assert!(!why.chars().any(measure::plain::is_unseen), "{why}"),
-        Told::Welcome(facts) => {
+        ProbeMessage::Refused(why) => return assert!(!why.chars().any(measure::sanitize::is_invisible), "{why}"),
+        ProbeMessage::Welcome(facts) => {
             return assert!(
-                !facts.host.chars().chain(facts.kernel.chars()).any(measure::plain::is_unseen),
+                !facts.host.chars().chain(facts.kernel.chars()).any(measure::sanitize::is_invisible),
                 "{facts:?}"
             );
         }
-        Told::Sample(sample) | Told::Last(sample) => assert!(sample.values.len() + sample.labels.len() <= MOST),
-        Told::Challenge(_) | Told::Stamps(_) => {}
+        ProbeMessage::Sample(sample) | ProbeMessage::LastSample(sample) => assert!(sample.values.len() + sample.labels.len() <= MOST),
+        ProbeMessage::Challenge(_) | ProbeMessage::Timestamps(_) => {}
     }
     let (kind, body) = told.body();
-    match (Told::parse(&numbered(kind, &body)), told) {
+    match (ProbeMessage::parse(&numbered(kind, &body)), told) {
         // The last digit of a number that is not whole may differ.
-        (Some(Told::Sample(again)), Told::Sample(told)) | (Some(Told::Last(again)), Told::Last(told)) => {
+        (Some(ProbeMessage::Sample(again)), ProbeMessage::Sample(told)) | (Some(ProbeMessage::LastSample(again)), ProbeMessage::LastSample(told)) => {
             assert!(
                 again.values.keys().eq(told.values.keys()) && again.labels == told.labels && again.gone == told.gone
             );
@@ -48,12 +48,12 @@ fn told(frame: &[u8]) {
 }
 
 /// Returns the frames in these bytes, parsed at once and in pieces, which must agree.
-fn frames(speech: &Speech, bytes: &[u8]) -> Vec<Vec<u8>> {
-    let (mut whole, mut slowly, mut pieces) = (bytes, Slowly(bytes, false), Pieces::default());
+fn frames(speech: &FrameProtocol, bytes: &[u8]) -> Vec<Vec<u8>> {
+    let (mut whole, mut slowly, mut pieces) = (bytes, OneByteReader(bytes, false), FrameBuffer::default());
     let mut found = Vec::new();
-    while let Ok(Some(frame)) = speech.whole(&mut whole) {
-        let again = std::iter::repeat_with(|| pieces.whole(speech, &mut slowly));
-        let again = again.filter(|read| !read.as_ref().is_err_and(super::gave_up)).take(1).last();
+    while let Ok(Some(frame)) = speech.read_frame(&mut whole) {
+        let again = std::iter::repeat_with(|| pieces.read_frame(speech, &mut slowly));
+        let again = again.filter(|read| !read.as_ref().is_err_and(super::timed_out)).take(1).last();
         assert!(matches!(again, Some(Ok(Some(again))) if again == frame));
         found.push(frame);
     }
@@ -65,9 +65,9 @@ fn numbered(kind: u8, body: &[u8]) -> Vec<u8> {
 }
 
 /// A reader that returns a byte at a time, and times out on every second call.
-struct Slowly<'a>(&'a [u8], bool);
+struct OneByteReader<'a>(&'a [u8], bool);
 
-impl Read for Slowly<'_> {
+impl Read for OneByteReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.1 = !self.1;
         if self.1 { Err(io::ErrorKind::WouldBlock.into()) } else { self.0.read(&mut into[..1]) }

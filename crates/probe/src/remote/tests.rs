@@ -6,47 +6,47 @@ use std::sync::mpsc::channel;
 
 use measure::{Clock, Nanos};
 use proptest::prelude::*;
-use record::{HostCounters, Number};
+use record::{HostCounters, CounterValue};
 
-use super::joined::{Joining, News};
-use super::serving::{Follow, Granting, Serving, place};
-use super::speech::{ASKED, Ask, Asked, Facts, Place, TOLD, Told, is_proved, prove};
-use super::{Clear, Seal};
-use crate::Source;
+use super::joined_probe::{JoinOptions, ProbeEvent};
+use super::server::{ServiceSelector, ProbeServerOptions, ProbeServer, kernel_namespace};
+use super::messages::{CLIENT_FRAMES, CounterRequest, ClientMessage, HostDescription, KernelNamespace, PROBE_FRAMES, ProbeMessage, verify_proof, prove};
+use super::{PlainStream, TlsWrapper};
+use crate::CounterSource;
 
-fn bare() -> Seal {
-    Box::new(|socket| Ok(Box::new(socket) as Box<dyn Clear>))
+fn bare() -> TlsWrapper {
+    Box::new(|socket| Ok(Box::new(socket) as Box<dyn PlainStream>))
 }
 
-fn serving(token: Option<&str>, follow: Follow) -> Serving {
-    let facts = Facts { host: "db1".into(), kernel: "Linux 6".into(), cores: 2.0, ..Facts::default() };
-    let granting = Granting { token: token.map(str::to_owned), follow, facts, seal: bare() };
-    Serving::start(TcpListener::bind("127.0.0.1:0").unwrap(), granting).unwrap()
+fn serving(token: Option<&str>, follow: ServiceSelector) -> ProbeServer {
+    let facts = HostDescription { host: "db1".into(), kernel: "Linux 6".into(), cores: 2.0, ..HostDescription::default() };
+    let granting = ProbeServerOptions { token: token.map(str::to_owned), service: follow, host: facts, tls: bare() };
+    ProbeServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), granting).unwrap()
 }
 
-fn joining(address: SocketAddr, token: Option<&str>, target: Option<SocketAddr>) -> Result<super::Joined, String> {
-    Joining { address: &address.to_string(), token, seal: bare(), target }.join()
+fn joining(address: SocketAddr, token: Option<&str>, target: Option<SocketAddr>) -> Result<super::JoinedProbe, String> {
+    JoinOptions { address: &address.to_string(), token, tls: bare(), target }.join()
 }
 
 /// Sends these bytes after a valid hello, and returns the messages received.
-fn stranger(address: SocketAddr, said: &[u8]) -> Vec<Told> {
+fn stranger(address: SocketAddr, said: &[u8]) -> Vec<ProbeMessage> {
     let mut socket = TcpStream::connect(address).unwrap();
     let mut from = BufReader::new(socket.try_clone().unwrap());
-    TOLD.read_hello(&mut from).unwrap();
+    PROBE_FRAMES.read_hello(&mut from).unwrap();
     let _ = socket.write_all(said);
-    let heard = std::iter::from_fn(|| TOLD.whole(&mut from).ok().flatten());
-    heard.map(|frame| Told::parse(&frame).unwrap()).collect()
+    let heard = std::iter::from_fn(|| PROBE_FRAMES.read_frame(&mut from).ok().flatten());
+    heard.map(|frame| ProbeMessage::parse(&frame).unwrap()).collect()
 }
 
 fn hello() -> Vec<u8> {
     let mut hello = Vec::new();
-    ASKED.write_hello(&mut hello).unwrap();
+    CLIENT_FRAMES.write_hello(&mut hello).unwrap();
     hello
 }
 
-fn frame(asked: &Asked) -> Vec<u8> {
+fn frame(asked: &ClientMessage) -> Vec<u8> {
     let ((kind, body), mut frame) = (asked.body(), Vec::new());
-    ASKED.put(&mut frame, 0, kind, &body).unwrap();
+    CLIENT_FRAMES.write_frame(&mut frame, 0, kind, &body).unwrap();
     frame
 }
 
@@ -54,28 +54,28 @@ fn frame(asked: &Asked) -> Vec<u8> {
 fn a_client_is_told_counters_on_its_own_clock_and_a_last_sample() {
     let target = TcpListener::bind("127.0.0.1:0").unwrap();
     let target = target.local_addr().unwrap();
-    let probe = serving(Some("open sesame"), Follow::Target);
+    let probe = serving(Some("open sesame"), ServiceSelector::Target);
     let before = Clock.now();
     let joined = joining(probe.address(), Some("open sesame"), Some(target)).unwrap();
     let facts = joined.facts().clone();
     assert_eq!((&*facts.host, facts.cores, facts.shares_kernel), ("db1", 2.0, true));
     // Both sides use the same clock.
     let clock = joined.clock();
-    assert!(clock.ahead_ns.unsigned_abs() <= clock.within_ns, "{clock:?}");
+    assert!(clock.ahead_ns.unsigned_abs() <= clock.error_ns, "{clock:?}");
     let (tell, news) = channel();
     let following = joined.follow(move |news| tell.send(news).unwrap()).unwrap();
-    let sample = |news: News| match news {
-        News::Sample(sample) => sample,
-        News::Lost(why) => panic!("{why}"),
+    let sample = |news: ProbeEvent| match news {
+        ProbeEvent::Sample(sample) => sample,
+        ProbeEvent::Lost(why) => panic!("{why}"),
     };
     let first = sample(news.recv().unwrap());
     assert!(first.values.contains_key("cpu.count") && first.values.contains_key("Tcp.RetransSegs"), "{first:?}");
     let stopped = Clock.now();
     let last = following.stop().unwrap();
-    assert!(last.ahead_ns.unsigned_abs() <= last.within_ns, "{last:?}");
+    assert!(last.ahead_ns.unsigned_abs() <= last.error_ns, "{last:?}");
     let rest: Vec<HostCounters> = news.iter().map(sample).collect();
     let moment = |sample: &HostCounters| Nanos(u64::try_from(sample.at_ns).unwrap());
-    let within = Nanos(clock.within_ns + last.within_ns);
+    let within = Nanos(clock.error_ns + last.error_ns);
     assert!(moment(&first).0 + within.0 >= before.0);
     assert!(moment(rest.last().unwrap()).0 + within.0 >= stopped.0, "the last one is of the end");
 }
@@ -86,24 +86,24 @@ fn the_service_is_found_by_the_address_under_load_or_by_what_the_probe_was_told(
     let target = listener.local_addr().unwrap();
     let nobody: SocketAddr = "127.0.0.1:1".parse().unwrap();
     for (follow, asked, holds, told) in [
-        (Follow::Target, Some(target), true, true),
-        (Follow::Target, Some(nobody), false, false),
-        (Follow::Target, None, false, false),
-        (Follow::Port(target.port()), None, false, true),
-        (Follow::Port(target.port()), Some(nobody), false, true),
+        (ServiceSelector::Target, Some(target), true, true),
+        (ServiceSelector::Target, Some(nobody), false, false),
+        (ServiceSelector::Target, None, false, false),
+        (ServiceSelector::Port(target.port()), None, false, true),
+        (ServiceSelector::Port(target.port()), Some(nobody), false, true),
     ] {
         let probe = serving(None, follow);
         let joined = joining(probe.address(), None, asked).unwrap();
         assert_eq!(joined.facts().holds_target, holds, "{follow:?} {asked:?}");
         let (tell, news) = channel();
         let following = joined.follow(move |news| tell.send(news).unwrap()).unwrap();
-        let News::Sample(first) = news.recv().unwrap() else { panic!("lost") };
+        let ProbeEvent::Sample(first) = news.recv().unwrap() else { panic!("lost") };
         drop(following);
         let name = format!("listener.{target}.queue");
         assert_eq!(first.values.contains_key(&name), told, "{follow:?} {asked:?}");
     }
     drop(listener);
-    let probe = serving(None, Follow::Port(target.port()));
+    let probe = serving(None, ServiceSelector::Port(target.port()));
     let refused = joining(probe.address(), None, None).err().unwrap();
     assert_eq!(refused, format!("port {}: nobody listens there", target.port()));
 }
@@ -112,17 +112,17 @@ fn the_service_is_found_by_the_address_under_load_or_by_what_the_probe_was_told(
 fn loopback_is_an_address_of_this_host_only_for_those_who_share_its_network() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let target = Some(listener.local_addr().unwrap());
-    let probe = serving(None, Follow::Target);
-    let here = place(&Source::here());
-    let holds = |place: Place| {
-        let ask = Asked::Ask(Ask { target, place, ..Ask::default() });
-        let last = frame(&Asked::Last);
+    let probe = serving(None, ServiceSelector::Target);
+    let here = kernel_namespace(&CounterSource::here());
+    let holds = |place: KernelNamespace| {
+        let ask = ClientMessage::Ask(CounterRequest { target, place, ..CounterRequest::default() });
+        let last = frame(&ClientMessage::Last);
         let told = stranger(probe.address(), &[hello(), frame(&ask), last.clone(), last].concat());
-        told.into_iter().find_map(|told| if let Told::Welcome(facts) = told { Some(facts.holds_target) } else { None })
+        told.into_iter().find_map(|told| if let ProbeMessage::Welcome(facts) = told { Some(facts.holds_target) } else { None })
     };
     assert_eq!(holds(here.clone()), Some(true));
     for place in
-        [Place { network: "net:[1]".into(), ..here.clone() }, Place { boot: "x".into(), ..here }, Place::default()]
+        [KernelNamespace { network: "net:[1]".into(), ..here.clone() }, KernelNamespace { boot: "x".into(), ..here }, KernelNamespace::default()]
     {
         assert_eq!(holds(place.clone()), Some(false), "{place:?}");
     }
@@ -130,7 +130,7 @@ fn loopback_is_an_address_of_this_host_only_for_those_who_share_its_network() {
 
 #[test]
 fn who_does_not_have_the_token_is_told_so_and_nothing_else() {
-    let probe = serving(Some("right"), Follow::Target);
+    let probe = serving(Some("right"), ServiceSelector::Target);
     for (token, said) in
         [(None, "it requires a token"), (Some("wrong"), "the token is wrong"), (Some("righ"), "the token is wrong")]
     {
@@ -140,18 +140,18 @@ fn who_does_not_have_the_token_is_told_so_and_nothing_else() {
     // A proof is valid only once, and does not contain the token.
     let (one, other) = ([1; 32], [2; 32]);
     let proof = prove("right", &one);
-    assert!(is_proved("right", &one, &proof) && !is_proved("right", &other, &proof) && !is_proved("r", &one, &proof));
+    assert!(verify_proof("right", &one, &proof) && !verify_proof("right", &other, &proof) && !verify_proof("r", &one, &proof));
 }
 
 #[test]
 fn another_version_and_what_is_no_brunt_are_told_apart() {
-    let probe = serving(None, Follow::Target);
+    let probe = serving(None, ServiceSelector::Target);
     for (said, why) in [
         (&b"brunt-probe 99 7.7\n"[..], "it is brunt 7.7 with version 99 of the probe's protocol"),
         (b"GET / HTTP/1.1\r\n\r\n", "the other end is not brunt"),
     ] {
         let told = stranger(probe.address(), said);
-        let Some(Told::Refused(refused)) = told.last() else { panic!("{told:?}") };
+        let Some(ProbeMessage::Refused(refused)) = told.last() else { panic!("{told:?}") };
         assert!(refused.contains(why), "{refused}");
     }
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -173,30 +173,30 @@ fn another_version_and_what_is_no_brunt_are_told_apart() {
 
 #[test]
 fn a_client_can_ask_for_the_time_and_for_the_end_and_nothing_else() {
-    let probe = serving(None, Follow::Target);
-    let welcome = [hello(), frame(&Asked::Ask(Ask::default()))].concat();
+    let probe = serving(None, ServiceSelector::Target);
+    let welcome = [hello(), frame(&ClientMessage::Ask(CounterRequest::default()))].concat();
     let refused = |said: Vec<u8>| {
         let told = stranger(probe.address(), &[welcome.clone(), said].concat());
         match told.last() {
-            Some(Told::Refused(why)) => why.clone(),
+            Some(ProbeMessage::Refused(why)) => why.clone(),
             _ => format!("{} frames", told.len()),
         }
     };
     let nothing = "it got an invalid request";
-    assert_eq!(refused(frame(&Asked::Ask(Ask::default()))), nothing);
-    assert_eq!(refused([frame(&Asked::Last), frame(&Asked::Last)].concat()), nothing, "there is one end");
+    assert_eq!(refused(frame(&ClientMessage::Ask(CounterRequest::default()))), nothing);
+    assert_eq!(refused([frame(&ClientMessage::Last), frame(&ClientMessage::Last)].concat()), nothing, "there is one end");
     assert_eq!(refused(vec![6, 0, 0, 0, 0, 0, 0, 0, 99, 1]), nothing);
-    assert_eq!(refused(frame(&Asked::When(Nanos(7))).repeat(5_000)), "it gets too many requests");
-    let told = stranger(probe.address(), &[hello(), frame(&Asked::Last)].concat());
-    assert_eq!(told.last(), Some(&Told::Refused("the first message was not a request for counters".into())));
+    assert_eq!(refused(frame(&ClientMessage::Time(Nanos(7))).repeat(5_000)), "it gets too many requests");
+    let told = stranger(probe.address(), &[hello(), frame(&ClientMessage::Last)].concat());
+    assert_eq!(told.last(), Some(&ProbeMessage::Refused("the first message was not a request for counters".into())));
     // A frame announced longer than any of a client's ends the connection at once, and so does a truncated one.
     let told = stranger(probe.address(), &[welcome.clone(), u32::MAX.to_le_bytes().to_vec()].concat());
-    assert!(!told.iter().any(|told| matches!(told, Told::Stamps(_))));
+    assert!(!told.iter().any(|told| matches!(told, ProbeMessage::Timestamps(_))));
 }
 
 #[test]
 fn no_more_are_served_at_once_than_it_says_and_a_place_is_free_again_when_one_goes() {
-    let probe = serving(None, Follow::Target);
+    let probe = serving(None, ServiceSelector::Target);
     let mut all: Vec<_> = (0..8).map(|_| joining(probe.address(), None, None).unwrap()).collect();
     assert_eq!(joining(probe.address(), None, None).err().as_deref(), Some("it already serves eight clients"));
     all.pop();
@@ -209,14 +209,14 @@ fn no_more_are_served_at_once_than_it_says_and_a_place_is_free_again_when_one_go
     drop(probe);
     let (tell, news) = channel();
     let following = all.pop().unwrap().follow(move |news| drop(tell.send(news))).unwrap();
-    let lost = news.iter().find_map(|news| if let News::Lost(why) = news { Some(why) } else { None });
+    let lost = news.iter().find_map(|news| if let ProbeEvent::Lost(why) = news { Some(why) } else { None });
     assert!(lost.is_some(), "it has ended");
     drop(following);
 }
 
 #[test]
 fn who_is_slow_to_say_hello_has_to_go() {
-    let probe = serving(Some("t"), Follow::Target);
+    let probe = serving(Some("t"), ServiceSelector::Target);
     // One byte at a time: each arrives in time, the hello does not.
     let mut socket = TcpStream::connect(probe.address()).unwrap();
     let mut read = socket.try_clone().unwrap();
@@ -232,17 +232,17 @@ fn who_is_slow_to_say_hello_has_to_go() {
 
 #[test]
 fn a_probe_that_is_lost_tells_that_nothing_of_it_can_be_read() {
-    let probe = serving(None, Follow::Target);
+    let probe = serving(None, ServiceSelector::Target);
     let joined = joining(probe.address(), None, None).unwrap();
     let (tell, news) = channel();
     let following = joined.follow(move |news| tell.send(news).unwrap()).unwrap();
-    let News::Sample(first) = news.recv().unwrap() else { panic!("lost at once") };
+    let ProbeEvent::Sample(first) = news.recv().unwrap() else { panic!("lost at once") };
     drop(probe);
-    let mut rest: Vec<News> = Vec::new();
-    while !matches!(rest.last(), Some(News::Lost(_))) {
+    let mut rest: Vec<ProbeEvent> = Vec::new();
+    while !matches!(rest.last(), Some(ProbeEvent::Lost(_))) {
         rest.push(news.recv().unwrap());
     }
-    let Some(News::Sample(gone)) = rest.iter().rev().nth(1) else { panic!("{rest:?}") };
+    let Some(ProbeEvent::Sample(gone)) = rest.iter().rev().nth(1) else { panic!("{rest:?}") };
     assert!(gone.gone.len() >= first.values.len() / 2 && gone.values.is_empty(), "{gone:?}");
     assert!(gone.unobservable[0].starts_with("probe 127.0.0.1:"), "{gone:?}");
     drop(following);
@@ -251,14 +251,14 @@ fn a_probe_that_is_lost_tells_that_nothing_of_it_can_be_read() {
 #[test]
 fn what_a_host_cannot_be_called_is_no_sample() {
     let sample = |name: &str, word: &str| {
-        let values = [(name.to_owned(), Number::Whole(1))].into();
+        let values = [(name.to_owned(), CounterValue::Whole(1))].into();
         let unobservable = vec![word.to_owned()];
-        Told::Sample(HostCounters { values, unobservable, ..HostCounters::default() })
+        ProbeMessage::Sample(HostCounters { values, unobservable, ..HostCounters::default() })
     };
-    let read = |told: &Told| {
+    let read = |told: &ProbeMessage| {
         let ((kind, body), mut frame) = (told.body(), Vec::new());
-        TOLD.put(&mut frame, 0, kind, &body).unwrap();
-        Told::parse(&frame[4..])
+        PROBE_FRAMES.write_frame(&mut frame, 0, kind, &body).unwrap();
+        ProbeMessage::parse(&frame[4..])
     };
     let good = sample("Tcp.OutSegs", "psi: permission");
     assert_eq!(read(&good).as_ref(), Some(&good));
@@ -271,8 +271,8 @@ fn what_a_host_cannot_be_called_is_no_sample() {
     ] {
         assert_eq!(read(&bad), None, "{bad:?}");
     }
-    let facts = Facts { host: format!("\u{1b}[2Jdb{}", "x".repeat(5_000)), ..Facts::default() };
-    let Some(Told::Welcome(facts)) = read(&Told::Welcome(facts)) else { panic!("no welcome") };
+    let facts = HostDescription { host: format!("\u{1b}[2Jdb{}", "x".repeat(5_000)), ..HostDescription::default() };
+    let Some(ProbeMessage::Welcome(facts)) = read(&ProbeMessage::Welcome(facts)) else { panic!("no welcome") };
     assert!(!facts.host.contains('\u{1b}') && facts.host.len() < 1_000, "{}", facts.host.len());
 }
 
@@ -281,32 +281,32 @@ proptest! {
     #[test]
     fn any_bytes_are_read_alike(kind in 0u8..10, bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let mut frame = Vec::new();
-        ASKED.put(&mut frame, 0, kind, &bytes).unwrap();
-        super::oracle::said(&frame);
-        super::oracle::said(&bytes);
+        CLIENT_FRAMES.write_frame(&mut frame, 0, kind, &bytes).unwrap();
+        super::oracle::check_messages(&frame);
+        super::oracle::check_messages(&bytes);
     }
 
     /// A sample with one byte changed.
     #[test]
     fn a_garbled_sample_is_read_alike(at in 0usize..300, with in any::<u8>()) {
-        let values = [("Tcp.OutSegs".to_owned(), Number::Whole(7)), ("load".to_owned(), Number::Real(0.5))].into();
+        let values = [("Tcp.OutSegs".to_owned(), CounterValue::Whole(7)), ("load".to_owned(), CounterValue::Real(0.5))].into();
         let labels = [("setting.clocksource".to_owned(), "tsc".to_owned())].into();
         let gone = vec!["service.7.cpu".to_owned()];
         let sample = HostCounters { at_ns: 9, host: "db1".into(), values, labels, gone, unobservable: vec!["psi: permission".into()] };
-        for told in [Told::Sample(sample.clone()), Told::Last(sample), Told::Welcome(Facts { host: "db1".into(), ..Facts::default() })] {
+        for told in [ProbeMessage::Sample(sample.clone()), ProbeMessage::LastSample(sample), ProbeMessage::Welcome(HostDescription { host: "db1".into(), ..HostDescription::default() })] {
             let ((kind, body), mut frame) = (told.body(), Vec::new());
-            TOLD.put(&mut frame, 0, kind, &body).unwrap();
+            PROBE_FRAMES.write_frame(&mut frame, 0, kind, &body).unwrap();
             let at = at % frame.len();
             frame[at] = with;
-            super::oracle::said(&frame);
+            super::oracle::check_messages(&frame);
         }
     }
 
     /// A conversation with one byte changed is parsed or refused, and nothing else.
     #[test]
     fn a_garbled_conversation_ends(at in 0usize..120, with in any::<u8>()) {
-        let probe = serving(Some("t"), Follow::Target);
-        let mut said = [hello(), frame(&Asked::Ask(Ask { proof: vec![1; 32], ..Ask::default() }))].concat();
+        let probe = serving(Some("t"), ServiceSelector::Target);
+        let mut said = [hello(), frame(&ClientMessage::Ask(CounterRequest { proof: vec![1; 32], ..CounterRequest::default() }))].concat();
         let at = at % said.len();
         said[at] = with;
         let mut socket = TcpStream::connect(probe.address()).unwrap();

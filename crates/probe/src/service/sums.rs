@@ -3,38 +3,38 @@
 //! The CPU time of a process that ends between two readings is added to its parent, once that has waited for it. It
 //! then includes what was already read from the child, which must not be counted twice.
 
-use crate::counters::Sink;
-use crate::process::{Looked, Process};
+use crate::counters::CounterSink;
+use crate::process::{ProcessReading, Process};
 
 /// A process of the service.
 #[derive(Debug)]
-pub(super) struct Followed {
+pub(super) struct ServiceProcess {
     pub process: Process,
     /// Last reading; `None` before the first.
-    pub last: Option<Looked>,
+    pub last: Option<ProcessReading>,
     /// Time of children that ended and is already in the sums, but for which it has not waited yet.
-    owed: u64,
+    unreaped: u64,
 }
 
-impl Followed {
-    pub fn of(pid: u32) -> Followed {
-        Followed { process: Process::of(format!("/proc/{pid}")), last: None, owed: 0 }
+impl ServiceProcess {
+    pub fn of(pid: u32) -> ServiceProcess {
+        ServiceProcess { process: Process::at(format!("/proc/{pid}")), last: None, unreaped: 0 }
     }
 
     /// Returns the CPU time of children that it waited for and that is in no sum yet. `before` is the previous
     /// reading, and `ended` the time already counted of its children that ended since. A kernel does not pass on the
     /// time of children that are never waited for: such time is dropped at the next reading.
-    pub fn of_children(&mut self, before: &Looked, ended: u64) -> u64 {
+    pub fn new_child_time(&mut self, before: &ProcessReading, ended: u64) -> u64 {
         let Some(now) = self.last else { return 0 };
-        let (came, known) = (now.reaped.saturating_sub(before.reaped), self.owed.saturating_add(ended));
-        self.owed = known.saturating_sub(came).min(ended);
+        let (came, known) = (now.reaped.saturating_sub(before.reaped), self.unreaped.saturating_add(ended));
+        self.unreaped = known.saturating_sub(came).min(ended);
         came.saturating_sub(known)
     }
 }
 
 /// Sums over all processes, including those that ended.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sums {
+pub(super) struct ServiceSums {
     pub cpu: u64,
     wait: Option<u64>,
     voluntary: Option<u64>,
@@ -46,7 +46,7 @@ pub(super) struct Sums {
 
 /// Totals of all processes at one moment.
 #[derive(Debug, Default)]
-pub(super) struct All {
+pub(super) struct ServiceTotals {
     pub processes: usize,
     threads: u64,
     rss: u64,
@@ -60,8 +60,8 @@ pub(super) struct All {
     lacks_threads: bool,
 }
 
-impl All {
-    pub fn add(&mut self, now: &Looked, before: &Looked, process: &Process, sums: &mut Sums) {
+impl ServiceTotals {
+    pub fn add(&mut self, now: &ProcessReading, before: &ProcessReading, process: &Process, sums: &mut ServiceSums) {
         self.processes += 1;
         self.threads += now.threads;
         self.rss += now.rss;
@@ -83,7 +83,7 @@ impl All {
         self.top = self.top.max(most);
     }
 
-    pub fn tell(self, sums: &mut Sums, sink: &mut Sink) {
+    pub fn report(self, sums: &mut ServiceSums, sink: &mut CounterSink) {
         sums.busiest = sum(sums.busiest, self.top);
         if let Some((tid, comm)) = sums.busiest_thread.as_ref().filter(|_| !self.lacks_threads) {
             sink.put(&["service.all.busiest.tid"], u64::from(*tid));

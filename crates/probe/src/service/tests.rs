@@ -2,30 +2,30 @@ use std::net::TcpListener;
 
 use super::*;
 use crate::Counters;
-use crate::fake::Fake;
+use crate::fake_host::FakeHost;
 use crate::listener::tests::socket;
 use crate::process::tests::{UNITS, process, waited};
-use crate::sock_diag::State;
+use crate::sock_diag::TcpState;
 
 /// A process id that no real host has.
 const PID: u32 = 5_000_000;
 
 /// A simulated host with a service at 127.0.0.1:80.
-struct Scene {
-    fake: Fake,
-    source: Source,
+struct ServiceScene {
+    fake: FakeHost,
+    source: CounterSource,
     service: Service,
     now: Nanos,
 }
 
-impl Scene {
-    fn new(sockets: &[(u32, (u32, u32))]) -> Scene {
-        let fake = Fake::new(&[("proc/self/stat", "")]);
+impl ServiceScene {
+    fn new(sockets: &[(u32, (u32, u32))]) -> ServiceScene {
+        let fake = FakeHost::new(&[("proc/self/stat", "")]);
         let mut source = fake.source();
         source.sockets =
-            sockets.iter().map(|(inode, full)| socket("0.0.0.0:80", State::Listen, *inode, *full)).collect();
-        let service = Service::of(&Host::new(clone(&source)), "127.0.0.1:80".parse().unwrap()).unwrap();
-        Scene { fake, source, service, now: Nanos::from_secs(100) }
+            sockets.iter().map(|(inode, full)| socket("0.0.0.0:80", TcpState::Listen, *inode, *full)).collect();
+        let service = Service::listening_at(&HostReader::new(clone(&source)), "127.0.0.1:80".parse().unwrap()).unwrap();
+        ServiceScene { fake, source, service, now: Nanos::from_secs(100) }
     }
 
     /// Adds a process, with or without a socket.
@@ -49,15 +49,15 @@ impl Scene {
     }
 
     fn after_secs(&mut self, seconds: u64) -> Counters {
-        let mut sink = Sink::default();
+        let mut sink = CounterSink::default();
         self.now = self.now.saturating_add(Nanos::from_secs(seconds));
-        self.service.tell(&self.source, UNITS, self.now, &mut Vec::new(), &mut sink);
+        self.service.report(&self.source, UNITS, self.now, &mut Vec::new(), &mut sink);
         sink.take(self.now)
     }
 }
 
-fn clone(source: &Source) -> Source {
-    Source { sockets: source.sockets.clone(), ..Source::under(&source.root) }
+fn clone(source: &CounterSource) -> CounterSource {
+    CounterSource { sockets: source.sockets.clone(), ..CounterSource::under(&source.root) }
 }
 
 fn pids(told: &Counters) -> Vec<u32> {
@@ -67,12 +67,12 @@ fn pids(told: &Counters) -> Vec<u32> {
 
 #[test]
 fn a_service_is_told_with_its_queue_its_processes_and_their_sums() {
-    let mut scene = Scene::new(&[(77, (5, 128))]);
+    let mut scene = ServiceScene::new(&[(77, (5, 128))]);
     scene.process(PID + 1, 1, 10, Some(77));
     scene.process(PID + 2, PID + 1, 30, Some(77));
     scene.process(PID + 3, PID + 1, 20, None);
     scene.process(PID + 4, 1, 99, None);
-    scene.source.sockets.push(socket("127.0.0.1:80", State::Established, 0, (0, 0)));
+    scene.source.sockets.push(socket("127.0.0.1:80", TcpState::Established, 0, (0, 0)));
     let told = scene.after_secs(0);
     assert_eq!(pids(&told), [1, 2, 3]);
     for (name, value) in [
@@ -113,7 +113,7 @@ fn a_service_is_told_with_its_queue_its_processes_and_their_sums() {
 
 #[test]
 fn processes_that_end_stay_in_the_sums_and_their_successors_are_found() {
-    let mut scene = Scene::new(&[(77, (0, 128))]);
+    let mut scene = ServiceScene::new(&[(77, (0, 128))]);
     scene.process(PID + 1, 1, 10, Some(77));
     scene.process(PID + 2, PID + 1, 30, None);
     assert_eq!(pids(&scene.after_secs(0)), [1, 2]);
@@ -131,7 +131,7 @@ fn processes_that_end_stay_in_the_sums_and_their_successors_are_found() {
     let told = scene.after_secs(1);
     assert_eq!((pids(&told), told.get("service.all.cpu")), (vec![], None));
     assert_eq!(told.unobservable, ["listener.0.0.0.0:80: nobody listens"]);
-    scene.source.sockets = vec![socket("127.0.0.1:80", State::Listen, 99, (1, 7))];
+    scene.source.sockets = vec![socket("127.0.0.1:80", TcpState::Listen, 99, (1, 7))];
     scene.process(PID + 9, 1, 1, Some(99));
     scene.after_secs(1);
     let told = scene.after_secs(60);
@@ -141,13 +141,13 @@ fn processes_that_end_stay_in_the_sums_and_their_successors_are_found() {
 
 #[test]
 fn what_children_did_that_came_and_went_counts_once() {
-    let mut scene = Scene::new(&[(77, (0, 128))]);
+    let mut scene = ServiceScene::new(&[(77, (0, 128))]);
     scene.fake.write("proc/uptime", "10.00 5.00\n");
     scene.process(PID + 1, 1, 10, Some(77));
     assert_eq!(scene.after_secs(0).get("service.all.cpu"), Some(100_000_000));
     // A child is found a second later, without a list of all processes, with all its time: it was started since.
     let mut ticks = 10;
-    let mut works = |scene: &Scene, reaped| {
+    let mut works = |scene: &ServiceScene, reaped| {
         ticks += 1;
         scene.works(PID + 1, 1, ticks);
         waited(&scene.fake, PID + 1, 1, (10, 10), (1, reaped, 5));
@@ -182,13 +182,13 @@ fn what_children_did_that_came_and_went_counts_once() {
 
 #[test]
 fn what_a_process_did_before_it_joined_is_not_counted() {
-    let mut scene = Scene::new(&[(77, (0, 128))]);
+    let mut scene = ServiceScene::new(&[(77, (0, 128))]);
     scene.fake.write("proc/uptime", "10.00 5.00\n");
     scene.process(PID + 1, 1, 10, Some(77));
     assert_eq!(scene.after_secs(0).get("service.all.cpu"), Some(100_000_000));
     // It had run for a long time before it began to listen at the same address.
     scene.process(PID + 2, 1, 5000, Some(78));
-    scene.source.sockets.push(socket("0.0.0.0:80", State::Listen, 78, (0, 0)));
+    scene.source.sockets.push(socket("0.0.0.0:80", TcpState::Listen, 78, (0, 0)));
     let told = scene.after_secs(60);
     assert_eq!((pids(&told), told.get("service.all.cpu")), (vec![1, 2], Some(100_000_000)));
     scene.works(PID + 2, 1, 5003);
@@ -197,11 +197,11 @@ fn what_a_process_did_before_it_joined_is_not_counted() {
 
 #[test]
 fn a_process_that_is_named_is_the_service_whoever_holds_the_socket() {
-    let mut scene = Scene::new(&[(77, (5, 128))]);
+    let mut scene = ServiceScene::new(&[(77, (5, 128))]);
     scene.process(PID + 1, 1, 10, Some(77));
     scene.process(PID + 2, 1, 30, None);
     scene.process(PID + 3, PID + 2, 20, None);
-    let host = Host::new(clone(&scene.source));
+    let host = HostReader::new(clone(&scene.source));
     scene.service = Service::of_process(&host, PID + 2, "127.0.0.1:80".parse().ok()).unwrap();
     let told = scene.after_secs(0);
     assert_eq!((pids(&told), told.get("listener.0.0.0.0:80.queue")), (vec![2, 3], Some(5)));
@@ -218,15 +218,15 @@ fn a_process_that_is_named_is_the_service_whoever_holds_the_socket() {
 
 #[test]
 fn a_service_is_found_by_its_port_alone() {
-    let scene = Scene::new(&[(77, (5, 128))]);
-    let host = Host::new(clone(&scene.source));
+    let scene = ServiceScene::new(&[(77, (5, 128))]);
+    let host = HostReader::new(clone(&scene.source));
     assert!(Service::at_port(&host, 80).is_ok());
     assert_eq!(Service::at_port(&host, 81).err(), Some("nobody listens there"));
 }
 
 #[test]
 fn of_very_many_processes_some_are_told_and_all_summed() {
-    let mut scene = Scene::new(&[(77, (0, 128))]);
+    let mut scene = ServiceScene::new(&[(77, (0, 128))]);
     scene.process(PID + 30, 1, 1, Some(77));
     (0..30).for_each(|n| scene.process(PID + n, PID + 30, 1, None));
     let told = scene.after_secs(0);
@@ -240,7 +240,7 @@ fn a_service_of_somebody_else_has_its_queue_and_says_what_is_hidden() {
         (vec!["/proc/5000001/fd"], "service: the listening process belongs to another user (permission)"),
         (vec![], "service: no visible process holds the socket (other namespace)"),
     ] {
-        let mut scene = Scene::new(&[(77, (5, 128))]);
+        let mut scene = ServiceScene::new(&[(77, (5, 128))]);
         scene.process(PID + 1, 1, 10, Some(if denied.is_empty() { 78 } else { 77 }));
         scene.source.denied = denied;
         let told = scene.after_secs(0);
@@ -251,12 +251,12 @@ fn a_service_of_somebody_else_has_its_queue_and_says_what_is_hidden() {
 
 #[test]
 fn where_nobody_listens_or_elsewhere_there_is_no_service() {
-    let scene = Scene::new(&[(77, (0, 1))]);
-    let host = Host::new(clone(&scene.source));
+    let scene = ServiceScene::new(&[(77, (0, 1))]);
+    let host = HostReader::new(clone(&scene.source));
     for (target, found) in
         [("127.0.0.1:80", true), ("127.0.0.1:81", false), ("192.0.2.1:80", false), ("[::1]:80", false)]
     {
-        assert_eq!(Service::of(&host, target.parse().unwrap()).is_some(), found, "{target}");
+        assert_eq!(Service::listening_at(&host, target.parse().unwrap()).is_some(), found, "{target}");
     }
 }
 
@@ -264,8 +264,8 @@ fn where_nobody_listens_or_elsewhere_there_is_no_service() {
 fn a_listener_of_this_process_is_found_on_this_host() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let mut host = Host::new(Source::here());
-    let service = Service::of(&host, address).unwrap();
+    let mut host = HostReader::new(CounterSource::here());
+    let service = Service::listening_at(&host, address).unwrap();
     host.watch(service);
     let told = host.read();
     let me = std::process::id();

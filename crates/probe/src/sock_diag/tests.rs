@@ -3,9 +3,9 @@ use std::net::{TcpListener, TcpStream};
 use proptest::prelude::*;
 
 use super::*;
-use crate::Source;
+use crate::CounterSource;
 
-fn all(bytes: &[u8]) -> (Vec<Socket>, io::Result<Told>) {
+fn all(bytes: &[u8]) -> (Vec<Socket>, io::Result<AnswerProgress>) {
     let mut found = Vec::new();
     let told = answers(bytes, 1, &mut |socket| found.push(socket));
     (found, told)
@@ -37,9 +37,9 @@ const CONNECTION: &str = "7c000000140002000100000049040000 02010000cc81d8307f000
 fn what_the_kernel_answered_is_understood() {
     let bytes = [hex(LISTENING), hex(LISTENING_V6), hex(CONNECTION), hex(NO_MORE)].concat();
     let (found, told) = all(&bytes);
-    assert_eq!(told.unwrap(), Told::Done);
+    assert_eq!(told.unwrap(), AnswerProgress::Done);
     let listening = Socket {
-        state: State::Listen as u8,
+        state: TcpState::Listen as u8,
         local: "127.0.0.1:52353".parse().unwrap(),
         peer: "0.0.0.0:0".parse().unwrap(),
         cookie: 1,
@@ -59,7 +59,7 @@ fn what_the_kernel_answered_is_understood() {
         inode: 1_377_196,
         ..listening.clone()
     };
-    let state = State::Established as u8;
+    let state = TcpState::Established as u8;
     let peer = "127.0.0.1:55344".parse().unwrap();
     let connection = Socket { state, peer, cookie: 3, queue: 0, limit: 0, inode: 0, drops: None, ..listening.clone() };
     assert_eq!(found, [listening, v6, connection]);
@@ -90,10 +90,10 @@ fn answers_to_others_are_gone_past_and_errors_said() {
     for (errno, kind, told) in [
         (-2, 2, Err(Some(2))),
         (-13, 3, Err(Some(13))),
-        (0, 2, Ok(Told::More)),
-        (0, 3, Ok(Told::Done)),
+        (0, 2, Ok(AnswerProgress::More)),
+        (0, 3, Ok(AnswerProgress::Done)),
         (i32::MIN, 2, Err(Some(i32::MAX))),
-        (0, 1, Ok(Told::More)),
+        (0, 1, Ok(AnswerProgress::More)),
     ] {
         assert_eq!(error(errno, kind), told, "{errno} {kind}");
     }
@@ -109,7 +109,7 @@ fn cut_at_any_place_it_is_whole_or_an_error() {
             assert_eq!(told.unwrap_err().kind(), ErrorKind::InvalidData, "cut at {cut}");
             continue;
         };
-        assert_eq!((found.len(), told.unwrap()), (messages, Told::More));
+        assert_eq!((found.len(), told.unwrap()), (messages, AnswerProgress::More));
     }
 }
 
@@ -129,14 +129,14 @@ proptest! {
 
 #[test]
 fn a_question_is_as_the_kernel_has_it() {
-    let asked = Query { v6: true, state: State::Listen, port: 0x1f90, peer: 0, sampled: false }.encode(7);
+    let asked = SocketQuery { v6: true, state: TcpState::Listen, port: 0x1f90, peer: 0, sampled: false }.encode(7);
     let expected = "48000000 1400 0103 07000000 00000000 0a064000 00040000 1f90";
     let mut wanted = hex(expected);
     wanted.resize(72, 0);
     assert_eq!(Vec::from(asked), wanted);
-    let asked = Query { v6: false, state: State::Established, port: 80, peer: 0, sampled: false }.encode(1);
+    let asked = SocketQuery { v6: false, state: TcpState::Established, port: 80, peer: 0, sampled: false }.encode(1);
     assert_eq!(asked[16..28], [2, 6, 0, 0, 2, 0, 0, 0, 0, 80, 0, 0]);
-    let asked = Query { v6: false, state: State::Established, port: 0, peer: 443, sampled: true }.encode(1);
+    let asked = SocketQuery { v6: false, state: TcpState::Established, port: 0, peer: 443, sampled: true }.encode(1);
     assert_eq!(asked[16..28], [2, 6, 2, 0, 2, 0, 0, 0, 0, 0, 1, 187]);
 }
 
@@ -150,18 +150,18 @@ fn a_real_listener_has_its_limit_and_its_queue() {
     let address = listener.local_addr().unwrap();
     let ask = |state| {
         let mut found = Vec::new();
-        let query = Query { v6: false, state, port: address.port(), peer: 0, sampled: false };
-        Source::here().sockets(&query, &mut |socket| found.push(socket)).unwrap();
+        let query = SocketQuery { v6: false, state, port: address.port(), peer: 0, sampled: false };
+        CounterSource::here().sockets(&query, &mut |socket| found.push(socket)).unwrap();
         found
     };
     let of = |found: &[Socket]| found.iter().map(|s| (s.local, s.queue, s.limit)).collect::<Vec<_>>();
-    assert_eq!(of(&ask(State::Listen)), [(address, 0, 7)]);
-    assert!(ask(State::Listen)[0].inode > 0);
+    assert_eq!(of(&ask(TcpState::Listen)), [(address, 0, 7)]);
+    assert!(ask(TcpState::Listen)[0].inode > 0);
     let connected: Vec<TcpStream> = (0..3).map(|_| TcpStream::connect(address).unwrap()).collect();
-    assert_eq!(of(&ask(State::Listen)), [(address, 3, 7)]);
+    assert_eq!(of(&ask(TcpState::Listen)), [(address, 3, 7)]);
     let accepted = listener.accept().unwrap();
-    assert_eq!(of(&ask(State::Listen)), [(address, 2, 7)]);
-    assert_eq!(ask(State::Established).len(), 3, "those that connect have other ports of their own");
+    assert_eq!(of(&ask(TcpState::Listen)), [(address, 2, 7)]);
+    assert_eq!(ask(TcpState::Established).len(), 3, "those that connect have other ports of their own");
     drop((connected, accepted));
 }
 
@@ -173,9 +173,9 @@ fn what_tcp_knows_is_read_where_it_stands_and_not_where_it_is_cut() {
     for (at, time) in [(168, 9_000_000u64), (176, 8_000_000), (184, 20)] {
         info[at..at + 8].copy_from_slice(&time.to_ne_bytes());
     }
-    let whole = Tcp { rtt: 1_500, retransmits: 3, busy: 9_000_000, window_limited: 8_000_000, buffer_limited: 20 };
-    assert_eq!(Tcp::of(&info), Some(whole));
-    assert_eq!(Tcp::of(&info[..191]), None, "a kernel without these times");
+    let whole = TcpStats { rtt: 1_500, retransmits: 3, busy: 9_000_000, window_limited: 8_000_000, buffer_limited: 20 };
+    assert_eq!(TcpStats::parse(&info), Some(whole));
+    assert_eq!(TcpStats::parse(&info[..191]), None, "a kernel without these times");
 }
 
 /// A server that does not read: sent data fills its window, and both ends report it.
@@ -190,8 +190,8 @@ fn a_real_connection_whose_reader_sleeps_waits_for_its_window() {
     while sender.write(&[7; 1 << 16]).is_ok() {}
     let ask = |port, peer| {
         let mut found = Vec::new();
-        let query = Query { v6: false, state: State::Established, port, peer, sampled: true };
-        Source::here().sockets(&query, &mut |socket| found.push(socket)).unwrap();
+        let query = SocketQuery { v6: false, state: TcpState::Established, port, peer, sampled: true };
+        CounterSource::here().sockets(&query, &mut |socket| found.push(socket)).unwrap();
         found
     };
     let limited = || ask(0, address.port()).first().and_then(|socket| socket.tcp).map_or(0, |tcp| tcp.window_limited);

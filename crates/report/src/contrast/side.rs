@@ -3,7 +3,7 @@
 use std::io;
 
 use measure::{Estimate, Histogram, Nanos};
-use record::{Part, Second};
+use record::{RunPart, Second};
 
 use super::Of;
 use crate::finding::Grade;
@@ -143,10 +143,10 @@ impl Blocks {
     }
 
     fn add(&mut self, second: &Second) {
-        if second.part == Part::Warmup {
+        if second.part == RunPart::Warmup {
             return;
         }
-        let within = second.part == Part::Window;
+        let within = second.part == RunPart::Window;
         // What ends in the drain belongs to the last block.
         if self.all.is_empty() || (within && self.in_last >= self.seconds) {
             self.all.push(Block { from_ns: second.from_ns, ..Block::default() });

@@ -1,7 +1,7 @@
 //! Words for pairs of runs of which the truth is known.
 
 use measure::{Nanos, Rng};
-use record::{End, Ended, Part, RunEvent, Second};
+use record::{End, RunEnd, RunPart, RunEvent, Second};
 
 use super::*;
 use crate::summary::Summary;
@@ -11,7 +11,7 @@ fn second(at: i64, finished: u64, failed: u64) -> Second {
     Second {
         from_ns: at * 1_000_000_000,
         to_ns: (at + 1) * 1_000_000_000,
-        part: Part::Window,
+        part: RunPart::Window,
         due: finished + failed,
         finished,
         failed,
@@ -21,9 +21,9 @@ fn second(at: i64, finished: u64, failed: u64) -> Second {
 
 /// A trusted run of these seconds.
 fn run(seconds: Vec<Second>, reason: End) -> Side {
-    let within = seconds.iter().filter(|second| second.part == Part::Window).count();
+    let within = seconds.iter().filter(|second| second.part == RunPart::Window).count();
     let window = Nanos::from_secs(within as u64);
-    let ended = RunEvent::Ended(Ended { reason, window, elapsed: window });
+    let ended = RunEvent::Ended(RunEnd { reason, window, elapsed: window });
     let events = seconds.iter().cloned().map(|second| RunEvent::Second(Box::new(second)));
     let summary = Summary::from_events(events.chain([ended]));
     let mut side = Side::of(&summary, &seconds).expect("seconds");
@@ -208,7 +208,7 @@ fn of_equal_runs_latency_and_throughput_are_seldom_told_apart_and_of_others_they
 /// Of 100 requests of each of ten seconds so many hang until the run is over.
 fn hanging(each: impl Fn(i64) -> u64, reason: End) -> Side {
     let mut seconds: Vec<Second> = Vec::new();
-    let mut last = Second { part: Part::Drain, ..second(10, 0, 0) };
+    let mut last = Second { part: RunPart::Drain, ..second(10, 0, 0) };
     for at in 0..10 {
         let hang = each(at);
         let mut second = second(at, 100 - hang, 0);

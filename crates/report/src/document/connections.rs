@@ -1,6 +1,6 @@
 //! Connections in the document.
 
-use record::Connections;
+use record::ConnectionFigures;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -24,8 +24,8 @@ pub(super) struct ConnectionReport {
     refused: u64,
 }
 
-impl From<&Connections> for ConnectionReport {
-    fn from(c: &Connections) -> ConnectionReport {
+impl From<&ConnectionFigures> for ConnectionReport {
+    fn from(c: &ConnectionFigures) -> ConnectionReport {
         ConnectionReport {
             opened: c.opened,
             failed: c.failed,

@@ -1,6 +1,6 @@
 //! What limited the run, in the JSON report.
 
-use diagnose::{Conclusion, Found, Seen};
+use diagnose::{Conclusion, LimitFinding, CounterCoverage};
 use serde::Serialize;
 
 use crate::text::Lang;
@@ -61,7 +61,7 @@ struct LimitReport {
 impl Diagnosis {
     pub fn of(conclusion: &Conclusion) -> Diagnosis {
         let lang = Lang::En;
-        let limit = |found: &Found| LimitReport {
+        let limit = |found: &LimitFinding| LimitReport {
             rule: found.rule,
             stage: found.stage.name(),
             proof: found.proof.name(),
@@ -71,18 +71,18 @@ impl Diagnosis {
             remedy: found.remedy(lang),
             experiment: found.experiment(lang),
         };
-        let observed = match conclusion.seen {
-            Seen::Nothing => "nothing",
-            Seen::Here => "generator",
-            Seen::Service => "service",
+        let observed = match conclusion.coverage {
+            CounterCoverage::Nothing => "nothing",
+            CounterCoverage::Generator => "generator",
+            CounterCoverage::Service => "service",
         };
-        let shared = conclusion.shared.map(|shared| SharedReport {
+        let shared = conclusion.core_shares.map(|shared| SharedReport {
             service_cores: shared.service,
             generator_cores: shared.generator,
             busy_cores: shared.busy,
             cores: shared.cores,
         });
-        let findings = conclusion.found.iter().map(limit).collect();
+        let findings = conclusion.findings.iter().map(limit).collect();
         Diagnosis { outcome: conclusion.outcome.name(), observed, shared, findings }
     }
 }

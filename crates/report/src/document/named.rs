@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Example, TraceId};
+use record::{FailureExample, TraceId};
 use serde::Serialize;
 
 use super::distribution::Distribution;
@@ -64,8 +64,8 @@ struct NameExample<'a> {
     values: Option<&'a [record::UsedValue]>,
 }
 
-impl<'a> From<&'a Example> for NameExample<'a> {
-    fn from(e: &'a Example) -> NameExample<'a> {
+impl<'a> From<&'a FailureExample> for NameExample<'a> {
+    fn from(e: &'a FailureExample) -> NameExample<'a> {
         NameExample {
             kind: &e.kind,
             phase: &e.phase,

@@ -31,7 +31,7 @@ pub(super) struct Probed<'a> {
 }
 
 impl<'a> Probed<'a> {
-    pub fn of((first, last): &'a (record::Joined, Option<record::Joined>)) -> Probed<'a> {
+    pub fn of((first, last): &'a (record::ProbedHost, Option<record::ProbedHost>)) -> Probed<'a> {
         Probed {
             host: &first.host,
             probe: &first.probe,

@@ -23,9 +23,9 @@ pub(super) struct Loss<'a> {
     count: u64,
 }
 
-impl<'a> From<&'a record::Loss> for Loss<'a> {
-    fn from(loss: &'a record::Loss) -> Loss<'a> {
-        let record::Loss { kind, phase, errno, detail, count, .. } = loss;
+impl<'a> From<&'a record::ConnectionLoss> for Loss<'a> {
+    fn from(loss: &'a record::ConnectionLoss) -> Loss<'a> {
+        let record::ConnectionLoss { kind, phase, errno, detail, count, .. } = loss;
         Loss { kind, phase, errno: errno.as_deref(), detail, count: *count }
     }
 }
@@ -77,9 +77,9 @@ pub(super) struct FirstAnswer<'a> {
     failure: Option<&'a str>,
 }
 
-impl<'a> From<&'a record::FirstAnswer> for FirstAnswer<'a> {
-    fn from(first: &'a record::FirstAnswer) -> FirstAnswer<'a> {
-        let record::FirstAnswer { url, address, through, spoken, status, payload, took, requests, failure, .. } = first;
+impl<'a> From<&'a record::FirstResponse> for FirstAnswer<'a> {
+    fn from(first: &'a record::FirstResponse) -> FirstAnswer<'a> {
+        let record::FirstResponse { url, address, through, spoken, status, payload, took, requests, failure, .. } = first;
         FirstAnswer {
             url,
             address,
@@ -101,9 +101,9 @@ mod tests {
     #[test]
     fn documents_are_what_they_were_before_records_had_causes() {
         let cause = Some(cause::tls::expired("h"));
-        let loss = record::Loss { cause: cause.clone(), ..record::Loss::default() };
-        let first = record::FirstAnswer { cause, ..record::FirstAnswer::default() };
-        let notice = record::Notice::new(record::Subject::AfterFailed, []).because("why", cause::tls::expired("h"));
+        let loss = record::ConnectionLoss { cause: cause.clone(), ..record::ConnectionLoss::default() };
+        let first = record::FirstResponse { cause, ..record::FirstResponse::default() };
+        let notice = record::Notice::new(record::Subject::AfterFailed, []).with_cause("why", cause::tls::expired("h"));
         let documents = [
             serde_json::to_value(Loss::from(&loss)),
             serde_json::to_value(FirstAnswer::from(&first)),

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use record::{Bytes, Part, Second};
+use record::{ByteCounts, RunPart, Second};
 use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 
@@ -22,7 +22,7 @@ pub struct SecondReport<'a> {
     /// Its end.
     to_s: f64,
     /// `warmup`, `window` or `drain`.
-    part: Part,
+    part: RunPart,
     /// What is counted in it.
     #[serde(flatten)]
     counts: record::Counts,
@@ -41,7 +41,7 @@ pub struct SecondReport<'a> {
     /// Failures by kind, phase and errno.
     failures: &'a [record::Failure],
     /// Bytes on the wire.
-    bytes: Bytes,
+    bytes: ByteCounts,
     /// Connections.
     connections: ConnectionReport,
     /// Latency of requests.

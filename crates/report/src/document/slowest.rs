@@ -1,6 +1,6 @@
 //! The slowest requests with their traces, as JSON has them.
 
-use record::{TraceId, Traced};
+use record::{TraceId, TracedRequest};
 use serde::Serialize;
 
 use crate::summary::Summary;
@@ -36,7 +36,7 @@ pub fn reports(summary: &Summary) -> Option<Vec<SlowRequest<'_>>> {
     (!all.is_empty()).then_some(all)
 }
 
-fn report<'a>(one: &'a Traced, summary: &'a Summary) -> SlowRequest<'a> {
+fn report<'a>(one: &'a TracedRequest, summary: &'a Summary) -> SlowRequest<'a> {
     let seconds = |ns: i64| ns as f64 / 1e9;
     SlowRequest {
         trace: &one.trace,

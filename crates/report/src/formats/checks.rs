@@ -1,7 +1,7 @@
 //! Checks by name as people read them: a row of cells each.
 
 use crate::columns::table;
-use crate::show;
+use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text, text};
 
@@ -15,8 +15,8 @@ const SHARE: Text = text("share failed", "未通过占比");
 pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     let rows = summary.checks().map(|row| {
         let ended = row.passed.saturating_add(row.failed);
-        let share = if ended == 0 { String::new() } else { show::percent(row.failed, ended) };
-        vec![row.name.to_owned(), show::count(row.passed), show::count(row.failed), share]
+        let share = if ended == 0 { String::new() } else { numbers::percent(row.failed, ended) };
+        vec![row.name.to_owned(), numbers::count(row.passed), numbers::count(row.failed), share]
     });
     let rows: Vec<Vec<String>> = rows.collect();
     if rows.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use measure::plain;
+use measure::sanitize;
 use serde::Serialize;
 
 use super::text::head;
@@ -10,7 +10,7 @@ use super::{Style, html};
 use crate::columns::{Paint, table, wrapped};
 use crate::comparison::{Against, AgainstReport, Compared, comparison};
 use crate::contrast::{Contrast, Verdict};
-use crate::show;
+use crate::numbers;
 use crate::text::{Lang, Text, text};
 
 /// The version of the JSON.
@@ -83,9 +83,9 @@ fn in_json(runs: &[Compared<'_>], _: Style, out: &mut dyn Write) -> io::Result<(
     let run = |run: &Compared<'_>| {
         let started = run.summary.started.as_ref();
         RunReport {
-            name: plain::line(run.name).into_owned(),
+            name: sanitize::line(run.name).into_owned(),
             unix_ms: started.map(|started| started.unix_ms),
-            target: started.map(|started| plain::line(&head::target(&started.plan, Lang::En)).into_owned()),
+            target: started.map(|started| sanitize::line(&head::target(&started.plan, Lang::En)).into_owned()),
             trust: run.summary.trust.verdict().name(),
         }
     };
@@ -136,7 +136,7 @@ fn in_text(runs: &[Compared<'_>], style: Style, out: &mut dyn Write) -> io::Resu
     for (at, run) in runs.iter().enumerate() {
         let summary = run.summary.plain();
         let plan = summary.started.as_ref().map(|started| &started.plan);
-        let name = paint.bold(&format!("{}  {}", letter(at), plain::line(run.name)));
+        let name = paint.bold(&format!("{}  {}", letter(at), sanitize::line(run.name)));
         let load = plan.map_or_else(Vec::new, |plan| head::load(plan, lang));
         let asked = plan.map(|plan| head::target(plan, lang)).into_iter().chain(load);
         lines.extend([
@@ -186,8 +186,8 @@ fn rows(runs: &[Compared<'_>], at: usize, against: &Against, lang: Lang) -> Vec<
             called(one, lang),
             figure(&runs[0], one, 0),
             figure(&runs[at], one, 1),
-            one.change.map_or_else(|| show::WITHHELD.into(), |change| changed(one, change, lang)),
-            interval.unwrap_or_else(|| show::WITHHELD.into()),
+            one.change.map_or_else(|| numbers::WITHHELD.into(), |change| changed(one, change, lang)),
+            interval.unwrap_or_else(|| numbers::WITHHELD.into()),
             lang.of(word(one.verdict)).into(),
         ]
     };
@@ -214,9 +214,9 @@ fn figure(run: &Compared<'_>, one: &Contrast, of: usize) -> String {
         return run.summary.totals.ranked(one.latency == Some("response")).quantile(q).figure.show();
     }
     match one.values[of] {
-        None => show::WITHHELD.into(),
+        None => numbers::WITHHELD.into(),
         Some(share) if one.measure.is_share => format!("{:.2} %", share * 100.0),
-        Some(rate) => format!("{}/s", show::rate(rate)),
+        Some(rate) => format!("{}/s", numbers::rate(rate)),
     }
 }
 

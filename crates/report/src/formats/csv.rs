@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use measure::Histogram;
-use record::{Checked, Named, Part, Second};
+use record::{CheckResults, NamedFigures, RunPart, Second};
 
 use super::{Format, Style};
 use crate::ranked::{Figure, Ranked, headline};
@@ -80,7 +80,7 @@ impl Format for Csv {
                 writeln!(out, "{}", row_of_name(&second, named, &rows).join(","))?;
             }
             // Those of the warm-up are in none.
-            for checked in second.checks.iter().filter(|_| second.part != Part::Warmup) {
+            for checked in second.checks.iter().filter(|_| second.part != RunPart::Warmup) {
                 writeln!(out, "{}", row_of_check(&second, checked, summary).join(","))?;
             }
         }
@@ -145,7 +145,7 @@ fn rows(summary: &Summary) -> Vec<(String, &'static str)> {
 }
 
 /// What a second held of the requests of one name, or of what else is told by name.
-fn row_of_name(s: &Second, named: &Named, rows: &[(String, &'static str)]) -> [String; COLUMNS.len()] {
+fn row_of_name(s: &Second, named: &NamedFigures, rows: &[(String, &'static str)]) -> [String; COLUMNS.len()] {
     let length_s = (s.to_ns - s.from_ns) as f64 / 1e9;
     let (mut finished, mut at_least) = (Histogram::new(), Histogram::new());
     named.latency.add_to(&mut finished);
@@ -182,7 +182,7 @@ fn row_of_name(s: &Second, named: &Named, rows: &[(String, &'static str)]) -> [S
 }
 
 /// How many responses of a second passed and failed a check.
-fn row_of_check(s: &Second, checked: &Checked, summary: &Summary) -> [String; COLUMNS.len()] {
+fn row_of_check(s: &Second, checked: &CheckResults, summary: &Summary) -> [String; COLUMNS.len()] {
     let names = summary.started.as_ref().map_or(&[][..], |started| &started.checks);
     let name = names.get(usize::from(checked.check)).map_or_else(|| checked.check.to_string(), Clone::clone);
     columns(&[
@@ -211,11 +211,11 @@ fn cell(figure: Figure) -> String {
     }
 }
 
-fn part(part: Part) -> &'static str {
+fn part(part: RunPart) -> &'static str {
     match part {
-        Part::Warmup => "warmup",
-        Part::Window => "window",
-        Part::Drain => "drain",
+        RunPart::Warmup => "warmup",
+        RunPart::Window => "window",
+        RunPart::Drain => "drain",
     }
 }
 
@@ -226,7 +226,7 @@ fn failure(f: &record::Failure) -> String {
 
 /// A cell of text that others may have written: what begins as a formula would be one to a spreadsheet.
 fn quoted(text: &str) -> String {
-    let text = measure::plain::line(text);
+    let text = measure::sanitize::line(text);
     let formula = if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
     if text.contains([',', '"']) {
         format!("\"{formula}{}\"", text.replace('"', "\"\""))

@@ -4,7 +4,7 @@ use crate::columns::table;
 use crate::iterations::SpanRow;
 use crate::ranked::QUANTILES;
 use crate::sentences as say;
-use crate::show;
+use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text, text};
 
@@ -52,10 +52,10 @@ fn cells(row: &SpanRow<'_>, summary: &Summary, lang: Lang) -> Vec<String> {
         (Some(_), Some(group)) => format!("· {group}"),
         (scenario, group) => scenario.or(group).unwrap_or(lang.of(ITERATION)).to_owned(),
     };
-    let mut cells = vec![name, show::count(row.started())];
-    cells.extend(drops(summary).then(|| show::count(counts.dropped)));
-    cells.extend([counts.finished, counts.failed, counts.censored].map(show::count));
-    cells.extend([show::rate(summary.per_s(row.totals.finished_in_window)), duration.mean().show()]);
+    let mut cells = vec![name, numbers::count(row.started())];
+    cells.extend(drops(summary).then(|| numbers::count(counts.dropped)));
+    cells.extend([counts.finished, counts.failed, counts.censored].map(numbers::count));
+    cells.extend([numbers::rate(summary.per_s(row.totals.finished_in_window)), duration.mean().show()]);
     cells.extend(quantiles().map(|(_, q)| duration.quantile(q).figure.show()));
     cells.push(duration.max().show());
     cells.extend(actives().map(|(_, q)| active.quantile(q).figure.show()));

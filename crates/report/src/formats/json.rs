@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use measure::plain::is_unseen;
+use measure::sanitize::is_invisible;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
@@ -65,7 +65,7 @@ impl Formatter for Shallow {
     /// What acts on a terminal is escaped beyond what JSON asks for, without loss.
     fn write_string_fragment<W: ?Sized + Write>(&mut self, to: &mut W, fragment: &str) -> io::Result<()> {
         let mut rest = fragment;
-        while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_unseen(*c)) {
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_invisible(*c)) {
             to.write_all(&rest.as_bytes()[..at])?;
             c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(to, "\\u{unit:04x}"))?;
             rest = &rest[at + c.len_utf8()..];

@@ -134,7 +134,7 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<Case> {
 
 /// Without what acts on a screen, and what XML 1.0 cannot hold at all.
 fn visible(text: &str) -> String {
-    measure::plain::text(text).replace(['\u{fffe}', '\u{ffff}', '\r'], "\u{fffd}")
+    measure::sanitize::text(text).replace(['\u{fffe}', '\u{ffff}', '\r'], "\u{fffd}")
 }
 
 #[cfg(test)]

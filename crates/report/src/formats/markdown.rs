@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use record::Started;
+use record::RunStarted;
 
 use super::text::{accounts, figures, head};
 use super::{Format, Style, named};
@@ -13,7 +13,7 @@ use crate::ranked::QUANTILES;
 use crate::reasons::reason;
 use crate::seconds::Seconds;
 use crate::sentences as say;
-use crate::show;
+use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text};
 
@@ -124,11 +124,11 @@ fn run(page: &mut Page, summary: &Summary) {
         vec![page.say(say::RUN), String::new()],
         vec![page.say(say::TARGET), target(summary, started, lang)],
         vec![page.say(say::LOAD), load],
-        vec![page.say(say::BEGUN), show::moment(started.unix_ms)],
-        vec![page.say(say::TOOK), show::duration(summary.elapsed)],
+        vec![page.say(say::BEGUN), numbers::moment(started.unix_ms)],
+        vec![page.say(say::TOOK), numbers::duration(summary.elapsed)],
     ];
     if started.workers > 0 {
-        let machine = |host: &record::Host| {
+        let machine = |host: &record::GeneratorHost| {
             let cores = host.cores.to_string();
             let facts: [(&str, &str); 4] =
                 [("version", &started.brunt), ("host", &host.name), ("kernel", &host.kernel), ("cores", &cores)];
@@ -145,7 +145,7 @@ fn run(page: &mut Page, summary: &Summary) {
 }
 
 /// All URLs where they are few, with what was spoken where an answer told it. Blanks end a URL for those who make links.
-fn target(summary: &Summary, started: &Started, lang: Lang) -> String {
+fn target(summary: &Summary, started: &RunStarted, lang: Lang) -> String {
     const FEW: usize = 5;
     let urls = &started.plan.urls;
     let spoken = summary.probe.as_ref().map_or("", |p| &p.spoken);
@@ -197,14 +197,14 @@ fn latency(page: &mut Page, summary: &Summary) {
     let ranked = match (ranked.count(), answered.count()) {
         (0, 0) => return page.block(&escaped(lang.of(figures::no_latency(summary)))),
         (0, n) => {
-            page.block(&escaped(&lang.fill(say::ONLY_FAILED_RESPONSES, &[("n", &show::count(n))])));
+            page.block(&escaped(&lang.fill(say::ONLY_FAILED_RESPONSES, &[("n", &numbers::count(n))])));
             answered
         }
         _ => ranked,
     };
     let heading = if figures::lacks_intervals(&ranked) { String::new() } else { page.say(say::INTERVAL) };
     let mut rows = vec![vec![String::new(), String::new(), heading]];
-    rows.extend(ranked.min().map(|min| vec![page.say(say::MIN), show::duration(min), String::new()]));
+    rows.extend(ranked.min().map(|min| vec![page.say(say::MIN), numbers::duration(min), String::new()]));
     rows.extend(QUANTILES.iter().map(|named| {
         let q = ranked.quantile(named.q);
         vec![named.name.into(), q.figure.show(), figures::interval(q)]
@@ -293,7 +293,7 @@ fn requests(page: &mut Page, summary: &Summary) {
     }
     let all = totals.status.values().sum();
     let mut rows = vec![vec![page.say(say::STATUS_CODES), page.say(say::TIMES), page.say(say::SHARE)]];
-    rows.extend(totals.status.iter().map(|(code, &n)| vec![code.clone(), show::count(n), show::percent(n, all)]));
+    rows.extend(totals.status.iter().map(|(code, &n)| vec![code.clone(), numbers::count(n), numbers::percent(n, all)]));
     page.table("lrr", &rows);
 }
 
@@ -307,7 +307,7 @@ fn failures(page: &mut Page, summary: &Summary) {
         let advice = accounts::advice(f, page.lang);
         let detail = || summary.example(f).map(|e| reason(&e.detail, e.cause.as_ref(), page.lang).into_owned());
         let known = advice.map(str::to_owned).or_else(detail).unwrap_or_default();
-        vec![accounts::sort_of(f, page.lang), show::count(f.count), known]
+        vec![accounts::sort_of(f, page.lang), numbers::count(f.count), known]
     }));
     page.table("lrl", &rows);
 }

@@ -1,6 +1,6 @@
 //! Figures by name as people read them: a row of cells for each name, and what failed.
 
-use record::Example;
+use record::FailureExample;
 
 use super::text::accounts;
 use crate::by_name::Row;
@@ -8,7 +8,7 @@ use crate::columns::{cut, table, width};
 use crate::ranked::QUANTILES;
 use crate::reasons::reason;
 use crate::sentences as say;
-use crate::show;
+use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text, text};
 
@@ -78,14 +78,14 @@ fn cells(row: &Row<'_>, summary: &Summary) -> Vec<String> {
     let (totals, ranked) = (row.totals, row.totals.ranked());
     let counts = &totals.counts;
     let mut cells = vec![row.name.to_owned()];
-    cells.extend([counts.due, counts.finished, counts.failed, counts.censored].map(show::count));
-    cells.push(show::rate(summary.per_s(totals.finished_in_window)));
+    cells.extend([counts.due, counts.finished, counts.failed, counts.censored].map(numbers::count));
+    cells.push(numbers::rate(summary.per_s(totals.finished_in_window)));
     cells.push(ranked.mean().show());
     cells.extend(shown_quantiles().map(|(_, q)| ranked.quantile(q).figure.show()));
-    let status = totals.status.iter().map(|(code, n)| format!("{}:{}", measure::plain::line(code), show::count(*n)));
-    cells.extend([ranked.max().show(), show::bytes(counts.payload), status.collect::<Vec<_>>().join(" ")]);
+    let status = totals.status.iter().map(|(code, n)| format!("{}:{}", measure::sanitize::line(code), numbers::count(*n)));
+    cells.extend([ranked.max().show(), numbers::bytes(counts.payload), status.collect::<Vec<_>>().join(" ")]);
     if is_cached(summary) {
-        cells.push(show::count(counts.from_cache));
+        cells.push(numbers::count(counts.from_cache));
     }
     cells
 }
@@ -102,8 +102,8 @@ pub(super) fn failures(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     summary.by_name().filter(|row| row.totals.counts.failed > 0).flat_map(of).collect()
 }
 
-fn failure(name: &str, example: &Example, lang: Lang) -> Vec<String> {
-    let Example { kind, phase, errno, .. } = example;
+fn failure(name: &str, example: &FailureExample, lang: Lang) -> Vec<String> {
+    let FailureExample { kind, phase, errno, .. } = example;
     let failure = record::Failure { kind: kind.clone(), phase: phase.clone(), errno: errno.clone(), count: 0 };
     let what = [accounts::sort_of(&failure, lang), example.status.clone()];
     let what = what.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
@@ -140,7 +140,7 @@ pub(super) fn lines(summary: &Summary, lang: Lang, room: Option<usize>) -> Vec<S
         lines = table(&rows);
     }
     if more > 0 {
-        lines.push(lang.fill(MORE, &[("n", &show::count(more as u64))]));
+        lines.push(lang.fill(MORE, &[("n", &numbers::count(more as u64))]));
     }
     let failures = failures(summary, lang);
     let more = failures.len().saturating_sub(FAILURES);
@@ -149,7 +149,7 @@ pub(super) fn lines(summary: &Summary, lang: Lang, room: Option<usize>) -> Vec<S
         lines.push(said.join(" · "));
     }
     if more > 0 {
-        lines.push(lang.fill(MORE_FAILURES, &[("n", &show::count(more as u64))]));
+        lines.push(lang.fill(MORE_FAILURES, &[("n", &numbers::count(more as u64))]));
     }
     lines
 }

@@ -4,7 +4,7 @@ use crate::columns::table;
 use crate::iterations::ScenarioRow;
 use crate::ranked::QUANTILES;
 use crate::sentences as say;
-use crate::show;
+use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text, text};
 
@@ -35,9 +35,9 @@ fn quantiles() -> impl Iterator<Item = (&'static str, f64)> {
 fn cells(row: &ScenarioRow<'_>, summary: &Summary) -> Vec<String> {
     let (totals, ranked) = (row.totals, row.totals.ranked());
     let counts = &totals.counts;
-    let mut cells = vec![row.name.to_owned(), show::rate(summary.per_s(totals.users_ns_in_window) / 1e9)];
-    cells.extend([counts.due, counts.finished, counts.failed, counts.censored].map(show::count));
-    cells.extend([show::rate(summary.per_s(totals.finished_in_window)), ranked.mean().show()]);
+    let mut cells = vec![row.name.to_owned(), numbers::rate(summary.per_s(totals.users_ns_in_window) / 1e9)];
+    cells.extend([counts.due, counts.finished, counts.failed, counts.censored].map(numbers::count));
+    cells.extend([numbers::rate(summary.per_s(totals.finished_in_window)), ranked.mean().show()]);
     cells.extend(quantiles().map(|(_, q)| ranked.quantile(q).figure.show()));
     cells.push(ranked.max().show());
     cells

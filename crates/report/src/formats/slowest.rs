@@ -1,7 +1,7 @@
 //! The slowest requests with their traces, as people read them: a row of cells each.
 
 use measure::Nanos;
-use record::{TraceId, Traced};
+use record::{TraceId, TracedRequest};
 
 use crate::columns::table;
 use crate::ranked::Figure;
@@ -35,7 +35,7 @@ pub(crate) fn id(trace: &TraceId, lang: Lang) -> String {
 pub(super) fn rows(summary: &Summary, lang: Lang, most: usize) -> Vec<Vec<String>> {
     let of = |sampled: bool| summary.slowest().filter(move |one| one.trace.sampled == sampled).take(most);
     let names = summary.names();
-    let row = |one: &Traced| {
+    let row = |one: &TracedRequest| {
         let name = one.name.and_then(|name| names.get(usize::from(name))).map_or("", String::as_str);
         let latency = Nanos(one.latency_ns);
         let latency = if one.timed_out { Figure::AtLeast(latency) } else { Figure::Is(latency) };

@@ -6,10 +6,10 @@
 use std::collections::VecDeque;
 
 use measure::Nanos;
-use record::{End, Ended, Listener, Notice, Part, RunEvent, Second, Started};
+use record::{End, RunEnd, RunListener, Notice, RunPart, RunEvent, Second, RunStarted};
 
 use super::{Facts, Judged, Objective};
-use crate::show;
+use crate::numbers;
 use crate::sums::Adding;
 
 /// A stretch is looked at so often while it passes.
@@ -18,7 +18,7 @@ const STEPS: u64 = 10;
 /// The objectives of a run that are about stretches of it.
 #[derive(Clone, Debug, Default)]
 pub struct Windows {
-    started: Option<Box<Started>>,
+    started: Option<Box<RunStarted>>,
     each: Vec<Window>,
     /// The last seconds of the window of the run, as many as the longest stretch needs.
     seconds: VecDeque<Second>,
@@ -50,8 +50,8 @@ struct Shown {
     judged: Judged,
 }
 
-impl Listener for Windows {
-    fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
+impl RunListener for Windows {
+    fn observe(&mut self, event: &RunEvent) -> Result<(), Notice> {
         self.add(event);
         Ok(())
     }
@@ -67,7 +67,7 @@ impl Windows {
                 self.started = (!self.each.is_empty()).then(|| started.clone());
                 self.so_far = self.each.iter().any(|window| window.lasts.is_none()).then(|| beginning(Some(started)));
             }
-            RunEvent::Second(second) if second.part == Part::Window && !self.each.is_empty() => {
+            RunEvent::Second(second) if second.part == RunPart::Window && !self.each.is_empty() => {
                 self.seconds.push_back((**second).clone());
                 self.so_far.iter_mut().for_each(|so_far| so_far.add_second(second));
                 self.judge(second.to_ns);
@@ -91,7 +91,7 @@ impl Windows {
         let window = self.each.iter().find(|window| window.objective.text == text)?;
         let Shown { from_ns, to_ns, judged } = window.shown.as_ref()?;
         let [from, to] = [from_ns, to_ns].map(|ns| (*ns as f64 / 1e9).round());
-        let (missed, all) = (show::count(window.missed), show::count(window.judged));
+        let (missed, all) = (numbers::count(window.missed), numbers::count(window.judged));
         let measured = format!("{} ({from}–{to} s; {missed}/{all})", judged.measured);
         Some(Judged { met: window.missed == 0, measured, counted: None, ..judged.clone() })
     }
@@ -157,7 +157,7 @@ fn span(span: Nanos) -> i64 {
 }
 
 /// A run to which nothing was added yet.
-fn beginning(started: Option<&Started>) -> Adding {
+fn beginning(started: Option<&RunStarted>) -> Adding {
     let mut adding = Adding::default();
     started.into_iter().for_each(|started| adding.add(&RunEvent::Started(Box::new(started.clone()))));
     adding
@@ -166,7 +166,7 @@ fn beginning(started: Option<&Started>) -> Adding {
 /// A stretch judged by what ended in it; None where nothing was to end. What is in flight beyond it is judged where it ends.
 fn judge(objective: &Objective, mut adding: Adding, under_way: bool) -> Option<Judged> {
     // What is in flight beyond it ends in another.
-    adding.add(&RunEvent::Ended(Ended { reason: End::Completed, ..Ended::default() }));
+    adding.add(&RunEvent::Ended(RunEnd { reason: End::Completed, ..RunEnd::default() }));
     let sums = adding.finish();
     let facts = Facts::of(&sums, objective)?;
     let due = facts.finished + facts.failed + facts.censored + facts.dropped;
@@ -203,7 +203,7 @@ mod tests {
         for (at, (ended, ms, failed)) in seconds.iter().enumerate() {
             let from_ns = at as i64 * S;
             let to_ns = from_ns + if at + 1 == seconds.len() { rest } else { S };
-            let mut second = Second { from_ns, to_ns, part: Part::Window, ..Second::default() };
+            let mut second = Second { from_ns, to_ns, part: RunPart::Window, ..Second::default() };
             (second.due, second.finished, second.failed) = (ended + failed, *ended, *failed);
             second.in_flight = 100;
             second.latency.service = Histogram::new();
@@ -245,7 +245,7 @@ mod tests {
         windows.each = vec![Window::of(Objective::parse(text).expect("an objective")).expect("a stretch")];
         for at in 0..4 {
             let (from_ns, to_ns, n) = (at * S, (at + 1) * S, u64::from(at % 2 == 0));
-            let second = Second { from_ns, to_ns, part: Part::Window, due: n, finished: n, ..Second::default() };
+            let second = Second { from_ns, to_ns, part: RunPart::Window, due: n, finished: n, ..Second::default() };
             windows.add(&RunEvent::Second(Box::new(second)));
         }
         let judged = windows.judged(text).map(|judged| (judged.met, judged.measured));
@@ -301,7 +301,7 @@ mod tests {
     fn warm_up_is_not_judged_and_few_seconds_are_kept() {
         let mut windows = run("p50<1s for 5s", &[(10, 1, 0); 100]);
         assert_eq!(windows.seconds.len(), 5);
-        let second = Second { part: Part::Warmup, failed: 9, ..Second::default() };
+        let second = Second { part: RunPart::Warmup, failed: 9, ..Second::default() };
         windows.add(&RunEvent::Second(Box::new(second)));
         assert_eq!(windows.seconds.len(), 5);
     }

@@ -2,7 +2,7 @@
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
-use crate::show;
+use crate::numbers;
 use crate::text::{Text, text};
 
 const ACCOUNTING: Text = text("every request is accounted for", "每个请求都有归属");
@@ -16,7 +16,7 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     if totals.add_up() {
         return Some(Finding::new("accounting", Grade::Ok, ACCOUNTING, []));
     }
-    let sum = show::count(totals.finished + totals.failed + totals.censored);
-    let facts = [("due", show::count(totals.due)), ("sum", sum)];
+    let sum = numbers::count(totals.finished + totals.failed + totals.censored);
+    let facts = [("due", numbers::count(totals.due)), ("sum", sum)];
     Some(Finding::new("accounting", Grade::Fail, ACCOUNTING_BROKEN, facts))
 }

@@ -3,7 +3,7 @@
 use super::Evidence;
 use crate::finding::{Finding, Grade};
 use crate::iterations::SpanRow;
-use crate::show;
+use crate::numbers;
 use crate::sums::Sums;
 use crate::text::{Text, text};
 
@@ -31,7 +31,7 @@ pub(crate) fn worst(run: &Sums) -> Option<SpanRow<'_>> {
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     let row = worst(run)?;
     let counts = &row.totals.counts;
-    let [dropped, due] = [counts.dropped, counts.due].map(show::count);
+    let [dropped, due] = [counts.dropped, counts.due].map(numbers::count);
     let facts = [("dropped", dropped), ("due", due), ("scenario", row.scenario.unwrap_or_default().to_owned())];
     let text = if row.scenario.is_some() { OF_SCENARIO } else { DROPPED };
     Some(Finding::new("iterations_dropped", Grade::Warn, text, facts))

@@ -2,7 +2,7 @@
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
-use crate::show;
+use crate::numbers;
 use crate::text::{Text, text};
 
 const FAILURES: Text =
@@ -20,6 +20,6 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     if !run.has_latency() || failed == 0 || failed.saturating_mul(ONE_IN) < due {
         return None;
     }
-    let found = Finding::new("failures", Grade::Warn, FAILURES, [("share", show::percent(failed, due))]);
+    let found = Finding::new("failures", Grade::Warn, FAILURES, [("share", numbers::percent(failed, due))]);
     Some(if run.failures_are_judged() { found } else { found.and(FAILURES_ADVICE, []) })
 }

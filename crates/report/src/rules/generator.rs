@@ -5,12 +5,12 @@
 //! large enough beside the figures it would spoil.
 
 use measure::{Histogram, Nanos};
-use record::{Part, RunEvent};
+use record::{RunPart, RunEvent};
 
 use super::{Evidence, Rule};
 use crate::finding::{Finding, Grade};
 use crate::ranked::{Figure, Ranked};
-use crate::show;
+use crate::numbers;
 use crate::text::{Text, text};
 use crate::totals::RATED_LEAST;
 
@@ -87,7 +87,7 @@ fn known(figure: Figure) -> Option<Nanos> {
 pub(super) fn throttled(run: &Evidence<'_>) -> Option<Finding> {
     let (throttled, periods) = (run.totals.generator.throttled, run.totals.generator.periods);
     let material = throttled > 0 && throttled as f64 > THROTTLED_SHARE * periods as f64;
-    let facts = [("throttled", show::count(throttled)), ("periods", show::count(periods))];
+    let facts = [("throttled", numbers::count(throttled)), ("periods", numbers::count(periods))];
     material.then(|| Finding::new("generator_throttled", Grade::Fail, THROTTLED, facts))
 }
 
@@ -101,7 +101,7 @@ pub(super) struct Busy {
 impl Rule for Busy {
     fn see(&mut self, event: &RunEvent) {
         if let RunEvent::Second(s) = event
-            && s.part == Part::Window
+            && s.part == RunPart::Window
             && s.length() >= RATED_LEAST
             && s.generator.busiest_cpu_ns as f64 > FULL * s.length().0 as f64
         {
@@ -124,7 +124,7 @@ impl Busy {
             () if busiest > USED || full > 0.0 => Grade::Warn,
             () => return None,
         };
-        let facts = [("share", show::share(busiest)), ("full", show::duration(self.full))];
+        let facts = [("share", numbers::share(busiest)), ("full", numbers::duration(self.full))];
         let found = Finding::new("generator_busy", grade, BUSY, facts);
         let found = if run.open { found } else { found.and(BUSY_CLOSED, []) };
         Some(found.and(BUSY_ADVICE, []))
@@ -142,7 +142,7 @@ pub(super) struct Absent {
 impl Rule for Absent {
     fn see(&mut self, event: &RunEvent) {
         match event {
-            RunEvent::Second(second) if second.part == Part::Window => self.gaps.merge(&second.latency.loop_gap),
+            RunEvent::Second(second) if second.part == RunPart::Window => self.gaps.merge(&second.latency.loop_gap),
             _ => {}
         }
     }
@@ -161,13 +161,13 @@ impl Absent {
         let time = run.totals.window.0 as f64 * f64::from(workers);
         let long = self.gaps.buckets().filter(|(gap, _)| *gap >= MUCH);
         let lost = long.fold(0.0, |sum, (gap, n)| sum + gap.0 as f64 * n as f64) / time;
-        let longest = show::duration(Nanos(self.gaps.max()));
+        let longest = numbers::duration(Nanos(self.gaps.max()));
         if lost > LOST {
-            let facts = [("lost", show::share(lost)), ("longest", longest)];
+            let facts = [("lost", numbers::share(lost)), ("longest", longest)];
             return Some(Finding::new("generator_absent", Grade::Fail, ABSENT, facts));
         }
         let (quantile, figure) = self.spoiled(run, time)?;
-        let facts = [("quantile", quantile.to_owned()), ("figure", show::duration(figure)), ("longest", longest)];
+        let facts = [("quantile", quantile.to_owned()), ("figure", numbers::duration(figure)), ("longest", longest)];
         Some(Finding::new("generator_absent", Grade::Fail, READ_LATE, facts))
     }
 
@@ -200,7 +200,7 @@ pub(super) fn starved(run: &Evidence<'_>) -> Option<Finding> {
     let delay = delays.finished.at_rank(measure::quantile::rank_of(delays.count(), 0.99))?;
     let figure = known(run.headline().quantile(0.99).figure)?;
     let material = delay >= LEAST && delay.0 as f64 > SHARE * figure.0 as f64;
-    let facts = [("delay", show::duration(delay)), ("figure", show::duration(figure))];
+    let facts = [("delay", numbers::duration(delay)), ("figure", numbers::duration(figure))];
     material.then(|| Finding::new("generator_starved", Grade::Fail, STARVED, facts))
 }
 
@@ -219,7 +219,7 @@ pub(super) fn late(run: &Evidence<'_>) -> Option<Finding> {
         }
         let grade = if share > MOST || late >= MUCH { Grade::Fail } else { Grade::Warn };
         let facts =
-            [("quantile", quantile.to_owned()), ("late", show::duration(late)), ("response", show::duration(response))];
+            [("quantile", quantile.to_owned()), ("late", numbers::duration(late)), ("response", numbers::duration(response))];
         return Some(Finding::new("generator_late", grade, LATE, facts));
     }
     late_on_average(known(lateness.mean())?, known(headline.mean())?)
@@ -228,7 +228,7 @@ pub(super) fn late(run: &Evidence<'_>) -> Option<Finding> {
 fn late_on_average(late: Nanos, response: Nanos) -> Option<Finding> {
     let share = late.0 as f64 / response.0 as f64;
     let grade = if share > MOST { Grade::Fail } else { Grade::Warn };
-    let facts = [("late", show::duration(late)), ("response", show::duration(response))];
+    let facts = [("late", numbers::duration(late)), ("response", numbers::duration(response))];
     (late >= MEAN_LEAST && share > MEAN_SHARE).then(|| Finding::new("generator_late_mean", grade, LATE_MEAN, facts))
 }
 
@@ -278,7 +278,7 @@ mod tests {
             let found = run(open, |s| {
                 well(&mut s.latency);
                 s.generator =
-                    record::Generator { busiest_cpu_ns: 650 * MS, ready_ns: 200 * MS, periods: 10, throttled: 0 };
+                    record::GeneratorUsage { busiest_cpu_ns: 650 * MS, ready_ns: 200 * MS, periods: 10, throttled: 0 };
             });
             assert_eq!(found, [], "open: {open}");
         }

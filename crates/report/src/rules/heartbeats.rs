@@ -5,7 +5,7 @@ use record::End;
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
-use crate::show;
+use crate::numbers;
 use crate::text::{Text, text};
 
 const HEARTBEATS: Text = text(
@@ -17,12 +17,12 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     let beats = run.totals.heartbeats;
     let cut_early = beats.missed == 0 && run.end == End::Interrupted;
     (beats.sent > 0 && beats.answered == 0 && !cut_early)
-        .then(|| Finding::new("heartbeats_unanswered", Grade::Fail, HEARTBEATS, [("sent", show::count(beats.sent))]))
+        .then(|| Finding::new("heartbeats_unanswered", Grade::Fail, HEARTBEATS, [("sent", numbers::count(beats.sent))]))
 }
 
 #[cfg(test)]
 mod tests {
-    use record::{Heartbeats, Second};
+    use record::{HeartbeatCounts, Second};
 
     use super::*;
     use crate::rules::tests::of_second;
@@ -30,7 +30,7 @@ mod tests {
     #[test]
     fn connections_that_answer_no_heartbeat_are_not_held() {
         let judged = |sent, answered, missed, reason| {
-            let heartbeats = Heartbeats { sent, answered, missed, open: sent - answered - missed };
+            let heartbeats = HeartbeatCounts { sent, answered, missed, open: sent - answered - missed };
             of_second(judge, Second { heartbeats, ..Second::default() }, reason).map(|found| found.grade)
         };
         assert_eq!(judged(10, 0, 0, End::Completed), Some(Grade::Fail));

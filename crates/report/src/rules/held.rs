@@ -6,7 +6,7 @@ use record::End;
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
-use crate::show;
+use crate::numbers;
 use crate::text::{Text, text};
 
 const HELD_FEWER: Text = text(
@@ -56,12 +56,12 @@ pub(super) fn fewer(run: &Evidence<'_>) -> Option<Finding> {
         (true, false) => HELD_FEWER,
         (false, false) => HELD_FEWER_LATE,
     };
-    let facts = [("held", show::count(held)), ("asked", show::count(asked))];
+    let facts = [("held", numbers::count(held)), ("asked", numbers::count(asked))];
     Some(Finding::new("held_fewer", Grade::Fail, text, facts))
 }
 
 /// Some that stood were lost.
 pub(super) fn lost(run: &Evidence<'_>) -> Option<Finding> {
     let lost = plan(run).map(|_| run.totals.connections.lost).filter(|lost| *lost > 0)?;
-    Some(Finding::new("connections_lost", Grade::Warn, LOST, [("lost", show::count(lost))]))
+    Some(Finding::new("connections_lost", Grade::Warn, LOST, [("lost", numbers::count(lost))]))
 }

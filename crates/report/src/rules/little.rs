@@ -1,11 +1,11 @@
 //! Little's law, second by second (V3): requests in flight against throughput × service time, counted independently.
 
 use measure::Nanos;
-use record::{Part, RunEvent, Second};
+use record::{RunPart, RunEvent, Second};
 
 use super::{Evidence, Rule};
 use crate::finding::{Finding, Grade};
-use crate::show;
+use crate::numbers;
 use crate::text::{Text, text};
 
 const LITTLE: Text = text(
@@ -65,7 +65,7 @@ impl Little {
             _ => LITTLE_BROKEN,
         };
         let at = Nanos(u64::try_from(at).unwrap_or(0)).as_secs_f64();
-        let facts = [("worst", show::share(worst)), ("at", format!("{at:.0} s")), ("judged", show::count(self.judged))];
+        let facts = [("worst", numbers::share(worst)), ("at", format!("{at:.0} s")), ("judged", numbers::count(self.judged))];
         found(grade, text, facts)
     }
 }
@@ -73,7 +73,7 @@ impl Little {
 impl Rule for Little {
     fn see(&mut self, event: &RunEvent) {
         match event {
-            RunEvent::Second(second) if second.part == Part::Window => self.second(second),
+            RunEvent::Second(second) if second.part == RunPart::Window => self.second(second),
             _ => {}
         }
     }

@@ -6,7 +6,7 @@ use record::Kind;
 use super::Evidence;
 use crate::finding::{Finding, Grade};
 use crate::kinds::Kinds as _;
-use crate::show;
+use crate::numbers;
 use crate::text::{Text, text};
 
 const LOCAL: Text = text(
@@ -18,7 +18,7 @@ const LOCAL: Text = text(
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     let own = run.totals.failures.iter().filter(|f| f.is(Kind::NoPorts) || f.is(Kind::NoDescriptors));
     let failed = own.map(|f| f.count).sum();
-    (failed > 0).then(|| Finding::new("local_limit", Grade::Fail, LOCAL, [("failed", show::count(failed))]))
+    (failed > 0).then(|| Finding::new("local_limit", Grade::Fail, LOCAL, [("failed", numbers::count(failed))]))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use record::End;
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
-use crate::show;
+use crate::numbers;
 use crate::text::{Text, text};
 
 const LOWER_BOUND: Text = text(
@@ -22,6 +22,6 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     }
     let bounds = [("p50", 0.5), ("p99", 0.99)].into_iter().filter(|(_, q)| headline.is_lower_bound(*q));
     let quantiles: Vec<&str> = bounds.map(|(name, _)| name).collect();
-    let facts = [("quantiles", quantiles.join(", ")), ("unfinished", show::count(headline.unfinished()))];
+    let facts = [("quantiles", quantiles.join(", ")), ("unfinished", numbers::count(headline.unfinished()))];
     (!quantiles.is_empty()).then(|| Finding::new("lower_bound", Grade::Fail, LOWER_BOUND, facts))
 }

@@ -141,7 +141,7 @@ pub(crate) mod tests {
         second: record::Second,
         reason: record::End,
     ) -> Option<Finding> {
-        let ended = record::Ended { reason, ..record::Ended::default() };
+        let ended = record::RunEnd { reason, ..record::RunEnd::default() };
         of_sums(judge, [RunEvent::Second(Box::new(second)), RunEvent::Ended(ended)])
     }
 }

@@ -1,11 +1,11 @@
 //! Stretches of the window in which nobody was served: requests in flight without a break, or failing, and not one success.
 
 use measure::{Histogram, Nanos, quantile};
-use record::{Part, RunEvent, Second};
+use record::{RunPart, RunEvent, Second};
 
 use super::{Evidence, Rule};
 use crate::finding::{Finding, Grade};
-use crate::show;
+use crate::numbers;
 use crate::text::{Text, text};
 use crate::totals::Totals;
 
@@ -147,7 +147,7 @@ impl Outage {
         match self.further {
             0 => found,
             1 => found.and(OUTAGE_ONE_MORE, []),
-            n => found.and(OUTAGE_MORE, [("n", show::count(n))]),
+            n => found.and(OUTAGE_MORE, [("n", numbers::count(n))]),
         }
     }
 }
@@ -155,7 +155,7 @@ impl Outage {
 impl Rule for Outages {
     fn see(&mut self, event: &RunEvent) {
         match event {
-            RunEvent::Second(second) if second.part != Part::Drain => self.second(second),
+            RunEvent::Second(second) if second.part != RunPart::Drain => self.second(second),
             _ => {}
         }
     }
@@ -291,7 +291,7 @@ mod tests {
             Second {
                 from_ns,
                 to_ns: from_ns + 1000 * MS,
-                part: if n < 0 { record::Part::Warmup } else { record::Part::Window },
+                part: if n < 0 { record::RunPart::Warmup } else { record::RunPart::Window },
                 first_success_ns: well.then_some(from_ns + 5 * MS),
                 last_success_ns: well.then_some(from_ns + 900 * MS),
                 busy_since_ns: Some(-2000 * MS),

@@ -5,7 +5,7 @@ use record::{Notice, Subject};
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
-use crate::show;
+use crate::numbers;
 use crate::text::{Text, text};
 use crate::totals::Totals;
 
@@ -31,7 +31,7 @@ fn pairing(totals: &Totals, notices: &[Notice], pipelined: bool) -> Option<Findi
     let strays = if totals.strays == 0 && by_order { totals.unsolicited } else { totals.strays };
     let shifted = pipelined || strays.saturating_mul(STRAYS_ONE_IN) > totals.finished;
     let grade = if shifted { Grade::Fail } else { Grade::Warn };
-    (strays > 0).then(|| Finding::new("pairing", grade, PAIRING, [("strays", show::count(strays))]))
+    (strays > 0).then(|| Finding::new("pairing", grade, PAIRING, [("strays", numbers::count(strays))]))
 }
 
 /// Whether several requests were awaited at a time on one connection.

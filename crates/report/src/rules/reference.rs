@@ -2,11 +2,11 @@
 
 use measure::quantile::{QuantileValue, quantile};
 use measure::{Histogram, Nanos};
-use record::{Part, Reference, RunEvent, Second};
+use record::{RunPart, ReferenceSecond, RunEvent, Second};
 
 use super::{Evidence, Rule};
 use crate::finding::{Finding, Grade};
-use crate::show;
+use crate::numbers;
 use crate::text::{Text, text};
 
 const QUEUED: Text = text(
@@ -46,12 +46,12 @@ pub(super) struct Beside {
 impl Rule for Beside {
     fn see(&mut self, event: &RunEvent) {
         match event {
-            RunEvent::Second(second) if second.part == Part::Window => {
+            RunEvent::Second(second) if second.part == RunPart::Window => {
                 let Second { from_ns, to_ns, latency, .. } = &**second;
                 keep(&mut self.load, (*from_ns, *to_ns), &latency.service);
             }
             RunEvent::Reference(client) => {
-                let Reference { from_ns, to_ns, service, .. } = &**client;
+                let ReferenceSecond { from_ns, to_ns, service, .. } = &**client;
                 keep(&mut self.client, (*from_ns, *to_ns), service);
             }
             _ => {}
@@ -68,12 +68,12 @@ impl Rule for Beside {
         let typical = |of: fn(&(Nanos, Nanos)) -> Nanos| {
             let mut all: Vec<Nanos> = pairs.iter().map(of).collect();
             all.sort_unstable();
-            show::duration(all[all.len() / 2])
+            numbers::duration(all[all.len() / 2])
         };
         let facts = [
             ("load", typical(|(load, _)| *load)),
             ("client", typical(|(_, client)| *client)),
-            ("share", show::share(share)),
+            ("share", numbers::share(share)),
         ];
         vec![Finding::new("queued_inside", Grade::Warn, QUEUED, facts)]
     }
@@ -107,7 +107,7 @@ fn is_slower(load: Nanos, client: Nanos) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use record::Generator;
+    use record::GeneratorUsage;
 
     use super::*;
     use crate::rules::tests::found;
@@ -124,12 +124,12 @@ mod tests {
         let second = |at: i64| {
             let (load, client) = took(at);
             let (from_ns, to_ns) = (at * SECOND, (at + 1) * SECOND);
-            let generator = Generator { busiest_cpu_ns: (busy * SECOND as f64) as u64, ..Generator::default() };
-            let mut second = Second { from_ns, to_ns, generator, part: Part::Window, ..Second::default() };
+            let generator = GeneratorUsage { busiest_cpu_ns: (busy * SECOND as f64) as u64, ..GeneratorUsage::default() };
+            let mut second = Second { from_ns, to_ns, generator, part: RunPart::Window, ..Second::default() };
             second.latency.service = of(1000, load);
             // The client's seconds begin at other moments than those of the load.
             let (from_ns, to_ns) = (from_ns + 3_000_000, to_ns + 3_000_000);
-            let client = Reference { from_ns, to_ns, service: of(20, client), ..Reference::default() };
+            let client = ReferenceSecond { from_ns, to_ns, service: of(20, client), ..ReferenceSecond::default() };
             [RunEvent::Reference(Box::new(client)), RunEvent::Second(Box::new(second))]
         };
         (0..10).flat_map(second).collect()

@@ -6,7 +6,7 @@ use measure::Nanos;
 use super::Evidence;
 use crate::finding::{Finding, Grade};
 use crate::iterations::ScenarioRow;
-use crate::show;
+use crate::numbers;
 use crate::text::{Text, text};
 
 const IDLE: Text = text("nothing was measured of scenario {scenario}", "场景 {scenario} 没有任何测量结果");
@@ -53,9 +53,9 @@ pub(super) fn split(run: &Evidence<'_>) -> Option<Finding> {
         let free = (row.totals.counts.users_ns as f64) < HARDLY_FREE * all;
         (free && row.iterations.totals.counts.dropped > 0).then_some(scenario.max_users?)
     };
-    let workers = show::count(started.workers.into());
+    let workers = numbers::count(started.workers.into());
     let facts = |(name, limit): (&str, u32)| {
-        [("scenario", name.to_owned()), ("limit", show::count(limit.into())), ("workers", workers.clone())]
+        [("scenario", name.to_owned()), ("limit", numbers::count(limit.into())), ("workers", workers.clone())]
     };
     let mut all = run.scenarios().filter_map(|row| Some((row.name, limit_of(&row)?)));
     let first = Finding::new("split_users", Grade::Warn, SPLIT, facts(all.next()?));

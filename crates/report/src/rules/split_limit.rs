@@ -3,7 +3,7 @@
 use super::Evidence;
 use crate::finding::{Finding, Grade};
 use crate::limit::Limited;
-use crate::show;
+use crate::numbers;
 use crate::text::{Text, text};
 
 const SPLIT_LIMIT: Text = text(
@@ -15,6 +15,6 @@ const SPLIT_LIMIT: Text = text(
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     let limited = Limited::of(run).filter(Limited::is_split)?;
-    let facts = [("limit", show::count(limited.limit.into())), ("workers", show::count(limited.workers.into()))];
+    let facts = [("limit", numbers::count(limited.limit.into())), ("workers", numbers::count(limited.workers.into()))];
     Some(Finding::new("split_limit", Grade::Warn, SPLIT_LIMIT, facts))
 }

@@ -1,12 +1,12 @@
 //! Whether the run settled: a mean over a warm-up, or over two regimes, is the mean of neither.
 
 use measure::{Nanos, Rng, steady};
-use record::{Part, RunEvent};
+use record::{RunPart, RunEvent};
 
 use super::{Evidence, Rule};
 use crate::finding::{Finding, Grade};
 use crate::overload::Overload;
-use crate::show;
+use crate::numbers;
 use crate::text::{Text, text};
 
 const SETTLED_LATE: Text = text(
@@ -107,7 +107,7 @@ fn parted(logs: &[f64], at: usize) -> f64 {
 impl Rule for Steady {
     fn see(&mut self, event: &RunEvent) {
         if let RunEvent::Second(s) = event
-            && s.part == Part::Window
+            && s.part == RunPart::Window
             && s.length() >= Nanos::from_millis(900)
         {
             self.add(s.latency.service.sum() as f64, s.latency.service.count() as f64);
@@ -131,7 +131,7 @@ impl Steady {
         let n = logs.len();
         let typical = |part: &[f64]| steady::median(part).exp();
         let told = |code, text, at: usize, before: f64, after: f64| {
-            let shown = |ns: f64| show::duration(Nanos(ns as u64));
+            let shown = |ns: f64| numbers::duration(Nanos(ns as u64));
             let seconds = at * self.seconds;
             let longer = (warmup.0 as f64 / 1e9).ceil() as usize + seconds;
             let (time, warmup) = (format!("{seconds}s"), format!("{longer}s"));
@@ -139,7 +139,7 @@ impl Steady {
             Finding::new(code, Grade::Warn, text, values)
         };
         let batch = if n * self.seconds >= BATCHED { 5 } else { 1 };
-        let cut = steady::settled_after(logs, batch);
+        let cut = steady::warm_up_length(logs, batch);
         if let Some(cut) = cut.filter(|cut| *cut > 0) {
             let (before, after) = (typical(&logs[..cut]), typical(&logs[cut..]));
             // What is quicker first, and for long, is no warm-up.
@@ -159,7 +159,7 @@ impl Steady {
             return Some(told("never_settled", DRIFTING, 0, first, last));
         }
         let shortest = ((n as f64 * REGIME) as usize).max(3);
-        let changes = steady::changes(logs, &mut Rng::new(0));
+        let changes = steady::change_points(logs, &mut Rng::new(0));
         changes
             .into_iter()
             .filter(|at| (shortest..=n - shortest).contains(at))
@@ -230,7 +230,7 @@ mod tests {
             let noise = 1.0 + 0.01 * (second % 3) as f64;
             series.add(if second < 11 { 10e6 } else { 20e6 } * noise, 1.0);
         }
-        assert_eq!(measure::steady::settled_after(&series.logs().unwrap(), 1), Some(11), "the case that is meant");
+        assert_eq!(measure::steady::warm_up_length(&series.logs().unwrap(), 1), Some(11), "the case that is meant");
         let found = series.judge(&series.logs().unwrap(), Nanos::ZERO).unwrap();
         assert_eq!(found.code, "two_regimes", "{found:?}");
         assert!(found.sentence(crate::Lang::En).starts_with("latency changed at 11s"), "{found:?}");
@@ -256,7 +256,7 @@ mod tests {
         let again = series.judge(&series.logs().unwrap(), Nanos::from_millis(14_500)).unwrap();
         let said = again.sentence(crate::Lang::En);
         assert!(said.starts_with("the first 8s differed") && said.ends_with("--warmup 23s"), "a longer one: {said}");
-        assert_eq!(measure::steady::settled_after(&series.logs().unwrap(), 1), None, "the case that is meant");
+        assert_eq!(measure::steady::warm_up_length(&series.logs().unwrap(), 1), None, "the case that is meant");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
-use crate::show;
+use crate::numbers;
 use crate::text::{Text, text};
 
 const UNHEARD: Text = text(
@@ -14,13 +14,13 @@ const UNHEARD: Text = text(
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     // One refusal may stand for several requests.
     let (refused, sent) = (run.totals.connections.refused, run.totals.one_way);
-    let facts = [("refused", show::count(refused)), ("sent", show::count(sent))];
+    let facts = [("refused", numbers::count(refused)), ("sent", numbers::count(sent))];
     (refused > 0 && sent > 0).then(|| Finding::new("unheard", Grade::Fail, UNHEARD, facts))
 }
 
 #[cfg(test)]
 mod tests {
-    use record::{Connections, End, Second};
+    use record::{ConnectionFigures, End, Second};
 
     use super::*;
     use crate::rules::tests::of_second;
@@ -28,7 +28,7 @@ mod tests {
     #[test]
     fn a_refusal_makes_a_run_untrusted_where_nobody_answers() {
         for (refused, one_way, grade) in [(0, 5, None), (1, 5, Some(Grade::Fail)), (1, 0, None)] {
-            let connections = Connections { refused, ..Connections::default() };
+            let connections = ConnectionFigures { refused, ..ConnectionFigures::default() };
             let found = of_second(judge, Second { one_way, connections, ..Second::default() }, End::Completed);
             assert_eq!(found.map(|found| found.grade), grade, "{refused} refused of {one_way}");
         }

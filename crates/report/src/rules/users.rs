@@ -5,7 +5,7 @@ use record::End;
 use super::Evidence;
 use crate::finding::{Finding, Grade};
 use crate::ranked::Ranked;
-use crate::show;
+use crate::numbers;
 use crate::text::{Text, text};
 
 const STUCK: Text = text(
@@ -41,7 +41,7 @@ fn grade(share: f64) -> Option<Grade> {
 }
 
 fn found(code: &'static str, text: Text, share: f64) -> Option<Finding> {
-    grade(share).map(|grade| Finding::new(code, grade, text, [("share", show::share(share))]))
+    grade(share).map(|grade| Finding::new(code, grade, text, [("share", numbers::share(share))]))
 }
 
 /// A user that waits for an answer that never comes sends nothing else: its requests are few among those of the others,
@@ -73,7 +73,7 @@ pub(super) fn woken_late(run: &Evidence<'_>) -> Option<Finding> {
     }
     let share = totals.woken_late_ns as f64 / totals.users_ns as f64;
     let late = Ranked::plain(&totals.latency.gen_late).mean();
-    let facts = [("share", show::share(share.min(1.0))), ("late", late.show())];
+    let facts = [("share", numbers::share(share.min(1.0))), ("late", late.show())];
     grade(share).map(|grade| Finding::new("generator_woke_late", grade, WOKEN_LATE, facts))
 }
 
@@ -81,13 +81,13 @@ pub(super) fn woken_late(run: &Evidence<'_>) -> Option<Finding> {
 pub(super) fn left(run: &Evidence<'_>) -> Option<Finding> {
     let left = run.totals.user_stops;
     let users = f64::from(run.totals.users).max(left as f64);
-    (left as f64 > OK * users).then(|| Finding::new("users_left", Grade::Warn, LEFT, [("n", show::count(left))]))
+    (left as f64 > OK * users).then(|| Finding::new("users_left", Grade::Warn, LEFT, [("n", numbers::count(left))]))
 }
 
 /// Users who go round and round send nothing, either.
 pub(super) fn endless(run: &Evidence<'_>) -> Option<Finding> {
     let stuck = run.totals.endless;
-    (stuck > 0).then(|| Finding::new("flow_endless", Grade::Fail, ENDLESS, [("n", show::count(stuck))]))
+    (stuck > 0).then(|| Finding::new("flow_endless", Grade::Fail, ENDLESS, [("n", numbers::count(stuck))]))
 }
 
 #[cfg(test)]
@@ -120,7 +120,7 @@ mod tests {
         let second = |late: u64| {
             let woken_late_ns = 50 * late;
             let mut s = Second { users: 100, woken_late_ns, finished: 50, due: 50, ..Second::default() };
-            (s.part, s.to_ns) = (record::Part::Window, 1_000_000_000);
+            (s.part, s.to_ns) = (record::RunPart::Window, 1_000_000_000);
             s.latency.service.record_n(Nanos::from_millis(2), 50);
             s.latency.gen_late.record_n(Nanos(late), 50);
             s

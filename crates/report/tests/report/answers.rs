@@ -18,7 +18,7 @@ fn overload() -> Run {
     for n in 0..10 {
         run = run.second(overloaded(n));
     }
-    let mut last = second(10).within(record::Part::Drain);
+    let mut last = second(10).within(record::RunPart::Drain);
     last.censored = 800;
     last.latency.response_at_least.record_n(ms(5_000), 800);
     run.second(last)
@@ -151,7 +151,7 @@ fn a_line_before_all_figures_says_whether_they_can_be_trusted() {
     for n in 0..10 {
         late = late.second(overloaded(n));
     }
-    let mut drained = second(10).within(record::Part::Drain).answered(800, ms(40));
+    let mut drained = second(10).within(record::RunPart::Drain).answered(800, ms(40));
     (drained.due, drained.sent) = (0, 800);
     let refused = second(0).answered(900, ms(5)).failing(100, "refused", "connect", None);
     let no_ports = second(0).answered(900, ms(5)).failing(3, "no_ports", "connect", None);

@@ -1,6 +1,6 @@
 //! Checks by name: what each came to in every format, and objectives about one.
 
-use record::{Checked, Part, Second};
+use record::{CheckResults, RunPart, Second};
 use report::Lang;
 
 use crate::made_up::{Filled, Run, closed, ms, second};
@@ -8,10 +8,10 @@ use crate::made_up::{Filled, Run, closed, ms, second};
 fn checked() -> Run {
     let with = |part, failed| Second {
         part,
-        checks: vec![Checked { check: 1, passed: 49, failed }],
+        checks: vec![CheckResults { check: 1, passed: 49, failed }],
         ..second(0).answered(50, ms(5))
     };
-    let seconds = [(Part::Warmup, 90), (Part::Window, 1), (Part::Window, 0), (Part::Drain, 1)];
+    let seconds = [(RunPart::Warmup, 90), (RunPart::Window, 1), (RunPart::Window, 0), (RunPart::Drain, 1)];
     let mut run = seconds.into_iter().fold(closed(3, 2), |run, (part, failed)| run.second(with(part, failed)));
     run.checks = ["login: status 201", "has {id}"].map(String::from).to_vec();
     run

@@ -1,6 +1,6 @@
 //! Exit codes and their precedence.
 
-use record::FirstAnswer;
+use record::FirstResponse;
 use report::{Grade, Lang};
 
 use crate::made_up::{Filled, Run, closed, ms, open, second};
@@ -23,7 +23,7 @@ fn wrongly_counted() -> Run {
 
 fn nobody_there() -> Run {
     let mut run = open(1.0, 1).ended(Some("aborted"));
-    run.probe = Some(FirstAnswer { failure: Some("connection refused".into()), ..FirstAnswer::default() });
+    run.probe = Some(FirstResponse { failure: Some("connection refused".into()), ..FirstResponse::default() });
     run
 }
 
@@ -183,7 +183,7 @@ fn connections_that_did_not_stay_were_not_refused_and_are_told_apart_by_what_end
         let mut s = second(0);
         (s.users, s.connections.open) = (10, 10);
         (s.connections.opened, s.connections.failed, s.connections.lost) = (opened, failed, lost);
-        let loss = |kind: &str, detail: &str, count| record::Loss {
+        let loss = |kind: &str, detail: &str, count| record::ConnectionLoss {
             kind: kind.into(),
             phase: "hold".into(),
             errno: None,
@@ -227,7 +227,7 @@ fn a_run_that_was_to_say_something_and_said_nothing_is_no_success() {
 fn why_connections_could_not_be_opened_is_told_with_an_example() {
     let mut s = second(0).answered(100, ms(20));
     s.connections.failed = 7;
-    let unopened = |phase: &str, detail: &str, count| record::Loss {
+    let unopened = |phase: &str, detail: &str, count| record::ConnectionLoss {
         kind: "wrong_status".into(),
         phase: phase.into(),
         errno: None,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use measure::Nanos;
 use plan::Change;
-use record::Part;
+use record::RunPart;
 use report::Lang;
 
 use crate::made_up::{Filled, Run, closed, ms, open, second};
@@ -20,7 +20,7 @@ fn check(name: &str, actual: &str) {
 
 /// An open run with a bit of everything.
 fn open_run() -> Run {
-    let mut before = second(-1).within(Part::Warmup);
+    let mut before = second(-1).within(RunPart::Warmup);
     before.warmup = 1000;
     let mut run = open(1000.0, 6).second(before).objectives(&["p99<50ms", "p99.9<=1s", "failed<0.1%", "rate>=900/s"]);
     run.plan.warmup = Nanos::from_secs(1);
@@ -31,7 +31,7 @@ fn open_run() -> Run {
         run = run.second(if n == 2 { s.failing(6, "wrong_status", "transfer", None) } else { s });
     }
     run.elapsed = Nanos::from_secs(8);
-    run.second(second(6).unfinished(3, ms(5_000)).within(Part::Drain)).example(
+    run.second(second(6).unfinished(3, ms(5_000)).within(RunPart::Drain)).example(
         "wrong_status",
         "transfer",
         None,

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Nanos, Packed, Rows};
+use measure::{Nanos, PackedHistogram, HistogramRows};
 use proptest::prelude::*;
 use record::{
-    Changed, Ended, Example, Failure, FirstAnswer, Loss, Named, NamedCounts, Notice, Part, Past, ReadFault, Reader,
+    LoadChange, RunEnd, FailureExample, Failure, FirstResponse, ConnectionLoss, NamedFigures, NamedCounts, Notice, RunPart, ReplaySource, ReadFault, RecordReader,
     RunEvent, Second,
 };
 use report::{FORMATS, Lang, Replayed, Style, Summary};
@@ -15,9 +15,9 @@ use crate::made_up;
 /// A record in memory, as lines.
 struct Lines(Vec<u8>);
 
-impl Past for Lines {
-    fn replay(&self) -> Result<Reader<'_>, ReadFault> {
-        Reader::over(&*self.0)
+impl ReplaySource for Lines {
+    fn replay(&self) -> Result<RecordReader<'_>, ReadFault> {
+        RecordReader::from_source(&*self.0)
     }
 }
 
@@ -64,10 +64,10 @@ fn span(n: usize) -> impl Strategy<Value = (i64, i64)> {
     prop_oneof![20 => Just((begins, begins + 1_000_000_000)), 2 => Just((begins, begins)), 1 => (moment(), moment())]
 }
 
-fn named(name: u16, counts: [u64; 4], packed: Packed) -> Named {
+fn named(name: u16, counts: [u64; 4], packed: PackedHistogram) -> NamedFigures {
     let [due, finished, failed, payload] = counts;
     let counts = NamedCounts { due, finished, failed, payload, ..NamedCounts::default() };
-    Named {
+    NamedFigures {
         name,
         counts,
         status: BTreeMap::from([("200".into(), finished)]),
@@ -76,15 +76,15 @@ fn named(name: u16, counts: [u64; 4], packed: Packed) -> Named {
     }
 }
 
-fn packed(value: u64, n: u64) -> Packed {
-    let (mut rows, mut bytes) = (Rows::new(1), Vec::new());
+fn packed(value: u64, n: u64) -> PackedHistogram {
+    let (mut rows, mut bytes) = (HistogramRows::new(1), Vec::new());
     rows.record_n(0, Nanos(value), u32::try_from(n).unwrap_or(u32::MAX));
     rows.pack(0, &mut bytes);
-    Packed::from_bytes(&bytes).expect("as it was packed")
+    PackedHistogram::from_bytes(&bytes).expect("as it was packed")
 }
 
 fn second(n: usize) -> impl Strategy<Value = RunEvent> {
-    let part = prop::sample::select(vec![Part::Warmup, Part::Window, Part::Window, Part::Drain]);
+    let part = prop::sample::select(vec![RunPart::Warmup, RunPart::Window, RunPart::Window, RunPart::Drain]);
     let moments = prop::option::of(prop_oneof![100 => 0..2_000_000_000_i64, 1 => moment()]);
     let fields = (span(n), part, prop::collection::vec(count(), 24), [moments.clone(), moments.clone(), moments]);
     (fields, text(), any::<[u32; 4]>(), any::<[bool; 4]>(), any::<u16>()).prop_map(
@@ -103,7 +103,7 @@ fn second(n: usize) -> impl Strategy<Value = RunEvent> {
                 s.status = BTreeMap::from([(word.clone(), c[2]), ("503".into(), c[3])]);
                 s.failures = vec![Failure { kind: word.clone(), phase: "wait".into(), errno: None, count: c[3] }];
                 s.failures.push(Failure { kind: "timeout".into(), ..s.failures[0].clone() });
-                s.losses = vec![Loss { kind: "reset".into(), detail: word, count: c[18], ..Loss::default() }];
+                s.losses = vec![ConnectionLoss { kind: "reset".into(), detail: word, count: c[18], ..ConnectionLoss::default() }];
                 s.unopened = s.losses.clone();
             }
             if has[1] {
@@ -127,22 +127,22 @@ fn beside() -> impl Strategy<Value = RunEvent> {
         Just(plan::Change::Pause),
     ];
     prop_oneof![
-        (at.clone(), change).prop_map(|(at_ns, change)| RunEvent::Changed(Changed { at_ns, change })),
-        (at.clone(), text()).prop_map(|(at, kind)| RunEvent::Example(Example {
+        (at.clone(), change).prop_map(|(at_ns, change)| RunEvent::Changed(LoadChange { at_ns, change })),
+        (at.clone(), text()).prop_map(|(at, kind)| RunEvent::Example(FailureExample {
             kind,
             at_ns: Some(at),
-            ..Example::default()
+            ..FailureExample::default()
         })),
         (at, text(), text()).prop_map(|(at, code, fact)| {
-            let causes = BTreeMap::from([("why".into(), cause::said(&*fact))]);
+            let causes = BTreeMap::from([("why".into(), cause::verbatim(&*fact))]);
             let facts = BTreeMap::from([("kind".into(), fact.clone()), ("why".into(), fact)]);
             RunEvent::Notice(Notice { code, facts, causes, at_ns: Some(at) })
         }),
         (text(), count(), count()).prop_map(|(url, payload, took)| {
-            RunEvent::FirstAnswer(FirstAnswer { url, payload, took: Nanos(took), ..FirstAnswer::default() })
+            RunEvent::FirstResponse(FirstResponse { url, payload, took: Nanos(took), ..FirstResponse::default() })
         }),
         (count(), count()).prop_map(|(window, elapsed)| {
-            RunEvent::Ended(Ended { window: Nanos(window), elapsed: Nanos(elapsed), ..Ended::default() })
+            RunEvent::Ended(RunEnd { window: Nanos(window), elapsed: Nanos(elapsed), ..RunEnd::default() })
         }),
     ]
 }

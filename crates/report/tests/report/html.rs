@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use base64::Engine as _;
 use measure::{Histogram, Nanos};
-use record::{HostCounters, Number, Part, RunEvent};
+use record::{HostCounters, CounterValue, RunPart, RunEvent};
 use report::{Lang, Replayed, Style, Summary};
 use serde_json::{Value, json};
 
@@ -30,14 +30,14 @@ fn numbers(value: &Value) -> Vec<u64> {
 }
 
 fn mixed() -> Run {
-    let mut before = second(-1).within(Part::Warmup);
+    let mut before = second(-1).within(RunPart::Warmup);
     before.warmup = 1000;
     let mut run = open(1000.0, 6).second(before).objectives(&["p99<50ms"]);
     for n in 0..6 {
         let s = second(n).answered(700, Nanos::from_micros(900)).answered(250 + n as u64, ms(2)).answered(45, ms(15));
         run = run.second(if n == 2 { s.failing(6, "wrong_status", "transfer", None) } else { s });
     }
-    run.second(second(6).unfinished(3, ms(5_000)).within(Part::Drain))
+    run.second(second(6).unfinished(3, ms(5_000)).within(RunPart::Drain))
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn counters_are_told_as_often_as_there_is_room_and_end_where_they_ended() {
     let mut run = closed(1, 900);
     for n in 0..900_u64 {
         let values = [("Tcp.RetransSegs", n), ("Tcp.InSegs", n * 10), ("Ip.DefaultTTL", 64)];
-        let values = values.into_iter().map(|(name, value)| (name.to_owned(), Number::Whole(value))).collect();
+        let values = values.into_iter().map(|(name, value)| (name.to_owned(), CounterValue::Whole(value))).collect();
         let sample =
             HostCounters { at_ns: n as i64 * 1_000_000_000, host: "h".into(), values, ..HostCounters::default() };
         run.events.push(RunEvent::Counters(sample));
@@ -155,9 +155,9 @@ fn counters_are_told_as_often_as_there_is_room_and_end_where_they_ended() {
 /// Written from events, as a record is: made-up seconds alone have no counters.
 fn page_of_events(run: &Run) -> String {
     struct Lines(Vec<u8>);
-    impl record::Past for Lines {
-        fn replay(&self) -> Result<record::Reader<'_>, record::ReadFault> {
-            record::Reader::over(&*self.0)
+    impl record::ReplaySource for Lines {
+        fn replay(&self) -> Result<record::RecordReader<'_>, record::ReadFault> {
+            record::RecordReader::from_source(&*self.0)
         }
     }
     let text: String = run.events().iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect();
@@ -174,7 +174,7 @@ fn a_page_that_shows_a_run_while_it_goes_on_hears_the_same_of_it() {
     let mut run = mixed();
     for n in 0..3000_u64 {
         let values =
-            [("Tcp.RetransSegs".to_owned(), Number::Whole(n)), ("Tcp.InSegs".to_owned(), Number::Whole(n * 10))];
+            [("Tcp.RetransSegs".to_owned(), CounterValue::Whole(n)), ("Tcp.InSegs".to_owned(), CounterValue::Whole(n * 10))];
         let sample =
             HostCounters { at_ns: n as i64, host: "h".into(), values: values.into(), ..HostCounters::default() };
         run.events.push(RunEvent::Counters(sample));

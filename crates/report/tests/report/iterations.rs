@@ -1,20 +1,20 @@
 //! Iterations and groups of a flow: rows of their own in every format for people, and in JSON; objectives that name them.
 
-use measure::{Nanos, Packed};
+use measure::{Nanos, PackedHistogram};
 use plan::flow::{Flow, OnFailure, Pause, Step};
-use record::{Named, NamedCounts};
+use record::{NamedFigures, NamedCounts};
 use report::Lang;
 
 use crate::made_up::{Filled, Run, closed, ms, open, second};
 
 /// Ten iterations a second of one request and a pause, in a group: eight succeed, one fails, one is cut.
 fn flowing(run: Run) -> Run {
-    let row = |name, [finished, failed, censored]: [u64; 3], took: Nanos| Named {
+    let row = |name, [finished, failed, censored]: [u64; 3], took: Nanos| NamedFigures {
         name,
         counts: NamedCounts { due: finished + failed + censored, finished, failed, censored, ..NamedCounts::default() },
-        latency: Packed::of(took, finished),
-        at_least: Packed::of(ms(900), censored),
-        ..Named::default()
+        latency: PackedHistogram::of(took, finished),
+        at_least: PackedHistogram::of(ms(900), censored),
+        ..NamedFigures::default()
     };
     let told = |n| record::Second {
         named: vec![

@@ -1,6 +1,6 @@
 //! Machines under test that told their counters, in every document.
 
-use record::{HostCounters, Joined, Number, Part, RunEvent};
+use record::{HostCounters, ProbedHost, CounterValue, RunPart, RunEvent};
 use report::{Lang, Summary};
 
 use crate::made_up::{Filled, Run, closed, ms, second};
@@ -8,7 +8,7 @@ use crate::made_up::{Filled, Run, closed, ms, second};
 const S: i64 = 1_000_000_000;
 
 fn joined(at_ns: i64, ahead: i64, within: u64) -> RunEvent {
-    RunEvent::Joined(Joined {
+    RunEvent::Joined(ProbedHost {
         host: "db1".into(),
         probe: "10.0.0.7:7070".into(),
         kernel: "Linux 6.18.0".into(),
@@ -17,14 +17,14 @@ fn joined(at_ns: i64, ahead: i64, within: u64) -> RunEvent {
         at_ns: Some(at_ns),
         clock_ahead_ns: ahead,
         clock_within_ns: within,
-        ..Joined::default()
+        ..ProbedHost::default()
     })
 }
 
 fn sample(at_ns: i64, host: &str, overflows: u64) -> RunEvent {
     let values =
         [("TcpExt.ListenOverflows", overflows), ("listener.0.0.0.0:80.limit", 5), ("listener.0.0.0.0:80.queue", 5)];
-    let values = values.map(|(name, n)| (name.to_owned(), Number::Whole(n))).into();
+    let values = values.map(|(name, n)| (name.to_owned(), CounterValue::Whole(n))).into();
     RunEvent::Counters(HostCounters { at_ns, host: host.into(), values, ..HostCounters::default() })
 }
 
@@ -37,7 +37,7 @@ fn run(last: RunEvent) -> Run {
     }
     run.events.push(sample(3 * S, "db1", 9));
     run.events.push(last);
-    run = run.second(second(4).within(Part::Drain));
+    run = run.second(second(4).within(RunPart::Drain));
     run.events.push(joined(4 * S, 7_000_100_000, 50_000));
     run
 }
@@ -69,7 +69,7 @@ fn who_told_and_how_well_the_clocks_agree_is_in_every_document() {
 fn the_machine_that_was_joined_is_judged_by_its_counters_unless_they_ended() {
     let found = |run: Run| -> Vec<(String, Option<String>)> {
         let limits = Summary::from_events(run.events()).limits;
-        limits.found.iter().map(|found| (found.rule.to_owned(), found.host.clone())).collect()
+        limits.findings.iter().map(|found| (found.rule.to_owned(), found.host.clone())).collect()
     };
     assert_eq!(found(run(sample(4 * S, "db1", 10))), [("N2".to_owned(), Some("db1".to_owned()))]);
     let names = ["TcpExt.ListenOverflows", "listener.0.0.0.0:80.limit", "listener.0.0.0.0:80.queue"];

@@ -1,7 +1,7 @@
 //! What other load generators get wrong, none of which may be possible here.
 
 use measure::Nanos;
-use record::{Part, Second};
+use record::{RunPart, Second};
 
 use crate::made_up::{Filled, closed, ms, open, second};
 
@@ -15,13 +15,13 @@ fn throughput_is_completions_in_the_window_and_never_users_by_mean() {
 
 #[test]
 fn neither_warmup_nor_drain_is_in_the_throughput() {
-    let mut before = second(-1).within(Part::Warmup);
+    let mut before = second(-1).within(RunPart::Warmup);
     before.warmup = 500;
     let run = open(100.0, 2)
         .second(before)
         .second(second(0).answered(100, ms(1)))
         .second(second(1).answered(90, ms(1)))
-        .second(second(2).answered(10, ms(1_500)).within(Part::Drain));
+        .second(second(2).answered(10, ms(1_500)).within(RunPart::Drain));
     let summary = run.summary();
     assert_eq!(summary.throughput_per_s(), 95.0);
     assert_eq!((summary.totals.due, summary.totals.finished, summary.totals.warmup), (200, 200, 500));
@@ -86,7 +86,7 @@ fn a_server_that_hangs_leaves_a_lower_bound_and_no_good_exit() {
 #[test]
 fn heartbeats_without_an_answer_are_lower_bounds_too() {
     let mut beating = second(0);
-    beating.heartbeats = record::Heartbeats { sent: 1000, answered: 900, missed: 60, open: 40 };
+    beating.heartbeats = record::HeartbeatCounts { sent: 1000, answered: 900, missed: 60, open: 40 };
     beating.latency.heartbeat.record_n(ms(1), 900);
     beating.latency.heartbeat_at_least.record_n(ms(5_000), 100);
     let run = closed(1, 1).second(beating);
@@ -173,11 +173,11 @@ fn a_limit_that_was_waited_for_is_told_and_one_that_is_split_is_a_caution() {
 /// The server answered a hundred a second all the time, each after 250 ms.
 #[test]
 fn throughput_after_a_warm_up_counts_what_ended_in_the_window() {
-    let mut before = second(-1).within(Part::Warmup);
+    let mut before = second(-1).within(RunPart::Warmup);
     (before.warmup, before.finished_of_warmup) = (100, 75);
     let first = Second { finished_of_warmup: 25, ..second(0).answered(75, ms(250)) };
     let run = open(100.0, 2).second(before).second(first).second(second(1).answered(100, ms(250)));
-    let run = run.second(second(2).answered(25, ms(250)).within(Part::Drain));
+    let run = run.second(second(2).answered(25, ms(250)).within(RunPart::Drain));
     let summary = run.objectives(&["rate>=95/s"]).summary();
     assert_eq!(summary.throughput_per_s(), 100.0);
     assert!(summary.objectives[0].met);

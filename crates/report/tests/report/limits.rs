@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use measure::Packed;
+use measure::PackedHistogram;
 
 use plan::WeightedUrl;
 use plan::flow::{Flow, OnFailure, Step};
-use record::{Calibration, HostCounters, Loss, Named, NamedCounts, Number, Part, RunEvent, Second};
+use record::{Calibration, HostCounters, ConnectionLoss, NamedFigures, NamedCounts, CounterValue, RunPart, RunEvent, Second};
 use report::{Headroom, Lang, Summary};
 
 use crate::made_up::{Filled, Run, closed, ms, second};
@@ -15,7 +15,7 @@ const S: i64 = 1_000_000_000;
 
 /// A sample of these counters, as a machine tells them.
 fn sample(at_ns: i64, host: &str, values: &[(&str, u64)]) -> RunEvent {
-    let values: BTreeMap<_, _> = values.iter().map(|(name, n)| ((*name).to_owned(), Number::Whole(*n))).collect();
+    let values: BTreeMap<_, _> = values.iter().map(|(name, n)| ((*name).to_owned(), CounterValue::Whole(*n))).collect();
     RunEvent::Counters(HostCounters { at_ns, host: host.into(), values, ..HostCounters::default() })
 }
 
@@ -44,7 +44,7 @@ fn run(before: u64, within: u64, after: u64) -> Run {
     run.events.push(sample(4 * S + 1, "here", &[("TcpExt.ListenOverflows", 7 + before + within)]));
     // Taken in the drain, and told before the second that says so.
     run.events.push(sample(5 * S - S / 20, "here", &[("TcpExt.ListenOverflows", 7 + before + within + after)]));
-    run = run.second(second(4).within(Part::Drain));
+    run = run.second(second(4).within(RunPart::Drain));
     run.events.push(sample(9 * S, "here", &[("TcpExt.ListenOverflows", 7 + before + within + after)]));
     run
 }
@@ -68,7 +68,7 @@ fn only_a_database_turns_connections_away_by_these_words() {
         run.plan.protocol = protocol.into();
         let mut told = second(0).answered(40, ms(250));
         told.unopened =
-            vec![Loss { kind: "closed".into(), detail: "too many connections".into(), count: 9, ..Loss::default() }];
+            vec![ConnectionLoss { kind: "closed".into(), detail: "too many connections".into(), count: 9, ..ConnectionLoss::default() }];
         let json = run.second(told).json();
         let found = json["diagnosis"]["findings"].as_array().unwrap().iter().filter(|found| found["rule"] == "D1");
         assert_eq!(found.count(), wanted, "{protocol}");
@@ -135,11 +135,11 @@ fn a_step_of_which_every_turn_was_taken_is_the_limit_and_not_the_number_of_users
         let send = |url| Step::Request { url, on_failure: OnFailure::default() };
         run.plan.flow = Some(Flow { steps: vec![send(0), send(1)], ..Flow::default() });
         run.names = vec!["t".into(), "u".into()];
-        let row = |name, n| Named {
+        let row = |name, n| NamedFigures {
             name,
             counts: NamedCounts { due: n, finished: n, ..NamedCounts::default() },
-            latency: Packed::of(ms(5), n),
-            ..Named::default()
+            latency: PackedHistogram::of(ms(5), n),
+            ..NamedFigures::default()
         };
         let second = |n| Second { named: vec![row(0, 20), row(1, of_u)], ..second(n).answered(20 + of_u, ms(5)) };
         let run = (0..4).fold(run, |run, n| run.second(second(n)));

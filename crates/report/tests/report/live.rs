@@ -1,7 +1,7 @@
 //! The live table: alignment in both languages, narrow terminals, parts of a run.
 
 use proptest::prelude::*;
-use record::{Part, Second};
+use record::{RunPart, Second};
 use report::{Lang, Live, Mode};
 use unicode_width::UnicodeWidthStr;
 
@@ -24,7 +24,7 @@ fn rows_are_for_their_second() {
         " time   users         ok  failed       ok/s        p50        p99        max  MB/s in  status\n   \
          1s      10      1,200       3      1,200    8.00 ms    8.00 ms    8.00 ms     1.02  200:1,200"
     );
-    let mut warm = second(-1).within(Part::Warmup);
+    let mut warm = second(-1).within(RunPart::Warmup);
     warm.warmup = 77;
     assert_eq!(
         live.row(&warm),
@@ -36,10 +36,10 @@ fn rows_are_for_their_second() {
         "   2s      10         20       0       20.0    8.00 ms          –    8.00 ms     0.02  200:20"
     );
     assert_eq!(
-        live.row(&second(2).unfinished(10, ms(300)).within(Part::Drain)),
+        live.row(&second(2).unfinished(10, ms(300)).within(RunPart::Drain)),
         "   3s       0          0       0          –   ≥ 300 ms          –   ≥ 300 ms        –  drain"
     );
-    let drain = |unfinished| second(2).unfinished(unfinished, ms(300)).within(Part::Drain);
+    let drain = |unfinished| second(2).unfinished(unfinished, ms(300)).within(RunPart::Drain);
     assert!(Live::has_row(&drain(10)) && !Live::has_row(&drain(0)) && Live::has_row(&second(2)));
     // One answer after a moment is no rate of thousands.
     let mut short = second(3).answered(1, ms(8));
@@ -67,9 +67,9 @@ fn eighty_cells_keep_the_status_and_the_part_of_the_run() {
         (Lang::Zh, Mode::Open, ["状态码", "200:1,200", "收尾", "预热"]),
     ] {
         let mut live = Live::new(lang, false, 80, true, mode);
-        let mut warm = second(-1).within(Part::Warmup);
+        let mut warm = second(-1).within(RunPart::Warmup);
         warm.warmup = 77;
-        let rows = [busy(0), second(1).within(Part::Drain), warm].map(|s| live.row(&s)).join("\n");
+        let rows = [busy(0), second(1).within(RunPart::Drain), warm].map(|s| live.row(&s)).join("\n");
         for word in words {
             assert!(rows.contains(word), "{word}: {rows}");
         }
@@ -82,9 +82,9 @@ fn forty_cells_tell_drain_and_warm_up_from_seconds_of_the_window() {
     for (lang, drain, warm) in [(Lang::En, "drain", "warm"), (Lang::Zh, "收尾", "预热")] {
         let mut live = Live::new(lang, false, 40, true, Mode::Closed);
         live.row(&busy(0));
-        let drained = live.row(&second(1).within(Part::Drain));
+        let drained = live.row(&second(1).within(RunPart::Drain));
         assert!(drained.trim_start().starts_with(drain), "{drained}");
-        let warmed = live.row(&second(-1).within(Part::Warmup));
+        let warmed = live.row(&second(-1).within(RunPart::Warmup));
         assert!(warmed.trim_start().starts_with(warm), "{warmed}");
         assert!(live.row(&busy(1)).trim_start().starts_with("2s"));
     }
@@ -93,7 +93,7 @@ fn forty_cells_tell_drain_and_warm_up_from_seconds_of_the_window() {
 #[test]
 fn many_status_codes_are_one_line_however_narrow() {
     let mut many = busy(0);
-    many.status = (100..100 + record::CODES as u64).map(|code| (code.to_string(), code * 1000)).collect();
+    many.status = (100..100 + record::MAX_CODES as u64).map(|code| (code.to_string(), code * 1000)).collect();
     // What a peer chooses may be long, and in wide characters.
     many.status.insert("状态".repeat(200), 7);
     many.status.insert(record::OTHER_CODES.into(), u64::MAX);
@@ -101,7 +101,7 @@ fn many_status_codes_are_one_line_however_narrow() {
         for (lang, mode) in [(Lang::En, Mode::Closed), (Lang::Zh, Mode::Open), (Lang::En, Mode::Held)] {
             let mut live = Live::new(lang, false, cells, true, mode);
             live.row(&busy(0));
-            for part in [Part::Window, Part::Drain, Part::Warmup] {
+            for part in [RunPart::Window, RunPart::Drain, RunPart::Warmup] {
                 let row = live.row(&many.clone().within(part));
                 assert_eq!(row.lines().count(), 1, "{row}");
                 assert!(row.width() <= cells.max(45), "{cells} cells: {row}");
@@ -112,7 +112,7 @@ fn many_status_codes_are_one_line_however_narrow() {
     }
     // In a pipe nothing is cut: a line of as many codes as are told apart.
     let row = pipe(Lang::En, Mode::Closed).row(&many);
-    assert_eq!((row.lines().count(), row.matches(':').count()), (2, record::CODES + 2));
+    assert_eq!((row.lines().count(), row.matches(':').count()), (2, record::MAX_CODES + 2));
 }
 
 #[test]
@@ -152,7 +152,7 @@ proptest! {
     fn nothing_is_wider_than_the_terminal(cells in 20usize..200, open: bool, zh: bool) {
         let (lang, mode) = (if zh { Lang::Zh } else { Lang::En }, if open { Mode::Open } else { Mode::Closed });
         let mut live = Live::new(lang, false, cells, true, mode);
-        let mut warm = second(-1).within(Part::Warmup);
+        let mut warm = second(-1).within(RunPart::Warmup);
         warm.warmup = 1_234_567;
         for s in [busy(0), warm] {
             for line in live.row(&s).lines() {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use measure::Nanos;
 use plan::{Arrivals, Change, Load, NetKind, Plan, Stage, Tls, WeightedUrl};
 use record::{
-    Bytes, Changed, Connections, End, Ended, Example, Failure, FirstAnswer, Host, Notice, Part, RunEvent, SCHEMA,
-    Second, Started,
+    ByteCounts, LoadChange, ConnectionFigures, End, RunEnd, FailureExample, Failure, FirstResponse, GeneratorHost, Notice, RunPart, RunEvent, SCHEMA,
+    Second, RunStarted,
 };
 use report::{Lang, Style, Summary};
 
@@ -16,7 +16,7 @@ const S: i64 = 1_000_000_000;
 #[derive(Clone)]
 pub struct Run {
     pub plan: Plan,
-    pub probe: Option<FirstAnswer>,
+    pub probe: Option<FirstResponse>,
     pub events: Vec<RunEvent>,
     pub reason: Option<&'static str>,
     pub window: Nanos,
@@ -67,13 +67,13 @@ fn run(load: Load, seconds: u64) -> Run {
         net: NetKind::Auto,
         sources: Vec::new(),
         connect_to: Vec::new(),
-        proxies: plan::Proxies::default(),
+        proxies: plan::ProxySettings::default(),
         unix_socket: None,
         tls: Tls::default(),
         objectives: Vec::new(),
         seed: 1,
     };
-    let probe = FirstAnswer {
+    let probe = FirstResponse {
         url: "http://127.0.0.1:8080/".into(),
         through: None,
         address: "127.0.0.1:8080".into(),
@@ -106,7 +106,7 @@ impl Run {
     }
     /// Adds the kept example of a failure.
     pub fn example(mut self, kind: &str, phase: &str, errno: Option<&str>, sides: (&str, &str)) -> Run {
-        self.events.push(RunEvent::Example(Example {
+        self.events.push(RunEvent::Example(FailureExample {
             kind: kind.into(),
             phase: phase.into(),
             errno: errno.map(Into::into),
@@ -114,7 +114,7 @@ impl Run {
             sent: sides.0.into(),
             received: sides.1.into(),
             reused: false,
-            ..Example::default()
+            ..FailureExample::default()
         }));
         self
     }
@@ -131,7 +131,7 @@ impl Run {
     }
     /// Adds a change of the load so many milliseconds after the start of the window.
     pub fn changed(mut self, at_ms: i64, change: Change) -> Run {
-        self.events.push(RunEvent::Changed(Changed { at_ns: at_ms * 1_000_000, change }));
+        self.events.push(RunEvent::Changed(LoadChange { at_ns: at_ms * 1_000_000, change }));
         self
     }
     /// Sets what must hold.
@@ -146,13 +146,13 @@ impl Run {
     }
     /// All events.
     pub fn events(&self) -> Vec<RunEvent> {
-        let mut events = vec![RunEvent::Started(Box::new(Started {
+        let mut events = vec![RunEvent::Started(Box::new(RunStarted {
             schema: SCHEMA.into(),
             brunt: "0.1.0".into(),
             unix_ms: 1_790_000_000_000,
             command: vec!["brunt".into(), "127.0.0.1:8080".into()],
             plan: self.plan.clone(),
-            hosts: vec![Host {
+            hosts: vec![GeneratorHost {
                 name: "h".into(),
                 kernel: "Linux 6.18".into(),
                 cores: 2.0,
@@ -167,10 +167,10 @@ impl Run {
             around: Vec::new(),
             checks: self.checks.clone(),
         }))];
-        events.extend(self.probe.clone().map(RunEvent::FirstAnswer));
+        events.extend(self.probe.clone().map(RunEvent::FirstResponse));
         events.extend(self.events.iter().cloned());
         if let Some(reason) = self.reason {
-            let ended = Ended {
+            let ended = RunEnd {
                 reason: End::of(reason).expect("a word of an end"),
                 window: self.window,
                 elapsed: self.elapsed,
@@ -217,7 +217,7 @@ pub trait Filled: Sized {
     /// So many without an end, given up after so long.
     fn unfinished(self, n: u64, after: Nanos) -> Self;
     /// In another part of the run.
-    fn within(self, part: Part) -> Self;
+    fn within(self, part: RunPart) -> Self;
 }
 
 impl Filled for Second {
@@ -234,13 +234,13 @@ impl Filled for Second {
         self.latency.transfer.record_n(Nanos(took.0 / 20), n);
         self.in_flight_ns += u128::from(took.0) * u128::from(n);
         self.service_ns += i128::from(took.0) * i128::from(n);
-        let bytes = Bytes { sent: 80 * n, received: 850 * n, payload: 612 * n };
-        self.bytes = Bytes {
+        let bytes = ByteCounts { sent: 80 * n, received: 850 * n, payload: 612 * n };
+        self.bytes = ByteCounts {
             sent: self.bytes.sent + bytes.sent,
             received: self.bytes.received + bytes.received,
             payload: self.bytes.payload + bytes.payload,
         };
-        self.connections = Connections { reused: self.connections.reused + n, open: 10, ..self.connections };
+        self.connections = ConnectionFigures { reused: self.connections.reused + n, open: 10, ..self.connections };
         self
     }
 
@@ -273,7 +273,7 @@ impl Filled for Second {
         self
     }
 
-    fn within(mut self, part: Part) -> Second {
+    fn within(mut self, part: RunPart) -> Second {
         self.part = part;
         self
     }

@@ -1,14 +1,14 @@
 //! Figures by name: rows of their own in every format, which add up to the run; objectives of single names.
 
-use measure::{Nanos, Packed};
-use record::{Example, Named, NamedCounts, RunEvent, Second};
+use measure::{Nanos, PackedHistogram};
+use record::{FailureExample, NamedFigures, NamedCounts, RunEvent, Second};
 use report::Lang;
 
 use crate::made_up::{Filled, Run, closed, ms, open, second};
 
 /// Names `fast` (5 ms), `GET /slow/{id}` (80 ms, some failed with a 503, one hung) and `idle`, of which nothing was asked.
 fn several() -> Run {
-    let named = |name, finished, failed, censored, took: Nanos| Named {
+    let named = |name, finished, failed, censored, took: Nanos| NamedFigures {
         name,
         counts: NamedCounts {
             due: finished + failed + censored,
@@ -22,8 +22,8 @@ fn several() -> Run {
             .into_iter()
             .filter(|(_, n)| *n > 0)
             .collect(),
-        latency: Packed::of(took, finished),
-        at_least: Packed::of(ms(9_000), censored),
+        latency: PackedHistogram::of(took, finished),
+        at_least: PackedHistogram::of(ms(9_000), censored),
     };
     let whole = |n| second(n).answered(900, ms(5)).answered(85, ms(80)).failing(15, "wrong_status", "first_byte", None);
     let with = |second: Second, hung| Second {
@@ -32,7 +32,7 @@ fn several() -> Run {
     };
     let mut run = open(1000.0, 2).second(with(whole(0), 0)).second(with(whole(1).unfinished(1, ms(9_000)), 1));
     run.names = ["fast", "GET /slow/{id}", "idle"].map(String::from).to_vec();
-    run.events.push(RunEvent::Example(Example {
+    run.events.push(RunEvent::Example(FailureExample {
         kind: "wrong_status".into(),
         phase: "first_byte".into(),
         detail: "the backend is gone".into(),
@@ -40,7 +40,7 @@ fn several() -> Run {
         status: "503".into(),
         name: Some(1),
         at_ns: Some(1_500_000_000),
-        ..Example::default()
+        ..FailureExample::default()
     }));
     run
 }
@@ -176,7 +176,7 @@ fn only_failures_of_the_whole_run_judge_its_failures() {
 
 #[test]
 fn names_of_a_record_from_elsewhere_take_no_memory_without_bound() {
-    let named = |name| Named { name, counts: NamedCounts { due: 1, ..NamedCounts::default() }, ..Named::default() };
+    let named = |name| NamedFigures { name, counts: NamedCounts { due: 1, ..NamedCounts::default() }, ..NamedFigures::default() };
     let mut run = closed(1, 1).second(Second { named: vec![named(3), named(60_000)], ..second(0) });
     run.names = vec!["a".into(), "b".into()];
     assert_eq!(run.summary().by_name().count(), 2);
@@ -184,7 +184,7 @@ fn names_of_a_record_from_elsewhere_take_no_memory_without_bound() {
 
 #[test]
 fn many_names_are_cut_to_those_asked_most_in_text_and_whole_in_documents() {
-    let named = |name: u16| Named {
+    let named = |name: u16| NamedFigures {
         name,
         counts: NamedCounts {
             due: u64::from(name),
@@ -192,7 +192,7 @@ fn many_names_are_cut_to_those_asked_most_in_text_and_whole_in_documents() {
             failed: u64::from(name < 13),
             ..NamedCounts::default()
         },
-        ..Named::default()
+        ..NamedFigures::default()
     };
     let mut run = closed(1, 1).second(Second { named: (0..100).map(named).collect(), ..second(0) });
     run.names = (0..100).map(|n| format!("/page{n}/")).collect();
@@ -200,10 +200,10 @@ fn many_names_are_cut_to_those_asked_most_in_text_and_whole_in_documents() {
     assert!(text.contains("/page99/") && !text.contains("/page79/") && text.contains("and 80 more names"), "{text}");
     assert!((0..100).all(|n| markdown.contains(&format!("/page{n}/"))));
     for name in 0..13 {
-        run.events.push(RunEvent::Example(Example {
+        run.events.push(RunEvent::Example(FailureExample {
             kind: "wrong_status".into(),
             name: Some(name),
-            ..Example::default()
+            ..FailureExample::default()
         }));
     }
     let text = run.written("text", Lang::En);

@@ -1,7 +1,7 @@
 //! The reference client, beside the load and in none of its figures, in every document.
 
 use measure::Histogram;
-use record::{Reference, RunEvent};
+use record::{ReferenceSecond, RunEvent};
 use report::Lang;
 
 use crate::made_up::{Filled, Run, closed, ms, second};
@@ -18,7 +18,7 @@ fn run() -> Run {
     for n in 0..4 {
         run = run.second(second(n).answered(40, ms(250)));
         let from_ns = i64::from(n as u32) * 1_000_000_000;
-        let client = Reference {
+        let client = ReferenceSecond {
             from_ns,
             to_ns: from_ns + 1_000_000_000,
             scheduled: 12,

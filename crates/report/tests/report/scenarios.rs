@@ -1,9 +1,9 @@
 //! Scenarios side by side: their rows in every format, and objectives that name them.
 
-use measure::{Nanos, Packed};
+use measure::{Nanos, PackedHistogram};
 use plan::flow::{Flow, OnFailure, Step};
 use plan::{Arrivals, Load, Scenario, Stage};
-use record::{Named, NamedCounts, RunEvent};
+use record::{NamedFigures, NamedCounts, RunEvent};
 use report::Lang;
 
 use crate::made_up::{Filled, Run, ms, open, second};
@@ -33,11 +33,11 @@ fn side_by_side() -> Run {
         scenario("shop", rate, vec![Step::Group { name: "browse".into(), steps: send(0) }]),
         scenario("staff", users, send(1)),
     ];
-    let row = |name, [due, finished, failed, censored, dropped, users]: [u64; 6], took: Nanos| Named {
+    let row = |name, [due, finished, failed, censored, dropped, users]: [u64; 6], took: Nanos| NamedFigures {
         name,
         counts: NamedCounts { due, finished, failed, censored, dropped, users, ..NamedCounts::default() },
-        latency: Packed::of(took, finished),
-        ..Named::default()
+        latency: PackedHistogram::of(took, finished),
+        ..NamedFigures::default()
     };
     let told = |n| record::Second {
         named: vec![

@@ -1,6 +1,6 @@
 //! The slowest requests with their traces, in every format.
 
-use record::{Example, RunEvent, Second, TraceId, Traced};
+use record::{FailureExample, RunEvent, Second, TraceId, TracedRequest};
 use report::Lang;
 
 use crate::made_up::{Filled, Run, ms, open, second};
@@ -9,16 +9,16 @@ fn id(digit: char, sampled: bool) -> TraceId {
     TraceId { id: digit.to_string().repeat(32), span: digit.to_string().repeat(16), sampled }
 }
 
-fn slow(digit: char, took_ms: u64, sampled: bool) -> Traced {
+fn slow(digit: char, took_ms: u64, sampled: bool) -> TracedRequest {
     let ended_ns = 400_000_000 + took_ms as i64 * 1_000_000;
     let status = "200".to_owned();
     let (latency_ns, scheduled_ns, sent_ns) = (took_ms * 1_000_000, 400_000_000, 400_500_000);
-    Traced { trace: id(digit, sampled), status, latency_ns, scheduled_ns, sent_ns, ended_ns, ..Traced::default() }
+    TracedRequest { trace: id(digit, sampled), status, latency_ns, scheduled_ns, sent_ns, ended_ns, ..TracedRequest::default() }
 }
 
 fn traced() -> Run {
-    let with = |slowest: Vec<Traced>| Second { slowest, ..second(0).answered(50, ms(5)) };
-    let timed_out = Traced { timed_out: true, status: String::new(), ..slow('c', 900, true) };
+    let with = |slowest: Vec<TracedRequest>| Second { slowest, ..second(0).answered(50, ms(5)) };
+    let timed_out = TracedRequest { timed_out: true, status: String::new(), ..slow('c', 900, true) };
     open(50.0, 2)
         .second(with(vec![slow('a', 80, true), slow('b', 700, false)]))
         .second(with(vec![timed_out, slow('d', 10, true)]))
@@ -61,7 +61,7 @@ fn the_example_of_a_failure_says_its_trace_and_the_values_it_was_made_of() {
         match event {
             RunEvent::Example(example) => {
                 let values = vec![used("id", Some("7\n8")), used("page", None)];
-                *example = Example { trace: Some(id('e', false)), values, ..example.clone() };
+                *example = FailureExample { trace: Some(id('e', false)), values, ..example.clone() };
             }
             RunEvent::Second(second) if second.failures.is_empty() => failure(second),
             _ => {}
@@ -78,11 +78,11 @@ fn the_example_of_a_failure_says_its_trace_and_the_values_it_was_made_of() {
 
 #[test]
 fn of_a_run_a_bounded_number_is_kept_and_texts_of_others_act_on_no_screen() {
-    let hostile = |n: u64| Traced {
+    let hostile = |n: u64| TracedRequest {
         trace: TraceId { id: "\u{1b}[2J".repeat(100_000), span: String::new(), sampled: true },
         status: "\u{1b}[31m".into(),
         latency_ns: n,
-        ..Traced::default()
+        ..TracedRequest::default()
     };
     let run = (0..20).fold(open(50.0, 20), |run, n| {
         run.second(Second { slowest: (0..30).map(|i| hostile(n * 30 + i)).collect(), ..second(n as i64) })

@@ -1,7 +1,7 @@
 //! A parser for conditions: tokens first, then recursive descent, bounded in length and depth.
 
-use super::operand::{Number, Operand};
-use super::{Comparison, Node};
+use super::operand::{ConditionNumber, Operand};
+use super::{Comparison, ConditionNode};
 
 /// Maximum length of a condition, in bytes.
 const LONGEST: usize = 4096;
@@ -16,11 +16,11 @@ const EXAMPLE: &str = "state == 'open' and items > 0";
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Token<'a> {
     at: usize,
-    what: What<'a>,
+    kind: TokenKind<'a>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum What<'a> {
+enum TokenKind<'a> {
     Word(&'a str),
     Text(&'a str),
     Number(&'a str),
@@ -34,21 +34,21 @@ enum What<'a> {
 }
 
 /// Operator signs; a longer sign precedes any sign that is a prefix of it.
-const SIGNS: [(&str, What<'static>); 11] = [
-    ("==", What::Compare(Comparison::Equal)),
-    ("!=", What::Compare(Comparison::Unequal)),
-    ("<=", What::Compare(Comparison::AtMost)),
-    (">=", What::Compare(Comparison::AtLeast)),
-    ("<", What::Compare(Comparison::Less)),
-    (">", What::Compare(Comparison::More)),
-    ("&&", What::And),
-    ("||", What::Or),
-    ("!", What::Not),
-    ("(", What::Open),
-    (")", What::Close),
+const SIGNS: [(&str, TokenKind<'static>); 11] = [
+    ("==", TokenKind::Compare(Comparison::Equal)),
+    ("!=", TokenKind::Compare(Comparison::Unequal)),
+    ("<=", TokenKind::Compare(Comparison::AtMost)),
+    (">=", TokenKind::Compare(Comparison::AtLeast)),
+    ("<", TokenKind::Compare(Comparison::Less)),
+    (">", TokenKind::Compare(Comparison::More)),
+    ("&&", TokenKind::And),
+    ("||", TokenKind::Or),
+    ("!", TokenKind::Not),
+    ("(", TokenKind::Open),
+    (")", TokenKind::Close),
 ];
 
-pub(super) fn condition(text: &str, names: &[&str]) -> Result<Node, String> {
+pub(super) fn condition(text: &str, names: &[&str]) -> Result<ConditionNode, String> {
     if text.trim().is_empty() {
         return Err(format!("a condition is missing; write for instance {EXAMPLE}"));
     }
@@ -56,17 +56,17 @@ pub(super) fn condition(text: &str, names: &[&str]) -> Result<Node, String> {
         return Err(format!("the condition has {} bytes; at most {LONGEST} are read", text.len()));
     }
     let tokens = tokens(text)?;
-    let mut parser = Parser { text, tokens: &tokens, next: 0, depth: 0, names };
+    let mut parser = ConditionParser { text, tokens: &tokens, next: 0, depth: 0, names };
     let node = parser.any()?;
-    match parser.peek().what {
-        What::End => Ok(node),
-        What::Close => Err(parser.wrong("has no ( before it")),
-        What::Compare(_) => Err(parser.wrong("compares a third value; compare two at a time and join them with `and`")),
-        _ => Err(parser.wrong("is one too many; put `and`, `or` or a comparison before it")),
+    match parser.peek().kind {
+        TokenKind::End => Ok(node),
+        TokenKind::Close => Err(parser.error("has no ( before it")),
+        TokenKind::Compare(_) => Err(parser.error("compares a third value; compare two at a time and join them with `and`")),
+        _ => Err(parser.error("is one too many; put `and`, `or` or a comparison before it")),
     }
 }
 
-struct Parser<'a> {
+struct ConditionParser<'a> {
     text: &'a str,
     /// Tokens of the condition; the last one is [`What::End`].
     tokens: &'a [Token<'a>],
@@ -75,59 +75,59 @@ struct Parser<'a> {
     names: &'a [&'a str],
 }
 
-impl<'a> Parser<'a> {
+impl<'a> ConditionParser<'a> {
     fn peek(&self) -> Token<'a> {
         self.tokens[self.next]
     }
 
     /// Consumes the next token if it is the given one.
-    fn takes(&mut self, what: What<'_>) -> bool {
-        let takes = self.peek().what == what;
+    fn consume(&mut self, what: TokenKind<'_>) -> bool {
+        let takes = self.peek().kind == what;
         self.next += usize::from(takes);
         takes
     }
 
     /// Creates an error message about the next token.
-    fn wrong(&self, why: &str) -> String {
+    fn error(&self, why: &str) -> String {
         wrong(self.text, self.peek().at, why)
     }
 
-    fn any(&mut self) -> Result<Node, String> {
+    fn any(&mut self) -> Result<ConditionNode, String> {
         let mut nodes = vec![self.all()?];
-        while self.takes(What::Or) {
+        while self.consume(TokenKind::Or) {
             nodes.push(self.all()?);
         }
-        Ok(single(nodes, Node::Any))
+        Ok(combine(nodes, ConditionNode::Any))
     }
 
-    fn all(&mut self) -> Result<Node, String> {
+    fn all(&mut self) -> Result<ConditionNode, String> {
         let mut nodes = vec![self.not()?];
-        while self.takes(What::And) {
+        while self.consume(TokenKind::And) {
             nodes.push(self.not()?);
         }
-        Ok(single(nodes, Node::All))
+        Ok(combine(nodes, ConditionNode::All))
     }
 
-    fn not(&mut self) -> Result<Node, String> {
-        if self.takes(What::Not) {
-            return self.deeper(|parser| Ok(Node::Not(Box::new(parser.not()?))));
+    fn not(&mut self) -> Result<ConditionNode, String> {
+        if self.consume(TokenKind::Not) {
+            return self.nested(|parser| Ok(ConditionNode::Not(Box::new(parser.not()?))));
         }
-        if self.takes(What::Open) {
-            return self.deeper(|parser| {
+        if self.consume(TokenKind::Open) {
+            return self.nested(|parser| {
                 let node = parser.any()?;
-                if parser.takes(What::Close) {
+                if parser.consume(TokenKind::Close) {
                     Ok(node)
                 } else {
-                    Err(parser.wrong("follows a ( that is not closed; write ) before it"))
+                    Err(parser.error("follows a ( that is not closed; write ) before it"))
                 }
             });
         }
         self.comparison()
     }
 
-    fn deeper(&mut self, inside: impl FnOnce(&mut Self) -> Result<Node, String>) -> Result<Node, String> {
+    fn nested(&mut self, inside: impl FnOnce(&mut Self) -> Result<ConditionNode, String>) -> Result<ConditionNode, String> {
         if self.depth == DEEPEST {
-            return Err(self.wrong(&format!("is nested more than {DEEPEST} deep; use fewer parentheses")));
+            return Err(self.error(&format!("is nested more than {DEEPEST} deep; use fewer parentheses")));
         }
         self.depth += 1;
         let node = inside(self);
@@ -135,15 +135,15 @@ impl<'a> Parser<'a> {
         node
     }
 
-    fn comparison(&mut self) -> Result<Node, String> {
+    fn comparison(&mut self) -> Result<ConditionNode, String> {
         let begin = self.peek().at;
         let left = self.operand()?;
-        let Some(comparison) = self.between()? else {
+        let Some(comparison) = self.comparison_operator()? else {
             let why = "is the same for every user; compare it with a value";
-            return left.value().map(Node::Is).ok_or_else(|| wrong(self.text, begin, why));
+            return left.value_index().map(ConditionNode::Value).ok_or_else(|| wrong(self.text, begin, why));
         };
         let right = self.operand()?;
-        if left.value().is_none() && right.value().is_none() {
+        if left.value_index().is_none() && right.value_index().is_none() {
             return Err(wrong(
                 self.text,
                 begin,
@@ -151,18 +151,18 @@ impl<'a> Parser<'a> {
                 a value",
             ));
         }
-        Ok(Node::Compare(left, comparison, right))
+        Ok(ConditionNode::Compare(left, comparison, right))
     }
 
     /// Parses the comparison operator between two operands, if there is one.
-    fn between(&mut self) -> Result<Option<Comparison>, String> {
-        let comparison = match self.peek().what {
-            What::Compare(comparison) => comparison,
-            What::Word("contains") => Comparison::Contains,
-            What::Word(word @ ("starts" | "ends")) => {
+    fn comparison_operator(&mut self) -> Result<Option<Comparison>, String> {
+        let comparison = match self.peek().kind {
+            TokenKind::Compare(comparison) => comparison,
+            TokenKind::Word("contains") => Comparison::Contains,
+            TokenKind::Word(word @ ("starts" | "ends")) => {
                 self.next += 1;
-                if self.peek().what != What::Word("with") {
-                    return Err(self.wrong(&format!("follows `{word}`; write `{word} with`")));
+                if self.peek().kind != TokenKind::Word("with") {
+                    return Err(self.error(&format!("follows `{word}`; write `{word} with`")));
                 }
                 if word == "starts" { Comparison::StartsWith } else { Comparison::EndsWith }
             }
@@ -173,18 +173,18 @@ impl<'a> Parser<'a> {
     }
 
     fn operand(&mut self) -> Result<Operand, String> {
-        let operand = match self.peek().what {
-            What::Text(text) | What::Word(text @ ("true" | "false" | "null")) => Operand::Text(text.into()),
-            What::Number(text) => match Number::of(text.as_bytes()) {
+        let operand = match self.peek().kind {
+            TokenKind::Text(text) | TokenKind::Word(text @ ("true" | "false" | "null")) => Operand::Text(text.into()),
+            TokenKind::Number(text) => match ConditionNumber::of(text.as_bytes()) {
                 Some(number) => Operand::Number(number, text.into()),
                 None => {
-                    return Err(self.wrong("is not a number; write numbers as 12, -0.5 or 1e6, and texts in quotes"));
+                    return Err(self.error("is not a number; write numbers as 12, -0.5 or 1e6, and texts in quotes"));
                 }
             },
-            What::Word(name) => Operand::Value(self.value(name)?),
-            What::Not => return Err(self.wrong("cannot be inside a comparison; put `not` before all of it")),
-            What::Open => return Err(self.wrong("cannot be inside a comparison; put parentheses around all of it")),
-            _ => return Err(self.wrong(&format!("is where a value should be; write for instance {EXAMPLE}"))),
+            TokenKind::Word(name) => Operand::Value(self.value(name)?),
+            TokenKind::Not => return Err(self.error("cannot be inside a comparison; put `not` before all of it")),
+            TokenKind::Open => return Err(self.error("cannot be inside a comparison; put parentheses around all of it")),
+            _ => return Err(self.error(&format!("is where a value should be; write for instance {EXAMPLE}"))),
         };
         self.next += 1;
         Ok(operand)
@@ -192,7 +192,7 @@ impl<'a> Parser<'a> {
 
     fn value(&self, name: &str) -> Result<u16, String> {
         let index = self.names.iter().position(|known| *known == name);
-        index.and_then(|index| u16::try_from(index).ok()).ok_or_else(|| self.wrong(&self.unknown(name)))
+        index.and_then(|index| u16::try_from(index).ok()).ok_or_else(|| self.error(&self.unknown(name)))
     }
 
     fn unknown(&self, name: &str) -> String {
@@ -203,16 +203,16 @@ impl<'a> Parser<'a> {
         if self.names.is_empty() {
             return format!(
                 "is not a captured value, as nothing is captured; write texts in quotes: '{}'",
-                short(name)
+                excerpt(name)
             );
         }
-        let known = short(&self.names.join(", "));
+        let known = excerpt(&self.names.join(", "));
         format!("is not a captured value; write one of {known}, and texts in quotes")
     }
 }
 
 /// Wraps several nodes; a single node is returned as it is.
-fn single(mut nodes: Vec<Node>, several: fn(Vec<Node>) -> Node) -> Node {
+fn combine(mut nodes: Vec<ConditionNode>, several: fn(Vec<ConditionNode>) -> ConditionNode) -> ConditionNode {
     match nodes.pop() {
         Some(only) if nodes.is_empty() => only,
         last => {
@@ -229,17 +229,17 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, String> {
         let rest = text[at..].trim_start();
         at = text.len() - rest.len();
         if rest.is_empty() {
-            tokens.push(Token { at, what: What::End });
+            tokens.push(Token { at, kind: TokenKind::End });
             return Ok(tokens);
         }
-        let (what, long) = token(rest).map_err(|why| wrong(text, at, &why))?;
-        tokens.push(Token { at, what });
+        let (what, long) = first_token(rest).map_err(|why| wrong(text, at, &why))?;
+        tokens.push(Token { at, kind: what });
         at += long;
     }
 }
 
 /// Returns the first token of a text and its length in bytes.
-fn token(rest: &str) -> Result<(What<'_>, usize), String> {
+fn first_token(rest: &str) -> Result<(TokenKind<'_>, usize), String> {
     if let Some((sign, what)) = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign)) {
         return Ok((*what, sign.len()));
     }
@@ -249,19 +249,19 @@ fn token(rest: &str) -> Result<(What<'_>, usize), String> {
         '\'' | '"' => {
             let inside = &rest[1..];
             let end = inside.find(first).ok_or(format!("is not closed; write {first} after the text"))?;
-            Ok((What::Text(&inside[..end]), end + 2))
+            Ok((TokenKind::Text(&inside[..end]), end + 2))
         }
         '0'..='9' | '-' => {
             let long = run(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '+' | '-' | '_'));
-            Ok((What::Number(&rest[..long]), long))
+            Ok((TokenKind::Number(&rest[..long]), long))
         }
         'a'..='z' | 'A'..='Z' | '_' => {
             let word = &rest[..run(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))];
             let what = match word {
-                "and" => What::And,
-                "or" => What::Or,
-                "not" => What::Not,
-                _ => What::Word(word),
+                "and" => TokenKind::And,
+                "or" => TokenKind::Or,
+                "not" => TokenKind::Not,
+                _ => TokenKind::Word(word),
             };
             Ok((what, word.len()))
         }
@@ -278,14 +278,14 @@ fn token(rest: &str) -> Result<(What<'_>, usize), String> {
 /// Creates an error message that shows the condition from a position on and says what is wrong there.
 fn wrong(text: &str, at: usize, why: &str) -> String {
     match text[at..].trim() {
-        "" => format!("the condition `{}` ends too early: its end {why}", short(text.trim())),
-        rest => format!("`{}` in the condition {why}", short(rest)),
+        "" => format!("the condition `{}` ends too early: its end {why}", excerpt(text.trim())),
+        rest => format!("`{}` in the condition {why}", excerpt(rest)),
     }
 }
 
 /// Returns the beginning of a text on one line, with control characters made harmless.
-fn short(text: &str) -> String {
+fn excerpt(text: &str) -> String {
     let cut = text.char_indices().nth(SHOWN).map_or(text.len(), |(at, _)| at);
-    let line = measure::plain::line(&text[..cut]);
+    let line = measure::sanitize::line(&text[..cut]);
     if cut < text.len() { format!("{line}…") } else { line.into_owned() }
 }

@@ -246,56 +246,56 @@ fn length_and_depth_are_bounded_and_complaints_short() {
 #[test]
 fn the_values_it_looks_at_are_told() {
     let condition = Condition::parse("not (items > 0 or code == items) and state", &names()).expect("right");
-    assert_eq!(condition.values(), [1, 4, 1, 0]);
+    assert_eq!(condition.value_indices(), [1, 4, 1, 0]);
 }
 
 /// A tree and its text, once with only the necessary parentheses and once with all of them: both must mean the same.
 #[derive(Clone, Debug)]
-enum Tree {
+enum ConditionTree {
     Leaf(usize),
-    Not(Box<Tree>),
-    All(Vec<Tree>),
-    Any(Vec<Tree>),
+    Not(Box<ConditionTree>),
+    All(Vec<ConditionTree>),
+    Any(Vec<ConditionTree>),
 }
 
-impl Tree {
+impl ConditionTree {
     fn holds(&self, known: u8) -> bool {
         match self {
-            Tree::Leaf(n) => known >> n & 1 == 1,
-            Tree::Not(tree) => !tree.holds(known),
-            Tree::All(trees) => trees.iter().all(|tree| tree.holds(known)),
-            Tree::Any(trees) => trees.iter().any(|tree| tree.holds(known)),
+            ConditionTree::Leaf(n) => known >> n & 1 == 1,
+            ConditionTree::Not(tree) => !tree.holds(known),
+            ConditionTree::All(trees) => trees.iter().all(|tree| tree.holds(known)),
+            ConditionTree::Any(trees) => trees.iter().any(|tree| tree.holds(known)),
         }
     }
 
     /// Binding strength of the operator.
     fn rank(&self) -> u8 {
         match self {
-            Tree::Any(_) => 0,
-            Tree::All(_) => 1,
-            Tree::Not(_) | Tree::Leaf(_) => 2,
+            ConditionTree::Any(_) => 0,
+            ConditionTree::All(_) => 1,
+            ConditionTree::Not(_) | ConditionTree::Leaf(_) => 2,
         }
     }
 
     fn text(&self, within: u8) -> String {
         let joined =
-            |trees: &[Tree], by: &str, rank| trees.iter().map(|tree| tree.text(rank)).collect::<Vec<_>>().join(by);
+            |trees: &[ConditionTree], by: &str, rank| trees.iter().map(|tree| tree.text(rank)).collect::<Vec<_>>().join(by);
         let text = match self {
-            Tree::Leaf(n) => ["a", "b == 'y'", "c > 0"][*n].to_owned(),
-            Tree::Not(tree) => format!("not {}", tree.text(2)),
-            Tree::All(trees) => joined(trees, " and ", 2),
-            Tree::Any(trees) => joined(trees, " or ", 1),
+            ConditionTree::Leaf(n) => ["a", "b == 'y'", "c > 0"][*n].to_owned(),
+            ConditionTree::Not(tree) => format!("not {}", tree.text(2)),
+            ConditionTree::All(trees) => joined(trees, " and ", 2),
+            ConditionTree::Any(trees) => joined(trees, " or ", 1),
         };
         if self.rank() < within { format!("({text})") } else { text }
     }
 }
 
-fn trees() -> impl Strategy<Value = Tree> {
-    (0..3usize).prop_map(Tree::Leaf).prop_recursive(5, 30, 4, |inner| {
+fn trees() -> impl Strategy<Value = ConditionTree> {
+    (0..3usize).prop_map(ConditionTree::Leaf).prop_recursive(5, 30, 4, |inner| {
         prop_oneof![
-            inner.clone().prop_map(|tree| Tree::Not(Box::new(tree))),
-            prop::collection::vec(inner.clone(), 1..4).prop_map(Tree::All),
-            prop::collection::vec(inner, 1..4).prop_map(Tree::Any),
+            inner.clone().prop_map(|tree| ConditionTree::Not(Box::new(tree))),
+            prop::collection::vec(inner.clone(), 1..4).prop_map(ConditionTree::All),
+            prop::collection::vec(inner, 1..4).prop_map(ConditionTree::Any),
         ]
     })
 }
@@ -316,7 +316,7 @@ fn what_a_condition_always_says_is_known_from_the_values_that_nobody_knows() {
         ("not (never or never == 1)", Some(true)),
     ] {
         let condition = Condition::parse(text, &names).expect("right");
-        assert_eq!(condition.always(|value| value == 0), expected, "{text}");
+        assert_eq!(condition.constant_result(|value| value == 0), expected, "{text}");
     }
 }
 
@@ -346,7 +346,7 @@ proptest! {
     #[test]
     fn any_text_is_read_or_complained_about(text in r#"([abc]|==|!=|[<>]=?|and|or|not|contains|starts|ends|with|[()'"!&|=+{$\-]|-?[0-9]{1,3}|\PC| ){0,20}"#) {
         match Condition::parse(&text, &["a", "b", "c"]) {
-            Ok(condition) => prop_assert!(condition.values().iter().all(|at| *at < 3) && !condition.values().is_empty()),
+            Ok(condition) => prop_assert!(condition.value_indices().iter().all(|at| *at < 3) && !condition.value_indices().is_empty()),
             Err(why) => prop_assert!(!why.is_empty() && !why.contains('\n')),
         }
     }

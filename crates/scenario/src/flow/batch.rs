@@ -5,50 +5,50 @@ use std::sync::Arc;
 use measure::Nanos;
 use plan::flow::OnFailure;
 
-use super::Flow;
-use crate::program::Op;
-use crate::{Act, UserIndex};
+use super::FlowScenario;
+use crate::program::FlowOp;
+use crate::{Action, UserIndex};
 
 /// A request of a batch that was just sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InBatch {
+pub struct BatchMember {
     /// Time at which the batch began.
     pub began: Nanos,
     /// Failure policy of the request. The sender keeps it, because the requests of a batch end in any order.
     pub on_failure: OnFailure,
 }
 
-impl Flow {
+impl FlowScenario {
     /// Returns the batch request that the user sent last, if it is inside a batch.
-    pub(super) fn batch(&self, user: UserIndex) -> Option<InBatch> {
-        let player = self.players.get(user.at()).filter(|player| player.batch > 0)?;
-        let Some(Op::Batch(batch)) = self.program.ops.get(player.at as usize) else { return None };
-        let sent = self.program.batches[*batch].sends.get(player.batch as usize - 1);
+    pub(super) fn last_batch_member(&self, user: UserIndex) -> Option<BatchMember> {
+        let player = self.players.get(user.at()).filter(|player| player.batch_sent > 0)?;
+        let Some(FlowOp::Batch(batch)) = self.program.ops.get(player.at as usize) else { return None };
+        let sent = self.program.batches[*batch].sends.get(player.batch_sent as usize - 1);
         let on_failure = sent.map(|(_, on_failure)| *on_failure).unwrap_or_default();
-        Some(InBatch { began: player.batch_began, on_failure })
+        Some(BatchMember { began: player.batch_began, on_failure })
     }
 
     /// Returns the next action of a batch: a request if one may be sent, or a wait; `None` if all requests are over.
-    pub(super) fn next_of_batch(&mut self, user: UserIndex, batch: usize, at: Nanos) -> Option<Act> {
+    pub(super) fn next_of_batch(&mut self, user: UserIndex, batch: usize, at: Nanos) -> Option<Action> {
         let program = Arc::clone(&self.program);
         let batch = &program.batches[batch];
         let player = &mut self.players[user.at()];
-        if player.batch == 0 {
+        if player.batch_sent == 0 {
             player.batch_began = at;
         }
-        let next = batch.sends.get(player.batch as usize).filter(|_| !player.dropped);
+        let next = batch.sends.get(player.batch_sent as usize).filter(|_| !player.batch_failed);
         match next {
-            Some((request, _)) if player.flying < batch.at_most => {
-                (player.batch, player.flying) = (player.batch + 1, player.flying + 1);
+            Some((request, _)) if player.in_flight < batch.max_in_flight => {
+                (player.batch_sent, player.in_flight) = (player.batch_sent + 1, player.in_flight + 1);
                 player.at -= 1;
-                Some(Act::Send(*request))
+                Some(Action::Send(*request))
             }
-            _ if player.flying > 0 => {
+            _ if player.in_flight > 0 => {
                 player.at -= 1;
-                Some(Act::Wait)
+                Some(Action::Wait)
             }
             _ => {
-                player.batch = 0;
+                player.batch_sent = 0;
                 None
             }
         }

@@ -1,51 +1,51 @@
 use std::collections::BTreeMap;
 
-use plan::flow::{Called, Flow as Tree, List, Step, Way};
+use plan::flow::{NamedFlow, Flow as Tree, LoopList, Step, Branch};
 use wire::{FaultKind, RequestId};
 
 use super::*;
 
 const USER: UserIndex = UserIndex(0);
-const OK: News = News::Ended { code: 200, fault: None, on_failure: OnFailure::GoOn };
-const BAD: News = failing(OnFailure::NextIteration);
+const OK: UserEvent = UserEvent::Ended { code: 200, fault: None, on_failure: OnFailure::GoOn };
+const BAD: UserEvent = failing(OnFailure::NextIteration);
 
 /// Returns the event of a failed batch request with its failure policy.
-const fn failing(on_failure: OnFailure) -> News {
-    News::Ended { code: 500, fault: Some(FaultKind::WrongStatus), on_failure }
+const fn failing(on_failure: OnFailure) -> UserEvent {
+    UserEvent::Ended { code: 500, fault: Some(FaultKind::WrongStatus), on_failure }
 }
 
 fn send(url: u32) -> Step {
     Step::Request { url, on_failure: OnFailure::default() }
 }
 
-fn program(steps: Vec<Step>) -> Program {
+fn program(steps: Vec<Step>) -> FlowProgram {
     let variables = vec!["state".to_owned(), "page".to_owned()];
-    Program::of(&Tree { steps, variables, ..Tree::default() }).expect("conditions that can be read")
+    FlowProgram::of(&Tree { steps, variables, ..Tree::default() }).expect("conditions that can be read")
 }
 
-fn flow(steps: Vec<Step>) -> Flow {
-    Flow::new(Arc::new(program(steps)), 1)
+fn flow(steps: Vec<Step>) -> FlowScenario {
+    FlowScenario::new(Arc::new(program(steps)), 1)
 }
 
-fn wake(flow: &mut Flow, news: News, at: u64) -> Act {
-    flow.hear(USER, news, Nanos(at));
-    let act = flow.next(USER, Nanos(at), &mut Values::default());
-    if matches!(act, Act::Send(_)) {
-        flow.groups_begin(USER, Nanos(at));
+fn wake(flow: &mut FlowScenario, news: UserEvent, at: u64) -> Action {
+    flow.apply_event(USER, news, Nanos(at));
+    let act = flow.next_action(USER, Nanos(at), &mut UserValues::default());
+    if matches!(act, Action::Send(_)) {
+        flow.begin_groups(USER, Nanos(at));
     }
     act
 }
 
-fn told(flow: &mut Flow) -> Vec<(u16, What)> {
-    std::mem::take(&mut flow.told).into_iter().map(|told| (told.span, told.what)).collect()
+fn told(flow: &mut FlowScenario) -> Vec<(u16, SpanEventKind)> {
+    std::mem::take(&mut flow.span_events).into_iter().map(|told| (told.span, told.kind)).collect()
 }
 
 #[test]
 fn steps_follow_each_other_and_loops_end() {
     let mut flow = flow(vec![send(0), Step::Repeat { times: 2, steps: vec![send(1)] }, send(2)]);
     for _ in 0..2 {
-        assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(RequestId(0)));
-        let rest = [Act::Send(RequestId(1)), Act::Send(RequestId(1)), Act::Send(RequestId(2)), Act::Done];
+        assert_eq!(wake(&mut flow, UserEvent::Begin, 0), Action::Send(RequestId(0)));
+        let rest = [Action::Send(RequestId(1)), Action::Send(RequestId(1)), Action::Send(RequestId(2)), Action::Done];
         assert_eq!([(); 4].map(|()| wake(&mut flow, OK, 0)), rest);
     }
 }
@@ -55,14 +55,14 @@ fn a_group_lasts_from_its_first_request_to_its_last_response_and_an_iteration_to
     let pause = |nanos| Step::Pause(Pause::Uniform { from: Nanos(nanos), to: Nanos(nanos) });
     let group = Step::Group { name: "g".into(), steps: vec![pause(10), send(0), pause(5), send(1), pause(7)] };
     let mut flow = flow(vec![group]);
-    assert_eq!(wake(&mut flow, News::Begin, 100), Act::Pause(Nanos(10)));
-    assert_eq!(wake(&mut flow, News::Awake, 110), Act::Send(RequestId(0)));
-    assert_eq!(wake(&mut flow, OK, 120), Act::Pause(Nanos(5)));
-    assert_eq!(wake(&mut flow, News::Awake, 125), Act::Send(RequestId(1)));
-    assert_eq!(told(&mut flow), [(0, What::Began), (1, What::Began)]);
-    assert_eq!(wake(&mut flow, OK, 140), Act::Pause(Nanos(7)));
-    assert_eq!(wake(&mut flow, News::Awake, 147), Act::Done);
-    let ended = |lasted, active| What::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(active) };
+    assert_eq!(wake(&mut flow, UserEvent::Begin, 100), Action::Pause(Nanos(10)));
+    assert_eq!(wake(&mut flow, UserEvent::Resumed, 110), Action::Send(RequestId(0)));
+    assert_eq!(wake(&mut flow, OK, 120), Action::Pause(Nanos(5)));
+    assert_eq!(wake(&mut flow, UserEvent::Resumed, 125), Action::Send(RequestId(1)));
+    assert_eq!(told(&mut flow), [(0, SpanEventKind::Began), (1, SpanEventKind::Began)]);
+    assert_eq!(wake(&mut flow, OK, 140), Action::Pause(Nanos(7)));
+    assert_eq!(wake(&mut flow, UserEvent::Resumed, 147), Action::Done);
+    let ended = |lasted, active| SpanEventKind::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(active) };
     assert_eq!(
         told(&mut flow),
         [(1, ended(30, 25)), (0, ended(47, 25))],
@@ -78,18 +78,18 @@ fn after_a_failed_step_the_pauses_and_the_pace_of_the_iteration_hold() {
     let looped = Step::Repeat { times: 5, steps: vec![send(0), pause(3), send(1)] };
     let pauses = |steps, at: u64| {
         let mut flow = flow(steps);
-        assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(RequestId(0)));
+        assert_eq!(wake(&mut flow, UserEvent::Begin, 0), Action::Send(RequestId(0)));
         let (mut at, mut waited) = (at, Vec::new());
         let mut act = wake(&mut flow, BAD, at);
-        while let Act::Pause(pause) = act {
+        while let Action::Pause(pause) = act {
             waited.push(pause.0);
             at += pause.0;
-            act = wake(&mut flow, News::Awake, at);
+            act = wake(&mut flow, UserEvent::Resumed, at);
         }
-        assert_eq!(act, Act::Done);
+        assert_eq!(act, Action::Done);
         let iteration = told(&mut flow).pop().expect("an iteration that ended");
         let slept: u64 = waited.iter().sum();
-        assert_eq!(iteration, (0, What::Ended { passed: false, lasted: Nanos(at), active: Nanos(at - slept) }));
+        assert_eq!(iteration, (0, SpanEventKind::Ended { passed: false, lasted: Nanos(at), active: Nanos(at - slept) }));
         waited
     };
     assert_eq!(pauses(vec![send(0), send(1), pause(7)], 1), [7]);
@@ -101,7 +101,7 @@ fn after_a_failed_step_the_pauses_and_the_pace_of_the_iteration_hold() {
     let batch = Step::Batch { at_most: 1, urls: vec![0, 1], on_failure: OnFailure::default(), own: Vec::new() };
     assert_eq!(pauses(vec![batch, pause(6)], 1), [6]);
     // Loops that the user never reached: one round each, even though the list they iterate over was never captured.
-    let captured = List::Captured("state".into());
+    let captured = LoopList::Captured("state".into());
     let over = Step::ForEach { name: "element".into(), list: captured, steps: vec![send(1), pause(5)] };
     let polled = Step::While { condition: "state != \"done\"".into(), steps: vec![send(1), pause(8)] };
     assert_eq!(pauses(vec![send(0), over, polled], 1), [5, 8]);
@@ -111,8 +111,8 @@ fn after_a_failed_step_the_pauses_and_the_pace_of_the_iteration_hold() {
 fn a_group_that_sent_nothing_was_none() {
     let group = |steps| Step::Group { name: "g".into(), steps };
     let mut flow = flow(vec![group(vec![]), send(0)]);
-    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(RequestId(0)));
-    assert_eq!(wake(&mut flow, OK, 5), Act::Done);
+    assert_eq!(wake(&mut flow, UserEvent::Begin, 0), Action::Send(RequestId(0)));
+    assert_eq!(wake(&mut flow, OK, 5), Action::Done);
     assert!(told(&mut flow).iter().all(|(span, _)| *span == 0));
 }
 
@@ -123,56 +123,56 @@ fn what_comes_from_a_cache_begins_and_ends_no_group() {
     let cached = group("cached", vec![send(0)]);
     let both = group("both", vec![send(0), pause(), send(1), pause(), send(0)]);
     let mut flow = flow(vec![cached, both]);
-    let recalled = |flow: &mut Flow, at| {
-        flow.hear(USER, News::Recalled, Nanos(at));
-        flow.next(USER, Nanos(at), &mut Values::default())
+    let recalled = |flow: &mut FlowScenario, at| {
+        flow.apply_event(USER, UserEvent::Cached, Nanos(at));
+        flow.next_action(USER, Nanos(at), &mut UserValues::default())
     };
-    flow.hear(USER, News::Begin, Nanos(100));
-    assert_eq!(flow.next(USER, Nanos(100), &mut Values::default()), Act::Send(RequestId(0)));
-    assert_eq!(recalled(&mut flow, 100), Act::Send(RequestId(0)), "of the first group all is there");
-    assert_eq!(recalled(&mut flow, 100), Act::Pause(Nanos(30)));
-    assert_eq!(wake(&mut flow, News::Awake, 130), Act::Send(RequestId(1)));
-    assert_eq!(wake(&mut flow, OK, 135), Act::Pause(Nanos(30)));
-    flow.hear(USER, News::Awake, Nanos(165));
-    assert_eq!(flow.next(USER, Nanos(165), &mut Values::default()), Act::Send(RequestId(0)));
-    assert_eq!(recalled(&mut flow, 165), Act::Done);
-    let ended = |lasted, active| What::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(active) };
-    assert_eq!(told(&mut flow), [(0, What::Began), (2, What::Began), (2, ended(5, 5)), (0, ended(65, 5))]);
+    flow.apply_event(USER, UserEvent::Begin, Nanos(100));
+    assert_eq!(flow.next_action(USER, Nanos(100), &mut UserValues::default()), Action::Send(RequestId(0)));
+    assert_eq!(recalled(&mut flow, 100), Action::Send(RequestId(0)), "of the first group all is there");
+    assert_eq!(recalled(&mut flow, 100), Action::Pause(Nanos(30)));
+    assert_eq!(wake(&mut flow, UserEvent::Resumed, 130), Action::Send(RequestId(1)));
+    assert_eq!(wake(&mut flow, OK, 135), Action::Pause(Nanos(30)));
+    flow.apply_event(USER, UserEvent::Resumed, Nanos(165));
+    assert_eq!(flow.next_action(USER, Nanos(165), &mut UserValues::default()), Action::Send(RequestId(0)));
+    assert_eq!(recalled(&mut flow, 165), Action::Done);
+    let ended = |lasted, active| SpanEventKind::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(active) };
+    assert_eq!(told(&mut flow), [(0, SpanEventKind::Began), (2, SpanEventKind::Began), (2, ended(5, 5)), (0, ended(65, 5))]);
 }
 
 #[test]
 fn an_iteration_that_sends_nothing_keeps_no_core_busy() {
-    let ways = vec![Way { weight: 1.0, steps: vec![] }];
+    let ways = vec![Branch { weight: 1.0, steps: vec![] }];
     let mut flow = flow(vec![Step::Choose { ways }]);
-    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Pause(IDLE));
-    assert_eq!(wake(&mut flow, News::Awake, IDLE.0), Act::Done);
+    assert_eq!(wake(&mut flow, UserEvent::Begin, 0), Action::Pause(IDLE));
+    assert_eq!(wake(&mut flow, UserEvent::Resumed, IDLE.0), Action::Done);
     let mut endless = self::flow(vec![Step::Repeat { times: u32::MAX, steps: vec![] }]);
-    assert_eq!(wake(&mut endless, News::Begin, 0), Act::Busy(1), "others have their turn");
-    assert_eq!([(); 2].map(|()| wake(&mut endless, News::Awake, 1)), [Act::Busy(2), Act::Busy(3)]);
+    assert_eq!(wake(&mut endless, UserEvent::Begin, 0), Action::Yielded(1), "others have their turn");
+    assert_eq!([(); 2].map(|()| wake(&mut endless, UserEvent::Resumed, 1)), [Action::Yielded(2), Action::Yielded(3)]);
 }
 
 #[test]
 fn what_failed_is_left_and_what_is_left_in_the_middle_is_cut() {
     let steps = || vec![Step::Group { name: "g".into(), steps: vec![send(0), send(1)] }];
     let mut failing = flow(steps());
-    wake(&mut failing, News::Begin, 0);
-    assert_eq!(wake(&mut failing, BAD, 9), Act::Done);
-    let failed = What::Ended { passed: false, lasted: Nanos(9), active: Nanos(9) };
+    wake(&mut failing, UserEvent::Begin, 0);
+    assert_eq!(wake(&mut failing, BAD, 9), Action::Done);
+    let failed = SpanEventKind::Ended { passed: false, lasted: Nanos(9), active: Nanos(9) };
     assert_eq!(told(&mut failing)[2..], [(1, failed), (0, failed)]);
     let mut cut = flow(steps());
-    wake(&mut cut, News::Begin, 0);
+    wake(&mut cut, UserEvent::Begin, 0);
     wake(&mut cut, OK, 4);
     told(&mut cut);
-    cut.left(USER, Nanos(6), false);
-    assert_eq!(told(&mut cut), [(0, What::Cut(Nanos(6))), (1, What::Cut(Nanos(6)))]);
-    cut.left(USER, Nanos(8), true);
+    cut.cut_spans(USER, Nanos(6), false);
+    assert_eq!(told(&mut cut), [(0, SpanEventKind::Cut(Nanos(6))), (1, SpanEventKind::Cut(Nanos(6)))]);
+    cut.cut_spans(USER, Nanos(8), true);
     assert_eq!(told(&mut cut), [], "once");
     let mut unreachable = flow(steps());
-    wake(&mut unreachable, News::Begin, 0);
-    unreachable.hear(USER, BAD, Nanos(3));
-    unreachable.left(USER, Nanos(3), true);
+    wake(&mut unreachable, UserEvent::Begin, 0);
+    unreachable.apply_event(USER, BAD, Nanos(3));
+    unreachable.cut_spans(USER, Nanos(3), true);
     assert_eq!(
-        told(&mut unreachable).last().map(|(_, what)| matches!(what, What::Ended { passed: false, .. })),
+        told(&mut unreachable).last().map(|(_, what)| matches!(what, SpanEventKind::Ended { passed: false, .. })),
         Some(true)
     );
 }
@@ -180,12 +180,12 @@ fn what_failed_is_left_and_what_is_left_in_the_middle_is_cut() {
 #[test]
 fn once_is_the_first_iteration_of_each_user_and_anew_for_who_takes_its_number() {
     let mut flow = flow(vec![Step::Once { steps: vec![send(7)] }, send(0)]);
-    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(RequestId(7)));
+    assert_eq!(wake(&mut flow, UserEvent::Begin, 0), Action::Send(RequestId(7)));
     wake(&mut flow, OK, 0);
-    assert_eq!(wake(&mut flow, OK, 0), Act::Done);
-    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(RequestId(0)));
-    flow.left(USER, Nanos(0), true);
-    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(RequestId(7)));
+    assert_eq!(wake(&mut flow, OK, 0), Action::Done);
+    assert_eq!(wake(&mut flow, UserEvent::Begin, 0), Action::Send(RequestId(0)));
+    flow.cut_spans(USER, Nanos(0), true);
+    assert_eq!(wake(&mut flow, UserEvent::Begin, 0), Action::Send(RequestId(7)));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn pauses_have_the_means_they_are_asked_for() {
         (Pause::Normal { mean, deviation }, 0.1),
         (Pause::Exponential { mean }, 1.0),
     ] {
-        let drawn: Vec<f64> = (0..20_000).map(|_| drawn(&pause, &mut rng).as_secs_f64() / 0.2).collect();
+        let drawn: Vec<f64> = (0..20_000).map(|_| draw_pause(&pause, &mut rng).as_secs_f64() / 0.2).collect();
         let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
         let variance = drawn.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / drawn.len() as f64;
         assert!((mean - 1.0).abs() < 5.0 * spread / 141.0, "{pause:?}: {mean}");
@@ -212,41 +212,41 @@ fn conditions_look_at_what_the_user_knows_then() {
     let pages = Step::While { condition: condition("page < 3"), steps: vec![send(3)] };
     let only = Step::If { condition: condition("state"), steps: vec![send(4)], otherwise: vec![] };
     let mut flow = flow(vec![send(0), choice, pages, only]);
-    let mut values = Values::default();
-    flow.hear(USER, News::Begin, Nanos(0));
-    assert_eq!(flow.next(USER, Nanos(0), &mut values), Act::Send(RequestId(0)));
-    let mut after = |flow: &mut Flow, page: &[u8], state: &[u8]| {
+    let mut values = UserValues::default();
+    flow.apply_event(USER, UserEvent::Begin, Nanos(0));
+    assert_eq!(flow.next_action(USER, Nanos(0), &mut values), Action::Send(RequestId(0)));
+    let mut after = |flow: &mut FlowScenario, page: &[u8], state: &[u8]| {
         values.set(1, page);
         values.set(0, state);
-        flow.hear(USER, OK, Nanos(0));
-        flow.next(USER, Nanos(0), &mut values)
+        flow.apply_event(USER, OK, Nanos(0));
+        flow.next_action(USER, Nanos(0), &mut values)
     };
-    assert_eq!(after(&mut flow, b"0", b"open"), Act::Send(RequestId(1)));
+    assert_eq!(after(&mut flow, b"0", b"open"), Action::Send(RequestId(1)));
     assert_eq!(
         [&b"1"[..], b"2", b"3"].map(|page| after(&mut flow, page, b"open")),
-        [Act::Send(RequestId(3)), Act::Send(RequestId(3)), Act::Send(RequestId(4))]
+        [Action::Send(RequestId(3)), Action::Send(RequestId(3)), Action::Send(RequestId(4))]
     );
-    assert_eq!(after(&mut flow, b"3", b""), Act::Done);
-    flow.hear(USER, News::Begin, Nanos(0));
-    flow.next(USER, Nanos(0), &mut Values::default());
-    assert_eq!(after(&mut flow, b"9", b"shut"), Act::Send(RequestId(2)), "the other way");
+    assert_eq!(after(&mut flow, b"3", b""), Action::Done);
+    flow.apply_event(USER, UserEvent::Begin, Nanos(0));
+    flow.next_action(USER, Nanos(0), &mut UserValues::default());
+    assert_eq!(after(&mut flow, b"9", b"shut"), Action::Send(RequestId(2)), "the other way");
     let tree = Tree { steps: vec![Step::While { condition: "stat".into(), steps: vec![] }], ..Tree::default() };
-    assert!(Program::of(&tree).is_err());
+    assert!(FlowProgram::of(&tree).is_err());
 }
 
 #[test]
 fn lists_are_gone_over_and_flows_are_called_with_what_they_are_given() {
     let element = Step::ForEach {
         name: "state".into(),
-        list: List::Captured("page".into()),
+        list: LoopList::Captured("page".into()),
         steps: vec![Step::Call { flow: "show".into(), with: [("x".to_owned(), "<{state}>".to_owned())].into() }],
     };
     let fixed = Step::ForEach {
         name: "state".into(),
-        list: List::Fixed(vec!["a".into(), "b{x}".into()]),
+        list: LoopList::Fixed(vec!["a".into(), "b{x}".into()]),
         steps: vec![send(2)],
     };
-    let called = |name: &str, steps| Called { name: name.into(), steps };
+    let called = |name: &str, steps| NamedFlow { name: name.into(), steps };
     let inner = Step::Repeat { times: 2, steps: vec![Step::Call { flow: "inner".into(), with: BTreeMap::new() }] };
     let tree = Tree {
         steps: vec![send(0), element, fixed],
@@ -254,16 +254,16 @@ fn lists_are_gone_over_and_flows_are_called_with_what_they_are_given() {
         variables: ["state", "page", "x"].map(String::from).into(),
         ..Tree::default()
     };
-    let mut flow = Flow::new(Arc::new(Program::of(&tree).expect("a program")), 1);
-    let mut values = Values::default();
+    let mut flow = FlowScenario::new(Arc::new(FlowProgram::of(&tree).expect("a program")), 1);
+    let mut values = UserValues::default();
     for _ in 0..2 {
-        flow.hear(USER, News::Begin, Nanos(0));
-        assert_eq!(flow.next(USER, Nanos(0), &mut values), Act::Send(RequestId(0)));
+        flow.apply_event(USER, UserEvent::Begin, Nanos(0));
+        assert_eq!(flow.next_action(USER, Nanos(0), &mut values), Action::Send(RequestId(0)));
         values.set_list(1, b"k,l", &[1, 3]);
         let mut seen = Vec::new();
         loop {
-            flow.hear(USER, OK, Nanos(0));
-            let Act::Send(sent) = flow.next(USER, Nanos(0), &mut values) else { break };
+            flow.apply_event(USER, OK, Nanos(0));
+            let Action::Send(sent) = flow.next_action(USER, Nanos(0), &mut values) else { break };
             let text = |at| String::from_utf8_lossy(values.get(at).unwrap_or_default()).into_owned();
             seen.push((sent.0, text(0), text(2)));
         }
@@ -271,7 +271,7 @@ fn lists_are_gone_over_and_flows_are_called_with_what_they_are_given() {
         let shown = |name: &str| [1, 3, 3].map(|sent| told(sent, name, &format!("<{name}>")));
         let rest = [told(2, "a", "<l>"), told(2, "b<l>", "<l>")];
         assert_eq!(seen, [&shown("k")[..], &shown("l"), &rest].concat());
-        values.forget();
+        values.clear();
     }
 }
 
@@ -279,13 +279,13 @@ fn lists_are_gone_over_and_flows_are_called_with_what_they_are_given() {
 fn a_step_that_is_to_end_the_run_says_so_once() {
     let stops = Step::Request { url: 0, on_failure: OnFailure::StopRun };
     let mut flow = flow(vec![stops]);
-    wake(&mut flow, News::Begin, 0);
-    assert_eq!(wake(&mut flow, OK, 1), Act::Done);
-    assert_eq!(std::mem::take(&mut flow.stops), Stops::default());
-    wake(&mut flow, News::Begin, 2);
-    assert_eq!(wake(&mut flow, BAD, 3), Act::Leave);
-    let stops = Stops { run: true, user: false };
-    assert_eq!((std::mem::take(&mut flow.stops), std::mem::take(&mut flow.stops)), (stops, Stops::default()));
+    wake(&mut flow, UserEvent::Begin, 0);
+    assert_eq!(wake(&mut flow, OK, 1), Action::Done);
+    assert_eq!(std::mem::take(&mut flow.stops), StopScope::default());
+    wake(&mut flow, UserEvent::Begin, 2);
+    assert_eq!(wake(&mut flow, BAD, 3), Action::Leave);
+    let stops = StopScope { run: true, user: false };
+    assert_eq!((std::mem::take(&mut flow.stops), std::mem::take(&mut flow.stops)), (stops, StopScope::default()));
 }
 
 fn batch(at_most: u32, urls: Vec<u32>, on_failure: OnFailure) -> Step {
@@ -296,32 +296,32 @@ fn batch(at_most: u32, urls: Vec<u32>, on_failure: OnFailure) -> Step {
 fn a_batch_has_so_many_under_way_and_ends_with_the_last() {
     let group = Step::Group { name: "g".into(), steps: vec![batch(2, vec![1, 2, 3], OnFailure::NextIteration)] };
     let mut flow = flow(vec![send(0), group, send(4)]);
-    wake(&mut flow, News::Begin, 0);
-    assert_eq!(wake(&mut flow, OK, 10), Act::Send(RequestId(1)));
-    let more = |flow: &mut Flow, at| flow.next(USER, Nanos(at), &mut Values::default());
-    assert_eq!((more(&mut flow, 10), more(&mut flow, 10)), (Act::Send(RequestId(2)), Act::Wait));
-    assert_eq!((flow.under_way(USER), flow.batch(USER).map(|batch| batch.began)), (2, Some(Nanos(10))));
-    assert_eq!(wake(&mut flow, OK, 20), Act::Send(RequestId(3)));
-    assert_eq!(wake(&mut flow, News::Awake, 22), Act::Wait, "nobody is woken into sending twice");
-    assert_eq!(wake(&mut flow, OK, 25), Act::Wait);
-    assert_eq!(wake(&mut flow, OK, 40), Act::Send(RequestId(4)));
-    assert_eq!((flow.under_way(USER), flow.batch(USER)), (1, None));
-    assert_eq!(wake(&mut flow, OK, 50), Act::Done);
-    let passed = |lasted| What::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(lasted) };
-    assert_eq!(told(&mut flow), [(0, What::Began), (1, What::Began), (1, passed(30)), (0, passed(50))]);
+    wake(&mut flow, UserEvent::Begin, 0);
+    assert_eq!(wake(&mut flow, OK, 10), Action::Send(RequestId(1)));
+    let more = |flow: &mut FlowScenario, at| flow.next_action(USER, Nanos(at), &mut UserValues::default());
+    assert_eq!((more(&mut flow, 10), more(&mut flow, 10)), (Action::Send(RequestId(2)), Action::Wait));
+    assert_eq!((flow.in_flight(USER), flow.last_batch_member(USER).map(|batch| batch.began)), (2, Some(Nanos(10))));
+    assert_eq!(wake(&mut flow, OK, 20), Action::Send(RequestId(3)));
+    assert_eq!(wake(&mut flow, UserEvent::Resumed, 22), Action::Wait, "nobody is woken into sending twice");
+    assert_eq!(wake(&mut flow, OK, 25), Action::Wait);
+    assert_eq!(wake(&mut flow, OK, 40), Action::Send(RequestId(4)));
+    assert_eq!((flow.in_flight(USER), flow.last_batch_member(USER)), (1, None));
+    assert_eq!(wake(&mut flow, OK, 50), Action::Done);
+    let passed = |lasted| SpanEventKind::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(lasted) };
+    assert_eq!(told(&mut flow), [(0, SpanEventKind::Began), (1, SpanEventKind::Began), (1, passed(30)), (0, passed(50))]);
 }
 
 #[test]
 fn a_batch_in_which_one_fails_is_left_once_the_others_are_over() {
     for (on_failure, rest) in [
-        (OnFailure::NextIteration, vec![Act::Wait, Act::Done]),
-        (OnFailure::StopUser, vec![Act::Wait, Act::Leave]),
-        (OnFailure::GoOn, vec![Act::Send(RequestId(2)), Act::Wait, Act::Send(RequestId(3))]),
+        (OnFailure::NextIteration, vec![Action::Wait, Action::Done]),
+        (OnFailure::StopUser, vec![Action::Wait, Action::Leave]),
+        (OnFailure::GoOn, vec![Action::Send(RequestId(2)), Action::Wait, Action::Send(RequestId(3))]),
     ] {
         let mut flow = flow(vec![batch(2, vec![0, 1, 2], on_failure), send(3)]);
-        wake(&mut flow, News::Begin, 0);
-        assert_eq!(flow.next(USER, Nanos(0), &mut Values::default()), Act::Send(RequestId(1)));
-        let on_failure = flow.batch(USER).expect("in the middle of it").on_failure;
+        wake(&mut flow, UserEvent::Begin, 0);
+        assert_eq!(flow.next_action(USER, Nanos(0), &mut UserValues::default()), Action::Send(RequestId(1)));
+        let on_failure = flow.last_batch_member(USER).expect("in the middle of it").on_failure;
         let mut acts = vec![wake(&mut flow, failing(on_failure), 5)];
         acts.extend((1..rest.len()).map(|_| wake(&mut flow, OK, 6)));
         assert_eq!(acts, rest, "{on_failure:?}");
@@ -333,23 +333,23 @@ fn each_of_a_batch_says_itself_what_follows_where_it_fails_in_whichever_order_th
     let own = vec![Some(OnFailure::GoOn), None, Some(OnFailure::StopRun)];
     let mixed = Step::Batch { at_most: 6, urls: vec![0, 0, 0], on_failure: OnFailure::StopUser, own };
     for (failed, after, stops) in [
-        (vec![0], Act::Send(RequestId(3)), Stops::default()),
-        (vec![1], Act::Leave, Stops { run: false, user: true }),
-        (vec![2], Act::Leave, Stops { run: true, user: false }),
-        (vec![1, 2, 0], Act::Leave, Stops { run: true, user: true }),
-        (vec![2, 0, 1], Act::Leave, Stops { run: true, user: false }),
+        (vec![0], Action::Send(RequestId(3)), StopScope::default()),
+        (vec![1], Action::Leave, StopScope { run: false, user: true }),
+        (vec![2], Action::Leave, StopScope { run: true, user: false }),
+        (vec![1, 2, 0], Action::Leave, StopScope { run: true, user: true }),
+        (vec![2, 0, 1], Action::Leave, StopScope { run: true, user: false }),
     ] {
         let mut flow = flow(vec![mixed.clone(), send(3)]);
         let mut sent = Vec::new();
-        flow.hear(USER, News::Begin, Nanos(0));
-        while let Act::Send(RequestId(0)) = flow.next(USER, Nanos(0), &mut Values::default()) {
-            sent.push(flow.batch(USER).expect("a batch").on_failure);
+        flow.apply_event(USER, UserEvent::Begin, Nanos(0));
+        while let Action::Send(RequestId(0)) = flow.next_action(USER, Nanos(0), &mut UserValues::default()) {
+            sent.push(flow.last_batch_member(USER).expect("a batch").on_failure);
         }
         assert_eq!(sent, [OnFailure::GoOn, OnFailure::StopUser, OnFailure::StopRun]);
         let others = (0..3).filter(|nth| !failed.contains(nth)).map(|_| OK);
-        let mut news: Vec<News> = failed.iter().map(|nth| self::failing(sent[*nth])).chain(others).collect();
+        let mut news: Vec<UserEvent> = failed.iter().map(|nth| self::failing(sent[*nth])).chain(others).collect();
         let last = news.pop().expect("three");
-        news.into_iter().for_each(|news| assert_eq!(wake(&mut flow, news, 1), Act::Wait));
+        news.into_iter().for_each(|news| assert_eq!(wake(&mut flow, news, 1), Action::Wait));
         assert_eq!((wake(&mut flow, last, 2), std::mem::take(&mut flow.stops)), (after, stops), "{failed:?}");
     }
 }
@@ -357,29 +357,29 @@ fn each_of_a_batch_says_itself_what_follows_where_it_fails_in_whichever_order_th
 #[test]
 fn users_begin_once_and_end_once_beside_their_iterations() {
     let tree = Tree { steps: vec![send(0)], start: vec![send(1), send(2)], end: vec![send(3)], ..Tree::default() };
-    let new = || Flow::new(Arc::new(Program::of(&tree).expect("a program")), 1);
+    let new = || FlowScenario::new(Arc::new(FlowProgram::of(&tree).expect("a program")), 1);
     let mut flow = new();
-    assert!(!flow.ends(USER, Nanos(0)), "who never began ends nothing");
-    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(RequestId(1)));
-    assert!(flow.players[0].phase != Phase::Iterations);
-    assert_eq!((wake(&mut flow, OK, 1), wake(&mut flow, OK, 2)), (Act::Send(RequestId(2)), Act::Done));
+    assert!(!flow.enter_end_section(USER, Nanos(0)), "who never began ends nothing");
+    assert_eq!(wake(&mut flow, UserEvent::Begin, 0), Action::Send(RequestId(1)));
+    assert!(flow.players[0].section != FlowSection::Iterations);
+    assert_eq!((wake(&mut flow, OK, 1), wake(&mut flow, OK, 2)), (Action::Send(RequestId(2)), Action::Done));
     assert!(told(&mut flow).is_empty(), "no part of an iteration");
     for at in [3, 5] {
         assert_eq!(
-            (wake(&mut flow, News::Begin, at), flow.players[0].phase),
-            (Act::Send(RequestId(0)), Phase::Iterations)
+            (wake(&mut flow, UserEvent::Begin, at), flow.players[0].section),
+            (Action::Send(RequestId(0)), FlowSection::Iterations)
         );
-        assert_eq!(wake(&mut flow, OK, at + 1), Act::Done);
+        assert_eq!(wake(&mut flow, OK, at + 1), Action::Done);
     }
     assert_eq!(told(&mut flow).len(), 4);
-    assert!(flow.ends(USER, Nanos(9)));
+    assert!(flow.enter_end_section(USER, Nanos(9)));
     assert_eq!(
-        (flow.next(USER, Nanos(9), &mut Values::default()), wake(&mut flow, OK, 10)),
-        (Act::Send(RequestId(3)), Act::Leave)
+        (flow.next_action(USER, Nanos(9), &mut UserValues::default()), wake(&mut flow, OK, 10)),
+        (Action::Send(RequestId(3)), Action::Leave)
     );
-    assert!(!flow.ends(USER, Nanos(11)) && told(&mut flow).is_empty());
+    assert!(!flow.enter_end_section(USER, Nanos(11)) && told(&mut flow).is_empty());
     let mut failing = new();
-    wake(&mut failing, News::Begin, 0);
-    assert_eq!(wake(&mut failing, BAD, 1), Act::Leave, "who cannot begin does not go on");
-    assert!(!failing.ends(USER, Nanos(2)));
+    wake(&mut failing, UserEvent::Begin, 0);
+    assert_eq!(wake(&mut failing, BAD, 1), Action::Leave, "who cannot begin does not go on");
+    assert!(!failing.enter_end_section(USER, Nanos(2)));
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use measure::Nanos;
 use protocols::http1::Http1Server;
 use target::{Config, Conversation, Responder, Stats, Tallies, Worker};
-use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place};
+use wire::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress};
 
 /// How a connection ended from the server's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,10 +51,10 @@ impl Network for Fake {
     fn now(&mut self) -> Nanos {
         self.0.borrow().now
     }
-    fn connect(&mut self, _: &Dial) -> Result<ConnId, Errno> {
+    fn connect(&mut self, _: &ConnectParameters) -> Result<ConnId, Errno> {
         Err(Errno(111))
     }
-    fn send(&mut self, conn: ConnId, out: &mut Out) {
+    fn send(&mut self, conn: ConnId, out: &mut OutputBuffer) {
         let mut world = self.0.borrow_mut();
         world.sends += 1;
         let mut bytes = out.bytes().to_vec();
@@ -73,10 +73,10 @@ impl Network for Fake {
     fn abort(&mut self, conn: ConnId) {
         self.0.borrow_mut().gone.insert(conn.0, Gone::Aborted);
     }
-    fn listen(&mut self, _: &Place, _: u32, _: bool) -> Result<ListenerId, Errno> {
+    fn listen(&mut self, _: &PeerAddress, _: u32, _: bool) -> Result<ListenerId, Errno> {
         Ok(ListenerId(0))
     }
-    fn listening_at(&self, _: ListenerId) -> Option<SocketAddr> {
+    fn local_addr(&self, _: ListenerId) -> Option<SocketAddr> {
         None
     }
     fn set_accepting(&mut self, _: ListenerId, accepting: bool) {
@@ -85,15 +85,15 @@ impl Network for Fake {
     fn wait(&mut self, until: Nanos) {
         self.0.borrow_mut().waits.push(until);
     }
-    fn next(&mut self) -> Option<Arrival<'_>> {
+    fn next(&mut self) -> Option<NetworkEvent<'_>> {
         let happening = self.0.borrow_mut().pending.pop_front()?;
         Some(match happening {
-            Happening::Accepted(conn) => Arrival::Accepted(ListenerId(0), conn),
-            Happening::Closed(conn) => Arrival::Closed(conn, None),
+            Happening::Accepted(conn) => NetworkEvent::Accepted(ListenerId(0), conn),
+            Happening::Closed(conn) => NetworkEvent::Closed(conn, None),
             Happening::Received(conn, bytes) => {
                 // Leaked so that it can be borrowed out of the cell; tests are short.
                 self.0.borrow_mut().buffer.clear();
-                Arrival::Received(conn, bytes.leak())
+                NetworkEvent::Received(conn, bytes.leak())
             }
         })
     }

@@ -54,7 +54,7 @@ fn heard(scene: &mut Scene<Detecting>) -> (Vec<u8>, Option<String>) {
 
 /// The number behind `grpc-status` in a block, through the crate's own decoder.
 fn grpc_status(block: &[u8]) -> String {
-    let mut decoder = protocols::http2::hpack::Decoder::default();
+    let mut decoder = protocols::http2::hpack::HpackDecoder::default();
     let mut fields = decoder.read(block);
     while let Ok(Some((name, value))) = fields.next() {
         if name == b"grpc-status" {

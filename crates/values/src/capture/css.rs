@@ -3,27 +3,27 @@
 use cause::Cause;
 use scraper::{Html, Selector};
 
-use super::source::{short, unquoted};
+use super::source::{excerpt, unquoted};
 
 /// A selector, and the part of the elements to take.
 #[derive(Debug)]
-pub(super) struct Css {
+pub(super) struct CssSelector {
     selector: Selector,
     /// Attribute to take; `None` for the text.
     attribute: Option<String>,
     /// Set if the selector looks at sibling elements.
-    aside: bool,
+    uses_siblings: bool,
 }
 
 /// Maximum cost of looking at siblings: a few tenths of a second.
 const MOST_ASIDE: usize = 40_000_000;
 
-impl Css {
+impl CssSelector {
     /// Parses `SELECTOR` or `SELECTOR @ATTRIBUTE`; the selector may be quoted.
     ///
     /// # Errors
     /// A description of what is wrong with it.
-    pub fn parse(text: &str) -> Result<Css, String> {
+    pub fn parse(text: &str) -> Result<CssSelector, String> {
         let is_name = |name: &str| !name.is_empty() && !name.contains(['"', '\'', ']', ')', ' ', '@']);
         let (selector, attribute) = match text.rsplit_once(" @") {
             Some((selector, name)) if is_name(name) => (selector.trim(), Some(name.to_ascii_lowercase())),
@@ -31,7 +31,7 @@ impl Css {
         };
         let selector = unquoted(selector);
         let wrong = |why: String| {
-            let shown = short(selector.as_bytes());
+            let shown = excerpt(selector.as_bytes());
             format!("`{shown}` is not a CSS selector ({why}); write for instance css input[name=csrf] @value")
         };
         let aside = selector.contains('~');
@@ -39,7 +39,7 @@ impl Css {
             return Err(wrong(":has and ~ together are too expensive".into()));
         }
         let parsed = Selector::parse(selector).map_err(|error| wrong(error.to_string()))?;
-        Ok(Css { selector: parsed, attribute, aside })
+        Ok(CssSelector { selector: parsed, attribute, uses_siblings: aside })
     }
 
     /// Passes the results to `more` in document order, until `more` returns `false`.
@@ -47,7 +47,7 @@ impl Css {
     /// # Errors
     /// The search would take too long.
     pub fn find(&self, html: &Html, more: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), Cause> {
-        if self.aside {
+        if self.uses_siblings {
             let beside = |count: usize| count * count;
             let cost: usize = html.tree.nodes().map(|node| beside(node.children().count())).sum();
             if cost > MOST_ASIDE {

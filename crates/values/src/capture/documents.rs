@@ -13,16 +13,16 @@ use super::{html, xpath};
 const LONGEST: usize = 1_000_000;
 
 /// One body and its parsed forms.
-pub struct Documents<'a> {
+pub struct BodyDocuments<'a> {
     body: &'a [u8],
     html: OnceCell<Result<Html, Cause>>,
     tree: OnceCell<Result<Document<'a>, Cause>>,
 }
 
-impl<'a> Documents<'a> {
+impl<'a> BodyDocuments<'a> {
     /// Creates the cache for a body; nothing is parsed yet.
-    pub fn of(body: &'a [u8]) -> Documents<'a> {
-        Documents { body, html: OnceCell::new(), tree: OnceCell::new() }
+    pub fn of(body: &'a [u8]) -> BodyDocuments<'a> {
+        BodyDocuments { body, html: OnceCell::new(), tree: OnceCell::new() }
     }
 
     /// Returns the body as HTML; any text can be read as HTML.
@@ -44,13 +44,13 @@ impl<'a> Documents<'a> {
                 let from = self.body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(self.body).trim_ascii_start();
                 from.get(..with.len()).is_some_and(|begins| begins.eq_ignore_ascii_case(with.as_bytes()))
             };
-            let of_html = || xpath::of_html(self.html()?);
+            let of_html = || xpath::from_html(self.html()?);
             if !begins("<?xml") && (begins("<!doctype html") || begins("<html")) {
                 return of_html();
             }
             let xml = match self.text()? {
-                Cow::Borrowed(text) => xpath::read(text),
-                Cow::Owned(text) => xpath::read(&text).map(Document::into_static),
+                Cow::Borrowed(text) => xpath::parse_xml(text),
+                Cow::Owned(text) => xpath::parse_xml(&text).map(Document::into_static),
             };
             if xml.is_ok() || begins("<?xml") { xml } else { of_html() }
         };

@@ -23,12 +23,12 @@ const MOST_OF_TAGS: u64 = 300_000_000;
 type Handle = <HtmlTreeSink as html5ever::tree_builder::TreeSink>::Handle;
 
 /// A token sink that forwards tokens and counts them: when a token has ended, no tag is open.
-struct Watched {
+struct CountingSink {
     builder: TreeBuilder<Handle, HtmlTreeSink>,
     tokens: Cell<u64>,
 }
 
-impl TokenSink for Watched {
+impl TokenSink for CountingSink {
     type Handle = Handle;
 
     fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<Handle> {
@@ -53,19 +53,19 @@ impl TokenSink for Watched {
 /// The page exceeds the bounds.
 pub(super) fn read(page: &str) -> Result<Html, Cause> {
     let builder = TreeBuilder::new(HtmlTreeSink::new(Html::new_document()), TreeBuilderOpts::default());
-    let tokenizer = Tokenizer::new(Watched { builder, tokens: Cell::new(0) }, TokenizerOpts::default());
+    let tokenizer = Tokenizer::new(CountingSink { builder, tokens: Cell::new(0) }, TokenizerOpts::default());
     let mut pieces = 0;
-    in_pieces(
+    feed_by_tags(
         page,
         &tokenizer,
         |sink| sink.tokens.get(),
         |sink| {
             pieces += 1;
-            within(&sink.builder.sink.0.borrow(), pieces)
+            check_bounds(&sink.builder.sink.0.borrow(), pieces)
         },
     )?;
     let html = tokenizer.sink.builder.sink.0.into_inner();
-    within(&html, pieces)?;
+    check_bounds(&html, pieces)?;
     Ok(html)
 }
 
@@ -74,13 +74,13 @@ pub(super) fn read(page: &str) -> Result<Html, Cause> {
 ///
 /// # Errors
 /// A tag has too many attributes, or `between` returned an error.
-pub fn in_pieces<S: TokenSink>(
+pub fn feed_by_tags<S: TokenSink>(
     page: &str,
     tokenizer: &Tokenizer<S>,
     tokens: impl Fn(&S) -> u64,
     mut between: impl FnMut(&S) -> Result<(), Cause>,
 ) -> Result<(), Cause> {
-    let (queue, mut rest, mut tag) = (BufferQueue::default(), page, Tag::default());
+    let (queue, mut rest, mut tag) = (BufferQueue::default(), page, TagCost::default());
     while !rest.is_empty() {
         // A `<` begins a piece and a `>` ends it, so that a complete tag is recognized at its end.
         let end = match memchr::memchr2(b'<', b'>', &rest.as_bytes()[1..]).map(|at| at + 1) {
@@ -91,7 +91,7 @@ pub fn in_pieces<S: TokenSink>(
         };
         let (piece, behind) = rest.split_at(end);
         rest = behind;
-        tag.goes_on(piece)?;
+        tag.add_piece(piece)?;
         let before = tokens(&tokenizer.sink);
         queue.push_back(StrTendril::from_slice(piece));
         while let TokenizerResult::Script(_) = tokenizer.feed(&queue) {}
@@ -103,7 +103,7 @@ pub fn in_pieces<S: TokenSink>(
     Ok(())
 }
 
-fn within(html: &Html, pieces: usize) -> Result<(), Cause> {
+fn check_bounds(html: &Html, pieces: usize) -> Result<(), Cause> {
     let nodes = html.tree.nodes();
     if nodes.len().max(pieces / 4) > MOST_NODES {
         return Err(too_many());
@@ -125,7 +125,7 @@ pub(super) fn too_deep() -> Cause {
 
 /// The accumulated cost of the attributes of tags.
 #[derive(Default)]
-struct Tag {
+struct TagCost {
     /// Set if the tag may continue in the next piece.
     open: bool,
     /// Upper bound of the number of attributes so far.
@@ -135,9 +135,9 @@ struct Tag {
     cost: u64,
 }
 
-impl Tag {
+impl TagCost {
     /// Adds the cost of a piece before it is parsed.
-    fn goes_on(&mut self, piece: &str) -> Result<(), Cause> {
+    fn add_piece(&mut self, piece: &str) -> Result<(), Cause> {
         if !self.open {
             (self.attributes, self.comment) = (0, piece.starts_with("<!"));
         }

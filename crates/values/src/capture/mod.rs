@@ -31,7 +31,7 @@ mod documents;
 pub mod html;
 mod rows;
 pub mod source;
-mod taken;
+mod captured;
 #[cfg(test)]
 mod tests;
 mod xpath;
@@ -39,32 +39,32 @@ mod xpath;
 use cause::{Cause, captures};
 
 use crate::template::MOST_OF_A_VALUE;
-pub use documents::Documents;
-use source::Source;
+pub use documents::BodyDocuments;
+use source::CaptureSource;
 
-pub use rows::Rows;
-pub use taken::{Taken, Value, take_all, wished};
+pub use rows::ResultRows;
+pub use captured::{CapturedValues, CaptureValue, take_all, parse_captures};
 
 /// The name of captures from the response of one URL: `NAME SOURCE`. Not an option of a run.
 pub const CAPTURE: &str = "capture";
 
 /// A response, or the part of it that has arrived.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Answer<'a> {
+pub struct CaptureInput<'a> {
     /// Status code.
     pub status: u16,
     /// Name of the status, if the protocol has names.
-    pub called: &'a str,
+    pub status_name: &'a str,
     /// Head in HTTP/1 format.
     pub head: &'a [u8],
     /// Decoded body, or its counterpart in another protocol: a message, a reply.
     pub body: &'a [u8],
     /// Set if the response is nil.
-    pub nothing: bool,
+    pub is_nil: bool,
     /// Trailers in HTTP/1 format, without a first line.
     pub trailers: &'a [u8],
     /// Rows of a database answer.
-    pub rows: Option<&'a Rows>,
+    pub rows: Option<&'a ResultRows>,
 }
 
 /// A capture: the description of one value to take.
@@ -72,14 +72,14 @@ pub struct Answer<'a> {
 pub struct Capture {
     /// Capture as written by the user.
     text: String,
-    source: Source,
-    pick: Pick,
+    source: CaptureSource,
+    pick: CapturePick,
     default: Option<Vec<u8>>,
 }
 
 /// The part of a response that must be present before a capture can be evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum ResponsePart {
     /// The head.
     Head,
     /// The whole body.
@@ -90,7 +90,7 @@ pub enum Part {
 
 /// The choice among several results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pick {
+enum CapturePick {
     First,
     Last,
     /// Position, counted from 1.
@@ -110,17 +110,17 @@ impl Capture {
     /// A description of what is wrong with it and what would be right.
     pub fn parse(text: &str) -> Result<Capture, String> {
         let (mut rest, mut pick, mut default) = (text.trim(), None, None);
-        while let Some((before, ending)) = last_ending(rest) {
-            match ending_of(ending.trim())? {
-                Some(Ending::Pick(which)) if pick.is_none() => pick = Some(which),
-                Some(Ending::Default(text)) if default.is_none() => default = Some(text.into_bytes()),
+        while let Some((before, ending)) = split_ending(rest) {
+            match parse_ending(ending.trim())? {
+                Some(CaptureEnding::Pick(which)) if pick.is_none() => pick = Some(which),
+                Some(CaptureEnding::Default(text)) if default.is_none() => default = Some(text.into_bytes()),
                 Some(_) => return Err(format!("`{ending}` is given more than once; write it once")),
                 None => break,
             }
             rest = before.trim_end();
         }
-        let source = Source::parse(rest)?;
-        Ok(Capture { text: text.trim().to_owned(), source, pick: pick.unwrap_or(Pick::First), default })
+        let source = CaptureSource::parse(rest)?;
+        Ok(Capture { text: text.trim().to_owned(), source, pick: pick.unwrap_or(CapturePick::First), default })
     }
 
     /// Returns the same capture applied to a list of responses: a JSON path that names no item is evaluated in each
@@ -139,7 +139,7 @@ impl Capture {
     }
 
     /// Returns the part of a response that the capture reads.
-    pub fn part(&self) -> Part {
+    pub fn part(&self) -> ResponsePart {
         self.source.part()
     }
 
@@ -147,8 +147,8 @@ impl Capture {
     ///
     /// # Errors
     /// Nothing was found, with a description of what was there instead; or the value is too long.
-    pub fn take(&self, answer: &Answer<'_>, random: u64) -> Result<Vec<u8>, Cause> {
-        self.take_of((answer, &Documents::of(answer.body)), random).map(|(value, _)| value)
+    pub fn take(&self, answer: &CaptureInput<'_>, random: u64) -> Result<Vec<u8>, Cause> {
+        self.take_with_documents((answer, &BodyDocuments::of(answer.body)), random).map(|(value, _)| value)
     }
 
     /// Like [`Capture::take`], with a shared [`Documents`] that is parsed once for all captures of the answer. Also
@@ -156,53 +156,53 @@ impl Capture {
     ///
     /// # Errors
     /// See [`Capture::take`].
-    pub fn take_of(
+    pub fn take_with_documents(
         &self,
-        (answer, documents): (&Answer<'_>, &Documents<'_>),
+        (answer, documents): (&CaptureInput<'_>, &BodyDocuments<'_>),
         random: u64,
     ) -> Result<(Vec<u8>, Vec<u32>), Cause> {
         let mut ends = Vec::new();
-        let (found, count) = self.found((answer, documents), random, &mut ends)?;
+        let (found, count) = self.evaluate((answer, documents), random, &mut ends)?;
         match found.or_else(|| self.default.clone()) {
             Some(value) if value.len() > MOST_OF_A_VALUE => {
-                Err(captures::too_long(self.shown(), value.len(), MOST_OF_A_VALUE))
+                Err(captures::too_long(self.excerpt(), value.len(), MOST_OF_A_VALUE))
             }
             Some(value) => Ok((value, ends)),
-            None if count > 0 => Err(captures::found_only(self.shown(), count)),
-            None => Err(captures::found_nothing(self.shown(), self.source.instead(answer))),
+            None if count > 0 => Err(captures::found_only(self.excerpt(), count)),
+            None => Err(captures::found_nothing(self.excerpt(), self.source.describe_found(answer))),
         }
     }
 
     /// Returns the value and the number of results seen for it; only the result to take is kept. `ends` receives the
     /// end offsets of list elements.
-    fn found(
+    fn evaluate(
         &self,
-        from: (&Answer<'_>, &Documents<'_>),
+        from: (&CaptureInput<'_>, &BodyDocuments<'_>),
         random: u64,
         ends: &mut Vec<u32>,
     ) -> Result<(Option<Vec<u8>>, usize), Cause> {
         let wanted = match self.pick {
-            Pick::First => Some(0),
-            Pick::Nth(n) => Some(n - 1),
-            Pick::Random => match self.count(from)? {
+            CapturePick::First => Some(0),
+            CapturePick::Nth(n) => Some(n - 1),
+            CapturePick::Random => match self.count(from)? {
                 0 => return Ok((None, 0)),
                 count => Some((random % count as u64) as usize),
             },
-            Pick::Last | Pick::All => None,
-            Pick::Count => return self.count(from).map(|count| (Some(count.to_string().into_bytes()), count)),
+            CapturePick::Last | CapturePick::All => None,
+            CapturePick::Count => return self.count(from).map(|count| (Some(count.to_string().into_bytes()), count)),
         };
         let (mut taken, mut count) = (Vec::new(), 0);
         self.source.find(from, &mut |value| {
             count += 1;
             match wanted {
-                None if self.pick == Pick::Last => taken.clear(),
+                None if self.pick == CapturePick::Last => taken.clear(),
                 None if taken.len() > MOST_OF_A_VALUE => return false,
                 None if count > 1 => taken.push(b','),
                 Some(wanted) if wanted + 1 > count => return count < MOST,
                 _ => {}
             }
             taken.extend_from_slice(value);
-            if self.pick == Pick::All {
+            if self.pick == CapturePick::All {
                 ends.push(taken.len() as u32);
             }
             wanted.is_none() && count < MOST
@@ -210,7 +210,7 @@ impl Capture {
         Ok(((count > wanted.unwrap_or(0)).then_some(taken), count))
     }
 
-    fn count(&self, from: (&Answer<'_>, &Documents<'_>)) -> Result<usize, Cause> {
+    fn count(&self, from: (&CaptureInput<'_>, &BodyDocuments<'_>)) -> Result<usize, Cause> {
         let mut count = 0;
         self.source.find(from, &mut |_| {
             count += 1;
@@ -219,18 +219,18 @@ impl Capture {
         Ok(count)
     }
 
-    fn shown(&self) -> String {
-        source::short(self.text.as_bytes())
+    fn excerpt(&self) -> String {
+        source::excerpt(self.text.as_bytes())
     }
 }
 
-enum Ending {
-    Pick(Pick),
+enum CaptureEnding {
+    Pick(CapturePick),
     Default(String),
 }
 
 /// Splits a text at its last ` | `; a quoted default may contain one.
-fn last_ending(text: &str) -> Option<(&str, &str)> {
+fn split_ending(text: &str) -> Option<(&str, &str)> {
     let quoted = ["'", "\""].into_iter().find_map(|quote| {
         let at = text.find(&format!(" | default {quote}")).filter(|_| text.ends_with(quote))?;
         Some((&text[..at], &text[at + 3..]))
@@ -239,19 +239,19 @@ fn last_ending(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Parses an ending; `None` if the text is not an ending and is part of the source.
-fn ending_of(text: &str) -> Result<Option<Ending>, String> {
+fn parse_ending(text: &str) -> Result<Option<CaptureEnding>, String> {
     let (word, rest) = text.split_once(' ').map_or((text, ""), |(word, rest)| (word, rest.trim()));
     Ok(Some(match (word, rest) {
-        ("first", "") => Ending::Pick(Pick::First),
-        ("last", "") => Ending::Pick(Pick::Last),
-        ("random", "") => Ending::Pick(Pick::Random),
-        ("all", "") => Ending::Pick(Pick::All),
-        ("count", "") => Ending::Pick(Pick::Count),
+        ("first", "") => CaptureEnding::Pick(CapturePick::First),
+        ("last", "") => CaptureEnding::Pick(CapturePick::Last),
+        ("random", "") => CaptureEnding::Pick(CapturePick::Random),
+        ("all", "") => CaptureEnding::Pick(CapturePick::All),
+        ("count", "") => CaptureEnding::Pick(CapturePick::Count),
         ("nth", number) => match number.parse() {
-            Ok(n @ 1..) => Ending::Pick(Pick::Nth(n)),
+            Ok(n @ 1..) => CaptureEnding::Pick(CapturePick::Nth(n)),
             _ => return Err(format!("`{text}` is not a position; write for instance `nth 2`, counted from 1")),
         },
-        ("default", text) => Ending::Default(source::unquoted(text).to_owned()),
+        ("default", text) => CaptureEnding::Default(source::unquoted(text).to_owned()),
         _ => return Ok(None),
     }))
 }
@@ -285,7 +285,7 @@ pub fn valid_name(name: &str) -> Result<(), String> {
 pub fn oracle(text: &str, head: &[u8], body: &[u8]) {
     crate::verify::json::oracle(text.trim_start_matches("json "), body);
     let Ok(capture) = Capture::parse(text) else { return };
-    let answer = Answer { status: 200, head, body, trailers: head, ..Answer::default() };
+    let answer = CaptureInput { status: 200, head, body, trailers: head, ..CaptureInput::default() };
     for random in [0, u64::MAX] {
         match capture.take(&answer, random) {
             Ok(value) => assert!(value.len() <= MOST_OF_A_VALUE),

@@ -1,49 +1,49 @@
 //! The rows of a database answer, as captures see them.
 
 use cause::{Cause, captures};
-use wire::Row;
+use wire::DatabaseRow;
 
-use super::source::short;
+use super::source::excerpt;
 
 /// A column named by a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Column {
+pub(super) enum ColumnSelector {
     /// Column name.
     Named(String),
     /// Column number, counted from 1.
     At(usize),
 }
 
-impl Column {
-    pub fn parse(text: &str) -> Column {
+impl ColumnSelector {
+    pub fn parse(text: &str) -> ColumnSelector {
         match text.parse() {
-            Ok(number @ 1..) => Column::At(number),
-            _ => Column::Named(text.to_owned()),
+            Ok(number @ 1..) => ColumnSelector::At(number),
+            _ => ColumnSelector::Named(text.to_owned()),
         }
     }
 }
 
 /// Rows and their column names. NULL is `None`.
 #[derive(Debug, Default)]
-pub struct Rows {
+pub struct ResultRows {
     names: Vec<String>,
     values: Vec<Option<Vec<u8>>>,
     count: usize,
 }
 
-impl Rows {
+impl ResultRows {
     /// Begins another answer with these columns.
     pub fn begin(&mut self, names: Vec<String>) {
-        *self = Rows { names, ..Rows::default() };
+        *self = ResultRows { names, ..ResultRows::default() };
     }
 
     /// Begins a row.
-    pub fn row(&mut self) {
+    pub fn begin_row(&mut self) {
         self.count += 1;
     }
 
     /// Appends the next value of the row.
-    pub fn value(&mut self, value: Option<&[u8]>) {
+    pub fn push_value(&mut self, value: Option<&[u8]>) {
         self.values.push(value.map(<[u8]>::to_vec));
     }
 
@@ -58,7 +58,7 @@ impl Rows {
     }
 
     /// Takes all rows out.
-    pub fn take(&mut self) -> Vec<Row> {
+    pub fn take(&mut self) -> Vec<DatabaseRow> {
         let (mut values, width) = (std::mem::take(&mut self.values).into_iter(), self.names.len());
         (0..self.count).map(|_| values.by_ref().take(width).collect()).collect()
     }
@@ -67,13 +67,13 @@ impl Rows {
     ///
     /// # Errors
     /// There is no such column.
-    pub(super) fn each(&self, column: &Column, more: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), Cause> {
+    pub(super) fn each_value(&self, column: &ColumnSelector, more: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), Cause> {
         let width = self.names.len();
         let at = match column {
-            Column::At(number) => Some(number - 1).filter(|at| *at < width),
-            Column::Named(name) => self.names.iter().position(|known| known == name),
+            ColumnSelector::At(number) => Some(number - 1).filter(|at| *at < width),
+            ColumnSelector::Named(name) => self.names.iter().position(|known| known == name),
         };
-        let Some(at) = at else { return Err(captures::no_column(self.told())) };
+        let Some(at) = at else { return Err(captures::no_column(self.describe())) };
         for row in self.values.chunks_exact(width) {
             if let Some(value) = &row[at]
                 && !more(value)
@@ -85,8 +85,8 @@ impl Rows {
     }
 
     /// Describes the rows for an error message.
-    pub(super) fn told(&self) -> Cause {
-        let names = short(self.names.join(", ").as_bytes());
+    pub(super) fn describe(&self) -> Cause {
+        let names = excerpt(self.names.join(", ").as_bytes());
         match (self.count, names.is_empty()) {
             (1, true) => captures::one_row().into(),
             (n, true) => captures::rows(n),

@@ -9,7 +9,7 @@ const BODY: &str = r#"{"token": "t\u00e9\"", "n": 12345678901234567890.10, "ok":
 
 pub(super) fn taken(text: &str, body: &str) -> Result<String, String> {
     let capture = Capture::parse(text).unwrap_or_else(|why| panic!("{text}: {why}"));
-    let answer = Answer { status: 302, head: HEAD, body: body.as_bytes(), ..Answer::default() };
+    let answer = CaptureInput { status: 302, head: HEAD, body: body.as_bytes(), ..CaptureInput::default() };
     capture.take(&answer, 4).map(|value| String::from_utf8_lossy(&value).into_owned()).map_err(|why| why.to_string())
 }
 

@@ -8,34 +8,34 @@ use scraper::{Html, Node};
 use uppsala::{Attribute, Document, NodeId, NodeKind, Parser, QName, XPathEvaluator, XPathValue};
 
 use super::html::{DEEPEST, MOST_NODES, too_deep, too_many};
-use super::source::short;
+use super::source::excerpt;
 
 /// An XPath expression.
 #[derive(Debug)]
-pub(super) struct XPath {
+pub(super) struct XPathExpression {
     /// Expression as written, for error messages.
     written: String,
     /// Expression as evaluated.
-    meant: String,
+    escaped: String,
 }
 
 /// Maximum number of nodes visited by one evaluation.
 const MOST_VISITS: usize = 2_000_000;
 
-impl XPath {
+impl XPathExpression {
     /// Parses an expression.
     ///
     /// # Errors
     /// A description of what is wrong with it.
-    pub fn parse(text: &str) -> Result<XPath, String> {
+    pub fn parse(text: &str) -> Result<XPathExpression, String> {
         let nothing = Document::new();
-        let expression = XPath { written: text.to_owned(), meant: spelled_out(text) };
-        let read = XPathEvaluator::new().evaluate(&nothing, nothing.root(), &expression.meant);
+        let expression = XPathExpression { written: text.to_owned(), escaped: escape_operator_names(text) };
+        let read = XPathEvaluator::new().evaluate(&nothing, nothing.root(), &expression.escaped);
         read.map_err(|error| {
-            let shown = short(text.as_bytes());
+            let shown = excerpt(text.as_bytes());
             format!(
                 "`{shown}` is not an XPath expression ({}); write for instance xpath //input[@name='csrf']/@value",
-                said(&error)
+                error_text(&error)
             )
         })?;
         Ok(expression)
@@ -53,8 +53,8 @@ impl XPath {
             }
         }
         let found = evaluator
-            .evaluate(tree, tree.root(), &self.meant)
-            .map_err(|error| captures::no_xpath(short(self.written.as_bytes()), said(&error)))?;
+            .evaluate(tree, tree.root(), &self.escaped)
+            .map_err(|error| captures::no_xpath(excerpt(self.written.as_bytes()), error_text(&error)))?;
         let XPathValue::NodeSet(nodes) = found else {
             more(found.to_string_value(tree).as_bytes());
             return Ok(());
@@ -72,7 +72,7 @@ impl XPath {
 /// Rewrites element names that look like operators. Elements may be called `div`, `mod`, `and` and `or` (XPath 1.0,
 /// 3.7), but the evaluator takes these for operators everywhere, so they are spelled differently where a name is
 /// expected.
-fn spelled_out(text: &str) -> String {
+fn escape_operator_names(text: &str) -> String {
     let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
     let (mut out, mut rest, mut operand) = (String::with_capacity(text.len()), text, false);
     while let Some(first) = rest.chars().next() {
@@ -102,24 +102,24 @@ fn spelled_out(text: &str) -> String {
 }
 
 /// Returns the evaluator's error message on one harmless line.
-fn said(error: &uppsala::XmlError) -> String {
+fn error_text(error: &uppsala::XmlError) -> String {
     let text = error.to_string();
-    short(text.strip_prefix("XPath error: ").unwrap_or(&text).as_bytes())
+    excerpt(text.strip_prefix("XPath error: ").unwrap_or(&text).as_bytes())
 }
 
 /// Parses XML.
 ///
 /// # Errors
 /// The text is not XML, or exceeds the bounds.
-pub(super) fn read(text: &str) -> Result<Document<'_>, Cause> {
+pub(super) fn parse_xml(text: &str) -> Result<Document<'_>, Cause> {
     if memchr::memchr_iter(b'<', text.as_bytes()).count() > MOST_NODES {
         return Err(too_many());
     }
-    if attributes(text) > MOST_NODES {
+    if attribute_bound(text) > MOST_NODES {
         return Err(too_many());
     }
     let parser = Parser::new().with_forbid_entities(true);
-    let mut tree = parser.parse(text).map_err(|error| captures::no_xml(said(&error)))?;
+    let mut tree = parser.parse(text).map_err(|error| captures::no_xml(error_text(&error)))?;
     for id in tree.descendants(tree.root()) {
         // Matched by the written name.
         if let Some(element) = tree.element_mut(id).filter(|element| element.name.prefix.is_none()) {
@@ -131,7 +131,7 @@ pub(super) fn read(text: &str) -> Result<Document<'_>, Cause> {
 }
 
 /// Returns an upper bound of the number of attributes.
-fn attributes(text: &str) -> usize {
+fn attribute_bound(text: &str) -> usize {
     memchr::memchr_iter(b'=', text.as_bytes()).count()
 }
 
@@ -139,7 +139,7 @@ fn attributes(text: &str) -> usize {
 ///
 /// # Errors
 /// The document is too deep.
-pub(super) fn of_html(html: &Html) -> Result<Document<'static>, Cause> {
+pub(super) fn from_html(html: &Html) -> Result<Document<'static>, Cause> {
     let mut tree = Document::new();
     let root = tree.root();
     // Nodes still to be copied, from the last to the first.

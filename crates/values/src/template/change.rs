@@ -6,11 +6,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 /// A predicate on bytes.
-pub type Among<'a> = &'a dyn Fn(u8) -> bool;
+pub type BytePredicate<'a> = &'a dyn Fn(u8) -> bool;
 
 /// A change to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum ValueChange {
     /// `upper`, of ASCII.
     Upper,
     /// `lower`, of ASCII.
@@ -30,53 +30,53 @@ pub enum Change {
 /// Names of encodings and changes for error messages.
 pub const WORDS: &str = "url, json, base64, base64url, hex, unurl, upper, lower, trim, add N or slice A..B";
 
-impl Change {
+impl ValueChange {
     /// Parses a change.
-    pub fn parse(words: &str) -> Option<Change> {
+    pub fn parse(words: &str) -> Option<ValueChange> {
         let (name, rest) = words.split_once(' ').map_or((words, ""), |(name, rest)| (name, rest.trim()));
         Some(match (name, rest) {
-            ("upper", "") => Change::Upper,
-            ("lower", "") => Change::Lower,
-            ("trim", "") => Change::Trim,
-            ("base64url", "") => Change::Base64Url,
-            ("unurl", "") => Change::Unurl,
-            ("add", number) => Change::Add(number.parse().ok()?),
+            ("upper", "") => ValueChange::Upper,
+            ("lower", "") => ValueChange::Lower,
+            ("trim", "") => ValueChange::Trim,
+            ("base64url", "") => ValueChange::Base64Url,
+            ("unurl", "") => ValueChange::Unurl,
+            ("add", number) => ValueChange::Add(number.parse().ok()?),
             ("slice", span) => {
                 let (from, to) = span.split_once("..")?;
                 let place = |text: &str| if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) };
-                Change::Slice(place(from)?.unwrap_or(0), place(to)?)
+                ValueChange::Slice(place(from)?.unwrap_or(0), place(to)?)
             }
             _ => return None,
         })
     }
 
     /// Changes the bytes from `from` on.
-    pub fn make(self, from: usize, out: &mut Vec<u8>) {
+    pub fn apply(self, from: usize, out: &mut Vec<u8>) {
         match self {
-            Change::Upper => out[from..].make_ascii_uppercase(),
-            Change::Lower => out[from..].make_ascii_lowercase(),
-            Change::Trim => {
+            ValueChange::Upper => out[from..].make_ascii_uppercase(),
+            ValueChange::Lower => out[from..].make_ascii_lowercase(),
+            ValueChange::Trim => {
                 let (all, kept) = (out.len() - from, out[from..].trim_ascii_start().len());
                 let end = kept - (kept - out[from + all - kept..].trim_ascii_end().len());
-                keep(from, all - kept, end, out);
+                retain_range(from, all - kept, end, out);
             }
-            Change::Add(number) => {
+            ValueChange::Add(number) => {
                 let value = std::str::from_utf8(&out[from..]).ok().and_then(|text| text.trim().parse::<i64>().ok());
                 if let Some(sum) = value.and_then(|value| value.checked_add(number)) {
                     out.truncate(from);
                     if sum < 0 {
                         out.push(b'-');
                     }
-                    super::decimal(sum.unsigned_abs(), out);
+                    super::append_decimal(sum.unsigned_abs(), out);
                 }
             }
-            Change::Slice(first, behind) => {
+            ValueChange::Slice(first, behind) => {
                 let all = (out.len() - from) as i64;
                 let place = |at: i64| if at < 0 { at.saturating_add(all).max(0) } else { at.min(all) };
                 let (first, behind) = (place(first), behind.map_or(all, place));
-                keep(from, first as usize, (behind - first).max(0) as usize, out);
+                retain_range(from, first as usize, (behind - first).max(0) as usize, out);
             }
-            Change::Base64Url => {
+            ValueChange::Base64Url => {
                 let end = out.len();
                 out.resize(end + (end - from).div_ceil(3) * 4, 0);
                 let (plain, coded) = out.split_at_mut(end);
@@ -85,35 +85,35 @@ impl Change {
                 out.copy_within(end..end + size, from);
                 out.truncate(from + size);
             }
-            Change::Unurl => unurl(from, out),
+            ValueChange::Unurl => unurl(from, out),
         }
     }
 
     /// Returns the maximum length of the result for a value of `content` bytes.
-    pub fn most(self, content: u64) -> u64 {
+    pub fn max_len(self, content: u64) -> u64 {
         match self {
-            Change::Add(_) => content.max("-9223372036854775808".len() as u64),
-            Change::Base64Url => content.div_ceil(3).saturating_mul(4),
+            ValueChange::Add(_) => content.max("-9223372036854775808".len() as u64),
+            ValueChange::Base64Url => content.div_ceil(3).saturating_mul(4),
             _ => content,
         }
     }
 
     /// Returns `true` if the result may contain a byte for which `bad` is true; `content` answers the same for the
     /// unchanged value.
-    pub fn may_hold(self, bad: Among<'_>, content: &dyn Fn(Among<'_>) -> bool) -> bool {
+    pub fn may_hold(self, bad: BytePredicate<'_>, content: &dyn Fn(BytePredicate<'_>) -> bool) -> bool {
         match self {
-            Change::Upper => content(&|b| bad(b.to_ascii_uppercase())),
-            Change::Lower => content(&|b| bad(b.to_ascii_lowercase())),
-            Change::Trim | Change::Slice(..) => content(bad),
-            Change::Add(_) => content(bad) || b"0123456789-".iter().any(|b| bad(*b)),
-            Change::Base64Url => (b'!'..=b'~').any(|b| (b.is_ascii_alphanumeric() || b"-_".contains(&b)) && bad(b)),
-            Change::Unurl => true,
+            ValueChange::Upper => content(&|b| bad(b.to_ascii_uppercase())),
+            ValueChange::Lower => content(&|b| bad(b.to_ascii_lowercase())),
+            ValueChange::Trim | ValueChange::Slice(..) => content(bad),
+            ValueChange::Add(_) => content(bad) || b"0123456789-".iter().any(|b| bad(*b)),
+            ValueChange::Base64Url => (b'!'..=b'~').any(|b| (b.is_ascii_alphanumeric() || b"-_".contains(&b)) && bad(b)),
+            ValueChange::Unurl => true,
         }
     }
 }
 
 /// Keeps `kept` bytes after the first `skipped` of those from `from` on.
-fn keep(from: usize, skipped: usize, kept: usize, out: &mut Vec<u8>) {
+fn retain_range(from: usize, skipped: usize, kept: usize, out: &mut Vec<u8>) {
     out.copy_within(from + skipped..from + skipped + kept, from);
     out.truncate(from + kept);
 }
@@ -137,11 +137,11 @@ fn unurl(from: usize, out: &mut Vec<u8>) {
 mod tests {
     use proptest::prelude::*;
 
-    use super::Change;
+    use super::ValueChange;
 
     fn made(words: &str, text: &[u8]) -> Vec<u8> {
         let mut out = [b"before", text].concat();
-        Change::parse(words).unwrap_or_else(|| panic!("{words}")).make(6, &mut out);
+        ValueChange::parse(words).unwrap_or_else(|| panic!("{words}")).apply(6, &mut out);
         assert_eq!(&out[..6], b"before", "{words}");
         out.split_off(6)
     }
@@ -170,7 +170,7 @@ mod tests {
             assert_eq!(String::from_utf8_lossy(&made(words, text.as_bytes())), wanted, "{words} of {text:?}");
         }
         for wrong in ["", "Upper", "upper 1", "add", "add x", "add 1.5", "slice", "slice 3", "slice a..b"] {
-            assert_eq!(Change::parse(wrong), None, "{wrong}");
+            assert_eq!(ValueChange::parse(wrong), None, "{wrong}");
         }
     }
 
@@ -180,10 +180,10 @@ mod tests {
             words in "upper|lower|trim|add -?[0-9]{1,19}|slice (-?[0-9]{1,3})?[.][.](-?[0-9]{1,3})?|base64url|unurl",
             text in prop_oneof![proptest::collection::vec(any::<u8>(), 0..40), "-?[0-9]{1,20}".prop_map(String::into_bytes)],
         ) {
-            prop_assume!(Change::parse(&words).is_some());
-            let change = Change::parse(&words).expect("it is one");
+            prop_assume!(ValueChange::parse(&words).is_some());
+            let change = ValueChange::parse(&words).expect("it is one");
             let out = made(&words, &text);
-            prop_assert!(out.len() as u64 <= change.most(text.len() as u64));
+            prop_assert!(out.len() as u64 <= change.max_len(text.len() as u64));
             for byte in &out {
                 let is_it = |b: u8| b == *byte;
                 let content = |bad: &dyn Fn(u8) -> bool| text.iter().any(|b| bad(*b));

@@ -2,11 +2,11 @@
 
 use crc::Crc;
 
-use super::format::Format;
+use super::format::NumberFormat;
 
 /// A checksum.
 #[derive(Clone, Copy, Debug)]
-pub enum Sum {
+pub enum Checksum {
     /// A cyclic redundancy check.
     Crc(fn(&[u8]) -> u32),
     /// RFC 1071: the ones' complement of the ones' complement sum of 16-bit words.
@@ -30,36 +30,36 @@ static CRC16_CCITT: Crc<u16> = Crc::<u16>::new(&crc::CRC_16_IBM_3740);
 static CRC8: Crc<u8> = Crc::<u8>::new(&crc::CRC_8_SMBUS);
 
 /// Returns the format of a big-endian integer of `count` bytes.
-const fn bytes(count: u8) -> Format {
-    Format::Bytes { count, little: false }
+const fn bytes(count: u8) -> NumberFormat {
+    NumberFormat::Bytes { count, little: false }
 }
 
-impl Sum {
+impl Checksum {
     /// Names of the checksums, with the default format of each.
-    pub const NAMES: [(&'static str, Sum, Format); 12] = [
-        ("crc32", Sum::Crc(|bytes| CRC32.checksum(bytes)), bytes(4)),
-        ("crc32c", Sum::Crc(|bytes| CRC32C.checksum(bytes)), bytes(4)),
-        ("crc16-modbus", Sum::Crc(|bytes| CRC16_MODBUS.checksum(bytes).into()), bytes(2)),
-        ("crc16-arc", Sum::Crc(|bytes| CRC16_ARC.checksum(bytes).into()), bytes(2)),
-        ("crc16-xmodem", Sum::Crc(|bytes| CRC16_XMODEM.checksum(bytes).into()), bytes(2)),
-        ("crc16-ccitt", Sum::Crc(|bytes| CRC16_CCITT.checksum(bytes).into()), bytes(2)),
-        ("crc8", Sum::Crc(|bytes| CRC8.checksum(bytes).into()), bytes(1)),
-        ("internet-sum", Sum::Internet, bytes(2)),
-        ("adler32", Sum::Adler32, bytes(4)),
-        ("sum", Sum::Bytes, bytes(1)),
-        ("fix-sum", Sum::Fix, Format::Digits { base: 10, width: 3 }),
-        ("xor-sum", Sum::Xor, bytes(1)),
+    pub const NAMES: [(&'static str, Checksum, NumberFormat); 12] = [
+        ("crc32", Checksum::Crc(|bytes| CRC32.checksum(bytes)), bytes(4)),
+        ("crc32c", Checksum::Crc(|bytes| CRC32C.checksum(bytes)), bytes(4)),
+        ("crc16-modbus", Checksum::Crc(|bytes| CRC16_MODBUS.checksum(bytes).into()), bytes(2)),
+        ("crc16-arc", Checksum::Crc(|bytes| CRC16_ARC.checksum(bytes).into()), bytes(2)),
+        ("crc16-xmodem", Checksum::Crc(|bytes| CRC16_XMODEM.checksum(bytes).into()), bytes(2)),
+        ("crc16-ccitt", Checksum::Crc(|bytes| CRC16_CCITT.checksum(bytes).into()), bytes(2)),
+        ("crc8", Checksum::Crc(|bytes| CRC8.checksum(bytes).into()), bytes(1)),
+        ("internet-sum", Checksum::Internet, bytes(2)),
+        ("adler32", Checksum::Adler32, bytes(4)),
+        ("sum", Checksum::Bytes, bytes(1)),
+        ("fix-sum", Checksum::Fix, NumberFormat::Digits { base: 10, width: 3 }),
+        ("xor-sum", Checksum::Xor, bytes(1)),
     ];
 
     /// Returns the checksum of these bytes.
     pub fn of(self, bytes: &[u8]) -> u64 {
         match self {
-            Sum::Crc(checksum) => checksum(bytes).into(),
-            Sum::Internet => internet(bytes).into(),
-            Sum::Bytes => bytes.iter().map(|&b| u64::from(b)).sum(),
-            Sum::Fix => bytes.iter().fold(0u8, |sum, b| sum.wrapping_add(*b)).into(),
-            Sum::Xor => bytes.iter().fold(0, |sum, b| sum ^ b).into(),
-            Sum::Adler32 => {
+            Checksum::Crc(checksum) => checksum(bytes).into(),
+            Checksum::Internet => internet(bytes).into(),
+            Checksum::Bytes => bytes.iter().map(|&b| u64::from(b)).sum(),
+            Checksum::Fix => bytes.iter().fold(0u8, |sum, b| sum.wrapping_add(*b)).into(),
+            Checksum::Xor => bytes.iter().fold(0, |sum, b| sum ^ b).into(),
+            Checksum::Adler32 => {
                 let step = |(a, b), &byte: &u8| {
                     let a = (a + u64::from(byte)) % 65_521;
                     (a, (b + a) % 65_521)

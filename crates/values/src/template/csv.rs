@@ -7,18 +7,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::jsonl;
-use super::rows::{Choice, mixed};
-use crate::file::{TEXT_BOUND, bounded};
+use super::rows::{RowChoice, scramble};
+use crate::file::{TEXT_BOUND, read_bounded};
 
 /// The values of one column, in order; at least one.
 #[derive(Debug, Default)]
-pub struct Column {
+pub struct DataColumn {
     bytes: Vec<u8>,
     /// End offset of each value.
     ends: Vec<u32>,
 }
 
-impl Column {
+impl DataColumn {
     /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.ends.len() as u64
@@ -46,21 +46,21 @@ impl Column {
 
 /// The data files of one template.
 #[derive(Debug, Default)]
-pub struct Files {
+pub struct DataFiles {
     texts: BTreeMap<String, Arc<Vec<u8>>>,
-    columns: BTreeMap<(String, String), Arc<Column>>,
-    choices: BTreeMap<String, Choice>,
+    columns: BTreeMap<(String, String), Arc<DataColumn>>,
+    choices: BTreeMap<String, RowChoice>,
     /// Number of rows of the shortest file whose end also ends the run.
     end: Option<u64>,
 }
 
-impl Files {
+impl DataFiles {
     /// Returns the column `FILE.COLUMN`, where COLUMN is a name in the first row.
     ///
     /// # Errors
     /// A description of what is wrong with the file or the name.
-    pub fn column(&mut self, named: &str, lines: bool) -> Result<Arc<Column>, String> {
-        file_alone(named).map_or(Ok(()), Err)?;
+    pub fn column(&mut self, named: &str, lines: bool) -> Result<Arc<DataColumn>, String> {
+        missing_column_error(named).map_or(Ok(()), Err)?;
         let (file, name) =
             named.rsplit_once('.').filter(|(file, name)| !file.is_empty() && !name.is_empty()).ok_or_else(|| {
                 format!("\"{named}\" is not a column; write {{csv FILE.COLUMN}}, as in {{csv users.csv.name}}")
@@ -77,7 +77,7 @@ impl Files {
                 text
             }
         };
-        let lines = lines || is_lines(file);
+        let lines = lines || is_json_lines(file);
         let column = Arc::new(if lines { jsonl::column(file, name, &text)? } else { column(file, name, &text)? });
         self.columns.insert(key, Arc::clone(&column));
         Ok(column)
@@ -87,7 +87,7 @@ impl Files {
     ///
     /// # Errors
     /// The slots of a file disagree.
-    pub fn chosen(&mut self, named: &str, choice: Choice, rows: u64) -> Result<(), String> {
+    pub fn record_choice(&mut self, named: &str, choice: RowChoice, rows: u64) -> Result<(), String> {
         let file = named.rsplit_once('.').map_or(named, |(file, _)| file);
         if *self.choices.entry(file.to_owned()).or_insert(choice) != choice {
             return Err(format!(
@@ -108,32 +108,32 @@ impl Files {
 }
 
 /// Returns the column names of a file, if it can be read; for JSON lines, the keys of the first line.
-pub fn names(file: &str, lines: bool) -> Option<Vec<String>> {
+pub fn column_names(file: &str, lines: bool) -> Option<Vec<String>> {
     let text = read(file).ok()?;
-    if lines || is_lines(file) {
+    if lines || is_json_lines(file) {
         return jsonl::keys(&text);
     }
     let mut names = Vec::new();
-    Reader { text: &text, at: 0, line: 1 }.row(&mut names);
+    CsvReader { text: &text, at: 0, line: 1 }.row(&mut names);
     Some(names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect())
 }
 
 /// Returns `true` for a file name with an extension of JSON lines.
-fn is_lines(file: &str) -> bool {
+fn is_json_lines(file: &str) -> bool {
     file.ends_with(".jsonl") || file.ends_with(".ndjson")
 }
 
 /// Returns the error message for a slot that names a file and no column; `None` if a column is named, or something else
 /// is wrong.
-fn file_alone(named: &str) -> Option<String> {
+fn missing_column_error(named: &str) -> Option<String> {
     let (before, ending) = named.rsplit_once('.')?;
     let of_data = ["csv", "tsv", "jsonl", "ndjson"].contains(&ending);
-    if !of_data || crate::file::bounded(before, TEXT_BOUND).is_ok() {
+    if !of_data || crate::file::read_bounded(before, TEXT_BOUND).is_ok() {
         return None;
     }
     let mut names = Vec::new();
     if let (Ok(text), true) = (read(named), ending == "csv") {
-        Reader { text: &text, at: 0, line: 1 }.row(&mut names);
+        CsvReader { text: &text, at: 0, line: 1 }.row(&mut names);
     }
     let names: Vec<_> = names.iter().take(20).map(|name| String::from_utf8_lossy(name)).collect();
     let first = names.first().map_or("COLUMN", |name| name);
@@ -144,26 +144,26 @@ fn file_alone(named: &str) -> Option<String> {
 /// Returns the salt that makes the row orders of two files differ.
 pub fn salt(named: &str) -> u64 {
     let file = named.rsplit_once('.').map_or(named, |(file, _)| file);
-    file.bytes().fold(0, |salt, byte| mixed(salt ^ u64::from(byte)))
+    file.bytes().fold(0, |salt, byte| scramble(salt ^ u64::from(byte)))
 }
 
 fn read(file: &str) -> Result<Vec<u8>, String> {
-    let mut text = bounded(file, TEXT_BOUND)?;
+    let mut text = read_bounded(file, TEXT_BOUND)?;
     if text.starts_with(b"\xef\xbb\xbf") {
         text.drain(..3);
     }
     Ok(text)
 }
 
-fn column(file: &str, name: &str, text: &[u8]) -> Result<Column, String> {
-    let mut reader = Reader { text, at: 0, line: 1 };
+fn column(file: &str, name: &str, text: &[u8]) -> Result<DataColumn, String> {
+    let mut reader = CsvReader { text, at: 0, line: 1 };
     let mut fields = Vec::new();
     reader.row(&mut fields);
     let wanted = fields.iter().position(|field| field == name.as_bytes()).ok_or_else(|| {
         let names: Vec<_> = fields.iter().take(20).map(|field| String::from_utf8_lossy(field)).collect();
         format!("{file} has no column \"{name}\"; its first row names {}", names.join(", "))
     })?;
-    let mut column = Column::default();
+    let mut column = DataColumn::default();
     loop {
         let line = reader.line;
         if !reader.row(&mut fields) {
@@ -180,13 +180,13 @@ fn column(file: &str, name: &str, text: &[u8]) -> Result<Column, String> {
     if column.ends.is_empty() { Err(format!("{file} has no rows below the header")) } else { Ok(column) }
 }
 
-struct Reader<'a> {
+struct CsvReader<'a> {
     text: &'a [u8],
     at: usize,
     line: usize,
 }
 
-impl Reader<'_> {
+impl CsvReader<'_> {
     /// Reads the next row that is not empty; returns `false` at the end.
     fn row(&mut self, fields: &mut Vec<Vec<u8>>) -> bool {
         loop {

@@ -6,7 +6,7 @@ use md5::Digest as _;
 
 /// A digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Digest {
+pub enum DigestAlgorithm {
     /// RFC 1321.
     Md5,
     /// RFC 3174.
@@ -18,29 +18,29 @@ pub enum Digest {
 /// Block size of all these digests, in bytes.
 const BLOCK: usize = 64;
 
-impl Digest {
+impl DigestAlgorithm {
     /// Names of the digests; with the prefix `hmac-` they are keyed.
-    pub const NAMES: [(&'static str, Digest); 3] =
-        [("md5", Digest::Md5), ("sha1", Digest::Sha1), ("sha256", Digest::Sha256)];
+    pub const NAMES: [(&'static str, DigestAlgorithm); 3] =
+        [("md5", DigestAlgorithm::Md5), ("sha1", DigestAlgorithm::Sha1), ("sha256", DigestAlgorithm::Sha256)];
 
     /// Returns the size of the digest in bytes.
     pub fn size(self) -> usize {
         match self {
-            Digest::Md5 => 16,
-            Digest::Sha1 => 20,
-            Digest::Sha256 => 32,
+            DigestAlgorithm::Md5 => 16,
+            DigestAlgorithm::Sha1 => 20,
+            DigestAlgorithm::Sha256 => 32,
         }
     }
 
     /// Returns the digest of bytes given in two pieces; only the first [`Digest::size`] bytes are used.
     pub fn of(self, first: &[u8], second: &[u8]) -> [u8; 32] {
         let algorithm = match self {
-            Digest::Md5 => {
+            DigestAlgorithm::Md5 => {
                 let sum = md5::Md5::new().chain_update(first).chain_update(second).finalize();
                 return padded(&sum);
             }
-            Digest::Sha1 => &SHA1_FOR_LEGACY_USE_ONLY,
-            Digest::Sha256 => &SHA256,
+            DigestAlgorithm::Sha1 => &SHA1_FOR_LEGACY_USE_ONLY,
+            DigestAlgorithm::Sha256 => &SHA256,
         };
         let mut context = Context::new(algorithm);
         context.update(first);
@@ -49,7 +49,7 @@ impl Digest {
     }
 
     /// Returns the HMAC (RFC 2104); only the first [`Digest::size`] bytes are used.
-    pub fn keyed(self, key: &[u8], bytes: &[u8]) -> [u8; 32] {
+    pub fn hmac(self, key: &[u8], bytes: &[u8]) -> [u8; 32] {
         let mut block = [0; BLOCK];
         if key.len() > BLOCK {
             block[..self.size()].copy_from_slice(&self.of(key, &[])[..self.size()]);
@@ -69,7 +69,7 @@ fn padded(sum: &[u8]) -> [u8; 32] {
 
 #[cfg(test)]
 mod tests {
-    use super::Digest;
+    use super::DigestAlgorithm;
 
     fn hex(bytes: &[u8]) -> String {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -78,18 +78,18 @@ mod tests {
     /// RFC 1321 A.5, FIPS 180-4 (examples), RFC 2202 and RFC 4231 (cases 2 and 6).
     #[test]
     fn published_values() {
-        let of = |digest: Digest, text: &[u8]| hex(&digest.of(&text[..1], &text[1..])[..digest.size()]);
-        assert_eq!(of(Digest::Md5, b"abc"), "900150983cd24fb0d6963f7d28e17f72");
-        assert_eq!(of(Digest::Sha1, b"abc"), "a9993e364706816aba3e25717850c26c9cd0d89d");
+        let of = |digest: DigestAlgorithm, text: &[u8]| hex(&digest.of(&text[..1], &text[1..])[..digest.size()]);
+        assert_eq!(of(DigestAlgorithm::Md5, b"abc"), "900150983cd24fb0d6963f7d28e17f72");
+        assert_eq!(of(DigestAlgorithm::Sha1, b"abc"), "a9993e364706816aba3e25717850c26c9cd0d89d");
         let wanted = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(of(Digest::Sha256, b"abc"), wanted);
-        let keyed = |digest: Digest, key: &[u8], text: &[u8]| hex(&digest.keyed(key, text)[..digest.size()]);
+        assert_eq!(of(DigestAlgorithm::Sha256, b"abc"), wanted);
+        let keyed = |digest: DigestAlgorithm, key: &[u8], text: &[u8]| hex(&digest.hmac(key, text)[..digest.size()]);
         let (jefe, long) = (&b"Jefe"[..], &b"Test Using Larger Than Block-Size Key - Hash Key First"[..]);
         let what = b"what do ya want for nothing?";
-        assert_eq!(keyed(Digest::Md5, jefe, what), "750c783e6ab0b503eaa86e310a5db738");
-        assert_eq!(keyed(Digest::Sha1, jefe, what), "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79");
-        assert_eq!(keyed(Digest::Md5, &[0xaa; 80], long), "6b1ab7fe4bd7bf8f0b62e6ce61b9d0cd");
+        assert_eq!(keyed(DigestAlgorithm::Md5, jefe, what), "750c783e6ab0b503eaa86e310a5db738");
+        assert_eq!(keyed(DigestAlgorithm::Sha1, jefe, what), "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79");
+        assert_eq!(keyed(DigestAlgorithm::Md5, &[0xaa; 80], long), "6b1ab7fe4bd7bf8f0b62e6ce61b9d0cd");
         let wanted = "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54";
-        assert_eq!(keyed(Digest::Sha256, &[0xaa; 131], long), wanted);
+        assert_eq!(keyed(DigestAlgorithm::Sha256, &[0xaa; 131], long), wanted);
     }
 }

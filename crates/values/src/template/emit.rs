@@ -2,32 +2,32 @@
 //! and then replaced by the result, so that no separate buffer is needed.
 
 use base64::Engine as _;
-use wire::Fill;
+use wire::SlotContext;
 
-use super::encoding::{json, percent};
-use super::piece::{Function, MOST_PATCHES, Part, Piece, Program};
+use super::encoding::{json_escape, percent_encode};
+use super::piece::{TemplateFunction, MOST_PATCHES, TemplatePart, TemplatePiece, TemplateProgram};
 
 /// The state of filling one request.
-struct Filling<'a> {
-    parts: &'a [Part],
-    fill: &'a Fill<'a>,
+struct TemplateFiller<'a> {
+    parts: &'a [TemplatePart],
+    fill: &'a SlotContext<'a>,
     /// Offsets of the places for patches.
-    places: [usize; MOST_PATCHES],
+    patch_offsets: [usize; MOST_PATCHES],
     /// Offset of each mark.
     marks: &'a mut [usize],
-    captured: Captured<'a>,
+    captured: CapturedGroups<'a>,
 }
 
 /// The captured groups of a pattern in a message.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Captured<'a> {
+pub struct CapturedGroups<'a> {
     /// Bytes of the message.
     pub text: &'a [u8],
     /// Start and end offset of each group; the first is the whole match.
     pub groups: &'a [(u32, u32)],
 }
 
-impl<'a> Captured<'a> {
+impl<'a> CapturedGroups<'a> {
     /// Returns the text of a group, empty if the group did not take part in the match.
     fn group(self, number: usize) -> &'a [u8] {
         let span = self.groups.get(number);
@@ -36,54 +36,54 @@ impl<'a> Captured<'a> {
 }
 
 /// Appends a filled template.
-pub fn program(program: &Program, fill: &Fill, out: &mut Vec<u8>) {
-    marked(program, (fill, Captured::default()), out, &mut []);
+pub fn fill(program: &TemplateProgram, fill: &SlotContext, out: &mut Vec<u8>) {
+    fill_marked(program, (fill, CapturedGroups::default()), out, &mut []);
 }
 
 /// Like [`program`], and records the offset of each mark.
 #[inline]
-pub fn marked(program: &Program, (fill, captured): (&Fill, Captured<'_>), out: &mut Vec<u8>, marks: &mut [usize]) {
-    Filling { parts: &program.parts, fill, places: [0; MOST_PATCHES], marks, captured }.put(&program.pieces, out);
+pub fn fill_marked(program: &TemplateProgram, (fill, captured): (&SlotContext, CapturedGroups<'_>), out: &mut Vec<u8>, marks: &mut [usize]) {
+    TemplateFiller { parts: &program.parts, fill, patch_offsets: [0; MOST_PATCHES], marks, captured }.append(&program.pieces, out);
 }
 
-impl Filling<'_> {
-    fn put(&mut self, pieces: &[Piece], out: &mut Vec<u8>) {
+impl TemplateFiller<'_> {
+    fn append(&mut self, pieces: &[TemplatePiece], out: &mut Vec<u8>) {
         for piece in pieces {
             match piece {
-                Piece::Bytes(bytes) => out.extend_from_slice(bytes),
-                Piece::Value(value) => value.put(self.fill, out),
-                Piece::Part(number) => self.part(*number, out),
-                Piece::Made(made) => {
+                TemplatePiece::Bytes(bytes) => out.extend_from_slice(bytes),
+                TemplatePiece::Value(value) => value.append(self.fill, out),
+                TemplatePiece::Part(number) => self.append_part(*number, out),
+                TemplatePiece::Call(made) => {
                     let from = out.len();
-                    self.put(&made.content, out);
-                    self.make(&made.function, from, out);
+                    self.append(&made.content, out);
+                    self.apply_function(&made.function, from, out);
                 }
-                Piece::Place { place, size } => {
-                    self.places[*place] = out.len();
+                TemplatePiece::Place { place, size } => {
+                    self.patch_offsets[*place] = out.len();
                     out.resize(out.len() + size, 0);
                 }
-                Piece::Mark(mark) => {
+                TemplatePiece::Mark(mark) => {
                     if let Some(mark) = self.marks.get_mut(*mark) {
                         *mark = out.len();
                     }
                 }
-                Piece::Captured(group) => out.extend_from_slice(self.captured.group(*group)),
+                TemplatePiece::Captured(group) => out.extend_from_slice(self.captured.group(*group)),
                 // Compiled templates contain no names.
-                Piece::Name { .. } => {}
+                TemplatePiece::Name { .. } => {}
             }
         }
     }
 
-    fn part(&mut self, number: usize, out: &mut Vec<u8>) {
+    fn append_part(&mut self, number: usize, out: &mut Vec<u8>) {
         let parts = self.parts;
         let part = &parts[number];
         let from = out.len();
-        self.put(&part.pieces, out);
+        self.append(&part.pieces, out);
         for patch in &part.patches {
-            let at = self.places[patch.place];
+            let at = self.patch_offsets[patch.place];
             let end = out.len();
             out.extend_from_within(from..end);
-            self.make(&patch.function, end, out);
+            self.apply_function(&patch.function, end, out);
             // Only the low digits are kept if the number does not fit.
             let low = out.len() - patch.size;
             out.copy_within(low.., at);
@@ -92,42 +92,42 @@ impl Filling<'_> {
     }
 
     /// Replaces the bytes from `from` on by the result of a function of them.
-    fn make(&mut self, function: &Function, from: usize, out: &mut Vec<u8>) {
+    fn apply_function(&mut self, function: &TemplateFunction, from: usize, out: &mut Vec<u8>) {
         match function {
-            Function::Length { format, add } => {
+            TemplateFunction::Length { format, add } => {
                 let length = ((out.len() - from) as i64).saturating_add(*add).max(0);
                 out.truncate(from);
-                format.put(length as u64, out);
+                format.append(length as u64, out);
             }
-            Function::Sum { sum, format } => {
+            TemplateFunction::Sum { sum, format } => {
                 let sum = sum.of(&out[from..]);
                 out.truncate(from);
-                format.put(sum, out);
+                format.append(sum, out);
             }
-            Function::Digest { digest, key: None } => {
+            TemplateFunction::Digest { digest, key: None } => {
                 let sum = digest.of(&out[from..], &[]);
                 out.truncate(from);
                 out.extend_from_slice(&sum[..digest.size()]);
             }
-            Function::Digest { digest, key: Some(key) } => {
+            TemplateFunction::Digest { digest, key: Some(key) } => {
                 let end = out.len();
-                self.put(key, out);
+                self.append(key, out);
                 let (content, key) = out[from..].split_at(end - from);
-                let sum = digest.keyed(key, content);
+                let sum = digest.hmac(key, content);
                 out.truncate(from);
                 out.extend_from_slice(&sum[..digest.size()]);
             }
-            Function::Hex => hex(from, out),
-            Function::Base64 => base64(from, out),
-            Function::Url => percent(from, out, |b| !b.is_ascii_alphanumeric() && !b"-._~".contains(&b)),
-            Function::UrlSafe => percent(from, out, no_url),
-            Function::LineSafe => out[from..].iter_mut().filter(|b| ends_line(**b)).for_each(|b| *b = b' '),
-            Function::Json => json(from, out),
-            Function::Change(change) => change.make(from, out),
-            Function::Pad { size, with } => out.resize(out.len().max(from + size), *with),
-            Function::Xor { other } => {
+            TemplateFunction::Hex => hex(from, out),
+            TemplateFunction::Base64 => base64(from, out),
+            TemplateFunction::Url => percent_encode(from, out, |b| !b.is_ascii_alphanumeric() && !b"-._~".contains(&b)),
+            TemplateFunction::UrlSafe => percent_encode(from, out, is_not_url_byte),
+            TemplateFunction::LineSafe => out[from..].iter_mut().filter(|b| is_line_breaking(**b)).for_each(|b| *b = b' '),
+            TemplateFunction::Json => json_escape(from, out),
+            TemplateFunction::Change(change) => change.apply(from, out),
+            TemplateFunction::Pad { size, with } => out.resize(out.len().max(from + size), *with),
+            TemplateFunction::Xor { other } => {
                 let second = out.len();
-                self.put(other, out);
+                self.append(other, out);
                 let (first, rest) = out[from..].split_at_mut(second - from);
                 let (long, short) = if first.len() >= rest.len() { (first, rest) } else { (rest, first) };
                 long.iter_mut().zip(short.iter()).for_each(|(a, b)| *a ^= b);
@@ -143,12 +143,12 @@ impl Filling<'_> {
 }
 
 /// Returns `true` for bytes that end a header line or are not allowed in one.
-pub fn ends_line(byte: u8) -> bool {
+pub fn is_line_breaking(byte: u8) -> bool {
     byte < b' ' && byte != b'\t' || byte == 0x7f
 }
 
 /// Returns `true` for bytes that are not allowed in a URL.
-pub fn no_url(byte: u8) -> bool {
+pub fn is_not_url_byte(byte: u8) -> bool {
     !(b'!'..=b'~').contains(&byte) || b"\"<>#".contains(&byte)
 }
 

@@ -2,9 +2,9 @@
 //! that no extra buffer is needed.
 
 /// Percent-encodes the bytes from `from` on for which `coded` is true.
-pub fn percent(from: usize, out: &mut Vec<u8>, coded: fn(u8) -> bool) {
+pub fn percent_encode(from: usize, out: &mut Vec<u8>, coded: fn(u8) -> bool) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    widened(
+    expand(
         from,
         out,
         |b| if coded(b) { 3 } else { 1 },
@@ -15,13 +15,13 @@ pub fn percent(from: usize, out: &mut Vec<u8>, coded: fn(u8) -> bool) {
 }
 
 /// Escapes the bytes from `from` on for use inside a JSON string (RFC 8259 7).
-pub fn json(from: usize, out: &mut Vec<u8>) {
+pub fn json_escape(from: usize, out: &mut Vec<u8>) {
     let width = |b: u8| match b {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
         0..0x20 => 6,
         _ => 1,
     };
-    widened(from, out, width, |b, room| match b {
+    expand(from, out, width, |b, room| match b {
         b'\n' => room.copy_from_slice(b"\\n"),
         b'\r' => room.copy_from_slice(b"\\r"),
         b'\t' => room.copy_from_slice(b"\\t"),
@@ -37,7 +37,7 @@ pub fn json(from: usize, out: &mut Vec<u8>) {
 
 /// Expands bytes in place: `width` is the new width of each byte, and `put` writes those wider than one.
 #[inline]
-pub fn widened(from: usize, out: &mut Vec<u8>, width: impl Fn(u8) -> usize, put: impl Fn(u8, &mut [u8])) {
+pub fn expand(from: usize, out: &mut Vec<u8>, width: impl Fn(u8) -> usize, put: impl Fn(u8, &mut [u8])) {
     let mut read = out.len();
     let more: usize = out[from..].iter().map(|b| width(*b) - 1).sum();
     let mut write = read + more;

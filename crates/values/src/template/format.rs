@@ -2,7 +2,7 @@
 
 /// A number format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum NumberFormat {
     /// Digits of this base, with leading zeros up to a width (0 for none).
     Digits { base: u8, width: u8 },
     /// The low bytes of the number, at most eight.
@@ -18,16 +18,16 @@ const VARINT_BITS: u32 = 7;
 /// Maximum number of digits including leading zeros.
 const WIDEST: u8 = 64;
 
-impl Format {
+impl NumberFormat {
     /// Decimal digits without leading zeros.
-    pub const DECIMAL: Format = Format::Digits { base: 10, width: 0 };
+    pub const DECIMAL: NumberFormat = NumberFormat::Digits { base: 10, width: 0 };
 
     /// Parses a format name: `u8` … `u64`, with suffix `le` for little endian (`u16le`), `hex`, `varint`, `zigzag`.
-    pub fn word(word: &str) -> Option<Format> {
+    pub fn parse(word: &str) -> Option<NumberFormat> {
         match word {
-            "hex" => return Some(Format::Digits { base: 16, width: 0 }),
-            "varint" => return Some(Format::Varint { zigzag: false }),
-            "zigzag" => return Some(Format::Varint { zigzag: true }),
+            "hex" => return Some(NumberFormat::Digits { base: 16, width: 0 }),
+            "varint" => return Some(NumberFormat::Varint { zigzag: false }),
+            "zigzag" => return Some(NumberFormat::Varint { zigzag: true }),
             _ => {}
         }
         let (number, little) = match word.strip_suffix("le") {
@@ -42,39 +42,39 @@ impl Format {
             "u64" => 8,
             _ => return None,
         };
-        Some(Format::Bytes { count, little })
+        Some(NumberFormat::Bytes { count, little })
     }
 
     /// Returns the same format with leading zeros.
     ///
     /// # Errors
     /// A description of what is wrong with the width.
-    pub fn with_width(self, text: &str) -> Result<Format, String> {
-        let Format::Digits { base, .. } = self else {
+    pub fn with_width(self, text: &str) -> Result<NumberFormat, String> {
+        let NumberFormat::Digits { base, .. } = self else {
             let trouble = "a width is for digits, and u8 to u64, varint and zigzag have their own; leave one of \
                 them out";
             return Err(trouble.into());
         };
         let width = text.parse().ok().filter(|n| (1..=WIDEST).contains(n));
         let width = width.ok_or_else(|| format!("\"{text}\" is not a width; write a number from 1 to {WIDEST}"))?;
-        Ok(Format::Digits { base, width })
+        Ok(NumberFormat::Digits { base, width })
     }
 
     /// Returns the size in bytes if it is the same for all numbers.
     pub fn fixed_size(self) -> Option<usize> {
         match self {
-            Format::Digits { width: 0, .. } | Format::Varint { .. } => None,
-            Format::Digits { width, .. } => Some(width.into()),
-            Format::Bytes { count, .. } => Some(count.into()),
+            NumberFormat::Digits { width: 0, .. } | NumberFormat::Varint { .. } => None,
+            NumberFormat::Digits { width, .. } => Some(width.into()),
+            NumberFormat::Bytes { count, .. } => Some(count.into()),
         }
     }
 
     /// Returns the largest number that fits in `bytes` bytes.
-    pub fn largest_in(self, bytes: usize) -> u64 {
+    pub fn max_in(self, bytes: usize) -> u64 {
         let base = match self {
-            Format::Digits { base, .. } => u128::from(base),
-            Format::Bytes { .. } => 256,
-            Format::Varint { .. } => 1 << VARINT_BITS,
+            NumberFormat::Digits { base, .. } => u128::from(base),
+            NumberFormat::Bytes { .. } => 256,
+            NumberFormat::Varint { .. } => 1 << VARINT_BITS,
         };
         // More than 40 digits exceed 64 bits in any base, and 128 would overflow.
         let past = base.checked_pow(bytes.min(40) as u32).unwrap_or(u128::MAX);
@@ -82,13 +82,13 @@ impl Format {
     }
 
     /// Returns the maximum number of bytes of numbers up to `largest`.
-    pub fn most_bytes(self, largest: u64) -> u64 {
+    pub fn max_bytes(self, largest: u64) -> u64 {
         match self {
-            Format::Digits { base, width } => {
+            NumberFormat::Digits { base, width } => {
                 u64::from(largest.checked_ilog(base.into()).unwrap_or(0) + 1).max(width.into())
             }
-            Format::Bytes { count, .. } => count.into(),
-            Format::Varint { zigzag } => {
+            NumberFormat::Bytes { count, .. } => count.into(),
+            NumberFormat::Varint { zigzag } => {
                 let bits = u64::BITS - largest.leading_zeros() + u32::from(zigzag);
                 u64::from(bits.clamp(1, u64::BITS).div_ceil(VARINT_BITS))
             }
@@ -97,15 +97,15 @@ impl Format {
 
     /// Appends a number.
     #[inline]
-    pub fn put(self, number: u64, out: &mut Vec<u8>) {
+    pub fn append(self, number: u64, out: &mut Vec<u8>) {
         match self {
-            Format::Digits { base, width } => digits(number, base, width, out),
-            Format::Bytes { count, little: true } => out.extend_from_slice(&number.to_le_bytes()[..count.into()]),
-            Format::Bytes { count, little: false } => {
+            NumberFormat::Digits { base, width } => append_digits(number, base, width, out),
+            NumberFormat::Bytes { count, little: true } => out.extend_from_slice(&number.to_le_bytes()[..count.into()]),
+            NumberFormat::Bytes { count, little: false } => {
                 out.extend_from_slice(&number.to_be_bytes()[8 - usize::from(count)..])
             }
-            Format::Varint { zigzag: false } => varint(number, out),
-            Format::Varint { zigzag: true } => varint(number << 1 ^ ((number as i64) >> 63) as u64, out),
+            NumberFormat::Varint { zigzag: false } => append_varint(number, out),
+            NumberFormat::Varint { zigzag: true } => append_varint(number << 1 ^ ((number as i64) >> 63) as u64, out),
         }
     }
 }
@@ -125,7 +125,7 @@ const PAIRS: [[u8; 2]; 100] = {
 
 /// Appends a number in decimal digits.
 #[inline]
-pub fn decimal(number: u64, out: &mut Vec<u8>) {
+pub fn append_decimal(number: u64, out: &mut Vec<u8>) {
     const MOST: usize = 20;
     let (mut buffer, mut at, mut rest) = ([0; MOST], MOST, number);
     while rest >= 100 {
@@ -145,7 +145,7 @@ pub fn decimal(number: u64, out: &mut Vec<u8>) {
 
 /// Appends a number as a varint.
 #[inline]
-fn varint(number: u64, out: &mut Vec<u8>) {
+fn append_varint(number: u64, out: &mut Vec<u8>) {
     let mut rest = number;
     while rest >> VARINT_BITS != 0 {
         out.push(rest as u8 | 1 << VARINT_BITS);
@@ -156,14 +156,14 @@ fn varint(number: u64, out: &mut Vec<u8>) {
 
 /// Returns the hexadecimal digits of a byte.
 #[inline]
-pub fn hex(byte: u8) -> [u8; 2] {
+pub fn hex_digits(byte: u8) -> [u8; 2] {
     [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]
 }
 
 #[inline]
-fn digits(number: u64, base: u8, width: u8, out: &mut Vec<u8>) {
+fn append_digits(number: u64, base: u8, width: u8, out: &mut Vec<u8>) {
     if (base, width) == (10, 0) {
-        return decimal(number, out);
+        return append_decimal(number, out);
     }
     let mut buffer = [b'0'; WIDEST as usize];
     let (mut at, mut rest) = (buffer.len(), number);

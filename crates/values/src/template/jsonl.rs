@@ -3,14 +3,14 @@
 
 use serde_json::{Map, Value};
 
-use super::csv::Column;
+use super::csv::DataColumn;
 
 /// Reads a column of a file.
 ///
 /// # Errors
 /// A line that is not an object, or has no such key.
-pub fn column(file: &str, name: &str, text: &[u8]) -> Result<Column, String> {
-    let mut column = Column::default();
+pub fn column(file: &str, name: &str, text: &[u8]) -> Result<DataColumn, String> {
+    let mut column = DataColumn::default();
     for (number, line) in text.split(|b| *b == b'\n').enumerate() {
         if line.trim_ascii().is_empty() {
             continue;

@@ -13,17 +13,17 @@ mod csv;
 mod digest;
 mod emit;
 mod encoding;
-mod feeds;
+mod data_usage;
 mod format;
 mod jsonl;
-mod loose;
+mod literal_braces;
 #[cfg(test)]
-mod loose_tests;
+mod literal_braces_tests;
 mod notation;
 mod parse;
 mod piece;
 mod resolve;
-pub mod room;
+pub mod reserved_digits;
 mod rows;
 mod sizes;
 mod slots;
@@ -34,31 +34,31 @@ mod value;
 use std::ops::Range;
 
 #[cfg(any(test, feature = "oracle"))]
-use wire::Values;
-use wire::{Complaint, Fill, Trace};
+use wire::UserValues;
+use wire::{UsageError, SlotContext, Trace};
 
-pub use csv::Files;
-pub use emit::Captured;
-pub use encoding::widened;
-pub use feeds::{Unused, unused};
-pub use format::decimal;
-pub use loose::{Found, names, pieces, slot_at, strict};
+pub use csv::DataFiles;
+pub use emit::CapturedGroups;
+pub use encoding::expand;
+pub use data_usage::{UnusedColumns, unused_columns};
+pub use format::append_decimal;
+pub use literal_braces::{SlotTextPiece, collect_part_names, split_pieces, slot_length, to_template};
 pub use notation::Notation;
 pub use piece::{MOST_CAPTURED, MOST_MARKS, MOST_OF_A_VALUE};
-pub use slots::Scope;
+pub use slots::SlotScope;
 
-use piece::{Function, Made, Part, Piece, Program};
+use piece::{TemplateFunction, FunctionCall, TemplatePart, TemplatePiece, TemplateProgram};
 
 /// Returns `true` for names of slots, which cannot be used for anything else.
 pub fn is_reserved(name: &str) -> bool {
-    let everywhere = Scope { sequence: true, captured: Some(0), variables: &[] };
+    let everywhere = SlotScope { sequence: true, captured: Some(0), variables: &[] };
     everywhere.is_value(name) || parse::is_function(name) || name == "text"
 }
 
 /// A text with compiled slots.
 #[derive(Debug)]
 pub struct Template {
-    program: Program,
+    program: TemplateProgram,
     end: Option<u64>,
     /// Set if the text contains `{sequence}`.
     numbered: bool,
@@ -69,9 +69,9 @@ pub struct Template {
 }
 
 impl Template {
-    fn of(program: Program, files: &Files) -> Template {
+    fn of(program: TemplateProgram, files: &DataFiles) -> Template {
         let (numbered, captured) = (check::is_numbered(&program), check::has_captured(&program));
-        let traced = check::traced(&program);
+        let traced = check::trace_sampling(&program);
         Template { program, end: files.end(), numbered, captured, traced }
     }
 
@@ -79,7 +79,7 @@ impl Template {
     ///
     /// # Errors
     /// A description of what is wrong with a slot and what would be right.
-    pub fn parse(text: &str, place: &str) -> Result<Template, Complaint> {
+    pub fn parse(text: &str, place: &str) -> Result<Template, UsageError> {
         Template::parse_as(text, place, Notation::Plain)
     }
 
@@ -87,29 +87,29 @@ impl Template {
     ///
     /// # Errors
     /// A description of what is wrong with a slot or with the notation, and what would be right.
-    pub fn parse_as(text: &str, place: &str, notation: Notation) -> Result<Template, Complaint> {
-        Template::parse_in(text, place, notation, Scope::default())
+    pub fn parse_as(text: &str, place: &str, notation: Notation) -> Result<Template, UsageError> {
+        Template::parse_scoped(text, place, notation, SlotScope::default())
     }
 
     /// Like [`Template::parse_as`], for a text with additional slots.
     ///
     /// # Errors
     /// A description of what is wrong with a slot or with the notation, and what would be right.
-    pub fn parse_in(text: &str, place: &str, notation: Notation, scope: Scope<'_>) -> Result<Template, Complaint> {
-        let mut files = Files::default();
+    pub fn parse_scoped(text: &str, place: &str, notation: Notation, scope: SlotScope<'_>) -> Result<Template, UsageError> {
+        let mut files = DataFiles::default();
         let program = parse::program(text, (notation, scope), &mut files);
-        Ok(Template::of(program.map_err(|trouble| Complaint::new(place, trouble))?, &files))
+        Ok(Template::of(program.map_err(|trouble| UsageError::new(place, trouble))?, &files))
     }
 
     /// Like [`Template::parse`], for a text with literal braces: a brace that begins no slot stays as it is.
     ///
     /// # Errors
     /// A description of what is wrong with a slot, or a word that is probably a misspelled slot.
-    pub fn of_text(text: &str, place: &str, notation: Notation, scope: Scope<'_>) -> Result<Template, Complaint> {
+    pub fn parse_text(text: &str, place: &str, notation: Notation, scope: SlotScope<'_>) -> Result<Template, UsageError> {
         let mut known = Vec::new();
-        names(text, scope, &mut known);
-        let found = pieces(text, &known, scope).map_err(|trouble| Complaint::new(place, trouble))?;
-        Template::parse_in(&strict(&found), place, notation, scope)
+        collect_part_names(text, scope, &mut known);
+        let found = split_pieces(text, &known, scope).map_err(|trouble| UsageError::new(place, trouble))?;
+        Template::parse_scoped(&to_template(&found), place, notation, scope)
     }
 
     /// Compiles two texts into one template, each read as by [`Template::of_text`], with a mark between them. Both
@@ -117,41 +117,41 @@ impl Template {
     ///
     /// # Errors
     /// See [`Template::of_text`].
-    pub fn of_two(texts: [Source<'_>; 2], notation: Notation, scope: Scope<'_>) -> Result<Template, Complaint> {
+    pub fn parse_pair(texts: [TemplateText<'_>; 2], notation: Notation, scope: SlotScope<'_>) -> Result<Template, UsageError> {
         let mut known = Vec::new();
-        texts.iter().filter_map(Source::text).for_each(|text| names(text, scope, &mut known));
-        let mut files = Files::default();
-        let mut builder = Builder { notation, scope, ..Builder::new(&mut files) };
+        texts.iter().filter_map(TemplateText::text).for_each(|text| collect_part_names(text, scope, &mut known));
+        let mut files = DataFiles::default();
+        let mut builder = TemplateBuilder { notation, scope, ..TemplateBuilder::new(&mut files) };
         let [first, second] = texts;
-        builder.put(&first, &known)?;
+        builder.text(&first, &known)?;
         builder.mark();
-        builder.put(&second, &known)?;
-        builder.finish().map_err(|trouble| Complaint::new(second.place, trouble))
+        builder.text(&second, &known)?;
+        builder.finish().map_err(|trouble| UsageError::new(second.place, trouble))
     }
 
     /// Creates a template from bytes without slots.
     pub fn fixed(bytes: impl Into<Vec<u8>>) -> Template {
-        Template { program: Program::of_bytes(bytes.into()), end: None, numbered: false, captured: false, traced: None }
+        Template { program: TemplateProgram::from_bytes(bytes.into()), end: None, numbered: false, captured: false, traced: None }
     }
 
     /// Appends the text with its slots filled. The same `fill` gives the same bytes.
     #[inline]
-    pub fn fill(&self, fill: &Fill, out: &mut Vec<u8>) {
-        match self.is_fixed() {
+    pub fn fill(&self, fill: &SlotContext, out: &mut Vec<u8>) {
+        match self.fixed_bytes() {
             Some(bytes) => out.extend_from_slice(bytes),
-            None => emit::program(&self.program, fill, out),
+            None => emit::fill(&self.program, fill, out),
         }
     }
 
     /// Like [`Template::fill`], and records the offsets of the marks of a text built by a [`Builder`].
     #[inline]
-    pub fn fill_marked(&self, fill: &Fill, out: &mut Vec<u8>, marks: &mut [usize]) {
-        emit::marked(&self.program, (fill, Captured::default()), out, marks);
+    pub fn fill_marked(&self, fill: &SlotContext, out: &mut Vec<u8>, marks: &mut [usize]) {
+        emit::fill_marked(&self.program, (fill, CapturedGroups::default()), out, marks);
     }
 
     /// Like [`Template::fill`], for a reply to a message with captured groups.
-    pub fn fill_captured(&self, fill: &Fill, captured: Captured<'_>, out: &mut Vec<u8>) {
-        emit::marked(&self.program, (fill, captured), out, &mut []);
+    pub fn fill_captured(&self, fill: &SlotContext, captured: CapturedGroups<'_>, out: &mut Vec<u8>) {
+        emit::fill_marked(&self.program, (fill, captured), out, &mut []);
     }
 
     /// Returns `true` if the text contains the number of the message on its connection (`{sequence}`).
@@ -162,26 +162,26 @@ impl Template {
 
     /// Returns the trace that the text contains (`{traceparent}`) for this fill.
     #[inline]
-    pub fn trace(&self, fill: &Fill) -> Option<Trace> {
-        self.traced.map(|sampled| Trace::of(fill, sampled))
+    pub fn trace(&self, fill: &SlotContext) -> Option<Trace> {
+        self.traced.map(|sampled| Trace::derive(fill, sampled))
     }
 
     /// Returns the same template for a rehearsal before the run, in which data rows are taken in order, and the number
     /// of requests it takes to use every row.
-    pub fn rehearsed(mut self) -> (Template, u64) {
+    pub fn for_rehearsal(mut self) -> (Template, u64) {
         let requests = check::take_rows_in_turn(&mut self.program);
         (self, requests)
     }
 
     /// Returns the number of requests of a run after which the data is used up (`{csv users.csv.name stop}`); `None` if
     /// it never is.
-    pub fn end(&self) -> Option<u64> {
+    pub fn data_end(&self) -> Option<u64> {
         self.end
     }
 
     /// Returns `true` if the text is the same for all requests: there are no slots, or all were filled before the run.
     pub fn is_constant(&self) -> bool {
-        self.program.pieces.iter().all(|piece| matches!(piece, Piece::Bytes(_) | Piece::Mark(_)))
+        self.program.pieces.iter().all(|piece| matches!(piece, TemplatePiece::Bytes(_) | TemplatePiece::Mark(_)))
     }
 
     /// Returns `true` if the text contains captured groups (`{captured}`).
@@ -191,14 +191,14 @@ impl Template {
 
     /// Returns the whole text if it has no slots, so that it can be encoded once.
     #[inline]
-    pub fn is_fixed(&self) -> Option<&[u8]> {
+    pub fn fixed_bytes(&self) -> Option<&[u8]> {
         self.program.fixed()
     }
 }
 
 /// A restriction on the bytes of a slot's value, given by where the slot is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Guard {
+pub enum SlotGuard {
     /// No restriction.
     None,
     /// A URL: bytes not allowed in URLs are percent-encoded.
@@ -209,21 +209,21 @@ pub enum Guard {
 
 /// A builder that assembles a template from bytes and slots.
 #[derive(Debug)]
-pub struct Builder<'f> {
-    pieces: Vec<Piece>,
-    parts: Vec<Part>,
-    files: &'f mut Files,
+pub struct TemplateBuilder<'f> {
+    pieces: Vec<TemplatePiece>,
+    parts: Vec<TemplatePart>,
+    files: &'f mut DataFiles,
     marks: usize,
     /// Slots in header lines.
     lines: Vec<(Range<usize>, String)>,
     /// Notation of the bytes within slots.
     notation: Notation,
-    scope: Scope<'f>,
+    scope: SlotScope<'f>,
 }
 
 /// A text to be put into a template.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
+pub struct TemplateText<'a> {
     /// Bytes of the text; sent unchanged if it may not have slots.
     pub bytes: &'a [u8],
     /// Set if the text may have slots.
@@ -232,7 +232,7 @@ pub struct Source<'a> {
     pub place: &'a str,
 }
 
-impl<'a> Source<'a> {
+impl<'a> TemplateText<'a> {
     /// Returns the text, if it may have slots.
     fn text(&self) -> Option<&'a str> {
         std::str::from_utf8(self.bytes).ok().filter(|_| self.slots)
@@ -242,41 +242,41 @@ impl<'a> Source<'a> {
 /// Distance between the salts of consecutive slots, so that their random values differ.
 const SALTS: u64 = 1 << 10;
 
-impl<'f> Builder<'f> {
+impl<'f> TemplateBuilder<'f> {
     /// Sets the additional slots that texts may use.
-    pub fn in_scope(self, scope: Scope<'f>) -> Builder<'f> {
-        Builder { scope, ..self }
+    pub fn in_scope(self, scope: SlotScope<'f>) -> TemplateBuilder<'f> {
+        TemplateBuilder { scope, ..self }
     }
 
     /// Creates an empty builder; data files named by slots are cached in `files`.
-    pub fn new(files: &'f mut Files) -> Builder<'f> {
-        Builder {
+    pub fn new(files: &'f mut DataFiles) -> TemplateBuilder<'f> {
+        TemplateBuilder {
             pieces: Vec::new(),
             parts: Vec::new(),
             files,
             marks: 0,
             lines: Vec::new(),
             notation: Notation::Plain,
-            scope: Scope::default(),
+            scope: SlotScope::default(),
         }
     }
 
     /// Appends constant bytes.
     pub fn bytes(&mut self, bytes: &[u8]) {
-        self.pieces.push(Piece::Bytes(bytes.into()));
+        self.pieces.push(TemplatePiece::Bytes(bytes.into()));
     }
 
     /// Appends a text with literal braces; `known` are the names of parts.
-    fn put(&mut self, source: &Source<'_>, known: &[String]) -> Result<(), Complaint> {
+    fn text(&mut self, source: &TemplateText<'_>, known: &[String]) -> Result<(), UsageError> {
         let Some(text) = source.text() else {
             self.bytes(source.bytes);
             return Ok(());
         };
-        let wrong = |trouble: String| Complaint::new(source.place, trouble);
-        for piece in pieces(text, known, self.scope).map_err(wrong)? {
+        let wrong = |trouble: String| UsageError::new(source.place, trouble);
+        for piece in split_pieces(text, known, self.scope).map_err(wrong)? {
             match piece {
-                Found::Text(text) => self.bytes(&self.notation.bytes(text).map_err(wrong)?),
-                Found::Slot(slot) => self.slot(slot, self.pieces.len() as u64 * SALTS, Guard::None).map_err(wrong)?,
+                SlotTextPiece::Text(text) => self.bytes(&self.notation.decode(text).map_err(wrong)?),
+                SlotTextPiece::Slot(slot) => self.slot(slot, self.pieces.len() as u64 * SALTS, SlotGuard::None).map_err(wrong)?,
             }
         }
         Ok(())
@@ -284,7 +284,7 @@ impl<'f> Builder<'f> {
 
     /// Appends a mark; filling records its offset.
     pub fn mark(&mut self) {
-        self.pieces.push(Piece::Mark(self.marks));
+        self.pieces.push(TemplatePiece::Mark(self.marks));
         self.marks += 1;
     }
 
@@ -292,19 +292,19 @@ impl<'f> Builder<'f> {
     ///
     /// # Errors
     /// A description of what is wrong with the slot.
-    pub fn slot(&mut self, text: &str, salt: u64, guard: Guard) -> Result<(), String> {
+    pub fn slot(&mut self, text: &str, salt: u64, guard: SlotGuard) -> Result<(), String> {
         let written = (self.notation, self.scope);
         let mut pieces = parse::slot(text, salt, written, &mut self.parts, self.files)?;
-        if guard == Guard::Url && check::may_hold(&pieces, &self.parts, &emit::no_url) {
-            pieces = vec![Piece::Made(Box::new(Made { function: Function::UrlSafe, content: pieces }))];
+        if guard == SlotGuard::Url && check::may_hold(&pieces, &self.parts, &emit::is_not_url_byte) {
+            pieces = vec![TemplatePiece::Call(Box::new(FunctionCall { function: TemplateFunction::UrlSafe, content: pieces }))];
         }
         // The values of a flow's variables are not known yet.
-        if guard == Guard::Line && check::holds_variable(&pieces) {
-            pieces = vec![Piece::Made(Box::new(Made { function: Function::LineSafe, content: pieces }))];
+        if guard == SlotGuard::Line && check::holds_variable(&pieces) {
+            pieces = vec![TemplatePiece::Call(Box::new(FunctionCall { function: TemplateFunction::LineSafe, content: pieces }))];
         }
         let from = self.pieces.len();
         self.pieces.extend(pieces);
-        if guard == Guard::Line {
+        if guard == SlotGuard::Line {
             self.lines.push((from..self.pieces.len(), text.to_owned()));
         }
         Ok(())
@@ -316,7 +316,7 @@ impl<'f> Builder<'f> {
     /// A description of what cannot be resolved.
     pub fn finish(self) -> Result<Template, String> {
         for (range, text) in &self.lines {
-            if check::may_hold(&self.pieces[range.clone()], &self.parts, &emit::ends_line) {
+            if check::may_hold(&self.pieces[range.clone()], &self.parts, &emit::is_line_breaking) {
                 let mut bare = text.clone();
                 bare.pop();
                 return Err(format!(
@@ -325,7 +325,7 @@ impl<'f> Builder<'f> {
                 ));
             }
         }
-        let program = resolve::program(Program { pieces: self.pieces, parts: self.parts })?;
+        let program = resolve::program(TemplateProgram { pieces: self.pieces, parts: self.parts })?;
         Ok(Template::of(program, self.files))
     }
 }
@@ -341,28 +341,28 @@ pub fn oracle(text: &str) {
     }
     for notation in [Notation::Plain, Notation::Escaped, Notation::Hex] {
         let known = ["known".to_owned()];
-        let scope = Scope { sequence: true, captured: Some(1), variables: &known };
-        let Ok(template) = Template::parse_in(text, "", notation, scope) else { continue };
+        let scope = SlotScope { sequence: true, captured: Some(1), variables: &known };
+        let Ok(template) = Template::parse_scoped(text, "", notation, scope) else { continue };
         let (mut once, mut twice) = (Vec::new(), Vec::new());
-        let mut values = Values::default();
+        let mut values = UserValues::default();
         values.set(0, b"a\r\nb");
-        let fill = Fill { number: 41, user: 7, random: 3, unix_ns: 5, run: 9, sequence: 2, values: &values };
-        let captured = Captured { text: b"abc", groups: &[(0, 3), (1, 2)] };
+        let fill = SlotContext { number: 41, user: 7, random: 3, unix_ns: 5, run: 9, sequence: 2, values: &values };
+        let captured = CapturedGroups { text: b"abc", groups: &[(0, 3), (1, 2)] };
         template.fill_captured(&fill, captured, &mut once);
         template.fill_captured(&fill, captured, &mut twice);
         assert_eq!(once, twice);
     }
     let mut known = Vec::new();
-    names(text, Scope::default(), &mut known);
-    if let Ok(found) = pieces(text, &known, Scope::default()) {
+    collect_part_names(text, SlotScope::default(), &mut known);
+    if let Ok(found) = split_pieces(text, &known, SlotScope::default()) {
         let whole: String = found
             .iter()
             .map(|piece| match piece {
-                Found::Text(text) | Found::Slot(text) => *text,
+                SlotTextPiece::Text(text) | SlotTextPiece::Slot(text) => *text,
             })
             .collect();
         assert!(whole.len() <= text.len());
-        if !found.iter().any(|piece| matches!(piece, Found::Slot(_))) && !text.contains("{{") {
+        if !found.iter().any(|piece| matches!(piece, SlotTextPiece::Slot(_))) && !text.contains("{{") {
             assert_eq!(whole, text);
         }
     }

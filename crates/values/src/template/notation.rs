@@ -17,12 +17,12 @@ impl Notation {
     ///
     /// # Errors
     /// A description of what is wrong there.
-    pub(super) fn step(self, text: &str, at: usize, out: &mut Vec<u8>) -> Result<usize, String> {
+    pub(super) fn decode_unit(self, text: &str, at: usize, out: &mut Vec<u8>) -> Result<usize, String> {
         let rest = &text[at..];
         let Some(first) = rest.chars().next() else { return Ok(at) };
         match self {
-            Notation::Escaped if first == '\\' => return Ok(at + escape(rest, out)?),
-            Notation::Hex => return Ok(at + pair(rest, first, out)?),
+            Notation::Escaped if first == '\\' => return Ok(at + decode_escape(rest, out)?),
+            Notation::Hex => return Ok(at + decode_pair(rest, first, out)?),
             _ => out.extend_from_slice(&rest.as_bytes()[..first.len_utf8()]),
         }
         Ok(at + first.len_utf8())
@@ -32,17 +32,17 @@ impl Notation {
     ///
     /// # Errors
     /// A description of what is wrong with the text.
-    pub fn bytes(self, text: &str) -> Result<Vec<u8>, String> {
+    pub fn decode(self, text: &str) -> Result<Vec<u8>, String> {
         let (mut out, mut at) = (Vec::with_capacity(text.len()), 0);
         while at < text.len() {
-            at = self.step(text, at, &mut out)?;
+            at = self.decode_unit(text, at, &mut out)?;
         }
         Ok(out)
     }
 }
 
 /// Decodes one escape; returns its length in the text.
-fn escape(rest: &str, out: &mut Vec<u8>) -> Result<usize, String> {
+fn decode_escape(rest: &str, out: &mut Vec<u8>) -> Result<usize, String> {
     let byte = match rest.as_bytes().get(1) {
         Some(b'r') => b'\r',
         Some(b'n') => b'\n',
@@ -67,7 +67,7 @@ fn escape(rest: &str, out: &mut Vec<u8>) -> Result<usize, String> {
 }
 
 /// Decodes a pair of digits, or skips a separator.
-fn pair(rest: &str, first: char, out: &mut Vec<u8>) -> Result<usize, String> {
+fn decode_pair(rest: &str, first: char, out: &mut Vec<u8>) -> Result<usize, String> {
     if first.is_whitespace() || matches!(first, ',' | ':') {
         return Ok(first.len_utf8());
     }

@@ -3,15 +3,15 @@
 //! Within a slot, literal braces come in pairs (`{body={{"id":{counter}}}}`), so that the brace that closes a slot is
 //! never ambiguous.
 
-use super::change::{self, Change};
-use super::checksum::Sum;
-use super::csv::Files;
-use super::digest::Digest;
-use super::format::Format;
+use super::change::{self, ValueChange};
+use super::checksum::Checksum;
+use super::csv::DataFiles;
+use super::digest::DigestAlgorithm;
+use super::format::NumberFormat;
 use super::notation::Notation;
-use super::piece::{Function, MOST_PARTS, Made, Part, Piece, Program};
-use super::slots::Scope;
-use super::value::Value;
+use super::piece::{TemplateFunction, MOST_PARTS, FunctionCall, TemplatePart, TemplatePiece, TemplateProgram};
+use super::slots::SlotScope;
+use super::value::SlotValue;
 use super::{resolve, slots};
 
 /// Maximum nesting depth of slots.
@@ -24,10 +24,10 @@ const LARGEST_PAD: usize = 1 << 20;
 ///
 /// # Errors
 /// A description of what is wrong with the text.
-pub fn program(text: &str, (notation, scope): (Notation, Scope<'_>), files: &mut Files) -> Result<Program, String> {
-    let mut parser = Parser { text, at: 0, notation, scope, parts: Vec::new(), files, salt: 0, depth: 0 };
+pub fn program(text: &str, (notation, scope): (Notation, SlotScope<'_>), files: &mut DataFiles) -> Result<TemplateProgram, String> {
+    let mut parser = TemplateParser { text, at: 0, notation, scope, parts: Vec::new(), files, salt: 0, depth: 0 };
     let pieces = parser.content(false)?;
-    resolve::program(Program { pieces, parts: parser.parts })
+    resolve::program(TemplateProgram { pieces, parts: parser.parts })
 }
 
 /// Compiles one slot, braces included, of a text built by a builder. `parts` are those of the whole text so far; slots
@@ -38,36 +38,36 @@ pub fn program(text: &str, (notation, scope): (Notation, Scope<'_>), files: &mut
 pub fn slot(
     text: &str,
     salt: u64,
-    (notation, scope): (Notation, Scope<'_>),
-    parts: &mut Vec<Part>,
-    files: &mut Files,
-) -> Result<Vec<Piece>, String> {
+    (notation, scope): (Notation, SlotScope<'_>),
+    parts: &mut Vec<TemplatePart>,
+    files: &mut DataFiles,
+) -> Result<Vec<TemplatePiece>, String> {
     let known = std::mem::take(parts);
-    let mut parser = Parser { text, at: 0, notation, scope, parts: known, files, salt, depth: 0 };
+    let mut parser = TemplateParser { text, at: 0, notation, scope, parts: known, files, salt, depth: 0 };
     let pieces = parser.slot();
     *parts = parser.parts;
     pieces
 }
 
-struct Parser<'a> {
+struct TemplateParser<'a> {
     text: &'a str,
     at: usize,
     notation: Notation,
-    scope: Scope<'a>,
-    parts: Vec<Part>,
-    files: &'a mut Files,
+    scope: SlotScope<'a>,
+    parts: Vec<TemplatePart>,
+    files: &'a mut DataFiles,
     /// Number of slots so far, which makes random slots differ.
     salt: u64,
     depth: usize,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> TemplateParser<'a> {
     fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
 
     /// Parses pieces up to the end of the text, or up to the brace that closes the enclosing slot.
-    fn content(&mut self, inside: bool) -> Result<Vec<Piece>, String> {
+    fn content(&mut self, inside: bool) -> Result<Vec<TemplatePiece>, String> {
         let (mut pieces, mut bytes, mut open) = (Vec::new(), Vec::new(), 0);
         loop {
             let rest = self.rest();
@@ -89,21 +89,21 @@ impl<'a> Parser<'a> {
                 return Err(format!("the }} at character {where_} closes nothing; write }}}} for a literal brace"));
             } else if rest.starts_with('{') {
                 if !bytes.is_empty() {
-                    pieces.push(Piece::Bytes(std::mem::take(&mut bytes).into()));
+                    pieces.push(TemplatePiece::Bytes(std::mem::take(&mut bytes).into()));
                 }
                 pieces.extend(self.slot()?);
             } else {
-                self.at = self.notation.step(self.text, self.at, &mut bytes)?;
+                self.at = self.notation.decode_unit(self.text, self.at, &mut bytes)?;
             }
         }
         if !bytes.is_empty() {
-            pieces.push(Piece::Bytes(bytes.into()));
+            pieces.push(TemplatePiece::Bytes(bytes.into()));
         }
         Ok(pieces)
     }
 
     /// Parses one slot, braces included.
-    fn slot(&mut self) -> Result<Vec<Piece>, String> {
+    fn slot(&mut self) -> Result<Vec<TemplatePiece>, String> {
         let from = self.at;
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -122,14 +122,14 @@ impl<'a> Parser<'a> {
             }
             Some(' ' | '}') if is_function(name) => {
                 let (function, content) = self.function(name)?;
-                self.made(function, content)
+                self.apply_function(function, content)
             }
             Some(' ' | '}' | '|') if !name.is_empty() && self.encodings_follow() => {
-                let named = vec![Piece::Name { name: name.into(), at: from + 1 }];
+                let named = vec![TemplatePiece::Name { name: name.into(), at: from + 1 }];
                 let words = self.words();
-                encoded(named, words.split('|').skip(1))?
+                encode_pieces(named, words.split('|').skip(1))?
             }
-            _ => return Err(unknown(&self.text[from..])),
+            _ => return Err(unknown_slot_error(&self.text[from..])),
         };
         if !self.rest().starts_with('}') {
             let shown: String = self.text[from..].chars().take(24).collect();
@@ -141,7 +141,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses `{name=CONTENT}`.
-    fn definition(&mut self, name: &str) -> Result<Piece, String> {
+    fn definition(&mut self, name: &str) -> Result<TemplatePiece, String> {
         if self.scope.is_value(name) || is_function(name) || name == "text" {
             return Err(format!("{name} is the name of a slot and cannot name a part; use another name"));
         }
@@ -152,10 +152,10 @@ impl<'a> Parser<'a> {
             return Err(format!("more than {MOST_PARTS} parts are named; name fewer"));
         }
         let number = self.parts.len();
-        self.parts.push(Part { name: name.into(), ..Part::default() });
+        self.parts.push(TemplatePart { name: name.into(), ..TemplatePart::default() });
         self.at += 1;
         self.parts[number].pieces = self.content(true)?;
-        Ok(Piece::Part(number))
+        Ok(TemplatePiece::Part(number))
     }
 
     /// Returns the text up to the next brace.
@@ -166,7 +166,7 @@ impl<'a> Parser<'a> {
         words
     }
 
-    fn value(&mut self, name: &str) -> Result<Vec<Piece>, String> {
+    fn value(&mut self, name: &str) -> Result<Vec<TemplatePiece>, String> {
         let mut words = self.words().split('|');
         let of_slot = words.next().unwrap_or_default().trim();
         self.salt += 1;
@@ -174,14 +174,14 @@ impl<'a> Parser<'a> {
             if !of_slot.is_empty() {
                 return Err(format!("\"{of_slot}\" is not known in {{{name}}}; write {{{name}}}, or {{{name} | url}}"));
             }
-            return encoded(vec![Piece::Value(Value::Variable(variable))], words);
+            return encode_pieces(vec![TemplatePiece::Value(SlotValue::Variable(variable))], words);
         }
         let piece = match name {
-            "env" => Piece::Bytes(slots::env(of_slot)?.into_bytes().into()),
-            "captured" => Piece::Captured(slots::group(of_slot, self.scope.captured.unwrap_or(0))?),
-            _ => Piece::Value(slots::value(name, of_slot, self.salt, self.files)?),
+            "env" => TemplatePiece::Bytes(slots::env(of_slot)?.into_bytes().into()),
+            "captured" => TemplatePiece::Captured(slots::group(of_slot, self.scope.captured.unwrap_or(0))?),
+            _ => TemplatePiece::Value(slots::value(name, of_slot, self.salt, self.files)?),
         };
-        encoded(vec![piece], words)
+        encode_pieces(vec![piece], words)
     }
 
     /// Returns `true` if only encodings, or nothing, precede the closing brace.
@@ -191,21 +191,21 @@ impl<'a> Parser<'a> {
     }
 
     /// Applies a function to a content, and then the encodings at its end.
-    fn made(&self, function: Function, mut content: Vec<Piece>) -> Vec<Piece> {
-        let names = self.encodings_of(&mut content);
-        let made = vec![Piece::Made(Box::new(Made { function, content }))];
-        names.into_iter().fold(made, |content, function| vec![Piece::Made(Box::new(Made { function, content }))])
+    fn apply_function(&self, function: TemplateFunction, mut content: Vec<TemplatePiece>) -> Vec<TemplatePiece> {
+        let names = self.take_encodings(&mut content);
+        let made = vec![TemplatePiece::Call(Box::new(FunctionCall { function, content }))];
+        names.into_iter().fold(made, |content, function| vec![TemplatePiece::Call(Box::new(FunctionCall { function, content }))])
     }
 
-    fn encoded_content(&self, mut content: Vec<Piece>) -> Vec<Piece> {
-        let names = self.encodings_of(&mut content);
-        names.into_iter().fold(content, |content, function| vec![Piece::Made(Box::new(Made { function, content }))])
+    fn encoded_content(&self, mut content: Vec<TemplatePiece>) -> Vec<TemplatePiece> {
+        let names = self.take_encodings(&mut content);
+        names.into_iter().fold(content, |content, function| vec![TemplatePiece::Call(Box::new(FunctionCall { function, content }))])
     }
 
     /// Removes trailing encodings such as ` | url | json` from a content, and returns them.
-    fn encodings_of(&self, content: &mut Vec<Piece>) -> Vec<Function> {
+    fn take_encodings(&self, content: &mut Vec<TemplatePiece>) -> Vec<TemplateFunction> {
         let mut names = Vec::new();
-        let (false, Some(Piece::Bytes(bytes))) = (self.notation == Notation::Hex, content.last_mut()) else {
+        let (false, Some(TemplatePiece::Bytes(bytes))) = (self.notation == Notation::Hex, content.last_mut()) else {
             return names;
         };
         let mut left = &bytes[..];
@@ -224,7 +224,7 @@ impl<'a> Parser<'a> {
         names
     }
 
-    fn whole_content(&mut self, name: &str) -> Result<Vec<Piece>, String> {
+    fn whole_content(&mut self, name: &str) -> Result<Vec<TemplatePiece>, String> {
         if !self.rest().starts_with(' ') {
             return Err(format!("{{{name}}} needs a part; write {{{name} TEXT}} or {{{name} {{PART}}}}"));
         }
@@ -241,8 +241,8 @@ impl<'a> Parser<'a> {
         Some(taken)
     }
 
-    fn format(&mut self, default: Format) -> Result<Format, String> {
-        let mut format = self.word(Format::word).unwrap_or(default);
+    fn format(&mut self, default: NumberFormat) -> Result<NumberFormat, String> {
+        let mut format = self.word(NumberFormat::parse).unwrap_or(default);
         if self.word(|word| (word == "width").then_some(())).is_some() {
             let width = self.word(|word| Some(word.to_owned())).unwrap_or_default();
             format = format.with_width(&width)?;
@@ -250,28 +250,28 @@ impl<'a> Parser<'a> {
         Ok(format)
     }
 
-    fn function(&mut self, name: &str) -> Result<(Function, Vec<Piece>), String> {
+    fn function(&mut self, name: &str) -> Result<(TemplateFunction, Vec<TemplatePiece>), String> {
         let function = match name {
             "length" => {
-                let format = self.format(Format::DECIMAL)?;
+                let format = self.format(NumberFormat::DECIMAL)?;
                 let signed = |word: &str| word.starts_with(['+', '-']).then(|| word.parse::<i64>().ok()).flatten();
-                Function::Length { format, add: self.word(signed).unwrap_or(0) }
+                TemplateFunction::Length { format, add: self.word(signed).unwrap_or(0) }
             }
-            "hex" => Function::Hex,
-            "base64" => Function::Base64,
+            "hex" => TemplateFunction::Hex,
+            "base64" => TemplateFunction::Base64,
             "pad" => self.pad()?,
             "xor" => return self.xor(),
             _ if digest(name).is_some() => self.digest(name)?,
             _ => {
-                let named = Sum::NAMES.iter().find(|(sum, ..)| *sum == name);
-                let &(_, sum, usual) = named.ok_or_else(|| unknown(&format!("{{{name}")))?;
-                Function::Sum { sum, format: self.format(usual)? }
+                let named = Checksum::NAMES.iter().find(|(sum, ..)| *sum == name);
+                let &(_, sum, usual) = named.ok_or_else(|| unknown_slot_error(&format!("{{{name}")))?;
+                TemplateFunction::Sum { sum, format: self.format(usual)? }
             }
         };
         Ok((function, self.whole_content(name)?))
     }
 
-    fn pad(&mut self) -> Result<Function, String> {
+    fn pad(&mut self) -> Result<TemplateFunction, String> {
         let wrong = "write {pad SIZE PART}, or {pad SIZE with HH PART} for a byte other than 00";
         let size = self.word(|word| word.parse().ok()).filter(|size| *size <= LARGEST_PAD);
         let size = size.ok_or_else(|| format!("pad needs a size up to {LARGEST_PAD}; {wrong}"))?;
@@ -280,14 +280,14 @@ impl<'a> Parser<'a> {
             let byte = self.word(|word| u8::from_str_radix(word, 16).ok());
             with = byte.ok_or_else(|| format!("pad needs a byte in hexadecimal after with; {wrong}"))?;
         }
-        Ok(Function::Pad { size, with })
+        Ok(TemplateFunction::Pad { size, with })
     }
 
     /// Parses `{md5 PART}` and `{hmac-md5 KEY PART}`, where a key of several words is a slot.
-    fn digest(&mut self, name: &str) -> Result<Function, String> {
-        let digest = digest(name).ok_or_else(|| unknown(name))?;
+    fn digest(&mut self, name: &str) -> Result<TemplateFunction, String> {
+        let digest = digest(name).ok_or_else(|| unknown_slot_error(name))?;
         if !name.starts_with("hmac-") {
-            return Ok(Function::Digest { digest, key: None });
+            return Ok(TemplateFunction::Digest { digest, key: None });
         }
         let missing = || format!("{name} needs a key and a part; write {{{name} KEY PART}}");
         let key = if self.rest().starts_with(" {") && !self.rest().starts_with(" {{") {
@@ -295,13 +295,13 @@ impl<'a> Parser<'a> {
             self.slot()?
         } else {
             let word = self.word(|word| Some(word.to_owned())).filter(|word| !word.is_empty()).ok_or_else(missing)?;
-            vec![Piece::Bytes(self.notation.bytes(&word)?.into())]
+            vec![TemplatePiece::Bytes(self.notation.decode(&word)?.into())]
         };
-        if self.rest().starts_with(' ') { Ok(Function::Digest { digest, key: Some(key) }) } else { Err(missing()) }
+        if self.rest().starts_with(' ') { Ok(TemplateFunction::Digest { digest, key: Some(key) }) } else { Err(missing()) }
     }
 
     /// Parses `{xor {A} {B}}`.
-    fn xor(&mut self) -> Result<(Function, Vec<Piece>), String> {
+    fn xor(&mut self) -> Result<(TemplateFunction, Vec<TemplatePiece>), String> {
         let mut two = Vec::new();
         for _ in 0..2 {
             if !self.rest().starts_with(" {") || self.rest().starts_with(" {{") {
@@ -313,29 +313,29 @@ impl<'a> Parser<'a> {
             two.push(self.slot()?);
         }
         let other = two.pop().unwrap_or_default();
-        Ok((Function::Xor { other }, two.pop().unwrap_or_default()))
+        Ok((TemplateFunction::Xor { other }, two.pop().unwrap_or_default()))
     }
 }
 
 /// Applies encodings to pieces.
-fn encoded<'a>(pieces: Vec<Piece>, names: impl Iterator<Item = &'a str>) -> Result<Vec<Piece>, String> {
+fn encode_pieces<'a>(pieces: Vec<TemplatePiece>, names: impl Iterator<Item = &'a str>) -> Result<Vec<TemplatePiece>, String> {
     let mut pieces = pieces;
     for name in names {
         let function = encoding(name.trim())
             .ok_or_else(|| format!("\"{}\" is not an encoding; after | write {}", name.trim(), change::WORDS))?;
-        pieces = vec![Piece::Made(Box::new(Made { function, content: pieces }))];
+        pieces = vec![TemplatePiece::Call(Box::new(FunctionCall { function, content: pieces }))];
     }
     Ok(pieces)
 }
 
 /// Returns the encoding of this name.
-fn encoding(name: &str) -> Option<Function> {
+fn encoding(name: &str) -> Option<TemplateFunction> {
     match name {
-        "url" => Some(Function::Url),
-        "json" => Some(Function::Json),
-        "base64" => Some(Function::Base64),
-        "hex" => Some(Function::Hex),
-        _ => Change::parse(name).map(Function::Change),
+        "url" => Some(TemplateFunction::Url),
+        "json" => Some(TemplateFunction::Json),
+        "base64" => Some(TemplateFunction::Base64),
+        "hex" => Some(TemplateFunction::Hex),
+        _ => ValueChange::parse(name).map(TemplateFunction::Change),
     }
 }
 
@@ -348,16 +348,16 @@ pub fn is_name(c: char) -> bool {
 pub fn is_function(name: &str) -> bool {
     matches!(name, "length" | "hex" | "base64" | "pad" | "xor")
         || digest(name).is_some()
-        || Sum::NAMES.iter().any(|(sum, ..)| *sum == name)
+        || Checksum::NAMES.iter().any(|(sum, ..)| *sum == name)
 }
 
-fn digest(name: &str) -> Option<Digest> {
+fn digest(name: &str) -> Option<DigestAlgorithm> {
     let name = name.strip_prefix("hmac-").unwrap_or(name);
-    Digest::NAMES.iter().find(|(other, _)| *other == name).map(|(_, digest)| *digest)
+    DigestAlgorithm::NAMES.iter().find(|(other, _)| *other == name).map(|(_, digest)| *digest)
 }
 
 /// Returns the error message for braces that are not a slot.
-pub fn unknown(text: &str) -> String {
+pub fn unknown_slot_error(text: &str) -> String {
     let shown: String = text.chars().take(24).collect();
     let shown = shown.split_inclusive('}').next().unwrap_or_default();
     format!(

@@ -1,10 +1,10 @@
 //! The compiled form of a template: pieces in order, named parts, and values computed from them.
 
-use super::change::Change;
-use super::checksum::Sum;
-use super::digest::Digest;
-use super::format::Format;
-use super::value::Value;
+use super::change::ValueChange;
+use super::checksum::Checksum;
+use super::digest::DigestAlgorithm;
+use super::format::NumberFormat;
+use super::value::SlotValue;
 
 /// Maximum number of lengths and checksums that are located inside the part they cover.
 pub const MOST_PATCHES: usize = 16;
@@ -23,17 +23,17 @@ pub const MOST_PARTS: usize = 64;
 
 /// A compiled template.
 #[derive(Debug, Default)]
-pub struct Program {
+pub struct TemplateProgram {
     /// Pieces in the order of the text.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<TemplatePiece>,
     /// Named parts.
-    pub parts: Vec<Part>,
+    pub parts: Vec<TemplatePart>,
 }
 
-impl Program {
+impl TemplateProgram {
     /// Creates a program from bytes without slots.
-    pub fn of_bytes(bytes: Vec<u8>) -> Program {
-        Program { pieces: vec![Piece::Bytes(bytes.into())], parts: Vec::new() }
+    pub fn from_bytes(bytes: Vec<u8>) -> TemplateProgram {
+        TemplateProgram { pieces: vec![TemplatePiece::Bytes(bytes.into())], parts: Vec::new() }
     }
 
     /// Returns the whole text if it has no slots.
@@ -45,21 +45,21 @@ impl Program {
 
 /// Returns the bytes of pieces without slots.
 #[inline]
-pub fn fixed(pieces: &[Piece]) -> Option<&[u8]> {
+pub fn fixed(pieces: &[TemplatePiece]) -> Option<&[u8]> {
     match pieces {
         [] => Some(&[]),
-        [Piece::Bytes(bytes)] => Some(bytes),
+        [TemplatePiece::Bytes(bytes)] => Some(bytes),
         _ => None,
     }
 }
 
 /// A named part.
 #[derive(Debug, Default)]
-pub struct Part {
+pub struct TemplatePart {
     /// Name as written.
     pub name: String,
     /// Content of the part.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<TemplatePiece>,
     /// Values inside the part that are computed from the whole of it: lengths first, then checksums, each in order.
     pub patches: Vec<Patch>,
 }
@@ -72,20 +72,20 @@ pub struct Patch {
     /// Size in bytes.
     pub size: usize,
     /// Function to compute.
-    pub function: Function,
+    pub function: TemplateFunction,
 }
 
 /// One piece of a template.
 #[derive(Debug)]
-pub enum Piece {
+pub enum TemplatePiece {
     /// Constant bytes.
     Bytes(Box<[u8]>),
     /// A value computed from the fill.
-    Value(Value),
+    Value(SlotValue),
     /// A named part, at its definition and at every reference.
     Part(usize),
     /// The result of a function.
-    Made(Box<Made>),
+    Call(Box<FunctionCall>),
     /// Zeros that a [`Patch`] of an enclosing part overwrites.
     Place { place: usize, size: usize },
     /// A captured group of the message that is replied to.
@@ -98,22 +98,22 @@ pub enum Piece {
 
 /// A function and its argument.
 #[derive(Debug)]
-pub struct Made {
+pub struct FunctionCall {
     /// The function.
-    pub function: Function,
+    pub function: TemplateFunction,
     /// Argument of the function.
-    pub content: Vec<Piece>,
+    pub content: Vec<TemplatePiece>,
 }
 
 /// A function of bytes.
 #[derive(Debug)]
-pub enum Function {
+pub enum TemplateFunction {
     /// The number of bytes, plus a constant.
-    Length { format: Format, add: i64 },
+    Length { format: NumberFormat, add: i64 },
     /// A checksum.
-    Sum { sum: Sum, format: Format },
+    Sum { sum: Checksum, format: NumberFormat },
     /// A digest, or a message authentication code (HMAC) if there is a key.
-    Digest { digest: Digest, key: Option<Vec<Piece>> },
+    Digest { digest: DigestAlgorithm, key: Option<Vec<TemplatePiece>> },
     /// Two lowercase digits for each byte.
     Hex,
     /// RFC 4648 4, with padding.
@@ -127,27 +127,27 @@ pub enum Function {
     /// The text escaped for use inside a JSON string.
     Json,
     /// A change to the value.
-    Change(Change),
+    Change(ValueChange),
     /// Padding with a byte up to a size; longer content is unchanged.
     Pad { size: usize, with: u8 },
     /// The exclusive-or with another text; as long as the longer of the two.
-    Xor { other: Vec<Piece> },
+    Xor { other: Vec<TemplatePiece> },
 }
 
-impl Function {
+impl TemplateFunction {
     /// Returns the size of the result in bytes if it does not depend on the content.
     pub fn fixed_size(&self) -> Option<usize> {
         match self {
-            Function::Length { format, .. } | Function::Sum { format, .. } => format.fixed_size(),
-            Function::Digest { digest, .. } => Some(digest.size()),
+            TemplateFunction::Length { format, .. } | TemplateFunction::Sum { format, .. } => format.fixed_size(),
+            TemplateFunction::Digest { digest, .. } => Some(digest.size()),
             _ => None,
         }
     }
 
     /// Returns the argument that the function takes besides its content.
-    pub fn beside(&self) -> &[Piece] {
+    pub fn extra_argument(&self) -> &[TemplatePiece] {
         match self {
-            Function::Xor { other } | Function::Digest { key: Some(other), .. } => other,
+            TemplateFunction::Xor { other } | TemplateFunction::Digest { key: Some(other), .. } => other,
             _ => &[],
         }
     }

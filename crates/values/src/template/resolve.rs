@@ -5,7 +5,7 @@
 //! zeros, which is what protocols specify (RFC 1071, RFC 3579 3.2). Anything that cannot be computed this way is
 //! rejected here, so that filling never fails.
 
-use super::piece::{Function, MOST_PATCHES, Made, Part, Patch, Piece, Program, fixed};
+use super::piece::{TemplateFunction, MOST_PATCHES, FunctionCall, TemplatePart, Patch, TemplatePiece, TemplateProgram, fixed};
 use super::{emit, sizes};
 
 /// Maximum number of pieces of a template with every name replaced by its part.
@@ -15,73 +15,73 @@ const MOST_PIECES: u64 = 100_000;
 ///
 /// # Errors
 /// A name that refers to nothing, or a value that cannot be computed.
-pub fn program(program: Program) -> Result<Program, String> {
+pub fn program(program: TemplateProgram) -> Result<TemplateProgram, String> {
     let names = program.parts.iter().map(|part| part.name.clone()).collect();
-    let mut resolver = Resolver { names, parts: program.parts, around: Vec::new(), owners: Vec::new() };
-    let pieces = resolver.all(program.pieces)?;
+    let mut resolver = NameResolver { names, parts: program.parts, enclosing: Vec::new(), owners: Vec::new() };
+    let pieces = resolver.resolve_all(program.pieces)?;
     let mut parts = resolver.parts;
     for part in &mut parts {
-        part.patches.sort_by_key(|patch| !matches!(patch.function, Function::Length { .. }));
+        part.patches.sort_by_key(|patch| !matches!(patch.function, TemplateFunction::Length { .. }));
     }
     let owners = resolver.owners;
-    let looks = Looks { parts: &parts, owners: &owners };
+    let looks = RepeatCheck { parts: &parts, owners: &owners };
     looks.check(&pieces)?;
     sizes::check(&pieces, &parts)?;
-    Ok(Program { pieces, parts })
+    Ok(TemplateProgram { pieces, parts })
 }
 
 /// A container of a piece; containers are listed from the outside in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Around {
+enum Enclosure {
     Part(usize),
     /// A function: its content is appended only temporarily.
     Function,
 }
 
-struct Resolver {
+struct NameResolver {
     names: Vec<String>,
-    parts: Vec<Part>,
-    around: Vec<Around>,
+    parts: Vec<TemplatePart>,
+    enclosing: Vec<Enclosure>,
     /// Index of the part that each place belongs to.
     owners: Vec<usize>,
 }
 
-impl Resolver {
-    fn all(&mut self, pieces: Vec<Piece>) -> Result<Vec<Piece>, String> {
-        let mut resolved: Vec<Piece> = Vec::with_capacity(pieces.len());
+impl NameResolver {
+    fn resolve_all(&mut self, pieces: Vec<TemplatePiece>) -> Result<Vec<TemplatePiece>, String> {
+        let mut resolved: Vec<TemplatePiece> = Vec::with_capacity(pieces.len());
         for piece in pieces {
-            match (self.one(piece)?, resolved.last_mut()) {
-                (Piece::Bytes(more), Some(Piece::Bytes(bytes))) => *bytes = [&bytes[..], &more[..]].concat().into(),
+            match (self.resolve_piece(piece)?, resolved.last_mut()) {
+                (TemplatePiece::Bytes(more), Some(TemplatePiece::Bytes(bytes))) => *bytes = [&bytes[..], &more[..]].concat().into(),
                 (piece, _) => resolved.push(piece),
             }
         }
         Ok(resolved)
     }
 
-    fn one(&mut self, piece: Piece) -> Result<Piece, String> {
+    fn resolve_piece(&mut self, piece: TemplatePiece) -> Result<TemplatePiece, String> {
         match piece {
-            Piece::Part(number) => {
-                self.around.push(Around::Part(number));
+            TemplatePiece::Part(number) => {
+                self.enclosing.push(Enclosure::Part(number));
                 let pieces = std::mem::take(&mut self.parts[number].pieces);
-                self.parts[number].pieces = self.all(pieces)?;
-                self.around.pop();
-                Ok(Piece::Part(number))
+                self.parts[number].pieces = self.resolve_all(pieces)?;
+                self.enclosing.pop();
+                Ok(TemplatePiece::Part(number))
             }
-            Piece::Name { name, at } => {
-                let number = self.number(&name, at)?;
-                if self.around.contains(&Around::Part(number)) {
+            TemplatePiece::Name { name, at } => {
+                let number = self.part_index(&name, at)?;
+                if self.enclosing.contains(&Enclosure::Part(number)) {
                     return Err(format!(
                         "{{{name}}} at character {at} would contain itself; only its length or checksum can"
                     ));
                 }
-                Ok(Piece::Part(number))
+                Ok(TemplatePiece::Part(number))
             }
-            Piece::Made(made) => self.made(*made),
+            TemplatePiece::Call(made) => self.resolve_call(*made),
             other => Ok(other),
         }
     }
 
-    fn number(&self, name: &str, at: usize) -> Result<usize, String> {
+    fn part_index(&self, name: &str, at: usize) -> Result<usize, String> {
         let found = self.names.iter().position(|other| other == name);
         found.ok_or_else(|| {
             format!(
@@ -91,34 +91,34 @@ impl Resolver {
         })
     }
 
-    fn made(&mut self, made: Made) -> Result<Piece, String> {
-        if let [Piece::Name { name, at }] = &made.content[..] {
-            let (number, at) = (self.number(name, *at)?, *at);
-            if let Some(depth) = self.around.iter().position(|around| *around == Around::Part(number)) {
-                self.around.push(Around::Function);
+    fn resolve_call(&mut self, made: FunctionCall) -> Result<TemplatePiece, String> {
+        if let [TemplatePiece::Name { name, at }] = &made.content[..] {
+            let (number, at) = (self.part_index(name, *at)?, *at);
+            if let Some(depth) = self.enclosing.iter().position(|around| *around == Enclosure::Part(number)) {
+                self.enclosing.push(Enclosure::Function);
                 let function = self.function(made.function)?;
-                self.around.pop();
+                self.enclosing.pop();
                 return self.patch(function, number, depth, at);
             }
         }
-        self.around.push(Around::Function);
-        let content = self.all(made.content)?;
+        self.enclosing.push(Enclosure::Function);
+        let content = self.resolve_all(made.content)?;
         let function = self.function(made.function)?;
-        self.around.pop();
-        Ok(folded(Made { function, content }))
+        self.enclosing.pop();
+        Ok(fold_constant(FunctionCall { function, content }))
     }
 
-    fn function(&mut self, function: Function) -> Result<Function, String> {
+    fn function(&mut self, function: TemplateFunction) -> Result<TemplateFunction, String> {
         Ok(match function {
-            Function::Xor { other } => Function::Xor { other: self.all(other)? },
-            Function::Digest { digest, key: Some(key) } => Function::Digest { digest, key: Some(self.all(key)?) },
+            TemplateFunction::Xor { other } => TemplateFunction::Xor { other: self.resolve_all(other)? },
+            TemplateFunction::Digest { digest, key: Some(key) } => TemplateFunction::Digest { digest, key: Some(self.resolve_all(key)?) },
             function => function,
         })
     }
 
-    fn patch(&mut self, function: Function, number: usize, depth: usize, at: usize) -> Result<Piece, String> {
+    fn patch(&mut self, function: TemplateFunction, number: usize, depth: usize, at: usize) -> Result<TemplatePiece, String> {
         let name = &self.names[number];
-        if self.around[depth..].contains(&Around::Function) {
+        if self.enclosing[depth..].contains(&Enclosure::Function) {
             return Err(format!(
                 "the slot computed from {{{name}}} at character {at} is inside another slot computed from that \
                     part; move it out"
@@ -138,48 +138,48 @@ impl Resolver {
         }
         self.owners.push(number);
         self.parts[number].patches.push(Patch { place, size, function });
-        Ok(Piece::Place { place, size })
+        Ok(TemplatePiece::Place { place, size })
     }
 }
 
 /// Evaluates a function of constant bytes at compile time.
-fn folded(made: Made) -> Piece {
-    if fixed(made.function.beside()).is_none() || fixed(&made.content).is_none() {
-        return Piece::Made(Box::new(made));
+fn fold_constant(made: FunctionCall) -> TemplatePiece {
+    if fixed(made.function.extra_argument()).is_none() || fixed(&made.content).is_none() {
+        return TemplatePiece::Call(Box::new(made));
     }
     let mut bytes = Vec::new();
-    let program = Program { pieces: vec![Piece::Made(Box::new(made))], parts: Vec::new() };
-    emit::program(&program, &wire::Fill::default(), &mut bytes);
-    Piece::Bytes(bytes.into())
+    let program = TemplateProgram { pieces: vec![TemplatePiece::Call(Box::new(made))], parts: Vec::new() };
+    emit::fill(&program, &wire::SlotContext::default(), &mut bytes);
+    TemplatePiece::Bytes(bytes.into())
 }
 
 /// A check of a template whose names are resolved.
-struct Looks<'a> {
-    parts: &'a [Part],
+struct RepeatCheck<'a> {
+    parts: &'a [TemplatePart],
     owners: &'a [usize],
 }
 
-impl Looks<'_> {
+impl RepeatCheck<'_> {
     /// Checks the template.
     ///
     /// # Errors
     /// Parts that contain each other, and repeated parts whose bytes depend on their position.
-    fn check(&self, pieces: &[Piece]) -> Result<(), String> {
+    fn check(&self, pieces: &[TemplatePiece]) -> Result<(), String> {
         let mut sizes = vec![None; self.parts.len()];
-        let whole = self.size(pieces, &mut sizes, 0)?;
+        let whole = self.expanded_size(pieces, &mut sizes, 0)?;
         if whole > MOST_PIECES {
             return Err(format!("its parts come to more than {MOST_PIECES} pieces; repeat fewer"));
         }
         let mut seen = vec![false; self.parts.len()];
-        self.again(pieces, &mut seen)
+        self.check_repeats(pieces, &mut seen)
     }
 
     /// Returns the number of pieces with every part expanded.
-    fn size(&self, pieces: &[Piece], sizes: &mut [Option<u64>], depth: usize) -> Result<u64, String> {
+    fn expanded_size(&self, pieces: &[TemplatePiece], sizes: &mut [Option<u64>], depth: usize) -> Result<u64, String> {
         let mut sum = 0u64;
         for piece in pieces {
             let size = match piece {
-                Piece::Part(number) => match sizes[*number] {
+                TemplatePiece::Part(number) => match sizes[*number] {
                     Some(size) => size,
                     None if depth > self.parts.len() => {
                         let name = &self.parts[*number].name;
@@ -187,17 +187,17 @@ impl Looks<'_> {
                     }
                     None => {
                         let part = &self.parts[*number];
-                        let mut size = self.size(&part.pieces, sizes, depth + 1)?;
+                        let mut size = self.expanded_size(&part.pieces, sizes, depth + 1)?;
                         for patch in &part.patches {
-                            size = size.saturating_add(self.size(patch.function.beside(), sizes, depth + 1)?);
+                            size = size.saturating_add(self.expanded_size(patch.function.extra_argument(), sizes, depth + 1)?);
                         }
                         sizes[*number] = Some(size);
                         size
                     }
                 },
-                Piece::Made(made) => {
-                    let beside = self.size(made.function.beside(), sizes, depth)?;
-                    self.size(&made.content, sizes, depth)?.saturating_add(beside)
+                TemplatePiece::Call(made) => {
+                    let beside = self.expanded_size(made.function.extra_argument(), sizes, depth)?;
+                    self.expanded_size(&made.content, sizes, depth)?.saturating_add(beside)
                 }
                 _ => 0,
             };
@@ -207,27 +207,27 @@ impl Looks<'_> {
     }
 
     /// Rejects repeated parts that contain places of an enclosing part.
-    fn again(&self, pieces: &[Piece], seen: &mut [bool]) -> Result<(), String> {
+    fn check_repeats(&self, pieces: &[TemplatePiece], seen: &mut [bool]) -> Result<(), String> {
         for piece in pieces {
             match piece {
-                Piece::Part(number) if self.depends(*number) && seen[*number] => {
+                TemplatePiece::Part(number) if self.depends(*number) && seen[*number] => {
                     let name = &self.parts[*number].name;
                     return Err(format!(
                         "{{{name}}} contains a length or checksum of the part around it and cannot be repeated; \
                             name a part without it"
                     ));
                 }
-                Piece::Part(number) => {
+                TemplatePiece::Part(number) => {
                     if std::mem::replace(&mut seen[*number], true) {
                         continue;
                     }
                     let part = &self.parts[*number];
-                    self.again(&part.pieces, seen)?;
-                    part.patches.iter().try_for_each(|patch| self.again(patch.function.beside(), seen))?;
+                    self.check_repeats(&part.pieces, seen)?;
+                    part.patches.iter().try_for_each(|patch| self.check_repeats(patch.function.extra_argument(), seen))?;
                 }
-                Piece::Made(made) => {
-                    self.again(made.function.beside(), seen)?;
-                    self.again(&made.content, seen)?;
+                TemplatePiece::Call(made) => {
+                    self.check_repeats(made.function.extra_argument(), seen)?;
+                    self.check_repeats(&made.content, seen)?;
                 }
                 _ => {}
             }
@@ -242,19 +242,19 @@ impl Looks<'_> {
         places.iter().any(|place| !parts.contains(&self.owners[*place]))
     }
 
-    fn within(&self, pieces: &[Piece], parts: &mut Vec<usize>, places: &mut Vec<usize>) {
+    fn within(&self, pieces: &[TemplatePiece], parts: &mut Vec<usize>, places: &mut Vec<usize>) {
         for piece in pieces {
             match piece {
-                Piece::Place { place, .. } => places.push(*place),
-                Piece::Part(number) if !parts.contains(number) => {
+                TemplatePiece::Place { place, .. } => places.push(*place),
+                TemplatePiece::Part(number) if !parts.contains(number) => {
                     parts.push(*number);
                     let part = &self.parts[*number];
                     self.within(&part.pieces, parts, places);
-                    part.patches.iter().for_each(|patch| self.within(patch.function.beside(), parts, places));
+                    part.patches.iter().for_each(|patch| self.within(patch.function.extra_argument(), parts, places));
                 }
-                Piece::Made(made) => {
+                TemplatePiece::Call(made) => {
                     self.within(&made.content, parts, places);
-                    self.within(made.function.beside(), parts, places);
+                    self.within(made.function.extra_argument(), parts, places);
                 }
                 _ => {}
             }

@@ -1,11 +1,11 @@
 //! Selection of data file rows by the number of a request. No two requests of a run have the same number, so no two
 //! take the same row if each row is used once, whatever the number of workers and processes.
 
-use wire::Fill;
+use wire::SlotContext;
 
 /// The order in which rows are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum RowOrder {
     /// File order, starting over after the last row.
     #[default]
     Sequential,
@@ -17,14 +17,14 @@ pub enum Order {
 
 /// The row selection of a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Choice {
+pub struct RowChoice {
     /// Order of the rows.
-    pub order: Order,
+    pub order: RowOrder,
     /// Set if the run ends after the last row.
     pub stops: bool,
 }
 
-impl Choice {
+impl RowChoice {
     /// Keywords of row selection.
     pub const WORDS: [&str; 6] = ["sequential", "shuffle", "random", "recycle", "stop", "unique"];
 
@@ -32,13 +32,13 @@ impl Choice {
     ///
     /// # Errors
     /// Keywords that contradict each other.
-    pub fn read(words: &str) -> Result<(Choice, &str), String> {
+    pub fn read(words: &str) -> Result<(RowChoice, &str), String> {
         let (mut order, mut end, mut unique, mut rest) = (None, None, false, words.trim_end());
         while let Some((before, word)) = rest.rsplit_once(' ') {
             let twice = match word {
-                "sequential" => order.replace((Order::Sequential, word)).is_some(),
-                "shuffle" => order.replace((Order::Shuffle, word)).is_some(),
-                "random" => order.replace((Order::Random, word)).is_some(),
+                "sequential" => order.replace((RowOrder::Sequential, word)).is_some(),
+                "shuffle" => order.replace((RowOrder::Shuffle, word)).is_some(),
+                "random" => order.replace((RowOrder::Random, word)).is_some(),
                 "recycle" => end.replace(false).is_some(),
                 "stop" => end.replace(true).is_some(),
                 "unique" => std::mem::replace(&mut unique, true),
@@ -53,33 +53,33 @@ impl Choice {
             rest = before.trim_end();
         }
         let stops = unique || end == Some(true);
-        let order = order.map_or(Order::Sequential, |(order, _)| order);
+        let order = order.map_or(RowOrder::Sequential, |(order, _)| order);
         if unique && end == Some(false) {
             return Err(format!("{{csv {words}}}: unique uses rows once, and recycle reuses them; leave one out"));
         }
-        if stops && order == Order::Random {
+        if stops && order == RowOrder::Random {
             return Err(format!(
                 "{{csv {words}}}: random rows never run out; write shuffle for each row once in \
                 random order"
             ));
         }
-        Ok((Choice { order, stops }, rest))
+        Ok((RowChoice { order, stops }, rest))
     }
 
     /// Returns the row for a request, out of `rows`. Files with different `salt` have independent orders.
     #[inline]
-    pub fn row(self, fill: &Fill, rows: u64, salt: u64) -> u64 {
+    pub fn row(self, fill: &SlotContext, rows: u64, salt: u64) -> u64 {
         // Number 0 is the trial request before the run.
         let number = fill.number.saturating_sub(1);
         match self.order {
-            Order::Sequential => number % rows,
-            Order::Random => {
-                let bits = mixed(fill.run ^ salt ^ mixed(number));
+            RowOrder::Sequential => number % rows,
+            RowOrder::Random => {
+                let bits = scramble(fill.run ^ salt ^ scramble(number));
                 ((u128::from(bits) * u128::from(rows)) >> 64) as u64
             }
-            Order::Shuffle => {
+            RowOrder::Shuffle => {
                 let pass = number / rows;
-                permuted(number % rows, rows, mixed(fill.run ^ salt).wrapping_add(mixed(pass)))
+                permute(number % rows, rows, scramble(fill.run ^ salt).wrapping_add(scramble(pass)))
             }
         }
     }
@@ -87,14 +87,14 @@ impl Choice {
 
 /// Permutes the numbers below `count`. A Feistel network of four rounds over the next power of four, repeated until the
 /// result is below `count` (Black and Rogaway, 2002), so that no order is kept in memory.
-fn permuted(number: u64, count: u64, key: u64) -> u64 {
+fn permute(number: u64, count: u64, key: u64) -> u64 {
     let bits = (u64::BITS - (count - 1).leading_zeros()).div_ceil(2).max(1);
     let mask = (1 << bits) - 1;
     let mut at = number;
     loop {
         let (mut left, mut right) = (at >> bits, at & mask);
         for round in 0..4 {
-            let next = left ^ (mixed(right ^ key.rotate_left(16 * round)) & mask);
+            let next = left ^ (scramble(right ^ key.rotate_left(16 * round)) & mask);
             (left, right) = (right, next);
         }
         at = left << bits | right;
@@ -106,7 +106,7 @@ fn permuted(number: u64, count: u64, key: u64) -> u64 {
 
 /// Returns pseudorandom bits derived from `bits`.
 #[inline]
-pub fn mixed(mut bits: u64) -> u64 {
+pub fn scramble(mut bits: u64) -> u64 {
     measure::random::splitmix64(&mut bits)
 }
 
@@ -115,8 +115,8 @@ mod tests {
     use super::*;
 
     fn rows(words: &str, numbers: std::ops::Range<u64>, count: u64, run: u64) -> Vec<u64> {
-        let (choice, _) = Choice::read(&format!("u.csv.a {words}")).expect(words);
-        numbers.map(|number| choice.row(&Fill { number: number + 1, run, ..Fill::default() }, count, 5)).collect()
+        let (choice, _) = RowChoice::read(&format!("u.csv.a {words}")).expect(words);
+        numbers.map(|number| choice.row(&SlotContext { number: number + 1, run, ..SlotContext::default() }, count, 5)).collect()
     }
 
     #[test]
@@ -148,11 +148,11 @@ mod tests {
 
     #[test]
     fn words_are_read_from_the_end_and_must_agree() {
-        let read = |words| Choice::read(words).map(|(choice, rest)| (choice.order, choice.stops, rest));
-        assert_eq!(read("u.csv.a"), Ok((Order::Sequential, false, "u.csv.a")));
-        assert_eq!(read("my users.csv.a shuffle stop"), Ok((Order::Shuffle, true, "my users.csv.a")));
-        assert_eq!(read("u.csv.a unique"), Ok((Order::Sequential, true, "u.csv.a")));
-        assert_eq!(read("u.csv.a recycle sequential"), Ok((Order::Sequential, false, "u.csv.a")));
+        let read = |words| RowChoice::read(words).map(|(choice, rest)| (choice.order, choice.stops, rest));
+        assert_eq!(read("u.csv.a"), Ok((RowOrder::Sequential, false, "u.csv.a")));
+        assert_eq!(read("my users.csv.a shuffle stop"), Ok((RowOrder::Shuffle, true, "my users.csv.a")));
+        assert_eq!(read("u.csv.a unique"), Ok((RowOrder::Sequential, true, "u.csv.a")));
+        assert_eq!(read("u.csv.a recycle sequential"), Ok((RowOrder::Sequential, false, "u.csv.a")));
         for (words, wanted) in [
             ("u.csv.a random shuffle", "says twice how rows are chosen"),
             ("u.csv.a stop recycle", "says twice"),

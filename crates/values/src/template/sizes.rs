@@ -3,35 +3,35 @@
 //!
 //! Sizes are the maximum that slots can reach. A counter without `below` counts with all its digits.
 
-use super::format::Format;
-use super::piece::{Function, MOST_CAPTURED, MOST_OF_A_VALUE, Made, Part, Piece};
-use super::value::Value;
+use super::format::NumberFormat;
+use super::piece::{TemplateFunction, MOST_CAPTURED, MOST_OF_A_VALUE, FunctionCall, TemplatePart, TemplatePiece};
+use super::value::SlotValue;
 
 /// Checks all lengths.
 ///
 /// # Errors
 /// The first length that may be larger than its format holds.
-pub fn check(pieces: &[Piece], parts: &[Part]) -> Result<(), String> {
-    let mut sizes = Sizes { parts, known: vec![None; parts.len()] };
-    sizes.lengths(pieces)?;
+pub fn check(pieces: &[TemplatePiece], parts: &[TemplatePart]) -> Result<(), String> {
+    let mut sizes = SizeCheck { parts, known: vec![None; parts.len()] };
+    sizes.check_lengths(pieces)?;
     for part in parts {
-        sizes.lengths(&part.pieces)?;
+        sizes.check_lengths(&part.pieces)?;
         for patch in &part.patches {
-            sizes.lengths(patch.function.beside())?;
+            sizes.check_lengths(patch.function.extra_argument())?;
             // A place has a fixed size, while a number elsewhere takes as many digits as it needs.
             let room = match &patch.function {
-                Function::Length { format, .. } => format.largest_in(patch.size),
+                TemplateFunction::Length { format, .. } => format.max_in(patch.size),
                 _ => continue,
             };
-            let size = sizes.of(&part.pieces);
-            fits(&patch.function, size, room)?;
+            let size = sizes.total(&part.pieces);
+            check_fit(&patch.function, size, room)?;
         }
     }
     Ok(())
 }
 
-fn fits(function: &Function, size: u64, room: u64) -> Result<(), String> {
-    let Function::Length { add, .. } = function else { return Ok(()) };
+fn check_fit(function: &TemplateFunction, size: u64, room: u64) -> Result<(), String> {
+    let TemplateFunction::Length { add, .. } = function else { return Ok(()) };
     let largest = size.saturating_add_signed(*add);
     if largest <= room {
         return Ok(());
@@ -42,90 +42,90 @@ fn fits(function: &Function, size: u64, room: u64) -> Result<(), String> {
     ))
 }
 
-struct Sizes<'a> {
-    parts: &'a [Part],
+struct SizeCheck<'a> {
+    parts: &'a [TemplatePart],
     /// Sizes of the parts computed so far.
     known: Vec<Option<u64>>,
 }
 
-impl Sizes<'_> {
+impl SizeCheck<'_> {
     /// Checks the lengths among these pieces, at any depth except within parts.
-    fn lengths(&mut self, pieces: &[Piece]) -> Result<(), String> {
+    fn check_lengths(&mut self, pieces: &[TemplatePiece]) -> Result<(), String> {
         for piece in pieces {
-            let Piece::Made(made) = piece else { continue };
-            self.lengths(&made.content)?;
-            self.lengths(made.function.beside())?;
-            if let Function::Length { format: format @ Format::Bytes { count, .. }, .. } = &made.function {
-                let size = self.of(&made.content);
-                fits(&made.function, size, format.largest_in((*count).into()))?;
+            let TemplatePiece::Call(made) = piece else { continue };
+            self.check_lengths(&made.content)?;
+            self.check_lengths(made.function.extra_argument())?;
+            if let TemplateFunction::Length { format: format @ NumberFormat::Bytes { count, .. }, .. } = &made.function {
+                let size = self.total(&made.content);
+                check_fit(&made.function, size, format.max_in((*count).into()))?;
             }
         }
         Ok(())
     }
 
     /// Returns the maximum size of pieces in bytes. Parts do not contain each other; this was checked before.
-    fn of(&mut self, pieces: &[Piece]) -> u64 {
-        pieces.iter().fold(0, |sum: u64, piece| sum.saturating_add(self.one(piece)))
+    fn total(&mut self, pieces: &[TemplatePiece]) -> u64 {
+        pieces.iter().fold(0, |sum: u64, piece| sum.saturating_add(self.piece_size(piece)))
     }
 
-    fn one(&mut self, piece: &Piece) -> u64 {
+    fn piece_size(&mut self, piece: &TemplatePiece) -> u64 {
         match piece {
-            Piece::Bytes(bytes) => bytes.len() as u64,
-            Piece::Value(value) => of_value(value),
-            Piece::Part(number) => match self.known[*number] {
+            TemplatePiece::Bytes(bytes) => bytes.len() as u64,
+            TemplatePiece::Value(value) => value_size(value),
+            TemplatePiece::Part(number) => match self.known[*number] {
                 Some(size) => size,
                 None => {
                     let parts = self.parts;
-                    let size = self.of(&parts[*number].pieces);
+                    let size = self.total(&parts[*number].pieces);
                     self.known[*number] = Some(size);
                     size
                 }
             },
-            Piece::Made(made) => self.made(made),
-            Piece::Place { size, .. } => *size as u64,
-            Piece::Captured(_) => MOST_CAPTURED as u64,
-            Piece::Mark(_) | Piece::Name { .. } => 0,
+            TemplatePiece::Call(made) => self.call_size(made),
+            TemplatePiece::Place { size, .. } => *size as u64,
+            TemplatePiece::Captured(_) => MOST_CAPTURED as u64,
+            TemplatePiece::Mark(_) | TemplatePiece::Name { .. } => 0,
         }
     }
 
-    fn made(&mut self, made: &Made) -> u64 {
-        let content = self.of(&made.content);
+    fn call_size(&mut self, made: &FunctionCall) -> u64 {
+        let content = self.total(&made.content);
         match &made.function {
-            Function::Length { format, add } => format.most_bytes(content.saturating_add_signed(*add)),
-            Function::Sum { format, .. } => format.most_bytes(u64::MAX),
-            Function::Digest { digest, .. } => digest.size() as u64,
-            Function::Hex => content.saturating_mul(2),
-            Function::Url | Function::UrlSafe => content.saturating_mul(3),
-            Function::Json => content.saturating_mul(6),
-            Function::Base64 => content.div_ceil(3).saturating_mul(4),
-            Function::Change(change) => change.most(content),
-            Function::LineSafe => content,
-            Function::Pad { size, .. } => content.max(*size as u64),
-            Function::Xor { other } => content.max(self.of(other)),
+            TemplateFunction::Length { format, add } => format.max_bytes(content.saturating_add_signed(*add)),
+            TemplateFunction::Sum { format, .. } => format.max_bytes(u64::MAX),
+            TemplateFunction::Digest { digest, .. } => digest.size() as u64,
+            TemplateFunction::Hex => content.saturating_mul(2),
+            TemplateFunction::Url | TemplateFunction::UrlSafe => content.saturating_mul(3),
+            TemplateFunction::Json => content.saturating_mul(6),
+            TemplateFunction::Base64 => content.div_ceil(3).saturating_mul(4),
+            TemplateFunction::Change(change) => change.max_len(content),
+            TemplateFunction::LineSafe => content,
+            TemplateFunction::Pad { size, .. } => content.max(*size as u64),
+            TemplateFunction::Xor { other } => content.max(self.total(other)),
         }
     }
 }
 
-fn of_value(value: &Value) -> u64 {
+fn value_size(value: &SlotValue) -> u64 {
     match value {
-        Value::Counter { below, format, .. } => format.most_bytes(below.map_or(u64::MAX, |below| below - 1)),
-        Value::Sequence { below, format, .. } => format.most_bytes(below.map_or(u64::MAX, |below| below - 1)),
-        Value::Characters { count, .. } | Value::Bytes { count, .. } => *count as u64,
-        Value::Integer { from, span, format, .. } => match span {
-            0 => format.most_bytes(u64::MAX),
-            span => format.most_bytes(from.saturating_add(span - 1)),
+        SlotValue::Counter { below, format, .. } => format.max_bytes(below.map_or(u64::MAX, |below| below - 1)),
+        SlotValue::Sequence { below, format, .. } => format.max_bytes(below.map_or(u64::MAX, |below| below - 1)),
+        SlotValue::Characters { count, .. } | SlotValue::Bytes { count, .. } => *count as u64,
+        SlotValue::Integer { from, span, format, .. } => match span {
+            0 => format.max_bytes(u64::MAX),
+            span => format.max_bytes(from.saturating_add(span - 1)),
         },
         // Users are numbered in 32 bits.
-        Value::User { format } => format.most_bytes(u32::MAX.into()),
-        Value::Time { unit, format } => format.most_bytes(u64::MAX / unit),
-        Value::Iso => "2026-11-21T09:26:35.123Z".len() as u64,
-        Value::Date => "2026-11-21".len() as u64,
-        Value::Later { of, .. } => of_value(of),
-        Value::FixTime => "20261121-09:26:35.123".len() as u64,
-        Value::Uuid { .. } => 36,
-        Value::Trace { .. } => 55,
-        Value::Variable(_) => MOST_OF_A_VALUE as u64,
-        Value::Row { column, format: None, .. } => column.rows().map(<[u8]>::len).max().unwrap_or(0) as u64,
-        Value::Row { format: Some(format), .. } => format.most_bytes(u64::MAX),
+        SlotValue::User { format } => format.max_bytes(u32::MAX.into()),
+        SlotValue::Time { unit, format } => format.max_bytes(u64::MAX / unit),
+        SlotValue::Iso => "2026-11-21T09:26:35.123Z".len() as u64,
+        SlotValue::Date => "2026-11-21".len() as u64,
+        SlotValue::Shifted { of, .. } => value_size(of),
+        SlotValue::FixTime => "20261121-09:26:35.123".len() as u64,
+        SlotValue::Uuid { .. } => 36,
+        SlotValue::Trace { .. } => 55,
+        SlotValue::Variable(_) => MOST_OF_A_VALUE as u64,
+        SlotValue::Row { column, format: None, .. } => column.rows().map(<[u8]>::len).max().unwrap_or(0) as u64,
+        SlotValue::Row { format: Some(format), .. } => format.max_bytes(u64::MAX),
     }
 }

@@ -1,10 +1,10 @@
 //! The words within a value slot: `{counter from 100 step 2 width 8}`.
 
-use super::csv::{self, Files};
-use super::format::Format;
-use super::loose::is_one_slip;
-use super::rows::Choice;
-use super::value::{ALPHANUMERIC, Value};
+use super::csv::{self, DataFiles};
+use super::format::NumberFormat;
+use super::literal_braces::is_typo;
+use super::rows::RowChoice;
+use super::value::{ALPHANUMERIC, SlotValue};
 
 /// Maximum number of random characters or bytes of a slot.
 const MOST_RANDOM: usize = 16 << 20;
@@ -14,7 +14,7 @@ pub const VALUES: [&str; 9] = ["counter", "random", "user", "time", "uuid", "tra
 
 /// The additional slots that a text may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Scope<'a> {
+pub struct SlotScope<'a> {
     /// Set if messages on a connection are numbered (`{sequence}`).
     pub sequence: bool,
     /// Number of groups of a pattern whose captures may be used (`{captured}`).
@@ -23,14 +23,14 @@ pub struct Scope<'a> {
     pub variables: &'a [String],
 }
 
-impl<'a> Scope<'a> {
+impl<'a> SlotScope<'a> {
     /// Returns `true` if a slot of this name is a value.
     pub fn is_value(self, name: &str) -> bool {
-        VALUES.contains(&name) || self.own().any(|own| own == name)
+        VALUES.contains(&name) || self.extra_names().any(|own| own == name)
     }
 
     /// Returns the names of the additional values.
-    pub fn own(self) -> impl Iterator<Item = &'a str> {
+    pub fn extra_names(self) -> impl Iterator<Item = &'a str> {
         let captured = self.captured.map(|_| "captured");
         let variables = self.variables.iter().map(String::as_str);
         self.sequence.then_some("sequence").into_iter().chain(captured).chain(variables)
@@ -61,11 +61,11 @@ pub fn group(words: &str, groups: usize) -> Result<usize, String> {
 ///
 /// # Errors
 /// A description of what is wrong with the words.
-pub fn value(name: &str, words: &str, salt: u64, files: &mut Files) -> Result<Value, String> {
+pub fn value(name: &str, words: &str, salt: u64, files: &mut DataFiles) -> Result<SlotValue, String> {
     if matches!(name, "csv" | "jsonl") {
         return row(words, name == "jsonl", files);
     }
-    let mut words = Words { name, list: words.split_whitespace().collect() };
+    let mut words = SlotWords { name, list: words.split_whitespace().collect() };
     let value = match name {
         "counter" => {
             let from = words.number("from")?.unwrap_or(0);
@@ -74,16 +74,16 @@ pub fn value(name: &str, words: &str, salt: u64, files: &mut Files) -> Result<Va
             if below == Some(0) {
                 return Err("{counter below 0} has no numbers; write for instance {counter below 1000}".into());
             }
-            Value::Counter { from, step, below, format: words.format()? }
+            SlotValue::Counter { from, step, below, format: words.format()? }
         }
         "random" => random(&mut words, salt)?,
-        "user" => Value::User { format: words.format()? },
+        "user" => SlotValue::User { format: words.format()? },
         "sequence" => sequence(&mut words)?,
-        "time" => later(&mut words)?,
+        "time" => shifted_time(&mut words)?,
         "traceparent" => traceparent(&mut words)?,
-        _ => Value::Uuid { salt },
+        _ => SlotValue::Uuid { salt },
     };
-    words.none_left()?;
+    words.expect_empty()?;
     Ok(value)
 }
 
@@ -95,7 +95,7 @@ pub fn env(name: &str) -> Result<String, String> {
     if name.is_empty() || name.contains(char::is_whitespace) {
         return Err("{env} needs the name of an environment variable; write for instance {env TOKEN}".into());
     }
-    crate::file::variable(name).map_err(|trouble| match trouble {
+    crate::file::environment_variable(name).map_err(|trouble| match trouble {
         std::env::VarError::NotPresent => {
             format!("{{env {name}}} is not set; write {name}=… before brunt, or export it")
         }
@@ -103,17 +103,17 @@ pub fn env(name: &str) -> Result<String, String> {
     })
 }
 
-fn row(words: &str, lines: bool, files: &mut Files) -> Result<Value, String> {
-    let (choice, words) = Choice::read(words)?;
-    let (named, format) = match words.rsplit_once(' ').and_then(|(named, word)| Some((named, Format::word(word)?))) {
+fn row(words: &str, lines: bool, files: &mut DataFiles) -> Result<SlotValue, String> {
+    let (choice, words) = RowChoice::read(words)?;
+    let (named, format) = match words.rsplit_once(' ').and_then(|(named, word)| Some((named, NumberFormat::parse(word)?))) {
         Some((named, format)) => (named.trim(), Some(format)),
         None => (words, None),
     };
-    let column = files.column(named, lines).map_err(|trouble| match slip(named) {
+    let column = files.column(named, lines).map_err(|trouble| match misspelled_keyword(named) {
         Some((word, right)) => format!("\"{word}\" is not a word of {{csv}}; write {right} if you meant that"),
         None => trouble,
     })?;
-    files.chosen(named, choice, column.count())?;
+    files.record_choice(named, choice, column.count())?;
     if format.is_some()
         && let Some(row) =
             column.rows().find(|row| std::str::from_utf8(row).ok().and_then(|t| t.parse::<u64>().ok()).is_none())
@@ -123,48 +123,48 @@ fn row(words: &str, lines: bool, files: &mut Files) -> Result<Value, String> {
             "{named} has \"{row}\", which is not a whole number; leave out the format to send it as is"
         ));
     }
-    Ok(Value::Row { column, format, choice, salt: csv::salt(named) })
+    Ok(SlotValue::Row { column, format, choice, salt: csv::salt(named) })
 }
 
-fn sequence(words: &mut Words<'_>) -> Result<Value, String> {
+fn sequence(words: &mut SlotWords<'_>) -> Result<SlotValue, String> {
     let (from, below) = (words.number("from")?.unwrap_or(1), words.number("below")?);
     if below.is_some_and(|below| below <= from) {
         let trouble =
             format!("{{sequence}} from {from} has no numbers below that; write for instance {{sequence below 65536}}");
         return Err(trouble);
     }
-    Ok(Value::Sequence { from, below, format: words.format()? })
+    Ok(SlotValue::Sequence { from, below, format: words.format()? })
 }
 
 /// Returns a word after a column that is one typo away from a keyword, and the keyword.
-fn slip(named: &str) -> Option<(&str, &'static str)> {
+fn misspelled_keyword(named: &str) -> Option<(&str, &'static str)> {
     let words = named.split_whitespace().skip(1);
-    words.filter_map(|word| Some((word, Choice::WORDS.into_iter().find(|right| is_one_slip(word, right))?))).next()
+    words.filter_map(|word| Some((word, RowChoice::WORDS.into_iter().find(|right| is_typo(word, right))?))).next()
 }
 
-fn random(words: &mut Words<'_>, salt: u64) -> Result<Value, String> {
+fn random(words: &mut SlotWords<'_>, salt: u64) -> Result<SlotValue, String> {
     let wrong = "write {random 16} for letters and digits, {random 16 hex}, {random 16 digits}, {random 16 bytes}, or \
                  {random 1..100} for a number (both ends included)";
-    let first = words.first().ok_or_else(|| format!("{{random}} is incomplete; {wrong}"))?;
+    let first = words.take_first().ok_or_else(|| format!("{{random}} is incomplete; {wrong}"))?;
     if let Some((low, high)) = first.split_once("..") {
         let bounds = low.parse::<u64>().ok().zip(high.parse::<u64>().ok()).filter(|(low, high)| low <= high);
         let (from, to) =
             bounds.ok_or_else(|| format!("{{random {first}}} is not a range of whole numbers from 0; {wrong}"))?;
-        return Ok(Value::Integer { from, span: (to - from).wrapping_add(1), format: words.format()?, salt });
+        return Ok(SlotValue::Integer { from, span: (to - from).wrapping_add(1), format: words.format()?, salt });
     }
     let count = first.parse().ok().filter(|count| *count <= MOST_RANDOM);
     let count = count.ok_or_else(|| format!("{{random {first}}} is not a count up to {MOST_RANDOM}; {wrong}"))?;
-    Ok(match words.first() {
-        None => Value::Characters { count, of: ALPHANUMERIC, salt },
-        Some("hex") => Value::Characters { count, of: b"0123456789abcdef", salt },
-        Some("digits") => Value::Characters { count, of: b"0123456789", salt },
-        Some("bytes") => Value::Bytes { count, salt },
+    Ok(match words.take_first() {
+        None => SlotValue::Characters { count, of: ALPHANUMERIC, salt },
+        Some("hex") => SlotValue::Characters { count, of: b"0123456789abcdef", salt },
+        Some("digits") => SlotValue::Characters { count, of: b"0123456789", salt },
+        Some("bytes") => SlotValue::Bytes { count, salt },
         Some(other) => return Err(format!("{{random {first} {other}}} is not supported; {wrong}")),
     })
 }
 
 /// Parses `{time iso in 7d}`, `{time in -90s}`: a time relative to now.
-fn later(words: &mut Words<'_>) -> Result<Value, String> {
+fn shifted_time(words: &mut SlotWords<'_>) -> Result<SlotValue, String> {
     let Some(at) = words.list.iter().position(|word| *word == "in") else { return time(words) };
     let text = words.list.get(at + 1).copied().unwrap_or_default();
     let (back, span) = text.strip_prefix('-').map_or((false, text), |span| (true, span));
@@ -179,54 +179,54 @@ fn later(words: &mut Words<'_>) -> Result<Value, String> {
         format!("{{time in {text}}} is not a time from now; write for instance {{time iso in 90s}}, in -1h or in 7d")
     })?;
     words.list.drain(at..(at + 2).min(words.list.len()));
-    Ok(Value::Later { by: if back { -by } else { by }, of: Box::new(time(words)?) })
+    Ok(SlotValue::Shifted { by: if back { -by } else { by }, of: Box::new(time(words)?) })
 }
 
-fn time(words: &mut Words<'_>) -> Result<Value, String> {
+fn time(words: &mut SlotWords<'_>) -> Result<SlotValue, String> {
     let unit = match words.list.first().copied() {
         Some(name @ ("iso" | "fix" | "date")) => {
-            words.first();
+            words.take_first();
             return Ok(match name {
-                "iso" => Value::Iso,
-                "date" => Value::Date,
-                _ => Value::FixTime,
+                "iso" => SlotValue::Iso,
+                "date" => SlotValue::Date,
+                _ => SlotValue::FixTime,
             });
         }
         Some("unix" | "s") => 1_000_000_000,
         Some("ms") => 1_000_000,
         Some("us") => 1000,
         Some("ns") => 1,
-        Some(word) if Format::word(word).is_none() && word != "width" => {
+        Some(word) if NumberFormat::parse(word).is_none() && word != "width" => {
             return Err(format!(
                 "{{time {word}}} is not supported; write {{time}} for seconds since 1970, {{time ms}}, {{time us}}, \
                     {{time ns}}, {{time iso}}, {{time date}} or {{time fix}}"
             ));
         }
-        _ => return Ok(Value::Time { unit: 1_000_000_000, format: words.format()? }),
+        _ => return Ok(SlotValue::Time { unit: 1_000_000_000, format: words.format()? }),
     };
-    words.first();
-    Ok(Value::Time { unit, format: words.format()? })
+    words.take_first();
+    Ok(SlotValue::Time { unit, format: words.format()? })
 }
 
 /// Parses `{traceparent 1%}`: the share of traces to sample; all by default.
-fn traceparent(words: &mut Words<'_>) -> Result<Value, String> {
-    let Some(text) = words.first() else { return Ok(Value::Trace { sampled: u64::MAX }) };
+fn traceparent(words: &mut SlotWords<'_>) -> Result<SlotValue, String> {
+    let Some(text) = words.take_first() else { return Ok(SlotValue::Trace { sampled: u64::MAX }) };
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     let share = number.parse::<f64>().map(|number| number / scale).ok().filter(|share| (0.0..=1.0).contains(share));
     let share = share.ok_or_else(|| {
         format!("{{traceparent {text}}} is not a share of the traces; write for instance {{traceparent 1%}}")
     })?;
-    Ok(Value::Trace { sampled: wire::Trace::sampled_below(share) })
+    Ok(SlotValue::Trace { sampled: wire::Trace::sampling_bound(share) })
 }
 
 /// The words of a slot, consumed one by one.
-struct Words<'a> {
+struct SlotWords<'a> {
     name: &'a str,
     list: Vec<&'a str>,
 }
 
-impl<'a> Words<'a> {
-    fn first(&mut self) -> Option<&'a str> {
+impl<'a> SlotWords<'a> {
+    fn take_first(&mut self) -> Option<&'a str> {
         (!self.list.is_empty()).then(|| self.list.remove(0))
     }
 
@@ -240,10 +240,10 @@ impl<'a> Words<'a> {
         Ok(Some(number))
     }
 
-    fn format(&mut self) -> Result<Format, String> {
-        let mut format = Format::DECIMAL;
-        if let Some(at) = self.list.iter().position(|word| Format::word(word).is_some()) {
-            format = Format::word(self.list.remove(at)).unwrap_or(format);
+    fn format(&mut self) -> Result<NumberFormat, String> {
+        let mut format = NumberFormat::DECIMAL;
+        if let Some(at) = self.list.iter().position(|word| NumberFormat::parse(word).is_some()) {
+            format = NumberFormat::parse(self.list.remove(at)).unwrap_or(format);
         }
         match self.number("width")? {
             Some(width) => format.with_width(&width.to_string()),
@@ -251,7 +251,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn none_left(&self) -> Result<(), String> {
+    fn expect_empty(&self) -> Result<(), String> {
         let Some(word) = self.list.first() else { return Ok(()) };
         let known = match self.name {
             "counter" => {

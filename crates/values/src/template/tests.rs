@@ -1,21 +1,21 @@
 //! Template tests as tables: text, fill, bytes; and text, error.
 
 use proptest::prelude::*;
-use wire::Fill;
+use wire::SlotContext;
 
 use super::{Notation, Template};
 
-const FILL: Fill<'static> = Fill {
+const FILL: SlotContext<'static> = SlotContext {
     number: 41,
     user: 7,
     random: 0x0123_4567_89ab_cdef,
     unix_ns: 1_795_253_195_123_456_789,
     run: 11,
     sequence: 5,
-    values: wire::Values::NONE,
+    values: wire::UserValues::NONE,
 };
 
-fn filled(text: &str, notation: Notation, fill: &Fill) -> Vec<u8> {
+fn filled(text: &str, notation: Notation, fill: &SlotContext) -> Vec<u8> {
     let mut out = b"before".to_vec();
     Template::parse_as(text, "--send", notation).unwrap_or_else(|c| panic!("{text}: {c}")).fill(fill, &mut out);
     assert_eq!(&out[..6], b"before", "{text}");
@@ -72,7 +72,7 @@ fn dates_of_the_calendar() {
         (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
     ];
     for (ms, wanted) in table {
-        let fill = Fill { unix_ns: ms * 1_000_000, ..FILL };
+        let fill = SlotContext { unix_ns: ms * 1_000_000, ..FILL };
         assert_eq!(filled("{time iso}", Notation::Plain, &fill), wanted.as_bytes());
     }
 }
@@ -152,7 +152,7 @@ fn the_checksum_of_fix() {
 fn a_checksum_inside_its_own_part() {
     let header =
         escaped(r"{h=\x45\x00\x00\x3c{counter u16}\x40\x00\x40\x06{internet-sum {h}}\x7f\x00\x00\x01\x7f\x00\x00\x02}");
-    assert_eq!(super::checksum::Sum::Internet.of(&header), 0);
+    assert_eq!(super::checksum::Checksum::Internet.of(&header), 0);
     assert_ne!(&header[10..12], b"\0\0");
 }
 
@@ -164,7 +164,7 @@ fn the_request_of_the_radius_specification() {
     let packet = escaped(&text.replace("{hexbytes}", authenticator));
     let wanted = "01000038 0f403f9473978057bd83d5cb98f4227a 01066e656d6f 02120dbe708d93d413ce3196e43f782a0aee \
                   0406c0a80110 050600000003";
-    assert_eq!(packet, Notation::Hex.bytes(wanted).unwrap());
+    assert_eq!(packet, Notation::Hex.decode(wanted).unwrap());
 }
 
 /// Message-Authenticator (RFC 3579 3.2): HMAC-MD5 over the whole packet, with its own sixteen bytes as zeros.
@@ -175,7 +175,7 @@ fn an_authentication_code_inside_its_own_part() {
     let mut zeroed = packet.clone();
     zeroed[22..38].fill(0);
     assert_eq!(packet.len(), 41);
-    assert_eq!(packet[22..38], super::digest::Digest::Md5.keyed(b"secret", &zeroed)[..16]);
+    assert_eq!(packet[22..38], super::digest::DigestAlgorithm::Md5.hmac(b"secret", &zeroed)[..16]);
 }
 
 #[test]
@@ -210,10 +210,10 @@ fn numbers_in_as_many_bytes_as_they_take() {
         (i64::MAX as u64, "zigzag", &[0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]),
     ];
     for (number, word, wanted) in table {
-        let fill = Fill { number, ..FILL };
+        let fill = SlotContext { number, ..FILL };
         let text = format!("{{counter {word}}}");
         assert_eq!(filled(&text, Notation::Plain, &fill), wanted, "{number} {word}");
-        let room = super::format::Format::word(word).map_or(0, |format| format.most_bytes(number));
+        let room = super::format::NumberFormat::parse(word).map_or(0, |format| format.max_bytes(number));
         assert!(room >= wanted.len() as u64, "{number} {word} takes {room}");
     }
     let long = escaped(r"\x30{length varint {b}}{b=\x00\x01t{random 200}}");
@@ -240,7 +240,7 @@ fn random_slots_differ_from_each_other_and_repeat_with_their_fill() {
     assert!(words[3].bytes().all(|b| b.is_ascii_digit()) && words[3].len() == 20);
     assert_eq!((words[4].len(), &words[4][14..15]), (36, "4"));
     assert!(b"89ab".contains(&words[4].as_bytes()[19]));
-    let other = filled(text, Notation::Plain, &Fill { random: 1, ..FILL });
+    let other = filled(text, Notation::Plain, &SlotContext { random: 1, ..FILL });
     assert_ne!(first.as_bytes(), other);
     assert_eq!(filled("{random 11 bytes}", Notation::Plain, &FILL).len(), 11);
 }
@@ -248,7 +248,7 @@ fn random_slots_differ_from_each_other_and_repeat_with_their_fill() {
 #[test]
 fn the_requests_of_an_iteration_are_spans_of_one_trace_and_the_share_is_sampled() {
     let of = |text: &str, number, random| {
-        let line = filled(text, Notation::Plain, &Fill { number, random, run: 5, ..FILL });
+        let line = filled(text, Notation::Plain, &SlotContext { number, random, run: 5, ..FILL });
         String::from_utf8(line).unwrap()
     };
     let (first, second) = (of("{traceparent}", 1, 2), of("{traceparent}", 1, 3));
@@ -274,7 +274,7 @@ fn random_numbers_cover_their_span() {
     let mut seen = [0; 11];
     for random in 0..4000 {
         let mut out = Vec::new();
-        template.fill(&Fill { random, ..FILL }, &mut out);
+        template.fill(&SlotContext { random, ..FILL }, &mut out);
         seen[std::str::from_utf8(&out).unwrap().parse::<usize>().unwrap()] += 1;
     }
     assert_eq!(seen[..3], [0; 3]);
@@ -291,7 +291,7 @@ fn columns_of_files() {
     let wanted: [&[u8]; 4] =
         [b"1=Ada, \"the\" first;\0\x01", b"2=Bob;\0\x02", b"30=;\0\x1e", b"1=Ada, \"the\" first;\0\x01"];
     for (number, wanted) in wanted.into_iter().enumerate() {
-        let fill = Fill { number: number as u64 + 1, ..FILL };
+        let fill = SlotContext { number: number as u64 + 1, ..FILL };
         assert_eq!(filled(&text, Notation::Plain, &fill), wanted);
     }
     let complaint = |text: String| Template::parse(&text, "--send").unwrap_err().to_string();
@@ -315,7 +315,7 @@ fn columns_of_json_lines() {
     let file = file.display();
     for slot in ["csv", "jsonl"] {
         let text = format!("{{{slot} {file}.id}}={{{slot} {file}.name | json}};{{{slot} {file}.tags}}");
-        let of = |number| filled(&text, Notation::Plain, &Fill { number, ..FILL });
+        let of = |number| filled(&text, Notation::Plain, &SlotContext { number, ..FILL });
         assert_eq!(of(1), b"1=Ada \\\"A\\\";[1,2]");
         assert_eq!(of(2), b"2.5=;{\"a\":true}");
         assert_eq!((of(3), of(1)), (of(1), of(0)), "the first answer has the first row, and so has the first request");
@@ -339,7 +339,7 @@ fn all_columns_of_a_file_are_of_one_row() {
         let mut rows: Vec<String> = (1..=50)
             .map(|number| {
                 let mut out = Vec::new();
-                template.fill(&Fill { number, ..FILL }, &mut out);
+                template.fill(&SlotContext { number, ..FILL }, &mut out);
                 let text = String::from_utf8(out).unwrap();
                 let (id, name) = text.split_once(' ').unwrap();
                 assert_eq!(name, format!("n{id}"), "{words}");
@@ -349,7 +349,7 @@ fn all_columns_of_a_file_are_of_one_row() {
         rows.sort();
         rows.dedup();
         assert_eq!(rows.len() == 50, words != " random", "{words}");
-        assert_eq!(template.end(), (words.contains("stop") || words.contains("unique")).then_some(50), "{words}");
+        assert_eq!(template.data_end(), (words.contains("stop") || words.contains("unique")).then_some(50), "{words}");
     }
     let said =
         Template::parse(&format!("{{csv {file}.id random}}{{csv {file}.name}}"), "--send").unwrap_err().to_string();
@@ -362,7 +362,7 @@ fn fixed_texts_are_known() {
         [("GET a", Some("GET a")), ("{{}}", Some("{}")), ("{length abc}", Some("3")), ("{user}", None), ("", Some(""))];
     for (text, wanted) in table {
         let template = Template::parse(text, "").unwrap();
-        assert_eq!(template.is_fixed(), wanted.map(str::as_bytes), "{text}");
+        assert_eq!(template.fixed_bytes(), wanted.map(str::as_bytes), "{text}");
     }
 }
 
@@ -477,6 +477,6 @@ proptest! {
     #[test]
     fn texts_without_braces_stand_for_themselves(text in "[^{}]{0,40}") {
         let template = Template::parse(&text, "").unwrap();
-        prop_assert_eq!(template.is_fixed(), Some(text.as_bytes()));
+        prop_assert_eq!(template.fixed_bytes(), Some(text.as_bytes()));
     }
 }

@@ -5,36 +5,36 @@
 use std::sync::Arc;
 
 use measure::Calendar;
-use wire::{Fill, Trace};
+use wire::{SlotContext, Trace};
 
-use super::csv::Column;
-use super::format::{Format, hex};
-use super::rows::Choice;
+use super::csv::DataColumn;
+use super::format::{NumberFormat, hex_digits};
+use super::rows::RowChoice;
 
 /// The value of a slot.
 #[derive(Debug)]
-pub enum Value {
+pub enum SlotValue {
     /// `from + number × step`, modulo `below` if that is given.
-    Counter { from: u64, step: u64, below: Option<u64>, format: Format },
+    Counter { from: u64, step: u64, below: Option<u64>, format: NumberFormat },
     /// Random characters of an alphabet, uniform to within a thousandth.
     Characters { count: usize, of: &'static [u8], salt: u64 },
     /// Random bytes.
     Bytes { count: usize, salt: u64 },
     /// A random integer from a range of `span` numbers beginning at `from` (0 for all 2⁶⁴), uniform to within span /
     /// 2⁶⁴.
-    Integer { from: u64, span: u64, format: Format, salt: u64 },
+    Integer { from: u64, span: u64, format: NumberFormat, salt: u64 },
     /// The number of the message on its connection, counted from `from`; wraps to `from` at `below`.
-    Sequence { from: u64, below: Option<u64>, format: Format },
+    Sequence { from: u64, below: Option<u64>, format: NumberFormat },
     /// The user number.
-    User { format: Format },
+    User { format: NumberFormat },
     /// The time since 1970 in units of `unit` nanoseconds.
-    Time { unit: u64, format: Format },
+    Time { unit: u64, format: NumberFormat },
     /// `2026-11-21T09:26:35.123Z`.
     Iso,
     /// `2026-11-21`.
     Date,
     /// A time shifted by a number of nanoseconds.
-    Later { by: i64, of: Box<Value> },
+    Shifted { by: i64, of: Box<SlotValue> },
     /// A time in the format of FIX, `20261121-09:26:35.123`.
     FixTime,
     /// A version 4 UUID (RFC 9562 5.4).
@@ -44,20 +44,20 @@ pub enum Value {
     /// The variable with this index; empty if it is not known.
     Variable(u16),
     /// The value of a column in the row selected by the request's number.
-    Row { column: Arc<Column>, format: Option<Format>, choice: Choice, salt: u64 },
+    Row { column: Arc<DataColumn>, format: Option<NumberFormat>, choice: RowChoice, salt: u64 },
 }
 
 /// Letters and digits.
 pub const ALPHANUMERIC: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 /// A stream of random numbers for one slot of one request: splitmix64 (Steele, Lea and Flood, 2014).
-struct Stream(u64);
+struct SlotRandom(u64);
 
-impl Stream {
+impl SlotRandom {
     #[inline]
-    fn of(fill: &Fill, salt: u64) -> Stream {
-        let mut seed = Stream(fill.random ^ salt.wrapping_mul(0xd1b5_4a32_d192_ed03));
-        Stream(seed.next())
+    fn of(fill: &SlotContext, salt: u64) -> SlotRandom {
+        let mut seed = SlotRandom(fill.random ^ salt.wrapping_mul(0xd1b5_4a32_d192_ed03));
+        SlotRandom(seed.next())
     }
 
     #[inline]
@@ -66,12 +66,12 @@ impl Stream {
     }
 }
 
-impl Value {
+impl SlotValue {
     /// Appends the value.
     #[inline]
-    pub fn put(&self, fill: &Fill, out: &mut Vec<u8>) {
+    pub fn append(&self, fill: &SlotContext, out: &mut Vec<u8>) {
         match self {
-            Value::Counter { from, step, below, format } => {
+            SlotValue::Counter { from, step, below, format } => {
                 let number = match below {
                     None => from.wrapping_add(fill.number.wrapping_mul(*step)),
                     Some(below) => {
@@ -79,47 +79,47 @@ impl Value {
                         ((u128::from(*from) + number * u128::from(*step)) % below) as u64
                     }
                 };
-                format.put(number, out);
+                format.append(number, out);
             }
-            Value::Characters { count, of, salt } => characters(Stream::of(fill, *salt), *count, of, out),
-            Value::Bytes { count, salt } => bytes(Stream::of(fill, *salt), *count, out),
-            Value::Integer { from, span, format, salt } => {
-                let random = Stream::of(fill, *salt).next();
+            SlotValue::Characters { count, of, salt } => append_characters(SlotRandom::of(fill, *salt), *count, of, out),
+            SlotValue::Bytes { count, salt } => append_random_bytes(SlotRandom::of(fill, *salt), *count, out),
+            SlotValue::Integer { from, span, format, salt } => {
+                let random = SlotRandom::of(fill, *salt).next();
                 let scaled = match span {
                     0 => random,
                     span => ((u128::from(random) * u128::from(*span)) >> 64) as u64,
                 };
-                format.put(from.wrapping_add(scaled), out);
+                format.append(from.wrapping_add(scaled), out);
             }
-            Value::Sequence { from, below, format } => {
+            SlotValue::Sequence { from, below, format } => {
                 // A message that is shown and not sent has no number.
                 let before = fill.sequence.saturating_sub(1);
                 let number = match below {
                     None => from.wrapping_add(before),
                     Some(below) => from + before % (below - from),
                 };
-                format.put(number, out);
+                format.append(number, out);
             }
-            Value::User { format } => format.put(fill.user, out),
-            Value::Time { unit, format } => format.put(fill.unix_ns / unit, out),
-            Value::Date => {
+            SlotValue::User { format } => format.append(fill.user, out),
+            SlotValue::Time { unit, format } => format.append(fill.unix_ns / unit, out),
+            SlotValue::Date => {
                 let from = out.len();
-                calendar(fill.unix_ns, *b"--T::.Z", out);
+                append_date_time(fill.unix_ns, *b"--T::.Z", out);
                 out.truncate(from + "2026-11-21".len());
             }
-            Value::Later { by, of } => of.put(&Fill { unix_ns: fill.unix_ns.saturating_add_signed(*by), ..*fill }, out),
-            Value::Iso => calendar(fill.unix_ns, *b"--T::.Z", out),
-            Value::FixTime => calendar(fill.unix_ns, *b"\0\0-::.\0", out),
-            Value::Uuid { salt } => uuid(Stream::of(fill, *salt), out),
-            Value::Trace { sampled } => out.extend_from_slice(&Trace::of(fill, *sampled).header()),
-            Value::Variable(index) => out.extend_from_slice(fill.values.get(*index).unwrap_or_default()),
-            Value::Row { column, format, choice, salt } => {
+            SlotValue::Shifted { by, of } => of.append(&SlotContext { unix_ns: fill.unix_ns.saturating_add_signed(*by), ..*fill }, out),
+            SlotValue::Iso => append_date_time(fill.unix_ns, *b"--T::.Z", out),
+            SlotValue::FixTime => append_date_time(fill.unix_ns, *b"\0\0-::.\0", out),
+            SlotValue::Uuid { salt } => append_uuid(SlotRandom::of(fill, *salt), out),
+            SlotValue::Trace { sampled } => out.extend_from_slice(&Trace::derive(fill, *sampled).header()),
+            SlotValue::Variable(index) => out.extend_from_slice(fill.values.get(*index).unwrap_or_default()),
+            SlotValue::Row { column, format, choice, salt } => {
                 let row = column.row(choice.row(fill, column.count(), *salt));
                 match format {
                     None => out.extend_from_slice(row),
                     // Checked when the file was read.
                     Some(format) => {
-                        format.put(std::str::from_utf8(row).ok().and_then(|t| t.parse().ok()).unwrap_or(0), out)
+                        format.append(std::str::from_utf8(row).ok().and_then(|t| t.parse().ok()).unwrap_or(0), out)
                     }
                 }
             }
@@ -128,7 +128,7 @@ impl Value {
 }
 
 #[inline]
-fn characters(mut stream: Stream, count: usize, of: &[u8], out: &mut Vec<u8>) {
+fn append_characters(mut stream: SlotRandom, count: usize, of: &[u8], out: &mut Vec<u8>) {
     let mut left = count;
     while left > 0 {
         let bits = stream.next();
@@ -143,7 +143,7 @@ fn characters(mut stream: Stream, count: usize, of: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-fn bytes(mut stream: Stream, count: usize, out: &mut Vec<u8>) {
+fn append_random_bytes(mut stream: SlotRandom, count: usize, out: &mut Vec<u8>) {
     let mut left = count;
     while left > 0 {
         let take = left.min(8);
@@ -152,7 +152,7 @@ fn bytes(mut stream: Stream, count: usize, out: &mut Vec<u8>) {
     }
 }
 
-fn uuid(mut stream: Stream, out: &mut Vec<u8>) {
+fn append_uuid(mut stream: SlotRandom, out: &mut Vec<u8>) {
     /// Offsets of the digits of each byte among the dashes.
     const AT: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
     let version = stream.next() & !0xf000 | 0x4000;
@@ -160,19 +160,19 @@ fn uuid(mut stream: Stream, out: &mut Vec<u8>) {
     let bytes = (u128::from(version) << 64 | u128::from(variant)).to_be_bytes();
     let mut text = [b'-'; 36];
     for (at, byte) in AT.into_iter().zip(bytes) {
-        text[at..at + 2].copy_from_slice(&hex(byte));
+        text[at..at + 2].copy_from_slice(&hex_digits(byte));
     }
     out.extend_from_slice(&text);
 }
 
 /// Appends year, month, day, hour, minute, second and millisecond, each followed by its separator (0 for none). Fields
 /// are written directly, so that nothing is allocated per request.
-fn calendar(unix_ns: u64, marks: [u8; 7], out: &mut Vec<u8>) {
+fn append_date_time(unix_ns: u64, marks: [u8; 7], out: &mut Vec<u8>) {
     let (seconds, milliseconds) = (unix_ns / 1_000_000_000, unix_ns / 1_000_000 % 1000);
     let Calendar { year, month, day, hour, minute, second } = Calendar::of(seconds);
     let fields = [(year, 4), (month, 2), (day, 2), (hour, 2), (minute, 2), (second, 2), (milliseconds, 3)];
     for ((number, width), mark) in fields.into_iter().zip(marks) {
-        Format::Digits { base: 10, width }.put(number, out);
+        NumberFormat::Digits { base: 10, width }.append(number, out);
         out.extend(Some(mark).filter(|mark| *mark != 0));
     }
 }

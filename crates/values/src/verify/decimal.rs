@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 
 /// The parts of a JSON number. The exponent saturates at 128 bits, far beyond any number in use.
-struct Decimal<'a> {
+struct DecimalNumber<'a> {
     negative: bool,
     whole: &'a [u8],
     part: &'a [u8],
@@ -18,22 +18,22 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     if a == b {
         return Ordering::Equal;
     }
-    let (a, b) = (Decimal::of(a), Decimal::of(b));
+    let (a, b) = (DecimalNumber::of(a), DecimalNumber::of(b));
     match (a.sign(), b.sign()) {
-        (1, 1) => a.size(&b),
-        (-1, -1) => b.size(&a),
+        (1, 1) => a.compare_magnitude(&b),
+        (-1, -1) => b.compare_magnitude(&a),
         (a, b) => a.cmp(&b),
     }
 }
 
-impl<'a> Decimal<'a> {
-    fn of(text: &'a str) -> Decimal<'a> {
+impl<'a> DecimalNumber<'a> {
+    fn of(text: &'a str) -> DecimalNumber<'a> {
         let (negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
         let (digits, exponent) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
         let held = if exponent.starts_with('-') { i128::MIN / 2 } else { i128::MAX / 2 };
         let exponent = exponent.parse::<i128>().map_or(held, |e| e.clamp(i128::MIN / 2, i128::MAX / 2));
         let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
-        Decimal { negative, whole: whole.as_bytes(), part: part.as_bytes(), exponent }
+        DecimalNumber { negative, whole: whole.as_bytes(), part: part.as_bytes(), exponent }
     }
 
     /// Returns the significant digits, without leading zeros; none for zero.
@@ -56,7 +56,7 @@ impl<'a> Decimal<'a> {
     }
 
     /// Compares the absolute values of two numbers that are not zero.
-    fn size(&self, other: &Decimal<'_>) -> Ordering {
+    fn compare_magnitude(&self, other: &DecimalNumber<'_>) -> Ordering {
         self.magnitude().cmp(&other.magnitude()).then_with(|| {
             let (mut a, mut b) = (self.digits(), other.digits());
             loop {

@@ -3,65 +3,65 @@
 
 use serde_json::value::RawValue;
 
-use super::json::{Compare, Step, Wanted, passes, path, test, walk};
+use super::json::{CompareOp, PathStep, ExpectedValue, satisfies, path, parse_comparison, walk};
 
 /// A condition on an array item or object member.
 #[derive(Debug, PartialEq)]
-pub enum Filter {
+pub enum PathFilter {
     /// The path leads to a value, which satisfies the comparison if there is one.
-    Test(Vec<Step>, Option<(Compare, Wanted)>),
+    Comparison(Vec<PathStep>, Option<(CompareOp, ExpectedValue)>),
     /// All conditions hold.
-    All(Vec<Filter>),
+    All(Vec<PathFilter>),
     /// Any of the conditions holds.
-    Any(Vec<Filter>),
+    Any(Vec<PathFilter>),
     /// The condition does not hold.
-    Not(Box<Filter>),
+    Not(Box<PathFilter>),
 }
 
-impl Filter {
+impl PathFilter {
     /// Parses a filter at the beginning of a text, from `[?` to the closing bracket, and returns it with the remaining
     /// text. Filters nest at most `deepest` levels.
     ///
     /// # Errors
     /// A description of what is wrong with the filter.
-    pub fn parse(text: &str, deepest: usize) -> Result<(Filter, &str), String> {
-        let reader = Reader { text };
-        let deeper = deepest.checked_sub(1).ok_or_else(|| reader.wrong())?;
-        let end = ends(text, &["]"]).first().copied().ok_or_else(|| reader.wrong())?;
+    pub fn parse(text: &str, deepest: usize) -> Result<(PathFilter, &str), String> {
+        let reader = FilterReader { text };
+        let deeper = deepest.checked_sub(1).ok_or_else(|| reader.error())?;
+        let end = sign_positions(text, &["]"]).first().copied().ok_or_else(|| reader.error())?;
         Ok((reader.any(&text[2..end], deeper)?, &text[end + 1..]))
     }
 
     /// Returns `true` if a value satisfies the filter.
     pub fn holds(&self, value: &RawValue) -> bool {
         match self {
-            Filter::Test(path, test) => {
+            PathFilter::Comparison(path, test) => {
                 let mut holds = false;
                 walk(value, path, &mut |found| {
-                    holds = holds || test.as_ref().is_none_or(|(compare, wanted)| passes(found, *compare, wanted));
+                    holds = holds || test.as_ref().is_none_or(|(compare, wanted)| satisfies(found, *compare, wanted));
                 });
                 holds
             }
-            Filter::All(all) => all.iter().all(|filter| filter.holds(value)),
-            Filter::Any(any) => any.iter().any(|filter| filter.holds(value)),
-            Filter::Not(filter) => !filter.holds(value),
+            PathFilter::All(all) => all.iter().all(|filter| filter.holds(value)),
+            PathFilter::Any(any) => any.iter().any(|filter| filter.holds(value)),
+            PathFilter::Not(filter) => !filter.holds(value),
         }
     }
 }
 
-struct Reader<'a> {
+struct FilterReader<'a> {
     /// Text of the whole filter, for error messages.
     text: &'a str,
 }
 
-impl Reader<'_> {
-    fn wrong(&self) -> String {
+impl FilterReader<'_> {
+    fn error(&self) -> String {
         let text = self.text;
         format!("has a filter that cannot be read ({text}); write for instance [?@.price < 10 && @.stock > 0]")
     }
 
-    fn any(&self, text: &str, deepest: usize) -> Result<Filter, String> {
-        self.several(text, "||", Filter::Any, &|part| {
-            self.several(part, "&&", Filter::All, &|part| self.one(part, deepest))
+    fn any(&self, text: &str, deepest: usize) -> Result<PathFilter, String> {
+        self.several(text, "||", PathFilter::Any, &|part| {
+            self.several(part, "&&", PathFilter::All, &|part| self.one(part, deepest))
         })
     }
 
@@ -70,11 +70,11 @@ impl Reader<'_> {
         &self,
         text: &str,
         sign: &str,
-        together: fn(Vec<Filter>) -> Filter,
-        one: &dyn Fn(&str) -> Result<Filter, String>,
-    ) -> Result<Filter, String> {
+        together: fn(Vec<PathFilter>) -> PathFilter,
+        one: &dyn Fn(&str) -> Result<PathFilter, String>,
+    ) -> Result<PathFilter, String> {
         let (mut parts, mut from) = (Vec::new(), 0);
-        for at in ends(text, &[sign]) {
+        for at in sign_positions(text, &[sign]) {
             parts.push(one(&text[from..at])?);
             from = at + sign.len();
         }
@@ -86,27 +86,27 @@ impl Reader<'_> {
         Ok(together(parts))
     }
 
-    fn one(&self, text: &str, deepest: usize) -> Result<Filter, String> {
+    fn one(&self, text: &str, deepest: usize) -> Result<PathFilter, String> {
         let text = text.trim();
-        let deeper = || deepest.checked_sub(1).ok_or_else(|| self.wrong());
+        let deeper = || deepest.checked_sub(1).ok_or_else(|| self.error());
         if let Some(rest) = text.strip_prefix('!') {
-            return Ok(Filter::Not(Box::new(self.one(rest, deeper()?)?)));
+            return Ok(PathFilter::Not(Box::new(self.one(rest, deeper()?)?)));
         }
         if let Some(inside) = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')) {
             return self.any(inside, deeper()?);
         }
-        let (path, rest) = path(text.strip_prefix('@').ok_or_else(|| self.wrong())?, deepest)?;
+        let (path, rest) = path(text.strip_prefix('@').ok_or_else(|| self.error())?, deepest)?;
         let test = match rest.trim() {
             "" => None,
-            rest => Some(test(rest)?),
+            rest => Some(parse_comparison(rest)?),
         };
-        Ok(Filter::Test(path, test))
+        Ok(PathFilter::Comparison(path, test))
     }
 }
 
 /// Returns the positions of a sign outside of quotes and brackets; a closing bracket is matched with its opening
 /// bracket first.
-fn ends(text: &str, signs: &[&str]) -> Vec<usize> {
+fn sign_positions(text: &str, signs: &[&str]) -> Vec<usize> {
     let (mut quote, mut open, mut found) = (None, 0, Vec::new());
     for (at, c) in text.char_indices() {
         match (quote, c) {

@@ -4,23 +4,23 @@ use std::fmt;
 
 use cause::{Cause, checks};
 
-use crate::capture::source::short;
-use crate::kept::{Budget, Kept, NO_ROOM};
+use crate::capture::source::excerpt;
+use crate::budget::{MemoryBudget, BudgetedBuffer, NO_ROOM};
 
 /// An expected header line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct ExpectedHeader {
     name: String,
     /// The texts between the stars, in order; `None` if any value is accepted.
     value: Option<Vec<String>>,
 }
 
-impl Header {
+impl ExpectedHeader {
     /// Parses `NAME`, `NAME: VALUE` or `NAME: VA*UE`.
     ///
     /// # Errors
     /// A description of what is wrong with it.
-    pub fn parse(text: &str) -> Result<Header, String> {
+    pub fn parse(text: &str) -> Result<ExpectedHeader, String> {
         let (name, value) = match text.split_once(':') {
             Some((name, value)) => (name, Some(value.trim().split('*').map(str::to_owned).collect())),
             None => (text, None),
@@ -31,39 +31,39 @@ impl Header {
                 "\"{text}\" has no header name; write NAME: VALUE, such as Content-Type: application/json*"
             ));
         }
-        Ok(Header { name: name.to_owned(), value })
+        Ok(ExpectedHeader { name: name.to_owned(), value })
     }
 
     /// Returns `true` if the head contains such a line.
     pub fn holds(&self, head: &[u8]) -> bool {
-        values(head, &self.name).any(|found| self.value.as_ref().is_none_or(|parts| fits(found, parts)))
+        field_values(head, &self.name).any(|found| self.value.as_ref().is_none_or(|parts| matches_parts(found, parts)))
     }
 
     /// Returns the cause of a mismatch, with the actual headers.
     #[cold]
-    pub fn why(&self, head: &[u8]) -> Cause {
+    pub fn mismatch(&self, head: &[u8]) -> Cause {
         match self.found(head) {
             Some(found) => checks::header_differs(self.to_string(), found),
-            None => checks::no_header(self.to_string(), told(checks::headers, checks::no_headers(), head)),
+            None => checks::no_header(self.to_string(), describe_names(checks::headers, checks::no_headers(), head)),
         }
     }
 
     /// Returns the cause of a mismatch, with the actual trailers.
     #[cold]
-    pub fn why_behind(&self, trailers: &[u8]) -> Cause {
+    pub fn trailer_mismatch(&self, trailers: &[u8]) -> Cause {
         match self.found(trailers) {
             Some(found) => checks::trailer_differs(self.to_string(), found),
-            None => checks::no_trailer(self.to_string(), told(checks::trailers, checks::no_trailers(), trailers)),
+            None => checks::no_trailer(self.to_string(), describe_names(checks::trailers, checks::no_trailers(), trailers)),
         }
     }
 
     fn found(&self, head: &[u8]) -> Option<String> {
-        let value = values(head, &self.name).next()?;
-        Some(format!("{}: {}", self.name, short(value)))
+        let value = field_values(head, &self.name).next()?;
+        Some(format!("{}: {}", self.name, excerpt(value)))
     }
 }
 
-impl fmt::Display for Header {
+impl fmt::Display for ExpectedHeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
         self.value.iter().try_for_each(|parts| write!(f, ": {}", parts.join("*")))
@@ -72,14 +72,14 @@ impl fmt::Display for Header {
 
 /// Header lines of an answer, kept in HTTP/1 format without the start line.
 #[derive(Debug, Default)]
-pub struct Lines {
-    text: Kept,
-    crowded: bool,
+pub struct KeptHeaderLines {
+    text: BudgetedBuffer,
+    over_budget: bool,
 }
 
-impl Lines {
+impl KeptHeaderLines {
     /// Appends raw bytes of the lines.
-    pub fn piece(&mut self, piece: &[u8], budget: &Budget) {
+    pub fn push_raw(&mut self, piece: &[u8], budget: &MemoryBudget) {
         if self.text.is_empty() {
             self.put(b"\r\n", budget);
         }
@@ -87,14 +87,14 @@ impl Lines {
     }
 
     /// Appends a field; characters that would end its line become spaces.
-    pub fn field(&mut self, name: &[u8], value: &[u8], budget: &Budget) {
+    pub fn push_field(&mut self, name: &[u8], value: &[u8], budget: &MemoryBudget) {
         let line = [name, b": ", value].concat();
         let harmless = line.iter().map(|&b| if matches!(b, 0 | b'\r' | b'\n') { b' ' } else { b });
-        self.piece(&harmless.chain(*b"\r\n").collect::<Vec<u8>>(), budget);
+        self.push_raw(&harmless.chain(*b"\r\n").collect::<Vec<u8>>(), budget);
     }
 
-    fn put(&mut self, bytes: &[u8], budget: &Budget) {
-        self.crowded = self.crowded || !self.text.add(bytes, budget);
+    fn put(&mut self, bytes: &[u8], budget: &MemoryBudget) {
+        self.over_budget = self.over_budget || !self.text.extend(bytes, budget);
     }
 
     /// Returns all lines.
@@ -102,19 +102,19 @@ impl Lines {
     /// # Errors
     /// The budget was exhausted.
     pub fn text(&self) -> Result<&[u8], Cause> {
-        if self.crowded { Err(checks::headers_unchecked(NO_ROOM)) } else { Ok(&self.text) }
+        if self.over_budget { Err(checks::headers_unchecked(NO_ROOM)) } else { Ok(&self.text) }
     }
 }
 
 /// Describes the header names of a head with `there`, or returns `none` if there are none.
-pub fn told(there: fn(String) -> Cause, none: cause::Plain, head: &[u8]) -> Cause {
+pub fn describe_names(there: fn(String) -> Cause, none: cause::StaticCause, head: &[u8]) -> Cause {
     let names = head.split(|&b| b == b'\n').skip(1).filter_map(|line| line.split(|&b| b == b':').next());
     let names: Vec<&[u8]> = names.map(<[u8]>::trim_ascii).filter(|name| !name.is_empty()).collect();
-    if names.is_empty() { none.into() } else { there(short(&names.join(&b", "[..]))) }
+    if names.is_empty() { none.into() } else { there(excerpt(&names.join(&b", "[..]))) }
 }
 
 /// Returns all values of a field in a head in HTTP/1 format.
-pub fn values<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+pub fn field_values<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
     let mut from = memchr::memchr(b'\n', head).map(|end| end + 1);
     let lines = std::iter::from_fn(move || {
         let rest = &head[from?..];
@@ -130,7 +130,7 @@ pub fn values<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [u8
 }
 
 /// Returns `true` if `found` consists of the parts with any text between them.
-fn fits(found: &[u8], parts: &[String]) -> bool {
+fn matches_parts(found: &[u8], parts: &[String]) -> bool {
     let [first, middle @ .., last] = parts else {
         return parts.first().is_some_and(|only| only.as_bytes() == found);
     };

@@ -11,44 +11,44 @@ use std::collections::BTreeMap;
 use cause::{Cause, checks};
 use serde_json::value::RawValue;
 
-use super::filter::Filter;
-use super::{decimal, places};
+use super::filter::PathFilter;
+use super::{decimal, raw_json};
 
 /// A path into a body.
 #[derive(Debug, PartialEq)]
-pub struct Place(Vec<Step>);
+pub struct BodyPath(Vec<PathStep>);
 
-impl Place {
+impl BodyPath {
     /// Parses a path.
     ///
     /// # Errors
     /// A description of what is wrong with it.
-    pub fn parse(text: &str) -> Result<Place, String> {
+    pub fn parse(text: &str) -> Result<BodyPath, String> {
         let wrong = |what: &str| format!("\"{text}\" {what}; write a path such as $.token or $.items[0].id");
         let rest = text.strip_prefix('$').ok_or_else(|| wrong("does not start with $"))?;
         match path(rest, DEEPEST).map_err(|what| wrong(&what))? {
-            (path, "") => Ok(Place(path)),
+            (path, "") => Ok(BodyPath(path)),
             (_, rest) => Err(wrong(&format!("continues with \"{rest}\", which is not part of a path"))),
         }
     }
 
     /// Returns the same path applied to each item of a list, unless the path itself begins with list items.
-    pub fn in_list(self) -> Place {
-        let each = (!of_list(&self.0)).then_some(Step::All);
-        Place(each.into_iter().chain(self.0).collect())
+    pub fn in_list(self) -> BodyPath {
+        let each = (!begins_with_items(&self.0)).then_some(PathStep::Each);
+        BodyPath(each.into_iter().chain(self.0).collect())
     }
 
     /// Passes the values that the path leads to in a body to `seen`.
     ///
     /// # Errors
     /// The body is not JSON.
-    pub fn walk<'a>(&self, body: &'a [u8], seen: &mut dyn FnMut(&'a RawValue)) -> Result<(), serde_json::Error> {
-        let [Step::Name(name), rest @ ..] = &self.0[..] else {
+    pub fn visit<'a>(&self, body: &'a [u8], seen: &mut dyn FnMut(&'a RawValue)) -> Result<(), serde_json::Error> {
+        let [PathStep::Name(name), rest @ ..] = &self.0[..] else {
             walk(serde_json::from_slice(body)?, &self.0, seen);
             return Ok(());
         };
         // The common case `$.token`: the member is found while the body is parsed, in a single pass.
-        if let Some(value) = places::member(body, name)? {
+        if let Some(value) = raw_json::find_member(body, name)? {
             walk(value, rest, seen);
         }
         Ok(())
@@ -58,47 +58,47 @@ impl Place {
 /// Checks that a path finds the same values in a body as in the whole parsed document.
 #[cfg(any(test, feature = "oracle"))]
 pub fn oracle(place: &str, body: &[u8]) {
-    let Ok(place) = Place::parse(place) else { return };
+    let Ok(place) = BodyPath::parse(place) else { return };
     let (mut found, mut expected) = (Vec::new(), Vec::new());
-    let is_json = place.walk(body, &mut |value| found.push(value.get())).is_ok();
-    let whole = places::whole(body);
+    let is_json = place.visit(body, &mut |value| found.push(value.get())).is_ok();
+    let whole = raw_json::parse_whole(body);
     whole.into_iter().for_each(|whole| walk(whole, &place.0, &mut |value| expected.push(value.get())));
     assert_eq!((is_json, found), (whole.is_some(), expected));
 }
 
 /// Returns `true` if a path begins with list items.
-pub fn of_list(path: &[Step]) -> bool {
-    matches!(path.first(), Some(Step::Index(_) | Step::All | Step::Where(_)))
+pub fn begins_with_items(path: &[PathStep]) -> bool {
+    matches!(path.first(), Some(PathStep::Index(_) | PathStep::Each | PathStep::Filter(_)))
 }
 
 /// An expected property of a JSON body.
 #[derive(Debug, PartialEq)]
-pub struct Json {
+pub struct JsonRule {
     /// The rule as written, and the path within it.
     rule: String,
     place: String,
-    path: Vec<Step>,
-    test: Option<(Compare, Wanted)>,
+    path: Vec<PathStep>,
+    test: Option<(CompareOp, ExpectedValue)>,
 }
 
 /// One step of a path.
 #[derive(Debug, PartialEq)]
-pub enum Step {
+pub enum PathStep {
     /// An object member.
     Name(String),
     /// An array item; negative indices count from the end.
     Index(i64),
     /// All items or members.
-    All,
+    Each,
     /// The items or members that satisfy a filter.
-    Where(Filter),
+    Filter(PathFilter),
     /// The value and all its descendants.
-    Within,
+    Descendants,
 }
 
 /// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compare {
+pub enum CompareOp {
     /// `==`.
     Equal,
     /// `!=`.
@@ -116,29 +116,29 @@ pub enum Compare {
 }
 
 /// Operator signs, longer ones first.
-const COMPARISONS: [(&str, Compare); 7] = [
-    ("==", Compare::Equal),
-    ("!=", Compare::Unequal),
-    ("<=", Compare::AtMost),
-    (">=", Compare::AtLeast),
-    ("<", Compare::Less),
-    (">", Compare::Greater),
-    ("contains ", Compare::Contains),
+const COMPARISONS: [(&str, CompareOp); 7] = [
+    ("==", CompareOp::Equal),
+    ("!=", CompareOp::Unequal),
+    ("<=", CompareOp::AtMost),
+    (">=", CompareOp::AtLeast),
+    ("<", CompareOp::Less),
+    (">", CompareOp::Greater),
+    ("contains ", CompareOp::Contains),
 ];
 
 /// The expected value of a comparison.
 #[derive(Debug, PartialEq)]
-pub enum Wanted {
+pub enum ExpectedValue {
     /// `null`, `true` or `false`.
-    Word(String),
+    Keyword(String),
     /// A number, as written.
     Number(String),
     /// A string, without its quotes.
     Text(Vec<u8>),
     /// An array.
-    List(Vec<Wanted>),
+    List(Vec<ExpectedValue>),
     /// An object.
-    Object(BTreeMap<Vec<u8>, Wanted>),
+    Object(BTreeMap<Vec<u8>, ExpectedValue>),
 }
 
 /// Maximum number of steps of a path, and maximum nesting depth of an expected value.
@@ -150,12 +150,12 @@ const DEEPEST_WITHIN: usize = 32;
 /// Maximum number of values named in a message if a path leads to several.
 const NAMED: usize = 3;
 
-impl Json {
+impl JsonRule {
     /// Parses a rule.
     ///
     /// # Errors
     /// A description of what is wrong with it.
-    pub fn parse(text: &str) -> Result<Json, String> {
+    pub fn parse(text: &str) -> Result<JsonRule, String> {
         let wrong = |what: &str| format!("\"{text}\" {what}; write a rule such as $.code == 200 or $.items[0].id");
         let rest = text.trim().strip_prefix('$').ok_or_else(|| wrong("does not start with $"))?;
         let (path, rest) = path(rest, DEEPEST).map_err(|what| wrong(&what))?;
@@ -163,13 +163,13 @@ impl Json {
         let place = rule[..rule.len() - rest.trim_end().len()].to_owned();
         let rest = rest.trim();
         if rest.is_empty() {
-            return Ok(Json { rule, place, path, test: None });
+            return Ok(JsonRule { rule, place, path, test: None });
         }
         if rest.starts_with('=') && !rest.starts_with("==") {
             return Err(format!("\"{text}\" has a single =; write == to compare: {place} =={}", &rest[1..]));
         }
-        let test = test(rest).map_err(|what| wrong(&what))?;
-        Ok(Json { rule, place, path, test: Some(test) })
+        let test = parse_comparison(rest).map_err(|what| wrong(&what))?;
+        Ok(JsonRule { rule, place, path, test: Some(test) })
     }
 
     /// Returns the rule as written.
@@ -178,22 +178,22 @@ impl Json {
     }
 
     /// Returns the path of the rule.
-    pub fn path(&self) -> &[Step] {
+    pub fn path(&self) -> &[PathStep] {
         &self.path
     }
 
     /// Returns the cause of a mismatch, with the values that the body has instead.
-    pub fn why(&self, body: &RawValue) -> Cause {
+    pub fn mismatch(&self, body: &RawValue) -> Cause {
         let (mut shown, mut count) = (Vec::new(), 0);
         walk(body, &self.path, &mut |value| {
             count += 1;
             if count <= NAMED {
-                shown.push(super::plain(&compact(value)));
+                shown.push(super::one_line(&excerpt(value)));
             }
         });
-        let rule = super::plain(&self.rule);
+        let rule = super::one_line(&self.rule);
         if count == 0 {
-            return checks::nothing_at(rule, super::plain(&self.place));
+            return checks::nothing_at(rule, super::one_line(&self.place));
         }
         match count.saturating_sub(NAMED) {
             0 => checks::differs(rule, shown.join(", ")),
@@ -206,10 +206,10 @@ impl Json {
         let (mut found, mut passed) = (0, 0);
         walk(body, &self.path, &mut |value| {
             found += 1;
-            passed += usize::from(self.test.as_ref().is_none_or(|(compare, wanted)| passes(value, *compare, wanted)));
+            passed += usize::from(self.test.as_ref().is_none_or(|(compare, wanted)| satisfies(value, *compare, wanted)));
         });
         match self.test {
-            Some((Compare::Unequal, _)) => found > 0 && passed == found,
+            Some((CompareOp::Unequal, _)) => found > 0 && passed == found,
             _ => passed > 0,
         }
     }
@@ -219,7 +219,7 @@ impl Json {
 ///
 /// # Errors
 /// A description of what is wrong with it.
-pub(super) fn test(text: &str) -> Result<(Compare, Wanted), String> {
+pub(super) fn parse_comparison(text: &str) -> Result<(CompareOp, ExpectedValue), String> {
     let (compare, value) = COMPARISONS
         .iter()
         .find_map(|(sign, compare)| Some((*compare, text.strip_prefix(sign)?.trim())))
@@ -227,9 +227,9 @@ pub(super) fn test(text: &str) -> Result<(Compare, Wanted), String> {
     if value.is_empty() {
         return Err("compares with nothing".into());
     }
-    let value = literal(value).ok_or_else(|| format!("compares with JSON nested more than {DEEPEST} deep"))?;
-    let ordered = matches!(compare, Compare::Less | Compare::AtMost | Compare::Greater | Compare::AtLeast);
-    if ordered && !matches!(value, Wanted::Number(_)) {
+    let value = parse_literal(value).ok_or_else(|| format!("compares with JSON nested more than {DEEPEST} deep"))?;
+    let ordered = matches!(compare, CompareOp::Less | CompareOp::AtMost | CompareOp::Greater | CompareOp::AtLeast);
+    if ordered && !matches!(value, ExpectedValue::Number(_)) {
         return Err("uses <, <=, > or >= with something that is not a number".into());
     }
     Ok((compare, value))
@@ -240,19 +240,19 @@ pub(super) fn test(text: &str) -> Result<(Compare, Wanted), String> {
 ///
 /// # Errors
 /// A description of what is wrong with the path.
-pub(super) fn path(text: &str, deepest: usize) -> Result<(Vec<Step>, &str), String> {
+pub(super) fn path(text: &str, deepest: usize) -> Result<(Vec<PathStep>, &str), String> {
     let (mut path, mut rest) = (Vec::new(), text);
     loop {
         if let Some(behind) = rest.strip_prefix("..") {
-            path.push(Step::Within);
+            path.push(PathStep::Descendants);
             // `..name` is `..` followed by `.name`.
             rest = if behind.starts_with('[') { behind } else { &rest[1..] };
         }
         if rest.starts_with("[?") {
-            let (filter, after) = Filter::parse(rest, deepest)?;
-            path.push(Step::Where(filter));
+            let (filter, after) = PathFilter::parse(rest, deepest)?;
+            path.push(PathStep::Filter(filter));
             rest = after;
-        } else if let Some((step, after)) = step(rest).ok_or("has a path that cannot be read")? {
+        } else if let Some((step, after)) = parse_step(rest).ok_or("has a path that cannot be read")? {
             path.push(step);
             rest = after;
         } else {
@@ -266,137 +266,137 @@ pub(super) fn path(text: &str, deepest: usize) -> Result<(Vec<Step>, &str), Stri
 
 /// Parses the next step and returns it with the remaining text; `Some(None)` at the end of the path, `None` on a syntax
 /// error.
-fn step(text: &str) -> Option<Option<(Step, &str)>> {
+fn parse_step(text: &str) -> Option<Option<(PathStep, &str)>> {
     if let Some(rest) = text.strip_prefix('.') {
         let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).unwrap_or(rest.len());
         if let (0, Some(after)) = (end, rest.strip_prefix('*')) {
-            return Some(Some((Step::All, after)));
+            return Some(Some((PathStep::Each, after)));
         }
-        return (end > 0).then(|| Some((Step::Name(rest[..end].to_owned()), &rest[end..])));
+        return (end > 0).then(|| Some((PathStep::Name(rest[..end].to_owned()), &rest[end..])));
     }
     let Some(rest) = text.strip_prefix('[') else { return Some(None) };
     if let Some(quote) = rest.chars().next().filter(|c| matches!(c, '\'' | '"')) {
         let (name, after) = rest[1..].split_once(quote)?;
-        return Some(Some((Step::Name(name.to_owned()), after.strip_prefix(']')?)));
+        return Some(Some((PathStep::Name(name.to_owned()), after.strip_prefix(']')?)));
     }
     let (inside, after) = rest.split_once(']')?;
     let step = match inside.trim() {
-        "*" => Step::All,
-        index => Step::Index(index.parse().ok()?),
+        "*" => PathStep::Each,
+        index => PathStep::Index(index.parse().ok()?),
     };
     Some(Some((step, after)))
 }
 
 /// Parses a JSON value, or a text in single quotes or without quotes. `None` if the value is nested too deep.
-fn literal(text: &str) -> Option<Wanted> {
+fn parse_literal(text: &str) -> Option<ExpectedValue> {
     let single = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
-    match single.map_or_else(|| places::whole(text.as_bytes()).ok_or(text), Err) {
-        Ok(value) => wanted(value, DEEPEST),
-        Err(text) => Some(Wanted::Text(text.into())),
+    match single.map_or_else(|| raw_json::parse_whole(text.as_bytes()).ok_or(text), Err) {
+        Ok(value) => expected_value(value, DEEPEST),
+        Err(text) => Some(ExpectedValue::Text(text.into())),
     }
 }
 
 /// Converts an expected value; `None` if it is nested deeper than `deepest`.
-fn wanted(value: &RawValue, deepest: usize) -> Option<Wanted> {
+fn expected_value(value: &RawValue, deepest: usize) -> Option<ExpectedValue> {
     let inner = deepest.checked_sub(1)?;
     match value.get().as_bytes()[0] {
         b'[' => {
             let mut list = Some(Vec::new());
-            places::items(value, |item| {
+            raw_json::for_each_item(value, |item| {
                 list = list.take().and_then(|mut list| {
-                    list.push(wanted(item, inner)?);
+                    list.push(expected_value(item, inner)?);
                     Some(list)
                 });
             });
-            list.map(Wanted::List)
+            list.map(ExpectedValue::List)
         }
         b'{' => {
             let mut object = Some(BTreeMap::new());
-            places::members(value, |name, member| {
+            raw_json::for_each_member(value, |name, member| {
                 object = object.take().and_then(|mut object| {
-                    object.insert(name.to_vec(), wanted(member, inner)?);
+                    object.insert(name.to_vec(), expected_value(member, inner)?);
                     Some(object)
                 });
             });
-            object.map(Wanted::Object)
+            object.map(ExpectedValue::Object)
         }
-        _ => Some(match (places::text(value), places::number(value)) {
-            (Some(text), _) => Wanted::Text(text),
-            (None, Some(digits)) => Wanted::Number(digits.to_owned()),
-            (None, None) => Wanted::Word(value.get().to_owned()),
+        _ => Some(match (raw_json::string_bytes(value), raw_json::number_text(value)) {
+            (Some(text), _) => ExpectedValue::Text(text),
+            (None, Some(digits)) => ExpectedValue::Number(digits.to_owned()),
+            (None, None) => ExpectedValue::Keyword(value.get().to_owned()),
         }),
     }
 }
 
 /// Passes the values at the end of a path to `seen`.
-pub(super) fn walk<'a>(value: &'a RawValue, path: &[Step], seen: &mut dyn FnMut(&'a RawValue)) {
+pub(super) fn walk<'a>(value: &'a RawValue, path: &[PathStep], seen: &mut dyn FnMut(&'a RawValue)) {
     let Some((step, rest)) = path.split_first() else { return seen(value) };
     match step {
-        Step::Name(name) => {
+        PathStep::Name(name) => {
             let mut member = None;
-            places::members(value, |at, value| {
+            raw_json::for_each_member(value, |at, value| {
                 if at == name.as_bytes() {
                     member = Some(value);
                 }
             });
             member.into_iter().for_each(|value| walk(value, rest, seen));
         }
-        Step::Index(index) => {
+        PathStep::Index(index) => {
             let mut count = 0;
             if *index < 0 {
-                places::items(value, |_| count += 1);
+                raw_json::for_each_item(value, |_| count += 1);
             }
             let (wanted, mut at) = (count + index, 0);
-            places::items(value, |item| {
+            raw_json::for_each_item(value, |item| {
                 if at == wanted {
                     walk(item, rest, seen);
                 }
                 at += 1;
             });
         }
-        Step::All => each(value, &mut |inner| walk(inner, rest, seen)),
-        Step::Where(filter) => each(value, &mut |inner| {
+        PathStep::Each => visit_children(value, &mut |inner| walk(inner, rest, seen)),
+        PathStep::Filter(filter) => visit_children(value, &mut |inner| {
             if filter.holds(inner) {
                 walk(inner, rest, seen);
             }
         }),
-        Step::Within => within(value, rest, DEEPEST_WITHIN, seen),
+        PathStep::Descendants => visit_descendants(value, rest, DEEPEST_WITHIN, seen),
     }
 }
 
 /// Passes the items or members of a value to `seen`.
-fn each<'a>(value: &'a RawValue, seen: &mut dyn FnMut(&'a RawValue)) {
-    places::items(value, &mut *seen);
-    places::members(value, |_, member| seen(member));
+fn visit_children<'a>(value: &'a RawValue, seen: &mut dyn FnMut(&'a RawValue)) {
+    raw_json::for_each_item(value, &mut *seen);
+    raw_json::for_each_member(value, |_, member| seen(member));
 }
 
 /// Continues from a value and from its descendants down to this depth.
-fn within<'a>(value: &'a RawValue, rest: &[Step], deepest: usize, seen: &mut dyn FnMut(&'a RawValue)) {
+fn visit_descendants<'a>(value: &'a RawValue, rest: &[PathStep], deepest: usize, seen: &mut dyn FnMut(&'a RawValue)) {
     walk(value, rest, seen);
     if deepest > 0 {
-        each(value, &mut |inner| within(inner, rest, deepest - 1, seen));
+        visit_children(value, &mut |inner| visit_descendants(inner, rest, deepest - 1, seen));
     }
 }
 
 /// Compares with an expected value; numbers are equal by value, such as 1 and 1.0.
-fn same(found: &RawValue, wanted: &Wanted) -> bool {
+fn equals(found: &RawValue, wanted: &ExpectedValue) -> bool {
     match wanted {
-        Wanted::Word(word) => found.get() == word,
-        Wanted::Number(digits) => places::number(found).is_some_and(|found| decimal::compare(found, digits).is_eq()),
-        Wanted::Text(text) => places::text(found).is_some_and(|found| found == *text),
-        Wanted::List(list) => {
+        ExpectedValue::Keyword(word) => found.get() == word,
+        ExpectedValue::Number(digits) => raw_json::number_text(found).is_some_and(|found| decimal::compare(found, digits).is_eq()),
+        ExpectedValue::Text(text) => raw_json::string_bytes(found).is_some_and(|found| found == *text),
+        ExpectedValue::List(list) => {
             let (mut at, mut alike) = (0, found.get().starts_with('['));
-            places::items(found, |item| {
-                alike = alike && list.get(at).is_some_and(|wanted| same(item, wanted));
+            raw_json::for_each_item(found, |item| {
+                alike = alike && list.get(at).is_some_and(|wanted| equals(item, wanted));
                 at += 1;
             });
             alike && at == list.len()
         }
-        Wanted::Object(object) => {
+        ExpectedValue::Object(object) => {
             let (mut alike, mut unknown) = (BTreeMap::new(), !found.get().starts_with('{'));
-            places::members(found, |name, value| match object.get_key_value(name) {
+            raw_json::for_each_member(found, |name, value| match object.get_key_value(name) {
                 // With duplicate names the last one counts.
-                Some((name, wanted)) => _ = alike.insert(name, same(value, wanted)),
+                Some((name, wanted)) => _ = alike.insert(name, equals(value, wanted)),
                 None => unknown = true,
             });
             !unknown && alike.len() == object.len() && alike.into_values().all(|alike| alike)
@@ -404,23 +404,23 @@ fn same(found: &RawValue, wanted: &Wanted) -> bool {
     }
 }
 
-pub(super) fn passes(found: &RawValue, compare: Compare, wanted: &Wanted) -> bool {
-    let ordered = |test: fn(Ordering) -> bool| match (places::number(found), wanted) {
-        (Some(found), Wanted::Number(digits)) => test(decimal::compare(found, digits)),
+pub(super) fn satisfies(found: &RawValue, compare: CompareOp, wanted: &ExpectedValue) -> bool {
+    let ordered = |test: fn(Ordering) -> bool| match (raw_json::number_text(found), wanted) {
+        (Some(found), ExpectedValue::Number(digits)) => test(decimal::compare(found, digits)),
         _ => false,
     };
     match compare {
-        Compare::Equal => same(found, wanted),
-        Compare::Unequal => !same(found, wanted),
-        Compare::Less => ordered(Ordering::is_lt),
-        Compare::AtMost => ordered(Ordering::is_le),
-        Compare::Greater => ordered(Ordering::is_gt),
-        Compare::AtLeast => ordered(Ordering::is_ge),
-        Compare::Contains => match (places::text(found), wanted) {
-            (Some(text), Wanted::Text(part)) => memchr::memmem::find(&text, part).is_some(),
+        CompareOp::Equal => equals(found, wanted),
+        CompareOp::Unequal => !equals(found, wanted),
+        CompareOp::Less => ordered(Ordering::is_lt),
+        CompareOp::AtMost => ordered(Ordering::is_le),
+        CompareOp::Greater => ordered(Ordering::is_gt),
+        CompareOp::AtLeast => ordered(Ordering::is_ge),
+        CompareOp::Contains => match (raw_json::string_bytes(found), wanted) {
+            (Some(text), ExpectedValue::Text(part)) => memchr::memmem::find(&text, part).is_some(),
             _ => {
                 let mut there = false;
-                places::items(found, |item| there = there || same(item, wanted));
+                raw_json::for_each_item(found, |item| there = there || equals(item, wanted));
                 there
             }
         },
@@ -428,8 +428,8 @@ pub(super) fn passes(found: &RawValue, compare: Compare, wanted: &Wanted) -> boo
 }
 
 /// Returns the beginning of a value, as far as it is shown, without white space between tokens.
-fn compact(value: &RawValue) -> String {
-    if let Some(text) = places::text(value) {
+fn excerpt(value: &RawValue) -> String {
+    if let Some(text) = raw_json::string_bytes(value) {
         let text = String::from_utf8_lossy(&text);
         return serde_json::to_string(&text).unwrap_or_default();
     }

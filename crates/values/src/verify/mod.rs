@@ -11,20 +11,20 @@ pub mod header;
 pub mod json;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
-pub mod places;
+pub mod raw_json;
 #[cfg(test)]
 mod tests;
 
-use cause::{Cause, Place, checks};
+use cause::{Cause, CauseArgument, checks};
 use memchr::memmem::Finder;
-use wire::{Asked, Complaint, Failed, FaultKind, OptionSpec, many};
+use wire::{ProtocolConfig, UsageError, FailedChecks, FaultKind, OptionSpec, many};
 
-use coding::{Coding, Plain};
-use header::Header;
-use json::Json;
+use coding::{ContentCoding, DecodedBody};
+use header::ExpectedHeader;
+use json::JsonRule;
 
-use crate::kept::{Budget, Kept, NO_ROOM};
-use crate::watch::SHOWN;
+use crate::budget::{MemoryBudget, BudgetedBuffer, NO_ROOM};
+use crate::text_search::SHOWN;
 
 /// Maximum size of a kept body before decoding; a longer one cannot be checked and counts as wrong.
 pub const KEPT_BOUND: usize = 1024 * 1024;
@@ -54,15 +54,15 @@ pub const OPTIONS: [OptionSpec; 3] = [
 /// The expectations for every answer of a run.
 #[derive(Debug)]
 pub struct Expectations {
-    headers: Vec<Header>,
-    json: Vec<Json>,
+    headers: Vec<ExpectedHeader>,
+    json: Vec<JsonRule>,
     /// Expected trailers; checked after everything else.
-    pub trailers: Vec<Header>,
+    pub trailers: Vec<ExpectedHeader>,
 }
 
 impl Expectations {
     /// Returns `true` if the body is searched.
-    pub fn look_at_body(&self) -> bool {
+    pub fn reads_body(&self) -> bool {
         !self.json.is_empty()
     }
 
@@ -70,11 +70,11 @@ impl Expectations {
     ///
     /// # Errors
     /// An invalid rule.
-    pub fn read(asked: &Asked) -> Result<Option<Expectations>, Complaint> {
-        let complain = |option: &'static str| move |trouble: String| Complaint::new(option, trouble);
-        let json = asked.values("expect-json").iter().map(|text| Json::parse(text)).collect::<Result<Vec<_>, _>>();
-        let (headers, json) = (lines(asked, "expect-header")?, json.map_err(complain("--expect-json"))?);
-        let trailers = lines(asked, "expect-trailer")?;
+    pub fn read(asked: &ProtocolConfig) -> Result<Option<Expectations>, UsageError> {
+        let complain = |option: &'static str| move |trouble: String| UsageError::new(option, trouble);
+        let json = asked.values("expect-json").iter().map(|text| JsonRule::parse(text)).collect::<Result<Vec<_>, _>>();
+        let (headers, json) = (parse_headers(asked, "expect-header")?, json.map_err(complain("--expect-json"))?);
+        let trailers = parse_headers(asked, "expect-trailer")?;
         let any = !headers.is_empty() || !json.is_empty() || !trailers.is_empty();
         Ok(any.then_some(Expectations { headers, json, trailers }))
     }
@@ -89,66 +89,66 @@ impl Expectations {
 ///
 /// # Errors
 /// An invalid header line.
-pub fn lines(asked: &Asked, option: &str) -> Result<Vec<Header>, Complaint> {
-    let all = asked.values(option).iter().map(|text| Header::parse(text)).collect::<Result<_, _>>();
-    all.map_err(|trouble| Complaint::new(format!("--{option}"), trouble))
+pub fn parse_headers(asked: &ProtocolConfig, option: &str) -> Result<Vec<ExpectedHeader>, UsageError> {
+    let all = asked.values(option).iter().map(|text| ExpectedHeader::parse(text)).collect::<Result<_, _>>();
+    all.map_err(|trouble| UsageError::new(format!("--{option}"), trouble))
 }
 
 /// The checked state of one answer.
 #[derive(Debug)]
-pub struct Seen {
+pub struct AnswerChecks {
     wrong_header: bool,
     /// Expected header lines that are missing.
-    headers: Failed,
+    headers: FailedChecks,
     /// Kept body; `None` if nothing is expected of the whole body.
-    body: Option<Kept>,
-    coding: Coding,
+    body: Option<BudgetedBuffer>,
+    coding: ContentCoding,
     /// Maximum number of body bytes to keep.
-    most: usize,
-    missed: Option<Missed>,
+    max_body: usize,
+    not_kept: Option<BodyNotKept>,
 }
 
 /// The reason for which a body is not kept completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Missed {
+enum BodyNotKept {
     /// The body is longer than this.
     TooLong(usize),
-    NoRoom,
+    OverBudget,
 }
 
-impl Missed {
-    fn why(self) -> Cause {
+impl BodyNotKept {
+    fn cause(self) -> Cause {
         match self {
-            Missed::TooLong(most) => checks::too_long(measure::format_bytes(most as u64)),
-            Missed::NoRoom => checks::unchecked(NO_ROOM),
+            BodyNotKept::TooLong(most) => checks::too_long(measure::format_bytes(most as u64)),
+            BodyNotKept::OverBudget => checks::unchecked(NO_ROOM),
         }
     }
 }
 
-impl Seen {
+impl AnswerChecks {
     /// Checks the head, in HTTP/1 format. `text` is set if the body must contain a text, which a coded body hides;
     /// `whole` is set if captures need the whole body. `None` if nothing about this answer needs a closer look.
-    pub fn head(expected: Option<&Expectations>, (text, whole): (bool, bool), head: &[u8]) -> Option<Box<Seen>> {
-        let coding = Coding::of(header::values(head, "content-encoding"));
-        let body = whole || expected.is_some_and(Expectations::needs_body) || (text && coding != Coding::None);
+    pub fn from_head(expected: Option<&Expectations>, (text, whole): (bool, bool), head: &[u8]) -> Option<Box<AnswerChecks>> {
+        let coding = ContentCoding::of(header::field_values(head, "content-encoding"));
+        let body = whole || expected.is_some_and(Expectations::needs_body) || (text && coding != ContentCoding::None);
         let wrong = expected.into_iter().flat_map(|e| &e.headers).map(|header| !header.holds(head));
-        let headers = Failed::default().all(wrong);
+        let headers = FailedChecks::default().extend(wrong);
         let wrong_header = headers.any();
         (body || wrong_header).then(|| {
-            Box::new(Seen {
+            Box::new(AnswerChecks {
                 wrong_header,
                 headers,
-                body: body.then(Kept::default),
+                body: body.then(BudgetedBuffer::default),
                 coding,
-                most: KEPT_BOUND,
-                missed: None,
+                max_body: KEPT_BOUND,
+                not_kept: None,
             })
         })
     }
 
     /// Sets the maximum number of body bytes to keep.
-    pub fn keep_up_to(&mut self, most: usize) {
-        self.most = most;
+    pub fn set_body_limit(&mut self, most: usize) {
+        self.max_body = most;
     }
 
     /// Returns `true` if the whole body is kept, so that it need not be searched as it arrives.
@@ -157,16 +157,16 @@ impl Seen {
     }
 
     /// Adds a piece of the body as it arrives.
-    pub fn feed(&mut self, piece: &[u8], budget: &Budget) {
-        let Some(body) = self.body.as_mut().filter(|_| self.missed.is_none()) else { return };
-        if body.len() + piece.len() > self.most {
-            self.missed = Some(Missed::TooLong(self.most));
-        } else if !body.add(piece, budget) {
-            self.missed = Some(Missed::NoRoom);
+    pub fn feed(&mut self, piece: &[u8], budget: &MemoryBudget) {
+        let Some(body) = self.body.as_mut().filter(|_| self.not_kept.is_none()) else { return };
+        if body.len() + piece.len() > self.max_body {
+            self.not_kept = Some(BodyNotKept::TooLong(self.max_body));
+        } else if !body.extend(piece, budget) {
+            self.not_kept = Some(BodyNotKept::OverBudget);
         }
-        if self.missed.is_some() {
+        if self.not_kept.is_some() {
             // The body will not be checked, so its memory is given back.
-            *body = Kept::default();
+            *body = BudgetedBuffer::default();
         }
     }
 
@@ -175,7 +175,7 @@ impl Seen {
         &self,
         expected: Option<&Expectations>,
         text: Option<&Finder<'static>>,
-        budget: &Budget,
+        budget: &MemoryBudget,
     ) -> Option<FaultKind> {
         if self.wrong_header {
             return Some(FaultKind::WrongHeader);
@@ -190,94 +190,94 @@ impl Seen {
             if rules.is_empty() {
                 return Some(());
             }
-            let read = places::whole(&plain)?;
+            let read = raw_json::parse_whole(&plain)?;
             rules.iter().all(|rule| rule.holds(read)).then_some(())
         };
-        (self.missed.is_some() || good().is_none()).then_some(FaultKind::WrongBody)
+        (self.not_kept.is_some() || good().is_none()).then_some(FaultKind::WrongBody)
     }
 
     /// Returns the failed checks of a wrong answer, appended to `failed`. `streamed` tells whether the body contained
     /// the expected text, if that was searched for as the body arrived.
     #[cold]
-    pub fn failed(
-        seen: Option<&Seen>,
+    pub fn failed_checks(
+        seen: Option<&AnswerChecks>,
         expected: Option<&Expectations>,
         (text, streamed): (Option<&Finder<'static>>, bool),
-        budget: &Budget,
-        failed: Failed,
-    ) -> Failed {
+        budget: &MemoryBudget,
+        failed: FailedChecks,
+    ) -> FailedChecks {
         let of = expected.map_or((0, &[][..]), |expected| (expected.headers.len(), &expected.json));
         let mut failed = match seen {
-            Some(seen) => failed.and(seen.headers, of.0),
-            None => failed.all(std::iter::repeat_n(false, of.0)),
+            Some(seen) => failed.append(seen.headers, of.0),
+            None => failed.extend(std::iter::repeat_n(false, of.0)),
         };
         let kept = seen.filter(|seen| seen.keeps_body());
-        let plain = kept.map(|seen| match (seen.missed, &seen.body) {
+        let plain = kept.map(|seen| match (seen.not_kept, &seen.body) {
             (None, Some(body)) => seen.coding.decode(body, budget).ok(),
             _ => None,
         });
         if let Some(text) = text {
-            failed.next(match &plain {
+            failed.push(match &plain {
                 Some(plain) => plain.as_ref().is_none_or(|plain| text.find(plain).is_none()),
                 None => !streamed,
             });
         }
         let read = plain.flatten();
-        let read = read.as_ref().and_then(|plain| places::whole(plain));
-        failed.all(of.1.iter().map(|rule| read.is_none_or(|read| !rule.holds(read))))
+        let read = read.as_ref().and_then(|plain| raw_json::parse_whole(plain));
+        failed.extend(of.1.iter().map(|rule| read.is_none_or(|read| !rule.holds(read))))
     }
 
     /// Returns the whole decoded body.
     ///
     /// # Errors
     /// The reason for which it is not available.
-    pub fn whole(&self, budget: &Budget) -> Result<Plain<'_>, Cause> {
-        match self.missed {
-            Some(missed) => Err(missed.why()),
+    pub fn decoded_body(&self, budget: &MemoryBudget) -> Result<DecodedBody<'_>, Cause> {
+        match self.not_kept {
+            Some(missed) => Err(missed.cause()),
             None => {
                 let body = self.body.as_deref().unwrap_or_default();
-                self.coding.decode(body, budget).map_err(|undecoded| undecoded.why(body.len()))
+                self.coding.decode(body, budget).map_err(|undecoded| undecoded.cause(body.len()))
             }
         }
     }
 
     /// Returns what was expected of the body and what was found instead, if [`Seen::verdict`] reports a wrong body.
-    pub fn why(
+    pub fn mismatch(
         &self,
         expected: Option<&Expectations>,
         text: Option<&Finder<'static>>,
-        budget: &Budget,
+        budget: &MemoryBudget,
     ) -> Option<Cause> {
-        if let Some(missed) = self.missed {
-            return Some(missed.why());
+        if let Some(missed) = self.not_kept {
+            return Some(missed.cause());
         }
         let body = self.body.as_deref().unwrap_or_default();
         let plain = match self.coding.decode(body, budget) {
             Ok(plain) => plain,
-            Err(undecoded) => return Some(undecoded.why(body.len())),
+            Err(undecoded) => return Some(undecoded.cause(body.len())),
         };
         let size = plain.len() as u64;
         if let Some(text) = text.filter(|text| text.find(&plain).is_none()) {
-            return Some(lacks(checks::body_lacks, text.needle(), &plain, size));
+            return Some(missing_text(checks::body_lacks, text.needle(), &plain, size));
         }
-        let Some(read) = places::whole(&plain) else { return Some(checks::no_json(found(&plain, size))) };
+        let Some(read) = raw_json::parse_whole(&plain) else { return Some(checks::no_json(describe_body(&plain, size))) };
         let broken = expected.and_then(|e| e.json.iter().find(|rule| !rule.holds(read)));
-        broken.map(|rule| rule.why(read))
+        broken.map(|rule| rule.mismatch(read))
     }
 }
 
 /// Returns the cause for a missing text, made by `what` (`checks::body_lacks`), with the beginning and the length of
 /// the actual text.
-pub fn lacks(what: fn(String, Place) -> Cause, text: &[u8], beginning: &[u8], size: u64) -> Cause {
-    what(quoted(text, false), found(beginning, size))
+pub fn missing_text(what: fn(String, CauseArgument) -> Cause, text: &[u8], beginning: &[u8], size: u64) -> Cause {
+    what(quoted(text, false), describe_body(beginning, size))
 }
 
 /// Like [`lacks`], for an answer that does not match an option.
-pub fn unlike(option: &str, beginning: &[u8], size: u64) -> Cause {
-    checks::no_match(option, found(beginning, size))
+pub fn pattern_mismatch(option: &str, beginning: &[u8], size: u64) -> Cause {
+    checks::no_match(option, describe_body(beginning, size))
 }
 
-fn found(beginning: &[u8], size: u64) -> Place {
+fn describe_body(beginning: &[u8], size: u64) -> CauseArgument {
     match size {
         0 => checks::nothing().into(),
         _ => {
@@ -288,9 +288,9 @@ fn found(beginning: &[u8], size: u64) -> Place {
 }
 
 /// Returns a rule or JSON value on one line, shortened.
-fn plain(text: &str) -> String {
+fn one_line(text: &str) -> String {
     let cut = text.floor_char_boundary(2 * SHOWN);
-    let line = measure::plain::line(&text[..cut]).into_owned();
+    let line = measure::sanitize::line(&text[..cut]).into_owned();
     if cut < text.len() { line + "…" } else { line }
 }
 
@@ -302,17 +302,17 @@ fn quoted(bytes: &[u8], goes_on: bool) -> String {
     if let Some(last) = shown.utf8_chunks().last().filter(|_| goes_on) {
         shown = &shown[..shown.len() - last.invalid().len()];
     }
-    let text = measure::plain::bytes(shown);
-    format!("\"{}{}", measure::plain::line(&text), if goes_on { "…\"" } else { "\"" })
+    let text = measure::sanitize::bytes(shown);
+    format!("\"{}{}", measure::sanitize::line(&text), if goes_on { "…\"" } else { "\"" })
 }
 
 /// Decodes the body of an answer with this head, and returns it with the name of its `Content-Encoding`. `None` if the
 /// body is not coded or cannot be decoded.
-pub fn decoded(head: &[u8], body: &[u8]) -> Option<(String, Vec<u8>)> {
-    let coding = Coding::of(header::values(head, "content-encoding"));
-    let named: Vec<_> = header::values(head, "content-encoding").map(String::from_utf8_lossy).collect();
+pub fn decode_body(head: &[u8], body: &[u8]) -> Option<(String, Vec<u8>)> {
+    let coding = ContentCoding::of(header::field_values(head, "content-encoding"));
+    let named: Vec<_> = header::field_values(head, "content-encoding").map(String::from_utf8_lossy).collect();
     match coding {
-        Coding::By(_) => Some((named.join(", "), coding.decode(body, &Budget::default()).ok()?.to_vec())),
-        Coding::None | Coding::Unknown => None,
+        ContentCoding::By(_) => Some((named.join(", "), coding.decode(body, &MemoryBudget::default()).ok()?.to_vec())),
+        ContentCoding::None | ContentCoding::Unknown => None,
     }
 }

@@ -1,9 +1,9 @@
 //! Invariants checked by the fuzz target of bodies: any input gets a verdict, and bounds are respected.
 
-use wire::Asked;
+use wire::ProtocolConfig;
 
-use super::{Expectations, KEPT_BOUND, Seen};
-use crate::kept::Budget;
+use super::{Expectations, KEPT_BOUND, AnswerChecks};
+use crate::budget::MemoryBudget;
 
 /// Checks arbitrary bytes as a body, with one or two known codings, or none.
 ///
@@ -14,9 +14,9 @@ pub fn body(coding: u8, bytes: &[u8]) {
     let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {}\r\nX: y\r\n\r\n", codings[usize::from(coding) % 8]);
     let rules = ["$.a[0].b == 1", "$.*[*] != x", "$['a'] contains 1"].map(String::from).to_vec();
     let options = [("expect-json".to_owned(), rules), ("expect-header".to_owned(), vec!["X: *".to_owned()])].into();
-    let expected = Expectations::read(&Asked { options, ..Asked::default() }).ok().flatten();
-    let Some(mut seen) = Seen::head(expected.as_ref(), (true, false), head.as_bytes()) else { return };
-    let budget = Budget::default();
+    let expected = Expectations::read(&ProtocolConfig { options, ..ProtocolConfig::default() }).ok().flatten();
+    let Some(mut seen) = AnswerChecks::from_head(expected.as_ref(), (true, false), head.as_bytes()) else { return };
+    let budget = MemoryBudget::default();
     bytes.chunks(1 + bytes.len() / 3).for_each(|piece| seen.feed(piece, &budget));
     let verdict = seen.verdict(expected.as_ref(), None, &budget);
     assert!(bytes.len() <= KEPT_BOUND || verdict.is_some());

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::coding::{Coding, DECODED_BOUND, Layer, Undecoded};
+use super::coding::{ContentCoding, DECODED_BOUND, CodingLayer, DecodeFailure};
 use super::*;
 
 fn raw(value: &serde_json::Value) -> Box<RawValue> {
@@ -16,12 +16,12 @@ fn raw(value: &serde_json::Value) -> Box<RawValue> {
 fn expectations(headers: &[&str], json: &[&str]) -> Expectations {
     let texts = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
     let options = [("expect-header".to_owned(), texts(headers)), ("expect-json".to_owned(), texts(json))].into();
-    Expectations::read(&Asked { options, ..Asked::default() }).expect("good rules").expect("some rules")
+    Expectations::read(&ProtocolConfig { options, ..ProtocolConfig::default() }).expect("good rules").expect("some rules")
 }
 
 fn verdict(expected: &Expectations, head: &str, body: &[u8]) -> Option<FaultKind> {
-    let mut seen = Seen::head(Some(expected), (false, false), head.as_bytes())?;
-    let budget = Budget::default();
+    let mut seen = AnswerChecks::from_head(Some(expected), (false, false), head.as_bytes())?;
+    let budget = MemoryBudget::default();
     body.chunks(7).for_each(|piece| seen.feed(piece, &budget));
     seen.verdict(Some(expected), None, &budget)
 }
@@ -56,7 +56,7 @@ fn json_rules() {
         ("$.items contains 7", false),
     ];
     for (rule, holds) in table {
-        assert_eq!(Json::parse(rule).expect(rule).holds(&raw(&body)), holds, "{rule}");
+        assert_eq!(JsonRule::parse(rule).expect(rule).holds(&raw(&body)), holds, "{rule}");
     }
     let large = json!({"id": 9_007_199_254_740_993_u64});
     for (rule, holds) in [
@@ -66,9 +66,9 @@ fn json_rules() {
         ("$.id <= 9007199254740992", false),
         ("$.id > 9007199254740992", true),
     ] {
-        assert_eq!(Json::parse(rule).expect(rule).holds(&raw(&large)), holds, "{rule}");
+        assert_eq!(JsonRule::parse(rule).expect(rule).holds(&raw(&large)), holds, "{rule}");
     }
-    assert!(Json::parse("$[1] == 'b'").expect("a rule").holds(&raw(&json!(["a", "b"]))));
+    assert!(JsonRule::parse("$[1] == 'b'").expect("a rule").holds(&raw(&json!(["a", "b"]))));
     for (rule, said) in [
         ("code == 200", "does not start with $"),
         ("$.code 200", "has no comparison"),
@@ -81,7 +81,7 @@ fn json_rules() {
         ("$[x]", "has a path that cannot be read"),
         ("$.code < abc", "uses <, <=, > or >= with something that is not a number"),
     ] {
-        let complaint = Json::parse(rule).expect_err(rule);
+        let complaint = JsonRule::parse(rule).expect_err(rule);
         assert!(complaint.contains(said), "{complaint}");
     }
 }
@@ -92,11 +92,11 @@ fn a_wrong_body_says_what_was_expected_and_what_was_found() {
         let expected = (!rules.is_empty()).then(|| expectations(&[], rules));
         let text = text.map(|text| Finder::new(text.as_bytes()).into_owned());
         let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\n\r\n");
-        let mut seen = Seen::head(expected.as_ref(), (text.is_some(), false), head.as_bytes()).expect("a closer look");
-        let budget = Budget::default();
+        let mut seen = AnswerChecks::from_head(expected.as_ref(), (text.is_some(), false), head.as_bytes()).expect("a closer look");
+        let budget = MemoryBudget::default();
         seen.feed(body, &budget);
         assert_eq!(seen.verdict(expected.as_ref(), text.as_ref(), &budget), Some(FaultKind::WrongBody), "{rules:?}");
-        seen.why(expected.as_ref(), text.as_ref(), &budget).expect("a reason").to_string()
+        seen.mismatch(expected.as_ref(), text.as_ref(), &budget).expect("a reason").to_string()
     };
     let body = br#"{"code": 500, "items": [{"id": 1}, {"id": 2}, {"id": 3}, {"id": 4}]}"#;
     for (rule, said) in [
@@ -117,7 +117,7 @@ fn a_wrong_body_says_what_was_expected_and_what_was_found() {
     );
     let euros = "\u{20ac}".repeat(20);
     assert_eq!(
-        lacks(checks::response_lacks, b"\xff\0", euros.as_bytes(), 60).en(),
+        missing_text(checks::response_lacks, b"\xff\0", euros.as_bytes(), 60).en(),
         format!("expected response to contain \"\\xff\\x00\", found \"{}…\" (60 B)", "\u{20ac}".repeat(13))
     );
 }
@@ -139,7 +139,7 @@ fn header_rules() {
     for (rule, expected) in table {
         assert_eq!(verdict(&expectations(&[rule], &[]), head, b"anything"), expected, "{rule}");
     }
-    assert!(Header::parse(": x").is_err() && Header::parse("a b").is_err());
+    assert!(ExpectedHeader::parse(": x").is_err() && ExpectedHeader::parse("a b").is_err());
 }
 
 #[test]
@@ -186,12 +186,12 @@ fn a_text_is_looked_for_in_a_coded_body_too() {
     let text = Finder::new(b"needle").into_owned();
     let coded = zstd::encode_all(&b"hay needle hay"[..], 3).expect("encoded");
     let head = b"HTTP/1.1 200 OK\r\nContent-Encoding: zstd\r\n\r\n";
-    let mut seen = Seen::head(None, (true, false), head).expect("a closer look");
+    let mut seen = AnswerChecks::from_head(None, (true, false), head).expect("a closer look");
     assert!(seen.keeps_body());
-    let budget = Budget::default();
+    let budget = MemoryBudget::default();
     seen.feed(&coded, &budget);
     assert_eq!(seen.verdict(None, Some(&text), &budget), None);
-    assert!(Seen::head(None, (true, false), b"HTTP/1.1 200 OK\r\n\r\n").is_none());
+    assert!(AnswerChecks::from_head(None, (true, false), b"HTTP/1.1 200 OK\r\n\r\n").is_none());
 }
 
 #[test]
@@ -201,31 +201,31 @@ fn bodies_have_bounds() {
     assert_eq!(verdict(&expected, "HTTP/1.1 200 OK\r\n\r\n", &long), Some(FaultKind::WrongBody));
     let bomb = zstd::encode_all(std::io::repeat(0).take(DECODED_BOUND + 1), 1).expect("encoded");
     assert!(bomb.len() < KEPT_BOUND);
-    let undone = |layers, body| Coding::By(layers).decode(body, &Budget::default()).map(|plain| plain.to_vec());
-    assert_eq!(undone(vec![Layer::Zstd], &bomb), Err(Undecoded::TooLong));
-    assert_eq!(undone(vec![Layer::Gzip; 5], b""), Err(Undecoded::Broken));
+    let undone = |layers, body| ContentCoding::By(layers).decode(body, &MemoryBudget::default()).map(|plain| plain.to_vec());
+    assert_eq!(undone(vec![CodingLayer::Zstd], &bomb), Err(DecodeFailure::TooLong));
+    assert_eq!(undone(vec![CodingLayer::Gzip; 5], b""), Err(DecodeFailure::Malformed));
 }
 
 #[test]
 fn what_all_answers_keep_is_bounded_and_said() {
     let expected = expectations(&[], &["$[0] == 0"]);
-    let (head, budget) = (b"HTTP/1.1 200 OK\r\n\r\n", Budget::of(24 << 20));
+    let (head, budget) = (b"HTTP/1.1 200 OK\r\n\r\n", MemoryBudget::of(24 << 20));
     let body = [&b"[0"[..], &b" ".repeat(600_000), b"]"].concat();
-    let mut all: Vec<_> = (0..100).filter_map(|_| Seen::head(Some(&expected), (false, false), head)).collect();
+    let mut all: Vec<_> = (0..100).filter_map(|_| AnswerChecks::from_head(Some(&expected), (false, false), head)).collect();
     all.iter_mut().for_each(|seen| body.chunks(16_000).for_each(|piece| seen.feed(piece, &budget)));
-    let mut verdicts = all.iter().map(|seen| seen.missed).collect::<Vec<_>>();
+    let mut verdicts = all.iter().map(|seen| seen.not_kept).collect::<Vec<_>>();
     verdicts.dedup();
-    assert_eq!(verdicts, [None, Some(Missed::NoRoom)], "the first ones, and then no more");
+    assert_eq!(verdicts, [None, Some(BodyNotKept::OverBudget)], "the first ones, and then no more");
     let last = all.pop().expect("one");
     assert_eq!(last.verdict(Some(&expected), None, &budget), Some(FaultKind::WrongBody));
-    assert_eq!(last.why(Some(&expected), None, &budget), Some(checks::unchecked(NO_ROOM)));
+    assert_eq!(last.mismatch(Some(&expected), None, &budget), Some(checks::unchecked(NO_ROOM)));
     drop(all);
-    assert_eq!(budget.taken(), 0);
+    assert_eq!(budget.reserved(), 0);
 }
 
 /// Returns `true` if the rule holds for a JSON text.
 fn holds(rule: &str, body: &str) -> bool {
-    Json::parse(rule).expect(rule).holds(places::whole(body.as_bytes()).expect(body))
+    JsonRule::parse(rule).expect(rule).holds(raw_json::parse_whole(body.as_bytes()).expect(body))
 }
 
 #[test]
@@ -250,10 +250,10 @@ fn numbers_keep_all_their_digits() {
         assert_eq!(holds(rule, id), kept, "{rule}");
     }
     let expected = expectations(&[], &["$.id == 12345678901234567890124"]);
-    let mut seen = Seen::head(Some(&expected), (false, false), b"HTTP/1.1 200 OK\r\n\r\n").expect("a closer look");
-    seen.feed(id.as_bytes(), &Budget::default());
+    let mut seen = AnswerChecks::from_head(Some(&expected), (false, false), b"HTTP/1.1 200 OK\r\n\r\n").expect("a closer look");
+    seen.feed(id.as_bytes(), &MemoryBudget::default());
     assert_eq!(
-        seen.why(Some(&expected), None, &Budget::default()).expect("a reason").en(),
+        seen.mismatch(Some(&expected), None, &MemoryBudget::default()).expect("a reason").en(),
         "expected $.id == 12345678901234567890124, found 12345678901234567890123"
     );
 }
@@ -284,16 +284,16 @@ fn however_deep_and_many_the_values_are_a_body_takes_no_more_room() {
     let deep = format!("{{\"a\": 1, \"b\": {}{}}}", "[".repeat(500_000), "]".repeat(500_000));
     let many = format!("{{\"b\": [{}0], \"a\": 1}}", "0,".repeat(500_000));
     for (body, verdict) in [(deep, None), (many, None), ("[".repeat(1 << 20), Some(FaultKind::WrongBody))] {
-        let budget = Budget::of(KEPT_BOUND + (16 << 10));
-        let mut seen = Seen::head(Some(&expected), (false, false), head).expect("a closer look");
+        let budget = MemoryBudget::of(KEPT_BOUND + (16 << 10));
+        let mut seen = AnswerChecks::from_head(Some(&expected), (false, false), head).expect("a closer look");
         seen.feed(body.as_bytes(), &budget);
         assert_eq!(seen.verdict(Some(&expected), None, &budget), verdict);
         if verdict.is_some() {
-            let said = seen.why(Some(&expected), None, &budget).expect("a reason").to_string();
+            let said = seen.mismatch(Some(&expected), None, &budget).expect("a reason").to_string();
             assert!(said.starts_with("expected JSON, found \"[[[["), "{said}");
         }
     }
-    let complaint = |rule: &str| Json::parse(rule).expect_err("too deep");
+    let complaint = |rule: &str| JsonRule::parse(rule).expect_err("too deep");
     let nested = complaint(&format!("$.a == {}1{}", "[".repeat(128), "]".repeat(128)));
     assert!(nested.contains("compares with JSON nested more than 128 deep"), "{nested}");
     assert!(complaint(&format!("${}", "[0]".repeat(129))).contains("has a path of more than 128 steps"));
@@ -304,9 +304,9 @@ proptest! {
     #[test]
     fn values_are_read_as_serde_json_reads_them(text in "[\\[\\]{}\":,a01.e\\\\ -]{0,12}") {
         if let Ok(value) = serde_json::from_str::<serde_json::Value>(&text) {
-            prop_assert!(places::whole(text.as_bytes()).is_some());
-            let rule = Json::parse(&format!("$ == {value}")).expect("a rule");
-            prop_assert!(rule.holds(places::whole(text.as_bytes()).expect("JSON")), "{}", text);
+            prop_assert!(raw_json::parse_whole(text.as_bytes()).is_some());
+            let rule = JsonRule::parse(&format!("$ == {value}")).expect("a rule");
+            prop_assert!(rule.holds(raw_json::parse_whole(text.as_bytes()).expect("JSON")), "{}", text);
         }
     }
 }
@@ -315,13 +315,13 @@ proptest! {
     #[test]
     fn nothing_makes_it_panic(rule in ".{0,40}", path in "[$.\\[\\]'\"a*0-9=<>! -]{0,30}", bytes in any::<Vec<u8>>(), n in 0..4usize) {
         for text in [&rule, &path] {
-            if let Ok(rule) = Json::parse(text) {
+            if let Ok(rule) = JsonRule::parse(text) {
                 rule.holds(&raw(&json!({"a": [1, {"a": "a"}]})));
             }
-            let _ = Header::parse(text).map(|header| header.holds(&bytes));
+            let _ = ExpectedHeader::parse(text).map(|header| header.holds(&bytes));
         }
-        let layer = [Layer::Gzip, Layer::Deflate, Layer::Brotli, Layer::Zstd][n];
-        let _ = Coding::By(vec![layer]).decode(&bytes, &Budget::default());
+        let layer = [CodingLayer::Gzip, CodingLayer::Deflate, CodingLayer::Brotli, CodingLayer::Zstd][n];
+        let _ = ContentCoding::By(vec![layer]).decode(&bytes, &MemoryBudget::default());
         oracle::body(n as u8, &bytes);
     }
 }

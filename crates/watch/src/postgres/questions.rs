@@ -1,7 +1,7 @@
 //! What is asked, and under which names the answers are kept.
 
 use crate::number;
-use probe::Sink;
+use probe::CounterSink;
 
 /// The texts of the row, NULL among them; or why there is none.
 pub type Answer = Result<Vec<Option<String>>, String>;
@@ -96,7 +96,7 @@ const UNTRACKED: &str = "untracked";
 
 impl Question {
     /// Puts what was answered, or why nothing was.
-    pub fn put(&self, answer: &Answer, sink: &mut Sink) {
+    pub fn put(&self, answer: &Answer, sink: &mut CounterSink) {
         let name = |column: &str| format!("postgres.{}.{column}", self.group);
         let values = match answer {
             Ok(values) => values,

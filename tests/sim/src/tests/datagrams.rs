@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use measure::Nanos;
-use wire::{Arrival, Dial, Network, Out, Place};
+use wire::{NetworkEvent, ConnectParameters, Network, OutputBuffer, PeerAddress};
 
 use super::super::SimSettings;
 use super::echo;
@@ -11,17 +11,17 @@ use super::echo;
 /// Sends `count` datagrams of four bytes in pairs. Returns the numbers that came back, in order.
 fn came_back(seed: u64, loss: f64, count: u32) -> Vec<u32> {
     let mut sim = echo(seed, SimSettings { loss, split: 1.0, merge: 1.0, ..SimSettings::default() });
-    let to = Place::Udp(SocketAddr::from((Ipv4Addr::LOCALHOST, 53)));
-    let conn = sim.connect(&Dial { to, source: None, once: false }).unwrap();
-    let (mut out, mut numbers) = (Out::default(), Vec::new());
+    let to = PeerAddress::Udp(SocketAddr::from((Ipv4Addr::LOCALHOST, 53)));
+    let conn = sim.connect(&ConnectParameters { to, source: None, single_use: false }).unwrap();
+    let (mut out, mut numbers) = (OutputBuffer::default(), Vec::new());
     let mut sent = 0;
     let mut end = sim.now() + Nanos::from_secs(1);
     while sim.now() < end {
         sim.wait(end);
         while let Some(arrival) = sim.next() {
             match arrival {
-                Arrival::Connected(at) => assert_eq!(at, conn),
-                Arrival::Received(at, bytes) => {
+                NetworkEvent::Connected(at) => assert_eq!(at, conn),
+                NetworkEvent::Received(at, bytes) => {
                     assert_eq!((at, bytes.len()), (conn, 4), "one datagram, whole");
                     numbers.push(u32::from_be_bytes(bytes.try_into().unwrap()));
                 }

@@ -1,10 +1,10 @@
 //! Tests of refusals, resets and closes, limits of descriptors and ports, and the reuse of slots.
 
 use measure::Nanos;
-use wire::{ConnId, Network, Place};
+use wire::{ConnId, Network, PeerAddress};
 
-use super::super::{Delay, Peer, Say, Sim, SimSettings, Welcome};
-use super::{Told, blob, connected, dial, echo, just, refused, send, turn, turns};
+use super::super::{SimDelay, SimPeer, PeerActions, Sim, SimSettings, ConnectDecision};
+use super::{SimEvent, blob, connected, dial, echo, just, refused, send, turn, turns};
 
 const SECOND: Nanos = Nanos::from_secs(1);
 
@@ -14,37 +14,37 @@ fn a_refused_connection_is_told_after_the_connect_delay_and_never_within_the_cal
     let conn = sim.connect(&dial()).unwrap();
     assert!(sim.next().is_none());
     let told = turn(&mut sim, SECOND + SECOND);
-    assert_eq!(told, [(SECOND + Nanos::from_micros(100), Told::Over(conn.0, Some(libc::ECONNREFUSED)))]);
+    assert_eq!(told, [(SECOND + Nanos::from_micros(100), SimEvent::Closed(conn.0, Some(libc::ECONNREFUSED)))]);
     assert_eq!((sim.peer().opened, sim.peer().closed), (0, 0));
     sim.close(conn);
     assert_eq!(sim.connect(&dial()), Ok(conn), "the slot is given out again");
 }
 
 /// A peer that refuses until one time and ignores connections until an earlier one.
-struct Late(Nanos, Nanos);
+struct LateListener(Nanos, Nanos);
 
-impl Peer for Late {
-    fn asked(&mut self, now: Nanos, _to: &Place) -> Welcome {
+impl SimPeer for LateListener {
+    fn connecting(&mut self, now: Nanos, _to: &PeerAddress) -> ConnectDecision {
         match now {
-            _ if now < self.0 => Welcome::Ignore,
-            _ if now < self.1 => Welcome::Refuse,
-            _ => Welcome::Accept,
+            _ if now < self.0 => ConnectDecision::Ignore,
+            _ if now < self.1 => ConnectDecision::Refuse,
+            _ => ConnectDecision::Accept,
         }
     }
     fn opened(&mut self, _now: Nanos, _conn: u32) {}
-    fn received(&mut self, _now: Nanos, _conn: u32, _bytes: &[u8], _say: &mut Say) {}
+    fn received(&mut self, _now: Nanos, _conn: u32, _bytes: &[u8], _say: &mut PeerActions) {}
     fn closed(&mut self, _now: Nanos, _conn: u32) {}
 }
 
 #[test]
 fn a_server_may_be_silent_then_down_then_up() {
     let at = |s| SECOND + Nanos::from_secs(s);
-    let mut sim = Sim::new(1, SimSettings::default(), Box::new(Late(at(1), at(2))));
+    let mut sim = Sim::new(1, SimSettings::default(), Box::new(LateListener(at(1), at(2))));
     let silent = sim.connect(&dial()).unwrap();
     assert_eq!(turns(&mut sim, Nanos::from_millis(1500)), []);
     sim.abort(silent);
     let down = sim.connect(&dial()).unwrap();
-    assert_eq!(just(&turns(&mut sim, SECOND)), [Told::Over(down.0, Some(libc::ECONNREFUSED))]);
+    assert_eq!(just(&turns(&mut sim, SECOND)), [SimEvent::Closed(down.0, Some(libc::ECONNREFUSED))]);
     sim.close(down);
     connected(&mut sim);
 }
@@ -57,7 +57,7 @@ fn the_peer_closes_in_order_and_its_last_words_arrive_first() {
         let conn = connected(&mut sim);
         send(&mut sim, conn, b"close");
         let told = just(&turns(&mut sim, SECOND));
-        assert_eq!(told, [Told::Bytes(conn.0, b"last words".to_vec()), Told::Over(conn.0, None)]);
+        assert_eq!(told, [SimEvent::Bytes(conn.0, b"last words".to_vec()), SimEvent::Closed(conn.0, None)]);
         send(&mut sim, conn, b"into the void");
         assert_eq!(turns(&mut sim, SECOND), []);
         assert_eq!(sim.peer().closed, 0, "the peer knows: it closed itself");
@@ -71,7 +71,7 @@ fn a_reset_drops_what_is_on_its_way_and_not_what_had_arrived() {
     let mut sim = echo(1, SimSettings::default());
     let conn = connected(&mut sim);
     send(&mut sim, conn, b"reset");
-    assert_eq!(just(&turns(&mut sim, SECOND)), [Told::Over(conn.0, Some(libc::ECONNRESET))]);
+    assert_eq!(just(&turns(&mut sim, SECOND)), [SimEvent::Closed(conn.0, Some(libc::ECONNRESET))]);
     sim.close(conn);
 
     // The client is busy while a response and then a reset arrive: it reads the response first.
@@ -81,7 +81,7 @@ fn a_reset_drops_what_is_on_its_way_and_not_what_had_arrived() {
     send(&mut sim, conn, b"reset");
     send(&mut sim, conn, b"never heard");
     let told = just(&turns(&mut sim, SECOND));
-    assert_eq!(told, [Told::Bytes(conn.0, b"hello".to_vec()), Told::Over(conn.0, Some(libc::ECONNRESET))]);
+    assert_eq!(told, [SimEvent::Bytes(conn.0, b"hello".to_vec()), SimEvent::Closed(conn.0, Some(libc::ECONNRESET))]);
     assert_eq!(sim.peer().heard, b"hello");
 }
 
@@ -96,8 +96,8 @@ fn resets_by_chance_end_both_sides_once() {
             sends += 1;
             let told = just(&turns(&mut sim, Nanos::from_millis(1)));
             match told.as_slice() {
-                [Told::Bytes(_, bytes)] if bytes == b"ping" => echoes += 1,
-                [Told::Over(_, Some(libc::ECONNRESET))] => {
+                [SimEvent::Bytes(_, bytes)] if bytes == b"ping" => echoes += 1,
+                [SimEvent::Closed(_, Some(libc::ECONNRESET))] => {
                     resets += 1;
                     break;
                 }
@@ -120,7 +120,7 @@ fn after_close_nothing_arrives_and_the_peer_hears_everything_first() {
     sim.close(conn);
     let other = sim.connect(&dial()).unwrap();
     assert_ne!(other, conn, "the peer does not know yet");
-    assert_eq!(just(&turns(&mut sim, SECOND)), [Told::Stands(other.0)]);
+    assert_eq!(just(&turns(&mut sim, SECOND)), [SimEvent::Connected(other.0)]);
     assert_eq!((sim.peer().heard.as_slice(), sim.peer().closed), (&b"goodbye"[..], 1));
 
     send(&mut sim, other, b"unheard");
@@ -140,7 +140,7 @@ fn closing_what_just_arrived_takes_its_news_away() {
     turns(&mut sim, SECOND);
     let again: Vec<ConnId> = (0..3).map(|_| sim.connect(&dial()).unwrap()).collect();
     let told = just(&turns(&mut sim, SECOND));
-    assert_eq!(told, again.iter().map(|c| Told::Stands(c.0)).collect::<Vec<_>>());
+    assert_eq!(told, again.iter().map(|c| SimEvent::Connected(c.0)).collect::<Vec<_>>());
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn descriptors_and_ports_run_out_with_the_right_numbers() {
 
 #[test]
 fn beyond_the_window_bytes_are_unsent_and_close_drops_them() {
-    let latency = Delay::fixed(Nanos::from_millis(1));
+    let latency = SimDelay::fixed(Nanos::from_millis(1));
     let mut sim = echo(1, SimSettings { window: Some(1000), latency, ..SimSettings::default() });
     let conn = connected(&mut sim);
     let all = blob(1700);
@@ -185,18 +185,18 @@ fn beyond_the_window_bytes_are_unsent_and_close_drops_them() {
 
 #[test]
 fn the_end_of_waiting_is_told_once() {
-    let latency = Delay::fixed(Nanos::from_millis(1));
+    let latency = SimDelay::fixed(Nanos::from_millis(1));
     let mut sim = echo(1, SimSettings { window: Some(1000), latency, ..SimSettings::default() });
     let conn = connected(&mut sim);
     send(&mut sim, conn, &blob(900));
     let told = turns(&mut sim, Nanos::from_millis(10));
-    assert!(!told.iter().any(|(_, told)| *told == Told::Sent(conn.0)), "nothing had to wait: {told:?}");
+    assert!(!told.iter().any(|(_, told)| *told == SimEvent::Sent(conn.0)), "nothing had to wait: {told:?}");
     send(&mut sim, conn, &blob(600));
     send(&mut sim, conn, &blob(600));
     assert_eq!(sim.unsent(conn), 200);
     let begun = sim.now();
     let told = turns(&mut sim, Nanos::from_millis(10));
-    let sent: Vec<_> = told.iter().filter(|(_, told)| *told == Told::Sent(conn.0)).map(|(at, _)| *at - begun).collect();
+    let sent: Vec<_> = told.iter().filter(|(_, told)| *told == SimEvent::Sent(conn.0)).map(|(at, _)| *at - begun).collect();
     assert_eq!((sent, sim.unsent(conn)), (vec![Nanos::from_millis(1)], 0));
 }
 
@@ -226,8 +226,8 @@ fn connections_that_come_and_go_leave_nothing_behind() {
 
 #[test]
 fn what_no_socket_took_before_the_end_was_never_sent() {
-    type End = fn(&mut Sim<super::Echo>, ConnId);
-    let ends: [End; 2] = [|sim, conn| sim.close(conn), |sim, conn| sim.abort(conn)];
+    type EndAction = fn(&mut Sim<super::EchoPeer>, ConnId);
+    let ends: [EndAction; 2] = [|sim, conn| sim.close(conn), |sim, conn| sim.abort(conn)];
     for end in ends {
         let mut sim = echo(1, SimSettings { window: Some(10), ..SimSettings::default() });
         let conn = connected(&mut sim);

@@ -4,13 +4,13 @@ use measure::{Nanos, Rng};
 use proptest::prelude::*;
 use wire::Network;
 
-use super::super::{Delay, SimSettings};
-use super::{Told, blob, connected, echo, send, turns};
+use super::super::{SimDelay, SimSettings};
+use super::{SimEvent, blob, connected, echo, send, turns};
 
 fn rough() -> SimSettings {
     SimSettings {
-        latency: Delay { fixed: Nanos::from_micros(30), jitter: Nanos::from_micros(200) },
-        connect_delay: Delay { fixed: Nanos::from_micros(30), jitter: Nanos::from_micros(200) },
+        latency: SimDelay { fixed: Nanos::from_micros(30), jitter: Nanos::from_micros(200) },
+        connect_delay: SimDelay { fixed: Nanos::from_micros(30), jitter: Nanos::from_micros(200) },
         split: 0.5,
         merge: 0.3,
         loss: 0.02,
@@ -22,7 +22,7 @@ fn rough() -> SimSettings {
 }
 
 /// Runs a client that sends at random on ten connections. Returns its arrivals and the trace.
-fn wander(seed: u64, settings: SimSettings) -> (Vec<(Nanos, Told)>, u64) {
+fn wander(seed: u64, settings: SimSettings) -> (Vec<(Nanos, SimEvent)>, u64) {
     let mut sim = echo(seed, settings);
     let mut rng = Rng::new(7);
     let conns = [(); 10].map(|()| connected(&mut sim));
@@ -61,7 +61,7 @@ proptest! {
         read_size in 1usize..5000, sizes in prop::collection::vec(1usize..4000, 1..40), gap in 0u64..300_000,
     ) {
         let settings = SimSettings {
-            latency: Delay { fixed: Nanos(1000), jitter: Nanos(jitter) },
+            latency: SimDelay { fixed: Nanos(1000), jitter: Nanos(jitter) },
             split, merge, loss, read_size,
             ..SimSettings::default()
         };
@@ -77,7 +77,7 @@ proptest! {
         told.extend(turns(&mut sim, Nanos::from_secs(60)));
         let mut back = Vec::new();
         for (_, news) in told {
-            let Told::Bytes(_, bytes) = news else { panic!("{news:?}") };
+            let SimEvent::Bytes(_, bytes) = news else { panic!("{news:?}") };
             prop_assert!(!bytes.is_empty() && bytes.len() <= read_size);
             back.extend(bytes);
         }

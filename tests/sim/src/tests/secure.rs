@@ -1,10 +1,10 @@
 //! Tests of simulated TLS: handshakes, records split anywhere, and each failure.
 
 use measure::Nanos;
-use wire::{Arrival, ConnId, Fed, Network, Origin, Out, SecureChannel, Security};
+use wire::{NetworkEvent, ConnId, ChannelProgress, Network, Origin, OutputBuffer, SecureChannel, SecureChannelFactory};
 
-use super::super::{FakeFailure, FakeSecurity, FakeSettings, Peer, SecurePeer, Sim, SimSettings};
-use super::{Echo, blob, connected, echo};
+use super::super::{FakeFailure, FakeSecurity, FakeSettings, SimPeer, SecurePeer, Sim, SimSettings};
+use super::{EchoPeer, blob, connected, echo};
 
 const SECOND: Nanos = Nanos::from_secs(1);
 
@@ -12,15 +12,15 @@ fn origin() -> Origin {
     Origin::tcp("a.test", 443, true)
 }
 
-type Secured = Sim<SecurePeer<Echo>>;
+type SecureSim = Sim<SecurePeer<EchoPeer>>;
 
-fn secured(seed: u64, settings: SimSettings) -> Secured {
-    Sim::new(seed, settings, Box::new(SecurePeer::new(Echo::default())))
+fn secured(seed: u64, settings: SimSettings) -> SecureSim {
+    Sim::new(seed, settings, Box::new(SecurePeer::new(EchoPeer::default())))
 }
 
 /// Observed events of a channel.
 #[derive(Debug, Default)]
-struct Seen {
+struct ChannelLog {
     plain: Vec<u8>,
     established: Option<Nanos>,
     ended: bool,
@@ -29,20 +29,20 @@ struct Seen {
 }
 
 /// Runs the simulation for a second, with the channel processing what arrives.
-fn follow<P: Peer>(sim: &mut Sim<P>, conn: ConnId, channel: &mut dyn SecureChannel, seen: &mut Seen) {
+fn follow<P: SimPeer>(sim: &mut Sim<P>, conn: ConnId, channel: &mut dyn SecureChannel, seen: &mut ChannelLog) {
     let end = sim.now() + SECOND;
-    let mut cipher = Out::default();
+    let mut cipher = OutputBuffer::default();
     while sim.now() < end {
         sim.wait(end);
         loop {
             match sim.next() {
-                Some(Arrival::Received(_, bytes)) => match channel.feed(bytes, &mut seen.plain, &mut cipher) {
-                    Ok(Fed::Established) => seen.established = Some(sim.now()),
-                    Ok(Fed::Ended) => seen.ended = true,
-                    Ok(Fed::More) => {}
+                Some(NetworkEvent::Received(_, bytes)) => match channel.feed(bytes, &mut seen.plain, &mut cipher) {
+                    Ok(ChannelProgress::Established) => seen.established = Some(sim.now()),
+                    Ok(ChannelProgress::PeerFinished) => seen.ended = true,
+                    Ok(ChannelProgress::More) => {}
                     Err(why) => seen.failed = Some(why.to_string()),
                 },
-                Some(Arrival::Closed(..)) => seen.closed = true,
+                Some(NetworkEvent::Closed(..)) => seen.closed = true,
                 Some(_) => {}
                 None => break,
             }
@@ -51,18 +51,18 @@ fn follow<P: Peer>(sim: &mut Sim<P>, conn: ConnId, channel: &mut dyn SecureChann
     }
 }
 
-fn shaken(sim: &mut Secured, security: &FakeSecurity) -> (ConnId, Box<dyn SecureChannel>, Seen) {
+fn shaken(sim: &mut SecureSim, security: &FakeSecurity) -> (ConnId, Box<dyn SecureChannel>, ChannelLog) {
     let conn = connected(sim);
     let mut channel = security.client(&origin(), &[b"h2", b"http/1.1"]).unwrap();
-    let (mut cipher, mut seen) = (Out::default(), Seen::default());
+    let (mut cipher, mut seen) = (OutputBuffer::default(), ChannelLog::default());
     channel.start(&mut cipher);
     sim.send(conn, &mut cipher);
     follow(sim, conn, &mut *channel, &mut seen);
     (conn, channel, seen)
 }
 
-fn say(sim: &mut Secured, conn: ConnId, channel: &mut dyn SecureChannel, bytes: &[u8]) {
-    let (mut plain, mut cipher) = (Out::default(), Out::default());
+fn say(sim: &mut SecureSim, conn: ConnId, channel: &mut dyn SecureChannel, bytes: &[u8]) {
+    let (mut plain, mut cipher) = (OutputBuffer::default(), OutputBuffer::default());
     plain.put(bytes);
     channel.seal(&plain, &mut cipher);
     sim.send(conn, &mut cipher);
@@ -143,7 +143,7 @@ fn a_plain_peer_does_not_speak_tls() {
     let mut sim = echo(1, SimSettings::default());
     let conn = connected(&mut sim);
     let mut channel = FakeSecurity::new(FakeSettings::default()).client(&origin(), &[]).unwrap();
-    let (mut cipher, mut seen) = (Out::default(), Seen::default());
+    let (mut cipher, mut seen) = (OutputBuffer::default(), ChannelLog::default());
     cipher.put(b"an echo comes back");
     sim.send(conn, &mut cipher);
     follow(&mut sim, conn, &mut *channel, &mut seen);

@@ -3,63 +3,63 @@
 use std::sync::{Arc, Mutex};
 
 use measure::{Nanos, Rng};
-use wire::{Ask, Broken, Network, Out, Reply, ServerSession};
+use wire::{ServerRequest, ProtocolError, Network, OutputBuffer, ServerResponse, ServerSession};
 
-use super::super::{Mishap, ReplyOwned, ServerPeer, Sim, SimSettings, Span, Station};
-use super::{Told, connected, just, send, turn, turns};
+use super::super::{ReplyFault, SimReply, ServerPeer, Sim, SimSettings, SimInterval, SimQueue};
+use super::{SimEvent, connected, just, send, turn, turns};
 
 const SECOND: Nanos = Nanos::from_secs(1);
 
 /// A server whose requests are lines; a reply is status and body. "bye" closes, "?" violates the protocol.
 #[derive(Default)]
-struct Lines {
+struct LineServer {
     partial: Vec<u8>,
     next: u32,
     over: bool,
 }
 
-impl ServerSession for Lines {
-    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+impl ServerSession for LineServer {
+    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
         self.partial.extend_from_slice(bytes);
         while let Some(end) = self.partial.iter().position(|b| *b == b'\n') {
             let line: Vec<u8> = self.partial.drain(..=end).collect();
             let path = str::from_utf8(&line[..end]).unwrap();
             if path == "?" {
-                return Err(Broken(cause::http1::unsolicited()));
+                return Err(ProtocolError(cause::http1::unsolicited()));
             }
             self.over |= path == "bye";
             self.next += 1;
-            hear(Ask { id: self.next, method: "GET", path, head: &line, ..Ask::default() });
+            hear(ServerRequest { id: self.next, method: "GET", path, head: &line, ..ServerRequest::default() });
         }
         Ok(())
     }
-    fn answer(&mut self, id: u32, reply: &Reply<'_>, out: &mut Out) {
+    fn respond(&mut self, id: u32, reply: &ServerResponse<'_>, out: &mut OutputBuffer) {
         out.put(format!("{id}:{}:", reply.status).as_bytes());
         out.put(reply.body);
         out.put(b"\n");
     }
-    fn over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         self.over
     }
 }
 
-fn told(news: &[(Nanos, Told)]) -> String {
+fn told(news: &[(Nanos, SimEvent)]) -> String {
     let texts = news.iter().map(|(_, t)| match t {
-        Told::Stands(_) => "+".to_owned(),
-        Told::Bytes(_, bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        Told::Sent(_) => "sent".to_owned(),
-        Told::Over(_, why) => format!("end {why:?}"),
+        SimEvent::Connected(_) => "+".to_owned(),
+        SimEvent::Bytes(_, bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        SimEvent::Sent(_) => "sent".to_owned(),
+        SimEvent::Closed(_, why) => format!("end {why:?}"),
     });
     texts.collect()
 }
 
 #[test]
 fn answers_come_when_they_are_due_and_never_is_never() {
-    let brain = |now: Nanos, ask: &Ask<'_>| match ask.path.parse::<u64>() {
-        Ok(ms) => (now + Nanos::from_millis(ms), ReplyOwned::new(200, ask.path.as_bytes())),
-        Err(_) => (Nanos::MAX, ReplyOwned::new(500, b"")),
+    let brain = |now: Nanos, ask: &ServerRequest<'_>| match ask.path.parse::<u64>() {
+        Ok(ms) => (now + Nanos::from_millis(ms), SimReply::new(200, ask.path.as_bytes())),
+        Err(_) => (Nanos::MAX, SimReply::new(500, b"")),
     };
-    let mut sim = Sim::new(1, SimSettings::default(), Box::new(ServerPeer::new(Lines::default, brain)));
+    let mut sim = Sim::new(1, SimSettings::default(), Box::new(ServerPeer::new(LineServer::default, brain)));
     let conn = connected(&mut sim);
     let start = sim.now();
     send(&mut sim, conn, b"30\n10\nhang\n20\n0\n");
@@ -73,17 +73,17 @@ fn answers_come_when_they_are_due_and_never_is_never() {
 
 #[test]
 fn every_mishap_looks_as_it_should() {
-    let cases: [(Mishap, &str); 6] = [
-        (Mishap::Reset, "end Some(104)"),
-        (Mishap::Close, "end None"),
-        (Mishap::Cut(5), "1:200end None"),
-        (Mishap::CutReset(5), "end Some(104)"),
-        (Mishap::Garbage(Arc::from(&b"%%%"[..])), "%%%"),
-        (Mishap::Surplus(Arc::from(&b"more"[..])), "1:200:body\nmore"),
+    let cases: [(ReplyFault, &str); 6] = [
+        (ReplyFault::Reset, "end Some(104)"),
+        (ReplyFault::Close, "end None"),
+        (ReplyFault::Cut(5), "1:200end None"),
+        (ReplyFault::CutReset(5), "end Some(104)"),
+        (ReplyFault::Garbage(Arc::from(&b"%%%"[..])), "%%%"),
+        (ReplyFault::Surplus(Arc::from(&b"more"[..])), "1:200:body\nmore"),
     ];
     for (mishap, expected) in cases {
-        let brain = move |now, _: &Ask<'_>| (now, ReplyOwned::new(200, b"body").with(mishap.clone()));
-        let mut sim = Sim::new(1, SimSettings::default(), Box::new(ServerPeer::new(Lines::default, brain)));
+        let brain = move |now, _: &ServerRequest<'_>| (now, SimReply::new(200, b"body").with(mishap.clone()));
+        let mut sim = Sim::new(1, SimSettings::default(), Box::new(ServerPeer::new(LineServer::default, brain)));
         let conn = connected(&mut sim);
         send(&mut sim, conn, b"x\n");
         assert_eq!(told(&turns(&mut sim, SECOND)), expected);
@@ -96,9 +96,9 @@ fn every_mishap_looks_as_it_should() {
 
 #[test]
 fn a_session_that_is_over_or_broken_is_closed() {
-    let brain = |now, _: &Ask<'_>| (now, ReplyOwned::new(200, b""));
+    let brain = |now, _: &ServerRequest<'_>| (now, SimReply::new(200, b""));
     for (line, expected, broken) in [("bye\n", "end None", 0), ("?\n", "end None", 1)] {
-        let mut sim = Sim::new(1, SimSettings::default(), Box::new(ServerPeer::new(Lines::default, brain)));
+        let mut sim = Sim::new(1, SimSettings::default(), Box::new(ServerPeer::new(LineServer::default, brain)));
         let conn = connected(&mut sim);
         send(&mut sim, conn, line.as_bytes());
         assert_eq!(told(&turns(&mut sim, SECOND)), expected);
@@ -108,8 +108,8 @@ fn a_session_that_is_over_or_broken_is_closed() {
 
 #[test]
 fn an_answer_for_a_connection_that_is_gone_does_not_reach_the_next_one() {
-    let brain = |now, _: &Ask<'_>| (now + SECOND, ReplyOwned::new(200, b"late"));
-    let mut sim = Sim::new(1, SimSettings::default(), Box::new(ServerPeer::new(Lines::default, brain)));
+    let brain = |now, _: &ServerRequest<'_>| (now + SECOND, SimReply::new(200, b"late"));
+    let mut sim = Sim::new(1, SimSettings::default(), Box::new(ServerPeer::new(LineServer::default, brain)));
     let conn = connected(&mut sim);
     send(&mut sim, conn, b"x\n");
     turns(&mut sim, Nanos::from_millis(1));
@@ -123,7 +123,7 @@ fn an_answer_for_a_connection_that_is_gone_does_not_reach_the_next_one() {
 #[test]
 fn one_exponential_server_is_m_m_1() {
     // 500/s at 1000/s: the mean is 1/(1000 - 500) = 2 ms, and p99 is ln(100) times that.
-    let mut station = Station::exponential(1, Nanos::from_millis(1), 11);
+    let mut station = SimQueue::exponential(1, Nanos::from_millis(1), 11);
     let mut rng = Rng::new(12);
     let mut now = 0.0;
     let mut times: Vec<f64> = (0..400_000)
@@ -143,9 +143,9 @@ fn one_exponential_server_is_m_m_1() {
 #[test]
 fn a_stall_holds_up_work_and_servers_work_side_by_side() {
     let ms = Nanos::from_millis;
-    let mut two = Station::constant(2, ms(10));
+    let mut two = SimQueue::constant(2, ms(10));
     assert_eq!([0, 0, 0, 5].map(|t| two.due(ms(t))), [10, 10, 20, 20].map(ms));
-    let mut stalled = Station::constant(1, ms(10)).stalled(Span { from: ms(25), to: ms(125) });
+    let mut stalled = SimQueue::constant(1, ms(10)).stalled(SimInterval { from: ms(25), to: ms(125) });
     let due = [0, 20, 30, 200].map(|t| stalled.due(ms(t)));
     assert_eq!(due, [10, 130, 140, 210].map(ms));
 }
@@ -154,18 +154,18 @@ fn a_stall_holds_up_work_and_servers_work_side_by_side() {
 fn a_minute_of_requests_is_all_accounted_for() {
     let log = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&log);
-    let mut station = Station::exponential(1, Nanos::from_micros(500), 1);
-    let brain = move |now: Nanos, _: &Ask<'_>| {
+    let mut station = SimQueue::exponential(1, Nanos::from_micros(500), 1);
+    let brain = move |now: Nanos, _: &ServerRequest<'_>| {
         heard.lock().unwrap().push(now);
-        (station.due(now), ReplyOwned::new(200, b"ok"))
+        (station.due(now), SimReply::new(200, b"ok"))
     };
-    let mut sim = Sim::new(1, SimSettings::default(), Box::new(ServerPeer::new(Lines::default, brain)));
+    let mut sim = Sim::new(1, SimSettings::default(), Box::new(ServerPeer::new(LineServer::default, brain)));
     let conn = connected(&mut sim);
     let (start, mut rng) = (sim.now(), Rng::new(2));
     let (mut due, mut answers, mut sent) = (start, 0, 0);
     while sim.now() < start + Nanos::from_secs(60) {
         for (_, news) in turn(&mut sim, due) {
-            let Told::Bytes(_, bytes) = news else { panic!("{news:?}") };
+            let SimEvent::Bytes(_, bytes) = news else { panic!("{news:?}") };
             answers += bytes.iter().filter(|b| **b == b'\n').count();
         }
         while due <= sim.now() {
@@ -177,7 +177,7 @@ fn a_minute_of_requests_is_all_accounted_for() {
     let rest = just(&turns(&mut sim, SECOND));
     answers += rest
         .iter()
-        .map(|t| if let Told::Bytes(_, b) = t { b.iter().filter(|b| **b == b'\n').count() } else { 0 })
+        .map(|t| if let SimEvent::Bytes(_, b) = t { b.iter().filter(|b| **b == b'\n').count() } else { 0 })
         .sum::<usize>();
     assert_eq!((answers, sim.peer().heard() as usize, log.lock().unwrap().len()), (sent, sent, sent));
     assert!((59_000..61_000).contains(&sent));

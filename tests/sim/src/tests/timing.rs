@@ -5,16 +5,16 @@ use std::time::Instant;
 use measure::Nanos;
 use wire::Network;
 
-use super::super::{Delay, Peer, Say, Sim, SimSettings, Span};
-use super::{Told, connected, echo, just, send, turn, turns};
+use super::super::{SimDelay, SimPeer, PeerActions, Sim, SimSettings, SimInterval};
+use super::{SimEvent, connected, echo, just, send, turn, turns};
 
 const SECOND: Nanos = Nanos::from_secs(1);
 
 #[test]
 fn everything_takes_exactly_as_long_as_was_set() {
     let settings = SimSettings {
-        latency: Delay::fixed(Nanos::from_millis(3)),
-        connect_delay: Delay::fixed(Nanos::from_millis(7)),
+        latency: SimDelay::fixed(Nanos::from_millis(3)),
+        connect_delay: SimDelay::fixed(Nanos::from_millis(7)),
         ..SimSettings::default()
     };
     let mut sim = echo(1, settings);
@@ -23,7 +23,7 @@ fn everything_takes_exactly_as_long_as_was_set() {
     assert_eq!(sim.now(), Nanos::from_millis(1007));
     send(&mut sim, conn, b"hello");
     let told = turn(&mut sim, SECOND + SECOND);
-    assert_eq!(told, [(Nanos::from_millis(1013), Told::Bytes(conn.0, b"hello".to_vec()))]);
+    assert_eq!(told, [(Nanos::from_millis(1013), SimEvent::Bytes(conn.0, b"hello".to_vec()))]);
     sim.wait(Nanos::from_millis(1500));
     assert_eq!(sim.now(), Nanos::from_millis(1500));
     assert!(sim.next().is_none());
@@ -34,7 +34,7 @@ fn everything_takes_exactly_as_long_as_was_set() {
 #[test]
 fn bandwidth_takes_its_time_and_an_outage_holds_back() {
     let mut settings = SimSettings { bandwidth: Some(1_000_000), ..SimSettings::default() };
-    settings.latency = Delay::fixed(Nanos::from_millis(1));
+    settings.latency = SimDelay::fixed(Nanos::from_millis(1));
     let mut sim = echo(1, settings.clone());
     let conn = connected(&mut sim);
     let start = sim.now();
@@ -44,7 +44,7 @@ fn bandwidth_takes_its_time_and_an_outage_holds_back() {
     let at: Vec<u64> = told.iter().map(|(at, _)| (*at - start).0 / 1_000_000).collect();
     assert_eq!(at, [4, 5], "1 ms a thousand bytes each way, and 1 ms of latency each way");
 
-    let dark = Span { from: start + Nanos(1), to: start + SECOND };
+    let dark = SimInterval { from: start + Nanos(1), to: start + SECOND };
     let mut sim = echo(1, SimSettings { outages: vec![dark], bandwidth: None, ..settings });
     let conn = connected(&mut sim);
     send(&mut sim, conn, b"x");
@@ -63,12 +63,12 @@ fn a_busy_client_reads_late_and_all_at_once_but_the_peer_is_on_time() {
         send(&mut sim, conn, part);
     }
     let told = turn(&mut sim, start + SECOND);
-    assert_eq!(told, [(start + Nanos::from_millis(31), Told::Bytes(conn.0, b"abcd".to_vec()))]);
+    assert_eq!(told, [(start + Nanos::from_millis(31), SimEvent::Bytes(conn.0, b"abcd".to_vec()))]);
     let leg = Nanos::from_micros(50);
     let heard: Vec<Nanos> = sim.peer().heard_at.iter().map(|at| *at - start).collect();
     assert_eq!(heard[..2], [cost + leg, cost + cost + leg]);
     let told = turn(&mut sim, start + SECOND);
-    assert_eq!(just(&told), [Told::Bytes(conn.0, b"ef".to_vec())]);
+    assert_eq!(just(&told), [SimEvent::Bytes(conn.0, b"ef".to_vec())]);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn the_clock_and_the_wait_may_cost_time() {
 fn a_pause_makes_work_and_waking_late() {
     let at = |ms| SECOND + Nanos::from_millis(ms);
     let pauses =
-        vec![Span { from: at(10), to: at(30) }, Span { from: at(40), to: at(45) }, Span { from: at(60), to: at(90) }];
+        vec![SimInterval { from: at(10), to: at(30) }, SimInterval { from: at(40), to: at(45) }, SimInterval { from: at(60), to: at(90) }];
     let settings = SimSettings { pauses, send_cost: Nanos::from_millis(2), ..SimSettings::default() };
     let mut sim = echo(1, settings);
     let conn = connected(&mut sim);
@@ -101,16 +101,16 @@ fn a_pause_makes_work_and_waking_late() {
 }
 
 /// A peer that wakes at the given times and sends a byte on connection 0 each time.
-struct Alarm(Vec<Nanos>, Vec<Nanos>);
+struct TimerPeer(Vec<Nanos>, Vec<Nanos>);
 
-impl Peer for Alarm {
+impl SimPeer for TimerPeer {
     fn opened(&mut self, _now: Nanos, _conn: u32) {}
-    fn received(&mut self, _now: Nanos, _conn: u32, _bytes: &[u8], _say: &mut Say) {}
+    fn received(&mut self, _now: Nanos, _conn: u32, _bytes: &[u8], _say: &mut PeerActions) {}
     fn closed(&mut self, _now: Nanos, _conn: u32) {}
     fn next_timer(&self) -> Option<Nanos> {
         self.0.last().copied()
     }
-    fn timer(&mut self, now: Nanos, say: &mut Say) {
+    fn timer(&mut self, now: Nanos, say: &mut PeerActions) {
         self.0.pop();
         self.1.push(now);
         say.send(0, b"!");
@@ -122,7 +122,7 @@ fn timers_of_the_peer_are_exact() {
     let at = |ns: u64| SECOND + Nanos(ns);
     let moments = [at(777_777), at(777_777), at(777_778), at(5_000_000_001)];
     let mut sim =
-        Sim::new(1, SimSettings::default(), Box::new(Alarm(moments.iter().rev().copied().collect(), Vec::new())));
+        Sim::new(1, SimSettings::default(), Box::new(TimerPeer(moments.iter().rev().copied().collect(), Vec::new())));
     connected(&mut sim);
     let told = turns(&mut sim, Nanos::from_secs(10));
     assert_eq!(sim.peer().1, moments);
@@ -141,7 +141,7 @@ fn waiting_for_nothing_for_ever_is_told() {
 fn an_hour_of_load_holds_no_more_memory_than_a_minute_and_runs_fast() {
     let jitter = Nanos::from_micros(300);
     let settings = SimSettings {
-        latency: Delay { fixed: Nanos(50_000), jitter },
+        latency: SimDelay { fixed: Nanos(50_000), jitter },
         split: 0.1,
         merge: 0.1,
         ..SimSettings::default()
@@ -151,13 +151,13 @@ fn an_hour_of_load_holds_no_more_memory_than_a_minute_and_runs_fast() {
     for conn in &conns {
         send(&mut sim, *conn, &[7; 200]);
     }
-    let mut out = wire::Out::default();
-    let mut run = |sim: &mut Sim<super::Echo>, events: u64| {
+    let mut out = wire::OutputBuffer::default();
+    let mut run = |sim: &mut Sim<super::EchoPeer>, events: u64| {
         let end = sim.events() + events;
         while sim.events() < end {
             let until = sim.now() + SECOND;
             sim.wait(until);
-            while let Some(wire::Arrival::Received(conn, bytes)) = sim.next() {
+            while let Some(wire::NetworkEvent::Received(conn, bytes)) = sim.next() {
                 out.put(bytes);
                 sim.send(conn, &mut out);
             }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use wire::{Dialogue, Done, Established, Event, ExchangeId, Fill, Out};
+use wire::{Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer};
 
-use super::super::oracle::{CAPABILITIES, Cut, Outcome, dialogue, greeting, packet, played};
+use super::super::oracle::{CAPABILITIES, TurnSplit, MysqlTranscript, dialogue, greeting, packet, play_turns};
 
 /// Concatenates packets, numbered from 1.
 pub fn answer(payloads: &[&[u8]]) -> Vec<u8> {
@@ -37,12 +37,12 @@ fn prepared(id: u8, columns: u8, parameters: u8) -> Vec<u8> {
 
 /// Checks that these turns have the same result however they are split.
 #[track_caller]
-fn always(dialogue: &Arc<dyn Dialogue>, turns: &[Vec<u8>]) -> Outcome {
-    let whole = played(dialogue, turns, 0, Cut::Nowhere);
-    assert_eq!(played(dialogue, turns, 0, Cut::Everywhere), whole);
+fn always(dialogue: &Arc<dyn Workload>, turns: &[Vec<u8>]) -> MysqlTranscript {
+    let whole = play_turns(dialogue, turns, 0, TurnSplit::Nowhere);
+    assert_eq!(play_turns(dialogue, turns, 0, TurnSplit::Everywhere), whole);
     for (turn, bytes) in turns.iter().enumerate() {
         (0..=bytes.len())
-            .for_each(|at| assert_eq!(played(dialogue, turns, 0, Cut::At(turn, at)), whole, "{turn} {at}"));
+            .for_each(|at| assert_eq!(play_turns(dialogue, turns, 0, TurnSplit::At(turn, at)), whole, "{turn} {at}"));
     }
     whole
 }
@@ -83,7 +83,7 @@ fn what_is_said_is_what_the_documentation_writes() {
     let dialogue = dialogue(&[("sql", "SELECT {counter from 7}, {random 2 digits}")]);
     let mut turns = opened(&[&prepared(9, 2, 2)]);
     turns.extend([answer(&[OK]), answer(&[OK])]);
-    let said = played(&dialogue, &turns, 0, Cut::Nowhere).said;
+    let said = play_turns(&dialogue, &turns, 0, TurnSplit::Nowhere).sent;
     let login = 4 + 32 + b"user\0".len() + 21 + b"db\0".len() + b"mysql_native_password\0".len();
     assert_eq!(usize::from(said[0]) + 4, login);
     assert_eq!(said[3..8], [1, 0x0d, 0xa2, 0x0a, 0x01]);
@@ -133,8 +133,8 @@ fn columns_that_a_server_describes_once_are_not_waited_for() {
     turns.extend([answer(&[b"\x01\x01", COLUMN, b"\0\0x", END]), answer(&[b"\x01\0", b"\0\0yz", END])]);
     let outcome = always(&dialogue, &turns);
     assert_eq!(outcome.ended, ["0 None 0 3", "1 None 0 4"]);
-    assert_eq!(outcome.said[32..36], [1 << 4, 0, 0, 0]);
-    assert_eq!(outcome.said[4] & 1, 0);
+    assert_eq!(outcome.sent[32..36], [1 << 4, 0, 0, 0]);
+    assert_eq!(outcome.sent[4] & 1, 0);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_transaction_is_one_exchange_and_is_rolled_back_once() {
     assert!(outcome.ended[1].starts_with("1 Some(WrongStatus) 1062 0 ERROR"), "{:?}", outcome.ended);
     // The BEGIN itself failed, so there is nothing to roll back.
     assert!(outcome.ended[2].starts_with("2 Some(WrongStatus) 1062 0 ERROR"), "{:?}", outcome.ended);
-    let text = String::from_utf8_lossy(&outcome.said).into_owned();
+    let text = String::from_utf8_lossy(&outcome.sent).into_owned();
     let count = |what: &str| text.matches(what).count();
     assert_eq!((count("\u{3}BEGIN"), count("\u{3}DO 1"), count("\u{3}COMMIT"), count("\u{3}ROLLBACK")), (4, 3, 1, 1));
 }
@@ -187,12 +187,12 @@ fn rows_of_more_than_sixteen_megabytes_are_counted() {
         answer(&[b"\x01", COLUMN, &long, &large, b"tail", b"row", END]),
         answer(&[b"\x01", COLUMN, &large, b"", &large, b"\xff\x01", END]),
     ]);
-    let whole = played(&dialogue, &turns, 0, Cut::Nowhere);
+    let whole = play_turns(&dialogue, &turns, 0, TurnSplit::Nowhere);
     let sizes = [2 * 0xff_ffff + 7, 2 * 0xff_ffff + 2];
     assert_eq!(whole.ended, [format!("0 None 0 {}", sizes[0]), format!("1 None 0 {}", sizes[1])]);
     let end = turns[2].len();
     for at in [3, 4, 5, 39, 40, 41, 0xff_ffff, end - 11, end - 12, end - 30] {
-        assert_eq!(played(&dialogue, &turns, 0, Cut::At(2, at)), whole, "{at}");
+        assert_eq!(play_turns(&dialogue, &turns, 0, TurnSplit::At(2, at)), whole, "{at}");
     }
 }
 
@@ -212,7 +212,7 @@ fn what_no_server_may_say_breaks_the_conversation() {
     ] {
         let mut turns = opened(&[]);
         turns.push(bytes);
-        let outcome = played(&dialogue, &turns, 0, Cut::Nowhere);
+        let outcome = play_turns(&dialogue, &turns, 0, TurnSplit::Nowhere);
         let what = outcome.broken.unwrap().to_string();
         assert!(what.contains(said), "{what} instead of {said}");
     }
@@ -241,7 +241,7 @@ fn a_connection_closed_at_any_position_ends_nothing_well() {
         for at in 0..bytes.len() {
             let mut part = turns[..=turn].to_vec();
             part[turn].truncate(at);
-            let outcome = played(&dialogue, &part, 0, Cut::Nowhere);
+            let outcome = play_turns(&dialogue, &part, 0, TurnSplit::Nowhere);
             assert_eq!((outcome.ended.len(), outcome.broken), (0, None), "{turn} {at}");
             assert_eq!(outcome.opening, turn < 2, "{turn} {at}");
         }
@@ -251,15 +251,15 @@ fn a_connection_closed_at_any_position_ends_nothing_well() {
 #[test]
 fn a_ping_is_answered_before_the_exchange_behind_it_and_a_closed_session_takes_nothing() {
     let dialogue = dialogue(&[("sql", "SELECT 1")]);
-    let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
-    let (mut out, mut done) = (Out::default(), Done::default());
+    let mut session = dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     assert!(!session.heartbeat(&mut out));
     opened(&[]).iter().for_each(|turn| session.receive(turn, &mut out, &mut done).unwrap());
     out.clear();
     assert!(session.heartbeat(&mut out) && !session.heartbeat(&mut out));
     let request = &dialogue.requests()[0].request;
-    session.submit(ExchangeId(3), request, &Fill::default(), &mut out).unwrap();
-    assert!(session.submit(ExchangeId(4), request, &Fill::default(), &mut out).is_err());
+    session.submit(ExchangeId(3), request, &SlotContext::default(), &mut out).unwrap();
+    assert!(session.submit(ExchangeId(4), request, &SlotContext::default(), &mut out).is_err());
     assert_eq!(out.bytes(), [&[1, 0, 0, 0, 0x0e, 9, 0, 0, 0, 3][..], b"SELECT 1"].concat());
     session.receive(&answer(&[OK]), &mut out, &mut done).unwrap();
     session.receive(&answer(&[b"\x01", COLUMN, b"\x011", END]), &mut out, &mut done).unwrap();
@@ -268,7 +268,7 @@ fn a_ping_is_answered_before_the_exchange_behind_it_and_a_closed_session_takes_n
     out.clear();
     session.finish(&mut out);
     assert_eq!(out.bytes(), [1, 0, 0, 0, 1]);
-    session.closed(&mut done);
+    session.peer_closed(&mut done);
     assert_eq!(session.room(), 0);
 }
 
@@ -279,26 +279,26 @@ fn an_idle_session_is_small() {
 
 #[test]
 fn whole_answers_are_told_to_who_asks_for_them() {
-    let urls = vec![wire::AskedUrl { url: super::super::oracle::URL.to_owned(), weight: 1.0 }];
-    let asked = wire::Asked { urls, answers: true, ..wire::Asked::default() };
-    let dialogue = wire::Protocol::prepare(&super::super::Mysql, &asked).unwrap();
+    let urls = vec![wire::RequestedUrl { url: super::super::oracle::URL.to_owned(), weight: 1.0 }];
+    let asked = wire::ProtocolConfig { urls, returns_content: true, ..wire::ProtocolConfig::default() };
+    let dialogue = wire::Protocol::prepare(&super::super::MysqlProtocol, &asked).unwrap();
     let mut turns = opened(&[]);
     turns.push(answer(&[b"\x02", COLUMN, COLUMN, b"\x01x\xfb", b"\0\x01y", END]));
-    let (mut out, mut done) = (Out::default(), Done::default());
-    let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
+    let mut session = dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default());
     session.open(&mut out);
     for turn in &turns {
         if session.room() > 0 {
             let request = &dialogue.requests()[0].request;
-            session.submit(ExchangeId(7), request, &Fill::default(), &mut out).unwrap();
+            session.submit(ExchangeId(7), request, &SlotContext::default(), &mut out).unwrap();
         }
         turn.chunks(1).for_each(|piece| session.receive(piece, &mut out, &mut done).unwrap());
     }
     let told = done.events.into_iter().find_map(|event| match event {
-        Event::Learnt(ExchangeId(7), lesson) => lesson.downcast().ok(),
+        Event::StateUpdate(ExchangeId(7), lesson) => lesson.downcast().ok(),
         _ => None,
     });
     let text = |text: &str| Some(text.as_bytes().to_vec());
     let rows = vec![vec![text("x"), None], vec![text(""), text("y")]];
-    assert_eq!(told, Some(Box::new(wire::Answer::Rows(rows))));
+    assert_eq!(told, Some(Box::new(wire::ResponseContent::Rows(rows))));
 }

@@ -10,15 +10,15 @@ mod slots;
 
 use std::sync::Arc;
 
-use wire::{Asked, AskedUrl, Complaint, Dialogue, Protocol};
+use wire::{ProtocolConfig, RequestedUrl, UsageError, Workload, Protocol};
 
-use super::Mysql;
+use super::MysqlProtocol;
 
 /// Prepares a workload with these options.
-pub fn prepared(url: &str, options: &[(&str, &str)]) -> Result<Arc<dyn Dialogue>, Complaint> {
-    let mut asked = Asked { urls: vec![AskedUrl { url: url.to_owned(), weight: 1.0 }], ..Asked::default() };
+pub fn prepared(url: &str, options: &[(&str, &str)]) -> Result<Arc<dyn Workload>, UsageError> {
+    let mut asked = ProtocolConfig { urls: vec![RequestedUrl { url: url.to_owned(), weight: 1.0 }], ..ProtocolConfig::default() };
     for (name, value) in options {
         asked.options.entry((*name).to_owned()).or_default().push((*value).to_owned());
     }
-    Mysql.prepare(&asked)
+    MysqlProtocol.prepare(&asked)
 }

@@ -80,12 +80,12 @@ fn statements_weigh_what_stands_before_them_and_say_what_they_are() {
     ];
     let dialogue = prepared(URL, &options).unwrap();
     let said: Vec<(f64, String)> = (dialogue.requests().iter())
-        .map(|r| (r.weight, String::from_utf8(dialogue.sent(&r.request)).unwrap()))
+        .map(|r| (r.weight, String::from_utf8(dialogue.encoded(&r.request)).unwrap()))
         .collect();
     let second = "UPDATE t SET n = n + 1 WHERE id = {random 1..9}; SELECT 2";
     assert_eq!(said, [(3.0, "SELECT 1".to_owned()), (1.0, second.to_owned())]);
-    assert_eq!(dialogue.sent(&dialogue.prepared().before[0]), b"CREATE TABLE t (id INT)");
+    assert_eq!(dialogue.encoded(&dialogue.prepared().before[0]), b"CREATE TABLE t (id INT)");
     let around = prepared(URL, &[("transaction", ""), ("sql", "DO 1; DO 2")]).unwrap();
-    assert_eq!(around.sent(&around.requests()[0].request), b"START TRANSACTION; DO 1; DO 2; COMMIT");
-    assert_eq!(prepared(URL, &[]).unwrap().sent(&prepared(URL, &[]).unwrap().requests()[0].request), b"SELECT 1");
+    assert_eq!(around.encoded(&around.requests()[0].request), b"START TRANSACTION; DO 1; DO 2; COMMIT");
+    assert_eq!(prepared(URL, &[]).unwrap().encoded(&prepared(URL, &[]).unwrap().requests()[0].request), b"SELECT 1");
 }

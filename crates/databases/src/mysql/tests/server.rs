@@ -1,6 +1,6 @@
 //! Client and server against each other.
 
-use wire::{Done, Established, Event, ExchangeId, Fill, Out, Reply, ServerSession, Shape};
+use wire::{EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
 
 use super::super::{MysqlServer, oracle};
 
@@ -12,16 +12,16 @@ fn the_two_halves_understand_each_other() {
         ("sql", "SELECT 1"),
         ("sql", "BEGIN; DO 1; COMMIT"),
     ]);
-    let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
+    let mut session = dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default());
     let mut server = MysqlServer::new();
-    let (mut out, mut back, mut done) = (Out::default(), Out::default(), Done::default());
+    let (mut out, mut back, mut done) = (OutputBuffer::default(), OutputBuffer::default(), EventBuffer::default());
     server.open(&mut back);
     session.open(&mut out);
     let (mut heard, mut next) = (Vec::new(), 0);
     while next < 9 {
         if session.room() > 0 {
             let request = &dialogue.requests()[next % 4].request;
-            session.submit(ExchangeId(next as u32), request, &Fill::default(), &mut out).unwrap();
+            session.submit(ExchangeId(next as u32), request, &SlotContext::default(), &mut out).unwrap();
             next += 1;
         }
         // The server receives byte by byte.
@@ -31,10 +31,10 @@ fn the_two_halves_understand_each_other() {
             for (id, method) in asked {
                 let (status, body) = if next == 9 { (500, &b"no"[..]) } else { (200, &b"body"[..]) };
                 heard.push(method);
-                let reply = Reply { status, headers: b"", body, shape: Shape::Length, close: false };
-                server.answer(id, &reply, &mut back);
+                let reply = ServerResponse { status, headers: b"", body, framing: BodyFraming::Length, close: false };
+                server.respond(id, &reply, &mut back);
             }
-            server.owed(&mut back);
+            server.write_due(&mut back);
         }
         session.receive(std::mem::take(&mut back).bytes(), &mut out, &mut done).unwrap();
     }
@@ -50,7 +50,7 @@ fn the_two_halves_understand_each_other() {
     assert!(session.heartbeat(&mut out));
     session.finish(&mut out);
     server.receive(out.bytes(), &mut |_| ()).unwrap();
-    assert!(server.over());
+    assert!(server.is_finished());
 }
 
 #[test]

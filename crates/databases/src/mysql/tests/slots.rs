@@ -1,16 +1,16 @@
 //! SQL with slots: splitting, parameters, and the equivalence of both ways of sending.
 
-use wire::Fill;
+use wire::SlotContext;
 
 use super::super::dialect::statements;
-use super::super::statement::{Compiler, Ready};
-use crate::sql::{Part, Piece, Way};
+use super::super::statement::{MysqlCompiler, PreparedStatement};
+use crate::sql::{LiteralPart, SqlPiece, StatementMode};
 
-fn sql(text: &str) -> Piece {
-    Piece::Sql(text.to_owned())
+fn sql(text: &str) -> SqlPiece {
+    SqlPiece::Sql(text.to_owned())
 }
-fn value(text: &str) -> Piece {
-    Piece::Value(text.to_owned())
+fn value(text: &str) -> SqlPiece {
+    SqlPiece::Value(text.to_owned())
 }
 
 #[test]
@@ -28,28 +28,28 @@ fn statements_are_cut_where_they_end_and_nowhere_else() {
             "t{user}, {user}_x, `a{user}`",
             vec![vec![
                 sql("t"),
-                Piece::Name("user".into()),
+                SqlPiece::Name("user".into()),
                 sql(", "),
-                Piece::Name("user".into()),
+                SqlPiece::Name("user".into()),
                 sql("_x, `a"),
-                Piece::Name("user".into()),
+                SqlPiece::Name("user".into()),
                 sql("`"),
             ]],
         ),
         (
             "'a''{counter}\\n{{x}'",
-            vec![vec![Piece::Literal(vec![
-                Part::Text("a'".into()),
-                Part::Slot("counter".into()),
-                Part::Text("\n{x}".into()),
+            vec![vec![SqlPiece::Literal(vec![
+                LiteralPart::Text("a'".into()),
+                LiteralPart::Slot("counter".into()),
+                LiteralPart::Text("\n{x}".into()),
             ])]],
         ),
         (
             "'{\"id\": {counter}}'",
-            vec![vec![Piece::Literal(vec![
-                Part::Text("{\"id\": ".into()),
-                Part::Slot("counter".into()),
-                Part::Text("}".into()),
+            vec![vec![SqlPiece::Literal(vec![
+                LiteralPart::Text("{\"id\": ".into()),
+                LiteralPart::Slot("counter".into()),
+                LiteralPart::Text("}".into()),
             ])]],
         ),
         ("{md5 {counter}}", vec![vec![value("md5 {counter}")]]),
@@ -59,13 +59,13 @@ fn statements_are_cut_where_they_end_and_nowhere_else() {
 }
 
 /// Returns what is sent for a statement as text: the SQL that is prepared, and the packet of an execution.
-fn sent(text: &str, way: Way, fill: &Fill) -> (Vec<String>, Vec<u8>) {
-    let mut compiler = Compiler::default();
+fn sent(text: &str, way: StatementMode, fill: &SlotContext) -> (Vec<String>, Vec<u8>) {
+    let mut compiler = MysqlCompiler::default();
     let pieces = statements(text).unwrap().remove(0);
     let statement = compiler.statement(&pieces, way, "--sql").unwrap();
     let mut out = Vec::new();
-    let mut ready = vec![Ready { id: 1, bound: false }; compiler.prepares.len()];
-    assert_eq!(statement.put(fill, &mut ready, &mut out), 1);
+    let mut ready = vec![PreparedStatement { id: 1, types_sent: false }; compiler.prepares.len()];
+    assert_eq!(statement.append(fill, &mut ready, &mut out), 1);
     let prepares = compiler.prepares.iter().map(|p| String::from_utf8_lossy(&p[5..]).into_owned()).collect();
     (prepares, out)
 }
@@ -76,50 +76,50 @@ fn text_is_quoted_where_it_must_be() {
     let file = directory.path().join("names.csv");
     std::fs::write(&file, "name\nO'Neil \\ \"x\"\n").unwrap();
     let csv = format!("{{csv {}.name}}", file.display());
-    let fill = Fill { number: 5, user: 2, ..Fill::default() };
+    let fill = SlotContext { number: 5, user: 2, ..SlotContext::default() };
     for (text, query) in [
         ("SELECT {counter}, '{counter}-{user}' FROM t{user}".to_owned(), "SELECT 5, '5-2' FROM t2".to_owned()),
         (format!("SELECT {csv}"), "SELECT 'O\\'Neil \\\\ \\\"x\\\"'".into()),
         (format!("SELECT 'a\\\\{csv}'"), "SELECT 'a\\\\O\\'Neil \\\\ \\\"x\\\"'".into()),
         ("SELECT {counter width 3}".into(), "SELECT '005'".into()),
     ] {
-        let (prepares, packet) = sent(&text, Way::Text, &fill);
+        let (prepares, packet) = sent(&text, StatementMode::Text, &fill);
         assert!(prepares.is_empty());
         assert_eq!(String::from_utf8_lossy(&packet[5..]), query);
         assert_eq!(usize::from(packet[0]), packet.len() - 4);
     }
-    let (prepares, packet) = sent(&format!("SELECT 'a\\\\{csv}', {{counter}}"), Way::Usual, &fill);
+    let (prepares, packet) = sent(&format!("SELECT 'a\\\\{csv}', {{counter}}"), StatementMode::Auto, &fill);
     assert_eq!(prepares, ["SELECT ?, ?"]);
     assert!(packet.ends_with(b"\x0ea\\O'Neil \\ \"x\"\x05\0\0\0\0\0\0\0"), "{packet:?}");
 }
 
 #[test]
 fn statements_without_slots_are_prepared_only_where_asked_for() {
-    let fill = Fill::default();
-    assert_eq!(sent("SELECT 1", Way::Usual, &fill).0, Vec::<String>::new());
-    let (prepares, packet) = sent("SELECT 1", Way::Prepared, &fill);
+    let fill = SlotContext::default();
+    assert_eq!(sent("SELECT 1", StatementMode::Auto, &fill).0, Vec::<String>::new());
+    let (prepares, packet) = sent("SELECT 1", StatementMode::Prepared, &fill);
     assert_eq!(prepares, ["SELECT 1"]);
     assert_eq!(packet, [10, 0, 0, 0, 0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0]);
     // A slot in a name cannot be prepared, so that by default it is sent as text.
-    assert_eq!(sent("SELECT {counter} FROM t{user}", Way::Usual, &fill).0, Vec::<String>::new());
+    assert_eq!(sent("SELECT {counter} FROM t{user}", StatementMode::Auto, &fill).0, Vec::<String>::new());
 }
 
 #[test]
 fn a_slot_that_is_part_of_a_name_is_no_parameter() {
     for text in ["d{user}", "{user}_x", "t.{user}", "{user}.t", "@{user}", "`a{user}`", "{user}{counter}"] {
         let pieces = statements(text).unwrap().remove(0);
-        assert!(pieces.iter().any(|piece| matches!(piece, Piece::Name(_))), "{text}: {pieces:?}");
+        assert!(pieces.iter().any(|piece| matches!(piece, SqlPiece::Name(_))), "{text}: {pieces:?}");
     }
     for text in ["({user})", "={user},", "{user}", "-{user}", "'x',{user}"] {
         let pieces = statements(text).unwrap().remove(0);
-        assert!(!pieces.iter().any(|piece| matches!(piece, Piece::Name(_))), "{text}: {pieces:?}");
+        assert!(!pieces.iter().any(|piece| matches!(piece, SqlPiece::Name(_))), "{text}: {pieces:?}");
     }
 }
 
 #[test]
 fn what_is_too_long_to_be_prepared_is_said() {
     let pieces = statements(&format!("SELECT '{}', {{counter}}", "x".repeat(0xff_ffff))).unwrap().remove(0);
-    let complaint = Compiler::default().statement(&pieces, Way::Usual, "--sql").unwrap_err();
+    let complaint = MysqlCompiler::default().statement(&pieces, StatementMode::Auto, "--sql").unwrap_err();
     assert_eq!(
         complaint.to_string(),
         "--sql: the statement is longer than 16 MiB, the limit for prepared ones; add --text"
@@ -129,7 +129,7 @@ fn what_is_too_long_to_be_prepared_is_said() {
 #[test]
 fn long_values_carry_their_length() {
     for count in [250, 251, 65_535, 65_536] {
-        let (_, packet) = sent(&format!("SELECT {{random {count}}}"), Way::Usual, &Fill::default());
+        let (_, packet) = sent(&format!("SELECT {{random {count}}}"), StatementMode::Auto, &SlotContext::default());
         let behind = &packet[14 + 2 + 2..];
         let (length, at) = match behind[0] {
             0xfc => (usize::from(u16::from_le_bytes([behind[1], behind[2]])), 3),
@@ -144,11 +144,11 @@ fn long_values_carry_their_length() {
 fn commands_of_sixteen_megabytes_are_cut() {
     for (extra, packets) in [(0, 1_usize), (1, 2), (2, 2)] {
         let count = 0xff_ffff - "\u{3}SELECT ''".len() - 1 + extra;
-        let mut compiler = Compiler::default();
+        let mut compiler = MysqlCompiler::default();
         let pieces = statements(&format!("SELECT '{}'", "x".repeat(count))).unwrap().remove(0);
-        let statement = compiler.statement(&pieces, Way::Text, "--sql").unwrap();
+        let statement = compiler.statement(&pieces, StatementMode::Text, "--sql").unwrap();
         let mut out = Vec::new();
-        let number = statement.put(&Fill::default(), &mut [], &mut out);
+        let number = statement.append(&SlotContext::default(), &mut [], &mut out);
         assert_eq!((usize::from(number), out.len()), (packets, count + 10 + 4 * packets));
         if packets == 2 {
             assert_eq!(out[..4], [0xff, 0xff, 0xff, 0]);
@@ -159,8 +159,8 @@ fn commands_of_sixteen_megabytes_are_cut() {
 
 #[test]
 fn two_random_slots_of_one_exchange_differ() {
-    let fill = Fill { random: 42, ..Fill::default() };
-    let (_, packet) = sent("SELECT {random 0..1000000000000}, {random 0..1000000000000}", Way::Usual, &fill);
+    let fill = SlotContext { random: 42, ..SlotContext::default() };
+    let (_, packet) = sent("SELECT {random 0..1000000000000}, {random 0..1000000000000}", StatementMode::Auto, &fill);
     let values = &packet[packet.len() - 16..];
     assert_ne!(values[..8], values[8..]);
 }

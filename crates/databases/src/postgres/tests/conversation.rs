@@ -6,9 +6,9 @@ const UNIQUE: &str = "SERROR\0VERROR\0C23505\0Mduplicate key\0DKey (id)=(1) exis
 const DOWN: &str = "SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0";
 
 /// Messages of an answer, options, expected events, bytes sent in return, and the protocol error.
-type Case = (&'static [(u8, &'static str)], &'static [&'static str], &'static str, &'static str, Option<&'static str>);
+type PostgresReplyCase = (&'static [(u8, &'static str)], &'static [&'static str], &'static str, &'static str, Option<&'static str>);
 
-const CASES: &[Case] = &[
+const CASES: &[PostgresReplyCase] = &[
     (
         &[
             (b'T', "columns"),
@@ -125,8 +125,8 @@ fn answers_cut_at_every_position() {
         for pieces in halves.chain([vec![&bytes[..]], bytes.chunks(1).collect()]) {
             let dialogue = dialogue(options);
             let mut session = entered(&dialogue);
-            submit(&dialogue, &mut session, &Fill::default());
-            let (mut out, mut done) = (Out::default(), Done::default());
+            submit(&dialogue, &mut session, &SlotContext::default());
+            let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
             let why = pieces.iter().find_map(|piece| session.receive(piece, &mut out, &mut done).err());
             let told = told(&done, &dialogue).join(", ");
             let told = if told.contains("broken_protocol") { "7 broken_protocol".to_owned() } else { told };
@@ -143,10 +143,10 @@ fn a_close_at_every_position_leaves_what_is_not_whole_to_the_engine() {
     let bytes = messages(&[(b'D', "\0\x01\0\0\0\x01a"), (b'C', "SELECT 1\0"), (b'Z', "I")]);
     for at in 0..bytes.len() {
         let mut session = entered(&dialogue);
-        submit(&dialogue, &mut session, &Fill::default());
-        let mut done = Done::default();
-        session.receive(&bytes[..at], &mut Out::default(), &mut done).expect("good");
-        session.closed(&mut done);
+        submit(&dialogue, &mut session, &SlotContext::default());
+        let mut done = EventBuffer::default();
+        session.receive(&bytes[..at], &mut OutputBuffer::default(), &mut done).expect("good");
+        session.peer_closed(&mut done);
         let first = done.events.iter().filter(|event| matches!(event, Event::FirstByte(ExchangeId(7)))).count();
         assert_eq!((done.events.len(), first), (usize::from(at > 0), usize::from(at > 0)), "{at}");
     }
@@ -161,8 +161,8 @@ fn messages_of_impossible_sizes_break_the_conversation() {
         (b"E\0\x02\0\0", "an error or another message of more than 64 KiB"),
     ] {
         let mut session = entered(&dialogue);
-        submit(&dialogue, &mut session, &Fill::default());
-        let broken = session.receive(bytes, &mut Out::default(), &mut Done::default());
+        submit(&dialogue, &mut session, &SlotContext::default());
+        let broken = session.receive(bytes, &mut OutputBuffer::default(), &mut EventBuffer::default());
         assert_eq!(broken.map_err(|broken| broken.to_string()), Err(why.to_string()));
     }
 }
@@ -171,9 +171,9 @@ fn messages_of_impossible_sizes_break_the_conversation() {
 fn a_heartbeat_ends_before_the_exchange_behind_it() {
     let dialogue = dialogue(&[]);
     let mut session = entered(&dialogue);
-    let (mut out, mut done) = (Out::default(), Done::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     assert!(session.heartbeat(&mut out) && !session.heartbeat(&mut out) && session.room() == 1);
-    submit(&dialogue, &mut session, &Fill::default());
+    submit(&dialogue, &mut session, &SlotContext::default());
     assert_eq!(session.room(), 0);
     let bytes = messages(&[(b'I', ""), (b'Z', "I"), (b'D', "abcd"), (b'Z', "I")]);
     session.receive(&bytes, &mut out, &mut done).expect("good");

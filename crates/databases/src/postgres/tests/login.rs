@@ -3,9 +3,9 @@
 use super::*;
 
 /// Returns the client's bytes for a login with these server messages, the result, and the session.
-fn logged_in(dialogue: &Arc<dyn Dialogue>, server: &[u8]) -> (Vec<u8>, Result<(), Broken>, Box<dyn Session>) {
+fn logged_in(dialogue: &Arc<dyn Workload>, server: &[u8]) -> (Vec<u8>, Result<(), ProtocolError>, Box<dyn Session>) {
     let (mut session, _) = begun(dialogue);
-    let (mut out, mut done) = (Out::default(), Done::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     let outcome = server.chunks(1).try_for_each(|piece| session.receive(piece, &mut out, &mut done));
     (out.bytes().to_vec(), outcome, session)
 }
@@ -20,7 +20,7 @@ fn the_first_message_names_user_and_database() {
     let parameters = "user\0me\0database\0db\0application_name\0brunt\0client_encoding\0UTF8\0\0";
     assert_eq!(&said[4..8], [0, 3, 0, 0]);
     assert_eq!((String::from_utf8_lossy(&said[8..]), usize::from(said[3])), (parameters.into(), said.len()));
-    assert!(session.opening() && session.room() == 0 && !session.secures_now());
+    assert!(session.is_opening() && session.room() == 0 && !session.starts_tls());
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn passwords_are_proved_as_the_server_asks() {
     ] {
         let (sent, outcome, session) = logged_in(&dialogue, &[server, WELCOME.to_vec()].concat());
         assert_eq!((sent, outcome), (said, Ok(())));
-        assert!(!session.opening() && session.room() == 1);
+        assert!(!session.is_opening() && session.room() == 1);
     }
 }
 
@@ -65,7 +65,7 @@ fn a_server_that_goes_on_asking_is_answered_once() {
             Err("the server keeps asking for the password".to_string())
         );
         assert!(said.is_empty() || sent == said, "{} bytes", sent.len());
-        assert!(sent.len() < 64 && !session.opening());
+        assert!(sent.len() < 64 && !session.is_opening());
     }
 }
 
@@ -95,8 +95,8 @@ fn a_refusal_says_why() {
     ] {
         let (_, outcome, session) = logged_in(&dialogue, &server);
         let outcome = outcome.map_err(|broken| broken.to_string());
-        assert_eq!((outcome, session.refusal()), (Err(why.to_string()), kind));
-        assert!(!session.opening() && session.room() == 0);
+        assert_eq!((outcome, session.refusal_kind()), (Err(why.to_string()), kind));
+        assert!(!session.is_opening() && session.room() == 0);
     }
     let nameless = prepared("postgres://me@h/db", &[]).unwrap();
     let (_, outcome, session) = logged_in(&nameless, &authentication(3, b""));
@@ -104,7 +104,7 @@ fn a_refusal_says_why() {
         outcome.map_err(|broken| broken.to_string()),
         Err("the server requires a password; write postgres://user:password@host".to_string())
     );
-    assert_eq!((session.refusal(), session.refusal_code()), (FaultKind::WrongStatus, 0), "it said no code");
+    assert_eq!((session.refusal_kind(), session.refusal_code()), (FaultKind::WrongStatus, 0), "it said no code");
 }
 
 #[test]
@@ -112,11 +112,11 @@ fn tls_begins_behind_one_byte() {
     let dialogue = dialogue(&["ssl"]);
     let (mut session, said) = begun(&dialogue);
     assert_eq!(said, b"\0\0\0\x08\x04\xd2\x16\x2f");
-    let (mut out, mut done) = (Out::default(), Done::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     session.receive(b"S", &mut out, &mut done).expect("good");
-    assert!(session.secures_now() && session.opening() && out.is_empty());
-    session.secured(&mut out);
-    assert!(!session.secures_now() && out.bytes()[4..8] == [0, 3, 0, 0]);
+    assert!(session.starts_tls() && session.is_opening() && out.is_empty());
+    session.tls_established(&mut out);
+    assert!(!session.starts_tls() && out.bytes()[4..8] == [0, 3, 0, 0]);
     session.receive(WELCOME, &mut out, &mut done).expect("good");
     assert_eq!(session.room(), 1);
     for (answer, why) in [

@@ -8,46 +8,46 @@ mod statements;
 use std::sync::Arc;
 
 use wire::{
-    Asked, AskedUrl, Broken, Complaint, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Out, Protocol,
+    ProtocolConfig, RequestedUrl, ProtocolError, UsageError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, OutputBuffer, Protocol,
     Session,
 };
 
-use super::Postgres;
+use super::PostgresProtocol;
 use super::oracle::WELCOME;
 
 /// Prepares a run with options given as `name=value`; a switch has no `=`.
-fn prepared(url: &str, options: &[&str]) -> Result<Arc<dyn Dialogue>, Complaint> {
-    let url = AskedUrl { url: url.to_owned(), weight: 1.0 };
-    let mut asked = Asked { urls: vec![url], ..Asked::default() };
+fn prepared(url: &str, options: &[&str]) -> Result<Arc<dyn Workload>, UsageError> {
+    let url = RequestedUrl { url: url.to_owned(), weight: 1.0 };
+    let mut asked = ProtocolConfig { urls: vec![url], ..ProtocolConfig::default() };
     for option in options {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         asked.options.entry(name.to_owned()).or_default().push(value.to_owned());
     }
-    Postgres.prepare(&asked)
+    PostgresProtocol.prepare(&asked)
 }
 
-fn dialogue(options: &[&str]) -> Arc<dyn Dialogue> {
+fn dialogue(options: &[&str]) -> Arc<dyn Workload> {
     prepared("postgres://me:pw@h/db", options).expect("a good plan")
 }
 
 /// Returns a session and its first bytes.
-fn begun(dialogue: &Arc<dyn Dialogue>) -> (Box<dyn Session>, Vec<u8>) {
-    let mut session = dialogue.session(&dialogue.origins()[0], &Established { seed: 42, ..Established::default() });
-    let mut out = Out::default();
+fn begun(dialogue: &Arc<dyn Workload>) -> (Box<dyn Session>, Vec<u8>) {
+    let mut session = dialogue.session(&dialogue.origins()[0], &EstablishedConnection { seed: 42, ..EstablishedConnection::default() });
+    let mut out = OutputBuffer::default();
     session.open(&mut out);
     (session, out.bytes().to_vec())
 }
 
 /// Returns a session after a successful login.
-fn entered(dialogue: &Arc<dyn Dialogue>) -> Box<dyn Session> {
+fn entered(dialogue: &Arc<dyn Workload>) -> Box<dyn Session> {
     let (mut session, _) = begun(dialogue);
-    session.receive(WELCOME, &mut Out::default(), &mut Done::default()).expect("a welcome");
+    session.receive(WELCOME, &mut OutputBuffer::default(), &mut EventBuffer::default()).expect("a welcome");
     session
 }
 
 /// Submits the first request and returns the bytes sent.
-fn submit(dialogue: &Arc<dyn Dialogue>, session: &mut Box<dyn Session>, fill: &Fill) -> Vec<u8> {
-    let mut out = Out::default();
+fn submit(dialogue: &Arc<dyn Workload>, session: &mut Box<dyn Session>, fill: &SlotContext) -> Vec<u8> {
+    let mut out = OutputBuffer::default();
     session.submit(ExchangeId(7), &dialogue.requests()[0].request, fill, &mut out).expect("room");
     out.bytes().to_vec()
 }
@@ -63,7 +63,7 @@ fn messages(all: &[(u8, &str)]) -> Vec<u8> {
 }
 
 /// Describes events, without first bytes, which depend on the pieces.
-fn told(done: &Done, dialogue: &Arc<dyn Dialogue>) -> Vec<String> {
+fn told(done: &EventBuffer, dialogue: &Arc<dyn Workload>) -> Vec<String> {
     let one = |event: &Event| {
         Some(match event {
             Event::FirstByte(_) => return None,
@@ -74,7 +74,7 @@ fn told(done: &Done, dialogue: &Arc<dyn Dialogue>) -> Vec<String> {
                 format!("{} {fault} {} {}{excerpt}", e.id.0, dialogue.code_name(e.code), e.payload)
             }
             Event::Unsolicited(bytes, _) => format!("pushed {bytes}"),
-            Event::Stray(_) => "stray".to_owned(),
+            Event::SurplusResponse(_) => "stray".to_owned(),
             other => format!("{other:?}"),
         })
     };

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Returns the messages of the first request, as type and body in readable form.
-fn sent(options: &[&str], fill: &Fill) -> Vec<String> {
+fn sent(options: &[&str], fill: &SlotContext) -> Vec<String> {
     let dialogue = dialogue(options);
     readable(&submit(&dialogue, &mut entered(&dialogue), fill))
 }
@@ -31,13 +31,13 @@ fn texts_without_slots_are_simple_queries() {
         ("sql=SELECT '{{counter}', it.s$1", "SELECT \\'{counter}\\', it.s$1"),
     ] {
         let options: Vec<&str> = [sql].into_iter().filter(|s| !s.is_empty()).collect();
-        assert_eq!(sent(&options, &Fill::default()), [format!("Q {query}\\x00")], "{sql}");
+        assert_eq!(sent(&options, &SlotContext::default()), [format!("Q {query}\\x00")], "{sql}");
     }
 }
 
 #[test]
 fn slots_are_parameters_and_statements_are_prepared_in_passing() {
-    let fill = Fill { number: 41, user: 3, ..Fill::default() };
+    let fill = SlotContext { number: 41, user: 3, ..SlotContext::default() };
     let dialogue = dialogue(&["sql=INSERT INTO t VALUES ({counter}, 'x{user}''y'); SELECT {user}", "transaction"]);
     let mut session = entered(&dialogue);
     let execute = "E \\x00\\x00\\x00\\x00\\x00";
@@ -59,7 +59,7 @@ fn slots_are_parameters_and_statements_are_prepared_in_passing() {
     // The third statement could not be prepared: it and the following ones are prepared again, the others are not.
     let answer = [(b'1', ""), (b'2', ""), (b'C', "BEGIN\0"), (b'1', ""), (b'2', ""), (b'C', "INSERT 0 1\0")];
     let failed = [(b'E', "SERROR\0C42P01\0Mno such table\0\0"), (b'Z', "E"), (b'C', "ROLLBACK\0"), (b'Z', "I")];
-    let (mut out, mut done) = (Out::default(), Done::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     session.receive(&messages(&[&answer[..], &failed].concat()), &mut out, &mut done).expect("good");
     assert_eq!(told(&done, &dialogue), ["7 wrong_status 42P01 no such table 0 \"ERROR 42P01: no such table\""]);
     let second = readable(&submit(&dialogue, &mut session, &fill));
@@ -75,7 +75,7 @@ fn slots_are_parameters_and_statements_are_prepared_in_passing() {
 
 #[test]
 fn slots_stand_in_the_text_where_they_must_or_are_asked_to() {
-    let fill = Fill { number: 41, user: 3, ..Fill::default() };
+    let fill = SlotContext { number: 41, user: 3, ..SlotContext::default() };
     for (options, query) in [
         (
             &["sql=SELECT * FROM t_{user} WHERE a={counter} AND b='{user}'"][..],
@@ -101,7 +101,7 @@ fn values_are_quoted_where_they_stand_in_the_text() {
     let csv = format!("{{csv {}.name}}", file.display());
     let sql = format!("sql=SELECT 'it''s', {csv}, '{csv}-{{user}}'");
     let query = r"Q SELECT \'it\'\'s\', \'O\'\'Neil \'\'\'\' \\\', \'O\'\'Neil \'\'\'\' \\-0\'\x00";
-    assert_eq!(sent(&[&sql, "text"], &Fill::default()), [query]);
+    assert_eq!(sent(&[&sql, "text"], &SlotContext::default()), [query]);
 }
 
 #[test]
@@ -109,15 +109,15 @@ fn what_is_said_once_is_text_and_in_order() {
     let dialogue =
         dialogue(&["before=CREATE TABLE t (a int)", "before=INSERT INTO t VALUES ({counter})", "after=DROP TABLE t"]);
     let shown =
-        |requests: &[std::sync::Arc<wire::Request>]| requests.iter().map(|r| dialogue.sent(r)).collect::<Vec<_>>();
+        |requests: &[std::sync::Arc<wire::Request>]| requests.iter().map(|r| dialogue.encoded(r)).collect::<Vec<_>>();
     assert_eq!(
         shown(&dialogue.prepared().before),
         [&b"CREATE TABLE t (a int)"[..], b"INSERT INTO t VALUES ({counter})"]
     );
     assert_eq!(shown(&dialogue.prepared().after), [b"DROP TABLE t"]);
     let mut session = entered(&dialogue);
-    let mut out = Out::default();
-    session.submit(ExchangeId(0), &dialogue.prepared().before[1], &Fill::default(), &mut out).expect("room");
+    let mut out = OutputBuffer::default();
+    session.submit(ExchangeId(0), &dialogue.prepared().before[1], &SlotContext::default(), &mut out).expect("room");
     assert_eq!(readable(out.bytes()), ["Q INSERT INTO t VALUES (0)\\x00"]);
 }
 

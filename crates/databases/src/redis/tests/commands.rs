@@ -2,17 +2,17 @@
 
 use super::*;
 
-fn sent(line: &str, fill: &Fill) -> String {
+fn sent(line: &str, fill: &SlotContext) -> String {
     let dialogue = dialogue("redis://h", &[&format!("command={line}")]);
     let (mut session, _) = begun(&dialogue);
-    let mut out = Out::default();
+    let mut out = OutputBuffer::default();
     session.submit(ExchangeId(0), &dialogue.requests()[0].request, fill, &mut out).expect("room");
     String::from_utf8_lossy(out.bytes()).into_owned()
 }
 
 #[test]
 fn words_become_bulk_strings() {
-    let fill = Fill { number: 41, user: 3, ..Fill::default() };
+    let fill = SlotContext { number: 41, user: 3, ..SlotContext::default() };
     for (line, bytes) in [
         ("PING", "*1\r\n$4\r\nPING\r\n"),
         ("  GET\tkey ", "*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n"),
@@ -36,7 +36,7 @@ fn words_become_bulk_strings() {
 #[test]
 fn lengths_are_right_however_many_digits_they_have() {
     for (number, user) in [(0, 1), (9, 9), (1_000_000, 1), (u64::MAX, u64::MAX)] {
-        let fill = Fill { number, user, ..Fill::default() };
+        let fill = SlotContext { number, user, ..SlotContext::default() };
         for count in [1, 4, 5, 10, 50] {
             let line = format!("SET {} v {{user}}", "{counter}".repeat(count));
             let (key, user) = (number.to_string().repeat(count), user.to_string());
@@ -50,7 +50,7 @@ fn lengths_are_right_however_many_digits_they_have() {
 
 #[test]
 fn random_slots_of_one_command_differ() {
-    let fill = Fill { random: 0x1234_5678_9abc_def0, ..Fill::default() };
+    let fill = SlotContext { random: 0x1234_5678_9abc_def0, ..SlotContext::default() };
     let text = sent("MSET {random 16} {random 16} \"{random 16}\"'.'{random 16} x", &fill);
     let words: Vec<&str> = text.split("\r\n").filter(|word| word.len() >= 16).collect();
     let parts = [words[0], words[1], &words[2][..16], &words[2][17..]];
@@ -62,14 +62,14 @@ fn random_slots_of_one_command_differ() {
 fn weights_stand_in_front() {
     let dialogue = dialogue("redis://h", &["command=3x GET k", "command=SET k 1x"]);
     assert_eq!(dialogue.requests().iter().map(|r| r.weight).collect::<Vec<_>>(), [3.0, 1.0]);
-    assert_eq!(dialogue.sent(&dialogue.requests()[1].request), b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$2\r\n1x\r\n");
+    assert_eq!(dialogue.encoded(&dialogue.requests()[1].request), b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$2\r\n1x\r\n");
 }
 
 #[test]
 fn what_is_sent_once_keeps_its_order() {
     let dialogue = dialogue("redis://h", &["before=FLUSHALL", "before=SET k 1", "after=DEL k"]);
     let sent =
-        |requests: &[std::sync::Arc<wire::Request>]| requests.iter().map(|r| dialogue.sent(r)).collect::<Vec<_>>();
+        |requests: &[std::sync::Arc<wire::Request>]| requests.iter().map(|r| dialogue.encoded(r)).collect::<Vec<_>>();
     assert_eq!(
         sent(&dialogue.prepared().before),
         [&b"*1\r\n$8\r\nFLUSHALL\r\n"[..], b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\n1\r\n"]

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Replies, number of exchanges in flight, expected events, and the protocol error.
-type Case = (&'static str, u32, &'static [&'static str], Option<&'static str>);
+type RedisReplyCase = (&'static str, u32, &'static [&'static str], Option<&'static str>);
 
 const NO_TYPE: &str = "a reply that does not start with a RESP2 or RESP3 type";
 const TLS: &str = "the server uses TLS on this port; write rediss://";
@@ -11,7 +11,7 @@ const FULL: &str = "the server refuses connections: maxclients is reached";
 const PROTECTED: &str = "the server is in protected mode and only accepts local connections";
 const NO_LENGTH: &str = "a reply whose length is not a number";
 
-const CASES: &[Case] = &[
+const CASES: &[RedisReplyCase] = &[
     ("", 0, &[], None),
     ("+PONG\r\n", 1, &["0 ended ok 4"], None),
     ("$3\r\nabc\r\n:12\r\n$0\r\n\r\n", 3, &["0 ended ok 3", "1 ended ok 2", "2 ended ok 0"], None),
@@ -124,10 +124,10 @@ fn a_close_at_every_position_leaves_what_is_not_whole_to_the_engine() {
     let bytes = b"*2\r\n$2\r\nab\r\n:1\r\n+PONG\r\n";
     for at in 0..=bytes.len() {
         let (mut session, _) = begun(&dialogue);
-        let (mut out, mut done) = (Out::default(), Done::default());
+        let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
         assert!(submit(&dialogue, &mut session, 0) && submit(&dialogue, &mut session, 1));
         session.receive(&bytes[..at], &mut out, &mut done).expect("good");
-        session.closed(&mut done);
+        session.peer_closed(&mut done);
         assert_eq!(told(&done, &dialogue).len(), usize::from(at >= 16) + usize::from(at >= 23), "{at}");
         let begun = matches!(done.events.first(), Some(Event::FirstByte(ExchangeId(0))));
         assert_eq!(begun, (1..16).contains(&at), "{at}");
@@ -188,7 +188,7 @@ fn a_push_between_the_replies_of_one_exchange_takes_nothing_of_it() {
 fn heartbeats_stand_in_the_line_and_take_no_room() {
     let dialogue = dialogue("redis://h", &["pipeline=2"]);
     let (mut session, _) = begun(&dialogue);
-    let (mut out, mut done) = (Out::default(), Done::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     assert!(session.heartbeat(&mut out) && !session.heartbeat(&mut out));
     assert_eq!((session.room(), out.bytes()), (2, &b"*1\r\n$4\r\nPING\r\n"[..]));
     assert!(submit(&dialogue, &mut session, 0) && submit(&dialogue, &mut session, 1));
@@ -202,7 +202,7 @@ fn heartbeats_stand_in_the_line_and_take_no_room() {
 fn no_heartbeat_stands_behind_a_command_that_may_wait() {
     let dialogue = dialogue("redis://h", &["command=BLPOP nolist 10"]);
     let (mut session, _) = begun(&dialogue);
-    let (mut out, mut done) = (Out::default(), Done::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     assert!(submit(&dialogue, &mut session, 0));
     assert!(!session.heartbeat(&mut out) && out.is_empty());
     session.receive(b"*-1\r\n", &mut out, &mut done).expect("good");
@@ -213,7 +213,7 @@ fn no_heartbeat_stands_behind_a_command_that_may_wait() {
 fn a_cancelled_exchange_keeps_its_place_until_its_reply_comes() {
     let dialogue = dialogue("redis://h", &["pipeline=2"]);
     let (mut session, _) = begun(&dialogue);
-    let (mut out, mut done) = (Out::default(), Done::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     assert!(submit(&dialogue, &mut session, 0) && submit(&dialogue, &mut session, 1));
     assert!(session.cancel(ExchangeId(0), &mut out));
     assert_eq!(session.room(), 0);
@@ -252,15 +252,15 @@ fn an_idle_connection_is_small() {
 
 #[test]
 fn whole_replies_are_told_to_who_asks_for_them() {
-    let urls = vec![wire::AskedUrl { url: "redis://h".to_owned(), weight: 1.0 }];
-    let dialogue = Redis.prepare(&wire::Asked { urls, answers: true, ..wire::Asked::default() }).unwrap();
-    let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
-    let (mut out, mut done) = (Out::default(), Done::default());
-    session.submit(ExchangeId(7), &dialogue.requests()[0].request, &Fill::default(), &mut out).unwrap();
+    let urls = vec![wire::RequestedUrl { url: "redis://h".to_owned(), weight: 1.0 }];
+    let dialogue = RedisProtocol.prepare(&wire::ProtocolConfig { urls, returns_content: true, ..wire::ProtocolConfig::default() }).unwrap();
+    let mut session = dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
+    session.submit(ExchangeId(7), &dialogue.requests()[0].request, &SlotContext::default(), &mut out).unwrap();
     b"$4\r\na\r\nb\r\n".chunks(1).for_each(|piece| session.receive(piece, &mut out, &mut done).unwrap());
     let told = done.events.into_iter().find_map(|event| match event {
-        Event::Learnt(ExchangeId(7), lesson) => lesson.downcast().ok(),
+        Event::StateUpdate(ExchangeId(7), lesson) => lesson.downcast().ok(),
         _ => None,
     });
-    assert_eq!(told, Some(Box::new(wire::Answer::Body(b"a\r\nb".to_vec()))));
+    assert_eq!(told, Some(Box::new(wire::ResponseContent::Body(b"a\r\nb".to_vec()))));
 }

@@ -26,12 +26,12 @@ fn the_opening_is_said_in_one_write_and_answered_before_anything_else() {
         for at in 0..=replies.len() {
             let (mut session, sent) = begun(&dialogue);
             assert_eq!(String::from_utf8_lossy(&sent), said, "{url}");
-            let (mut out, mut done) = (Out::default(), Done::default());
-            assert_eq!((session.opening(), session.room()), (!said.is_empty(), usize::from(said.is_empty())), "{url}");
+            let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
+            assert_eq!((session.is_opening(), session.room()), (!said.is_empty(), usize::from(said.is_empty())), "{url}");
             for piece in [&replies[..at], &replies[at..]] {
                 session.receive(piece.as_bytes(), &mut out, &mut done).expect("good");
             }
-            assert_eq!((session.opening(), session.room(), done.events.len()), (false, 1, 0), "{url} {at}");
+            assert_eq!((session.is_opening(), session.room(), done.events.len()), (false, 1, 0), "{url} {at}");
             assert!(submit(&dialogue, &mut session, 0));
             session.receive(b"+PONG\r\n", &mut out, &mut done).expect("good");
             assert_eq!(told(&done, &dialogue), ["0 ended ok 4"]);
@@ -67,12 +67,12 @@ fn a_refused_opening_says_what_was_refused() {
         let dialogue = dialogue(url, options);
         for at in 0..reply.len() {
             let (mut session, _) = begun(&dialogue);
-            let (mut out, mut done) = (Out::default(), Done::default());
+            let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
             session.receive(&reply.as_bytes()[..at], &mut out, &mut done).expect("not whole");
             let broken = session.receive(&reply.as_bytes()[at..], &mut out, &mut done);
             assert_eq!(broken.map_err(|broken| broken.to_string()), Err(why.to_string()), "{url}");
-            assert_eq!((session.opening(), session.room(), session.refusal()), (false, 0, FaultKind::WrongStatus));
-            assert_eq!(String::from_utf8_lossy(session.begun()), reply, "{at}");
+            assert_eq!((session.is_opening(), session.room(), session.refusal_kind()), (false, 0, FaultKind::WrongStatus));
+            assert_eq!(String::from_utf8_lossy(session.partial_response()), reply, "{at}");
             assert!(done.events.is_empty());
         }
     }

@@ -53,16 +53,16 @@ proptest! {
             text[place] = byte;
         }
         let at = at.index(text.len() + 1);
-        oracle::replies(&text, at);
-        oracle::captured(&text, at);
-        oracle::asking(&text, at);
+        oracle::check_replies(&text, at);
+        oracle::check_captures(&text, at);
+        oracle::check_commands(&text, at);
     }
 
     #[test]
     fn noise(noise in prop::collection::vec(any::<u8>(), 0..200), at in any::<prop::sample::Index>()) {
         let at = at.index(noise.len() + 1);
-        oracle::replies(&noise, at);
-        oracle::captured(&noise, at);
-        oracle::asking(&noise, at);
+        oracle::check_replies(&noise, at);
+        oracle::check_captures(&noise, at);
+        oracle::check_commands(&noise, at);
     }
 }

@@ -19,8 +19,8 @@ fn urls_name_a_place() {
 #[test]
 fn the_same_address_with_another_database_is_another_origin() {
     let urls = ["redis://h/0", "redis://h/1", "redis://h"];
-    let urls = urls.map(|url| AskedUrl { url: url.to_owned(), weight: 2.0 }).to_vec();
-    let dialogue = Redis.prepare(&Asked { urls, ..Asked::default() }).expect("good");
+    let urls = urls.map(|url| RequestedUrl { url: url.to_owned(), weight: 2.0 }).to_vec();
+    let dialogue = RedisProtocol.prepare(&ProtocolConfig { urls, ..ProtocolConfig::default() }).expect("good");
     assert_eq!(dialogue.origins().iter().map(|o| o.bound).collect::<Vec<_>>(), [0, 1]);
     let requests: Vec<_> = dialogue.requests().iter().map(|r| (r.origin, r.weight)).collect();
     assert_eq!(requests, [(0, 2.0), (1, 2.0), (0, 2.0)]);

@@ -1,10 +1,10 @@
 //! User-facing side of the requests: values, caches, iterations and their counts.
 
 use measure::Nanos;
-use scenario::Told;
-use wire::{Names, Request, Values};
+use scenario::SpanEvent;
+use wire::{RequestNames, Request, UserValues};
 
-use crate::books::Books;
+use crate::recorder::Recorder;
 use crate::failing::Cause;
 use crate::ids::{ExchangeId, RequestId, ScenarioId, UserId};
 
@@ -12,115 +12,115 @@ use super::Traffic;
 
 impl Traffic {
     /// Sets the time at which the event being processed was read.
-    pub fn was_heard(&mut self, at: Nanos) {
-        self.heard = at;
+    pub fn set_event_time(&mut self, at: Nanos) {
+        self.event_time = at;
     }
 
     /// Returns the recorder.
     #[inline]
-    pub fn books(&mut self) -> &mut Books {
-        &mut self.books
+    pub fn recorder(&mut self) -> &mut Recorder {
+        &mut self.recorder
     }
 
     /// Returns the names of requests in figures.
-    pub fn names(&self) -> &Names {
+    pub fn names(&self) -> &RequestNames {
         self.dialogue.names()
     }
 
     /// Returns the timeout of a prepared request.
     pub fn timeout_of(&self, request: RequestId) -> Nanos {
-        self.flights.timeout_of(request)
+        self.in_flight.timeout_of(request)
     }
 
     /// Returns the exchanges of a scenario that are not over.
     pub fn of_scenario(&mut self, scenario: ScenarioId) -> Vec<ExchangeId> {
-        let mut all = self.flights.all();
-        all.retain(|id| self.flights.get(*id).user.scenario() == scenario);
+        let mut all = self.in_flight.all();
+        all.retain(|id| self.in_flight.get(*id).user.scenario() == scenario);
         all
     }
 
     /// Returns `true` if users cache answers and do not send a request while its answer is fresh.
     #[inline]
-    pub fn recalls(&self) -> bool {
-        self.recalls
+    pub fn caches(&self) -> bool {
+        self.caches
     }
 
     /// Looks a prepared request up in a user's cache.
-    pub fn recalled_prepared(&mut self, user: UserId, request: RequestId, due: Nanos) -> Option<Option<wire::Found>> {
-        let (dialogue, fill) = (std::sync::Arc::clone(&self.dialogue), self.flights.would_fill(user, true, self.stamp));
-        let of = (user, dialogue.names().of(request.at()));
-        self.recalled(of, due, (&dialogue.requests()[request.at()].request, &fill))
+    pub fn cached_prepared(&mut self, user: UserId, request: RequestId, due: Nanos) -> Option<Option<wire::ResourceSearch>> {
+        let (dialogue, fill) = (std::sync::Arc::clone(&self.dialogue), self.in_flight.preview_fill(user, true, self.stamp));
+        let of = (user, dialogue.names().index_of(request.at()));
+        self.cached(of, due, (&dialogue.requests()[request.at()].request, &fill))
     }
 
     /// Like [`Traffic::recalled_prepared`], for a request derived from an answer.
-    pub fn recalled_made(&mut self, of: (UserId, u16), due: Nanos, request: &Request) -> Option<Option<wire::Found>> {
-        let fill = self.flights.would_fill(of.0, false, self.stamp);
-        self.recalled(of, due, (request, &fill))
+    pub fn cached_derived(&mut self, of: (UserId, u16), due: Nanos, request: &Request) -> Option<Option<wire::ResourceSearch>> {
+        let fill = self.in_flight.preview_fill(of.0, false, self.stamp);
+        self.cached(of, due, (request, &fill))
     }
 
     /// Counts all checks of a request answered from the cache as passed: an answer that does not pass them is not
     /// cached.
-    pub fn checks_passed(&mut self, request: RequestId, name: u16, due: Nanos) {
+    pub fn count_checks_passed(&mut self, request: RequestId, name: u16, due: Nanos) {
         if let Some(checks) = &self.checks {
-            self.books.checked(due < self.limits.window, checks.set_of(request, name), 0);
+            self.recorder.checked(due < self.limits.window, checks.set_of(request, name), 0);
         }
     }
 
     /// Returns a user's values; `none` if users have none.
     #[inline]
-    pub fn values<'a>(&'a mut self, user: UserId, none: &'a mut Values) -> &'a mut Values {
-        self.memories.as_mut().map_or(none, |memories| &mut memories.of(user).values)
+    pub fn values<'a>(&'a mut self, user: UserId, none: &'a mut UserValues) -> &'a mut UserValues {
+        self.user_states.as_mut().map_or(none, |memories| &mut memories.of(user).values)
     }
 
     /// Returns `true` if a user has the number of an iteration that it has not begun.
     pub fn has_number(&self, user: UserId) -> bool {
-        self.flights.has_number(user)
+        self.in_flight.has_number(user)
     }
 
     /// Assigns an iteration number to a user, unless it has one; with `ahead`, that of its first iteration, for the
     /// steps before it.
-    pub fn takes_number(&mut self, user: UserId, ahead: bool) {
-        if ahead || !self.flights.has_number(user) {
-            self.flights.iteration_begins(user);
+    pub fn assign_number(&mut self, user: UserId, ahead: bool) {
+        if ahead || !self.in_flight.has_number(user) {
+            self.in_flight.iteration_begins(user);
         }
-        self.flights.number_is_fresh(user, ahead);
+        self.in_flight.set_number_fresh(user, ahead);
     }
 
     /// Drops the number of an iteration that a user will not begin.
-    pub fn drops_number(&mut self, user: UserId) {
-        self.flights.number_is_fresh(user, false);
+    pub fn drop_number(&mut self, user: UserId) {
+        self.in_flight.set_number_fresh(user, false);
     }
 
     /// Begins an iteration of a user: its values of the previous one are cleared.
     pub fn iteration_begins(&mut self, user: UserId) {
-        if let Some(memories) = &mut self.memories {
+        if let Some(memories) = &mut self.user_states {
             memories.iteration_begins(user);
         }
     }
 
     /// Counts the begin or end of an iteration or group whose figures are in row `row`.
-    pub fn tell(&mut self, row: u16, told: &Told) {
-        self.books.span(row, told, &self.limits);
+    pub fn record_span(&mut self, row: u16, told: &SpanEvent) {
+        self.recorder.span(row, told, &self.limits);
     }
 
     /// Counts an iteration that was due and that no user could begin.
     pub fn iteration_dropped(&mut self, row: u16, due: Nanos) {
-        self.books.iteration_dropped(row, due, &self.limits);
+        self.recorder.iteration_dropped(row, due, &self.limits);
     }
 
     /// Counts `many` arrivals that were never sent, the last of them due at `due`.
     pub fn unsent(&mut self, of: (u16, UserId), due: Nanos, many: u64) {
-        self.books.unsent(of, self.stamp - due, many, due <= self.held_back);
+        self.recorder.unsent(of, self.stamp - due, many, due <= self.held_back);
     }
 
     /// Counts how late a user is woken whose pause ended at `until`.
     pub fn woken_late(&mut self, until: Nanos) {
-        self.books.counts().woken_late_ns += self.limits.in_window(until, self.stamp).0;
+        self.recorder.counts().woken_late_ns += self.limits.in_window(until, self.stamp).0;
     }
 
     /// Counts the failure of a request that a user would have sent on a connection that failed to open.
-    pub fn fail_unsaid(&mut self, user: UserId, cause: &Cause<'_>) {
-        let id = self.add(self.stamp, RequestId(0), self.dialogue.names().of(0), user, 0);
+    pub fn fail_unsent(&mut self, user: UserId, cause: &Cause<'_>) {
+        let id = self.add(self.stamp, RequestId(0), self.dialogue.names().index_of(0), user, 0);
         self.fail(id, cause, true);
     }
 }

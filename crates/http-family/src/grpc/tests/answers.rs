@@ -3,9 +3,9 @@
 use super::*;
 
 /// A test case: name, call, the server's bytes, and the expected events.
-type Case = (&'static str, &'static str, Vec<u8>, &'static [&'static str]);
+type GrpcResponseCase = (&'static str, &'static str, Vec<u8>, &'static [&'static str]);
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<GrpcResponseCase> {
     let reset = |code: u32| frame(frames::RST_STREAM, 0, 1, &code.to_be_bytes());
     let plain = |status: &str| headers(1, &[(":status", status), ("content-type", "text/html")], false);
     let at_once = |fields: &[(&str, &str)]| {
@@ -133,7 +133,7 @@ fn every_answer_whole_and_cut_at_every_position() {
     for (name, url, said, events) in cases() {
         let bytes = [settings(&[]), said].concat();
         for cut in 0..=bytes.len() {
-            let mut talk = Talk::new(dialogue(url, &[]));
+            let mut talk = GrpcClient::new(dialogue(url, &[]));
             talk.call(0);
             for piece in [&bytes[..cut], &bytes[cut..]] {
                 talk.hear(piece).unwrap_or_else(|broken| panic!("{name} cut at {cut}: {broken:?}"));
@@ -146,7 +146,7 @@ fn every_answer_whole_and_cut_at_every_position() {
             assert_eq!(heard, events, "{name} cut at {cut}");
             assert_eq!(talk.session.room(), 1, "{name} cut at {cut}: the connection lives on");
         }
-        let mut talk = Talk::new(dialogue(url, &[]));
+        let mut talk = GrpcClient::new(dialogue(url, &[]));
         talk.call(0);
         bytes.iter().for_each(|byte| talk.hear(&[*byte]).expect("byte by byte"));
         let ended = talk.events().pop();
@@ -179,7 +179,7 @@ fn what_was_offered_may_be_compressed() {
         ];
         let header = offered.map(|offered| format!("grpc-accept-encoding: {offered}"));
         let options: Vec<(&str, &str)> = header.iter().map(|header| ("header", header.as_str())).collect();
-        let mut talk = Talk::new(dialogue(UNARY, &[&[("streams", "2")][..], &options].concat()));
+        let mut talk = GrpcClient::new(dialogue(UNARY, &[&[("streams", "2")][..], &options].concat()));
         (0..2).for_each(|id| talk.call(id));
         talk.hear(&bytes.concat()).expect("heard");
         // The second head is recognized by the first.
@@ -190,7 +190,7 @@ fn what_was_offered_may_be_compressed() {
 
 #[test]
 fn a_call_with_a_deadline_that_the_server_cancels_is_late() {
-    let mut talk = Talk::new(dialogue(UNARY, &[("deadline", "1s")]));
+    let mut talk = GrpcClient::new(dialogue(UNARY, &[("deadline", "1s")]));
     talk.call(0);
     talk.hear(&[settings(&[]), frame(frames::RST_STREAM, 0, 1, &[0, 0, 0, 8])].concat()).expect("heard");
     let said = "ended 0 wrong_status DEADLINE_EXCEEDED 0 DEADLINE_EXCEEDED: the server reset the stream: CANCEL";
@@ -199,7 +199,7 @@ fn a_call_with_a_deadline_that_the_server_cancels_is_late() {
 
 #[test]
 fn other_statuses_may_be_a_success() {
-    let mut talk = Talk::new(dialogue(UNARY, &[("expect-status", "NOT_FOUND,5")]));
+    let mut talk = GrpcClient::new(dialogue(UNARY, &[("expect-status", "NOT_FOUND,5")]));
     talk.call(0);
     let at_once = headers(1, &[(":status", "200"), ("content-type", "application/grpc"), ("grpc-status", "5")], true);
     talk.hear(&[settings(&[]), at_once].concat()).expect("heard");
@@ -210,7 +210,7 @@ fn other_statuses_may_be_a_success() {
 
 #[test]
 fn the_same_trailers_are_read_once_and_mean_the_same() {
-    let mut talk = Talk::new(dialogue(UNARY, &[("streams", "3")]));
+    let mut talk = GrpcClient::new(dialogue(UNARY, &[("streams", "3")]));
     talk.hear(&settings(&[])).expect("settings");
     for (number, status, ended) in
         [(0, "0", "ok OK 1"), (1, "0", "ok OK 1"), (2, "4", "wrong_status DEADLINE_EXCEEDED 1")]
@@ -225,7 +225,7 @@ fn the_same_trailers_are_read_once_and_mean_the_same() {
 
 #[test]
 fn an_answer_that_goes_on_tells_its_first_byte() {
-    let mut talk = Talk::new(dialogue(UNARY, &[]));
+    let mut talk = GrpcClient::new(dialogue(UNARY, &[]));
     talk.call(0);
     talk.hear(&[settings(&[]), head(1)].concat()).expect("heard");
     assert_eq!(talk.events(), ["first 0"]);
@@ -235,7 +235,7 @@ fn an_answer_that_goes_on_tells_its_first_byte() {
 
 #[test]
 fn a_head_before_the_first_message_is_not_yet_a_stream_that_answers() {
-    let mut talk = Talk::new(dialogue(SERVER, &[]));
+    let mut talk = GrpcClient::new(dialogue(SERVER, &[]));
     talk.call(0);
     talk.hear(&[settings(&[]), head(1)].concat()).expect("heard");
     assert_eq!(talk.events(), [""; 0]);

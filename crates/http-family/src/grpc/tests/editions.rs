@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::super::editions::{declare, lowered};
-use super::super::reflection::{Next, next};
+use super::super::editions::{set_edition, lower_to_proto2};
+use super::super::reflection::{ReflectionStep, next};
 use super::super::schema::Schema;
 use super::reflecting::{answer, file, services};
 use super::*;
@@ -32,7 +32,7 @@ fn features_of_a_file_decide_how_messages_are_written() {
     std::fs::write(&path, SOURCE).expect("written");
     let json = r#"{"a": 1, "b": [1, 2], "c": [1, 2], "d": {"a": 2}, "m": {"k": 1}, "e": "Y", "s": "t"}"#;
     let options = [("proto", path.to_str().expect("text")), ("data", json)];
-    let made = Grpc.prepare(&asked("grpc://h/e.S/Do", &options)).expect("a good plan");
+    let made = GrpcProtocol.prepare(&asked("grpc://h/e.S/Do", &options)).expect("a good plan");
     let expected: &[&[u8]] = &[
         &[0x08, 1],
         &[0x12, 2, 1, 2],
@@ -42,7 +42,7 @@ fn features_of_a_file_decide_how_messages_are_written() {
         &[0x30, 2],
         &[0x3a, 1, b't'],
     ];
-    assert_eq!(made.requests()[0].request.of::<Request>().body[5..], expected.concat());
+    assert_eq!(made.requests()[0].request.downcast::<GrpcRequest>().body[5..], expected.concat());
 }
 
 #[test]
@@ -54,24 +54,24 @@ fn an_edition_that_is_not_known_is_a_sentence() {
     {
         std::fs::write(&path, SOURCE.replace("2023", edition)).expect("written");
         let options = [("proto", path.to_str().expect("text"))];
-        let complaint = Grpc.prepare(&asked("grpc://h/e.S/Do", &options)).expect_err("a complaint").to_string();
+        let complaint = GrpcProtocol.prepare(&asked("grpc://h/e.S/Do", &options)).expect_err("a complaint").to_string();
         assert!(complaint.starts_with("--proto: ") && complaint.contains(trouble), "{complaint}");
     }
 }
 
 /// Returns a service's descriptor as a server sends it: with labels and types as protoc writes them for editions.
 fn told(edition: u64) -> Vec<u8> {
-    let mut compiler = protox::Compiler::with_file_resolver(Plain);
+    let mut compiler = protox::Compiler::with_file_resolver(EditionlessResolver);
     compiler.open_file("e.proto").expect("it compiles");
     let pool = compiler.descriptor_pool();
     let mut bytes = pool.get_file_by_name("e.proto").expect("it is there").encode_to_vec();
-    declare(edition, &mut bytes);
+    set_edition(edition, &mut bytes);
     bytes
 }
 
-struct Plain;
+struct EditionlessResolver;
 
-impl protox::file::FileResolver for Plain {
+impl protox::file::FileResolver for EditionlessResolver {
     fn open_file(&self, name: &str) -> Result<protox::file::File, protox::Error> {
         let source = "syntax = \"proto3\"; package e; message M { repeated int32 b = 1; map<int32, M> m = 2; } \
                       service S { rpc Do(M) returns (M); }";
@@ -84,7 +84,7 @@ fn a_service_of_an_edition_is_known_by_reflection() {
     let wanted = ["e.S".to_owned()];
     let told_by = |edition| next(&wanted, &[answer(&[services(&["e.S"]), file(&told(edition))])]);
     for edition in [1000, 1001] {
-        let Next::Known(schema) = told_by(edition).expect("nothing wrong") else { panic!("it asks on") };
+        let ReflectionStep::Done(schema) = told_by(edition).expect("nothing wrong") else { panic!("it asks on") };
         let input = schema.method("e.S", "Do").expect("it is there").input();
         assert!(input.get_field(1).is_some_and(|field| field.is_packed()));
         assert!(input.get_field(2).is_some_and(|field| field.is_map()));
@@ -110,8 +110,8 @@ proptest! {
         let place = at % garbled.len();
         garbled[place] = byte;
         for mut file in [bytes, garbled] {
-            declare(1000, &mut file);
-            let _ = lowered(&file);
+            set_edition(1000, &mut file);
+            let _ = lower_to_proto2(&file);
         }
     }
 }

@@ -2,9 +2,9 @@
 
 mod answers;
 mod editions;
-mod expecting;
-mod holding;
-mod made;
+mod response_checks;
+mod held_streams;
+mod sending;
 mod preparing;
 mod properties;
 mod reflecting;
@@ -14,10 +14,10 @@ mod statuses;
 
 use std::sync::Arc;
 
-use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Out, Protocol, Session};
+use wire::{ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, Protocol, Session};
 
 use super::framing;
-use super::{Grpc, Request};
+use super::{GrpcProtocol, GrpcRequest};
 use crate::http2::frames::{self, FrameHead};
 use crate::http2::hpack::literal;
 
@@ -27,8 +27,8 @@ const CLIENT: &str = "grpc://127.0.0.1:1/brunt.Target/ClientStream";
 const BIDI: &str = "grpc://127.0.0.1:1/brunt.Target/Bidi";
 
 /// Returns the request for a run, with `target.proto` unless another file is named.
-fn asked(url: &str, options: &[(&str, &str)]) -> Asked {
-    let mut asked = Asked { urls: vec![AskedUrl { url: url.into(), weight: 1.0 }], ..Asked::default() };
+fn asked(url: &str, options: &[(&str, &str)]) -> ProtocolConfig {
+    let mut asked = ProtocolConfig { urls: vec![RequestedUrl { url: url.into(), weight: 1.0 }], ..ProtocolConfig::default() };
     for (name, value) in options {
         asked.options.entry((*name).to_owned()).or_default().push((*value).to_owned());
     }
@@ -37,34 +37,34 @@ fn asked(url: &str, options: &[(&str, &str)]) -> Asked {
     asked
 }
 
-fn dialogue(url: &str, options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
-    Grpc.prepare(&asked(url, options)).expect("a good plan")
+fn dialogue(url: &str, options: &[(&str, &str)]) -> Arc<dyn Workload> {
+    GrpcProtocol.prepare(&asked(url, options)).expect("a good plan")
 }
 
 /// A client session under test and its events.
-struct Talk {
-    dialogue: Arc<dyn Dialogue>,
+struct GrpcClient {
+    dialogue: Arc<dyn Workload>,
     session: Box<dyn Session>,
-    out: Out,
-    done: Done,
+    out: OutputBuffer,
+    done: EventBuffer,
 }
 
-impl Talk {
-    fn new(dialogue: Arc<dyn Dialogue>) -> Talk {
+impl GrpcClient {
+    fn new(dialogue: Arc<dyn Workload>) -> GrpcClient {
         let origin = dialogue.origins()[0].clone();
-        let mut session = dialogue.session(&origin, &Established::default());
-        let mut out = Out::default();
+        let mut session = dialogue.session(&origin, &EstablishedConnection::default());
+        let mut out = OutputBuffer::default();
         session.open(&mut out);
-        Talk { dialogue, session, out, done: Done::default() }
+        GrpcClient { dialogue, session, out, done: EventBuffer::default() }
     }
 
     /// Makes the call with this identifier.
     fn call(&mut self, id: u32) {
         let request = &self.dialogue.requests()[0].request;
-        self.session.submit(ExchangeId(id), request, &Fill::default(), &mut self.out).expect("there is room");
+        self.session.submit(ExchangeId(id), request, &SlotContext::default(), &mut self.out).expect("there is room");
     }
 
-    fn hear(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+    fn hear(&mut self, bytes: &[u8]) -> Result<(), ProtocolError> {
         self.session.receive(bytes, &mut self.out, &mut self.done)
     }
 
@@ -107,10 +107,10 @@ impl Talk {
                 }
                 Event::Refused(id) => format!("refused {}", id.0),
                 Event::Heartbeat => "alive".to_owned(),
-                Event::Unsolicited(..) | Event::Owed | Event::Stray(_) | Event::Declined(_) | Event::Learnt(..) => {
+                Event::Unsolicited(..) | Event::ReplyDue | Event::SurplusResponse(_) | Event::RestNotSent(_) | Event::StateUpdate(..) => {
                     "unasked".to_owned()
                 }
-                Event::Word(_) => return None,
+                Event::PeerCode(_) => return None,
             })
         };
         self.done.events.drain(..).filter_map(text).collect()

@@ -4,7 +4,7 @@ use super::*;
 
 /// Returns the error of an invalid run.
 fn complaint(url: &str, options: &[(&str, &str)]) -> String {
-    Grpc.prepare(&asked(url, options)).expect_err("a complaint").to_string()
+    GrpcProtocol.prepare(&asked(url, options)).expect_err("a complaint").to_string()
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn imports_are_found_beside_the_file_and_on_the_path() {
         ("data", "{\"big\": \"300\"}"),
     ];
     let made = dialogue("grpc://[::1]/p.S.Do", &options);
-    assert_eq!(&*made.requests()[0].request.of::<Request>().body, [0, 0, 0, 0, 3, 8, 0xac, 2]);
+    assert_eq!(&*made.requests()[0].request.downcast::<GrpcRequest>().body, [0, 0, 0, 0, 3, 8, 0xac, 2]);
     let origin = &made.origins()[0];
     assert_eq!((origin.host.as_str(), origin.port, origin.tls), ("::1", 50_051, false));
 }
@@ -120,22 +120,22 @@ fn imports_are_found_beside_the_file_and_on_the_path() {
 fn health_needs_no_file() {
     let mut asked = asked("grpcs://h/grpc.health.v1.Health/Check", &[("data", "{\"service\": \"x\"}")]);
     asked.options.remove("proto");
-    assert!(Grpc.inquire(&asked).expect("nothing wrong").is_none(), "nothing to ask");
-    let made = Grpc.prepare(&asked).expect("a good plan");
-    assert_eq!(&*made.requests()[0].request.of::<Request>().body, [0, 0, 0, 0, 3, 10, 1, b'x']);
+    assert!(GrpcProtocol.inquiry(&asked).expect("nothing wrong").is_none(), "nothing to ask");
+    let made = GrpcProtocol.prepare(&asked).expect("a good plan");
+    assert_eq!(&*made.requests()[0].request.downcast::<GrpcRequest>().body, [0, 0, 0, 0, 3, 10, 1, b'x']);
     assert_eq!((made.origins()[0].port, made.origins()[0].tls), (443, true));
 }
 
 #[test]
 fn a_url_may_have_messages_of_its_own() {
     let mut two = asked(UNARY, &[("data", "{}")]);
-    two.urls.push(AskedUrl { url: BIDI.into(), weight: 3.0 });
-    two.own = vec![Default::default(), [("data".to_owned(), vec!["{\"count\": 1}".to_owned()])].into()];
-    let made = Grpc.prepare(&two).expect("a good plan");
-    let bodies: Vec<&[u8]> = made.requests().iter().map(|r| &*r.request.of::<Request>().body).collect();
+    two.urls.push(RequestedUrl { url: BIDI.into(), weight: 3.0 });
+    two.url_options = vec![Default::default(), [("data".to_owned(), vec!["{\"count\": 1}".to_owned()])].into()];
+    let made = GrpcProtocol.prepare(&two).expect("a good plan");
+    let bodies: Vec<&[u8]> = made.requests().iter().map(|r| &*r.request.downcast::<GrpcRequest>().body).collect();
     assert_eq!(bodies, [&[0, 0, 0, 0, 0][..], &[0, 0, 0, 0, 2, 16, 1]]);
-    two.own[1] = [("streams".to_owned(), vec!["2".to_owned()])].into();
-    let said = Grpc.prepare(&two).expect_err("a complaint").to_string();
+    two.url_options[1] = [("streams".to_owned(), vec!["2".to_owned()])].into();
+    let said = GrpcProtocol.prepare(&two).expect_err("a complaint").to_string();
     assert_eq!(said, "URL 2, streams: applies to the whole run; write it next to the URLs, not inside one");
 }
 
@@ -151,10 +151,10 @@ fn deadlines_keep_their_length() {
         ("1.5m", "90S"),
     ];
     for (written, sent) in table {
-        let mut talk = Talk::new(dialogue(UNARY, &[("deadline", written)]));
+        let mut talk = GrpcClient::new(dialogue(UNARY, &[("deadline", written)]));
         talk.call(0);
         let block = talk.sent().into_iter().find(|f| f.0 == frames::HEADERS).expect("a head").3;
-        let mut decoder = crate::http2::hpack::Decoder::default();
+        let mut decoder = crate::http2::hpack::HpackDecoder::default();
         let mut fields = decoder.read(&block);
         let mut found = None;
         while let Some((name, value)) = fields.next().expect("well-formed") {
@@ -178,7 +178,7 @@ fn what_is_required_must_be_written() {
     std::fs::write(&file, text).unwrap();
     let file = file.to_str().unwrap();
     let prepared = |data: &str| {
-        Grpc.prepare(&asked("grpc://h:1/shop.Till/Buy", &[("proto", file), ("data", data)]))
+        GrpcProtocol.prepare(&asked("grpc://h:1/shop.Till/Buy", &[("proto", file), ("data", data)]))
             .map_err(|said| said.to_string())
     };
     let said = |data: &str| prepared(data).err().unwrap_or_default();

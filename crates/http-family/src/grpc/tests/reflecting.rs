@@ -2,15 +2,15 @@
 
 use prost_reflect::DescriptorPool;
 
-use super::super::reflection::{Next, SERVICES, next};
-use super::super::request::Captured;
+use super::super::reflection::{ReflectionStep, SERVICES, next};
+use super::super::request::CapturedResponse;
 use super::*;
 
 /// A reflection response with these messages (already encoded).
-pub fn answer(messages: &[Vec<u8>]) -> Captured {
+pub fn answer(messages: &[Vec<u8>]) -> CapturedResponse {
     let mut body = Vec::new();
     messages.iter().for_each(|message| framing::put(message, &mut body));
-    Captured { status: Some(0), said: String::new(), body }
+    CapturedResponse { status: Some(0), message: String::new(), body }
 }
 
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
@@ -34,15 +34,15 @@ fn refusal(what: &[u8]) -> Vec<u8> {
 
 /// Returns two files, of which the second imports the first.
 fn two_files() -> [Vec<u8>; 2] {
-    let mut compiler = protox::Compiler::with_file_resolver(Two);
+    let mut compiler = protox::Compiler::with_file_resolver(TwoFileResolver);
     compiler.include_imports(true).open_file("s.proto").expect("it compiles");
     let pool: DescriptorPool = compiler.descriptor_pool();
     ["m.proto", "s.proto"].map(|name| pool.get_file_by_name(name).expect("it is there").encode_to_vec())
 }
 
-struct Two;
+struct TwoFileResolver;
 
-impl protox::file::FileResolver for Two {
+impl protox::file::FileResolver for TwoFileResolver {
     fn open_file(&self, name: &str) -> Result<protox::file::File, protox::Error> {
         let source = match name {
             "m.proto" => "syntax = \"proto3\"; package p; message M { string s = 1; }",
@@ -53,11 +53,11 @@ impl protox::file::FileResolver for Two {
     }
 }
 
-fn asks(wanted: &[&str], answers: &[Captured]) -> (&'static str, Vec<Vec<u8>>) {
+fn asks(wanted: &[&str], answers: &[CapturedResponse]) -> (&'static str, Vec<Vec<u8>>) {
     let wanted: Vec<String> = wanted.iter().map(|s| (*s).to_owned()).collect();
     match next(&wanted, answers).expect("nothing wrong") {
-        Next::Ask(service, messages) => (service, messages),
-        Next::Known(_) => panic!("it asks nothing"),
+        ReflectionStep::Ask(service, messages) => (service, messages),
+        ReflectionStep::Done(_) => panic!("it asks nothing"),
     }
 }
 
@@ -71,13 +71,13 @@ fn services_and_symbols_are_asked_for_in_one_call_then_what_is_missing() {
     let (_, messages) = asks(&["p.S"], std::slice::from_ref(&first));
     assert_eq!(messages, [[&[0x1a, 7][..], b"m.proto"].concat()], "the import that was not told");
     let known = next(&["p.S".to_owned()], &[first, answer(&[file(&m)])]).expect("nothing wrong");
-    let Next::Known(schema) = known else { panic!("all is known") };
+    let ReflectionStep::Done(schema) = known else { panic!("all is known") };
     assert_eq!(schema.listing(), ["p.S/Do (unary)"]);
 }
 
 #[test]
 fn a_server_that_knows_only_the_older_reflection_is_asked_by_it() {
-    let unknown = Captured { status: Some(12), ..Captured::default() };
+    let unknown = CapturedResponse { status: Some(12), ..CapturedResponse::default() };
     let (service, messages) = asks(&["p.S"], std::slice::from_ref(&unknown));
     assert_eq!((service, messages.len()), (SERVICES[1], 2));
     let said = next(&["p.S".to_owned()], &[unknown.clone(), unknown]).expect_err("no reflection").to_string();
@@ -103,20 +103,20 @@ fn what_is_asked_in_vain_is_not_asked_for_ever() {
 
 #[test]
 fn other_statuses_and_garbage_are_complaints() {
-    let denied = Captured { status: Some(7), said: "go away".to_owned(), body: vec![] };
+    let denied = CapturedResponse { status: Some(7), message: "go away".to_owned(), body: vec![] };
     let said = next(&[], &[denied]).expect_err("denied").to_string();
     let right = "--proto: is missing, and reflection failed with PERMISSION_DENIED: go away; give the FILE";
     assert_eq!(said, right);
-    let broken = Captured::decode(b"xy");
-    assert_eq!(broken, Captured::default());
+    let broken = CapturedResponse::decode(b"xy");
+    assert_eq!(broken, CapturedResponse::default());
     assert!(next(&[], &[broken]).is_err());
 }
 
 #[test]
 fn what_was_captured_comes_back_from_its_bytes() {
     for status in [None, Some(0), Some(12)] {
-        let captured = Captured { status, said: "why".to_owned(), body: vec![1, 2, 3] };
-        assert_eq!(Captured::decode(&captured.encode()), captured);
+        let captured = CapturedResponse { status, message: "why".to_owned(), body: vec![1, 2, 3] };
+        assert_eq!(CapturedResponse::decode(&captured.encode()), captured);
     }
 }
 
@@ -125,14 +125,14 @@ fn an_inquiry_keeps_its_answer_and_a_plan_is_made_of_it() {
     let [m, s] = two_files();
     let mut asked = asked("grpc://h:1/p.S/Do", &[("data", "{\"s\": \"x\"}")]);
     asked.options.remove("proto");
-    let mut talk = Talk::new(Grpc.inquire(&asked).expect("nothing wrong").expect("an inquiry"));
+    let mut talk = GrpcClient::new(GrpcProtocol.inquiry(&asked).expect("nothing wrong").expect("an inquiry"));
     talk.call(0);
-    assert_eq!(talk.dialogue.learnt(), None, "nothing came yet");
+    assert_eq!(talk.dialogue.take_inquiry_response(), None, "nothing came yet");
     let told = [services(&["p.S"]), file(&s), file(&m)];
     let told: Vec<&[u8]> = told.iter().map(Vec::as_slice).collect();
     talk.hear(&[settings(&[]), head(1), data(1, &told), trailers(1, "0")].concat()).expect("heard");
-    asked.learnt.push(talk.dialogue.learnt().expect("an answer"));
-    assert!(Grpc.inquire(&asked).expect("nothing wrong").is_none(), "nothing more to ask");
-    let made = Grpc.prepare(&asked).expect("a good plan");
-    assert_eq!(&*made.requests()[0].request.of::<Request>().body, [0, 0, 0, 0, 3, 10, 1, b'x']);
+    asked.inquiry_responses.push(talk.dialogue.take_inquiry_response().expect("an answer"));
+    assert!(GrpcProtocol.inquiry(&asked).expect("nothing wrong").is_none(), "nothing more to ask");
+    let made = GrpcProtocol.prepare(&asked).expect("a good plan");
+    assert_eq!(&*made.requests()[0].request.downcast::<GrpcRequest>().body, [0, 0, 0, 0, 3, 10, 1, b'x']);
 }

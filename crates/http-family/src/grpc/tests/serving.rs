@@ -1,8 +1,8 @@
 //! The server side: heads, messages in pieces, endings; reflection queried by our own client.
 
-use super::super::reflection::{Next, next};
-use super::super::request::Captured;
-use super::super::server::{Messages, Refusal, ending, field, is_call, is_reflection, reflect, timeout_ns};
+use super::super::reflection::{ReflectionStep, next};
+use super::super::request::CapturedResponse;
+use super::super::server::{MessageSplitter, CallError, ending, field, is_call, is_reflection, reflect, timeout_ns};
 use super::*;
 
 const HEAD: &[u8] =
@@ -41,7 +41,7 @@ fn a_sentence_that_is_no_ascii_is_escaped() {
 fn messages_are_the_same_however_their_bytes_are_cut() {
     let bytes = [&[0, 0, 0, 0, 2][..], b"hi", &[0, 0, 0, 0, 0], &[0, 0, 0, 0, 1, 7]].concat();
     for size in 1..=bytes.len() {
-        let (mut messages, mut heard) = (Messages::default(), Vec::new());
+        let (mut messages, mut heard) = (MessageSplitter::default(), Vec::new());
         for piece in bytes.chunks(size) {
             messages.feed(piece, &mut |message| heard.push(message.to_vec())).expect("nothing wrong");
         }
@@ -49,12 +49,12 @@ fn messages_are_the_same_however_their_bytes_are_cut() {
         assert_eq!(messages.finish(), Ok(()));
     }
     for (bytes, status) in [(&[1, 0, 0, 0, 0][..], 12), (&[2, 0, 0, 0, 0], 13), (&[0, 1, 0, 0, 0], 8)] {
-        let refused = Messages::default().feed(bytes, &mut |_| {}).expect_err("it is refused");
+        let refused = MessageSplitter::default().feed(bytes, &mut |_| {}).expect_err("it is refused");
         assert_eq!(refused.0, status, "{}", refused.1);
     }
-    let mut cut = Messages::default();
+    let mut cut = MessageSplitter::default();
     cut.feed(&[0, 0, 0, 0, 9, 1], &mut |_| {}).expect("nothing wrong so far");
-    assert!(matches!(cut.finish(), Err(Refusal(13, _))));
+    assert!(matches!(cut.finish(), Err(CallError(13, _))));
 }
 
 #[test]
@@ -64,13 +64,13 @@ fn our_client_learns_the_services_from_our_reflection() {
         let schema = loop {
             assert!(answers.len() < 5, "it goes on and on");
             match next(wanted, &answers).expect("nothing wrong") {
-                Next::Known(schema) => break schema,
-                Next::Ask(_, questions) => {
+                ReflectionStep::Done(schema) => break schema,
+                ReflectionStep::Ask(_, questions) => {
                     let mut body = Vec::new();
                     for question in &questions {
                         framing::put(&reflect(question).expect("an answer"), &mut body);
                     }
-                    answers.push(Captured { status: Some(0), said: String::new(), body });
+                    answers.push(CapturedResponse { status: Some(0), message: String::new(), body });
                 }
             }
         };

@@ -2,14 +2,14 @@
 
 use prost_reflect::prost::Message as _;
 use prost_reflect::{DynamicMessage, MessageDescriptor};
-use wire::{Established, ExchangeId, Fill, Out, Protocol};
+use wire::{EstablishedConnection, ExchangeId, SlotContext, OutputBuffer, Protocol};
 
-use super::super::json::{self, Message};
+use super::super::json::{self, PreparedMessage};
 use super::super::schema::Schema;
-use super::{BIDI, CLIENT, Grpc, UNARY, asked, dialogue};
+use super::{BIDI, CLIENT, GrpcProtocol, UNARY, asked, dialogue};
 use crate::http2::frames::{self, FrameHead, HEAD};
-use crate::http2::hpack::Decoder;
-use crate::marks::Marks;
+use crate::http2::hpack::HpackDecoder;
+use crate::placeholders::Placeholders;
 
 const PROTO: &str = r#"
 syntax = "proto3";
@@ -37,17 +37,17 @@ fn all() -> MessageDescriptor {
     schema.expect("a schema").method("t.S", "Call").expect("a method").input()
 }
 
-fn fill(number: u64) -> Fill<'static> {
-    Fill { number, user: 7, random: number, unix_ns: 5_000_000_000, run: 1, sequence: 0, values: wire::Values::NONE }
+fn fill(number: u64) -> SlotContext<'static> {
+    SlotContext { number, user: 7, random: number, unix_ns: 5_000_000_000, run: 1, sequence: 0, values: wire::UserValues::NONE }
 }
 
 /// Encodes a JSON message with slots.
-fn sent(kind: &MessageDescriptor, text: &str, fill: &Fill) -> Vec<u8> {
-    let mut marks = Marks::new(&asked(UNARY, &[("data", text)]));
+fn sent(kind: &MessageDescriptor, text: &str, fill: &SlotContext) -> Vec<u8> {
+    let mut marks = Placeholders::new(&asked(UNARY, &[("data", text)]));
     let mut out = Vec::new();
     match json::messages(kind, text, "--data", &mut marks).expect(text).remove(0) {
-        Message::Fixed(_) => panic!("{text} has slots"),
-        Message::Filled(filled) => filled.put(fill, &mut Vec::new(), &mut out),
+        PreparedMessage::Fixed(_) => panic!("{text} has slots"),
+        PreparedMessage::Filled(filled) => filled.put(fill, &mut Vec::new(), &mut out),
     }
     assert_eq!(out[..5], [&[0][..], &(out.len() as u32 - 5).to_be_bytes()].concat(), "the prefix");
     out.split_off(5)
@@ -100,9 +100,9 @@ fn what_cannot_be_filled_is_a_complaint() {
         (r#"{"a":{countr}}"#, "{countr} is not a slot; write {counter}"),
         (r#"{"a":{counter}"#, "this is not JSON"),
     ] {
-        let mut marks = Marks::new(&asked(UNARY, &[("data", text)]));
+        let mut marks = Placeholders::new(&asked(UNARY, &[("data", text)]));
         let said = json::messages(&kind, text, "--data", &mut marks).expect_err(text);
-        let said = marks.complaint(said).to_string();
+        let said = marks.restore_error(said).to_string();
         assert!(said.starts_with("--data: ") && said.contains(wanted), "{text}: {said}");
     }
 }
@@ -121,7 +121,7 @@ fn a_row_that_is_no_number_is_found_before_the_run() {
         for json in [r#"{"a":{csv FILE.id WORDS}}"#, r#"{"a":"1{csv FILE.id WORDS}"}"#] {
             let text = json.replace("FILE", &file.display().to_string()).replace(" WORDS", words);
             let read = |text: &str| {
-                let mut marks = Marks::new(&asked(UNARY, &[("data", text)]));
+                let mut marks = Placeholders::new(&asked(UNARY, &[("data", text)]));
                 json::messages(&kind, text, "--data", &mut marks).map(|_| ()).map_err(|said| said.to_string())
             };
             rows("12000");
@@ -148,15 +148,15 @@ fn a_call_says_what_was_filled() {
     ];
     let dialogue = dialogue(UNARY, &options);
     assert!(dialogue.prepared().has_slots);
-    let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
-    let (mut out, mut decoder) = (Out::default(), Decoder::default());
+    let mut session = dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default());
+    let (mut out, mut decoder) = (OutputBuffer::default(), HpackDecoder::default());
     session.open(&mut out);
     out.clear();
     let request = &dialogue.requests()[0].request;
     let mut texts = Vec::new();
     for number in [5, 1_000_000] {
         session.submit(ExchangeId(0), request, &fill(number), &mut out).expect("room");
-        let shown = dialogue.sent_with(request, &fill(number), None);
+        let shown = dialogue.encoded_with(request, &fill(number), None);
         let (mut rest, mut fields) = (out.bytes(), Vec::new());
         while let Some(head) = rest.first_chunk::<HEAD>().map(FrameHead::read) {
             let payload = &rest[HEAD..HEAD + head.length];
@@ -192,9 +192,9 @@ fn a_call_says_what_was_filled() {
 fn streams_have_slots_and_lockstep_has_none() {
     let data = [("data", r#"{"text":"a{counter}"}"#), ("data", r#"{"text":"b"}"#)];
     let dialogue = dialogue(CLIENT, &data);
-    let shown = dialogue.sent_with(&dialogue.requests()[0].request, &fill(3), None);
+    let shown = dialogue.encoded_with(&dialogue.requests()[0].request, &fill(3), None);
     assert_eq!(shown, b"POST /brunt.Target/ClientStream\n\n\x02a3\n\n\x01b\n");
-    let said = Grpc.prepare(&asked(BIDI, &[data[0], data[1], ("lockstep", "")])).expect_err("one by one").to_string();
+    let said = GrpcProtocol.prepare(&asked(BIDI, &[data[0], data[1], ("lockstep", "")])).expect_err("one by one").to_string();
     assert!(said.starts_with("--lockstep: sends messages one by one"), "{said}");
 }
 
@@ -202,5 +202,5 @@ fn streams_have_slots_and_lockstep_has_none() {
 fn braces_are_braces_where_slots_are_off() {
     let off = dialogue(UNARY, &[("data", r#"{"text":"{uuid}"}"#), ("header", "x: {counter}"), ("no-slots", "")]);
     assert!(!off.prepared().has_slots);
-    assert!(off.sent(&off.requests()[0].request).ends_with(b"\n\x06{uuid}\n"));
+    assert!(off.encoded(&off.requests()[0].request).ends_with(b"\n\x06{uuid}\n"));
 }

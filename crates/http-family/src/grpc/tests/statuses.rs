@@ -1,6 +1,6 @@
 //! Statuses by name, and mappings from other codes.
 
-use super::super::status::{Statuses, counted, name, of_counted, of_http, of_reset, parse};
+use super::super::status::{GrpcStatusSet, counted, name, of_counted, of_http, of_reset, parse};
 
 #[test]
 fn names_and_numbers() {
@@ -12,8 +12,8 @@ fn names_and_numbers() {
         assert_ne!(counted(number), 0, "the engine skips 0");
     }
     assert_eq!((parse("17"), parse("FINE"), parse("")), (None, None, None));
-    assert_eq!(Statuses::parse("OK, 5"), Statuses::parse("NOT_FOUND,ok"));
-    assert_eq!(Statuses::parse("OK,FINE"), Err("FINE".to_owned()));
+    assert_eq!(GrpcStatusSet::parse("OK, 5"), GrpcStatusSet::parse("NOT_FOUND,ok"));
+    assert_eq!(GrpcStatusSet::parse("OK,FINE"), Err("FINE".to_owned()));
 }
 
 #[test]

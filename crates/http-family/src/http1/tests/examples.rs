@@ -1,18 +1,18 @@
 //! Tests of the excerpts kept of failed responses.
 
-use wire::{Done, Established, Event, ExchangeId, FaultKind, Fill, Origin, Out};
+use wire::{EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, Origin, OutputBuffer};
 
 use super::dialogue;
 
 /// Plays a response in pieces and returns its excerpt; `keep` is a kind of which there is an example already.
 fn excerpt(options: &[&str], pieces: &[&[u8]], keep: Option<FaultKind>) -> Option<Vec<u8>> {
     let dialogue = dialogue("http://h/", options);
-    let (mut out, mut done) = (Out::default(), Done::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     if let Some(kind) = keep {
-        done.example_kept(kind);
+        done.mark_example(kind);
     }
-    let mut session = dialogue.session(&Origin::default(), &Established::default());
-    session.submit(ExchangeId(3), &dialogue.requests()[0].request, &Fill::default(), &mut out).expect("room");
+    let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+    session.submit(ExchangeId(3), &dialogue.requests()[0].request, &SlotContext::default(), &mut out).expect("room");
     for piece in pieces {
         let _ = session.receive(piece, &mut out, &mut done);
     }

@@ -1,32 +1,32 @@
 //! Tests with scripted bytes split at every position, property tests, and tests of client against server.
 
-mod answers;
+mod responses;
 mod examples;
-mod found;
-mod halves;
+mod fuzz_regressions;
+mod client_server;
 mod properties;
 mod redirects;
 mod requests;
 mod server;
 mod slots;
-mod withheld;
+mod expect_continue;
 
 use std::sync::Arc;
 
 use wire::{
-    Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Origin, Out, Protocol, Session,
+    ProtocolConfig, RequestedUrl, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, Origin, OutputBuffer, Protocol, Session,
 };
 
-use super::{Http1, Request};
+use super::{Http1, HttpRequest};
 
 /// Prepares a run of one URL with options as `name=value`; a switch has no `=`.
-fn dialogue(url: &str, options: &[&str]) -> Arc<dyn Dialogue> {
+fn dialogue(url: &str, options: &[&str]) -> Arc<dyn Workload> {
     Http1.prepare(&asked(&[url], options)).expect("a good plan")
 }
 
-fn asked(urls: &[&str], options: &[&str]) -> Asked {
-    let mut asked = Asked { seed: 7, ..Asked::default() };
-    asked.urls = urls.iter().map(|u| AskedUrl { url: (*u).to_owned(), weight: 1.0 }).collect();
+fn asked(urls: &[&str], options: &[&str]) -> ProtocolConfig {
+    let mut asked = ProtocolConfig { seed: 7, ..ProtocolConfig::default() };
+    asked.urls = urls.iter().map(|u| RequestedUrl { url: (*u).to_owned(), weight: 1.0 }).collect();
     for option in options {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         asked.options.entry(name.to_owned()).or_default().push(value.to_owned());
@@ -36,7 +36,7 @@ fn asked(urls: &[&str], options: &[&str]) -> Asked {
 
 /// Outcome of an exchange, independent of how its response was split.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Outcome {
+struct PlayedExchange {
     /// Fault, status, payload and redirect; `None` if still in flight.
     ended: Option<(Option<FaultKind>, u32, u64, Option<String>)>,
     /// Error of the connection.
@@ -46,10 +46,10 @@ struct Outcome {
 }
 
 /// Sends one request and plays the pieces of the response; with `close` the connection is then closed.
-fn play(dialogue: &Arc<dyn Dialogue>, pieces: &[&[u8]], close: bool) -> Outcome {
-    let mut session = dialogue.session(&Origin::default(), &Established::default());
-    let (mut out, mut done) = (Out::default(), Done::default());
-    session.submit(ExchangeId(3), &dialogue.requests()[0].request, &Fill::default(), &mut out).expect("room");
+fn play(dialogue: &Arc<dyn Workload>, pieces: &[&[u8]], close: bool) -> PlayedExchange {
+    let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
+    session.submit(ExchangeId(3), &dialogue.requests()[0].request, &SlotContext::default(), &mut out).expect("room");
     assert_eq!(session.room(), 0);
     let outcome = feed(&mut session, dialogue, pieces, close, &mut done);
     assert_order(&done);
@@ -58,12 +58,12 @@ fn play(dialogue: &Arc<dyn Dialogue>, pieces: &[&[u8]], close: bool) -> Outcome 
 
 fn feed(
     session: &mut Box<dyn Session>,
-    dialogue: &Arc<dyn Dialogue>,
+    dialogue: &Arc<dyn Workload>,
     pieces: &[&[u8]],
     close: bool,
-    done: &mut Done,
-) -> Outcome {
-    let mut out = Out::default();
+    done: &mut EventBuffer,
+) -> PlayedExchange {
+    let mut out = OutputBuffer::default();
     let mut broken = None;
     for piece in pieces {
         if let Err(why) = session.receive(piece, &mut out, done) {
@@ -72,27 +72,27 @@ fn feed(
         }
     }
     if close && broken.is_none() {
-        session.closed(done);
+        session.peer_closed(done);
     }
     let ended = done.events.iter().find_map(|event| match event {
         Event::Ended(ended) => {
-            let follow = ended.follow.as_ref().map(|f| {
-                let sent = String::from_utf8_lossy(&dialogue.sent(&f.request)).into_owned();
+            let follow = ended.follow_up.as_ref().map(|f| {
+                let sent = String::from_utf8_lossy(&dialogue.encoded(&f.request)).into_owned();
                 format!("{}:{} {}", f.origin.host, f.origin.port, sent.lines().next().unwrap_or_default())
             });
             Some((ended.fault, ended.code, ended.payload, follow))
         }
         _ => None,
     });
-    Outcome { ended, broken, room: session.room() }
+    PlayedExchange { ended, broken, room: session.room() }
 }
 
 /// Asserts that there is at most one first byte, before the one end.
-fn assert_order(done: &Done) {
+fn assert_order(done: &EventBuffer) {
     let kinds: Vec<u8> = done
         .events
         .iter()
-        .filter(|event| !matches!(event, Event::Stray(_)))
+        .filter(|event| !matches!(event, Event::SurplusResponse(_)))
         .map(|event| match event {
             Event::FirstByte(id) => {
                 assert_eq!(*id, ExchangeId(3));

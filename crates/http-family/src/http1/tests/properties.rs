@@ -82,18 +82,18 @@ proptest! {
 
     #[test]
     fn answers_and_nearly_answers(text in text(), at in any::<prop::sample::Index>()) {
-        oracle::answer(&text, at.index(text.len() + 1));
+        oracle::response(&text, at.index(text.len() + 1));
     }
 
     #[test]
     fn requests_and_nearly_requests(text in text(), at in any::<prop::sample::Index>()) {
-        oracle::asking(&text, at.index(text.len() + 1));
+        oracle::request(&text, at.index(text.len() + 1));
     }
 
     #[test]
     fn noise(noise in prop::collection::vec(any::<u8>(), 0..600), at in any::<prop::sample::Index>()) {
         let at = at.index(noise.len() + 1);
-        oracle::answer(&noise, at);
-        oracle::asking(&noise, at);
+        oracle::response(&noise, at);
+        oracle::request(&noise, at);
     }
 }

@@ -2,27 +2,27 @@
 
 use std::sync::Arc;
 
-use wire::{Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Follow, Origin, Out};
+use wire::{Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, FollowUp, Origin, OutputBuffer};
 
 use super::dialogue;
 
 /// Responds to a request with a redirect, in two pieces split at `cut`.
 fn hop(
-    dialogue: &Arc<dyn Dialogue>,
+    dialogue: &Arc<dyn Workload>,
     request: &wire::Request,
     answer: &str,
     cut: usize,
-) -> (Option<FaultKind>, Option<Box<Follow>>) {
-    let (mut out, mut done) = (Out::default(), Done::default());
-    let mut session = dialogue.session(&Origin::default(), &Established::default());
-    session.submit(ExchangeId(3), request, &Fill::default(), &mut out).expect("room");
+) -> (Option<FaultKind>, Option<Box<FollowUp>>) {
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
+    let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+    session.submit(ExchangeId(3), request, &SlotContext::default(), &mut out).expect("room");
     let (a, b) = answer.as_bytes().split_at(cut);
     for piece in [a, b] {
         session.receive(piece, &mut out, &mut done).expect("an answer");
     }
     assert_eq!(session.room(), 1);
     match done.events.pop() {
-        Some(Event::Ended(ended)) => (ended.fault, ended.follow),
+        Some(Event::Ended(ended)) => (ended.fault, ended.follow_up),
         other => panic!("{other:?}"),
     }
 }
@@ -45,7 +45,7 @@ fn followed(url: &str, options: &[&str], status: u16, location: &str) -> (String
         let follow = follow.expect("a redirect");
         let scheme = if follow.origin.tls { "https" } else { "http" };
         let origin = format!("{scheme} {} {}", follow.origin.host, follow.origin.port);
-        let sent = String::from_utf8(dialogue.sent(&follow.request)).expect("text");
+        let sent = String::from_utf8(dialogue.encoded(&follow.request)).expect("text");
         let this = (origin, sent);
         assert!(seen.as_ref().is_none_or(|s| *s == this), "cut at {cut}");
         seen = Some(this);
@@ -92,7 +92,7 @@ fn methods_change_as_they_must() {
     let dialogue = dialogue("http://h/", &[head, &["redirects=1"]].concat());
     let answer = answer(303, "/b");
     let (_, follow) = hop(&dialogue, &dialogue.requests()[0].request, &answer[..answer.len() - 3], 9);
-    assert!(dialogue.sent(&follow.expect("a redirect").request).starts_with(b"HEAD /b "));
+    assert!(dialogue.encoded(&follow.expect("a redirect").request).starts_with(b"HEAD /b "));
 }
 
 #[test]
@@ -143,10 +143,10 @@ fn what_is_no_redirect_is_an_answer() {
 #[test]
 fn a_location_that_leads_nowhere_breaks() {
     let dialogue = dialogue("http://h/", &["redirects=2"]);
-    let (mut out, mut done) = (Out::default(), Done::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     for location in ["ftp://h/", "http://", "mailto:x"] {
-        let mut session = dialogue.session(&Origin::default(), &Established::default());
-        session.submit(ExchangeId(3), &dialogue.requests()[0].request, &Fill::default(), &mut out).expect("room");
+        let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+        session.submit(ExchangeId(3), &dialogue.requests()[0].request, &SlotContext::default(), &mut out).expect("room");
         let broken = session.receive(answer(302, location).as_bytes(), &mut out, &mut done);
         assert!(broken.is_err_and(|b| b.to_string() == "the Location of a redirect is not an HTTP URL"), "{location}");
     }

@@ -3,13 +3,13 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use wire::{Asked, Dialogue, Established, Exception, ExchangeId, Fill, Origin, Out, Protocol, Proxies, Proxy};
+use wire::{ProtocolConfig, Workload, EstablishedConnection, ProxyException, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, ProxyRules, Proxy};
 
 use super::{Http1, asked, dialogue};
 
 fn sent(url: &str, options: &[&str]) -> String {
     let dialogue = dialogue(url, options);
-    String::from_utf8(dialogue.sent(&dialogue.requests()[0].request)).expect("text")
+    String::from_utf8(dialogue.encoded(&dialogue.requests()[0].request)).expect("text")
 }
 
 /// Returns the request to `http://h/` without the lines that all requests have.
@@ -182,16 +182,16 @@ fn a_form_whose_type_is_given_tells_its_boundary() {
 #[test]
 fn a_url_may_have_options_of_its_own() {
     let mut asked = asked(&["http://h/a", "http://h/b"], &["header=X: 1", "expect-status=204"]);
-    asked.own = vec![Default::default(), [("header".to_owned(), vec!["Y: 2".to_owned()])].into()];
+    asked.url_options = vec![Default::default(), [("header".to_owned(), vec!["Y: 2".to_owned()])].into()];
     let dialogue = Http1.prepare(&asked).expect("a good plan");
-    let sent = |n: usize| String::from_utf8(dialogue.sent(&dialogue.requests()[n].request)).expect("text");
+    let sent = |n: usize| String::from_utf8(dialogue.encoded(&dialogue.requests()[n].request)).expect("text");
     assert!(sent(0).contains("\r\nX: 1\r\n") && !sent(0).contains("Y: 2"), "{}", sent(0));
     assert!(sent(1).contains("\r\nY: 2\r\n") && !sent(1).contains("X: 1"), "{}", sent(1));
     for (name, said) in [
         ("cookie-jar", "URL 2, cookie-jar: applies to the whole run; write it next to the URLs, not inside one"),
         ("method", "URL 2, --method: \"a b\" is not a method; write one word, for instance PUT"),
     ] {
-        asked.own[1] = [(name.to_owned(), vec!["a b".to_owned()])].into();
+        asked.url_options[1] = [(name.to_owned(), vec!["a b".to_owned()])].into();
         assert_eq!(Http1.prepare(&asked).expect_err("a complaint").to_string(), said);
     }
 }
@@ -204,14 +204,14 @@ fn a_large_body_is_shared_and_a_file_goes_as_it_is() {
     let option = format!("data-file={}", file.path().display());
     let dialogue = dialogue("http://h/", &[&option]);
     let request = &dialogue.requests()[0].request;
-    let mut out = Out::default();
+    let mut out = OutputBuffer::default();
     dialogue
-        .session(&Origin::default(), &Established::default())
-        .submit(ExchangeId(0), request, &Fill::default(), &mut out)
+        .session(&Origin::default(), &EstablishedConnection::default())
+        .submit(ExchangeId(0), request, &SlotContext::default(), &mut out)
         .expect("room");
     assert!(out.bytes().starts_with(b"POST / HTTP/1.1\r\n") && out.bytes().ends_with(b"Content-Length: 16384\r\n\r\n"));
     assert_eq!(out.tail().map(|t| &t[..]), Some(&bytes[..]));
-    assert!(dialogue.sent(request).ends_with(&bytes));
+    assert!(dialogue.encoded(request).ends_with(&bytes));
 }
 
 #[test]
@@ -220,22 +220,22 @@ fn of_many_urls_each_keeps_its_target_and_says_what_it_says_alone() {
     let urls = ["http://h/a?b=c", "http://h/", "http://g:81/a", "http://me:pw@h/d"];
     for options in [&["header=A: b"][..], &["data=small"], &[&large], &["request-target=*", "method=OPTIONS"]] {
         let many = Http1.prepare(&asked(&urls, options)).expect("a good plan");
-        let put = |dialogue: &Arc<dyn Dialogue>, n: usize| {
-            let (mut out, request) = (Out::default(), &dialogue.requests()[n].request);
-            let mut session = dialogue.session(&Origin::default(), &Established::default());
-            session.submit(ExchangeId(0), request, &Fill::default(), &mut out).expect("room");
+        let put = |dialogue: &Arc<dyn Workload>, n: usize| {
+            let (mut out, request) = (OutputBuffer::default(), &dialogue.requests()[n].request);
+            let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+            session.submit(ExchangeId(0), request, &SlotContext::default(), &mut out).expect("room");
             [out.bytes(), out.tail().map(|tail| &**tail).unwrap_or_default()].concat()
         };
         for (n, url) in urls.iter().enumerate() {
             let alone = dialogue(url, options);
             assert_eq!(put(&many, n), put(&alone, 0), "{url} {options:?}");
-            assert_eq!(put(&many, n), alone.sent(&alone.requests()[0].request));
-            assert_eq!(many.sent(&many.requests()[n].request), put(&alone, 0));
+            assert_eq!(put(&many, n), alone.encoded(&alone.requests()[0].request));
+            assert_eq!(many.encoded(&many.requests()[n].request), put(&alone, 0));
         }
-        let common = |n: usize| many.requests()[n].request.of::<super::Request>().common.as_ref().expect("many");
+        let common = |n: usize| many.requests()[n].request.downcast::<super::HttpRequest>().tail.as_ref().expect("many");
         assert!(std::sync::Arc::ptr_eq(common(0), common(1)), "{options:?}");
         assert!(common(0) != common(2) && common(0) != common(3), "another host, another password");
-        assert!(many.requests()[0].request.of::<super::Request>().bytes.len() <= "GET /a?b=c".len() + 1, "{options:?}");
+        assert!(many.requests()[0].request.downcast::<super::HttpRequest>().bytes.len() <= "GET /a?b=c".len() + 1, "{options:?}");
     }
 }
 
@@ -318,10 +318,10 @@ fn bodies_in_chunks_and_the_old_version() {
 fn a_proxy_is_told_the_whole_url_and_who_asks() {
     let through = |url: &str, proxy: &str, options: &[&str]| {
         let proxy = Some(Arc::new(Proxy::parse(proxy).unwrap()));
-        let proxies = Proxies { clear: proxy.clone(), tls: proxy, except: Exception::list("near") };
-        let asked = Asked { proxies: Arc::new(proxies), ..asked(&[url], options) };
+        let proxies = ProxyRules { clear: proxy.clone(), tls: proxy, exceptions: ProxyException::parse_list("near") };
+        let asked = ProtocolConfig { proxies: Arc::new(proxies), ..asked(&[url], options) };
         let dialogue = Http1.prepare(&asked).unwrap();
-        let text = String::from_utf8(dialogue.sent(&dialogue.requests()[0].request)).unwrap();
+        let text = String::from_utf8(dialogue.encoded(&dialogue.requests()[0].request)).unwrap();
         (dialogue.origins()[0].forwarded, text)
     };
     let (forwarded, text) = through("http://h:8080/a?b", "http://ann:pw@p", &["header=X: y"]);

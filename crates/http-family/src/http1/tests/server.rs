@@ -1,14 +1,14 @@
 //! Tests of the server: the requests it reports, however they are split, and its replies.
 
-use wire::{Broken, Out, Reply, ServerSession, Shape};
+use wire::{ProtocolError, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
 
 use crate::http1::Http1Server;
 
 /// Method, path, length of the body, and its beginning.
-type Heard = (String, String, u64, Vec<u8>);
+type ReceivedRequest = (String, String, u64, Vec<u8>);
 
-fn hear(server: &mut Http1Server, pieces: &[&[u8]]) -> Result<Vec<Heard>, Broken> {
-    let mut heard: Vec<Heard> = Vec::new();
+fn hear(server: &mut Http1Server, pieces: &[&[u8]]) -> Result<Vec<ReceivedRequest>, ProtocolError> {
+    let mut heard: Vec<ReceivedRequest> = Vec::new();
     for piece in pieces {
         server.receive(piece, &mut |ask| {
             assert_eq!(ask.id as usize, heard.len());
@@ -19,7 +19,7 @@ fn hear(server: &mut Http1Server, pieces: &[&[u8]]) -> Result<Vec<Heard>, Broken
     Ok(heard)
 }
 
-fn expect(text: &str, expected: &Result<Vec<Heard>, Broken>) {
+fn expect(text: &str, expected: &Result<Vec<ReceivedRequest>, ProtocolError>) {
     let bytes = text.as_bytes();
     assert_eq!(hear(&mut Http1Server::new(), &[bytes]), *expected, "whole: {text}");
     for at in 1..bytes.len() {
@@ -82,7 +82,7 @@ fn what_is_no_request_is_refused() {
         ("GET / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", cause::http1::request_not_chunked()),
         ("GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n", cause::http1::length_not_a_number()),
     ] {
-        expect(text, &Err(Broken(why)));
+        expect(text, &Err(ProtocolError(why)));
     }
     let mut server = Http1Server::new();
     let not_text = server.receive(b"GET /\xff HTTP/1.1\r\n\r\n", &mut |_| {});
@@ -90,7 +90,7 @@ fn what_is_no_request_is_refused() {
     let endless = format!("GET / HTTP/1.1\r\n{}", "X: y\r\n".repeat(60_000));
     for size in [endless.len(), 1000] {
         let pieces: Vec<&[u8]> = endless.as_bytes().chunks(size).collect();
-        let why = Broken(cause::http1::endless_request_headers());
+        let why = ProtocolError(cause::http1::endless_request_headers());
         assert_eq!(hear(&mut Http1Server::new(), &pieces), Err(why));
     }
 }
@@ -103,13 +103,13 @@ fn a_large_body_is_counted_and_its_beginning_shown() {
     assert_eq!((heard[0].2, heard[0].3.len()), (100_000, 65_536));
 }
 
-const REPLY: Reply<'static> = Reply { status: 200, headers: b"", body: b"hello", shape: Shape::Length, close: false };
+const REPLY: ServerResponse<'static> = ServerResponse { status: 200, headers: b"", body: b"hello", framing: BodyFraming::Length, close: false };
 
-fn answered(request: &str, reply: &Reply<'_>) -> (String, bool) {
-    let (mut server, mut out) = (Http1Server::new(), Out::default());
+fn answered(request: &str, reply: &ServerResponse<'_>) -> (String, bool) {
+    let (mut server, mut out) = (Http1Server::new(), OutputBuffer::default());
     hear(&mut server, &[request.as_bytes()]).expect("a request");
-    server.answer(0, reply, &mut out);
-    (String::from_utf8(out.bytes().to_vec()).expect("text"), server.over())
+    server.respond(0, reply, &mut out);
+    (String::from_utf8(out.bytes().to_vec()).expect("text"), server.is_finished())
 }
 
 #[test]
@@ -121,27 +121,27 @@ fn answers_have_the_shape_asked_for() {
         "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
         "GET / HTTP/1.1\r\nConnection: close\r\n\r\n",
     );
-    let chunked = Reply { shape: Shape::Chunked(3), ..REPLY };
-    let until_close = Reply { shape: Shape::UntilClose, ..REPLY };
+    let chunked = ServerResponse { framing: BodyFraming::Chunked(3), ..REPLY };
+    let until_close = ServerResponse { framing: BodyFraming::UntilClose, ..REPLY };
     let (ok, closes, keeps) = ("HTTP/1.1 200 OK\r\n", "Connection: close\r\n", "Connection: keep-alive\r\n");
     let chunks = "Transfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n";
     let length = "Content-Length: 5\r\n\r\n";
     for (request, reply, expected, over) in [
         (get, REPLY, format!("{ok}{length}hello"), false),
-        (get, Reply { headers: b"A: b\r\n", close: true, ..REPLY }, format!("{ok}A: b\r\n{closes}{length}hello"), true),
+        (get, ServerResponse { headers: b"A: b\r\n", close: true, ..REPLY }, format!("{ok}A: b\r\n{closes}{length}hello"), true),
         (
             get,
-            Reply { status: 503, body: b"", ..REPLY },
+            ServerResponse { status: 503, body: b"", ..REPLY },
             "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n".into(),
             false,
         ),
-        (get, Reply { status: 204, ..REPLY }, "HTTP/1.1 204 No Content\r\n\r\n".into(), false),
-        (get, Reply { status: 304, ..until_close }, "HTTP/1.1 304 Not Modified\r\n\r\n".into(), false),
+        (get, ServerResponse { status: 204, ..REPLY }, "HTTP/1.1 204 No Content\r\n\r\n".into(), false),
+        (get, ServerResponse { status: 304, ..until_close }, "HTTP/1.1 304 Not Modified\r\n\r\n".into(), false),
         (get, chunked, format!("{ok}{chunks}"), false),
-        (get, Reply { body: b"", ..chunked }, format!("{ok}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), false),
+        (get, ServerResponse { body: b"", ..chunked }, format!("{ok}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), false),
         (
             get,
-            Reply { shape: Shape::Chunked(0), body: b"a", ..REPLY },
+            ServerResponse { framing: BodyFraming::Chunked(0), body: b"a", ..REPLY },
             format!("{ok}Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n"),
             false,
         ),
@@ -153,7 +153,7 @@ fn answers_have_the_shape_asked_for() {
         (old_keep, REPLY, format!("{ok}{keeps}{length}hello"), false),
         (old_keep, chunked, format!("{ok}{closes}\r\nhello"), true),
         (close, REPLY, format!("{ok}{closes}{length}hello"), true),
-        (get, Reply { status: 299, ..REPLY }, format!("HTTP/1.1 299 Status\r\n{length}hello"), false),
+        (get, ServerResponse { status: 299, ..REPLY }, format!("HTTP/1.1 299 Status\r\n{length}hello"), false),
     ] {
         assert_eq!(answered(request, &reply), (expected, over), "{request:?} {reply:?}");
     }
@@ -162,14 +162,14 @@ fn answers_have_the_shape_asked_for() {
 #[test]
 fn answers_leave_in_the_order_of_the_requests() {
     const MANY: u32 = 40;
-    let (mut server, mut out) = (Http1Server::new(), Out::default());
+    let (mut server, mut out) = (Http1Server::new(), OutputBuffer::default());
     let requests: String =
         (0..MANY).map(|n| format!("{} /{n} HTTP/1.1\r\n\r\n", if n % 3 == 0 { "HEAD" } else { "GET" })).collect();
     hear(&mut server, &[requests.as_bytes()]).expect("requests");
     let bodies: Vec<String> = (0..MANY).map(|n| format!("body {n}")).collect();
     // 13 is coprime to 40, so each request is answered once, and far from its turn.
     for n in (0..MANY).map(|n| (n * 13 + 5) % MANY) {
-        server.answer(n, &Reply { body: bodies[n as usize].as_bytes(), ..REPLY }, &mut out);
+        server.respond(n, &ServerResponse { body: bodies[n as usize].as_bytes(), ..REPLY }, &mut out);
     }
     let expected: String = (0..MANY as usize)
         .map(|n| {
@@ -178,20 +178,20 @@ fn answers_leave_in_the_order_of_the_requests() {
         })
         .collect();
     assert_eq!(String::from_utf8_lossy(out.bytes()), expected);
-    server.answer(0, &REPLY, &mut out);
-    server.answer(MANY, &REPLY, &mut out);
+    server.respond(0, &REPLY, &mut out);
+    server.respond(MANY, &REPLY, &mut out);
     assert_eq!(out.len(), expected.len(), "answers that nobody waits for are dropped");
 }
 
 #[test]
 fn nothing_leaves_after_an_answer_that_closes() {
-    let (mut server, mut out) = (Http1Server::new(), Out::default());
+    let (mut server, mut out) = (Http1Server::new(), OutputBuffer::default());
     hear(&mut server, &["GET / HTTP/1.1\r\n\r\n".repeat(3).as_bytes()]).expect("requests");
-    server.answer(2, &REPLY, &mut out);
-    server.answer(1, &Reply { close: true, ..REPLY }, &mut out);
-    assert!(out.is_empty() && !server.over());
-    server.answer(0, &REPLY, &mut out);
-    assert!(server.over());
+    server.respond(2, &REPLY, &mut out);
+    server.respond(1, &ServerResponse { close: true, ..REPLY }, &mut out);
+    assert!(out.is_empty() && !server.is_finished());
+    server.respond(0, &REPLY, &mut out);
+    assert!(server.is_finished());
     let text = String::from_utf8_lossy(out.bytes()).into_owned();
     assert_eq!((text.matches("HTTP/1.1 200").count(), text.matches("Connection: close").count()), (2, 1));
     assert_eq!(hear(&mut server, &[b"GET / HTTP/1.1\r\n\r\n"]), Ok(vec![]));
@@ -211,15 +211,15 @@ fn leave_to_send_a_body_is_given_once_and_only_where_it_is_waited_for() {
         (&[&old], false),
         (&[&none], false),
     ] {
-        let (mut server, mut out) = (Http1Server::new(), Out::default());
+        let (mut server, mut out) = (Http1Server::new(), OutputBuffer::default());
         for piece in pieces {
             hear(&mut server, &[piece.as_bytes()]).expect("good so far");
             assert!(out.is_empty());
-            server.owed(&mut out);
+            server.write_due(&mut out);
         }
         let expected: &[u8] = if leave { b"HTTP/1.1 100 Continue\r\n\r\n" } else { b"" };
         assert_eq!(out.bytes(), expected, "{pieces:?}");
-        server.owed(&mut out);
+        server.write_due(&mut out);
         assert_eq!(out.bytes(), expected);
     }
 }

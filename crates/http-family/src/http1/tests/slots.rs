@@ -3,29 +3,29 @@
 use proptest::prelude::*;
 use std::sync::Arc;
 
-use wire::{Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Origin, Out, Protocol};
+use wire::{Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, Origin, OutputBuffer, Protocol};
 
 use super::{Http1, asked, dialogue};
 
-fn fill(number: u64) -> Fill<'static> {
-    Fill {
+fn fill(number: u64) -> SlotContext<'static> {
+    SlotContext {
         number,
         user: 7,
         random: number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
         unix_ns: 5,
         run: 1,
         sequence: 0,
-        values: wire::Values::NONE,
+        values: wire::UserValues::NONE,
     }
 }
 
 /// Returns the bytes that a session sends.
-fn sent(dialogue: &Arc<dyn Dialogue>, fill: &Fill) -> String {
-    let (mut out, request) = (Out::default(), &dialogue.requests()[0].request);
-    let mut session = dialogue.session(&Origin::default(), &Established::default());
+fn sent(dialogue: &Arc<dyn Workload>, fill: &SlotContext) -> String {
+    let (mut out, request) = (OutputBuffer::default(), &dialogue.requests()[0].request);
+    let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
     session.submit(ExchangeId(0), request, fill, &mut out).expect("room");
     let bytes = [out.bytes(), out.tail().map(|tail| &**tail).unwrap_or_default()].concat();
-    assert_eq!(dialogue.sent_with(request, fill, None), bytes, "an example shows what was sent");
+    assert_eq!(dialogue.encoded_with(request, fill, None), bytes, "an example shows what was sent");
     String::from_utf8(bytes).expect("text")
 }
 
@@ -63,7 +63,7 @@ fn the_length_said_is_the_length_sent() {
 #[test]
 fn a_request_without_slots_is_what_it_was() {
     let plain = dialogue("http://h/a", &["data={\"a\":{\"b\":1}}"]);
-    assert!(!plain.prepared().has_slots && plain.requests()[0].request.of::<super::Request>().slots.is_none());
+    assert!(!plain.prepared().has_slots && plain.requests()[0].request.downcast::<super::HttpRequest>().slots.is_none());
     let off = dialogue("http://h/{uuid}", &["data={counter}", "no-slots"]);
     assert!(!off.prepared().has_slots);
     let text = sent(&off, &fill(1));
@@ -78,7 +78,7 @@ fn variables_of_the_environment_are_filled_once() {
     assert!(!dialogue.prepared().has_slots);
     let of_host = super::dialogue("http://{env PATH | hex}.example/", &[]);
     assert!(of_host.origins()[0].host.ends_with(".example") && !of_host.origins()[0].host.contains('{'));
-    let text = sent(&dialogue, &Fill::default());
+    let text = sent(&dialogue, &SlotContext::default());
     let (head, body) = parted(&text);
     assert!(head.contains(&format!("\r\nX-Path: {path}\r\n")) && head.contains("?p=%2F"), "{head}");
     assert_eq!(body, format!("<{path}>"));
@@ -97,7 +97,7 @@ fn fields_of_a_form_have_slots_and_files_go_as_they_are() {
     let form = [&format!("form=f=@{};filename={{user}}.txt", file.path().display()), "form=n={counter}"];
     let dialogue = dialogue("http://h/", &form);
     let request = &dialogue.requests()[0].request;
-    let bytes = dialogue.sent_with(request, &fill(41), None);
+    let bytes = dialogue.encoded_with(request, &fill(41), None);
     let text = String::from_utf8_lossy(&bytes);
     assert!(text.contains("filename=\"7.txt\"") && text.contains("\r\n\r\n{counter}\u{fffd}\r\n"), "{text}");
     assert!(text.contains("name=\"n\"\r\n\r\n41\r\n"), "{text}");
@@ -119,8 +119,8 @@ fn the_slots_of_a_text_file_are_filled() {
 fn a_large_body_is_not_copied_for_a_slot_in_the_head() {
     let large = format!("data={}", "x".repeat(20_000));
     let dialogue = dialogue("http://h/{counter}", &[&large]);
-    let mut out = Out::default();
-    let mut session = dialogue.session(&Origin::default(), &Established::default());
+    let mut out = OutputBuffer::default();
+    let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
     session.submit(ExchangeId(0), &dialogue.requests()[0].request, &fill(1), &mut out).expect("room");
     assert_eq!(out.tail().map(|tail| tail.len()), Some(20_000));
     assert!(out.bytes().ends_with(b"\r\n\r\n"));
@@ -140,14 +140,14 @@ fn a_named_part_is_the_same_wherever_it_stands() {
 #[test]
 fn a_redirect_repeats_what_was_filled() {
     let dialogue = dialogue("http://h/a/{counter}", &["redirects=3", "data={uuid}", "header=X-Id: {counter}"]);
-    let mut session = dialogue.session(&Origin::default(), &Established::default());
-    let (mut out, mut done) = (Out::default(), Done::default());
+    let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     session.submit(ExchangeId(0), &dialogue.requests()[0].request, &fill(41), &mut out).expect("room");
     let first = String::from_utf8(out.bytes().to_vec()).expect("text");
     let answer = b"HTTP/1.1 307 Moved\r\nLocation: b\r\nContent-Length: 0\r\n\r\n";
     session.receive(answer, &mut out, &mut done).expect("understood");
     let Some(Event::Ended(ended)) = done.events.pop() else { panic!("an end") };
-    let hop = String::from_utf8(dialogue.sent(&ended.follow.expect("a hop").request)).expect("text");
+    let hop = String::from_utf8(dialogue.encoded(&ended.follow_up.expect("a hop").request)).expect("text");
     assert!(hop.starts_with("POST /a/b HTTP/1.1\r\n") && hop.contains("\r\nX-Id: 41\r\n"), "{hop}");
     assert_eq!(parted(&hop).1, parted(&first).1);
 }
@@ -172,9 +172,9 @@ fn urls_stay_urls_and_header_lines_stay_lines() {
 /// The expected text may repeat what was sent: numbers, and any value by its name.
 #[test]
 fn what_is_expected_of_a_body_is_filled_like_its_request() {
-    let verdict = |dialogue: &Arc<dyn Dialogue>, fill: &Fill, body: &str| {
-        let (mut out, mut done) = (Out::default(), Done::default());
-        let mut session = dialogue.session(&Origin::default(), &Established::default());
+    let verdict = |dialogue: &Arc<dyn Workload>, fill: &SlotContext, body: &str| {
+        let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
+        let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
         session.submit(ExchangeId(0), &dialogue.requests()[0].request, fill, &mut out).expect("room");
         let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
         // In two pieces, with the text split between them.
@@ -243,10 +243,10 @@ fn complaints_show_slots_as_they_were_written() {
 fn no_request_makes_its_buffer_grow_again() {
     let dialogue = dialogue("http://h/{uuid}", &["data={counter below 1000 width 4}{random 20}{time iso}{uuid}"]);
     let request = &dialogue.requests()[0].request;
-    let mut out = Out::default();
+    let mut out = OutputBuffer::default();
     let mut sizes = Vec::new();
     for number in 0..50 {
-        let mut session = dialogue.session(&Origin::default(), &Established::default());
+        let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
         session.submit(ExchangeId(0), request, &fill(number), &mut out).expect("room");
         sizes.push(out.buffer().capacity());
         out.clear();

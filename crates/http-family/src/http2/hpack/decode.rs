@@ -4,10 +4,10 @@
 //! next. Servers repeat themselves in response after response, so the last blocks that left the table unchanged are
 //! remembered with a number chosen by the caller, and need not be decoded again.
 
-use cause::Plain;
+use cause::StaticCause;
 
-use super::table::{OVERHEAD, Table};
-use super::{fixed, huffman};
+use super::table::{OVERHEAD, DynamicTable};
+use super::{static_table, huffman};
 
 /// The table size we announce: the default of RFC 9113 6.5.2.
 const TABLE_BOUND: usize = 4096;
@@ -20,56 +20,56 @@ const REMEMBERED: usize = 4;
 
 /// A malformed block: the connection cannot go on (RFC 9113 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed(pub Plain);
+pub struct HpackError(pub StaticCause);
 
 /// Name and value of a field.
-pub type Field<'a> = (&'a [u8], &'a [u8]);
+pub type HpackField<'a> = (&'a [u8], &'a [u8]);
 
 /// The decoding state of a connection.
 #[derive(Debug)]
-pub struct Decoder {
-    table: Table,
+pub struct HpackDecoder {
+    table: DynamicTable,
     name: Vec<u8>,
     value: Vec<u8>,
     /// Remembered blocks, by kind.
-    seen: [Vec<Seen>; 2],
+    remembered: [Vec<RememberedBlock>; 2],
     /// Number of remembered blocks replaced so far.
-    turn: usize,
+    replaced: usize,
 }
 
 /// A remembered block, which left the table unchanged, and the caller's digest of it.
 #[derive(Debug, Default)]
-struct Seen {
+struct RememberedBlock {
     block: Vec<u8>,
     generation: u32,
     digest: u64,
 }
 
-impl Default for Decoder {
-    fn default() -> Decoder {
-        let table = Table::new(TABLE_BOUND);
-        Decoder { table, name: Vec::new(), value: Vec::new(), seen: Default::default(), turn: 0 }
+impl Default for HpackDecoder {
+    fn default() -> HpackDecoder {
+        let table = DynamicTable::new(TABLE_BOUND);
+        HpackDecoder { table, name: Vec::new(), value: Vec::new(), remembered: Default::default(), replaced: 0 }
     }
 }
 
-impl Decoder {
+impl HpackDecoder {
     /// Returns the fields of a whole block.
     #[inline]
-    pub fn read<'a>(&'a mut self, block: &'a [u8]) -> Fields<'a> {
+    pub fn read<'a>(&'a mut self, block: &'a [u8]) -> HeaderFields<'a> {
         let generation = self.table.generation();
-        Fields { decoder: self, block, at: 0, generation, sizes: true, total: 0, known: false }
+        HeaderFields { decoder: self, block, at: 0, generation, sizes: true, total: 0, known: false }
     }
 
     #[cfg(test)]
-    pub(super) fn table(&self) -> &Table {
+    pub(super) fn table(&self) -> &DynamicTable {
         &self.table
     }
 }
 
 /// The fields of a block, one after the other.
 #[derive(Debug)]
-pub struct Fields<'a> {
-    decoder: &'a mut Decoder,
+pub struct HeaderFields<'a> {
+    decoder: &'a mut HpackDecoder,
     block: &'a [u8],
     at: usize,
     /// Generation of the table before the block.
@@ -84,30 +84,30 @@ pub struct Fields<'a> {
 
 /// The buffer that a string is decoded into.
 #[derive(Clone, Copy)]
-enum Place {
+enum StringBuffer {
     Name,
     Value,
 }
 
 /// The location of a string.
 #[derive(Clone, Copy)]
-enum Text {
+enum StringLocation {
     /// A range of the block.
-    Plain(usize, usize),
+    Block(usize, usize),
     /// The decoder's buffer.
-    Decoded,
+    Buffer,
     /// The static table.
-    Fixed(&'static str),
+    Static(&'static str),
 }
 
-impl Fields<'_> {
+impl HeaderFields<'_> {
     /// Returns the digest passed to [`Self::remember`] for an identical block, if it still means the same. `sort` is 0
     /// or 1 and separates blocks that are read in different ways (heads and trailers). The block may then be read, but
     /// need not be.
     #[inline]
-    pub fn known(&mut self, sort: usize) -> Option<u64> {
-        let is_it = |seen: &&Seen| seen.generation == self.generation && *seen.block == *self.block;
-        let digest = self.decoder.seen[sort].iter().find(is_it)?.digest;
+    pub fn remembered_digest(&mut self, sort: usize) -> Option<u64> {
+        let is_it = |seen: &&RememberedBlock| seen.generation == self.generation && *seen.block == *self.block;
+        let digest = self.decoder.remembered[sort].iter().find(is_it)?.digest;
         self.known = true;
         Some(digest)
     }
@@ -116,15 +116,15 @@ impl Fields<'_> {
     ///
     /// # Errors
     /// Fails like [`Self::next`].
-    pub fn remember(&mut self, sort: usize, digest: u64) -> Result<(), Malformed> {
+    pub fn remember(&mut self, sort: usize, digest: u64) -> Result<(), HpackError> {
         self.finish()?;
         let stays = self.decoder.table.generation() == self.generation;
         if stays && !self.known && (1..=REMEMBERED_BOUND).contains(&self.block.len()) {
-            let Decoder { seen, turn, .. } = &mut *self.decoder;
+            let HpackDecoder { remembered: seen, replaced: turn, .. } = &mut *self.decoder;
             let seen = &mut seen[sort];
             let at = if seen.len() < REMEMBERED { seen.len() } else { *turn % REMEMBERED };
             if at == seen.len() {
-                seen.push(Seen::default());
+                seen.push(RememberedBlock::default());
             } else {
                 *turn = turn.wrapping_add(1);
             }
@@ -141,7 +141,7 @@ impl Fields<'_> {
     /// # Errors
     /// Fails like [`Self::next`].
     #[inline]
-    pub fn finish(&mut self) -> Result<(), Malformed> {
+    pub fn finish(&mut self) -> Result<(), HpackError> {
         while self.at < self.block.len() && !self.known {
             self.next()?;
         }
@@ -153,7 +153,7 @@ impl Fields<'_> {
     /// # Errors
     /// Fails if the block is not valid HPACK.
     #[expect(clippy::should_implement_trait, reason = "the field borrows from the decoder, which no Iterator can say")]
-    pub fn next(&mut self) -> Result<Option<Field<'_>>, Malformed> {
+    pub fn next(&mut self) -> Result<Option<HpackField<'_>>, HpackError> {
         loop {
             let Some(&first) = self.block.get(self.at) else { return Ok(None) };
             if first & 0xe0 != 0x20 {
@@ -168,7 +168,7 @@ impl Fields<'_> {
             if first & 0xe0 == 0x20 {
                 let size = self.integer(5)?;
                 if !self.sizes || size > TABLE_BOUND {
-                    return Err(Malformed(cause::http2::table_size()));
+                    return Err(HpackError(cause::http2::table_size()));
                 }
                 self.decoder.table.resize(size);
                 continue;
@@ -177,19 +177,19 @@ impl Fields<'_> {
         }
     }
 
-    fn literal(&mut self, indexed: bool) -> Result<Field<'_>, Malformed> {
+    fn literal(&mut self, indexed: bool) -> Result<HpackField<'_>, HpackError> {
         let index = self.integer(if indexed { 6 } else { 4 })?;
-        let name = if index == 0 { self.text(Place::Name)? } else { self.known_name(index)? };
-        let value = self.text(Place::Value)?;
-        let Decoder { table, name: names, value: values, .. } = &mut *self.decoder;
+        let name = if index == 0 { self.text(StringBuffer::Name)? } else { self.table_name(index)? };
+        let value = self.text(StringBuffer::Value)?;
+        let HpackDecoder { table, name: names, value: values, .. } = &mut *self.decoder;
         let block = self.block;
         let name = match name {
-            Text::Plain(from, to) => &block[from..to],
-            Text::Decoded => &names[..],
-            Text::Fixed(name) => name.as_bytes(),
+            StringLocation::Block(from, to) => &block[from..to],
+            StringLocation::Buffer => &names[..],
+            StringLocation::Static(name) => name.as_bytes(),
         };
         let value = match value {
-            Text::Plain(from, to) => &block[from..to],
+            StringLocation::Block(from, to) => &block[from..to],
             _ => &values[..],
         };
         self.total += name.len() + value.len() + OVERHEAD;
@@ -204,38 +204,38 @@ impl Fields<'_> {
 
     /// Returns a name from the table. A name in the dynamic table is copied, because its entry may be evicted by the
     /// one that is being added (4.4).
-    fn known_name(&mut self, index: usize) -> Result<Text, Malformed> {
-        if let Some((name, _)) = fixed::ENTRIES.get(index.wrapping_sub(1)) {
-            return Ok(Text::Fixed(name));
+    fn table_name(&mut self, index: usize) -> Result<StringLocation, HpackError> {
+        if let Some((name, _)) = static_table::ENTRIES.get(index.wrapping_sub(1)) {
+            return Ok(StringLocation::Static(name));
         }
-        let Decoder { table, name: names, .. } = &mut *self.decoder;
+        let HpackDecoder { table, name: names, .. } = &mut *self.decoder;
         let (name, _) = table.get(index).ok_or(NO_ENTRY)?;
         names.clear();
         names.extend_from_slice(name);
-        Ok(Text::Decoded)
+        Ok(StringLocation::Buffer)
     }
 
     /// Reads a string (5.2).
-    fn text(&mut self, place: Place) -> Result<Text, Malformed> {
+    fn text(&mut self, place: StringBuffer) -> Result<StringLocation, HpackError> {
         let coded = *self.block.get(self.at).ok_or(CUT)? & 0x80 != 0;
         let length = self.integer(7)?;
         let (from, to) = (self.at, self.at + length);
         let text = self.block.get(from..to).ok_or(CUT)?;
         self.at = to;
         if !coded {
-            return Ok(Text::Plain(from, to));
+            return Ok(StringLocation::Block(from, to));
         }
         let buffer = match place {
-            Place::Name => &mut self.decoder.name,
-            Place::Value => &mut self.decoder.value,
+            StringBuffer::Name => &mut self.decoder.name,
+            StringBuffer::Value => &mut self.decoder.value,
         };
         buffer.clear();
-        if huffman::decode(text, buffer) { Ok(Text::Decoded) } else { Err(NO_CODE) }
+        if huffman::decode(text, buffer) { Ok(StringLocation::Buffer) } else { Err(NO_CODE) }
     }
 
     /// Reads an integer whose first byte holds `bits` bits of it (5.1).
     #[inline]
-    fn integer(&mut self, bits: u32) -> Result<usize, Malformed> {
+    fn integer(&mut self, bits: u32) -> Result<usize, HpackError> {
         let most = (1usize << bits) - 1;
         let mut value = usize::from(*self.block.get(self.at).ok_or(CUT)?) & most;
         self.at += 1;
@@ -250,11 +250,11 @@ impl Fields<'_> {
                 return Ok(value);
             }
         }
-        Err(Malformed(cause::http2::integer()))
+        Err(HpackError(cause::http2::integer()))
     }
 }
 
-const TOO_MUCH: Malformed = Malformed(cause::http2::endless_list());
-const NO_ENTRY: Malformed = Malformed(cause::http2::no_entry());
-const NO_CODE: Malformed = Malformed(cause::http2::no_huffman());
-const CUT: Malformed = Malformed(cause::http2::cut_field());
+const TOO_MUCH: HpackError = HpackError(cause::http2::endless_list());
+const NO_ENTRY: HpackError = HpackError(cause::http2::no_entry());
+const NO_CODE: HpackError = HpackError(cause::http2::no_huffman());
+const CUT: HpackError = HpackError(cause::http2::cut_field());

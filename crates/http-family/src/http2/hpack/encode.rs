@@ -7,19 +7,19 @@
 
 use std::collections::HashMap;
 
-use super::{fixed, huffman};
+use super::{static_table, huffman};
 
 /// The largest table used, whatever the peer offers: the default of RFC 9113 6.5.2.
 const TABLE_BOUND: u32 = 4096;
 /// A placeholder in a list for the path, which is kept with the request.
 const OWN_PATH: u32 = u32::MAX;
 /// Number of static table entries; dynamic indices follow them.
-const FIXED: u32 = fixed::ENTRIES.len() as u32;
+const FIXED: u32 = static_table::ENTRIES.len() as u32;
 
 /// The fields that the requests of a run consist of.
 #[derive(Debug, Default)]
 pub struct Lexicon {
-    fields: Vec<Field>,
+    fields: Vec<LexiconField>,
     known: HashMap<(String, String), u32>,
     /// Number of fields to be indexed by peers, in the order of first use.
     remembered: u32,
@@ -28,7 +28,7 @@ pub struct Lexicon {
 }
 
 #[derive(Debug)]
-struct Field {
+struct LexiconField {
     /// Encoding without indexing.
     plain: Box<[u8]>,
     /// Encoding of the first use, with indexing, and the entry's size; `None` if the field is not indexed.
@@ -39,7 +39,7 @@ struct Field {
 
 /// The header list of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct List {
+pub struct HeaderList {
     /// Numbers of fields in the lexicon.
     numbers: Vec<u32>,
     /// Further fields, encoded.
@@ -56,8 +56,8 @@ impl Lexicon {
             return *number;
         }
         let number = self.fields.len() as u32;
-        let mut field = Field { plain: Box::default(), first: None, slot: 0 };
-        if let (Some(index), _) = fixed::find(name, value) {
+        let mut field = LexiconField { plain: Box::default(), first: None, slot: 0 };
+        if let (Some(index), _) = static_table::find(name, value) {
             field.plain = Box::new([0x80 | index]);
         } else {
             field.plain = encoded(name, value, false);
@@ -76,28 +76,28 @@ impl Lexicon {
 
     /// Returns `true` if a field is cheap to add: the lexicon or the static table has it, or peers have space for it.
     pub fn has_room_for(&self, name: &str, value: &str) -> bool {
-        fixed::find(name, value).0.is_some()
+        static_table::find(name, value).0.is_some()
             || self.size + (name.len() + value.len()) as u32 + 32 <= TABLE_BOUND
             || self.known.contains_key(&(name.to_owned(), value.to_owned()))
     }
 
     /// Creates the list of these fields except for the value of `:path`, which is sent with each request.
-    pub fn list_for_any_path<'a>(&mut self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> List {
+    pub fn list_for_any_path<'a>(&mut self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> HeaderList {
         let number = |(name, value)| if name == ":path" { OWN_PATH } else { self.number(name, value) };
-        List { numbers: fields.into_iter().map(number).collect(), tail: Vec::new(), any_path: true }
+        HeaderList { numbers: fields.into_iter().map(number).collect(), tail: Vec::new(), any_path: true }
     }
 
     /// Creates the list of these fields.
-    pub fn list<'a>(&mut self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> List {
+    pub fn list<'a>(&mut self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> HeaderList {
         let numbers = fields.into_iter().map(|(name, value)| self.number(name, value)).collect();
-        List { numbers, tail: Vec::new(), any_path: false }
+        HeaderList { numbers, tail: Vec::new(), any_path: false }
     }
 }
 
-impl List {
+impl HeaderList {
     /// Creates a list that needs no lexicon: every field is sent as a literal or by the static table.
-    pub fn of_texts<'a>(fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> List {
-        let mut list = List::default();
+    pub fn of_literals<'a>(fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> HeaderList {
+        let mut list = HeaderList::default();
         for (name, value) in fields {
             list.put(name, value);
         }
@@ -112,7 +112,7 @@ impl List {
 
     /// Appends a field without indexing, because its value changes each time.
     pub fn put(&mut self, name: &str, value: &str) {
-        match fixed::find(name, value) {
+        match static_table::find(name, value) {
             (Some(index), _) => self.tail.push(0x80 | index),
             _ => self.tail.extend_from_slice(&encoded(name, value, false)),
         }
@@ -131,7 +131,7 @@ pub fn literal(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
 /// Encodes the beginning of a field whose value changes each time: its name, without indexing.
 pub fn named(name: &str) -> Box<[u8]> {
     let mut bytes = Vec::new();
-    put_name(name, fixed::find(name, "").1, 4, 0, &mut bytes);
+    put_name(name, static_table::find(name, "").1, 4, 0, &mut bytes);
     bytes.into_boxed_slice()
 }
 
@@ -144,7 +144,7 @@ pub fn value(value: &[u8], out: &mut Vec<u8>) {
 
 /// The encoding state of a connection: what its peer has indexed.
 #[derive(Debug)]
-pub struct Encoder {
+pub struct HpackEncoder {
     /// Number of fields that had been indexed once the field was, itself included, for each indexed field; 0 if not yet
     /// indexed.
     at: Vec<u32>,
@@ -153,16 +153,16 @@ pub struct Encoder {
     capacity: u32,
     /// Table size updates to be sent at the start of the next block (4.2): the smallest size since the last block, and
     /// the final one.
-    told: Option<(u32, u32)>,
+    pending_sizes: Option<(u32, u32)>,
 }
 
-impl Default for Encoder {
-    fn default() -> Encoder {
-        Encoder { at: Vec::new(), sent: 0, size: 0, capacity: TABLE_BOUND, told: None }
+impl Default for HpackEncoder {
+    fn default() -> HpackEncoder {
+        HpackEncoder { at: Vec::new(), sent: 0, size: 0, capacity: TABLE_BOUND, pending_sizes: None }
     }
 }
 
-impl Encoder {
+impl HpackEncoder {
     /// Applies the peer's SETTINGS_HEADER_TABLE_SIZE.
     pub fn resize(&mut self, most: u32) {
         let capacity = most.min(TABLE_BOUND);
@@ -175,7 +175,7 @@ impl Encoder {
             self.forget();
         }
         self.capacity = capacity;
-        self.told = Some((self.told.map_or(smallest, |(least, _)| least.min(smallest)), capacity));
+        self.pending_sizes = Some((self.pending_sizes.map_or(smallest, |(least, _)| least.min(smallest)), capacity));
     }
 
     fn forget(&mut self) {
@@ -186,24 +186,24 @@ impl Encoder {
     /// Returns a value that changes whenever the same list would be encoded differently.
     #[inline]
     pub fn epoch(&self) -> (u32, bool) {
-        (self.sent, self.told.is_some())
+        (self.sent, self.pending_sizes.is_some())
     }
 
     /// Appends the block of a list, whose numbers refer to this lexicon.
     #[inline]
-    pub fn write(&mut self, lexicon: &Lexicon, list: &List, out: &mut Vec<u8>) {
+    pub fn write(&mut self, lexicon: &Lexicon, list: &HeaderList, out: &mut Vec<u8>) {
         self.write_with(lexicon, list, b"", out);
     }
 
     /// Like [`Self::write`], with the path for a list that leaves it out.
     #[inline]
-    pub fn write_with(&mut self, lexicon: &Lexicon, list: &List, path: &[u8], out: &mut Vec<u8>) {
-        if self.told.is_some() {
-            self.tell(out);
+    pub fn write_with(&mut self, lexicon: &Lexicon, list: &HeaderList, path: &[u8], out: &mut Vec<u8>) {
+        if self.pending_sizes.is_some() {
+            self.write_size_updates(out);
         }
         for number in &list.numbers {
             let Some(field) = lexicon.fields.get(*number as usize) else {
-                integer(usize::from(fixed::PATH), 4, 0, out);
+                integer(usize::from(static_table::PATH), 4, 0, out);
                 value(path, out);
                 continue;
             };
@@ -219,7 +219,7 @@ impl Encoder {
     }
 
     #[cold]
-    fn first_use(&mut self, field: &Field, first: &[u8], size: u32, out: &mut Vec<u8>) {
+    fn first_use(&mut self, field: &LexiconField, first: &[u8], size: u32, out: &mut Vec<u8>) {
         if self.size + size > self.capacity {
             return out.extend_from_slice(&field.plain);
         }
@@ -234,8 +234,8 @@ impl Encoder {
     }
 
     #[cold]
-    fn tell(&mut self, out: &mut Vec<u8>) {
-        if let Some((smallest, last)) = self.told.take() {
+    fn write_size_updates(&mut self, out: &mut Vec<u8>) {
+        if let Some((smallest, last)) = self.pending_sizes.take() {
             if smallest < last {
                 integer(smallest as usize, 5, 0x20, out);
             }
@@ -248,7 +248,7 @@ impl Encoder {
 fn encoded(name: &str, value: &str, remember: bool) -> Box<[u8]> {
     let mut bytes = Vec::new();
     let (bits, kind) = if remember { (6, 0x40) } else { (4, 0) };
-    put_name(name, fixed::find(name, value).1, bits, kind, &mut bytes);
+    put_name(name, static_table::find(name, value).1, bits, kind, &mut bytes);
     text(value.as_bytes(), &mut bytes);
     bytes.into_boxed_slice()
 }

@@ -28,9 +28,9 @@ const SYMBOLS: [u16; 257] = ORDER.1;
 /// The first code, the number of codes, and the position of their symbols in [`SYMBOLS`], for each length.
 const BY_LENGTH: [(u32, u32, u16); LONGEST + 1] = ORDER.2;
 
-type Order = ([u32; 257], [u16; 257], [(u32, u32, u16); LONGEST + 1]);
+type HuffmanTables = ([u32; 257], [u16; 257], [(u32, u32, u16); LONGEST + 1]);
 
-const ORDER: Order = {
+const ORDER: HuffmanTables = {
     let (mut codes, mut symbols, mut by_length) = ([0; 257], [0; 257], [(0, 0, 0); LONGEST + 1]);
     let (mut code, mut at, mut length) = (0, 0, 1);
     while length <= LONGEST {

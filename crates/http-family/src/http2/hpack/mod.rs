@@ -5,11 +5,11 @@
 
 mod decode;
 mod encode;
-mod fixed;
+mod static_table;
 mod huffman;
 mod table;
 #[cfg(test)]
 mod tests;
 
-pub use decode::{Decoder, Fields, LIST_BOUND, Malformed};
-pub use encode::{Encoder, Lexicon, List, literal, named, value};
+pub use decode::{HpackDecoder, HeaderFields, LIST_BOUND, HpackError};
+pub use encode::{HpackEncoder, Lexicon, HeaderList, literal, named, value};

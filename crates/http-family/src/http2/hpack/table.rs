@@ -5,17 +5,17 @@
 
 use std::collections::VecDeque;
 
-use super::fixed;
+use super::static_table;
 
 /// Size of an entry in addition to its strings (4.1).
 pub const OVERHEAD: usize = 32;
 
 /// The dynamic table.
 #[derive(Debug, Default)]
-pub struct Table {
+pub struct DynamicTable {
     texts: Vec<u8>,
     /// Entries, the newest first.
-    entries: VecDeque<Entry>,
+    entries: VecDeque<TableEntry>,
     size: usize,
     capacity: usize,
     /// Number of changes of the content.
@@ -23,22 +23,22 @@ pub struct Table {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct TableEntry {
     at: u32,
     name: u32,
     value: u32,
 }
 
-impl Entry {
+impl TableEntry {
     fn size(self) -> usize {
         (self.name + self.value) as usize + OVERHEAD
     }
 }
 
-impl Table {
+impl DynamicTable {
     /// Creates an empty table of this capacity.
-    pub fn new(capacity: usize) -> Table {
-        Table { capacity, ..Table::default() }
+    pub fn new(capacity: usize) -> DynamicTable {
+        DynamicTable { capacity, ..DynamicTable::default() }
     }
 
     /// Returns the number of changes of the content: identical blocks mean the same as long as this stays equal.
@@ -56,10 +56,10 @@ impl Table {
     /// Returns the field at an index over both tables (2.3.3).
     #[inline]
     pub fn get(&self, index: usize) -> Option<(&[u8], &[u8])> {
-        if let Some((name, value)) = fixed::ENTRIES.get(index.checked_sub(1)?) {
+        if let Some((name, value)) = static_table::ENTRIES.get(index.checked_sub(1)?) {
             return Some((name.as_bytes(), value.as_bytes()));
         }
-        let Entry { at, name, value } = *self.entries.get(index - fixed::ENTRIES.len() - 1)?;
+        let TableEntry { at, name, value } = *self.entries.get(index - static_table::ENTRIES.len() - 1)?;
         let text = &self.texts[at as usize..(at + name + value) as usize];
         Some(text.split_at(name as usize))
     }
@@ -75,18 +75,18 @@ impl Table {
 
     /// Adds a field. A field larger than the table empties it (4.4).
     pub fn insert(&mut self, name: &[u8], value: &[u8]) {
-        let entry = Entry { at: 0, name: name.len() as u32, value: value.len() as u32 };
+        let entry = TableEntry { at: 0, name: name.len() as u32, value: value.len() as u32 };
         self.make_room(entry.size());
         if entry.size() > self.capacity {
             return;
         }
         if self.texts.len() + name.len() + value.len() > self.texts.capacity().max(2 * self.capacity) {
-            self.gather();
+            self.compact();
         }
         let at = self.texts.len() as u32;
         self.texts.extend_from_slice(name);
         self.texts.extend_from_slice(value);
-        self.entries.push_front(Entry { at, ..entry });
+        self.entries.push_front(TableEntry { at, ..entry });
         self.size += entry.size();
         self.generation = self.generation.wrapping_add(1);
     }
@@ -105,7 +105,7 @@ impl Table {
     }
 
     /// Moves the strings still in use to the front of the buffer.
-    fn gather(&mut self) {
+    fn compact(&mut self) {
         let start = self.entries.back().map_or(self.texts.len(), |oldest| oldest.at as usize);
         self.texts.drain(..start);
         for entry in &mut self.entries {

@@ -2,16 +2,16 @@
 
 use proptest::prelude::*;
 
-use super::{Decoder, Encoder, Lexicon, List, Malformed, huffman, literal};
+use super::{HpackDecoder, HpackEncoder, Lexicon, HeaderList, HpackError, huffman, literal};
 
-type Pairs = Vec<(String, String)>;
+type DecodedFields = Vec<(String, String)>;
 
 fn bytes(hex: &str) -> Vec<u8> {
     let digits: Vec<u8> = hex.chars().filter_map(|c| c.to_digit(16)).map(|d| d as u8).collect();
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
-fn read(decoder: &mut Decoder, block: &[u8]) -> Result<Pairs, Malformed> {
+fn read(decoder: &mut HpackDecoder, block: &[u8]) -> Result<DecodedFields, HpackError> {
     let mut fields = decoder.read(block);
     let mut pairs = Vec::new();
     while let Some((name, value)) = fields.next()? {
@@ -22,7 +22,7 @@ fn read(decoder: &mut Decoder, block: &[u8]) -> Result<Pairs, Malformed> {
 
 /// Checks the blocks of one connection, each with its fields as lines and the size of the table after it.
 fn check(blocks: &[(&str, &str, usize)]) {
-    let mut decoder = Decoder::default();
+    let mut decoder = HpackDecoder::default();
     for (hex, lines, size) in blocks {
         let pairs = read(&mut decoder, &bytes(hex)).unwrap();
         let said: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}: {value}")).collect();
@@ -129,8 +129,8 @@ fn forbidden_blocks_are_refused() {
         ("00 01 61 84 ff ff ff ff", "5.2: the end of the string in a Huffman code"),
     ] {
         let block = bytes(hex);
-        assert!(read(&mut Decoder::default(), &block).is_err(), "{section}");
-        assert!(Decoder::default().read(&block).finish().is_err(), "{section}");
+        assert!(read(&mut HpackDecoder::default(), &block).is_err(), "{section}");
+        assert!(HpackDecoder::default().read(&block).finish().is_err(), "{section}");
     }
 }
 
@@ -145,7 +145,7 @@ fn allowed_oddities_are_read() {
 
 #[test]
 fn a_list_larger_than_256_kib_is_refused() {
-    let mut decoder = Decoder::default();
+    let mut decoder = HpackDecoder::default();
     let mut block = Vec::new();
     block.extend_from_slice(&bytes("40 01 61 7f 80 1e"));
     block.resize(block.len() + 127 + 3840, b'x');
@@ -156,41 +156,41 @@ fn a_list_larger_than_256_kib_is_refused() {
 
 #[test]
 fn a_repeated_block_is_known_until_the_table_changes() {
-    let mut decoder = Decoder::default();
+    let mut decoder = HpackDecoder::default();
     let said = bytes("88 00 01 61 01 62");
     let mut fields = decoder.read(&said);
-    assert_eq!(fields.known(0), None);
+    assert_eq!(fields.remembered_digest(0), None);
     fields.remember(0, 7).unwrap();
-    assert_eq!(decoder.read(&said).known(0), Some(7));
-    assert_eq!(decoder.read(&said).known(1), None);
-    assert_eq!(decoder.read(&said[..5]).known(0), None);
+    assert_eq!(decoder.read(&said).remembered_digest(0), Some(7));
+    assert_eq!(decoder.read(&said).remembered_digest(1), None);
+    assert_eq!(decoder.read(&said[..5]).remembered_digest(0), None);
     read(&mut decoder, &bytes("40 01 61 01 62")).unwrap();
-    assert_eq!(decoder.read(&said).known(0), None);
+    assert_eq!(decoder.read(&said).remembered_digest(0), None);
     // A block that changes the table is never remembered: the next time it means another change.
     let inserting = bytes("40 01 61 01 62");
     decoder.read(&inserting).remember(0, 1).unwrap();
-    assert_eq!(decoder.read(&inserting).known(0), None);
+    assert_eq!(decoder.read(&inserting).remembered_digest(0), None);
 }
 
 #[test]
 fn several_blocks_are_known_at_once_and_the_oldest_makes_room() {
-    let mut decoder = Decoder::default();
+    let mut decoder = HpackDecoder::default();
     let said = |n: u8| [0x88, 0x00, 0x01, b'a', 0x01, n];
     for n in 0..4 {
         decoder.read(&said(n)).remember(0, n.into()).unwrap();
     }
     for n in [3, 0, 2, 1] {
-        assert_eq!(decoder.read(&said(n)).known(0), Some(n.into()));
+        assert_eq!(decoder.read(&said(n)).remembered_digest(0), Some(n.into()));
     }
     decoder.read(&said(4)).remember(0, 4).unwrap();
-    let known: Vec<Option<u64>> = (0..5).map(|n| decoder.read(&said(n)).known(0)).collect();
+    let known: Vec<Option<u64>> = (0..5).map(|n| decoder.read(&said(n)).remembered_digest(0)).collect();
     assert_eq!(known, [None, Some(1), Some(2), Some(3), Some(4)]);
     // An empty block is not a head.
     decoder.read(&[]).remember(1, 9).unwrap();
-    assert_eq!(decoder.read(&[]).known(1), None);
+    assert_eq!(decoder.read(&[]).remembered_digest(1), None);
 }
 
-fn blocks(encoder: &mut Encoder, lexicon: &Lexicon, list: &List) -> Vec<u8> {
+fn blocks(encoder: &mut HpackEncoder, lexicon: &Lexicon, list: &HeaderList) -> Vec<u8> {
     let mut out = Vec::new();
     encoder.write(lexicon, list, &mut out);
     out
@@ -201,11 +201,11 @@ fn the_second_use_is_indices_only() {
     let mut lexicon = Lexicon::default();
     let request = [(":method", "GET"), (":path", "/x"), (":authority", "a.test"), ("user-agent", "brunt")];
     let list = lexicon.list(request);
-    let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
+    let (mut encoder, mut decoder) = (HpackEncoder::default(), HpackDecoder::default());
     let first = blocks(&mut encoder, &lexicon, &list);
     let second = blocks(&mut encoder, &lexicon, &list);
     assert_eq!(second, bytes("82 c0 bf be"));
-    let pairs: Pairs = request.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+    let pairs: DecodedFields = request.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
     for block in [first, second] {
         assert_eq!(read(&mut decoder, &block).unwrap(), pairs);
     }
@@ -215,7 +215,7 @@ fn the_second_use_is_indices_only() {
 fn a_change_of_the_peers_table_is_told_first() {
     let mut lexicon = Lexicon::default();
     let list = lexicon.list([("a", "b")]);
-    let mut encoder = Encoder::default();
+    let mut encoder = HpackEncoder::default();
     blocks(&mut encoder, &lexicon, &list);
     encoder.resize(100);
     assert_eq!(blocks(&mut encoder, &lexicon, &list), bytes("3f 45 be"));
@@ -232,8 +232,8 @@ fn a_change_of_the_peers_table_is_told_first() {
 fn fields_beyond_the_table_are_texts_each_time() {
     let mut lexicon = Lexicon::default();
     let values: Vec<String> = (0..200).map(|n| format!("/{n}")).collect();
-    let lists: Vec<List> = values.iter().map(|v| lexicon.list([(":path", v.as_str())])).collect();
-    let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
+    let lists: Vec<HeaderList> = values.iter().map(|v| lexicon.list([(":path", v.as_str())])).collect();
+    let (mut encoder, mut decoder) = (HpackEncoder::default(), HpackDecoder::default());
     for _ in 0..3 {
         for (list, value) in lists.iter().zip(&values) {
             let block = blocks(&mut encoder, &lexicon, list);
@@ -259,7 +259,7 @@ proptest! {
         requests in prop::collection::vec((prop::collection::vec(("[a-z:-]{1,12}", "[ -~]{0,40}"), 0..6), 0u32..5000), 1..20),
     ) {
         let mut lexicon = Lexicon::default();
-        let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
+        let (mut encoder, mut decoder) = (HpackEncoder::default(), HpackDecoder::default());
         for (fields, size) in &requests {
             let mut list = lexicon.list(fields.iter().map(|(n, v)| (n.as_str(), v.as_str())));
             list.put("x-own", "another");
@@ -277,7 +277,7 @@ proptest! {
 
     #[test]
     fn garbage_is_read_without_panic(blocks: Vec<Vec<u8>>) {
-        let mut decoder = Decoder::default();
+        let mut decoder = HpackDecoder::default();
         for block in &blocks {
             let _ = read(&mut decoder, block);
             prop_assert!(decoder.table().size() <= 4096);

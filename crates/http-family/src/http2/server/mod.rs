@@ -6,19 +6,19 @@
 //! on top that responds earlier ([`Http2Server::in_pieces`]) as they arrive. Not supported: push, priorities, interim
 //! responses; trailers of requests are ignored.
 
-mod answering;
-mod hearing;
+mod responses;
+mod receiving;
 #[cfg(test)]
 mod tests;
 
-use cause::Plain;
-use wire::{Ask, Broken, Out, Reply, ServerSession, Shape};
+use cause::StaticCause;
+use wire::{ServerRequest, ProtocolError, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
 
 use super::frames::{self, setting};
-use super::hpack::{Decoder, Encoder, LIST_BOUND, Lexicon};
-use super::sending::Sending;
-use super::streams::Streams;
-use answering::Said;
+use super::hpack::{HpackDecoder, HpackEncoder, LIST_BOUND, Lexicon};
+use super::sending::SendFlow;
+use super::streams::StreamTable;
+use responses::EncodedHead;
 
 /// Maximum number of open streams; further ones are refused.
 const STREAMS: u32 = 4096;
@@ -27,13 +27,13 @@ const WINDOW: u32 = 1 << 24;
 
 /// A connection error: its code and its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Fault(u32, Plain);
+struct ServerError(u32, StaticCause);
 
 /// A request in progress, or its response.
 #[derive(Debug, Default)]
-struct Asked {
+struct ServerExchange {
     /// The head as text, until the request is reported.
-    text: Text,
+    text: RequestHead,
     body_bytes: u64,
     /// The beginning of the body.
     shown: Vec<u8>,
@@ -46,10 +46,10 @@ struct Asked {
     /// Set if the request is reported in pieces.
     in_pieces: bool,
     /// Set once the response's head was sent.
-    begun: bool,
+    head_sent: bool,
 }
 
-impl Asked {
+impl ServerExchange {
     /// Returns the number of bytes kept for the request.
     fn size(&self) -> usize {
         self.text.bytes.len() + self.shown.len()
@@ -58,7 +58,7 @@ impl Asked {
 
 /// The head of a request in HTTP/1 syntax.
 #[derive(Clone, Debug, Default)]
-struct Text {
+struct RequestHead {
     bytes: Vec<u8>,
     /// End offset of the method.
     method: usize,
@@ -69,9 +69,9 @@ struct Text {
 }
 
 /// A predicate on method and head that decides whether a request is reported in pieces.
-pub type Choice = fn(&str, &[u8]) -> bool;
+pub type PiecewisePredicate = fn(&str, &[u8]) -> bool;
 
-impl Text {
+impl RequestHead {
     fn method(&self) -> &str {
         std::str::from_utf8(&self.bytes[..self.method]).unwrap_or_default()
     }
@@ -83,32 +83,32 @@ impl Text {
 /// An HTTP/2 session, server side.
 #[derive(Debug)]
 pub struct Http2Server {
-    streams: Streams<Asked>,
-    decoder: Decoder,
-    encoder: Encoder,
+    streams: StreamTable<ServerExchange>,
+    decoder: HpackDecoder,
+    encoder: HpackEncoder,
     lexicon: Lexicon,
-    sending: Sending,
+    sending: SendFlow,
     /// The beginning of the preface or of a frame.
-    kept: Vec<u8>,
+    partial_frame: Vec<u8>,
     block: Vec<u8>,
     assembling: Option<(u32, bool)>,
     /// The last head received, and its number.
-    text: Text,
+    text: RequestHead,
     texts: u64,
-    in_pieces: Choice,
+    in_pieces: PiecewisePredicate,
     /// The last head sent.
-    said: Said,
+    last_head: EncodedHead,
     /// Replies due for unsolicited frames.
-    owed: Vec<u8>,
+    due_replies: Vec<u8>,
     /// Number of bytes kept for incomplete requests.
-    asking: usize,
+    request_bytes: usize,
     received: u32,
     last_id: u32,
     idle_frames: u32,
     heartbeats: u64,
     greeted: bool,
     /// Set if no further request is accepted.
-    going: bool,
+    shutting_down: bool,
     broken: bool,
 }
 
@@ -123,26 +123,26 @@ impl Default for Http2Server {
         frames::put_settings(&settings, &mut owed);
         frames::put_number(frames::WINDOW_UPDATE, 0, WINDOW - frames::WINDOW_START as u32, &mut owed);
         Http2Server {
-            streams: Streams::default(),
-            decoder: Decoder::default(),
-            encoder: Encoder::default(),
+            streams: StreamTable::default(),
+            decoder: HpackDecoder::default(),
+            encoder: HpackEncoder::default(),
             lexicon: Lexicon::default(),
-            sending: Sending::default(),
-            kept: Vec::new(),
+            sending: SendFlow::default(),
+            partial_frame: Vec::new(),
             block: Vec::new(),
             assembling: None,
-            text: Text::default(),
+            text: RequestHead::default(),
             texts: 0,
             in_pieces: |_, _| false,
-            said: Said::default(),
-            owed,
-            asking: 0,
+            last_head: EncodedHead::default(),
+            due_replies: owed,
+            request_bytes: 0,
             received: 0,
             last_id: 0,
             idle_frames: 0,
             heartbeats: 0,
             greeted: false,
-            going: false,
+            shutting_down: false,
             broken: false,
         }
     }
@@ -155,7 +155,7 @@ impl Http2Server {
     }
 
     /// Like [`Http2Server::new`]; requests matching `which` are reported in pieces, as they arrive ([`wire::Extent`]).
-    pub fn in_pieces(which: Choice) -> Http2Server {
+    pub fn in_pieces(which: PiecewisePredicate) -> Http2Server {
         Http2Server { in_pieces: which, ..Http2Server::default() }
     }
 
@@ -166,12 +166,12 @@ impl Http2Server {
 
     /// Returns `true` if the head of a response was sent and more of it is to come.
     pub fn is_begun(&mut self, id: u32) -> bool {
-        self.streams.get(id).is_some_and(|stream| stream.own.begun)
+        self.streams.get(id).is_some_and(|stream| stream.state.head_sent)
     }
 
     /// Returns the number of response blocks queued for the client's window.
     pub fn backlog(&mut self, id: u32) -> usize {
-        self.streams.get(id).and_then(|stream| stream.waiting.as_ref()).map_or(0, |waiting| waiting.blocks.len())
+        self.streams.get(id).and_then(|stream| stream.queue.as_ref()).map_or(0, |waiting| waiting.blocks.len())
     }
 
     /// Returns the number of requests received and not yet answered in full.
@@ -181,19 +181,19 @@ impl Http2Server {
 }
 
 impl ServerSession for Http2Server {
-    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
-        self.read(bytes, hear).map_err(|Fault(code, what)| {
-            self.say_goodbye(code);
+    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
+        self.read(bytes, hear).map_err(|ServerError(code, what)| {
+            self.send_goaway(code);
             self.broken = true;
-            Broken(what)
+            ProtocolError(what)
         })
     }
 
-    fn answer(&mut self, id: u32, reply: &Reply<'_>, out: &mut Out) {
-        let length = (reply.shape == Shape::Length).then_some(reply.body.len());
+    fn respond(&mut self, id: u32, reply: &ServerResponse<'_>, out: &mut OutputBuffer) {
+        let length = (reply.framing == BodyFraming::Length).then_some(reply.body.len());
         if self.head(id, reply.status, reply.headers, length, reply.body.is_empty(), out) {
-            let piece = match reply.shape {
-                Shape::Chunked(size) => size.max(1),
+            let piece = match reply.framing {
+                BodyFraming::Chunked(size) => size.max(1),
                 _ => reply.body.len(),
             };
             let mut pieces = reply.body.chunks(piece).peekable();
@@ -204,14 +204,14 @@ impl ServerSession for Http2Server {
         self.close_after(reply);
     }
 
-    fn owed(&mut self, out: &mut Out) {
-        if !self.owed.is_empty() {
-            out.put(&self.owed);
-            self.owed.clear();
+    fn write_due(&mut self, out: &mut OutputBuffer) {
+        if !self.due_replies.is_empty() {
+            out.put(&self.due_replies);
+            self.due_replies.clear();
         }
     }
 
-    fn over(&self) -> bool {
-        self.broken || (self.going && self.streams.live() == 0)
+    fn is_finished(&self) -> bool {
+        self.broken || (self.shutting_down && self.streams.live() == 0)
     }
 }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use wire::{Ended, Event, ExchangeId, Fill, Reply, ServerSession, Shape};
+use wire::{ExchangeEnd, Event, ExchangeId, SlotContext, ServerResponse, ServerSession, BodyFraming};
 
 use super::*;
 use crate::http2::frames::{FrameHead, HEAD, PREFACE, code};
-use crate::http2::tests::{Talk, block, dialogue, dialogue_of, frame, in_words, settings, window};
+use crate::http2::tests::{Http2Client, block, dialogue, dialogue_of, frame, in_words, settings, window};
 
 /// A received request: stream, method, head, body size, body.
-type Heard = Vec<(u32, String, String, u64, Vec<u8>)>;
+type ReceivedRequests = Vec<(u32, String, String, u64, Vec<u8>)>;
 
-fn hear(server: &mut Http2Server, bytes: &[u8]) -> (Heard, Option<&'static str>) {
+fn hear(server: &mut Http2Server, bytes: &[u8]) -> (ReceivedRequests, Option<&'static str>) {
     let mut heard = Vec::new();
     let broken = server.receive(bytes, &mut |ask| {
         let head = String::from_utf8(ask.head.to_vec()).unwrap();
@@ -22,15 +22,15 @@ fn hear(server: &mut Http2Server, bytes: &[u8]) -> (Heard, Option<&'static str>)
 }
 
 /// Runs a client against a server, passing bytes in pieces; every request is answered in reverse order.
-fn converse(mut talk: Talk, requests: u32, reply: &Reply<'_>, piece: usize) -> (Vec<String>, Heard) {
+fn converse(mut talk: Http2Client, requests: u32, reply: &ServerResponse<'_>, piece: usize) -> (Vec<String>, ReceivedRequests) {
     let mut server = Http2Server::new();
-    let (mut out, mut heard) = (Out::default(), Heard::new());
+    let (mut out, mut heard) = (OutputBuffer::default(), ReceivedRequests::new());
     for id in 0..requests {
         talk.submit(id);
     }
     let mut words = Vec::new();
     for _ in 0..1000 {
-        server.owed(&mut out);
+        server.write_due(&mut out);
         let said = std::mem::take(&mut talk.out);
         if said.is_empty() && out.is_empty() {
             break;
@@ -42,10 +42,10 @@ fn converse(mut talk: Talk, requests: u32, reply: &Reply<'_>, piece: usize) -> (
             news.extend(asks);
         }
         for (id, ..) in news.iter().rev() {
-            server.answer(*id, reply, &mut out);
+            server.respond(*id, reply, &mut out);
         }
         heard.extend(news);
-        server.owed(&mut out);
+        server.write_due(&mut out);
         let answers = std::mem::take(&mut out);
         answers.bytes().chunks(piece).for_each(|part| talk.hear(part));
         assert_eq!(talk.broken, None);
@@ -56,24 +56,24 @@ fn converse(mut talk: Talk, requests: u32, reply: &Reply<'_>, piece: usize) -> (
     (words, heard)
 }
 
-const REPLY: Reply<'static> =
-    Reply { status: 200, headers: b"Server: x\r\n", body: b"hello", shape: Shape::Length, close: false };
+const REPLY: ServerResponse<'static> =
+    ServerResponse { status: 200, headers: b"Server: x\r\n", body: b"hello", framing: BodyFraming::Length, close: false };
 
 #[test]
 fn the_halves_understand_each_other_however_the_bytes_are_cut() {
     let large = vec![7; 300_000];
     for (options, reply, expected) in [
         (&[][..], REPLY, "ok 200 5"),
-        (&["data=abc"], Reply { status: 404, ..REPLY }, "wrong_status 404 5"),
+        (&["data=abc"], ServerResponse { status: 404, ..REPLY }, "wrong_status 404 5"),
         (&["method=HEAD"], REPLY, "ok 200 0"),
-        (&[], Reply { body: b"", ..REPLY }, "ok 200 0"),
-        (&[], Reply { shape: Shape::Chunked(2), ..REPLY }, "ok 200 5"),
-        (&[], Reply { shape: Shape::UntilClose, ..REPLY }, "ok 200 5"),
-        (&[], Reply { body: &large, ..REPLY }, "ok 200 300000"),
-        (&[], Reply { body: &large, shape: Shape::Chunked(100_000), ..REPLY }, "ok 200 300000"),
+        (&[], ServerResponse { body: b"", ..REPLY }, "ok 200 0"),
+        (&[], ServerResponse { framing: BodyFraming::Chunked(2), ..REPLY }, "ok 200 5"),
+        (&[], ServerResponse { framing: BodyFraming::UntilClose, ..REPLY }, "ok 200 5"),
+        (&[], ServerResponse { body: &large, ..REPLY }, "ok 200 300000"),
+        (&[], ServerResponse { body: &large, framing: BodyFraming::Chunked(100_000), ..REPLY }, "ok 200 300000"),
     ] {
         for piece in [1, 7, 100, 1 << 20] {
-            let (words, heard) = converse(Talk::of(dialogue(options)), 3, &reply, piece);
+            let (words, heard) = converse(Http2Client::of(dialogue(options)), 3, &reply, piece);
             let all: Vec<String> = (0..3).map(|id| format!("{id} {expected}")).collect();
             assert_eq!(words, all, "{options:?} in pieces of {piece}");
             assert_eq!(heard.len(), 3);
@@ -84,7 +84,7 @@ fn the_halves_understand_each_other_however_the_bytes_are_cut() {
 
 #[test]
 fn requests_are_heard_as_http1_would_write_them() {
-    let talk = Talk::of(dialogue_of(&["http://h:81/a?b"], &["data=x=1", "header=X-Own: Yes"]));
+    let talk = Http2Client::of(dialogue_of(&["http://h:81/a?b"], &["data=x=1", "header=X-Own: Yes"]));
     let (_, heard) = converse(talk, 1, &REPLY, 1 << 20);
     let (id, method, head, body_bytes, body) = &heard[0];
     assert_eq!((*id, method.as_str(), *body_bytes, &body[..]), (1, "POST", 3, &b"x=1"[..]));
@@ -96,7 +96,7 @@ fn requests_are_heard_as_http1_would_write_them() {
 fn a_large_upload_is_counted_and_its_beginning_shown() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), vec![7; 30_000_000]).unwrap();
-    let talk = Talk::of(dialogue(&[&format!("data-file={}", file.path().display())]));
+    let talk = Http2Client::of(dialogue(&[&format!("data-file={}", file.path().display())]));
     let (words, heard) = converse(talk, 1, &REPLY, 50_000);
     assert_eq!(words, ["0 ok 200 5"]);
     assert_eq!((heard[0].3, heard[0].4.len()), (30_000_000, 65_536));
@@ -105,7 +105,7 @@ fn a_large_upload_is_counted_and_its_beginning_shown() {
 fn greeted() -> Http2Server {
     let mut server = Http2Server::new();
     assert_eq!(hear(&mut server, &[PREFACE, &settings(&[])].concat()).1, None);
-    server.owed(&mut Out::default());
+    server.write_due(&mut OutputBuffer::default());
     server
 }
 
@@ -117,8 +117,8 @@ fn request(stream: u32, fields: &[(&str, &str)]) -> Vec<u8> {
 
 /// Returns the types and streams of the frames sent.
 fn said(server: &mut Http2Server) -> Vec<(u8, u32)> {
-    let mut out = Out::default();
-    server.owed(&mut out);
+    let mut out = OutputBuffer::default();
+    server.write_due(&mut out);
     let (mut rest, mut said) = (out.bytes(), Vec::new());
     while let Some((head, more)) = rest.split_first_chunk::<HEAD>() {
         let head = FrameHead::read(head);
@@ -173,7 +173,7 @@ fn a_client_that_does_not_follow_is_told_goodbye() {
         let mut server = greeted();
         assert!(hear(&mut server, &bytes).1.is_some(), "{name}");
         assert_eq!(said(&mut server).last(), Some(&(frames::GOAWAY, 0)), "{name}");
-        assert!(server.over(), "{name}");
+        assert!(server.is_finished(), "{name}");
     }
     let mut server = Http2Server::new();
     assert!(hear(&mut server, b"GET / HTTP/1.1\r\n").1.is_some());
@@ -181,37 +181,37 @@ fn a_client_that_does_not_follow_is_told_goodbye() {
 
 #[test]
 fn the_last_answer_ends_the_connection_and_the_rest_is_refused() {
-    let mut talk = Talk::of(dialogue(&[]));
+    let mut talk = Http2Client::of(dialogue(&[]));
     let mut server = Http2Server::new();
     (0..2).for_each(|id| talk.submit(id));
     let sent = std::mem::take(&mut talk.out);
     let (heard, _) = hear(&mut server, sent.bytes());
-    let mut out = Out::default();
-    server.owed(&mut out);
-    server.answer(heard[0].0, &Reply { close: true, ..REPLY }, &mut out);
-    server.owed(&mut out);
-    assert!(!server.over(), "one answer is still to come");
+    let mut out = OutputBuffer::default();
+    server.write_due(&mut out);
+    server.respond(heard[0].0, &ServerResponse { close: true, ..REPLY }, &mut out);
+    server.write_due(&mut out);
+    assert!(!server.is_finished(), "one answer is still to come");
     // A request in transit when GOAWAY was sent.
     talk.submit(2);
     let sent = std::mem::take(&mut talk.out);
     assert_eq!(hear(&mut server, sent.bytes()), (vec![], None));
     talk.hear(out.bytes());
     assert_eq!(talk.ends(), ["0 ok 200 5", "refused 2"]);
-    let mut out = Out::default();
-    server.answer(heard[1].0, &REPLY, &mut out);
+    let mut out = OutputBuffer::default();
+    server.respond(heard[1].0, &REPLY, &mut out);
     talk.hear(out.bytes());
-    assert_eq!((talk.ends(), server.over(), talk.session.room()), (vec!["1 ok 200 5".to_owned()], true, 0));
+    assert_eq!((talk.ends(), server.is_finished(), talk.session.room()), (vec!["1 ok 200 5".to_owned()], true, 0));
 }
 
 #[test]
 fn answers_in_parts_and_spoiled_ones() {
-    let mut talk = Talk::of(dialogue(&[]));
+    let mut talk = Http2Client::of(dialogue(&[]));
     let mut server = Http2Server::new();
     (0..4).for_each(|id| talk.submit(id));
     let sent = std::mem::take(&mut talk.out);
     hear(&mut server, sent.bytes());
-    let mut out = Out::default();
-    server.owed(&mut out);
+    let mut out = OutputBuffer::default();
+    server.write_due(&mut out);
     // A trailer; a reset after a part; fewer bytes than announced; only a reset.
     assert!(server.head(1, 200, b"", None, false, &mut out));
     server.data(1, b"x", false, &mut out);
@@ -229,40 +229,40 @@ fn answers_in_parts_and_spoiled_ones() {
 
 #[test]
 fn heartbeats_are_answered_and_counted() {
-    let mut talk = Talk::of(dialogue(&[]));
+    let mut talk = Http2Client::of(dialogue(&[]));
     assert!(talk.session.heartbeat(&mut talk.out));
     let mut server = Http2Server::new();
     hear(&mut server, talk.out.bytes());
-    let mut out = Out::default();
-    server.owed(&mut out);
+    let mut out = OutputBuffer::default();
+    server.write_due(&mut out);
     talk.hear(out.bytes());
     assert_eq!((talk.ends(), server.heartbeats(), server.heartbeats()), (vec!["heartbeat".to_owned()], 1, 0));
 }
 
 #[test]
 fn a_request_that_is_given_up_is_forgotten() {
-    let mut talk = Talk::of(dialogue(&[]));
+    let mut talk = Http2Client::of(dialogue(&[]));
     let request = &talk.dialogue.requests()[0].request;
-    talk.session.submit(ExchangeId(0), request, &Fill::default(), &mut talk.out).unwrap();
+    talk.session.submit(ExchangeId(0), request, &SlotContext::default(), &mut talk.out).unwrap();
     talk.session.cancel(ExchangeId(0), &mut talk.out);
     let mut server = Http2Server::new();
     let (heard, broken) = hear(&mut server, talk.out.bytes());
     assert_eq!((heard.len(), broken, server.open()), (1, None, 0));
-    let mut out = Out::default();
-    server.answer(1, &REPLY, &mut out);
+    let mut out = OutputBuffer::default();
+    server.respond(1, &REPLY, &mut out);
     assert!(out.is_empty());
-    assert!(!talk.done.events.iter().any(|e| matches!(e, Event::Ended(Ended { .. }))));
+    assert!(!talk.done.events.iter().any(|e| matches!(e, Event::Ended(ExchangeEnd { .. }))));
 }
 
 proptest::proptest! {
     #[test]
     fn garbage_of_a_client_is_survived(bytes: Vec<u8>, piece in 1_usize..20) {
         let mut server = greeted();
-        let mut out = Out::default();
+        let mut out = OutputBuffer::default();
         for part in bytes.chunks(piece) {
             let (heard, broken) = hear(&mut server, part);
-            heard.iter().for_each(|h| server.answer(h.0, &REPLY, &mut out));
-            server.owed(&mut out);
+            heard.iter().for_each(|h| server.respond(h.0, &REPLY, &mut out));
+            server.write_due(&mut out);
             if broken.is_some() {
                 break;
             }
@@ -274,30 +274,30 @@ proptest::proptest! {
 fn a_flood_leaves_as_client_and_room_allow_and_holds_nothing_meanwhile() {
     let block: Arc<[u8]> = (0..=255).cycle().take(1000).collect();
     for size in [0, 1, 999, 1000, 1001, 250_300] {
-        let mut talk = Talk::of(dialogue(&[]));
-        let (mut server, mut out) = (Http2Server::new(), Out::default());
+        let mut talk = Http2Client::of(dialogue(&[]));
+        let (mut server, mut out) = (Http2Server::new(), OutputBuffer::default());
         talk.submit(0);
         let (heard, broken) = hear(&mut server, talk.out.bytes());
         assert_eq!((heard.len(), broken), (1, None));
         talk.out.clear();
-        server.owed(&mut out);
-        server.make_room(700);
+        server.write_due(&mut out);
+        server.set_room(700);
         server.flood(heard[0].0, &REPLY, size, &block, &mut out);
-        assert!(server.untaken() <= size % 1000 && server.waits_for_room() == (size > 700), "{size}");
+        assert!(server.queued_bytes() <= size % 1000 && server.is_short_of_room() == (size > 700), "{size}");
         let mut words = Vec::new();
         for _ in 0..2000 {
-            server.owed(&mut out);
+            server.write_due(&mut out);
             let said = std::mem::take(&mut out);
             assert!(said.len() < 900, "no more than there is room for: {}", said.len());
             talk.hear(said.bytes());
             words.extend(talk.done.events.drain(..).map(|event| in_words(&event)));
             let (_, broken) = hear(&mut server, std::mem::take(&mut talk.out).bytes());
             assert_eq!((broken, talk.broken), (None, None));
-            server.make_room(700);
-            server.go_on_in_room(&mut out);
+            server.set_room(700);
+            server.flush_within_room(&mut out);
         }
         assert_eq!(words.last().map(String::as_str), Some(&*format!("0 ok 200 {size}")));
-        assert_eq!((server.open(), server.untaken(), server.waits_for_room()), (0, 0, false));
+        assert_eq!((server.open(), server.queued_bytes(), server.is_short_of_room()), (0, 0, false));
     }
 }
 
@@ -313,7 +313,7 @@ fn requests_that_are_not_whole_hold_so_much() {
     assert!(said.len() < 64 * 1024);
     let (_, broken) = hear(&mut server, &said);
     assert_eq!(broken, Some("requests that are not whole hold more than 16 MiB"));
-    assert!(server.held() < 17 << 20, "{}", server.held());
+    assert!(server.held_bytes() < 17 << 20, "{}", server.held_bytes());
 }
 
 #[test]
@@ -324,8 +324,8 @@ fn what_was_held_of_a_request_is_let_go_of_with_it() {
     let body = |id, flags| frame(frames::DATA, flags, id, &[7; 1000]);
     let said = [PREFACE, &settings(&[]), &asked(1), &body(1, 0), &asked(3), &body(3, 0)].concat();
     assert_eq!(hear(&mut server, &said).1, None);
-    assert!(server.asking > 2000, "{}", server.asking);
+    assert!(server.request_bytes > 2000, "{}", server.request_bytes);
     let reset = frame(frames::RST_STREAM, 0, 3, &[0; 4]);
     let (heard, _) = hear(&mut server, &[body(1, frames::END_STREAM), reset].concat());
-    assert_eq!((heard[0].3, server.asking), (2000, 0));
+    assert_eq!((heard[0].3, server.request_bytes), (2000, 0));
 }

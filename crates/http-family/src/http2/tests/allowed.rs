@@ -34,7 +34,7 @@ fn what_is_allowed_or_ignored_changes_nothing() {
     ];
     for (name, bytes) in cases {
         for at in [0, 3, 9, bytes.len() / 2, bytes.len()] {
-            let mut talk = Talk::after(&[], 2);
+            let mut talk = Http2Client::after(&[], 2);
             talk.hear(&[settings(&[]), last_head(3, OK)].concat());
             let (a, b) = bytes.split_at(at.min(bytes.len()));
             talk.hear(a);
@@ -45,7 +45,7 @@ fn what_is_allowed_or_ignored_changes_nothing() {
         }
     }
     // 6.1, 6.2 and 6.10: padding, a priority within HEADERS, empty pieces of a block.
-    let mut talk = Talk::after(&[], 2);
+    let mut talk = Http2Client::after(&[], 2);
     let prioritized = [&[0, 0, 0, 0, 7][..], &block(OK)].concat();
     talk.hear(&settings(&[]));
     talk.hear(&padded(frames::HEADERS, frames::END_HEADERS | frames::PRIORITIZED, 1, &prioritized));

@@ -6,14 +6,14 @@ const TRAILER: &str = "expect-trailer=Sum: 8*";
 const TRAIL: &[(&str, &str)] = &[("a", "b"), ("sum", "81")];
 
 /// A test case: name, options, the frames after SETTINGS, and the expected result.
-type Case<'a> = (&'a str, &'a [&'a str], Vec<Vec<u8>>, &'a str);
+type ResponseCase<'a> = (&'a str, &'a [&'a str], Vec<Vec<u8>>, &'a str);
 
 /// Checks the results of responses to one request on stream 1.
 #[test]
 fn answers_end_as_they_should() {
     let one = |status: &str, more: &[(&str, &str)]| head(1, &[&[(":status", status)], more].concat());
     let ended = |status: &str, more: &[(&str, &str)]| last_head(1, &[&[(":status", status)], more].concat());
-    let cases: &[Case] = &[
+    let cases: &[ResponseCase] = &[
         ("head only", &[], vec![ended("204", &[])], "0 ok 204 0"),
         ("a body", &[], vec![one("200", &[]), last_data(1, b"hello")], "0 ok 200 5"),
         ("in pieces", &[], vec![one("200", &[]), data(1, b"hel"), data(1, b""), last_data(1, b"lo")], "0 ok 200 5"),
@@ -69,12 +69,12 @@ fn answers_end_as_they_should() {
     for (name, options, frames, expected) in cases {
         let mut bytes = settings(&[]);
         frames.iter().for_each(|frame| bytes.extend_from_slice(frame));
-        let mut whole = Talk::after(options, 1);
+        let mut whole = Http2Client::after(options, 1);
         whole.hear(&bytes);
         assert_eq!((whole.ends(), whole.broken), (vec![(*expected).to_owned()], None), "{name}");
         assert_eq!(whole.session.room(), 100, "{name}");
         for at in 0..bytes.len() {
-            let mut cut = Talk::after(options, 1);
+            let mut cut = Http2Client::after(options, 1);
             cut.hear(&bytes[..at]);
             cut.hear(&bytes[at..]);
             assert_eq!((cut.ends(), cut.broken), (vec![(*expected).to_owned()], None), "{name} cut at {at}");
@@ -89,7 +89,7 @@ const NO_HEAD: &str = "0 broken_protocol 0 0";
 
 #[test]
 fn a_malformed_answer_is_given_up_and_the_others_go_on() {
-    let mut talk = Talk::after(&[], 2);
+    let mut talk = Http2Client::after(&[], 2);
     talk.hear(&[settings(&[]), head(1, &[("a", "b")]), data(1, b"more of it"), head(3, OK)].concat());
     assert_eq!(talk.news(), ["0 broken_protocol 0 0", "first 1"]);
     assert_eq!(talk.said(), [ACKNOWLEDGED, (frames::RST_STREAM, 0, 1, code::PROTOCOL_ERROR.to_be_bytes().to_vec())]);
@@ -99,9 +99,9 @@ fn a_malformed_answer_is_given_up_and_the_others_go_on() {
 
 #[test]
 fn the_first_byte_is_told_once_and_only_before_the_end() {
-    let mut talk = Talk::after(&[], 3);
+    let mut talk = Http2Client::after(&[], 3);
     talk.hear(&[settings(&[]), head(1, OK), last_data(1, b"x"), head(3, OK), data(5, b"")].concat()[..60]);
-    let mut rest = Talk::after(&[], 2);
+    let mut rest = Http2Client::after(&[], 2);
     rest.hear(&[settings(&[]), head(1, OK), head(3, OK), last_data(1, b"x")].concat());
     assert_eq!(rest.news(), ["0 ok 200 1", "first 1"]);
     rest.hear(&data(3, b"x"));
@@ -112,7 +112,7 @@ fn the_first_byte_is_told_once_and_only_before_the_end() {
 
 #[test]
 fn heads_said_again_are_known_and_judged_the_same() {
-    let mut talk = Talk::after(&[], 6);
+    let mut talk = Http2Client::after(&[], 6);
     let sized = [(":status", "200"), ("server", "x"), ("content-length", "1")];
     talk.hear(&settings(&[]));
     for stream in [1, 3] {
@@ -136,7 +136,7 @@ fn heads_said_again_are_known_and_judged_the_same() {
 
 #[test]
 fn an_example_of_a_failure_is_the_answer_as_http1_would_write_it() {
-    let mut talk = Talk::after(&[], 1);
+    let mut talk = Http2Client::after(&[], 1);
     talk.hear(&[settings(&[]), head(1, &[(":status", "503"), ("retry-after", "9")]), last_data(1, b"no")].concat());
     let Some(Event::Ended(ended)) = talk.done.events.pop() else { panic!("no end") };
     assert_eq!(ended.excerpt.as_deref(), Some(&b"HTTP/2 503\r\nretry-after: 9\r\n\r\nno"[..]));
@@ -144,7 +144,7 @@ fn an_example_of_a_failure_is_the_answer_as_http1_would_write_it() {
 
 #[test]
 fn an_example_of_a_reset_holds_the_beginning_of_its_own_body() {
-    let mut talk = Talk::after(&[], 3);
+    let mut talk = Http2Client::after(&[], 3);
     talk.hear(&[settings(&[]), head(1, OK), head(3, OK), head(5, OK), data(1, b"one"), data(3, b"three")].concat());
     talk.hear(&last_data(1, b"!"));
     talk.news();
@@ -152,7 +152,7 @@ fn an_example_of_a_reset_holds_the_beginning_of_its_own_body() {
     let Some(Event::Ended(ended)) = talk.done.events.pop() else { panic!("no end") };
     assert_eq!(ended.excerpt.as_deref(), Some(&b"HTTP/2 200\r\n\r\n"[..]), "not what came of another");
     // The body of an exchange that is over is not attributed to the remaining one.
-    assert_eq!(talk.session.begun(), b"");
+    assert_eq!(talk.session.partial_response(), b"");
     talk.hear(&[data(3, b"again"), reset(3, 2)].concat());
     let Some(Event::Ended(ended)) = talk.done.events.pop() else { panic!("no end") };
     assert_eq!(ended.excerpt.as_deref(), Some(&b"HTTP/2 200\r\n\r\nagain"[..]));
@@ -177,10 +177,10 @@ fn what_was_wrong_is_said() {
         (reset(1, 99), "the server reset the stream with an unknown code"),
     ];
     for (bytes, sentence) in cases {
-        let mut talk = Talk::after(&[], 1);
+        let mut talk = Http2Client::after(&[], 1);
         talk.hear(&[settings(&[]), bytes].concat());
         let Some(Event::Ended(ended)) = talk.done.events.pop() else { panic!("{sentence}: no end") };
-        let why = ended.why.map(|why| why.to_string()).unwrap_or_default();
+        let why = ended.cause.map(|why| why.to_string()).unwrap_or_default();
         assert!(ended.fault.is_some() && why.contains(sentence), "{sentence}: {why}");
     }
 }

@@ -38,7 +38,7 @@ const ENDS: [&str; 3] = ["2 ok 204 0", "0 ok 200 9", "1 ok 200 13"];
 fn it_is_the_same_wherever_it_is_cut() {
     let bytes = conversation();
     for at in 0..=bytes.len() {
-        let mut talk = Talk::after(&[], 3);
+        let mut talk = Http2Client::after(&[], 3);
         talk.hear(&bytes[..at]);
         let before = talk.session.room();
         talk.hear(&bytes[at..]);
@@ -52,7 +52,7 @@ fn it_is_the_same_wherever_it_is_cut() {
 
 #[test]
 fn it_is_the_same_byte_by_byte() {
-    let mut talk = Talk::after(&[], 3);
+    let mut talk = Http2Client::after(&[], 3);
     conversation().iter().for_each(|byte| talk.hear(&[*byte]));
     assert_eq!((talk.ends(), talk.broken), (ENDS.map(str::to_owned).to_vec(), None));
 }
@@ -61,10 +61,10 @@ fn it_is_the_same_byte_by_byte() {
 fn closed_anywhere_it_ends_what_was_whole_and_nothing_else() {
     let bytes = conversation();
     for at in 0..bytes.len() {
-        let mut talk = Talk::after(&[], 3);
+        let mut talk = Http2Client::after(&[], 3);
         talk.hear(&bytes[..at]);
         let before = talk.ends();
-        talk.session.closed(&mut talk.done);
+        talk.session.peer_closed(&mut talk.done);
         assert!(ENDS.map(str::to_owned).starts_with(&before), "cut at {at}: {before:?}");
         assert!(talk.ends().is_empty(), "the engine fails what is left");
     }
@@ -72,7 +72,7 @@ fn closed_anywhere_it_ends_what_was_whole_and_nothing_else() {
 
 #[test]
 fn a_heartbeat_is_a_ping_and_only_its_own_answer_counts() {
-    let mut talk = Talk::after(&[], 0);
+    let mut talk = Http2Client::after(&[], 0);
     talk.hear(&settings(&[]));
     talk.said();
     assert!(talk.session.heartbeat(&mut talk.out));
@@ -90,11 +90,11 @@ fn a_heartbeat_is_a_ping_and_only_its_own_answer_counts() {
 
 #[test]
 fn a_transcript_is_readable_whatever_it_ends_with() {
-    use crate::http2::transcript::{Plain, readable};
-    let mut talk = Talk::of(dialogue(&["data=a=1"]));
+    use crate::http2::transcript::{DecodedBodies, readable};
+    let mut talk = Http2Client::of(dialogue(&["data=a=1"]));
     talk.submit(0);
     talk.submit(1);
-    let text = String::from_utf8(readable(talk.out.bytes(), &mut Plain::default())).unwrap();
+    let text = String::from_utf8(readable(talk.out.bytes(), &mut DecodedBodies::default())).unwrap();
     // The second head is sent as indices only, and means the same.
     assert_eq!(text.matches("POST / HTTP/2\n").count(), 2, "{text}");
     assert!(text.contains("* stream 3: DATA, 3 bytes, END_STREAM\na=1\n"), "{text}");
@@ -111,7 +111,7 @@ fn a_transcript_is_readable_whatever_it_ends_with() {
         vec![0, 0, 9, 0],
     ]
     .concat();
-    let text = String::from_utf8_lossy(&readable(&said, &mut Plain::default())).into_owned();
+    let text = String::from_utf8_lossy(&readable(&said, &mut DecodedBodies::default())).into_owned();
     let expected = "* SETTINGS: MAX_CONCURRENT_STREAMS=7, 77=1\n* SETTINGS, ACK\n* stream 1: HEADERS\n\
                     * stream 1: CONTINUATION\nHTTP/2 200\na: b\n\n* stream 1: DATA, 5 bytes\nhi\n\
                     * stream 1: HEADERS, END_STREAM\nt: u\n\n* stream 3: RST_STREAM: CANCEL\n\
@@ -122,7 +122,7 @@ fn a_transcript_is_readable_whatever_it_ends_with() {
 
 #[test]
 fn a_coded_body_is_shown_once_and_as_it_was_before() {
-    use super::super::transcript::{Plain, readable};
+    use super::super::transcript::{DecodedBodies, readable};
     let coded = zstd::encode_all(&b"plain text"[..], 3).unwrap();
     let (first, last) = coded.split_at(4);
     let head = |stream| {
@@ -130,7 +130,7 @@ fn a_coded_body_is_shown_once_and_as_it_was_before() {
         frame(frames::HEADERS, frames::END_HEADERS, stream, &fields)
     };
     let piece = |bytes| frame(frames::DATA, 0, 1, bytes);
-    let shown = |said: Vec<u8>| String::from_utf8_lossy(&readable(&said, &mut Plain::default())).into_owned();
+    let shown = |said: Vec<u8>| String::from_utf8_lossy(&readable(&said, &mut DecodedBodies::default())).into_owned();
     // In pieces, the last of them empty.
     let pieces = [head(1), piece(first), piece(last), frame(frames::DATA, frames::END_STREAM, 1, b"")].concat();
     let decoded = format!("* {} bytes of zstd, decoded to 10:\nplain text\n", coded.len());
@@ -149,12 +149,12 @@ fn a_coded_body_is_shown_once_and_as_it_was_before() {
 
 #[test]
 fn a_transcript_shows_no_more_of_a_small_block_for_a_huge_list_than_its_beginning() {
-    use super::super::transcript::{Plain, readable};
+    use super::super::transcript::{DecodedBodies, readable};
     // A field of 4000 bytes enters the table once and takes one byte from then on.
     let first = [&[0x40, 1, b'a', 0x7f, 0xa1, 0x1e][..], &[b'x'; 4000]].concat();
     let block = [first, vec![0xbe; 12_000]].concat();
     let said: Vec<u8> = (0..8).flat_map(|n| frame(frames::HEADERS, frames::END_HEADERS, 2 * n + 1, &block)).collect();
-    let text = readable(&said, &mut Plain::default());
+    let text = readable(&said, &mut DecodedBodies::default());
     assert!((1 << 20..2 << 20).contains(&text.len()), "{}", text.len());
     assert!(text.ends_with(b"* the rest is not shown\n"));
 }

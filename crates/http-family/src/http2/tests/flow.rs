@@ -1,7 +1,7 @@
 //! Flow control in both directions (RFC 9113 5.2, 6.9).
 
-use super::super::Connection;
-use super::super::connection::{Listener, Next};
+use super::super::Http2Connection;
+use super::super::connection::{StreamListener, StreamDecision};
 use super::*;
 
 const BODY: usize = 200_000;
@@ -11,11 +11,11 @@ fn bodies(said: &[(u8, u8, u32, Vec<u8>)]) -> (usize, bool) {
     (data().map(|f| f.3.len()).sum(), data().any(|f| f.1 & frames::END_STREAM != 0))
 }
 
-fn upload(requests: u32) -> Talk {
+fn upload(requests: u32) -> Http2Client {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), vec![7; BODY]).unwrap();
     let path = format!("data-file={}", file.path().display());
-    let mut talk = Talk::of(dialogue(&[&path]));
+    let mut talk = Http2Client::of(dialogue(&[&path]));
     for id in 0..requests {
         talk.submit(id);
     }
@@ -75,14 +75,14 @@ fn streams_take_turns_and_one_that_is_over_waits_no_longer() {
 }
 
 /// A listener that ignores all events.
-struct Deaf;
+struct IgnoringListener;
 
-impl Listener<()> for Deaf {
-    fn head(&mut self, _: &mut (), _: &mut hpack::Fields<'_>, _: bool) -> Result<Next, hpack::Malformed> {
-        Ok(Next::Go)
+impl StreamListener<()> for IgnoringListener {
+    fn head(&mut self, _: &mut (), _: &mut hpack::HeaderFields<'_>, _: bool) -> Result<StreamDecision, hpack::HpackError> {
+        Ok(StreamDecision::Continue)
     }
-    fn data(&mut self, _: &mut (), _: &[u8], _: bool) -> Next {
-        Next::Go
+    fn data(&mut self, _: &mut (), _: &[u8], _: bool) -> StreamDecision {
+        StreamDecision::Continue
     }
     fn reset(&mut self, (): (), _: u32) {}
     fn refused(&mut self, (): ()) {}
@@ -91,18 +91,18 @@ impl Listener<()> for Deaf {
 #[test]
 fn nothing_is_kept_of_streams_that_are_over_where_no_window_ever_opens() {
     let body: std::sync::Arc<[u8]> = vec![7; BODY].into();
-    let (lexicon, list, mut out) = (hpack::Lexicon::default(), hpack::List::default(), Out::default());
-    let mut connection = Connection::default();
-    let mut begin = |connection: &mut Connection<()>| {
+    let (lexicon, list, mut out) = (hpack::Lexicon::default(), hpack::HeaderList::default(), OutputBuffer::default());
+    let mut connection = Http2Connection::default();
+    let mut begin = |connection: &mut Http2Connection<()>| {
         let id = connection.begin((), false, &lexicon, &list, &mut out);
         connection.send(id, &body, true, &mut out);
-        assert!(connection.sending.waits());
+        assert!(connection.sending.has_queued());
         id
     };
-    connection.receive(&settings(&[]), &mut Out::default(), &mut Deaf).unwrap();
+    connection.receive(&settings(&[]), &mut OutputBuffer::default(), &mut IgnoringListener).unwrap();
     begin(&mut connection);
-    connection.reset(1, code::CANCEL, &mut Out::default());
-    assert!(!connection.sending.waits(), "cancelled");
+    connection.reset(1, code::CANCEL, &mut OutputBuffer::default());
+    assert!(!connection.sending.has_queued(), "cancelled");
     for (what, end) in [
         ("reset", reset as fn(u32, u32) -> Vec<u8>),
         ("refused", |id, _| reset(id, code::REFUSED_STREAM)),
@@ -110,8 +110,8 @@ fn nothing_is_kept_of_streams_that_are_over_where_no_window_ever_opens() {
         ("gone away", |_, _| goaway(0, 0)),
     ] {
         let id = begin(&mut connection);
-        connection.receive(&end(id, 2), &mut Out::default(), &mut Deaf).unwrap();
-        assert!(!connection.sending.waits() && connection.live() == 0, "{what}");
+        connection.receive(&end(id, 2), &mut OutputBuffer::default(), &mut IgnoringListener).unwrap();
+        assert!(!connection.sending.has_queued() && connection.live() == 0, "{what}");
     }
 }
 
@@ -129,7 +129,7 @@ fn an_answer_that_does_not_wait_for_the_body_ends_the_stream() {
 
 #[test]
 fn received_windows_are_topped_up_at_half() {
-    let mut talk = Talk::after(&[], 1);
+    let mut talk = Http2Client::after(&[], 1);
     talk.hear(&[settings(&[]), head(1, OK)].concat());
     talk.said();
     let piece = data(1, &[0; 16_384]);
@@ -151,7 +151,7 @@ fn received_windows_are_topped_up_at_half() {
 
 #[test]
 fn padding_and_what_belongs_to_nobody_count_for_the_connections_window() {
-    let mut talk = Talk::after(&[], 2);
+    let mut talk = Http2Client::after(&[], 2);
     talk.hear(&[settings(&[]), head(1, OK)].concat());
     talk.session.cancel(ExchangeId(0), &mut talk.out);
     let padded = frame(frames::DATA, frames::PADDED, 1, &[[255].as_slice(), &[0; 16_000]].concat());

@@ -68,7 +68,7 @@ fn connections_end_with_the_right_code() {
     ];
     for (name, bytes, expected) in cases {
         for at in [0, 5, 9, bytes.len() / 2, bytes.len()] {
-            let mut talk = Talk::after(&[], 2);
+            let mut talk = Http2Client::after(&[], 2);
             talk.hear(&settings(&[]));
             let (a, b) = bytes.split_at(at.min(bytes.len()));
             talk.hear(a);
@@ -84,12 +84,12 @@ fn connections_end_with_the_right_code() {
 #[test]
 fn a_server_begins_with_settings() {
     for first in [data(1, b"x"), head(1, OK), frame(frames::SETTINGS, frames::ACK, 0, b""), goaway(0, 0)] {
-        let mut talk = Talk::after(&[], 1);
+        let mut talk = Http2Client::after(&[], 1);
         talk.hear(&first);
         assert_eq!(talk.broken, Some("the server's first frame is not SETTINGS"));
     }
     for text in ["HTTP/1.1 400 Bad Request\r\n\r\n", "HTTP/1.0 200 OK\r\n"] {
-        let mut talk = Talk::after(&[], 1);
+        let mut talk = Http2Client::after(&[], 1);
         text.bytes().for_each(|byte| talk.hear(&[byte]));
         let expected = "the server responded in HTTP/1: it does not support HTTP/2 here; leave out --http2";
         assert_eq!(talk.broken, Some(expected));
@@ -97,7 +97,7 @@ fn a_server_begins_with_settings() {
     // An alert, shorter than the head of a frame, with and without more behind it.
     for alert in [&[0x15, 3, 3, 0, 2, 2, 70][..], &[0x15, 3, 1, 0, 2, 2, 10, 0x15, 3, 1, 0, 2, 1, 0]] {
         for size in [1, alert.len()] {
-            let mut talk = Talk::after(&[], 1);
+            let mut talk = Http2Client::after(&[], 1);
             alert.chunks(size).for_each(|part| talk.hear(part));
             assert!(talk.broken.is_some_and(|why| why.starts_with("the server uses TLS on this port")));
         }
@@ -109,7 +109,7 @@ fn reserved_bits_are_ignored() {
     let mut answer = last_head(1, OK);
     answer[5] |= 0x80;
     answer[4] |= 0xc2;
-    let mut talk = Talk::after(&[], 1);
+    let mut talk = Http2Client::after(&[], 1);
     talk.hear(&[settings(&[]), window(0, 1 | 1 << 31), answer].concat());
     assert_eq!((talk.ends(), talk.broken), (vec!["0 ok 200 0".to_owned()], None));
 }
@@ -134,7 +134,7 @@ fn floods_end_the_connection() {
         ("RST_STREAM of a stream that is over", reset(3, 0)),
     ];
     for (name, flood) in floods {
-        let mut talk = Talk::after(&[], 2);
+        let mut talk = Http2Client::after(&[], 2);
         talk.hear(&[settings(&[]), last_head(3, OK)].concat());
         match name {
             "empty DATA" | "padding" => talk.hear(&head(1, OK)),
@@ -155,7 +155,7 @@ fn floods_end_the_connection() {
 
 #[test]
 fn a_server_that_answers_is_no_flood_whatever_else_it_says() {
-    let mut talk = Talk::after(&[], 0);
+    let mut talk = Http2Client::after(&[], 0);
     talk.hear(&settings(&[]));
     for turn in 0..1000 {
         talk.submit(0);
@@ -163,7 +163,7 @@ fn a_server_that_answers_is_no_flood_whatever_else_it_says() {
         talk.hear(&frame(frames::PING, 0, 0, &[0; 8]).repeat(100));
         talk.hear(&last_head(2 * turn + 1, OK));
         // The engine calls this once the socket has taken the replies.
-        talk.session.replies_left();
+        talk.session.reset_pending_replies();
         assert_eq!((talk.ends(), talk.broken), (vec!["0 ok 200 0".to_owned()], None));
     }
 }
@@ -173,7 +173,7 @@ fn a_server_that_answers_is_no_flood_whatever_else_it_says() {
 fn answers_that_nobody_reads_are_bounded_whatever_comes_between() {
     for asking in [frame(frames::PING, 0, 0, &[0; 8]), settings(&[])] {
         let flood = [data(1, b"x"), asking.repeat(1000)].concat();
-        let mut talk = Talk::after(&[], 1);
+        let mut talk = Http2Client::after(&[], 1);
         talk.hear(&[settings(&[]), head(1, OK)].concat());
         for _ in 0..1000 {
             talk.hear(&flood);
@@ -182,21 +182,21 @@ fn answers_that_nobody_reads_are_bounded_whatever_comes_between() {
         assert_eq!(talk.broken, Some(why));
         assert!(talk.out.len() < 1 << 20, "{}", talk.out.len());
         // The server may go on if the replies leave.
-        let mut read = Talk::after(&[], 1);
+        let mut read = Http2Client::after(&[], 1);
         read.hear(&[settings(&[]), head(1, OK)].concat());
         for _ in 0..100 {
             read.hear(&flood);
-            assert!(read.session.replies() >= 1000);
-            read.session.replies_left();
+            assert!(read.session.pending_replies() >= 1000);
+            read.session.reset_pending_replies();
             read.out.clear();
         }
-        assert_eq!((read.broken, read.session.replies()), (None, 0));
+        assert_eq!((read.broken, read.session.pending_replies()), (None, 0));
     }
 }
 
 #[test]
 fn rapid_resets_cost_one_failure_each() {
-    let mut talk = Talk::after(&[], 100);
+    let mut talk = Http2Client::after(&[], 100);
     let resets: Vec<u8> = (0..100).flat_map(|n| reset(2 * n + 1, 2)).collect();
     talk.hear(&[settings(&[]), resets].concat());
     let expected: Vec<String> = (0..100).map(|n| format!("{n} reset 0 0")).collect();

@@ -6,14 +6,14 @@ mod conversations;
 mod flow;
 mod forbidden;
 mod garbage;
-mod going;
+mod shutdown;
 mod requests;
 mod slots;
 
 use std::sync::Arc;
 
 use wire::{
-    Asked, AskedUrl, Dialogue, Done, Ended, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, Session,
+    ProtocolConfig, RequestedUrl, Workload, EventBuffer, ExchangeEnd, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, Session,
 };
 
 use super::frames::{self, FrameHead, HEAD, code};
@@ -21,13 +21,13 @@ use super::hpack;
 use crate::http::Http;
 
 /// Creates a run in HTTP/2 with options given as `name=value`.
-pub fn dialogue(options: &[&str]) -> Arc<dyn Dialogue> {
+pub fn dialogue(options: &[&str]) -> Arc<dyn Workload> {
     dialogue_of(&["http://h/"], options)
 }
 
-pub fn dialogue_of(urls: &[&str], options: &[&str]) -> Arc<dyn Dialogue> {
-    let mut asked = Asked { seed: 7, ..Asked::default() };
-    asked.urls = urls.iter().map(|u| AskedUrl { url: (*u).to_owned(), weight: 1.0 }).collect();
+pub fn dialogue_of(urls: &[&str], options: &[&str]) -> Arc<dyn Workload> {
+    let mut asked = ProtocolConfig { seed: 7, ..ProtocolConfig::default() };
+    asked.urls = urls.iter().map(|u| RequestedUrl { url: (*u).to_owned(), weight: 1.0 }).collect();
     let alone = ["no-keepalive", "header=Connection: close"].iter().any(|option| options.contains(option));
     let streams = if alone { "streams=1" } else { "streams=100" };
     for option in ["http2", streams].iter().chain(options) {
@@ -38,18 +38,18 @@ pub fn dialogue_of(urls: &[&str], options: &[&str]) -> Arc<dyn Dialogue> {
 }
 
 /// A client session under test.
-pub struct Talk {
-    pub dialogue: Arc<dyn Dialogue>,
+pub struct Http2Client {
+    pub dialogue: Arc<dyn Workload>,
     pub session: Box<dyn Session>,
-    pub out: Out,
-    pub done: Done,
+    pub out: OutputBuffer,
+    pub done: EventBuffer,
     pub broken: Option<&'static str>,
 }
 
-impl Talk {
+impl Http2Client {
     /// Creates a connection on which `requests` requests were sent; their bytes are discarded.
-    pub fn after(options: &[&str], requests: u32) -> Talk {
-        let mut talk = Talk::of(dialogue(options));
+    pub fn after(options: &[&str], requests: u32) -> Http2Client {
+        let mut talk = Http2Client::of(dialogue(options));
         for id in 0..requests {
             talk.submit(id);
         }
@@ -57,16 +57,16 @@ impl Talk {
         talk
     }
 
-    pub fn of(dialogue: Arc<dyn Dialogue>) -> Talk {
-        let session = dialogue.session(&Origin::default(), &Established::default());
-        let mut talk = Talk { dialogue, session, out: Out::default(), done: Done::default(), broken: None };
+    pub fn of(dialogue: Arc<dyn Workload>) -> Http2Client {
+        let session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+        let mut talk = Http2Client { dialogue, session, out: OutputBuffer::default(), done: EventBuffer::default(), broken: None };
         talk.session.open(&mut talk.out);
         talk
     }
 
     pub fn submit(&mut self, id: u32) {
         let request = &self.dialogue.requests()[0].request;
-        self.session.submit(ExchangeId(id), request, &Fill::default(), &mut self.out).expect("room");
+        self.session.submit(ExchangeId(id), request, &SlotContext::default(), &mut self.out).expect("room");
     }
 
     pub fn hear(&mut self, bytes: &[u8]) {
@@ -78,7 +78,7 @@ impl Talk {
 
     /// Returns the events since the last call, as text, without end codes.
     pub fn news(&mut self) -> Vec<String> {
-        let news = self.done.events.drain(..).filter(|event| !matches!(event, Event::Word(_)));
+        let news = self.done.events.drain(..).filter(|event| !matches!(event, Event::PeerCode(_)));
         news.map(|event| in_words(&event)).collect()
     }
 
@@ -86,7 +86,7 @@ impl Talk {
     pub fn words(&mut self) -> Vec<String> {
         let events: Vec<Event> = self.done.events.drain(..).collect();
         let word = |event: &Event| match event {
-            Event::Word(word) => Some(self.dialogue.code_name(*word)),
+            Event::PeerCode(word) => Some(self.dialogue.code_name(*word)),
             _ => None,
         };
         events.iter().filter_map(word).collect()
@@ -120,12 +120,12 @@ pub fn in_words(event: &Event) -> String {
         Event::Heartbeat => "heartbeat".to_owned(),
         Event::Message(..)
         | Event::Unsolicited(..)
-        | Event::Owed
-        | Event::Stray(_)
-        | Event::Declined(_)
-        | Event::Learnt(..)
-        | Event::Word(_) => "?".to_owned(),
-        Event::Ended(Ended { id, fault, code, payload, follow, .. }) => {
+        | Event::ReplyDue
+        | Event::SurplusResponse(_)
+        | Event::RestNotSent(_)
+        | Event::StateUpdate(..)
+        | Event::PeerCode(_) => "?".to_owned(),
+        Event::Ended(ExchangeEnd { id, fault, code, payload, follow_up: follow, .. }) => {
             let fault = fault.map_or("ok", wire::FaultKind::name);
             let follow = follow.as_ref().map_or("", |_| " follow");
             format!("{} {fault} {code} {payload}{follow}", id.0)

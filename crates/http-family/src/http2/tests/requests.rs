@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::http2::hpack::Decoder;
+use crate::http2::hpack::HpackDecoder;
 
 fn lists(said: &[(u8, u8, u32, Vec<u8>)]) -> Vec<String> {
-    let mut decoder = Decoder::default();
+    let mut decoder = HpackDecoder::default();
     let heads = said.iter().filter(|f| f.0 == frames::HEADERS);
     heads
         .map(|(_, _, _, block)| {
@@ -22,7 +22,7 @@ fn lists(said: &[(u8, u8, u32, Vec<u8>)]) -> Vec<String> {
 
 /// Returns what a new connection sends for one request: its head and its body.
 fn said(url: &str, options: &[&str]) -> (String, Vec<u8>) {
-    let mut talk = Talk::of(dialogue_of(&[url], options));
+    let mut talk = Http2Client::of(dialogue_of(&[url], options));
     talk.out.clear();
     talk.submit(0);
     let said = talk.said();
@@ -33,7 +33,7 @@ fn said(url: &str, options: &[&str]) -> (String, Vec<u8>) {
 
 #[test]
 fn the_preface_comes_first_with_push_refused_and_large_windows() {
-    let mut talk = Talk::of(dialogue(&[]));
+    let mut talk = Http2Client::of(dialogue(&[]));
     let rest = talk.out.bytes().strip_prefix(frames::PREFACE).unwrap().to_vec();
     talk.out.clear();
     talk.out.put(&rest);
@@ -68,7 +68,7 @@ fn a_request_is_the_same_as_in_http1() {
 
 #[test]
 fn a_request_said_again_is_a_few_bytes() {
-    let mut talk = Talk::after(&[], 1);
+    let mut talk = Http2Client::after(&[], 1);
     for id in 1..4 {
         talk.submit(id);
         assert_eq!(talk.out.len(), HEAD + 6, "six fields");
@@ -80,7 +80,7 @@ fn a_request_said_again_is_a_few_bytes() {
 #[test]
 fn a_head_larger_than_a_frame_is_continued() {
     let large = format!("header=x-large: {}", "~".repeat(40_000));
-    let mut talk = Talk::of(dialogue(&[&large]));
+    let mut talk = Http2Client::of(dialogue(&[&large]));
     talk.out.clear();
     talk.submit(0);
     let said = talk.said();
@@ -97,7 +97,7 @@ fn a_head_larger_than_a_frame_is_continued() {
 
 #[test]
 fn a_smaller_table_is_heeded_at_once() {
-    let mut talk = Talk::after(&[], 1);
+    let mut talk = Http2Client::after(&[], 1);
     talk.hear(&settings(&[(1, 0)]));
     talk.said();
     talk.submit(1);
@@ -109,20 +109,20 @@ fn a_smaller_table_is_heeded_at_once() {
 
 #[test]
 fn the_next_hop_of_a_redirect_is_said_in_full() {
-    let mut talk = Talk::after(&["redirects=2"], 1);
+    let mut talk = Http2Client::after(&["redirects=2"], 1);
     talk.hear(&[settings(&[]), last_head(1, &[(":status", "307"), ("location", "/next?x")])].concat());
     let Some(Event::Ended(ended)) = talk.done.events.pop() else { panic!("no end") };
-    let follow = ended.follow.expect("a hop");
+    let follow = ended.follow_up.expect("a hop");
     assert_eq!(follow.origin, Origin::tcp("h", 80, false));
     talk.said();
-    talk.session.submit(ExchangeId(5), &follow.request, &Fill::default(), &mut talk.out).unwrap();
+    talk.session.submit(ExchangeId(5), &follow.request, &SlotContext::default(), &mut talk.out).unwrap();
     let said = lists(&talk.said()).concat();
     assert!(said.starts_with(":method: GET\n:scheme: http\n:authority: h\n:path: /next?x\n"), "{said}");
     // Its own recipe follows further redirects, up to the limit.
     talk.hear(&last_head(3, &[(":status", "302"), ("location", "/last")]));
     let Some(Event::Ended(ended)) = talk.done.events.pop() else { panic!("no end") };
-    let follow = ended.follow.expect("a second hop");
-    talk.session.submit(ExchangeId(6), &follow.request, &Fill::default(), &mut talk.out).unwrap();
+    let follow = ended.follow_up.expect("a second hop");
+    talk.session.submit(ExchangeId(6), &follow.request, &SlotContext::default(), &mut talk.out).unwrap();
     talk.hear(&last_head(5, &[(":status", "302"), ("location", "/more")]));
     assert_eq!(talk.ends(), ["6 too_many_redirects 302 0"]);
 }
@@ -130,7 +130,7 @@ fn the_next_hop_of_a_redirect_is_said_in_full() {
 #[test]
 fn for_people_it_is_written_as_text() {
     let dialogue = dialogue(&["data=x", "header=X-Own: Yes"]);
-    let text = String::from_utf8(dialogue.sent(&dialogue.requests()[0].request)).unwrap();
+    let text = String::from_utf8(dialogue.encoded(&dialogue.requests()[0].request)).unwrap();
     assert!(text.starts_with("POST / HTTP/2\r\nhost: h\r\n"), "{text}");
     assert!(text.contains("\r\nx-own: Yes\r\n") && text.ends_with("\r\n\r\nx"), "{text}");
 }
@@ -142,26 +142,26 @@ fn paths_of_many_urls_are_said_whatever_peers_remember_of_them() {
     let mut all: Vec<&str> = urls.iter().map(String::as_str).collect();
     all.extend(["https://h/some/longer/path/299?q=%C3%A4", "http://h/", all[0], all[299]]);
     let dialogue = dialogue_of(&all, &["header=X-Own: yes"]);
-    let mut talk = Talk::of(dialogue_of(&all, &["header=X-Own: yes"]));
+    let mut talk = Http2Client::of(dialogue_of(&all, &["header=X-Own: yes"]));
     talk.out.clear();
     // Twice each, as much of it is indexed the second time.
-    let mut decoder = Decoder::default();
+    let mut decoder = HpackDecoder::default();
     for round in 0..2 {
         let mut heads = Vec::new();
         for (at, url) in all.iter().enumerate() {
             let request = &talk.dialogue.requests()[at].request;
             if talk.session.room() == 0 {
-                talk.session = dialogue.session(&Origin::default(), &Established::default());
+                talk.session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
                 talk.session.open(&mut talk.out);
                 talk.out.clear();
             }
-            talk.session.submit(ExchangeId(at as u32), request, &Fill::default(), &mut talk.out).expect("room");
+            talk.session.submit(ExchangeId(at as u32), request, &SlotContext::default(), &mut talk.out).expect("room");
             let alone = said(url, &["header=X-Own: yes"]).0;
             heads.push((talk.said(), alone));
         }
         for (at, (said, alone)) in heads.iter().enumerate() {
             if said[0].2 == 1 {
-                decoder = Decoder::default();
+                decoder = HpackDecoder::default();
             }
             let mut fields = decoder.read(&said[0].3);
             let mut lines = String::new();
@@ -172,7 +172,7 @@ fn paths_of_many_urls_are_said_whatever_peers_remember_of_them() {
         }
     }
     let two = |at: usize| {
-        dialogue.requests()[at].request.of::<crate::http1::Request>().two.as_ref().expect("prepared").clone()
+        dialogue.requests()[at].request.downcast::<crate::http1::HttpRequest>().http2.as_ref().expect("prepared").clone()
     };
     assert!(Arc::ptr_eq(&two(299), &two(298)) && Arc::ptr_eq(&two(299), &two(303)), "what is the same is there once");
     assert!(!Arc::ptr_eq(&two(0), &two(299)) && Arc::ptr_eq(&two(0), &two(302)), "a path that is remembered");

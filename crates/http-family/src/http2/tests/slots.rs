@@ -1,19 +1,19 @@
 //! Requests with slots in HTTP/2: the decoded request equals what was filled in.
 
-use wire::{Event, ExchangeId, Fill};
+use wire::{Event, ExchangeId, SlotContext};
 
 use super::super::frames::{self, FrameHead, HEAD, setting};
-use super::super::hpack::Decoder;
-use super::{Talk, dialogue_of};
+use super::super::hpack::HpackDecoder;
+use super::{Http2Client, dialogue_of};
 
 const OPTIONS: [&str; 3] = ["header=X-Id: {counter}", "header=X-Fixed: {a}", "data={\"n\":{counter},\"u\":\"{uuid}\"}"];
 
 /// A head and a body.
-type Said = (Vec<(String, String)>, Vec<u8>);
+type SentRequest = (Vec<(String, String)>, Vec<u8>);
 
 /// Returns the request of each stream.
-fn read(decoder: &mut Decoder, mut bytes: &[u8]) -> Vec<Said> {
-    let mut all: Vec<Said> = Vec::new();
+fn read(decoder: &mut HpackDecoder, mut bytes: &[u8]) -> Vec<SentRequest> {
+    let mut all: Vec<SentRequest> = Vec::new();
     while let Some(head) = bytes.first_chunk::<HEAD>().map(FrameHead::read) {
         let payload = &bytes[HEAD..HEAD + head.length];
         bytes = &bytes[HEAD + head.length..];
@@ -34,20 +34,20 @@ fn read(decoder: &mut Decoder, mut bytes: &[u8]) -> Vec<Said> {
     all
 }
 
-fn submit(talk: &mut Talk, id: u32, number: u64) {
-    let fill = Fill { number, user: 7, random: number ^ 1, ..Fill::default() };
+fn submit(talk: &mut Http2Client, id: u32, number: u64) {
+    let fill = SlotContext { number, user: 7, random: number ^ 1, ..SlotContext::default() };
     let request = &talk.dialogue.requests()[0].request;
     talk.session.submit(ExchangeId(id), request, &fill, &mut talk.out).expect("room");
 }
 
 #[test]
 fn head_and_body_decode_to_what_was_filled() {
-    let mut talk = Talk::of(dialogue_of(&["http://h/i/{counter}?u={user}"], &OPTIONS));
+    let mut talk = Http2Client::of(dialogue_of(&["http://h/i/{counter}?u={user}"], &OPTIONS));
     talk.out.clear();
     for (id, number) in [(0, 5), (1, 1_234_567), (2, u64::MAX)] {
         submit(&mut talk, id, number);
     }
-    let mut decoder = Decoder::default();
+    let mut decoder = HpackDecoder::default();
     let said = read(&mut decoder, talk.out.bytes());
     assert_eq!(said.len(), 3);
     for ((fields, body), number) in said.iter().zip([5, 1_234_567, u64::MAX]) {
@@ -66,9 +66,9 @@ fn head_and_body_decode_to_what_was_filled() {
         assert!(body.starts_with(&format!("{{\"n\":{number},\"u\":\"")), "{body}");
     }
     assert_ne!(said[0].1[said[0].1.len() - 20..], said[1].1[said[1].1.len() - 20..], "another uuid each time");
-    let shown = String::from_utf8(talk.dialogue.sent_with(
+    let shown = String::from_utf8(talk.dialogue.encoded_with(
         &talk.dialogue.requests()[0].request,
-        &Fill { number: 5, user: 7, random: 4, ..Fill::default() },
+        &SlotContext { number: 5, user: 7, random: 4, ..SlotContext::default() },
         None,
     ));
     let shown = shown.expect("text");
@@ -80,7 +80,7 @@ fn head_and_body_decode_to_what_was_filled() {
 #[test]
 fn a_filled_body_waits_for_the_window() {
     let body = format!("data={}{{counter}}", "x".repeat(50));
-    let mut talk = Talk::of(dialogue_of(&["http://h/"], &[&body]));
+    let mut talk = Http2Client::of(dialogue_of(&["http://h/"], &[&body]));
     talk.out.clear();
     let mut settings = Vec::new();
     frames::put_settings(&[(setting::INITIAL_WINDOW_SIZE, 20)], &mut settings);
@@ -108,12 +108,12 @@ fn what_is_expected_of_a_body_is_filled_like_its_request() {
     for (options, body) in
         [(&["expect-body=<{counter}>"][..], ""), (&["data={n={random 9}}", "expect-body=<{n}{counter}>"], "n")]
     {
-        let mut talk = Talk::of(dialogue_of(&["http://h/"], options));
+        let mut talk = Http2Client::of(dialogue_of(&["http://h/"], options));
         talk.hear(&[0, 0, 0, 4, 0, 0, 0, 0, 0]);
         talk.out.clear();
         submit(&mut talk, 0, 41);
         submit(&mut talk, 1, 42);
-        let said = read(&mut Decoder::default(), talk.out.bytes());
+        let said = read(&mut HpackDecoder::default(), talk.out.bytes());
         let texts: Vec<String> = said.iter().map(|(_, body)| String::from_utf8_lossy(body).into_owned()).collect();
         assert!(texts.iter().all(|text| text.is_empty() == body.is_empty()), "{texts:?}");
         // The second request is answered with the body expected of the first.
@@ -130,7 +130,7 @@ fn what_is_expected_of_a_body_is_filled_like_its_request() {
 
 #[test]
 fn a_redirect_repeats_what_was_filled() {
-    let mut talk = Talk::of(dialogue_of(&["http://h/a/{counter}"], &["redirects=2", "data={counter}"]));
+    let mut talk = Http2Client::of(dialogue_of(&["http://h/a/{counter}"], &["redirects=2", "data={counter}"]));
     talk.hear(&[0, 0, 0, 4, 0, 0, 0, 0, 0]);
     submit(&mut talk, 0, 41);
     let mut block = vec![0x48, 3, b'3', b'0', b'7'];
@@ -139,7 +139,7 @@ fn a_redirect_repeats_what_was_filled() {
     frames::put(frames::HEADERS, frames::END_HEADERS | frames::END_STREAM, 1, &block, &mut answer);
     talk.hear(&answer);
     let Some(Event::Ended(ended)) = talk.done.events.pop() else { panic!("an end: {:?}", talk.broken) };
-    let hop = talk.dialogue.sent(&ended.follow.expect("a hop").request);
+    let hop = talk.dialogue.encoded(&ended.follow_up.expect("a hop").request);
     let hop = String::from_utf8(hop).expect("text");
     assert!(hop.starts_with("POST /b HTTP/2\r\n") && hop.ends_with("\r\n\r\n41"), "{hop}");
 }

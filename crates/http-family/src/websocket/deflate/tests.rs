@@ -4,12 +4,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn read(header: &str) -> Result<Option<Agreement>, Broken> {
+fn read(header: &str) -> Result<Option<DeflateParameters>, ProtocolError> {
     agreement(header.split(',').map(str::as_bytes).map(<[u8]>::trim_ascii).filter(|e| !e.is_empty()))
 }
 
-fn agreed(server_forgets: bool, client_forgets: bool, client_bits: u8) -> Agreement {
-    Agreement { server_forgets, client_forgets, client_bits }
+fn agreed(server_forgets: bool, client_forgets: bool, client_bits: u8) -> DeflateParameters {
+    DeflateParameters { server_forgets, client_forgets, client_bits }
 }
 
 #[test]
@@ -39,16 +39,16 @@ fn answers_to_the_offer() {
     }
 }
 
-fn unpacked(deflate: &mut Deflate, packed: &[u8], piece: usize) -> Result<Vec<u8>, Broken> {
+fn unpacked(deflate: &mut DeflateStreams, packed: &[u8], piece: usize) -> Result<Vec<u8>, ProtocolError> {
     let mut plain = Vec::new();
     let mut take = |bytes: &[u8]| {
         plain.extend_from_slice(bytes);
         Ok(())
     };
     for piece in packed.chunks(piece) {
-        deflate.unpack(piece, &mut take)?;
+        deflate.decompress(piece, &mut take)?;
     }
-    deflate.unpack_end(&mut take)?;
+    deflate.finish_message(&mut take)?;
     Ok(plain)
 }
 
@@ -56,7 +56,7 @@ fn unpacked(deflate: &mut Deflate, packed: &[u8], piece: usize) -> Result<Vec<u8
 #[test]
 fn the_examples_of_the_specification() {
     for piece in 1..20 {
-        let mut deflate = Deflate::new(agreed(false, false, 15));
+        let mut deflate = DeflateStreams::new(agreed(false, false, 15));
         let script: [&[u8]; 5] = [
             b"\xf2\x48\xcd\xc9\xc9\x07\x00",
             b"\xf2\x00\x11\x00\x00",
@@ -73,10 +73,10 @@ fn the_examples_of_the_specification() {
         assert_eq!(unpacked(&mut deflate, b"\x00", piece), Ok(Vec::new()));
         assert!(unpacked(&mut deflate, b"\xff\xff\xff", piece).is_err());
     }
-    let mut deflate = Deflate::new(agreed(false, false, 15));
-    assert_eq!(deflate.pack(b"Hello"), b"\xf2\x48\xcd\xc9\xc9\x07\x00");
-    assert_eq!(deflate.pack(b"Hello"), b"\xf2\x00\x11\x00\x00", "the second refers to the first");
-    assert_eq!((deflate.pack(b"").to_vec(), deflate.pack(b"")), (vec![0], &[0][..]));
+    let mut deflate = DeflateStreams::new(agreed(false, false, 15));
+    assert_eq!(deflate.compress(b"Hello"), b"\xf2\x48\xcd\xc9\xc9\x07\x00");
+    assert_eq!(deflate.compress(b"Hello"), b"\xf2\x00\x11\x00\x00", "the second refers to the first");
+    assert_eq!((deflate.compress(b"").to_vec(), deflate.compress(b"")), (vec![0], &[0][..]));
 }
 
 proptest! {
@@ -89,13 +89,13 @@ proptest! {
         bits in 8u8..=15,
         piece in 1usize..5000,
     ) {
-        let mut ours = Deflate::new(agreed(false, forgets, bits));
-        let mut theirs = Deflate::new(agreed(forgets, false, 15));
+        let mut ours = DeflateStreams::new(agreed(false, forgets, bits));
+        let mut theirs = DeflateStreams::new(agreed(forgets, false, 15));
         // Repetitions at all distances: a window that is too large would refer too far back.
         theirs.decompress = Decompress::new_with_window_bits(false, bits.max(9));
         for (part, times) in messages {
             let message = part.repeat(times);
-            let packed = ours.pack(&message).to_vec();
+            let packed = ours.compress(&message).to_vec();
             prop_assert_eq!(unpacked(&mut theirs, &packed, piece), Ok(message));
         }
     }

@@ -97,7 +97,7 @@ fn compressed_messages_go_both_ways_and_are_counted_unpacked() {
     let text = "all the same ".repeat(500);
     let dialogue = dialogue(&[&format!("data={text}"), "compress", "expect-body=same all"]);
     let mut session = opened(&dialogue, agreed);
-    let mut server = crate::websocket::deflate::Deflate::new(crate::websocket::deflate::Agreement {
+    let mut server = crate::websocket::deflate::DeflateStreams::new(crate::websocket::deflate::DeflateParameters {
         server_forgets: false,
         client_forgets: false,
         client_bits: 15,
@@ -110,10 +110,10 @@ fn compressed_messages_go_both_ways_and_are_counted_unpacked() {
             plain.extend_from_slice(bytes);
             Ok(())
         };
-        server.unpack(&sent[0].1, &mut take).expect("deflated");
-        server.unpack_end(&mut take).expect("deflated");
+        server.decompress(&sent[0].1, &mut take).expect("deflated");
+        server.finish_message(&mut take).expect("deflated");
         assert_eq!(plain, text.as_bytes());
-        let answer = frame(0xc1, server.pack(&plain));
+        let answer = frame(0xc1, server.compress(&plain));
         let heard = feed(&mut session, &answer.chunks(7).collect::<Vec<_>>());
         assert_eq!((heard.events, heard.broken), (vec![format!("{id} 0 of {}", text.len())], None));
     }
@@ -125,12 +125,12 @@ fn a_small_message_may_not_grow_beyond_all_bounds() {
     let dialogue = dialogue(&["compress", "expect-body=x"]);
     let mut session = opened(&dialogue, agreed);
     submit(&mut session, &dialogue, 0);
-    let mut bomb = crate::websocket::deflate::Deflate::new(crate::websocket::deflate::Agreement {
+    let mut bomb = crate::websocket::deflate::DeflateStreams::new(crate::websocket::deflate::DeflateParameters {
         server_forgets: false,
         client_forgets: false,
         client_bits: 15,
     });
-    let packed = bomb.pack(&vec![0; 17 << 20]).to_vec();
+    let packed = bomb.compress(&vec![0; 17 << 20]).to_vec();
     let heard = feed(&mut session, &[&frame(0xc2, &packed)]);
     assert_eq!(heard.broken, Some("a message larger than 16 MiB, the limit for checks"));
 }

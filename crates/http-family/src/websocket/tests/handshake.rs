@@ -5,9 +5,9 @@ use wire::FaultKind;
 use super::*;
 
 fn asked_for(url: &str, options: &[&str]) -> String {
-    let dialogue = WebSocket.prepare(&super::asked(&[url], options)).expect("a good plan");
-    let mut out = Out::default();
-    let established = Established { seed: SEED, ..Established::default() };
+    let dialogue = WebSocketProtocol.prepare(&super::asked(&[url], options)).expect("a good plan");
+    let mut out = OutputBuffer::default();
+    let established = EstablishedConnection { seed: SEED, ..EstablishedConnection::default() };
     dialogue.session(&dialogue.origins()[0], &established).open(&mut out);
     String::from_utf8(out.bytes().to_vec()).expect("text")
 }
@@ -48,16 +48,16 @@ fn requests() {
 fn consent_in_pieces_and_with_frames_behind_it() {
     let dialogue = dialogue(&["push"]);
     let script = [consent("X: y\r\n"), frame(0x81, b"welcome"), frame(0x81, b"again")].concat();
-    let expected = Heard { events: vec!["push of 7".into(), "push of 5".into()], room: true, ..Heard::default() };
+    let expected = ScriptResult { events: vec!["push of 7".into(), "push of 5".into()], room: true, ..ScriptResult::default() };
     for cut in 0..script.len() {
         assert_eq!(feed(&mut session(&dialogue), &[&script[..cut], &script[cut..]]), expected, "cut at {cut}");
         if cut < consent("X: y\r\n").len() {
             let mut begun = session(&dialogue);
             let heard = feed(&mut begun, &[&script[..cut]]);
-            assert_eq!(heard, Heard { opening: true, ..Heard::default() }, "cut at {cut}");
+            assert_eq!(heard, ScriptResult { opening: true, ..ScriptResult::default() }, "cut at {cut}");
             assert_eq!(
-                begun.submit(ExchangeId(0), &dialogue.requests()[0].request, &Fill::default(), &mut Out::default()),
-                Err(wire::Full)
+                begun.submit(ExchangeId(0), &dialogue.requests()[0].request, &SlotContext::default(), &mut OutputBuffer::default()),
+                Err(wire::SessionFull)
             );
         }
     }
@@ -125,9 +125,9 @@ fn answers_that_are_no_consent() {
             assert_eq!((heard.broken, heard.room, heard.opening), (Some(expected), false, false), "{answer}");
             let refused = expected.contains("with 403") || expected.contains("responded") || expected.contains("4xx");
             let kind = if refused { FaultKind::WrongStatus } else { FaultKind::BrokenProtocol };
-            assert_eq!(session.refusal(), kind, "{answer}");
+            assert_eq!(session.refusal_kind(), kind, "{answer}");
             if refused {
-                assert_eq!(session.begun(), answer.as_bytes(), "the answer is the example");
+                assert_eq!(session.partial_response(), answer.as_bytes(), "the answer is the example");
             }
         }
     }

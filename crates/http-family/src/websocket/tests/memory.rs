@@ -7,7 +7,7 @@ use super::*;
 use crate::websocket::WebSocketServer;
 
 /// An allocator that counts the allocations of its thread.
-struct Counting;
+struct ThreadCountingAllocator;
 
 thread_local! {
     static HELD: Cell<isize> = const { Cell::new(0) };
@@ -15,7 +15,7 @@ thread_local! {
 }
 
 // SAFETY: every call is forwarded to the system's allocator with unchanged arguments.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for ThreadCountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         HELD.with(|held| held.set(held.get() + layout.size() as isize));
         CALLS.with(|calls| calls.set(calls.get() + 1));
@@ -30,7 +30,7 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: ThreadCountingAllocator = ThreadCountingAllocator;
 
 /// Returns the result of `work`, the bytes still held by it and the number of allocator calls.
 fn cost<T>(work: impl FnOnce() -> T) -> (T, isize, usize) {
@@ -50,7 +50,7 @@ fn an_idle_connection_is_small() {
     let answer = consent("");
     let (session, held, _) = cost(|| {
         let mut session = session(&dialogue);
-        let (mut out, mut done) = (Out::default(), Done::default());
+        let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
         // In two pieces, followed by a message in fragments and a heartbeat.
         session.receive(&answer[..40], &mut out, &mut done).expect("good");
         session.receive(&answer[40..], &mut out, &mut done).expect("good");
@@ -70,13 +70,13 @@ fn an_idle_connection_is_small() {
 fn the_server_holds_the_path_and_nothing_else() {
     assert!(size_of::<WebSocketServer>() <= 40, "{}", size_of::<WebSocketServer>());
     let dialogue = dialogue(&["data=x"]);
-    let mut upgrade = Out::default();
-    dialogue.session(&dialogue.origins()[0], &Established::default()).open(&mut upgrade);
+    let mut upgrade = OutputBuffer::default();
+    dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default()).open(&mut upgrade);
     let (_server, held, _) = cost(|| {
         let mut server = WebSocketServer::new();
-        let mut out = Out::default();
+        let mut out = OutputBuffer::default();
         wire::ServerSession::receive(&mut server, upgrade.bytes(), &mut |_| {}).expect("good");
-        wire::ServerSession::owed(&mut server, &mut out);
+        wire::ServerSession::write_due(&mut server, &mut out);
         server
     });
     assert_eq!(held, "/chat?x=1".len() as isize);
@@ -90,12 +90,12 @@ fn what_is_said_beside_messages_allocates_nothing_either() {
     let dialogue = dialogue(&options);
     let mut session = opened(&dialogue, "");
     let script = [frame(0x81, b"ping1"), frame(0x81, b"{\"u\":0}")].concat();
-    let (mut out, mut done) = (Out::default(), Done::default());
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     let mut turn = |id: u32| {
-        session.submit(ExchangeId(id), &dialogue.requests()[0].request, &Fill::default(), &mut out).expect("room");
+        session.submit(ExchangeId(id), &dialogue.requests()[0].request, &SlotContext::default(), &mut out).expect("room");
         session.receive(&script, &mut out, &mut done).expect("good");
-        assert_eq!((session.pay(0, &mut out), done.events.len()), (1, 2));
-        session.replies_left();
+        assert_eq!((session.write_replies(0, &mut out), done.events.len()), (1, 2));
+        session.reset_pending_replies();
         out.clear();
         done.events.clear();
     };
@@ -110,9 +110,9 @@ fn messages_in_steady_state_allocate_nothing() {
         let dialogue = dialogue(options);
         let mut session = opened(&dialogue, "");
         let answer = frame(0x81, b"{\"seq\":5}");
-        let (mut out, mut done) = (Out::default(), Done::default());
+        let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
         let mut turn = |id: u32| {
-            session.submit(ExchangeId(id), &dialogue.requests()[0].request, &Fill::default(), &mut out).expect("room");
+            session.submit(ExchangeId(id), &dialogue.requests()[0].request, &SlotContext::default(), &mut out).expect("room");
             session.receive(&answer, &mut out, &mut done).expect("good");
             assert_eq!(done.events.len(), 1);
             out.clear();

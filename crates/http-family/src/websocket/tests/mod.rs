@@ -1,9 +1,9 @@
 //! Scripted bytes, split at every position; properties; client and server against each other.
 
-mod beside;
+mod side_messages;
 mod conversation;
 mod frames;
-mod halves;
+mod client_and_server;
 mod handshake;
 mod memory;
 mod plan;
@@ -12,22 +12,22 @@ mod steps;
 
 use std::sync::Arc;
 
-use wire::{Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Fill, Out, Protocol, Session};
+use wire::{ProtocolConfig, RequestedUrl, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, Protocol, Session};
 
 use super::upgrade::{accept, key};
-use super::{Message, WebSocket};
+use super::{WebSocketMessage, WebSocketProtocol};
 
 /// The seed of the sessions here.
 const SEED: u64 = 77;
 
 /// Creates a run of one URL with options given as `name=value`; a switch has no `=`.
-fn dialogue(options: &[&str]) -> Arc<dyn Dialogue> {
-    WebSocket.prepare(&asked(&["ws://h:9/chat?x=1"], options)).expect("a good plan")
+fn dialogue(options: &[&str]) -> Arc<dyn Workload> {
+    WebSocketProtocol.prepare(&asked(&["ws://h:9/chat?x=1"], options)).expect("a good plan")
 }
 
-fn asked(urls: &[&str], options: &[&str]) -> Asked {
-    let mut asked = Asked { seed: 7, ..Asked::default() };
-    asked.urls = urls.iter().map(|u| AskedUrl { url: (*u).to_owned(), weight: 1.0 }).collect();
+fn asked(urls: &[&str], options: &[&str]) -> ProtocolConfig {
+    let mut asked = ProtocolConfig { seed: 7, ..ProtocolConfig::default() };
+    asked.urls = urls.iter().map(|u| RequestedUrl { url: (*u).to_owned(), weight: 1.0 }).collect();
     for option in options {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         asked.options.entry(name.to_owned()).or_default().push(value.to_owned());
@@ -36,10 +36,10 @@ fn asked(urls: &[&str], options: &[&str]) -> Asked {
 }
 
 /// Creates a session of the first URL, with its upgrade sent.
-fn session(dialogue: &Arc<dyn Dialogue>) -> Box<dyn Session> {
-    let established = Established { seed: SEED, ..Established::default() };
+fn session(dialogue: &Arc<dyn Workload>) -> Box<dyn Session> {
+    let established = EstablishedConnection { seed: SEED, ..EstablishedConnection::default() };
     let mut session = dialogue.session(&dialogue.origins()[0], &established);
-    session.open(&mut Out::default());
+    session.open(&mut OutputBuffer::default());
     session
 }
 
@@ -52,24 +52,24 @@ fn consent(more: &str) -> Vec<u8> {
 }
 
 /// Returns an open session.
-fn opened(dialogue: &Arc<dyn Dialogue>, more: &str) -> Box<dyn Session> {
+fn opened(dialogue: &Arc<dyn Workload>, more: &str) -> Box<dyn Session> {
     let mut session = session(dialogue);
-    session.receive(&consent(more), &mut Out::default(), &mut Done::default()).expect("consent");
-    assert!(!session.opening() && session.room() > 0);
+    session.receive(&consent(more), &mut OutputBuffer::default(), &mut EventBuffer::default()).expect("consent");
+    assert!(!session.is_opening() && session.room() > 0);
     session
 }
 
 /// Sends the first message as exchange `id`; returns the bytes sent.
-fn submit(session: &mut Box<dyn Session>, dialogue: &Arc<dyn Dialogue>, id: u32) -> Vec<u8> {
-    let mut out = Out::default();
+fn submit(session: &mut Box<dyn Session>, dialogue: &Arc<dyn Workload>, id: u32) -> Vec<u8> {
+    let mut out = OutputBuffer::default();
     let request = &dialogue.requests()[0].request;
-    session.submit(ExchangeId(id), request, &Fill::default(), &mut out).expect("room");
+    session.submit(ExchangeId(id), request, &SlotContext::default(), &mut out).expect("room");
     out.bytes().to_vec()
 }
 
 /// The result of feeding a script to a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Heard {
+struct ScriptResult {
     /// Events, as text.
     events: Vec<String>,
     /// Sent frames: first byte and payload.
@@ -81,8 +81,8 @@ struct Heard {
 }
 
 /// Feeds pieces to a session.
-fn feed(session: &mut Box<dyn Session>, pieces: &[&[u8]]) -> Heard {
-    let (mut out, mut done) = (Out::default(), Done::default());
+fn feed(session: &mut Box<dyn Session>, pieces: &[&[u8]]) -> ScriptResult {
+    let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     let mut broken = None;
     for piece in pieces {
         if let Err(why) = session.receive(piece, &mut out, &mut done) {
@@ -91,7 +91,7 @@ fn feed(session: &mut Box<dyn Session>, pieces: &[&[u8]]) -> Heard {
         }
     }
     let events = done.events.iter().filter_map(said).collect();
-    Heard { events, sent: unmasked(out.bytes()), broken, room: session.room() > 0, opening: session.opening() }
+    ScriptResult { events, sent: unmasked(out.bytes()), broken, room: session.room() > 0, opening: session.is_opening() }
 }
 
 /// Formats an event. First bytes are left out, as they depend on how the bytes are split.
@@ -105,7 +105,7 @@ fn said(event: &Event) -> Option<String> {
         }
         Event::Heartbeat => "heartbeat".to_owned(),
         Event::Unsolicited(bytes, _) => format!("push of {bytes}"),
-        Event::Stray(bytes) => format!("stray of {bytes}"),
+        Event::SurplusResponse(bytes) => format!("stray of {bytes}"),
         other => format!("{other:?}"),
     })
 }
@@ -114,7 +114,7 @@ fn said(event: &Event) -> Option<String> {
 fn unmasked(mut bytes: &[u8]) -> Vec<(u8, Vec<u8>)> {
     let mut frames = Vec::new();
     while !bytes.is_empty() {
-        let frame = super::codec::frame(bytes, super::codec::Sender::Client, true).expect("good").expect("whole");
+        let frame = super::codec::frame(bytes, super::codec::FrameSender::Client, true).expect("good").expect("whole");
         let end = frame.head + frame.size as usize;
         let mut payload = bytes[frame.head..end].to_vec();
         super::mask::mask(&mut payload, frame.key, 0);

@@ -10,8 +10,8 @@ fn messages() {
     let file = directory.path().join("lines.txt");
     std::fs::write(&file, "first\r\n\nsecond").expect("written");
     let from_file = format!("data-file={}", file.display());
-    type Sent = (u8, &'static [u8]);
-    let table: [(&[&str], &[Sent]); 6] = [
+    type PlannedMessage = (u8, &'static [u8]);
+    let table: [(&[&str], &[PlannedMessage]); 6] = [
         (&["data=a", "data=b"], &[(0x81, b"a"), (0x81, b"b")]),
         (&["data="], &[(0x81, b"")]),
         (&["data=a", "binary"], &[(0x82, b"a")]),
@@ -24,19 +24,19 @@ fn messages() {
         let sent: Vec<(u8, Vec<u8>)> = dialogue
             .requests()
             .iter()
-            .map(|r| (r.request.of::<Message>().first(), dialogue.sent(&r.request)))
+            .map(|r| (r.request.downcast::<WebSocketMessage>().first(), dialogue.encoded(&r.request)))
             .collect();
         let expected: Vec<(u8, Vec<u8>)> = expected.iter().map(|(first, text)| (*first, text.to_vec())).collect();
         assert_eq!(sent, expected, "{options:?}");
-        assert!(!dialogue.prepared().silent);
+        assert!(!dialogue.prepared().holds_only);
     }
-    assert!(dialogue(&[]).prepared().silent && dialogue(&["match-field=seq"]).prepared().silent, "nothing to say");
+    assert!(dialogue(&[]).prepared().holds_only && dialogue(&["match-field=seq"]).prepared().holds_only, "nothing to say");
 }
 
 #[test]
 fn a_connection_is_bound_to_its_url() {
     let dialogue =
-        WebSocket.prepare(&asked(&["ws://h/a", "wss://h/b", "ws://h/a"], &["data=x", "data=y"])).expect("good");
+        WebSocketProtocol.prepare(&asked(&["ws://h/a", "wss://h/b", "ws://h/a"], &["data=x", "data=y"])).expect("good");
     let origins: Vec<_> = dialogue.origins().iter().map(|o| (o.port, o.tls, o.bound)).collect();
     assert_eq!(origins, [(80, false, 0), (443, true, 1), (80, false, 2)]);
     let requests: Vec<_> = dialogue.requests().iter().map(|r| (r.origin, r.weight)).collect();
@@ -92,16 +92,16 @@ fn mistakes_in_a_sentence() {
         ),
     ];
     for (options, expected) in table {
-        let complaint = WebSocket.prepare(&asked(&["ws://h/"], options)).expect_err("a mistake");
+        let complaint = WebSocketProtocol.prepare(&asked(&["ws://h/"], options)).expect_err("a mistake");
         assert_eq!(complaint.to_string(), expected);
     }
-    let complaint = WebSocket.prepare(&asked(&["http://h/"], &[])).expect_err("a mistake");
+    let complaint = WebSocketProtocol.prepare(&asked(&["http://h/"], &[])).expect_err("a mistake");
     assert!(complaint.to_string().contains("neither ws nor wss"), "{complaint}");
 }
 
 #[test]
 fn slots_among_braces_that_are_none() {
-    let fill = Fill { number: 41, user: 7, ..Fill::default() };
+    let fill = SlotContext { number: 41, user: 7, ..SlotContext::default() };
     let table = [
         (r#"{"seq":{counter},"a":{"b":{}}}"#, r#"{"seq":41,"a":{"b":{}}}"#),
         ("user {user} says {\"x\":1}", "user 7 says {\"x\":1}"),
@@ -113,23 +113,23 @@ fn slots_among_braces_that_are_none() {
     ];
     for (text, expected) in table {
         let dialogue = dialogue(&[&format!("data={text}")]);
-        let said = dialogue.requests()[0].request.of::<Message>().payload(&fill);
+        let said = dialogue.requests()[0].request.downcast::<WebSocketMessage>().payload(&fill);
         assert_eq!(String::from_utf8_lossy(&said), expected, "{text}");
     }
     let (url, options) = ("ws://h/{env PATH | hex}", &["header=X-Path: {env PATH}", "header=X-Q: {q}"]);
-    assert!(WebSocket.prepare(&asked(&[url], options)).is_ok(), "known before the run");
+    assert!(WebSocketProtocol.prepare(&asked(&[url], options)).is_ok(), "known before the run");
     for (url, option) in [("ws://h/{user}", "data=x"), ("ws://h/", "header=X: {user}"), ("ws://h/", "user=a:{user}")] {
-        let said = WebSocket.prepare(&asked(&[url], &[option])).expect_err("a mistake").to_string();
+        let said = WebSocketProtocol.prepare(&asked(&[url], &[option])).expect_err("a mistake").to_string();
         assert!(said.contains("{user}") && said.ends_with("only {env NAME} works here"), "{said}");
     }
-    let off = WebSocket
+    let off = WebSocketProtocol
         .prepare(&asked(&["ws://h/{user}"], &["data={counter}", "header=X: {user}", "no-slots"]))
         .expect("braces");
     assert_eq!(
-        (off.requests()[0].request.of::<Message>().payload(&fill), off.prepared().has_slots),
+        (off.requests()[0].request.downcast::<WebSocketMessage>().payload(&fill), off.prepared().has_slots),
         (b"{counter}".to_vec(), false)
     );
-    let complaint = WebSocket.prepare(&asked(&["ws://h/"], &["data={countr}"])).expect_err("a mistake").to_string();
+    let complaint = WebSocketProtocol.prepare(&asked(&["ws://h/"], &["data={countr}"])).expect_err("a mistake").to_string();
     assert!(complaint.starts_with("--data: "), "{complaint}");
 }
 
@@ -142,9 +142,9 @@ fn messages_with_slots_are_framed_and_matched_like_others() {
             let dialogue = dialogue(&[&[&*data, "match-field=seq"], options].concat());
             let agreed = if options.is_empty() { "" } else { "Sec-WebSocket-Extensions: permessage-deflate\r\n" };
             let mut session = opened(&dialogue, agreed);
-            let mut out = Out::default();
+            let mut out = OutputBuffer::default();
             for number in [5, 6] {
-                let fill = Fill { number, ..Fill::default() };
+                let fill = SlotContext { number, ..SlotContext::default() };
                 let request = &dialogue.requests()[0].request;
                 session.submit(ExchangeId(number as u32), request, &fill, &mut out).expect("room");
             }

@@ -1,6 +1,6 @@
 //! The server on scripted bytes.
 
-use wire::{Ask, Broken, Out, Reply, ServerSession, Shape};
+use wire::{ServerRequest, ProtocolError, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
 
 use crate::websocket::{WebSocketServer, codec, mask::mask};
 
@@ -22,20 +22,20 @@ fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Returns what an echo server sent, and how its session ended.
-fn echoed(pieces: &[&[u8]]) -> (Vec<u8>, Result<bool, Broken>) {
+fn echoed(pieces: &[&[u8]]) -> (Vec<u8>, Result<bool, ProtocolError>) {
     let mut server = WebSocketServer::new();
-    let mut out = Out::default();
+    let mut out = OutputBuffer::default();
     for piece in pieces {
         let mut heard = Vec::new();
-        let read = server.receive(piece, &mut |ask: Ask<'_>| {
+        let read = server.receive(piece, &mut |ask: ServerRequest<'_>| {
             assert_eq!((ask.method, ask.path, ask.body_bytes), ("MESSAGE", "/echo?x", ask.body.len() as u64));
             heard.push((ask.id, ask.body.to_vec()));
         });
-        server.owed(&mut out);
+        server.write_due(&mut out);
         for (id, body) in heard {
-            server.answer(
+            server.respond(
                 id,
-                &Reply { status: 200, headers: b"", body: &body, shape: Shape::Length, close: false },
+                &ServerResponse { status: 200, headers: b"", body: &body, framing: BodyFraming::Length, close: false },
                 &mut out,
             );
         }
@@ -43,7 +43,7 @@ fn echoed(pieces: &[&[u8]]) -> (Vec<u8>, Result<bool, Broken>) {
             return (out.bytes().to_vec(), Err(broken));
         }
     }
-    (out.bytes().to_vec(), Ok(server.over()))
+    (out.bytes().to_vec(), Ok(server.is_finished()))
 }
 
 #[test]
@@ -81,19 +81,19 @@ fn a_conversation_cut_anywhere() {
 #[test]
 fn answers_leave_in_the_order_of_the_messages() {
     let mut server = WebSocketServer::new();
-    let mut out = Out::default();
+    let mut out = OutputBuffer::default();
     let mut ids = Vec::new();
     let script = [UPGRADE.to_vec(), masked(0x81, b"a"), masked(0x82, b"b"), masked(0x81, b"c")].concat();
-    server.receive(&script, &mut |ask: Ask<'_>| ids.push(ask.id)).expect("good");
-    server.owed(&mut out);
+    server.receive(&script, &mut |ask: ServerRequest<'_>| ids.push(ask.id)).expect("good");
+    server.write_due(&mut out);
     out.clear();
-    let reply = |body| Reply { status: 200, headers: b"", body, shape: Shape::Length, close: false };
-    server.answer(ids[2], &reply(b"C"), &mut out);
-    server.answer(ids[1], &reply(b"B"), &mut out);
+    let reply = |body| ServerResponse { status: 200, headers: b"", body, framing: BodyFraming::Length, close: false };
+    server.respond(ids[2], &reply(b"C"), &mut out);
+    server.respond(ids[1], &reply(b"B"), &mut out);
     assert!(out.is_empty());
     server.push(b"news", true, &mut out);
-    server.answer(ids[0], &reply(b"A"), &mut out);
-    server.answer(ids[0], &reply(b"again"), &mut out);
+    server.respond(ids[0], &reply(b"A"), &mut out);
+    server.respond(ids[0], &reply(b"again"), &mut out);
     let expected = [(0x82, &b"news"[..]), (0x81, b"A"), (0x82, b"B"), (0x81, b"C")];
     let expected: Vec<u8> = expected.iter().flat_map(|(first, body)| super::frame(*first, body)).collect();
     assert_eq!(out.bytes(), expected);
@@ -106,13 +106,13 @@ fn answers_that_close() {
         (200, true, [super::frame(0x81, b"x"), super::frame(0x88, b"\x03\xe8")].concat()),
     ] {
         let mut server = WebSocketServer::new();
-        let mut out = Out::default();
+        let mut out = OutputBuffer::default();
         let mut id = 0;
-        server.receive(&[UPGRADE, &masked(0x81, b"a")].concat(), &mut |ask: Ask<'_>| id = ask.id).expect("good");
-        server.owed(&mut out);
+        server.receive(&[UPGRADE, &masked(0x81, b"a")].concat(), &mut |ask: ServerRequest<'_>| id = ask.id).expect("good");
+        server.write_due(&mut out);
         out.clear();
-        server.answer(id, &Reply { status, headers: b"", body: b"x", shape: Shape::Length, close }, &mut out);
-        assert_eq!((out.bytes(), server.over()), (&expected[..], true));
+        server.respond(id, &ServerResponse { status, headers: b"", body: b"x", framing: BodyFraming::Length, close }, &mut out);
+        assert_eq!((out.bytes(), server.is_finished()), (&expected[..], true));
     }
 }
 
@@ -136,9 +136,9 @@ fn what_is_no_upgrade_or_no_frame() {
         assert_eq!(heard, Err(why.to_string()));
     }
     let head = text.as_bytes();
-    let mut out = Out::default();
+    let mut out = OutputBuffer::default();
     assert!(WebSocketServer::is_upgrade(head) && !WebSocketServer::is_upgrade(b"GET / HTTP/1.1\r\n\r\n"));
-    assert!(!WebSocketServer::accept(head, "/echo?x", &mut out).over() && out.bytes() == ACCEPTED);
+    assert!(!WebSocketServer::accept(head, "/echo?x", &mut out).is_finished() && out.bytes() == ACCEPTED);
 }
 
 proptest::proptest! {

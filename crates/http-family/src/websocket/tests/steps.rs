@@ -2,25 +2,25 @@
 
 use std::sync::Arc;
 
-use wire::{Belongs, Event, FaultKind, Memory, Sent, Values};
+use wire::{ConnectionOwner, Event, FaultKind, UserState, SubmitOutcome, UserValues};
 
 use super::*;
-use values::capture::Taken;
+use values::capture::CapturedValues;
 
 /// Creates a session of steps, with its upgrade accepted.
-fn steps(options: &[&[&str]]) -> (Arc<dyn Dialogue>, Box<dyn Session>) {
+fn steps(options: &[&[&str]]) -> (Arc<dyn Workload>, Box<dyn Session>) {
     let mut asked = asked(&vec!["ws://h:9/chat?t={token}"; options.len()], &[]);
-    asked.steps = true;
+    asked.is_composite_flow = true;
     asked.variables = vec!["token".to_owned(), "mine".to_owned()].into();
     for options in options {
         let own = super::asked(&[], options);
-        asked.own.push(own.options);
+        asked.url_options.push(own.options);
     }
-    let dialogue = WebSocket.prepare(&asked).unwrap_or_else(|complaint| panic!("{complaint}"));
+    let dialogue = WebSocketProtocol.prepare(&asked).unwrap_or_else(|complaint| panic!("{complaint}"));
     assert_eq!(dialogue.origins().len(), 1, "steps of one URL are on one connection");
-    assert_eq!(dialogue.belongs(&dialogue.origins()[0]), Belongs::ToUser);
+    assert_eq!(dialogue.connection_owner(&dialogue.origins()[0]), ConnectionOwner::User);
     let mut session = session(&dialogue);
-    session.receive(&consent(""), &mut Out::default(), &mut Done::default()).expect("consent");
+    session.receive(&consent(""), &mut OutputBuffer::default(), &mut EventBuffer::default()).expect("consent");
     (dialogue, session)
 }
 
@@ -30,30 +30,30 @@ fn said(text: &str) -> Vec<u8> {
 }
 
 /// Begins a step; returns its result if known at once.
-fn begin(dialogue: &Arc<dyn Dialogue>, session: &mut Box<dyn Session>, step: usize) -> (Sent, Vec<String>) {
-    let mut values = Values::default();
+fn begin(dialogue: &Arc<dyn Workload>, session: &mut Box<dyn Session>, step: usize) -> (SubmitOutcome, Vec<String>) {
+    let mut values = UserValues::default();
     values.set(0, b"abc");
-    let fill = Fill { values: &values, ..Fill::default() };
+    let fill = SlotContext { values: &values, ..SlotContext::default() };
     let sent = session
-        .submit(ExchangeId(step as u32), &dialogue.requests()[step].request, &fill, &mut Out::default())
+        .submit(ExchangeId(step as u32), &dialogue.requests()[step].request, &fill, &mut OutputBuffer::default())
         .expect("room");
-    let told = if sent == Sent::There { hear(session, b"") } else { Vec::new() };
+    let told = if sent == SubmitOutcome::AlreadyComplete { hear(session, b"") } else { Vec::new() };
     (sent, told)
 }
 
 /// Feeds the server's bytes and returns the events as text.
 fn hear(session: &mut Box<dyn Session>, bytes: &[u8]) -> Vec<String> {
-    let mut done = Done::default();
-    session.receive(bytes, &mut Out::default(), &mut done).expect("good bytes");
+    let mut done = EventBuffer::default();
+    session.receive(bytes, &mut OutputBuffer::default(), &mut done).expect("good bytes");
     let word = |event: Event| match event {
         Event::Ended(ended) => match ended.fault {
             None => format!("{} ends with {}", ended.id.0, ended.payload),
             Some(kind) => {
-                format!("{} fails: {kind:?} {}", ended.id.0, ended.why.map(|why| why.to_string()).unwrap_or_default())
+                format!("{} fails: {kind:?} {}", ended.id.0, ended.cause.map(|why| why.to_string()).unwrap_or_default())
             }
         },
-        Event::Learnt(id, lesson) => {
-            let Taken(values) = *lesson.downcast::<Taken>().expect("values");
+        Event::StateUpdate(id, lesson) => {
+            let CapturedValues(values) = *lesson.downcast::<CapturedValues>().expect("values");
             format!("{} takes {}", id.0, String::from_utf8_lossy(&values[0].bytes))
         }
         Event::Unsolicited(size, _) => format!("push of {size}"),
@@ -65,13 +65,13 @@ fn hear(session: &mut Box<dyn Session>, bytes: &[u8]) -> Vec<String> {
 #[test]
 fn the_upgrade_holds_what_its_user_knows() {
     let mut asked = asked(&["ws://h:9/chat?t={token}"], &["header=X-Token: {token}", "data=hello"]);
-    (asked.steps, asked.variables) = (true, vec!["token".to_owned()].into());
-    let dialogue = WebSocket.prepare(&asked).expect("a good plan");
-    let established = Established { seed: SEED, ..Established::default() };
-    let mut memory = Memory::default();
+    (asked.is_composite_flow, asked.variables) = (true, vec!["token".to_owned()].into());
+    let dialogue = WebSocketProtocol.prepare(&asked).expect("a good plan");
+    let established = EstablishedConnection { seed: SEED, ..EstablishedConnection::default() };
+    let mut memory = UserState::default();
     memory.values.set(0, b"a b\r\nc");
-    let mut out = Out::default();
-    let fill = Fill { values: &memory.values, ..Fill::default() };
+    let mut out = OutputBuffer::default();
+    let fill = SlotContext { values: &memory.values, ..SlotContext::default() };
     dialogue.session(&dialogue.origins()[0], &established).open_with(&fill, &mut out);
     let text = String::from_utf8_lossy(out.bytes()).into_owned();
     assert!(text.starts_with("GET /chat?t=a%20b%0D%0Ac HTTP/1.1\r\n"), "{text}");
@@ -88,15 +88,15 @@ fn a_step_ends_with_the_message_it_awaits_and_the_others_wait_for_theirs() {
         &["await=json $.to == \"{token}\"", "expect-body={token}"],
     ]);
     assert_eq!(hear(&mut session, &said("{\"re\":1,\"id\":0}")), [""; 0], "what came before is no answer");
-    assert_eq!(begin(&dialogue, &mut session, 0).0, Sent::Asked);
+    assert_eq!(begin(&dialogue, &mut session, 0).0, SubmitOutcome::AwaitingResponse);
     assert_eq!(session.room(), 0, "one step at a time");
     assert_eq!(hear(&mut session, &said("news 1")), [""; 0]);
     assert_eq!(hear(&mut session, &said("{\"re\":1,\"id\":7}")), ["0 takes 7", "0 ends with 15"]);
-    assert_eq!(begin(&dialogue, &mut session, 1), (Sent::There, vec!["1 ends with 6".to_owned()]));
-    assert_eq!(begin(&dialogue, &mut session, 2).0, Sent::Asked);
+    assert_eq!(begin(&dialogue, &mut session, 1), (SubmitOutcome::AlreadyComplete, vec!["1 ends with 6".to_owned()]));
+    assert_eq!(begin(&dialogue, &mut session, 2).0, SubmitOutcome::AwaitingResponse);
     assert_eq!(hear(&mut session, &said("{\"to\":\"abd\"}")), [""; 0]);
     assert_eq!(hear(&mut session, &said("{\"to\":\"abc\"}")), ["2 ends with 12"]);
-    assert_eq!(session.unheard(), 2, "the first and the last but one");
+    assert_eq!(session.unread_messages(), 2, "the first and the last but one");
 }
 
 #[test]
@@ -108,16 +108,16 @@ fn what_is_missing_in_a_message_fails_its_step_and_says_what_was_there() {
     assert_eq!(told, ["0 fails: WrongBody json $.id found nothing; the body is {\"no\":1}"]);
     begin(&dialogue, &mut session, 1);
     assert!(hear(&mut session, &said("xyz"))[0].starts_with("1 fails: WrongBody"));
-    assert_eq!(begin(&dialogue, &mut session, 2).0, Sent::OneWay);
+    assert_eq!(begin(&dialogue, &mut session, 2).0, SubmitOutcome::OneWay);
 }
 
 #[test]
 fn a_step_that_is_given_up_leaves_its_connection_only_where_its_message_can_be_told_from_others() {
     let (dialogue, mut session) = steps(&[&["await=text a"], &["data=x"]]);
     begin(&dialogue, &mut session, 0);
-    assert!(session.cancel(ExchangeId(0), &mut Out::default()) && session.room() > 0);
+    assert!(session.cancel(ExchangeId(0), &mut OutputBuffer::default()) && session.room() > 0);
     begin(&dialogue, &mut session, 1);
-    assert!(!session.cancel(ExchangeId(1), &mut Out::default()), "the next message may be its answer");
+    assert!(!session.cancel(ExchangeId(1), &mut OutputBuffer::default()), "the next message may be its answer");
 }
 
 #[test]
@@ -132,5 +132,5 @@ fn a_close_fails_the_step_that_awaits_a_message() {
 fn of_messages_that_nobody_awaits_the_oldest_are_pushes() {
     let (_dialogue, mut session) = steps(&[&["await=text x"]]);
     let told: Vec<String> = (0..130).flat_map(|_| hear(&mut session, &said("news"))).collect();
-    assert_eq!((told, session.unheard()), (vec!["push of 4".to_owned(); 30], 100));
+    assert_eq!((told, session.unread_messages()), (vec!["push of 4".to_owned(); 30], 100));
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Carried, HostCounters, Number};
+use record::{CounterState, HostCounters, CounterValue};
 use serde_json::{Map, Value, json};
 
 use super::grain::{Grain, Told};
@@ -76,13 +76,13 @@ const LIVE_READINGS: usize = 1200;
 
 #[derive(Default)]
 struct Host {
-    carried: Carried,
+    carried: CounterState,
     readings: usize,
     lines: usize,
     /// As first read, of a run that goes on.
-    first: BTreeMap<String, Number>,
+    first: BTreeMap<String, CounterValue>,
     /// As last told.
-    told: BTreeMap<String, Option<Number>>,
+    told: BTreeMap<String, Option<CounterValue>>,
 }
 
 impl Host {
@@ -133,10 +133,10 @@ impl Readings {
             let before = host.told.insert(name.clone(), now);
             if before.flatten() != now {
                 let to = if is_telling(name) { &mut telling } else { &mut others };
-                to.insert(measure::plain::line(name).into_owned(), json!(now));
+                to.insert(measure::sanitize::line(name).into_owned(), json!(now));
             }
         }
-        let name = measure::plain::line(&sample.host);
+        let name = measure::sanitize::line(&sample.host);
         Some(json!({ "c": name, "t": sample.at_ns as f64 / 1e6, "v": telling, "o": others }))
     }
 }

@@ -25,7 +25,7 @@ impl Flows {
         let (first, behind) = (summary.names().len(), summary.names().len() + 2 * spans.len());
         let whole = spans.iter().enumerate().filter(|(_, span)| span.group.is_none());
         let flow = |(number, (at, span)): (usize, (usize, &crate::iterations::SpanRow<'_>))| Flow {
-            name: span.scenario.map(|name| measure::plain::line(name).into_owned()),
+            name: span.scenario.map(|name| measure::sanitize::line(name).into_owned()),
             iterations: first + 2 * at,
             requests: span.scenario.map(|_| behind + number),
         };

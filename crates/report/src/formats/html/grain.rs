@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use record::{HostCounters, Number, RunEvent};
+use record::{HostCounters, CounterValue, RunEvent};
 
 use super::counters::is_telling;
 use super::histogram::{COARSEST, FINEST, bucket_of};
@@ -71,7 +71,7 @@ impl Told {
     }
 
     /// Takes in a reading: what of it moved since the first.
-    pub fn see(&mut self, sample: &HostCounters, first: &mut BTreeMap<String, Number>) {
+    pub fn see(&mut self, sample: &HostCounters, first: &mut BTreeMap<String, CounterValue>) {
         self.readings += 1;
         for (name, value) in &sample.values {
             let before = first.get(name);
@@ -153,7 +153,7 @@ struct Survey {
     /// Filled buckets of the parts of requests.
     parts: usize,
     hosts: BTreeMap<String, Told>,
-    first: BTreeMap<String, BTreeMap<String, Number>>,
+    first: BTreeMap<String, BTreeMap<String, CounterValue>>,
 }
 
 /// So many hosts and counters are told apart: a record from elsewhere may have any.

@@ -29,12 +29,12 @@ pub(super) fn head(name: &str, summary: &Summary, grain: &Grain) -> Value {
     let percentiles = PERCENTILES.map(|q| percentile(q, ranked.quantile(q)));
     let host = |(host, told): (&String, &Told)| {
         let told = json!({ "readings": told.readings, "coarse": told.coarse() });
-        (measure::plain::line(host).into_owned(), told)
+        (measure::sanitize::line(host).into_owned(), told)
     };
     let hosts: Map<String, Value> = grain.hosts.iter().map(host).collect();
     json!({
         "run": FORMAT,
-        "name": measure::plain::line(name),
+        "name": measure::sanitize::line(name),
         "report": report,
         "percentiles": percentiles,
         "only_holds": summary.only_holds(),

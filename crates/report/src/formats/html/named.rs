@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use measure::Histogram;
-use record::{Named, NamedCounts, Part, Second};
+use record::{NamedFigures, NamedCounts, RunPart, Second};
 use serde_json::{Value, json};
 
 use super::grain::Grain;
@@ -38,7 +38,7 @@ impl Blocks {
 
     /// Adds a second; a line of the block before, where it begins another.
     pub fn add(&mut self, second: &Second) -> Option<Value> {
-        if second.part == Part::Warmup || second.named.is_empty() {
+        if second.part == RunPart::Warmup || second.named.is_empty() {
             return None;
         }
         let block = second.from_ns.div_euclid(self.block_s * 1_000_000_000);
@@ -62,9 +62,9 @@ impl Blocks {
 }
 
 impl Row {
-    fn add(&mut self, named: &Named, part: Part, grouping: u32, scratch: &mut Histogram) {
+    fn add(&mut self, named: &NamedFigures, part: RunPart, grouping: u32, scratch: &mut Histogram) {
         self.counts.add(&named.counts);
-        if part == Part::Window {
+        if part == RunPart::Window {
             let ended = named.counts.finished.saturating_add(named.counts.finished_of_warmup);
             self.finished_in_window = self.finished_in_window.saturating_add(ended);
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use measure::Histogram;
-use record::{Latency, Part, Second};
+use record::{Latency, RunPart, Second};
 use serde_json::{Map, Value, json};
 
 use super::grain::Grain;
@@ -36,7 +36,7 @@ pub(super) fn filled(second: &Second) -> usize {
         let mut before = None;
         histogram.buckets().filter(|(value, _)| before.replace(bucket_of(value.0, COARSEST)) != before).count()
     };
-    if second.part == Part::Warmup { 0 } else { parts(&second.latency).into_iter().map(of).sum() }
+    if second.part == RunPart::Warmup { 0 } else { parts(&second.latency).into_iter().map(of).sum() }
 }
 
 /// The parts of a run, block by block.
@@ -54,7 +54,7 @@ impl Phases {
 
     /// Adds a second; a line of the block before, where it begins another.
     pub fn add(&mut self, second: &Second) -> Option<Value> {
-        if second.part == Part::Warmup {
+        if second.part == RunPart::Warmup {
             return None;
         }
         let block = second.from_ns.div_euclid(self.block_s * 1_000_000_000);

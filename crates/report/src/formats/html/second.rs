@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Part, Second};
+use record::{RunPart, Second};
 use serde_json::{Value, json};
 
 use super::histogram::numbers;
@@ -40,11 +40,11 @@ pub(super) fn row(second: &Second, open: bool, grouping: u32, flows: Option<Valu
     row
 }
 
-fn part(part: Part) -> u8 {
+fn part(part: RunPart) -> u8 {
     match part {
-        Part::Warmup => 0,
-        Part::Window => 1,
-        Part::Drain => 2,
+        RunPart::Warmup => 0,
+        RunPart::Window => 1,
+        RunPart::Drain => 2,
     }
 }
 
@@ -65,7 +65,7 @@ type Sort = (String, String, Option<String>, u64);
 
 fn failures(second: &Second) -> Vec<Sort> {
     let mut all: BTreeMap<(String, String, Option<String>), u64> = BTreeMap::new();
-    let plain = |text: &str| measure::plain::line(text).into_owned();
+    let plain = |text: &str| measure::sanitize::line(text).into_owned();
     for failure in &second.failures {
         let sort = (plain(&failure.kind), plain(&failure.phase), failure.errno.as_deref().map(plain));
         let known = all.len() < SORTS || all.contains_key(&sort);
@@ -78,15 +78,15 @@ fn failures(second: &Second) -> Vec<Sort> {
 
 /// Of the warm-up nothing counts.
 fn checks(second: &Second) -> Vec<[u64; 3]> {
-    let counted = second.checks.iter().filter(|_| second.part != Part::Warmup);
+    let counted = second.checks.iter().filter(|_| second.part != RunPart::Warmup);
     counted.map(|told| [u64::from(told.check), told.passed, told.failed]).collect()
 }
 
 /// Of the warm-up nothing counts.
 fn codes(second: &Second) -> BTreeMap<String, u64> {
     let mut all: BTreeMap<String, u64> = BTreeMap::new();
-    for (code, n) in second.status.iter().filter(|_| second.part != Part::Warmup) {
-        let code = measure::plain::line(code).into_owned();
+    for (code, n) in second.status.iter().filter(|_| second.part != RunPart::Warmup) {
+        let code = measure::sanitize::line(code).into_owned();
         let code = if all.len() < SORTS || all.contains_key(&code) { code } else { "other".into() };
         let count = all.entry(code).or_default();
         *count = count.saturating_add(*n);

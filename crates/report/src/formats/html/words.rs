@@ -1,6 +1,6 @@
 //! What a report says in words, in one language: the page has them in both.
 
-use diagnose::{Rule, rules};
+use diagnose::{LimitRule, rules};
 use serde_json::{Value, json};
 
 use crate::formats::text::{accounts, figures, head};
@@ -66,9 +66,9 @@ fn told(summary: &Summary, lang: Lang) -> Vec<Value> {
 
 /// The pages of the rules that found something.
 fn explained(summary: &Summary, lang: Lang) -> Value {
-    let found = |rule: &&Rule| summary.limits.found.iter().any(|found| found.rule == rule.rule);
+    let found = |rule: &&LimitRule| summary.limits.findings.iter().any(|found| found.rule == rule.rule);
     let page =
-        |rule: &Rule| json!({ "rule": rule.rule, "title": lang.of(rule.title), "paragraphs": rule.paragraphs(lang) });
+        |rule: &LimitRule| json!({ "rule": rule.rule, "title": lang.of(rule.title), "paragraphs": rule.paragraphs(lang) });
     rules().filter(found).map(page).collect()
 }
 

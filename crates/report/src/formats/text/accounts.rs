@@ -1,6 +1,6 @@
 //! Counts: requests and where each of them went, failures with an example, connections and bytes.
 
-use record::{Example, Failure, Kind, Loss, Phase};
+use record::{FailureExample, Failure, Kind, ConnectionLoss, Phase};
 
 use super::Page;
 use crate::columns::{cut, right, width};
@@ -9,7 +9,7 @@ use crate::judgement;
 use crate::kinds::Kinds as _;
 use crate::reasons::reason;
 use crate::sentences as say;
-use crate::show;
+use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text};
 
@@ -22,7 +22,7 @@ pub(super) fn requests(page: &mut Page, summary: &Summary) {
     let (before, after) = apart(summary, page.lang);
     before.iter().for_each(|line| page.inner(line));
     if !totals.status.is_empty() {
-        let codes: Vec<String> = totals.status.iter().map(|(code, n)| format!("{code}: {}", show::count(*n))).collect();
+        let codes: Vec<String> = totals.status.iter().map(|(code, n)| format!("{code}: {}", numbers::count(*n))).collect();
         page.inner(&format!("{}  {}", page.say(say::STATUS_CODES), codes.join("  ")));
     }
     after.iter().for_each(|line| page.inner(line));
@@ -32,7 +32,7 @@ pub(super) fn requests(page: &mut Page, summary: &Summary) {
 pub(crate) fn account(summary: &Summary, lang: Lang) -> String {
     let totals = &summary.totals;
     let text = if totals.add_up() { say::ACCOUNT } else { say::ACCOUNT_BROKEN };
-    let counts = [totals.due, totals.finished, totals.failed, totals.censored].map(show::count);
+    let counts = [totals.due, totals.finished, totals.failed, totals.censored].map(numbers::count);
     let [due, finished, failed, censored] = &counts;
     lang.fill(text, &[("due", due), ("finished", finished), ("failed", failed), ("censored", censored)])
 }
@@ -42,7 +42,7 @@ pub(crate) fn apart(summary: &Summary, lang: Lang) -> (Option<String>, Vec<Strin
     let totals = &summary.totals;
     let probe = summary.probe.as_ref().map_or(0, |p| p.requests);
     let uncounted = (totals.warmup > 0 || probe > 0)
-        .then(|| lang.fill(say::APART, &[("warmup", &show::count(totals.warmup)), ("probe", &show::count(probe))]));
+        .then(|| lang.fill(say::APART, &[("warmup", &numbers::count(totals.warmup)), ("probe", &numbers::count(probe))]));
     let special = [
         (say::LATE, totals.late),
         (say::MESSAGES, totals.messages),
@@ -63,7 +63,7 @@ pub(crate) fn apart(summary: &Summary, lang: Lang) -> (Option<String>, Vec<Strin
         (say::NOT_CACHED, totals.not_cached),
     ];
     let lines = special.into_iter().filter(|(_, n)| *n > 0);
-    let line = |(text, n)| lang.fill(text, &[("n", &show::count(n)), ("size", &show::bytes(n))]);
+    let line = |(text, n)| lang.fill(text, &[("n", &numbers::count(n)), ("size", &numbers::bytes(n))]);
     (uncounted, lines.map(line).collect())
 }
 
@@ -84,9 +84,9 @@ pub(super) fn failures(page: &mut Page, summary: &Summary) {
     }
     page.section(page.say(say::FAILURES));
     let sorted = most_first(summary);
-    let width = sorted.iter().map(|f| show::count(f.count).len()).max().unwrap_or(0);
+    let width = sorted.iter().map(|f| numbers::count(f.count).len()).max().unwrap_or(0);
     for failure in sorted {
-        let line = format!("{}  {}", right(&show::count(failure.count), width), sort_of(failure, page.lang));
+        let line = format!("{}  {}", right(&numbers::count(failure.count), width), sort_of(failure, page.lang));
         page.inner(&page.paint.red(&line));
         if let Some(advice) = advice(failure, page.lang) {
             page.inner(&format!("{}{advice}", " ".repeat(width + 2)));
@@ -114,7 +114,7 @@ pub(crate) fn sort_of(f: &Failure, lang: Lang) -> String {
     judgement::sort((&f.kind, &f.phase, f.errno.as_deref()), lang)
 }
 
-fn example(page: &mut Page, example: &Example, indent: usize) {
+fn example(page: &mut Page, example: &FailureExample, indent: usize) {
     let indent = " ".repeat(indent + 2);
     if !example.detail.is_empty() {
         let why = reason(&example.detail, example.cause.as_ref(), page.lang);
@@ -155,23 +155,23 @@ const SENTENCE: usize = 180;
 /// The beginning of a text on one line; the whole is in the JSON report.
 fn one_line(text: &str, cells: usize) -> String {
     let begins = text.char_indices().nth(4 * CELLS).map_or(text, |(at, _)| &text[..at]);
-    cut(&measure::plain::line(begins), cells)
+    cut(&measure::sanitize::line(begins), cells)
 }
 
 /// Ways of losing connections that are shown; the document has all.
 const WAYS: usize = 5;
 
 /// Connections that were lost or did not come to stand, by why, the most frequent first.
-fn by_why(losses: &[Loss], text: Text, lang: Lang) -> Vec<String> {
-    let mut all: Vec<&Loss> = losses.iter().collect();
+fn by_why(losses: &[ConnectionLoss], text: Text, lang: Lang) -> Vec<String> {
+    let mut all: Vec<&ConnectionLoss> = losses.iter().collect();
     all.sort_by_key(|loss| std::cmp::Reverse(loss.count));
-    let line = |loss: &Loss| {
+    let line = |loss: &ConnectionLoss| {
         // Those that were lost had stood: all of them the same phase.
         let phase = (!loss.is_in(Phase::Hold)).then(|| judgement::word(&loss.phase, lang));
         let detail = reason(&loss.detail, loss.cause.as_ref(), lang);
         let parts = [Some(judgement::word(&loss.kind, lang)), phase, loss.errno.as_deref(), Some(&*detail)];
         let why = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
-        lang.fill(text, &[("n", &show::count(loss.count)), ("why", &one_line(&why, SENTENCE))])
+        lang.fill(text, &[("n", &numbers::count(loss.count)), ("why", &one_line(&why, SENTENCE))])
     };
     all.into_iter().take(WAYS).map(line).collect()
 }
@@ -184,27 +184,27 @@ pub(super) fn connections(page: &mut Page, summary: &Summary) {
 /// Connections, and what went over them.
 pub(crate) fn connection_lines(summary: &Summary, lang: Lang) -> Vec<String> {
     let (c, b) = (&summary.totals.connections, &summary.totals.bytes);
-    let counts = [c.opened, c.failed, c.reused].map(show::count);
+    let counts = [c.opened, c.failed, c.reused].map(numbers::count);
     let facts: [(&str, &str); 3] = [("opened", &counts[0]), ("failed", &counts[1]), ("reused", &counts[2])];
     let mut lines = vec![lang.fill(say::CONNECTIONS_LINE, &facts)];
     lines.extend(by_why(&summary.totals.unopened, say::NOT_OPENED_BY, lang));
     lines.extend(held(summary, lang));
     if !summary.totals.words.is_empty() {
         let words = &summary.totals.words;
-        let words = words.iter().map(|(word, n)| format!("{} {}", measure::plain::line(word), show::count(*n)));
+        let words = words.iter().map(|(word, n)| format!("{} {}", measure::sanitize::line(word), numbers::count(*n)));
         let words = words.collect::<Vec<_>>().join(lang.of(say::COMMA));
         lines.push(lang.fill(say::WORDS, &[("words", &words)]));
     }
     if c.refused > 0 {
-        lines.push(lang.fill(say::REFUSED, &[("n", &show::count(c.refused))]));
+        lines.push(lang.fill(say::REFUSED, &[("n", &numbers::count(c.refused))]));
     }
     if c.handshakes > 0 {
-        let facts = [("n", &*show::count(c.handshakes)), ("resumed", &*show::count(c.resumed))];
+        let facts = [("n", &*numbers::count(c.handshakes)), ("resumed", &*numbers::count(c.resumed))];
         let cheap = if c.resumed > 0 { lang.of(say::ALL_RESUMED) } else { "" };
         lines.push(lang.fill(say::HANDSHAKES, &facts) + cheap);
     }
-    let rate = show::bytes(summary.per_s(summary.totals.bytes_in_window.received).round() as u64);
-    let sizes = [b.sent, b.received, b.payload].map(show::bytes);
+    let rate = numbers::bytes(summary.per_s(summary.totals.bytes_in_window.received).round() as u64);
+    let sizes = [b.sent, b.received, b.payload].map(numbers::bytes);
     let facts: [(&str, &str); 4] =
         [("sent", &sizes[0]), ("received", &sizes[1]), ("payload", &sizes[2]), ("rate", &rate)];
     lines.push(lang.fill(say::BYTES_LINE, &facts));
@@ -217,14 +217,14 @@ fn held(summary: &Summary, lang: Lang) -> Vec<String> {
     let mut lines = Vec::new();
     let planned = summary.started.as_ref().is_some_and(|s| s.plan.hold.is_some());
     if planned || summary.only_holds() || c.lost > 0 {
-        let rate = show::rate(summary.opened_per_s());
-        let counts = [summary.totals.standing, c.lost].map(show::count);
+        let rate = numbers::rate(summary.opened_per_s());
+        let counts = [summary.totals.standing, c.lost].map(numbers::count);
         let facts: [(&str, &str); 3] = [("n", &counts[0]), ("lost", &counts[1]), ("rate", &rate)];
         lines.push(lang.fill(say::STANDING, &facts));
     }
     lines.extend(by_why(&summary.totals.losses, say::LOST_BY, lang));
     if beats.sent > 0 {
-        let counts = [beats.sent, beats.answered, beats.missed, beats.open].map(show::count);
+        let counts = [beats.sent, beats.answered, beats.missed, beats.open].map(numbers::count);
         let names = ["sent", "answered", "missed", "open"];
         let facts: Vec<(&str, &str)> = names.into_iter().zip(counts.iter().map(String::as_str)).collect();
         lines.push(lang.fill(say::HEARTBEATS, &facts));

@@ -3,14 +3,14 @@
 use measure::Nanos;
 use measure::quantile::minimum_count;
 use plan::{Arrivals, Change, Load, Stage};
-use record::{Changed, End};
+use record::{LoadChange, End};
 
 use super::{Page, head};
 use crate::bars;
 use crate::columns::table;
 use crate::ranked::{Figure, QUANTILES, Quantile, Ranked, heartbeats};
 use crate::sentences as say;
-use crate::show;
+use crate::numbers;
 use crate::summary::{Headroom, Summary};
 use crate::text::{Lang, Text};
 
@@ -23,7 +23,7 @@ pub(super) fn headline(page: &mut Page, summary: &Summary) {
     page.section(&(heading(summary, page.lang) + &ranked_of(summary, page.lang)));
     let answered = failed_responses(summary);
     if ranked.count() == 0 && answered.count() > 0 {
-        let heading = page.lang.fill(say::ONLY_FAILED_RESPONSES, &[("n", &show::count(answered.count()))]);
+        let heading = page.lang.fill(say::ONLY_FAILED_RESPONSES, &[("n", &numbers::count(answered.count()))]);
         page.inner(&heading);
         return quantiles(page, &answered);
     }
@@ -48,7 +48,7 @@ fn quantiles(page: &mut Page, ranked: &Ranked<'_>) {
     if enough && !lacks_intervals(ranked) {
         rows.push(vec![String::new(), String::new(), page.say(say::INTERVAL).to_owned()]);
     }
-    rows.extend(ranked.min().map(|min| vec![page.say(say::MIN).into(), show::duration(min), String::new()]));
+    rows.extend(ranked.min().map(|min| vec![page.say(say::MIN).into(), numbers::duration(min), String::new()]));
     for named in QUANTILES.iter().filter(|_| enough) {
         let q = ranked.quantile(named.q);
         rows.push(vec![named.name.into(), q.figure.show(), interval(q)]);
@@ -68,7 +68,7 @@ fn hidden(page: &mut Page, summary: &Summary) {
     if per_s.round() < 1.0 {
         return;
     }
-    let hidden = page.lang.fill(say::HIDDEN, &[("n", &show::count(per_s.round() as u64))]);
+    let hidden = page.lang.fill(say::HIDDEN, &[("n", &numbers::count(per_s.round() as u64))]);
     page.inner(&hidden);
     // A rate is one of iterations, where users go through a flow.
     if summary.scenarios().next().is_some() {
@@ -86,20 +86,20 @@ fn hidden(page: &mut Page, summary: &Summary) {
 /// users are those that were asked for: at the end of a run that counts its requests none is left.
 pub(crate) fn heading(summary: &Summary, lang: Lang) -> String {
     if summary.only_holds() {
-        return lang.fill(say::HELD, &[("n", &show::count(summary.totals.standing))]);
+        return lang.fill(say::HELD, &[("n", &numbers::count(summary.totals.standing))]);
     }
     if summary.open {
         return lang.of(say::RESPONSE_HEADLINE).into();
     }
     let users = match summary.started.as_ref().map(|s| &s.plan.load) {
         Some(Load::Closed { stages, .. }) => head::users(&with_changes(stages, &summary.changes), lang),
-        _ => lang.fill(say::USERS_N, &[("n", &show::count(u64::from(summary.totals.users)))]),
+        _ => lang.fill(say::USERS_N, &[("n", &numbers::count(u64::from(summary.totals.users)))]),
     };
     lang.fill(say::SERVICE_HEADLINE, &[("users", &users)])
 }
 
 /// The stages of users; of those that were changed on the way the fewest and the most.
-fn with_changes(stages: &[Stage], changes: &[Changed]) -> Vec<Stage> {
+fn with_changes(stages: &[Stage], changes: &[LoadChange]) -> Vec<Stage> {
     let changed = changes.iter().filter_map(|changed| match changed.change {
         Change::Users(users) => Some(f64::from(users)),
         Change::Rate(_) | Change::Pause | Change::Resume | Change::Drain => None,
@@ -116,14 +116,14 @@ fn with_changes(stages: &[Stage], changes: &[Changed]) -> Vec<Stage> {
 /// How many requests the figures are of, in brackets.
 pub(crate) fn ranked_of(summary: &Summary, lang: Lang) -> String {
     let ranked = summary.headline();
-    let n = show::count(ranked.count());
+    let n = numbers::count(ranked.count());
     let mut how_many = match ranked.unfinished() {
         0 => lang.fill(say::RANKED, &[("n", &n)]),
-        u => lang.fill(say::RANKED_UNFINISHED, &[("n", &n), ("unfinished", &show::count(u))]),
+        u => lang.fill(say::RANKED_UNFINISHED, &[("n", &n), ("unfinished", &numbers::count(u))]),
     };
     let apart = summary.failed_apart();
     if apart > 0 {
-        how_many += &lang.fill(say::FAILED_APART, &[("failed", &show::count(apart))]);
+        how_many += &lang.fill(say::FAILED_APART, &[("failed", &numbers::count(apart))]);
     }
     lang.fill(say::BRACKETS, &[("inner", &how_many)])
 }
@@ -148,21 +148,21 @@ pub(crate) fn lacks_intervals(ranked: &Ranked<'_>) -> bool {
 /// The 95 % interval of a quantile that is shown.
 pub(crate) fn interval(quantile: Quantile) -> String {
     let Some([low, high]) = quantile.interval else { return String::new() };
-    let low = low.map_or("0".into(), show::duration);
-    format!("{low} – {}", high.map_or("∞".into(), show::duration))
+    let low = low.map_or("0".into(), numbers::duration);
+    format!("{low} – {}", high.map_or("∞".into(), numbers::duration))
 }
 
 /// Says why something is not shown, or is only a bound.
 fn footnotes(page: &mut Page, ranked: &Ranked<'_>) {
     let least = minimum_count(0.5);
     if ranked.count() < least {
-        let line = page.lang.fill(say::NO_QUANTILES, &[("needed", &show::count(least))]);
+        let line = page.lang.fill(say::NO_QUANTILES, &[("needed", &numbers::count(least))]);
         page.inner(&line);
     }
     for named in QUANTILES {
         let needed = minimum_count(named.q);
         if (least..needed).contains(&ranked.count()) {
-            let facts = [("names", named.name), ("needed", &*show::count(needed))];
+            let facts = [("names", named.name), ("needed", &*numbers::count(needed))];
             let line = page.lang.fill(say::TOO_FEW, &facts);
             page.inner(&line);
         }
@@ -186,27 +186,27 @@ pub(super) fn throughput(page: &mut Page, summary: &Summary) {
 pub(crate) fn throughput_lines(summary: &Summary, lang: Lang) -> Vec<String> {
     let totals = &summary.totals;
     let rate = measure::format_rate(summary.throughput_per_s());
-    let mut line = lang.fill(say::THROUGHPUT_LINE, &[("rate", &rate), ("window", &show::duration(summary.window))]);
+    let mut line = lang.fill(say::THROUGHPUT_LINE, &[("rate", &rate), ("window", &numbers::duration(summary.window))]);
     let paused = summary.paused();
     if paused > Nanos::ZERO {
-        line += &lang.fill(say::THROUGHPUT_PAUSED, &[("paused", &show::duration(paused))]);
+        line += &lang.fill(say::THROUGHPUT_PAUSED, &[("paused", &numbers::duration(paused))]);
     }
     let mut lines = vec![line];
     // Of a flow the rate is one of iterations, whose rows tell it.
     if summary.open && summary.spans().next().is_none() {
-        let due = show::rate(summary.per_s(totals.due));
-        let facts = [("due", &*due), ("sent", &*show::count(totals.sent)), ("n", &*show::count(totals.due))];
+        let due = numbers::rate(summary.per_s(totals.due));
+        let facts = [("due", &*due), ("sent", &*numbers::count(totals.sent)), ("n", &*numbers::count(totals.due))];
         let expected = poisson_expected(summary).map_or(String::new(), |n| {
-            let facts = [("n", &*show::count(n.round() as u64)), ("off", &*show::count(n.sqrt().round() as u64))];
+            let facts = [("n", &*numbers::count(n.round() as u64)), ("off", &*numbers::count(n.sqrt().round() as u64))];
             lang.fill(say::POISSON_EXPECTED, &facts)
         });
         lines.push(lang.fill(say::ASKED_RATE, &facts) + &expected);
     }
     lines.extend(summary.headroom().map(|Headroom { most_per_s: most, times, by_run }| {
-        let times = if times < 10.0 { format!("{times:.1}") } else { show::count(times as u64) };
+        let times = if times < 10.0 { format!("{times:.1}") } else { numbers::count(times as u64) };
         lang.fill(
             if by_run { say::HEADROOM_HERE } else { say::HEADROOM },
-            &[("most", &*show::count(most as u64)), ("times", &*times)],
+            &[("most", &*numbers::count(most as u64)), ("times", &*times)],
         )
     }));
     lines
@@ -234,7 +234,7 @@ pub(super) fn distribution(page: &mut Page, summary: &Summary) {
     let mut above = None;
     let mut rows = Vec::new();
     for bin in bars::bins(ranked.finished) {
-        let up_to = show::duration(bin.up_to);
+        let up_to = numbers::duration(bin.up_to);
         let begins = above.replace(up_to.clone());
         rows.push((begins.map_or_else(|| format!("≤ {up_to}"), |begins| format!("{begins} – {up_to}")), bin.count));
     }
@@ -243,10 +243,10 @@ pub(super) fn distribution(page: &mut Page, summary: &Summary) {
     }
     let most = rows.iter().map(|(_, n)| *n).max().unwrap_or(0);
     let width = rows.iter().map(|(label, _)| crate::columns::width(label)).max().unwrap_or(0);
-    let counts = rows.iter().map(|(_, n)| show::count(*n).len()).max().unwrap_or(0);
+    let counts = rows.iter().map(|(_, n)| numbers::count(*n).len()).max().unwrap_or(0);
     for (label, n) in rows {
-        let (label, count) = (crate::columns::right(&label, width), crate::columns::right(&show::count(n), counts));
-        let share = crate::columns::right(&show::percent(n, ranked.count()), 8);
+        let (label, count) = (crate::columns::right(&label, width), crate::columns::right(&numbers::count(n), counts));
+        let share = crate::columns::right(&numbers::percent(n, ranked.count()), 8);
         let figures = format!("{label}  {count}  {share}");
         // Between the margin of a section and the figures on one side and the edge on the other.
         let room =
@@ -299,7 +299,7 @@ pub(crate) fn parts(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     let mut rows = vec![std::iter::once("").chain(heading).map(String::from).collect::<Vec<_>>()];
     for (name, ranked, _) in parts.into_iter().filter(|(_, ranked, shown)| *shown && ranked.count() > 0) {
         let figures = [ranked.mean(), ranked.quantile(0.5).figure, ranked.quantile(0.99).figure, ranked.max()];
-        let mut row = vec![lang.of(name).to_owned(), show::count(ranked.count())];
+        let mut row = vec![lang.of(name).to_owned(), numbers::count(ranked.count())];
         row.extend(figures.map(Figure::show));
         rows.push(row);
     }

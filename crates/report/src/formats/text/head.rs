@@ -2,12 +2,12 @@
 
 use measure::{Nanos, format_rate};
 use plan::{Arrivals, Load, Plan, Scenario, Stage};
-use record::{FirstAnswer, Joined, Started};
+use record::{FirstResponse, ProbedHost, RunStarted};
 
 use super::Page;
 use crate::reasons::reason;
 use crate::sentences as say;
-use crate::show;
+use crate::numbers;
 use crate::summary::Summary;
 use crate::text::Lang;
 
@@ -28,9 +28,9 @@ pub(super) fn asked(page: &mut Page, summary: &Summary) {
 
 /// The machines under test that told their counters, each as a sentence.
 pub(crate) fn probed(summary: &Summary, lang: Lang) -> Vec<String> {
-    let told = |(first, last): &(Joined, Option<Joined>)| {
+    let told = |(first, last): &(ProbedHost, Option<ProbedHost>)| {
         let within = last.as_ref().map_or(0, |last| last.clock_within_ns).max(first.clock_within_ns);
-        let (cores, within) = (first.cores.to_string(), show::duration(Nanos(within)));
+        let (cores, within) = (first.cores.to_string(), numbers::duration(Nanos(within)));
         let facts: [(&str, &str); 5] = [
             ("host", &first.host),
             ("kernel", &first.kernel),
@@ -48,17 +48,17 @@ pub(crate) fn target(plan: &Plan, lang: Lang) -> String {
     let first = plan.urls.first().map_or(String::new(), |u| u.url.clone());
     match plan.count_urls() {
         0 | 1 => first,
-        n => format!("{first} {}", lang.fill(say::MORE_URLS, &[("n", &show::count(n as u64 - 1))])),
+        n => format!("{first} {}", lang.fill(say::MORE_URLS, &[("n", &numbers::count(n as u64 - 1))])),
     }
 }
 
 /// The worker threads and what carried the bytes.
-pub(crate) fn machinery(started: &Started, lang: Lang) -> String {
+pub(crate) fn machinery(started: &RunStarted, lang: Lang) -> String {
     lang.fill(say::MACHINERY, &[("workers", &started.workers.to_string()), ("net", &started.net)])
 }
 
 /// The answer before the run as a sentence.
-pub(crate) fn first_answer(probe: &FirstAnswer, lang: Lang) -> String {
+pub(crate) fn first_answer(probe: &FirstResponse, lang: Lang) -> String {
     let through = probe.through.as_ref().map(|proxy| lang.fill(say::OF_PROXY, &[("proxy", proxy)]));
     let address = format!("{}{}", probe.address, through.unwrap_or_default());
     match &probe.failure {
@@ -67,8 +67,8 @@ pub(crate) fn first_answer(probe: &FirstAnswer, lang: Lang) -> String {
             if probe.status.is_empty() { say::PROBE_WITHOUT_STATUS } else { say::PROBE },
             &[
                 ("status", &probe.status),
-                ("bytes", &show::bytes(probe.payload)),
-                ("took", &show::duration(probe.took)),
+                ("bytes", &numbers::bytes(probe.payload)),
+                ("took", &numbers::duration(probe.took)),
                 ("address", &address),
                 ("spoken", &probe.spoken),
             ],
@@ -86,7 +86,7 @@ pub(crate) fn load(plan: &Plan, lang: Lang) -> Vec<String> {
         }
     };
     if plan.warmup.0 > 0 {
-        parts.push(lang.fill(say::AFTER_WARMUP, &[("time", &show::duration(plan.warmup))]));
+        parts.push(lang.fill(say::AFTER_WARMUP, &[("time", &numbers::duration(plan.warmup))]));
     }
     parts
 }
@@ -95,10 +95,10 @@ pub(crate) fn load(plan: &Plan, lang: Lang) -> Vec<String> {
 fn scenario_of(scenario: &Scenario, lang: Lang) -> String {
     let mut parts = load_of(&scenario.load, (true, scenario.iterations, scenario.duration), lang);
     if let Some(each) = scenario.iterations_per_user {
-        parts.push(lang.fill(say::ITERATIONS_EACH, &[("n", &show::count(u64::from(each)))]));
+        parts.push(lang.fill(say::ITERATIONS_EACH, &[("n", &numbers::count(u64::from(each)))]));
     }
     if scenario.start > Nanos::ZERO {
-        parts.push(lang.fill(say::AFTER, &[("time", &show::duration(scenario.start))]));
+        parts.push(lang.fill(say::AFTER, &[("time", &numbers::duration(scenario.start))]));
     }
     format!("{}{}{}", scenario.name, lang.of(say::COLON), parts.join(lang.of(say::COMMA)))
 }
@@ -122,17 +122,17 @@ fn load_of(load: &Load, (flows, requests, duration): (bool, Option<u64>, Option<
     }
     if let Some(n) = requests {
         let asked = if flows { say::ITERATIONS_ASKED } else { say::REQUESTS_ASKED };
-        parts.push(lang.fill(asked, &[("n", &show::count(n))]));
+        parts.push(lang.fill(asked, &[("n", &numbers::count(n))]));
     }
     if let Some(time) = duration {
-        parts.push(lang.fill(say::FOR, &[("time", &show::duration(time))]));
+        parts.push(lang.fill(say::FOR, &[("time", &numbers::duration(time))]));
     }
     parts
 }
 
 /// `100 users`, `0 to 100 users`.
 pub(crate) fn users(stages: &[Stage], lang: Lang) -> String {
-    let n = levels(stages, |v| show::count(v.round() as u64));
+    let n = levels(stages, |v| numbers::count(v.round() as u64));
     lang.fill(say::USERS_N, &[("n", &n)])
 }
 

@@ -1,0 +1,56 @@
+//! Queries that a protocol sends to the target before it can prepare requests: a schema, by reflection.
+//!
+//! A query is sent by the probe, one request on a connection of its own, before the run and outside its figures.
+
+use std::sync::Arc;
+
+use engine::{PreparedRun, ProbeFailure, Setup, Stop};
+use wire::{ProtocolConfig, UsageError, FaultKind, Protocol};
+
+/// Maximum number of queries; a protocol that sends more is in a loop.
+const MOST: usize = 64;
+/// Maximum size of all answers in bytes: their parsed form takes several times as much.
+const MOST_BYTES: usize = 8 << 20;
+
+/// The prepared run, and the failure if the target could not be reached.
+pub type InquiryOutcome = (Arc<PreparedRun>, Option<Box<ProbeFailure>>);
+
+/// Sends the queries of a protocol, then prepares the requests. If the target is unreachable, returns that failure
+/// together with the query, which is then all that was prepared.
+///
+/// # Errors
+/// The user's mistake, naming the option; or a target that cannot be queried.
+pub fn prepare(protocol: &dyn Protocol, asked: &mut ProtocolConfig, setup: &Setup) -> Result<InquiryOutcome, UsageError> {
+    let mut learnt = 0;
+    for _ in 0..MOST {
+        let Some(inquiry) = PreparedRun::inquiry(protocol, asked)? else { break };
+        let failure = match inquiry.probe(setup, &Stop::default()) {
+            Ok(_) => None,
+            // No server, or none that answers: that is not a mistake of the command line.
+            Err(mut failure)
+                if failure.unreachable || matches!(failure.fault, None | Some(FaultKind::BrokenProtocol)) =>
+            {
+                failure.unreachable = true;
+                return Ok((inquiry, Some(failure)));
+            }
+            Err(failure) => Some(failure),
+        };
+        match (inquiry.learnt(), failure) {
+            (Some(answer), _) => {
+                learnt += answer.len();
+                if learnt > MOST_BYTES {
+                    let trouble = "the target's reflection responses are larger than the limit of 8 MiB; add \
+                        --proto FILE";
+                    return Err(UsageError::new("URL", trouble));
+                }
+                asked.inquiry_responses.push(answer);
+            }
+            (None, failure) => {
+                let why = failure.and_then(|f| f.probe.failure).unwrap_or_else(|| "it sent nothing".into());
+                let trouble = format!("the target did not respond to reflection: {why}");
+                return Err(UsageError::new("URL", trouble));
+            }
+        }
+    }
+    PreparedRun::of(protocol, asked).map(|prepared| (prepared, None))
+}

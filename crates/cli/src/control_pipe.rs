@@ -1,0 +1,149 @@
+//! A run controlled by another program: the console starts it as a separate process, controls it by lines through a
+//! named pipe, and reads its record while it is written. The pipe outlives its writers, so a run continues when the
+//! console ends.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::Read as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use console::{RunCommand, run_control};
+use engine::{Control, Stop};
+use measure::Nanos;
+use plan::Plan;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::{Value, json};
+use wire::UsageError;
+
+use crate::preflight;
+use crate::load_control::LoadControl;
+use intent::Intent;
+
+/// Interval of checks whether the run is over.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// Maximum duration of a run without an end of its own: nobody may be watching any more.
+const LONGEST: Nanos = Nanos::from_secs(24 * 3600);
+
+/// Maximum length of a command line: a word and a number.
+const LONGEST_LINE: usize = 4096;
+
+/// Returns the path for the record of this run, if another program controls it.
+fn record() -> Option<OsString> {
+    std::env::var_os(run_control::RECORD)
+}
+
+/// Returns `true` if another program controls this run.
+pub fn is_driven() -> bool {
+    record().is_some()
+}
+
+/// Turns the run into a driven one if another program controls it: its record goes to the given path, and nothing else
+/// is written.
+///
+/// # Errors
+/// The plan asks for files.
+pub fn redirect_record(intent: &mut Intent) -> Result<(), UsageError> {
+    let Some(record) = record() else { return Ok(()) };
+    for (option, file, what) in
+        [("--output", &intent.presentation.output, "report"), ("--record", &intent.record, "record")]
+    {
+        if file.is_some() {
+            let trouble = format!("is for the command line, as the console keeps every {what}; leave it out");
+            return Err(UsageError::new(option, trouble));
+        }
+    }
+    intent.record = Some(record.into_string().map_err(|_| UsageError::new("--record", "its path is not UTF-8"))?);
+    intent.run_timeout = intent.run_timeout.or(Some(LONGEST));
+    Ok(())
+}
+
+/// The thread that reads commands until it is dropped.
+pub struct ControlListener {
+    over: Arc<AtomicBool>,
+    listening: Option<JoinHandle<()>>,
+}
+
+impl ControlListener {
+    /// Starts to read commands, if this run is driven.
+    pub fn listen(plan: &Plan, control: &Control, stop: &Stop) -> Option<ControlListener> {
+        let mut pipe = record()?;
+        pipe.push(run_control::PIPE);
+        // Opened for writing as well, so that the pipe never reports end of file, whichever writers come and go.
+        let mut pipe = OpenOptions::new().read(true).write(true).open(pipe).ok()?;
+        let over = Arc::new(AtomicBool::new(false));
+        let mut orders =
+            CommandReader { load: LoadControl::new(plan, control), stop: stop.clone(), drains: false, line: Vec::new() };
+        let ended = Arc::clone(&over);
+        let listening = std::thread::Builder::new().name("driver".into()).spawn(move || {
+            while !ended.load(Ordering::Relaxed) {
+                orders.wait_for_more(&mut pipe);
+            }
+        });
+        Some(ControlListener { over, listening: listening.ok() })
+    }
+}
+
+impl Drop for ControlListener {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        let _ = self.listening.take().map(JoinHandle::join);
+    }
+}
+
+/// The state of reading commands, and the run they apply to.
+struct CommandReader {
+    load: LoadControl,
+    stop: Stop,
+    drains: bool,
+    line: Vec<u8>,
+}
+
+impl CommandReader {
+    fn wait_for_more(&mut self, pipe: &mut File) {
+        if !poll(&mut [PollFd::new(pipe, PollFlags::IN)], Some(&LOOK)).is_ok_and(|ready| ready > 0) {
+            return;
+        }
+        let mut bytes = [0; 512];
+        let read = pipe.read(&mut bytes).unwrap_or(0);
+        self.line.extend_from_slice(&bytes[..read]);
+        while let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.line.drain(..=end).collect();
+            RunCommand::parse(String::from_utf8_lossy(&line).trim()).into_iter().for_each(|order| self.execute(order));
+        }
+        if self.line.len() > LONGEST_LINE {
+            self.line.clear();
+        }
+    }
+
+    fn execute(&mut self, order: RunCommand) {
+        match order {
+            RunCommand::Change(change) => self.load.change(change),
+            RunCommand::Scale(factor) => self.load.scale(factor),
+            RunCommand::Stop => self.stop.request(),
+            RunCommand::Drain => {
+                // Connections that are only held have nothing to wait for.
+                if !self.load.drain() && !self.drains {
+                    self.stop.request();
+                }
+                self.drains = true;
+            }
+        }
+    }
+}
+
+/// Describes a valid plan, run by this many workers, for the driver.
+pub fn checked(intent: &Intent, workers: u32, unused: &[String]) -> Value {
+    let said = preflight::announcement(&intent.shown, workers, intent.lang());
+    let heavy = preflight::is_heavy(&intent.plan);
+    let notes: Vec<&String> = intent.notes.iter().chain(&intent.remarks).chain(&intent.flow_remarks).chain(unused).collect();
+    json!({ "ok": true, "said": said, "notes": notes, "heavy": heavy, "plan": intent.shown })
+}
+
+/// Describes the error of a plan for the driver.
+pub fn refused(complaint: &UsageError) -> Value {
+    let UsageError { location: place, problem: trouble, extra_lines: below } = complaint;
+    json!({ "ok": false, "place": place, "trouble": trouble, "below": below })
+}

@@ -1,0 +1,105 @@
+//! Export of a run's figures to Prometheus and OpenTelemetry.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use engine::Stop;
+use export::{Collector, Figures, Linger, Prometheus, Push, SpanPush};
+use measure::Nanos;
+use record::RunListener;
+use report::Lang;
+use wire::UsageError;
+
+use crate::preflight::span;
+use crate::messages;
+use crate::view::View;
+use intent::ExportSettings;
+
+/// Default time that the final figures are kept: most servers scrape every 15 s.
+const LINGER: Nanos = Nanos::from_secs(20);
+
+/// The exporters of a run; none by default.
+#[derive(Default)]
+pub struct Exporters {
+    figures: Option<Figures>,
+    prometheus: Option<Prometheus>,
+    otlp: Option<Push>,
+    spans: Option<SpanPush>,
+    /// Destinations of figures and spans, secrets masked.
+    sent: [Option<String>; 2],
+    linger: Option<Nanos>,
+}
+
+impl Exporters {
+    /// Opens the requested exporters before anything is sent.
+    ///
+    /// # Errors
+    /// An address that cannot be listened on, or a wrong setting.
+    pub fn begin(asked: &ExportSettings) -> Result<Exporters, UsageError> {
+        if asked.prometheus.is_none() && asked.otlp.is_none() {
+            return Ok(Exporters::default());
+        }
+        let figures = Figures::new();
+        let prometheus = asked.prometheus.map(|address| listen(address, &figures)).transpose()?;
+        let wrong = |trouble| UsageError::new("--otlp", trouble);
+        let of = |place: &Option<(export::Endpoint, export::Settings)>| {
+            place.as_ref().map(|(endpoint, settings)| Collector::new(endpoint.clone(), settings)).transpose()
+        };
+        let both = asked.otlp.as_ref().map(|otlp| Ok((of(&otlp.metrics)?, of(&otlp.traces)?))).transpose();
+        let (metrics, traces) = both.map_err(wrong)?.unwrap_or_default();
+        let sent = [&metrics, if asked.traced { &traces } else { &None }].map(|to| to.as_ref().map(Collector::shown));
+        let spans = traces.map(SpanPush::new);
+        let otlp = metrics.map(|collector| Push::start(collector, figures.clone())).transpose().map_err(wrong)?;
+        Ok(Exporters { figures: Some(figures), prometheus, otlp, spans, sent, linger: asked.linger })
+    }
+
+    /// Shows where the figures are served and sent.
+    pub fn introduce(&self, view: &mut View, lang: Lang) {
+        if let Some(prometheus) = &self.prometheus {
+            let address = prometheus.address().to_string();
+            view.print(&lang.fill(messages::PROMETHEUS, &[("address", &address)]));
+        }
+        let [metrics, spans] = &self.sent;
+        let said = match (metrics, spans) {
+            (Some(url), Some(other)) if url == other => vec![(messages::OTLP_BOTH, url)],
+            _ => [(messages::OTLP, metrics), (messages::OTLP_SPANS, spans)]
+                .into_iter()
+                .filter_map(|(text, url)| Some((text, url.as_ref()?)))
+                .collect(),
+        };
+        said.into_iter().for_each(|(text, url)| view.print(&lang.fill(text, &[("url", url)])));
+    }
+
+    /// Returns the listeners for the events of the run.
+    pub fn listeners(&mut self) -> impl Iterator<Item = &mut dyn RunListener> {
+        let figures = self.figures.iter_mut().map(|figures| figures as &mut dyn RunListener);
+        let spans = self.spans.iter_mut().map(|push| push as &mut dyn RunListener);
+        figures.chain(spans).chain(self.otlp.iter_mut().map(|push| push as &mut dyn RunListener))
+    }
+
+    /// Keeps the final figures until they were fetched, or no scrape is to be expected any more, or the user
+    /// interrupts.
+    pub fn linger(&self, stop: &Stop, view: &mut View, lang: Lang) {
+        let Some(prometheus) = self.prometheus.as_ref().filter(|p| self.linger.is_some() || p.is_awaited()) else {
+            return;
+        };
+        let at_most = self.linger.unwrap_or(LINGER);
+        if at_most == Nanos::ZERO {
+            return;
+        }
+        view.print(&lang.fill(messages::LINGERS, &[("time", &span(at_most))]));
+        // If the run was interrupted already, the next interrupt ends the process.
+        let ended = stop.requested();
+        let fetched = prometheus.linger(Duration::from_nanos(at_most.0), &|| !ended && stop.requested());
+        if fetched == Linger::Left {
+            view.print(lang.of(messages::NOT_FETCHED));
+        }
+    }
+}
+
+fn listen(address: SocketAddr, figures: &Figures) -> Result<Prometheus, UsageError> {
+    Prometheus::listen(address, figures.clone()).map_err(|why| {
+        let trouble = format!("{address} cannot be listened on: {why}; write another address, or 0 for any free port");
+        UsageError::new("--prometheus", trouble)
+    })
+}

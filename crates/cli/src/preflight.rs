@@ -1,0 +1,256 @@
+//! The steps before the first load: the announcement of the run, the confirmation for public addresses, and the first
+//! answer.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, IsTerminal, Write};
+use std::net::IpAddr;
+
+use plan::{Arrivals, Load, Plan};
+use report::{Lang, numbers};
+use wire::{UsageError, Origin};
+
+use crate::messages;
+use bench::guard::PublicAddressGuard;
+use bench::proxy_route;
+
+/// Limits above which load on a public address needs a confirmation.
+const POLITE_USERS: f64 = 50.0;
+const POLITE_RATE: f64 = 1000.0;
+
+/// Returns the announcement of a run with this many workers, in one line.
+pub fn announcement(plan: &Plan, workers: u32, lang: Lang) -> String {
+    let first = plan.urls.first().map_or("", |url| url.url.as_str());
+    let more = (plan.count_urls().saturating_sub(1)).to_string();
+    let url = match plan.count_urls() {
+        0 | 1 => first.to_string(),
+        _ => lang.fill(messages::AND_MORE, &[("url", first), ("n", &more)]),
+    };
+    let length = length(plan, lang);
+    let level = level(plan);
+    let names = || plan.scenarios.iter().map(|scenario| &*scenario.name).collect::<Vec<_>>().join(", ");
+    let mut line = match (&plan.load, plan.hold) {
+        _ if !plan.scenarios.is_empty() => {
+            let n = plan.scenarios.len().to_string();
+            lang.fill(messages::SCENARIOS, &[("n", &n), ("names", &names()), ("length", &length), ("url", &url)])
+        }
+        (Load::Closed { .. }, Some(hold)) => {
+            lang.fill(messages::HOLD, &[("n", &level), ("time", &span(hold)), ("url", &url)])
+        }
+        (Load::Closed { .. }, None) => {
+            lang.fill(messages::CLOSED, &[("users", &level), ("length", &length), ("url", &url)])
+        }
+        (Load::Open { arrivals, .. }, _) => {
+            let arrivals = match arrivals {
+                Arrivals::Poisson => "poisson",
+                Arrivals::Constant => "constant",
+                Arrivals::Burst => "burst",
+            };
+            let facts = [("rate", level.as_str()), ("arrivals", arrivals), ("length", &length), ("url", &url)];
+            lang.fill(messages::OPEN, &facts)
+        }
+    };
+    if plan.warmup.0 > 0 {
+        line += &lang.fill(messages::WARMUP, &[("time", &span(plan.warmup))]);
+    }
+    if !plan.proxies.is_none() {
+        line += &lang.fill(messages::THROUGH, &[("proxy", &proxy_route::shown_proxies(plan))]);
+    }
+    line + &lang.fill(messages::WORKERS, &[("n", &workers.to_string())])
+}
+
+/// Returns a note about proxies set by the environment.
+pub fn proxies(plan: &Plan, lang: Lang) -> Option<String> {
+    let variables = plan.proxies.variables.join(", ");
+    let facts = [("variables", variables.as_str()), ("proxy", &proxy_route::shown_proxies(plan))];
+    (!variables.is_empty()).then(|| lang.fill(messages::PROXY_OF_ENVIRONMENT, &facts))
+}
+
+fn length(plan: &Plan, lang: Lang) -> String {
+    let n = plan.requests.map(numbers::count).unwrap_or_default();
+    let (both, alone) = match plan.flow {
+        Some(_) => (messages::LENGTH_BOTH_ITERATIONS, messages::LENGTH_ITERATIONS),
+        None => (messages::LENGTH_BOTH, messages::LENGTH_REQUESTS),
+    };
+    match (plan.duration, plan.requests) {
+        (None, None) => lang.of(messages::LENGTH_UNTIL_DONE).to_owned(),
+        (Some(time), None) => span(time),
+        (Some(time), Some(_)) => lang.fill(both, &[("time", &span(time)), ("n", &n)]),
+        (None, _) => lang.fill(alone, &[("n", &n)]),
+    }
+}
+
+/// Returns the level of the load, or the levels of its stages.
+fn level(plan: &Plan) -> String {
+    let number = |level: f64| match plan.load {
+        Load::Closed { .. } => numbers::count(level as u64),
+        Load::Open { .. } => numbers::rate(level),
+    };
+    let mut path: Vec<String> = plan.load.stages().iter().flat_map(|s| [number(s.from), number(s.to)]).collect();
+    path.dedup();
+    path.join("→")
+}
+
+/// Formats a planned time: `10 s`, `90 s`, `2 min`, `1.5 s`. Unlike a measured one it has no insignificant digits.
+pub fn span(time: measure::Nanos) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        s if s >= 120.0 && s % 60.0 == 0.0 => format!("{} min", s / 60.0),
+        s if s >= 1.0 => format!("{s} s"),
+        s => format!("{} ms", s * 1e3),
+    }
+}
+
+/// Returns `true` if the load needs a confirmation on a public address: by requests in flight, or by requests per
+/// second.
+pub fn is_heavy(plan: &Plan) -> bool {
+    level_of(plan) > if plan.load.is_open() { POLITE_RATE } else { POLITE_USERS }
+}
+
+/// Returns the number of users times the requests that each keeps in flight, or requests per second.
+fn level_of(plan: &Plan) -> f64 {
+    let pipeline = plan.options.get("pipeline").and_then(|values| values.last()?.parse::<f64>().ok());
+    plan.load.peak() * pipeline.filter(|_| !plan.load.is_open()).unwrap_or(1.0).max(1.0)
+}
+
+/// Asks for confirmation, or refuses, if the load is heavy and some of the origins are on public addresses; from then
+/// on no other public address can be loaded.
+///
+/// # Errors
+/// The run must not begin: nobody could be asked, or the answer was no (exit 64).
+pub fn confirm_targets(plan: &Plan, origins: &[Origin], guard: &PublicAddressGuard, lang: Lang) -> Result<(), UsageError> {
+    if !is_heavy(plan) {
+        return Ok(());
+    }
+    let public = |origin: &Origin| guard.public_address(origin).map(|address| (origin.host.clone(), address));
+    let hosts: BTreeMap<String, IpAddr> = origins.iter().filter_map(public).collect();
+    confirm(plan, &hosts, lang)?;
+    guard.restrict_to(hosts.into_keys().collect());
+    Ok(())
+}
+
+/// Asks about the public hosts that a first answer led to and that were not confirmed yet; returns `true` if there were
+/// some and the user confirmed them.
+///
+/// # Errors
+/// See [`may_load`].
+pub fn confirm_redirects(plan: &Plan, guard: &PublicAddressGuard, lang: Lang) -> Result<bool, UsageError> {
+    let hosts = guard.take_refused();
+    confirm(plan, &hosts, lang)?;
+    let led = !hosts.is_empty();
+    guard.allow(hosts.into_keys());
+    Ok(led)
+}
+
+fn confirm(plan: &Plan, hosts: &BTreeMap<String, IpAddr>, lang: Lang) -> Result<(), UsageError> {
+    let Some((host, address)) = hosts.first_key_value() else { return Ok(()) };
+    let level = numbers::count(level_of(plan) as u64);
+    let load = match plan.load {
+        Load::Closed { .. } => lang.fill(messages::USERS, &[("n", &level)]),
+        Load::Open { .. } => format!("{level}/s"),
+    };
+    let address = match hosts.len() {
+        1 => address.to_string(),
+        n => lang.fill(messages::AND_MORE, &[("url", &address.to_string()), ("n", &(n - 1).to_string())]),
+    };
+    let facts = [("host", host.as_str()), ("address", &address), ("load", &load)];
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Err(UsageError::new("--yes", lang.fill(messages::PUBLIC_REFUSED, &facts)));
+    }
+    eprint!("{}", lang.fill(messages::PUBLIC_ASK, &facts));
+    let _ = std::io::stderr().flush();
+    let mut answer = String::new();
+    let _ = std::io::stdin().lock().read_line(&mut answer);
+    match answer.trim().to_ascii_lowercase().as_str() {
+        "y" | "yes" | "是" => Ok(()),
+        _ => Err(UsageError::new("--yes", lang.of(messages::PUBLIC_DECLINED))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::Resolver;
+    use intent::{Command, Defaults, read};
+    use measure::Nanos;
+    use std::sync::Arc;
+    use wire::PeerAddress;
+
+    struct IpLiteralResolver;
+    impl Resolver for IpLiteralResolver {
+        fn resolve(&self, origin: &Origin) -> Result<Vec<PeerAddress>, cause::Cause> {
+            let ip: IpAddr = origin.host.parse().map_err(|_| cause::verbatim("not found"))?;
+            Ok(vec![PeerAddress::Tcp((ip, origin.port).into())])
+        }
+    }
+
+    fn plan(line: &str) -> Plan {
+        let words: Vec<String> = line.split(' ').map(String::from).collect();
+        let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
+        let protocols = protocols::all();
+        match read(&words, &protocols, &defaults) {
+            Ok(Command::Run(intent)) => intent.plan,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn load_is_heavy_by_what_is_in_flight() {
+        for (line, heavy) in [
+            ("-c 50 http://h", false),
+            ("-c 51 http://h", true),
+            ("-r 1000/s http://h", false),
+            ("-r 1001/s http://h", true),
+            ("-c 10 --pipeline 5 redis://h", false),
+            ("-c 10 --pipeline 6 redis://h", true),
+        ] {
+            assert_eq!(is_heavy(&plan(line)), heavy, "{line}");
+        }
+    }
+
+    #[test]
+    fn heavy_load_on_public_addresses_is_refused_where_nobody_can_be_asked() {
+        let origins = |hosts: &[&str]| -> Vec<Origin> {
+            hosts.iter().map(|host| Origin::tcp(host.to_string(), 80, false)).collect()
+        };
+        let guard = || PublicAddressGuard::new(Arc::new(IpLiteralResolver));
+        let (heavy, light) = (plan("-c 51 http://h"), plan("http://h"));
+        assert_eq!(confirm_targets(&light, &origins(&["8.8.8.8"]), &guard(), Lang::En), Ok(()));
+        assert_eq!(confirm_targets(&heavy, &origins(&["127.0.0.1", "10.0.0.1", "nowhere"]), &guard(), Lang::En), Ok(()));
+        let said = confirm_targets(&heavy, &origins(&["127.0.0.1", "8.8.8.8"]), &guard(), Lang::En).unwrap_err().to_string();
+        assert!(said.starts_with("--yes: 8.8.8.8 (8.8.8.8) is a public address and 51 users may harm it"), "{said}");
+    }
+
+    #[test]
+    fn a_redirect_to_a_public_address_is_asked_about_like_a_given_one() {
+        let (heavy, guard) = (plan("-c 51 http://h"), PublicAddressGuard::new(Arc::new(IpLiteralResolver)));
+        confirm_targets(&heavy, &[Origin::tcp("127.0.0.1", 80, false)], &guard, Lang::En).unwrap();
+        assert_eq!(confirm_redirects(&heavy, &guard, Lang::En), Ok(false));
+        // The redirect of the first answer does this.
+        assert!(guard.resolve(&Origin::tcp("8.8.8.8", 80, false)).is_err());
+        let said = confirm_redirects(&heavy, &guard, Lang::En).unwrap_err().to_string();
+        assert!(said.starts_with("--yes: 8.8.8.8 (8.8.8.8) is a public address"), "{said}");
+    }
+
+    #[test]
+    fn a_flow_is_announced_by_its_iterations() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("p.yaml").display().to_string();
+        let said = |text: &str| {
+            std::fs::write(&file, text).expect("written");
+            announcement(&plan(&file), 1, Lang::En)
+        };
+        assert!(
+            said("users: 2\niterations: 1000\nflow: [http://h/]\n").starts_with("2 users for 1,000 iterations on ")
+        );
+        assert!(said("users: 2\nrequests: 1000\nurls: [http://h/]\n").starts_with("2 users for 1,000 requests on "));
+    }
+
+    #[test]
+    fn planned_times() {
+        let table =
+            [(10_000, "10 s"), (90_000, "90 s"), (120_000, "2 min"), (1_500, "1.5 s"), (250, "250 ms"), (0, "0 ms")];
+        for (ms, text) in table {
+            assert_eq!(span(Nanos::from_millis(ms)), text);
+        }
+    }
+}

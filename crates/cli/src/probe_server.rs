@@ -1,0 +1,41 @@
+//! `brunt probe`: serves the counters of this host to runs on other machines, until a signal ends it.
+
+use std::io::{self, Write};
+use std::net::TcpListener;
+
+use probe::remote::{PlainStream, HostDescription, ProbeServerOptions, TlsWrapper, ProbeServer};
+use probe::{HostReader, CounterSource};
+use report::{Exit, Lang};
+use wire::UsageError;
+
+use crate::run::CommandResult;
+use crate::{messages, signals};
+use intent::ProbeSettings;
+
+/// Serves until SIGINT or SIGTERM.
+///
+/// # Errors
+/// The user's mistake: an address that cannot be listened on, a service that does not exist.
+pub fn probe(probing: ProbeSettings, host: &record::GeneratorHost) -> CommandResult {
+    let signals = signals::EndSignals::register().map_err(|error| UsageError::new("signals", error.to_string()))?;
+    let ProbeSettings { listen, token, tls, follow } = probing;
+    let missing =
+        |why| UsageError::new(if matches!(follow, probe::remote::ServiceSelector::Port(_)) { "--port" } else { "--pid" }, why);
+    follow.service(&HostReader::new(CounterSource::here()), None).map_err(missing)?;
+    let seal: TlsWrapper = match tls {
+        None => Box::new(|socket| Ok(Box::new(socket) as Box<dyn PlainStream>)),
+        Some(tls) => Box::new(move |socket| {
+            tls.over(socket).map(|clear| Box::new(clear) as Box<dyn PlainStream>).map_err(io::Error::other)
+        }),
+    };
+    let facts = HostDescription { host: host.name.clone(), kernel: host.kernel.clone(), cores: host.cores, ..HostDescription::default() };
+    let refused = |error: io::Error| UsageError::new("--listen", format!("{listen} cannot be listened on: {error}"));
+    let listener = TcpListener::bind(listen).map_err(refused)?;
+    let serving = ProbeServer::start(listener, ProbeServerOptions { token, service: follow, host: facts, tls: seal }).map_err(refused)?;
+    let line = Lang::from_env().fill(messages::LISTENING, &[("address", &serving.address().to_string())]);
+    // The parent process may not read the output: that is no reason to stop serving.
+    let _ = writeln!(io::stdout(), "{line}");
+    signals.wait();
+    drop(serving);
+    Ok(Exit::Ok.code())
+}

@@ -1,0 +1,52 @@
+//! The end of a command: the report written and shown, and the exit code.
+//!
+//! There is a single exit code, that of the summary: the process ends with it, the documents hold it, the screen names
+//! it. So documents are written before anything is shown; if that fails, the summary says so.
+
+use record::ReplaySource;
+use report::formats::Style;
+use report::{Exit, Lang, Replayed, Summary};
+
+use crate::view::View;
+use crate::{document, messages, screen};
+use intent::Presentation;
+
+/// Writes and shows the report of a run; returns the exit code.
+pub fn conclude(summary: &Summary, past: Option<&dyn ReplaySource>, shown: &Presentation, lang: Lang, view: &mut View) -> u8 {
+    let mut summary = summary.clone();
+    let mut written = write_output(&summary, past, shown, lang);
+    if view.document_on_stdout() {
+        written &= screen::document(|out| shown.format.write(&summary, &Replayed(past), style(lang), out))
+            .map_err(|error| screen::not_written(&error, lang))
+            .is_ok();
+    }
+    // A run whose requested report is missing is not a success.
+    if !written && summary.exit == Exit::Ok {
+        summary.exit = Exit::NotWritten;
+    }
+    view.summary(&summary, past);
+    if let Some(error) = view.take_error() {
+        screen::not_written(&error, lang);
+        if summary.exit == Exit::Ok {
+            summary.exit = Exit::NotWritten;
+        }
+    }
+    summary.exit.code()
+}
+
+/// Writes the file of `-o`; returns `false` on failure.
+pub fn write_output(summary: &Summary, past: Option<&dyn ReplaySource>, shown: &Presentation, lang: Lang) -> bool {
+    let Some(path) = &shown.output else { return true };
+    let outcome = document::replace(path, |out| shown.format.write(summary, &Replayed(past), style(lang), out));
+    outcome.map_err(|error| not_written(path, &error, lang)).is_ok()
+}
+
+/// Returns the style of documents, which have neither colours nor a width.
+fn style(lang: Lang) -> Style {
+    Style { lang, ..Style::default() }
+}
+
+/// Reports that a report could not be written.
+pub fn not_written(file: &str, error: &std::io::Error, lang: Lang) {
+    screen::print_error(&lang.fill(messages::NOT_WRITTEN, &[("file", file), ("error", &error.to_string())]));
+}

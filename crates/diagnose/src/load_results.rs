@@ -1,0 +1,261 @@
+//! The results of the load in the record, as far as rules need them.
+
+use std::collections::BTreeMap;
+
+/// A count of failures of one kind and phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FailureCount {
+    /// Kind, as in records: `timeout`, `no_ports` …
+    pub kind: String,
+    /// Phase: `connect`, `first_byte` …
+    pub phase: String,
+    /// Number of failures.
+    pub count: u64,
+}
+
+/// Summary statistics of durations, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DurationStats {
+    /// Number of durations.
+    pub count: u64,
+    /// Shortest duration.
+    pub min: f64,
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation.
+    pub deviation: f64,
+    /// Longest duration.
+    pub longest: f64,
+    /// Share of durations of 0.9 s and longer.
+    pub second_or_more: f64,
+}
+
+impl DurationStats {
+    /// Returns the coefficient of variation: 0 if all durations are equal.
+    pub fn variation(&self) -> f64 {
+        if self.mean > 0.0 { self.deviation / self.mean } else { 0.0 }
+    }
+}
+
+/// A distribution of durations in seconds with their counts, shortest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DurationCounts(Vec<(f64, u64)>);
+
+impl DurationCounts {
+    /// Creates the distribution from durations and counts, shortest first.
+    pub fn new(times: impl IntoIterator<Item = (f64, u64)>) -> DurationCounts {
+        DurationCounts(times.into_iter().collect())
+    }
+
+    /// Returns the total count.
+    pub fn count(&self) -> u64 {
+        total(self.0.iter())
+    }
+
+    /// Returns the number of durations from `from` to below `to`.
+    pub fn within(&self, from: f64, to: f64) -> u64 {
+        total(self.0.iter().filter(|(time, _)| (from..to).contains(time)))
+    }
+
+    /// Returns the duration at this rank, with 1 as the shortest; `None` if there are fewer.
+    pub fn at_rank(&self, rank: u64) -> Option<f64> {
+        let mut seen = 0u64;
+        let found = self.0.iter().find(|(_, n)| {
+            seen = seen.saturating_add(*n);
+            seen >= rank
+        });
+        found.map(|(time, _)| *time)
+    }
+
+    /// Returns the median; 0 if there are no durations.
+    pub fn median(&self) -> f64 {
+        self.at_rank(self.count().div_ceil(2)).unwrap_or(0.0)
+    }
+}
+
+/// Sums counts with saturation: a record from elsewhere may hold any counts.
+fn total<'a>(times: impl Iterator<Item = &'a (f64, u64)>) -> u64 {
+    times.fold(0, |sum, (_, n)| sum.saturating_add(*n))
+}
+
+/// The longest period of the window in which requests were due or in flight but none succeeded.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Outage {
+    /// Start, in seconds since the start of the window.
+    pub from_s: f64,
+    /// Time of the next success or of the end of the run, in seconds since the start of the window.
+    pub to_s: f64,
+    /// Set if there was no later success.
+    pub to_the_end: bool,
+    /// Number of other such periods.
+    pub more: u64,
+}
+
+/// Shortest retransmission timeout of a segment, in seconds (`TCP_RTO_MIN`).
+const SENT_AGAIN: f64 = 0.2;
+
+/// The results of the load, as recorded.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoadResults {
+    /// Target, secrets masked.
+    pub url: String,
+    /// Command line without the size of the load, quoted for a shell; empty if unknown.
+    pub command: String,
+    /// Set for open load: arrivals did not wait for responses.
+    pub is_open: bool,
+    /// Maximum number of users of closed load.
+    pub users: u32,
+    /// Set if the load was changed during the run: averages are of several loads.
+    pub load_changed: bool,
+    /// Set if users paused between their requests, or waited for their turns.
+    pub has_pauses: bool,
+    /// Step of the plan that was sent at its maximum rate (`at-most`), and that rate per second.
+    pub at_most: Option<(String, f64)>,
+    /// Maximum number of connections of open load.
+    pub connections: u32,
+    /// Length of the window in seconds.
+    pub window_s: f64,
+    /// Requests scheduled within the window.
+    pub scheduled: u64,
+    /// Requests per iteration of a flow, whose rate is one of iterations.
+    pub per_iteration: Option<f64>,
+    /// Set if there are several scenarios, so that no option of the command line sets the whole load.
+    pub has_scenarios: bool,
+    /// Successes ÷ the window.
+    pub succeeded_per_s: f64,
+    /// Requests that ended within the window ÷ the window, failures included.
+    pub ended_per_s: f64,
+    /// Durations, from the first write to the last byte, of responses that failed a check, or whose status counts as a
+    /// failure.
+    pub failed_responses: DurationStats,
+    /// Maximum number of requests that share a connection of open load.
+    pub per_connection: u32,
+    /// Number of connections that a database refused with an error about its connection limit.
+    pub refused_by_database: u64,
+    /// Set if the server did not keep up with the rate of open load.
+    pub is_overloaded: bool,
+    /// Set if iterations were dropped because all users of a rate were busy when they were due.
+    pub dropped_iterations: bool,
+    /// Arrivals that waited because the connection limit was reached.
+    pub waited_for_connection: u64,
+    /// Mean number of requests in flight.
+    pub in_flight: f64,
+    /// Bytes received on the wire within the window ÷ its length.
+    pub received_per_s: f64,
+    /// Durations from the first write to the last byte, of successes.
+    pub service: DurationStats,
+    /// Durations from `connect` to the established connection.
+    pub connect: DurationStats,
+    /// Number of connections established.
+    pub opened: u64,
+    /// Failures by kind and phase.
+    pub failures: Vec<FailureCount>,
+    /// Status code → count.
+    pub status: BTreeMap<String, u64>,
+    /// Set if status codes of failures were expected (`--expect-status`).
+    pub expects_status: bool,
+    /// Doubt of the trust rules about the generator itself, which then is the limit.
+    pub generator_doubt: Option<GeneratorDoubt>,
+    /// Requests without an end when the run was over.
+    pub unfinished: u64,
+    /// Failures on reused connections that the peer closed before the first byte of the response.
+    pub closed_when_reused: u64,
+    /// Maximum number of failures in two adjacent seconds that may be such closes.
+    pub closed_at_once: u64,
+    /// Longest time without a success.
+    pub outage: Option<Outage>,
+    /// Distribution of the durations from `connect` to the established connection.
+    pub connects: DurationCounts,
+    /// Distribution of the service times of all complete responses.
+    pub times: DurationCounts,
+    /// Distribution of service times including the warm-up, in which the first requests met an unloaded service.
+    pub times_from_start: DurationCounts,
+    /// Distribution of the durations from the first byte of a response to its last.
+    pub transfers: DurationCounts,
+    /// Third-slowest response time of each whole second of the window, in seconds; 0 if brunt itself was held up.
+    pub slow_each_second: Vec<f64>,
+    /// Arrivals of open load waiting for a connection at the end of each second of the window.
+    pub waiting_each_second: Vec<f64>,
+    /// Number of worker threads.
+    pub workers: u32,
+    /// CPU time of the busiest worker ÷ the window.
+    pub busiest_worker: f64,
+    /// CPU time of all workers in cores, including the polled part.
+    pub generator_cores: f64,
+    /// Part of it that was spent polling: available to any process that wanted the core.
+    pub polled_cores: f64,
+}
+
+/// The reason why the generator's results are doubted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GeneratorDoubt {
+    /// A worker was saturated.
+    Busy,
+    /// A worker waited for a core that others used.
+    Starved,
+    /// The CPU quota of its group was used up.
+    Throttled,
+    /// A worker did not read its sockets for a while.
+    Absent,
+    /// Requests were sent late.
+    Late,
+}
+
+impl LoadResults {
+    /// Returns the arguments that follow `brunt -c N` to repeat the load.
+    pub fn repeat_arguments(&self) -> String {
+        if self.command.is_empty() { self.url.clone() } else { self.command.clone() }
+    }
+
+    /// Returns the argument of `-r` for this many requests per second.
+    pub fn rate_for(&self, requests_per_s: f64) -> String {
+        let rate = requests_per_s / self.per_iteration.filter(|requests| *requests > 0.0).unwrap_or(1.0);
+        format!("{:.0}/s", rate.max(1.0).round())
+    }
+
+    /// Returns complete responses per second, including those that failed a check: the service worked for them as
+    /// well.
+    pub fn answered_per_s(&self) -> f64 {
+        let failed = if self.window_s > 0.0 { self.failed_responses.count as f64 / self.window_s } else { 0.0 };
+        self.succeeded_per_s + failed
+    }
+
+    /// Returns the service's work as a number of responses of the shortest duration per second: a response that failed
+    /// sooner counts as a fraction.
+    pub fn worked_per_s(&self) -> f64 {
+        let part = if self.service.min > 0.0 { (self.failed_responses.mean / self.service.min).min(1.0) } else { 1.0 };
+        self.succeeded_per_s + part * (self.answered_per_s() - self.succeeded_per_s)
+    }
+
+    /// Returns the number of failures of this kind.
+    pub fn failed_by(&self, kind: &str) -> u64 {
+        self.failures.iter().filter(|f| f.kind == kind).map(|f| f.count).sum()
+    }
+
+    /// Returns the number of failures of this kind in this phase.
+    pub fn failed_in(&self, kind: &str, phase: &str) -> u64 {
+        self.failures.iter().filter(|f| f.kind == kind && f.phase == phase).map(|f| f.count).sum()
+    }
+
+    /// Returns `true` if a segment of this run may have been lost: something took as long as a retransmission, or
+    /// failed. Counters are those of the whole machine, whose losses may belong to others.
+    pub fn may_have_lost_segments(&self) -> bool {
+        self.service.longest.max(self.connect.longest) >= SENT_AGAIN || !self.failures.is_empty()
+    }
+
+    /// Returns `true` if connecting took as long as a second SYN, or failed.
+    pub fn waited_to_connect(&self) -> bool {
+        self.connect.second_or_more > 0.0 || self.failures.iter().any(|f| f.phase == "connect")
+    }
+
+    /// Returns `true` if more was requested than was served: users who never pause, or a rate that was not sustained.
+    /// If a rate was sustained, no limit was reached.
+    pub fn is_saturated(&self) -> bool {
+        if self.is_open { self.is_overloaded || self.dropped_iterations } else { !self.has_pauses }
+    }
+
+    /// Returns the number of responses with one of these codes.
+    pub fn answered(&self, codes: &[&str]) -> u64 {
+        codes.iter().filter_map(|code| self.status.get(*code)).sum()
+    }
+}

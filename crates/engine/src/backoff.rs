@@ -1,0 +1,130 @@
+//! Backoff: how long a server that refuses connections, or drops them before they served anything, is left alone before
+//! the next attempt (docs/decisions/0006).
+
+use std::collections::BTreeMap;
+
+use measure::Nanos;
+use measure::random::Rng;
+
+use crate::ids::UserId;
+
+/// The pause after the first failed attempt. Each further one in a row doubles it.
+const MIN_PAUSE: Nanos = Nanos::from_millis(10);
+/// The longest pause. A connection that was open for this long was no failed attempt, whether it carried anything or
+/// not.
+pub(crate) const MAX_PAUSE: Nanos = Nanos::from_millis(500);
+/// The longest pause in open load: arrivals come meanwhile, and the wait of each is attributed to the target.
+pub(crate) const MAX_ARRIVAL_PAUSE: Nanos = Nanos::from_millis(100);
+
+/// Failed attempts of one opener of connections: a user, or the pool of an origin.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Backoff {
+    failures: u8,
+    /// Earliest time of the next attempt.
+    pub until: Nanos,
+    /// Time of the last failure.
+    last: Nanos,
+    /// Set if there has been an attempt since.
+    retried: bool,
+}
+
+impl Backoff {
+    /// Returns `true` if the last attempt failed.
+    pub fn any(&self) -> bool {
+        self.failures > 0
+    }
+
+    /// Records a failed attempt, and returns when the pause ends. Several attempts in progress at the same time are one
+    /// setback.
+    pub fn record_failure(&mut self, now: Nanos, longest: Nanos, rng: &mut Rng) -> Nanos {
+        if now >= self.until || self.retried {
+            self.failures = self.failures.saturating_add(1);
+            (self.last, self.retried) = (now, false);
+            self.pause(now, longest, rng);
+        }
+        self.until
+    }
+
+    /// Starts a pause, drawn between its half and its whole, so that openers that failed together do not come back
+    /// together. The longest pause of arrivals is whole: a worker has one for all of them, and with it ten attempts a
+    /// second.
+    pub fn pause(&mut self, now: Nanos, longest: Nanos, rng: &mut Rng) -> Nanos {
+        let doublings = u32::from(self.failures.saturating_sub(1)).min(16);
+        let whole = Nanos(MIN_PAUSE.0 << doublings).min(longest);
+        let least = if whole == MAX_ARRIVAL_PAUSE { whole } else { Nanos(whole.0 / 2) };
+        self.until = now + rng.between(least, whole);
+        self.until
+    }
+
+    /// Records another attempt. Returns `true` if the connection of the one before is still open, which counts in its
+    /// favour.
+    pub fn record_attempt(&mut self) -> bool {
+        let lives = std::mem::replace(&mut self.retried, true);
+        self.failures -= u8::from(lives);
+        lives
+    }
+
+    /// Returns `true` if all failures were before an attempt begun at `since`.
+    pub fn all_before(&self, since: Nanos) -> bool {
+        since > self.last
+    }
+}
+
+/// The users whose last attempt failed; hardly ever there are any.
+#[derive(Debug, Default)]
+pub(crate) struct UserBackoffs(BTreeMap<UserId, Backoff>);
+
+impl UserBackoffs {
+    /// Returns when a user may open its next connection; zero if it may now.
+    #[inline]
+    pub fn until(&self, user: UserId) -> Nanos {
+        if self.0.is_empty() {
+            return Nanos::ZERO;
+        }
+        self.0.get(&user).map_or(Nanos::ZERO, |setbacks| setbacks.until)
+    }
+
+    /// Records a failed attempt of a user, and returns when its pause ends.
+    pub fn record_failure(&mut self, user: UserId, now: Nanos, rng: &mut Rng) -> Nanos {
+        self.0.entry(user).or_default().record_failure(now, MAX_PAUSE, rng)
+    }
+
+    /// Records that a connection of this user ([`UserId::NONE`] for a shared one) was of use: the user is no longer
+    /// held back.
+    #[inline]
+    pub fn clear(&mut self, user: UserId) {
+        match user {
+            _ if self.0.is_empty() => {}
+            UserId::NONE => self.0.clear(),
+            user => drop(self.0.remove(&user)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_a_bound_and_no_two_users_keep_step() {
+        for longest in [MAX_PAUSE, MAX_ARRIVAL_PAUSE] {
+            let (mut rng, mut setbacks, mut now) = (Rng::new(1), Backoff::default(), Nanos::from_secs(1));
+            assert!(!setbacks.any());
+            for n in 0..300 {
+                let whole = Nanos(MIN_PAUSE.0 << n.min(10)).min(longest);
+                let until = setbacks.record_failure(now, longest, &mut rng);
+                assert!(until >= now + Nanos(whole.0 / 2) && until <= now + whole, "{n}: {until} after {now}");
+                assert_eq!(setbacks.record_failure(now, longest, &mut rng), until, "those under way already are the same setback");
+                now = until;
+            }
+            assert_eq!(
+                longest == MAX_ARRIVAL_PAUSE,
+                setbacks.record_failure(now, longest, &mut rng) == now + MAX_ARRIVAL_PAUSE
+            );
+            let mut firsts: Vec<u64> = (0..20).map(|_| Backoff::default().record_failure(now, longest, &mut rng).0).collect();
+            firsts.sort_unstable();
+            firsts.dedup();
+            assert!(firsts.len() > 15, "{firsts:?}");
+        }
+    }
+}

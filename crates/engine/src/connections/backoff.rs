@@ -1,0 +1,54 @@
+//! Backoff from servers that refuse connections, or drop them before they served anything (`crate::patience` has the
+//! arithmetic).
+
+use measure::Nanos;
+use wire::{FaultKind, Network};
+
+use crate::backoff::MAX_PAUSE;
+use crate::pool::USEFUL;
+
+use super::WorkerConnections;
+use crate::ids::{ConnId, PoolId, UserId};
+
+impl<N: Network> WorkerConnections<N> {
+    /// Returns `true` if a connection was ended by the peer before it was of any use.
+    pub(crate) fn was_useless(&self, conn: ConnId, kind: FaultKind) -> bool {
+        let c = self.links.conn(conn);
+        kind != FaultKind::Timeout && !c.is_set(USEFUL) && self.traffic.stamp < c.free_since + MAX_PAUSE
+    }
+
+    /// Returns when a user may open its next connection; zero if it may now.
+    #[inline]
+    pub fn backoff_until(&self, user: UserId) -> Nanos {
+        self.user_backoffs.until(user)
+    }
+
+    /// Records a failed attempt of a user that would have paused for `pause` anyway, and returns the end of its wait.
+    /// Only the time beyond that pause counts as kept out.
+    pub(crate) fn back_off_user(&mut self, user: UserId, pause: Nanos) -> Nanos {
+        let now = self.traffic.stamp;
+        let paused = now.saturating_add(pause);
+        if self.sticky.by_arrival(user) {
+            return paused;
+        }
+        let until = self.user_backoffs.record_failure(user, now, &mut self.rng).max(paused);
+        self.traffic.recorder.counts().kept_out_ns += self.traffic.limits.in_window(paused, until).0;
+        until
+    }
+
+    /// Records a failed attempt of a pool.
+    pub(crate) fn back_off_pool(&mut self, pool_id: PoolId) {
+        if self.pools.are_shared(pool_id) {
+            self.pools.back_off(pool_id, self.traffic.stamp, &mut self.rng);
+        }
+    }
+
+    /// Records that a connection was of use: its pool and user are no longer held back.
+    pub(crate) fn mark_useful(&mut self, conn: ConnId) {
+        let c = self.links.conn_mut(conn);
+        c.set_flag(USEFUL, true);
+        let (pool_id, user, since) = (c.pool, c.user, c.since);
+        self.pools.mark_useful(pool_id, since, self.traffic.stamp);
+        self.user_backoffs.clear(user);
+    }
+}

@@ -1,0 +1,320 @@
+//! Lost and closed connections: requests on them fail, and those that need another connection get one.
+
+use wire::{ConnectionOwner, ExchangeEnd, Errno, Event, FaultKind, Network, Phase};
+
+use crate::exchange::ExchangeState;
+use crate::ids::{ConnId, ExchangeId, PoolId, UserId};
+use crate::pool::ConnStage;
+
+use crate::outcome::{UserOutcome, NotSentCause};
+
+use super::WorkerConnections;
+use crate::failing::{Cause, kind_of};
+
+/// Fails answers that would have ended well with the end of a connection that was truncated (RFC 8446 6.1, RFC 9112
+/// 9.8).
+pub(crate) fn fail_truncated(events: &mut [Event], came: Box<[u8]>) {
+    for event in events {
+        if let Event::Ended(ended @ ExchangeEnd { fault: None, .. }) = event {
+            (ended.fault, ended.follow_up, ended.cause) =
+                (Some(FaultKind::Closed), None, Some(cause::response::cut().into()));
+            ended.excerpt = Some(came.clone()).filter(|came| !came.is_empty());
+        }
+    }
+}
+
+impl<N: Network> WorkerConnections<N> {
+    /// Abandons a request as unfinished; a connection that cannot cancel it is dropped.
+    pub fn abandon_request(&mut self, id: ExchangeId) {
+        let x = self.traffic.in_flight.take(id);
+        self.traffic.recorder.unfinished(&x, &self.traffic.limits, self.traffic.stamp);
+        self.traffic.in_flight.forget(&x, id);
+        match x.state {
+            _ if x.conn == ConnId::NONE => self.stop_waiting(id),
+            ExchangeState::InFlight if self.links.cancel(x.conn, id) => {
+                self.links.conn_mut(x.conn).end_exchange();
+                self.offer(x.conn);
+            }
+            _ => self.abandon(x.conn),
+        }
+    }
+
+    /// Handles a connection that the peer closed, or that failed to open.
+    pub(crate) fn connection_lost(&mut self, conn: ConnId, why: Option<Errno>) {
+        // With TLS, a close_notify must come first: without it, the rest may have been truncated by anyone on the path.
+        let cut = self.links.conn(conn).secure.is_some();
+        self.ended_by_peer(conn, why, cut);
+    }
+
+    /// Like [`Connections::lost`]; `cut` is set if what ends with the connection may be truncated.
+    pub(crate) fn ended_by_peer(&mut self, conn: ConnId, why: Option<Errno>, cut: bool) {
+        self.read_clock();
+        self.count_refusal(conn, why);
+        if self.links.conn(conn).stage == ConnStage::Open && why.is_none() {
+            let wanted = cut && self.links.done().wants_example(FaultKind::Closed);
+            let came = if wanted { self.links.partial_response(conn) } else { Vec::new() };
+            self.links.closed(conn);
+            if cut {
+                fail_truncated(&mut self.links.done().events, came.into());
+            }
+            self.process_events(conn, None);
+        }
+        let goodbye = self.links.close_reason(conn, why);
+        let kind = if self.links.in_tunnel(conn) { FaultKind::Proxy } else { kind_of(why) };
+        self.drop_connection(conn, kind, why, goodbye.as_ref());
+    }
+
+    /// Drops a connection: the requests on it fail.
+    pub(crate) fn drop_connection(
+        &mut self,
+        conn: ConnId,
+        kind: FaultKind,
+        errno: Option<Errno>,
+        why: Option<&cause::Cause>,
+    ) {
+        let c = self.links.conn(conn);
+        let (stage, pool_id, user) = (c.stage, c.pool, c.user);
+        let idle_user = user != UserId::NONE && c.in_flight() == 0 && self.belongs(pool_id) == ConnectionOwner::Pool;
+        let in_vain = stage != ConnStage::Open || self.was_useless(conn, kind);
+        if !in_vain && kind != FaultKind::Timeout {
+            self.mark_useful(conn);
+        }
+        let phase = match stage {
+            ConnStage::Vacant => return,
+            ConnStage::Connecting => Phase::Connect,
+            ConnStage::Handshaking => Phase::Tls,
+            ConnStage::Greeting => Phase::Greeting,
+            ConnStage::Open => Phase::FirstByte,
+        };
+        self.traffic.recorder.counts().heartbeats.missed += self.heartbeat_unanswered(conn);
+        let code = match stage {
+            ConnStage::Greeting | ConnStage::Open => self.links.session(conn).map_or(0, |session| session.refusal_code()),
+            _ => 0,
+        };
+        let cause = Cause::new(kind, phase).of_system(errno).with_code(code).saying(why);
+        if stage == ConnStage::Open {
+            self.fail_in_flight(conn, &cause, in_vain);
+            if in_vain {
+                self.back_off_pool(pool_id);
+                self.fail_waiting(pool_id, &cause.in_phase(Phase::Wait));
+            }
+        } else if self.opening_failed(conn, &cause) {
+            return;
+        }
+        if idle_user {
+            self.traffic.outcomes.push(UserOutcome::Lost { user, stood: stage == ConnStage::Open, in_vain });
+        }
+        self.grow(pool_id);
+        self.grow_others(pool_id);
+    }
+
+    /// Handles a connection that failed to open. Returns `true` if its user counts that as a failed request.
+    fn opening_failed(&mut self, conn: ConnId, cause: &Cause<'_>) -> bool {
+        let c = self.links.conn(conn);
+        let (owner, pool_id, user, greeting) = (c.last, c.pool, c.user, c.stage == ConnStage::Greeting);
+        self.traffic.recorder.counts().connections.failed += 1;
+        if greeting {
+            // The bytes of a peer that refused us.
+            let came = Some(self.links.partial_response(conn)).filter(|came| !came.is_empty());
+            self.traffic.keep_example(&cause.with_code(0), None, came.as_deref());
+        }
+        self.discard(conn, true);
+        self.consider_lookup(pool_id);
+        if owner == ExchangeId::NONE && user != UserId::NONE && self.users_send_on_own() {
+            self.traffic.outcomes.push(UserOutcome::NotSent { user, why: NotSentCause::of(cause) });
+            return true;
+        }
+        match owner {
+            ExchangeId::NONE => self.growth_failed(pool_id, cause),
+            owner => self.traffic.fail(owner, cause, true),
+        }
+        false
+    }
+
+    /// Handles a session that refuses a request it was thought to have room for: nothing is sent, and nothing counts as
+    /// sent. Without room and without a request in flight the connection is over.
+    #[cold]
+    pub(crate) fn submit_refused(&mut self, id: ExchangeId, conn: ConnId) {
+        self.traffic.in_flight.get(id).state = ExchangeState::Connecting;
+        let c = self.links.conn(conn);
+        let (pool_id, idle) = (c.pool, c.in_flight() == 0);
+        let words = c.session.as_ref().and_then(|session| session.close_reason()).map(cause::Cause::from);
+        self.pools.get_mut(pool_id).remove_idle(self.links.conns_mut(), conn);
+        if idle {
+            self.retire(conn);
+        }
+        let cause = Cause::new(FaultKind::Closed, Phase::FirstByte).saying(words.as_ref());
+        self.traffic.fail(id, &cause, true);
+        self.fail_waiting(pool_id, &cause.in_phase(Phase::Wait));
+    }
+
+    /// Drops a connection that was open: the requests on it fail.
+    fn fail_in_flight(&mut self, conn: ConnId, cause: &Cause<'_>, in_vain: bool) {
+        let c = self.links.conn(conn);
+        let on_it = match (c.in_flight(), c.last) {
+            (0, _) => Vec::new(),
+            // Where several shared the connection, the last one submitted need not be the one left.
+            (1, last) if self.traffic.in_flight.get(last).is_on(conn) => vec![last],
+            _ => self.traffic.in_flight.on(conn),
+        };
+        let kind = cause.sort.kind;
+        let came = if self.links.done().wants_example(kind) { self.links.partial_response(conn) } else { Vec::new() };
+        // Otherwise connections come and go: a keep-alive connection closed by the peer is no loss.
+        let wanted = self.is_planned(conn);
+        if wanted {
+            self.count_loss(conn, cause);
+        }
+        if on_it.is_empty() && wanted {
+            self.traffic.keep_example(&cause.in_phase(Phase::Hold), None, Some(&came));
+        }
+        // A connection that the peer closed in order is closed in order; a broken one is aborted.
+        self.discard(conn, kind != FaultKind::Closed);
+        let came = Some(&came[..]).filter(|came| !came.is_empty());
+        for id in on_it {
+            let begun = self.traffic.in_flight.get(id).first_byte != measure::Nanos::ZERO;
+            let phase = if begun { Phase::Transfer } else { cause.sort.phase };
+            self.traffic.fail_with(id, &cause.in_phase(phase), came, in_vain);
+        }
+    }
+
+    /// Handles a failed opening that no exchange owned. Waiting exchanges go on waiting while other connections live;
+    /// else the oldest fails. With the last attempt all of them fail: no connection is left to wait for.
+    pub(crate) fn growth_failed(&mut self, pool_id: PoolId, cause: &Cause<'_>) {
+        self.back_off_pool(pool_id);
+        let pool = self.pools.get_mut(pool_id);
+        let oldest = if pool.live == 0 { pool.waiting.pop_front() } else { None };
+        match oldest {
+            Some(id) => self.traffic.fail(id, cause, true),
+            None => self.traffic.connection_failed(cause),
+        }
+        self.fail_waiting(pool_id, cause);
+    }
+
+    /// Fails the waiting exchanges with the cause of the last failure, if no connection is open or being opened.
+    pub(crate) fn fail_waiting(&mut self, pool_id: PoolId, cause: &Cause<'_>) {
+        let pooled = self.pools.are_shared(pool_id);
+        let pool = self.pools.get_mut(pool_id);
+        if pooled && pool.live + pool.opening == 0 {
+            for id in std::mem::take(&mut pool.waiting) {
+                self.traffic.fail(id, cause, true);
+            }
+        }
+    }
+
+    /// Closes an idle connection on which the peer takes nothing more. One that is part of the plan counts as lost.
+    pub(crate) fn retire(&mut self, conn: ConnId) {
+        let c = self.links.conn(conn);
+        let (user, pool_id) = (c.user, c.pool);
+        let lost = self.is_planned(conn) && !self.closing;
+        let in_vain = self.was_useless(conn, FaultKind::Closed);
+        if in_vain {
+            self.back_off_pool(pool_id);
+        }
+        if lost {
+            let cause = Cause::new(FaultKind::Closed, Phase::Hold);
+            self.count_loss(conn, &cause);
+            self.traffic.recorder.counts().heartbeats.missed += self.heartbeat_unanswered(conn);
+            let words = self.links.session(conn).and_then(|session| session.close_reason()).map(cause::Cause::from);
+            let came = Some(self.links.partial_response(conn)).filter(|came| !came.is_empty());
+            self.traffic.keep_example(&cause.saying(words.as_ref()), None, came.as_deref());
+        }
+        self.close_and_grow(conn);
+        if lost && user != UserId::NONE {
+            self.traffic.outcomes.push(UserOutcome::Lost { user, stood: true, in_vain });
+        }
+    }
+
+    /// Closes a connection in order: the session writes its closing message first.
+    pub(crate) fn close_and_grow(&mut self, conn: ConnId) {
+        let pool_id = self.links.conn(conn).pool;
+        self.close_gracefully(conn);
+        if self.pools.group(pool_id).by_arrivals && !self.pools.get(pool_id).waiting.is_empty() {
+            self.grow(pool_id);
+        }
+        self.grow_others(pool_id);
+    }
+
+    pub(crate) fn close_gracefully(&mut self, conn: ConnId) {
+        self.links.close_gracefully(conn);
+        self.discard(conn, false);
+    }
+
+    /// Removes a connection from its user and its pool.
+    fn discard(&mut self, conn: ConnId, abort: bool) {
+        self.traffic.recorder.counts().heartbeats.open += self.heartbeat_unanswered(conn);
+        let c = self.links.conn(conn);
+        let (pool_id, stage, owner, user) = (c.pool, c.stage, c.last, c.user);
+        if stage == ConnStage::Greeting {
+            let said = c.session.as_ref().map_or(0, |session| session.opening_messages());
+            self.traffic.recorder.counts().opening_messages += u64::from(said);
+        }
+        self.count_unawaited(conn);
+        if !self.owned_connection_lost(conn) {
+            self.sticky.clear(user);
+        }
+        self.pools.group_mut(pool_id).count -= 1;
+        let pool = self.pools.get_mut(pool_id);
+        pool.remove_idle(self.links.conns_mut(), conn);
+        match stage {
+            ConnStage::Open => pool.live -= 1,
+            _ if owner == ExchangeId::NONE => pool.opening -= 1,
+            _ => {}
+        }
+        self.one_way.forget(conn);
+        self.links.discard(conn, abort);
+    }
+
+    /// Fails the exchanges whose time passed while they waited for a connection, including those that a peer did not
+    /// process.
+    pub(crate) fn time_out_waiting(&mut self) {
+        for pool_id in self.pools.ids() {
+            // Waiting exchanges are in the order in which they were due: those that timed out are in front.
+            while let Some(&id) = self.pools.get(pool_id).waiting.front() {
+                if !self.traffic.in_flight.waited_too_long(id, self.turn.caught_up) {
+                    break;
+                }
+                self.pools.get_mut(pool_id).waiting.pop_front();
+                self.traffic.fail(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
+            }
+        }
+    }
+
+    /// Removes an exchange from the queues of those that wait for a connection.
+    pub(crate) fn stop_waiting(&mut self, id: ExchangeId) {
+        self.pools.all_mut().iter_mut().for_each(|pool| pool.waiting.retain(|waiting| *waiting != id));
+    }
+
+    /// Aborts a connection whose request was abandoned: nothing more can be sent on it.
+    pub(crate) fn abandon(&mut self, conn: ConnId) {
+        if self.links.conn(conn).stage != ConnStage::Vacant {
+            self.discard(conn, true);
+        }
+    }
+
+    /// Times out an exchange.
+    pub(crate) fn time_out_exchange(&mut self, id: ExchangeId) {
+        let x = *self.traffic.in_flight.get(id);
+        match x.state {
+            ExchangeState::Vacant => {}
+            // Those in front may have more time.
+            ExchangeState::Waiting if self.traffic.in_flight.has_own_timeouts() => {
+                self.stop_waiting(id);
+                self.traffic.fail(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
+            }
+            ExchangeState::Waiting => self.time_out_waiting(),
+            ExchangeState::Connecting => self.drop_connection(x.conn, FaultKind::Timeout, None, None),
+            ExchangeState::InFlight if x.conn == ConnId::NONE => {
+                self.stop_waiting(id);
+                self.traffic.fail(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
+            }
+            ExchangeState::InFlight if self.links.cancel(x.conn, id) => {
+                self.links.conn_mut(x.conn).end_exchange();
+                let begun = x.first_byte != measure::Nanos::ZERO;
+                let phase = if begun { Phase::Transfer } else { Phase::FirstByte };
+                self.traffic.fail(id, &Cause::new(FaultKind::Timeout, phase), false);
+                self.offer(x.conn);
+            }
+            ExchangeState::InFlight => self.drop_connection(x.conn, FaultKind::Timeout, None, None),
+        }
+    }
+}

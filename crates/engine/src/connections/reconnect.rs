@@ -1,0 +1,187 @@
+//! Users who disconnect and come back (`close` in a flow): their connections are closed, and their next request to each
+//! server is sent on a connection opened for it.
+//!
+//! With connections owned by users, that is all. With shared ones, the user is marked instead: the connection that it
+//! would have used next (the one used last) is closed, and its next request takes none left by others. So each `close`
+//! costs a connect, as it does for users who come back in reality, and the size of the pool stays the same.
+
+use plan::Plan;
+use plan::flow::server_of;
+use scenario::FlowProgram;
+use wire::{Workload, Network};
+
+use super::WorkerConnections;
+use crate::api::CHECKED;
+use crate::ids::{ConnId, ExchangeId, OriginId, PoolId, UserId};
+use crate::pool::SERVED;
+
+/// The users whose next request is to open a connection.
+#[derive(Debug)]
+pub(crate) struct Reconnects {
+    /// The origins concerned, by scenario and by `close` of its flow; `None` for all.
+    closes: Vec<Vec<Option<Vec<OriginId>>>>,
+    /// The state of each user towards each pool, by pool and user.
+    states: Vec<Vec<ReconnectState>>,
+    /// Buffer for the pools of one `close`, reused.
+    pools: Vec<PoolId>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum ReconnectState {
+    #[default]
+    Unused,
+    /// The user has sent requests there.
+    Used,
+    /// The user's next request there is to open a connection.
+    Reconnect,
+}
+
+/// Returns the origins of a run that a `close` concerns, by the servers it names; `None` for all of them.
+pub(crate) fn origins_of(servers: &[String], plan: &Plan, dialogue: &dyn Workload) -> Option<Vec<OriginId>> {
+    let meant = |url: &str| servers.iter().any(|server| server_of(server) == server_of(url));
+    let urls = plan.urls.iter().zip(dialogue.requests().iter());
+    let mut origins: Vec<OriginId> =
+        urls.filter(|(url, _)| meant(&url.url)).map(|(_, request)| OriginId::of(request.origin)).collect();
+    origins.sort_unstable();
+    origins.dedup();
+    (!servers.is_empty()).then_some(origins)
+}
+
+impl Reconnects {
+    /// Creates the state for the flows of a plan; `None` if none of them closes connections.
+    pub fn of(plan: &Plan, dialogue: &dyn Workload) -> Option<Reconnects> {
+        let of_flow = |(_, flow)| {
+            let program = FlowProgram::of(flow).expect(CHECKED);
+            program.closes().iter().map(|servers| origins_of(servers, plan, dialogue)).collect()
+        };
+        let closes: Vec<Vec<_>> = plan.flows().map(of_flow).collect();
+        let any = closes.iter().any(|closes: &Vec<_>| !closes.is_empty());
+        any.then(|| Reconnects { closes, states: Vec::new(), pools: Vec::new() })
+    }
+
+    fn state(&mut self, pool: PoolId, user: UserId) -> &mut ReconnectState {
+        let (pool, user) = (pool.at(), user.index().at());
+        if self.states.len() <= pool {
+            self.states.resize(pool + 1, Vec::new());
+        }
+        let users = &mut self.states[pool];
+        if users.len() <= user {
+            users.resize(user + 1, ReconnectState::Unused);
+        }
+        &mut users[user]
+    }
+}
+
+impl<N: Network> WorkerConnections<N> {
+    /// Disconnects a user from the servers named by a `close` of its flow. `ending` is set once all requests of the run
+    /// were started.
+    #[cold]
+    pub(crate) fn disconnect_user(&mut self, user: UserId, which: usize, ending: bool) {
+        let Some(anew) = &mut self.reconnects else { return };
+        let (scenario, mut pools) = (user.scenario(), std::mem::take(&mut anew.pools));
+        match anew.closes.get(scenario.at()).and_then(|closes| closes.get(which)) {
+            Some(Some(origins)) => pools.extend(origins.iter().map(|origin| self.pools.of(scenario, *origin))),
+            Some(None) => pools.extend(self.pools.ids().filter(|pool| self.pools.scenario(*pool) == scenario)),
+            None => {}
+        }
+        for pool in pools.drain(..) {
+            self.disconnect_user_from(user, pool, ending);
+        }
+        if let Some(anew) = &mut self.reconnects {
+            anew.pools = pools;
+        }
+    }
+
+    fn disconnect_user_from(&mut self, user: UserId, pool: PoolId, ending: bool) {
+        let Some(anew) = &mut self.reconnects else { return };
+        let used = std::mem::replace(anew.state(pool, user), ReconnectState::Reconnect) == ReconnectState::Used;
+        let own = self.owned.as_mut().and_then(|belongings| belongings.connection(user, pool));
+        let of_user = self.sticky.conn(user);
+        let of_user = Some(of_user).filter(|conn| *conn != ConnId::NONE && self.links.conn(*conn).pool == pool);
+        let last = || if used { self.pools.get(pool).idle.last().copied() } else { None };
+        let conn = own.or(of_user).or_else(last).filter(|conn| self.links.conn(*conn).in_flight() == 0);
+        let Some(conn) = conn.filter(|conn| !self.is_kept_for_final_read(*conn, ending)) else { return };
+        if own.is_some() {
+            self.links.conn_mut(conn).user = UserId::NONE;
+        }
+        if let Some(belongings) = &mut self.owned {
+            belongings.clear(user, pool);
+        }
+        self.close_and_grow(conn);
+    }
+
+    /// Places a request where users of a flow own connections or reconnect. Returns `false` if the request takes a free
+    /// connection.
+    #[cold]
+    pub(crate) fn place_on_user_connection(&mut self, id: ExchangeId, pool: PoolId) -> bool {
+        self.reconnects.is_some() && self.open_for_reconnect(id, pool) || self.owned.is_some() && self.place_on_owned(id, pool)
+    }
+
+    /// Opens a connection for a request of a user who had disconnected. Returns `false` if the request takes a
+    /// connection like any other.
+    #[cold]
+    fn open_for_reconnect(&mut self, id: ExchangeId, pool: PoolId) -> bool {
+        let x = *self.traffic.in_flight.get(id);
+        let Some(anew) = self.reconnects.as_mut().filter(|_| x.user != UserId::NONE) else { return false };
+        let stand = anew.state(pool, x.user);
+        if *stand != ReconnectState::Reconnect {
+            *stand = ReconnectState::Used;
+            return false;
+        }
+        if self.pools.get(pool).addresses.is_empty() {
+            return false;
+        }
+        let full = |pools: &crate::pool::Pools| pools.group(pool).by_arrivals && pools.group(pool).is_full();
+        if full(&self.pools) {
+            // One connection is closed to make room for the new one.
+            let idle = self.pools.get(pool).idle.last().copied().filter(|conn| self.links.conn(*conn).in_flight() == 0);
+            if let Some(conn) = idle.or_else(|| self.pools.spare(pool)) {
+                self.close_gracefully(conn);
+            }
+        }
+        if full(&self.pools) {
+            return false;
+        }
+        self.mark_reconnected(pool, x.user);
+        self.dial_for(id, pool, if x.is_held_back() { self.traffic.stamp } else { x.intended });
+        true
+    }
+
+    fn mark_reconnected(&mut self, pool: PoolId, user: UserId) {
+        if let Some(anew) = &mut self.reconnects {
+            *anew.state(pool, user) = ReconnectState::Used;
+        }
+    }
+
+    /// Checks a waiting request that is about to get a connection used by others although its user had disconnected:
+    /// that connection is closed, and another is opened in its place. Returns `false` if the request may have the
+    /// connection.
+    #[cold]
+    pub(crate) fn open_instead_of_used(&mut self, id: ExchangeId, conn: ConnId) -> bool {
+        let (user, c) = (self.traffic.in_flight.get(id).user, self.links.conn(conn));
+        let (pool, served, in_flight) = (c.pool, c.is_set(SERVED), c.in_flight());
+        let Some(anew) = self.reconnects.as_mut().filter(|_| user != UserId::NONE) else { return false };
+        let comes = std::mem::replace(anew.state(pool, user), ReconnectState::Used) == ReconnectState::Reconnect;
+        if !comes || !served || in_flight > 0 {
+            return false;
+        }
+        self.close_gracefully(conn);
+        let ready = self.traffic.in_flight.get(id).intended.max(self.traffic.event_time);
+        self.dial_for(id, pool, ready);
+        true
+    }
+
+    /// Clears the state of a user that has left: its number may be assigned to another user.
+    #[cold]
+    pub(crate) fn forget_reconnects(&mut self, user: UserId) {
+        let Some(anew) = &mut self.reconnects else { return };
+        let (scenario, user) = (user.scenario(), user.index().at());
+        for (pool, users) in anew.states.iter_mut().enumerate() {
+            if self.pools.scenario(PoolId::of(pool)) == scenario
+                && let Some(stand) = users.get_mut(user)
+            {
+                *stand = ReconnectState::Unused;
+            }
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Ends of requests: their results are counted, the first failure of each kind is kept, state is updated from
+//! responses, and users are told.
+
+use cause::StaticCause;
+use measure::Nanos;
+use scenario::UserEvent;
+use wire::{EventBuffer, ExchangeEnd, FaultKind, SlotContext, ResourceSearch, StateUpdate, UserState, Phase, Request, Trace};
+
+use crate::exchange::{Exchange, OF_PAGE, REUSED, ExchangeState};
+use crate::failing::Cause;
+use crate::ids::{ExchangeId, RequestId, UserId};
+use crate::message::{Message, RawExample};
+use crate::outcome::{UserOutcome, FinishedRequest};
+use crate::failure_class::FailureClass;
+use crate::traces;
+
+use super::Traffic;
+
+impl Traffic {
+    /// Ends the run: requests in flight are counted as unfinished.
+    pub fn censor_all(&mut self) {
+        for id in self.in_flight.all() {
+            let x = self.in_flight.take(id);
+            self.recorder.unfinished(&x, &self.limits, self.stamp);
+        }
+    }
+
+    /// Reports failures of the first moments, once: when it is time, or `now_or_never`.
+    pub fn report_early(&mut self, now_or_never: bool) {
+        self.recorder.report_early(self.stamp, now_or_never);
+    }
+
+    /// Ends an exchange that its session ended. `late` is set if it had timed out before; `broken` is the protocol
+    /// error, if any.
+    #[inline]
+    pub fn ended(&mut self, x: &Exchange, ended: ExchangeEnd, (late, broken): (bool, Option<StaticCause>), done: &mut EventBuffer) {
+        self.recorder.end(x, self.stamp, ended.fault.is_none() && !x.warmup);
+        self.recorder.responded(x, ended.code, ended.payload, late);
+        if let Some(checks) = &self.checks {
+            let failed = match ended.fault {
+                None => Some(0),
+                Some(_) => done.take_failed_checks(ended.id),
+            };
+            // The response that a redirect leads to is checked in its place; resources of a page have no checks.
+            if let Some(failed) = failed.filter(|_| ended.follow_up.is_none() && x.flags & OF_PAGE == 0) {
+                self.recorder.checked(x.warmup, checks.set(x), failed);
+            }
+        }
+        match ended.fault {
+            None => {
+                self.recorder.succeeded(x, self.stamp);
+                self.traced(x, ended.id, traces::Outcome { code: ended.code, failed: None });
+            }
+            Some(kind) => self.ended_with_fault(x, &ended, kind, broken),
+        }
+        let lesson = self.state_update.take();
+        let found = lesson.and_then(|lesson| self.update_state(x, ended.id, lesson)).filter(|_| ended.fault.is_none());
+        self.in_flight.forget(x, ended.id);
+        let news = UserEvent::Ended { code: ended.code, fault: ended.fault, on_failure: x.on_failure() };
+        let (within, follow) = (self.in_flight.timeout(ended.id), ended.follow_up);
+        let (user, name, hops) = (x.user, x.name, x.hops);
+        let over = FinishedRequest { user, name, hops, follow, page_finder: found, timeout: within, event: news, back_off: false };
+        self.outcomes.push(UserOutcome::Finished(over));
+    }
+
+    /// Updates a user's state with what the response to its request set.
+    #[cold]
+    fn update_state(&mut self, x: &Exchange, id: ExchangeId, lesson: StateUpdate) -> Option<ResourceSearch> {
+        let fill = self.in_flight.filled(x, id);
+        let request = self.in_flight.request(&*self.dialogue, x, id)?;
+        let mut none = UserState::default();
+        let memory = self.user_states.as_mut().map_or(&mut none, |memories| memories.of(x.user));
+        let found = self.dialogue.update_state(request, &fill, lesson, memory);
+        if self.caches {
+            self.recorder.cache_update(x, std::mem::take(&mut memory.savings));
+        }
+        found
+    }
+
+    fn ended_with_fault(&mut self, x: &Exchange, ended: &ExchangeEnd, kind: FaultKind, broken: Option<StaticCause>) {
+        let phase = match kind {
+            // A stream whose messages came has begun to be answered, whatever its final status.
+            FaultKind::WrongStatus if x.last_message > Nanos::ZERO => Phase::Transfer,
+            // A fault of a whole response does not depend on the pieces it came in.
+            FaultKind::WrongStatus | FaultKind::WrongHeader | FaultKind::TooManyRedirects => Phase::FirstByte,
+            FaultKind::WrongBody => Phase::Transfer,
+            FaultKind::Timeout if self.in_flight.began_late(ended.id, x) => Phase::FirstByte,
+            _ if x.first_byte == Nanos::ZERO => Phase::FirstByte,
+            _ => Phase::Transfer,
+        };
+        let known = || match kind {
+            FaultKind::BrokenProtocol => broken,
+            FaultKind::Timeout => Some(cause::response::late()),
+            _ => self.dialogue.code_meaning(ended.code),
+        };
+        let known = if ended.cause.is_none() { known().map(cause::Cause::from) } else { None };
+        let why = ended.cause.as_ref().or(known.as_ref());
+        let cause = Cause { sort: FailureClass { kind, phase, errno: None }, code: ended.code, why };
+        self.failed(x, ended.id, &cause, ended.excerpt.as_deref());
+    }
+
+    /// Looks a request up in its user's cache: a hit is counted, and the user's state is updated from it. Returns the
+    /// page resources to be found in it, if any.
+    pub fn cached(
+        &mut self,
+        (user, name): (UserId, u16),
+        due: Nanos,
+        (request, fill): (&Request, &SlotContext<'_>),
+    ) -> Option<Option<ResourceSearch>> {
+        let memory = self.user_states.as_mut()?.of(user);
+        let recalled = self.dialogue.cached_response(request, fill, memory)?;
+        let found = recalled.update.and_then(|lesson| self.dialogue.update_state(request, fill, lesson, memory));
+        self.recorder.cache_hit((name, user), recalled.bytes, due < self.limits.window);
+        Some(found)
+    }
+
+    /// Fails an exchange now.
+    pub fn fail(&mut self, id: ExchangeId, cause: &Cause<'_>, back_off: bool) {
+        self.fail_with(id, cause, None, back_off);
+    }
+
+    /// Like [`Traffic::fail`]; `came` is the part of the response received.
+    pub fn fail_with(&mut self, id: ExchangeId, cause: &Cause<'_>, came: Option<&[u8]>, back_off: bool) {
+        let x = self.in_flight.take(id);
+        self.recorder.end(&x, self.stamp, false);
+        self.recorder.code(&x, cause.code);
+        self.failed(&x, id, cause, came);
+        self.in_flight.forget(&x, id);
+        let fault = Some(cause.sort.kind);
+        let news = UserEvent::Ended { code: cause.code, fault, on_failure: x.on_failure() };
+        self.outcomes.push(UserOutcome::Finished(FinishedRequest { name: x.name, back_off, ..FinishedRequest::of(x.user, news) }));
+    }
+
+    /// Counts a failure and keeps the first example of its kind.
+    pub fn failed(&mut self, x: &Exchange, id: ExchangeId, cause: &Cause<'_>, excerpt: Option<&[u8]>) {
+        self.recorder.failed(x, cause.sort, &self.limits, self.stamp);
+        self.traced(x, id, traces::Outcome { code: cause.code, failed: Some(cause.sort) });
+        if !x.warmup {
+            self.keep_example(cause, Some((x, id)), excerpt);
+        }
+    }
+
+    /// Records a failed connection that no request waits for: no request fails, but the failure is visible.
+    pub fn connection_failed(&mut self, cause: &Cause<'_>) {
+        self.recorder.count_failure(cause.sort);
+        let code = Some(cause.code).filter(|code| *code > 0).map(|code| self.dialogue.code_name(code));
+        let unsaid = code.filter(|code| cause.why.is_none_or(|why| !why.en().contains(code)));
+        let whole = unsaid.map(|code| match cause.why {
+            Some(why) => cause::response::with_code(code, why.clone()),
+            None => cause::response::code_alone(code),
+        });
+        self.recorder.connection_not_opened(cause.sort, whole.as_ref().or(cause.why));
+        self.keep_example(cause, None, None);
+    }
+
+    /// Keeps an example of a failure, if one of its kind is wanted; `of` is the request that failed.
+    pub fn keep_example(&mut self, cause: &Cause<'_>, of: Option<(&Exchange, ExchangeId)>, excerpt: Option<&[u8]>) {
+        let Cause { sort, code, why } = *cause;
+        if excerpt.is_some() {
+            self.examples.came_with_response(sort.kind);
+        }
+        if !self.examples.is_new(sort, of.map(|(x, _)| (x.name, code))) {
+            return;
+        }
+        let sent = match of {
+            Some((x, id)) if x.state == ExchangeState::InFlight => self.sent_bytes(x, id),
+            _ => Vec::new(),
+        };
+        let values = of.zip(self.user_states.as_ref()).map(|((x, _), memories)| memories.used_values(x.user, x.request));
+        let trace = of.filter(|_| self.recorder.has_traces()).and_then(|(x, id)| self.trace_of(x, id));
+        let reused = of.is_some_and(|(x, _)| x.flags & REUSED != 0);
+        let name = of.filter(|_| self.recorder.by_name()).map(|(x, _)| x.name);
+        let code = if of.is_some() { code } else { 0 };
+        let at_ns = self.stamp.0 as i64 - self.limits.window.0 as i64;
+        let received = excerpt.unwrap_or_default().to_vec();
+        let awaited = match of {
+            Some((x, id)) if sort.kind == FaultKind::Timeout && why.is_none() => self.awaited(x, id),
+            _ => None,
+        };
+        let why = awaited.or_else(|| why.cloned());
+        self.recorder.report(Message::Example(RawExample {
+            sort,
+            name,
+            code,
+            at_ns,
+            why,
+            sent,
+            received,
+            reused,
+            trace,
+            values: values.unwrap_or_default(),
+        }));
+    }
+
+    /// Returns what the request waited for in vain, if other messages came.
+    fn awaited(&self, x: &Exchange, id: ExchangeId) -> Option<cause::Cause> {
+        let request = self.in_flight.request(&*self.dialogue, x, id).filter(|_| x.state == ExchangeState::InFlight)?;
+        Some(cause::connecting::none_like(self.dialogue.response_condition(request)?))
+    }
+
+    /// Keeps the trace of a request that is over, if it is among the slowest.
+    #[inline]
+    pub fn traced(&mut self, x: &Exchange, id: ExchangeId, outcome: traces::Outcome) {
+        if self.recorder.has_traces()
+            && !x.warmup
+            && let Some(trace) = self.trace_of(x, id)
+        {
+            self.recorder.traced(x, trace, outcome, self.stamp);
+        }
+    }
+
+    /// Returns the trace of a request; `None` if it was never sent.
+    fn trace_of(&self, x: &Exchange, id: ExchangeId) -> Option<Trace> {
+        if x.state != ExchangeState::InFlight {
+            return None;
+        }
+        let request = self.in_flight.request(&*self.dialogue, x, id)?;
+        let fill = self.in_flight.filled(x, id);
+        let unsaid = || self.dialogue.carries_no_trace(request).then(|| self.recorder.implicit_trace(&fill)).flatten();
+        self.dialogue.trace(request, &fill).or_else(unsaid)
+    }
+
+    /// Returns the bytes that were sent, encoded again from their source.
+    fn sent_bytes(&mut self, x: &Exchange, id: ExchangeId) -> Vec<u8> {
+        let Some(request) = self.in_flight.request(&*self.dialogue, x, id) else { return Vec::new() };
+        if let Some(memories) = &mut self.user_states {
+            let memory = memories.of(x.user);
+            let fill = SlotContext { values: &memory.values, ..self.in_flight.filled(x, id) };
+            return self.dialogue.encoded_with(request, &fill, Some(memory));
+        }
+        if !self.in_flight.has_slots() || x.request == RequestId::NONE {
+            return self.dialogue.encoded_with(request, &SlotContext::default(), None);
+        }
+        self.dialogue.encoded_with(request, &self.in_flight.filled(x, id), None)
+    }
+}

@@ -1,0 +1,48 @@
+//! Requests wanted by users: the interface between users and connections.
+
+use measure::Nanos;
+use plan::flow::OnFailure;
+use wire::FollowUp;
+
+use crate::ids::{RequestId, UserId};
+
+/// A request that is wanted.
+pub(crate) struct DueRequest {
+    pub user: UserId,
+    /// Time when it is due.
+    pub due: Nanos,
+    pub request: RequestRef,
+    /// The reaction of its user to a failure, for a request of a batch.
+    pub on_failure: Option<OnFailure>,
+    /// Set if the concurrency limit of its batch delayed it: that delay is not our lateness.
+    pub held_back: bool,
+}
+
+/// The request itself.
+pub(crate) enum RequestRef {
+    /// A prepared request, by its index.
+    Prepared(RequestId),
+    /// A request derived from a response.
+    Derived(DerivedRequest),
+}
+
+/// A request derived from a response: a hop of a redirect, or a resource of a page.
+pub(crate) struct DerivedRequest {
+    pub follow: FollowUp,
+    /// Name in figures.
+    pub name: u16,
+    /// Number of redirects before it.
+    pub hops: u8,
+    /// Timeout of the request.
+    pub timeout: Nanos,
+    /// Set if it is a resource of a page, or a redirect of one.
+    pub of_page: bool,
+}
+
+impl DueRequest {
+    /// Creates the want of a prepared request.
+    #[inline]
+    pub fn prepared(user: UserId, due: Nanos, request: RequestId) -> DueRequest {
+        DueRequest { user, due, request: RequestRef::Prepared(request), on_failure: None, held_back: false }
+    }
+}

@@ -1,0 +1,78 @@
+//! Operations on an open connection: exchanges submitted, released and cancelled, and heartbeats.
+
+use wire::{ConnId, ExchangeId, SlotContext, SessionFull, UserState, Network, Request, SubmitOutcome};
+
+use super::Links;
+
+impl<N: Network> Links<N> {
+    /// Submits an exchange; its bytes leave with [`Links::flush`].
+    ///
+    /// # Errors
+    /// The session has no room.
+    #[inline]
+    pub fn submit(&mut self, conn: ConnId, id: ExchangeId, request: &Request, fill: &SlotContext) -> Result<SubmitOutcome, SessionFull> {
+        self.aim(conn);
+        let session = self.conns[conn.at()].session.as_mut().ok_or(SessionFull)?;
+        session.submit(id, request, fill, &mut self.out)
+    }
+
+    /// Like [`Links::submit`], for a user who keeps state from earlier responses.
+    ///
+    /// # Errors
+    /// The session has no room.
+    pub fn submit_with(
+        &mut self,
+        conn: ConnId,
+        id: ExchangeId,
+        request: &Request,
+        fill: &SlotContext,
+        memory: &UserState,
+    ) -> Result<SubmitOutcome, SessionFull> {
+        self.aim(conn);
+        let session = self.conns[conn.at()].session.as_mut().ok_or(SessionFull)?;
+        session.submit_with(id, request, fill, memory, &mut self.out)
+    }
+
+    /// Lets the session report what came before it was asked for ([`Sent::There`]).
+    #[cold]
+    pub fn report_early_answer(&mut self, conn: ConnId) {
+        self.aim(conn);
+        if let Some(session) = &mut self.conns[conn.at()].session {
+            // No bytes were passed that could be wrong.
+            let _ = session.receive(&[], &mut self.out, &mut self.done);
+        }
+    }
+
+    /// Cancels an exchange that timed out. Returns `true` if its connection stays usable.
+    pub fn cancel(&mut self, conn: ConnId, id: ExchangeId) -> bool {
+        self.aim(conn);
+        let session = self.conns[conn.at()].session.as_mut();
+        let lives = session.is_some_and(|session| session.cancel(id, &mut self.out));
+        if lives {
+            self.flush();
+        }
+        lives
+    }
+
+    /// Sends the part of an exchange that was held back; returns `false` if nothing is any more.
+    pub fn release(&mut self, conn: ConnId, id: ExchangeId) -> bool {
+        self.aim(conn);
+        let session = self.conns[conn.at()].session.as_mut();
+        let released = session.is_some_and(|session| session.continue_request(id, &mut self.out));
+        if released {
+            self.flush();
+        }
+        released
+    }
+
+    /// Sends a heartbeat, if the protocol has one at this point.
+    pub fn heartbeat(&mut self, conn: ConnId) -> bool {
+        self.aim(conn);
+        let session = self.conns[conn.at()].session.as_mut();
+        let beats = session.is_some_and(|session| session.heartbeat(&mut self.out));
+        if beats {
+            self.flush();
+        }
+        beats
+    }
+}

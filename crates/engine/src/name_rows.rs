@@ -1,0 +1,239 @@
+//! Figures by name, of one worker and one second. A run with a single name has none: its figures are those of the run.
+//!
+//! No memory is held for a request: it carries the index of its name, and its results are counted in that name's row.
+
+use measure::{Nanos, PackedHistogram, HistogramRows};
+use plan::scenarios::SCENARIOS;
+use record::{MAX_CODES, NamedCounts};
+
+use crate::ids::{ScenarioId, UserId};
+use crate::reading::{number_of, word};
+
+/// The code that stands for those beyond the first [`CODES`] of a second; no protocol has it.
+pub(crate) const OTHER: u32 = u32::MAX;
+
+/// The rows of all names.
+#[derive(Debug)]
+pub(crate) struct NameRows {
+    rows: Vec<NameRow>,
+    /// Index of the first scenario row, in a run that has some.
+    scenarios: Option<u16>,
+    /// Two rows for each name: latency, and lower bounds of it.
+    times: HistogramRows,
+    /// Names with anything to report.
+    used: Vec<u16>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct NameRow {
+    counts: NamedCounts,
+    codes: Vec<(u32, u64)>,
+    used: bool,
+}
+
+/// Maximum number of rows: all names, the row of those beyond them, two rows for the iterations of each flow and each
+/// group, and one for each scenario.
+pub(crate) const ROWS: usize = wire::MAX_NAMES + 1 + 2 * (SCENARIOS + plan::flow::GROUPS) + SCENARIOS;
+
+/// Number of status codes of a name that need no allocation.
+const USUAL_CODES: usize = 4;
+
+impl NameRows {
+    /// Creates `names` rows, the last `scenarios` of them for scenarios; `None` if there is only one.
+    pub fn of(names: usize, scenarios: usize) -> Option<Box<NameRows>> {
+        let row = || NameRow { codes: Vec::with_capacity(USUAL_CODES), ..NameRow::default() };
+        (names > 1).then(|| {
+            let rows = (0..names).map(|_| row()).collect();
+            let scenarios = (scenarios > 0).then(|| (names - scenarios) as u16);
+            Box::new(NameRows { rows, scenarios, times: HistogramRows::new(2 * names), used: Vec::with_capacity(names) })
+        })
+    }
+
+    /// Counts a request in the row of its name, and in that of its user's scenario if there are any.
+    #[inline]
+    pub fn count(&mut self, name: u16, user: UserId, mut count: impl FnMut(&mut NameRows, u16)) {
+        count(self, name);
+        if let Some(first) = self.scenarios {
+            count(self, first + user.scenario().0 as u16);
+        }
+    }
+
+    /// Adds the number of users of a scenario at the end of a second, and their user-nanoseconds in it.
+    pub fn users(&mut self, scenario: ScenarioId, users: u64, users_ns: u64) {
+        if let Some(first) = self.scenarios.filter(|_| users_ns > 0) {
+            let counts = self.counts(first + scenario.0 as u16);
+            counts.users += users;
+            counts.users_ns += users_ns;
+        }
+    }
+
+    /// Returns the counts of a name.
+    #[inline]
+    pub fn counts(&mut self, name: u16) -> &mut NamedCounts {
+        let row = &mut self.rows[usize::from(name)];
+        if !row.used {
+            row.used = true;
+            self.used.push(name);
+        }
+        &mut row.counts
+    }
+
+    /// Counts a success.
+    #[inline]
+    pub fn finished(&mut self, name: u16, latency: Nanos) {
+        self.counts(name).finished += 1;
+        self.times.record(2 * usize::from(name), latency);
+    }
+
+    /// Records a lower bound of the latency of a request that did not finish.
+    pub fn at_least(&mut self, name: u16, latency: Nanos) {
+        self.at_least_n(name, latency, 1);
+    }
+
+    /// Like [`ByName::at_least`], for many requests.
+    pub fn at_least_n(&mut self, name: u16, latency: Nanos, many: u64) {
+        self.counts(name);
+        self.times.record_n(2 * usize::from(name) + 1, latency, u32::try_from(many).unwrap_or(u32::MAX));
+    }
+
+    /// Counts the status code of an answer; 0 stands for none.
+    #[inline]
+    pub fn code(&mut self, name: u16, code: u32) {
+        self.counts(name);
+        count_code(&mut self.rows[usize::from(name)].codes, code);
+    }
+
+    /// Returns `true` if no name has anything to report.
+    pub fn is_empty(&self) -> bool {
+        self.used.is_empty()
+    }
+
+    /// Appends the names with anything to report.
+    pub fn encode(&self, bytes: &mut Vec<u8>) {
+        let word = |bytes: &mut Vec<u8>, w: u64| bytes.extend_from_slice(&w.to_le_bytes());
+        word(bytes, self.used.len() as u64);
+        for name in &self.used {
+            let row = &self.rows[usize::from(*name)];
+            word(bytes, u64::from(*name));
+            let mut counts = row.counts;
+            counts.each_mut().for_each(|n| word(bytes, *n));
+            word(bytes, row.codes.len() as u64);
+            for (code, n) in &row.codes {
+                word(bytes, u64::from(*code));
+                word(bytes, *n);
+            }
+            for times in [2 * usize::from(*name), 2 * usize::from(*name) + 1] {
+                let at = bytes.len();
+                word(bytes, 0);
+                self.times.pack(times, bytes);
+                let length = (bytes.len() - at - size_of::<u64>()) as u64;
+                bytes[at..at + size_of::<u64>()].copy_from_slice(&length.to_le_bytes());
+            }
+        }
+    }
+
+    /// Clears the second.
+    pub fn clear(&mut self) {
+        for name in self.used.drain(..) {
+            let row = &mut self.rows[usize::from(name)];
+            row.codes.clear();
+            (row.counts, row.used) = (NamedCounts::default(), false);
+            self.times.clear(2 * usize::from(name));
+            self.times.clear(2 * usize::from(name) + 1);
+        }
+    }
+}
+
+/// Counts a status code; [`CODES`] of them are distinguished.
+#[inline]
+pub(crate) fn count_code(codes: &mut Vec<(u32, u64)>, code: u32) {
+    if code == 0 {
+        return;
+    }
+    match codes.iter().position(|(c, _)| *c == code) {
+        Some(at) => codes[at].1 += 1,
+        None if codes.len() < MAX_CODES || code == OTHER => codes.push((code, 1)),
+        None => count_code(codes, OTHER),
+    }
+}
+
+/// The figures of one name in a second.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NameFigures {
+    pub name: u16,
+    pub counts: NamedCounts,
+    pub codes: Vec<(u32, u64)>,
+    pub latency: PackedHistogram,
+    pub at_least: PackedHistogram,
+}
+
+/// Decodes the output of [`ByName::encode`]; `None` if the bytes are malformed.
+pub(crate) fn decode(bytes: &mut &[u8]) -> Option<Vec<NameFigures>> {
+    let mut all = Vec::new();
+    if bytes.is_empty() {
+        return Some(all);
+    }
+    for _ in 0..number_of(bytes, ROWS)? {
+        let (name, mut counts) = (number_of(bytes, ROWS - 1)? as u16, NamedCounts::default());
+        for n in counts.each_mut() {
+            *n = word(bytes)?;
+        }
+        let mut codes = Vec::new();
+        for _ in 0..number_of(bytes, MAX_CODES + 1)? {
+            codes.push((u32::try_from(word(bytes)?).ok()?, word(bytes)?));
+        }
+        let mut times = || {
+            let length = number_of(bytes, bytes.len())?;
+            let (packed, rest) = bytes.split_at_checked(length)?;
+            *bytes = rest;
+            PackedHistogram::from_bytes(packed)
+        };
+        all.push(NameFigures { name, counts, codes, latency: times()?, at_least: times()? });
+    }
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Histogram;
+
+    use super::*;
+
+    #[test]
+    fn one_name_has_no_rows_of_its_own() {
+        assert!(NameRows::of(0, 0).is_none() && NameRows::of(1, 0).is_none());
+    }
+
+    #[test]
+    fn a_request_counts_for_its_name_and_for_the_scenario_of_its_user() {
+        let mut rows = NameRows::of(6, 2).expect("several rows");
+        for user in [UserId(0), UserId(1), UserId::within(ScenarioId(1), Default::default())] {
+            rows.count(1, user, |rows, row| rows.counts(row).due += 1);
+        }
+        assert_eq!([1, 4, 5].map(|row| rows.counts(row).due), [3, 2, 1]);
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded_and_only_names_with_anything_to_tell_are() {
+        let mut rows = NameRows::of(5, 0).expect("several names");
+        rows.counts(3).due += 2;
+        rows.finished(3, Nanos::from_millis(5));
+        rows.code(3, 200);
+        rows.code(3, 0);
+        rows.counts(1).failed += 1;
+        rows.at_least(1, Nanos::from_secs(10));
+        let mut bytes = Vec::new();
+        rows.encode(&mut bytes);
+        let told = decode(&mut &*bytes).expect("whole");
+        assert_eq!(told.iter().map(|named| named.name).collect::<Vec<_>>(), [3, 1]);
+        assert_eq!((told[0].counts.due, told[0].counts.finished, &told[0].codes[..]), (2, 1, &[(200, 1)][..]));
+        let mut at_least = Histogram::new();
+        told[1].at_least.add_to(&mut at_least);
+        assert_eq!((told[1].counts.failed, at_least.max(), told[1].latency.is_empty()), (1, 10_000_000_000, true));
+        (1..bytes.len()).for_each(|cut| assert_eq!(decode(&mut &bytes[..cut]), None, "cut at {cut}"));
+        rows.clear();
+        let mut nothing = Vec::new();
+        rows.encode(&mut nothing);
+        assert_eq!(decode(&mut &*nothing), Some(Vec::new()));
+    }
+}

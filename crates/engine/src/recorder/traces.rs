@@ -1,0 +1,36 @@
+//! Traces of the slowest requests.
+
+use measure::Nanos;
+use wire::{SlotContext, Trace};
+
+use super::Recorder;
+use crate::exchange::Exchange;
+use crate::traces::{Kept, Outcome, Traces};
+
+impl Recorder {
+    /// Sets whether requests have traces; `share` is the sampled share of those that cannot carry one.
+    pub fn with_traces(mut self, tracing: bool, share: Option<f64>) -> Recorder {
+        self.tally.traces = tracing.then(|| Box::new(Traces::new(share.map(Trace::sampling_bound))));
+        self
+    }
+
+    /// Returns the trace of a request that cannot carry one, made of its slot values; `None` if the run has no such
+    /// traces.
+    pub fn implicit_trace(&self, fill: &SlotContext<'_>) -> Option<Trace> {
+        let sampled = self.tally.traces.as_ref()?.unsaid?;
+        Some(Trace::derive(fill, sampled))
+    }
+
+    /// Returns `true` if traces are kept.
+    #[inline]
+    pub fn has_traces(&self) -> bool {
+        self.tally.traces.is_some()
+    }
+
+    /// Offers a request that is over, with its trace.
+    pub fn traced(&mut self, x: &Exchange, trace: Trace, outcome: Outcome, now: Nanos) {
+        if let Some(traces) = &mut self.tally.traces {
+            traces.see(Kept::of(x, trace, outcome, (self.open, now)));
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Requests of a batch with their own reaction to failure: exact counts, whatever else of the batch is in flight.
+
+use std::collections::BTreeMap;
+
+use measure::Nanos;
+use plan::WeightedUrl;
+use plan::flow::{Flow, OnFailure, Step};
+use record::NamedFigures;
+use sim::SimReply;
+use wire::ServerRequest;
+
+use super::harness::{MS, SECOND, SimPlan, each_seed};
+use super::sim_result::SimResult;
+
+const USERS: u32 = 3;
+const ITERATIONS: u64 = 30;
+/// Number of names: `/fails`, `/slow`, `/later`, `/after`.
+const NAMES: u16 = 4;
+
+/// Creates a batch of three, two at once: the first fails while the second is in flight and the third has not been
+/// sent; a step follows. The batch and its other requests have the opposite reaction to that of the first.
+fn scene(of_first: OnFailure, path: &str) -> SimPlan {
+    let opposite = if of_first == OnFailure::GoOn { OnFailure::StopRun } else { OnFailure::GoOn };
+    SimPlan::closed(USERS, SECOND).with(|plan| {
+        let url = |path: &str| {
+            let url = WeightedUrl::plain(format!("http://test{path}"));
+            WeightedUrl { options: [("redirects".into(), vec!["2".into()])].into(), ..url }
+        };
+        plan.urls = [path, "/slow", "/later", "/after"].map(url).to_vec().into();
+        let own = vec![Some(of_first), Some(opposite), None];
+        let batch = Step::Batch { at_most: 2, urls: vec![0, 1, 2], on_failure: opposite, own };
+        let after = Step::Request { url: 3, on_failure: OnFailure::default() };
+        plan.flow = Some(Flow { steps: vec![batch, after], ..Flow::default() });
+        (plan.requests, plan.workers) = (Some(ITERATIONS), 1);
+    })
+}
+
+fn serving(now: Nanos, ask: &ServerRequest<'_>) -> (Nanos, SimReply) {
+    match ask.path {
+        "/fails" => (now + MS, SimReply::new(500, b"")),
+        "/moved" => {
+            let headers = std::sync::Arc::from(&b"Location: /fails\r\n"[..]);
+            (now + MS, SimReply { headers, ..SimReply::new(302, b"") })
+        }
+        "/slow" => (now + Nanos::from_millis(8), SimReply::new(200, b"")),
+        _ => (now + MS, SimReply::new(200, b"")),
+    }
+}
+
+/// Returns the numbers that succeeded, failed and are unfinished.
+fn row(played: &SimResult, name: u16) -> [u64; 3] {
+    let mut all = BTreeMap::<u16, NamedFigures>::new();
+    for named in played.seconds.iter().flat_map(|second| &second.named) {
+        all.entry(named.name).or_default().merge(named);
+    }
+    all.get(&name).map_or([0; 3], |named| [named.counts.finished, named.counts.failed, named.counts.censored])
+}
+
+#[test]
+fn a_request_of_a_batch_says_what_follows_where_it_fails_and_those_under_way_end_first_and_are_counted() {
+    for (of_first, iterations, goes_on) in [
+        (OnFailure::GoOn, ITERATIONS, true),
+        (OnFailure::NextIteration, ITERATIONS, false),
+        (OnFailure::StopUser, u64::from(USERS), false),
+        (OnFailure::StopRun, u64::from(USERS), false),
+    ] {
+        // The failure may be at the target of a redirect.
+        for (path, hops) in [("/fails", 0), ("/moved", 1)] {
+            each_seed(1..4, |seed| {
+                let played = scene(of_first, path).with(|plan| plan.seed = seed).play(|| serving);
+                let rows = [0, 1, 2, 3].map(|name| row(&played, name));
+                let others = if goes_on { iterations } else { 0 };
+                let expected = [[hops * iterations, iterations, 0], [iterations, 0, 0], [others, 0, 0], [others, 0, 0]];
+                assert_eq!(rows, expected, "{of_first:?} {path}");
+                assert_eq!(row(&played, NAMES), [0, iterations, 0], "iterations: {of_first:?} {path}");
+                assert_eq!((played.sum.due, played.sum.failed), (played.heard, iterations));
+                let stops = |count: fn(&record::Second) -> u64| played.seconds.iter().map(count).sum::<u64>();
+                let stopped = |when| if of_first == when { u64::from(USERS) } else { 0 };
+                let stops = (stops(|second| second.user_stops), stops(|second| second.run_stops));
+                assert_eq!(stops, (stopped(OnFailure::StopUser), stopped(OnFailure::StopRun)));
+            });
+        }
+    }
+}

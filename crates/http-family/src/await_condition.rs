@@ -1,0 +1,98 @@
+//! Conditions on the message that a step of a flow awaits (`await: json $.type == "joined"`), for WebSocket and gRPC
+//! streams.
+
+use memchr::memmem;
+use wire::{UsageError, SlotContext};
+
+use values::side_messages::captures::GroupCaptures;
+use values::template::{SlotScope, Template};
+use values::verify::json::JsonRule;
+use values::verify::raw_json;
+
+/// The message to wait for.
+#[derive(Debug)]
+pub enum AwaitCondition {
+    /// The next message.
+    Any,
+    /// The next message that matches.
+    Matching(MessageMatch),
+    /// Like [`Await::Like`], for a condition with slots.
+    WithSlots(MatchKind, Template),
+}
+
+/// Kind of a match condition.
+#[derive(Clone, Copy, Debug)]
+pub enum MatchKind {
+    Json,
+    Regex,
+    Text,
+}
+
+/// A match condition on a message.
+#[derive(Debug)]
+pub enum MessageMatch {
+    Json(JsonRule),
+    Regex(GroupCaptures),
+    Text(Vec<u8>),
+}
+
+impl MessageMatch {
+    fn parse(kind: MatchKind, text: &str) -> Result<MessageMatch, String> {
+        match kind {
+            MatchKind::Json => JsonRule::parse(text).map(MessageMatch::Json),
+            MatchKind::Regex => GroupCaptures::new(text).map(MessageMatch::Regex),
+            MatchKind::Text => Ok(MessageMatch::Text(text.as_bytes().to_vec())),
+        }
+    }
+
+    /// Returns `true` if the message matches.
+    pub fn matches(&self, message: &[u8]) -> bool {
+        match self {
+            MessageMatch::Json(rule) => raw_json::parse_whole(message).is_some_and(|message| rule.holds(message)),
+            MessageMatch::Regex(pattern) => {
+                let mut found = false;
+                pattern.each(message, &mut |_| {
+                    found = true;
+                    false
+                });
+                found
+            }
+            MessageMatch::Text(text) => memmem::find(message, text).is_some(),
+        }
+    }
+}
+
+impl AwaitCondition {
+    /// Parses `any`, `json $.type == "joined"`, `regex PATTERN` or `text TEXT`.
+    ///
+    /// # Errors
+    /// Returns an error if the text names no condition, or an invalid one.
+    pub fn parse(text: &str, variables: &[String]) -> Result<AwaitCondition, UsageError> {
+        let wrong = |trouble: String| UsageError::new("--await", trouble);
+        let (word, rest) = text.trim().split_once(' ').map_or((text.trim(), ""), |(word, rest)| (word, rest.trim()));
+        let kind = match (word, rest) {
+            ("any", "") => return Ok(AwaitCondition::Any),
+            ("json", _) if !rest.is_empty() => MatchKind::Json,
+            ("regex", _) if !rest.is_empty() => MatchKind::Regex,
+            ("text", _) if !rest.is_empty() => MatchKind::Text,
+            _ => {
+                let usual = "write any, json $.type == \"joined\", regex PATTERN or text TEXT";
+                return Err(wrong(format!("`{text}` is not a message to wait for; {usual}")));
+            }
+        };
+        let scope = SlotScope { variables, ..SlotScope::default() };
+        let template = Template::parse_text(rest, "--await", values::template::Notation::Plain, scope)?;
+        match template.fixed_bytes() {
+            Some(_) => MessageMatch::parse(kind, rest).map(AwaitCondition::Matching).map_err(wrong),
+            None => Ok(AwaitCondition::WithSlots(kind, template)),
+        }
+    }
+
+    /// Returns the condition with its slots filled, or `None` if it has no slots.
+    pub fn fill(&self, fill: &SlotContext<'_>) -> Option<Result<MessageMatch, String>> {
+        let AwaitCondition::WithSlots(kind, template) = self else { return None };
+        let mut text = Vec::new();
+        template.fill(fill, &mut text);
+        Some(MessageMatch::parse(*kind, &String::from_utf8_lossy(&text)))
+    }
+}

@@ -1,0 +1,412 @@
+//! The streams that steps of a flow hold open on a connection: messages received on each, the step that waits for them,
+//! and how each stream ended.
+//!
+//! Messages that arrive while no step waits are kept for later steps, up to a limit; `finish` takes all of them as its
+//! response. The end of a stream is reported to the step that is on it, or else to the next one; the step after that
+//! opens another stream.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use cause::{Cause, StaticCause};
+use wire::{EventBuffer, ExchangeEnd, Event, ExchangeId, FaultKind, SubmitOutcome};
+
+use super::compressed::{self, MessageEncoding};
+use super::expect::{MessageBuffer, CompleteResponse};
+use super::framing;
+use super::response_head::EXCERPT_BOUND;
+use super::status;
+use super::steps::{HeldStreamPlan, GrpcStep};
+use crate::await_condition::{AwaitCondition, MessageMatch};
+use values::budget::{MemoryBudget, BudgetedBuffer};
+use values::verify::header::KeptHeaderLines;
+
+/// Maximum number of messages of a stream, and of their bytes, kept for later steps.
+const MOST_KEPT: usize = 1000;
+const MOST_BYTES: usize = 1 << 20;
+
+/// The cause if a step's stream was not opened.
+pub const NOT_OPEN: StaticCause = cause::grpc::not_open();
+/// The cause if a step starts while another is in progress.
+pub const BUSY: StaticCause = cause::grpc::step_busy();
+/// The cause if a stream cannot be opened on the user's connection.
+pub const NO_ROOM: StaticCause = cause::grpc::no_room_for_streams();
+
+/// The streams held open on one connection.
+#[derive(Debug)]
+pub struct HeldStreams {
+    pub rules: Arc<HeldStreamPlan>,
+    streams: Vec<HeldStream>,
+    /// The event that ends the step just started.
+    immediate: Option<ImmediateEnd>,
+}
+
+/// A stream held open.
+#[derive(Debug, Default)]
+pub struct HeldStream {
+    /// HTTP/2 stream identifier, 0 if the stream is not open.
+    pub id: u32,
+    /// Set while the opening step is the only one on the stream so far.
+    fresh: bool,
+    /// The message being received, with its prefix.
+    incoming: MessageBuffer,
+    unread: VecDeque<(BudgetedBuffer, u32)>,
+    metadata: [KeptHeaderLines; 2],
+    awaiting: Option<StreamStep>,
+    end: Option<StreamEnd>,
+}
+
+/// A step in progress.
+#[derive(Debug)]
+pub struct StreamStep {
+    pub id: ExchangeId,
+    pub step: usize,
+    pub random: u64,
+    /// The message it waits for, if that has slots.
+    pub like: Option<MessageMatch>,
+    /// Messages received so far, for a step that reads to the end.
+    pub response: MessageBuffer,
+    pub messages: u32,
+    pub payload: u64,
+}
+
+/// The end of a stream.
+#[derive(Clone, Debug)]
+pub struct StreamEnd {
+    /// The status; `None` if there was no valid one.
+    pub status: Option<u32>,
+    /// A failure that applies whatever the status: the stream was malformed or lost.
+    pub fault: Option<FaultKind>,
+    pub cause: Cause,
+}
+
+/// An event that ends a step at once.
+#[derive(Debug)]
+enum ImmediateEnd {
+    /// One of the kept messages.
+    Kept(usize, usize),
+    /// The end of the stream, which had come before.
+    StreamEnd(usize),
+    /// The step cannot be carried out.
+    Failure(ExchangeId, FaultKind, Cause),
+}
+
+impl HeldStreams {
+    pub fn new(rules: Arc<HeldStreamPlan>) -> HeldStreams {
+        let streams = rules.streams.iter().map(|_| HeldStream::default()).collect();
+        HeldStreams { rules, streams, immediate: None }
+    }
+
+    /// Returns the stream with this index.
+    pub fn stream(&mut self, stream: usize) -> &mut HeldStream {
+        &mut self.streams[stream]
+    }
+
+    /// Returns the number of messages that no step waited for.
+    pub fn unread_messages(&self) -> u32 {
+        self.streams.iter().map(|line| line.unread.len() as u32).sum()
+    }
+
+    /// Records that a step cannot be carried out.
+    #[cold]
+    pub fn reject(&mut self, id: ExchangeId, kind: FaultKind, why: impl Into<Cause>) -> SubmitOutcome {
+        self.immediate = Some(ImmediateEnd::Failure(id, kind, why.into()));
+        SubmitOutcome::AlreadyComplete
+    }
+
+    /// Starts to wait for a step's message, unless the event that ends the step has already happened.
+    pub fn start_waiting(&mut self, mut awaiting: StreamStep, budget: &MemoryBudget) -> SubmitOutcome {
+        let HeldStreams { rules, streams, immediate: there } = self;
+        let step = &rules.steps[awaiting.step];
+        let line = &mut streams[step.stream];
+        if step.finish {
+            while let Some((message, size)) = line.unread.pop_front() {
+                awaiting.add_message(&message, size, step, budget);
+            }
+        } else if !step.sends
+            && let Some(at) = line.unread.iter().position(|(message, _)| awaiting.is_for(step, message, budget))
+        {
+            // A message received earlier cannot be the reply to a message sent now.
+            *there = Some(ImmediateEnd::Kept(step.stream, at));
+        }
+        if there.is_none() && line.end.is_some() {
+            *there = Some(ImmediateEnd::StreamEnd(step.stream));
+        }
+        line.awaiting = Some(awaiting);
+        if there.is_some() { SubmitOutcome::AlreadyComplete } else { SubmitOutcome::AwaitingResponse }
+    }
+
+    /// Reports the event that ended a step before it started to wait.
+    #[cold]
+    pub fn report_immediate(&mut self, budget: &MemoryBudget, done: &mut EventBuffer) {
+        let HeldStreams { rules, streams, immediate: there } = self;
+        match there.take() {
+            None => {}
+            Some(ImmediateEnd::Failure(id, fault, why)) => fail_step(id, (fault, 0), why, done),
+            Some(ImmediateEnd::Kept(stream, at)) => {
+                let line = &mut streams[stream];
+                if let (Some(awaiting), Some((message, size))) = (line.awaiting.take(), line.unread.remove(at)) {
+                    awaiting.finish(&rules.steps, (&message, size), &line.metadata, (budget, done));
+                }
+            }
+            Some(ImmediateEnd::StreamEnd(stream)) => {
+                if let Some(over) = streams[stream].end.take() {
+                    self.end_stream(stream, over, (budget, done));
+                }
+            }
+        }
+    }
+
+    /// Returns the buffer for the initial or trailing (`last`) metadata, if it is examined.
+    pub fn metadata(&mut self, stream: usize, last: bool) -> Option<&mut KeptHeaderLines> {
+        let wanted = self.rules.streams[stream].metadata;
+        wanted.then(|| &mut self.streams[stream].metadata[usize::from(last)])
+    }
+
+    /// Adds a piece of a message or of its prefix.
+    pub fn add_piece(&mut self, stream: usize, bytes: &[u8], budget: &MemoryBudget) {
+        self.streams[stream].incoming.feed(bytes, budget);
+    }
+
+    /// Handles the message that is now complete.
+    pub fn complete_message(&mut self, stream: usize, size: u32, encoding: MessageEncoding, (budget, done): (&MemoryBudget, &mut EventBuffer)) {
+        let HeldStreams { rules, streams, .. } = self;
+        let line = &mut streams[stream];
+        let plain = decompressed(&std::mem::take(&mut line.incoming), encoding);
+        if let Some(awaiting) = line.awaiting.as_mut().filter(|awaiting| rules.steps[awaiting.step].finish) {
+            if awaiting.messages == 0 {
+                done.push(Event::FirstByte(awaiting.id));
+            }
+            done.push(Event::Message(awaiting.id, size));
+            match plain {
+                Ok(message) => awaiting.add_message(&message, size, &rules.steps[awaiting.step], budget),
+                Err(why) => awaiting.add_unread(size, why),
+            }
+            return;
+        }
+        let message = match plain {
+            Ok(message) => message,
+            Err(why) => {
+                // It cannot be determined whether this is the awaited message.
+                match line.awaiting.take() {
+                    Some(awaiting) => {
+                        let failed = rules.steps[awaiting.step].expected.all_failed();
+                        done.record_failed_checks(awaiting.id, failed.bits());
+                        fail_step(awaiting.id, (FaultKind::WrongBody, 0), why, done);
+                    }
+                    None => done.push_unsolicited(u64::from(size), &[]),
+                }
+                return;
+            }
+        };
+        let is_for = |awaiting: &mut StreamStep| awaiting.is_for(&rules.steps[awaiting.step], &message, budget);
+        if let Some(awaiting) = line.awaiting.take_if(is_for) {
+            done.push(Event::FirstByte(awaiting.id));
+            done.push(Event::Message(awaiting.id, size));
+            return awaiting.finish(&rules.steps, (&message, size), &line.metadata, (budget, done));
+        }
+        line.keep(&message, size, budget, done);
+    }
+
+    /// Handles the end of a stream: reports it to the step on it, or else to the next one.
+    pub fn end_stream(&mut self, stream: usize, over: StreamEnd, (budget, done): (&MemoryBudget, &mut EventBuffer)) {
+        let line = &mut self.streams[stream];
+        line.id = 0;
+        line.incoming = MessageBuffer::default();
+        let Some(awaiting) = line.awaiting.take() else {
+            line.end = Some(over);
+            return;
+        };
+        report_end(awaiting, &self.rules.steps, &line.metadata, &over, (budget, done));
+        // The kept messages were for steps on a stream that no longer exists.
+        self.forget(stream, done);
+    }
+
+    /// Handles a stream that the peer did not process: the step that opened it may be sent again.
+    pub fn refused(&mut self, stream: usize, why: StaticCause, told: (&MemoryBudget, &mut EventBuffer)) {
+        let line = &mut self.streams[stream];
+        let fresh = line.fresh;
+        if let Some(awaiting) = line.awaiting.take_if(|_| fresh) {
+            *line = HeldStream::default();
+            return told.1.push(Event::Refused(awaiting.id));
+        }
+        self.end_stream(stream, StreamEnd { status: None, fault: Some(FaultKind::Closed), cause: why.into() }, told);
+    }
+
+    /// Gives up a step; returns its stream and whether the step reads to the end.
+    pub fn cancel(&mut self, id: ExchangeId) -> Option<(usize, bool)> {
+        let is_it = |line: &HeldStream| line.awaiting.as_ref().is_some_and(|awaiting| awaiting.id == id);
+        let stream = self.streams.iter().position(is_it)?;
+        let step = self.streams[stream].awaiting.take()?.step;
+        let step = &self.rules.steps[step];
+        Some((stream, step.finish || matches!(step.awaits, AwaitCondition::Any)))
+    }
+
+    fn forget(&mut self, stream: usize, done: &mut EventBuffer) {
+        let kept = self.streams[stream].unread.drain(..);
+        kept.for_each(|(message, size)| done.push_unsolicited(u64::from(size), &message));
+    }
+}
+
+impl HeldStream {
+    /// Resets the state for a stream just opened by a step.
+    pub fn reset(&mut self, id: u32) {
+        *self = HeldStream { id, fresh: true, ..HeldStream::default() };
+    }
+
+    /// Records that a further step uses the stream.
+    pub fn reuse(&mut self) {
+        self.fresh = false;
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.end.is_some()
+    }
+
+    pub fn is_busy(&self) -> bool {
+        self.awaiting.is_some()
+    }
+
+    /// Marks the stream as given up, since a step timed out on it; the next step reports that.
+    pub fn abandon(&mut self) {
+        let (status, said) = (Some(status::CANCELLED), cause::grpc::awaited_in_vain().into());
+        (self.id, self.incoming) = (0, MessageBuffer::default());
+        self.end = Some(StreamEnd { status, fault: None, cause: said });
+    }
+
+    fn keep(&mut self, message: &[u8], size: u32, budget: &MemoryBudget, done: &mut EventBuffer) {
+        let mut kept = BudgetedBuffer::default();
+        if done.reports_unsolicited() || !kept.extend(message, budget) {
+            return done.push_unsolicited(u64::from(size), message);
+        }
+        self.unread.push_back((kept, size));
+        let bytes = |kept: &VecDeque<(BudgetedBuffer, u32)>| kept.iter().map(|(message, _)| message.len()).sum::<usize>();
+        while self.unread.len() > MOST_KEPT || self.unread.len() > 1 && bytes(&self.unread) > MOST_BYTES {
+            let Some((message, size)) = self.unread.pop_front() else { break };
+            done.push_unsolicited(u64::from(size), &message);
+        }
+    }
+}
+
+impl StreamStep {
+    fn is_for(&self, step: &GrpcStep, message: &[u8], budget: &MemoryBudget) -> bool {
+        let like = match (&self.like, &step.awaits) {
+            (Some(like), _) | (None, AwaitCondition::Matching(like)) => like,
+            (None, _) => return true,
+        };
+        step.expected.to_json(message, budget).is_ok_and(|text| like.matches(&text))
+    }
+
+    /// Adds a message to a response that is read to its end.
+    fn add_message(&mut self, message: &[u8], size: u32, step: &GrpcStep, budget: &MemoryBudget) {
+        self.messages = self.messages.saturating_add(1);
+        self.payload += u64::from(size);
+        if step.expected.wants_messages() {
+            let mut framed = Vec::with_capacity(message.len() + framing::PREFIX);
+            framing::put(message, &mut framed);
+            self.response.feed(&framed, budget);
+        }
+    }
+
+    fn add_unread(&mut self, size: u32, why: Cause) {
+        self.messages = self.messages.saturating_add(1);
+        self.payload += u64::from(size);
+        self.response.mark_missing(why);
+    }
+
+    /// Finishes the step with this message.
+    fn finish(
+        self,
+        steps: &[GrpcStep],
+        (message, size): (&[u8], u32),
+        metadata: &[KeptHeaderLines; 2],
+        (budget, done): (&MemoryBudget, &mut EventBuffer),
+    ) {
+        let (id, expected) = (self.id, &steps[self.step].expected);
+        let payload = u64::from(size);
+        let mut body = MessageBuffer::default();
+        if expected.wants_messages() {
+            let mut framed = Vec::with_capacity(message.len() + framing::PREFIX);
+            framing::put(message, &mut framed);
+            body.feed(&framed, budget);
+        }
+        let came = CompleteResponse { heard: &body, metadata, status: status::OK, encoding: MessageEncoding::Identity, messages: 1 };
+        match expected.examine(&came, (budget, self.random)) {
+            Ok(taken) => {
+                if expected.has_captures() {
+                    done.push(Event::StateUpdate(id, Box::new(taken)));
+                }
+                let (fault, excerpt) = (None, None);
+                done.push(Event::Ended(ExchangeEnd { id, fault, code: 0, payload, excerpt, follow_up: None, cause: None }));
+            }
+            Err((fault, why)) => {
+                done.record_failed_checks(id, expected.failed(&came, status::GrpcStatusSet::USUAL, budget).bits());
+                let excerpt = done.wants_example(fault).then(|| {
+                    let text = expected.to_json(message, budget).unwrap_or_default();
+                    text.into_iter().take(EXCERPT_BOUND).collect()
+                });
+                let (fault, why) = (Some(fault), Some(why));
+                done.push(Event::Ended(ExchangeEnd { id, fault, code: 0, payload, excerpt, follow_up: None, cause: why }));
+            }
+        }
+    }
+}
+
+/// Ends a step that fails without a message.
+pub fn fail_step(id: ExchangeId, (fault, code): (FaultKind, u32), why: Cause, done: &mut EventBuffer) {
+    let (fault, why) = (Some(fault), Some(why));
+    done.push(Event::Ended(ExchangeEnd { id, fault, code, payload: 0, excerpt: None, follow_up: None, cause: why }));
+}
+
+/// Decompresses a message.
+fn decompressed(coming: &MessageBuffer, encoding: MessageEncoding) -> Result<Vec<u8>, Cause> {
+    let framed = compressed::decompress_all(coming.kept()?, encoding)?;
+    Ok(framed.get(framing::PREFIX..).unwrap_or_default().to_vec())
+}
+
+/// Reports the end of a stream to the step on it: for `finish` this completes the response, for another step the
+/// awaited message never comes.
+fn report_end(awaiting: StreamStep, steps: &[GrpcStep], metadata: &[KeptHeaderLines; 2], over: &StreamEnd, (budget, done): (&MemoryBudget, &mut EventBuffer)) {
+    let StreamStep { id, step, random, response, messages, payload, .. } = awaiting;
+    let step = &steps[step];
+    let status = over.status.unwrap_or(status::OK);
+    let came = CompleteResponse { heard: &response, metadata, status, encoding: MessageEncoding::Identity, messages };
+    let (mut fault, mut ours) = (over.fault.filter(|kind| *kind != FaultKind::WrongStatus), None::<Cause>);
+    if fault.is_none() {
+        fault = match step.finish {
+            true if !step.success.has(status) => Some(FaultKind::WrongStatus),
+            true => match step.expected.examine(&came, (budget, random)) {
+                Ok(taken) => {
+                    if step.expected.has_captures() {
+                        done.push(Event::StateUpdate(id, Box::new(taken)));
+                    }
+                    None
+                }
+                Err((kind, why)) => {
+                    ours = Some(why);
+                    Some(kind)
+                }
+            },
+            false if status == status::OK => {
+                ours = Some(cause::grpc::ended_ok().into());
+                Some(FaultKind::WrongBody)
+            }
+            false => Some(FaultKind::WrongStatus),
+        };
+    }
+    if fault.is_some() {
+        let failed = step.expected.failed(&came, step.success, budget);
+        let bits = if step.finish { failed.bits() } else { step.expected.all_failed().bits() };
+        done.record_failed_checks(id, bits);
+    }
+    let wanted = fault.filter(|kind| done.wants_example(*kind));
+    let excerpt = wanted.filter(|_| ours.is_none()).map(|_| {
+        let name = over.status.map(status::name).unwrap_or_default();
+        let text =
+            [name.as_str(), &over.cause.en()].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join(": ");
+        text.into_bytes().into_iter().take(EXCERPT_BOUND).collect()
+    });
+    let why = if fault == Some(FaultKind::Closed) { Some(over.cause.clone()) } else { ours };
+    let code = over.status.map_or(0, status::counted);
+    done.push(Event::Ended(ExchangeEnd { id, fault, code, payload, excerpt, follow_up: None, cause: why }));
+}

@@ -1,0 +1,112 @@
+//! Request bodies, built from the options that describe them.
+
+use std::sync::Arc;
+
+use wire::{ProtocolConfig, UsageError};
+
+use super::multipart;
+use super::request::{RequestBody, HeaderOverride};
+use crate::placeholders::Placeholders;
+use values::file;
+use values::template::SlotGuard;
+
+/// Maximum size of a body file searched for slots, in bytes; larger files are sent as they are.
+const LOOKED_THROUGH: usize = 1 << 20;
+
+/// Returns the requested body, if any.
+///
+/// # Errors
+/// Returns an error for more than one body, or a file that cannot be read.
+pub fn content(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<Option<RequestBody>, UsageError> {
+    let given: Vec<&str> =
+        ["data", "data-raw", "data-file", "form", "form-string"].into_iter().filter(|n| asked.switch(n)).collect();
+    match given[..] {
+        [] => Ok(None),
+        ["data"] | ["data-raw"] | ["data", "data-raw"] => form_text(asked, marks).map(Some),
+        ["data-file"] => {
+            let path = asked.value("data-file").unwrap_or_default();
+            let bytes = file::shared_body("--data-file", path)?;
+            let marked = match std::str::from_utf8(&bytes).ok().filter(|text| text.len() <= LOOKED_THROUGH) {
+                Some(text) => marks.replace_slots(text, path, SlotGuard::None)?,
+                None => "".into(),
+            };
+            let length = marks.occur_in(marked.as_bytes()).then(|| marks.length_placeholder());
+            let bytes = if length.is_some() { Arc::from(marked.as_bytes()) } else { Arc::clone(&bytes) };
+            Ok(Some(RequestBody { bytes, kind: None, length, chunked: false }))
+        }
+        ["form"] | ["form-string"] | ["form", "form-string"] => {
+            multipart::content(asked.values("form"), asked.values("form-string"), asked.seed, marks).map(Some)
+        }
+        [first, .., last] => Err(UsageError::new(
+            format!("--{last}"),
+            format!("does not go with --{first}, as a request has one body; leave one of them out"),
+        )),
+        [_] => Ok(None),
+    }
+}
+
+fn form_text(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<RequestBody, UsageError> {
+    if let Some(file) = asked.values("data").iter().find_map(|t| t.strip_prefix('@')) {
+        let trouble = format!("files are not read here; write --data-file {file}");
+        return Err(UsageError::new("--data", trouble));
+    }
+    let kind = Some("application/x-www-form-urlencoded".to_owned());
+    let texts = [asked.values("data"), asked.values("data-raw")].concat();
+    let text = texts.join("&");
+    let text = marks.replace_slots(&text, "--data", SlotGuard::None)?;
+    let length = marks.occur_in(text.as_bytes()).then(|| marks.length_placeholder());
+    Ok(RequestBody { bytes: Arc::from(text.as_bytes()), kind, length, chunked: false })
+}
+
+/// Size of a chunk in bytes, as used by clients that read a file and send it.
+const CHUNK: usize = 16 * 1024;
+
+/// Encodes the body in chunks if a header line asks for it.
+///
+/// # Errors
+/// Returns an error if the request cannot have chunks.
+pub fn apply_chunked(asked: &ProtocolConfig, headers: &[HeaderOverride], content: &mut Option<RequestBody>) -> Result<(), UsageError> {
+    let is_coding = |wish: &&HeaderOverride| wish.name().eq_ignore_ascii_case("transfer-encoding");
+    let Some(HeaderOverride::Set(_, value)) = headers.iter().find(is_coding) else { return Ok(()) };
+    let wrong = |trouble: &str| Err(UsageError::new("--header", trouble));
+    if !value.trim().eq_ignore_ascii_case("chunked") {
+        return wrong("Transfer-Encoding can only be chunked; write `Transfer-Encoding: chunked`, or leave it out");
+    }
+    if asked.switch("http2") || !matches!(asked.value("http"), None | Some("1.1" | "1")) {
+        return wrong("Transfer-Encoding: chunked is HTTP/1.1 only; leave it out, or use --http 1.1");
+    }
+    match content {
+        None => wrong("Transfer-Encoding: chunked needs a body; add --data, or leave it out"),
+        Some(content) if content.length.is_some() => {
+            wrong("Transfer-Encoding: chunked does not go with a body with slots; leave one of them out")
+        }
+        Some(content) => {
+            (content.bytes, content.chunked) = (Arc::from(chunks(&content.bytes)), true);
+            Ok(())
+        }
+    }
+}
+
+fn chunks(body: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(body.len() + body.len() / CHUNK * 8 + 16);
+    for piece in body.chunks(CHUNK) {
+        out.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes());
+        out.extend_from_slice(piece);
+        out.extend_from_slice(b"\r\n");
+    }
+    out.extend_from_slice(b"0\r\n\r\n");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_cut_into_chunks() {
+        assert_eq!(chunks(b"a=b"), b"3\r\na=b\r\n0\r\n\r\n");
+        assert_eq!(chunks(b""), b"0\r\n\r\n");
+        let long = chunks(&[b'x'; CHUNK + 1]);
+        assert!(long.starts_with(b"4000\r\nx") && long.ends_with(b"x\r\n1\r\nx\r\n0\r\n\r\n"));
+    }
+}

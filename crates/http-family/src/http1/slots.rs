@@ -1,0 +1,189 @@
+//! Requests with slots. The constant parts are encoded once; slots are filled in the output buffer, for each request.
+//!
+//! The length of a body is known once it is written, so room for its digits is left in the head.
+
+use std::sync::Arc;
+
+use memchr::memmem::Finder;
+use url::Url;
+use wire::{UsageError, SlotContext, OutputBuffer, Trace, UserValues};
+
+use super::request::{RequestTail, RequestBody, HeaderOverride, Recipe, HttpRequest};
+use super::session::{EXPECTS, SLOTS};
+use crate::placeholders::{self, Placeholders, EncodedPiece};
+use values::template::Template;
+use values::template::reserved_digits::{TRIAL, digit_count, write_number};
+
+/// Template of a request with slots.
+#[derive(Debug)]
+pub struct Http1Template {
+    template: Template,
+    /// Digits of the body's length in a trial; 0 if the length is constant.
+    digits: usize,
+    /// A constant body that is stored separately.
+    tail: Option<Arc<[u8]>>,
+    /// The encoded request with placeholders, from which HTTP/2 requests are prepared.
+    pub(crate) marked: Box<[u8]>,
+    /// Slots for filling the recipe, from which redirects are made.
+    values: Option<placeholders::SlotTexts>,
+    /// Template of the text expected in the response, after a mark; before the mark is the request, whose named values
+    /// it may repeat.
+    expected: Option<Template>,
+}
+
+/// A request template with the context it was filled with, from which redirects are made.
+#[derive(Debug)]
+pub struct FilledRequest {
+    pub template: Arc<Http1Template>,
+    fill: SlotContext<'static>,
+    values: UserValues,
+}
+
+impl FilledRequest {
+    /// Records the context of a request that was just filled.
+    pub fn new(filled: &Arc<Http1Template>, fill: &SlotContext) -> FilledRequest {
+        FilledRequest { template: Arc::clone(filled), fill: fill.without_values(), values: fill.values.clone() }
+    }
+
+    /// Returns the context.
+    pub fn fill(&self) -> SlotContext<'_> {
+        SlotContext { values: &self.values, ..self.fill }
+    }
+}
+
+impl Http1Template {
+    /// Appends the request.
+    #[inline]
+    pub fn put(&self, fill: &SlotContext, out: &mut OutputBuffer) {
+        self.put_bytes(fill, out.buffer());
+        if let Some(tail) = &self.tail {
+            out.put_shared(tail);
+        }
+    }
+
+    /// Appends the request, except for a body stored separately. Returns the number of bytes of a body whose length
+    /// depends on slots.
+    #[inline]
+    pub fn put_bytes(&self, fill: &SlotContext, out: &mut Vec<u8>) -> usize {
+        let mut marks = [0; 2];
+        self.template.fill_marked(fill, out, &mut marks);
+        if self.digits == 0 {
+            return 0;
+        }
+        let body = out.len() - marks[1];
+        write_number(body, marks[0], self.digits, out);
+        body
+    }
+
+    /// Returns the text expected in the response's body, if it is filled like the request.
+    pub fn expected(&self, fill: &SlotContext) -> Option<Box<Finder<'static>>> {
+        let (mut bytes, mut mark) = (Vec::new(), [0]);
+        self.expected.as_ref()?.fill_marked(fill, &mut bytes, &mut mark);
+        Some(Box::new(Finder::new(&bytes[mark[0]..]).into_owned()))
+    }
+
+    /// Returns the trace context that the request carries.
+    pub fn trace(&self, fill: &SlotContext) -> Option<Trace> {
+        self.template.trace(fill)
+    }
+
+    /// Returns the constant body that is stored separately.
+    pub fn tail(&self) -> Option<&Arc<[u8]>> {
+        self.tail.as_ref()
+    }
+
+    /// Returns the recipe with its slots filled, for a redirect.
+    pub fn recipe(&self, marked: &Recipe, fill: &SlotContext) -> Recipe {
+        let Some(values) = &self.values else { return marked.clone() };
+        let values = values.fill(fill);
+        let text = |text: &str| String::from_utf8_lossy(&values.fill_text(text.as_bytes())).into_owned();
+        let mut recipe = marked.clone();
+        // The URL parsed with placeholders, and values are guarded so that it parses with them.
+        recipe.url = Url::parse(&text(marked.url.as_str())).unwrap_or_else(|_| marked.url.clone());
+        recipe.target = marked.target.as_deref().map(text);
+        recipe.user = marked.user.as_deref().map(text);
+        for wish in &mut recipe.headers {
+            if let HeaderOverride::Set(_, value) = wish {
+                *value = text(value);
+            }
+        }
+        if let Some(RequestBody { bytes, length, .. }) = &mut recipe.content
+            && length.take().is_some()
+        {
+            *bytes = values.fill_text(bytes).into();
+        }
+        recipe
+    }
+}
+
+/// Compiles the slots of a request, if it or the text expected in the response (`expected`) has any. `follows` is set
+/// if responses may lead to further requests.
+///
+/// # Errors
+/// Returns an error for an invalid slot.
+pub fn compile(
+    request: HttpRequest,
+    recipe: &mut Recipe,
+    (follows, expected): (bool, Option<&str>),
+    marks: &mut Placeholders,
+) -> Result<HttpRequest, UsageError> {
+    let text = request.text();
+    if !marks.occur_in(&text) && expected.is_none() {
+        return Ok(request);
+    }
+    let head = memchr::memmem::find(&text, b"\r\n\r\n").map_or(text.len(), |at| at + 4);
+    let pieces: Vec<Vec<EncodedPiece<'_>>> =
+        [&text[..head], &text[head..]].into_iter().map(|part| marks.split(part)).collect();
+    let sized = pieces[0].contains(&EncodedPiece::Length);
+    let build = |marks: &mut Placeholders, digits: usize| {
+        marks.template(|building| {
+            for piece in &pieces[0] {
+                if *piece == EncodedPiece::Length {
+                    building.mark();
+                    building.bytes(&b"00000000000000000000"[..digits]);
+                } else {
+                    building.piece(piece)?;
+                }
+            }
+            if sized {
+                building.mark();
+            }
+            pieces[1].iter().try_for_each(|piece| building.piece(piece))
+        })
+    };
+    let tried = build(marks, 0)?;
+    let (mut out, mut at) = (Vec::new(), [0; 2]);
+    tried.fill_marked(&TRIAL, &mut out, &mut at);
+    let digits = if sized { digit_count(out.len() - at[1]) } else { 0 };
+    let template = build(marks, digits)?;
+    let values = follows.then(|| marks.slot_texts(&text)).transpose()?;
+    let expected = expected.map(|text| marks.split(text.as_bytes()));
+    let behind = |expected: Vec<EncodedPiece<'_>>| {
+        marks.template(|building| {
+            pieces.iter().flatten().try_for_each(|piece| building.piece(piece))?;
+            building.mark();
+            expected.iter().try_for_each(|piece| building.piece(piece))
+        })
+    };
+    let expected = expected.map(behind).transpose()?;
+    let (tail, marked) = (request.body().cloned(), text.to_vec().into());
+    let filled = Http1Template { template, digits, tail, marked, values, expected };
+    if filled.template.is_constant() && filled.expected.is_none() {
+        *recipe = filled.recipe(recipe, &SlotContext::default());
+        return Ok(make_constant(request, &filled));
+    }
+    let (bytes, common) = (Box::default(), None);
+    Ok(HttpRequest { bytes, tail: common, flags: request.flags | SLOTS, slots: Some(Arc::new(filled)), ..request })
+}
+
+/// Converts a request whose slots are all constant into one without slots.
+fn make_constant(request: HttpRequest, filled: &Http1Template) -> HttpRequest {
+    let mut bytes = Vec::new();
+    let body = filled.put_bytes(&SlotContext::default(), &mut bytes);
+    let mut tail = filled.tail.clone();
+    if request.flags & EXPECTS != 0 && body > 0 {
+        tail = Some(bytes.split_off(bytes.len() - body).into());
+    }
+    let common = tail.map(|body| Arc::new(RequestTail { text: Box::default(), body: Some(body) }));
+    HttpRequest { bytes: bytes.into(), tail: common, ..request }
+}

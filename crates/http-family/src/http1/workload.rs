@@ -1,0 +1,357 @@
+//! HTTP/1.1 as a protocol of the program: its schemes, its options, and a run's requests, encoded before it starts.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use cause::{Cause, connecting};
+use url::Url;
+use wire::{
+    ProtocolDescription, ProtocolConfig, UsageError, Workload, RequestDraft, EstablishedConnection, SlotContext, FollowUp, ResourceSearch, UserState, RequestNames, Origin, PreparedWorkload,
+    Protocol, ProxyRules, CacheHit, MAX_SHOWN_BYTES, Session, Trace, WeightedRequest,
+};
+
+use super::captures::HttpStateUpdate;
+use super::slots::compile;
+use super::evaluation::ResponseEvaluation;
+use super::options::{self, URL_OPTIONS, RESPONSE_OPTIONS, HttpSettings};
+use super::request::{ResponseChecks, RequestBody, RequestEncoder, HeaderOverride, Recipe, HttpRequest, HttpRules, encode, encode_listed};
+use super::session::{EXPECTS, Http1Session, LAST, SECURE};
+use super::expect_continue;
+use crate::cache::{self, Cache};
+use crate::cookies::{self, CookieJar};
+use crate::placeholders::Placeholders;
+use crate::resources::{self, AllowedHosts, ResourceOutcome, PageRule, RESOURCES};
+use values::template::SlotGuard;
+use values::url_overrides;
+
+thread_local! {
+    /// Buffer for a request head, used when its response sets cookies or is looked up in the cache.
+    static SENT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// HTTP/1.1 over TCP and TLS.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Http1;
+
+impl Protocol for Http1 {
+    fn description(&self) -> ProtocolDescription<'_> {
+        ProtocolDescription { checks: super::evaluation::CHECKS, ..ProtocolDescription::new("http", &["http", "https"], options::OPTIONS, URL_OPTIONS) }
+    }
+
+    fn prepare(&self, asked: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
+        let mut marks = Placeholders::new(asked);
+        match self.prepare_with(asked, Arc::clone(&asked.proxies), &mut marks) {
+            Ok((mut dialogue, requests)) => {
+                dialogue.prepared.requests = Box::new(requests);
+                Ok(Arc::new(dialogue))
+            }
+            Err(complaint) => Err(marks.restore_error(complaint)),
+        }
+    }
+}
+
+impl Http1 {
+    /// Prepares like [`Protocol::prepare`], with slots replaced by placeholders. Returns the requests separately, so
+    /// that another version can add to them. `proxies` are those that forward requests instead of tunneling them.
+    pub(crate) fn prepare_with(
+        self,
+        asked: &ProtocolConfig,
+        proxies: Arc<ProxyRules>,
+        marks: &mut Placeholders,
+    ) -> Result<(Http1Workload, Vec<WeightedRequest<HttpRequest>>), UsageError> {
+        let wishes = HttpSettings::read(asked, marks)?;
+        let (mut origins, mut recipes, mut names) = (Vec::new(), Vec::new(), RequestNames::default());
+        let mut requests = Vec::with_capacity(asked.urls.len());
+        let mut encoder = (asked.urls.len() > 1).then(RequestEncoder::default);
+        let own_has = |name: &str| asked.url_options.iter().any(|own| own.contains_key(name));
+        let follows = wishes.needs_recipes()
+            || own_has("redirects")
+            || wishes.pages().is_some()
+            || own_has(RESOURCES)
+            || asked.composes_requests;
+        let (mut others, mut pages) = (Vec::new(), PlannedPages::default());
+        let (mut withheld, mut slots, mut once) = (false, false, true);
+        for (index, url) in asked.urls.iter().enumerate() {
+            let own = url_overrides::read_overrides(asked, index, URL_OPTIONS, |asked| HttpSettings::read(asked, marks))?;
+            let wished = own.as_ref().unwrap_or(&wishes);
+            let mut recipe = wished.recipe(parse_url(&url.url, marks)?);
+            let expect_filled = wished.expect_filled().map(str::to_owned);
+            let called = asked.name(index).map_or_else(|| default_name(&recipe, url), str::to_owned);
+            pages.add(wished, &mut recipe, called);
+            if let Some(own) = own.filter(|_| has_own_checks(asked, index)) {
+                others.push(own.checks());
+                recipe.checks = u16::try_from(others.len()).map_err(|_| too_many())?;
+            }
+            let place = recipe.route_through(&proxies).ok_or_else(|| no_url(&url.url, "it has no host"))?;
+            let origin = origins.iter().position(|o| *o == place).unwrap_or_else(|| {
+                origins.push(place);
+                origins.len() - 1
+            });
+            let request = match &mut encoder {
+                Some(encoder) => encoder.encode(&recipe, index as u32),
+                None => encode_listed(&recipe, index as u32),
+            };
+            let request = compile(request, &mut recipe, (follows, expect_filled.as_deref()), marks)?;
+            withheld |= request.flags & EXPECTS != 0;
+            slots |= request.slots.is_some();
+            once &= request.flags & LAST != 0;
+            requests.push(WeightedRequest::new(request, origin, url.weight));
+            match asked.name(index) {
+                Some(name) => names.add(name),
+                None => names.add(&default_name(&recipe, url)),
+            }
+            if follows {
+                recipes.push(recipe);
+            }
+        }
+        if requests.is_empty() {
+            return Err(UsageError::new("URL", "none was given; write one, for instance http://127.0.0.1:8080/"));
+        }
+        let old = wishes.is_http10();
+        expect_continue::check(asked, withheld)?;
+        let pages = pages.rules(&origins, &mut names, &mut others)?;
+        let mut rules = wishes.rules(others, (recipes, pages), proxies);
+        // With `Expect: 100-continue`, more than the status of a response matters.
+        for checks in std::iter::once(&mut rules.default_checks).chain(&mut rules.other_checks).filter(|_| withheld) {
+            (checks.status_only, checks.status_only_unless_cookies) = (false, false);
+        }
+        let looks = |what: fn(&ResponseChecks) -> bool| rules.all_checks().any(what);
+        let prepared = PreparedWorkload {
+            one_exchange_per_connection: once,
+            inspects_responses: looks(|checks| !checks.status_only),
+            keeps_state: rules.keep_state(),
+            caches_responses: rules.cache.is_some(),
+            // Cookies need the time, which is part of the slot context.
+            has_slots: slots || rules.keep_state() || looks(|checks| !checks.captures.is_empty()),
+            max_requests: marks.request_limit(),
+            ..PreparedWorkload::new(Vec::<WeightedRequest<HttpRequest>>::new(), origins, names)
+        };
+        Ok((Http1Workload { prepared, rules: Arc::new(rules), http10: old }, requests))
+    }
+}
+
+/// The workload of a run over HTTP/1.1.
+#[derive(Debug)]
+pub struct Http1Workload {
+    pub(crate) prepared: PreparedWorkload,
+    pub(crate) rules: Arc<HttpRules>,
+    /// Set for HTTP/1.0.
+    http10: bool,
+}
+
+impl Http1Workload {
+    /// Calls `ask` with the user's cache and the request as it is sent.
+    fn with_cache<T>(
+        &self,
+        request: &HttpRequest,
+        fill: &SlotContext,
+        memory: &mut UserState,
+        ask: impl FnOnce(&mut Cache, cache::OutgoingRequest<'_>) -> Option<T>,
+    ) -> Option<T> {
+        let (iteration, secure) = (memory.iteration(), request.flags & SECURE != 0);
+        SENT.with_borrow_mut(|sent| {
+            put_head(request, &SlotContext { values: &memory.values, ..*fill }, sent);
+            if let Some(jar) = memory.get::<CookieJar>() {
+                jar.put_into(sent, 0, secure, fill.seconds());
+            }
+            let sent = cache::OutgoingRequest { head: sent, secure, at: fill.unix_ns, iteration };
+            ask(memory.lasting_mut::<Cache>()?, sent)
+        })
+    }
+
+    /// Applies a response to the user's cache.
+    fn learn_cache(&self, request: &HttpRequest, fill: &SlotContext, heard: cache::CacheEffect, memory: &mut UserState) {
+        let Some(rule) = &self.rules.cache else { return };
+        let mut saved = memory.savings;
+        if let cache::CacheEffect::Confirmed(_, answer) = &heard {
+            saved.confirmed += 1;
+            saved.bytes += answer.size;
+        }
+        let kept = self.with_cache(request, fill, memory, |cache, sent| Some(cache.learn(rule, sent, heard)));
+        saved.not_cached += u32::from(kept == Some(false));
+        memory.savings = saved;
+    }
+
+    /// Returns the search for the resources of a page, or the report of a resource that redirects to a host that is not
+    /// allowed.
+    fn found(&self, request: &HttpRequest, fill: &SlotContext, heard: ResourceOutcome) -> Option<ResourceSearch> {
+        let rules = &self.rules;
+        let recipe = request.recipe.as_deref().or_else(|| rules.recipes.get(request.recipe_index as usize))?;
+        let recipe = request.slots.as_ref().map_or_else(|| recipe.clone(), |filled| filled.recipe(recipe, fill));
+        let ResourceOutcome::Page(body) = heard else { return Some(resources::disallowed()) };
+        let rule = rules.pages.get(usize::from(recipe.page).checked_sub(1)?)?;
+        Some(resources::found(body, rule, recipe, rules))
+    }
+}
+
+impl Http1Workload {
+    /// Returns the recipe of a prepared request, changed by a draft.
+    fn drafted(&self, like: &HttpRequest, draft: &RequestDraft) -> Result<Recipe, Cause> {
+        if like.slots.is_some() {
+            return Err(connecting::like_one_with_slots().into());
+        }
+        let recipe = like.recipe.as_deref().or_else(|| self.rules.recipes.get(like.recipe_index as usize));
+        let mut recipe = recipe.cloned().ok_or_else(|| Cause::from(connecting::made_from_nothing()))?;
+        if let Some(url) = &draft.url {
+            let mut url = recipe.url.join(url).map_err(|why| connecting::no_url(url, why.to_string()))?;
+            url.set_fragment(None);
+            if recipe.url.origin() != url.origin() {
+                recipe.drop_origin_headers();
+            }
+            (recipe.url, recipe.target) = (url, None);
+        }
+        if let Some(method) = &draft.method {
+            recipe.method.clone_from(method);
+        }
+        for (name, value) in &draft.headers {
+            recipe.headers.retain(|known| !known.name().eq_ignore_ascii_case(name));
+            recipe.headers.push(HeaderOverride::Set(name.clone(), format!(" {value}")));
+        }
+        if let Some(body) = &draft.body {
+            let kind = recipe.content.and_then(|content| content.kind);
+            recipe.content = Some(RequestBody { bytes: body.as_slice().into(), kind, length: None, chunked: false });
+        }
+        Ok(recipe)
+    }
+}
+
+impl Workload for Http1Workload {
+    fn prepared(&self) -> &PreparedWorkload {
+        &self.prepared
+    }
+    fn alpn(&self, _origin: &Origin) -> &[&'static [u8]] {
+        &[b"http/1.1"]
+    }
+    fn compose(&self, like: &wire::Request, draft: &RequestDraft) -> Result<FollowUp, Cause> {
+        let mut recipe = self.drafted(like.downcast(), draft)?;
+        let origin = recipe.route_through(&self.rules.proxies).ok_or_else(|| connecting::no_web_url(recipe.url.as_str()))?;
+        Ok(FollowUp { origin, request: wire::Request::shared(encode(&Arc::new(recipe))) })
+    }
+    fn encoded_with(&self, request: &wire::Request, fill: &SlotContext, memory: Option<&UserState>) -> Vec<u8> {
+        let request = request.downcast::<HttpRequest>();
+        let (mut bytes, body) = match &request.slots {
+            None => (request.text().into_owned(), request.body()),
+            Some(filled) => {
+                let mut bytes = Vec::new();
+                filled.put_bytes(fill, &mut bytes);
+                (bytes, filled.tail())
+            }
+        };
+        let body = body.map(|body| &**body).unwrap_or_default();
+        bytes.extend_from_slice(&body[..body.len().min(MAX_SHOWN_BYTES)]);
+        if let Some(jar) = memory.and_then(UserState::get::<CookieJar>) {
+            jar.put_into(&mut bytes, 0, request.flags & SECURE != 0, fill.seconds());
+        }
+        bytes
+    }
+    fn trace(&self, request: &wire::Request, fill: &SlotContext) -> Option<Trace> {
+        let request = request.downcast::<HttpRequest>();
+        match &request.slots {
+            Some(filled) => filled.trace(fill),
+            // A redirected request has no slots left, so its text holds the trace.
+            None => request.recipe.as_ref().and_then(|_| Trace::find_in_head(&request.text())),
+        }
+    }
+    fn update_state(&self, request: &wire::Request, fill: &SlotContext, lesson: wire::StateUpdate, memory: &mut UserState) -> Option<ResourceSearch> {
+        let request = request.downcast::<HttpRequest>();
+        let lesson = lesson.downcast::<HttpStateUpdate>().ok()?;
+        // Computed first, while the values are those the request was sent with.
+        let found =
+            lesson.resources.and_then(|heard| self.found(request, &SlotContext { values: &memory.values, ..*fill }, heard));
+        if let Some(heard) = lesson.cache {
+            self.learn_cache(request, fill, heard, memory);
+        }
+        if let Some(cookies) = lesson.cookies {
+            SENT.with_borrow_mut(|sent| {
+                put_head(request, &SlotContext { values: &memory.values, ..*fill }, sent);
+                let asked = cookies::site(sent, request.flags & SECURE != 0);
+                if let (Some(asked), Some(jar)) = (asked, memory.get_mut::<CookieJar>()) {
+                    jar.learn(&asked.site, *cookies, fill.seconds());
+                }
+            });
+        }
+        lesson.values.store(memory);
+        found
+    }
+    fn cached_response(&self, request: &wire::Request, fill: &SlotContext, memory: &mut UserState) -> Option<CacheHit> {
+        let request = request.downcast::<HttpRequest>();
+        let (rule, checks) = (self.rules.cache.as_ref()?, self.rules.checks(request.checks));
+        let with = SlotContext { values: &memory.values, ..*fill };
+        let expected = request.slots.as_ref().and_then(|slots| slots.expected(&with));
+        let need = checks.needed_parts(expected.is_some());
+        let kept = self.with_cache(request, fill, memory, |cache, sent| cache.fresh(rule, sent, need))?;
+        let judge = ResponseEvaluation::expecting(expected, if checks.captures.is_empty() { 0 } else { fill.random });
+        let lesson = judge.recall((&self.rules, checks), &kept)?;
+        Some(CacheHit { bytes: kept.size, code: u32::from(kept.status), update: lesson })
+    }
+    fn session(&self, _origin: &Origin, _established: &EstablishedConnection) -> Box<dyn Session> {
+        Box::new(Http1Session::new(Arc::clone(&self.rules)))
+    }
+    fn protocol_version(&self, _established: &EstablishedConnection) -> String {
+        if self.http10 { "HTTP/1.0" } else { "HTTP/1.1" }.to_owned()
+    }
+}
+
+/// Writes the head of a request with its slots filled, and a small body.
+fn put_head(request: &HttpRequest, fill: &SlotContext, head: &mut Vec<u8>) {
+    head.clear();
+    match &request.slots {
+        None => head.extend_from_slice(&request.text()),
+        Some(filled) => drop(filled.put_bytes(fill, head)),
+    }
+}
+
+/// Returns the default name of a request.
+fn default_name(recipe: &Recipe, url: &wire::RequestedUrl) -> String {
+    format!("{} {}", recipe.method, url.path())
+}
+
+/// The pages of a run, collected while its requests are prepared.
+#[derive(Default)]
+struct PlannedPages(Vec<(resources::ResourceSettings, String, ResponseChecks)>);
+
+impl PlannedPages {
+    /// Adds a request whose response may be a page.
+    fn add(&mut self, wished: &HttpSettings, recipe: &mut Recipe, name: String) {
+        let Some(wish) = wished.pages() else { return };
+        self.0.push((wish.clone(), name, wished.checks_of_resources()));
+        // The number of checks is bounded likewise, with an error.
+        recipe.page = u16::try_from(self.0.len()).unwrap_or(0);
+    }
+
+    /// Creates the page rules, once the origins of all requests are known.
+    fn rules(
+        self,
+        origins: &[Origin],
+        names: &mut RequestNames,
+        others: &mut Vec<ResponseChecks>,
+    ) -> Result<Vec<PageRule>, UsageError> {
+        let rule = |(wish, name, checks): (resources::ResourceSettings, String, ResponseChecks)| {
+            let allowed = Arc::new(AllowedHosts::of(origins, &wish));
+            others.push(ResponseChecks { allowed_redirects: Some(Arc::clone(&allowed)), ..checks });
+            let at = u16::try_from(others.len()).map_err(|_| too_many())?;
+            Ok(PageRule::of(&wish, names.intern(&format!("resources of {name}")), at, allowed))
+        };
+        self.0.into_iter().map(rule).collect()
+    }
+}
+
+/// Returns `true` if the URL with this index has checks of its own.
+fn has_own_checks(asked: &ProtocolConfig, index: usize) -> bool {
+    asked.url_options.get(index).is_some_and(|own| own.keys().any(|name| RESPONSE_OPTIONS.contains(&name.as_str())))
+}
+
+fn too_many() -> UsageError {
+    UsageError::new("URL", "more than 65,535 of them have their own checks; move shared ones next to the URLs")
+}
+
+/// Parses a URL: what must be encoded is encoded, and the fragment is dropped.
+fn parse_url(written: &str, marks: &mut Placeholders) -> Result<Url, UsageError> {
+    let text = marks.replace_slots(written, "URL", SlotGuard::Url)?;
+    let text = &*if marks.occur_in(text.as_bytes()) { marks.fill_environment(&text)?.into() } else { text };
+    marks.url((written, text), ["http", "https"], no_url)
+}
+
+fn no_url(text: &str, trouble: &str) -> UsageError {
+    UsageError::new("URL", format!("\"{text}\" cannot be used ({trouble}); write http://host:port/path"))
+}

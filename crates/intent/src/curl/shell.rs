@@ -1,0 +1,367 @@
+//! Splitting of shell text into commands as in Bash: quotes, `$'…'`, continued lines, comments, variables.
+//!
+//! Nothing is executed. Text after `|` or `>` applies to curl's output and is reported, but ignored; anything a shell
+//! would have to execute (`$(…)`, a here-document) is refused.
+
+use std::collections::HashMap;
+
+/// Maximum size of a word after expansion, the same as for a text file: variables that contain variables double in size
+/// with every line.
+const WORD_BOUND: usize = 64 << 20;
+/// Maximum total size of expanded variables in a text.
+const VALUES_BOUND: usize = 4 * WORD_BOUND;
+
+/// A command with the arguments that its program would receive.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShellCommand {
+    /// The line it begins on, from 1.
+    pub line: usize,
+    /// The words of the command.
+    pub words: Vec<String>,
+    /// Name given by a comment: `# name: checkout`, above or behind the command.
+    pub name: Option<String>,
+    /// Shell operations on its output: `| jq .`, `> file`.
+    pub left_out: Vec<String>,
+}
+
+/// An error message and its line.
+pub type ShellError = (usize, String);
+
+/// Splits a text in Bash notation into commands.
+///
+/// # Errors
+/// Unsupported syntax, and its line.
+pub fn commands(text: &str) -> Result<Vec<ShellCommand>, ShellError> {
+    let characters: Vec<char> = text.chars().collect();
+    let mut reader = ShellReader { text: &characters, at: 0, line: 1, variables: HashMap::new(), values: 0 };
+    let mut found = Vec::new();
+    while let Some(mut command) = reader.command()? {
+        if command.words.first().is_some_and(|word| word == "export") {
+            command.words.remove(0);
+        }
+        // A shell prompt that was copied as well.
+        if command.words.first().is_some_and(|word| word == "$") {
+            command.words.remove(0);
+        }
+        if command.words.iter().all(|word| assignment(word).is_some()) {
+            let pairs = command.words.iter().filter_map(|word| assignment(word));
+            reader.variables.extend(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())));
+            continue;
+        }
+        found.push(command);
+    }
+    Ok(found)
+}
+
+fn assignment(word: &str) -> Option<(&str, &str)> {
+    let (name, value) = word.split_once('=')?;
+    let first = name.chars().next()?;
+    let valid = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !first.is_ascii_digit();
+    valid.then_some((name, value))
+}
+
+struct ShellReader<'a> {
+    text: &'a [char],
+    at: usize,
+    line: usize,
+    variables: HashMap<String, String>,
+    /// Total size of expanded variables so far.
+    values: usize,
+}
+
+impl ShellReader<'_> {
+    fn peek(&self, ahead: usize) -> Option<char> {
+        self.text.get(self.at + ahead).copied()
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let c = self.peek(0)?;
+        self.at += 1;
+        self.line += usize::from(c == '\n');
+        Some(c)
+    }
+
+    fn skip(&mut self) {
+        self.next();
+    }
+
+    /// Consumes the next characters if they match.
+    fn takes(&mut self, wanted: &str) -> bool {
+        let is = wanted.chars().enumerate().all(|(i, c)| self.peek(i) == Some(c));
+        if is {
+            wanted.chars().for_each(|_| self.skip());
+        }
+        is
+    }
+
+    /// Returns the next non-empty command; `None` at the end of the text.
+    fn command(&mut self) -> Result<Option<ShellCommand>, ShellError> {
+        let mut command = ShellCommand { line: self.line, ..ShellCommand::default() };
+        while let Some(c) = self.peek(0) {
+            match c {
+                '#' => command.name = self.comment().or(command.name),
+                '\n' | ';' | '&' => {
+                    self.next();
+                    if !command.words.is_empty() {
+                        break;
+                    }
+                }
+                ' ' | '\t' | '\r' => self.skip(),
+                '\\' if self.takes("\\\n") || self.takes("\\\r\n") => {}
+                '|' => command.left_out.push(self.rest_of_line()),
+                '<' | '>' => self.redirection(&mut command, String::new())?,
+                _ => {
+                    if command.words.is_empty() {
+                        command.line = self.line;
+                    }
+                    let word = self.word()?;
+                    let is_number = !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
+                    if is_number && self.peek(0) == Some('>') {
+                        self.redirection(&mut command, word)?;
+                    } else {
+                        command.words.push(word);
+                    }
+                }
+            }
+        }
+        Ok((!command.words.is_empty()).then_some(command))
+    }
+
+    /// Consumes a comment up to the end of its line; returns the name in it.
+    fn comment(&mut self) -> Option<String> {
+        let from = self.at;
+        while self.peek(0).is_some_and(|c| c != '\n') && self.next().is_some() {}
+        let text: String = self.text[from..self.at].iter().collect();
+        let name = text.trim_start_matches('#').trim_start().strip_prefix("name:")?.trim();
+        (!name.is_empty()).then(|| name.to_owned())
+    }
+
+    fn redirection(&mut self, command: &mut ShellCommand, number: String) -> Result<(), ShellError> {
+        let line = self.line;
+        if self.peek(0) == Some('<') {
+            let trouble =
+                "a shell would read a file for curl here (<); write the option that reads it, such as -d @FILE";
+            return Err((line, trouble.into()));
+        }
+        let mut sign = number;
+        while let Some(c) = self.peek(0).filter(|c| matches!(c, '>' | '&' | '|')) {
+            sign.push(c);
+            self.next();
+        }
+        while self.peek(0).is_some_and(|c| c == ' ' || c == '\t') {
+            self.next();
+        }
+        let word = self.word()?;
+        command.left_out.push(format!("{sign} {word}"));
+        Ok(())
+    }
+
+    /// Consumes everything up to the end of the command line; quotes may contain line ends.
+    fn rest_of_line(&mut self) -> String {
+        let mut rest = String::new();
+        let mut quote = None;
+        while let Some(c) = self.peek(0) {
+            if quote.is_none() && (c == '\n' || c == ';') {
+                break;
+            }
+            if c == '\\' && self.peek(1) == Some('\n') {
+                self.next();
+            } else if c == '\'' || c == '"' {
+                quote = match quote {
+                    None => Some(c),
+                    Some(open) if open == c => None,
+                    open => open,
+                };
+            }
+            rest.push(c);
+            self.next();
+        }
+        rest.trim().to_owned()
+    }
+
+    fn word(&mut self) -> Result<String, ShellError> {
+        let mut word = String::new();
+        while let Some(c) = self.peek(0) {
+            match c {
+                ' ' | '\t' | '\r' | '\n' | ';' | '|' | '<' | '>' => break,
+                // Unquoted URLs with a query are often pasted; a shell would take the text after & for another command.
+                '&' if matches!(self.peek(1), None | Some('&' | ' ' | '\t' | '\r' | '\n')) => break,
+                '\'' => self.single(&mut word)?,
+                '"' => self.double(&mut word)?,
+                '$' if self.peek(1) == Some('\'') => self.dollar_single(&mut word)?,
+                '$' | '`' => self.expansion(&mut word)?,
+                '\\' => {
+                    self.next();
+                    match self.next() {
+                        None => word.push('\\'),
+                        Some('\n') => {}
+                        Some('\r') if self.peek(0) == Some('\n') => self.skip(),
+                        Some(c) => word.push(c),
+                    }
+                }
+                c => {
+                    word.push(c);
+                    self.next();
+                }
+            }
+        }
+        Ok(word)
+    }
+
+    fn single(&mut self, word: &mut String) -> Result<(), ShellError> {
+        let line = self.line;
+        self.next();
+        loop {
+            match self.next() {
+                Some('\'') => return Ok(()),
+                Some(c) => word.push(c),
+                None => return Err((line, "a single quote is not closed; close it".into())),
+            }
+        }
+    }
+
+    fn double(&mut self, word: &mut String) -> Result<(), ShellError> {
+        let line = self.line;
+        self.next();
+        loop {
+            match self.peek(0) {
+                None => return Err((line, "a double quote is not closed; close it".into())),
+                Some('"') => {
+                    self.next();
+                    return Ok(());
+                }
+                Some('$' | '`') => self.expansion(word)?,
+                Some('\\') => {
+                    self.next();
+                    match self.peek(0) {
+                        Some('\n') => self.skip(),
+                        Some(c @ ('$' | '`' | '"' | '\\')) => {
+                            word.push(c);
+                            self.next();
+                        }
+                        _ => word.push('\\'),
+                    }
+                }
+                Some(c) => {
+                    word.push(c);
+                    self.next();
+                }
+            }
+        }
+    }
+
+    /// Expands `$NAME` and `${NAME}`; a `$` before anything else stays.
+    fn expansion(&mut self, word: &mut String) -> Result<(), ShellError> {
+        let line = self.line;
+        if self.peek(0) == Some('`') || self.peek(1) == Some('(') {
+            let trouble =
+                "a shell would run another command here (`…` or $(…)), which brunt does not; write what it prints";
+            return Err((line, trouble.into()));
+        }
+        self.next();
+        let braces = self.peek(0) == Some('{');
+        let mut name = String::new();
+        if braces {
+            self.next();
+        }
+        while let Some(c) = self.peek(0).filter(|c| c.is_ascii_alphanumeric() || *c == '_') {
+            name.push(c);
+            self.next();
+        }
+        if braces && self.next() != Some('}') {
+            return Err((line, format!("${{{name}… is more than a variable; write the value itself")));
+        }
+        if name.is_empty() {
+            word.push('$');
+            return Ok(());
+        }
+        let own = std::env::var(&name).ok();
+        let Some(value) = self.variables.get(&name).or(own.as_ref()) else {
+            return Err((line, format!("the variable ${name} is not set; set it, or write its value")));
+        };
+        if word.len() + value.len() > WORD_BOUND {
+            let trouble = "makes a word of more than 64 MiB; put long values in a file and write -d @FILE";
+            return Err((line, format!("the variable ${name} {trouble}")));
+        }
+        self.values += value.len();
+        if self.values > VALUES_BOUND {
+            let trouble =
+                "and those before it add up to more than 256 MiB; put long values in files and write -d @FILE";
+            return Err((line, format!("the variable ${name} {trouble}")));
+        }
+        word.push_str(value);
+        Ok(())
+    }
+
+    /// Parses Bash's `$'…'` with C escapes.
+    fn dollar_single(&mut self, word: &mut String) -> Result<(), ShellError> {
+        let line = self.line;
+        self.takes("$'");
+        let mut bytes = Vec::new();
+        loop {
+            let c = self.next().ok_or_else(|| (line, "a $' is not closed; close it".to_owned()))?;
+            match c {
+                '\'' => break,
+                '\\' => self.escape(&mut bytes),
+                c => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+        }
+        let text = String::from_utf8(bytes).map_err(|_| {
+            (
+                line,
+                "$'…' contains bytes that are not text (UTF-8); put them in a file and write --data-binary @FILE"
+                    .into(),
+            )
+        })?;
+        word.push_str(&text);
+        Ok(())
+    }
+
+    fn escape(&mut self, bytes: &mut Vec<u8>) {
+        let Some(c) = self.next() else { return bytes.push(b'\\') };
+        let simple = [
+            ('n', b'\n'),
+            ('t', b'\t'),
+            ('r', b'\r'),
+            ('a', 7),
+            ('b', 8),
+            ('e', 27),
+            ('E', 27),
+            ('f', 12),
+            ('v', 11),
+            ('\\', b'\\'),
+            ('\'', b'\''),
+            ('"', b'"'),
+            ('?', b'?'),
+        ];
+        if let Some((_, byte)) = simple.iter().find(|(name, _)| *name == c) {
+            return bytes.push(*byte);
+        }
+        match c {
+            'x' => bytes.push(self.number(16, 2) as u8),
+            'u' | 'U' => {
+                let code = self.number(16, if c == 'u' { 4 } else { 8 });
+                let character = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+                bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+            '0'..='7' => {
+                self.at -= 1;
+                bytes.push(self.number(8, 3) as u8);
+            }
+            c => {
+                bytes.push(b'\\');
+                bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+        }
+    }
+
+    fn number(&mut self, radix: u32, most: usize) -> u32 {
+        let mut value = 0u32;
+        for _ in 0..most {
+            let Some(digit) = self.peek(0).and_then(|c| c.to_digit(radix)) else { break };
+            value = value.wrapping_mul(radix).wrapping_add(digit);
+            self.next();
+        }
+        value
+    }
+}

@@ -1,0 +1,153 @@
+//! The plug-in for TCP, TLS and UDP with declared framing: schemes, options, and everything a run will send.
+
+use std::sync::Arc;
+
+use wire::{
+    ProtocolDescription, ProtocolConfig, OrderedResponses, UsageError, Workload, EstablishedConnection, SlotContext, UserState, RequestNames, Origin, PreparedWorkload, Protocol, Session,
+    WeightedRequest,
+};
+
+use super::options;
+use super::request::{DATAGRAM_BOUND, RawRequest, SCOPE};
+use super::rules::{RawRules, value_of};
+use super::session::RawSession;
+use values::before_after;
+use values::template::{Notation, Template};
+
+/// Bytes over TCP, TLS and UDP with the framing declared by options.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RawProtocol;
+
+impl Protocol for RawProtocol {
+    fn description(&self) -> ProtocolDescription<'_> {
+        ProtocolDescription {
+            checks: &["expect-bytes", "expect-regex", "expect-field"],
+            ..ProtocolDescription::new("raw", &["tcp", "tls", "udp"], options::OPTIONS, &[])
+        }
+    }
+
+    fn check_heartbeats(&self, _asked: &ProtocolConfig) -> Result<(), String> {
+        Err("tcp://, tls:// and udp:// have no standard heartbeat; leave it out".into())
+    }
+
+    fn prepare(&self, asked: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
+        let places = asked.urls.iter().map(|url| origin(&url.url)).collect::<Result<Vec<_>, _>>()?;
+        let datagrams = places.iter().any(|place| place.datagrams);
+        if places.iter().any(|place| place.datagrams != datagrams) {
+            return Err(UsageError::new("URL", "udp:// and tcp:// responses end differently; use one of them per run"));
+        }
+        let mut rules = options::rules(asked, datagrams)?;
+        let (mut origins, mut requests, mut names) = (Vec::<Origin>::new(), Vec::new(), RequestNames::default());
+        for (index, (url, place)) in asked.urls.iter().zip(places).enumerate() {
+            let origin = origins.iter().position(|other| *other == place).unwrap_or_else(|| {
+                origins.push(place);
+                origins.len() - 1
+            });
+            for template in options::templates(asked)? {
+                let request = RawRequest { template, unchecked: false };
+                names.add(asked.name(index).unwrap_or(&url.url));
+                requests.push(WeightedRequest::new(request, origin, url.weight));
+            }
+        }
+        requests.iter().try_for_each(|weighted| check(&weighted.request, &rules))?;
+        let (before, after) = before_after::compile_lists(asked, |text, place| {
+            let template = Template::parse_scoped(text, place, Notation::Escaped, SCOPE)?;
+            let request = RawRequest { template, unchecked: true };
+            check(&request, &rules).map(|()| request)
+        })?;
+        let all = requests.iter().map(|weighted| &*weighted.request).chain(before.iter().chain(&after));
+        let counts = all.into_iter().any(|request| request.template.is_numbered());
+        rules.side_messages = rules.side_messages.with_numbered_requests(counts);
+        let handles = |requests: Vec<RawRequest>| requests.into_iter().map(wire::Request::shared).collect();
+        let by_order = rules.datagrams && !rules.one_way && rules.matched.is_none();
+        let prepared = PreparedWorkload {
+            before: handles(before),
+            after: handles(after),
+            has_slots: true,
+            counts_messages: true,
+            one_exchange_per_connection: rules.one_shot,
+            exchanges_per_connection: rules.pipeline as u32,
+            exchanges_per_user: rules.pipeline as u32,
+            by_order: by_order.then_some(OrderedResponses::Datagrams),
+            max_requests: requests.iter().filter_map(|weighted| weighted.request.template.data_end()).min(),
+            ..PreparedWorkload::new(requests, origins, names)
+        };
+        Ok(Arc::new(RawWorkload { prepared, rules: Arc::new(rules) }))
+    }
+}
+
+/// Checks a request as it will be sent.
+fn check(request: &RawRequest, rules: &RawRules) -> Result<(), UsageError> {
+    let length = request.bytes(&SlotContext::default()).len();
+    if length == 0 {
+        return Err(UsageError::new("--send", "is empty; write what to send"));
+    }
+    if rules.datagrams && length > DATAGRAM_BOUND {
+        let trouble = format!(
+            "has {length} bytes, and a datagram holds at most {DATAGRAM_BOUND}; send fewer, or \
+            use tcp://"
+        );
+        return Err(UsageError::new("--send", trouble));
+    }
+    match &rules.matched {
+        Some((field, _)) if length < field.end() => Err(UsageError::new(
+            "--match",
+            format!("ends at byte {} of a request of {length}; write its position in the request", field.end()),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Parses the origin of a URL.
+fn origin(text: &str) -> Result<Origin, UsageError> {
+    let wrong = |trouble: String| UsageError::new("URL", trouble);
+    let (scheme, rest) = text.split_once("://").unwrap_or(("tcp", text));
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    if rest.contains(['/', '?', '#', '@']) {
+        return Err(wrong(format!("`{text}` has more than host and port; write {scheme}://HOST:PORT")));
+    }
+    let parts = rest.rsplit_once(':').filter(|(host, _)| !host.is_empty() && !host.ends_with(':'));
+    let port = parts.and_then(|(_, port)| port.parse().ok()).filter(|port| *port != 0);
+    let (Some((host, _)), Some(port)) = (parts, port) else {
+        return Err(wrong(format!("`{text}` has no port; write {scheme}://HOST:PORT")));
+    };
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    Ok(Origin { datagrams: scheme == "udp", ..Origin::tcp(host, port, scheme == "tls") })
+}
+
+/// The workload of a run with declared framing.
+#[derive(Debug)]
+pub struct RawWorkload {
+    prepared: PreparedWorkload,
+    rules: Arc<RawRules>,
+}
+
+impl Workload for RawWorkload {
+    fn prepared(&self) -> &PreparedWorkload {
+        &self.prepared
+    }
+
+    fn carries_no_trace(&self, _request: &wire::Request) -> bool {
+        true
+    }
+
+    fn encoded_with(&self, request: &wire::Request, fill: &SlotContext, _memory: Option<&UserState>) -> Vec<u8> {
+        request.downcast::<RawRequest>().bytes(fill)
+    }
+
+    fn session(&self, _origin: &Origin, established: &EstablishedConnection) -> Box<dyn Session> {
+        Box::new(RawSession::new(Arc::clone(&self.rules), &established.context))
+    }
+
+    fn protocol_version(&self, established: &EstablishedConnection) -> String {
+        match (self.rules.datagrams, established.tls) {
+            (true, _) => "UDP".into(),
+            (false, true) => "TLS".into(),
+            (false, false) => "TCP".into(),
+        }
+    }
+
+    fn code_name(&self, code: u32) -> String {
+        value_of(code)
+    }
+}

@@ -1,0 +1,176 @@
+//! Plausibility checks of a record: its seconds follow each other, and no number in it exceeds what a run can have.
+//!
+//! A record from elsewhere may hold anything. Its sums must not overflow, and figures of seconds that occur twice
+//! would be wrong and look right.
+
+use std::borrow::Borrow;
+
+use measure::Nanos;
+
+use crate::{RunEnd, Latency, RunPart, ReferenceSecond, RunEvent, Second, RunStarted};
+
+/// Maximum distance of a time from the start of the window, and maximum length of the window (nanoseconds: 73 years).
+const FARTHEST: u64 = 1 << 61;
+/// Maximum sum of all counts of a run.
+const COUNTED: u128 = 1 << 60;
+/// Maximum sum of bytes, and of nanoseconds of CPU time.
+const MEASURED: u128 = 1 << 62;
+/// Maximum number of request-nanoseconds in a second.
+const AREA: u128 = 1 << 90;
+
+const BEYOND_REASON: &str = "its counts are larger than any run's: the record was changed or damaged";
+
+/// State of the checks after the events so far.
+#[derive(Default)]
+pub(crate) struct PlausibilityCheck {
+    /// Start of the last second and end of the latest one.
+    last: Option<(i64, i64)>,
+    counted: u128,
+    measured: u128,
+    /// Start of the last second of the window.
+    last_window_start: i64,
+    /// Set if connections are held: the moment when all are open, and thus the end of the window, becomes known a
+    /// little later.
+    holds_connections: bool,
+}
+
+impl PlausibilityCheck {
+    /// Checks the head of the record.
+    pub fn start(&mut self, started: &RunStarted) {
+        self.holds_connections = started.plan.hold.is_some();
+    }
+
+    /// Checks the next event; returns what is wrong with it, as a sentence.
+    pub fn check(&mut self, event: &RunEvent) -> Result<(), String> {
+        let moments = match event {
+            RunEvent::Second(second) => return self.second(second),
+            RunEvent::Changed(changed) => [Some(changed.at_ns), None],
+            RunEvent::Example(example) => [example.at_ns, None],
+            RunEvent::Notice(notice) => [notice.at_ns, None],
+            RunEvent::Reference(client) => return self.reference(client),
+            RunEvent::Counters(sample) => [Some(sample.at_ns), None],
+            RunEvent::Joined(joined) => [joined.at_ns, None],
+            RunEvent::Ended(ended) => return self.ended(ended),
+            RunEvent::FirstResponse(answer) => [Some(i64::try_from(answer.took.0).unwrap_or(i64::MAX)), None],
+            RunEvent::Started(_) | RunEvent::Began(_) | RunEvent::Spans(_) | RunEvent::Unknown => [None, None],
+        };
+        check_range(moments)
+    }
+
+    /// Checks the counts of the reference client: they are in no sum of the run, but must not overflow their own.
+    fn reference(&mut self, client: &ReferenceSecond) -> Result<(), String> {
+        check_range([Some(client.from_ns), Some(client.to_ns)])?;
+        let counts = [client.scheduled, client.succeeded, client.failed, client.unfinished];
+        let histograms = [client.service.count(), client.read_late.count()];
+        self.counted = counts.into_iter().chain(histograms).fold(self.counted, |sum, n| sum.saturating_add(n.into()));
+        self.within_reason()
+    }
+
+    /// Checks that the window does not end before its last second begins, which would make throughput wrong.
+    fn ended(&self, ended: &RunEnd) -> Result<(), String> {
+        let span = |span: Nanos| i64::try_from(span.0).unwrap_or(i64::MAX);
+        check_range([Some(span(ended.window)), Some(span(ended.elapsed))])?;
+        if span(ended.window) >= self.last_window_start || self.holds_connections {
+            return Ok(());
+        }
+        Err(format!(
+            "it says the window ended after {}, but one of its seconds starts at {}: the record was changed, or put \
+                together from several",
+            at(span(ended.window)),
+            at(self.last_window_start)
+        ))
+    }
+
+    fn second(&mut self, s: &Second) -> Result<(), String> {
+        check_range([Some(s.from_ns), Some(s.to_ns)])?;
+        check_range([s.first_success_ns, s.last_success_ns])?;
+        check_range([s.busy_since_ns, None])?;
+        self.follows(s)?;
+        let area = s.in_flight_ns.max(s.service_ns.unsigned_abs());
+        self.counted = self.counted.saturating_add(counted(s));
+        self.measured = self.measured.saturating_add(measured(s));
+        if area > AREA {
+            return Err(BEYOND_REASON.into());
+        }
+        self.within_reason()
+    }
+
+    fn within_reason(&self) -> Result<(), String> {
+        if self.counted > COUNTED || self.measured > MEASURED {
+            return Err(BEYOND_REASON.into());
+        }
+        Ok(())
+    }
+
+    /// Checks that seconds follow each other. A second without a length may lie inside another: it holds what a worker
+    /// had left when it ended.
+    fn follows(&mut self, s: &Second) -> Result<(), String> {
+        let (began, ended) = self.last.unwrap_or((i64::MIN, i64::MIN));
+        let (from, to) = (s.from_ns, s.to_ns);
+        let wrong = match () {
+            () if to < from => format!("this second ends ({}) before it starts ({})", at(to), at(from)),
+            () if from < began || (from < ended && to > from) => {
+                format!("this second starts ({}) before the one above ends ({})", at(from), at(ended))
+            }
+            () => String::new(),
+        };
+        if !wrong.is_empty() {
+            return Err(wrong + ": the record was changed, or put together from several");
+        }
+        self.last = Some((s.from_ns, ended.max(s.to_ns)));
+        if s.part == RunPart::Window && to > from {
+            self.last_window_start = from;
+        }
+        Ok(())
+    }
+}
+
+fn at(ns: i64) -> String {
+    format!("{} s", ns as f64 / 1e9)
+}
+
+fn check_range(moments: [Option<i64>; 2]) -> Result<(), String> {
+    match moments.into_iter().flatten().all(|ns| ns.unsigned_abs() <= FARTHEST) {
+        true => Ok(()),
+        false => Err("it has a time that no run reaches: the record was changed or damaged".into()),
+    }
+}
+
+/// Returns the sum of all counts of a second.
+fn counted(s: &Second) -> u128 {
+    let mut counts = s.counts();
+    (counts.cpu_ns, counts.spun_ns, counts.unanswered_ns) = (0, 0, 0);
+    (counts.kept_out_ns, counts.woken_late_ns) = (0, 0);
+    let (mut connections, mut heartbeats) = (s.connections, s.heartbeats);
+    let plain = sum(counts.each_mut()) + sum(connections.each_mut()) + sum(heartbeats.each_mut());
+    let listed = s.failures.iter().map(|f| f.count).chain(s.losses.iter().chain(&s.unopened).map(|loss| loss.count));
+    let named = s.named.iter().map(|named| {
+        let mut counts = named.counts;
+        sum(counts.each_mut())
+            + sum(named.status.values())
+            + u128::from(named.latency.count())
+            + u128::from(named.at_least.count())
+    });
+    let generator = [s.generator.periods, s.generator.throttled];
+    plain
+        + sum(s.status.values())
+        + listed.map(u128::from).sum::<u128>()
+        + named.sum::<u128>()
+        + sum(generator)
+        + times(&s.latency)
+}
+
+fn times(latency: &Latency) -> u128 {
+    latency.all().map(|(_, histogram)| u128::from(histogram.count())).sum()
+}
+
+/// Returns the sum of the bytes and CPU times of a second.
+fn measured(s: &Second) -> u128 {
+    let mut bytes = s.bytes;
+    let spans = [s.cpu_ns, s.spun_ns, s.connections.ahead_ns, s.generator.busiest_cpu_ns, s.generator.ready_ns];
+    sum(bytes.each_mut()) + sum(spans)
+}
+
+fn sum(all: impl IntoIterator<Item = impl Borrow<u64>>) -> u128 {
+    all.into_iter().map(|n| u128::from(*n.borrow())).sum()
+}

@@ -1,0 +1,36 @@
+//! Events that a flow reports about its iterations and groups.
+
+use measure::Nanos;
+
+use crate::UserIndex;
+
+/// The beginning or end of an iteration or of a group within it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpanEvent {
+    /// User it belongs to.
+    pub user: UserIndex,
+    /// Index of the span: 0 is the whole iteration; the groups follow in the order of [`plan::flow::Flow::groups`].
+    pub span: u16,
+    /// Start time: when the iteration was due, or when the first request of the group was due.
+    pub began: Nanos,
+    /// Kind of the event.
+    pub kind: SpanEventKind,
+}
+
+/// The kind of a span event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpanEventKind {
+    /// The span began.
+    Began,
+    /// The steps of the span are done, or one of them failed and the rest was skipped.
+    Ended {
+        /// Set if no step failed.
+        passed: bool,
+        /// Duration including pauses.
+        lasted: Nanos,
+        /// Duration without pauses.
+        active: Nanos,
+    },
+    /// The run ended first; holds the duration up to then.
+    Cut(Nanos),
+}

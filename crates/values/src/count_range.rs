@@ -1,0 +1,34 @@
+//! Required counts: `3`, `1..5`, `1..`.
+
+use std::ops::RangeInclusive;
+
+use wire::{ProtocolConfig, UsageError};
+
+/// Parses an option with a required count; `what` names the things counted. `None` if the option was not given.
+///
+/// # Errors
+/// The value is neither a number nor a range.
+pub fn read_range(asked: &ProtocolConfig, option: &str, what: &str) -> Result<Option<RangeInclusive<u64>>, UsageError> {
+    let Some(text) = asked.value(option) else { return Ok(None) };
+    let span = match text.split_once("..") {
+        None => text.parse().ok().map(|n| n..=n),
+        Some((low, "")) => low.parse().ok().map(|low| low..=u64::MAX),
+        Some((low, high)) => low.parse().ok().zip(high.parse().ok()).map(|(low, high)| low..=high),
+    };
+    match span.filter(|span| !span.is_empty()) {
+        Some(span) => Ok(Some(span)),
+        None => {
+            let trouble = format!("\"{text}\" is not a number of {what}; write 1, 1..5 or 1..");
+            Err(UsageError::new(format!("--{option}"), trouble))
+        }
+    }
+}
+
+/// Formats a range for messages.
+pub fn format_range(span: &RangeInclusive<u64>) -> String {
+    match (*span.start(), *span.end()) {
+        (low, high) if low == high => low.to_string(),
+        (low, u64::MAX) => format!("{low} or more"),
+        (low, high) => format!("{low} to {high}"),
+    }
+}

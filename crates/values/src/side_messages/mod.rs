@@ -1,0 +1,187 @@
+//! Side messages of a connection: messages that open it (`--on-connect`) and replies to unsolicited messages
+//! (`--reply`), for every protocol with user-defined messages.
+//!
+//! Side messages are not requests: they are counted separately, are never due and have no latency. The protocol decides
+//! how a message is put on the wire; this module decides which message is sent, when, and with which values. Opening
+//! messages that use values of an earlier answer are not supported.
+
+pub mod captures;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use wire::{ProtocolConfig, UsageError, OptionSpec, many};
+
+use crate::pattern::Regex;
+use crate::template::{SlotScope, Template};
+
+use captures::GroupCaptures;
+pub use state::{UnsolicitedKind, SideMessageState};
+
+/// The option for opening messages.
+pub const ON_CONNECT: OptionSpec = many(
+    "on-connect",
+    "TEXT=>ANSWER",
+    "Send TEXT on every connection before its requests, then wait for a message matching the regex ANSWER, if given",
+    "每个连接在请求之前先发送 TEXT，并等待匹配正则 ANSWER 的消息（若给出）",
+);
+/// The option for replies to unsolicited messages.
+pub const REPLY: OptionSpec = many(
+    "reply",
+    "PATTERN=>TEXT",
+    "Reply with TEXT to each unsolicited message matching the regex PATTERN; {captured} is what its group matched",
+    "对匹配正则 PATTERN 的未经请求的消息回复 TEXT；{captured} 为分组捕获的内容",
+);
+
+/// Separator between the two halves of such an option.
+const ARROW: &str = "=>";
+
+/// A message that can be sent outside of requests.
+pub trait SideMessage {
+    /// Returns the template of the message; `None` if it is constant.
+    fn template(&self) -> Option<&Template>;
+}
+
+impl SideMessage for Template {
+    fn template(&self) -> Option<&Template> {
+        Some(self)
+    }
+}
+
+/// The side messages of all connections of a run.
+#[derive(Debug)]
+pub struct SideMessages<M> {
+    openings: Vec<OpeningMessage<M>>,
+    replies: Vec<AutoReply<M>>,
+    /// Set if one of the messages contains its number (`{sequence}`).
+    numbered: bool,
+}
+
+/// One step of the opening.
+#[derive(Debug)]
+struct OpeningMessage<M> {
+    /// Message to send; `None` if the peer speaks first.
+    message: Option<M>,
+    /// Pattern that the peer's next message must match; `None` if no message is awaited.
+    awaits: Option<Box<Regex>>,
+}
+
+/// A reply to an unsolicited message.
+#[derive(Debug)]
+struct AutoReply<M> {
+    pattern: Box<Regex>,
+    /// Captures of the pattern's groups, if the reply uses them.
+    captures: Option<GroupCaptures>,
+    /// Reply to send; `None` if the message is accepted without a reply.
+    message: Option<M>,
+}
+
+impl<M: SideMessage> SideMessages<M> {
+    /// Parses the options. `compile` turns a text into a message, given the option it comes from and the slots it may
+    /// use.
+    ///
+    /// # Errors
+    /// The first mistake.
+    pub fn read(
+        asked: &ProtocolConfig,
+        mut compile: impl FnMut(&str, &str, SlotScope<'static>) -> Result<M, UsageError>,
+    ) -> Result<SideMessages<M>, UsageError> {
+        let (mut openings, mut replies) = (Vec::new(), Vec::new());
+        for text in asked.values(ON_CONNECT.name) {
+            openings.push(parse_opening(text, &mut compile)?);
+        }
+        for text in asked.values(REPLY.name) {
+            replies.push(parse_reply(text, &mut compile)?);
+        }
+        let all = openings.iter().filter_map(|opening| opening.message.as_ref());
+        let mut all = all.chain(replies.iter().filter_map(|reply: &AutoReply<M>| reply.message.as_ref()));
+        let counts = all.any(|said| said.template().is_some_and(Template::is_numbered));
+        Ok(SideMessages { openings, replies, numbered: counts })
+    }
+
+    /// Lets the peer speak first and accepts any message from it.
+    ///
+    /// # Errors
+    /// Only fails if the empty pattern cannot be compiled.
+    pub fn with_peer_greeting(mut self) -> Result<SideMessages<M>, String> {
+        self.openings.insert(0, OpeningMessage { message: None, awaits: Some(Box::new(Regex::new("")?)) });
+        Ok(self)
+    }
+
+    /// Records that some of the requests contain their number as well.
+    pub fn with_numbered_requests(self, counts: bool) -> SideMessages<M> {
+        SideMessages { numbered: self.numbered || counts, ..self }
+    }
+
+    /// Returns the state of one connection; `None` if there are no side messages and no request is numbered.
+    pub fn connection_state(&self, fill: &wire::SlotContext) -> Option<SideMessageState> {
+        let any = self.has_opening() || self.has_replies() || self.numbered;
+        any.then(|| SideMessageState::new(fill))
+    }
+
+    /// Returns `true` if connections have an opening.
+    pub fn has_opening(&self) -> bool {
+        !self.openings.is_empty()
+    }
+
+    /// Returns `true` if a message is awaited before requests are sent.
+    pub fn awaits_message(&self) -> bool {
+        self.openings.iter().any(|opening| opening.awaits.is_some())
+    }
+
+    /// Returns `true` if there are replies to unsolicited messages.
+    #[inline]
+    pub fn has_replies(&self) -> bool {
+        !self.replies.is_empty()
+    }
+}
+
+fn parse_opening<M: SideMessage>(
+    text: &str,
+    compile: &mut impl FnMut(&str, &str, SlotScope<'static>) -> Result<M, UsageError>,
+) -> Result<OpeningMessage<M>, UsageError> {
+    const PLACE: &str = "--on-connect";
+    let wrong = |trouble: String| UsageError::new(PLACE, trouble);
+    let (text, answer) = text.split_once(ARROW).map_or((text, None), |(text, answer)| (text, Some(answer)));
+    if text.is_empty() && answer.is_none() {
+        return Err(wrong("is empty; write for instance 'LOGIN me=>OK'".into()));
+    }
+    let scope = SlotScope { sequence: true, captured: None, variables: &[] };
+    let said = (!text.is_empty()).then(|| compile(text, PLACE, scope)).transpose()?;
+    reject_finite_data(said.as_ref(), PLACE)?;
+    let awaits = answer.map(Regex::new).transpose().map_err(wrong)?.map(Box::new);
+    Ok(OpeningMessage { message: said, awaits })
+}
+
+fn parse_reply<M: SideMessage>(
+    text: &str,
+    compile: &mut impl FnMut(&str, &str, SlotScope<'static>) -> Result<M, UsageError>,
+) -> Result<AutoReply<M>, UsageError> {
+    const PLACE: &str = "--reply";
+    let wrong = |trouble: String| UsageError::new(PLACE, trouble);
+    let (pattern, text) = text
+        .split_once(ARROW)
+        .ok_or_else(|| wrong(format!("\"{text}\" has no reply; write PATTERN=>TEXT, for instance '^ping$=>pong'")))?;
+    if pattern.is_empty() {
+        return Err(wrong(
+            "has an empty pattern, which matches every message; write for instance '^ping$=>pong'".into(),
+        ));
+    }
+    let compiled = Box::new(Regex::new(pattern).map_err(wrong)?);
+    let captures = GroupCaptures::new(pattern).map_err(wrong)?;
+    let scope = SlotScope { sequence: true, captured: Some(captures.groups()), variables: &[] };
+    let said = (!text.is_empty()).then(|| compile(text, PLACE, scope)).transpose()?;
+    reject_finite_data(said.as_ref(), PLACE)?;
+    let captures = said.as_ref().and_then(SideMessage::template).filter(|template| template.has_captured()).map(|_| captures);
+    Ok(AutoReply { pattern: compiled, captures, message: said })
+}
+
+/// Rejects templates that can run out of rows: a run ends with its requests, while side messages have no end.
+fn reject_finite_data<M: SideMessage>(said: Option<&M>, place: &str) -> Result<(), UsageError> {
+    if said.and_then(SideMessage::template).is_some_and(|template| template.data_end().is_some()) {
+        let trouble = "uses each row of a file once, and out of rows means the end of the run; leave out stop and \
+            unique here";
+        return Err(UsageError::new(place, trouble));
+    }
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! Columns of data files that the texts of a plan use, and columns that no text uses.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::csv;
+use super::format::NumberFormat;
+use super::rows::RowChoice;
+
+/// A data file and its unused columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnusedColumns {
+    /// File name as written in the plan.
+    pub file: String,
+    /// Unused columns in file order.
+    pub columns: Vec<String>,
+}
+
+/// Returns the data files that these texts use, as far as they can be read, with the columns that none of them uses.
+pub fn unused_columns<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<UnusedColumns> {
+    let mut used: BTreeMap<&str, (bool, BTreeSet<&str>)> = BTreeMap::new();
+    for (file, column, lines) in texts.into_iter().flat_map(used_columns) {
+        let known = used.entry(file).or_default();
+        known.0 |= lines;
+        known.1.insert(column);
+    }
+    let left = used.into_iter().map(|(file, (lines, used))| {
+        let mut columns = csv::column_names(file, lines).unwrap_or_default();
+        columns.retain(|column| !used.contains(&**column));
+        UnusedColumns { file: file.to_owned(), columns }
+    });
+    left.filter(|unused| !unused.columns.is_empty()).collect()
+}
+
+/// Returns the columns used by slots of a text: file, column, and whether the slot declares JSON lines.
+fn used_columns(text: &str) -> impl Iterator<Item = (&str, &str, bool)> {
+    let slots = |name: &'static str| text.match_indices(name).map(move |(at, _)| (&text[at + name.len()..], name));
+    slots("{csv ").chain(slots("{jsonl ")).filter_map(|(rest, name)| {
+        let words = &rest[..rest.find(['}', '|'])?];
+        let (_, words) = RowChoice::read(words).ok()?;
+        let named = words.rsplit_once(' ').filter(|(_, word)| NumberFormat::parse(word).is_some());
+        let (file, column) = named.map_or(words, |(named, _)| named).trim().rsplit_once('.')?;
+        Some((file, column, name == "{jsonl "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_that_no_slot_names_are_found_in_every_kind_of_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name).display().to_string();
+            std::fs::write(&path, text).expect("written");
+            path
+        };
+        let users = write("a.csv", "name,\"the age\",city\nann,3,x\n");
+        let lines = write("b.jsonl", "{\"id\": 1, \"kept\": 2, \"late\": 0}\n");
+        let all = write("c.csv", "one\n1\n");
+        let texts = [
+            format!("u={{csv {users}.name unique | url}}&{{csv {all}.one u32}}"),
+            format!("{{jsonl {lines}.id}}{{csv nowhere.csv.x}}{{csv}}{{csv {users}.city shuffle stop}}"),
+            format!("{{csv {lines}.late}}"),
+        ];
+        let unused = |texts: &[String]| unused_columns(texts.iter().map(String::as_str));
+        let left = |file: &str, column: &str| UnusedColumns { file: file.into(), columns: vec![column.into()] };
+        assert_eq!(unused(&texts), [left(&users, "the age"), left(&lines, "kept")]);
+        let more = [&texts[..], &[format!("{{csv {users}.the age}}{{jsonl {lines}.kept}}")]].concat();
+        assert_eq!(unused(&more), []);
+    }
+}

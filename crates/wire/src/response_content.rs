@@ -1,0 +1,14 @@
+//! Complete responses, for clients that need their content.
+
+/// Content of a response: reported by [`crate::Event::Learnt`] before the end of each successful exchange, if
+/// requested by [`crate::Asked::answers`].
+#[derive(Debug, PartialEq, Eq)]
+pub enum ResponseContent {
+    /// The body of a response, or its equivalent in another protocol: a reply.
+    Body(Vec<u8>),
+    /// Rows of a database result.
+    Rows(Vec<DatabaseRow>),
+}
+
+/// The values of a row as text; `None` is NULL.
+pub type DatabaseRow = Vec<Option<Vec<u8>>>;

@@ -1,0 +1,58 @@
+//! A sentence with its facts, rendered in any language.
+
+use crate::text::{Lang, Text};
+
+/// A sequence of clauses, each with its facts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LocalizedSentence {
+    clauses: Vec<Clause>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Clause {
+    text: Text,
+    facts: Vec<(&'static str, String)>,
+}
+
+impl LocalizedSentence {
+    /// Creates a sentence of one clause.
+    pub fn new(text: Text, facts: impl Into<Vec<(&'static str, String)>>) -> LocalizedSentence {
+        LocalizedSentence::default().with_clause(text, facts)
+    }
+
+    /// Appends a clause.
+    pub fn with_clause(mut self, text: Text, facts: impl Into<Vec<(&'static str, String)>>) -> LocalizedSentence {
+        self.clauses.push(Clause { text, facts: facts.into() });
+        self
+    }
+
+    /// Renders the sentence in a language, without a final full stop.
+    pub fn render(&self, lang: Lang) -> String {
+        let clause = |Clause { text, facts }: &Clause| {
+            let facts: Vec<(&str, &str)> = facts.iter().map(|(name, fact)| (*name, fact.as_str())).collect();
+            lang.fill(*text, &facts)
+        };
+        self.clauses.iter().map(clause).collect()
+    }
+}
+
+/// Converts a sentence without facts.
+impl From<Text> for LocalizedSentence {
+    fn from(text: Text) -> LocalizedSentence {
+        LocalizedSentence::new(text, [])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::text;
+
+    #[test]
+    fn clauses_follow_each_other() {
+        let said =
+            LocalizedSentence::new(text("{n} failed", "{n} 个失败"), [("n", "3".into())]).with_clause(text(", and more", "，等等"), []);
+        assert_eq!(said.render(Lang::En), "3 failed, and more");
+        assert_eq!(said.render(Lang::Zh), "3 个失败，等等");
+    }
+}
