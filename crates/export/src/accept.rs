@@ -1,27 +1,28 @@
-//! What a client asks for: the path, and which of our formats it would rather have.
+//! The client's request: the path, and the preferred exposition format.
 
-/// What a request asks for.
+/// The resource and format that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// The figures as text.
     Text,
     /// The figures as protobuf.
     Protobuf,
-    /// The page that says where the figures are.
+    /// The page that links to the figures.
     Root,
-    /// A path there is nothing at.
+    /// A path that does not exist.
     Nothing,
-    /// A method that is not answered.
+    /// A method that is not supported.
     Method,
 }
 
-/// Most header fields of a request.
+/// Maximum number of header fields in a request.
 const FIELDS: usize = 64;
 
-/// Reads the head of a request; `Ok(None)`: there is more to come.
+/// Parses the head of a request; `Ok(None)`: it is incomplete.
 ///
 /// # Errors
-/// It is no HTTP.
+///
+/// Returns an error if it is not HTTP.
 pub fn asked(head: &[u8]) -> Result<Option<Asked>, httparse::Error> {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS];
     let mut request = httparse::Request::new(&mut fields);
@@ -42,7 +43,7 @@ pub fn asked(head: &[u8]) -> Result<Option<Asked>, httparse::Error> {
     }))
 }
 
-/// True where protobuf is named with a greater weight than any text.
+/// Returns `true` if protobuf is listed with a greater weight than any text.
 fn wants_protobuf(values: &[&str]) -> bool {
     let (mut protobuf, mut text) = (0.0, 0.0);
     for range in values.iter().flat_map(|value| value.split(',')) {

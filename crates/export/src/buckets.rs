@@ -1,8 +1,8 @@
-//! Our histograms in the buckets that others have: fixed bounds, and exponential ones.
+//! Conversion of our histograms to the buckets of other systems: fixed bounds, and exponential ones.
 //!
-//! What is counted is counted in one bucket of ours, and that bucket goes by its middle: a bucket that is told once never holds
-//! less later, which readers would take for a restart. Either way a value is off by at most 0.2 % of itself before it is put
-//! into a bucket of the reader's.
+//! Every value is counted in one bucket of ours, and that bucket is represented by its middle: a bucket once
+//! exported never decreases later, which readers would take for a restart. Either way a value is off by at most
+//! 0.2 % of itself before it is put into a bucket of the reader's.
 
 use measure::Histogram;
 
@@ -10,13 +10,13 @@ use measure::Histogram;
 pub(crate) const BOUNDS: [f64; 18] =
     [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
 
-/// Values below this are zero: there is nothing between a nanosecond and none.
+/// Threshold below which values are zero: there is nothing between a nanosecond and zero.
 pub(crate) const ZERO: f64 = 1e-9;
 
-/// The finest scale: 256 buckets for each power of two, as many as ours. Prometheus knows none finer.
+/// Finest scale: 256 buckets for each power of two, as many as ours. Prometheus supports none finer.
 const FINEST: i32 = 8;
 
-/// How many values are at most each of [`BOUNDS`].
+/// Returns the cumulative counts: the number of values at most each of [`BOUNDS`].
 pub(crate) fn classic(of: &Histogram) -> [u64; BOUNDS.len()] {
     let mut counts = [0; BOUNDS.len()];
     for (low, width, n) in of.cells() {
@@ -32,21 +32,21 @@ pub(crate) fn classic(of: &Histogram) -> [u64; BOUNDS.len()] {
     })
 }
 
-/// A histogram in buckets that grow by the same factor: bucket `i` holds what is above base^i and at most base^(i+1), with
-/// base = 2^(2^-scale).
+/// A histogram with exponential buckets: bucket `i` holds values above base^i and at most base^(i+1), with base
+/// = 2^(2^-scale).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Exponential {
     pub scale: i32,
-    /// How many are zero.
+    /// Number of zero values.
     pub zero: u64,
     /// Index of the first of `counts`.
     pub offset: i32,
-    /// Without gaps.
+    /// Counts of consecutive buckets, without gaps.
     pub counts: Vec<u64>,
 }
 
 impl Exponential {
-    /// With so many buckets at most, and as fine as that allows.
+    /// Converts a histogram to at most `most` buckets, as fine as that allows.
     pub fn of(of: &Histogram, most: usize) -> Exponential {
         let mut zero = 0;
         let mut cells: Vec<(i32, u64)> = Vec::new();
@@ -69,12 +69,12 @@ impl Exponential {
     }
 }
 
-/// The value that stands for a bucket of ours, in seconds.
+/// Returns the value that represents a bucket of ours, in seconds.
 fn middle(low: u64, width: u64) -> f64 {
     (low as f64 + (width - 1) as f64 / 2.0) / 1e9
 }
 
-/// The bucket of the finest scale that a value lies in.
+/// Returns the index of the bucket of the finest scale that contains a value.
 fn index(seconds: f64) -> i32 {
     (seconds.log2() * f64::from(1 << FINEST)).ceil() as i32 - 1
 }

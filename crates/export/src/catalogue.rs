@@ -1,8 +1,8 @@
-//! Everything that is told of a run, once for all formats: families of points with a name, a unit and labels.
+//! The catalogue of exported metrics, shared by all formats: families of points with a name, a unit and labels.
 //!
-//! Names are those of OpenTelemetry (`requests.scheduled`); Prometheus' follow from them by its own rules
-//! (`brunt_requests_scheduled_total`), so that both roads lead to the same names. Labels are bounded: codes and kinds of failure
-//! by the sums, names here.
+//! Names are those of OpenTelemetry (`requests.scheduled`); Prometheus' names follow from them by its own rules
+//! (`brunt_requests_scheduled_total`), so that both exporters lead to the same names. Label cardinality is
+//! bounded: codes and kinds of failure by the sums, names here.
 
 use std::borrow::Cow;
 
@@ -12,12 +12,12 @@ use report::{Grade, NamedTotals, Sums};
 
 use crate::figures::Reading;
 
-/// So many names have points of their own; what the others come to goes by [`OTHERS`].
+/// Number of names with points of their own; the rest are summed under [`OTHERS`].
 pub(crate) const NAMES: usize = 100;
-/// What all further names are called.
+/// Label value for all further names.
 pub(crate) const OTHERS: &str = "(others)";
 
-/// What a family is.
+/// The type of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Counter,
@@ -25,14 +25,14 @@ pub(crate) enum Kind {
     Histogram,
 }
 
-/// Points of one name.
+/// The points of one metric name.
 #[derive(Debug)]
 pub(crate) struct Family<'a> {
-    /// Its words, with dots between them: `requests.scheduled`.
+    /// Name, with dots between its words: `requests.scheduled`.
     pub name: &'static str,
-    /// One sentence.
+    /// Description in one sentence.
     pub help: &'static str,
-    /// `s`, `By`, or nothing.
+    /// Unit: `s`, `By`, or empty.
     pub unit: &'static str,
     pub kind: Kind,
     pub points: Vec<Point<'a>>,
@@ -48,17 +48,17 @@ pub(crate) struct Point<'a> {
     pub value: Value<'a>,
 }
 
-/// What a point tells.
+/// The value of a point.
 #[derive(Debug)]
 pub(crate) enum Value<'a> {
     Count(u64),
     Real(f64),
-    /// Of times; with so many exponential buckets at most.
+    /// Distribution of times, with at most this many exponential buckets.
     Times(Cow<'a, Histogram>, usize),
 }
 
 impl Family<'_> {
-    /// As Prometheus calls it: `brunt_requests_scheduled_total`.
+    /// Returns the name in Prometheus: `brunt_requests_scheduled_total`.
     pub fn prometheus_name(&self) -> String {
         let unit = match self.unit {
             "s" => "_seconds",
@@ -70,11 +70,11 @@ impl Family<'_> {
     }
 }
 
-/// Exponential buckets of the run's own histograms, and of each name's.
+/// Maximum number of exponential buckets of the run's own histograms, and of each name's.
 const FINE: usize = 2560;
 const COARSE: usize = 320;
 
-/// All of it.
+/// Returns all families.
 pub(crate) fn families(reading: &Reading) -> Vec<Family<'_>> {
     let sums = &reading.so_far.sums;
     let mut all = vec![run(sums), part(reading)];
@@ -106,7 +106,7 @@ fn histograms<'a>(name: &'static str, help: &'static str) -> Family<'a> {
     family(Kind::Histogram, (name, "s"), help)
 }
 
-/// A family of one counter without labels.
+/// Creates a family of one counter without labels.
 fn counter<'a>(name: &'static str, n: u64, help: &'static str) -> Family<'a> {
     counters(name, help).with([], Value::Count(n))
 }
@@ -116,7 +116,7 @@ fn gauge<'a>(name: &'static str, unit: &'static str, value: f64, help: &'static 
 }
 
 impl<'a> Family<'a> {
-    /// One more point.
+    /// Adds a point.
     fn with<const N: usize>(mut self, labels: [(&'static str, &'a str); N], value: Value<'a>) -> Family<'a> {
         let labels = labels.map(|(name, value)| (name, Cow::Borrowed(value))).into();
         self.points.push(Point { labels, value });
@@ -128,7 +128,7 @@ impl<'a> Family<'a> {
     }
 }
 
-/// What runs, so that panels can say it.
+/// Returns the description of the run, for display on panels.
 fn run(sums: &Sums) -> Family<'_> {
     let none = labelled_gauges("run.info", "What runs: always 1.");
     let Some(started) = &sums.started else { return none };
@@ -138,7 +138,7 @@ fn run(sums: &Sums) -> Family<'_> {
     none.with(labels, Value::Real(1.0))
 }
 
-/// Where the run stands.
+/// Returns the current phase of the run.
 fn part(reading: &Reading) -> Family<'_> {
     let part = reading.now.second.map(|second| second.part);
     let at = match (reading.now.ended, part) {
@@ -270,7 +270,7 @@ fn times(sums: &Sums) -> Vec<Family<'_>> {
     all
 }
 
-/// What requests of several names come to, the first of them each alone.
+/// Returns the requests by name, with individual points for the first names.
 fn by_name(sums: &Sums) -> Vec<Family<'_>> {
     let mut counts = counters("named.requests", "Requests by name and outcome.");
     let mut codes = counters("named.responses", "Responses by name and status code.");
@@ -303,12 +303,13 @@ fn by_name(sums: &Sums) -> Vec<Family<'_>> {
     vec![counts, cached, codes, times]
 }
 
-/// Names of which nothing ever came from a cache have no such row.
+/// Names without responses from a cache have no such row.
 fn add_cached<'a>(family: Family<'a>, name: &'a str, c: &NamedCounts) -> Family<'a> {
     if c.from_cache == 0 { family } else { family.with([("name", name)], Value::Count(c.from_cache)) }
 }
 
-/// How many responses passed and failed each check, the first of them each alone.
+/// Returns the number of responses that passed and failed each check, with individual points for the first
+/// checks.
 fn checks(sums: &Sums) -> Family<'_> {
     let family = counters("checks", "Responses by check and by whether they passed it; the warm-up is left out.");
     let rows: Vec<_> = sums.checks().collect();
@@ -322,7 +323,8 @@ fn checks(sums: &Sums) -> Family<'_> {
     })
 }
 
-/// Those without an end are among the others, each by what it took at least: without them a step that hangs would look fast.
+/// Returns the latency of a name. Unfinished requests are included, each with the time it took at least:
+/// without them a step that hangs would look fast.
 fn latency_of(totals: &NamedTotals) -> Value<'_> {
     let ranked = totals.ranked();
     let times = match ranked.at_least.filter(|at_least| !at_least.is_empty()) {
@@ -342,7 +344,7 @@ fn add_outcomes<'a>(family: Family<'a>, (label, name): (&'static str, &'a str), 
         .fold(family, |family, (outcome, n)| family.with([(label, name), ("outcome", outcome)], Value::Count(n)))
 }
 
-/// Iterations of a flow, and its groups.
+/// Returns the iterations of flows, and of their groups.
 fn spans(sums: &Sums) -> Vec<Family<'_>> {
     let mut counts = [
         counters("iterations", "Iterations of the flow by outcome."),
@@ -369,7 +371,7 @@ fn spans(sums: &Sums) -> Vec<Family<'_>> {
     counts.into_iter().chain(times).collect()
 }
 
-/// Whether the figures can be trusted, and whether the objectives hold, so far.
+/// Returns whether the figures can be trusted, and whether the objectives hold, so far.
 fn judged(reading: &Reading) -> Vec<Family<'_>> {
     let trust = &reading.so_far.trust;
     let number = |grade| match grade {

@@ -1,4 +1,4 @@
-//! A collector of OpenTelemetry that is spoken to by OTLP, over HTTP or gRPC: where it is, and how it is asked.
+//! An OpenTelemetry collector reached by OTLP, over HTTP or gRPC: its address and its settings.
 
 use std::time::Duration;
 
@@ -9,58 +9,59 @@ use wire::{Proxy, ProxyKind};
 use crate::grpc::Grpc;
 use crate::http::{Client, Place, trusting};
 
-/// So long an export may take in all unless it is said; a collector that stalls costs a moment of the figures, never the run.
+/// Default timeout of a whole export; a collector that stalls costs a moment of the figures, never the run.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The port of OTLP over HTTP.
+/// Port of OTLP over HTTP.
 const PORT: u16 = 4318;
-/// The port of OTLP over gRPC.
+/// Port of OTLP over gRPC.
 const GRPC_PORT: u16 = 4317;
 
-/// What a variable says, and which: some have one for each signal.
+/// An environment variable and its value; some settings have one variable for each signal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variable {
-    /// What it is called.
+    /// Name of the variable.
     pub name: String,
-    /// What it says.
+    /// Value of the variable.
     pub text: String,
 }
 
-/// What the variables of OpenTelemetry's exporters say that users have set already.
+/// Values of the environment variables of OpenTelemetry's exporters, as already set by users.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// `OTEL_EXPORTER_OTLP_HEADERS`: `key=value,key=value`.
     pub headers: Option<Variable>,
-    /// `OTEL_EXPORTER_OTLP_PROTOCOL`: `grpc` or `http/protobuf`, for a URL that says neither.
+    /// `OTEL_EXPORTER_OTLP_PROTOCOL`: `grpc` or `http/protobuf`, for a URL that implies neither.
     pub protocol: Option<Variable>,
-    /// `OTEL_EXPORTER_OTLP_TIMEOUT`: how long an export may take.
+    /// `OTEL_EXPORTER_OTLP_TIMEOUT`: timeout of an export.
     pub timeout: Option<Duration>,
-    /// `OTEL_EXPORTER_OTLP_CERTIFICATE`: authorities to trust, as PEM; None: the public ones.
+    /// `OTEL_EXPORTER_OTLP_CERTIFICATE`: authorities to trust, as PEM; `None`: the public ones.
     pub certificate: Option<Vec<u8>>,
-    /// `OTEL_RESOURCE_ATTRIBUTES`: as the headers.
+    /// `OTEL_RESOURCE_ATTRIBUTES`: in the format of the headers.
     pub attributes: Option<String>,
     /// `OTEL_SERVICE_NAME`.
     pub service: Option<String>,
-    /// What HTTP goes through, where the collector is on another machine; one of SOCKS is not used.
+    /// HTTP proxy, used if the collector is on another machine; a SOCKS proxy is not used.
     pub proxy: Option<Proxy>,
 }
 
-/// Where a collector is.
+/// The address of a collector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     base: String,
-    /// On this machine: no proxy is between.
+    /// Set if it is on this machine, which is reached without a proxy.
     local: bool,
-    /// It is called by gRPC.
+    /// Set if it is called by gRPC.
     grpc: bool,
-    /// Its URL is that of one signal, to which nothing is added.
+    /// Set if the URL is that of one signal, to which no path is added.
     exact: bool,
 }
 
 impl Endpoint {
-    /// Reads a URL; the scheme may be left out, and then the port, too.
+    /// Parses a URL; the scheme may be left out, and then the port, too.
     ///
     /// # Errors
-    /// What is wrong with it, and what would be right.
+    ///
+    /// Returns what is wrong with it, and an accepted form.
     pub fn parse(text: &str) -> Result<Endpoint, String> {
         let wrong = || {
             format!(
@@ -86,7 +87,7 @@ impl Endpoint {
             _ => String::new(),
         };
         let path = uri.path().trim_end_matches('/');
-        // Some name the address of one signal; the others are beside it.
+        // Some users give the address of one signal; the others are siblings of it.
         let path = ["/v1/metrics", "/v1/traces"].iter().fold(path, |path, end| path.strip_suffix(end).unwrap_or(path));
         let host = authority.host().trim_matches(['[', ']']);
         let local = host == "localhost" || host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback());
@@ -96,10 +97,11 @@ impl Endpoint {
         Ok(Endpoint { base: format!("{scheme}://{authority}{port}{path}"), local, grpc, exact: false })
     }
 
-    /// The URL of one signal, as it stands (`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`).
+    /// Parses the URL of one signal, which is used unchanged (`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`).
     ///
     /// # Errors
-    /// What is wrong with it, and what would be right.
+    ///
+    /// Returns what is wrong with it, and an accepted form.
     pub fn exactly(text: &str) -> Result<Endpoint, String> {
         let read = Endpoint::parse(text)?;
         if read.grpc || !text.contains("://") {
@@ -108,7 +110,7 @@ impl Endpoint {
         Ok(Endpoint { base: text.to_owned(), exact: true, ..read })
     }
 
-    /// Where a signal is sent.
+    /// Returns the path for a signal.
     fn path(&self, signal: &str) -> String {
         let (_, rest) = self.base.split_once("://").unwrap_or_default();
         let path = rest.find(['/', '?']).map_or("", |at| &rest[at..]);
@@ -119,7 +121,7 @@ impl Endpoint {
         }
     }
 
-    /// As it may be shown: without a name and a password.
+    /// Returns the URL for display: without user name and password.
     pub fn shown(&self) -> String {
         let shown = self.bare();
         if self.grpc { shown.replacen("http", "grpc", 1) } else { shown }
@@ -133,7 +135,7 @@ impl Endpoint {
     }
 }
 
-/// `key=value,key=value`, values with `%20` and the like.
+/// Parses `key=value,key=value`, with percent escapes in values.
 fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
     let pair = |text: &str| {
         let (name, value) = text.split_once('=').filter(|(name, _)| !name.trim().is_empty())?;
@@ -154,15 +156,15 @@ fn unescaped(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// A collector that may be there.
+/// A collector to which exports are sent, reachable or not.
 #[derive(Clone)]
 pub struct Collector {
     speaks: Speaks,
     endpoint: Endpoint,
     headers: Vec<(String, String)>,
-    /// What all that is sent is told of.
+    /// Resource attributes sent with every export.
     pub(crate) resource: Vec<(String, String)>,
-    /// So long an export may take in all.
+    /// Timeout of a whole export.
     patience: Duration,
 }
 
@@ -173,10 +175,11 @@ enum Speaks {
 }
 
 impl Collector {
-    /// Of this endpoint; nothing is sent yet.
+    /// Creates a client of this endpoint; nothing is sent yet.
     ///
     /// # Errors
-    /// What is wrong with a setting, which it names.
+    ///
+    /// Returns what is wrong with a setting, and its name.
     pub fn new(endpoint: Endpoint, settings: &Settings) -> Result<Collector, String> {
         let patience = settings.timeout.unwrap_or(PATIENCE);
         let said = settings.headers.clone().unwrap_or_default();
@@ -201,17 +204,17 @@ impl Collector {
         Ok(Collector { speaks, endpoint, headers, resource, patience })
     }
 
-    /// As it may be shown.
+    /// Returns the URL for display.
     pub fn shown(&self) -> String {
         self.endpoint.shown()
     }
 
-    /// So long the end of a run waits for the last that is sent.
+    /// Returns how long the end of a run waits for the last export.
     pub(crate) fn last(&self) -> Duration {
         self.patience + Duration::from_secs(1)
     }
 
-    /// Sends one export; the error says why it was not taken.
+    /// Sends one export; the error says why it was not accepted.
     pub(crate) fn send(&self, signal: &str, body: &[u8]) -> Result<(), String> {
         let headers = self.headers.iter().map(|(name, value)| (&**name, &**value));
         let client = match &self.speaks {
@@ -233,7 +236,7 @@ impl Collector {
     }
 }
 
-/// Whether the URL or `OTEL_EXPORTER_OTLP_PROTOCOL` asks for gRPC.
+/// Returns whether the URL or `OTEL_EXPORTER_OTLP_PROTOCOL` asks for gRPC.
 fn by_grpc(endpoint: &Endpoint, settings: &Settings) -> Result<bool, String> {
     match settings.protocol.as_ref().map(|said| (&*said.text, &*said.name)) {
         None | Some(("http/protobuf", _)) => Ok(endpoint.grpc),
@@ -242,7 +245,7 @@ fn by_grpc(endpoint: &Endpoint, settings: &Settings) -> Result<bool, String> {
     }
 }
 
-/// Where requests go.
+/// Returns the address that requests are sent to.
 fn place(endpoint: &Endpoint, settings: &Settings, two: bool) -> Result<Place, String> {
     let uri: Uri = endpoint.bare().parse().map_err(|_| "is not the URL of a collector".to_owned())?;
     let secure = uri.scheme_str() == Some("https");

@@ -1,15 +1,15 @@
-//! Requests of databases and of plain connections as OpenTelemetry describes them: what each asks, known from the plan, and its attributes
-//! by the semantic conventions of database clients.
+//! Requests to databases and over plain connections as OpenTelemetry describes them: the operation of each,
+//! known from the plan, and its attributes by the semantic conventions of database clients.
 
 use hyper::Uri;
 use record::{RequestSpan, RunStarted};
 
 use crate::messages::{KeyValue, number, text};
 
-/// What is told of a statement at most.
+/// Maximum number of bytes exported of a statement.
 const LONGEST: usize = 2000;
 
-/// What answers.
+/// The system that a request is sent to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum System {
     Redis,
@@ -21,7 +21,7 @@ pub(crate) enum System {
 }
 
 impl System {
-    /// That of a URL; None: not one of these.
+    /// Returns the system of a URL; `None` if it is none of these.
     pub fn of(url: &str) -> Option<System> {
         match url.split_once("://")?.0 {
             "redis" | "rediss" => Some(System::Redis),
@@ -33,7 +33,7 @@ impl System {
         }
     }
 
-    /// The option that says what is sent, and what is sent without it.
+    /// Returns the option that holds the request, and the default request without it.
     fn asks(self) -> (&'static str, Option<&'static str>) {
         match self {
             System::Redis => ("command", Some("PING")),
@@ -52,16 +52,17 @@ impl System {
     }
 }
 
-/// A prepared request of one of them.
+/// A prepared request to one of these systems.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Prepared {
     pub system: System,
     pub url: String,
-    /// As it was written: a command, a statement.
+    /// Text as it was written: a command or a statement.
     pub text: Option<String>,
 }
 
-/// What the requests of a run ask, in their order: of each URL all that are sent to it. None: requests of other protocols.
+/// Returns the prepared requests of a run, in order: for each URL, all requests sent to it. `None` stands for a
+/// request in another protocol.
 pub(crate) fn prepared(started: &RunStarted, most: usize) -> Vec<Option<Prepared>> {
     let plan = &started.plan;
     let of_url = |url: &str, own: &dyn Fn(&str) -> Option<Vec<String>>| {
@@ -82,7 +83,7 @@ pub(crate) fn prepared(started: &RunStarted, most: usize) -> Vec<Option<Prepared
     urls.take(most).collect()
 }
 
-/// `3x GET key` without its weight.
+/// Strips the weight from `3x GET key`.
 fn unweighted(text: &str) -> &str {
     let text = text.trim();
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -92,14 +93,14 @@ fn unweighted(text: &str) -> &str {
     }
 }
 
-/// What one request comes to.
+/// The operation of one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Operation {
-    /// `SELECT`; of several that differ none, where they are no batch either.
+    /// Name such as `SELECT`; empty for several different operations that are not a batch.
     name: String,
-    /// So many statements or commands.
+    /// Number of statements or commands.
     many: usize,
-    /// `SELECT items`.
+    /// Summary such as `SELECT items`.
     summary: String,
 }
 
@@ -122,7 +123,7 @@ impl Operation {
     }
 }
 
-/// What stands between semicolons outside of quotes.
+/// Splits at semicolons outside of quotes.
 fn pieces(asked: &str) -> Vec<&str> {
     let (mut all, mut quote, mut from) = (Vec::new(), None, 0);
     for (at, c) in asked.char_indices() {
@@ -140,7 +141,7 @@ fn pieces(asked: &str) -> Vec<&str> {
     all.into_iter().map(str::trim).filter(|piece| !piece.is_empty()).collect()
 }
 
-/// The first table that a statement names, by the word before it.
+/// Returns the first table that a statement names, recognized by the keyword before it.
 fn table(statement: &str) -> Option<&str> {
     let words: Vec<&str> = statement.split_whitespace().collect();
     let before = |word: &&str| ["FROM", "INTO", "UPDATE"].iter().any(|known| word.eq_ignore_ascii_case(known));
@@ -150,7 +151,7 @@ fn table(statement: &str) -> Option<&str> {
 }
 
 impl Prepared {
-    /// What a span is called: as its request was named by somebody, else by what it does.
+    /// Returns the name of a span: the request's own name if the user gave one, otherwise its operation.
     pub fn called(&self, named: &str) -> String {
         if !named.is_empty() && named != self.url && self.text.as_deref() != Some(named) {
             return named.to_owned();
@@ -161,7 +162,7 @@ impl Prepared {
         }
     }
 
-    /// Its attributes.
+    /// Returns the attributes of a span.
     pub fn attributes(&self, span: &RequestSpan) -> Vec<KeyValue> {
         let mut all = Vec::with_capacity(16);
         let uri = self.url.parse::<Uri>().ok();

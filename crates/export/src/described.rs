@@ -1,4 +1,5 @@
-//! A request as OpenTelemetry describes it: a client span with the attributes of its semantic conventions, and some of brunt's own.
+//! A request as OpenTelemetry describes it: a client span with the attributes of its semantic conventions, and
+//! some specific to brunt.
 
 use hyper::Uri;
 use prost::Message;
@@ -11,31 +12,31 @@ use crate::messages::{
 };
 use crate::otlp::{described, scope};
 
-/// Tells the span of opening a connection from that of its request.
+/// Distinguishes the span id of opening a connection from that of its request.
 const CONNECT: u64 = 0x636f_6e6e_6563_7421;
 
-/// What is known of a run that its spans do not hold.
+/// Properties of a run that its spans do not contain.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Context {
-    /// When its window began, nanoseconds since 1970.
+    /// Start of its window, nanoseconds since 1970.
     pub unix_ns: u64,
     protocol: String,
     open: bool,
     urls: Vec<String>,
-    /// Of databases and plain connections, by request.
+    /// Prepared requests to databases and over plain connections, by request.
     prepared: Vec<Option<Prepared>>,
     method: Option<String>,
     names: Vec<String>,
     scenarios: Vec<String>,
-    /// `HTTP/1.1`.
+    /// Protocol, such as `HTTP/1.1`.
     spoken: String,
 }
 
-/// Of more URLs than this a request has its name.
+/// Number of URLs above which a request is described by its name.
 const URLS: usize = 10_000;
 
 impl Context {
-    /// The head of the run.
+    /// Takes the head of the run.
     pub fn started(&mut self, started: &RunStarted) {
         let plan = &started.plan;
         self.protocol.clone_from(&plan.protocol);
@@ -47,12 +48,12 @@ impl Context {
         self.scenarios = plan.scenarios.iter().map(|scenario| scenario.name.clone()).collect();
     }
 
-    /// What the target speaks.
+    /// Takes the target's protocol from its first answer.
     pub fn answered(&mut self, answer: &FirstResponse) {
         self.spoken = answer.spoken.split([',', ' ']).next().unwrap_or_default().to_owned();
     }
 
-    /// One export.
+    /// Encodes one export.
     pub fn export(&self, spans: &[RequestSpan], resource: &[(String, String)]) -> Vec<u8> {
         let all = spans.iter().flat_map(|span| [Some(self.request(span)), self.connection(span)]).flatten();
         let scope = ScopeSpans { scope: Some(scope()), spans: all.collect() };
@@ -64,7 +65,7 @@ impl Context {
         self.unix_ns.saturating_add_signed(since_window)
     }
 
-    /// From when it was due to its end.
+    /// Creates the span of a request, from its due time to its end.
     fn request(&self, span: &RequestSpan) -> Proto {
         let asked = self.asked(span);
         let event = |at, name: &str| Event { time_unix_nano: self.unix(at), name: name.into() };
@@ -88,7 +89,7 @@ impl Context {
         }
     }
 
-    /// The connection that was opened for it: names, TCP, TLS and the protocol's own greeting.
+    /// Creates the span of the connection opened for it: name lookup, TCP, TLS and the protocol's handshake.
     fn connection(&self, span: &RequestSpan) -> Option<Proto> {
         (span.written_ns > span.started_ns).then(|| Proto {
             trace_id: span.trace.to_be_bytes().to_vec(),
@@ -103,7 +104,7 @@ impl Context {
         })
     }
 
-    /// What was asked for.
+    /// Returns the description of the request.
     fn asked(&self, span: &RequestSpan) -> Asked {
         let named = self.names.get(usize::from(span.name)).cloned().unwrap_or_default();
         if let Some(Some(of)) = self.prepared.get(span.request as usize) {
@@ -135,7 +136,7 @@ impl Context {
             (None, None) => {
                 all.push(text("http.request.method", &asked.method));
                 all.extend(span.status.parse().ok().map(|code| number("http.response.status_code", code)));
-                // What has slots is no URL that was asked for.
+                // A URL with placeholders was never requested as such.
                 let kind = if asked.url.contains('{') { "url.template" } else { "url.full" };
                 all.extend((!asked.url.is_empty()).then(|| text(kind, &asked.url)));
             }
@@ -159,7 +160,7 @@ impl Context {
         all
     }
 
-    /// What is brunt's own.
+    /// Adds the attributes specific to brunt.
     fn own(&self, span: &RequestSpan, all: &mut Vec<KeyValue>) {
         let why = match span {
             RequestSpan { failure: Some(_), .. } => "failed",
@@ -179,16 +180,16 @@ impl Context {
     }
 }
 
-/// What a request asks for, in words.
+/// The text form of a request.
 #[derive(Default)]
 struct Asked {
     name: String,
     url: String,
     uri: Option<Uri>,
     method: String,
-    /// Of gRPC: `package.Service/Method`.
+    /// gRPC method: `package.Service/Method`.
     rpc: Option<String>,
-    /// Of a database, or a plain connection.
+    /// Operation of a database or a plain connection.
     of: Option<Prepared>,
 }
 
@@ -230,7 +231,7 @@ mod tests {
         export.resource_spans.into_iter().flat_map(|all| all.scope_spans).flat_map(|scope| scope.spans).collect()
     }
 
-    /// An attribute as text.
+    /// Returns an attribute as text.
     fn of(span: &Proto, key: &str) -> Option<String> {
         let value = span.attributes.iter().find(|pair| pair.key == key)?.value.clone()?.value?;
         Some(match value {

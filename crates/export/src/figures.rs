@@ -1,4 +1,4 @@
-//! The figures of a run so far, shared between the run that adds to them and those who read them.
+//! The figures of a run so far, shared between the run that adds to them and their readers.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 use record::{RunListener, Notice, RunPart, RunEvent, Second};
 use report::{SoFar, Summing};
 
-/// What the last second found, and where the run stands.
+/// The last second, and the current phase of the run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Now {
-    /// The last second without its histograms and names, which are in the sums; None: the first is not over.
+    /// Last second without its histograms and names, which are in the sums; `None`: the first is not over.
     pub second: Option<Moment>,
-    /// The run is over: nothing changes any more.
+    /// Set if the run is over: nothing changes any more.
     pub ended: bool,
-    /// Nanoseconds since 1970 of what is told.
+    /// Time of the reading, nanoseconds since 1970.
     pub unix_ns: u64,
-    /// Nanoseconds since 1970 of the start of the run.
+    /// Start of the run, nanoseconds since 1970.
     pub began_unix_ns: u64,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Moment {
     pub in_flight: u32,
     pub waiting: u32,
     pub connections: u32,
-    /// Requests that became due, those of the warm-up included, per second.
+    /// Requests that became due, including those of the warm-up, per second.
     pub offered_per_s: f64,
 }
 
@@ -46,14 +46,14 @@ impl Moment {
     }
 }
 
-/// The figures of a run, told to it as a listener and read by whoever exports them.
+/// The figures of a run, updated as a listener of its events and read by exporters.
 #[derive(Clone, Default)]
 pub struct Figures(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    /// Something was added, or told.
+    /// Notified when figures were added or read.
     changed: Condvar,
 }
 
@@ -63,33 +63,33 @@ struct State {
     now: Now,
     /// Start of the window, nanoseconds since 1970.
     window_unix_ns: Option<u64>,
-    /// How many seconds were added.
+    /// Number of seconds added.
     seconds: u64,
-    /// The final figures were read so often.
+    /// Number of times the final figures were read.
     read_to_the_end: u64,
-    /// They were read so often before.
+    /// Number of times they were read before the end.
     read: u64,
 }
 
-/// The figures at one moment.
+/// A snapshot of the figures.
 pub(crate) struct Reading {
     pub so_far: SoFar,
     pub now: Now,
 }
 
 impl Figures {
-    /// Of a run that has not begun.
+    /// Creates the figures of a run that has not begun.
     pub fn new() -> Figures {
         Figures::default()
     }
 
-    /// What they are now. The run waits while they are copied, not while they are written.
+    /// Returns the current figures. The run waits while they are copied, not while they are written.
     pub(crate) fn read(&self) -> Reading {
         let state = self.lock();
         Reading { so_far: state.summing.so_far(), now: state.now.clone() }
     }
 
-    /// Somebody was told a reading to its last byte.
+    /// Records that a reading was sent completely.
     pub(crate) fn told(&self, reading: &Now) {
         let mut state = self.lock();
         if reading.ended {
@@ -100,25 +100,27 @@ impl Figures {
         self.0.changed.notify_all();
     }
 
-    /// True where anybody read them while the run went on.
+    /// Returns `true` if they were read during the run.
     pub(crate) fn were_read(&self) -> bool {
         self.lock().read > 0
     }
 
-    /// Waits until more seconds are known than these, or the run is over; how many there are, and whether it is.
+    /// Waits until there are more than `than` seconds, or the run is over; returns the number of seconds, and
+    /// whether it is over.
     pub(crate) fn wait_for_more(&self, than: u64) -> (u64, bool) {
         let waits = |state: &mut State| state.seconds <= than && !state.now.ended;
         let state = self.0.changed.wait_while(self.lock(), waits).unwrap_or_else(PoisonError::into_inner);
         (state.seconds, state.now.ended)
     }
 
-    /// Nothing changes any more: who reads from now on has the final figures.
+    /// Marks the figures as final.
     pub fn end(&self) {
         self.lock().now.ended = true;
         self.0.changed.notify_all();
     }
 
-    /// Waits until somebody has read the final figures, so long at most; `given_up` is asked on the way. True where they were read.
+    /// Waits until the final figures were read, at most `at_most`; `given_up` is polled meanwhile. Returns
+    /// `true` if they were read.
     pub(crate) fn wait_for_reader(&self, at_most: Duration, given_up: &dyn Fn() -> bool) -> bool {
         const LOOK: Duration = Duration::from_millis(50);
         let until = Instant::now() + at_most;
@@ -134,7 +136,7 @@ impl Figures {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Sums of a run that broke off while it added to them are as good as they were.
+        // If the run panicked while adding to the sums, they are still usable.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,14 +4,14 @@ use hyper::HeaderMap;
 
 use crate::http::{Answer, Client};
 
-/// A service that takes calls.
+/// A gRPC service to call.
 #[derive(Clone)]
 pub(crate) struct Grpc(pub Client);
 
 impl Grpc {
-    /// Calls a method with an encoded message; the error says why it was not taken.
+    /// Calls a method with an encoded message; the error says why it was not accepted.
     pub fn call(&self, path: &str, headers: &[(&str, &str)], message: &[u8]) -> Result<(), String> {
-        // Not compressed, and how long it is.
+        // The prefix of a message: not compressed, and its length.
         let mut body = vec![0];
         body.extend((message.len() as u32).to_be_bytes());
         body.extend(message);
@@ -20,7 +20,7 @@ impl Grpc {
     }
 }
 
-/// What a response comes to: its status is in its trailers, or in its head where it has no more.
+/// Returns the outcome of a response: its status is in its trailers, or in its head if it has no body.
 fn outcome((head, rest): Answer) -> Result<(), String> {
     let rest = rest?;
     let of = |name: &str| {
@@ -61,7 +61,7 @@ mod tests {
 
     use super::*;
 
-    /// A service that takes what is encoded well and whose path is known, over TLS where it has a certificate.
+    /// Starts a service that accepts well-encoded messages on known paths, over TLS if it has a certificate.
     fn service(heard: &Heard, tls: Option<Arc<ServerConfig>>) -> SocketAddr {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -136,7 +136,7 @@ mod tests {
         assert!(said.starts_with("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL is `http/json`"), "{said}");
     }
 
-    /// An authority as PEM, and a server with a certificate of it for this name.
+    /// Creates an authority as PEM, and a server with a certificate from it for this name.
     fn signed_for(name: &str) -> (Vec<u8>, Arc<ServerConfig>) {
         let (authority, key) = (KeyPair::generate().expect("a key"), KeyPair::generate().expect("a key"));
         let mut of_authority = CertificateParams::new(Vec::new()).expect("no names");

@@ -1,6 +1,6 @@
-//! HTTP to a collector: POST requests on one connection, which is opened again where it broke, in HTTP/1.1 or HTTP/2.
+//! HTTP to a collector: POST requests on one connection, which is reopened if it broke, in HTTP/1.1 or HTTP/2.
 //!
-//! Each thread that exports has a runtime and a connection of its own, which move only while a request is made.
+//! Each thread that exports has a runtime and a connection of its own, which run only while a request is made.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -19,19 +19,19 @@ use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use wire::{Proxy, bracketed};
 
-/// What of a response is read.
+/// Maximum number of bytes read of a response.
 const LONGEST: usize = 64 * 1024;
 
-/// Where a server is, and how it is reached.
+/// The address of a server, and the route to it.
 #[derive(Clone, Default)]
 pub(crate) struct Place {
-    /// A name or an address, without brackets.
+    /// Name or address, without brackets.
     pub host: String,
     pub port: u16,
     pub tls: Option<Arc<ClientConfig>>,
-    /// Of HTTP; None: directly.
+    /// HTTP proxy; `None`: a direct connection.
     pub proxy: Option<Proxy>,
-    /// HTTP/2, known beforehand.
+    /// Set for HTTP/2 with prior knowledge.
     pub two: bool,
 }
 
@@ -41,17 +41,17 @@ impl Place {
     }
 }
 
-/// A server that takes requests.
+/// A client of one server.
 pub(crate) struct Client {
     place: Place,
-    /// So long a request takes at most, with all that comes before it.
+    /// Timeout of a request, including the connection it needs.
     patience: Duration,
     running: Mutex<Option<Running>>,
 }
 
 struct Running {
     runtime: Runtime,
-    /// The connection, as long as it stands.
+    /// Connection, while it is open.
     sender: Option<Sender>,
 }
 
@@ -62,11 +62,11 @@ impl Clone for Client {
     }
 }
 
-/// A response: its head, and the rest where it came whole and is not too long.
+/// A response: its head, and the body if it arrived completely and is not too long.
 pub(crate) type Answer = (Parts, Result<Collected<Bytes>, String>);
 
 impl Client {
-    /// Of this server; nothing is connected yet.
+    /// Creates a client of this server; it does not connect yet.
     pub fn new(place: Place, patience: Duration) -> Client {
         Client { place, patience, running: Mutex::default() }
     }
@@ -94,7 +94,7 @@ impl Client {
         request: impl Fn() -> Result<Request<Full<Bytes>>, String>,
     ) -> Result<Answer, String> {
         let asked = match kept {
-            // A connection that was kept may be gone by now, which is known once it is used.
+            // A kept connection may be closed by now, which shows only when it is used.
             Some(sender) => sender.send(request()?).await.ok(),
             None => None,
         };
@@ -171,7 +171,7 @@ async fn opened(host: &str, port: u16) -> Result<TcpStream, String> {
     Ok(stream)
 }
 
-/// A tunnel to `authority`.
+/// Opens a tunnel to `authority`.
 async fn through(proxy: &Proxy, authority: &str) -> Result<Box<dyn Io>, String> {
     let stream = opened(&proxy.host, proxy.port).await.map_err(|why| format!("proxy {proxy}: {why}"))?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(said)?;
@@ -188,7 +188,8 @@ async fn through(proxy: &Proxy, authority: &str) -> Result<Box<dyn Io>, String> 
     Ok(Box::new(TokioIo::new(hyper::upgrade::on(response).await.map_err(said)?)))
 }
 
-/// What TLS trusts: these authorities (PEM), or the public ones. None where there is no certificate in it.
+/// Creates a TLS configuration that trusts these authorities (PEM), or the public ones; `None` if the PEM
+/// contains no certificate.
 pub(crate) fn trusting(authorities: Option<&[u8]>, protocol: &[u8]) -> Option<Arc<ClientConfig>> {
     let mut roots = RootCertStore::empty();
     match authorities {
@@ -212,7 +213,7 @@ fn said(error: hyper::Error) -> String {
     innermost(&error)
 }
 
-/// The innermost reason, which says most.
+/// Returns the innermost cause, which is the most specific.
 fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
     let mut why = error;
     while let Some(inner) = why.source() {
@@ -231,7 +232,8 @@ mod tests {
 
     type Heard = JoinHandle<Vec<String>>;
 
-    /// Takes a connection for each of `connections` and answers so many requests on it; what it heard.
+    /// Accepts a connection for each of `connections` and answers that many requests on it; returns the
+    /// requests received.
     fn server(connections: &'static [usize], answer: &'static str) -> (SocketAddr, Heard) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");

@@ -1,8 +1,9 @@
-//! The figures of a run while it goes on, for programs that watch many things: served to Prometheus, sent to OpenTelemetry.
+//! Export of a run's figures while it goes on, for monitoring systems: served to Prometheus, sent to
+//! OpenTelemetry.
 //!
-//! [`Figures`] is a listener that sums the run up as the report does. What is told of it is one list of families
-//! (`catalogue.rs`), from which every format is written: the text and the protobuf exposition of Prometheus, OTLP. Nothing
-//! here is reached from the path of a request, and nothing of it is there unless it is asked for.
+//! [`Figures`] is a listener that sums the run up as the report does. One list of metric families
+//! (`catalogue.rs`) is the source of every format: the text and the protobuf exposition of Prometheus, and
+//! OTLP. No code here is reached from the path of a request, and none of it runs unless it is asked for.
 
 mod accept;
 mod buckets;

@@ -1,4 +1,4 @@
-//! The messages of OpenTelemetry (opentelemetry-proto 1.x) that are sent, with those of their fields that brunt fills.
+//! The messages of OpenTelemetry (opentelemetry-proto 1.x) that are sent, with the fields that brunt fills.
 
 use prost::{Message, Oneof};
 
@@ -235,12 +235,12 @@ pub(crate) enum Any {
     Int(i64),
 }
 
-/// An attribute that is text.
+/// Creates a text attribute.
 pub(crate) fn text(name: &str, value: &str) -> KeyValue {
     KeyValue { key: name.into(), value: Some(AnyValue { value: Some(Any::Text(value.into())) }) }
 }
 
-/// An attribute that is a number.
+/// Creates an integer attribute.
 pub(crate) fn number(name: &str, value: i64) -> KeyValue {
     KeyValue { key: name.into(), value: Some(AnyValue { value: Some(Any::Int(value)) }) }
 }

@@ -1,5 +1,5 @@
-//! What is sent to OpenTelemetry: the same families as metrics of OTLP, all of them cumulative, so that an export that is lost
-//! loses nothing but its moment. Histograms are exponential ones.
+//! Export to OpenTelemetry: the same families as OTLP metrics, all of them cumulative, so that a lost export
+//! loses only its moment. Histograms are exponential ones.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::catalogue::{Family, Kind, Point, Value, families};
 use crate::figures::Reading;
 use crate::messages::*;
 
-/// One export: everything there is to tell now.
+/// Encodes one export of all current metrics.
 pub(crate) fn metrics(reading: &Reading, resource: &[(String, String)]) -> Vec<u8> {
     let times = Times { start: reading.now.began_unix_ns, now: reading.now.unix_ns };
     let all = families(reading);
@@ -20,18 +20,18 @@ pub(crate) fn metrics(reading: &Reading, resource: &[(String, String)]) -> Vec<u
     ExportMetricsServiceRequest { resource_metrics: vec![resource] }.encode_to_vec()
 }
 
-/// Who tells it.
+/// Returns the instrumentation scope.
 pub(crate) fn scope() -> InstrumentationScope {
     InstrumentationScope { name: "brunt".into(), version: env!("CARGO_PKG_VERSION").into() }
 }
 
-/// What it is told of.
+/// Creates the resource with these attributes.
 pub(crate) fn described(attributes: &[(String, String)]) -> Resource {
     let attributes = attributes.iter().map(|(name, value)| text(name, value)).collect();
     Resource { attributes }
 }
 
-/// Since when it was counted, and until when.
+/// Start and end of the counted period.
 #[derive(Clone, Copy)]
 struct Times {
     start: u64,

@@ -1,12 +1,12 @@
-//! The protobuf exposition of Prometheus: delimited messages of `io.prometheus.client.MetricFamily`, in which histograms are told
-//! both in classic buckets and as native ones.
+//! The protobuf exposition of Prometheus: delimited messages of `io.prometheus.client.MetricFamily`, which
+//! contain histograms both in classic buckets and as native ones.
 
 use prost::Message;
 
 use crate::buckets::{self, BOUNDS, Exponential, ZERO};
 use crate::catalogue::{Family, Kind, Point, Value};
 
-/// What the bytes are, for the head of the response.
+/// Content type of the response.
 pub(crate) const CONTENT_TYPE: &str =
     "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
 
@@ -85,7 +85,7 @@ struct Span {
     length: Option<u32>,
 }
 
-/// Writes all families.
+/// Encodes all families.
 pub(crate) fn write(families: &[Family<'_>]) -> Vec<u8> {
     let mut out = Vec::new();
     for family in families.iter().filter(|family| !family.points.is_empty()) {
@@ -131,7 +131,7 @@ fn histogram(times: &measure::Histogram, most: usize) -> Histogram {
         sample_sum: Some(times.sum() as f64 / 1e9),
         bucket: classic.chain([(f64::INFINITY, times.count())]).map(bucket).collect(),
         schema: Some(native.scale),
-        // It also tells that this is a native histogram, where nothing was counted yet.
+        // It also marks a native histogram that has no counts yet.
         zero_threshold: Some(ZERO),
         zero_count: Some(native.zero),
         positive_span,
@@ -139,7 +139,7 @@ fn histogram(times: &measure::Histogram, most: usize) -> Histogram {
     }
 }
 
-/// Filled buckets as stretches without a gap, and by how much each differs from the one before.
+/// Returns the non-empty buckets as spans without a gap, and the difference of each count from the one before.
 fn spans(native: &Exponential) -> (Vec<Span>, Vec<i64>) {
     let (mut spans, mut deltas): (Vec<Span>, Vec<i64>) = (Vec::new(), Vec::new());
     let (mut before, mut gap) = (0, 0);
@@ -151,7 +151,8 @@ fn spans(native: &Exponential) -> (Vec<Span>, Vec<i64>) {
         match spans.last_mut().filter(|_| gap == 0) {
             Some(Span { length: Some(length), .. }) => *length += 1,
             _ => {
-                // Prometheus numbers buckets by their upper bound: one more than ours, which go by the lower.
+                // Prometheus numbers buckets by their upper bound: one more than ours, which are numbered by
+                // the lower.
                 let offset = if spans.is_empty() { native.offset + 1 + at as i32 } else { gap };
                 spans.push(Span { offset: Some(offset), length: Some(1) });
             }

@@ -1,7 +1,8 @@
-//! Figures sent to a collector of OpenTelemetry, once a second, on a thread of its own.
+//! Figures sent to an OpenTelemetry collector, once a second, on a separate thread.
 //!
-//! What is sent is always the newest there is, and all of it: one that is slow gets fewer, one that was away misses none. It is
-//! told of as soon as it does not answer, and once more at the end; nothing else becomes of that.
+//! Each export contains the newest figures, and all of them: a slow collector gets fewer exports, and one that
+//! was unreachable misses nothing. Failure is reported as soon as the collector does not answer, and once more
+//! at the end; it has no other effect.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -13,14 +14,14 @@ use crate::collector::Collector;
 use crate::figures::Figures;
 use crate::otlp;
 
-/// A run's figures on their way to a collector.
+/// The export of a run's figures to a collector.
 pub struct Push {
     figures: Figures,
     shown: String,
-    /// So long the end of a run waits for the last export.
+    /// Limit on how long the end of a run waits for the last export.
     last: Duration,
     sent: Arc<Sent>,
-    /// That it is away was told.
+    /// Set once the failure was reported.
     told: bool,
 }
 
@@ -30,22 +31,23 @@ struct Sent {
     over: Condvar,
 }
 
-/// What became of the exports.
+/// Counts of the exports by outcome.
 #[derive(Clone, Debug, Default)]
 struct Account {
     exports: u64,
     missed: u64,
-    /// Why the last one that was missed was.
+    /// Reason for the last failed export.
     why: Option<String>,
-    /// The last of all was tried, and taken or not.
+    /// Outcome of the final export; `None` until it was tried.
     ended: Option<bool>,
 }
 
 impl Push {
-    /// Sends these figures from now on.
+    /// Starts sending these figures.
     ///
     /// # Errors
-    /// What the operating system refused.
+    ///
+    /// Returns the error of the operating system.
     pub fn start(collector: Collector, figures: Figures) -> Result<Push, String> {
         let (shown, last) = (collector.shown(), collector.last());
         let (sent, read) = (Arc::new(Sent::default()), figures.clone());
@@ -71,7 +73,7 @@ impl RunListener for Push {
         Ok(())
     }
 
-    /// That the collector is away, the first time it is.
+    /// Reports that the collector is unreachable, the first time it is.
     fn next_notice(&mut self) -> Option<Notice> {
         if self.told {
             return None;
@@ -113,7 +115,7 @@ impl Sent {
     }
 }
 
-/// Sends what is new until there is nothing more.
+/// Sends new figures until the run is over.
 fn go_on(collector: &Collector, figures: &Figures, sent: &Sent) {
     let mut seen = 0;
     loop {

@@ -1,7 +1,8 @@
-//! Figures served to Prometheus: a small HTTP server on threads of its own, there only where it is asked for.
+//! Figures served to Prometheus: a small HTTP server on threads of its own, started only on request.
 //!
-//! One request a connection: whoever scrapes comes every few seconds. Clients are strangers: each has a few seconds for its
-//! request and for the answer, a head of bounded size, and there are only so many at a time.
+//! Each connection carries one request: a scraper comes every few seconds. Clients are not trusted: each has a
+//! few seconds for its request and for the answer, heads have a bounded size, and the number of concurrent
+//! clients is limited.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,13 +15,14 @@ use crate::catalogue::families;
 use crate::figures::Figures;
 use crate::{protobuf, text};
 
-/// So long may a client take for its request, and again for the answer.
+/// Timeout of a client for its request, and again for the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The longest head of a request.
+/// Longest head of a request.
 const HEAD: usize = 16 * 1024;
-/// So many clients are served at a time.
+/// Maximum number of concurrent clients.
 const CLIENTS: usize = 16;
-/// A run as short as this may be over before Prometheus comes for the first time: it does every minute at the least.
+/// Length up to which a run may be over before Prometheus scrapes for the first time: it scrapes at least every
+/// minute.
 const SHORT: Duration = Duration::from_secs(60);
 
 /// A listening server; it serves until the program ends.
@@ -30,20 +32,21 @@ pub struct Prometheus {
     since: Instant,
 }
 
-/// How the wait for the last scrape ended.
+/// The outcome of the wait for the last scrape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linger {
     /// The final figures were fetched.
     Fetched,
-    /// They were not.
+    /// The final figures were not fetched.
     Left,
 }
 
 impl Prometheus {
-    /// Listens, and serves these figures from now on.
+    /// Binds and starts serving these figures.
     ///
     /// # Errors
-    /// What the operating system refused.
+    ///
+    /// Returns the error of the operating system.
     pub fn listen(address: SocketAddr, figures: Figures) -> io::Result<Prometheus> {
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
@@ -52,7 +55,7 @@ impl Prometheus {
             for client in listener.incoming() {
                 match client {
                     Ok(client) => begin(client, &served, &clients),
-                    // Descriptors are used up, or the like: a client that is turned away comes again.
+                    // Descriptors may have run out: a client that is refused comes again.
                     Err(_) => std::thread::sleep(Duration::from_millis(100)),
                 }
             }
@@ -61,24 +64,26 @@ impl Prometheus {
         Ok(Prometheus { figures, address, since: Instant::now() })
     }
 
-    /// Where it listens.
+    /// Returns the address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// True where somebody may still come for the final figures: they were fetched during the run, or it was a short one.
+    /// Returns `true` if the final figures may still be fetched: they were fetched during the run, or it was a
+    /// short one.
     pub fn is_awaited(&self) -> bool {
         self.figures.were_read() || self.since.elapsed() < SHORT
     }
 
-    /// Keeps the final figures until they were fetched once, so long at most; `given_up` is asked on the way.
+    /// Keeps serving until the final figures were fetched once, at most `at_most`; `given_up` is polled
+    /// meanwhile.
     pub fn linger(&self, at_most: Duration, given_up: &dyn Fn() -> bool) -> Linger {
         self.figures.end();
         if self.figures.wait_for_reader(at_most, given_up) { Linger::Fetched } else { Linger::Left }
     }
 }
 
-/// Serves a client on a thread of its own, where there is room for one.
+/// Serves a client on a thread of its own, unless there are too many clients.
 fn begin(client: TcpStream, figures: &Figures, clients: &Arc<AtomicUsize>) {
     let place = Place(Arc::clone(clients));
     if clients.fetch_add(1, Ordering::Relaxed) >= CLIENTS {
@@ -87,14 +92,14 @@ fn begin(client: TcpStream, figures: &Figures, clients: &Arc<AtomicUsize>) {
     let figures = figures.clone();
     let serve = move || {
         let _place = place;
-        // A client that goes away, or says nothing, gets nothing.
+        // A client that disconnects or sends nothing gets no answer.
         let _ = answer(client, &figures);
     };
-    // Where there is no thread for it, it is turned away.
+    // Without a thread for it, the client is refused.
     let _ = std::thread::Builder::new().name("scrape".into()).stack_size(256 * 1024).spawn(serve);
 }
 
-/// The place of one client, given back when it goes.
+/// The slot of one client, released on drop.
 struct Place(Arc<AtomicUsize>);
 
 impl Drop for Place {
@@ -128,7 +133,7 @@ fn scrape(client: TcpStream, figures: &Figures, in_protobuf: bool) -> io::Result
     Ok(())
 }
 
-/// Reads the head of a request; `None`: it is none.
+/// Reads the head of a request; `None` if it is not a request.
 fn head(client: &mut TcpStream) -> io::Result<Option<Asked>> {
     let until = Instant::now() + PATIENCE;
     let mut head = Vec::new();

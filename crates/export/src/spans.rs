@@ -1,7 +1,8 @@
-//! Requests as client spans, sent to a collector of OpenTelemetry on a thread of its own.
+//! Requests as client spans, sent to an OpenTelemetry collector on a separate thread.
 //!
-//! The queue has a bound, and nobody waits for it: what finds no room, and what a collector does not take, is counted and told at
-//! the end. A collector that is away is tried again for a while, with the same spans.
+//! The queue is bounded and never blocks the run: spans that do not fit, and spans that a collector does not
+//! accept, are counted and reported at the end. If a collector is unreachable, the same spans are tried again
+//! for a while.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,22 +13,22 @@ use record::{RunListener, Notice, RunEvent, RequestSpan, Subject};
 use crate::collector::Collector;
 use crate::described::Context;
 
-/// So many spans wait at most.
+/// Maximum number of spans in the queue.
 const QUEUE: usize = 16 << 10;
-/// So many are sent at once.
+/// Maximum number of spans in one export.
 const BATCH: usize = 512;
-/// So long a batch waits to become fuller.
+/// Time a batch waits to fill up.
 const GATHER: Duration = Duration::from_secs(1);
-/// So often a batch is tried, and so long between.
+/// Number of attempts for a batch, and the pause between them.
 const TRIES: u32 = 3;
 const BETWEEN: Duration = Duration::from_secs(1);
 
-/// The spans of a run on their way to a collector.
+/// The export of a run's spans to a collector.
 pub struct SpanPush {
     shown: String,
-    /// So long the end of a run waits for the last of them.
+    /// Limit on how long the end of a run waits for the last of them.
     last: Duration,
-    /// Until the first span.
+    /// Collector, kept here until the first span.
     collector: Option<Collector>,
     shared: Arc<Shared>,
 }
@@ -43,21 +44,21 @@ struct State {
     context: Context,
     queue: VecDeque<RequestSpan>,
     account: Account,
-    /// The run is over.
+    /// Set once the run is over.
     ended: bool,
-    /// Everything was tried.
+    /// Set once every span was tried.
     done: bool,
 }
 
-/// What became of spans.
+/// Counts of the spans by outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Account {
     sent: u64,
-    /// The collector did not take them.
+    /// Spans the collector did not accept.
     lost: u64,
-    /// They found no room, in a second or in the queue.
+    /// Spans that did not fit, in a second or in the queue.
     left_out: u64,
-    /// Why the last that were lost were.
+    /// Reason for the last loss.
     why: Option<String>,
 }
 
@@ -68,7 +69,7 @@ impl Shared {
 }
 
 impl SpanPush {
-    /// Of a collector that is shown as this; a run without traces never asks for it.
+    /// Creates an export to a collector; a run without traces never contacts it.
     pub fn new(collector: Collector) -> SpanPush {
         SpanPush {
             shown: collector.shown(),
@@ -107,7 +108,7 @@ impl RunListener for SpanPush {
         Ok(())
     }
 
-    /// Waits for the last of them.
+    /// Waits for the last spans.
     fn final_notices(&mut self) -> Vec<Notice> {
         let mut state = self.shared.lock();
         state.ended = true;
@@ -135,7 +136,7 @@ impl RunListener for SpanPush {
     }
 }
 
-/// Sends what there is until there is nothing more.
+/// Sends queued spans until the run is over.
 fn go_on(collector: &Collector, shared: &Shared) {
     loop {
         let state = shared.lock();
@@ -166,7 +167,7 @@ fn go_on(collector: &Collector, shared: &Shared) {
     }
 }
 
-/// Sends a batch; one that is not taken is tried again, at the end of the run without a wait.
+/// Sends a batch; a batch that is not accepted is tried again, without a pause at the end of the run.
 fn insist(collector: &Collector, shared: &Shared, body: &[u8]) -> Result<(), String> {
     let mut tries = 1;
     loop {
@@ -192,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_finds_no_room_and_what_nobody_takes_is_counted_and_told_and_a_run_without_spans_tells_nothing() {
-        // Nobody listens at the port of a listener that is gone.
+        // The port of a dropped listener is closed.
         let port =
             std::net::TcpListener::bind("127.0.0.1:0").and_then(|gone| gone.local_addr()).expect("a port").port();
         let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{port}")).expect("a URL");

@@ -1,4 +1,4 @@
-//! What is told of a run, and to whom.
+//! Tests of the exported figures and of their readers.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ use record::{WindowStart, CheckResults, End, RunEnd, Failure, RunListener, Named
 use crate::catalogue::{NAMES, families};
 use crate::{Figures, Linger, Prometheus, text};
 
-/// As a record holds it: what is not said there has its default.
+/// A plan as a record holds it: fields left out have their defaults.
 const PLAN: &str = r#"{"protocol": "http", "urls": [{"url": "http://127.0.0.1:1/", "weight": 1.0}], "options": {},
     "load": {"model": "closed", "stages": [{"lasts": 5000000000, "from": 7, "to": 7}], "think": null, "together": false}, "requests": null, "duration": 5000000000, "warmup": 0,
     "drain": 0, "timeout": 10000000000, "connect_timeout": 5000000000, "max_connections": 1, "workers": 1, "pin": false, "net": "auto", "sources": [],
@@ -35,7 +35,7 @@ fn started(names: usize) -> RunEvent {
     RunEvent::Started(Box::new(started))
 }
 
-/// Three successes of 2 ms, one failure; one request is still under way.
+/// Creates a second with three successes of 2 ms and one failure; one request is still in flight.
 fn second(n: i64, part: RunPart) -> Second {
     let mut second = Second {
         from_ns: n * 1_000_000_000,
@@ -160,7 +160,7 @@ fn the_dashboard_shows_what_there_is() {
     let figures = Figures::new();
     let reading = figures.read();
     let mut known: BTreeSet<String> = families(&reading).iter().map(|family| family.prometheus_name()).collect();
-    // Of open load only.
+    // Only for open load.
     known.insert("brunt_response_seconds".into());
     assert!(shown.len() > 15, "{shown:?}");
     assert!(shown.iter().all(|name| known.contains(*name)), "{shown:?} of {known:?}");
@@ -225,7 +225,8 @@ fn what_is_no_scrape_is_answered_as_that() {
     assert!(get(&prometheus, asked).contains("encoding=delimited"));
 }
 
-/// Compares an export with the bytes that opentelemetry-proto 0.33 made of the same run, but for our version, which stands in both.
+/// Compares an export with the bytes that opentelemetry-proto 0.33 made of the same run, except for our
+/// version, which both contain.
 pub(crate) fn same_as(golden: &[u8], export: &[u8]) {
     let version = env!("CARGO_PKG_VERSION").as_bytes();
     let at = export.windows(version.len()).position(|bytes| bytes == version).expect("our version");

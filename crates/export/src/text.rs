@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::buckets::{self, BOUNDS};
 use crate::catalogue::{Family, Kind, Labels, Value};
 
-/// What the text is, for the head of the response.
+/// Content type of the response.
 pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Writes all families.
@@ -63,7 +63,7 @@ fn line(
     writeln!(out, " {value}")
 }
 
-/// A value of a label between its quotes.
+/// Writes the value of a label between its quotes.
 fn escaped(out: &mut String, text: &str) {
     for c in text.chars() {
         match c {

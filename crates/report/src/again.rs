@@ -1,7 +1,7 @@
-//! The command line of a run without what says how much of it: the experiments of diagnosis load the same with another number of users
-//! or at another rate.
+//! The command line of a run without the options that set its size: the experiments of the diagnosis apply the
+//! same load with another number of users or at another rate.
 
-/// Options with a value that a repetition does not have: its size, and where its figures went.
+/// Options with a value that a repetition drops: the size of the run, and the destinations of its figures.
 const DROPPED: [(&str, &str); 9] = [
     ("c", "users"),
     ("r", "rate"),
@@ -13,10 +13,11 @@ const DROPPED: [(&str, &str); 9] = [
     ("", "format"),
     ("", "seed"),
 ];
-/// Switches that it does not have.
+/// Switches that a repetition drops.
 const SWITCHES: [&str; 2] = ["-q", "--quiet"];
 
-/// What follows `brunt -c N` to load the same again, quoted for a shell. Secrets are masked as they are in the record.
+/// Returns the arguments that follow `brunt -c N` to apply the same load again, quoted for a shell. Secrets are
+/// masked as they are in the record.
 pub(crate) fn again(command: &[String]) -> String {
     let mut words = command.iter().skip(1).peekable();
     let mut kept = Vec::new();
@@ -55,7 +56,7 @@ fn drops(word: &str) -> Dropped {
     Dropped::No
 }
 
-/// A word as a shell reads it back.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"_@%+=:,./-[]".contains(&b);
     if !word.is_empty() && word.bytes().all(plain) {

@@ -1,13 +1,13 @@
-//! A distribution one can read at a glance: bins of equal width on a logarithmic scale, with round limits.
+//! A distribution for display: bins of equal width on a logarithmic scale, with round limits.
 //!
-//! The finest of a few series of round numbers is taken that needs no more than a dozen rows. So a narrow distribution
-//! shows its shape and a wide one its far tail.
+//! The finest of a few series of round numbers is chosen that needs at most a dozen rows. A narrow distribution
+//! thus shows its shape and a wide one its far tail.
 
 use measure::{Histogram, Nanos};
 
 const MOST_ROWS: usize = 12;
-/// A value stands for its bucket, which reaches down by up to this part of it; a value that was 2 ms and whose bucket's
-/// middle lies just above belongs to `≤ 2 ms`.
+/// Inverse of a bucket's relative width. A value stands for its bucket, which reaches down by up to this
+/// fraction of it; a value of 2 ms whose bucket's middle lies just above is counted in `≤ 2 ms`.
 const BUCKET: u64 = 512;
 const SERIES: [&[u64]; 6] = [
     &[
@@ -21,16 +21,16 @@ const SERIES: [&[u64]; 6] = [
     &[100],
 ];
 
-/// Values of one bin.
+/// A bin of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bin {
-    /// No value of it is above this (but for the precision of the histogram, 0.2 %).
+    /// Upper limit of its values (within the precision of the histogram, 0.2 %).
     pub up_to: Nanos,
-    /// How many.
+    /// Number of values.
     pub count: u64,
 }
 
-/// The bins of a histogram in ascending order, empty ones between filled ones included.
+/// Returns the bins of a histogram in ascending order, including empty ones between filled ones.
 pub fn bins(h: &Histogram) -> Vec<Bin> {
     if h.is_empty() {
         return Vec::new();
@@ -52,7 +52,7 @@ fn limits_of_decades(h: &Histogram) -> Vec<u64> {
     limits(SERIES[SERIES.len() - 1], h.min(), h.max())
 }
 
-/// Round numbers from the first that is not below `min` to the first that is not below `max`.
+/// Returns round numbers from the first that is not below `min` to the first that is not below `max`.
 fn limits(series: &[u64], min: u64, max: u64) -> Vec<u64> {
     let mut out = Vec::new();
     for decade in 0..18u32 {
@@ -69,7 +69,7 @@ fn limits(series: &[u64], min: u64, max: u64) -> Vec<u64> {
     out
 }
 
-/// A bar of `count` among `most`, at most `cells` long; whatever is not nothing can be seen.
+/// Returns a bar of `count` relative to `most`, at most `cells` long; any nonzero count is visible.
 pub fn bar(count: u64, most: u64, cells: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if count == 0 || most == 0 {

@@ -1,4 +1,4 @@
-//! The rows of figures by name: the names of a run, and what each comes to.
+//! The rows of figures by name: the names of a run, and the totals of each.
 
 use record::FailureExample;
 
@@ -8,21 +8,22 @@ use crate::sums::Sums;
 /// A row of figures by name.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
-    /// What its requests are called.
+    /// Name of the requests.
     pub name: &'a str,
-    /// Its index in the names of the run.
+    /// Index in the names of the run.
     pub index: u16,
-    /// What they come to.
+    /// Totals of the requests.
     pub totals: &'a NamedTotals,
 }
 
 impl Sums {
-    /// The names of the run.
+    /// Returns the names of the run.
     pub fn names(&self) -> &[String] {
         self.started.as_ref().map_or(&[], |started| &started.names)
     }
 
-    /// What each name comes to, without those that no user sends; nothing where the run has but one, whose figures are the run's.
+    /// Returns the totals of each name, except names that no user sends; empty if the run has only one name,
+    /// whose figures are the run's.
     pub fn by_name(&self) -> impl Iterator<Item = Row<'_>> {
         let names = self.names();
         let several = if names.len() > 1 { names } else { &[] };
@@ -36,14 +37,14 @@ impl Sums {
         })
     }
 
-    /// The kept examples of failures of a name, one of each sort and status.
+    /// Returns the kept examples of failures of a name, one for each sort and status.
     pub fn examples_of(&self, name: u16) -> impl Iterator<Item = &FailureExample> {
         let all = self.examples.iter().chain(&self.examples_by_name);
         all.filter(move |example| example.name == Some(name))
     }
 }
 
-/// Of a name that nothing was asked by.
+/// Returns the totals of a name without requests.
 pub(crate) fn nothing() -> &'static NamedTotals {
     static NOTHING: std::sync::LazyLock<NamedTotals> = std::sync::LazyLock::new(NamedTotals::default);
     &NOTHING

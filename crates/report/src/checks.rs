@@ -1,4 +1,4 @@
-//! The rows of checks: what each asks, and how many responses passed and failed it.
+//! The rows of checks: the condition of each, and how many responses passed and failed it.
 
 use record::CheckResults;
 
@@ -7,29 +7,29 @@ use crate::sums::Sums;
 /// Results of one check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckRow<'a> {
-    /// What it is called.
+    /// Name of the check.
     pub name: &'a str,
-    /// Responses that held what it asks.
+    /// Responses that passed it.
     pub passed: u64,
     /// Responses that failed it.
     pub failed: u64,
 }
 
 impl CheckRow<'_> {
-    /// The share of responses that failed it; None where none was looked at.
+    /// Returns the share of responses that failed it; `None` if no response was checked.
     pub fn failed_share(&self) -> Option<f64> {
         let all = self.passed.saturating_add(self.failed);
         (all > 0).then(|| self.failed as f64 / all as f64)
     }
 
-    /// What objectives call it.
+    /// Returns its name in objectives.
     pub fn called(&self) -> String {
         format!("check {}", self.name)
     }
 }
 
 impl Sums {
-    /// What each check came to, in the order in which the plan has them; nothing in a run without one.
+    /// Returns the results of each check, in the order of the plan; empty in a run without checks.
     pub fn checks(&self) -> impl Iterator<Item = CheckRow<'_>> {
         let names = self.started.as_ref().map_or(&[][..], |started| &started.checks);
         names.iter().enumerate().map(|(at, name)| {

@@ -1,23 +1,23 @@
-//! Text in columns of a terminal, where a Chinese character takes two cells.
+//! Text in columns of a terminal, in which a Chinese character takes two cells.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Cells a text takes.
+/// Returns the number of cells a text takes.
 pub fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
-/// The text, filled with blanks on its right.
+/// Pads the text with spaces on the right.
 pub fn left(text: &str, cells: usize) -> String {
     format!("{text}{}", " ".repeat(cells.saturating_sub(width(text))))
 }
 
-/// The text, filled with blanks on its left.
+/// Pads the text with spaces on the left.
 pub fn right(text: &str, cells: usize) -> String {
     format!("{}{text}", " ".repeat(cells.saturating_sub(width(text))))
 }
 
-/// The text, cut with `…` where it takes more cells than there are.
+/// Truncates the text with `…` if it takes more than `cells` cells.
 pub fn cut(text: &str, cells: usize) -> String {
     if width(text) <= cells {
         return text.into();
@@ -37,8 +37,8 @@ pub fn cut(text: &str, cells: usize) -> String {
     out
 }
 
-/// The text as lines of at most so many cells, broken between words (or anywhere between Chinese characters). What
-/// follows a break stands two cells right of the text's own indent. Colours take no cells.
+/// Wraps the text into lines of at most `cells` cells, broken between words (or anywhere between Chinese
+/// characters). Continuation lines are indented two cells more than the text. Colours take no cells.
 pub fn wrapped(text: &str, cells: usize) -> String {
     let indent = text.len() - text.trim_start_matches(' ').len();
     let mut out = " ".repeat(indent);
@@ -57,7 +57,8 @@ pub fn wrapped(text: &str, cells: usize) -> String {
     out
 }
 
-/// Words with the blanks behind them; Chinese characters are words of their own, with the punctuation behind them.
+/// Splits text into words with their trailing spaces; each Chinese character is a word of its own, with the
+/// punctuation after it.
 fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let (mut start, mut before) = (0, None::<char>);
@@ -77,14 +78,15 @@ fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// Cells a text takes that may hold colours.
+/// Returns the number of cells of a text that may contain colours.
 fn visible_width(text: &str) -> usize {
     let mut parts = text.split("\x1b[");
     let plain = parts.next().map_or(0, width);
     plain + parts.map(|part| part.split_once('m').map_or(0, |(_, rest)| width(rest))).sum::<usize>()
 }
 
-/// Rows of cells as lines: the first column flush left, the others flush right, two blanks between.
+/// Formats rows of cells as lines: the first column is left-aligned, the others are right-aligned, with two
+/// spaces between.
 pub fn table(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> =
@@ -93,7 +95,7 @@ pub fn table(rows: &[Vec<String>]) -> Vec<String> {
     rows.iter().map(|row| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ").trim_end().into()).collect()
 }
 
-/// Colours and weights of a terminal, or none.
+/// Colours and weights of a terminal, enabled or not.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint(pub bool);
 
@@ -101,23 +103,23 @@ impl Paint {
     fn with(self, code: &str, text: &str) -> String {
         if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() }
     }
-    /// A heading.
+    /// Formats a heading.
     pub fn bold(self, text: &str) -> String {
         self.with("1", text)
     }
-    /// Something beside the point.
+    /// Formats a secondary text.
     pub fn dim(self, text: &str) -> String {
         self.with("2", text)
     }
-    /// Good.
+    /// Formats a good result.
     pub fn green(self, text: &str) -> String {
         self.with("32", text)
     }
-    /// Worth a look.
+    /// Formats a result worth attention.
     pub fn yellow(self, text: &str) -> String {
         self.with("33", text)
     }
-    /// Bad.
+    /// Formats a bad result.
     pub fn red(self, text: &str) -> String {
         self.with("31", text)
     }

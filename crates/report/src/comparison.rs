@@ -1,5 +1,5 @@
-//! Runs held against the first of them, for every way in which that is shown: text, JSON, the page and the console draw this, and so
-//! say the same word of the same pair.
+//! The comparison of runs with the first of them, shared by all outputs: text, JSON, the page and the console
+//! use it, and so give the same verdict on the same pair.
 
 use std::io;
 
@@ -10,32 +10,33 @@ use crate::contrast::{Contrast, ContrastReport, MEASURES, Side, contrast};
 use crate::seconds::Seconds;
 use crate::summary::Summary;
 
-/// A run beside others.
+/// A run in a comparison.
 #[derive(Clone, Copy)]
 pub struct Compared<'a> {
-    /// What it is called: the file of its record.
+    /// Name: the file of its record.
     pub name: &'a str,
-    /// What it came to.
+    /// Summary of the run.
     pub summary: &'a Summary,
-    /// Its seconds.
+    /// Seconds of the run.
     pub seconds: &'a dyn Seconds,
 }
 
-/// A run held against the first.
+/// A run compared with the first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Against {
-    /// Whether the figures of both can be trusted; where not, nothing is told of their differences.
+    /// Set if the figures of both can be trusted; otherwise no verdict on their differences is given.
     pub trusted: bool,
-    /// What was not the same of both runs beside their figures: whoever compares them should know.
+    /// Differences other than the figures that affect the comparison.
     pub differs: Vec<&'static str>,
-    /// Figure by figure.
+    /// Comparison figure by figure.
     pub figures: [Contrast; MEASURES.len()],
 }
 
-/// Each run but the first, held against that.
+/// Compares each run but the first with the first.
 ///
 /// # Errors
-/// What reading a record said.
+///
+/// Returns the error of reading a record.
 pub fn comparison(runs: &[Compared<'_>]) -> io::Result<Vec<Against>> {
     let Some((base, others)) = runs.split_first().filter(|(_, others)| !others.is_empty()) else {
         return Ok(Vec::new());
@@ -55,26 +56,26 @@ pub fn comparison(runs: &[Compared<'_>]) -> io::Result<Vec<Against>> {
 }
 
 impl Against {
-    /// As documents have it.
+    /// Returns the form used in documents.
     pub fn document(&self) -> AgainstReport<'_> {
         let figures = self.figures.iter().map(Contrast::document).collect();
         AgainstReport { trusted: self.trusted, differs: &self.differs, figures }
     }
 }
 
-/// A run held against the first.
+/// A run compared with the first.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgainstReport<'a> {
-    /// Whether the figures of both can be trusted; where not, nothing is told of their differences.
+    /// `true` if the figures of both can be trusted; otherwise no verdict on their differences is given.
     trusted: bool,
-    /// What was not the same beside their figures: parts of the plan, `machine`, `brunt`.
+    /// Differences other than the figures: parts of the plan, `machine`, `brunt`.
     differs: &'a [&'static str],
-    /// Figure by figure.
+    /// Comparison figure by figure.
     figures: Vec<ContrastReport>,
 }
 
-/// Parts of a plan that are compared, by their names in records.
+/// Compared parts of a plan, by their names in records.
 const PARTS: [&str; 12] = [
     "urls",
     "options",

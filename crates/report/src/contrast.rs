@@ -1,7 +1,7 @@
-//! Two runs beside each other: the figures of both, how far the second is from the first, and what can be said of that.
+//! Two runs side by side: the figures of both, the difference of the second from the first, and a verdict.
 //!
-//! The interval of a change is made of those of both figures (`docs/measurement.md`, Comparing two runs): it knows how much the
-//! seconds of one run differ from each other, and not how much one run differs from the next of the same thing.
+//! The interval of a change is computed from those of both figures (`docs/measurement.md`, Comparing two runs):
+//! it covers how much the seconds of one run differ from each other, but not how much repeated runs differ.
 
 mod side;
 
@@ -9,21 +9,22 @@ use serde::Serialize;
 
 pub use self::side::Side;
 
-/// What can be said of a difference.
+/// The verdict on a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The whole interval is better by more than what matters.
+    /// The whole interval is better by more than the threshold that matters.
     Better,
-    /// The whole interval is within what matters.
+    /// The whole interval is within the threshold.
     Same,
-    /// The whole interval is worse by more than what matters.
+    /// The whole interval is worse by more than the threshold that matters.
     Worse,
-    /// The interval holds more than one of these, there is none, or the figures of one of the runs are not to be trusted.
+    /// The interval covers more than one of these, there is none, or the figures of one of the runs cannot be
+    /// trusted.
     CannotTell,
 }
 
 impl Verdict {
-    /// Its word in documents.
+    /// Returns its identifier in documents.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Better => "better",
@@ -34,16 +35,16 @@ impl Verdict {
     }
 }
 
-/// What is compared, and how.
+/// A figure to compare, and the rule for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
-    /// A stable word.
+    /// Stable identifier.
     pub name: &'static str,
-    /// More of it is better.
+    /// Set if a larger value is better.
     pub more_is_better: bool,
-    /// A change that matters: a share of the first run's figure, or for shares a difference.
+    /// Threshold of a change that matters: a share of the first run's figure, or for shares a difference.
     pub matters: f64,
-    /// The figure is a share, and the difference is told instead of the ratio.
+    /// Set if the figure is a share, for which the difference is given instead of the ratio.
     pub is_share: bool,
     of: Of,
 }
@@ -56,13 +57,13 @@ enum Of {
 }
 
 impl Measure {
-    /// The quantile it is; None: another figure.
+    /// Returns the quantile compared; `None` for another figure.
     pub(crate) fn quantile(&self) -> Option<f64> {
         if let Of::Quantile(q) = self.of { Some(q) } else { None }
     }
 }
 
-/// What is compared of runs.
+/// Figures compared between runs.
 pub const MEASURES: [Measure; 5] = [
     Measure { name: "throughput_per_s", more_is_better: true, matters: 0.05, is_share: false, of: Of::Throughput },
     Measure { name: "p50_us", more_is_better: false, matters: 0.05, is_share: false, of: Of::Quantile(0.5) },
@@ -71,25 +72,25 @@ pub const MEASURES: [Measure; 5] = [
     Measure { name: "failed_share", more_is_better: false, matters: 0.001, is_share: true, of: Of::Failed },
 ];
 
-/// One figure of two runs.
+/// A figure of two runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contrast {
-    /// What it is.
+    /// Figure that is compared.
     pub measure: Measure,
-    /// Which latency a quantile is of: `response`, or `service` where one of the runs has no other. None: not of latency.
+    /// Latency of a quantile: `response`, or `service` if one of the runs has no other. `None`: not a latency.
     pub latency: Option<&'static str>,
-    /// Of both runs; None: withheld, or a lower bound.
+    /// Values of both runs; `None`: withheld, or a lower bound.
     pub values: [Option<f64>; 2],
-    /// The second ÷ the first, or for shares their difference.
+    /// Second value ÷ first value, or for shares their difference.
     pub change: Option<f64>,
-    /// Its 95 % interval, which holds it; the upper end is infinite where nothing bounds it.
+    /// 95 % interval, which contains the change; the upper end is infinite if unbounded.
     pub interval: Option<[f64; 2]>,
-    /// What can be said.
+    /// Verdict on the change.
     pub verdict: Verdict,
 }
 
 impl Contrast {
-    /// As documents have it.
+    /// Returns the form used in documents.
     pub fn document(&self) -> ContrastReport {
         ContrastReport {
             name: self.measure.name,
@@ -109,30 +110,30 @@ impl Contrast {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContrastReport {
-    /// What it is: `throughput_per_s`, `p99_us`, `failed_share`.
+    /// Figure: `throughput_per_s`, `p99_us`, `failed_share`.
     name: &'static str,
-    /// More of it is better.
+    /// `true` if a larger value is better.
     more_is_better: bool,
-    /// A change that matters: a share of the first run's figure, or of shares a difference.
+    /// Threshold of a change that matters: a share of the first run's figure, or for shares a difference.
     matters: f64,
-    /// It is a share, and `change` a difference.
+    /// `true` if the figure is a share, and `change` a difference.
     is_share: bool,
-    /// Which latency a percentile is of: `response`, or `service` where one of the runs has no other; null: not of latency.
+    /// Latency of a percentile: `response`, or `service` if one of the runs has no other; null: not a latency.
     latency: Option<&'static str>,
-    /// Of the first run and of this one; null where it is withheld or only a lower bound.
+    /// Values of the first run and of this one; null if withheld or only a lower bound.
     values: [Option<f64>; 2],
-    /// The second divided by the first, or their difference.
+    /// The second value divided by the first, or for shares their difference.
     change: Option<f64>,
-    /// Its 95 % interval; an upper end of null is infinite.
+    /// 95 % interval of the change; an upper end of null is infinite.
     interval: Option<[Option<f64>; 2]>,
-    /// What can be said: `better`, `same`, `worse` or `cannot_tell`.
+    /// Verdict: `better`, `same`, `worse` or `cannot_tell`.
     verdict: &'static str,
 }
 
-/// The second run beside the first.
+/// Compares the second run with the first.
 pub fn contrast(first: &Side, second: &Side) -> [Contrast; MEASURES.len()] {
     let sides = [first, second];
-    // A time that counts waiting before sending says nothing of one that does not.
+    // A response time, which includes waiting before sending, is not comparable with a service time.
     let open = first.is_open() && second.is_open();
     MEASURES.map(|measure| {
         let [a, b] = sides.map(|side| side.known(measure.of, open));

@@ -1,4 +1,4 @@
-//! A run that ended sooner than it was to: after how much of its time.
+//! A run that ended before its planned end, and the time after which it did.
 
 use measure::Nanos;
 use record::End;
@@ -14,29 +14,29 @@ const STOPPED_OF: Text = text("stopped after {after} of {of}", "运行 {after} �
 const DRAINED: Text = text("drained after {after}", "运行 {after} 后排空停止");
 const DRAINED_OF: Text = text("drained after {after} of {of}", "运行 {after} 后排空停止（计划 {of}）");
 
-/// How a run ended early.
+/// The kind of early end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// What was in flight is lost: it was interrupted, killed, or could not go on.
+    /// Requests in flight are lost: the run was interrupted, killed, or could not continue.
     Cut,
-    /// An objective or a step asked for it.
+    /// An objective or a step stopped the run.
     Stopped,
-    /// Nothing more was sent, and what was in flight might finish.
+    /// Sending stopped, and requests in flight could finish.
     Drained,
 }
 
-/// See the module.
+/// An early end (see the module documentation).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
     pub way: Way,
-    /// The window of the run as it was.
+    /// Actual length of the window.
     pub after: Nanos,
-    /// As it was to be; None: that is not known.
+    /// Planned length of the window; `None`: unknown.
     pub of: Option<Nanos>,
 }
 
 impl Cut {
-    /// Of a run; None where it lasted as long as it was to, or had no window.
+    /// Returns the early end of a run; `None` if it lasted as planned, or had no window.
     pub fn of(run: &Sums) -> Option<Cut> {
         let way = match run.end {
             _ if run.was_drained() => Way::Drained,
@@ -49,7 +49,7 @@ impl Cut {
         ran.then_some(Cut { way, after: run.window, of })
     }
 
-    /// As a part of a sentence.
+    /// Formats it as a part of a sentence.
     pub fn said(&self, lang: Lang) -> String {
         let after = numbers::duration(self.after);
         let words = match (self.way, self.of) {
@@ -64,7 +64,7 @@ impl Cut {
         lang.fill(words, &[("after", &after), ("of", &of)])
     }
 
-    /// The word of documents.
+    /// Returns its identifier in documents.
     pub fn name(&self) -> &'static str {
         match self.way {
             Way::Cut => "cut",
@@ -75,7 +75,8 @@ impl Cut {
 }
 
 impl Sums {
-    /// How it ended, in a word of documents: as the record says, and `stopped` or `drained` where it was asked to end early.
+    /// Returns the end of the run as an identifier for documents: the one in the record, or `stopped` or
+    /// `drained` for a requested early end.
     pub fn ended_how(&self) -> &'static str {
         match Cut::of(self) {
             Some(cut) if cut.way != Way::Cut => cut.name(),
@@ -127,7 +128,7 @@ mod tests {
         begins(line(minute, 12, whole, vec![drain.clone()], Lang::En), "drained after 12.0 s of 60.0 s; ");
         begins(line(None, 12, whole, vec![drain.clone()], Lang::En), "drained after 12.0 s; ");
         begins(line(minute, 12, cut, vec![drain], Lang::En), "cut after 12.0 s of 60.0 s; ");
-        // A run that was over when the drain was to begin was not drained.
+        // A run that was over before its drain began was not drained.
         let late = RunEvent::Changed(LoadChange { at_ns: s(13).0 as i64, change: Change::Drain });
         assert!(!line(None, 12, whole, vec![late], Lang::En).starts_with("drained"));
     }

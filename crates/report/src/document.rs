@@ -1,8 +1,9 @@
-//! The JSON report's shape: every figure with its unit in its name, null where it is withheld.
+//! The structure of the JSON report: every figure has its unit in its name, and is null if withheld.
 //!
-//! Latency quantiles come as three keys: `p99_us` (null where withheld or only a lower bound), `p99_at_least_us` (present
-//! where it is only that) and `p99_ci_us` (its 95 % interval; the upper end is null where the sample does not bound it).
-//! Response and service of the whole run have intervals where it lasted 5 s; parts and single seconds have none.
+//! Latency quantiles come as three keys: `p99_us` (null if withheld or only a lower bound), `p99_at_least_us`
+//! (present if it is only a lower bound) and `p99_ci_us` (its 95 % interval; the upper end is null if the
+//! sample does not bound it). Response and service of the whole run have intervals if it lasted 5 s; parts and
+//! single seconds have none.
 
 mod checks;
 mod connections;
@@ -59,15 +60,15 @@ pub struct Report<'a> {
     unix_ms: Option<u64>,
     /// `open` or `closed`.
     mode: &'static str,
-    /// `completed`, `stopped` (by an objective or a step), `interrupted`, `aborted`, or `cut_off` (the record ends
-    /// before the run did).
+    /// `completed`, `stopped` (by an objective or a step), `interrupted`, `aborted`, or `cut_off` (the record
+    /// ends before the run did).
     ended: &'static str,
-    /// If the run ended early: how, and after how much of its time.
+    /// Kind of the early end, and the time after which the run ended; only if it ended early.
     #[serde(skip_serializing_if = "Option::is_none")]
     cut: Option<CutReport>,
-    /// Length of the window in seconds: what throughput is divided by.
+    /// Length of the window in seconds, the divisor of throughput.
     window_s: f64,
-    /// From the first connect to the end of the drain, in seconds.
+    /// Time from the first connect to the end of the drain, in seconds.
     elapsed_s: f64,
     /// The exit code of the run.
     exit: u8,
@@ -79,28 +80,28 @@ pub struct Report<'a> {
     bytes: ByteCounts,
     /// Status code → count.
     status: &'a BTreeMap<String, u64>,
-    /// Reasons that the peer gave for closing connections and streams (`GOAWAY NO_ERROR`, `RST_STREAM CANCEL`) →
+    /// Reasons the peer gave for closing connections and streams (`GOAWAY NO_ERROR`, `RST_STREAM CANCEL`) →
     /// count, whatever the outcome of the requests; HTTP/2 and gRPC.
     words: &'a BTreeMap<String, u64>,
     /// Failures by kind, phase and errno.
     failures: Vec<FailureReport<'a>>,
     /// Latency of requests.
     latency: LatencyReport<'a>,
-    /// The same per request name, if the run has several; they add up to the run's.
+    /// Figures per request name, if the run has several; they add up to the run's.
     by_name: Vec<NameReport<'a>>,
-    /// If the run has a flow: its iterations, then each of its groups.
+    /// Iterations of the flow, then each of its groups; only if the run has a flow.
     iterations: Vec<SpanReport<'a>>,
-    /// If the run has scenarios: the requests of each, which add up to the run's. Their iterations are in
-    /// `iterations`.
+    /// Requests of each scenario, which add up to the run's; only if the run has scenarios. Their iterations
+    /// are in `iterations`.
     #[serde(skip_serializing_if = "Option::is_none")]
     scenarios: Option<Vec<ScenarioReport<'a>>>,
     /// Results of each named check, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     checks: Option<Vec<CheckReport<'a>>>,
-    /// With traces (`--trace`): the slowest requests, sampled ones and others.
+    /// Slowest requests, sampled ones and others; only with traces (`--trace`).
     #[serde(skip_serializing_if = "Option::is_none")]
     slowest: Option<Vec<SlowRequest<'a>>>,
-    /// If the run had a reference client: its results.
+    /// Results of the reference client, if the run had one.
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<ReferenceReport<'a>>,
     /// Phases of requests and connections.
@@ -113,7 +114,7 @@ pub struct Report<'a> {
     unopened: Vec<UnopenedReport<'a>>,
     /// Unsolicited messages.
     unsolicited: u64,
-    /// Of these, surplus responses where responses are matched only by order.
+    /// Unsolicited messages that were surplus responses, if responses are matched only by order.
     strays: u64,
     /// Messages that opened connections (`--on-connect`); in no other count.
     opening_messages: u64,
@@ -125,20 +126,20 @@ pub struct Report<'a> {
     heartbeats: HeartbeatCounts,
     /// CPU time of the generator's threads in seconds.
     cpu_s: f64,
-    /// Of that, time spent polling so that requests leave on time (`--precise`, or within a budget).
+    /// Part of `cpu_s` spent polling so that requests leave on time (`--precise`, or within a budget).
     spun_s: f64,
-    /// Under open load: what a server that could not keep up sustained; null if it kept up.
+    /// Under open load: the rate sustained by a server that could not keep up; null if it kept up.
     overload: Option<OverloadReport>,
-    /// Whether to trust the results.
+    /// Verdict on whether the results can be trusted.
     trust: TrustReport,
-    /// What limited the run.
+    /// Diagnosis of the limit of the run.
     diagnosis: diagnosis::Diagnosis,
     /// The objectives.
     objectives: Vec<ObjectiveReport<'a>>,
     /// Changes of the load during the run, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<&'a [record::LoadChange]>,
-    /// What the reader should know.
+    /// Notices for the reader.
     notices: Vec<recorded::Notice<'a>>,
     /// The pre-flight request, counted separately.
     probe: Option<recorded::FirstAnswer<'a>>,
@@ -147,10 +148,10 @@ pub struct Report<'a> {
     /// All of the load generator's machines, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     hosts: Option<&'a [record::GeneratorHost]>,
-    /// Machines under test that had a probe.
+    /// Machines under test with a probe.
     #[serde(skip_serializing_if = "Option::is_none")]
     probes: Option<Vec<Probed<'a>>>,
-    /// The highest rate of brunt on this machine ÷ the throughput, after `brunt calibrate` (HTTP/1.1 without TLS).
+    /// Maximum rate of brunt on this machine ÷ the throughput, after `brunt calibrate` (HTTP/1.1 without TLS).
     #[serde(skip_serializing_if = "Option::is_none")]
     headroom: Option<f64>,
     /// Network and worker threads.
@@ -159,7 +160,7 @@ pub struct Report<'a> {
     command: &'a [String],
     /// The plan, secrets masked.
     plan: Option<&'a plan::Plan>,
-    /// The same for every second.
+    /// Figures of every second.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<self::second::SecondReport<'static>>"))]
     seconds: Seconds<'a>,
 }
@@ -179,69 +180,71 @@ struct Requests {
     /// Still unfinished when the run ended.
     #[serde(rename = "unfinished")]
     censored: u64,
-    /// Of the failed, those whose answer came after their timeout; in no count of status codes.
+    /// Failed requests whose answer came after their timeout; in no count of status codes.
     late: u64,
     /// Sent for the warm-up; in no other count.
     warmup: u64,
     /// Sent before the run; in no other count.
     probe: u64,
-    /// Of the succeeded, those that nobody answers: over when written, without a latency.
+    /// Succeeded requests that get no answer: complete when written, without a latency.
     one_way: u64,
-    /// Sent once more because the target had not touched them; each is one request in all other counts.
+    /// Requests sent once more because the target had not processed them; each is one request in all other
+    /// counts.
     resent: u64,
-    /// Whose answer came instead of `100 Continue`, so that their body was not sent.
+    /// Requests answered instead of with `100 Continue`, so that their body was not sent.
     declined: u64,
-    /// Whose body was sent after the wait for `100 Continue`, which did not come.
+    /// Requests whose body was sent after waiting for a `100 Continue` that did not come.
     released: u64,
-    /// Resources of pages that were not fetched because they are of other hosts; never due, and in no other count.
+    /// Resources of pages not fetched because they are on other hosts; never due, and in no other count.
     resources_elsewhere: u64,
-    /// The same because there were too many, or their URLs too long.
+    /// Resources of pages not fetched because there were too many, or their URLs were too long; never due, and
+    /// in no other count.
     resources_beyond: u64,
-    /// Pages of which not all was looked into for resources.
+    /// Pages that were searched for resources only in part.
     pages_cut: u64,
-    /// Responses that users had in their caches: no requests, and in no other count.
+    /// Responses from users' caches: not requests, and in no other count.
     from_cache: u64,
-    /// Of the succeeded, those that said that what their user has is still good (304).
+    /// Succeeded requests answered with 304: the user's cached copy is still valid.
     not_modified: u64,
-    /// Bytes of bodies that were not transferred for either.
+    /// Body bytes not transferred thanks to cached or unmodified responses.
     cache_bytes: u64,
-    /// Responses that users would have kept and had no room for.
+    /// Responses not cached for lack of room.
     not_cached: u64,
-    /// Found every connection taken that the run may have (`max_connections`), and waited for one.
+    /// Requests that waited for a connection because the maximum number (`max_connections`) was in use.
     limited: u64,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct FailureReport<'a> {
-    /// `refused`, `timeout`, `wrong_status` …
+    /// Kind, such as `refused`, `timeout`, `wrong_status`.
     kind: &'a str,
-    /// `connect`, `first_byte` …
+    /// Phase, such as `connect`, `first_byte`.
     phase: &'a str,
-    /// `ECONNREFUSED` …
+    /// System error, such as `ECONNREFUSED`.
     errno: Option<&'a str>,
-    /// How many.
+    /// Number of failures.
     count: u64,
-    /// The kept example.
+    /// Kept example.
     example: Option<ExampleReport<'a>>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ExampleReport<'a> {
-    /// What is known beyond the kind.
+    /// Details beyond the kind.
     detail: &'a str,
-    /// What was sent.
+    /// Data sent.
     sent: &'a str,
-    /// What came back.
+    /// Data received.
     received: &'a str,
-    /// It was sent on a reused connection: the server may have closed it just then.
+    /// `true` if it was sent on a reused connection: the server may have closed it at that moment.
     reused: bool,
-    /// Its trace.
+    /// Trace of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<&'a record::TraceId>,
-    /// The user's values in the request, by name, in a flow; null: not known. Secrets are masked, each is cut at 256
-    /// bytes.
+    /// The user's values in the request, by name, in a flow; null: unknown. Secrets are masked, each is cut at
+    /// 256 bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<&'a [record::UsedValue]>,
 }
@@ -249,17 +252,17 @@ struct ExampleReport<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct UnopenedReport<'a> {
-    /// `refused`, `wrong_status`, `timeout` …
+    /// Kind, such as `refused`, `wrong_status`, `timeout`.
     kind: &'a str,
-    /// `connect`, `tls`, `greeting` …
+    /// Phase, such as `connect`, `tls`, `greeting`.
     phase: &'a str,
-    /// `ECONNREFUSED` …
+    /// System error, such as `ECONNREFUSED`.
     errno: Option<&'a str>,
-    /// What is known beyond the kind: what the server said.
+    /// Details beyond the kind: the server's own message.
     detail: &'a str,
-    /// How many.
+    /// Number of connections.
     count: u64,
-    /// The kept example.
+    /// Kept example.
     example: Option<ExampleReport<'a>>,
 }
 
@@ -270,7 +273,7 @@ struct OverloadReport {
     sustained_per_s: f64,
     /// Requests scheduled per second.
     scheduled_per_s: f64,
-    /// How much the queue grew per second; null if timeouts kept it from growing.
+    /// Growth of the queue per second; null if timeouts kept it from growing.
     queue_growth_per_s: Option<f64>,
 }
 
@@ -279,32 +282,32 @@ struct OverloadReport {
 struct TrustReport {
     /// `trusted`, `caution` or `not_trusted`.
     verdict: &'static str,
-    /// The one line that stands before the figures: `TRUSTED`, `TRUSTED, and the server is overloaded: …`, `WITH CAUTION: …` or
-    /// `NOT TRUSTED because …`, with what to do.
+    /// The verdict line printed before the figures: `TRUSTED`, `TRUSTED, and the server is overloaded: …`,
+    /// `WITH CAUTION: …` or `NOT TRUSTED because …`, with the advice.
     line: String,
-    /// Everything that was checked.
+    /// All checks performed.
     reasons: Vec<ReasonReport>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ReasonReport {
-    /// A stable word.
+    /// Stable identifier.
     code: &'static str,
     /// `ok`, `warn` or `fail`.
     grade: &'static str,
-    /// The same in words.
+    /// Description in words.
     sentence: String,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ObjectiveReport<'a> {
-    /// As written.
+    /// The objective as written.
     objective: &'a str,
-    /// Whether it was met.
+    /// `true` if it was met.
     met: bool,
-    /// What was measured, in words.
+    /// Measured value, in words.
     measured: &'a str,
     /// Scheduled requests that met it; null if it is not checked by counting.
     within: Option<u64>,
@@ -313,13 +316,13 @@ struct ObjectiveReport<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Generator<'a> {
-    /// `epoll`, `uring`, `sim`.
+    /// Network backend: `epoll`, `uring`, `sim`.
     net: &'a str,
     /// Worker threads.
     workers: u32,
     /// CPU time of the busiest worker of each second ÷ the window; null if no second was long enough.
     busiest_share: Option<f64>,
-    /// Enforcement periods of its CPU quota, and in how many it was throttled.
+    /// Enforcement periods of its CPU quota, and number of periods in which it was throttled.
     throttled_periods: [u64; 2],
     /// Gaps of 20 µs or more in which a worker did not check its sockets.
     loop_gap: Distribution<'a>,
@@ -328,7 +331,7 @@ struct Generator<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// The report of a run; the seconds are read while it is serialized.
+    /// Creates the report of a run; the seconds are read while it is serialized.
     pub fn of(summary: &'a Summary, pass: Pass<'a>) -> Report<'a> {
         let (totals, started) = (&summary.totals, summary.started.as_deref());
         Report {
@@ -488,7 +491,7 @@ fn objectives(summary: &Summary) -> Vec<ObjectiveReport<'_>> {
         .collect()
 }
 
-/// JSON Schema of the report, generated from the types (`docs/schema/report.json`).
+/// Returns the JSON Schema of the report, generated from the types (`docs/schema/report.json`).
 #[cfg(feature = "schema")]
 #[cfg(feature = "schema")]
 pub fn schema_json() -> String {

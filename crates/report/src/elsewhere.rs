@@ -1,24 +1,25 @@
-//! Whose counters are those of the service's machine, among all that a run has.
+//! The selection of the service's machine among all machines whose counters a run has.
 
 use diagnose::{CounterSummary, ServiceHost};
 use record::ProbedHost;
 
 use crate::limits::Counts;
 
-/// A service was counted among them.
+/// Returns `true` if the counters include those of a service.
 pub(crate) fn has_service(counted: &CounterSummary) -> bool {
     ["service.", "listener."].iter().any(|of| counted.name_middles(of, "").next().is_some())
 }
 
-/// The machine of the service, among those that make no load: the one that has the address under load; where none says so, one on
-/// which a service was counted, or else the only one that was joined. None where the service is on the generator's.
+/// Returns the machine of the service, among those that generate no load: the one that has the address under
+/// load; if no machine has it, one on which a service was counted, or else the only one that was joined.
+/// Returns `None` if the service is on the generator's machine.
 pub(crate) fn elsewhere(others: Vec<Counts>, joined: &[ProbedHost], service_is_here: bool) -> Option<ServiceHost> {
     let told_of = |counts: &Counts| joined.iter().find(|joined| joined.host == counts.host);
     let holds_target = |counts: &Counts| told_of(counts).is_some_and(|joined| joined.holds_target);
     let shares_kernel = |counts: &Counts| told_of(counts).is_some_and(|joined| joined.shares_kernel);
     let only = others.len() == 1 && joined.len() == 1;
     let rank = |counts: &Counts| match has_service(&counts.counted) {
-        // What runs on our kernel and is seen from here needs nobody else to tell of it.
+        // A service on our kernel is observed from here, and needs no counters from another machine.
         _ if service_is_here && shares_kernel(counts) => None,
         _ if holds_target(counts) => Some(0),
         _ if service_is_here => None,
@@ -26,7 +27,7 @@ pub(crate) fn elsewhere(others: Vec<Counts>, joined: &[ProbedHost], service_is_h
         false => (only && told_of(counts).is_some()).then_some(2),
     };
     let best = others.iter().filter_map(|counts| Some((rank(counts)?, counts))).min_by_key(|(rank, _)| *rank)?.1;
-    // Of counters that ended early nobody knows how they would have gone on.
+    // Counters that ended early do not show how they would have continued.
     (!best.lost).then(|| ServiceHost {
         host: best.host.clone(),
         counters: best.counted.clone(),
@@ -38,7 +39,8 @@ pub(crate) fn elsewhere(others: Vec<Counts>, joined: &[ProbedHost], service_is_h
 mod tests {
     use super::*;
 
-    /// A machine with a counter, joined with these words: `target`, `kernel`; none where it has no word.
+    /// Creates a machine with a counter, joined with this description: `target`, `kernel`; not joined for any
+    /// other.
     fn machine(host: &str, counter: &str, said: &str) -> (Counts, Option<ProbedHost>) {
         let mut counted = CounterSummary::default();
         counted.add_reading(0, [(counter, 1.0)]);
@@ -60,12 +62,12 @@ mod tests {
             (&[("db", service, "joined"), ("web", service, "target")][..], false, Some("web")),
             (&[("db", service, "joined"), ("web", kernel, "target")], false, Some("web")),
             (&[("db", service, "joined"), ("web", kernel, "joined")], false, Some("db")),
-            // A balancer is between, say: the only one that was named is meant.
+            // For example with a load balancer in between: the only machine that was named is meant.
             (&[("web", kernel, "joined")], false, Some("web")),
             (&[("db", kernel, "joined"), ("web", kernel, "joined")], false, None),
             (&[("some", kernel, "")], false, None),
             (&[("some", service, "")], false, Some("some")),
-            // What runs here is seen from here.
+            // A service on this machine is observed from here.
             (&[("db", service, "joined")], true, None),
             (&[("here", service, "target kernel")], true, None),
             (&[("box", service, "target kernel")], false, Some("box")),

@@ -1,9 +1,10 @@
 //! The exit code of a run.
 //!
-//! Precedence, from the gravest: 70 (our own counting is wrong, so nothing else means anything), 30 (there was nobody to
-//! measure), 21 (the run or its `--after` was interrupted, or its record is cut off: what is missing, is missing because of that; of a
-//! run that was drained nothing is missing),
-//! 20 (the figures are not to be trusted, so neither is what objectives say of them), 10. An untrusted run never exits 0. 11 (regression) and 64 (usage) are given by the program.
+//! Precedence, from the most severe: 70 (our own accounting is wrong, so no other result means anything), 30
+//! (the target could not be reached), 21 (the run or its `--after` was interrupted, or its record is cut off,
+//! and results are missing for that reason; a drained run lacks no results), 20 (the figures cannot be trusted,
+//! and therefore neither can the objectives), 10. An untrusted run never exits 0. 11 (regression) and 64
+//! (usage) are set by the program.
 
 use record::{End, Subject};
 
@@ -16,13 +17,13 @@ use crate::trust::Trust;
 pub enum Exit {
     /// Every objective met, and trusted.
     Ok,
-    /// An objective was missed, or a step failed that was to end the run.
+    /// An objective was missed, or a failed step ended the run as planned.
     Missed,
     /// The figures cannot be trusted, or are only lower bounds.
     NotTrusted,
     /// Interrupted, or cut off.
     Interrupted,
-    /// The run was as it should be, and a report that was asked for could not be written.
+    /// The run itself was fine, but a requested report could not be written.
     NotWritten,
     /// The target could not be reached at all.
     Unreachable,
@@ -31,7 +32,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// The number for the operating system.
+    /// Returns the number for the operating system.
     pub fn code(self) -> u8 {
         match self {
             Exit::Ok => 0,
@@ -43,7 +44,7 @@ impl Exit {
         }
     }
 
-    /// The code of a run that was judged.
+    /// Returns the code of a judged run.
     pub(crate) fn of(run: &Sums, trust: &Trust, objectives: &[Judged]) -> Exit {
         if !run.totals.add_up() {
             return Exit::Bug;

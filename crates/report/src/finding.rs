@@ -1,23 +1,23 @@
-//! What a rule found: a stable word, how bad it is, and sentences in every language.
+//! The result of a rule: a stable identifier, its severity, and sentences in every language.
 
 use words::LocalizedSentence;
 
 use crate::text::{Lang, Text};
 
-/// How a check came out.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
-    /// Nothing to say.
+    /// No objection.
     #[default]
     Ok,
     /// Worth knowing; the figures stand.
     Warn,
-    /// The figures do not stand.
+    /// The figures are invalid.
     Fail,
 }
 
 impl Grade {
-    /// The verdict's word in documents, when this is the worst grade.
+    /// Returns the identifier of the verdict in documents, given that this is the worst grade.
     pub fn verdict(self) -> &'static str {
         match self {
             Grade::Ok => "trusted",
@@ -26,7 +26,7 @@ impl Grade {
         }
     }
 
-    /// The word for a single check.
+    /// Returns the identifier of a single check's grade.
     pub fn name(self) -> &'static str {
         match self {
             Grade::Ok => "ok",
@@ -36,19 +36,19 @@ impl Grade {
     }
 }
 
-/// One thing found out about the run's own truth.
+/// A finding about the validity of the run's own figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// A stable word for documents. Nothing in brunt hangs on it.
+    /// Stable identifier for documents. No logic in brunt depends on it.
     pub code: &'static str,
-    /// How bad it is.
+    /// Severity.
     pub grade: Grade,
-    /// Its sentence.
+    /// Sentence and its facts.
     said: LocalizedSentence,
 }
 
 impl Finding {
-    /// One with a sentence, without a full stop.
+    /// Creates a finding with a sentence, without a full stop.
     pub(crate) fn new<const N: usize>(
         code: &'static str,
         grade: Grade,
@@ -58,13 +58,13 @@ impl Finding {
         Finding { code, grade, said: LocalizedSentence::new(text, facts) }
     }
 
-    /// The same, and its sentence goes on.
+    /// Appends to the sentence.
     pub(crate) fn and<const N: usize>(mut self, text: Text, facts: [(&'static str, String); N]) -> Finding {
         self.said = self.said.with_clause(text, facts);
         self
     }
 
-    /// Its sentence, without a full stop.
+    /// Returns the sentence, without a full stop.
     pub fn sentence(&self, lang: Lang) -> String {
         self.said.render(lang)
     }

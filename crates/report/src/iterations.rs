@@ -1,4 +1,5 @@
-//! The rows of flows: iterations as a whole, and their groups; and the rows of scenarios, which sum up the requests of each.
+//! The rows of flows: iterations as a whole, and their groups; and the rows of scenarios, which sum up the
+//! requests of each.
 
 use plan::scenarios::SpanName;
 
@@ -9,59 +10,60 @@ use crate::sums::Sums;
 /// Iterations, or groups of one name.
 #[derive(Clone, Copy, Debug)]
 pub struct SpanRow<'a> {
-    /// Whose; None in a run of one flow.
+    /// Name of the scenario; `None` in a run with one flow.
     pub scenario: Option<&'a str>,
-    /// The group's name; None: iterations as a whole.
+    /// Name of the group; `None`: iterations as a whole.
     pub group: Option<&'a str>,
-    /// How many there were, and how long they took: from when an iteration was due, or a group's first request was, to the end.
+    /// Counts, and durations: from when an iteration, or a group's first request, was due, to the end.
     pub totals: &'a NamedTotals,
-    /// How long they took without their pauses.
+    /// Durations without pauses.
     active: &'a NamedTotals,
 }
 
 /// The requests of one scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct ScenarioRow<'a> {
-    /// Its name.
+    /// Name of the scenario.
     pub name: &'a str,
-    /// What they come to.
+    /// Totals of its requests.
     pub totals: &'a NamedTotals,
-    /// Its iterations.
+    /// Iterations of the scenario.
     pub iterations: SpanRow<'a>,
 }
 
 impl ScenarioRow<'_> {
-    /// What objectives call them.
+    /// Returns its name in objectives.
     pub fn called(&self) -> String {
         format!("scenario {}", self.name)
     }
 }
 
 impl<'a> SpanRow<'a> {
-    /// What objectives call it.
+    /// Returns its name in objectives.
     pub fn called(&self) -> String {
         SpanName { scenario: self.scenario, group: self.group }.objective_name()
     }
 
-    /// Those that were begun, or would have been had the run not ended: all that were due but those that were dropped.
+    /// Returns the number begun, including those prevented only by the end of the run: all that were due except
+    /// dropped ones.
     pub fn started(&self) -> u64 {
         self.totals.counts.due.saturating_sub(self.totals.counts.dropped)
     }
 
-    /// How long they took, those that were cut as lower bounds.
+    /// Returns the durations, with those cut off as lower bounds.
     pub fn duration(&self) -> Ranked<'a> {
         self.totals.ranked()
     }
 
-    /// The same without pauses, of those that succeeded.
+    /// Returns the durations without pauses, of those that succeeded.
     pub fn active(&self) -> Ranked<'a> {
         self.active.ranked()
     }
 }
 
 impl Sums {
-    /// Of each flow its iterations first, then each group; nothing in a run without one. Two rows each stand behind those of the
-    /// names.
+    /// Returns for each flow its iterations first, then each group; empty in a run without flows. Each takes
+    /// two rows after those of the names.
     pub fn spans(&self) -> impl Iterator<Item = SpanRow<'_>> {
         let spans = self.started.as_ref().map(|started| started.plan.spans()).unwrap_or_default();
         let names = self.names().len();
@@ -71,7 +73,7 @@ impl Sums {
         })
     }
 
-    /// What each scenario comes to, where there are any; their rows stand behind all others.
+    /// Returns the totals of each scenario, if there are any; their rows follow all others.
     pub fn scenarios(&self) -> impl Iterator<Item = ScenarioRow<'_>> {
         let before = self.names().len() + 2 * self.spans().count();
         let iterations = self.spans().filter(|row| row.scenario.is_some() && row.group.is_none());

@@ -1,4 +1,4 @@
-//! Verdicts in words: objectives, exit codes, notices. What rules found has its own sentences.
+//! Verdicts in words: objectives, exit codes, notices. The findings of rules have their own sentences.
 
 use measure::{Nanos, sanitize};
 use plan::Change;
@@ -14,7 +14,7 @@ use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text};
 
-/// What a server that could not keep up sustained, as a sentence.
+/// Returns a sentence on the rate sustained by a server that could not keep up.
 pub fn overload(summary: &Summary, lang: Lang) -> Option<String> {
     let o = Overload::of(summary)?;
     let rates = [o.sustained_per_s, o.scheduled_per_s, o.growth_per_s.unwrap_or(0.0)].map(numbers::rate);
@@ -22,7 +22,7 @@ pub fn overload(summary: &Summary, lang: Lang) -> Option<String> {
     Some(lang.fill(if o.growth_per_s.is_some() { say::OVERLOAD } else { say::OVERLOAD_TIMED_OUT }, &facts))
 }
 
-/// A kind or phase of failure: in English the word of the documents.
+/// Translates a kind or phase of failure: in English the identifier of the documents.
 pub fn word(code: &str, lang: Lang) -> &str {
     if lang == Lang::En {
         return code;
@@ -32,13 +32,13 @@ pub fn word(code: &str, lang: Lang) -> &str {
     kind.or_else(phase).unwrap_or(code)
 }
 
-/// A sort of failure, by its kind, its phase and the system's word for it: `refused · connect · ECONNREFUSED`.
+/// Formats a sort of failure, by its kind, phase and system error: `refused · connect · ECONNREFUSED`.
 pub fn sort((kind, phase, errno): (&str, &str, Option<&str>), lang: Lang) -> String {
     let parts = [Some(word(kind, lang)), Some(word(phase, lang)), errno];
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
-/// The verdict in a word.
+/// Returns the verdict in a word.
 pub fn verdict(grade: Grade) -> Text {
     match grade {
         Grade::Ok => say::TRUSTED,
@@ -47,7 +47,7 @@ pub fn verdict(grade: Grade) -> Text {
     }
 }
 
-/// What an objective came to: `p99 31.2 ms; 995 of 1,000 due requests held it`.
+/// Formats the result of an objective: `p99 31.2 ms; 995 of 1,000 due requests held it`.
 pub fn measured(judged: &Judged, lang: Lang) -> String {
     let mut out = judged.measured.clone();
     if let Some((within, due)) = judged.counted {
@@ -61,7 +61,8 @@ pub fn measured(judged: &Judged, lang: Lang) -> String {
     out
 }
 
-/// The exit code with its meaning. 0 says what it does not say: failures that no objective asks about, or a caution.
+/// Formats the exit code with its meaning. For 0 it adds what the code does not express: failures that no
+/// objective covers, or a caution.
 pub fn exit(summary: &Summary, lang: Lang) -> String {
     let (exit, failed) = (summary.exit, summary.totals.failed);
     let meaning = match exit {
@@ -87,7 +88,7 @@ pub fn exit(summary: &Summary, lang: Lang) -> String {
     out
 }
 
-/// A fact of a notice in the reader's language: kinds of failure by their words, causes as such.
+/// Translates a fact of a notice: kinds of failure by their words, causes as such.
 fn told(notice: &record::Notice, name: &str, fact: &str, lang: Lang) -> String {
     if name != "kind" {
         return reason(fact, notice.causes.get(name), lang).into_owned();
@@ -102,7 +103,8 @@ fn told(notice: &record::Notice, name: &str, fact: &str, lang: Lang) -> String {
     out
 }
 
-/// A notice as a sentence; an unknown code is shown as it is, and facts the sentence does not use are put behind it.
+/// Formats a notice as a sentence; an unknown code is shown verbatim, and facts that the sentence does not use
+/// are appended.
 pub fn notice(notice: &record::Notice, lang: Lang) -> String {
     let known = notice.subject().map(say::notice);
     let told: Vec<(&str, String)> =
@@ -118,9 +120,9 @@ pub fn notice(notice: &record::Notice, lang: Lang) -> String {
     out
 }
 
-/// A change of load as a sentence.
+/// Formats a change of load as a sentence.
 pub(crate) fn change(LoadChange { at_ns, change }: &LoadChange, lang: Lang) -> String {
-    // A change of the warm-up holds before the window begins.
+    // A change during the warm-up applies before the window begins.
     let moment = numbers::duration(Nanos(at_ns.unsigned_abs()));
     let at = if *at_ns < 0 { format!("-{moment}") } else { moment };
     let level = |level: String| lang.fill(say::CHANGED_LEVEL, &[("level", &level), ("at", &at)]);
@@ -133,7 +135,7 @@ pub(crate) fn change(LoadChange { at_ns, change }: &LoadChange, lang: Lang) -> S
     }
 }
 
-/// All of them in a line, the last ones where they are many.
+/// Formats all changes in a line, only the last ones if they are many.
 pub(crate) fn changes(all: &[LoadChange], lang: Lang) -> Option<String> {
     const LISTED: usize = 12;
     let said: Vec<String> = all.iter().rev().take(LISTED).rev().map(|changed| change(changed, lang)).collect();

@@ -1,18 +1,18 @@
-//! Kinds and phases of failure as a record spells them: what hangs on one is asked here.
+//! Kinds and phases of failure as a record spells them, with typed predicates.
 
 use record::{Failure, Kind, ConnectionLoss, Phase};
 
-/// Something of which a record tells the kind and the phase.
+/// A recorded item that has a kind and a phase.
 pub(crate) trait Kinds {
-    /// Both words.
+    /// Returns kind and phase.
     fn words(&self) -> (&str, &str);
 
-    /// True where it is of this kind.
+    /// Returns `true` if it is of this kind.
     fn is(&self, kind: Kind) -> bool {
         self.words().0 == kind.name()
     }
 
-    /// True where it happened in this phase.
+    /// Returns `true` if it happened in this phase.
     fn is_in(&self, phase: Phase) -> bool {
         self.words().1 == phase.name()
     }

@@ -1,8 +1,8 @@
 //! A run's record as text, JSON, CSV, Markdown, JUnit and HTML.
 //!
-//! Everything here reads the record and nothing else, live or from a file: a [`Summary`] is made by streaming its events
-//! once, judged (`rules`, `objectives`, `exit`), and written by one of the [`formats`]; [`Live`] shows the seconds as they
-//! pass. Left out: anything that would need the engine, the network or a clock.
+//! This crate reads only the record, live or from a file: a [`Summary`] is made by streaming its events once,
+//! judged (`rules`, `objectives`, `exit`), and written in one of the [`formats`]; [`Live`] shows the seconds as
+//! they pass. Out of scope: anything that would need the engine, the network or a clock.
 
 mod again;
 mod bars;

@@ -1,4 +1,4 @@
-//! Whether it was the limit of connections that arrivals waited for, and whether that limit was one queue.
+//! The effect of the connection limit: whether arrivals waited for it, and whether it was one queue.
 
 use measure::Nanos;
 use record::{Notice, Subject};
@@ -7,30 +7,30 @@ use crate::ranked::{Figure, Ranked};
 use crate::numbers;
 use crate::sums::Sums;
 
-/// One that waited in so many is worth a word.
+/// Threshold for a notice: one request in this many waited.
 const ONE_IN: u64 = 1000;
-/// A wait that is so much of the mean response is a part of the figures.
+/// Share of the mean response above which a wait affects the figures.
 const SHARE: f64 = 0.05;
 
-/// Arrivals that waited because every connection was taken.
+/// Arrivals that waited because every connection was in use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limited {
-    /// How many.
+    /// Number of requests that waited.
     pub waited: u64,
-    /// Of how many.
+    /// Number of requests due.
     pub due: u64,
-    /// Most connections.
+    /// Maximum number of connections.
     pub limit: u32,
-    /// Workers that share them.
+    /// Number of workers that share them.
     pub workers: u32,
-    /// The mean wait of all requests.
+    /// Mean wait of all requests.
     pub wait: Nanos,
-    /// Their mean response.
+    /// Mean response time of all requests.
     pub response: Nanos,
 }
 
 impl Limited {
-    /// Of a run in which they were many enough to be told.
+    /// Returns the waits of a run if there are enough of them to report.
     pub fn of(run: &Sums) -> Option<Limited> {
         let (totals, started) = (&run.totals, run.started.as_ref()?);
         let (waited, due) = (totals.limited, totals.due);
@@ -50,13 +50,14 @@ impl Limited {
         })
     }
 
-    /// True where the limit was several queues, each with a share of it, and that is a part of the figures: a request of one
-    /// waited while a connection of another was free, and with other workers the figures would be others.
+    /// Returns `true` if the limit formed several queues, one per worker with a share of it, and this affects
+    /// the figures: a request of one worker waited while a connection of another was free, and a different
+    /// number of workers would change the figures.
     pub fn is_split(&self) -> bool {
         self.workers > 1 && self.wait.0 as f64 > SHARE * self.response.0 as f64
     }
 
-    /// What the reader should know.
+    /// Returns the notice for the reader.
     pub fn notice(&self) -> Notice {
         let facts = [
             ("waited", numbers::count(self.waited)),

@@ -1,4 +1,4 @@
-//! What limited a run: the case that diagnosis judges, made of the sums and of what was counted beside them.
+//! The limits of a run: builds the case for the diagnosis from the sums and the counters recorded with them.
 
 use diagnose::{
     Case, Conclusion, CounterSummary, FailureCount, LimitFinding, GeneratorDoubt, Outage, DiagnosisOutcome, Proof, LoadResults, CounterCoverage, CoreShares, DurationStats,
@@ -21,34 +21,37 @@ use crate::sums::Sums;
 use crate::totals::Totals;
 use crate::trust::Trust;
 
-/// Readings so long after the window still tell how it ended.
+/// Time after the window during which readings still count for its end.
 const AFTER: i64 = 500_000_000;
-/// A connect so long waited for a second SYN: the first is sent again after one second, and clocks differ.
+/// Duration from which a connect must have waited for a second SYN: the first is retransmitted after one
+/// second, and clocks differ.
 const SECOND_SYN: Nanos = Nanos::from_millis(900);
 
-/// So many machines are followed; a record that names more is none of ours.
+/// Maximum number of machines followed; brunt writes no record with more.
 const MOST_HOSTS: usize = 64;
-/// So many readings are kept until a second tells of which part they are; a run has a few.
+/// Maximum number of readings kept until a second shows which part they belong to; a run has a few.
 const MOST_PENDING: usize = 1024;
-/// So many seconds are looked at one by one.
+/// Maximum number of seconds examined individually.
 const MOST_SECONDS: usize = 7200;
 
-/// The counters of a run as they pass.
+/// The counters of a run, collected from its events.
 #[derive(Default)]
 pub(crate) struct Counting {
-    /// In the order they were first told in; the first is where the run is coordinated.
+    /// Machines in the order of their first reading; the first is the one that coordinates the run.
     hosts: Vec<Counts>,
-    /// Readings that may have been taken after the window: a reading comes before the second that tells whether they were.
+    /// Readings that may have been taken after the window: a reading precedes the second that shows whether it
+    /// was.
     pending: Vec<HostCounters>,
-    /// Those that were joined by their probes.
+    /// Machines joined by their probes.
     joined: Vec<ProbedHost>,
-    /// Of each second of the window, what its slow responses took at least.
+    /// Lower bound of the slow responses in each second of the window.
     slow: Vec<f64>,
-    /// At the end of each second of the window, the arrivals that waited for a connection.
+    /// Number of arrivals waiting for a connection at the end of each second of the window.
     waiting: Vec<f64>,
     /// Service times of the warm-up.
     warm: Histogram,
-    /// Failures by a connection that was closed before the first byte: of the second before, and the most of two neighbours.
+    /// Failures by a connection closed before the first byte: those of the previous second, and the maximum of
+    /// two consecutive seconds.
     closed: (u64, u64),
     outages: Outages,
     window_ends: Option<i64>,
@@ -57,12 +60,12 @@ pub(crate) struct Counting {
 /// The counters of a machine.
 #[derive(Default)]
 pub(crate) struct Counts {
-    /// What it is called.
+    /// Name of the machine.
     pub host: String,
     carried: CounterState,
-    /// What it counted within the window.
+    /// Counts within the window.
     pub counted: CounterSummary,
-    /// They ended before the run did.
+    /// Set if they ended before the run did.
     pub lost: bool,
 }
 
@@ -75,7 +78,7 @@ impl Counts {
         self.counted.set_labels(self.carried.labels.iter().map(|(name, word)| (name.as_str(), word.as_str())));
     }
 
-    /// They are of no machine: a service told them of itself.
+    /// Returns whether they belong to no machine: a service reported them about itself.
     fn is_told(&self) -> bool {
         ["redis.", "mysql.", "postgres.", "nginx.", "prometheus.", "log."]
             .iter()
@@ -84,7 +87,7 @@ impl Counts {
 }
 
 impl Counting {
-    /// Looks at the next event.
+    /// Handles the next event.
     pub fn see(&mut self, event: &RunEvent) {
         self.outages.see(event);
         match event {
@@ -121,7 +124,7 @@ impl Counting {
         self.closed = (now, most.max(before.saturating_add(now)));
     }
 
-    /// Takes the readings of until then.
+    /// Processes the readings up to `until`.
     fn take_until(&mut self, until: i64) {
         let pending = std::mem::take(&mut self.pending);
         let (now, later): (Vec<_>, Vec<_>) = pending.into_iter().partition(|sample| sample.at_ns <= until);
@@ -142,7 +145,7 @@ impl Counting {
         }
     }
 
-    /// Judges the run that is over.
+    /// Diagnoses the completed run.
     pub fn conclude(mut self, sums: &Sums, trust: &Trust) -> Conclusion {
         self.take_until(self.window_ends.map_or(i64::MAX, |end| end.saturating_add(AFTER)));
         let (told, hosts): (Vec<_>, Vec<_>) = self.hosts.into_iter().partition(Counts::is_told);
@@ -171,7 +174,7 @@ impl Counting {
     }
 }
 
-/// The load as rules see it.
+/// Returns the load in the form rules use.
 fn run(sums: &Sums, trust: &Trust) -> LoadResults {
     let (totals, plan) = (&sums.totals, sums.started.as_ref().map(|started| &started.plan));
     let window_s = sums.window.as_secs_f64();
@@ -225,7 +228,7 @@ fn run(sums: &Sums, trust: &Trust) -> LoadResults {
     }
 }
 
-/// Requests of an iteration of the one flow there is.
+/// Returns the requests per iteration if there is only one flow.
 fn per_iteration(sums: &Sums) -> Option<f64> {
     let iterations = sums.spans().next().filter(|row| row.scenario.is_none())?.totals.counts.due;
     (iterations > 0).then(|| sums.totals.due as f64 / iterations as f64)
@@ -235,8 +238,8 @@ fn times(histogram: &Histogram) -> DurationCounts {
     DurationCounts::new(histogram.buckets().map(|(time, n)| (time.as_secs_f64(), n)))
 }
 
-/// Of a whole second of the window, what its third slowest response took, in seconds: one alone may be anybody's. 0 where brunt itself did not look for
-/// half as long.
+/// Returns the third slowest response of a whole second of the window, in seconds: a single slow one may have
+/// any cause. Returns 0 if brunt itself did not check its sockets for half as long.
 fn slow(second: &Second) -> Option<f64> {
     if second.part != RunPart::Window || second.length() < Nanos::from_millis(900) {
         return None;
@@ -247,12 +250,13 @@ fn slow(second: &Second) -> Option<f64> {
     Some(if ours { 0.0 } else { slow.as_secs_f64() })
 }
 
-/// The other side closed before the first byte of a response.
+/// Returns `true` if the peer closed before the first byte of a response.
 fn by_close(kind: &str, phase: &str) -> bool {
     ["closed", "reset"].contains(&kind) && ["send", "first_byte"].contains(&phase)
 }
 
-/// Failures of a sort whose kept example was closed by the other side before the first byte, on a connection that had served.
+/// Returns the failures whose kept example was closed by the peer before the first byte, on a connection that
+/// had served before.
 fn closed_when_reused(sums: &Sums) -> u64 {
     let failures = sums.totals.failures.iter().filter(|f| by_close(&f.kind, &f.phase));
     failures
@@ -261,15 +265,16 @@ fn closed_when_reused(sums: &Sums) -> u64 {
         .fold(0, u64::saturating_add)
 }
 
-/// Requests that may share a connection.
+/// Returns the number of requests that may share a connection.
 fn streams(plan: &Plan) -> Option<u32> {
     plan.options.get("streams")?.first()?.parse().ok()
 }
 
-/// The protocols whose servers are databases: anybody else may close with the same words.
+/// Protocols whose servers are databases: other servers may close with the same words.
 const DATABASES: [&str; 2] = ["mysql", "postgres"];
 
-/// Connections that a database refused because it had all it takes: those that arrivals waited for, and those whose requests failed.
+/// Returns the connections that a database refused for having too many: those that arrivals waited for, and
+/// those whose requests failed.
 fn turned_away(totals: &Totals) -> u64 {
     const WORDS: [&str; 2] = ["too many connections", "53300"];
     let says = |text: &str| WORDS.iter().any(|words| text.contains(words));
@@ -278,7 +283,8 @@ fn turned_away(totals: &Totals) -> u64 {
     unopened.chain(failed).fold(0, u64::saturating_add)
 }
 
-/// The most users a plan asks for. At the end of each second there may be fewer, as those whose requests are done are gone.
+/// Returns the maximum number of users of a plan. At the end of a second there may be fewer, since users whose
+/// requests are done are gone.
 fn most_users(plan: &Plan) -> u32 {
     match &plan.load {
         Load::Closed { stages, .. } => stages.iter().map(|stage| stage.from.max(stage.to) as u32).max().unwrap_or(0),
@@ -286,17 +292,17 @@ fn most_users(plan: &Plan) -> u32 {
     }
 }
 
-/// The shortest response, in seconds: that before the load is among them, which met a service without any.
+/// Returns the shortest response, in seconds, including the one before the load, which met an idle service.
 fn shortest(sums: &Sums) -> f64 {
     let before = sums.probe.as_ref().filter(|first| first.failure.is_none() && first.requests == 1);
     let within = sums.totals.latency.service.min();
     before.map_or(within, |first| within.min(first.took.0)) as f64 / 1e9
 }
 
-/// What the rules of trust say against the generator.
+/// Returns the doubt that the rules of trust raise about the generator.
 fn doubt(trust: &Trust) -> Option<GeneratorDoubt> {
     let against = |code: &str| trust.findings.iter().any(|f| f.grade == Grade::Fail && f.code.starts_with(code));
-    // The cause before what comes of it: who is throttled is absent, and who is absent is late.
+    // Causes before effects: a throttled generator is absent, and an absent one is late.
     let doubts = [
         ("generator_busy", GeneratorDoubt::Busy),
         ("generator_throttled", GeneratorDoubt::Throttled),
@@ -307,7 +313,7 @@ fn doubt(trust: &Trust) -> Option<GeneratorDoubt> {
     doubts.into_iter().find(|(code, _)| against(code)).map(|(_, doubt)| doubt)
 }
 
-/// Mean and deviation of what a histogram holds; its buckets are narrow.
+/// Returns mean and deviation of a histogram, computed from its narrow buckets.
 fn spread(histogram: &Histogram) -> DurationStats {
     let count = histogram.count();
     if count == 0 {
@@ -326,15 +332,15 @@ fn spread(histogram: &Histogram) -> DurationStats {
     }
 }
 
-/// A limit as it is read: what is claimed, and what goes with it.
+/// A limit in words: the finding and its details.
 pub(crate) struct Told {
-    /// What is claimed.
+    /// Finding in words.
     pub claim: String,
-    /// Evidence, remedy and experiment, each behind its word.
+    /// Evidence, remedy and experiment, each with its label.
     pub details: Vec<String>,
 }
 
-/// What there is to say of it, the principal limit first; nothing where nobody counted and nothing was found.
+/// Returns the limits in words, the main one first; empty without counters and findings.
 pub(crate) fn told(conclusion: &Conclusion, lang: Lang) -> Vec<Told> {
     let mut all = limits(conclusion, lang);
     let plain = |claim| Told { claim, details: vec![] };
@@ -364,7 +370,7 @@ fn limits(conclusion: &Conclusion, lang: Lang) -> Vec<Told> {
             let first = conclusion.principal().map(|found| told_of(found, lang));
             first.into_iter().chain(conclusion.findings.iter().skip(1).map(|found| beside(found, lang))).collect()
         }
-        // Which the plan and the counts of its steps say alone.
+        // Known from the plan and the counts of its steps alone.
         (DiagnosisOutcome::AtMost, _) => alone(words_of::AT_MOST),
         (_, CounterCoverage::Nothing) | (DiagnosisOutcome::NothingToJudge, _) => {
             conclusion.findings.iter().map(|found| told_of(found, lang)).collect()
@@ -387,7 +393,7 @@ fn told_of(found: &LimitFinding, lang: Lang) -> Told {
     Told { claim: claimed(found, lang), details: details.into() }
 }
 
-/// One that stands behind the principal limit.
+/// Formats a limit listed after the main one.
 fn beside(found: &LimitFinding, lang: Lang) -> Told {
     let claim = format!("{}{}{}", lang.of(words_of::ALSO), lang.of(say::COLON), claimed(found, lang));
     let evidence = format!("{}{}{}", lang.of(words_of::EVIDENCE), lang.of(say::COLON), found.evidence(lang));

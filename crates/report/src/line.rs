@@ -1,4 +1,4 @@
-//! The one line that stands before all figures: whether they can be trusted, why not, and what to do about it.
+//! The verdict line printed before all figures: whether they can be trusted, why not, and what to do about it.
 
 use crate::cut::Cut;
 use crate::finding::{Finding, Grade};
@@ -14,7 +14,7 @@ const MORE: Text = text(" (and {n} more, below)", "（另有 {n} 条，见下）
 const AND: Text = text("{verdict}, and {overload}", "{verdict}；{overload}");
 const AND_ALSO: Text = text("{verdict}; and {overload}", "{verdict}；{overload}");
 
-/// What helps, where the sentence of a check does not say it by itself.
+/// Remedies, for checks whose sentence does not contain one.
 const ADVICE: [(&str, Text); 16] = [
     ("little", text("brunt's own counters disagree: please report it", "brunt 自身的计数不一致：请报告此问题")),
     (
@@ -100,7 +100,7 @@ const ADVICE: [(&str, Text); 16] = [
     ),
 ];
 
-/// The line, as a sentence without a full stop of its own.
+/// Returns the line, as a sentence without a full stop.
 pub(crate) fn line(summary: &Summary, lang: Lang) -> String {
     let verdict = verdict(summary, lang);
     let verdict = match Cut::of(summary) {
@@ -138,7 +138,7 @@ fn verdict(summary: &Summary, lang: Lang) -> String {
     }
 }
 
-/// What helps against it, beyond what its sentence says.
+/// Returns the remedy, if it is not part of the finding's sentence.
 fn advice(found: &Finding) -> Option<Text> {
     ADVICE.iter().find(|(code, _)| *code == found.code).map(|(_, advice)| *advice)
 }

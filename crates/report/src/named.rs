@@ -1,4 +1,4 @@
-//! Figures by name, summed up: what each URL, command or call of a run comes to alone.
+//! Figures by name, summed up: the totals of each URL, command or call of a run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,26 +9,26 @@ use record::{NamedFigures, NamedCounts, RunPart};
 
 use crate::ranked::Ranked;
 
-/// So many rows are told apart: of the names that a run may have, of the one they share beyond, and of iterations and groups, and of scenarios.
-/// A record from elsewhere may have any.
+/// Maximum number of rows: the names that a run may have, the one shared by further names, iterations and
+/// groups, and scenarios. A record from another source may contain any number.
 const NAMES: usize = 1001 + 2 * (SCENARIOS + plan::flow::GROUPS) + SCENARIOS;
-/// So many examples are kept beside the first of each sort.
+/// Maximum number of examples kept in addition to the first of each sort.
 pub(crate) const EXAMPLES: usize = 256;
 
-/// Sums over the seconds of a run, of one name.
+/// The sums of one name over the seconds of a run.
 #[derive(Clone, Debug, Default)]
 pub struct NamedTotals {
-    /// Requests by what became of them; those of all names add up to the run's.
+    /// Requests by outcome; those of all names add up to the run's.
     pub counts: NamedCounts,
-    /// Successes that ended within the window, those of requests of the warm-up included.
+    /// Successes that completed within the window, including those of warm-up requests.
     pub finished_in_window: u64,
-    /// Of a scenario: time integral of its users over the window, in user-nanoseconds.
+    /// Time integral of a scenario's users over the window, in user-nanoseconds.
     pub users_ns_in_window: u64,
     /// Status code → count.
     pub status: BTreeMap<String, u64>,
-    /// Latency of the successes: response in open load, service in closed.
+    /// Latency of the successes: response time under open load, service time under closed load.
     latency: Histogram,
-    /// Lower bounds of it of those that did not finish, where there are any.
+    /// Lower bounds for requests that did not finish, if there are any.
     at_least: Option<Box<Histogram>>,
 }
 
@@ -38,7 +38,7 @@ impl NamedTotals {
         if part == RunPart::Window {
             let ended = second.counts.finished.saturating_add(second.counts.finished_of_warmup);
             self.finished_in_window = self.finished_in_window.saturating_add(ended);
-            // Records of before have those at the ends of seconds.
+            // Older records contain the numbers at the ends of seconds.
             let NamedCounts { users, users_ns, .. } = second.counts;
             let users_ns = if users_ns > 0 { users_ns } else { users.saturating_mul(1_000_000_000) };
             self.users_ns_in_window = self.users_ns_in_window.saturating_add(users_ns);
@@ -52,12 +52,12 @@ impl NamedTotals {
         }
     }
 
-    /// The latency this name stands for.
+    /// Returns the latency of this name.
     pub fn ranked(&self) -> Ranked<'_> {
         Ranked { finished: &self.latency, at_least: self.at_least.as_deref(), blocks: None }
     }
 
-    /// Requests without an end that the record tells of are unfinished.
+    /// Counts recorded requests without an end as unfinished.
     fn cut_off(&mut self) {
         let NamedCounts { due, finished, failed, censored, dropped, .. } = &mut self.counts;
         let over = finished.saturating_add(*failed).saturating_add(*censored).saturating_add(*dropped);
@@ -65,12 +65,12 @@ impl NamedTotals {
     }
 }
 
-/// The sums of all names, shared by those who only read them: they are many histograms.
+/// The sums of all names, shared among readers because they consist of many histograms.
 #[derive(Clone, Debug, Default)]
 pub struct ByName(Arc<Vec<NamedTotals>>);
 
 impl ByName {
-    /// Adds what a second tells of each name.
+    /// Adds the figures of a second by name.
     pub(crate) fn add(&mut self, part: RunPart, second: &[NamedFigures]) {
         if second.is_empty() || part == RunPart::Warmup {
             return;
@@ -85,12 +85,12 @@ impl ByName {
         }
     }
 
-    /// Of each name that was seen, by its index.
+    /// Returns the totals of each name seen, by index.
     pub(crate) fn each(&self) -> &[NamedTotals] {
         &self.0
     }
 
-    /// The record stops before the end of the run.
+    /// Handles a record that stops before the end of the run.
     pub(crate) fn cut_off(&mut self) {
         Arc::make_mut(&mut self.0).iter_mut().for_each(NamedTotals::cut_off);
     }

@@ -1,9 +1,9 @@
-//! What must hold: `p99<50ms`, `mean<10ms`, `max<2s`, `failed<0.1%`, `rate>=1000/s`; of the requests of one name
+//! Objectives: `p99<50ms`, `mean<10ms`, `max<2s`, `failed<0.1%`, `rate>=1000/s`; for the requests of one name
 //! `p99{checkout}<50ms`.
 //!
-//! A quantile is judged by counting, over all requests that were due: `p99<50ms` holds if at least 99 % of them came back
-//! in less than 50 ms. A failed or unfinished request did not. So no failure can sweeten a figure, and a quantile that
-//! cannot be shown (too few requests, or only a lower bound) can still be judged.
+//! A quantile is judged by counting, over all requests that were due: `p99<50ms` holds if at least 99 % of them
+//! completed in less than 50 ms. A failed or unfinished request did not. Failures therefore never improve a
+//! figure, and a quantile that cannot be shown (too few requests, or only a lower bound) can still be judged.
 
 #[cfg(test)]
 mod tests;
@@ -24,28 +24,28 @@ use crate::sums::Sums;
 
 pub use self::windows::Windows;
 
-/// A stretch has a second at least, as records have, and is held in memory.
+/// Minimum length of a stretch: that of a record's seconds. Stretches are held in memory.
 const SHORTEST: Nanos = Nanos::from_secs(1);
 const LONGEST: Nanos = Nanos::from_secs(600);
 
-/// An objective as parsed.
+/// A parsed objective.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Objective {
-    /// As written.
+    /// Text as written.
     pub text: String,
-    /// The name of the requests it is about; None: all.
+    /// Name of the requests it applies to; `None`: all.
     of: Option<String>,
     metric: Metric,
     strict: bool,
-    /// It is about any stretch of the run that lasts so long; None: about the run as a whole.
+    /// Length, for an objective on any stretch of the run of this length; `None`: on the run as a whole.
     lasts: Option<Nanos>,
-    /// The run stops where it is missed so long after its window began, or later.
+    /// Time after the beginning of the window from which a miss stops the run.
     stops: Option<Nanos>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum Metric {
-    /// At least `share` of `whole` due requests within the limit.
+    /// Quantile: at least `share` of `whole` due requests complete within the limit.
     Quantile {
         name: String,
         share: u64,
@@ -59,7 +59,7 @@ enum Metric {
     Rate(f64),
 }
 
-/// What objectives are judged on.
+/// The figures that objectives are judged by.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
     /// Requests that were due.
@@ -68,9 +68,9 @@ pub struct Facts<'a> {
     pub failed: u64,
     /// Given up unfinished.
     pub censored: u64,
-    /// Iterations that were due and never began, for want of users.
+    /// Iterations that were due and never began, for lack of users.
     pub dropped: u64,
-    /// The run was stopped before its time, and what it cut off may have come in time.
+    /// Set if the run was stopped early, and requests it cut off might have completed in time.
     pub cut: bool,
     /// Successes.
     pub finished: u64,
@@ -80,25 +80,25 @@ pub struct Facts<'a> {
     pub latency: Ranked<'a>,
 }
 
-/// An objective, judged.
+/// A judged objective.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// As written.
+    /// Text as written.
     pub objective: String,
-    /// Whether it was met.
+    /// Set if it was met.
     pub met: bool,
-    /// What was measured, as people read it: `p99 31.2 ms`.
+    /// Measured value, for people: `p99 31.2 ms`.
     pub measured: String,
-    /// Due requests within the limit, and due requests; None for `rate` and `mean`.
+    /// Due requests within the limit, and due requests; `None` for `rate` and `mean`.
     pub counted: Option<(u64, u64)>,
-    /// True where the quantile itself had too few requests to be shown and the count alone decided.
+    /// Set if the quantile itself had too few requests to be shown and the count alone decided.
     pub few: bool,
-    /// True where it is about the failures of all requests.
+    /// Set if it concerns the failures of all requests.
     pub of_failures: bool,
 }
 
 impl Judged {
-    /// For an objective of a record that this version cannot read: never met.
+    /// Creates the result for an objective of a record that this version cannot parse: never met.
     pub fn unreadable(text: &str) -> Judged {
         let measured = numbers::WITHHELD.into();
         Judged { objective: text.into(), met: false, measured, counted: None, few: false, of_failures: false }
@@ -106,10 +106,11 @@ impl Judged {
 }
 
 impl Objective {
-    /// Reads an objective.
+    /// Parses an objective.
     ///
     /// # Errors
-    /// One sentence saying what is wrong and what would be right.
+    ///
+    /// Returns one sentence that states what is wrong and an accepted form.
     pub fn parse(text: &str) -> Result<Objective, String> {
         let wrong = |why: &str| format!("objective `{text}`: {why}");
         let (figure, lasts, stops) = stretch(text).map_err(|why| wrong(&why))?;
@@ -166,17 +167,17 @@ impl Objective {
         Ok(Objective { text: text.into(), of: of.map(str::to_owned), metric, strict, lasts, stops })
     }
 
-    /// The name of the requests it is about; None: all of them.
+    /// Returns the name of the requests it applies to; `None`: all of them.
     pub fn name(&self) -> Option<&str> {
         self.of.as_deref()
     }
 
-    /// True where it is about how many failed.
+    /// Returns `true` if it concerns the number of failures.
     pub fn is_of_failures(&self) -> bool {
         matches!(self.metric, Metric::Failed(_))
     }
 
-    /// True where it is about throughput.
+    /// Returns `true` if it concerns throughput.
     fn is_of_rate(&self) -> bool {
         matches!(self.metric, Metric::Rate(_))
     }
@@ -222,15 +223,15 @@ impl Objective {
         judged
     }
 
-    /// Due requests, without those of which nobody knows whether they would have come back within the limit: a stop cut them off before it
-    /// had passed.
+    /// Returns the due requests, without those whose outcome within the limit is unknown: a stop cut them off
+    /// before it had passed.
     fn due(&self, facts: &Facts<'_>, limit: Nanos) -> u64 {
         let waited_less = || facts.latency.at_least.map_or(0, |bounds| bounds.count_at_most(limit - Nanos(1)));
         let unknown = if facts.cut { waited_less().min(facts.censored) } else { 0 };
         facts.due.saturating_sub(unknown)
     }
 
-    /// Due requests that are known to have come back within the limit.
+    /// Returns the due requests known to have completed within the limit.
     fn within(&self, facts: &Facts<'_>, limit: Nanos) -> u64 {
         let limit = if self.strict { limit - Nanos(1) } else { limit };
         facts.latency.finished.count_at_most(limit)
@@ -243,7 +244,7 @@ impl Objective {
     }
 }
 
-/// The objectives of a run's plan, judged.
+/// Judges the objectives of a run's plan.
 pub(crate) fn judged(run: &Sums, windows: &Windows) -> Vec<Judged> {
     let judged = |text: &String| {
         windows.judged(text).or_else(|| {
@@ -255,20 +256,21 @@ pub(crate) fn judged(run: &Sums, windows: &Windows) -> Vec<Judged> {
     asked.map(|text| judged(text).unwrap_or_else(|| Judged::unreadable(text))).collect()
 }
 
-/// True where one of them asks how many failed of all requests.
+/// Returns `true` if one of them concerns the failures of all requests.
 pub(crate) fn ask_for_failures(judged: &[Judged]) -> bool {
     judged.iter().any(|o| o.of_failures)
 }
 
 impl<'a> Facts<'a> {
-    /// Those that failed, have no end or were never begun, and of how many. What a stop cut off may yet have succeeded, and is in neither.
+    /// Returns the requests that failed, are unfinished or were never begun, and the total. Requests cut off by
+    /// a stop might have succeeded, and are in neither.
     pub(crate) fn failures(&self) -> (u64, u64) {
         let cut = if self.cut { self.censored } else { 0 };
         let bad = self.failed.saturating_add(self.censored).saturating_add(self.dropped);
         (bad.saturating_sub(cut), self.due.saturating_sub(cut))
     }
 
-    /// Those that an objective is about; None where the run has no such name.
+    /// Returns the figures that an objective applies to; `None` if the run has no such name.
     fn of(run: &'a Sums, objective: &Objective) -> Option<Facts<'a>> {
         objective.name().map_or_else(|| Some(Facts::of_all(run)), |name| Facts::of_name(run, name))
     }
@@ -286,7 +288,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// None where the run has no such name.
+    /// Returns the figures of a name; `None` if the run has no such name.
     fn of_name(run: &'a Sums, name: &str) -> Option<Facts<'a>> {
         if let [only] = run.names()
             && only == name
@@ -295,7 +297,7 @@ impl<'a> Facts<'a> {
         }
         let of_name = run.by_name().find(|row| row.name == name).map(|row| row.totals);
         let of_span = || run.spans().find(|row| row.called() == name).map(|row| row.totals);
-        // A group of one scenario among several needs no more than its name where no other has it.
+        // A group of one scenario among several needs only its name if no other scenario has the same.
         let of_group = || run.spans().find(|row| row.group == Some(name)).map(|row| row.totals);
         let of_scenario = || run.scenarios().find(|row| row.called() == name);
         let Some(totals) = of_name.or_else(of_span).or_else(of_group) else {
@@ -317,12 +319,12 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// What is said behind a figure of those that began.
+    /// Formats the note on dropped iterations, after a figure of those that began.
     fn left(&self) -> String {
         if self.dropped > 0 { format!(" ({} dropped)", numbers::count(self.dropped)) } else { String::new() }
     }
 
-    /// Requests of a scenario: of an iteration that was dropped the first was due, and never sent.
+    /// Returns the figures of a scenario: a dropped iteration counts its first request as due and never sent.
     fn of_scenario(run: &Sums, row: &ScenarioRow<'a>) -> Facts<'a> {
         let dropped = row.iterations.totals.counts.dropped;
         let facts = Facts::of_totals(run, row.totals);
@@ -331,7 +333,7 @@ impl<'a> Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// Responses that were looked at; they have no latency of their own.
+    /// Returns the figures of a check: responses checked, without a latency of their own.
     fn of_check(run: &'a Sums, name: &str) -> Option<Facts<'a>> {
         let row = run.checks().find(|row| row.called() == name)?;
         Some(Facts {
@@ -347,11 +349,11 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// What stands behind the figure: `for 10s`, and `stop` or `stop after 30s`.
+/// Splits off the suffix: `for 10s`, and `stop` or `stop after 30s`.
 fn stretch(text: &str) -> Result<(&str, Option<Nanos>, Option<Nanos>), String> {
     let (rest, after) = match text.trim_end().strip_suffix(" stop") {
         Some(rest) => (rest, Some("")),
-        // A name may hold the words.
+        // A name may contain these words.
         None => match text.rsplit_once(" stop after ").filter(|(_, time)| !time.contains('}')) {
             Some((rest, time)) => (rest, Some(time.trim())),
             None => (text, None),
@@ -375,7 +377,7 @@ fn stretch(text: &str) -> Result<(&str, Option<Nanos>, Option<Nanos>), String> {
     }
 }
 
-/// `p99{GET /items/{id}}<50ms` as `p99<50ms` and the name in its braces, which may hold others.
+/// Splits `p99{GET /items/{id}}<50ms` into `p99<50ms` and the name in its braces, which may contain others.
 fn split_name(text: &str) -> Result<(Cow<'_, str>, Option<&str>), &'static str> {
     let Some(open) = text.find(['{', '<', '>', '=']).filter(|at| text[*at..].starts_with('{')) else {
         return Ok((text.into(), None));
@@ -392,7 +394,7 @@ fn split_name(text: &str) -> Result<(Cow<'_, str>, Option<&str>), &'static str> 
     }
 }
 
-/// What another tool calls a figure, in our words, with its limit.
+/// Translates another tool's name of a figure, with its limit, to ours.
 fn elsewhere(name: &str, sign: &str, limit: &str) -> Option<String> {
     let sign = sign.trim();
     let number = limit.trim_end_matches(|c: char| !c.is_ascii_digit());
@@ -426,12 +428,12 @@ fn elsewhere(name: &str, sign: &str, limit: &str) -> Option<String> {
     Some(format!("`{name}` has another name here; write {ours}"))
 }
 
-/// A limit of k6 is in milliseconds.
+/// Returns a time limit; bare numbers of k6 are milliseconds.
 fn time(limit: &str, bare: bool) -> String {
     if bare { format!("{limit}ms") } else { limit.to_owned() }
 }
 
-/// `99.9` as 999 of 1000; exact, so that 999 of 1000 requests do meet it.
+/// Parses `99.9` as 999 of 1000; exact, so that 999 of 1000 requests do meet it.
 fn percentile(text: &str) -> Option<(u64, u64)> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     let digits = |t: &str| t.bytes().all(|b| b.is_ascii_digit());

@@ -1,34 +1,34 @@
-//! What a run says about a server that could not keep up with the rate that was asked of it.
+//! Detection of a server that could not keep up with the requested rate.
 //!
-//! In open load requests come whether or not earlier ones were answered. Where fewer were answered than were scheduled, the
-//! rest waits, and what waits grows: the rate that was kept is the server's capacity, and every latency of the run is that of
-//! a queue, longer the longer the run.
+//! Under open load requests arrive whether or not earlier ones were answered. If fewer were answered than were
+//! scheduled, the rest waits in a growing queue: the sustained rate is the server's capacity, and every latency
+//! of the run is that of a queue, growing with the length of the run.
 
 use record::{End, Kind};
 
 use crate::kinds::Kinds as _;
 use crate::sums::Sums;
 
-/// Less of what was scheduled than this was kept.
+/// Share of the scheduled rate below which a server did not keep up.
 const KEPT: f64 = 0.95;
-/// So many requests at least make a queue, whatever the rate.
+/// Minimum length of a queue, whatever the rate.
 const LEAST_QUEUE: f64 = 10.0;
-/// Seconds of the window below which the queue has not shown whether it grows.
+/// Seconds of the window below which the growth of a queue cannot be determined.
 const LEAST_S: f64 = 2.0;
 
-/// A server that did not keep up.
+/// The overload of a server that did not keep up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overload {
     /// Requests succeeded per second.
     pub sustained_per_s: f64,
     /// Requests scheduled per second.
     pub scheduled_per_s: f64,
-    /// How much longer the queue became each second; None where time-outs kept it from growing.
+    /// Growth of the queue per second; `None` if timeouts kept it from growing.
     pub growth_per_s: Option<f64>,
 }
 
 impl Overload {
-    /// What a run shows of one, where its rate was level and it ran to its end.
+    /// Detects the overload of a run with a constant rate that was not cut short.
     pub fn of(run: &Sums) -> Option<Overload> {
         let totals = &run.totals;
         let level =
@@ -44,7 +44,7 @@ impl Overload {
         let missing = (scheduled - sustained) * run.window.as_secs_f64();
         let timed_out: u64 = totals.failures.iter().filter(|f| f.is(Kind::Timeout)).map(|f| f.count).sum();
         let grew = growth > (1.0 - KEPT) * scheduled && last as f64 >= LEAST_QUEUE;
-        // What failed at once, or was answered wrongly, was no queue's doing.
+        // Requests that failed at once, or got a wrong answer, were not affected by the queue.
         let queued = (last + timed_out) as f64;
         (queued >= LEAST_QUEUE && queued >= missing / 2.0).then_some(Overload {
             sustained_per_s: sustained,

@@ -1,6 +1,7 @@
-//! A summary whose texts act on no screen: what people read is made of nothing else.
+//! Escaping of texts that could control a terminal; all output for people is escaped.
 //!
-//! A record may come from anybody, and servers write into it. JSON keeps texts as they are and escapes them by itself.
+//! A record may come from any source, and servers write into it. JSON keeps texts unchanged and escapes them
+//! itself.
 
 use cause::Cause;
 use measure::sanitize;
@@ -12,8 +13,8 @@ use serde_json::Value;
 use crate::summary::Summary;
 
 impl Summary {
-    /// The same with every text made harmless, whichever field it stands in, but for the status codes by name: their sums are
-    /// shared, being large, and whoever shows them makes them harmless.
+    /// Returns a copy with every text escaped, in whichever field, except the status codes by name: their sums
+    /// are shared because of their size, and are escaped when shown.
     pub(crate) fn plain(&self) -> Summary {
         let mut shown = self.clone();
         shown.started = self.started.as_ref().and_then(harmless);
@@ -43,15 +44,15 @@ fn line(text: &mut String) {
     *text = sanitize::line(text).into_owned();
 }
 
-/// A part of a record with every text in it made harmless, so that a field added later is no exception. What cannot be
-/// written as JSON never came from a record.
+/// Escapes every text in a part of a record, including fields added in the future. `None` if the part cannot be
+/// written as JSON, and thus never came from a record.
 fn harmless<T: Serialize + DeserializeOwned>(part: &T) -> Option<T> {
     let mut value = serde_json::to_value(part).ok()?;
     walk(&mut value);
     serde_json::from_value(value).ok()
 }
 
-/// Makes every text in it harmless.
+/// Escapes every text in a JSON value.
 pub(crate) fn walk(value: &mut Value) {
     match value {
         Value::String(text) => line(text),

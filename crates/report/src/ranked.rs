@@ -1,7 +1,8 @@
-//! Requests ranked by latency, the unfinished ones after all others.
+//! Requests ranked by latency, with the unfinished ones after all others.
 //!
-//! A request that never finished took longer than we know. Leaving it out makes a hanging server look fast; so it is
-//! ranked last and a quantile that falls on it is a lower bound, never a number (`docs/measurement.md` 1.1 and 2.3).
+//! A request that never finished took longer than we know. Leaving it out makes a hanging server look fast;
+//! therefore it is ranked last, and a quantile that falls on it is a lower bound, never a number
+//! (`docs/measurement.md` 1.1 and 2.3).
 
 use std::sync::LazyLock;
 
@@ -9,19 +10,19 @@ use measure::quantile::{self, Interval, QuantileValue};
 use measure::{RunBlocks, Histogram, Nanos};
 use record::Latency;
 
-/// A latency as far as it is known.
+/// A latency, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
-    /// So much.
+    /// An exact value.
     Is(Nanos),
-    /// At least so much: requests without an answer decide it.
+    /// A lower bound: it is determined by requests without an answer.
     AtLeast(Nanos),
-    /// Not shown: too few requests, or none.
+    /// Withheld: too few requests, or none.
     Withheld,
 }
 
 impl Figure {
-    /// As people read it: `1.23 ms`, `≥ 4.00 s`, `–`.
+    /// Formats it for people: `1.23 ms`, `≥ 4.00 s`, `–`.
     pub fn show(self) -> String {
         match self {
             Figure::Is(t) => crate::numbers::duration(t),
@@ -29,11 +30,11 @@ impl Figure {
             Figure::Withheld => crate::numbers::WITHHELD.into(),
         }
     }
-    /// The number, where it is one.
+    /// Returns the value, if it is exact.
     pub fn exact(self) -> Option<Nanos> {
         if let Figure::Is(t) = self { Some(t) } else { None }
     }
-    /// The lower bound, where it is only that.
+    /// Returns the lower bound, if it is only that.
     pub fn at_least(self) -> Option<Nanos> {
         if let Figure::AtLeast(t) = self { Some(t) } else { None }
     }
@@ -42,22 +43,22 @@ impl Figure {
 /// A quantile with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantile {
-    /// The quantile itself.
+    /// The quantile.
     pub figure: Figure,
-    /// The interval; None where nothing tells how much requests resemble their neighbours.
+    /// Interval; `None` if the correlation of neighbouring requests is unknown.
     pub interval: Option<Interval>,
 }
 
-/// A quantile reports show, with its names.
+/// A quantile shown in reports, with its name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Named {
-    /// As people say it: `p99.9`.
+    /// Name for people: `p99.9`.
     pub name: &'static str,
-    /// The share below it.
+    /// Share of requests below it.
     pub q: f64,
 }
 
-/// The quantiles of every report.
+/// Quantiles of every report.
 pub const QUANTILES: [Named; 5] = [
     Named { name: "p50", q: 0.5 },
     Named { name: "p90", q: 0.9 },
@@ -71,34 +72,34 @@ pub const QUANTILES: [Named; 5] = [
 pub struct Ranked<'a> {
     /// Latencies of finished requests.
     pub finished: &'a Histogram,
-    /// Lower bounds of requests that timed out or were given up; ranked last.
+    /// Lower bounds of requests that timed out or were abandoned; ranked last.
     pub at_least: Option<&'a Histogram>,
-    /// The same by blocks of seconds, which give the intervals; None: without.
+    /// Latencies by blocks of seconds, from which the intervals are computed; `None`: no intervals.
     pub blocks: Option<&'a RunBlocks>,
 }
 
 impl<'a> Ranked<'a> {
-    /// Only things that finished.
+    /// Ranks finished requests only.
     pub fn plain(finished: &'a Histogram) -> Ranked<'a> {
         Ranked { finished, at_least: None, blocks: None }
     }
 
-    /// Those that finished, and lower bounds of those that did not.
+    /// Ranks finished requests, and lower bounds of unfinished ones.
     pub fn with(finished: &'a Histogram, at_least: &'a Histogram) -> Ranked<'a> {
         Ranked { finished, at_least: Some(at_least), blocks: None }
     }
 
-    /// How many are ranked.
+    /// Returns the number of ranked requests.
     pub fn count(&self) -> u64 {
         self.finished.count() + self.unfinished()
     }
 
-    /// How many of them did not finish.
+    /// Returns the number of unfinished requests.
     pub fn unfinished(&self) -> u64 {
         self.at_least.map_or(0, Histogram::count)
     }
 
-    /// The quantile with what supports it.
+    /// Returns the quantile with its interval.
     pub fn quantile(&self, q: f64) -> Quantile {
         static NONE: LazyLock<Histogram> = LazyLock::new(Histogram::new);
         let (value, interval) = quantile::correlated_quantile(self.finished, self.at_least.unwrap_or(&NONE), q, self.blocks);
@@ -110,14 +111,14 @@ impl<'a> Ranked<'a> {
         Quantile { figure, interval }
     }
 
-    /// True where the quantile is only a lower bound, however few requests there are: those that did not finish are not
-    /// fewer than the share above it.
+    /// Returns `true` if the quantile is only a lower bound, however few requests there are: the unfinished
+    /// requests are at least the share above it.
     pub fn is_lower_bound(&self, q: f64) -> bool {
         let above = self.count() as f64 * (1.0 - q);
         self.unfinished() > 0 && self.unfinished() as f64 >= above * (1.0 - 1e-9)
     }
 
-    /// The mean; a lower bound where something did not finish.
+    /// Returns the mean; a lower bound if a request did not finish.
     pub fn mean(&self) -> Figure {
         let n = self.count();
         if n == 0 {
@@ -128,7 +129,8 @@ impl<'a> Ranked<'a> {
         if self.unfinished() == 0 { Figure::Is(mean) } else { Figure::AtLeast(mean) }
     }
 
-    /// The standard deviation, each taken as the middle of its bucket; withheld where something did not finish, as it has no lower bound.
+    /// Returns the standard deviation, with each value at the middle of its bucket; withheld if a request did
+    /// not finish, since it has no lower bound.
     pub fn deviation(&self) -> Figure {
         let n = self.finished.count();
         if n == 0 || self.unfinished() > 0 {
@@ -141,7 +143,7 @@ impl<'a> Ranked<'a> {
         Figure::Is(Nanos((squares / n as f64).sqrt().round() as u64))
     }
 
-    /// The longest; a lower bound where something did not finish.
+    /// Returns the maximum; a lower bound if a request did not finish.
     pub fn max(&self) -> Figure {
         let longest = Nanos(self.finished.max().max(self.at_least.map_or(0, Histogram::max)));
         match (self.count(), self.unfinished()) {
@@ -151,13 +153,13 @@ impl<'a> Ranked<'a> {
         }
     }
 
-    /// The shortest of those that finished.
+    /// Returns the minimum of the finished requests.
     pub fn min(&self) -> Option<Nanos> {
         (!self.finished.is_empty()).then(|| Nanos(self.finished.min()))
     }
 }
 
-/// The latency a second or a run stands for.
+/// Returns the main latency of a second or a run.
 pub fn headline(latency: &Latency, open: bool) -> Ranked<'_> {
     let (finished, at_least) = if open {
         (&latency.response, &latency.response_at_least)
@@ -167,7 +169,7 @@ pub fn headline(latency: &Latency, open: bool) -> Ranked<'_> {
     Ranked::with(finished, at_least)
 }
 
-/// The time of heartbeats, those that nobody answered ranked last.
+/// Returns the response time of heartbeats, with unanswered ones ranked last.
 pub fn heartbeats(latency: &Latency) -> Ranked<'_> {
     Ranked::with(&latency.heartbeat, &latency.heartbeat_at_least)
 }

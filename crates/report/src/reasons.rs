@@ -1,7 +1,8 @@
-//! Why something failed, in the reader's language.
+//! Causes of failures in the reader's language.
 //!
-//! Records have it as a sentence of brunt beside its English text. Older ones have the text alone, which is found among the
-//! sentences of that time; what is none of them stays as it is: half a translation would be worse.
+//! Records contain the cause as a sentence of brunt next to its English text. Older ones have only the text,
+//! which is looked up among the sentences of that time; a text not found there stays as it is: half a
+//! translation would be worse.
 
 use std::borrow::Cow;
 
@@ -9,7 +10,8 @@ use cause::Cause;
 
 use crate::Lang;
 
-/// What is known of a failure in this language: its English text, and the cause where its record tells it.
+/// Returns the detail of a failure in this language, from its English text, and the cause if its record
+/// contains one.
 pub fn reason<'a>(detail: &'a str, cause: Option<&Cause>, lang: Lang) -> Cow<'a, str> {
     if lang == Lang::En {
         return Cow::Borrowed(detail);

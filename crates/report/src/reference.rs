@@ -1,27 +1,27 @@
-//! What the reference client of a run found, summed up.
+//! The results of a run's reference client, summed up.
 
 use measure::Histogram;
 use record::ReferenceSecond;
 
 use crate::ranked::Ranked;
 
-/// The reference client of a run: in none of the run's own figures.
+/// The totals of a run's reference client, included in none of the run's own figures.
 #[derive(Clone, Debug, Default)]
 pub struct ReferenceTotals {
-    /// Requests scheduled, warm-up left out.
+    /// Requests scheduled, excluding the warm-up.
     pub scheduled: u64,
-    /// Of these, those that succeeded.
+    /// Requests that succeeded.
     pub succeeded: u64,
-    /// Of these, those that failed.
+    /// Requests that failed.
     pub failed: u64,
-    /// Of these, those without a response when the run ended.
+    /// Requests without a response when the run ended.
     pub unfinished: u64,
     service: Histogram,
     read_late: Histogram,
 }
 
 impl ReferenceTotals {
-    /// Takes in a second of it.
+    /// Adds one of its seconds.
     pub(crate) fn add(&mut self, second: &ReferenceSecond) {
         let sum = |mine: &mut u64, theirs: u64| *mine = mine.saturating_add(theirs);
         sum(&mut self.scheduled, second.scheduled);
@@ -32,12 +32,12 @@ impl ReferenceTotals {
         self.read_late.merge(&second.read_late);
     }
 
-    /// Service times of those that succeeded.
+    /// Returns the service times of the requests that succeeded.
     pub fn service(&self) -> Ranked<'_> {
         Ranked::plain(&self.service)
     }
 
-    /// How long what arrived waited for brunt to read it, by the kernel's stamps.
+    /// Returns the delays from the arrival of data, by the kernel's timestamps, until brunt read it.
     pub fn read_late(&self) -> Ranked<'_> {
         Ranked::plain(&self.read_late)
     }

@@ -1,31 +1,34 @@
-//! The seconds of a run, one at a time and as often as a format asks: nobody holds them all.
+//! Access to the seconds of a run, one at a time and as often as a format needs: they are never all held in
+//! memory.
 
 use std::io;
 
 use record::{ReplaySource, ReadFault, RunEvent, Second};
 
-/// One pass over the seconds of a run. One that cannot be read ends the pass, and the document with it.
+/// One pass over the seconds of a run. A second that cannot be read ends the pass, and the document with it.
 pub type Pass<'a> = Box<dyn Iterator<Item = io::Result<Second>> + 'a>;
 
-/// One pass over the events of a run, likewise.
+/// One pass over the events of a run, with the same error handling.
 pub type Events<'a> = Box<dyn Iterator<Item = io::Result<RunEvent>> + 'a>;
 
-/// Seconds that may be gone through again and again.
+/// Seconds that can be read repeatedly.
 pub trait Seconds {
     /// Begins a pass over them.
     ///
     /// # Errors
-    /// Where they cannot be read at all.
+    ///
+    /// Returns an error if they cannot be read at all.
     fn pass(&self) -> io::Result<Pass<'_>>;
 
-    /// Begins a pass over all that is known of the run, in the order of time.
+    /// Begins a pass over all events of the run, in the order of time.
     ///
     /// # Errors
-    /// Where it cannot be read at all.
+    ///
+    /// Returns an error if they cannot be read at all.
     fn events(&self) -> io::Result<Events<'_>>;
 }
 
-/// The seconds of a record or a spool; None: nothing was kept, and a document has the sums alone.
+/// The seconds of a record or a spool; `None`: no record was kept, and a document has only the sums.
 pub struct Replayed<'a>(pub Option<&'a dyn ReplaySource>);
 
 impl Seconds for Replayed<'_> {
@@ -44,7 +47,7 @@ impl Seconds for Replayed<'_> {
     }
 }
 
-/// Of a run that is made up.
+/// The seconds of a made-up run.
 impl Seconds for Vec<Second> {
     fn pass(&self) -> io::Result<Pass<'_>> {
         Ok(Box::new(self.iter().cloned().map(Ok)))

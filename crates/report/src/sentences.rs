@@ -27,11 +27,11 @@ pub(crate) const DEVIATION: Text = text("stdev", "标准差");
 pub(crate) const MEGABYTES: Text = text("MB/s in", "接收MB/秒");
 pub(crate) const STATUS: Text = text("status", "状态码");
 pub(crate) const WARMUP: Text = text("warm-up: {n} {n|request|requests}", "预热：{n} 个请求");
-/// Where there is room for one word.
+/// Short form for narrow columns.
 pub(crate) const WARMUP_SHORT: Text = text("warm", "预热");
 pub(crate) const DRAIN: Text = text("drain", "收尾");
 
-// Between the parts of a sentence.
+// Separators between the parts of a sentence.
 pub(crate) const COMMA: Text = text(", ", "，");
 pub(crate) const SEMICOLON: Text = text("; ", "；");
 pub(crate) const COLON: Text = text(": ", "：");
@@ -70,7 +70,7 @@ pub(crate) const COUNTED_ON: Text = text(
 );
 pub(crate) const PROBE_FAILED: Text = text("First request: {failure}", "首个请求：{failure}");
 
-// The same as a table, in Markdown.
+// The head as a table, in Markdown.
 pub(crate) const RUN: Text = text("Run", "压测");
 pub(crate) const TARGET: Text = text("Target", "地址");
 pub(crate) const LOAD: Text = text("Load", "负载");
@@ -181,7 +181,7 @@ pub(crate) const ON_REUSED: Text = text(
     "发生在复用的连接上：请求发出时，服务器可能恰好关闭了空闲连接",
 );
 pub(crate) const RECEIVED: Text = text("received", "收到");
-/// The values of a user that a request was made of.
+/// Values of a user used in a request.
 pub(crate) const VALUES: Text = text("values", "变量");
 pub(crate) const NOT_KNOWN: Text = text("(not known)", "（未知）");
 pub(crate) const CONNECTIONS: Text = text("Connections", "连接");
@@ -313,7 +313,7 @@ pub(crate) const ALL_RESUMED: Text = text(
     ": cheaper than a new visitor's full handshake (--no-resume forces full ones)",
     "：比新访客的完整握手开销小（--no-resume 可强制完整握手）",
 );
-/// A kind of failure in Chinese; in English it is the word of the documents.
+/// Returns a kind of failure in Chinese; in English it is the identifier of the documents.
 pub(crate) fn kind_zh(of: Kind) -> &'static str {
     match of {
         Kind::Resolve => "域名解析",
@@ -335,7 +335,7 @@ pub(crate) fn kind_zh(of: Kind) -> &'static str {
     }
 }
 
-/// A phase in Chinese, likewise.
+/// Returns a phase in Chinese; in English it is the identifier of the documents.
 pub(crate) fn phase_zh(of: Phase) -> &'static str {
     match of {
         Phase::Resolve => "域名解析",
@@ -351,7 +351,7 @@ pub(crate) fn phase_zh(of: Phase) -> &'static str {
 
 pub(crate) const EXIT: Text = text("Exit code {code}: {meaning}", "退出码 {code}：{meaning}");
 
-/// What to do about a kind of failure whose remedy is on this machine.
+/// Advice for kinds of failure that can be remedied on this machine.
 pub(crate) const ADVICE: &[(Kind, Text)] = &[
     (
         Kind::NoPorts,

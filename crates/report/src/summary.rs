@@ -1,4 +1,4 @@
-//! A run, summed up and judged: what every format writes.
+//! A run, summed up and judged: the input of every format.
 
 use std::ops::{Deref, DerefMut};
 
@@ -16,15 +16,15 @@ use crate::trust::Trust;
 /// A run, summed up and judged.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// The run itself.
+    /// Sums of the run.
     pub sums: Sums,
-    /// Whether to trust the results.
+    /// Verdict on whether the results can be trusted.
     pub trust: Trust,
-    /// What limited the run.
+    /// Diagnosis of the limits of the run.
     pub limits: Conclusion,
-    /// The objectives of the plan, judged.
+    /// Judged objectives of the plan.
     pub objectives: Vec<Judged>,
-    /// The exit code.
+    /// Exit code.
     pub exit: Exit,
 }
 
@@ -41,18 +41,19 @@ impl DerefMut for Summary {
     }
 }
 
-/// A run that goes on, summed up and judged.
+/// A live run, summed up and judged so far.
 #[derive(Clone, Debug)]
 pub struct SoFar {
-    /// What was counted; the window is as long as it has lasted.
+    /// Sums so far; the window is as long as it has lasted.
     pub sums: Sums,
-    /// Whether to trust the results.
+    /// Verdict on whether the results can be trusted.
     pub trust: Trust,
-    /// The objectives of the plan, judged.
+    /// Judged objectives of the plan.
     pub objectives: Vec<Judged>,
 }
 
-/// Collects the events of a run; [`Summing::finish`] judges them. Usable live, beside the record.
+/// The collector of a run's events; [`Summing::finish`] judges them. It can be used live, in parallel with the
+/// record.
 pub struct Summing {
     adding: Adding,
     counting: Counting,
@@ -79,7 +80,7 @@ impl RunListener for Summing {
 }
 
 impl Summing {
-    /// Takes the next event.
+    /// Handles the next event.
     pub fn add(&mut self, event: &RunEvent) {
         self.adding.add(event);
         self.counting.see(event);
@@ -87,7 +88,8 @@ impl Summing {
         self.rules.iter_mut().for_each(|rule| rule.see(event));
     }
 
-    /// What there is of a run that goes on, judged as if it ended now: requests without an end are neither lost nor unfinished.
+    /// Returns the summary of a live run, judged as if it ended now: requests without an end are neither lost
+    /// nor unfinished.
     pub fn so_far(&self) -> SoFar {
         let mut sums = self.adding.so_far();
         let objectives = objectives::judged(&sums, &self.windows);
@@ -116,14 +118,15 @@ impl Summing {
     }
 }
 
-/// How much more brunt could have sent.
+/// The headroom of brunt above the load of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Headroom {
-    /// Requests a second at most.
+    /// Maximum requests per second.
     pub most_per_s: f64,
-    /// That ÷ what was sent a second, failures included.
+    /// Ratio of that maximum to the requests sent per second, including failures.
     pub times: f64,
-    /// Told by the CPU that a request of this run took; otherwise by `brunt calibrate`.
+    /// Set if it was computed from the CPU time per request of this run; otherwise it is from `brunt
+    /// calibrate`.
     pub by_run: bool,
 }
 
@@ -138,7 +141,8 @@ impl Summary {
     /// Sums up a record or a spool.
     ///
     /// # Errors
-    /// One sentence where it cannot be read.
+    ///
+    /// Returns one sentence if it cannot be read.
     pub fn from_past(past: &dyn ReplaySource) -> Result<Summary, ReadFault> {
         let mut summing = Summing::default();
         for event in past.replay()? {
@@ -147,10 +151,12 @@ impl Summary {
         Ok(summing.finish())
     }
 
-    /// How much more brunt could have sent, where it was calibrated, for what it was calibrated with: HTTP/1.1 without TLS.
+    /// Returns the headroom, if brunt was calibrated and the run is comparable with the calibration: HTTP/1.1
+    /// without TLS.
     ///
-    /// The ceiling is that of small requests of users on connections that stay. What a request of this run cost is dearer (a rate, a connection for each,
-    /// a large response, a busy machine), and dearer at little load than at much, so that the worse of both is rather too low.
+    /// The ceiling is that of small requests of users on persistent connections. A request of this run may cost
+    /// more (a rate, a connection for each, a large response, a busy machine), and costs more at low load than
+    /// at high load, so that the smaller of both estimates is rather too low.
     pub fn headroom(&self) -> Option<Headroom> {
         let started = self.started.as_ref()?;
         let (plan, host) = (&started.plan, started.host()?);
@@ -167,7 +173,7 @@ impl Summary {
         judged.then(|| Headroom { most_per_s: most, times: most / here, by_run })
     }
 
-    /// True where an objective asks how many failed of all requests.
+    /// Returns `true` if an objective concerns the failures of all requests.
     pub fn failures_are_judged(&self) -> bool {
         objectives::ask_for_failures(&self.objectives)
     }

@@ -1,7 +1,8 @@
-//! A run summed up: its head, what its seconds add up to, what was kept of it and how it ended. Nothing here judges.
+//! The sums of a run: its head, the totals of its seconds, kept examples and notices, and its end. No judgement
+//! is made here.
 //!
-//! Made by streaming the events once. The seconds themselves are not kept: a format that shows them gets them read again
-//! from the record or the spool.
+//! They are made by streaming the events once. The seconds themselves are not kept: a format that shows them
+//! reads them again from the record or the spool.
 
 use measure::Nanos;
 use plan::Change;
@@ -15,47 +16,47 @@ use crate::ranked::Ranked;
 use crate::reference::ReferenceTotals;
 use crate::totals::Totals;
 
-/// A run summed up.
+/// The sums of a run.
 #[derive(Clone, Debug)]
 pub struct Sums {
-    /// What was asked, where and by whom; None where the events lack their head.
+    /// Head of the run: plan, time and machine; `None` if the events lack it.
     pub started: Option<Box<RunStarted>>,
-    /// True where arrivals did not wait for answers.
+    /// Set if arrivals did not wait for answers.
     pub open: bool,
-    /// The first answer.
+    /// First answer.
     pub probe: Option<FirstResponse>,
-    /// Sums.
+    /// Totals of the seconds.
     pub totals: Totals,
-    /// Kept examples of failures, at most one of each sort.
+    /// Kept examples of failures, at most one for each sort.
     pub examples: Vec<FailureExample>,
-    /// Further ones of single names, at most one of each name, sort and status.
+    /// Further examples by name, at most one for each name, sort and status.
     pub(crate) examples_by_name: Vec<FailureExample>,
-    /// The slowest requests that have traces, of those that are sampled and of the others.
+    /// Slowest requests with traces, both sampled and others.
     pub(crate) slowest: Vec<TracedRequest>,
-    /// Changes of the load on the way, the first of them.
+    /// First changes of the load during the run.
     pub changes: Vec<LoadChange>,
-    /// The reference client, where the run had one.
+    /// Reference client, if the run had one.
     pub reference: Option<ReferenceTotals>,
-    /// Machines under test that told their counters: as they were joined, and at the end.
+    /// Machines under test that reported their counters: as they were joined, and at the end.
     pub joined: Vec<(ProbedHost, Option<ProbedHost>)>,
-    /// What the reader should know; each code once, the last of it.
+    /// Notices for the reader; only the last one for each code.
     pub notices: Vec<Notice>,
-    /// How it ended.
+    /// Reason for the end of the run.
     pub end: End,
     /// Length of the window.
     pub window: Nanos,
-    /// From the first connect to the end of the drain.
+    /// Time from the first connect to the end of the drain.
     pub elapsed: Nanos,
 }
 
-/// So many examples and notices are kept, and so many bytes of each of their texts: a run has fewer, a record from elsewhere
-/// may have any.
+/// Maximum number of examples and notices kept, and of bytes of each of their texts: a run has fewer, a record
+/// from another source may contain any number.
 const KEPT: usize = 64;
 const TEXT: usize = 64 * 1024;
 
-/// So many of the slowest requests of a run are kept, sampled or not.
+/// Maximum number of slowest requests kept of a run, sampled or not.
 const SLOWEST: usize = 32;
-/// So many values of a user are kept of an example.
+/// Maximum number of a user's values kept of an example.
 const VALUES: usize = 32;
 
 fn clip(text: &str) -> String {
@@ -81,7 +82,7 @@ fn clipped_id(trace: &TraceId) -> TraceId {
     TraceId { id: clip(&trace.id), span: clip(&trace.span), sampled: trace.sampled }
 }
 
-/// Collects the events of a run.
+/// The collector of a run's events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Adding {
     started: Option<Box<RunStarted>>,
@@ -98,7 +99,7 @@ pub(crate) struct Adding {
 }
 
 impl Adding {
-    /// Takes the next event.
+    /// Handles the next event.
     pub fn add(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Started(started) => self.started = Some(started.clone()),
@@ -133,7 +134,7 @@ impl Adding {
         }
     }
 
-    /// Takes a second, without an event around it.
+    /// Adds a second outside of an event.
     pub fn add_second(&mut self, second: &Second) {
         self.totals.add(second);
         for traced in second.slowest.iter().take(KEPT) {
@@ -144,7 +145,7 @@ impl Adding {
         }
     }
 
-    /// The first of its sort, or else of its name.
+    /// Keeps the first example of its sort, or else of its name.
     fn keep(&mut self, example: &FailureExample) {
         let known = |e: &FailureExample| e.kind == example.kind && e.phase == example.phase && e.errno == example.errno;
         if self.examples.len() < KEPT && !self.examples.iter().any(known) {
@@ -154,7 +155,7 @@ impl Adding {
         }
     }
 
-    /// What there is, as if the run had ended as planned with its last second.
+    /// Returns the sums so far, as if the run had ended as planned with its last second.
     pub fn so_far(&self) -> Sums {
         let mut all = self.clone();
         let (window, elapsed) = (all.totals.window, all.totals.elapsed);
@@ -162,7 +163,7 @@ impl Adding {
         all.finish()
     }
 
-    /// All of it together.
+    /// Returns the final sums.
     pub fn finish(mut self) -> Sums {
         let end = self.ended.as_ref().map_or(End::CutOff, |e| e.reason);
         if end == End::CutOff {
@@ -172,7 +173,7 @@ impl Adding {
         let open = self.started.as_ref().map_or(!latency.response.is_empty(), |s| s.plan.load.is_open());
         let (window, elapsed) =
             self.ended.as_ref().map_or((self.totals.window, self.totals.elapsed), |e| (e.window, e.elapsed));
-        // Whatever a record says, throughput is never what came in more time by less.
+        // Whatever a record says, throughput is never computed over less time than the requests took.
         let window = window.max(self.totals.window);
         let Adding { started, probe, totals, examples, examples_by_name, slowest, .. } = self;
         let (changes, reference, joined, notices) = (self.changes, self.reference, self.joined, self.notices);
@@ -196,13 +197,14 @@ impl Adding {
 }
 
 impl Sums {
-    /// True where an objective or a step of a flow stopped the run, as was asked for.
+    /// Returns `true` if an objective or a step of a flow stopped the run, as requested.
     pub fn was_stopped(&self) -> bool {
         let stops = |said: &Notice| matches!(said.subject(), Some(Subject::ObjectiveStop | Subject::StepStop));
         self.end == End::Interrupted && self.notices.iter().any(stops)
     }
 
-    /// True where it was asked to send nothing more, before its planned end, and what was in flight had its time to finish.
+    /// Returns `true` if the run was told to stop sending before its planned end, and requests in flight had
+    /// time to finish.
     pub fn was_drained(&self) -> bool {
         let asked = |changed: &LoadChange| {
             changed.change == Change::Drain && i128::from(changed.at_ns) <= i128::from(self.window.0)
@@ -210,18 +212,18 @@ impl Sums {
         self.end == End::Completed && self.changes.iter().any(asked)
     }
 
-    /// Successes that ended within the window ÷ its length; 0 where there was no window.
+    /// Returns the successes that completed within the window ÷ its length; 0 without a window.
     pub fn throughput_per_s(&self) -> f64 {
         self.per_s(self.totals.finished_in_window)
     }
 
-    /// Connections opened ÷ the time in which any was; 0 where none was.
+    /// Returns the connections opened ÷ the time in which any was; 0 if none was.
     pub fn opened_per_s(&self) -> f64 {
         let span = self.totals.opening.as_secs_f64();
         if span > 0.0 { self.totals.connections.opened as f64 / span } else { 0.0 }
     }
 
-    /// How long the load was paused within the window.
+    /// Returns how long the load was paused within the window.
     pub fn paused(&self) -> Nanos {
         let within = |at_ns: i64| Nanos(u64::try_from(at_ns).unwrap_or(0)).min(self.window);
         let (mut since, mut paused) = (None, Nanos::ZERO);
@@ -232,36 +234,37 @@ impl Sums {
                     let rest = since.take().map_or(Nanos::ZERO, |since| within(changed.at_ns) - since);
                     paused = paused.saturating_add(rest);
                 }
-                // It ends the window, as far as a pause can last.
+                // The drain ends the window, as far as a pause can last.
                 Change::Rate(_) | Change::Users(_) | Change::Drain => {}
             }
         }
         paused.saturating_add(since.map_or(Nanos::ZERO, |since| self.window - since)).min(self.window)
     }
 
-    /// Something counted within the window, per second.
+    /// Converts a count within the window to a rate per second.
     pub fn per_s(&self, n: u64) -> f64 {
         if self.window == Nanos::ZERO { 0.0 } else { n as f64 / self.window.as_secs_f64() }
     }
 
-    /// The latency this run stands for: response in open load, service in closed.
+    /// Returns the main latency of the run: response time under open load, service time under closed load.
     pub fn headline(&self) -> Ranked<'_> {
         self.totals.ranked(self.open)
     }
 
-    /// True where connections were to be opened and held, and nothing to be said on them: users came, and no request was due.
+    /// Returns `true` if connections were to be opened and held without requests: users came, and no request
+    /// was due.
     pub fn only_holds(&self) -> bool {
         let totals = &self.totals;
         let to_speak = self.started.as_ref().is_some_and(|s| s.plan.hold.is_none() && s.silent == Some(false));
         !to_speak && !self.open && totals.due == 0 && totals.warmup == 0 && (totals.standing > 0 || totals.users > 0)
     }
 
-    /// True where something succeeded, and so has a latency to judge.
+    /// Returns `true` if a request succeeded, and so has a latency to judge.
     pub fn has_latency(&self) -> bool {
         self.totals.finished > 0 && !self.only_holds()
     }
 
-    /// Failures that the headline's figures leave out: all but those given up after the timeout, which rank last.
+    /// Returns the failures that the headline's figures exclude: all except timeouts, which rank last.
     pub fn failed_apart(&self) -> u64 {
         let totals = &self.totals;
         let ranked_open = totals.censored - totals.untold;
@@ -269,19 +272,19 @@ impl Sums {
         totals.failed.saturating_sub(timed_out)
     }
 
-    /// The slowest requests that have traces, the slowest of them first.
+    /// Returns the slowest requests with traces, the slowest first.
     pub fn slowest(&self) -> impl Iterator<Item = &TracedRequest> {
         let mut all: Vec<&TracedRequest> = self.slowest.iter().collect();
         all.sort_by_key(|one| std::cmp::Reverse(one.latency_ns));
         all.into_iter()
     }
 
-    /// The kept example of a sort of failure.
+    /// Returns the kept example of a sort of failure.
     pub fn example(&self, failure: &record::Failure) -> Option<&FailureExample> {
         self.example_of(&failure.kind, &failure.phase, &failure.errno)
     }
 
-    /// The kept example of connections that were lost, or did not come to stand.
+    /// Returns the kept example of connections that were lost, or could not be opened.
     pub fn example_of_loss(&self, loss: &record::ConnectionLoss) -> Option<&FailureExample> {
         self.example_of(&loss.kind, &loss.phase, &loss.errno)
     }

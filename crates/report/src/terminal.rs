@@ -1,7 +1,8 @@
-//! The live view: one table row a second, for that second and not since the start, and a line of progress below it.
+//! The live view: one table row per second, for that second and not since the start, and a line of progress
+//! below it.
 //!
-//! Renders to strings and writes nothing itself; the program decides where they go. In a pipe rows are plain and never
-//! cut. A second's quantiles obey the same sample floor as a run's.
+//! It renders to strings and writes no output itself; the program decides where they go. In a pipe rows are
+//! plain and never cut. A second's quantiles have the same minimum sample size as a run's.
 
 use measure::{Nanos, sanitize};
 use record::{LoadChange, FirstResponse, Notice, RunPart, Second};
@@ -14,24 +15,24 @@ use crate::sentences as say;
 use crate::numbers;
 use crate::text::{Lang, Text};
 
-/// How arrivals are made: open load has no users to show.
+/// The kind of load: open load has no users to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Arrivals at a rate.
     Open,
     /// Users.
     Closed,
-    /// Connections that are held.
+    /// Held connections.
     Held,
 }
 
-/// The headings come again after so many rows.
+/// Number of rows after which the headings are repeated.
 const ROWS_BETWEEN_HEADINGS: u32 = 20;
-/// A part of a second that is shorter than this (in seconds) has counts and no rates.
+/// Length (in seconds) below which a partial second has counts and no rates.
 const RATED_LEAST: f64 = 0.1;
-/// Room for the status codes below which the column is left out.
+/// Room for the status codes below which the column is omitted.
 const STATUS_LEAST: usize = 8;
-/// Room for them, and for the words of warm-up and drain, that other columns make way for.
+/// Room for them, and for the labels of warm-up and drain, for which other columns are dropped.
 const STATUS_WANTED: usize = 10;
 
 /// The live view of a run.
@@ -44,7 +45,7 @@ pub struct Live {
     rows: u32,
 }
 
-/// A column: heading, least width, and how soon it goes when the terminal is narrow (0: never).
+/// A column: heading, minimum width, and rank for removal on a narrow terminal (0: never).
 struct Column {
     heading: Text,
     cells: usize,
@@ -87,22 +88,22 @@ fn columns(mode: Mode) -> [Column; 9] {
 }
 
 impl Live {
-    /// A view `cells` wide; the width matters on a terminal only.
+    /// Creates a view `cells` wide; the width matters only on a terminal.
     pub fn new(lang: Lang, color: bool, cells: usize, is_tty: bool, mode: Mode) -> Live {
         Live { lang, paint: Paint(color), cells: is_tty.then_some(cells.max(20)), mode, rows: 0 }
     }
 
-    /// The first answer, before the table.
+    /// Formats the first answer, before the table.
     pub fn probe(&self, probe: &FirstResponse) -> String {
         self.wrapped(&head::first_answer(probe, self.lang))
     }
 
-    /// Something the reader should know, between two rows.
+    /// Formats a notice, between two rows.
     pub fn notice(&self, notice: &Notice) -> String {
         self.wrapped(&self.paint.yellow(&format!("! {}", judgement::notice(notice, self.lang))))
     }
 
-    /// A change of load that is to come, between two rows.
+    /// Formats a coming change of load, between two rows.
     pub fn changed(&self, changed: &LoadChange) -> String {
         self.wrapped(&self.paint.yellow(&format!("→ {}", judgement::change(changed, self.lang))))
     }
@@ -111,13 +112,13 @@ impl Live {
         self.cells.map_or_else(|| text.to_owned(), |cells| wrapped(text, cells))
     }
 
-    /// False of a drain in which there was nothing to wait for: its row would say nothing.
+    /// Returns `false` for a drain without requests to wait for: its row would be empty.
     pub fn has_row(s: &Second) -> bool {
         let something = s.finished + s.failed + s.censored + s.connections.lost + u64::from(s.in_flight + s.waiting);
         s.part != RunPart::Drain || something > 0
     }
 
-    /// The row of a second without a newline at its end; the headings come before it where they are due.
+    /// Returns the row of a second without a newline at its end, preceded by the headings if they are due.
     pub fn row(&mut self, s: &Second) -> String {
         let shown = self.shown();
         let mut out = String::new();
@@ -134,7 +135,7 @@ impl Live {
         out + &self.figures(s, &shown)
     }
 
-    /// The columns there is room for, with their widths and places.
+    /// Returns the columns that fit, with their widths and positions.
     fn shown(&self) -> Vec<(Column, usize, usize)> {
         let all = columns(self.mode).into_iter().enumerate();
         let mut shown: Vec<(Column, usize, usize)> = all
@@ -148,7 +149,8 @@ impl Live {
         shown
     }
 
-    /// Cells left for the status codes; None: as many as they need. 0 where even the columns do not fit.
+    /// Returns the cells left for the status codes; `None`: as many as they need. 0 if even the columns do not
+    /// fit.
     fn status_room(&self, shown: &[(Column, usize, usize)]) -> Option<usize> {
         let taken: usize = shown.iter().map(|(_, cells, _)| cells + 2).sum();
         self.cells.map(|cells| (cells + 2).saturating_sub(taken).saturating_sub(2))
@@ -158,7 +160,7 @@ impl Live {
         let no_room = self.status_room(shown).is_some_and(|room| room < STATUS_LEAST);
         let mut values = self.values(s);
         match s.part {
-            // The words have no room behind the figures; the second is that of the row before.
+            // The labels do not fit after the figures; the second is that of the row before.
             RunPart::Warmup if no_room => values[0] = self.lang.of(say::WARMUP_SHORT).into(),
             RunPart::Drain if no_room => values[0] = self.lang.of(say::DRAIN).into(),
             _ => {}
@@ -187,11 +189,12 @@ impl Live {
         if s.part == RunPart::Window { row } else { self.paint.dim(&row) }
     }
 
-    /// The cells of a row, in the order of [`columns`].
+    /// Returns the cells of a row, in the order of [`columns`].
     fn values(&self, s: &Second) -> [String; 9] {
         let length_s = (s.to_ns - s.from_ns) as f64 / 1e9;
         let per_s = |n: u64| n as f64 / length_s;
-        // What ended in a moment is no rate; and what ends after the window is not in the throughput.
+        // A count in a short time is not a rate; and requests that end after the window are not in the
+        // throughput.
         let has_rate = length_s >= RATED_LEAST && s.part != RunPart::Drain;
         let rate = |shown: fn(f64) -> String, n| if has_rate { shown(per_s(n)) } else { numbers::WITHHELD.to_owned() };
         let time = format!("{:.0}s", (s.to_ns as f64 / 1e9).round());
@@ -229,8 +232,8 @@ impl Live {
         ]
     }
 
-    /// The line of progress: a bar, the time passed of the time asked, requests done of those asked. No newline; on a
-    /// terminal it is to be written over.
+    /// Returns the line of progress: a bar, elapsed and total time, requests done and requested. It has no
+    /// newline; on a terminal it is overwritten.
     pub fn progress(&self, elapsed: Nanos, total: Option<Nanos>, done: u64, asked: Option<u64>) -> String {
         const BAR: usize = 24;
         let by_time = total.filter(|t| t.0 > 0).map(|t| elapsed.as_secs_f64() / t.as_secs_f64());

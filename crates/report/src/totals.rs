@@ -1,7 +1,8 @@
-//! What a run adds up to: the seconds of its record, merged.
+//! The totals of a run: the merged seconds of its record.
 //!
-//! One pass, constant memory. Warm-up seconds count nothing but their warm-up requests, of which throughput has those that
-//! succeeded within the window; seconds of the drain count for the accounting and the latency, never for throughput.
+//! They need one pass and constant memory. Seconds of the warm-up count only their warm-up requests, of which
+//! throughput includes those that succeeded within the window; seconds of the drain count for the accounting
+//! and the latency, never for throughput.
 
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -12,65 +13,68 @@ use record::{ByteCounts, CheckResults, ConnectionFigures, Counts, Failure, Heart
 use crate::named::ByName;
 use crate::ranked::{Ranked, headline};
 
-/// Sorts of failure that are told apart: a run has far fewer, a record from elsewhere may have any.
+/// Maximum number of distinct sorts of failure: a run has far fewer, a record from another source may contain
+/// any number.
 const SORTS: usize = 256;
 
 /// Sums over the seconds of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    /// What adds up, the warm-up left out but for its requests.
+    /// Summed counts, excluding the warm-up except for its requests.
     pub counts: Counts,
-    /// Of the unfinished, those open where the record stops: nobody wrote down how long, so they are in no histogram.
+    /// Unfinished requests that were open when the record stops: their duration was not recorded, so they are
+    /// in no histogram.
     pub untold: u64,
-    /// Successes that ended within the window, those of requests of the warm-up included: what throughput counts.
+    /// Successes that completed within the window, including those of warm-up requests: the basis of
+    /// throughput.
     pub finished_in_window: u64,
     /// Bytes moved within the window.
     pub bytes_in_window: ByteCounts,
-    /// Length of the seconds of the window, added up.
+    /// Total length of the seconds of the window.
     pub window: Nanos,
-    /// Length of all seconds, added up.
+    /// Total length of all seconds.
     pub elapsed: Nanos,
     /// Time integral of the requests in flight over the window.
     pub in_flight_ns: u128,
     /// Status code → count.
     pub status: BTreeMap<String, u64>,
-    /// What peers said of how connections and exchanges end.
+    /// Reasons that peers gave for closing connections and exchanges.
     pub words: BTreeMap<String, u64>,
-    /// Failures of each sort, in the order of kind, phase and errno.
+    /// Failures of each sort, ordered by kind, phase and errno.
     pub failures: Vec<Failure>,
     /// Bytes on the wire.
     pub bytes: ByteCounts,
-    /// Connections; `open` is the count at the end.
+    /// Connections; `open` is the number at the end.
     pub connections: ConnectionFigures,
-    /// Connections that were lost, by what ended them.
+    /// Lost connections, by cause.
     pub losses: Vec<ConnectionLoss>,
-    /// Connections that did not come to stand and failed no request, by what prevented them.
+    /// Connections that could not be opened but failed no request, by cause.
     pub unopened: Vec<ConnectionLoss>,
-    /// The most connections that stood at the end of a second.
+    /// Maximum number of established connections at the end of a second.
     pub standing: u64,
-    /// Length of the seconds in which connections were opened, added up, and of what came before a common start.
+    /// Total length of the seconds in which connections were opened, and of the time before a common start.
     pub opening: Nanos,
-    /// Connections that stood and are not known to be lost.
+    /// Connections that were established and are not known to be lost.
     stand: u64,
-    /// Signs of life.
+    /// Heartbeats.
     pub heartbeats: HeartbeatCounts,
-    /// Most users at the end of any second.
+    /// Maximum number of users at the end of any second.
     pub users: u32,
-    /// User-nanoseconds of the window: of each second the larger number of users, at its beginning or its end.
+    /// User-nanoseconds of the window: for each second the larger number of users, at its beginning or its end.
     pub users_ns: u128,
-    /// Users at the end of the second before.
+    /// Users at the end of the previous second.
     users_before: u32,
     /// Histograms of the run.
     pub latency: Latency,
-    /// Response and service by blocks of seconds: how much requests resemble their neighbours.
+    /// Response and service by blocks of seconds: the correlation of neighbouring requests.
     blocks: [RunBlocks; 2],
-    /// The same by name, where the run has several.
+    /// Totals by name, if the run has several names.
     pub named: ByName,
-    /// What checks came to, in the order of their names: those with anything to tell.
+    /// Results of checks, in the order of their names: those with any results.
     pub checks: Vec<CheckResults>,
-    /// How many requests were waiting, at both ends of the window.
+    /// Number of waiting requests, at both ends of the window.
     pub backlog: Backlog,
-    /// How the generator itself ran.
+    /// State of the generator itself.
     pub generator: Generator,
 }
 
@@ -131,7 +135,7 @@ impl Totals {
         }
     }
 
-    /// What ends in the drain belongs to the window's last block.
+    /// Requests that end in the drain count in the window's last block.
     fn add_blocks(&mut self, s: &Second, length: Nanos) {
         let length = if s.part == RunPart::Window { length } else { Nanos::ZERO };
         for (blocks, open) in self.blocks.iter_mut().zip([true, false]) {
@@ -140,7 +144,7 @@ impl Totals {
         }
     }
 
-    /// The run's response (`open`) or service, with what tells its intervals.
+    /// Returns the run's response (`open`) or service time, with the blocks for its intervals.
     pub fn ranked(&self, open: bool) -> Ranked<'_> {
         let [response, service] = &self.blocks;
         Ranked { blocks: Some(if open { response } else { service }), ..headline(&self.latency, open) }
@@ -157,7 +161,7 @@ impl Totals {
         }
     }
 
-    /// The record stops before the end of the run: what was still open then has no end we know of.
+    /// Handles a record that stops before the end of the run: the end of requests still open is unknown.
     pub(crate) fn cut_off(&mut self) {
         let open = self.open();
         self.censored = self.censored.saturating_add(open);
@@ -165,12 +169,12 @@ impl Totals {
         self.named.cut_off();
     }
 
-    /// True where every request that was due is counted exactly once.
+    /// Returns `true` if every request that was due is counted exactly once.
     pub fn add_up(&self) -> bool {
         self.due == self.ended()
     }
 
-    /// Requests that were due and have no end yet.
+    /// Returns the requests that were due and have not ended yet.
     pub(crate) fn open(&self) -> u64 {
         self.due.saturating_sub(self.ended())
     }
@@ -180,12 +184,12 @@ impl Totals {
     }
 }
 
-/// Failures of sorts that are not told apart.
+/// Creates the entry for failures of sorts that are not counted separately.
 fn other(count: u64) -> Failure {
     Failure { kind: "other".into(), count, ..Failure::default() }
 }
 
-/// Requests that had been scheduled and not ended, at the ends of the first and the last second of the window.
+/// The backlog: requests scheduled and not ended, at the ends of the first and the last second of the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     seen: Option<[(i64, u64); 2]>,
@@ -198,7 +202,7 @@ impl Backlog {
         self.seen = Some([self.seen.map_or(now, |[first, _]| first), now]);
     }
 
-    /// How many more there were each second, and how many at the end.
+    /// Returns the growth per second, and the number at the end.
     pub fn growth(&self) -> Option<(f64, u64)> {
         let [(from, first), (to, last)] = self.seen?;
         let span_s = to.saturating_sub(from) as f64 / 1e9;
@@ -206,24 +210,24 @@ impl Backlog {
     }
 }
 
-/// How the generator itself ran within the window.
+/// The state of the generator itself within the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Generator {
-    /// Length of the seconds that are long enough for a share of a core.
+    /// Total length of the seconds that are long enough for a share of a core.
     pub rated: Nanos,
-    /// CPU time of the busiest worker of each of these, added up.
+    /// CPU time of the busiest worker of each of these, summed.
     pub busiest: Nanos,
     /// CPU time of all workers in them.
     pub cpu: Nanos,
-    /// What of it was polled away.
+    /// CPU time of these that was spent polling.
     pub spun: Nanos,
     /// Enforcement periods of the CPU quota.
     pub periods: u64,
-    /// Of these, those in which it was used up.
+    /// Periods in which the quota was exhausted.
     pub throttled: u64,
 }
 
-/// A second shorter than this says nothing about a share of a core.
+/// Length below which a second has no meaningful share of a core.
 pub(crate) const RATED_LEAST: Nanos = Nanos::from_millis(100);
 
 impl Generator {
@@ -238,12 +242,12 @@ impl Generator {
         }
     }
 
-    /// CPU time of each second's busiest worker ÷ their length; None where none was long enough.
+    /// Returns the CPU time of each second's busiest worker ÷ their length; `None` if none was long enough.
     pub fn busiest_share(&self) -> Option<f64> {
         self.share(self.busiest)
     }
 
-    /// A part of the rated seconds.
+    /// Returns `part` as a share of the rated seconds.
     pub(crate) fn share(&self, part: Nanos) -> Option<f64> {
         (self.rated > Nanos::ZERO).then(|| part.0 as f64 / self.rated.0 as f64)
     }

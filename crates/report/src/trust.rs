@@ -1,21 +1,21 @@
-//! Whether to trust the figures: what all rules found, and the verdict.
+//! The verdict on whether to trust the figures, with the findings of all rules.
 
 use crate::finding::{Finding, Grade};
 
-/// The verdict of a run with all its findings, good ones included.
+/// The verdict on a run with all its findings, including good ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trust {
-    /// Everything that was checked, in the order it is shown.
+    /// All findings, in the order they are shown.
     pub findings: Vec<Finding>,
 }
 
 impl Trust {
-    /// The worst grade.
+    /// Returns the worst grade.
     pub fn verdict(&self) -> Grade {
         self.findings.iter().map(|finding| finding.grade).max().unwrap_or_default()
     }
 
-    /// What speaks against the figures.
+    /// Returns the findings against the figures.
     pub fn against(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.grade == Grade::Fail)
     }

@@ -1,13 +1,15 @@
-//! Whether it was turns (`at-most`) that users waited for.
+//! Detection of users that waited for their turn at a rate-limited step (`at-most`).
 
 use plan::WeightedUrl;
 
 use crate::sums::Sums;
 
-/// A step that was due so near to as often as it may be had users waiting nearly all the time: a turn that nobody waits for is lost.
+/// Share of the limit from which users must have waited nearly all the time: a turn without a waiting user is
+/// lost.
 const NEARLY: f64 = 0.97;
 
-/// The step of which the most turns were taken, where that is all of them: what it is called, and how often a second it may be sent.
+/// Returns the step with the largest share of its turns used, if that is nearly all of them: its name, and its
+/// maximum rate per second.
 pub(crate) fn all_taken(sums: &Sums) -> Option<(String, f64)> {
     let plan = &sums.started.as_ref()?.plan;
     let turns = plan.urls.iter().enumerate().filter_map(|(at, url)| {
@@ -19,7 +21,8 @@ pub(crate) fn all_taken(sums: &Sums) -> Option<(String, f64)> {
     (plan.has_flows() && most.0 >= NEARLY).then_some((most.1, most.2))
 }
 
-/// How many requests of a step were due within the window; None where its name does not tell it from others.
+/// Returns the number of requests of a step that were due within the window; `None` if its name does not
+/// identify it.
 fn due(sums: &Sums, at: usize, url: &WeightedUrl) -> Option<(String, u64)> {
     let (plan, names) = (&sums.started.as_ref()?.plan, sums.names());
     let of_step = names.len() == plan.urls.len();

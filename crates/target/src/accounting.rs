@@ -1,5 +1,5 @@
-//! What a worker thinks, writes and counts with, apart from its connections: every answer given or withheld passes here, so
-//! that each request heard is accounted for once.
+//! The worker's state apart from its connections. Every answer, sent or withheld, passes through here, so that
+//! each request received is counted exactly once.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use crate::path_spec::{Kind, Withheld};
 use crate::responder::{Heard, Next, Plan, Responder};
 use crate::stats::{Tallies, Tally};
 
-/// Answers are held back while so many bytes wait for the client's windows.
+/// Limit on bytes waiting for the client's flow-control windows; above it answers are held back.
 const MOST_UNTAKEN: usize = 4 << 20;
 
-/// See the top of this file.
+/// Responder, counters, arrivals log and output buffer of a worker (see the module documentation).
 pub(crate) struct Accounting {
     pub responder: Responder,
     pub tallies: Arc<Tallies>,
     pub tally: Arc<Tally>,
     pub log: Option<Log>,
-    /// Entries from here on are not stamped yet.
+    /// Index of the first entry that has no time stamp yet.
     pub unstamped: usize,
     pub out: OutputBuffer,
 }
@@ -38,7 +38,8 @@ impl Accounting {
         }
     }
 
-    /// Counts what a connection speaks, where that is not what it was counted as, and what it answered to by itself.
+    /// Counts a connection's protocol once it is known or has changed, the messages received, and the pings it
+    /// answered by itself.
     #[inline]
     pub fn take_note<S: Conversation>(&self, line: &mut Line<S>, heard: u64) {
         let spoken = line.session.spoken();
@@ -52,14 +53,15 @@ impl Accounting {
         counts.heartbeats.add(line.session.heartbeats());
     }
 
-    /// A connection does not speak any more what it was counted as.
+    /// Uncounts a connection from the protocol it was counted under.
     pub fn part<S>(&self, line: &Line<S>) {
         if let Some(spoken) = line.counted {
             self.tally.spoken[spoken as usize].closed.add(1);
         }
     }
 
-    /// Puts an answer that is due now, or lets it wait; `room`: so many bytes may wait for the client to read them.
+    /// Writes an answer that is due now, or queues it. `room` is the limit on bytes waiting for the client to
+    /// read them.
     #[inline]
     pub fn take<S: Conversation>(&mut self, line: &mut Line<S>, plan: Plan, now: Nanos, room: usize) {
         if line.may_pass() && line.is_free() && plan.at <= now && self.has_room(line, room) {
@@ -69,18 +71,18 @@ impl Accounting {
         }
     }
 
-    /// True where a further answer may be put.
+    /// Returns `true` if a further answer may be written.
     #[inline]
     pub fn has_room<S: Conversation>(&self, line: &Line<S>, room: usize) -> bool {
         self.out.len() < room && line.session.untaken() < MOST_UNTAKEN
     }
 
-    /// Puts an answer, or its beginning.
+    /// Writes an answer, or its beginning.
     #[inline]
     pub fn perform<S: Conversation>(&mut self, line: &mut Line<S>, plan: Plan) {
         let of_call = plan.say != Say::Whole;
         if of_call && line.calls.get_mut(plan.heard.id).is_none() {
-            // The call ended with an earlier part.
+            // An earlier part has already ended the call.
             return;
         }
         let tallies = &self.tallies;
@@ -112,7 +114,7 @@ impl Accounting {
         }
     }
 
-    /// The whole answer was put.
+    /// Records that the whole answer was written.
     #[inline]
     pub fn complete<S: Conversation>(&mut self, line: &mut Line<S>, plan: Plan) {
         let spec = plan.spec();
@@ -123,7 +125,7 @@ impl Accounting {
         self.settle(plan, status);
     }
 
-    /// The whole answer was put, in frames; `status` where it is not spoiled.
+    /// Records that the whole answer was written in frames; `status` is `None` if it was spoiled.
     fn framed<S: Conversation>(&mut self, line: &mut Line<S>, plan: Plan, status: Option<u16>) {
         if line.session.is_finished() {
             line.end = End::Close;
@@ -131,7 +133,7 @@ impl Accounting {
         self.settle(plan, status);
     }
 
-    /// Counts an answer; `status` where it is not spoiled.
+    /// Counts an answer; `status` is `None` if it was spoiled.
     #[inline]
     fn settle(&mut self, plan: Plan, status: Option<u16>) {
         if plan.heard.spec.kind.is_watching() {
@@ -162,7 +164,7 @@ impl Accounting {
         if plan.heard.spec.kind.is_watching() {
             return;
         }
-        // A request that was never to be answered has not lost its answer.
+        // A request that was never going to be answered has not lost its answer.
         match plan.spec().withheld {
             Some(Withheld::Hang) => self.tally.withheld.add(1),
             _ => self.tally.abandoned.add(1),
@@ -170,7 +172,7 @@ impl Accounting {
         self.note(plan, Nanos::ZERO, 0);
     }
 
-    /// What came is no request: say so where nothing is owed before, and close.
+    /// Handles input that is not a request: sends an error if no earlier answer is pending, and closes.
     pub fn refuse<S: Conversation>(&mut self, line: &mut Line<S>) {
         self.tally.malformed.add(1);
         if line.is_free() && (line.waiting.is_empty() || line.session.spoken() != Spoken::Http1) {
@@ -181,7 +183,7 @@ impl Accounting {
         }
     }
 
-    /// Writes a request down; [`Nanos::MAX`] stands for the moment of the send to come.
+    /// Logs a request; [`Nanos::MAX`] stands for the time of the next send.
     #[inline]
     fn note(&mut self, plan: Plan, answered: Nanos, status: u16) {
         if let Some(log) = &mut self.log {

@@ -1,13 +1,13 @@
 //! The arrivals log: the ground truth that accuracy tests compare a generator's figures with.
 //!
-//! One line per request heard, `arrived_ns answered_ns status path`: readings of `CLOCK_MONOTONIC` (the same in every
-//! process of a host), taken after the read that completed the request and after its answer was handed to the socket.
-//! `answered_ns` and the status are 0 where no answer was given: withheld on purpose, or the connection went away, or the
-//! server stopped before. Requests for `/-/…` are left out. Lines of one worker are in the order of their answers;
-//! sort by the first column where order matters.
+//! One line per request received, `arrived_ns answered_ns status path`: readings of `CLOCK_MONOTONIC` (the same
+//! in every process of a host), taken after the read that completed the request and after its answer was handed
+//! to the socket. `answered_ns` and the status are 0 if no answer was given: it was withheld on purpose, the
+//! connection closed, or the server stopped first. Requests for `/-/…` are left out. Lines of one worker are in
+//! the order of their answers; sort by the first column if order matters.
 //!
-//! Workers gather entries and hand them over in chunks; a thread of its own formats and writes them, so that no answer
-//! waits for a disk.
+//! Workers collect entries and pass them on in chunks; a separate thread formats and writes them, so that no
+//! answer waits for a disk.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -20,9 +20,9 @@ use measure::Nanos;
 
 use crate::path_spec::PathSpec;
 
-/// Entries in a chunk.
+/// Number of entries in a chunk.
 const CHUNK: usize = 32 * 1024;
-/// An unfinished chunk is handed over after so long, so that a server killed at once loses little.
+/// Age at which an unfinished chunk is passed on, so that a server that is killed loses little.
 const PATIENCE: Nanos = Nanos(500_000_000);
 
 /// One request in the log.
@@ -42,7 +42,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Creates the file, or empties it.
+    /// Creates the file, or truncates it.
     pub(crate) fn create(path: &Path) -> io::Result<Writer> {
         let file = File::create(path).map_err(|e| {
             io::Error::new(e.kind(), format!("--log-arrivals: {} cannot be written: {e}", path.display()))
@@ -52,12 +52,12 @@ impl Writer {
         Ok(Writer { to, thread })
     }
 
-    /// Makes logs for workers.
+    /// Returns a factory of logs for the workers.
     pub(crate) fn logs(&self) -> Logs {
         Logs(self.to.clone())
     }
 
-    /// Waits until everything handed over is written; all logs and their makers must be gone.
+    /// Waits until everything passed on is written; all logs and log factories must have been dropped.
     pub(crate) fn finish(self) -> io::Result<()> {
         drop(self.to);
         self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the arrivals log's thread died")))
@@ -66,7 +66,7 @@ impl Writer {
 
 fn write_all(file: File, chunks: &Receiver<Vec<Entry>>) -> io::Result<()> {
     let mut file = BufWriter::with_capacity(1 << 20, file);
-    // After an error the rest is received and dropped; the error is told at the end.
+    // After an error the rest is received and dropped; the error is returned at the end.
     let mut outcome = Ok(());
     for chunk in chunks {
         if outcome.is_ok() {
@@ -83,7 +83,7 @@ fn write_chunk(file: &mut BufWriter<File>, chunk: &[Entry]) -> io::Result<()> {
     file.flush()
 }
 
-/// Makes logs, one for each worker.
+/// A factory of logs, one for each worker.
 #[derive(Debug)]
 pub(crate) struct Logs(Sender<Vec<Entry>>);
 
@@ -102,7 +102,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Hands the entries over where there are many, or where they are old.
+    /// Passes the entries on if there are many, or if they are old.
     #[inline]
     pub(crate) fn pass_on(&mut self, now: Nanos) {
         if self.entries.is_empty() {
@@ -114,7 +114,7 @@ impl Log {
     }
 
     fn hand_over(&mut self) {
-        // The writer is gone only where its thread died, which `finish` tells.
+        // The writer is gone only if its thread died, which `finish` reports.
         let _ = self.to.send(std::mem::replace(&mut self.entries, Vec::with_capacity(CHUNK)));
     }
 }

@@ -1,4 +1,5 @@
-//! The accounting and gRPC calls: which parts of an answer are due when, in order within a call, and one account for each call.
+//! The scheduling and accounting of gRPC calls: which parts of an answer are due when, in order within a call,
+//! with one accounting entry for each call.
 
 use measure::Nanos;
 use protocols::grpc::server;
@@ -14,7 +15,7 @@ use crate::responder::{Heard, Plan};
 const TOO_LATE: &str = "the deadline passed";
 
 impl Accounting {
-    /// A part of a call arrived; `room` is as in [`Accounting::take`].
+    /// Handles a received part of a call; `room` is as in [`Accounting::take`].
     pub fn hear_call<S: Conversation>(&mut self, line: &mut Line<S>, heard: Heard, now: Nanos, room: usize) {
         let id = heard.id;
         match heard.extent {
@@ -42,7 +43,7 @@ impl Accounting {
         }
     }
 
-    /// Sees to it that a part of an answer is said when it is due, and behind the parts before it.
+    /// Schedules a part of an answer for its due time, after the parts before it.
     fn plan_part<S: Conversation>(&mut self, line: &mut Line<S>, id: u32, saying: Saying, now: Nanos, room: usize) {
         let Some(call) = line.calls.get_mut(id).filter(|call| !call.over) else { return };
         let hangs = call.instead.is_none() && call.spec.withheld == Some(Withheld::Hang);
@@ -57,7 +58,7 @@ impl Accounting {
         if waits { line.keep(plan) } else { self.take(line, plan, now, room) }
     }
 
-    /// The next of a series of messages.
+    /// Schedules the next of a series of messages.
     pub fn go_on<S: Conversation>(&mut self, line: &mut Line<S>, plan: Plan, left: u64) {
         self.tally.call_messages_said.add(1);
         if left == 0 {
@@ -71,7 +72,7 @@ impl Accounting {
         }
     }
 
-    /// The client gave a call up, or the connection ended.
+    /// Records that the client cancelled a call, or that the connection ended.
     pub fn abandon_call(&mut self, call: Call) {
         let plan = call.plan(Nanos::MAX, (Say::Whole, Box::default()));
         self.abandon(plan);
@@ -79,7 +80,8 @@ impl Accounting {
 }
 
 impl Call {
-    /// A part that is due then, or the end where that is beyond the deadline; None where it is never due.
+    /// Plans a part due at `at`, or the end of the call if `at` is beyond its deadline; `None` if it is never
+    /// due.
     fn part(&mut self, at: Nanos, saying: Saying) -> Option<Plan> {
         let late = at > self.until;
         let (at, saying) = if late {

@@ -1,8 +1,8 @@
-//! gRPC: the service `brunt.Target`, health checks and reflection; what comes of the messages of a call, and how that is
-//! said.
+//! gRPC: the service `brunt.Target`, health checks and reflection; how the messages of a call are answered.
 //!
-//! Unary echoes its message, Bidi each of its messages as it comes, ServerStream says its message as often as its `count`
-//! (field 2) asks, ClientStream says how many messages of how many bytes it heard. Left out: compression.
+//! Unary echoes its message, Bidi echoes each of its messages as it arrives, ServerStream sends its message as
+//! often as its `count` (field 2) asks, ClientStream answers with the number and total bytes of the messages it
+//! received. Not implemented: compression.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,30 +19,31 @@ use crate::framed::{GARBAGE, LARGEST, reply};
 use crate::path_spec::{Kind, PathSpec};
 use crate::responder::{Heard, Next, Plan};
 
-/// The most answers to one call.
+/// Maximum number of answers to one call.
 const MOST_ANSWERS: u64 = 65_536;
-/// Messages that wait for a client's window; a client that goes on asking and reads no more is let go.
+/// Maximum number of messages waiting for a client's window; a client that keeps asking without reading is
+/// disconnected.
 const MOST_BACKLOG: usize = 4096;
 /// HealthCheckResponse with the status SERVING.
 const SERVING: &[u8] = &[0x08, 1];
 
-/// What is said of a call at one time.
+/// The part of a call's answer that is sent at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Say {
-    /// It is no call: the answer as a whole.
+    /// The answer as a whole: this is not a call.
     #[default]
     Whole,
     /// A message; more follows.
     Message,
-    /// A message so many times, each in its time, the last with the status.
+    /// A message repeated this many times, each at its own time, the last with the status.
     Series(u64),
-    /// A message so many times at once, and the status.
+    /// A message repeated this many times at once, and the status.
     All(u64),
     /// The status, which ends the call.
     End(u32, Cow<'static, str>),
 }
 
-/// What a call asks for.
+/// The method that a call names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Method {
     Unary,
@@ -70,7 +71,7 @@ impl Method {
     }
 }
 
-/// A call under way.
+/// A call in flight.
 #[derive(Debug)]
 pub struct Call {
     id: u32,
@@ -82,17 +83,17 @@ pub struct Call {
     heard: u64,
     bytes: u64,
     first: Box<[u8]>,
-    /// When the last part that was planned is due; [`Nanos::ZERO`] where there is none.
+    /// Due time of the last part planned; [`Nanos::ZERO`] if there is none.
     pub(crate) at: Nanos,
-    /// It is allowed to last until then.
+    /// Deadline of the call.
     pub(crate) until: Nanos,
-    /// Parts that wait for their time: later ones wait behind them.
+    /// Number of parts waiting for their time; later parts wait behind them.
     pub(crate) waiting: u32,
-    /// Its end is planned.
+    /// Set once its end is planned.
     pub(crate) over: bool,
 }
 
-/// The calls of a connection that are not answered yet, by their stream; a pointer, since most connections never have any.
+/// The unanswered calls of a connection by stream; a pointer, since most connections never have any.
 #[derive(Debug, Default)]
 #[expect(clippy::box_collection, reason = "a third of the size in each of a million connections without calls")]
 pub(crate) struct Calls(Option<Box<BTreeMap<u32, Call>>>);
@@ -112,7 +113,7 @@ impl Calls {
     }
 }
 
-/// A part of an answer: what is said, and the message it is about.
+/// A part of an answer: the action, and the message it applies to.
 pub(crate) type Saying = (Say, Box<[u8]>);
 
 fn end(status: u32, sentence: impl Into<Cow<'static, str>>) -> Saying {
@@ -128,7 +129,7 @@ fn unknown() -> Saying {
 }
 
 impl Call {
-    /// A call that begins.
+    /// Creates a call from its first part.
     pub fn new(heard: &Heard, now: Nanos, instead: Option<Arc<PathSpec>>) -> Call {
         Call {
             id: heard.id,
@@ -147,8 +148,8 @@ impl Call {
         }
     }
 
-    /// Takes a piece of its body; how many messages it completed, and what is to be said to them. `prompt`: answers need
-    /// not wait for anything.
+    /// Takes a piece of the call's body; returns the number of messages it completed and the answers to them.
+    /// `prompt` is set if answers need not wait for anything.
     pub(crate) fn hear(&mut self, piece: &[u8], last: bool, prompt: bool) -> (u64, Vec<Saying>) {
         let (before, mut says) = (self.heard, Vec::new());
         let mut messages = std::mem::take(&mut self.messages);
@@ -185,7 +186,7 @@ impl Call {
         }
     }
 
-    /// All was heard.
+    /// Handles the end of the request body.
     fn end(&mut self, prompt: bool) -> Option<Saying> {
         let takes_one = matches!(self.method, Method::Unary | Method::ServerStream | Method::Check | Method::Watch);
         if takes_one && self.heard == 0 {
@@ -208,12 +209,12 @@ impl Call {
                 encode_varint(self.bytes, &mut summary);
                 (Say::Series(1), summary.into())
             }
-            // It watches until its client has seen enough.
+            // A watch stays open until its client cancels it.
             Method::Watch => return None,
         })
     }
 
-    /// A part of the answer, due at `at`.
+    /// Plans a part of the answer, due at `at`.
     pub(crate) fn plan(&self, at: Nanos, (say, message): Saying) -> Plan {
         let (spec, instead) = (Arc::clone(&self.spec), self.instead.clone());
         let echo = Some(message);
@@ -222,7 +223,7 @@ impl Call {
     }
 }
 
-/// As [`Plan::answer`], for a part of a call.
+/// Writes a part of a call, like [`Plan::answer`].
 pub(crate) fn answer(plan: &Plan, http2: &mut Http2Server, out: &mut OutputBuffer) -> Next {
     let (id, spec) = (plan.heard.id, plan.spec());
     if plan.instead.is_some() {
@@ -240,7 +241,7 @@ pub(crate) fn answer(plan: &Plan, http2: &mut Http2Server, out: &mut OutputBuffe
         return Next::Concluded(200, 0);
     }
     if spec.status != 200 {
-        // As what stands between a client and its server answers: in HTTP, without a status of gRPC.
+        // Answers as an intermediary between a client and its server does: in HTTP, without a gRPC status.
         http2.respond(id, &reply(spec, spec.known_body()), out);
         return Next::Concluded(spec.status, 0);
     }
@@ -276,7 +277,7 @@ pub(crate) fn answer(plan: &Plan, http2: &mut Http2Server, out: &mut OutputBuffe
     }
 }
 
-/// The head of an answer, where it was not said yet.
+/// Writes the head of an answer if it was not written yet.
 fn begin(http2: &mut Http2Server, plan: &Plan, out: &mut OutputBuffer) {
     if !http2.is_begun(plan.heard.id) {
         let lines = [&b"content-type: application/grpc\r\n"[..], &plan.spec().headers].concat();
@@ -284,7 +285,7 @@ fn begin(http2: &mut Http2Server, plan: &Plan, out: &mut OutputBuffer) {
     }
 }
 
-/// The status: in a trailer, or where nothing was said before it in the head.
+/// Writes the status: in a trailer, or in the head if nothing was written before it.
 fn say_end(http2: &mut Http2Server, plan: &Plan, status: u32, sentence: &str, out: &mut OutputBuffer) {
     let (id, ending) = (plan.heard.id, ending(status, sentence));
     if http2.is_begun(id) {
@@ -295,7 +296,8 @@ fn say_end(http2: &mut Http2Server, plan: &Plan, status: u32, sentence: &str, ou
     }
 }
 
-/// The message of a part with its prefix: what was heard, or a Payload whose text has the size that was asked for.
+/// Returns the message of a part with its prefix: the message received, or a Payload whose text has the
+/// requested size.
 fn message(plan: &Plan) -> Vec<u8> {
     let Some(size) = plan.spec().size else { return framed(plan.heard.echo.as_deref().unwrap_or_default()) };
     let mut payload = vec![0x0a];
@@ -304,7 +306,7 @@ fn message(plan: &Plan) -> Vec<u8> {
     framed(&payload)
 }
 
-/// A message that is not what its prefix says, or is cut.
+/// Writes a message that does not match its prefix, or is cut short.
 fn spoil(http2: &mut Http2Server, plan: &Plan, message: Vec<u8>, out: &mut OutputBuffer) -> Next {
     let (id, spec) = (plan.heard.id, plan.spec());
     if let Some(keep) = spec.cut {
@@ -331,7 +333,7 @@ fn framed(message: &[u8]) -> Vec<u8> {
     [&[0][..], &(message.len() as u32).to_be_bytes(), message].concat()
 }
 
-/// Field 2 of a message, a number; 0 where there is none.
+/// Returns field 2 of a message, a number; 0 if it is absent.
 fn count(mut message: &[u8]) -> u64 {
     let mut count = 0;
     while let Ok((field, kind)) = decode_key(&mut message) {
@@ -351,7 +353,8 @@ mod tests {
     use super::*;
     use crate::{Config, Shop};
 
-    /// What is said to a call whose body comes in these pieces; messages as themselves, the end by its status.
+    /// Returns the answers to a call whose body arrives in these pieces: messages verbatim, the end by its
+    /// status.
     fn said(path: &str, pieces: &[&[u8]]) -> Vec<(Say, Vec<u8>)> {
         let spec = Arc::new(PathSpec::of_call(path, "", &Shop::new(&Config::default())));
         let heard = Heard {

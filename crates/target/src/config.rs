@@ -1,4 +1,4 @@
-//! What a target is told at its start.
+//! The configuration of a target.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,20 +9,22 @@ use wire::PeerAddress;
 
 use crate::{Delay, Stall};
 
-/// What a target that speaks TLS offers by ALPN, the best first.
+/// ALPN protocols that a target with TLS offers, in order of preference.
 pub const ALPN: &[&[u8]] = &[b"h2", b"http/1.1"];
 
-/// Everything a target is told at its start; [`Config::default`] is a healthy server on 127.0.0.1:8080.
+/// The configuration of a target; [`Config::default`] is a healthy server on 127.0.0.1:8080.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where it listens; port 0 asks for any free one.
+    /// Address to listen on; port 0 asks for any free one.
     pub listen: PeerAddress,
-    /// Connections the kernel may hold that were not accepted yet, as in listen(2); it takes `net.core.somaxconn` at most.
+    /// Connections the kernel may queue before they are accepted, as in listen(2); capped by
+    /// `net.core.somaxconn`.
     pub backlog: u32,
-    /// Listening sockets with a thread each; 0: one per core available. On a Unix socket always one. A thread whose
-    /// descriptor table is full is relieved by a further one.
+    /// Number of listening sockets with a thread each; 0: one per core available. A Unix socket always has one.
+    /// A thread whose descriptor table is full is succeeded by another one.
     pub workers: u32,
-    /// Above so many open connections nothing is accepted (each listening socket takes its share of the bound).
+    /// Number of open connections above which nothing is accepted (each listening socket takes its share of the
+    /// limit).
     pub max_connections: Option<u32>,
     /// Delay of every answer whose path asks for none.
     pub delay: Option<Delay>,
@@ -30,13 +32,13 @@ pub struct Config {
     pub error_rate: f64,
     /// Share of requests whose connection is closed instead of an answer, 0 to 1.
     pub close_rate: f64,
-    /// When everything stands still.
+    /// Stalls of the whole server.
     pub stalls: Vec<Stall>,
-    /// Seed of everything drawn.
+    /// Seed of all random draws.
     pub seed: u64,
-    /// Where a line per request is written (see [`crate::arrivals`]).
+    /// File for one line per request (see [`crate::arrivals`]).
     pub log_arrivals: Option<PathBuf>,
-    /// Speaks TLS, with this certificate.
+    /// TLS with this certificate, if set.
     pub tls: Option<RustlsServing>,
 }
 
@@ -58,11 +60,12 @@ impl Default for Config {
     }
 }
 
-/// Reads an address to listen on: `127.0.0.1:8080`, `[::1]:8080`, `:8080` (all interfaces), `8080` (this host only),
-/// `unix:/run/target.sock`.
+/// Parses an address to listen on: `127.0.0.1:8080`, `[::1]:8080`, `:8080` (all interfaces), `8080` (this host
+/// only), `unix:/run/target.sock`.
 ///
 /// # Errors
-/// One sentence saying what would be right.
+///
+/// Returns one sentence that states the accepted forms.
 pub fn place(text: &str) -> Result<PeerAddress, String> {
     if let Some(path) = text.strip_prefix("unix:").or_else(|| text.starts_with('/').then_some(text)) {
         return Ok(PeerAddress::Unix(Arc::new(PathBuf::from(path))));
@@ -77,10 +80,11 @@ pub fn place(text: &str) -> Result<PeerAddress, String> {
     })
 }
 
-/// Reads a share: `0.01` or `1%`.
+/// Parses a share: `0.01` or `1%`.
 ///
 /// # Errors
-/// One sentence saying what would be right.
+///
+/// Returns one sentence that states the accepted forms.
 pub fn share(text: &str) -> Result<f64, String> {
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     let share = number.parse::<f64>().map(|n| n / scale).ok().filter(|n| (0.0..=1.0).contains(n));

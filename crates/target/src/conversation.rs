@@ -1,5 +1,5 @@
-//! What a connection speaks, as far as the worker must know: whether answers keep the order of their requests, and how a
-//! fault looks in the protocol.
+//! The protocol of a connection, as far as the worker must know it: whether answers keep the order of their
+//! requests, and how a fault looks in the protocol.
 
 use protocols::http1::Http1Server;
 use protocols::http2::Http2Server;
@@ -20,64 +20,66 @@ pub enum Spoken {
 }
 
 impl Spoken {
-    /// Every protocol with its name in the counters, in the order of the enum.
+    /// All protocols with their names in the counters, in the order of the enum.
     pub const ALL: [(Spoken, &'static str); 3] =
         [(Spoken::Http1, "http1"), (Spoken::Http2, "http2"), (Spoken::WebSocket, "websocket")];
 
-    /// True where answers leave in the order of their requests.
+    /// Returns `true` if answers leave in the order of their requests.
     #[inline]
     pub fn keeps_order(self) -> bool {
         self != Spoken::Http2
     }
 }
 
-/// How an answer is spoiled on purpose.
+/// The kind of fault put into an answer on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spoil {
     /// No answer: a reset.
     Reset,
-    /// The beginning of the body only, so many bytes, though all of it is announced.
+    /// Only this many bytes of the body, although all of it is announced.
     Cut(usize),
-    /// The body announced is as long as said, and this much of it comes, in an orderly manner: less, or more.
+    /// An announced length that does not match the body: this many bytes are sent in an orderly manner, fewer
+    /// or more than announced.
     Wrong(usize),
 }
 
-/// A session that the target's worker can speak with.
+/// A session that the target's worker can serve.
 pub trait Conversation: ServerSession {
-    /// What is spoken; it may change once, after the first bytes or an upgrade.
+    /// Returns the protocol; it may change once, after the first bytes or an upgrade.
     fn spoken(&self) -> Spoken;
-    /// Spoils the answer to one request by the protocol's own means; `reply` is what a sound answer would be. False: it has
-    /// none that spare the connection.
+    /// Spoils the answer to one request by the protocol's own means; `reply` is the correct answer. Returns
+    /// `false` if the protocol has no fault that spares the connection.
     fn spoil(&mut self, _id: u32, _reply: &ServerResponse<'_>, _how: Spoil, _out: &mut OutputBuffer) -> bool {
         false
     }
-    /// Appends what is said to a client that does not follow the protocol, before the connection is closed.
+    /// Appends the protocol's error for a client that violates it; the connection is closed afterwards.
     fn refuse(&mut self, out: &mut OutputBuffer);
-    /// HTTP/2 itself, where that is spoken: for answers that have trailers.
+    /// Returns the HTTP/2 server if that is the protocol: for answers with trailers.
     fn http2(&mut self) -> Option<&mut Http2Server> {
         None
     }
-    /// WebSocket itself, where that is spoken: for messages that are sent as the client takes them.
+    /// Returns the WebSocket server if that is the protocol: for messages that are sent as the client reads
+    /// them.
     fn websocket(&mut self) -> Option<&mut WebSocketServer> {
         None
     }
-    /// Signs of life answered since the last call.
+    /// Returns the number of pings answered since the last call.
     fn heartbeats(&mut self) -> u64 {
         0
     }
-    /// Bytes that it holds for its client, of what came and of what is to leave.
+    /// Returns the bytes held for the client, incoming and outgoing.
     fn held(&self) -> usize {
         0
     }
-    /// True where answers begun wait for room to be sent, and for nothing else.
+    /// Returns `true` if answers in progress wait for room to be sent, and for nothing else.
     fn waits_for_room(&self) -> bool {
         false
     }
-    /// So many bytes of bodies may leave from now on; what is beyond waits here.
+    /// Sets how many bytes of bodies may leave from now on; anything beyond waits here.
     fn make_room(&mut self, _room: usize) {}
-    /// Appends what waited for room, as far as there is any.
+    /// Appends output that was waiting for room, as far as there is any.
     fn go_on_in_room(&mut self, _out: &mut OutputBuffer) {}
-    /// Bytes of answers that wait until the client takes them.
+    /// Returns the bytes of answers that wait until the client reads them.
     fn untaken(&self) -> usize {
         0
     }
@@ -126,7 +128,7 @@ impl Conversation for Http2Server {
         Http2Server::queued_bytes(self)
     }
 
-    /// The streams beside it go on.
+    /// Other streams go on.
     fn spoil(&mut self, id: u32, reply: &ServerResponse<'_>, how: Spoil, out: &mut OutputBuffer) -> bool {
         let (body, keep) = match how {
             Spoil::Reset => {
@@ -146,7 +148,7 @@ impl Conversation for Http2Server {
     }
 
     fn refuse(&mut self, out: &mut OutputBuffer) {
-        // GOAWAY is owed already.
+        // A GOAWAY frame is already pending.
         self.write_due(out);
     }
 
@@ -169,7 +171,7 @@ impl Conversation for WebSocketServer {
         WebSocketServer::held_bytes(self)
     }
 
-    /// Announces a binary message of the whole body and puts as much as asked; nothing can follow it.
+    /// Announces a binary message of the whole body and writes as much as asked; nothing can follow it.
     fn spoil(&mut self, _id: u32, reply: &ServerResponse<'_>, how: Spoil, out: &mut OutputBuffer) -> bool {
         if let Spoil::Cut(keep) | Spoil::Wrong(keep) = how {
             out.put(&[0x82, 127]);
@@ -180,7 +182,7 @@ impl Conversation for WebSocketServer {
         false
     }
 
-    /// A close frame with 1002, protocol error (RFC 6455 7.4.1).
+    /// Writes a close frame with 1002, protocol error (RFC 6455 7.4.1).
     fn refuse(&mut self, out: &mut OutputBuffer) {
         out.put(&[0x88, 2, 0x03, 0xea]);
     }

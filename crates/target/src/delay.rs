@@ -1,7 +1,8 @@
-//! Named distributions of spans: `constant:10ms`, `uniform:5ms..15ms`, `exponential:2ms`, `lognormal:10ms,0.5`.
+//! Named distributions of durations: `constant:10ms`, `uniform:5ms..15ms`, `exponential:2ms`,
+//! `lognormal:10ms,0.5`.
 //!
-//! Every draw is the quantile function of one uniform number, so that the quantiles a test expects and the values a server
-//! draws come from the same formula. Spans always carry a unit.
+//! Every draw is the quantile function of one uniform number, so that the quantiles a test expects and the
+//! values a server draws come from the same formula. Durations always carry a unit.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,21 +10,21 @@ use std::str::FromStr;
 use measure::{Nanos, Rng};
 use plan::quantity::duration;
 
-/// A distribution of spans.
+/// A distribution of durations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Delay {
-    /// Always the same span.
+    /// A constant duration.
     Constant(Nanos),
-    /// Evenly between two spans.
+    /// A uniform distribution between two durations.
     Uniform(Nanos, Nanos),
-    /// Memoryless, with this mean.
+    /// An exponential distribution with this mean.
     Exponential(Nanos),
-    /// The logarithm is normal: median, and standard deviation of the logarithm.
+    /// A log-normal distribution: median, and standard deviation of the logarithm.
     Lognormal(Nanos, f64),
 }
 
 impl Delay {
-    /// The span that a share `p` (strictly between 0 and 1) of all draws do not exceed.
+    /// Returns the duration that a share `p` (strictly between 0 and 1) of all draws do not exceed.
     pub fn quantile(&self, p: f64) -> Nanos {
         let ns = match *self {
             Delay::Constant(span) => return span,
@@ -35,7 +36,7 @@ impl Delay {
         Nanos(ns.round() as u64)
     }
 
-    /// The mean of all draws.
+    /// Returns the mean of all draws.
     pub fn mean(&self) -> Nanos {
         match *self {
             Delay::Constant(span) | Delay::Exponential(span) => span,
@@ -44,7 +45,7 @@ impl Delay {
         }
     }
 
-    /// The next span; a constant draws nothing.
+    /// Draws the next duration; a constant consumes no random number.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> Nanos {
         match *self {
@@ -57,7 +58,7 @@ impl Delay {
 impl FromStr for Delay {
     type Err = String;
 
-    /// A bare span (`10ms`) is a constant.
+    /// Parses a distribution; a bare duration (`10ms`) is a constant.
     fn from_str(text: &str) -> Result<Delay, String> {
         let (name, rest) = text.split_once(':').unwrap_or(("constant", text));
         match name {
@@ -99,14 +100,14 @@ impl fmt::Display for Delay {
     }
 }
 
-/// A number strictly between 0 and 1: the middle of one of 2^53 equal intervals.
+/// Draws a number strictly between 0 and 1: the middle of one of 2^53 equal intervals.
 #[inline]
 fn between_0_and_1(rng: &mut Rng) -> f64 {
     ((rng.next_u64() >> 11) as f64 + 0.5) * (1.0 / (1u64 << 53) as f64)
 }
 
-/// Quantile of the standard normal distribution: Wichura, algorithm AS 241 (PPND16), Applied Statistics 37 (1988), exact to
-/// about 1e-16.
+/// Returns the quantile of the standard normal distribution: Wichura, algorithm AS 241 (PPND16), Applied
+/// Statistics 37 (1988), exact to about 1e-16.
 pub fn normal_quantile(p: f64) -> f64 {
     let q = p - 0.5;
     if q.abs() <= 0.425 {
@@ -119,7 +120,7 @@ pub fn normal_quantile(p: f64) -> f64 {
     if q < 0.0 { -z } else { z }
 }
 
-/// A rational function; coefficients of numerator and denominator, lowest power first.
+/// Evaluates a rational function; coefficients of numerator and denominator, lowest power first.
 fn ratio(r: f64, table: &[[f64; 8]; 2]) -> f64 {
     let [above, below] = table.map(|powers| powers.iter().rev().fold(0.0, |sum, c| sum * r + c));
     above / below

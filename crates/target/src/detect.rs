@@ -1,7 +1,8 @@
-//! Which protocol a connection speaks: found out from its first bytes, and changed by an upgrade.
+//! Protocol detection: the protocol of a connection is found from its first bytes and may change by an upgrade.
 //!
-//! What many hold at rest (HTTP/1.1, WebSocket) lies inline; HTTP/2 is in a box. The path `/status/N` with 400 or more
-//! refuses an upgrade with that status, so that clients can be shown what that is like.
+//! The protocols that many connections use while idle (HTTP/1.1, WebSocket) are stored inline; HTTP/2 is boxed.
+//! The path `/status/N` with 400 or more refuses an upgrade with that status, so that clients can be tested
+//! against it.
 
 use protocols::grpc::server::is_call;
 use protocols::http1::{Http1Server, UpgradeRequest};
@@ -11,31 +12,32 @@ use wire::{ServerRequest, ProtocolError, OutputBuffer, ServerResponse, ServerSes
 
 use crate::conversation::{Conversation, Spoil, Spoken};
 
-/// What HTTP/2 begins with (RFC 9113 3.4), as far as HTTP/1.1 begins with nothing like it.
+/// The beginning of the HTTP/2 preface (RFC 9113 3.4), up to the point where it differs from any HTTP/1.1
+/// request.
 const PREFACE: &[u8] = b"PRI ";
 
-/// A session in whatever protocol its client begins to speak.
+/// A session in the protocol that its client turns out to use.
 #[derive(Debug)]
 pub struct Detecting(Inner);
 
 #[derive(Debug)]
 enum Inner {
-    /// So many first bytes, which may begin either.
+    /// Number of first bytes received so far; either protocol is still possible.
     Fresh(u8),
     Http1(Http1Server),
     Http2(Box<Http2Server>),
-    /// Upgraded; what is to be said first has not left yet.
+    /// Upgraded; the output that must come first has not left yet.
     Greeting(Box<(WebSocketServer, OutputBuffer)>),
     WebSocket(WebSocketServer),
 }
 
 impl Detecting {
-    /// A connection that has not spoken yet.
+    /// Creates a session that has received nothing yet.
     pub fn new() -> Detecting {
         Detecting(Inner::Fresh(0))
     }
 
-    /// Finds out what is spoken.
+    /// Detects the protocol.
     fn listen(&mut self, known: usize, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
         let ahead = &PREFACE[known..];
         if bytes.len() < ahead.len() && ahead.starts_with(bytes) {
@@ -61,7 +63,7 @@ impl Detecting {
     }
 }
 
-/// Whether a request with an `Upgrade` becomes a WebSocket.
+/// Returns whether a request with an `Upgrade` becomes a WebSocket.
 fn is_granted(head: &[u8], path: &str) -> bool {
     let refused = path.strip_prefix("/status/").is_some_and(|rest| rest.as_bytes().first().is_some_and(|&b| b >= b'4'));
     !refused && WebSocketServer::is_upgrade(head)

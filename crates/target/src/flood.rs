@@ -1,16 +1,17 @@
-//! Raw answers: bytes prepared once, with a block that is sent again and again in the middle.
+//! Raw answers: bytes prepared once, with a block in the middle that is sent repeatedly.
 //!
-//! This is how a gibibyte is answered without being held in memory, and how answers are made that no correct session
-//! would give: garbage, endless headers, bodies of the wrong length, answers cut off. The bytes are HTTP/1.1.
+//! This is how a gibibyte is sent without being held in memory, and how answers are made that no correct
+//! session would give: garbage, endless headers, bodies of the wrong length, answers cut off. The bytes are
+//! HTTP/1.1.
 
 use std::sync::{Arc, LazyLock};
 
 use wire::OutputBuffer;
 
-/// The size of a block, and the largest body that is answered in one piece.
+/// Size of a block, and of the largest body that is sent in one piece.
 pub const BLOCK: usize = 64 * 1024;
 
-/// What bodies consist of: the alphabet, over and over, a line feed after each round.
+/// The content of bodies: the alphabet, over and over, with a line feed after each round.
 pub static FILLER: [u8; BLOCK] = {
     let mut bytes = [0; BLOCK];
     let mut i = 0;
@@ -22,20 +23,20 @@ pub static FILLER: [u8; BLOCK] = {
 };
 static FILLER_BLOCK: LazyLock<Arc<[u8]>> = LazyLock::new(|| Arc::from(FILLER.as_slice()));
 
-/// A block of filler to be sent again and again.
+/// Returns a block of filler that can be sent repeatedly.
 pub fn filler_block() -> &'static Arc<[u8]> {
     &FILLER_BLOCK
 }
 
-/// How many whole blocks a size has.
+/// Returns the number of whole blocks in a size.
 pub fn blocks(size: usize) -> u64 {
     (size / BLOCK) as u64
 }
 
-/// Head, `blocks` times the block, tail.
+/// A raw answer: the head, the block repeated `blocks` times, the tail.
 #[derive(Clone, Debug)]
 pub struct Flood {
-    /// What comes first, and the whole answer to HEAD.
+    /// First bytes, and the whole answer to HEAD.
     pub head: Vec<u8>,
     block: Arc<[u8]>,
     blocks: u64,
@@ -43,25 +44,26 @@ pub struct Flood {
 }
 
 impl Flood {
-    /// These bytes and nothing else.
+    /// Creates an answer of exactly these bytes.
     pub fn bytes(head: Vec<u8>) -> Flood {
         Flood { head, block: Arc::from([].as_slice()), blocks: 0, tail: Vec::new() }
     }
 
-    /// A head and `size` bytes of filler.
+    /// Creates an answer of a head and `size` bytes of filler.
     pub fn filler(head: Vec<u8>, size: u64) -> Flood {
         let tail = FILLER[..(size % BLOCK as u64) as usize].to_vec();
         Flood { head, block: Arc::clone(&FILLER_BLOCK), blocks: size / BLOCK as u64, tail }
     }
 
-    /// A head and a chunked body of `size` bytes in chunks of `chunk` (at least 1), ended by the empty chunk.
+    /// Creates an answer of a head and a chunked body of `size` bytes in chunks of `chunk` (at least 1), ended
+    /// by the empty chunk.
     pub fn chunked(head: Vec<u8>, size: u64, chunk: usize) -> Flood {
         let one = |size: usize, into: &mut Vec<u8>| {
             into.extend_from_slice(format!("{size:x}\r\n").as_bytes());
             into.extend(FILLER.iter().cycle().take(size));
             into.extend_from_slice(b"\r\n");
         };
-        // As many chunks to a block as fit, so that tiny chunks do not mean tiny sends.
+        // As many chunks per block as fit, so that tiny chunks do not mean tiny sends.
         let together = (BLOCK / (chunk + 8)).max(1) as u64;
         let chunks = size / chunk as u64;
         let mut block = Vec::new();
@@ -76,14 +78,14 @@ impl Flood {
         Flood { head, block: block.into(), blocks: chunks / together, tail }
     }
 
-    /// A head and header lines that never end.
+    /// Creates an answer of a head and header lines that never end.
     pub fn endless_headers(head: Vec<u8>) -> Flood {
         let line = b"x-endless: and another header line that nobody asked for\r\n";
         let block: Vec<u8> = line.iter().copied().cycle().take(line.len() * (BLOCK / line.len())).collect();
         Flood { head, block: block.into(), blocks: u64::MAX, tail: Vec::new() }
     }
 
-    /// Keeps the first `keep` bytes.
+    /// Keeps only the first `keep` bytes.
     pub fn cut(mut self, keep: u64) -> Flood {
         let in_head = keep.min(self.head.len() as u64);
         self.head.truncate(in_head as usize);
@@ -98,8 +100,8 @@ impl Flood {
         self
     }
 
-    /// Appends the head and the first block, so that they leave together, and the tail where that is near; tells how many
-    /// blocks are left.
+    /// Appends the head and the first block, so that they leave together, and the tail if it follows directly;
+    /// returns the number of blocks left.
     pub fn begin(&self, head_only: bool, out: &mut OutputBuffer) -> u64 {
         out.put(&self.head);
         match self.blocks {
@@ -110,7 +112,7 @@ impl Flood {
         self.blocks.saturating_sub(1)
     }
 
-    /// Appends a block, and the tail after the last; `left` counts down to 1.
+    /// Appends a block, and the tail after the last one; `left` counts down to 1.
     pub fn put_block(&self, left: u64, out: &mut OutputBuffer) {
         out.put_shared(&self.block);
         if left == 1 && !self.tail.is_empty() {

@@ -1,8 +1,8 @@
-//! Answers in protocols that frame them (HTTP/2, WebSocket): what HTTP/1.1 gets as raw bytes, faults included, is said here
-//! by the means of the protocol.
+//! Answers in protocols with frames (HTTP/2, WebSocket): whatever HTTP/1.1 sends as raw bytes, faults included,
+//! is expressed here by the means of the protocol.
 //!
-//! A WebSocket hears its own message back, unless its path asks for a size; a status of 400 or more, given by chance
-//! ([`crate::Config::error_rate`]), closes it.
+//! A WebSocket message is echoed, unless its path asks for a size; a status of 400 or more, drawn at random
+//! ([`crate::Config::error_rate`]), closes the WebSocket.
 
 use wire::{OutputBuffer, ServerResponse, BodyFraming};
 
@@ -12,12 +12,13 @@ use crate::flood::{self, BLOCK, FILLER};
 use crate::path_spec::{Body, Kind, PathSpec, Withheld};
 use crate::responder::{Next, Plan};
 
-/// The largest body; it is made as a whole.
+/// Largest body; it is built in one piece.
 pub(crate) const LARGEST: u64 = 16 << 20;
-/// What is no frame of either protocol: to HTTP/2 a frame of unknown length and type, to WebSocket a reserved opcode.
+/// Bytes that are no frame of either protocol: to HTTP/2 a frame of unknown length and type, to WebSocket a
+/// reserved opcode.
 pub(crate) const GARBAGE: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x16\x03garbage";
 
-/// As [`Plan::answer`].
+/// Writes an answer in frames, like [`Plan::answer`].
 pub(crate) fn answer(plan: &Plan, session: &mut dyn Conversation, stats: &dyn Fn() -> String, out: &mut OutputBuffer) -> Next {
     let spec = plan.spec();
     match spec.withheld {
@@ -65,14 +66,14 @@ pub(crate) fn answer(plan: &Plan, session: &mut dyn Conversation, stats: &dyn Fn
             _ => text,
         },
     };
-    // A path that HTTP does not know is as good as any for messages.
+    // A WebSocket serves messages on any path, including those unknown to HTTP.
     let unknown = session.spoken() == Spoken::WebSocket && plan.instead.is_none();
     let status = if unknown { 200 } else { spec.status };
     session.respond(plan.heard.id, &ServerResponse { status, ..reply(spec, body) }, out);
     Next::Answered(status)
 }
 
-/// A large body that leaves as the client takes it; None where it must be made as a whole.
+/// Starts a large body that leaves as the client reads it; `None` if it must be built in one piece.
 fn large(plan: &Plan, session: &mut dyn Conversation, out: &mut OutputBuffer) -> Option<Next> {
     let (spec, size) = (plan.spec(), usize::try_from(plan.spec().size?).ok()?);
     if let Some(http2) = session.http2() {
@@ -89,7 +90,8 @@ fn large(plan: &Plan, session: &mut dyn Conversation, out: &mut OutputBuffer) ->
     })
 }
 
-/// Puts a block of filler, and the rest of `size` after the last; `left` counts down to 1. Says how many are left.
+/// Writes a block of filler, and the rest of `size` after the last one; `left` counts down to 1. Returns the
+/// number of blocks left.
 pub(crate) fn put_filler(size: usize, left: u64, out: &mut OutputBuffer) -> u64 {
     out.put_shared(flood::filler_block());
     if left == 1 {
@@ -117,7 +119,7 @@ fn spoil(plan: &Plan, session: &mut dyn Conversation, out: &mut OutputBuffer) ->
     if session.spoil(plan.heard.id, &reply(spec, &body), how, out) { Next::Spoiled } else { Next::Ruined }
 }
 
-/// So many bytes of filler.
+/// Returns `size` bytes of filler.
 pub(crate) fn filler_of(size: u64) -> Vec<u8> {
     let size = usize::try_from(size.min(LARGEST)).unwrap_or(usize::MAX);
     FILLER.iter().copied().cycle().take(size).collect()

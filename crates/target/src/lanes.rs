@@ -1,11 +1,11 @@
-//! Lanes: a listening socket, and the workers who take its connections one after the other.
+//! Lanes: a listening socket, and the workers that take its connections one after the other.
 //!
-//! The descriptor limit bounds a table, and each worker leaves the process's table for one of its own ([`net::tables`]). A
-//! worker whose table is nearly full stops accepting and tells the foreman, who starts the next one on the same listening
-//! socket; what waits in its queue waits for that one. Listening sockets and workers are made by the foreman, whose table
-//! stays small, because a new thread begins with a copy of the table it is started from. A worker that has room again
-//! accepts again, beside its successor. Where the system refuses tables of one's own, workers share the limit and nobody
-//! succeeds.
+//! The descriptor limit bounds a table, and each worker leaves the process's table for one of its own
+//! ([`net::tables`]). A worker whose table is nearly full stops accepting and notifies the foreman, which
+//! starts the next one on the same listening socket; connections in its queue wait for that one. Listening
+//! sockets and workers are created by the foreman, whose table stays small, because a new thread begins with a
+//! copy of the table it is started from. A worker that has room again accepts again, alongside its successor.
+//! If the system refuses separate tables, workers share the limit and have no successors.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
@@ -22,26 +22,26 @@ use crate::arrivals::{Log, Logs};
 use crate::conversation::Conversation;
 use crate::{Config, Responder, Shop, Tallies, Worker};
 
-/// A worker looks so often whether it is to stop …
+/// Interval at which a worker checks whether it is to stop …
 const STOP_LOOKS: Nanos = Nanos(20_000_000);
-/// … and so often where there may be dozens of them.
+/// … and the interval if there may be dozens of workers.
 const LATE_LOOKS: Nanos = Nanos(200_000_000);
 
-/// So many workers at most, each a thread with memory of its own.
+/// Maximum number of workers, each a thread with its own memory.
 const MOST_WORKERS: usize = 128;
 
-/// What the foreman hears.
+/// A message to the foreman.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum News {
-    /// A worker of this lane accepts no more.
+    /// A worker of this lane stopped accepting.
     Full(usize),
     /// A worker of this lane accepts again.
     Room(usize),
-    /// Everybody goes home.
+    /// Request to stop all workers.
     Stop,
 }
 
-/// What all workers of a target are given.
+/// The parameters common to all workers of a target.
 pub(crate) struct Works<N, S> {
     pub config: Config,
     pub shop: Arc<Shop>,
@@ -53,13 +53,13 @@ pub(crate) struct Works<N, S> {
 
 struct Lane {
     listener: OwnedFd,
-    /// Workers that accept now.
+    /// Number of workers that accept now.
     accepting: usize,
-    /// Connections this lane may still give to further workers; None: any number.
+    /// Number of connections this lane may still assign to further workers; `None`: any number.
     left: Option<usize>,
 }
 
-/// Starts workers and their successors.
+/// The thread that starts workers and their successors.
 pub(crate) struct Foreman<N, S> {
     works: Arc<Works<N, S>>,
     logs: Option<Logs>,
@@ -70,10 +70,11 @@ pub(crate) struct Foreman<N, S> {
 }
 
 impl<N: Network + 'static, S: Conversation + 'static> Foreman<N, S> {
-    /// A foreman with one worker on each listener.
+    /// Creates a foreman with one worker on each listener.
     ///
     /// # Errors
-    /// What the operating system refused.
+    ///
+    /// Returns the error of the operating system.
     pub fn start(works: Works<N, S>, logs: Option<Logs>, listeners: Vec<OwnedFd>) -> io::Result<Foreman<N, S>> {
         let (tell, news) = channel();
         let (count, most) = (listeners.len(), works.config.max_connections);
@@ -92,12 +93,13 @@ impl<N: Network + 'static, S: Conversation + 'static> Foreman<N, S> {
         Ok(foreman)
     }
 
-    /// How to tell it something.
+    /// Returns a sender of messages to the foreman.
     pub fn ear(&self) -> Sender<News> {
         self.tell.clone()
     }
 
-    /// Sees to it that each lane has somebody who accepts, until it is told to stop; then how many workers died.
+    /// Keeps at least one accepting worker on each lane until it is told to stop; returns the number of workers
+    /// that died.
     pub fn work(mut self) -> usize {
         loop {
             match self.news.recv() {
@@ -105,7 +107,7 @@ impl<N: Network + 'static, S: Conversation + 'static> Foreman<N, S> {
                     self.lanes[lane].accepting -= 1;
                     let few = self.threads.len() < MOST_WORKERS.max(2 * self.lanes.len());
                     if self.lanes[lane].accepting == 0 && self.lanes[lane].left != Some(0) && few {
-                        // Where it fails, who comes waits in the queue until a worker has room again.
+                        // If it fails, new connections wait in the queue until a worker has room again.
                         let _ = self.man(lane);
                     }
                 }
@@ -123,7 +125,7 @@ impl<N: Network + 'static, S: Conversation + 'static> Foreman<N, S> {
     /// Starts the next worker of a lane.
     fn man(&mut self, lane: usize) -> io::Result<()> {
         let number = self.threads.len();
-        // Closed here once the worker has its own; used by it where it shares our table.
+        // Closed here once the worker has its own; used by the worker if it shares this table.
         let copy = self.lanes[lane].listener.try_clone()?;
         let post = Post {
             number,
@@ -150,14 +152,14 @@ impl<N: Network + 'static, S: Conversation + 'static> Foreman<N, S> {
     }
 }
 
-/// What a worker says once it is ready, or is not.
+/// The result a worker reports once it has started, or failed to.
 struct Manned {
     owns_table: bool,
-    /// The connections it takes at most, or why it takes none.
+    /// Maximum number of connections it takes, or the error that kept it from starting.
     takes: io::Result<usize>,
 }
 
-/// What a worker's thread is given.
+/// The parameters of one worker's thread.
 struct Post {
     number: usize,
     lane: usize,
@@ -171,7 +173,8 @@ struct Post {
 impl Post {
     fn man<N: Network, S: Conversation>(self, works: &Works<N, S>, ready: &Sender<Manned>) {
         let owns_table = tables::own_only(&[self.listener]).is_ok();
-        // SAFETY: the foreman's copy of the listener, which is ours in our own table, and given up by him in a shared one.
+        // SAFETY: the foreman's copy of the listener, which is ours in our own table, and given up by the
+        // foreman in a shared one.
         let listener = unsafe { OwnedFd::from_raw_fd(self.listener) };
         let opened = (works.network)().and_then(|mut net| {
             let adopted = net.adopt(listener).map_err(|e| io::Error::from_raw_os_error(e.0))?;
@@ -186,7 +189,7 @@ impl Post {
             false => share(tables::capacity(), self.lane, self.lanes),
         };
         let takes = self.left.map_or(room, |left| left.min(room));
-        // Nobody waits for the answer where the start was given up.
+        // The receiver is gone if the start was given up.
         let _ = ready.send(Manned { owns_table, takes: Ok(takes) });
         let succeeded = owns_table && self.left != Some(takes);
         let responder = Responder::new(&works.config, &works.shop, self.number as u32);
@@ -200,7 +203,7 @@ impl Post {
             worker.turn(if first && !full { STOP_LOOKS } else { LATE_LOOKS });
             if worker.is_full() != full {
                 full = !full;
-                // The foreman is gone only where everybody goes home.
+                // The foreman is gone only when all workers are stopping.
                 let _ = self.tell.send(if full { News::Full(self.lane) } else { News::Room(self.lane) });
             }
         }
@@ -208,7 +211,7 @@ impl Post {
     }
 }
 
-/// One of so many parts of a bound; parts differ by at most one.
+/// Returns one of `parts` shares of a limit; shares differ by at most one.
 fn share(most: usize, number: usize, parts: usize) -> usize {
     most / parts + usize::from(number < most % parts)
 }

@@ -1,6 +1,6 @@
 //! The built-in server under test: ground truth of the accuracy tests, and fault injector.
 //!
-//! The path of a request says how it is answered, so that one running target serves every test:
+//! The path of a request determines the answer, so that one running target serves every test:
 //!
 //! | path | answer |
 //! |---|---|
@@ -13,44 +13,46 @@
 //! | `/delay/DIST` | after a delay: `10ms`, `constant:10ms`, `uniform:5ms..15ms`, `exponential:2ms`, `lognormal:10ms,0.5` (median, sigma) |
 //! | `/redirect/N` | 302 to `/redirect/N-1`, and so on to `/redirect/0` |
 //! | `/echo` | the request's head and body as received (bodies that come in pieces: the first 64 KiB) |
-//! | `/hang` | nothing, for ever |
+//! | `/hang` | no answer, ever |
 //! | `/reset` | the connection is reset |
-//! | `/garbage` | bytes that are no HTTP, then the connection is closed |
+//! | `/garbage` | bytes that are not HTTP, then the connection is closed |
 //! | `/cut/K` | the connection is closed after K bytes of an answer of 1000 bytes and its head |
 //! | `/endless-headers` | header lines without end |
 //! | `/short/N` | announces N bytes, sends half of them and closes |
 //! | `/long/N` | announces N bytes and sends half as many again |
 //! | `/-/stats` | the counters as JSON |
-//! | `/-/reset-stats` | counts from zero again |
+//! | `/-/reset-stats` | resets the counters to zero |
 //!
-//! Query parameters add to the path and win where both say the same: `delay=DIST`, `status=CODE`, `size=N`,
-//! `header=NAME:VALUE` (repeatable), `cut=K`, `close=1`, and `station=N&service=DIST`: a real queue with N servers, first
-//! come first served over the whole process (one queue for each pair of N and DIST). Percent signs are undone. Unknown
-//! paths are answered 404, wrong values 400, each with a sentence; unknown parameters are ignored.
+//! Query parameters add to the path and win if both set the same thing: `delay=DIST`, `status=CODE`, `size=N`,
+//! `header=NAME:VALUE` (repeatable), `cut=K`, `close=1`, and `station=N&service=DIST`: a real queue with N
+//! servers, first come first served over the whole process (one queue for each pair of N and DIST). Percent
+//! escapes are decoded. Unknown paths are answered 404, invalid values 400, each with a sentence; unknown
+//! parameters are ignored.
 //!
-//! One port speaks HTTP/1.1, HTTP/2 (by its preface; with TLS also by ALPN) and, after an upgrade, WebSocket ([`Detecting`]). A
-//! WebSocket hears its messages back, each after the delay of its path; a path that asks for a size gets so many bytes; other
-//! paths do no harm. `/status/403` refuses the upgrade. Faults in the shape of each protocol:
+//! One port serves HTTP/1.1, HTTP/2 (by its preface; with TLS also by ALPN) and, after an upgrade, WebSocket
+//! ([`Detecting`]). WebSocket messages are echoed, each after the delay of its path; a path with a size is
+//! answered with that many bytes; other paths have no effect. `/status/403` refuses the upgrade. Faults in the
+//! shape of each protocol:
 //!
 //! | path | HTTP/2 | WebSocket |
 //! |---|---|---|
 //! | `/reset` | RST_STREAM, the other streams go on | the connection is reset |
-//! | `/hang` | nothing; the others go on | nothing; pings are answered |
+//! | `/hang` | no answer; the others go on | no answer; pings are answered |
 //! | `/cut/K` | K bytes of the body, then RST_STREAM | K bytes of a message of 1000, then closed |
-//! | `/short/N`, `/long/N` | fewer or more bytes than the announced length | a message that does not end; or is followed by no frame |
-//! | `/garbage`, `/endless-headers` | no frame, then closed | no frame, then closed |
+//! | `/short/N`, `/long/N` | fewer or more bytes than the announced length | a message that does not end, or that is followed by bytes that are no frame |
+//! | `/garbage`, `/endless-headers` | bytes that are no frame, then closed | bytes that are no frame, then closed |
 //!
-//! gRPC calls go to the service `brunt.Target` (Unary, ClientStream, ServerStream, Bidi), whose methods echo, count and repeat, each
-//! message as it comes; health checks and reflection are answered too. What a path says to HTTP, the metadata `brunt-path`
-//! says to a call, and `grpc-status=N` beside it. `/status/N` is answered as HTTP without a status of gRPC, `/bytes/N` with a
-//! Payload of N bytes of text, `/cut/K` after K bytes of messages, `/short/N` and `/long/N` with a message that is not as long
-//! as its prefix says.
+//! gRPC calls go to the service `brunt.Target` (Unary, ClientStream, ServerStream, Bidi), whose methods echo,
+//! count and repeat each message as it arrives; health checks and reflection are answered too. The metadata key
+//! `brunt-path` has the role of the path in HTTP, and also accepts `grpc-status=N`. `/status/N` is answered as
+//! HTTP without a gRPC status, `/bytes/N` with a Payload of N bytes of text, `/cut/K` after K bytes of
+//! messages, `/short/N` and `/long/N` with a message whose length differs from its prefix.
 //!
 //! Bodies above 16 MiB need HTTP/1.1. `--error-rate` closes a WebSocket with 1011.
 //!
-//! Made of a [`Responder`] without I/O (what to answer, and when), a [`Worker`] that serves it over any [`wire::Network`], and a
-//! [`Target`] that runs workers in threads, as many as the descriptor limit asks for. TLS is a network around the network
-//! ([`net::tls::Secured`]).
+//! The crate consists of a [`Responder`] without I/O (how and when to answer), a [`Worker`] that serves it over
+//! any [`wire::Network`], and a [`Target`] that runs workers in threads, as many as the descriptor limit
+//! requires. TLS is a network wrapped around the network ([`net::tls::Secured`]).
 
 mod accounting;
 pub mod arrivals;

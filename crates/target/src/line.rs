@@ -8,42 +8,42 @@ use crate::calls::{Calls, Say};
 use crate::conversation::{Conversation, Spoken};
 use crate::responder::Plan;
 
-/// A connection.
+/// A connection, its session and its pending answers.
 pub(crate) struct Line<S> {
     pub session: S,
-    /// Requests not answered yet: the oldest first, or the one due first where answers keep no order.
+    /// Unanswered requests: the oldest first, or the one due first if answers keep no order.
     pub waiting: VecDeque<Plan>,
-    /// Bytes that they hold.
+    /// Bytes held by these requests.
     pub kept: usize,
-    /// What the connection held in all when it was last looked at, as counted by its worker.
+    /// Total bytes the connection held when it was last measured, as counted by its worker.
     pub weight: usize,
-    /// gRPC calls not answered yet.
+    /// Unanswered gRPC calls.
     pub calls: Calls,
-    /// A large answer under way, and how many of its blocks are left.
+    /// A large answer in progress, and the number of its blocks left.
     pub pouring: Option<Box<(Plan, u64)>>,
     pub end: End,
-    /// Is in the list of connections to look at again.
+    /// Set if it is in the list of connections to check again.
     pub watched: bool,
-    /// When its timer is due; [`Nanos::MAX`] where it has none.
+    /// Due time of its timer; [`Nanos::MAX`] if it has none.
     pub armed: Nanos,
-    /// Distinguishes it from earlier connections in the slot.
+    /// Generation, which distinguishes it from earlier connections in the slot.
     pub birth: u32,
-    /// As what it is counted; None before it spoke.
+    /// Protocol it is counted under; `None` before the first bytes.
     pub counted: Option<Spoken>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// Not in sight.
+    /// No end in sight.
     Open,
-    /// To be closed once everything was sent.
+    /// Closed once everything is sent.
     Close,
-    /// To be reset at once.
+    /// Reset at once.
     Reset,
 }
 
 impl<S> Line<S> {
-    /// A connection just accepted.
+    /// Creates the state of a connection just accepted.
     pub fn new(session: S, birth: u32) -> Line<S> {
         let (waiting, calls, pouring, armed) = (VecDeque::new(), Calls::default(), None, Nanos::MAX);
         let (kept, weight) = (0, 0);
@@ -68,32 +68,32 @@ impl<S> Line<S> {
     }
 }
 
-/// Bytes that a request holds while it waits for its answer.
+/// Returns the bytes that a request holds while it waits for its answer.
 fn size(plan: &Plan) -> usize {
     let echo = plan.heard.echo.as_ref().map_or(0, |echo| echo.len());
     size_of::<Plan>() + plan.heard.spec.size() + echo
 }
 
 impl<S: Conversation> Line<S> {
-    /// Bytes held for its client, but for what the network holds.
+    /// Returns the bytes held for the client, except those held by the network.
     #[inline]
     pub fn held(&self) -> usize {
         self.kept + self.session.held()
     }
 
-    /// Lets a request that is never answered stand before the others.
+    /// Queues a request that is never answered in front of the others.
     pub fn keep_first(&mut self, plan: Plan) {
         self.kept += size(&plan);
         self.waiting.push_front(plan);
     }
 
-    /// True where a request that is due may be answered before those that wait.
+    /// Returns `true` if a request that is due may be answered before those already waiting.
     #[inline]
     pub fn may_pass(&self) -> bool {
         self.waiting.is_empty() || !self.session.spoken().keeps_order()
     }
 
-    /// Lets a request wait for its answer.
+    /// Queues a request until its answer is due.
     pub fn keep(&mut self, plan: Plan) {
         self.kept += size(&plan);
         if self.session.spoken().keeps_order() {
@@ -108,7 +108,7 @@ impl<S: Conversation> Line<S> {
         self.waiting.insert(at, plan);
     }
 
-    /// The next request whose answer is due.
+    /// Removes and returns the next request whose answer is due.
     pub fn take_due(&mut self, now: Nanos) -> Option<Plan> {
         self.waiting.front().filter(|plan| plan.at <= now)?;
         let due = self.waiting.pop_front();
@@ -119,7 +119,7 @@ impl<S: Conversation> Line<S> {
             call.waiting -= 1;
         }
         if self.waiting.is_empty() {
-            // An idle connection holds no memory for what it does not do.
+            // An idle connection holds no memory for an empty queue.
             self.waiting = VecDeque::new();
         }
         due

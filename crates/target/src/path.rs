@@ -1,7 +1,7 @@
-//! The language of paths: `/bytes/100?delay=exponential:2ms&status=503` read into wishes.
+//! The language of paths: parses `/bytes/100?delay=exponential:2ms&status=503` into options.
 //!
-//! The path names the kind of answer; query parameters add to it and win where both say the same thing. Unknown parameters
-//! are ignored, because load tests add such to get past caches.
+//! The path names the kind of answer; query parameters add to it and win if both set the same thing. Unknown
+//! parameters are ignored, because load tests add them to bypass caches.
 
 use std::borrow::Cow;
 
@@ -11,12 +11,12 @@ use crate::Delay;
 use crate::path_spec::{Kind, Withheld};
 use crate::station::Station;
 
-/// The largest body: 1 GiB.
+/// Largest body: 1 GiB.
 pub(crate) const LARGEST: u64 = 1 << 30;
-/// The largest chunk.
+/// Largest chunk.
 const LARGEST_CHUNK: u64 = 1 << 20;
 
-/// What a path and its query wish for, before it is known whether they go together.
+/// The options of a path and its query, before they are checked against each other.
 #[derive(Debug)]
 pub(crate) struct Wish {
     pub status: Option<u16>,
@@ -53,7 +53,7 @@ impl Default for Wish {
 /// A status and a sentence to answer with instead.
 pub(crate) type Refusal = (u16, String);
 
-/// Reads a path and query into `wish`; the kind is known even where the rest is wrong.
+/// Parses a path and query into `wish`; the kind is known even if the rest is invalid.
 pub(crate) fn read(text: &str, wish: &mut Wish) -> (Kind, Result<(), Refusal>) {
     let (path, query) = text.split_once('?').unwrap_or((text, ""));
     let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
@@ -113,7 +113,7 @@ fn by_path(kind: Kind, rest: &[&str], query: &str, wish: &mut Wish) -> Result<()
     }
 }
 
-/// What a path lacks its value for.
+/// Returns the usage of a path whose value is missing.
 fn usage(kind: Kind) -> &'static str {
     match kind {
         Kind::Status => "status: write the code, as in /status/503",
@@ -192,7 +192,8 @@ fn header(text: &str, wish: &mut Wish) -> Result<(), String> {
     Ok(())
 }
 
-/// Undoes `%41`; bytes that are no UTF-8 afterwards, and percent signs without two digits, stay as they were.
+/// Decodes percent escapes such as `%41`; bytes that are not UTF-8 afterwards, and percent signs without two
+/// digits, stay as they were.
 fn unescape(text: &str) -> Cow<'_, str> {
     percent_encoding::percent_decode_str(text).decode_utf8().unwrap_or(text.into())
 }

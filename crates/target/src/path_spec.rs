@@ -1,7 +1,8 @@
-//! What a path asks for: read once per distinct path, prepared as far as it can be, shared by all requests for it.
+//! The parsed form of a path: parsed once per distinct path, prepared as far as possible, shared by all
+//! requests for it.
 //!
-//! The language is documented at the crate's root; it is the users' language, so a path it does not know is answered 404
-//! and a value it cannot read is answered 400, each with a sentence saying what would be right.
+//! The language is documented at the crate's root; it is the users' language, so an unknown path is answered
+//! 404 and an invalid value 400, each with a sentence that states what is accepted.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +14,7 @@ use crate::path::{self, Wish};
 use crate::station::Station;
 use crate::{Delay, Shop};
 
-/// Which branch of the language a path belongs to; counted apart.
+/// The branch of the language that a path belongs to; each has its own counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "each is the path it is named after")]
@@ -41,7 +42,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind with its path prefix, in the order of the enum.
+    /// All kinds with their path prefixes, in the order of the enum.
     pub const ALL: [(Kind, &'static str); 20] = [
         (Kind::Root, "/"),
         (Kind::Status, "/status"),
@@ -65,7 +66,8 @@ impl Kind {
         (Kind::Unknown, "unknown"),
     ];
 
-    /// True for paths that watch the server instead of using it: answered at once, and in no count but their own.
+    /// Returns `true` for paths that observe the server instead of using it: answered at once, and counted only
+    /// separately.
     pub fn is_watching(self) -> bool {
         matches!(self, Kind::Stats | Kind::ResetStats)
     }
@@ -74,9 +76,9 @@ impl Kind {
 /// The body of an answer.
 #[derive(Clone, Debug)]
 pub enum Body {
-    /// These bytes.
+    /// Literal bytes.
     Text(Box<[u8]>),
-    /// So many bytes of filler, at most a block.
+    /// Filler of this many bytes, at most a block.
     Filler(usize),
     /// The request as it was received.
     Echo,
@@ -89,7 +91,7 @@ pub enum Body {
 /// A request that is never answered, on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Withheld {
-    /// The connection stays open and nothing comes.
+    /// The connection stays open and no answer comes.
     Hang,
     /// The connection is reset.
     Reset,
@@ -97,46 +99,46 @@ pub enum Withheld {
     Close,
 }
 
-/// A path, read.
+/// A parsed path.
 #[derive(Clone, Debug)]
 pub struct PathSpec {
-    /// The path and query as asked.
+    /// The path and query as requested.
     pub path: Box<str>,
-    /// Its branch of the language.
+    /// Branch of the language.
     pub kind: Kind,
-    /// The status of the answer.
+    /// Status of the answer.
     pub status: u16,
-    /// Header lines besides those the session adds, each ended by CR LF.
+    /// Header lines besides those the session adds, each terminated by CR LF.
     pub headers: Box<[u8]>,
-    /// The body.
+    /// Body of the answer.
     pub body: Body,
-    /// The size asked for, or announced.
+    /// Requested or announced size.
     pub size: Option<u64>,
-    /// After how many bytes it is to be cut.
+    /// Number of bytes after which the answer is cut.
     pub cut: Option<u64>,
-    /// How its end is marked.
+    /// Framing of the body's end.
     pub shape: BodyFraming,
-    /// Close the connection after it.
+    /// Set if the connection closes after the answer.
     pub close: bool,
-    /// Set where nothing is answered.
+    /// Set if no answer is given.
     pub withheld: Option<Withheld>,
-    /// The answer breaks the protocol or is cut short, on purpose.
+    /// Set if the answer violates the protocol or is cut short, on purpose.
     pub spoiled: bool,
-    /// The delay asked for.
+    /// Requested delay.
     pub delay: Option<Delay>,
-    /// The station it queues at.
+    /// Queue that the request goes through.
     pub station: Option<Arc<Mutex<Station>>>,
-    /// The status of gRPC that a call is answered with, and a sentence.
+    /// gRPC status that a call is answered with, and a sentence.
     pub refusal: Option<CallError>,
 }
 
 impl PathSpec {
-    /// Bytes that it takes, as far as others do not share them.
+    /// Returns the bytes of memory it takes, except those shared with others.
     pub(crate) fn size(&self) -> usize {
         size_of::<PathSpec>() + self.path.len() + self.headers.len()
     }
 
-    /// Reads a path and query.
+    /// Parses a path and query.
     pub fn read(path: &str, shop: &Shop) -> PathSpec {
         let mut wish = Wish::default();
         let (kind, read) = path::read(path, &mut wish);
@@ -146,11 +148,11 @@ impl PathSpec {
         }
     }
 
-    /// Reads what is wished of a call to this path, as a path and query of HTTP would say it; empty: nothing.
+    /// Parses the options of a call to this path, written as an HTTP path and query; empty: none.
     pub fn of_call(path: &str, wished: &str, shop: &Shop) -> PathSpec {
         let mut wish = Wish::default();
         let (kind, read) = if wished.is_empty() { (Kind::Call, Ok(())) } else { path::read(wished, &mut wish) };
-        // What watches the server does so by HTTP.
+        // Paths that observe the server work over HTTP only.
         let kind = if kind.is_watching() { Kind::Call } else { kind };
         let path = format!("{path}{wished}");
         let status = wish.grpc_status;
@@ -163,7 +165,7 @@ impl PathSpec {
         }
     }
 
-    /// An answer that consists of a status and a sentence.
+    /// Creates an answer that consists of a status and a sentence.
     pub fn sentence(path: &str, kind: Kind, status: u16, sentence: &str) -> PathSpec {
         PathSpec {
             path: path.into(),
@@ -237,7 +239,7 @@ impl PathSpec {
         (self.body, self.close, self.spoiled) = (Body::Raw(raw), close, true);
     }
 
-    /// A correct answer of `size` bytes as raw bytes.
+    /// Returns a correct answer of `size` bytes as raw bytes.
     fn raw(&self, size: u64) -> Flood {
         let mut headers = self.headers.to_vec();
         if self.close {
@@ -250,7 +252,7 @@ impl PathSpec {
         }
     }
 
-    /// Lets the answer end after `keep` bytes, head included, and the connection with it.
+    /// Ends the answer after `keep` bytes, head included, and closes the connection.
     fn cut(&mut self, keep: u64) -> Result<(), (u16, String)> {
         let whole = match &self.body {
             Body::Raw(raw) => raw.clone(),
@@ -266,7 +268,7 @@ impl PathSpec {
         Ok(())
     }
 
-    /// The body where it is known beforehand.
+    /// Returns the body if it is known in advance.
     pub fn known_body(&self) -> &[u8] {
         match &self.body {
             Body::Text(text) => text,
@@ -276,7 +278,7 @@ impl PathSpec {
     }
 }
 
-/// The head of a raw answer, HTTP/1.1.
+/// Returns the head of a raw answer, HTTP/1.1.
 fn raw_head(status: u16, headers: &[u8], shape: BodyFraming, size: u64) -> Vec<u8> {
     let mut head = format!("HTTP/1.1 {status} {}\r\n", reason(status)).into_bytes();
     head.extend_from_slice(headers);

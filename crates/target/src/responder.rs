@@ -1,9 +1,9 @@
-//! The target's responder: for each request heard, what to answer and when. No I/O and no clock, so that the simulation and
-//! the real server think alike.
+//! The target's responder: decides for each request how and when to answer. It does no I/O and reads no clock,
+//! so that the simulation and the real server behave alike.
 //!
-//! One responder per worker. What workers share is the [`Shop`]: the stations' queues and the moment of the first request; it
-//! is touched only by requests that need it. Draws come from a stream of the seed and the worker's number, in the order of
-//! the requests heard.
+//! There is one responder per worker. Workers share the [`Shop`]: the queues of the stations and the time of
+//! the first request; only requests that need it touch it. Random draws come from a stream of the seed and the
+//! worker's number, in the order of the requests received.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,25 +21,26 @@ use crate::stall::Stalls;
 use crate::station::Station;
 use crate::{Config, Delay};
 
-/// So many distinct paths are remembered; above it the memory starts afresh.
+/// Number of distinct paths cached; the cache is cleared above it.
 const REMEMBERED: usize = 256;
-/// A longer path is not remembered.
+/// Length above which a path is not cached.
 const LONG: usize = 1024;
 
-/// Stations of one target, and the servers of all of them; a station is never forgotten, since its queue goes on.
+/// Limit on the stations of one target, and on their servers in total; a station is never removed, since its
+/// queue goes on.
 const MOST_STATIONS: usize = 1024;
 const MOST_SERVERS: u64 = 1 << 20;
 
-/// The method of a message on a connection that was upgraded.
+/// The method reported for a message on an upgraded connection.
 pub(crate) const MESSAGE: &str = "MESSAGE";
 
-/// The metadata that says what is wished of a call, as a path and query of HTTP would.
+/// The metadata key that holds the options of a call, written as an HTTP path and query.
 const WISH: &str = "brunt-path";
 
-/// Stations by their number of servers and service time.
+/// The stations by number of servers and service time.
 type Stations = HashMap<(u32, String), Arc<Mutex<Station>>>;
 
-/// What the workers of one target share.
+/// The state shared by the workers of one target.
 #[derive(Debug, Default)]
 pub struct Shop {
     seed: u64,
@@ -49,12 +50,13 @@ pub struct Shop {
 }
 
 impl Shop {
-    /// A shop nobody entered yet.
+    /// Creates an empty shared state.
     pub fn new(config: &Config) -> Arc<Shop> {
         Arc::new(Shop { seed: config.seed, stalls: Stalls::new(&config.stalls), ..Shop::default() })
     }
 
-    /// The station of so many servers with this service time; made when first asked for. None: there are too many.
+    /// Returns the station with this many servers and this service time, creating it on first use; `None` if
+    /// there are too many.
     pub fn station(&self, servers: u32, service: Delay) -> Option<Arc<Mutex<Station>>> {
         let mut stations = self.stations.lock().unwrap_or_else(PoisonError::into_inner);
         let name = (servers, service.to_string());
@@ -70,7 +72,7 @@ impl Shop {
         Some(station)
     }
 
-    /// The moment of the first request, which is now where there was none before.
+    /// Returns the time of the first request, which is `now` if there was none before.
     fn first(&self, now: Nanos) -> Nanos {
         let stamp = now.0.max(1);
         match self.first.compare_exchange(0, stamp, Ordering::Relaxed, Ordering::Relaxed) {
@@ -80,66 +82,68 @@ impl Shop {
     }
 }
 
-/// A request, understood; its moment does not matter yet.
+/// A parsed request, independent of its arrival time.
 #[derive(Debug)]
 pub struct Heard {
-    /// The session's name of it.
+    /// Request id of the session.
     pub id: u32,
-    /// HEAD: no body may follow.
+    /// Set for HEAD: no body may follow.
     pub head_only: bool,
-    /// What its path asks for.
+    /// Parsed path.
     pub spec: Arc<PathSpec>,
-    /// The request itself, where it is to be echoed. Of a call its path, a piece of its body, or a message.
+    /// The request itself if it is to be echoed; for a call its path, a piece of its body, or a message.
     pub echo: Option<Box<[u8]>>,
-    /// Other than `Whole`: a part of a gRPC call. Only that which begins it has an order of its own.
+    /// Part of a gRPC call unless `Whole`; only the first part sets the spec.
     pub extent: RequestPart,
-    /// The time that a call is allowed.
+    /// Deadline the client set for a call.
     pub allowed: Nanos,
 }
 
-/// What will become of a request.
+/// The planned answer to a request.
 #[derive(Debug)]
 pub struct Plan {
-    /// When it arrived.
+    /// Arrival time.
     pub arrived: Nanos,
-    /// When it is to be answered; [`Nanos::MAX`]: never.
+    /// Time of the answer; [`Nanos::MAX`]: never.
     pub at: Nanos,
     /// The request.
     pub heard: Heard,
-    /// What is done instead of what was ordered: an error or a close by chance.
+    /// Answer given instead of the requested one: an error or a close drawn at random.
     pub instead: Option<Arc<PathSpec>>,
-    /// Of a gRPC call: what is said of it now.
+    /// Part of a gRPC call's answer to send now.
     pub say: Say,
 }
 
-/// What to do with the connection after an answer was put.
+/// The next step on a connection after an answer was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// The answer is complete.
     Complete,
     /// The answer is begun; the blocks of the raw answer and its tail follow ([`Plan::put_block`]).
     Blocks(u64),
-    /// A part of a call's answer is said; more follows, and of this part so many times more, each in its time.
+    /// A part of a call's answer is written; more follows. This part is repeated this many times more, each at
+    /// its own time.
     Said(u64),
-    /// The answer is complete and in frames: the session knows whether the connection ends with it. Its status.
+    /// The answer is complete and framed: the session knows whether the connection ends with it. Holds its
+    /// status.
     Answered(u16),
-    /// A call's answer is complete: as `Answered`, and how many messages were said with its end.
+    /// A call's answer is complete: like `Answered`, with the number of messages sent with its end.
     Concluded(u16, u64),
-    /// As `Answered`, and spoiled on purpose.
+    /// Like `Answered`, and spoiled on purpose.
     Spoiled,
     /// The answer was spoiled on purpose: close the connection.
     Ruined,
-    /// Nothing was answered but a refusal in the protocol's own terms.
+    /// Only a refusal was sent, in the protocol's own terms.
     Refused,
-    /// Nothing is answered: close the connection.
+    /// No answer: close the connection.
     Close,
-    /// Nothing is answered: reset the connection.
+    /// No answer: reset the connection.
     Reset,
-    /// Nothing is answered, and nothing happens.
+    /// No answer and no further action.
     Nothing,
 }
 
-/// Decides what is answered and when.
+/// The logic that decides how and when requests are answered.
 #[derive(Debug)]
 pub struct Responder {
     shop: Arc<Shop>,
@@ -150,13 +154,13 @@ pub struct Responder {
     failing: Arc<PathSpec>,
     closing: Arc<PathSpec>,
     latest: Arc<PathSpec>,
-    /// The last call: its path, what was wished of it, and what came of that.
+    /// The last call: its path, its options, and the spec parsed from them.
     latest_call: (Box<str>, Box<str>, Arc<PathSpec>),
     remembered: HashMap<Box<str>, Arc<PathSpec>>,
 }
 
 impl Responder {
-    /// The responder of worker number `worker`.
+    /// Creates the responder of worker number `worker`.
     pub fn new(config: &Config, shop: &Arc<Shop>, worker: u32) -> Responder {
         let closing = PathSpec { withheld: Some(Withheld::Close), ..PathSpec::sentence("", Kind::Unknown, 500, "") };
         Responder {
@@ -173,18 +177,19 @@ impl Responder {
         }
     }
 
-    /// A responder that shares nothing, for simulations with one server.
+    /// Creates a responder that shares no state, for simulations with one server.
     pub fn alone(config: &Config) -> Responder {
         Responder::new(config, &Shop::new(config), 0)
     }
 
-    /// A request arrived now: what will become of it?
+    /// Plans the answer to a request that arrived now.
     pub fn hear(&mut self, now: Nanos, ask: &ServerRequest<'_>) -> Plan {
         let heard = self.understand(ask);
         self.plan(now, heard)
     }
 
-    /// The first half of [`Responder::hear`], for callers that may not read the clock while they hold the request.
+    /// Parses a request: the first half of [`Responder::hear`], for callers that may not read the clock while
+    /// they hold the request.
     #[inline]
     pub fn understand(&mut self, ask: &ServerRequest<'_>) -> Heard {
         if ask.part != RequestPart::Whole {
@@ -202,7 +207,7 @@ impl Responder {
         Heard { id: ask.id, head_only: ask.method == "HEAD", spec, echo, extent: RequestPart::Whole, allowed: Nanos::MAX }
     }
 
-    /// A part of a call. What is wished of it beside its path is metadata.
+    /// Parses a part of a call. Options apart from its path come in metadata.
     fn understand_call(&mut self, ask: &ServerRequest<'_>) -> Heard {
         let mut allowed = Nanos::MAX;
         if ask.part == RequestPart::Head {
@@ -234,7 +239,7 @@ impl Responder {
         spec
     }
 
-    /// The second half of [`Responder::hear`].
+    /// Plans the answer to a parsed request: the second half of [`Responder::hear`].
     #[inline]
     pub fn plan(&mut self, now: Nanos, heard: Heard) -> Plan {
         let spec = &heard.spec;
@@ -247,7 +252,7 @@ impl Responder {
         Plan { arrived: now, at: if hangs { Nanos::MAX } else { at }, heard, instead, say: Say::Whole }
     }
 
-    /// What is done instead of what was ordered, by chance.
+    /// Draws whether the requested answer is replaced at random, and by which.
     #[inline]
     pub(crate) fn chance(&mut self) -> Option<Arc<PathSpec>> {
         if self.rng_happens(self.close_rate) {
@@ -259,7 +264,7 @@ impl Responder {
         }
     }
 
-    /// True where answers need not wait for anything.
+    /// Returns `true` if answers need not wait for anything.
     pub(crate) fn is_prompt(&self, spec: &PathSpec) -> bool {
         spec.delay.or(self.delay).is_none() && spec.station.is_none() && self.shop.stalls.is_empty()
     }
@@ -268,7 +273,7 @@ impl Responder {
         share > 0.0 && self.rng.f64() < share
     }
 
-    /// Through stall, station, delay and stall again.
+    /// Computes the due time: through stall, station, delay and stall again.
     pub(crate) fn due(&mut self, now: Nanos, spec: &PathSpec) -> Nanos {
         let shop = &*self.shop;
         let stalled = !shop.stalls.is_empty();
@@ -285,14 +290,14 @@ impl Responder {
 }
 
 impl Plan {
-    /// What is really done.
+    /// Returns the spec that is actually answered.
     #[inline]
     pub fn spec(&self) -> &PathSpec {
         self.instead.as_ref().unwrap_or(&self.heard.spec)
     }
 
-    /// Puts the answer, or its beginning, and says what follows. Answers of one connection must be put in the order of
-    /// their requests. `stats` is the body of `/-/stats`.
+    /// Writes the answer, or its beginning, and returns the next step. Answers of one connection must be
+    /// written in the order of their requests. `stats` is the body of `/-/stats`.
     pub fn answer(&self, session: &mut dyn Conversation, stats: &dyn Fn() -> String, out: &mut OutputBuffer) -> Next {
         if session.spoken() != Spoken::Http1 {
             return framed::answer(self, session, stats, out);
@@ -325,14 +330,14 @@ impl Plan {
         Next::Complete
     }
 
-    /// Tells the session that this request is answered, by bytes that are not its own.
+    /// Notifies the session that this request was answered by bytes it did not write.
     fn settle(&self, session: &mut dyn Conversation) {
         let close = self.spec().close;
         let reply = ServerResponse { status: 204, headers: b"", body: b"", framing: BodyFraming::Length, close };
         session.respond(self.heard.id, &reply, &mut OutputBuffer::default());
     }
 
-    /// Puts one of the blocks that [`Next::Blocks`] spoke of; `left` counts them down to 1.
+    /// Writes one of the blocks announced by [`Next::Blocks`]; `left` counts them down to 1.
     pub fn put_block(&self, left: u64, out: &mut OutputBuffer) {
         if let Body::Raw(raw) = &self.spec().body {
             raw.put_block(left, out);

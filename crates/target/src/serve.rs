@@ -32,10 +32,11 @@ pub struct Target {
 }
 
 impl Target {
-    /// Binds and serves every protocol on epoll, with TLS where the configuration says so, until [`Target::stop`].
+    /// Binds and serves every protocol on epoll, with TLS if configured, until [`Target::stop`].
     ///
     /// # Errors
-    /// What the operating system refused, with the option it concerns.
+    ///
+    /// Returns the error of the operating system, with the option it concerns.
     pub fn start(config: Config) -> io::Result<Target> {
         match config.tls.clone() {
             None => Target::start_with(config, net::Epoll::new, Detecting::new),
@@ -46,10 +47,12 @@ impl Target {
         }
     }
 
-    /// As [`Target::start`], on another network or in another protocol; both are made by the worker that uses them.
+    /// Like [`Target::start`], on another network or with another session type; both are created by the worker
+    /// that uses them.
     ///
     /// # Errors
-    /// As [`Target::start`].
+    ///
+    /// See [`Target::start`].
     pub fn start_with<N, S>(
         config: Config,
         network: impl Fn() -> io::Result<N> + Send + Sync + 'static,
@@ -83,7 +86,7 @@ impl Target {
                     return 0;
                 }
             };
-            // Nobody waits for the answer where the start was given up.
+            // The receiver is gone if the start was given up.
             let _ = ready.send(Ok(foreman.ear()));
             foreman.work()
         })?;
@@ -93,12 +96,13 @@ impl Target {
         Ok(target)
     }
 
-    /// Where it listens, with the port it got.
+    /// Returns the address it listens on, with the actual port.
     pub fn place(&self) -> &PeerAddress {
         &self.place
     }
 
-    /// The address it listens on, with the port it got; `0.0.0.0:0` on a Unix socket ([`Target::place`] knows that).
+    /// Returns the socket address it listens on, with the actual port; `0.0.0.0:0` on a Unix socket (use
+    /// [`Target::place`] for that).
     pub fn addr(&self) -> SocketAddr {
         match &self.place {
             PeerAddress::Tcp(addr) | PeerAddress::Udp(addr) => *addr,
@@ -106,15 +110,16 @@ impl Target {
         }
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     pub fn stats(&self) -> Stats {
         self.tallies.read()
     }
 
-    /// Stops all workers, writes the log to its end, and tells what was counted.
+    /// Stops all workers, finishes the log, and returns the counts.
     ///
     /// # Errors
-    /// Where the log could not be written.
+    ///
+    /// Returns an error if the log could not be written.
     pub fn stop(mut self) -> io::Result<Stats> {
         self.end()?;
         Ok(self.stats())
@@ -123,7 +128,7 @@ impl Target {
     fn end(&mut self) -> io::Result<()> {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(ear) = self.ear.take() {
-            // It is gone only where it died.
+            // The foreman is gone only if it died.
             let _ = ear.send(News::Stop);
         }
         let died = self.foreman.take().map_or(0, |foreman| foreman.join().unwrap_or(1));
@@ -141,10 +146,11 @@ impl Drop for Target {
     }
 }
 
-/// Serves until `stop` is set (by a signal, say); `announce` is called once the target listens.
+/// Serves until `stop` is set (by a signal, for example); `announce` is called once the target listens.
 ///
 /// # Errors
-/// As [`Target::start`] and [`Target::stop`].
+///
+/// See [`Target::start`] and [`Target::stop`].
 pub fn run_until(config: Config, stop: &AtomicBool, announce: impl FnOnce(&Target)) -> io::Result<Stats> {
     raise_descriptor_limit();
     let target = Target::start(config)?;
@@ -155,16 +161,16 @@ pub fn run_until(config: Config, stop: &AtomicBool, announce: impl FnOnce(&Targe
     target.stop()
 }
 
-/// A server of many connections needs as many descriptors as it may have.
+/// Raises the descriptor limit as far as allowed: a server with many connections needs it.
 fn raise_descriptor_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // Where it is refused, the old limit holds, and its end shows as connections not accepted.
+    // If refused, the old limit holds, and reaching it shows as connections not accepted.
     let _ = setrlimit(Resource::Nofile, limit);
 }
 
-/// Listening sockets.
+/// Returns the number of listening sockets.
 fn lanes(config: &Config) -> usize {
     match (&config.listen, config.workers) {
         // A path can be bound once.
@@ -174,17 +180,18 @@ fn lanes(config: &Config) -> usize {
     }
 }
 
-/// Makes sure that the place is free; the path to remove at the end, if there is one.
+/// Checks that the address is free; returns the path to remove at the end, if there is one.
 fn prepare(config: &Config, lanes: usize) -> io::Result<Option<PathBuf>> {
     match &config.listen {
-        // Sockets that share a port would share it with a stranger's too: a bind that does not share finds that out.
+        // Sockets that share a port would also share it with another process: a bind without sharing detects
+        // that.
         PeerAddress::Tcp(addr) if lanes > 1 && addr.port() != 0 => {
             std::net::TcpListener::bind(addr).map(drop).map_err(|e| cannot_listen(&config.listen, &e))?;
             Ok(None)
         }
         PeerAddress::Tcp(_) | PeerAddress::Udp(_) => Ok(None),
         PeerAddress::Unix(path) => {
-            // A socket that nobody listens on is left over from a server that was killed.
+            // A socket without a listener is left over from a server that was killed.
             let refused = |e: io::Error| e.kind() == io::ErrorKind::ConnectionRefused;
             if std::os::unix::net::UnixStream::connect(&**path).is_err_and(refused) {
                 std::fs::remove_file(&**path).map_err(|e| cannot_listen(&config.listen, &e))?;
@@ -202,7 +209,7 @@ fn cannot_listen(place: &PeerAddress, why: &io::Error) -> io::Error {
     io::Error::new(why.kind(), format!("{name} cannot be listened on: {why}"))
 }
 
-/// Every listening socket, all at one address, and that address with the port it got.
+/// Opens all listening sockets at one address; returns that address with the actual port.
 fn listen(config: &Config, lanes: usize) -> io::Result<(PeerAddress, Vec<OwnedFd>)> {
     let (mut place, mut listeners) = (config.listen.clone(), Vec::new());
     for _ in 0..lanes {

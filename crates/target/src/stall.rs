@@ -1,7 +1,9 @@
-//! Scheduled stalls: spans in which the whole server does nothing, as if it were stopped by a signal or a collector.
+//! Scheduled stalls: periods in which the whole server does nothing, as if stopped by a signal or a garbage
+//! collector.
 //!
-//! A request that arrives in a stall is heard at its end, a delay that ends in one ends with it, and a station's servers
-//! make no progress meanwhile. Times are counted from the first request, so that a test knows where in its run they fall.
+//! A request that arrives in a stall is received at its end, a delay that ends in one ends with it, and a
+//! station's servers make no progress meanwhile. Times are counted from the first request, so that a test knows
+//! where in its run they fall.
 
 use std::str::FromStr;
 
@@ -11,11 +13,11 @@ use plan::quantity::duration;
 /// One stall, or a repeated one: `5s+1s`, `5s+1s/10s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// From the first request to the beginning of the stall.
+    /// Time from the first request to the beginning of the stall.
     pub after: Nanos,
-    /// How long nothing is answered.
+    /// Length of the stall.
     pub lasts: Nanos,
-    /// From one beginning to the next; None: once.
+    /// Time from one beginning to the next; `None`: once.
     pub every: Option<Nanos>,
 }
 
@@ -39,14 +41,14 @@ impl FromStr for Stall {
 }
 
 impl Stall {
-    /// End of the stall that `t` lies in.
+    /// Returns the end of the stall that contains `t`.
     fn end_around(&self, t: u64) -> Option<u64> {
         let since = t.checked_sub(self.after.0)?;
         let round = self.every.map_or(0, |every| since / every.0 * every.0);
         (since - round < self.lasts.0).then(|| self.after.0 + round + self.lasts.0)
     }
 
-    /// First beginning at or after `t`.
+    /// Returns the first beginning at or after `t`.
     fn next_begin(&self, t: u64) -> Option<u64> {
         match (t.checked_sub(self.after.0), self.every) {
             (None | Some(0), _) => Some(self.after.0),
@@ -56,23 +58,23 @@ impl Stall {
     }
 }
 
-/// All stalls of a target, counted from a first moment.
+/// All stalls of a target, relative to the first request.
 #[derive(Clone, Debug, Default)]
 pub struct Stalls(Vec<Stall>);
 
 impl Stalls {
-    /// The stalls of a configuration; empty ones are left out.
+    /// Creates the stalls of a configuration; empty ones are left out.
     pub fn new(stalls: &[Stall]) -> Stalls {
         Stalls(stalls.iter().copied().filter(|stall| stall.lasts.0 > 0).collect())
     }
 
-    /// True where nothing is ever stalled.
+    /// Returns `true` if there are no stalls.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// `t`, or the end of the stall it lies in.
+    /// Returns `t`, or the end of the stall that contains it.
     pub fn resume(&self, first: Nanos, t: Nanos) -> Nanos {
         let mut since = t.0.saturating_sub(first.0);
         if t == Nanos::MAX {
@@ -85,7 +87,7 @@ impl Stalls {
         first.saturating_add(Nanos(since)).max(t)
     }
 
-    /// When work of `amount` that begins at `start` is done, if it rests during stalls.
+    /// Returns the time at which work of `amount` that begins at `start` is done if it rests during stalls.
     pub fn work(&self, first: Nanos, start: Nanos, amount: Nanos) -> Nanos {
         let (mut t, mut left) = (self.resume(first, start), amount.0);
         loop {

@@ -1,8 +1,9 @@
 //! A station: a queue with N servers, first come first served over the whole process.
 //!
-//! The completion of a request is known when it arrives: the earliest free server takes it (at once, or when that server
-//! is free) and keeps it for a seeded service time. So a station needs no events of its own, is exact to the nanosecond,
-//! and with Poisson arrivals and exponential service it is M/M/N, whose response times are known by formula.
+//! The completion of a request is known when it arrives: the earliest free server takes it (at once, or when
+//! that server is free) and holds it for a seeded service time. A station therefore needs no events of its own,
+//! is exact to the nanosecond, and with Poisson arrivals and exponential service it is M/M/N, whose response
+//! times are known by formula.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,7 +13,7 @@ use measure::{Nanos, Rng};
 use crate::Delay;
 use crate::stall::Stalls;
 
-/// Servers, when each is free, and the stream of service times.
+/// A queue: its servers, the time each is free, and the stream of service times.
 #[derive(Debug)]
 pub struct Station {
     free: BinaryHeap<Reverse<Nanos>>,
@@ -21,10 +22,11 @@ pub struct Station {
 }
 
 impl Station {
-    /// The most servers of a station.
+    /// Maximum number of servers of a station.
     pub const MOST_SERVERS: u32 = 65_536;
 
-    /// An idle station; its service times are determined by the seed, the number of servers and the distribution.
+    /// Creates an idle station; its service times are determined by the seed, the number of servers and the
+    /// distribution.
     pub fn new(servers: u32, service: Delay, seed: u64) -> Station {
         let stream = service.to_string().bytes().fold(u64::from(servers), |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3) // FNV-1a
@@ -33,7 +35,7 @@ impl Station {
         Station { free, service, rng: Rng::new(seed).fork(stream) }
     }
 
-    /// Takes a request that arrives now and says when it is done; servers rest during stalls.
+    /// Takes a request that arrives now and returns its completion time; servers rest during stalls.
     pub fn take(&mut self, arrival: Nanos, first: Nanos, stalls: &Stalls) -> Nanos {
         let service = self.service.draw(&mut self.rng);
         let mut earliest = self.free.peek_mut().expect("a station has at least one server");

@@ -1,8 +1,8 @@
-//! Counters: one set per worker, written by that worker alone, read and summed by whoever asks.
+//! Counters: one set per worker, written by that worker alone, read and summed on demand.
 //!
-//! Every request is accounted for: heard = answered + spoiled + withheld + abandoned + waiting. Requests for `/-/…` are
-//! counted apart, so that watching does not change what is watched. A reset takes a baseline and subtracts it from then
-//! on; writing zeros into another thread's counters would lose counts.
+//! Every request is accounted for: heard = answered + spoiled + withheld + abandoned + waiting. Requests for
+//! `/-/…` are counted separately, so that observing the counters does not change them. A reset takes a baseline
+//! and subtracts it from then on; writing zeros into another thread's counters would lose counts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -33,7 +33,7 @@ impl Counter {
     }
 }
 
-/// What one worker counts of one protocol.
+/// One worker's counters of one protocol.
 #[derive(Debug, Default)]
 pub(crate) struct SpokenTally {
     pub(crate) opened: Counter,
@@ -42,7 +42,7 @@ pub(crate) struct SpokenTally {
     pub(crate) heartbeats: Counter,
 }
 
-/// What one worker counts; aligned so that no two workers write to one cache line.
+/// One worker's counters; aligned so that no two workers write to one cache line.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Tally {
@@ -91,72 +91,73 @@ impl Default for Tally {
     }
 }
 
-/// What a target counted of one protocol.
+/// A target's counts for one protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpokenStats {
-    /// Connections that speak it now.
+    /// Connections that use it now.
     pub open: u64,
-    /// Connections that ever spoke it.
+    /// Connections that ever used it.
     pub opened: u64,
-    /// Requests, or messages, heard in it (those for `/-/…` included).
+    /// Requests, or messages, received in it (those for `/-/…` included).
     pub messages: u64,
-    /// Signs of life answered: pings.
+    /// Pings answered.
     pub heartbeats: u64,
 }
 
-/// What a target counted of gRPC calls, each of them a request in HTTP/2 too.
+/// A target's counts of gRPC calls, each of which is also a request in HTTP/2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallStats {
     /// Calls begun.
     pub calls: u64,
-    /// Messages heard in them.
+    /// Messages received in them.
     pub heard: u64,
-    /// Messages said in them, whole ones.
+    /// Complete messages sent in them.
     pub said: u64,
 }
 
-/// What a target counted, summed over its workers.
+/// A target's counts, summed over its workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Worker threads.
     pub workers: u64,
-    /// Connections taken.
+    /// Connections accepted.
     pub accepted: u64,
     /// Connections open now.
     pub open: u64,
-    /// Requests heard.
+    /// Requests received.
     pub heard: u64,
     /// Requests whose whole answer was handed to the socket.
     pub answered: u64,
-    /// Requests whose answer was broken or cut short on purpose.
+    /// Requests whose answer was corrupted or cut short on purpose.
     pub spoiled: u64,
-    /// Requests that got no answer but a close or a reset, on purpose.
+    /// Requests answered on purpose only by a close or a reset.
     pub withheld: u64,
-    /// Requests whose connection went away before the answer was complete.
+    /// Requests whose connection closed before the answer was complete.
     pub abandoned: u64,
-    /// Requests that wait for their answer now (those that hang included).
+    /// Requests waiting for their answer now (those that hang included).
     pub waiting: u64,
-    /// Connections on which something came that is no request.
+    /// Connections that received something that is not a request.
     pub malformed: u64,
-    /// Requests for `/-/…`, in no other count.
+    /// Requests for `/-/…`, included in no other count.
     pub watching: u64,
     /// Bytes received.
     pub bytes_received: u64,
-    /// Bytes the sockets took.
+    /// Bytes accepted by the sockets.
     pub bytes_sent: u64,
-    /// Answers (not the spoiled ones) by status.
+    /// Answers (without the spoiled ones) by status.
     pub by_status: BTreeMap<u16, u64>,
-    /// Requests heard by path prefix.
+    /// Requests received by path prefix.
     pub by_path: BTreeMap<&'static str, u64>,
-    /// Of gRPC calls.
+    /// gRPC calls.
     pub grpc: CallStats,
-    /// By protocol; only those that were spoken.
+    /// Counts by protocol; only protocols that were used.
     pub by_protocol: BTreeMap<&'static str, SpokenStats>,
 }
 
 impl Stats {
     fn add(&mut self, tally: &Tally) {
-        // Ends are read before beginnings, so that a request counted meanwhile is never ended and not begun.
+        // Ends are read before beginnings, so that a request counted meanwhile never appears as ended but not
+        // begun.
         for (status, counter) in tally.status.iter().enumerate().filter(|(_, counter)| counter.get() > 0) {
             *self.by_status.entry(status as u16).or_default() += counter.get();
         }
@@ -221,7 +222,7 @@ impl Stats {
         self
     }
 
-    /// As `/-/stats` answers it.
+    /// Formats the counts as `/-/stats` returns them.
     pub fn to_json(&self) -> String {
         let mut json = format!(
             "{{\"workers\":{},\"connections\":{{\"accepted\":{},\"open\":{},\"malformed\":{}}},\
@@ -271,18 +272,18 @@ fn put_counts<K: std::fmt::Display>(json: &mut String, counts: &BTreeMap<K, u64>
 pub struct Tallies {
     workers: Mutex<Vec<Arc<Tally>>>,
     baseline: Mutex<Stats>,
-    /// Bytes that all workers hold for their clients, as they last told.
+    /// Bytes that all workers hold for their clients, as last reported by each.
     pub(crate) held: AtomicUsize,
 }
 
 impl Tallies {
-    /// Empty tallies for so many workers.
+    /// Creates empty tallies for `workers` workers.
     pub fn new(workers: usize) -> Arc<Tallies> {
         let workers = Mutex::new((0..workers).map(|_| Arc::default()).collect());
         Arc::new(Tallies { workers, baseline: Mutex::default(), held: AtomicUsize::new(0) })
     }
 
-    /// The tally of worker number `worker`, who may have come later than the others.
+    /// Returns the tally of worker number `worker`, which may have started later than the others.
     pub(crate) fn of_worker(&self, worker: usize) -> Arc<Tally> {
         let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
         if workers.len() <= worker {
@@ -300,12 +301,12 @@ impl Tallies {
         stats
     }
 
-    /// What was counted since the start or the last reset; `open` and `waiting` are what they are now.
+    /// Returns the counts since the start or the last reset; `open` and `waiting` are current values.
     pub fn read(&self) -> Stats {
         self.total().since(&self.baseline.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Counts from zero again.
+    /// Restarts the counts from zero.
     pub fn reset(&self) {
         *self.baseline.lock().unwrap_or_else(PoisonError::into_inner) = self.total();
     }

@@ -1,11 +1,12 @@
-//! One worker: a network, its connections, and a responder that says what each hears back and when.
+//! One worker: a network, its connections, and a responder that decides how and when each request is answered.
 //!
-//! Everything received in one read is answered in one send. Answers of one connection leave in the order of their requests,
-//! so one timer per connection is enough: for the oldest request that waits. Timers are looked at after every read, not
-//! once a turn, so that a crowd does not make them late. The network tells of no room in a socket, so the few connections
-//! whose client is slower than the answer (large bodies, a last answer before a close) are looked at again and again, at
-//! growing intervals up to a millisecond; nothing is put for them while anything is unsent. What is held for a client is
-//! bounded, and so is what is held for all: one that goes on asking and takes no answers is cut off.
+//! Everything received in one read is answered in one send. Answers of one connection leave in the order of
+//! their requests, so one timer per connection is enough: for the oldest request waiting. Timers are checked
+//! after every read, not once per turn, so that many connections do not make them late. The network does not
+//! report when a socket has room, so the few connections whose client is slower than the answer (large bodies,
+//! a last answer before a close) are polled, at growing intervals up to a millisecond; nothing is written for
+//! them while anything is unsent. The bytes held for a client are bounded, and so is their total over all
+//! clients: a client that keeps asking without reading answers is cut off.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,26 +25,28 @@ use crate::line::{End, Line};
 use crate::responder::{Heard, Responder};
 use crate::stats::Tallies;
 
-/// Answers are held back while so many bytes wait for a client to read them.
+/// Limit on bytes waiting for a client to read them; above it answers are held back.
 const MOST_UNSENT: usize = 256 << 10;
-/// A client for whom more is held is cut off: a message of the largest size on its way in, and one on its way out …
+/// Limit on bytes held for one client, above which it is cut off: a message of the largest size on its way in,
+/// and one on its way out …
 const MOST_HELD: usize = 33 << 20;
-/// … and where all workers hold more for all of them, those who have more than their part of it, which is at least this.
+/// … and the total over all workers above which clients with more than their share of it are cut off; a share
+/// is at least this.
 const MOST_IN_ALL: usize = MOST_HELD;
 const LEAST_PART: usize = 256 << 10;
-/// A worker tells the others what it holds in steps of so much.
+/// Step in which a worker reports the bytes it holds to the others.
 const STEP: usize = 64 << 10;
-/// A buffer that grew beyond this is let go of once it is sent.
+/// Size above which a buffer is freed once it is sent.
 const MOST_SPARE: usize = 1 << 20;
-/// Once so much is held no more, it goes back to the system.
+/// Amount of released bytes after which memory is returned to the system.
 const MUCH: usize = 4 << 20;
-/// Timers that went stale are dropped once there are so many for each connection.
+/// Stale timers per connection above which they are dropped.
 const STALE_TIMERS: usize = 64;
-/// A client that sends so many requests without reading an answer is cut off.
+/// Number of requests without reading an answer above which a client is cut off.
 const MOST_WAITING: usize = 65_536;
-/// Blocks of one large answer put in one turn, so that others get theirs in between.
+/// Blocks of one large answer written in one turn, so that other connections get their turn in between.
 const BLOCKS_A_TURN: u32 = 16;
-/// Shortest and longest interval between looks at slow connections.
+/// Shortest and longest interval between polls of slow connections.
 const LOOKS: (Nanos, Nanos) = (Nanos(50_000), Nanos(1_000_000));
 
 /// One worker of a target.
@@ -59,19 +62,20 @@ pub struct Worker<N, S, F> {
     births: u32,
     open: u32,
     most_open: u32,
-    /// Once full, accepts again when no more than so many connections are open.
+    /// Number of open connections at which a full worker accepts again.
     resume_at: u32,
-    /// Accepts nothing, because the bound is reached.
+    /// Set while it accepts nothing, because the limit is reached.
     full: bool,
-    /// Looks at slow connections in a row that moved nothing.
+    /// Consecutive polls of slow connections that made no progress.
     idle_looks: u32,
-    /// Bytes held for all clients, as last weighed; what of it the other workers know; the most since memory was given back.
+    /// Bytes held for all clients, as last measured; the part of it reported to the other workers; the maximum
+    /// since memory was last returned.
     held: usize,
     told: usize,
     peak: usize,
 }
 
-/// What an arrival came to, after the network's buffer was let go of.
+/// The result of an arrival, after the network's buffer is released.
 enum Step {
     Accepted(ConnId),
     Received(ConnId, bool),
@@ -83,7 +87,8 @@ enum Step {
 }
 
 impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
-    /// A worker that takes connections of `listener`, makes a session for each, and counts as number `number` in `tallies`.
+    /// Creates a worker that takes connections of `listener`, makes a session for each, and counts as number
+    /// `number` in `tallies`.
     pub fn new(
         net: N,
         listener: ListenerId,
@@ -121,38 +126,38 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         }
     }
 
-    /// Accepts nothing while so many connections are open.
+    /// Stops accepting while `most_open` connections are open.
     pub fn bounded(mut self, most_open: u32) -> Self {
         self.most_open = most_open.max(1);
         self.resume_at = self.most_open - 1;
         self
     }
 
-    /// As [`Worker::bounded`], and once full accepts again only when a quarter of the connections are gone: for workers
-    /// whom another one relieves.
+    /// Like [`Worker::bounded`], but a full worker accepts again only when a quarter of the connections are
+    /// closed: for workers that have a successor.
     pub fn relieved(mut self, most_open: u32) -> Self {
         self = self.bounded(most_open);
         self.resume_at = self.most_open - (self.most_open / 4).max(1);
         self
     }
 
-    /// True while it accepts nothing because its bound is reached.
+    /// Returns `true` while it accepts nothing because its limit is reached.
     pub fn is_full(&self) -> bool {
         self.full
     }
 
-    /// Writes an arrivals log.
+    /// Sets the arrivals log.
     pub(crate) fn logging(mut self, log: Option<Log>) -> Self {
         self.accounting.log = log;
         self
     }
 
-    /// The network, for tests and simulations that act on it.
+    /// Returns the network, for tests and simulations that act on it.
     pub fn network(&mut self) -> &mut N {
         &mut self.net
     }
 
-    /// Waits until something happens, at most so long, and deals with all of it.
+    /// Waits until something happens, no longer than `longest`, and handles all of it.
     pub fn turn(&mut self, longest: Nanos) {
         let now = self.net.now();
         self.net.wait(self.next_look(now).min(now.saturating_add(longest)));
@@ -191,7 +196,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         }
     }
 
-    /// Sends what is queued and ends: requests still waiting are abandoned, and the log is handed over.
+    /// Sends queued output and ends: requests still waiting are abandoned, and the log is passed on.
     pub fn finish(mut self) {
         let now = self.net.now();
         self.net.wait(now);
@@ -213,7 +218,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         timer.min(now + pause)
     }
 
-    /// The next thing the network tells; a request is understood here, where its bytes are.
+    /// Takes the next event of the network; a request is parsed here, while its bytes are available.
     #[inline]
     fn take(&mut self) -> Option<Step> {
         Some(match self.net.next()? {
@@ -267,7 +272,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         accounting.take_note(line, begun as u64);
         let in_frames = line.session.spoken() != Spoken::Http1;
         if in_frames && line.pouring.is_none() {
-            // What a server must say first (SETTINGS) is said before the first answer.
+            // Output that a server must send first (SETTINGS) precedes the first answer.
             line.session.write_due(&mut accounting.out);
         }
         for heard in self.heard.drain(..) {
@@ -296,7 +301,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         }
     }
 
-    /// Lets go of what was put for a connection and sees to what comes next on it.
+    /// Sends the output of a connection and continues with its next step.
     #[inline]
     fn dispatch(&mut self, conn: ConnId, now: Nanos) {
         if !self.accounting.out.is_empty() {
@@ -337,7 +342,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         }
     }
 
-    /// Takes down what is held for a client, who is cut off where that is too much.
+    /// Measures the bytes held for a client, which is cut off if they are too many.
     #[inline]
     fn weigh(&mut self, conn: ConnId) {
         let unsent = self.net.unsent(conn);
@@ -352,13 +357,13 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         self.tell_weight();
     }
 
-    /// Tells the other workers what is held here, where that has changed by much.
+    /// Reports the bytes held here to the other workers if they changed by much.
     #[inline]
     fn tell_weight(&mut self) {
         if self.held.abs_diff(self.told) < STEP {
             return;
         }
-        // What is less is added as its complement.
+        // A decrease is added as its two's complement.
         self.accounting.tallies.held.fetch_add(self.held.wrapping_sub(self.told), Ordering::Relaxed);
         self.told = self.held;
         self.peak = self.peak.max(self.held);
@@ -368,7 +373,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         }
     }
 
-    /// Answers what is due on connections whose timer went off.
+    /// Answers requests that are due on connections whose timer fired.
     fn fire(&mut self, now: Nanos) {
         if self.timers.len() > STALE_TIMERS * (self.open as usize + 1024) {
             let lines = &self.lines;
@@ -391,7 +396,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         }
     }
 
-    /// Answers what is due on a connection; true where that was anything.
+    /// Answers requests that are due on a connection; returns `true` if there were any.
     fn serve(&mut self, conn: ConnId, now: Nanos) -> bool {
         let Some(line) = &mut self.lines[conn.0 as usize] else { return false };
         let room = MOST_UNSENT.saturating_sub(self.net.unsent(conn));
@@ -415,7 +420,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         moved
     }
 
-    /// Looks again at connections that had no room or were not empty.
+    /// Polls connections that had no room or unsent output.
     fn look_again(&mut self, now: Nanos) {
         let mut moved = false;
         for i in 0..self.watched.len() {
@@ -435,7 +440,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
                 let due = line.waiting.front().is_some_and(|plan| plan.at <= now);
                 let begun = line.pouring.is_some() || line.session.waits_for_room();
                 line.watched = line.end != End::Open || begun || due;
-                // A socket that emptied has room now, whatever was put before.
+                // A socket that emptied has room now, whatever was written before.
                 moved |= line.watched && net.unsent(ConnId(slot)) == 0;
                 line.watched
             }
@@ -444,7 +449,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         self.idle_looks = if moved { 0 } else { self.idle_looks.saturating_add(1) };
     }
 
-    /// Goes on with a large answer as far as the socket takes it; true where it took anything.
+    /// Continues a large answer as far as the socket accepts it; returns `true` if it accepted any bytes.
     fn pour(&mut self, conn: ConnId, now: Nanos) -> bool {
         for put in 0..BLOCKS_A_TURN {
             let Some(Some(line)) = self.lines.get_mut(conn.0 as usize) else { return true };
@@ -463,7 +468,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
             {
                 self.accounting.complete(line, done.0);
                 if line.session.spoken() != Spoken::Http1 {
-                    // What is owed must not stand within a message.
+                    // Pending protocol replies must not fall inside a message.
                     line.session.write_due(&mut self.accounting.out);
                 }
                 self.serve(conn, now);
@@ -474,14 +479,14 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         true
     }
 
-    /// A connection is gone: what waited on it is abandoned.
+    /// Removes a closed connection: the requests waiting on it are abandoned.
     fn forget(&mut self, conn: ConnId) {
         let Some(line) = self.lines.get_mut(conn.0 as usize).and_then(Option::take) else { return };
         self.accounting.part(&line);
         self.held -= line.weight;
         self.tell_weight();
         let pouring = line.pouring.map(|pouring| pouring.0);
-        // Of a call it is the call that is abandoned, not each part of its answer.
+        // For a call, the call is abandoned, not each part of its answer.
         for plan in pouring.into_iter().chain(line.waiting).filter(|plan| plan.say == Say::Whole) {
             self.accounting.abandon(plan);
         }

@@ -1,4 +1,4 @@
-//! The responder alone: what each path is answered with, and when.
+//! The responder alone: the answer to each path, and its time.
 
 use measure::Nanos;
 use proptest::prelude::*;
@@ -117,7 +117,7 @@ fn rates_are_kept_within_five_deviations() {
         let bound = 5.0 * (f64::from(n) * share * (1.0 - share)).sqrt();
         assert!((f64::from(counted) - f64::from(n) * share).abs() < bound, "{counted} for {share}");
     }
-    // Watching is never disturbed.
+    // Observing the server is never disturbed.
     assert!((0..1000).all(|_| hear(&mut responder, ms(0), "/-/stats").instead.is_none()));
 }
 
@@ -141,7 +141,7 @@ fn a_stall_counts_from_the_first_request_and_holds_all_workers() {
     let config = Config { stalls: vec!["5s+1s".parse().unwrap()], ..Config::default() };
     let shop = target::Shop::new(&config);
     let mut brains = [0, 1].map(|worker| Responder::new(&config, &shop, worker));
-    // Watching starts nothing.
+    // Observing the server starts no clock.
     assert_eq!(hear(&mut brains[0], ms(50_000), "/-/stats").at, ms(50_000));
     for (worker, now, path, at) in [
         (0, 100_000, "/", 100_000),

@@ -1,4 +1,5 @@
-//! The target on real sockets: every way of listening, several workers, and a log that holds every request.
+//! The target on real sockets: each kind of listening address, several workers, and a log that contains every
+//! request.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -20,7 +21,7 @@ fn connect(target: &Target) -> TcpStream {
     stream
 }
 
-/// Asks and reads until the server closes.
+/// Sends a request and reads until the server closes.
 fn ask(mut stream: impl Read + Write, path: &str) -> Vec<u8> {
     write!(stream, "GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = Vec::new();
@@ -46,7 +47,7 @@ fn answers_on_ipv6_and_on_unix_sockets() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
     let unix = Config { listen: place(&format!("unix:{}", path.display())).unwrap(), ..config(4) };
-    // A socket left behind by a server that was killed is in nobody's way.
+    // A socket left behind by a server that was killed does not stand in the way.
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     let target = Target::start(unix.clone()).unwrap();
     assert!(ask(UnixStream::connect(&path).unwrap(), "/").ends_with(b"ok\n"));
@@ -102,7 +103,7 @@ fn the_log_holds_every_request_with_its_times() {
         write!(stream, "GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
         let _ = stream.read_to_end(&mut Vec::new());
     }
-    // Still open when the server is told to stop: it must be in the log all the same.
+    // Still open when the server stops: it must be in the log nevertheless.
     let mut hanging = TcpStream::connect(addr).unwrap();
     hanging.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /hang HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     assert!(hanging.read(&mut [0; 1000]).unwrap() > 0);

@@ -1,4 +1,5 @@
-//! A worker on a scripted network: every path as the client sees it, order, timers, faults, and that the counts agree.
+//! A worker on a scripted network: every path as the client sees it, order, timers, faults, and consistent
+//! counts.
 
 mod fake;
 mod tongues;
@@ -21,7 +22,7 @@ fn accounted(stats: &Stats) -> bool {
     stats.heard == stats.answered + stats.spoiled + stats.withheld + stats.abandoned + stats.waiting
 }
 
-/// Head (lower case) and body of one answer.
+/// Returns the head (lower case) and body of one answer.
 fn parts(bytes: &[u8]) -> (String, Vec<u8>) {
     let end = bytes.windows(4).position(|w| w == b"\r\n\r\n").expect("a head") + 4;
     (String::from_utf8_lossy(&bytes[..end]).to_lowercase(), bytes[end..].to_vec())
@@ -203,9 +204,9 @@ fn large_bodies_flow_as_the_client_reads_them() {
         scene.reads_only(0, 1000);
         scene.get(0, path);
         scene.turn();
-        // A block and a head at most are kept back for a client that does not read.
+        // At most a block and a head are held back for a client that does not read.
         assert!(scene.unsent(0) <= 65_536 + 200, "{path}: {}", scene.unsent(0));
-        // Head, the only block and the byte behind it go together.
+        // Head, the only block and the byte after it are sent together.
         assert_eq!(scene.stats().answered, u64::from(path == "/bytes/65537"), "{path}");
 
         let mut scene = self::scene();
@@ -260,7 +261,7 @@ fn a_client_that_never_reads_is_held_within_bounds() {
     assert!(scene.unsent(0) <= (1 << 20) + 61_000, "{}", scene.unsent(0));
     let stats = scene.stats();
     assert!(stats.waiting > 900 && accounted(&stats));
-    // Looking again does not spin: the pause grows to a millisecond.
+    // Polling does not spin: the interval grows to a millisecond.
     (0..20).for_each(|_| scene.turn());
     assert_eq!(scene.waited_for(), ms(1));
     (0..70).for_each(|_| scene.say(0, requests.as_bytes()));

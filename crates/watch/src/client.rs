@@ -1,4 +1,5 @@
-//! A client that waits: one connection, one request at a time, said by a session of `protocols`, within bounds of time and bytes.
+//! A blocking client: one connection, one request at a time, encoded by a session of `protocols`, with bounds
+//! on time and bytes.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -14,16 +15,17 @@ use wire::{
 use crate::pipe::Pipe;
 use crate::place::Place;
 
-/// How a protocol is called, and what its servers say when they refuse.
+/// The name of a protocol, and the decoder of its servers' refusals.
 #[derive(Clone, Copy)]
 pub struct Tongue {
     /// `MySQL`.
     pub name: &'static str,
-    /// In a sentence, out of [`Session::begun`] or [`wire::Ended::excerpt`], and the status code.
+    /// Formats a refusal as a sentence, from [`Session::begun`] or [`wire::Ended::excerpt`], and the status
+    /// code.
     pub refusal: fn(&[u8], u32) -> Option<String>,
 }
 
-/// The words of a server and the code it has for them, out of what sessions keep of a refusal.
+/// Formats a server's message and its error code, as sessions keep them of a refusal.
 pub fn responded((code, words): (&[u8], &[u8])) -> String {
     let words: String = String::from_utf8_lossy(words).chars().take(200).collect();
     let code = String::from_utf8_lossy(code);
@@ -31,22 +33,24 @@ pub fn responded((code, words): (&[u8], &[u8])) -> String {
     format!("it responded: {}{code}", sanitize::line(&words))
 }
 
-/// What is asked, of whom, and the connection to it while it is good.
+/// The requests, the server, and the connection to it while it works.
 pub struct Client {
     tongue: Tongue,
     dialogue: Arc<dyn Workload>,
-    /// What it is called: `host:port`, and what else tells it from others there.
+    /// Display name: `host:port`, and anything else that distinguishes it from others there.
     pub name: String,
-    /// Where it is.
+    /// Address of the server.
     pub place: Place,
     link: Option<Link>,
 }
 
 impl Client {
-    /// Prepares what is asked, to be told with its answers: of the place between the two parts of a URL, by these options.
+    /// Prepares the requests so that their answers are returned, for the address between the two parts of a
+    /// URL, with these options.
     ///
     /// # Errors
-    /// It cannot be asked.
+    ///
+    /// Returns an error if the requests cannot be prepared.
     pub fn new(
         tongue: Tongue,
         protocol: &dyn Protocol,
@@ -57,17 +61,18 @@ impl Client {
         let urls = vec![RequestedUrl { url: format!("{before}{}{behind}", place.in_url()), weight: 1.0 }];
         let options = options.into_iter().map(|(name, values)| (name.to_owned(), values)).collect();
         let asked = ProtocolConfig { urls, options, returns_content: true, ..ProtocolConfig::default() };
-        // What the protocol says holds the password.
+        // The protocol's own error contains the password.
         let no_place = |_| format!("`{}` is no host name and no address", place.authority());
         let dialogue = protocol.prepare(&asked).map_err(no_place)?;
         Ok(Client { tongue, dialogue, name: place.authority(), place, link: None })
     }
 
-    /// The answer to one of the requests, by its index; or why the server gives none, after which it may be asked on. A connection
-    /// that broke is made anew the next time.
+    /// Returns the answer to one of the requests, by its index; or the server's reason for giving none, after
+    /// which the connection remains usable. A broken connection is reopened the next time.
     ///
     /// # Errors
-    /// There is no connection, no login or no sense in what comes.
+    ///
+    /// Returns an error if connecting or logging in fails, or the answer is malformed.
     fn ask(&mut self, request: usize) -> io::Result<Result<ResponseContent, String>> {
         let mut link = match self.link.take() {
             Some(link) => link,
@@ -78,10 +83,11 @@ impl Client {
         Ok(answer)
     }
 
-    /// The same of a request whose answer is a text.
+    /// Like [`Client::ask`], for a request whose answer is a text.
     ///
     /// # Errors
-    /// There is none.
+    ///
+    /// Returns an error if there is no answer.
     pub fn text(&mut self, request: usize) -> io::Result<String> {
         match self.ask(request)?.map_err(|why| invalid(&why))? {
             ResponseContent::Body(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
@@ -89,10 +95,11 @@ impl Client {
         }
     }
 
-    /// The same of a statement.
+    /// Like [`Client::ask`], for a statement that returns rows.
     ///
     /// # Errors
-    /// As [`Client::ask`].
+    ///
+    /// See [`Client::ask`].
     pub fn rows(&mut self, request: usize) -> io::Result<Result<Vec<DatabaseRow>, String>> {
         Ok(match self.ask(request)? {
             Ok(ResponseContent::Rows(rows)) => Ok(rows),
@@ -101,7 +108,7 @@ impl Client {
         })
     }
 
-    /// Connects to the first address that lets us, and logs in.
+    /// Connects to the first address that accepts, and logs in.
     fn open(&mut self) -> io::Result<Link> {
         let origin = &self.dialogue.origins()[0];
         let mut pipe = Pipe::over(self.place.connect()?);
@@ -129,7 +136,7 @@ impl Drop for Client {
     fn drop(&mut self) {
         if let Some(link) = &mut self.link {
             link.session.finish(&mut link.out);
-            // It may be gone already.
+            // The connection may already be closed.
             let _ = link.pipe.send(&mut link.out);
         }
     }
@@ -141,7 +148,7 @@ impl fmt::Debug for Client {
     }
 }
 
-/// A connection on which the session takes requests, or will.
+/// A connection whose session takes requests, or will after the login.
 struct Link {
     tongue: Tongue,
     pipe: Pipe,
@@ -153,7 +160,7 @@ struct Link {
 impl Link {
     fn ask(&mut self, request: &Request) -> io::Result<Result<ResponseContent, String>> {
         let fill = SlotContext { random: random(), ..SlotContext::default() };
-        // One that takes no request was closed since.
+        // A connection that takes no request was closed meanwhile.
         let sent = self.session.submit(ExchangeId(0), request, &fill, &mut self.out);
         sent.map_err(|SessionFull| ErrorKind::UnexpectedEof)?;
         let (mut answer, mut begun): (Option<Box<ResponseContent>>, _) = (None, false);
@@ -183,7 +190,7 @@ impl Link {
         }
     }
 
-    /// Says what there is to say, and hears what comes next.
+    /// Sends pending output, and processes the next input.
     fn hear(&mut self) -> io::Result<()> {
         self.pipe.send(&mut self.out)?;
         if !self.pipe.read()? {
@@ -194,7 +201,7 @@ impl Link {
         heard.map_err(|broken| self.broken(&broken))
     }
 
-    /// Why the conversation is over: in the server's words, or the session's about it.
+    /// Returns the reason for the end of the session: in the server's words, or in the session's.
     fn broken(&self, broken: &ProtocolError) -> io::Error {
         let refused = self.session.refusal_kind() == FaultKind::WrongStatus;
         let words = || (self.tongue.refusal)(self.session.partial_response(), self.session.refusal_code());
@@ -205,12 +212,12 @@ impl Link {
     }
 }
 
-/// Something that no server of this kind says.
+/// Creates an error for input that no server of this kind sends.
 pub fn invalid(what: &str) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, what.to_owned())
 }
 
-/// Random bits: nonces must differ between connections.
+/// Returns random bits: nonces must differ between connections.
 fn random() -> u64 {
     RandomState::new().hash_one(0)
 }

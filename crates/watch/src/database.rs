@@ -1,4 +1,4 @@
-//! Databases as people write them for `--watch`: who asks, where, and of which database.
+//! Parsing of databases given to `--watch`: user, address, and database name.
 
 use wire::Protocol;
 
@@ -10,22 +10,23 @@ use crate::{escaped, unescaped};
 pub struct Database {
     pub tongue: Tongue,
     pub protocol: &'static dyn Protocol,
-    /// What may stand in front of `://`.
+    /// Accepted schemes in front of `://`.
     pub schemes: &'static [&'static str],
-    /// The port where none is given.
+    /// Default port.
     pub port: u16,
-    /// What is asked is of one database, called like the user where none is named.
+    /// Set if the statistics are those of one database, named like the user by default.
     pub of_one: bool,
-    /// What to write.
+    /// Example of an accepted form.
     pub right: &'static str,
 }
 
 impl Database {
-    /// Reads `SCHEME://USER[:PASSWORD]@HOST[:PORT][/DATABASE][?ssl]`, for a client that asks these statements; the scheme may be left
-    /// out.
+    /// Parses `SCHEME://USER[:PASSWORD]@HOST[:PORT][/DATABASE][?ssl]` into a client of these statements; the
+    /// scheme may be left out.
     ///
     /// # Errors
-    /// What is wrong with it.
+    ///
+    /// Returns what is wrong with it.
     pub fn client(&self, text: &str, statements: &[&str]) -> Result<Client, String> {
         let wrong = |trouble: &str| format!("{trouble}; {}", self.right);
         let scheme = self.schemes[0];
@@ -43,7 +44,7 @@ impl Database {
         if user.is_empty() {
             return Err(wrong("it has no user"));
         }
-        // All of them end at a zero byte on the way.
+        // All of them are terminated by a zero byte in the protocol.
         if [&user, &password, &database].iter().any(|text| text.contains(&0)) {
             return Err(wrong("it has a zero byte (%00) in a name or the password"));
         }
@@ -62,7 +63,8 @@ impl Database {
     }
 }
 
-/// Whether what stands behind the `?` of a database's URL asks for TLS, by `ssl` or as clients of the databases write it.
+/// Returns whether the query of a database's URL asks for TLS, by `ssl` or in the syntax of the databases' own
+/// clients.
 fn asks_for_tls(query: &str) -> Result<bool, String> {
     let mut tls = false;
     for word in query.split('&').filter(|word| !word.is_empty()) {

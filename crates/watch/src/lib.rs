@@ -1,11 +1,13 @@
-//! What a service tells of itself, asked once a second in its own protocol (`--watch`), or written to its log (`--watch-log`).
+//! Counters that a service reports about itself, queried once a second in its own protocol (`--watch`), or
+//! counted from its log (`--watch-log`).
 //!
-//! The kernel counts what a process takes; only the service knows which command took it, or whom it turned away. Each is asked on a
-//! thread of its own and has a time within which it must have told: one that hangs delays neither the kernel's counters nor
-//! the end of the run. What asks is a client like any other, and in the service's own counts: one connection to Redis or a
-//! database for the whole run, a connection and a request a second to a page.
+//! The kernel counts what a process uses; only the service knows which command used it, or which clients it
+//! refused. Each service is queried on a thread of its own and has a deadline for its answer: one that hangs
+//! delays neither the kernel's counters nor the end of the run. The query is a client like any other and
+//! appears in the service's own counts: one connection to Redis or a database for the whole run, a connection
+//! and a request a second to a page.
 //!
-//! Counters are called as the service spells them: `redis.NAME`, `redis.cmdstat_get.calls`, `mysql.NAME`,
+//! Counters are named as the service spells them: `redis.NAME`, `redis.cmdstat_get.calls`, `mysql.NAME`,
 //! `postgres.{database,activity,tables,setting}.NAME`, `nginx.accepts`, `prometheus.NAME{labels}`.
 
 mod client;
@@ -31,10 +33,10 @@ use wire::SecureChannelFactory;
 use client::Client;
 use log::Log;
 
-/// So many counters of one sample are kept.
+/// Maximum number of counters kept of one sample.
 const MOST: usize = 5_000;
 
-/// A service that tells its counters.
+/// A service that reports its counters.
 #[derive(Debug)]
 pub struct Watched {
     name: String,
@@ -54,7 +56,7 @@ enum Asked {
 }
 
 impl Asked {
-    /// What asks; None for a log.
+    /// Returns the client that queries it; `None` for a log.
     fn client(&mut self) -> Option<&mut Client> {
         match self {
             Asked::Redis(client)
@@ -72,10 +74,12 @@ const RIGHT: &str = "write redis=HOST:PORT, mysql=mysql://USER:PASSWORD@HOST:POR
                      prometheus=http://HOST:PORT/metrics";
 
 impl Watched {
-    /// Reads `redis=127.0.0.1:6379`, `nginx=http://127.0.0.1/stub_status`, `prometheus=http://127.0.0.1:9090/metrics`.
+    /// Parses `redis=127.0.0.1:6379`, `nginx=http://127.0.0.1/stub_status`,
+    /// `prometheus=http://127.0.0.1:9090/metrics`.
     ///
     /// # Errors
-    /// What is wrong with it and what would be right.
+    ///
+    /// Returns what is wrong with it, and an accepted form.
     pub fn parse(text: &str) -> Result<Watched, String> {
         let (kind, place) =
             text.split_once('=').ok_or_else(|| format!("`{text}` does not start with a kind of service; {RIGHT}"))?;
@@ -92,35 +96,36 @@ impl Watched {
         Ok(Watched { name, tls, asked, sink: CounterSink::default() })
     }
 
-    /// Whether it is asked over TLS.
+    /// Returns whether it is queried over TLS.
     pub fn is_over_tls(&self) -> bool {
         self.tls
     }
 
-    /// With what TLS is spoken, where it is.
+    /// Sets the TLS implementation, if it is queried over TLS.
     pub fn seal_with(&mut self, security: Arc<dyn SecureChannelFactory>) {
         if let Some(client) = self.asked.client() {
             client.place.seal_with(security);
         }
     }
 
-    /// The log of a service, whose lines are counted by what they say.
+    /// Creates a watch on the log of a service, whose lines are counted by their content.
     pub fn log(path: &str) -> Watched {
         Watched { name: format!("log={path}"), tls: false, asked: Asked::Log(Log::new(path)), sink: CounterSink::default() }
     }
 
-    /// What it is called in records: its kind and where it is, without a password.
+    /// Returns the name used in records: its kind and address, without a password.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the reason begins with where an answer did not come in time.
+    /// Beginning of the reason for an answer that did not arrive in time.
     pub const LATE: &str = "it did not respond within";
 
-    /// What it tells now.
+    /// Returns the current counters.
     ///
     /// # Errors
-    /// Why it told nothing, in a sentence without a full stop.
+    ///
+    /// Returns the reason for the failure, in a sentence without a full stop.
     pub fn ask(&mut self) -> Result<Counters, String> {
         let told = match &mut self.asked {
             Asked::Redis(client) => client.text(0).map(|text| redis::parse(&text, &mut self.sink)),
@@ -152,7 +157,7 @@ impl Watched {
         }
     }
 
-    /// What it tells now; where it tells nothing, that.
+    /// Returns the current counters, or a sample that contains the reason for the failure.
     pub fn read(&mut self) -> Counters {
         self.ask().unwrap_or_else(|why| Counters {
             moment: Clock.now(),
@@ -173,7 +178,7 @@ impl Watched {
     }
 }
 
-/// Why nothing came.
+/// Returns the reason that no answer came.
 fn why(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => "it did not respond within 500 ms".to_owned(),
@@ -183,7 +188,7 @@ fn why(error: &io::Error) -> String {
     }
 }
 
-/// Undoes %XX; what is no escape stays as it is.
+/// Decodes percent escapes; invalid escapes stay as they are.
 fn unescaped(text: &str) -> Vec<u8> {
     let (mut plain, mut rest) = (Vec::new(), text.as_bytes());
     while let Some((&first, behind)) = rest.split_first() {
@@ -195,7 +200,7 @@ fn unescaped(text: &str) -> Vec<u8> {
     plain
 }
 
-/// The same of a text that stands in a URL: all but letters and digits as %XX.
+/// Encodes text for a URL: everything except letters and digits as %XX.
 fn escaped(plain: &[u8]) -> String {
     let one = |byte: &u8| match byte {
         b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => char::from(*byte).to_string(),
@@ -204,7 +209,7 @@ fn escaped(plain: &[u8]) -> String {
     plain.iter().map(one).collect()
 }
 
-/// A number as services write them; `inf` and `nan` are words here.
+/// Parses a number as services write it; `inf` and `nan` are not numbers here.
 fn number(text: &str) -> Option<CounterValue> {
     let real = || text.parse().ok().filter(|real: &f64| real.is_finite()).map(CounterValue::Real);
     let begins = text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
@@ -218,7 +223,7 @@ mod tests {
 
     use super::*;
 
-    /// Answers each connection so, once its request has come.
+    /// Serves each connection one of these answers, once its request has arrived.
     fn served(answers: &'static [&'static [u8]]) -> std::net::SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

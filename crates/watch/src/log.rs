@@ -1,6 +1,8 @@
-//! The log of a service (`--watch-log FILE`): how many lines since the start say what rules ask for.
+//! The log of a service (`--watch-log FILE`): counts the lines written since the start that contain the texts
+//! diagnosis rules look for.
 //!
-//! Read from its end at the start of the run on, also across rotation. Nothing of a line is kept but its count.
+//! The log is read from its end at the start of the run, also across rotation. Only the counts of lines are
+//! kept.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -9,13 +11,13 @@ use std::path::PathBuf;
 
 use probe::CounterSink;
 
-/// The most that is read at a time, in bytes; what a log has beyond that is passed over, and said so.
+/// Maximum number of bytes read at a time; anything beyond that is skipped and reported.
 const AT_ONCE: u64 = 4 << 20;
-/// Of a line that does not end, so much is kept until it does.
+/// Maximum number of bytes kept of an incomplete line.
 const LONGEST_LINE: usize = 64 << 10;
 
-/// The texts, and what they are counted as. nginx (`src/event`, `src/http` of 1.24), MySQL and PostgreSQL; of several in a line the
-/// first counts.
+/// The texts, and the counters they increment. nginx (`src/event`, `src/http` of 1.24), MySQL and PostgreSQL;
+/// if a line contains several, the first counts.
 const TEXTS: [(&str, &str); 13] = [
     ("worker_connections are not enough", "worker_connections"),
     ("Too many open files", "too_many_open_files"),
@@ -32,7 +34,7 @@ const TEXTS: [(&str, &str); 13] = [
     ("\" 499 ", "client_closed"),
 ];
 
-/// A log that is followed.
+/// A followed log.
 #[derive(Debug)]
 pub struct Log {
     path: PathBuf,
@@ -47,25 +49,25 @@ pub struct Log {
 struct Open {
     file: File,
     inode: u64,
-    /// The beginning of a line that is not whole yet.
+    /// Beginning of a line that is still incomplete.
     rest: Vec<u8>,
 }
 
 impl Log {
-    /// Nothing is opened yet.
+    /// Creates a log that is not opened yet.
     pub fn new(path: &str) -> Log {
         Log { path: path.into(), open: None, begun: false, lines: 0, counts: [0; TEXTS.len()], passed_over: 0 }
     }
 
-    /// Counts what was written since the last time; bytes that were passed over.
+    /// Counts the lines written since the last call; returns the number of bytes skipped.
     pub fn follow(&mut self) -> io::Result<u64> {
         if self.rotated()? {
-            // What was written to the old one until it was put away.
+            // Lines written to the old file before it was rotated.
             self.take()?;
             self.open = None;
         }
         if self.open.is_none() {
-            // Whoever opens a pipe waits for its writer, and a device has no end.
+            // Opening a pipe blocks until it has a writer, and a device has no end.
             if !std::fs::metadata(&self.path)?.is_file() {
                 return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file; name the log itself"));
             }
@@ -80,7 +82,7 @@ impl Log {
         Ok(self.passed_over)
     }
 
-    /// Another file has its name, or it was cut.
+    /// Returns whether another file has its name, or it was truncated.
     fn rotated(&mut self) -> io::Result<bool> {
         let Some(open) = &mut self.open else { return Ok(false) };
         let Ok(now) = std::fs::metadata(&self.path) else { return Ok(false) };
@@ -110,11 +112,11 @@ impl Log {
         Ok(())
     }
 
-    /// Puts the counts.
+    /// Adds the counts to the sink.
     pub fn put(&self, sink: &mut CounterSink) {
         sink.put(&["log", "lines"], self.lines);
         for (n, (_, name)) in TEXTS.iter().enumerate() {
-            // Two texts may be one count.
+            // Two texts may share a counter.
             if TEXTS[..n].iter().all(|(_, other)| other != name) {
                 let same = TEXTS.iter().zip(&self.counts).filter(|((_, other), _)| other == name);
                 sink.put(&["log", name], same.map(|(_, count)| count).sum());

@@ -1,4 +1,5 @@
-//! `SHOW GLOBAL STATUS` of MySQL and MariaDB, and the settings that bound it, over one connection: two questions a second.
+//! `SHOW GLOBAL STATUS` of MySQL and MariaDB, and the settings that limit it, over one connection: two queries
+//! a second.
 
 use std::io;
 
@@ -10,13 +11,13 @@ use super::database::Database;
 use super::{is_name, number};
 
 const STATUS: &str = "SHOW GLOBAL STATUS";
-/// What counters are held against. All settings would be six hundred more, which nothing asks for.
+/// Settings that counters are compared with. All settings would be six hundred more, which no rule uses.
 const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('max_connections', 'max_user_connections', \
     'thread_cache_size', 'thread_pool_size', 'back_log', 'open_files_limit', 'table_open_cache', 'tmp_table_size', \
     'innodb_buffer_pool_size', 'innodb_flush_log_at_trx_commit', 'innodb_lock_wait_timeout', 'innodb_page_size', \
     'innodb_thread_concurrency', 'sync_binlog', 'long_query_time', 'version')";
 
-/// How it is asked: `mysql://USER[:PASSWORD]@HOST[:PORT][?ssl]`.
+/// Accepted form: `mysql://USER[:PASSWORD]@HOST[:PORT][?ssl]`.
 const MYSQL: Database = Database {
     tongue: Tongue { name: "MySQL", refusal: |kept, _| protocols::mysql::parse_excerpt(kept).map(responded) },
     protocol: &protocols::mysql::MysqlProtocol,
@@ -26,27 +27,28 @@ const MYSQL: Database = Database {
     right: "write mysql=mysql://USER:PASSWORD@HOST:PORT, followed by ?ssl for TLS",
 };
 
-/// What it told: names and values as it spells them.
+/// The server's answer: names and values as it spells them.
 #[derive(Debug, Default)]
 pub struct Told {
     status: Vec<(String, String)>,
     settings: Vec<(String, String)>,
 }
 
-/// Reads what [`MYSQL`] says.
+/// Parses the form of [`MYSQL`].
 ///
 /// # Errors
-/// What is wrong with it.
+///
+/// Returns what is wrong with it.
 pub fn client(text: &str) -> Result<Client, String> {
     MYSQL.client(text, &[STATUS, SETTINGS])
 }
 
-/// All it counts now.
+/// Queries all current counters.
 pub fn ask(client: &mut Client) -> io::Result<Told> {
     Ok(Told { status: pairs(client, 0)?, settings: pairs(client, 1)? })
 }
 
-/// Rows of a name and a value.
+/// Queries rows of a name and a value.
 fn pairs(client: &mut Client, question: usize) -> io::Result<Vec<(String, String)>> {
     let rows = client.rows(question)?.map_err(|why| invalid(&why))?;
     let text = |value: Option<Vec<u8>>| String::from_utf8_lossy(&value.unwrap_or_default()).into_owned();
@@ -55,7 +57,8 @@ fn pairs(client: &mut Client, question: usize) -> io::Result<Vec<(String, String
     pairs.ok_or_else(|| invalid("it returns SHOW GLOBAL STATUS with columns other than a name and a value"))
 }
 
-/// Puts every number under `mysql.` and its name as the server spells it, settings under `mysql.variable.`. False where there is none.
+/// Adds every number under `mysql.` and its name as the server spells it, settings under `mysql.variable.`.
+/// Returns `false` if there is none.
 pub fn put(told: &Told, sink: &mut CounterSink) -> bool {
     let before = sink.count();
     for (name, value) in told.status.iter().filter(|(name, _)| is_name(name)) {

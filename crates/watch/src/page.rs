@@ -1,14 +1,15 @@
-//! A page that is read once a second, over a connection each time.
+//! A page that is fetched once a second, over a new connection each time.
 
 use super::client::{Client, Tongue};
 use super::place::Place;
 
 const TONGUE: Tongue = Tongue { name: "HTTP", refusal: |_, status| Some(format!("it responded with status {status}")) };
 
-/// Reads `http://HOST[:PORT]/PATH`, or `https://`.
+/// Parses `http://HOST[:PORT]/PATH`, or `https://`.
 ///
 /// # Errors
-/// What is wrong with it.
+///
+/// Returns what is wrong with it.
 pub fn client(text: &str) -> Result<Client, String> {
     let (tls, rest) = match (text.strip_prefix("http://"), text.strip_prefix("https://")) {
         (Some(rest), _) => (false, rest),
@@ -28,7 +29,7 @@ pub fn client(text: &str) -> Result<Client, String> {
     if !path.bytes().all(|b| b.is_ascii_graphic()) {
         return Err(format!("`{text}` has a path with characters that must be escaped"));
     }
-    // Braces would be slots.
+    // Braces would be placeholders.
     let path = path.replace('{', "%7B").replace('}', "%7D");
     let scheme = if tls { "https" } else { "http" };
     let options = [("header", "Accept: text/plain"), ("expect-status", "200"), ("no-keepalive", "")];

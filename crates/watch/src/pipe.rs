@@ -1,4 +1,4 @@
-//! A socket that is waited for no longer than a bound, whatever the other side does, with TLS over it where that is spoken.
+//! A blocking socket with a timeout that holds whatever the peer does, optionally with TLS.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -6,36 +6,37 @@ use std::time::{Duration, Instant};
 
 use wire::{ChannelProgress, Handshake, Origin, OutputBuffer, SecureChannel, SecureChannelFactory};
 
-/// For connecting, for each answer, and for each step of a login.
+/// Timeout for connecting, for each answer, and for each step of a login.
 pub const PATIENCE: Duration = Duration::from_millis(500);
-/// No answer is longer in earnest.
+/// Limit above which an answer is not genuine.
 const LONGEST: usize = 16 << 20;
 
 pub struct Pipe {
     socket: TcpStream,
     channel: Option<Box<dyn SecureChannel>>,
     cipher: OutputBuffer,
-    /// What came, in clear, and is not read yet.
+    /// Received plaintext that is not read yet.
     plain: Vec<u8>,
-    /// Until when there must be an answer to what was said last.
+    /// Deadline of the answer to the last output.
     until: Instant,
-    /// Bytes that came since.
+    /// Bytes received since then.
     heard: usize,
-    /// The other side said that it says no more.
+    /// Set once the peer closed its sending side.
     ended: bool,
 }
 
 impl Pipe {
-    /// Over a socket on which nothing was said.
+    /// Creates a pipe over a socket that carried no data yet.
     pub fn over(socket: TcpStream) -> Pipe {
         let (cipher, plain, until) = (OutputBuffer::default(), Vec::new(), Instant::now() + PATIENCE);
         Pipe { socket, channel: None, cipher, plain, until, heard: 0, ended: false }
     }
 
-    /// Puts TLS over it, which shakes hands.
+    /// Starts TLS and completes the handshake.
     ///
     /// # Errors
-    /// It does not come to stand.
+    ///
+    /// Returns an error if the handshake fails.
     pub fn secure(
         &mut self,
         security: &dyn SecureChannelFactory,
@@ -58,10 +59,11 @@ impl Pipe {
         }
     }
 
-    /// Sends it; the time for what comes in return begins.
+    /// Sends output and starts the timeout of the answer.
     ///
     /// # Errors
-    /// The socket does not take it in time.
+    ///
+    /// Returns an error if the socket does not accept it in time.
     pub fn send(&mut self, out: &mut OutputBuffer) -> io::Result<()> {
         if out.is_empty() {
             return Ok(());
@@ -81,10 +83,11 @@ impl Pipe {
         sent
     }
 
-    /// Waits for what comes next, which [`Pipe::take`] gives; false at the end.
+    /// Waits for more input, which [`Pipe::take`] returns; returns `false` at the end of the stream.
     ///
     /// # Errors
-    /// It does not come in time, or is too much.
+    ///
+    /// Returns an error if no input arrives in time, or too much.
     pub fn read(&mut self) -> io::Result<bool> {
         while self.plain.is_empty() && !self.ended {
             self.more()?;
@@ -92,7 +95,7 @@ impl Pipe {
         Ok(!self.plain.is_empty())
     }
 
-    /// What came, once.
+    /// Takes the received input.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.plain)
     }
@@ -119,7 +122,7 @@ impl Pipe {
             return Ok(());
         };
         let fed = channel.feed(&piece[..length], &mut self.plain, &mut self.cipher);
-        // What is wrong is told to the other side, too, which may be gone.
+        // The peer gets an alert as well, but may be gone.
         let sent = self.write_sealed();
         self.ended |= fed.map_err(|why| io::Error::other(why.to_string()))? == ChannelProgress::PeerFinished;
         sent

@@ -1,4 +1,4 @@
-//! Where a service is, and how it is reached.
+//! The address of a service, and the connection to it.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -10,21 +10,22 @@ use wire::SecureChannelFactory;
 
 use crate::pipe::PATIENCE;
 
-/// Where a service is.
+/// The address of a service.
 pub struct Place {
     host: String,
     port: u16,
     tls: bool,
     security: Option<Arc<dyn SecureChannelFactory>>,
-    /// Its addresses, looked up once: a name server that hangs must not delay a run that goes on.
+    /// Resolved addresses, looked up once: a name server that hangs must not delay a run in progress.
     known: Vec<SocketAddr>,
 }
 
 impl Place {
-    /// Reads `h`, `h:1`, `[::1]:1`.
+    /// Parses `h`, `h:1`, `[::1]:1`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    ///
+    /// Returns what is wrong with it.
     pub fn parse(text: &str, usual: u16) -> Result<Place, String> {
         let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((host, rest)) => (host, rest.strip_prefix(':')),
@@ -41,46 +42,48 @@ impl Place {
         Ok(Place { host: host.to_owned(), port, tls: false, security: None, known: Vec::new() })
     }
 
-    /// The same, asked over TLS or not.
+    /// Sets whether it is reached over TLS.
     pub fn over_tls(self, tls: bool) -> Place {
         Place { tls, ..self }
     }
 
-    /// Whether it is asked over TLS.
+    /// Returns whether it is reached over TLS.
     pub fn is_over_tls(&self) -> bool {
         self.tls
     }
 
-    /// With what TLS is spoken.
+    /// Sets the TLS implementation.
     pub fn seal_with(&mut self, security: Arc<dyn SecureChannelFactory>) {
         self.security = Some(security);
     }
 
-    /// What was told by [`Place::seal_with`].
+    /// Returns the TLS implementation set by [`Place::seal_with`].
     ///
     /// # Errors
-    /// Nothing was.
+    ///
+    /// Returns an error if none was set.
     pub fn security(&self) -> io::Result<&dyn SecureChannelFactory> {
         let missing = || io::Error::new(ErrorKind::Unsupported, "it needs TLS, which is not set up here");
         self.security.as_deref().ok_or_else(missing)
     }
 
-    /// `host:port`, as URLs have it.
+    /// Returns `host:port`, as in URLs.
     pub fn authority(&self) -> String {
         let (host, port) = (&self.host, self.port);
         if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
     }
 
-    /// The same in a URL, which has no zone (`fe80::1%eth0`).
+    /// Returns `host:port` for a URL, which has no zone (`fe80::1%eth0`).
     pub fn in_url(&self) -> String {
         let host = self.host.split('%').next().unwrap_or_default();
         Place { host: host.to_owned(), security: None, known: Vec::new(), ..*self }.authority()
     }
 
-    /// Connects to the first address that lets us.
+    /// Connects to the first address that accepts.
     ///
     /// # Errors
-    /// Nobody does.
+    ///
+    /// Returns an error if no address accepts.
     pub fn connect(&mut self) -> io::Result<TcpStream> {
         if self.known.is_empty() {
             self.known = (&*self.host, self.port).to_socket_addrs()?.collect();

@@ -1,5 +1,5 @@
-//! `pg_stat_database`, `pg_stat_activity`, `pg_stat_user_tables` and a few settings of PostgreSQL, over one connection: four questions a
-//! second, one after the other.
+//! `pg_stat_database`, `pg_stat_activity`, `pg_stat_user_tables` and a few settings of PostgreSQL, over one
+//! connection: four queries a second, one after the other.
 
 mod questions;
 
@@ -12,7 +12,7 @@ use super::client::{Client, Tongue, invalid, responded};
 use super::database::Database;
 use questions::{ALL, Answer};
 
-/// How it is asked: `postgres://USER[:PASSWORD]@HOST[:PORT][/DATABASE][?sslmode=require]`.
+/// Accepted form: `postgres://USER[:PASSWORD]@HOST[:PORT][/DATABASE][?sslmode=require]`.
 const POSTGRES: Database = Database {
     tongue: Tongue { name: "PostgreSQL", refusal: |kept, _| protocols::postgres::parse_excerpt(kept).map(responded) },
     protocol: &protocols::postgres::PostgresProtocol,
@@ -22,21 +22,23 @@ const POSTGRES: Database = Database {
     right: "write postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE, followed by ?sslmode=require for TLS",
 };
 
-/// What it told: an answer to each question.
+/// The server's answers, one to each query.
 pub type Told = Vec<Answer>;
 
-/// Reads what [`POSTGRES`] says.
+/// Parses the form of [`POSTGRES`].
 ///
 /// # Errors
-/// What is wrong with it.
+///
+/// Returns what is wrong with it.
 pub fn client(text: &str) -> Result<Client, String> {
     POSTGRES.client(text, &ALL.map(|question| question.sql))
 }
 
-/// All it counts now.
+/// Queries all current counters.
 ///
 /// # Errors
-/// It answered no question; why the first was not.
+///
+/// Returns the reason for the first failure if every query failed.
 pub fn ask(client: &mut Client) -> io::Result<Told> {
     let told = (0..ALL.len()).map(|question| Ok(client.rows(question)?.and_then(only_row)));
     let told = told.collect::<io::Result<Told>>()?;
@@ -46,7 +48,7 @@ pub fn ask(client: &mut Client) -> io::Result<Told> {
     }
 }
 
-/// The texts of the row that an answer is, or why it is none.
+/// Returns the texts of an answer's only row, or the reason that it is no such answer.
 fn only_row(rows: Vec<DatabaseRow>) -> Answer {
     let text = |value: Vec<u8>| String::from_utf8_lossy(&value).into_owned();
     match <[DatabaseRow; 1]>::try_from(rows) {
@@ -56,7 +58,8 @@ fn only_row(rows: Vec<DatabaseRow>) -> Answer {
     }
 }
 
-/// Puts every number under `postgres.`, its view and its name as the server spells it. False where there is none.
+/// Adds every number under `postgres.`, its view and its name as the server spells it. Returns `false` if there
+/// is none.
 pub fn put(told: &Told, sink: &mut CounterSink) -> bool {
     let before = sink.count();
     ALL.iter().zip(told).for_each(|(question, answer)| question.put(answer, sink));

@@ -5,14 +5,15 @@ use record::CounterValue;
 use super::is_name;
 use probe::CounterSink;
 
-/// Puts every sample under `prometheus.` and its name with its labels as they were written; false where the text is another one.
+/// Adds every sample under `prometheus.` and its name with its labels as they were written; returns `false` if
+/// the text is in another format.
 pub fn parse(text: &str, sink: &mut CounterSink) -> bool {
     let before = sink.count();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let Some((name, rest)) = split(line) else { return false };
         let Some(word) = rest.split_whitespace().next() else { return false };
         let Some(number) = number(word) else { return false };
-        // What is not finite says that there is nothing to say.
+        // A value that is not finite carries no information.
         if is_name(name) && number.real().is_finite() {
             sink.put_number(&["prometheus", name], number);
         }
@@ -20,7 +21,7 @@ pub fn parse(text: &str, sink: &mut CounterSink) -> bool {
     sink.count() > before
 }
 
-/// The name with its labels, and what follows.
+/// Splits the name with its labels from the rest of the line.
 fn split(line: &str) -> Option<(&str, &str)> {
     let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':')).filter(|end| *end > 0)?;
     let labels = match line[end..].strip_prefix('{') {
@@ -31,7 +32,8 @@ fn split(line: &str) -> Option<(&str, &str)> {
     rest.starts_with([' ', '\t']).then_some((name, rest))
 }
 
-/// Where the brace closes: not within quotes, and a backslash there takes the next character along.
+/// Returns the position of the closing brace: not within quotes, and a backslash there escapes the next
+/// character.
 fn closing(inside: &str) -> Option<usize> {
     let (mut quoted, mut escaped) = (false, false);
     for (at, byte) in inside.bytes().enumerate() {
@@ -88,7 +90,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any text at all, and the page with one byte changed: no panic, and no name that cannot be shown.
+        /// Any text at all, and the page with one byte changed: no panic, and no name that cannot be displayed.
         #[test]
         fn any_text(text in "\\PC*", at in 0..PAGE.len(), byte in 0_u8..128) {
             let mut garbled = PAGE.as_bytes().to_vec();

@@ -6,17 +6,18 @@ use super::client::{Client, Tongue, responded};
 use super::place::Place;
 use super::{escaped, is_name, number, unescaped};
 
-/// What is a word and worth keeping.
+/// Non-numeric values worth keeping.
 const LABELS: [&str; 4] = ["redis_version", "role", "redis_mode", "maxmemory_policy"];
 
-/// Redis says why it refuses in one line, which sessions keep as it is.
+/// Redis states the reason for a refusal in one line, which sessions keep verbatim.
 const TONGUE: Tongue =
     Tongue { name: "Redis", refusal: |kept, _| Some(responded((b"", kept.strip_prefix(b"-")?.trim_ascii_end()))) };
 
-/// Reads `HOST`, `HOST:PORT` or `redis://[USER][:PASSWORD]@HOST:PORT`; `rediss://` is asked over TLS.
+/// Parses `HOST`, `HOST:PORT` or `redis://[USER][:PASSWORD]@HOST:PORT`; `rediss://` is queried over TLS.
 ///
 /// # Errors
-/// What is wrong with it.
+///
+/// Returns what is wrong with it.
 pub fn client(text: &str) -> Result<Client, String> {
     let secured = text.strip_prefix("rediss://");
     let rest = secured.or_else(|| text.strip_prefix("redis://")).unwrap_or(text);
@@ -32,14 +33,14 @@ pub fn client(text: &str) -> Result<Client, String> {
     Client::new(TONGUE, &protocols::redis::RedisProtocol, place, (&before, ""), options)
 }
 
-/// What stands in front of the place in a URL, out of `user:password@`, `:password@` or `password@`.
+/// Returns the part of a URL in front of the address, from `user:password@`, `:password@` or `password@`.
 fn login(who: &str) -> String {
     let (user, password) = who.split_once(':').unwrap_or(("", who));
     format!("{}:{}@", escaped(&unescaped(user)), escaped(&unescaped(password)))
 }
 
-/// Puts every number under `redis.` and its name as Redis spells it; those of a command under `redis.cmdstat_get.calls`. False
-/// where there is none.
+/// Adds every number under `redis.` and its name as Redis spells it; those of a command under
+/// `redis.cmdstat_get.calls`. Returns `false` if there is none.
 pub fn parse(text: &str, sink: &mut CounterSink) -> bool {
     let before = sink.count();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
@@ -85,7 +86,7 @@ mod tests {
         assert!(!parse("", &mut CounterSink::default()));
     }
 
-    /// What becomes of a server that answers so, and then closes.
+    /// Returns the outcome of asking a server that gives this answer and then closes.
     fn asked(login: &str, answer: &'static [u8]) -> (Result<String, String>, String) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let option = format!("{login}{}", listener.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! What is known of one run: its figures, and how far its own seconds support them.
+//! One side of a comparison: a run's figures, and how well its own seconds support them.
 
 use std::io;
 
@@ -12,12 +12,13 @@ use crate::ranked::headline;
 use crate::seconds::Seconds;
 use crate::summary::Summary;
 
-/// Seconds are put together so that a run has at most so many blocks while it is read.
+/// Maximum number of blocks per run while it is read; seconds are merged to keep within it.
 const KEPT: usize = 300;
-/// So many are compared: long ones, so that each is longer than what goes on in a queue. Fewer than the least say nothing.
+/// Number of blocks compared: long ones, so that each is longer than the fluctuations of a queue. Fewer than
+/// the minimum support no verdict.
 const COMPARED: usize = 10;
 const LEAST: usize = 5;
-/// The quantiles that are compared.
+/// Quantiles compared.
 const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 
 /// A run to be compared.
@@ -26,11 +27,11 @@ pub struct Side {
     open: bool,
     throughput: Known,
     failed: Known,
-    /// Of response and of service.
+    /// Quantiles of response and of service.
     quantiles: [[Known; QUANTILES.len()]; 2],
 }
 
-/// A figure, and its 95 % interval, as far as they are known.
+/// A figure and its 95 % interval, as far as they are known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Known {
     pub value: Option<f64>,
@@ -49,10 +50,11 @@ impl Known {
 }
 
 impl Side {
-    /// A run that was summed up, and its seconds.
+    /// Creates a side from a run's summary and seconds.
     ///
     /// # Errors
-    /// One sentence where they cannot be read.
+    ///
+    /// Returns one sentence if the seconds cannot be read.
     pub fn of(summary: &Summary, all: &dyn Seconds) -> io::Result<Side> {
         let facts = Facts::of_all(summary);
         let mut blocks = Blocks::new(summary.window, summary.open, facts.cut);
@@ -77,17 +79,17 @@ impl Side {
         })
     }
 
-    /// Whether its figures can be trusted.
+    /// Returns whether its figures can be trusted.
     pub fn is_trusted(&self) -> bool {
         self.trusted
     }
 
-    /// Whether its requests have a response time, and not the service time alone.
+    /// Returns whether its requests have a response time, and not only a service time.
     pub(super) fn is_open(&self) -> bool {
         self.open
     }
 
-    /// What is known of a figure; of a latency, the response time where it is `open`.
+    /// Returns a figure; for a latency, the response time if `open`.
     pub(super) fn known(&self, of: Of, open: bool) -> Known {
         match of {
             Of::Throughput => self.throughput,
@@ -100,8 +102,8 @@ impl Side {
     }
 }
 
-/// A quantile in microseconds, with the interval that the run's own report has. Its ends are those of their buckets: no value is known better
-/// than that.
+/// Returns a quantile in microseconds, with the interval of the run's own report. Its ends are those of their
+/// buckets: no value is known more precisely.
 fn quantile(summary: &Summary, open: bool, q: f64) -> Known {
     let found = summary.totals.ranked(open).quantile(q);
     let micros = |time: Nanos| time.0 as f64 / 1e3;
@@ -114,25 +116,25 @@ fn quantile(summary: &Summary, open: bool, q: f64) -> Known {
     Known { value: found.figure.exact().map(micros), ends }
 }
 
-/// What is counted of a stretch of the window.
+/// The counts of one stretch of the window.
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
     from_ns: i64,
     length_s: f64,
     finished: f64,
-    /// Failed, or without an end.
+    /// Requests that failed or are unfinished.
     bad: f64,
     ended: f64,
 }
 
-/// The stretches of a window, as its seconds are read.
+/// The stretches of a window, collected as its seconds are read.
 struct Blocks {
     all: Vec<Block>,
-    /// Seconds of a block, and how many the last one has.
+    /// Number of seconds in a block, and in the last one.
     seconds: usize,
     in_last: usize,
     open: bool,
-    /// What has no end was cut off by a stop, and is not counted.
+    /// Set if unfinished requests were cut off by a stop, and are not counted.
     cut: bool,
 }
 
@@ -147,7 +149,7 @@ impl Blocks {
             return;
         }
         let within = second.part == RunPart::Window;
-        // What ends in the drain belongs to the last block.
+        // Requests that end in the drain count in the last block.
         if self.all.is_empty() || (within && self.in_last >= self.seconds) {
             self.all.push(Block { from_ns: second.from_ns, ..Block::default() });
             self.in_last = 0;
@@ -166,8 +168,8 @@ impl Blocks {
         last.ended += bad + counts.finished as f64;
     }
 
-    /// Requests without a response count where they began, which their lower bounds tell: those that hang all end at once, with the run, whenever that
-    /// was. So many were counted.
+    /// Counts requests without a response in the second they began, derived from their lower bounds: requests
+    /// that hang all end together with the run, whenever they began. Returns the number counted.
     fn put_back(&mut self, second: &Second, failed: u64, censored: u64) -> f64 {
         let ranked = headline(&second.latency, self.open);
         let Some(bounds) = ranked.at_least.filter(|bounds| !bounds.is_empty()) else { return 0.0 };
@@ -183,7 +185,7 @@ impl Blocks {
         here
     }
 
-    /// Put together into few. Requests that were open where a record stops are in none of its seconds.
+    /// Merges the blocks into few. Requests that were open when a record stops are in none of its seconds.
     fn compared(mut self, untold: u64) -> Vec<Block> {
         if let Some(last) = self.all.last_mut().filter(|_| !self.cut) {
             last.bad += untold as f64;

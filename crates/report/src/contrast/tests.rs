@@ -1,4 +1,4 @@
-//! Words for pairs of runs of which the truth is known.
+//! Verdicts on pairs of runs whose true difference is known.
 
 use measure::{Nanos, Rng};
 use record::{End, RunEnd, RunPart, RunEvent, Second};
@@ -6,7 +6,7 @@ use record::{End, RunEnd, RunPart, RunEvent, Second};
 use super::*;
 use crate::summary::Summary;
 
-/// A second of the window in which so many succeeded and failed.
+/// Creates a second of the window with this many successes and failures.
 fn second(at: i64, finished: u64, failed: u64) -> Second {
     Second {
         from_ns: at * 1_000_000_000,
@@ -19,7 +19,7 @@ fn second(at: i64, finished: u64, failed: u64) -> Second {
     }
 }
 
-/// A trusted run of these seconds.
+/// Creates a trusted run of these seconds.
 fn run(seconds: Vec<Second>, reason: End) -> Side {
     let within = seconds.iter().filter(|second| second.part == RunPart::Window).count();
     let window = Nanos::from_secs(within as u64);
@@ -31,7 +31,7 @@ fn run(seconds: Vec<Second>, reason: End) -> Side {
     side
 }
 
-/// A run of so many seconds: of each what finished, how long that took (µs), and what failed.
+/// Creates a run of `seconds` seconds; `of` gives for each the successes, their latency (µs), and the failures.
 fn side(seconds: i64, of: impl Fn(i64) -> (u64, u64, u64)) -> Side {
     let seconds = (0..seconds).map(|at| {
         let (finished, us, failed) = of(at);
@@ -88,7 +88,7 @@ fn the_same_runs_give_the_same_answer() {
 #[test]
 fn a_change_lies_within_its_interval() {
     let constant = |us: u64| side(8, move |_| (600, us, 0));
-    // Beyond what matters, within it, and too near to it for buckets of 0.4 %.
+    // More than the threshold, within it, and too close to it for buckets of 0.4 %.
     for (a, b, word) in [
         (67_200, 70_900, Verdict::Worse),
         (537_800, 569_500, Verdict::Worse),
@@ -109,10 +109,10 @@ fn a_change_lies_within_its_interval() {
     }
 }
 
-/// What a made-up run of so many seconds is like.
+/// A generator of made-up runs of a given number of seconds.
 type Like = fn(&mut Rng, i64) -> Side;
 
-/// Of pairs of such runs, the share of which a figure is told to be better or worse.
+/// Returns, over pairs of such runs, the share in which each figure gets the verdict better or worse.
 fn told_apart(pairs: u64, seconds: i64, like: [Like; 2]) -> [f64; MEASURES.len()] {
     let mut told = [0; MEASURES.len()];
     for pair in 0..pairs {
@@ -157,7 +157,8 @@ fn where_there_is_too_little_nothing_is_told_of_failures() {
     }
 }
 
-/// Arrivals at 300/s at a server that is busy for four fifths of the time, one after the other: those behind a slow one are slow, too.
+/// Creates arrivals at 300/s at a server that is busy four fifths of the time, one after the other: requests
+/// behind a slow one are slow, too.
 fn queueing(random: &mut Rng, seconds: i64) -> Side {
     let (mut all, mut now, mut wait): (Vec<Second>, _, _) = (Vec::new(), -5.0, 0.0_f64);
     all.extend((0..seconds).map(|at| second(at, 0, 0)));
@@ -177,7 +178,7 @@ fn queueing(random: &mut Rng, seconds: i64) -> Side {
     }
 }
 
-/// Users of a server whose speed changes by a tenth from second to second.
+/// Creates users of a server whose speed changes by a tenth from second to second.
 fn wavering(random: &mut Rng, seconds: i64, slower: f64) -> Side {
     let seconds = (0..seconds).map(|at| {
         let mean = 0.05 * slower * (0.1 * random.normal()).exp();
@@ -205,7 +206,7 @@ fn of_equal_runs_latency_and_throughput_are_seldom_told_apart_and_of_others_they
     assert!(told[..3].iter().all(|share| *share >= 0.9), "{told:?}");
 }
 
-/// Of 100 requests of each of ten seconds so many hang until the run is over.
+/// Creates a run in which, in each of ten seconds, some of 100 requests hang until the run is over.
 fn hanging(each: impl Fn(i64) -> u64, reason: End) -> Side {
     let mut seconds: Vec<Second> = Vec::new();
     let mut last = Second { part: RunPart::Drain, ..second(10, 0, 0) };
@@ -228,10 +229,10 @@ fn requests_without_an_end_count_as_failed_where_they_began() {
     let [.., failed] = contrast(&well, &each);
     assert_eq!(failed.values, [Some(0.0), Some(0.04)], "as objectives count them");
     assert_eq!(failed.verdict, Verdict::Worse, "{failed:?}");
-    // As many, and all in one stall: that may have been chance.
+    // The same number, but all in one stall: that may be chance.
     let [.., stalled] = contrast(&well, &hanging(|at| if at == 2 { 40 } else { 0 }, End::Completed));
     assert_eq!((stalled.values, stalled.verdict), (failed.values, Verdict::CannotTell), "{stalled:?}");
-    // What a stop cut off might have come.
+    // Requests cut off by a stop might have been answered.
     let [.., cut] = contrast(&well, &hanging(|_| 4, End::Interrupted));
     assert_eq!(cut.values, [Some(0.0), Some(0.0)], "{cut:?}");
 }

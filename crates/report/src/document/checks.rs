@@ -1,4 +1,4 @@
-//! Checks by name as JSON has them.
+//! Named checks in the JSON report.
 
 use serde::Serialize;
 
@@ -8,17 +8,17 @@ use crate::summary::Summary;
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckReport<'a> {
-    /// Its name: the given one, or what it checks.
+    /// Name: the given one, or the checked condition.
     name: &'a str,
     /// Responses that passed it, excluding the warm-up.
     passed: u64,
     /// Responses that failed it.
     failed: u64,
-    /// The share of those that did not; null where none was looked at.
+    /// Share of responses that failed it; null if no response was checked.
     failed_share: Option<f64>,
 }
 
-/// What each comes to; None where nothing is checked by name.
+/// Returns the results of each check; `None` without named checks.
 pub fn reports(summary: &Summary) -> Option<Vec<CheckReport<'_>>> {
     let rows = summary.checks().map(|row| CheckReport {
         name: row.name,

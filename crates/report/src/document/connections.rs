@@ -6,19 +6,19 @@ use serde::Serialize;
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct ConnectionReport {
-    /// That succeeded.
+    /// Connections opened.
     opened: u64,
-    /// That failed.
+    /// Connection attempts that failed.
     failed: u64,
     /// Requests on a reused connection.
     reused: u64,
     /// TLS handshakes completed.
     handshakes: u64,
-    /// Of these, resumed.
+    /// TLS handshakes that resumed a session.
     resumed: u64,
-    /// Open at the end.
+    /// Connections open at the end.
     open: u32,
-    /// Opened, then lost.
+    /// Connections opened, then lost.
     lost: u64,
     /// Refused datagrams for which no response was awaited.
     refused: u64,

@@ -1,4 +1,4 @@
-//! How a run ended early, as JSON has it.
+//! The early end of a run in the JSON report.
 
 use serde::Serialize;
 
@@ -8,17 +8,17 @@ use crate::cut::Cut;
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CutReport {
-    /// `cut` (requests in flight are lost), `stopped` (by an objective or a step) or `drained` (nothing more was
-    /// sent, and requests in flight could finish).
+    /// `cut` (requests in flight are lost), `stopped` (by an objective or a step) or `drained` (sending
+    /// stopped, and requests in flight could finish).
     how: &'static str,
-    /// The length of its window in seconds.
+    /// Length of its window in seconds.
     after_s: f64,
-    /// Its planned length; null if unknown.
+    /// Planned length in seconds; null if unknown.
     of_s: Option<f64>,
 }
 
 impl CutReport {
-    /// As it is told.
+    /// Creates the report of an early end.
     pub fn of(cut: Cut) -> CutReport {
         CutReport { how: cut.name(), after_s: cut.after.as_secs_f64(), of_s: cut.of.map(|of| of.as_secs_f64()) }
     }

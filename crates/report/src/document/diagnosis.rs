@@ -1,11 +1,11 @@
-//! What limited the run, in the JSON report.
+//! The diagnosis in the JSON report.
 
 use diagnose::{Conclusion, LimitFinding, CounterCoverage};
 use serde::Serialize;
 
 use crate::text::Lang;
 
-/// What limited the run.
+/// The diagnosis of the limit of the run.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Diagnosis {
@@ -13,10 +13,11 @@ pub(super) struct Diagnosis {
     /// dropped), `users` (hardly any queueing: more users would give more throughput), `at_most` (a
     /// step was sent at its `at-most`), `unknown`, or `nothing_to_judge`.
     outcome: &'static str,
-    /// Which counters were available: `nothing`, `generator` (the load generator's machine) or `service` (also those
-    /// of the service).
+    /// Available counters: `nothing`, `generator` (the load generator's machine) or `service` (also those of
+    /// the service).
     observed: &'static str,
-    /// How the machine was shared, if the service ran on the load generator's machine; otherwise null.
+    /// CPU use by the service and the load generator, if both ran on the load generator's machine; otherwise
+    /// null.
     shared: Option<SharedReport>,
     /// All findings, the main limit first; if `outcome` is not `limit`, findings that limit nothing.
     findings: Vec<LimitReport>,
@@ -26,13 +27,13 @@ pub(super) struct Diagnosis {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct SharedReport {
-    /// Of the service's processes.
+    /// CPU time of the service's processes.
     service_cores: f64,
-    /// Of the generator's threads.
+    /// CPU time of the generator's threads.
     generator_cores: f64,
-    /// Of everybody.
+    /// CPU time of all processes.
     busy_cores: f64,
-    /// How many there are.
+    /// Number of cores.
     cores: f64,
 }
 
@@ -40,21 +41,22 @@ struct SharedReport {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct LimitReport {
-    /// The rule that found it: `N2`.
+    /// Identifier of the rule that found it, such as `N2`.
     rule: &'static str,
-    /// Where on the request's path: `generator`, `client_kernel`, `network`, `proxy`, `server_kernel`, `service`, `dependency`.
+    /// Stage on the request's path: `generator`, `client_kernel`, `network`, `proxy`, `server_kernel`,
+    /// `service`, `dependency`.
     stage: &'static str,
     /// `proved` by a counter, or `consistent` with the data.
     proof: &'static str,
     /// The machine whose counters show it, if not the load generator's; otherwise null.
     host: Option<String>,
-    /// What is claimed.
+    /// The finding in words.
     claim: String,
-    /// The counters that show it, and how much they changed.
+    /// Counters that show it, and how much they changed.
     evidence: String,
-    /// What to change.
+    /// Recommended change.
     remedy: String,
-    /// What would refute it.
+    /// Experiment that would refute it.
     experiment: String,
 }
 

@@ -1,4 +1,4 @@
-//! A distribution of times as JSON has it.
+//! A distribution of times in the JSON report.
 
 use measure::{Histogram, Nanos};
 use serde::Serialize;
@@ -9,63 +9,68 @@ use crate::ranked::{QUANTILES, Quantile, Ranked};
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Distribution<'a> {
-    /// How many are ranked, including those without a response.
+    /// Number of ranked requests, including those without a response.
     count: u64,
-    /// Of these, without a response; ranked above all others.
+    /// Number of these without a response; ranked above all others.
     #[serde(rename = "unanswered")]
     unfinished: u64,
-    /// Shortest with a response.
+    /// Shortest time with a response.
     min_us: Option<f64>,
     /// Mean.
     mean_us: Option<f64>,
-    /// Lower bound of the mean, if something did not finish.
+    /// Lower bound of the mean, if a request did not finish.
     #[serde(skip_serializing_if = "Option::is_none")]
     mean_at_least_us: Option<f64>,
-    /// Standard deviation; null where something has no end.
+    /// Standard deviation; null if a request did not finish.
     standard_deviation_us: Option<f64>,
-    /// The p50 quantile; null where it is withheld.
+    /// The p50 quantile; null if withheld.
     p50_us: Option<f64>,
-    /// Lower bound of the p50 quantile, where it is only that.
+    /// Lower bound of the p50 quantile, if only that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     p50_at_least_us: Option<f64>,
-    /// Its 95 % interval; null in phases, seconds and runs shorter than 5 s; its upper end null if unbounded.
+    /// 95 % interval of the p50 quantile; null in phases, seconds and runs shorter than 5 s; its upper end null
+    /// if unbounded.
     p50_ci_us: Option<[Option<f64>; 2]>,
-    /// The p90 quantile; null where it is withheld.
+    /// The p90 quantile; null if withheld.
     p90_us: Option<f64>,
-    /// Lower bound of the p90 quantile, where it is only that.
+    /// Lower bound of the p90 quantile, if only that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     p90_at_least_us: Option<f64>,
-    /// Its 95 % interval; null in phases, seconds and runs shorter than 5 s; its upper end null if unbounded.
+    /// 95 % interval of the p90 quantile; null in phases, seconds and runs shorter than 5 s; its upper end null
+    /// if unbounded.
     p90_ci_us: Option<[Option<f64>; 2]>,
-    /// The p95 quantile; null where it is withheld.
+    /// The p95 quantile; null if withheld.
     p95_us: Option<f64>,
-    /// Lower bound of the p95 quantile, where it is only that.
+    /// Lower bound of the p95 quantile, if only that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     p95_at_least_us: Option<f64>,
-    /// Its 95 % interval; null in phases, seconds and runs shorter than 5 s; its upper end null if unbounded.
+    /// 95 % interval of the p95 quantile; null in phases, seconds and runs shorter than 5 s; its upper end null
+    /// if unbounded.
     p95_ci_us: Option<[Option<f64>; 2]>,
-    /// The p99 quantile; null where it is withheld.
+    /// The p99 quantile; null if withheld.
     p99_us: Option<f64>,
-    /// Lower bound of the p99 quantile, where it is only that.
+    /// Lower bound of the p99 quantile, if only that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     p99_at_least_us: Option<f64>,
-    /// Its 95 % interval; null in phases, seconds and runs shorter than 5 s; its upper end null if unbounded.
+    /// 95 % interval of the p99 quantile; null in phases, seconds and runs shorter than 5 s; its upper end null
+    /// if unbounded.
     p99_ci_us: Option<[Option<f64>; 2]>,
-    /// The p99.9 quantile; null where it is withheld.
+    /// The p99.9 quantile; null if withheld.
     p99_9_us: Option<f64>,
-    /// Lower bound of the p99.9 quantile, where it is only that.
+    /// Lower bound of the p99.9 quantile, if only that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     p99_9_at_least_us: Option<f64>,
-    /// Its 95 % interval; null in phases, seconds and runs shorter than 5 s; its upper end null if unbounded.
+    /// 95 % interval of the p99.9 quantile; null in phases, seconds and runs shorter than 5 s; its upper end
+    /// null if unbounded.
     p99_9_ci_us: Option<[Option<f64>; 2]>,
-    /// Longest.
+    /// Longest time.
     max_us: Option<f64>,
-    /// Lower bound of the longest, likewise.
+    /// Lower bound of the longest time, if only that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_at_least_us: Option<f64>,
-    /// All with a response, encoded.
+    /// Histogram of times with a response, encoded.
     histogram: &'a Histogram,
-    /// Lower bounds of those without a response, encoded.
+    /// Histogram of lower bounds of those without a response, encoded.
     #[serde(skip_serializing_if = "Option::is_none")]
     histogram_at_least: Option<&'a Histogram>,
 }

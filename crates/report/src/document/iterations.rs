@@ -1,4 +1,4 @@
-//! Iterations and groups of a flow as JSON has them.
+//! Iterations and groups of a flow in the JSON report.
 
 use plan::scenarios::SpanName;
 use serde::Serialize;
@@ -11,30 +11,32 @@ use crate::summary::Summary;
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpanReport<'a> {
-    /// Of one scenario among several: its name.
+    /// Name of the scenario, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     scenario: Option<&'a str>,
-    /// The group's name; `iteration` for iterations as a whole.
+    /// Name of the group; `iteration` for iterations as a whole.
     name: &'a str,
-    /// Iterations: due, or begun by a user, those left out that were dropped. Groups: begun. Warm-up left out.
+    /// Iterations: due, or begun by a user, excluding dropped ones. Groups: begun. Excludes the warm-up.
     started: u64,
-    /// Iterations that were due when there were as many users as there may be: none of them was begun.
+    /// Iterations dropped because the maximum number of users was already in use when they were due; none of
+    /// them was begun.
     dropped: u64,
-    /// Ended, and none of its requests failed.
+    /// Ended without a failed request.
     succeeded: u64,
-    /// Ended, and a request of it failed.
+    /// Ended with a failed request.
     failed: u64,
-    /// Without an end when the run ended.
+    /// Unfinished when the run ended.
     cut: u64,
-    /// Successes that ended within the window ÷ its length.
+    /// Successes that completed within the window ÷ its length.
     throughput_per_s: f64,
-    /// From when an iteration was due (a group: its first request) to the end of its last step (a group: its last response).
+    /// Time from when an iteration was due (a group: its first request) to the end of its last step (a group:
+    /// its last response).
     duration: Distribution<'a>,
-    /// The same without pauses, of those that succeeded.
+    /// Duration without pauses, of those that succeeded.
     active: Distribution<'a>,
 }
 
-/// Iterations first, then each group.
+/// Returns iterations first, then each group.
 pub fn reports(summary: &Summary) -> Vec<SpanReport<'_>> {
     summary.spans().map(|row| of(row, summary)).collect()
 }

@@ -1,4 +1,4 @@
-//! Latencies and phases as JSON has them.
+//! Latencies and phases in the JSON report.
 
 use record::Latency;
 use serde::Serialize;
@@ -11,17 +11,17 @@ use crate::totals::Totals;
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyReport<'a> {
-    /// From the intended start; null in closed mode.
+    /// Response time, from the intended start; null in closed mode.
     response: Option<Distribution<'a>>,
-    /// From the actual start.
+    /// Service time, from the actual start.
     service: Distribution<'a>,
-    /// Waited for a connection (open mode).
+    /// Wait for a connection (open mode).
     wait_conn: Distribution<'a>,
-    /// The generator was late (open mode, and steps of flows).
+    /// Lateness of the generator (open mode, and steps of flows).
     gen_late: Distribution<'a>,
-    /// Failures, to the failure.
+    /// Time to the failure, of failed requests.
     failed: Distribution<'a>,
-    /// Of these, those with a response (a wrong status, a failed check), to the end of the response.
+    /// Time to the end of the response, of failed requests that got one (a wrong status, a failed check).
     failed_responses: Distribution<'a>,
 }
 
@@ -33,20 +33,20 @@ pub struct Phases<'a> {
     connect: Distribution<'a>,
     /// TLS handshakes.
     tls: Distribution<'a>,
-    /// Handshakes of the protocol itself.
+    /// Handshakes of the application protocol.
     greeting: Distribution<'a>,
-    /// From the write to the first byte.
+    /// Time from the write to the first byte.
     first_byte: Distribution<'a>,
-    /// From the first byte to the last.
+    /// Time from the first byte to the last.
     transfer: Distribution<'a>,
-    /// Between the messages of a stream.
+    /// Time between the messages of a stream.
     message_gap: Distribution<'a>,
-    /// From a heartbeat to its response; without one, a lower bound.
+    /// Time from a heartbeat to its response; without one, a lower bound.
     heartbeat: Distribution<'a>,
 }
 
 impl<'a> LatencyReport<'a> {
-    /// Of a whole run: with intervals.
+    /// Returns the latency of a whole run, with intervals.
     pub fn of_run(totals: &'a Totals, open: bool) -> LatencyReport<'a> {
         LatencyReport {
             response: open.then(|| Distribution::of(totals.ranked(true))),

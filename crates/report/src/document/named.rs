@@ -1,4 +1,4 @@
-//! Figures by name as JSON has them.
+//! Figures by name in the JSON report.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::summary::Summary;
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NameReport<'a> {
-    /// What they are called.
+    /// Name of the requests.
     name: &'a str,
     /// Scheduled (closed load: started), excluding the warm-up.
     scheduled: u64,
@@ -24,7 +24,7 @@ pub struct NameReport<'a> {
     unfinished: u64,
     /// Successes that completed within the window ÷ its length, including those of warm-up requests.
     throughput_per_s: f64,
-    /// Bytes of payload of the responses.
+    /// Payload bytes of the responses.
     payload: u64,
     /// Responses from users' caches: not requests.
     from_cache: u64,
@@ -40,23 +40,23 @@ pub struct NameReport<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct NameExample<'a> {
-    /// `refused`, `timeout`, `wrong_status` …
+    /// Kind, such as `refused`, `timeout`, `wrong_status`.
     kind: &'a str,
-    /// `connect`, `first_byte` …
+    /// Phase, such as `connect`, `first_byte`.
     phase: &'a str,
-    /// `ECONNREFUSED` …
+    /// System error, such as `ECONNREFUSED`.
     errno: Option<&'a str>,
     /// The status code of the response; empty if there is none.
     status: &'a str,
-    /// When, in seconds since the start of the window.
+    /// Time of the failure, in seconds since the start of the window.
     at_s: Option<f64>,
-    /// What is known beyond the kind.
+    /// Details beyond the kind.
     detail: &'a str,
-    /// What was sent.
+    /// Data sent.
     sent: &'a str,
-    /// What came back.
+    /// Data received.
     received: &'a str,
-    /// Its trace.
+    /// Trace of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<&'a TraceId>,
     /// The user's values in the request, as in `failures`.
@@ -81,7 +81,7 @@ impl<'a> From<&'a FailureExample> for NameExample<'a> {
     }
 }
 
-/// What each name comes to.
+/// Returns the figures of each name.
 pub fn reports(summary: &Summary) -> Vec<NameReport<'_>> {
     let rows = summary.by_name();
     rows.map(|row| {

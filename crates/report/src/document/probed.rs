@@ -1,31 +1,31 @@
-//! A machine under test that told its counters.
+//! A machine under test that reported its counters.
 
 use serde::Serialize;
 
-/// A machine under test that told its counters.
+/// A machine under test that reported its counters.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Probed<'a> {
-    /// What it is called.
+    /// Host name.
     host: &'a str,
-    /// Where its probe was reached.
+    /// Address of its probe.
     probe: &'a str,
-    /// Its kernel.
+    /// Kernel version.
     kernel: &'a str,
-    /// Its cores.
+    /// Number of cores.
     cores: f64,
-    /// The address under load is one of its own.
+    /// `true` if the address under load is one of its own.
     holds_target: bool,
-    /// It runs on the kernel of the generator.
+    /// `true` if it runs on the same kernel as the generator.
     shares_kernel: bool,
-    /// How far its clock was ahead of the generator's at the start (seconds), and by how much that may be wrong.
+    /// Lead of its clock over the generator's at the start (seconds); `clock_within_s` is the possible error.
     clock_ahead_s: f64,
-    /// See `clock_ahead_s`.
+    /// Possible error of `clock_ahead_s`, in seconds.
     clock_within_s: f64,
-    /// The same at the end of the run; absent where it could not be compared again.
+    /// Lead of its clock at the end of the run (seconds); absent if it could not be compared again.
     #[serde(skip_serializing_if = "Option::is_none")]
     clock_ahead_at_end_s: Option<f64>,
-    /// The same at the end of the run.
+    /// Possible error of `clock_ahead_at_end_s`, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     clock_within_at_end_s: Option<f64>,
 }

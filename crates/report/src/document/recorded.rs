@@ -1,4 +1,4 @@
-//! What documents have of a record as it is, but for causes: documents are in English.
+//! Parts of a record that documents contain unchanged, except for causes: documents are in English.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use serde::Serialize;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Loss"))]
 pub(super) struct Loss<'a> {
-    /// As in [`Failure`]: `closed`, `reset`, `timeout` (a missed heartbeat) …
+    /// Kind as in [`Failure`]: `closed`, `reset`, `timeout` (a missed heartbeat) …
     kind: &'a str,
-    /// As in [`Failure`]; `hold` for those that had been open.
+    /// Phase as in [`Failure`]; `hold` for connections that had been open.
     #[cfg_attr(feature = "schema", schemars(default))]
     phase: &'a str,
-    /// As in [`Failure`].
+    /// System error as in [`Failure`].
     errno: Option<&'a str>,
-    /// What is known beyond the kind: the code and reason that the peer closed with, the heartbeat that was missed.
+    /// Details beyond the kind: the code and reason of the peer's close, or the heartbeat that was missed.
     detail: &'a str,
-    /// How many.
+    /// Number of connections.
     count: u64,
 }
 
@@ -30,17 +30,18 @@ impl<'a> From<&'a record::ConnectionLoss> for Loss<'a> {
     }
 }
 
-/// Something the reader should know.
+/// A notice for the reader.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Notice"))]
 pub(super) struct Notice<'a> {
-    /// A stable word, those of [`Subject`] or of another version: `only_errors`, `only_redirects`, `disk_full` …
+    /// Stable identifier, one of [`Subject`] or of another version: `only_errors`, `only_redirects`,
+    /// `disk_full` …
     code: &'a str,
-    /// What the sentence is about, by name.
+    /// Facts of the notice, by name.
     facts: &'a BTreeMap<String, String>,
-    /// Until when the run was known when it was said, since the start of the window (nanoseconds); None: before its first
-    /// second.
+    /// End of the known part of the run when the notice was given, since the start of the window (nanoseconds);
+    /// null: before its first second.
     #[serde(skip_serializing_if = "Option::is_none")]
     at_ns: Option<i64>,
 }
@@ -60,20 +61,20 @@ pub(super) struct FirstAnswer<'a> {
     url: &'a str,
     /// The address connected to.
     address: &'a str,
-    /// The proxy that this is the address of, if there is one: `http://proxy:3128`.
+    /// URL of the proxy that `address` is the address of, if there is one: `http://proxy:3128`.
     #[serde(skip_serializing_if = "Option::is_none")]
     through: Option<&'a str>,
-    /// `HTTP/1.1`, with TLS version and cipher suite if used.
+    /// Protocol, such as `HTTP/1.1`, with TLS version and cipher suite if used.
     spoken: &'a str,
     /// Status in the protocol's notation.
     status: &'a str,
     /// Bytes of payload received.
     payload: u64,
-    /// From connect to the last byte (nanoseconds).
+    /// Time from connect to the last byte (nanoseconds).
     took: Nanos,
-    /// Requests it sent (redirects are requests).
+    /// Number of requests sent (redirects are requests).
     requests: u64,
-    /// What went wrong, if anything.
+    /// Failure, if any.
     failure: Option<&'a str>,
 }
 

@@ -1,4 +1,4 @@
-//! The reference client as JSON has it.
+//! The reference client in the JSON report.
 
 use serde::Serialize;
 
@@ -9,17 +9,17 @@ use crate::reference::ReferenceTotals;
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct ReferenceReport<'a> {
-    /// Requests scheduled, warm-up left out.
+    /// Requests scheduled, excluding the warm-up.
     scheduled: u64,
-    /// Of these, those that succeeded.
+    /// Requests that succeeded.
     succeeded: u64,
-    /// Of these, those that failed.
+    /// Requests that failed.
     failed: u64,
-    /// Of these, those without a response when the run ended.
+    /// Requests without a response when the run ended.
     unfinished: u64,
-    /// Service time of those that succeeded.
+    /// Service time of the requests that succeeded.
     service: Distribution<'a>,
-    /// How long what arrived waited to be read, by the kernel's receive timestamps.
+    /// Delay from the arrival of data, by the kernel's receive timestamps, until it was read.
     read_late: Distribution<'a>,
 }
 

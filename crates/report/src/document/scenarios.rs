@@ -1,4 +1,4 @@
-//! Scenarios side by side as JSON has them.
+//! Scenarios side by side in the JSON report.
 
 use std::collections::BTreeMap;
 
@@ -12,51 +12,51 @@ use crate::summary::Summary;
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScenarioReport<'a> {
-    /// Its name.
+    /// Name of the scenario.
     name: &'a str,
-    /// Scheduled, warm-up left out.
+    /// Scheduled, excluding the warm-up.
     scheduled: u64,
     /// Succeeded.
     succeeded: u64,
     /// Failed.
     failed: u64,
-    /// Still without an end when the run ended, or the scenario did.
+    /// Still unfinished when the run, or the scenario, ended.
     unfinished: u64,
     /// Successes that completed within the window ÷ its length, including those of warm-up requests.
     throughput_per_s: f64,
-    /// Bytes of payload of the responses.
+    /// Payload bytes of the responses.
     payload: u64,
-    /// Users at a time, on average over the window; of a rate those within an iteration.
+    /// Concurrent users, on average over the window; for a rate, users within an iteration.
     users_mean: f64,
     /// Status code → count.
     status: &'a BTreeMap<String, u64>,
-    /// Latency: response where a scenario of the run has a rate, else service.
+    /// Latency: response time if a scenario of the run has a rate, otherwise service time.
     latency: Distribution<'a>,
 }
 
-/// What a second held of one scenario.
+/// The figures of one scenario in one second.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScenarioSecond<'a> {
-    /// Its name.
+    /// Name of the scenario.
     name: &'a str,
-    /// Users at its end; of a rate those within an iteration.
+    /// Users at the end of the second; for a rate, users within an iteration.
     users: u64,
-    /// Requests scheduled in it.
+    /// Requests scheduled in the second.
     scheduled: u64,
-    /// Successes that ended in it.
+    /// Successes that completed in the second.
     succeeded: u64,
-    /// Failures that ended in it.
+    /// Failures that ended in the second.
     failed: u64,
-    /// Iterations begun or due in it, those left out that were dropped.
+    /// Iterations begun or due in the second, excluding dropped ones.
     iterations_started: u64,
-    /// Iterations that ended in it, and none of whose requests failed.
+    /// Iterations that ended in the second without a failed request.
     iterations_succeeded: u64,
-    /// Iterations that were due in it and dropped.
+    /// Iterations that were due in the second and dropped.
     iterations_dropped: u64,
 }
 
-/// What each comes to; None where the run has none.
+/// Returns the figures of each scenario; `None` if the run has none.
 pub fn reports(summary: &Summary) -> Option<Vec<ScenarioReport<'_>>> {
     let rows = summary.scenarios().map(|row| {
         let (totals, counts) = (row.totals, &row.totals.counts);
@@ -76,7 +76,7 @@ pub fn reports(summary: &Summary) -> Option<Vec<ScenarioReport<'_>>> {
     Some(rows.collect::<Vec<_>>()).filter(|rows| !rows.is_empty())
 }
 
-/// What a second held of each; None where the run has none.
+/// Returns the figures of each scenario in one second; `None` if the run has none.
 pub fn of_second<'a>(second: &Second, summary: &'a Summary) -> Option<Vec<ScenarioSecond<'a>>> {
     let plan = summary.started.as_deref().map(|started| &started.plan);
     let names: Vec<&str> = plan.iter().flat_map(|plan| &plan.scenarios).map(|scenario| &*scenario.name).collect();

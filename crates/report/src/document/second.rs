@@ -1,4 +1,4 @@
-//! One second as JSON has it, read while the report is written.
+//! One second in the JSON report, read while the report is written.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,26 +17,26 @@ use crate::summary::Summary;
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SecondReport<'a> {
-    /// Its beginning since the start of the window, in seconds; negative within the warm-up.
+    /// Beginning, in seconds since the start of the window; negative within the warm-up.
     from_s: f64,
-    /// Its end.
+    /// End, in seconds since the start of the window.
     to_s: f64,
     /// `warmup`, `window` or `drain`.
     part: RunPart,
-    /// What is counted in it.
+    /// Counts of the second.
     #[serde(flatten)]
     counts: record::Counts,
-    /// Users at its end.
+    /// Users at the end of the second.
     users: u32,
-    /// In flight at its end.
+    /// Requests in flight at the end of the second.
     in_flight: u32,
-    /// Waiting for a connection at its end.
+    /// Requests waiting for a connection at the end of the second.
     waiting: u32,
-    /// Successes that ended in it ÷ its length.
+    /// Successes that completed in the second ÷ its length.
     throughput_per_s: f64,
     /// Status code → count.
     status: &'a BTreeMap<String, u64>,
-    /// What the peer said of how connections and exchanges end.
+    /// Reasons the peer gave for closing connections and streams → count.
     words: &'a BTreeMap<String, u64>,
     /// Failures by kind, phase and errno.
     failures: &'a [record::Failure],
@@ -48,7 +48,7 @@ pub struct SecondReport<'a> {
     latency: LatencyReport<'a>,
     /// Phases of requests and connections.
     phases: Phases<'a>,
-    /// Where the run has scenarios: what the second held of each.
+    /// Figures of each scenario in this second; only if the run has scenarios.
     #[serde(skip_serializing_if = "Option::is_none")]
     scenarios: Option<Vec<ScenarioSecond<'a>>>,
 }
@@ -78,14 +78,14 @@ impl<'a> SecondReport<'a> {
     }
 }
 
-/// Seconds that are read while they are written, one at a time.
+/// The seconds of a run, read one at a time while they are written.
 pub(super) struct Seconds<'a> {
     pass: RefCell<Pass<'a>>,
     summary: &'a Summary,
 }
 
 impl<'a> Seconds<'a> {
-    /// Those of a run.
+    /// Creates the sequence of a run's seconds.
     pub fn of(pass: Pass<'a>, summary: &'a Summary) -> Seconds<'a> {
         Seconds { pass: RefCell::new(pass), summary }
     }

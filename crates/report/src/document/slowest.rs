@@ -1,36 +1,36 @@
-//! The slowest requests with their traces, as JSON has them.
+//! The slowest requests with their traces, in the JSON report.
 
 use record::{TraceId, TracedRequest};
 use serde::Serialize;
 
 use crate::summary::Summary;
 
-/// A request that was among the slowest.
+/// A request among the slowest.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlowRequest<'a> {
-    /// What it is looked up by in Jaeger or Tempo.
+    /// Trace id, for lookup in Jaeger or Tempo.
     trace: &'a TraceId,
-    /// What it is called, where the run has several names.
+    /// Name of the request, if the run has several names.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
-    /// The status of its response; empty where there is none.
+    /// Status of its response; empty if there is none.
     status: &'a str,
-    /// It was given up after its timeout: its latency is a lower bound.
+    /// `true` if it timed out: its latency is a lower bound.
     timed_out: bool,
-    /// Its latency in microseconds: response in open load, service in closed.
+    /// Latency in microseconds: response time under open load, service time under closed load.
     latency_us: f64,
-    /// When it was due, in seconds since the start of the window.
+    /// Scheduled time, in seconds since the start of the window.
     scheduled_s: f64,
-    /// When it was sent, likewise.
+    /// Time it was sent, in seconds since the start of the window.
     sent_s: f64,
-    /// When the first byte of its response came, likewise; null: not known.
+    /// Time of the first byte of its response, in seconds since the start of the window; null: unknown.
     first_byte_s: Option<f64>,
-    /// When it was over, likewise.
+    /// Time it ended, in seconds since the start of the window.
     ended_s: f64,
 }
 
-/// All that are kept, the slowest first; None where no request has a trace.
+/// Returns all kept requests, the slowest first; `None` if no request has a trace.
 pub fn reports(summary: &Summary) -> Option<Vec<SlowRequest<'_>>> {
     let all: Vec<SlowRequest<'_>> = summary.slowest().map(|one| report(one, summary)).collect();
     (!all.is_empty()).then_some(all)

@@ -1,17 +1,17 @@
-//! Checks by name as people read them: a row of cells each.
+//! Named checks as rows of cells, for documents that people read.
 
 use crate::columns::table;
 use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text, text};
 
-/// The heading above the rows.
+/// Heading above the rows.
 pub(super) const CHECKS: Text = text("Checks", "检查");
 const PASSED: Text = text("passed", "通过");
 const FAILED: Text = text("failed", "未通过");
 const SHARE: Text = text("share failed", "未通过占比");
 
-/// All rows with their heading; none where nothing is checked by name.
+/// Returns all rows with their heading; empty without named checks.
 pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     let rows = summary.checks().map(|row| {
         let ended = row.passed.saturating_add(row.failed);
@@ -26,7 +26,7 @@ pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     std::iter::once(heading).chain(rows).collect()
 }
 
-/// The rows as lines.
+/// Returns the rows as lines.
 pub(super) fn lines(summary: &Summary, lang: Lang) -> Vec<String> {
     table(&rows(summary, lang))
 }

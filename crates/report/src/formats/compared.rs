@@ -1,4 +1,4 @@
-//! Runs beside each other: as text, as JSON, and on a page ([`super::html`]). All of them show [`comparison`].
+//! Runs side by side: as text, as JSON, and on a page ([`super::html`]). All of them show [`comparison`].
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use crate::contrast::{Contrast, Verdict};
 use crate::numbers;
 use crate::text::{Lang, Text, text};
 
-/// The version of the JSON.
+/// Version of the JSON format.
 const SCHEMA: &str = "brunt-comparison/1";
 
 const AGAINST: Text = text("{run} against {base}", "{run} 相对 {base}");
@@ -43,7 +43,7 @@ const MIXED: Text = text(
     "其中一次运行按速率、另一次按用户施加负载：延迟取两者的服务时间，不含发送前的等待",
 );
 
-/// What was not the same, by its name in documents.
+/// Differences other than figures, by their names in documents.
 const DIFFERS: [(&str, Text); 14] = [
     ("urls", text("URLs", "URL")),
     ("options", text("request options", "请求选项")),
@@ -61,10 +61,10 @@ const DIFFERS: [(&str, Text); 14] = [
     ("brunt", text("brunt version", "brunt 版本")),
 ];
 
-/// Writes runs beside each other.
+/// A function that writes runs side by side.
 pub type Writer = fn(&[Compared<'_>], Style, &mut dyn Write) -> io::Result<()>;
 
-/// How a format of this name shows several runs; None: it shows one.
+/// Returns the comparison writer of the format with this name; `None` if the format shows only one run.
 pub fn writer(format: &str) -> Option<Writer> {
     match format {
         "text" => Some(in_text),
@@ -74,7 +74,7 @@ pub fn writer(format: &str) -> Option<Writer> {
     }
 }
 
-/// The letter that a run is called by.
+/// Returns the letter that stands for a run.
 fn letter(at: usize) -> String {
     char::from(b'A'.saturating_add(u8::try_from(at).unwrap_or(u8::MAX))).to_string()
 }
@@ -96,33 +96,33 @@ fn in_json(runs: &[Compared<'_>], _: Style, out: &mut dyn Write) -> io::Result<(
     out.write_all(b"\n")
 }
 
-/// Runs beside each other: each but the first held against that.
+/// A comparison of runs: each but the first compared with the first.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ComparisonReport<'a> {
-    /// Run by run but for the first: how it differs from that.
+    /// Comparison with the first run, for each run but the first.
     compared: Vec<AgainstReport<'a>>,
-    /// The runs, in the order they were named in.
+    /// The runs, in the order given.
     runs: Vec<RunReport>,
     /// `brunt-comparison/1`.
     schema: &'static str,
 }
 
-/// A run beside others.
+/// A run in a comparison.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct RunReport {
-    /// The file of its record.
+    /// File of its record.
     name: String,
-    /// When it started; null where the record does not say.
+    /// Start time, milliseconds since 1970; null if the record does not contain it.
     unix_ms: Option<u64>,
-    /// What it loaded.
+    /// Target of the load.
     target: Option<String>,
     /// `trusted`, `caution` or `not_trusted`.
     trust: &'static str,
 }
 
-/// JSON Schema of a comparison, generated from the types (`docs/schema/comparison.json`).
+/// Returns the JSON Schema of a comparison, generated from the types (`docs/schema/comparison.json`).
 #[cfg(feature = "schema")]
 #[cfg(feature = "schema")]
 pub fn schema_json() -> String {
@@ -164,7 +164,7 @@ fn in_text(runs: &[Compared<'_>], style: Style, out: &mut dyn Write) -> io::Resu
     }
     lines.extend([String::new(), lang.of(WHAT_IT_KNOWS).into()]);
     for line in lines {
-        // A table is not broken as sentences are.
+        // Tables are not wrapped; sentences are.
         let is_sentence = !line.starts_with("  ") || line.starts_with("   ");
         let line = style.cells.filter(|_| is_sentence).map_or_else(|| line.clone(), |cells| wrapped(&line, cells));
         writeln!(out, "{line}")?;
@@ -176,7 +176,7 @@ fn different(part: &str, lang: Lang) -> &str {
     DIFFERS.iter().find(|(name, _)| *name == part).map_or(part, |(_, text)| lang.of(*text))
 }
 
-/// The figures of the first run and of another, with their heading.
+/// Returns the figures of the first run and of another, with their heading.
 fn rows(runs: &[Compared<'_>], at: usize, against: &Against, lang: Lang) -> Vec<Vec<String>> {
     let words = [CHANGE, INTERVAL, VERDICT].map(|word| lang.of(word).to_owned());
     let heading: Vec<String> = [String::new(), letter(0), letter(at)].into_iter().chain(words).collect();
@@ -194,7 +194,7 @@ fn rows(runs: &[Compared<'_>], at: usize, against: &Against, lang: Lang) -> Vec<
     std::iter::once(heading).chain(against.figures.iter().map(row)).collect()
 }
 
-/// One of the two has no response time.
+/// Returns `true` if one of the two has no response time.
 fn is_mixed(runs: &[Compared<'_>], at: usize) -> bool {
     runs[0].summary.open != runs[at].summary.open
 }
@@ -208,7 +208,7 @@ fn called(one: &Contrast, lang: Lang) -> String {
     }
 }
 
-/// A figure of one of the two; a lower bound is told as such.
+/// Formats a figure of one of the two runs, marking a lower bound.
 fn figure(run: &Compared<'_>, one: &Contrast, of: usize) -> String {
     if let Some(q) = one.measure.quantile() {
         return run.summary.totals.ranked(one.latency == Some("response")).quantile(q).figure.show();
@@ -243,7 +243,7 @@ fn signed(value: f64, digits: usize) -> String {
     format!("{sign}{shown}")
 }
 
-/// What can be said, in a word.
+/// Returns the verdict in a word.
 fn word(verdict: Verdict) -> Text {
     match verdict {
         Verdict::Better => BETTER,

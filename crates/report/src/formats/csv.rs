@@ -1,7 +1,7 @@
-//! CSV: one row a second, for spreadsheets and plots. [`COLUMNS`] documents the header.
+//! CSV: one row per second, for spreadsheets and plots. [`COLUMNS`] documents the header.
 //!
-//! Quantiles are those of the headline (response in open load, service in closed); a cell is empty where the figure is
-//! withheld and begins with `>=` where it is only a lower bound.
+//! Quantiles are those of the headline latency (response time under open load, service time under closed load);
+//! a cell is empty if the figure is withheld and begins with `>=` if it is only a lower bound.
 
 use std::io::{self, Write};
 
@@ -13,10 +13,10 @@ use crate::ranked::{Figure, Ranked, headline};
 use crate::seconds::Seconds;
 use crate::summary::Summary;
 
-/// See the module.
+/// The CSV format (see the module documentation).
 pub(super) struct Csv;
 
-/// The header, column by column, and what each holds.
+/// Columns of the header with their descriptions.
 pub const COLUMNS: [(&str, &str); 33] = [
     ("from_s", "start of the second, from the start of the window; negative during warm-up"),
     ("to_s", "its end"),
@@ -79,7 +79,7 @@ impl Format for Csv {
             for named in &second.named {
                 writeln!(out, "{}", row_of_name(&second, named, &rows).join(","))?;
             }
-            // Those of the warm-up are in none.
+            // Checks of the warm-up are not included.
             for checked in second.checks.iter().filter(|_| second.part != RunPart::Warmup) {
                 writeln!(out, "{}", row_of_check(&second, checked, summary).join(","))?;
             }
@@ -133,7 +133,7 @@ fn row(s: &Second, open: bool) -> [String; COLUMNS.len()] {
     ]
 }
 
-/// What the rows behind a second are about, in the order of their numbers: name and kind.
+/// Returns name and kind of the extra rows of a second, in the order of their numbers.
 fn rows(summary: &Summary) -> Vec<(String, &'static str)> {
     let requests = summary.names().iter().map(|name| (name.clone(), "request"));
     let spans = summary.spans().flat_map(|row| {
@@ -144,7 +144,7 @@ fn rows(summary: &Summary) -> Vec<(String, &'static str)> {
     requests.chain(spans).chain(scenarios).collect()
 }
 
-/// What a second held of the requests of one name, or of what else is told by name.
+/// Returns the row of one name in a second: of its requests, or of anything else counted by name.
 fn row_of_name(s: &Second, named: &NamedFigures, rows: &[(String, &'static str)]) -> [String; COLUMNS.len()] {
     let length_s = (s.to_ns - s.from_ns) as f64 / 1e9;
     let (mut finished, mut at_least) = (Histogram::new(), Histogram::new());
@@ -154,7 +154,7 @@ fn row_of_name(s: &Second, named: &NamedFigures, rows: &[(String, &'static str)]
     let counts = &named.counts;
     let ended = counts.finished + counts.finished_of_warmup;
     let status: Vec<String> = named.status.iter().map(|(code, n)| format!("{code}:{n}")).collect();
-    // A record from elsewhere may number what its plan does not tell of.
+    // A record from another source may contain numbers that its plan does not define.
     let (name, kind) = rows.get(usize::from(named.name)).cloned().unwrap_or_else(|| (named.name.to_string(), ""));
     let quantile = |q| cell(ranked.quantile(q).figure);
     let figures = [
@@ -181,7 +181,7 @@ fn row_of_name(s: &Second, named: &NamedFigures, rows: &[(String, &'static str)]
     columns(&figures)
 }
 
-/// How many responses of a second passed and failed a check.
+/// Returns the row of a check in a second: the responses that passed and failed it.
 fn row_of_check(s: &Second, checked: &CheckResults, summary: &Summary) -> [String; COLUMNS.len()] {
     let names = summary.started.as_ref().map_or(&[][..], |started| &started.checks);
     let name = names.get(usize::from(checked.check)).map_or_else(|| checked.check.to_string(), Clone::clone);
@@ -196,7 +196,7 @@ fn row_of_check(s: &Second, checked: &CheckResults, summary: &Summary) -> [Strin
     ])
 }
 
-/// A row that has these figures and no others.
+/// Returns a row with these figures, other cells empty.
 fn columns(figures: &[(&str, String)]) -> [String; COLUMNS.len()] {
     COLUMNS.map(|(column, _)| {
         figures.iter().find(|(known, _)| *known == column).map_or_else(String::new, |(_, figure)| figure.clone())
@@ -224,7 +224,7 @@ fn failure(f: &record::Failure) -> String {
     format!("{}/{}{errno}:{}", f.kind, f.phase, f.count)
 }
 
-/// A cell of text that others may have written: what begins as a formula would be one to a spreadsheet.
+/// Quotes a cell of untrusted text: a spreadsheet would evaluate anything that begins like a formula.
 fn quoted(text: &str) -> String {
     let text = measure::sanitize::line(text);
     let formula = if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" };

@@ -1,4 +1,4 @@
-//! Iterations and groups of a flow as people read them: a row of cells each.
+//! Iterations and groups of a flow as rows of cells, for documents that people read.
 
 use crate::columns::table;
 use crate::iterations::SpanRow;
@@ -8,7 +8,7 @@ use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text, text};
 
-/// The heading above the rows.
+/// Heading above the rows.
 pub(super) const ITERATIONS: Text = text("Iterations", "迭代");
 const ITERATION: Text = text("iteration", "迭代");
 const STARTED: Text = text("started", "开始");
@@ -16,7 +16,7 @@ const DROPPED: Text = text("dropped", "放弃");
 const CUT: Text = text("cut", "中断");
 const ACTIVE: Text = text("{q} active", "{q} 不含停顿");
 
-/// All rows with their heading; none where the run has no flow.
+/// Returns all rows with their heading; empty if the run has no flow.
 pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     let rows: Vec<Vec<String>> = summary.spans().map(|row| cells(&row, summary, lang)).collect();
     if rows.is_empty() {
@@ -32,7 +32,7 @@ pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     std::iter::once(heading).chain(rows).collect()
 }
 
-/// True where iterations were dropped, which few runs do.
+/// Returns `true` if iterations were dropped, which is rare.
 fn drops(summary: &Summary) -> bool {
     summary.spans().any(|row| row.totals.counts.dropped > 0)
 }
@@ -41,7 +41,7 @@ fn quantiles() -> impl Iterator<Item = (&'static str, f64)> {
     QUANTILES.iter().filter(|named| ["p50", "p95", "p99"].contains(&named.name)).map(|named| (named.name, named.q))
 }
 
-/// Those that are told without pauses, too.
+/// Returns the quantiles shown without pauses, too.
 fn actives() -> impl Iterator<Item = (&'static str, f64)> {
     quantiles().filter(|(name, _)| *name != "p95")
 }
@@ -62,7 +62,7 @@ fn cells(row: &SpanRow<'_>, summary: &Summary, lang: Lang) -> Vec<String> {
     cells
 }
 
-/// The rows as lines.
+/// Returns the rows as lines.
 pub(super) fn lines(summary: &Summary, lang: Lang) -> Vec<String> {
     table(&rows(summary, lang))
 }

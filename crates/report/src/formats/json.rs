@@ -1,7 +1,7 @@
-//! JSON for machines: [`crate::document`], one top-level key a line and one second a line.
+//! JSON for machines: [`crate::document`], with one top-level key per line and one second per line.
 //!
-//! Seconds are read again and written one at a time, so that a report of two hours takes no more memory than one of ten
-//! seconds.
+//! Seconds are read again and written one at a time, so that a report of two hours takes no more memory than
+//! one of ten seconds.
 
 use std::io::{self, Write};
 
@@ -14,7 +14,7 @@ use crate::document::Report;
 use crate::seconds::Seconds;
 use crate::summary::Summary;
 
-/// See the module.
+/// The JSON format (see the module documentation).
 pub(super) struct Json;
 
 impl Format for Json {
@@ -33,7 +33,7 @@ impl Format for Json {
     }
 }
 
-/// Breaks lines at the two outer levels only.
+/// A JSON formatter that breaks lines at the two outer levels only.
 #[derive(Default)]
 struct Shallow {
     depth: usize,
@@ -62,7 +62,7 @@ impl Shallow {
 }
 
 impl Formatter for Shallow {
-    /// What acts on a terminal is escaped beyond what JSON asks for, without loss.
+    /// Escapes characters that control a terminal, beyond what JSON requires, without loss.
     fn write_string_fragment<W: ?Sized + Write>(&mut self, to: &mut W, fragment: &str) -> io::Result<()> {
         let mut rest = fragment;
         while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_invisible(*c)) {

@@ -1,4 +1,4 @@
-//! JUnit XML for continuous integration: one test case an objective, and one for the trust in the run.
+//! JUnit XML for continuous integration: one test case per objective, and one for the trust in the run.
 
 use std::io::{self, Write};
 
@@ -11,10 +11,10 @@ use crate::sentences as say;
 use crate::summary::Summary;
 use crate::text::Lang;
 
-/// See the module.
+/// The JUnit format (see the module documentation).
 pub(super) struct Junit;
 
-/// A test case: its name, and why it failed.
+/// A test case: its name, and the reason for its failure.
 struct Case {
     name: String,
     failure: Option<String>,
@@ -45,7 +45,8 @@ impl Format for Junit {
     }
 }
 
-/// What ran, so that several runs of a job can be told apart; the same in every language, as a name must be.
+/// Returns the name of the suite, so that several runs of a job can be told apart; it is the same in every
+/// language.
 fn name(summary: &Summary) -> String {
     let Some(started) = &summary.started else { return "brunt".into() };
     let load = super::text::head::load(&started.plan, Lang::En).join(", ");
@@ -61,12 +62,12 @@ fn write_case(out: &mut dyn Write, suite: &str, case: &Case) -> io::Result<()> {
     writeln!(out, "      <system-out>{}</system-out>\n    </testcase>", escaped(&case.said))
 }
 
-/// A text as XML has it in an attribute between double quotes, where a line end would be read as a blank.
+/// Escapes a text for an XML attribute between double quotes, in which a line end would be read as a space.
 fn attribute(text: &str) -> String {
     escaped(text).replace('\n', "&#10;").replace('\t', "&#9;")
 }
 
-/// A text as XML has it in an element.
+/// Escapes a text for an XML element.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -82,7 +83,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// What each name comes to, where there are several, and each check.
+/// Writes the totals of each name, if there are several, and of each check.
 fn by_name(out: &mut dyn Write, summary: &Summary, lang: Lang) -> io::Result<()> {
     let mut lines = Vec::new();
     if summary.by_name().next().is_some() {
@@ -121,7 +122,7 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<Case> {
         against.push(said.clone());
         reasons.push(said);
     }
-    // What an objective or a step ended early is judged by those, and by its figures.
+    // A run ended early by an objective or a step is judged by those, and by its figures.
     let interrupted = summary.end != record::End::Completed && !matches!(summary.exit, Exit::Ok | Exit::Missed);
     let failure = match (against.is_empty(), interrupted) {
         (false, _) => Some(against.join("; ")),
@@ -132,7 +133,7 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<Case> {
     cases
 }
 
-/// Without what acts on a screen, and what XML 1.0 cannot hold at all.
+/// Removes characters that control a terminal, and those that XML 1.0 cannot contain.
 fn visible(text: &str) -> String {
     measure::sanitize::text(text).replace(['\u{fffe}', '\u{ffff}', '\r'], "\u{fffd}")
 }

@@ -1,4 +1,4 @@
-//! Markdown for a merge request, a wiki or whoever asked for the run: what was run, whether to trust it, and its figures.
+//! Markdown for a merge request or a wiki: the setup of the run, whether to trust it, and its figures.
 
 use std::io::{self, Write};
 
@@ -17,7 +17,7 @@ use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text};
 
-/// See the module.
+/// The Markdown format (see the module documentation).
 pub(super) struct Markdown;
 
 impl Format for Markdown {
@@ -50,14 +50,14 @@ impl Format for Markdown {
     }
 }
 
-/// Blocks collected before they are written, with an empty line between any two.
+/// Blocks collected before they are written, separated by empty lines.
 struct Page {
     lang: Lang,
     text: String,
 }
 
 impl Page {
-    /// A block of Markdown as it is.
+    /// Adds a block of Markdown verbatim.
     fn block(&mut self, text: &str) {
         if !self.text.is_empty() {
             self.text.push('\n');
@@ -66,18 +66,18 @@ impl Page {
         self.text.push('\n');
     }
 
-    /// A heading of plain text.
+    /// Adds a heading of plain text.
     fn section(&mut self, heading: &str) {
         self.block(&format!("### {}", escaped(heading)));
     }
 
-    /// Lines of plain text.
+    /// Adds a list of lines of plain text.
     fn list(&mut self, lines: &[String]) {
         let lines: Vec<String> = lines.iter().map(|line| format!("- {}", escaped(line))).collect();
         self.block(&lines.join("\n"));
     }
 
-    /// Rows of plain text below a heading; `sides` says where each column stands: `l` or `r`.
+    /// Adds rows of plain text below a heading; `sides` gives the alignment of each column: `l` or `r`.
     fn table(&mut self, sides: &str, rows: &[Vec<String>]) {
         let line = |cells: &mut dyn Iterator<Item = String>| format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
         let mut rows = rows.iter().map(|row| line(&mut row.iter().map(|cell| escaped(cell))));
@@ -91,7 +91,7 @@ impl Page {
     }
 }
 
-/// What limited the run, with its proof.
+/// Adds the limits of the run, with their proof.
 fn limits(page: &mut Page, summary: &Summary) {
     let all = crate::limits::told(&summary.limits, page.lang);
     if all.is_empty() {
@@ -104,13 +104,13 @@ fn limits(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// Whether to trust what follows.
+/// Adds the verdict on whether to trust the figures that follow.
 fn line(page: &mut Page, summary: &Summary) {
     let line = escaped(&crate::line::line(summary, page.lang));
     page.block(&format!("**{line}**"));
 }
 
-/// What was run, when, and from where.
+/// Adds the setup of the run, its time, and its origin.
 fn run(page: &mut Page, summary: &Summary) {
     let lang = page.lang;
     let Some(started) = &summary.started else {
@@ -144,7 +144,8 @@ fn run(page: &mut Page, summary: &Summary) {
     page.table("ll", &rows);
 }
 
-/// All URLs where they are few, with what was spoken where an answer told it. Blanks end a URL for those who make links.
+/// Returns all URLs if they are few, with the protocol if an answer revealed it. Spaces end a URL when links
+/// are recognized.
 fn target(summary: &Summary, started: &RunStarted, lang: Lang) -> String {
     const FEW: usize = 5;
     let urls = &started.plan.urls;
@@ -221,7 +222,7 @@ fn latency(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// What scenarios, and the iterations and groups of flows come to.
+/// Adds the totals of scenarios, and of the iterations and groups of flows.
 fn iterations(page: &mut Page, summary: &Summary) {
     let scenarios = (super::scenarios::SCENARIOS, super::scenarios::rows(summary, page.lang));
     let iterations = (super::iterations::ITERATIONS, super::iterations::rows(summary, page.lang));
@@ -233,7 +234,7 @@ fn iterations(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// What the checks by name came to.
+/// Adds the results of named checks.
 fn checks(page: &mut Page, summary: &Summary) {
     let rows = super::checks::rows(summary, page.lang);
     if !rows.is_empty() {
@@ -242,7 +243,7 @@ fn checks(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// What slow requests are looked up by.
+/// Adds the traces of slow requests.
 fn slowest(page: &mut Page, summary: &Summary) {
     let rows = super::slowest::rows(summary, page.lang, usize::MAX);
     if !rows.is_empty() {
@@ -251,7 +252,7 @@ fn slowest(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// What the client beside the load found.
+/// Adds the results of the reference client.
 fn reference(page: &mut Page, summary: &Summary) {
     let lines = super::reference::lines(summary, page.lang);
     if !lines.is_empty() {
@@ -260,7 +261,7 @@ fn reference(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// What each name comes to, where there are several.
+/// Adds the totals of each name, if there are several.
 fn by_name(page: &mut Page, summary: &Summary) {
     let rows = named::rows(summary, page.lang);
     if rows.len() < 2 {
@@ -276,7 +277,7 @@ fn by_name(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// The rate, the account and the status codes.
+/// Adds the rate, the account of requests and the status codes.
 fn requests(page: &mut Page, summary: &Summary) {
     let totals = &summary.totals;
     page.section(page.lang.of(say::REQUESTS));
@@ -297,7 +298,7 @@ fn requests(page: &mut Page, summary: &Summary) {
     page.table("lrr", &rows);
 }
 
-/// Failures by kind, with what helps, or else what is known of an example.
+/// Adds failures by kind, with the remedy, or otherwise the details of an example.
 fn failures(page: &mut Page, summary: &Summary) {
     if summary.totals.failures.is_empty() {
         return;
@@ -325,7 +326,7 @@ fn connections(page: &mut Page, summary: &Summary) {
     page.list(&accounts::connection_lines(summary, page.lang));
 }
 
-/// Text that means nothing to Markdown, on one line.
+/// Escapes text so that it has no meaning in Markdown, on one line.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -22,31 +22,32 @@ use crate::seconds::Seconds;
 use crate::summary::Summary;
 use crate::text::Lang;
 
-/// How a report is written.
+/// The style of a written report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// The language of sentences; keys of documents for machines are the same in all.
+    /// Language of sentences; keys of documents for machines are the same in all languages.
     pub lang: Lang,
-    /// Colours, for a terminal.
+    /// Set for colours, on a terminal.
     pub color: bool,
-    /// Cells in a line of a terminal, for text; None: lines are as long as their sentences.
+    /// Width of the terminal in cells, for text; `None`: lines are not wrapped.
     pub cells: Option<usize>,
 }
 
-/// A way to write a report.
+/// A format of a report.
 pub trait Format: Sync {
-    /// What `--format` calls it.
+    /// Returns its name in `--format`.
     fn name(&self) -> &'static str;
-    /// What names of its files end with, in lower case: `json`.
+    /// Returns the extensions of its files, in lower case: `json`.
     fn endings(&self) -> &'static [&'static str];
-    /// True for the one that the screen shows anyway.
+    /// Returns `true` for the format that is shown on screen anyway.
     fn is_on_screen(&self) -> bool {
         false
     }
-    /// Writes the report as it reads the seconds of the run, where the format shows them.
+    /// Writes the report; reads the seconds of the run if the format shows them.
     ///
     /// # Errors
-    /// What writing or reading said.
+    ///
+    /// Returns the error of writing or reading.
     fn write(&self, summary: &Summary, seconds: &dyn Seconds, style: Style, out: &mut dyn Write) -> io::Result<()>;
 }
 
@@ -56,16 +57,16 @@ impl fmt::Debug for dyn Format {
     }
 }
 
-/// Every format, the default one first.
+/// All formats, the default one first.
 pub const FORMATS: [&dyn Format; 6] =
     [&text::Text, &json::Json, &csv::Csv, &markdown::Markdown, &junit::Junit, &html::Html];
 
-/// The format of a name.
+/// Returns the format with this name.
 pub fn format(name: &str) -> Option<&'static dyn Format> {
     FORMATS.into_iter().find(|f| f.name() == name)
 }
 
-/// The format of files whose names end so.
+/// Returns the format for files with this extension.
 pub fn format_of_ending(ending: &str) -> Option<&'static dyn Format> {
     let ending = ending.to_ascii_lowercase();
     FORMATS.into_iter().find(|f| f.endings().contains(&&*ending))

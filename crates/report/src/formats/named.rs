@@ -1,4 +1,4 @@
-//! Figures by name as people read them: a row of cells for each name, and what failed.
+//! Figures by name for documents that people read: a row of cells for each name, and the failures.
 
 use record::FailureExample;
 
@@ -12,9 +12,9 @@ use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text, text};
 
-/// The heading above the rows.
+/// Heading above the rows.
 pub(super) const BY_NAME: Text = text("By name", "按名称");
-/// The heading above what failed.
+/// Heading above the failures.
 pub(super) const FAILURES_BY_NAME: Text = text("Failures by name", "按名称列出的失败");
 const NAME: Text = text("name", "名称");
 const DUE: Text = text("scheduled", "计划");
@@ -30,17 +30,17 @@ const MORE_FAILURES: Text = text(
     "另有 {n} 种失败：--format markdown 和 --format json 列出全部",
 );
 
-/// So many rows stand in text for a terminal; more are in the documents.
+/// Maximum number of rows in text for a terminal; documents contain more.
 const ROWS: usize = 20;
-/// So many failures likewise.
+/// Maximum number of failures, likewise.
 const FAILURES: usize = 10;
-/// The most cells of a name in text.
+/// Maximum width of a name in text, in cells.
 const NAME_CELLS: usize = 40;
 
-/// A column: its heading, and how soon it goes where a terminal is narrow (0: never).
+/// A column: its heading, and its rank for removal on a narrow terminal (0: never).
 struct Column(String, u8);
 
-/// The headings, in the order of [`cells`].
+/// Returns the headings, in the order of [`cells`].
 fn columns(lang: Lang, cached: bool) -> Vec<Column> {
     let column = |heading: Text, spare| Column(lang.of(heading).into(), spare);
     let mut columns = vec![
@@ -65,7 +65,7 @@ fn columns(lang: Lang, cached: bool) -> Vec<Column> {
     columns
 }
 
-/// True where users had responses in their caches.
+/// Returns `true` if users had responses in their caches.
 fn is_cached(summary: &Summary) -> bool {
     summary.totals.from_cache > 0
 }
@@ -90,13 +90,13 @@ fn cells(row: &Row<'_>, summary: &Summary) -> Vec<String> {
     cells
 }
 
-/// All rows with their heading, for documents.
+/// Returns all rows with their heading, for documents.
 pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     let heading = columns(lang, is_cached(summary)).into_iter().map(|Column(heading, _)| heading).collect();
     std::iter::once(heading).chain(summary.by_name().map(|row| cells(&row, summary))).collect()
 }
 
-/// What failed: name, what happened, and what is known of an example.
+/// Returns the failures: name, kind, and the details of an example.
 pub(super) fn failures(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     let of = |row: Row<'_>| summary.examples_of(row.index).map(|e| failure(row.name, e, lang)).collect::<Vec<_>>();
     summary.by_name().filter(|row| row.totals.counts.failed > 0).flat_map(of).collect()
@@ -110,7 +110,8 @@ fn failure(name: &str, example: &FailureExample, lang: Lang) -> Vec<String> {
     vec![name.to_owned(), what, reason(&example.detail, example.cause.as_ref(), lang).into_owned()]
 }
 
-/// The rows as lines of at most so many cells, where that can be: those with most requests, then what failed.
+/// Returns the rows as lines of at most `room` cells, as far as possible: those with the most requests, then
+/// the failures.
 pub(super) fn lines(summary: &Summary, lang: Lang, room: Option<usize>) -> Vec<String> {
     let mut all: Vec<Row<'_>> = summary.by_name().collect();
     let more = all.len().saturating_sub(ROWS);
@@ -126,7 +127,7 @@ pub(super) fn lines(summary: &Summary, lang: Lang, room: Option<usize>) -> Vec<S
         columns(lang, is_cached(summary)).into_iter().map(|Column(h, spare)| (h, spare)).unzip();
     let mut rows = vec![headings];
     rows.extend(all.iter().map(|row| short(cells(row, summary))));
-    // A column in which nothing stands says nothing.
+    // An empty column carries no information.
     let unfinished = spares.iter().position(|spare| *spare == 8);
     if let Some(at) = unfinished.filter(|at| rows.iter().skip(1).all(|row| row[*at] == "0")) {
         drop_column(&mut rows, &mut spares, at);

@@ -1,4 +1,4 @@
-//! What the reference client found, as people read it, beside the same figures of the load.
+//! The results of the reference client for documents that people read, next to the same figures of the load.
 
 use crate::ranked::Ranked;
 use crate::reference::ReferenceTotals;
@@ -6,7 +6,7 @@ use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text, text};
 
-/// The heading above its lines.
+/// Heading above its lines.
 pub(super) const REFERENCE: Text = text("Reference client", "参照客户端");
 const COUNTS: Text = text(
     "{rate} requests/s on a separate connection, not included above: {n} scheduled, {ok} succeeded, {failed} \
@@ -23,7 +23,7 @@ const READ_LATE: Text = text(
     "其中，数据到达后发压端读取延迟 p50 {p50}，p99 {p99}（内核接收时间戳，每四秒采样一秒）",
 );
 
-/// Its lines; none in a run without one.
+/// Returns its lines; empty in a run without a reference client.
 pub(super) fn lines(summary: &Summary, lang: Lang) -> Vec<String> {
     let Some(client) = &summary.reference else { return Vec::new() };
     let mut lines = vec![counts(client, summary, lang)];

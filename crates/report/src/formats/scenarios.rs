@@ -1,4 +1,4 @@
-//! Scenarios side by side as people read them: the requests of each in a row of cells.
+//! Scenarios side by side for documents that people read: the requests of each in a row of cells.
 
 use crate::columns::table;
 use crate::iterations::ScenarioRow;
@@ -8,13 +8,13 @@ use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text, text};
 
-/// The heading above the rows.
+/// Heading above the rows.
 pub(super) const SCENARIOS: Text = text("Scenarios", "场景");
 const USERS: Text = text("users (mean)", "用户（平均）");
 const DUE: Text = text("scheduled", "计划");
 const UNFINISHED: Text = text("unfinished", "未结束");
 
-/// All rows with their heading; none where the run has no scenarios.
+/// Returns all rows with their heading; empty if the run has no scenarios.
 pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     let rows: Vec<Vec<String>> = summary.scenarios().map(|row| cells(&row, summary)).collect();
     if rows.is_empty() {
@@ -43,7 +43,7 @@ fn cells(row: &ScenarioRow<'_>, summary: &Summary) -> Vec<String> {
     cells
 }
 
-/// The rows as lines.
+/// Returns the rows as lines.
 pub(super) fn lines(summary: &Summary, lang: Lang) -> Vec<String> {
     table(&rows(summary, lang))
 }

@@ -1,4 +1,4 @@
-//! The slowest requests with their traces, as people read them: a row of cells each.
+//! The slowest requests with their traces as rows of cells, for documents that people read.
 
 use measure::Nanos;
 use record::{TraceId, TracedRequest};
@@ -8,7 +8,7 @@ use crate::ranked::Figure;
 use crate::summary::Summary;
 use crate::text::{Lang, Text, text};
 
-/// The heading above the rows.
+/// Heading above the rows.
 pub(super) const SLOWEST: Text = text(
     "Slowest requests with their traces (look them up in Jaeger or Tempo)",
     "最慢的请求及其 trace（可在 Jaeger 或 Tempo 中查找）",
@@ -20,18 +20,18 @@ const STATUS: Text = text("status", "状态");
 const TRACE: Text = text("trace", "trace");
 const TIMED_OUT: Text = text("timed out", "超时");
 const NOT_SAMPLED: Text = text("{id} (not sampled)", "{id}（未采样）");
-/// Of the example of a failure.
+/// Trace of the example of a failure.
 pub(crate) const OF_EXAMPLE: Text = text("trace {id}", "trace {id}");
 
-/// So many of those that can be looked up stand in text for a terminal, and so many of the others.
+/// Maximum number of requests with a sampled trace in text for a terminal, and of the others.
 const LINES: usize = 5;
 
-/// The id, and whether it is of use.
+/// Formats the id, and whether it can be looked up.
 pub(crate) fn id(trace: &TraceId, lang: Lang) -> String {
     if trace.sampled { trace.id.clone() } else { lang.fill(NOT_SAMPLED, &[("id", &trace.id)]) }
 }
 
-/// So many rows of either kind with their heading; none where no request has a trace.
+/// Returns up to `most` rows of either kind with their heading; empty if no request has a trace.
 pub(super) fn rows(summary: &Summary, lang: Lang, most: usize) -> Vec<Vec<String>> {
     let of = |sampled: bool| summary.slowest().filter(move |one| one.trace.sampled == sampled).take(most);
     let names = summary.names();
@@ -54,14 +54,14 @@ pub(super) fn rows(summary: &Summary, lang: Lang, most: usize) -> Vec<Vec<String
     }
     let heading = [LATENCY, AT, NAME, STATUS, TRACE].map(|cell| lang.of(cell).to_owned()).to_vec();
     let mut rows: Vec<Vec<String>> = std::iter::once(heading).chain(told).collect();
-    // Of one name nothing stands there.
+    // The column is empty in a run with one name.
     if rows.iter().skip(1).all(|row| row[2].is_empty()) {
         rows.iter_mut().for_each(|row| drop(row.remove(2)));
     }
     rows
 }
 
-/// The rows as lines.
+/// Returns the rows as lines.
 pub(super) fn lines(summary: &Summary, lang: Lang) -> Vec<String> {
     table(&rows(summary, lang, LINES))
 }

@@ -1,4 +1,4 @@
-//! Objectives as they are written, and as they come out.
+//! Objectives as written, and their results.
 
 use super::*;
 use measure::Histogram;
@@ -32,7 +32,7 @@ fn judged_over_all_due_requests() {
     };
     check("p50<50ms", &good, "met: p50 10.0 ms");
     check("p99<50ms", &good, "met: p99 10.0 ms");
-    // 995 finished, so their own p99.5 is 100 ms; over the 1000 due ones it is a failure.
+    // 995 finished, so their own p99.5 is 100 ms; over the 1000 due ones it falls on a failure.
     check("p99.5 <= 100ms", &good, "met: p99.5 100 ms");
     check("p99.6 <= 100ms", &good, "missed: p99.6 100 ms");
     check("max<2s", &good, "missed: max 100 ms");
@@ -43,7 +43,7 @@ fn judged_over_all_due_requests() {
     check("rate>=1000/s", &good, "met: rate 1,000/s");
     check("rate>1000/s", &good, "missed: rate 1,000/s");
     check("rate>=60000/min", &good, "met: rate 1,000/s");
-    // One more failure and p99 is missed, though nothing that finished is slower.
+    // One more failure and p99 is missed, although no finished request is slower.
     let worse = Facts { due: 1001, failed: 6, ..good };
     check("p99<50ms", &worse, "missed: p99 10.0 ms");
 }

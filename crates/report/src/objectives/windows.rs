@@ -1,7 +1,7 @@
-//! Objectives about any stretch of a run: `p95<300ms for 10s`.
+//! Objectives on any stretch of a run: `p95<300ms for 10s`.
 //!
-//! Of each stretch those requests are judged that ended in it, with the iterations that were dropped in it, and where requests were
-//! in flight and none ended, it is missed. Live and from a record alike.
+//! Each stretch is judged by the requests that ended in it, and the iterations that were dropped in it; if
+//! requests were in flight and none ended, it is missed. This works live and from a record alike.
 
 use std::collections::VecDeque;
 
@@ -12,37 +12,37 @@ use super::{Facts, Judged, Objective};
 use crate::numbers;
 use crate::sums::Adding;
 
-/// A stretch is looked at so often while it passes.
+/// Number of times a stretch is judged while it passes.
 const STEPS: u64 = 10;
 
-/// The objectives of a run that are about stretches of it.
+/// The objectives of a run that apply to stretches of it.
 #[derive(Clone, Debug, Default)]
 pub struct Windows {
     started: Option<Box<RunStarted>>,
     each: Vec<Window>,
-    /// The last seconds of the window of the run, as many as the longest stretch needs.
+    /// Last seconds of the run's window, as many as the longest stretch needs.
     seconds: VecDeque<Second>,
-    /// The run so far, where an objective may stop it that is about the whole of it.
+    /// Sums of the run so far, if an objective on the whole run may stop it.
     so_far: Option<Adding>,
 }
 
-/// One of them, as far as it was judged.
+/// One such objective and its state.
 #[derive(Clone, Debug)]
 struct Window {
     objective: Objective,
-    /// None: it is about the run so far, and looked at to stop it.
+    /// Length of the stretch; `None`: it applies to the run so far, and is judged in order to stop it.
     lasts: Option<Nanos>,
-    /// When it is looked at again (nanoseconds since the window of the run began).
+    /// Next time it is judged (nanoseconds since the beginning of the run's window).
     next_ns: i64,
     judged: u64,
     missed: u64,
-    /// It was missed when that stops the run.
+    /// Set if it was missed when that stops the run.
     stops: bool,
-    /// The first stretch that missed it, or else the last that was judged.
+    /// First stretch that missed it, or else the last one judged.
     shown: Option<Shown>,
 }
 
-/// A stretch of a run (nanoseconds since its window began), and what was measured in it.
+/// A stretch of a run (nanoseconds since the beginning of its window), and its result.
 #[derive(Clone, Debug)]
 struct Shown {
     from_ns: i64,
@@ -58,7 +58,7 @@ impl RunListener for Windows {
 }
 
 impl Windows {
-    /// Takes the next event.
+    /// Handles the next event.
     pub fn add(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Started(started) => {
@@ -81,12 +81,13 @@ impl Windows {
         }
     }
 
-    /// The first objective that was missed and asks the run to stop where it is.
+    /// Returns the first objective that was missed and stops the run.
     pub fn stops(&self) -> Option<&str> {
         self.each.iter().find(|window| window.stops).map(|window| window.objective.text.as_str())
     }
 
-    /// What an objective came to; None: it is about no stretch, or the run was shorter than one and is a stretch itself.
+    /// Returns the result of an objective; `None`: it does not apply to stretches, or the run was shorter than
+    /// one and is a stretch itself.
     pub(super) fn judged(&self, text: &str) -> Option<Judged> {
         let window = self.each.iter().find(|window| window.objective.text == text)?;
         let Shown { from_ns, to_ns, judged } = window.shown.as_ref()?;
@@ -121,25 +122,26 @@ impl Windows {
 }
 
 impl Window {
-    /// Of an objective about stretches, or one that may stop the run.
+    /// Creates the state of an objective on stretches, or of one that may stop the run.
     fn of(objective: Objective) -> Option<Window> {
         let (lasts, stops) = (objective.lasts, objective.stops);
         let next_ns = span(lasts.or(stops)?);
         Some(Window { objective, lasts, next_ns, judged: 0, missed: 0, stops: false, shown: None })
     }
 
-    /// What has just been judged was missed, or not.
+    /// Records whether the latest judgement was a miss.
     fn misses(&mut self, missed: bool, now_ns: i64) {
         self.missed += u64::from(missed);
         self.stops |= missed && self.objective.stops.is_some_and(|after| now_ns >= span(after));
     }
 }
 
-/// The last seconds that make a stretch: as long together as so many whole ones of which the stretch holds the middle. So the rest of a second with
-/// which a run ends is judged with those before it, and never in the place of a whole one.
+/// Returns the last seconds that make up a stretch: together as long as the whole seconds whose middle lies in
+/// the stretch. The partial second at the end of a run is thus judged together with those before it, and never
+/// in place of a whole one.
 fn within(seconds: &VecDeque<Second>, lasts: Nanos) -> Vec<&Second> {
     const WHOLE: i64 = 1_000_000_000;
-    // What a second lasts is what a clock says.
+    // The length of a second is measured, not exact.
     let wanted = (span(lasts).saturating_add(WHOLE / 2) / WHOLE) * WHOLE - WHOLE / 20;
     let mut length = 0;
     let take = |second: &&Second| {
@@ -156,27 +158,28 @@ fn span(span: Nanos) -> i64 {
     i64::try_from(span.0).unwrap_or(i64::MAX)
 }
 
-/// A run to which nothing was added yet.
+/// Returns empty sums of a run.
 fn beginning(started: Option<&RunStarted>) -> Adding {
     let mut adding = Adding::default();
     started.into_iter().for_each(|started| adding.add(&RunEvent::Started(Box::new(started.clone()))));
     adding
 }
 
-/// A stretch judged by what ended in it; None where nothing was to end. What is in flight beyond it is judged where it ends.
+/// Judges a stretch by the requests that ended in it; `None` if none was expected to end. Requests in flight
+/// beyond it are judged where they end.
 fn judge(objective: &Objective, mut adding: Adding, under_way: bool) -> Option<Judged> {
-    // What is in flight beyond it ends in another.
+    // Requests in flight beyond it end in another stretch.
     adding.add(&RunEvent::Ended(RunEnd { reason: End::Completed, ..RunEnd::default() }));
     let sums = adding.finish();
     let facts = Facts::of(&sums, objective)?;
     let due = facts.finished + facts.failed + facts.censored + facts.dropped;
     if objective.is_of_rate() {
-        // Nothing that came is a rate of 0.
+        // No completed request is a rate of 0.
         return Some(objective.judge(&Facts { due, ..facts }));
     }
-    // Of a name nobody counts what is in flight, but what began.
+    // Requests in flight are not counted by name; those that began are.
     let hangs = if objective.name().is_some() { facts.due > 0 } else { under_way };
-    // One that is due and did not come back.
+    // Counts as one due request without an answer.
     let due = if due == 0 && hangs { 1 } else { due };
     (due > 0).then(|| objective.judge(&Facts { due, ..facts }))
 }
@@ -189,12 +192,13 @@ mod tests {
 
     const S: i64 = 1_000_000_000;
 
-    /// So many ended in each second, after so long (milliseconds), and so many failed; none ended: they are in flight.
+    /// Creates a run with, for each second, the number ended, their latency (milliseconds), and the number
+    /// failed; if none ended they are in flight.
     fn run(objective: &str, seconds: &[(u64, u64, u64)]) -> Windows {
         run_with_rest(objective, seconds, S)
     }
 
-    /// A run whose last second lasts so long.
+    /// Creates such a run whose last second has length `rest`.
     fn run_with_rest(objective: &str, seconds: &[(u64, u64, u64)], rest: i64) -> Windows {
         let mut windows = Windows::default();
         let parsed = Objective::parse(objective).expect("an objective");
@@ -261,14 +265,14 @@ mod tests {
     #[test]
     fn the_rest_of_a_second_is_judged_with_those_before_it_and_never_alone() {
         let mut seconds = vec![(100, 10, 0); 10];
-        // All of them are slow, and with the second before them few are.
+        // All of them are slow; together with the second before only few are.
         seconds.push((10, 900, 0));
         for rest in [S * 3 / 10, S * 6 / 10, S * 9 / 10] {
             let judged = run_with_rest("p50<300ms for 1s", &seconds, rest).judged("p50<300ms for 1s").expect("judged");
             assert!(judged.met, "{rest}: {}", judged.measured);
         }
         assert_eq!(run("p50<300ms for 1s", &seconds).judged("p50<300ms for 1s").map(|judged| judged.met), Some(false));
-        // A time that is no whole number of seconds holds those whose middle lies in it.
+        // A length that is not a whole number of seconds covers those whose middle lies in it.
         let held = |lasts| within(&run("p50<1s for 9s", &[(1, 1, 0); 9]).seconds, Nanos::from_millis(lasts)).len();
         assert_eq!([1000, 1400, 1500, 2400, 2500].map(held), [1, 1, 2, 2, 3]);
     }
@@ -289,7 +293,7 @@ mod tests {
         let settled = run(stretch, &early(4));
         assert_eq!((settled.stops(), settled.judged(stretch).map(|judged| judged.met)), (None, Some(false)));
         assert_eq!(run(stretch, &early(10)).stops(), Some(stretch));
-        // The run so far: half of it failed by then.
+        // The run so far: half of it had failed by then.
         let whole = "failed<40% stop after 10s";
         assert_eq!(run(whole, &early(5)).stops(), Some(whole));
         assert_eq!(run(whole, &early(3)).stops(), None);

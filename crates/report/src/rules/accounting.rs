@@ -1,4 +1,4 @@
-//! Every request is counted exactly once: due = finished + failed + censored.
+//! The rule that every request is counted exactly once: due = finished + failed + censored.
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};

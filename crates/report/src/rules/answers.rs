@@ -1,4 +1,5 @@
-//! Not one request succeeded, and why: none was due, or every response was of a status that counts as a failure.
+//! The rule for runs without a single success, and the cause: no request was due, or every response had a
+//! status that counts as a failure.
 
 use record::{End, Failure, Kind, Phase};
 
@@ -22,7 +23,7 @@ const NOTHING_DUE: Text = text(
     "计划中没有请求；请延长压测时间（-d）或提高速率",
 );
 
-/// So many codes are named.
+/// Maximum number of codes named.
 const CODES: usize = 5;
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
@@ -41,7 +42,8 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     })
 }
 
-/// The codes of a run whose every request failed by its status, where `--expect-status` could make them successes.
+/// Returns the codes of a run in which every request failed by its status, if `--expect-status` could make them
+/// successes.
 fn only_answers(run: &Evidence<'_>) -> Option<String> {
     let totals = &run.totals;
     let by_status = |f: &Failure| f.is(Kind::WrongStatus) && !f.is_in(Phase::Greeting);

@@ -1,4 +1,5 @@
-//! The clock of the generator's machine (V23): one that is slow to read is in every latency twice.
+//! The rule for the clock of the generator's machine (V23): a clock that is slow to read is in every latency
+//! twice.
 
 use record::RunEvent;
 
@@ -12,12 +13,12 @@ const SLOW: Text = text(
     "本机的时钟源是 {clock}：每次读时钟都要进行系统调用，并计入每个延迟；若内核认可，clocksource=tsc 只需 20 ns",
 );
 
-/// Clock sources that are read without a system call (`vdso_clock_mode` in Linux 6.x): of x86, of guests of KVM and
-/// Hyper-V, of ARM and RISC-V.
+/// Clock sources that are read without a system call (`vdso_clock_mode` in Linux 6.x): of x86, of guests of KVM
+/// and Hyper-V, of ARM and RISC-V.
 const QUICK: [&str; 6] =
     ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "riscv_clocksource", "timebase"];
 
-/// What the machine of the generator, which tells its counters first, says of its clock.
+/// The clock source of the generator's machine, whose counters come first.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     host: Option<String>,

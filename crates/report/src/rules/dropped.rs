@@ -1,4 +1,5 @@
-//! Iterations that were due while all users were busy: they were dropped, and the load was less than was asked for.
+//! The rule for iterations that were due while all users were busy: they were dropped, and the load was less
+//! than requested.
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
@@ -16,10 +17,10 @@ const OF_SCENARIO: Text = text(
     "{scenario} 的 {due} 次迭代中有 {dropped} 次被放弃：到点时没有空闲用户（max-users），因此实际负载低于计划，延迟只反映其余迭代",
 );
 
-/// One that was dropped in so many is worth a word.
+/// Threshold for a finding: one dropped iteration in this many.
 const ONE_IN: u64 = 1000;
 
-/// The flow of which most iterations were dropped, where that were enough to be told.
+/// Returns the flow with the most dropped iterations, if there are enough to report.
 pub(crate) fn worst(run: &Sums) -> Option<SpanRow<'_>> {
     let told = |row: &SpanRow<'_>| {
         let counts = &row.totals.counts;

@@ -1,4 +1,4 @@
-//! A run that did not end as planned: what is missing, is missing because of that.
+//! The rule for a run that did not end as planned, and therefore lacks results.
 
 use record::End;
 
@@ -20,9 +20,9 @@ const CUT_OFF: Text = text(
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     let text = match run.end {
-        // One that was drained, too: its headline says so, and its figures are whole.
+        // Includes a drained run: its headline mentions it, and its figures are complete.
         End::Completed => return None,
-        // A notice says what stopped it.
+        // A notice states what stopped it.
         End::Interrupted if run.was_stopped() => return None,
         End::Interrupted => INTERRUPTED,
         End::Partial => PARTIAL,

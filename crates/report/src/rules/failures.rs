@@ -1,4 +1,4 @@
-//! A material share of the requests failed, and the latency is that of the others.
+//! The rule for a significant share of failed requests: the latency is that of the others.
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
@@ -12,7 +12,7 @@ const FAILURES_ADVICE: Text = text(
     "；用 --objective 'failed<0.1%' 可让退出码反映这一点",
 );
 
-/// One failure in so many requests is worth a word.
+/// Threshold for a finding: one failure in this many requests.
 const ONE_IN: u64 = 1000;
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {

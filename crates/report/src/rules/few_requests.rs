@@ -1,5 +1,5 @@
-//! Objectives met by all of too few requests: one request in a thousand cannot be judged by ten, and what is met so far may be
-//! missed by the next.
+//! The rule for objectives met by too few requests: a quota of one in a thousand cannot be judged by ten
+//! requests, and an objective met so far may be missed by the next.
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};

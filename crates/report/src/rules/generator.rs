@@ -1,8 +1,8 @@
-//! Whether the generator itself was well: what it spoiled of its own figures.
+//! Rules for the health of the generator itself: how far it distorted its own figures.
 //!
-//! Whatever keeps brunt from reading an answer at once (its own work, another process on its core, a CPU quota, a signal that
-//! stops it) looks like a slow server. Each sort leaves a trace of its own in the record; a trace costs trust where it is
-//! large enough beside the figures it would spoil.
+//! Whatever keeps brunt from reading an answer at once (its own work, another process on its core, a CPU quota,
+//! a signal that stops it) looks like a slow server. Each cause leaves a distinct trace in the record; it
+//! reduces trust if it is large relative to the figures it would distort.
 
 use measure::{Histogram, Nanos};
 use record::{RunPart, RunEvent};
@@ -52,38 +52,38 @@ const LATE_MEAN: Text = text(
     "发压端发送延迟：平均 {late}，而平均响应时间为 {response}",
 );
 
-/// A share of a figure that may be brunt's own doing.
+/// Share of a figure above which brunt's own contribution may be too much.
 const SHARE: f64 = 0.2;
-/// More than this share of it is always too much.
+/// Share above which it is always too much.
 const MOST: f64 = 0.5;
-/// Below this nobody cares: an idle virtual core wakes up that late.
+/// Duration below which it is ignored: an idle virtual core wakes up that late.
 const LEAST: Nanos = Nanos::from_millis(1);
-/// From here on [`SHARE`] is too much.
+/// Duration from which [`SHARE`] is too much.
 const MUCH: Nanos = Nanos::from_millis(10);
-/// The mean response may hold so much of brunt's own lateness, which is not looked at below [`MEAN_LEAST`]: healthy runs
-/// against fast servers come to 240 µs, starved ones to 14 ms.
+/// Maximum share of brunt's own lateness in the mean response; it is ignored below [`MEAN_LEAST`]: healthy runs
+/// against fast servers reach 240 µs, starved ones 14 ms.
 const MEAN_SHARE: f64 = 0.05;
 const MEAN_LEAST: Nanos = Nanos::from_micros(250);
 
-/// A worker is full above this share of a core (V4), and well used above the other.
+/// Shares of a core above which a worker is full (V4), and above which it is heavily used.
 const FULL: f64 = 0.9;
 const USED: f64 = 0.7;
-/// A share of the window with a full worker that spoils the run.
+/// Share of the window with a full worker that invalidates the run.
 const FULL_FAIL: f64 = 0.05;
 
-/// More than this share of the window in gaps of [`MUCH`] and more: the generator was not there (V10).
+/// Share of the window in gaps of [`MUCH`] or more above which the generator counts as absent (V10).
 const LOST: f64 = 0.02;
-/// Throttled periods of the CPU quota (V8).
+/// Share of throttled periods of the CPU quota (V8).
 const THROTTLED_SHARE: f64 = 0.01;
-/// So few sampled wake-ups say nothing about their 99th percentile.
+/// Number of sampled wake-ups below which their 99th percentile is meaningless.
 const SAMPLES: u64 = 100;
 
 fn known(figure: Figure) -> Option<Nanos> {
     figure.exact().or(figure.at_least())
 }
 
-/// The CPU quota of the generator was used up. Of a run that only holds connections nothing else is judged: it has no
-/// latency, and a core may well be full of handshakes.
+/// Finds that the CPU quota of the generator was exhausted. A run that only holds connections is not judged
+/// otherwise: it has no latency, and a core may well be full of handshakes.
 pub(super) fn throttled(run: &Evidence<'_>) -> Option<Finding> {
     let (throttled, periods) = (run.totals.generator.throttled, run.totals.generator.periods);
     let material = throttled > 0 && throttled as f64 > THROTTLED_SHARE * periods as f64;
@@ -91,10 +91,10 @@ pub(super) fn throttled(run: &Evidence<'_>) -> Option<Finding> {
     material.then(|| Finding::new("generator_throttled", Grade::Fail, THROTTLED, facts))
 }
 
-/// A worker had no time left: answers waited to be read, and requests to be sent.
+/// The rule for a worker without spare time: answers waited to be read, and requests to be sent.
 #[derive(Debug, Default)]
 pub(super) struct Busy {
-    /// Length of the seconds in which a worker was full, added up.
+    /// Total length of the seconds in which a worker was full.
     full: Nanos,
 }
 
@@ -131,11 +131,11 @@ impl Busy {
     }
 }
 
-/// Workers did not look at their sockets: they were stopped, or taken off their cores. An answer that came in such a stretch
-/// was read at its end.
+/// The rule for workers that did not check their sockets: they were stopped, or preempted. An answer that
+/// arrived in such a gap was read at its end.
 #[derive(Debug, Default)]
 pub(super) struct Absent {
-    /// The stretches of the window.
+    /// Gaps within the window.
     gaps: Histogram,
 }
 
@@ -171,27 +171,29 @@ impl Absent {
         Some(Finding::new("generator_absent", Grade::Fail, READ_LATE, facts))
     }
 
-    /// The quantile that is so long because answers were read late, and what it came to. An answer in a hundred read so late
-    /// moves p99; a longer gap is one for p99.9, which a single one of a few milliseconds would reach in a short run.
+    /// Returns the quantile that is inflated because answers were read late, and its value. One answer in a
+    /// hundred read that late moves p99; a longer gap counts for p99.9, which a single one of a few
+    /// milliseconds would reach in a short run.
     fn spoiled(&self, run: &Evidence<'_>, time: f64) -> Option<(&'static str, Nanos)> {
         let quantiles = [("p50", 0.5, LEAST), ("p99", 0.99, LEAST), ("p99.9", 0.999, MUCH)];
         quantiles.into_iter().find_map(|(name, q, least)| {
             let figure = known(run.headline().quantile(q).figure)?;
             let span = Nanos((figure.0 as f64 * SHARE) as u64).max(least);
-            // Had so many been read so late, the quantile would be as long: in closed load a gap delays no more than the users.
+            // If that many had been read that late, the quantile would be as long: under closed load a gap
+            // delays no more requests than there are users.
             let spoiled = figure >= least && self.blind_for(span, time) > 1.0 - q;
             spoiled.then_some((name, figure))
         })
     }
 
-    /// The share of all moments from which on the generator did not look for longer than `span`.
+    /// Returns the share of time at which the generator would not check its sockets for longer than `span`.
     fn blind_for(&self, span: Nanos, time: f64) -> f64 {
         let beyond: f64 = self.gaps.buckets().map(|(gap, n)| (gap - span).0 as f64 * n as f64).sum();
         beyond / time
     }
 }
 
-/// Waits for a core of its own, when something had happened that a worker was to be woken for.
+/// Finds waits for a core when a worker was to be woken for an event.
 pub(super) fn starved(run: &Evidence<'_>) -> Option<Finding> {
     let delays = Ranked::plain(&run.totals.latency.wake_delay);
     if delays.count() < SAMPLES || run.only_holds() {
@@ -204,7 +206,7 @@ pub(super) fn starved(run: &Evidence<'_>) -> Option<Finding> {
     material.then(|| Finding::new("generator_starved", Grade::Fail, STARVED, facts))
 }
 
-/// Requests that left later than they were due, through no wait for a connection (V1).
+/// Finds requests that left later than they were due, other than by waiting for a connection (V1).
 pub(super) fn late(run: &Evidence<'_>) -> Option<Finding> {
     if !run.open {
         return None;
@@ -241,7 +243,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Ten seconds of a run, of each the same.
+    /// Runs the rules on ten identical seconds.
     fn run(open: bool, second: impl Fn(&mut Second)) -> Vec<Finding> {
         let events = || {
             (0..10).map(|n| {
@@ -315,11 +317,11 @@ mod tests {
         // 20 ms of each 100, and 300 ms of each second.
         assert_eq!(paused(&[(20, 10)], None), fails);
         assert_eq!(paused(&[(300, 1)], None), fails);
-        // Half a second once in ten.
+        // One gap of half a second in ten seconds.
         assert_eq!(paused(&[(500, 1)], Some(3)), fails);
-        // Turns of 3 ms, a tenth of the time: p99 of 2 ms holds them.
+        // Turns of 3 ms, a tenth of the time: p99 of 2 ms contains them.
         assert_eq!(paused(&[(3, 34)], None), fails);
-        // One pause of 9 ms in ten seconds moves nothing that is shown, nor does one of 15 ms, where p99.9 is 2 ms.
+        // One pause of 9 ms in ten seconds moves no shown figure, nor does one of 15 ms if p99.9 is 2 ms.
         assert_eq!(paused(&[(9, 1)], Some(3)), []);
         assert_eq!(paused(&[(15, 1)], Some(3)), []);
     }
@@ -337,8 +339,8 @@ mod tests {
         assert_eq!(starved(1), []);
     }
 
-    /// The engine asks for no wait above 10 ms while answers are awaited: a stretch without a core is a gap of nearly its length, and
-    /// one delayed wake-up among thousands.
+    /// The engine requests no wait above 10 ms while answers are awaited: a period without a core is a gap of
+    /// nearly its length, and one delayed wake-up among thousands.
     #[test]
     fn a_run_that_starved_in_few_long_stretches_is_caught_by_its_gaps() {
         let starved = |of: &[(i64, u64)]| {
@@ -354,7 +356,7 @@ mod tests {
         let fails = [("generator_absent", Grade::Fail)];
         assert_eq!(starved(&[(2, 150), (5, 150), (7, 150)]), fails);
         assert_eq!(starved(&[(4, 400)]), fails);
-        // Below a hundredth of the time p99 does not move, and a p99.9 of 2 ms has met none of it.
+        // Below a hundredth of the time p99 does not move, and a p99.9 of 2 ms was not affected.
         assert_eq!(starved(&[(4, 40), (6, 40)]), []);
     }
 
@@ -384,7 +386,7 @@ mod tests {
         assert_eq!(late(&[(20, 980), (1_500, 20)], &[(200, 980), (2_500, 20)]), fails);
         assert_eq!(late(&[(20, 980), (15_000, 20)], &[(200, 980), (60_000, 20)]), fails);
         assert_eq!(late(&[(20, 980), (1_500, 20)], &[(200, 980), (5_000, 20)]), [("generator_late", Grade::Warn)]);
-        // A large tail of the server does not hide that everything left late.
+        // A large tail of the server does not hide that all requests left late.
         assert_eq!(late(&[(1_500, 1000)], &[(2_600, 980), (2_000_000, 20)]), fails);
         // An idle core wakes up late, and a fast server answers sooner.
         assert_eq!(late(&[(98, 1000)], &[(217, 1000)]), []);

@@ -1,5 +1,5 @@
-//! Connections that answer no heartbeat: one whose heartbeats are answered late is lost; where the run ends before that, this is
-//! all that tells.
+//! The rule for connections with unanswered heartbeats: a connection whose heartbeats are answered late is
+//! lost; if the run ends before that, this rule is the only indication.
 
 use record::End;
 

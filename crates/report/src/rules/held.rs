@@ -1,4 +1,5 @@
-//! Where connections are held, or nothing but opened: whether all of them stood, and whether they stayed.
+//! Rules for runs that hold connections, or only open them: whether all of them were established, and whether
+//! they stayed open.
 
 use plan::Plan;
 
@@ -31,13 +32,13 @@ const HELD_NONE: Text = text("none of the {asked} connections could be opened", 
 const LOST: Text =
     text("{lost} {lost|connection was|connections were} lost while being held", "保持期间断开了 {lost} 个连接");
 
-/// The plan of a run that is about its connections.
+/// Returns the plan of a run that is about its connections.
 fn plan<'a>(run: &'a Evidence<'_>) -> Option<&'a Plan> {
     let plan = run.started.as_ref().map(|s| &s.plan)?;
     (plan.hold.is_some() || run.only_holds()).then_some(plan)
 }
 
-/// Fewer stood at the same time than were asked for.
+/// Finds that fewer connections were open at the same time than requested.
 pub(super) fn fewer(run: &Evidence<'_>) -> Option<Finding> {
     let plan = plan(run)?;
     let (held, asked) = (run.totals.standing, plan.load.peak().round() as u64);
@@ -48,7 +49,7 @@ pub(super) fn fewer(run: &Evidence<'_>) -> Option<Finding> {
     }
     let connections = &run.totals.connections;
     let text = match (connections.failed > 0, connections.lost > 0) {
-        // They stood for a moment each, within a second.
+        // They were open for a moment each, within a second.
         (_, true) if held == 0 => HELD_NONE_LASTED,
         _ if held == 0 => HELD_NONE,
         (true, true) => HELD_FEWER_BOTH,
@@ -60,7 +61,7 @@ pub(super) fn fewer(run: &Evidence<'_>) -> Option<Finding> {
     Some(Finding::new("held_fewer", Grade::Fail, text, facts))
 }
 
-/// Some that stood were lost.
+/// Finds that established connections were lost.
 pub(super) fn lost(run: &Evidence<'_>) -> Option<Finding> {
     let lost = plan(run).map(|_| run.totals.connections.lost).filter(|lost| *lost > 0)?;
     Some(Finding::new("connections_lost", Grade::Warn, LOST, [("lost", numbers::count(lost))]))

@@ -1,4 +1,5 @@
-//! Little's law, second by second (V3): requests in flight against throughput × service time, counted independently.
+//! The rule by Little's law, second by second (V3): requests in flight against throughput × service time,
+//! counted independently.
 
 use measure::Nanos;
 use record::{RunPart, RunEvent, Second};
@@ -21,19 +22,20 @@ const LITTLE_BROKEN: Text = text(
 const LITTLE_NOT_JUDGED: Text =
     text("Little's law: too few requests in flight to check", "利特尔法则：在途请求太少，无法检查");
 
-/// A deviation below this is none, and one beyond the other means that something was not counted.
+/// Deviation below which a second is fine; one beyond [`FAIL`] means that requests were not counted.
 const OK: f64 = 0.02;
 const FAIL: f64 = 0.05;
-/// Shown as no deviation at all.
+/// Deviation shown as zero.
 const EXACT: f64 = 0.0005;
-/// A second with fewer requests in flight on average, or shorter than this, is too coarse to judge.
+/// Average number of requests in flight below which a second is too coarse to judge; the other constant is its
+/// minimum length.
 const IN_FLIGHT: f64 = 0.5;
 const LENGTH: Nanos = Nanos::from_millis(100);
 
-/// The second that is farthest off.
+/// The second with the largest deviation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Little {
-    /// The deviation as a fraction, and the beginning of the second.
+    /// Deviation as a fraction, and the beginning of the second.
     worst: Option<(f64, i64)>,
     judged: u64,
 }
@@ -107,7 +109,7 @@ mod tests {
             (vec![(100 * G, 103 * g)], Grade::Warn),
             (vec![(100 * G, 106 * g), (100 * G, 100 * g)], Grade::Fail),
             (vec![(100 * G, -g)], Grade::Fail),
-            // Hardly anything in flight: not judged, however far off.
+            // Hardly any requests in flight: not judged, however large the deviation.
             (vec![(G / 10, 0)], Grade::Ok),
             (vec![], Grade::Ok),
         ] {

@@ -1,5 +1,6 @@
-//! Requests that never left this machine, because it had no ports or descriptors left for them (V14, V15): failures of our own
-//! making. Fewer users ran than the report names, and nothing of that is the target's doing.
+//! The rule for requests that never left this machine, because it had no ports or descriptors left for them
+//! (V14, V15): the failures are our own. Fewer users ran than the report names, and the target is not the
+//! cause.
 
 use record::Kind;
 

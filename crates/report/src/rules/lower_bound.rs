@@ -1,4 +1,4 @@
-//! Whether headline quantiles are more than lower bounds.
+//! The rule for headline quantiles that are only lower bounds.
 
 use record::End;
 
@@ -15,7 +15,7 @@ const LOWER_BOUND: Text = text(
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     let headline = run.headline();
-    // Whoever interrupted the run cut these requests; the verdict says that it was interrupted.
+    // The interruption of the run cut these requests; the verdict already states that it was interrupted.
     let cut = run.end == End::Interrupted && headline.unfinished() <= run.totals.censored;
     if !run.has_latency() || cut {
         return None;

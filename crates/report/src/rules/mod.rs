@@ -1,8 +1,8 @@
-//! What a run says about itself: one rule a file, and the list of them.
+//! The rules that judge a run's own validity: one rule per file, and the list of them.
 //!
-//! A rule reads the sums of a run when it is over; one that needs more looks at the events as they pass. It gives findings,
-//! each with a grade and its sentences in every language. Rules know nothing of each other, and nothing knows them but
-//! [`all`]: a new one is a file and a line there.
+//! A rule reads the sums of a completed run; one that needs more also sees the events as they pass. It returns
+//! findings, each with a grade and its sentences in every language. Rules are independent of each other, and
+//! are referenced only by [`all`]: a new one is a file and a line there.
 
 mod accounting;
 mod answers;
@@ -34,25 +34,25 @@ use crate::finding::Finding;
 use crate::objectives::{self, Judged};
 use crate::sums::Sums;
 
-/// Something to look for in a run.
+/// A rule that checks a run.
 pub(crate) trait Rule: Send {
-    /// Looks at the next event, where the sums do not tell enough.
+    /// Handles the next event, if the sums are not enough.
     fn see(&mut self, _event: &RunEvent) {}
 
-    /// What there is to say of a run that is over.
+    /// Returns the findings on a completed run.
     fn findings(&self, run: &Evidence<'_>) -> Vec<Finding>;
 }
 
-/// What rules judge by.
+/// The input of the rules.
 pub(crate) struct Evidence<'a> {
-    /// The run, summed up.
+    /// Sums of the run.
     pub sums: &'a Sums,
-    /// Its objectives, judged.
+    /// Judged objectives.
     pub objectives: &'a [Judged],
 }
 
 impl Evidence<'_> {
-    /// True where an objective asks how many failed of all requests.
+    /// Returns `true` if an objective concerns the failures of all requests.
     fn failures_are_judged(&self) -> bool {
         objectives::ask_for_failures(self.objectives)
     }
@@ -65,7 +65,7 @@ impl Deref for Evidence<'_> {
     }
 }
 
-/// A rule that needs nothing but the sums.
+/// A rule that needs only the sums.
 struct OfSums(fn(&Evidence<'_>) -> Option<Finding>);
 
 impl Rule for OfSums {
@@ -74,7 +74,7 @@ impl Rule for OfSums {
     }
 }
 
-/// Every rule, in the order in which what they find is shown.
+/// Returns every rule, in the order in which findings are shown.
 pub(crate) fn all() -> Vec<Box<dyn Rule>> {
     let of_sums = |judge| Box::new(OfSums(judge)) as Box<dyn Rule>;
     vec![
@@ -117,7 +117,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::sums::Adding;
 
-    /// What a rule finds in a run of these events.
+    /// Returns the findings of a rule on a run of these events.
     pub fn found(mut rule: impl Rule, events: impl IntoIterator<Item = RunEvent>) -> Vec<Finding> {
         let mut adding = Adding::default();
         for event in events {
@@ -127,7 +127,7 @@ pub(crate) mod tests {
         rule.findings(&Evidence { sums: &adding.finish(), objectives: &[] })
     }
 
-    /// The same of a rule that needs nothing but the sums.
+    /// Returns the findings of a rule that needs only the sums.
     pub fn of_sums(
         judge: fn(&Evidence<'_>) -> Option<Finding>,
         events: impl IntoIterator<Item = RunEvent>,
@@ -135,7 +135,7 @@ pub(crate) mod tests {
         found(OfSums(judge), events).pop()
     }
 
-    /// The same of a second that was all there was, in a run that ended so.
+    /// Returns the findings of such a rule on a run of a single second that ended in this way.
     pub fn of_second(
         judge: fn(&Evidence<'_>) -> Option<Finding>,
         second: record::Second,

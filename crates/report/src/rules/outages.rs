@@ -1,4 +1,5 @@
-//! Stretches of the window in which nobody was served: requests in flight without a break, or failing, and not one success.
+//! The rule for outages: stretches of the window with requests in flight without a break, or failing, and not a
+//! single success.
 
 use measure::{Histogram, Nanos, quantile};
 use record::{RunPart, RunEvent, Second};
@@ -13,34 +14,34 @@ const OUTAGE: Text = text("from {from} to {to} no request succeeded", "从 {from
 const OUTAGE_ONE_MORE: Text = text(", and one other time", "，另有一次同样的中断");
 const OUTAGE_MORE: Text = text(", and {n} more times", "，另有 {n} 次同样的中断");
 
-/// A stretch is an outage from this length on.
+/// Minimum length of an outage.
 const LEAST: Nanos = Nanos::from_secs(1);
-/// And where it is so many times longer than requests take otherwise: a service that takes three seconds for everything has
-/// such stretches while it is well.
+/// Minimum ratio of its length to the usual duration of requests: a service that takes three seconds for
+/// everything has such stretches while it is healthy.
 const TIMES: u64 = 3;
-/// And in open load, where so many requests were due in it: few are apart by chance.
+/// Minimum number of requests due in it, under open load: fewer are likely to be far apart by chance.
 const DUE: f64 = 10.0;
-/// The longest are kept; a run of hours with more of them is no better understood by more.
+/// Maximum number of outages kept, the longest ones; more of them would not explain a run of hours any better.
 const KEPT: usize = 64;
-/// In closed load a longer share of the window without a success leaves no figure to speak of.
+/// Share of the window without a success above which, under closed load, the figures are invalid.
 const CLOSED_FAIL: f64 = 0.25;
 
-/// Found while a record streams by.
+/// The outages found while a record streams by.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Outages {
-    /// When the last success ended, or the run began.
+    /// End of the last success, or the beginning of the run.
     last_success: Option<i64>,
     succeeded: bool,
-    /// Whole seconds since without one, whether requests failed or waited for a connection in each of them, and since when
-    /// some were in flight without a break.
+    /// Whole seconds since then without a success, whether requests failed or waited for a connection in each
+    /// of them, and the time since which some were in flight without a break.
     silent: u64,
     failing: bool,
     busy_since: Option<i64>,
-    /// The end of the seconds seen.
+    /// End of the seconds seen.
     until: i64,
-    /// Longest first.
+    /// Stretches, longest first.
     stretches: Vec<(i64, i64)>,
-    /// What requests take where nothing of the sort happens, and how many of the seconds are such.
+    /// Service times outside of such stretches, and the number of seconds they are from.
     normal: Histogram,
     pending: Option<Histogram>,
     calm: u64,
@@ -48,7 +49,7 @@ pub(crate) struct Outages {
 }
 
 impl Outages {
-    /// Takes in a second of the warm-up or of the window.
+    /// Adds a second of the warm-up or of the window.
     fn second(&mut self, s: &Second) {
         self.seconds += 1;
         self.until = s.to_ns;
@@ -69,20 +70,21 @@ impl Outages {
         (self.succeeded, self.silent, self.failing) = (true, 0, false);
     }
 
-    /// What is held back of the last second that ended in order belongs to the normal, or to an outage.
+    /// Assigns the pending times of the last second that ended normally to the normal seconds, or to an
+    /// outage.
     fn calm_is_over(&mut self, was_calm: bool) {
         let Some(pending) = self.pending.take().filter(|_| was_calm) else { return };
         self.normal.merge(&pending);
         self.calm += 1;
     }
 
-    /// The time since the last success is over; true where it was long and requests were wanted in it.
+    /// Ends the time since the last success; returns `true` if it was long and requests were expected in it.
     fn close(&mut self, since: i64, at: i64) -> bool {
         let wanted = match self.failing && self.silent > 0 {
             true => Some(since),
             false => self.busy_since.map(|busy| busy.max(since)),
         };
-        // The window alone is told of.
+        // Only the window is reported.
         let Some(from) = wanted.map(|from| from.max(0)) else { return false };
         if at.saturating_sub(from) < LEAST.0 as i64 {
             return false;
@@ -93,8 +95,9 @@ impl Outages {
         true
     }
 
-    /// What requests take where they are answered. Where most of the run is no help, because it has hardly a second without a
-    /// stretch, closed load takes the slow ones (few users may all be in one) and open load those in the middle.
+    /// Returns the usual duration of requests that are answered. If most of the run consists of such stretches,
+    /// there is hardly a second without one to compare with: closed load then uses the slow requests (few users
+    /// may all be in one) and open load the median ones.
     fn usual(&self, totals: &Totals, open: bool) -> Nanos {
         let at = |ranks: &Histogram, q: f64| ranks.at_rank(quantile::rank_of(ranks.count(), q)).unwrap_or_default();
         match self.calm * 2 >= self.seconds {
@@ -103,7 +106,7 @@ impl Outages {
         }
     }
 
-    /// The outages of a run that is over.
+    /// Returns the outages of a completed run.
     pub fn found(&self, totals: &Totals, open: bool) -> Option<Outage> {
         let mut all = self.clone();
         let last = all.last_success.filter(|_| all.succeeded)?;
@@ -128,15 +131,16 @@ impl Outages {
 /// The longest outage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outage {
-    /// When it began, which is when the last success before it ended, since the start of the window.
+    /// Beginning, which is the end of the last success before it, since the start of the window.
     pub from: Nanos,
-    /// Its end: the next success, or the end of the window.
+    /// End: the next success, or the end of the window.
     pub to: Nanos,
-    /// It lasted until the end of the window.
+    /// Set if it lasted until the end of the window.
     pub to_the_end: bool,
-    /// How many others there were.
+    /// Number of other outages.
     pub further: u64,
-    /// A caution; in closed load, where requests stop coming with the answers, a failure if all are long or one is the last.
+    /// A caution; under closed load, where requests stop together with the answers, a failure if they are
+    /// long in total or one lasts to the end of the window.
     grade: Grade,
 }
 
@@ -171,11 +175,11 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// A second of a window: when the first and last success came (ms since its beginning), failures, and since when
-    /// requests had been in flight (ms since the run's beginning).
+    /// A second of a window: the first and last success (ms since its beginning), failures, and the time since
+    /// which requests had been in flight (ms since the run's beginning).
     type Told = (Option<(i64, i64)>, u64, Option<i64>);
 
-    /// The longest outage: its beginning and end in ms, how many others, how bad.
+    /// The longest outage: its beginning and end in ms, the number of others, the grade.
     type Found = Option<(u64, u64, u64, Grade)>;
 
     fn of(seconds: impl IntoIterator<Item = Second>, open: bool) -> Option<Outage> {
@@ -222,17 +226,17 @@ mod tests {
         let calm = [well; 6];
         let runs: [(&[Told], bool, Found); 9] = [
             (&[well, dies, silent, silent, back, well], true, Some((1300, 4400, 0, Grade::Warn))),
-            // More than a second over the edge of two.
+            // More than a second, across the border of two.
             (&[well, dies, back, well], true, Some((1300, 2400, 0, Grade::Warn))),
-            // It never came back: in closed load there is no figure to speak of.
+            // It never recovered: under closed load the figures are invalid.
             (&[well, dies, silent], true, Some((1300, 3000, 0, Grade::Warn))),
             (&[well, dies, silent], false, Some((1300, 3000, 0, Grade::Fail))),
             (&[well, dies, fails, fails, back, well], false, Some((1300, 4400, 0, Grade::Fail))),
             (&[well, dies, silent, back, well, dies, silent, silent, back], true, Some((5300, 8400, 1, Grade::Warn))),
-            // It took its time to answer at all.
+            // The first answer took long.
             (&[silent, silent, back, well], true, Some((0, 2400, 0, Grade::Warn))),
             (&[well, well, well], false, None),
-            // There never was a success: that is another finding.
+            // There never was a success: that is another rule's finding.
             (&[silent, silent], false, None),
         ];
         for (seconds, open, expected) in runs {
@@ -243,7 +247,7 @@ mod tests {
 
     #[test]
     fn users_who_think_and_requests_that_are_far_apart_are_no_outage() {
-        // All think from 0.4 s to 1.7 s, and ask again: what is in flight then is so since 1.7 s.
+        // All users think from 0.4 s to 1.7 s, and send again: requests then in flight are so since 1.7 s.
         let seconds = [
             (Some((100, 400)), 0, Some(0)),
             (Some((800, 999)), 0, Some(1700)),
@@ -275,7 +279,7 @@ mod tests {
             second.first_success_ns = successes.map(|(first, _)| from_ns + first * MS);
             second.last_success_ns = successes.map(|(_, last)| from_ns + last * MS);
             second.busy_since_ns = Some(0);
-            // In the second of its end all that waited are answered.
+            // All waiting requests are answered in the second in which it ends.
             let (took, many) = if n == 6 { (3000, 400) } else { (2, second.finished) };
             second.latency.service.record_n(Nanos::from_millis(took), many);
             second

@@ -1,4 +1,4 @@
-//! Whether answers belong to the requests they were taken for, where their order alone says so.
+//! The rule for the pairing of answers with requests, if it relies on their order alone.
 
 use plan::Plan;
 use record::{Notice, Subject};
@@ -15,16 +15,17 @@ const PAIRING: Text = text(
     "收到 {strays} 个多余的响应，而响应只按顺序匹配请求：部分延迟可能属于其他请求",
 );
 
-/// More than one answer too many in so many answers, and the figures may be those of other requests.
+/// Rate of surplus answers above which the figures may be those of other requests: one in this many answers.
 const STRAYS_ONE_IN: u64 = 1000;
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     pairing(&run.totals, &run.notices, pipelined(run))
 }
 
-/// An answer too many may have been taken for the next one's. Where several are awaited at a time, each shifts all behind it.
+/// A surplus answer may have been taken for the next request's. If several are awaited at a time, each shifts
+/// all that follow.
 fn pairing(totals: &Totals, notices: &[Notice], pipelined: bool) -> Option<Finding> {
-    // Records from before strays were counted apart say so by a notice.
+    // Older records, which did not count strays separately, contain a notice.
     let about =
         |notice: &Notice| matches!(notice.subject(), Some(Subject::DatagramsByOrder | Subject::MessagesByOrder));
     let by_order = notices.iter().any(about);
@@ -34,7 +35,7 @@ fn pairing(totals: &Totals, notices: &[Notice], pipelined: bool) -> Option<Findi
     (strays > 0).then(|| Finding::new("pairing", grade, PAIRING, [("strays", numbers::count(strays))]))
 }
 
-/// Whether several requests were awaited at a time on one connection.
+/// Returns whether several requests were awaited at a time on one connection.
 fn pipelined(run: &Evidence<'_>) -> bool {
     let depth = |plan: &Plan| plan.options.get("pipeline")?.last()?.parse::<u64>().ok();
     run.started.as_ref().and_then(|s| depth(&s.plan)).is_some_and(|depth| depth > 1)
@@ -50,7 +51,7 @@ mod tests {
     fn answers_too_many_are_a_caution_and_too_many_of_them_cost_the_trust() {
         for (strays, pushed, finished, pipelined, grade) in [
             (0, 0, 5000, false, None),
-            // What a server pushes by itself is no answer too many.
+            // A message that a server pushes unasked is not a surplus answer.
             (0, 900, 5000, true, None),
             (5, 0, 5000, false, Some(Grade::Warn)),
             (6, 0, 5000, false, Some(Grade::Fail)),

@@ -1,4 +1,5 @@
-//! Whether the load is served as a client beside it is (V10): what the load waits for and the client does not is queueing inside brunt.
+//! The rule that compares the load with the reference client (V10): a delay of the load that the client does
+//! not have is queueing inside brunt.
 
 use measure::quantile::{QuantileValue, quantile};
 use measure::{Histogram, Nanos};
@@ -15,20 +16,22 @@ const QUEUED: Text = text(
     "请求在发压端内部排队：服务时间 p50 为 {load}，而同一时段旁路参照客户端只有 {client}，且最忙的工作线程占用一个核的 {share}；请增加工作线程（-w）或机器，或降低负载",
 );
 
-/// A load is served so much more slowly than the client where both hold (`docs/measurement.md` 2.1, V10).
+/// Ratio by which the load is served more slowly than the client, if the [`DIFFERENCE`] is exceeded, too
+/// (`docs/measurement.md` 2.1, V10).
 const RATIO: f64 = 1.25;
 const DIFFERENCE: Nanos = Nanos::from_micros(50);
-/// So many seconds at least, in so many of which it must be so.
+/// Minimum number of seconds, and the share of them in which this must be so.
 const SECONDS: usize = 5;
 const MOST_OF_THEM: f64 = 0.9;
-/// A second with fewer successes on either side tells nothing of its median.
+/// Number of successes on either side below which a second has no meaningful median.
 const LEAST: u64 = 5;
-/// Below this share of a core nothing queues inside of brunt: then connections are served unequally by somebody else.
+/// Share of a core below which no queue forms inside brunt: then another component serves connections
+/// unequally.
 const BUSY: f64 = 0.5;
-/// Longer runs are judged by their first seconds.
+/// Maximum number of seconds kept; longer runs are judged by their first seconds.
 const KEPT: usize = 1 << 16;
 
-/// A stretch and the median of what was served in it.
+/// A time range and the median of the requests served in it.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     from_ns: i64,
@@ -36,7 +39,7 @@ struct Stretch {
     median: Nanos,
 }
 
-/// The seconds of both that have a median.
+/// The seconds with a median, of both load and client.
 #[derive(Debug, Default)]
 pub(super) struct Beside {
     load: Vec<Stretch>,
@@ -80,7 +83,8 @@ impl Rule for Beside {
 }
 
 impl Beside {
-    /// The medians of load and client in the same seconds: a second of the load holds the middle of the client's.
+    /// Returns the medians of load and client in the same seconds: a second of the load contains the middle of
+    /// the client's.
     fn pairs(&self) -> Vec<(Nanos, Nanos)> {
         let at = |client: &Stretch| {
             let middle = client.from_ns / 2 + client.to_ns / 2;
@@ -114,7 +118,8 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
-    /// Ten seconds in which the load took so long and the client so long (microseconds), while the busiest worker used so much of a core.
+    /// Creates ten seconds with these times of the load and of the client (microseconds), while the busiest
+    /// worker used `busy` of a core.
     fn ten_seconds(took: impl Fn(i64) -> (u64, u64), busy: f64) -> Vec<RunEvent> {
         let of = |n: u64, us: u64| {
             let mut service = Histogram::new();
@@ -127,7 +132,7 @@ mod tests {
             let generator = GeneratorUsage { busiest_cpu_ns: (busy * SECOND as f64) as u64, ..GeneratorUsage::default() };
             let mut second = Second { from_ns, to_ns, generator, part: RunPart::Window, ..Second::default() };
             second.latency.service = of(1000, load);
-            // The client's seconds begin at other moments than those of the load.
+            // The client's seconds begin at other times than those of the load.
             let (from_ns, to_ns) = (from_ns + 3_000_000, to_ns + 3_000_000);
             let client = ReferenceSecond { from_ns, to_ns, service: of(20, client), ..ReferenceSecond::default() };
             [RunEvent::Reference(Box::new(client)), RunEvent::Second(Box::new(second))]
@@ -149,9 +154,9 @@ mod tests {
             ten_seconds(|_| (900, 850), 0.8),
             // A stall of the server is in the seconds of both.
             ten_seconds(|at| if at == 4 { (90_000, 300) } else { (310, 300) }, 0.8),
-            // Somebody else serves them unequally.
+            // Another component serves them unequally.
             ten_seconds(|_| (900, 300), 0.2),
-            // Nobody cares for so little.
+            // The difference is too small to matter.
             ten_seconds(|_| (70, 30), 0.8),
             ten_seconds(|_| (300, 900), 0.8),
             ten_seconds(|_| (900, 300), 0.8).split_off(12),

@@ -1,5 +1,5 @@
-//! Scenarios that did not do what was asked for: of which there is nothing to tell, or whose users were dealt to workers so that some were free while
-//! iterations were dropped.
+//! Rules for scenarios that did not run as requested: those without any figures, and those whose users were
+//! distributed over workers such that some were idle while iterations were dropped.
 
 use measure::Nanos;
 
@@ -26,13 +26,14 @@ const SPLIT_WHY: Text = text(
     ": one drops what is due while another has users free, and with other workers fewer would be dropped or more; -w 1 drops none but those that nobody was free for",
     "：一个线程放弃迭代时，另一个线程可能仍有空闲用户，换一个线程数放弃的数量就会不同；用 -w 1 则只在确实无空闲用户时才放弃",
 );
-/// Where so much of the users there may be were within an iteration, hardly any was free while iterations were dropped.
+/// Share of the maximum number of users within an iteration above which hardly any was free while iterations
+/// were dropped.
 const HARDLY_FREE: f64 = 0.95;
 
-/// A scenario whose figures are all zero looks like one that was measured.
+/// Finds idle scenarios: one whose figures are all zero looks like one that was measured.
 pub(super) fn idle(run: &Evidence<'_>) -> Option<Finding> {
     let plan = &run.started.as_ref()?.plan;
-    // One that the run had not come to yet, or was cut before, is no surprise.
+    // A scenario that had not started yet, or was cut before, is expected to be idle.
     let was_on = |row: &ScenarioRow<'_>| {
         plan.scenarios.iter().any(|scenario| scenario.name == row.name && scenario.start < run.window)
     };
@@ -43,7 +44,7 @@ pub(super) fn idle(run: &Evidence<'_>) -> Option<Finding> {
     Some(all.fold(first, |found, row| found.and(FURTHER, fact(row))).and(WHY, []))
 }
 
-/// Iterations that one worker dropped while another may have had users free.
+/// Finds iterations that one worker dropped while another may have had free users.
 pub(super) fn split(run: &Evidence<'_>) -> Option<Finding> {
     let started = run.started.as_ref().filter(|started| started.workers > 1)?;
     let limit_of = |row: &ScenarioRow<'_>| {

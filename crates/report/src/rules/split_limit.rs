@@ -1,4 +1,5 @@
-//! Arrivals that waited for a share of the limit of connections: with other workers the figures would be others.
+//! The rule for arrivals that waited for a share of the connection limit: with a different number of workers
+//! the figures would differ.
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};

@@ -1,4 +1,4 @@
-//! Whether the run settled: a mean over a warm-up, or over two regimes, is the mean of neither.
+//! The rule for a steady state: a mean over a warm-up, or over two regimes, is the mean of neither.
 
 use measure::{Nanos, Rng, steady};
 use record::{RunPart, RunEvent};
@@ -23,30 +23,30 @@ const DRIFTING: Text = text(
     "压测始终未稳定：延迟一路从 {before} 变为 {after}，数据取决于压测时长",
 );
 
-/// Seconds below which nothing is said.
+/// Number of seconds below which a run is not judged.
 const LEAST: usize = 20;
-/// So many points are kept; beyond them two become one.
+/// Maximum number of points kept; beyond it two are merged into one.
 const KEPT: usize = 240;
-/// From this many seconds on, batches of five are compared.
+/// Number of seconds from which batches of five are compared.
 const BATCHED: usize = 60;
-/// What differs by less than this, as a ratio, or by less than that, is the noise of a healthy run on a shared machine.
+/// Ratio, and absolute difference, below which a change is the noise of a healthy run on a shared machine.
 const RATIO: f64 = 1.5;
 const DIFFERENCE: f64 = 200_000.0;
-/// What becomes quicker within this part of a run, and stays so, was a warm-up.
+/// Part of a run within which a lasting improvement counts as a warm-up.
 const EARLY: f64 = 0.35;
-/// Of a series of which more than this share is unknown nothing is said.
+/// Share of unknown points above which a series is not judged.
 const UNKNOWN: f64 = 0.2;
-/// A regime lasts so long at least: shorter ones are stalls, which have a rule of their own.
+/// Minimum length of a regime, as a share of the run: shorter ones are stalls, which have a rule of their own.
 const REGIME: f64 = 0.15;
 
-/// The mean service time of each second, while a record streams by.
+/// The mean service time of each second, collected while a record streams by.
 #[derive(Clone, Debug)]
 pub(super) struct Steady {
     /// Sum in nanoseconds and count of each point.
     points: Vec<(f64, f64)>,
-    /// Seconds in a point.
+    /// Seconds per point.
     seconds: usize,
-    /// Seconds in the last one.
+    /// Seconds in the last point.
     filled: usize,
 }
 
@@ -73,8 +73,8 @@ impl Steady {
         self.filled = 1;
     }
 
-    /// The logarithms of the means: a service twice as slow is as far off as one twice as fast. A point without a response tells nothing and is
-    /// taken to be as the one before it; None where too many are.
+    /// Returns the logarithms of the means: a service twice as slow is as far off as one twice as fast. A point
+    /// without a response repeats the previous one; `None` if there are too many of these.
     fn logs(&self) -> Option<Vec<f64>> {
         let mean = |(sum, count): &(f64, f64)| (*count > 0.0 && *sum > 0.0).then(|| (sum / count).ln());
         let known: Vec<Option<f64>> = self.points.iter().map(mean).collect();
@@ -91,13 +91,13 @@ impl Steady {
     }
 }
 
-/// True where two means differ by more than noise.
+/// Returns `true` if two means differ by more than noise.
 fn differ(a: f64, b: f64) -> bool {
     let (a, b) = (a.min(b), a.max(b));
     b >= RATIO * a && b - a >= DIFFERENCE
 }
 
-/// How far apart the means of two parts are, weighed by their lengths.
+/// Returns the distance between the means of two parts, weighted by their lengths.
 fn parted(logs: &[f64], at: usize) -> f64 {
     let (before, after) = logs.split_at(at);
     let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len().max(1) as f64;
@@ -126,7 +126,7 @@ impl Rule for Steady {
 }
 
 impl Steady {
-    /// `warmup`: what the run had of it already.
+    /// Judges the series; `warmup` is the warm-up that the run already had.
     fn judge(&self, logs: &[f64], warmup: Nanos) -> Option<Finding> {
         let n = logs.len();
         let typical = |part: &[f64]| steady::median(part).exp();
@@ -142,7 +142,7 @@ impl Steady {
         let cut = steady::warm_up_length(logs, batch);
         if let Some(cut) = cut.filter(|cut| *cut > 0) {
             let (before, after) = (typical(&logs[..cut]), typical(&logs[cut..]));
-            // What is quicker first, and for long, is no warm-up.
+            // A long faster beginning is not a warm-up.
             let warm = after < before || cut as f64 <= EARLY * n as f64;
             if warm && differ(before, after) {
                 return Some(told("settled_late", SETTLED_LATE, cut, before, after));
@@ -150,7 +150,7 @@ impl Steady {
         }
         let rest = &logs[cut.unwrap_or(0)..];
         let (first, last) = (typical(&rest[..rest.len().div_ceil(5)]), typical(&rest[rest.len() * 4 / 5..]));
-        // One that goes up all along has changes everywhere.
+        // A series that rises throughout has change points everywhere.
         let rise = steady::slope(rest) * rest.len() as f64;
         let whole = last.ln() - first.ln();
         let (early, late) = rest.split_at(rest.len() / 2);
@@ -165,10 +165,11 @@ impl Steady {
             .filter(|at| (shortest..=n - shortest).contains(at))
             .map(|at| (at, typical(&logs[..at]), typical(&logs[at..])))
             .filter(|(_, before, after)| differ(*before, *after))
-            // Of several the one that divides best: medians alone are the same a little before it and after.
+            // The one of several that divides best: medians alone are equal a little before and after it.
             .max_by(|a, b| parted(logs, a.0).total_cmp(&parted(logs, b.0)))
             .map(|(at, before, after)| match at as f64 <= EARLY * n as f64 && after < before {
-                // Where the end of a series is calmer still than its middle, the cut is looked for there and none is found.
+                // If the end of a series is calmer still than its middle, the cut is sought there and none is
+                // found.
                 true => told("settled_late", SETTLED_LATE, at, before, after),
                 false => told("two_regimes", REGIMES, at, before, after),
             })
@@ -179,7 +180,8 @@ impl Steady {
 mod tests {
     use super::*;
 
-    /// A run of so many seconds whose mean in each is this many milliseconds, jittered by a tenth.
+    /// Returns the code found for a run of `seconds` seconds with these means in milliseconds, with a jitter of
+    /// a tenth.
     fn code(seconds: usize, mean_ms: impl Fn(usize) -> f64) -> Option<&'static str> {
         let (mut series, mut rng) = (Steady::default(), Rng::new(9));
         for at in 0..seconds {
@@ -209,7 +211,7 @@ mod tests {
     fn the_moment_of_a_change_is_the_one_it_happened_at() {
         let (mut series, mut rng) = (Steady::default(), Rng::new(4));
         for second in 0..24 {
-            // A disturbance before it is no change of regime.
+            // A disturbance before it is not a change of regime.
             let mean = if second >= 12 {
                 20e6
             } else if second == 9 {

@@ -1,5 +1,6 @@
-//! The target's system refused datagrams that nobody waits for an answer to: they were written, and reached nobody. Where
-//! requests are answered, a refusal fails one; where nobody answers, it is all that tells of a closed port.
+//! The rule for refused datagrams: the target's system refused datagrams without an awaited answer, so they
+//! were written but not received. If requests are answered, a refusal fails one of them; without answers, this
+//! is the only sign of a closed port.
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};

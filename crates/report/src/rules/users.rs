@@ -1,4 +1,5 @@
-//! In closed load, users who hardly asked for anything: they waited for what never came, or got no connection of any use.
+//! Rules for users who sent hardly any requests under closed load: they waited for an answer that never came,
+//! or got no usable connection.
 
 use record::End;
 
@@ -32,7 +33,7 @@ const ENDLESS: Text = text(
     "有 {n} 个用户陷入了流程中不发送任何请求且不会结束的循环",
 );
 
-/// A share of the users' time that is nothing to speak of, and one beyond which the figures do not stand.
+/// Share of the users' time that is negligible, and share above which the figures are invalid.
 const OK: f64 = 0.01;
 const FAIL: f64 = 0.05;
 
@@ -44,8 +45,9 @@ fn found(code: &'static str, text: Text, share: f64) -> Option<Finding> {
     grade(share).map(|grade| Finding::new(code, grade, text, [("share", numbers::share(share))]))
 }
 
-/// A user that waits for an answer that never comes sends nothing else: its requests are few among those of the others,
-/// however long it waited. What an interruption cut was not stuck.
+/// Finds stuck users: a user that waits for an answer that never comes sends no other request, so its requests
+/// are few among those of the others, however long it waited. Requests cut by an interruption do not count as
+/// stuck.
 pub(super) fn stuck(run: &Evidence<'_>) -> Option<Finding> {
     let totals = &run.totals;
     if run.open || totals.in_flight_ns == 0 || run.end == End::Interrupted {
@@ -55,7 +57,8 @@ pub(super) fn stuck(run: &Evidence<'_>) -> Option<Finding> {
     found("users_stuck", STUCK, share.min(1.0))
 }
 
-/// Users who are refused make few attempts, with pauses between them: they are hardly seen among the requests of the others.
+/// Finds users that were refused: they make few attempts, with pauses between them, and are hardly visible
+/// among the requests of the others.
 pub(super) fn kept_out(run: &Evidence<'_>) -> Option<Finding> {
     if !run.has_latency() {
         return None;
@@ -64,8 +67,8 @@ pub(super) fn kept_out(run: &Evidence<'_>) -> Option<Finding> {
     found("users_kept_out", KEPT_OUT, out / (out + run.totals.in_flight_ns as f64))
 }
 
-/// Users of flows who rest longer than they were asked to ask for less. What steps are late by is in no latency of closed load, so that only this
-/// tells of it; a millisecond in pauses of seconds is nothing to speak of.
+/// Finds users of flows that paused longer than requested, and so sent less. The lateness of steps is in no
+/// latency of closed load, so that only this rule shows it; a millisecond in pauses of seconds is negligible.
 pub(super) fn woken_late(run: &Evidence<'_>) -> Option<Finding> {
     let totals = &run.totals;
     if run.open || totals.users_ns == 0 {
@@ -77,14 +80,14 @@ pub(super) fn woken_late(run: &Evidence<'_>) -> Option<Finding> {
     grade(share).map(|grade| Finding::new("generator_woke_late", grade, WOKEN_LATE, facts))
 }
 
-/// Users whom a failed step ended send nothing more, and nobody takes their place.
+/// Finds users ended by a failed step: they send no more requests and are not replaced.
 pub(super) fn left(run: &Evidence<'_>) -> Option<Finding> {
     let left = run.totals.user_stops;
     let users = f64::from(run.totals.users).max(left as f64);
     (left as f64 > OK * users).then(|| Finding::new("users_left", Grade::Warn, LEFT, [("n", numbers::count(left))]))
 }
 
-/// Users who go round and round send nothing, either.
+/// Finds users in endless loops, which send no requests either.
 pub(super) fn endless(run: &Evidence<'_>) -> Option<Finding> {
     let stuck = run.totals.endless;
     (stuck > 0).then(|| Finding::new("flow_endless", Grade::Fail, ENDLESS, [("n", numbers::count(stuck))]))

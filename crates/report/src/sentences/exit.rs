@@ -1,4 +1,4 @@
-//! What the exit code of a run means.
+//! The meanings of the exit codes of a run.
 
 use crate::text::{Text, text};
 

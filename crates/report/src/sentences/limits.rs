@@ -1,4 +1,4 @@
-//! What limited the run, in words.
+//! The sentences on the limits of a run.
 
 use words::text::{Text, text};
 

@@ -1,10 +1,10 @@
-//! What notices say.
+//! The sentences of notices.
 
 use record::Subject;
 
 use crate::text::{Text, text};
 
-/// What a notice says. A fact that no placeholder takes is put behind, in brackets.
+/// Returns the sentence of a notice. Facts without a placeholder are appended, in brackets.
 pub(crate) fn notice(of: Subject) -> Text {
     match of {
         Subject::PublicRefused => text(

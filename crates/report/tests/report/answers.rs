@@ -1,4 +1,4 @@
-//! What a reader wants to know first: whether the server kept up, and what it answered where it answered wrongly.
+//! The first questions of a reader: whether the server kept up, and which wrong answers it gave.
 
 use measure::Nanos;
 use record::Second;
@@ -6,7 +6,7 @@ use report::Lang;
 
 use crate::made_up::{Filled, Run, closed, ms, open, second};
 
-/// A second of 100 requests to a server that answers 20: the others wait.
+/// Creates a second of 100 requests to a server that answers 20: the others wait.
 fn overloaded(n: i64) -> Second {
     let mut s = second(n).answered(20, ms(40));
     (s.due, s.sent, s.waiting) = (100, 20, 80 * (n as u32 + 1));

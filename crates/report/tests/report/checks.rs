@@ -1,4 +1,4 @@
-//! Checks by name: what each came to in every format, and objectives about one.
+//! Named checks: the results of each in every format, and objectives on one.
 
 use record::{CheckResults, RunPart, Second};
 use report::Lang;

@@ -142,7 +142,7 @@ fn where_nothing_is_to_show_one_sentence_says_so() {
     }
 }
 
-/// Users who only open connections and say nothing on them: so many of ten stood.
+/// Creates a run of users who only open connections and send nothing on them; `stood` of them were established.
 fn silent(stood: u64, users: u32) -> Run {
     let mut s = second(0);
     (s.users, s.connections.opened, s.connections.open) = (users, stood, 10);
@@ -268,7 +268,7 @@ fn connections_opened_before_a_common_start_were_not_opened_in_its_first_second(
     (s.connections.opened, s.connections.ahead, s.connections.ahead_ns) = (1000, 1000, 5_000_000_000);
     let run = open(1000.0, 2).second(s.clone()).second(second(1).answered(1000, ms(20)));
     assert_eq!(run.summary().opened_per_s(), 200.0);
-    // Others came later: in a second of its own.
+    // The other connections came later, in a second of its own.
     s.connections.opened = 1020;
     assert_eq!(open(1000.0, 1).second(s).summary().opened_per_s(), 170.0);
 }
@@ -300,6 +300,6 @@ fn lateness_that_is_a_part_of_the_mean_is_a_caution() {
     };
     assert_eq!(late(400, 20).trust.verdict(), Grade::Ok);
     assert_eq!((late(400, 4).trust.verdict(), late(400, 4).exit.code()), (Grade::Warn, 0));
-    // An idle core wakes up late, which is much beside the answer of a fast server, and no news.
+    // An idle core wakes up late, which is a lot compared with the answer of a fast server, but expected.
     assert_eq!(late(98, 1).trust.verdict(), Grade::Ok);
 }

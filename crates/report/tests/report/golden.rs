@@ -1,4 +1,5 @@
-//! Pages as a whole, in both languages. `UPDATE_GOLDEN=1 cargo test -p brunt-report` writes them anew; read the diff.
+//! Complete pages, in both languages. `UPDATE_GOLDEN=1 cargo test -p brunt-report` rewrites them; review the
+//! diff.
 
 use std::path::PathBuf;
 
@@ -18,7 +19,7 @@ fn check(name: &str, actual: &str) {
     assert!(wanted == actual, "{name} differs; it would now be:\n{actual}");
 }
 
-/// An open run with a bit of everything.
+/// Creates an open run with a bit of everything.
 fn open_run() -> Run {
     let mut before = second(-1).within(RunPart::Warmup);
     before.warmup = 1000;
@@ -39,7 +40,7 @@ fn open_run() -> Run {
     )
 }
 
-/// A small closed run in which nearly everything fails.
+/// Creates a small closed run in which nearly every request fails.
 fn closed_run() -> Run {
     closed(1, 2)
         .second(second(0).answered(20, ms(40)).failing(3, "refused", "connect", Some("ECONNREFUSED")))
@@ -48,7 +49,7 @@ fn closed_run() -> Run {
         .ended(Some("interrupted"))
 }
 
-/// A run whose rate was changed on the way, and that was paused.
+/// Creates a run whose rate was changed during the run, and that was paused.
 fn changed_run() -> Run {
     let mut run = open(100.0, 8).changed(1_300, Change::Rate(150.0)).changed(3_000, Change::Pause);
     run = run.changed(5_000, Change::Resume);
@@ -59,7 +60,7 @@ fn changed_run() -> Run {
     run
 }
 
-/// Users who became more, rested and ended resting.
+/// Creates a run whose users increased, paused and were paused at the end.
 fn changed_users() -> Run {
     let mut run = closed(10, 6).changed(-500, Change::Users(11)).changed(2_000, Change::Pause);
     run = run.changed(3_000, Change::Resume).changed(5_000, Change::Pause);
@@ -120,7 +121,7 @@ fn tables_lose_columns_on_a_narrow_terminal_and_no_cell_is_broken() {
             let mut out = Vec::new();
             report::format("text").unwrap().write(&run.summary(), &Vec::new(), style, &mut out).unwrap();
             let text = String::from_utf8(out).unwrap();
-            // A line that was broken goes on further to the right than the rows begin.
+            // The continuation of a wrapped line is indented further than the rows.
             let begins = ["Where the time went", "耗时分解"];
             let table =
                 text.lines().skip_while(|line| !begins.contains(line)).skip(2).take_while(|line| !line.is_empty());

@@ -1,4 +1,4 @@
-//! Records that nobody's run wrote: figures at the ends of what numbers hold, moments anywhere, names without end.
+//! Records that no run wrote: figures at the limits of their types, arbitrary times, any number of names.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ fn lines(events: &[RunEvent]) -> Lines {
     )
 }
 
-/// Every format in every language, as text.
+/// Returns every format in every language, as text.
 fn documents(record: &Lines) -> Result<Vec<String>, ReadFault> {
     let summary = Summary::from_past(record)?;
     let styles = [Lang::En, Lang::Zh].map(|lang| Style { lang, cells: Some(80), ..Style::default() });
@@ -58,7 +58,7 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![8 => ".{0,8}", 1 => Just("é\u{1b}[2J".repeat(3000)), 1 => Just("timeout".into())]
 }
 
-/// Moments of a second: mostly after the one before.
+/// Generates the times of a second: mostly after the previous one.
 fn span(n: usize) -> impl Strategy<Value = (i64, i64)> {
     let begins = n as i64 * 1_000_000_000;
     prop_oneof![20 => Just((begins, begins + 1_000_000_000)), 2 => Just((begins, begins)), 1 => (moment(), moment())]

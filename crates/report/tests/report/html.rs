@@ -1,4 +1,4 @@
-//! The HTML page: what is in it, read back as a browser would.
+//! The HTML page: its content, decoded as a browser would.
 
 use std::io::Read as _;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::made_up::{Filled, Run, closed, ms, open, second};
 
-/// The lines of a page.
+/// Returns the lines of a page.
 pub fn lines(page: &str) -> Vec<Value> {
     let (_, rest) = page.split_once("id=\"lines\">").expect("the page has its data");
     let (text, _) = rest.split_once("</script>").expect("the data ends");
@@ -152,7 +152,7 @@ fn counters_are_told_as_often_as_there_is_room_and_end_where_they_ended() {
     assert_eq!(told("o", "Ip.DefaultTTL").len(), 0, "what stands still is empty");
 }
 
-/// Written from events, as a record is: made-up seconds alone have no counters.
+/// Writes a page from events, as from a record: made-up seconds alone have no counters.
 fn page_of_events(run: &Run) -> String {
     struct Lines(Vec<u8>);
     impl record::ReplaySource for Lines {

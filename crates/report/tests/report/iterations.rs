@@ -1,4 +1,5 @@
-//! Iterations and groups of a flow: rows of their own in every format for people, and in JSON; objectives that name them.
+//! Iterations and groups of a flow: rows of their own in every format for people, and in JSON; objectives that
+//! name them.
 
 use measure::{Nanos, PackedHistogram};
 use plan::flow::{Flow, OnFailure, Pause, Step};
@@ -7,7 +8,7 @@ use report::Lang;
 
 use crate::made_up::{Filled, Run, closed, ms, open, second};
 
-/// Ten iterations a second of one request and a pause, in a group: eight succeed, one fails, one is cut.
+/// Adds ten iterations per second of one request and a pause, in a group: eight succeed, one fails, one is cut.
 fn flowing(run: Run) -> Run {
     let row = |name, [finished, failed, censored]: [u64; 3], took: Nanos| NamedFigures {
         name,

@@ -1,4 +1,4 @@
-//! Machines under test that told their counters, in every document.
+//! Machines under test that reported their counters, in every document.
 
 use record::{HostCounters, ProbedHost, CounterValue, RunPart, RunEvent};
 use report::{Lang, Summary};
@@ -28,7 +28,8 @@ fn sample(at_ns: i64, host: &str, overflows: u64) -> RunEvent {
     RunEvent::Counters(HostCounters { at_ns, host: host.into(), values, ..HostCounters::default() })
 }
 
-/// Four seconds, in which an accept queue over there overflowed; with what comes last of it.
+/// Creates four seconds in which an accept queue on the machine under test overflowed, with `last` as the last
+/// event.
 fn run(last: RunEvent) -> Run {
     let mut run = closed(10, 4);
     run.events.extend([joined(-S, 7_000_000_000, 40_000), sample(0, "db1", 7)]);

@@ -1,4 +1,4 @@
-//! What other load generators get wrong, none of which may be possible here.
+//! Known mistakes of other load generators, none of which may be possible here.
 
 use measure::Nanos;
 use record::{RunPart, Second};
@@ -113,7 +113,8 @@ fn a_quantile_without_enough_requests_is_not_shown() {
     assert!(json["latency"]["response"]["p99_ci_us"][1].is_null(), "the interval is open above");
 }
 
-/// Thousands of requests that waited for each other are worth dozens: an interval as of independent ones would be a lie.
+/// Thousands of requests that waited for each other are worth dozens: an interval computed as for independent
+/// ones would be wrong.
 #[test]
 fn an_interval_is_as_wide_as_seconds_differ_and_a_short_run_has_none() {
     let run = |seconds: u64, slow: u64| {
@@ -131,7 +132,7 @@ fn an_interval_is_as_wide_as_seconds_differ_and_a_short_run_has_none() {
         let ms = |end: &serde_json::Value| end.as_f64().map(|us| (us / 1000.0).round());
         (ms(&interval[0]), ms(&interval[1]))
     };
-    // 8 % are slow: in each second as many, or in every other one seven times as many as in the next.
+    // 8 % are slow: the same share in each second, or in every other second seven times as many as in the next.
     assert_eq!(p90(run(10, 80)), (Some(1.0), Some(1.0)));
     assert_eq!(p90(run(10, 140)), (Some(1.0), Some(9.0)));
     let short = run(4, 80);
@@ -144,7 +145,7 @@ fn an_interval_is_as_wide_as_seconds_differ_and_a_short_run_has_none() {
     );
 }
 
-/// The same command on a machine with other cores would give other figures.
+/// Repeating the command on a machine with a different number of cores would give different figures.
 #[test]
 fn a_limit_that_was_waited_for_is_told_and_one_that_is_split_is_a_caution() {
     let run = |workers: u32, limited: u64| {

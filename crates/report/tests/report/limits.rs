@@ -1,4 +1,4 @@
-//! What limited a run, from the counters of its record.
+//! The limits of a run, from the counters of its record.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::made_up::{Filled, Run, closed, ms, second};
 
 const S: i64 = 1_000_000_000;
 
-/// A sample of these counters, as a machine tells them.
+/// Creates a sample of these counters, as a machine reports them.
 fn sample(at_ns: i64, host: &str, values: &[(&str, u64)]) -> RunEvent {
     let values: BTreeMap<_, _> = values.iter().map(|(name, n)| ((*name).to_owned(), CounterValue::Whole(*n))).collect();
     RunEvent::Counters(HostCounters { at_ns, host: host.into(), values, ..HostCounters::default() })
 }
 
-/// Four seconds of ten users, with what was counted before, within and after the window.
+/// Creates four seconds of ten users, with counts before, within and after the window.
 fn run(before: u64, within: u64, after: u64) -> Run {
     let mut run = closed(10, 4);
     let listener = [("listener.127.0.0.1:8080.limit", 5), ("listener.127.0.0.1:8080.queue", 0)];
@@ -36,13 +36,13 @@ fn run(before: u64, within: u64, after: u64) -> Run {
     run.events.push(sample(0, "here", &all(1, 7 + before)));
     for n in 0..4 {
         run = run.second(second(n).answered(40, ms(250)));
-        // What did not change is not told again.
+        // Unchanged counters are not repeated.
         run.events.push(sample((n + 1) * S, "here", &cores(n as u64 + 2)));
         run.events.push(sample((n + 1) * S, "elsewhere", &[("TcpExt.ListenOverflows", 1000 * n as u64)]));
     }
     run.events.push(sample(3 * S + 1, "here", &[("listener.127.0.0.1:8080.queue", 6)]));
     run.events.push(sample(4 * S + 1, "here", &[("TcpExt.ListenOverflows", 7 + before + within)]));
-    // Taken in the drain, and told before the second that says so.
+    // Taken in the drain, and recorded before the second that shows this.
     run.events.push(sample(5 * S - S / 20, "here", &[("TcpExt.ListenOverflows", 7 + before + within + after)]));
     run = run.second(second(4).within(RunPart::Drain));
     run.events.push(sample(9 * S, "here", &[("TcpExt.ListenOverflows", 7 + before + within + after)]));
@@ -91,7 +91,7 @@ fn headroom_is_that_of_the_load_at_hand() {
         Summary::from_events(events).headroom()
     };
     let told = |most_per_s, by_run| Some(Headroom { most_per_s, times: most_per_s / 40.0, by_run });
-    // Two workers on two cores; 40/s took 20 ms of a second that were not polled away.
+    // Two workers on two cores; 40/s took 20 ms of a second that were not spent polling.
     assert_eq!(headroom(|_| (), 30_000_000), told(4_000.0, true), "dearer than the small requests of the calibration");
     assert_eq!(headroom(|_| (), 10_400_000), told(100_000.0, false), "no cheaper than they can be");
     assert_eq!(headroom(|_| (), 10_000_000), told(100_000.0, false), "too little to be seen");
@@ -121,7 +121,7 @@ fn the_limit_stands_in_every_document_for_people() {
     assert!(!nobody.written("text", Lang::En).contains("What limited"), "nobody counted, and nothing was found");
 }
 
-/// Nine users at two steps that may be sent 25 and 20 times a second.
+/// Nine users at two steps limited to 25 and 20 per second.
 #[test]
 fn a_step_of_which_every_turn_was_taken_is_the_limit_and_not_the_number_of_users() {
     let told = |of_u: u64| {

@@ -30,7 +30,7 @@ fn rows_are_for_their_second() {
         live.row(&warm),
         "   0s       0          –       –          –          –          –          –        –  warm-up: 77 requests"
     );
-    // Twenty requests support a median and nothing more.
+    // Twenty requests support a median and no other quantile.
     assert_eq!(
         live.row(&Second { users: 10, ..second(1).answered(20, ms(8)) }),
         "   2s      10         20       0       20.0    8.00 ms          –    8.00 ms     0.02  200:20"
@@ -41,7 +41,7 @@ fn rows_are_for_their_second() {
     );
     let drain = |unfinished| second(2).unfinished(unfinished, ms(300)).within(RunPart::Drain);
     assert!(Live::has_row(&drain(10)) && !Live::has_row(&drain(0)) && Live::has_row(&second(2)));
-    // One answer after a moment is no rate of thousands.
+    // One answer after a moment is not a rate of thousands.
     let mut short = second(3).answered(1, ms(8));
     short.to_ns = short.from_ns + 130_000;
     let figures = live.row(&short);
@@ -94,7 +94,7 @@ fn forty_cells_tell_drain_and_warm_up_from_seconds_of_the_window() {
 fn many_status_codes_are_one_line_however_narrow() {
     let mut many = busy(0);
     many.status = (100..100 + record::MAX_CODES as u64).map(|code| (code.to_string(), code * 1000)).collect();
-    // What a peer chooses may be long, and in wide characters.
+    // Text chosen by a peer may be long, and in wide characters.
     many.status.insert("状态".repeat(200), 7);
     many.status.insert(record::OTHER_CODES.into(), u64::MAX);
     for cells in [20, 40, 80, 120] {
@@ -110,7 +110,7 @@ fn many_status_codes_are_one_line_however_narrow() {
             assert_eq!(row.contains("100:"), cells >= 80, "what there is room for: {row}");
         }
     }
-    // In a pipe nothing is cut: a line of as many codes as are told apart.
+    // In a pipe no line is cut, even one with the maximum number of codes.
     let row = pipe(Lang::En, Mode::Closed).row(&many);
     assert_eq!((row.lines().count(), row.matches(':').count()), (2, record::MAX_CODES + 2));
 }
@@ -122,7 +122,7 @@ fn headings_come_again_every_twenty_rows() {
     assert_eq!(headings, [0, 20, 40]);
 }
 
-/// Where the columns of a line end, in cells.
+/// Returns the positions, in cells, at which the columns of a line end.
 fn ends(line: &str) -> Vec<usize> {
     let mut ends = Vec::new();
     for (at, _) in line.match_indices("  ").chain([(line.len(), "")]) {

@@ -1,4 +1,4 @@
-//! Made-up records, short to write.
+//! A builder of made-up records.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use report::{Lang, Style, Summary};
 
 const S: i64 = 1_000_000_000;
 
-/// A run being made up.
+/// A made-up run.
 #[derive(Clone)]
 pub struct Run {
     pub plan: Plan,
@@ -26,13 +26,13 @@ pub struct Run {
     pub checks: Vec<String>,
 }
 
-/// A closed run of so many users and seconds.
+/// Creates a closed run with `users` users for `seconds` seconds.
 pub fn closed(users: u32, seconds: u64) -> Run {
     let stages = vec![Stage { lasts: Nanos::from_secs(seconds), from: f64::from(users), to: f64::from(users) }];
     run(Load::Closed { stages, think: None, together: false }, seconds)
 }
 
-/// An open run at a rate for so many seconds.
+/// Creates an open run at a rate for `seconds` seconds.
 pub fn open(rate: f64, seconds: u64) -> Run {
     let stages = vec![Stage { lasts: Nanos::from_secs(seconds), from: rate, to: rate }];
     run(Load::Open { stages, arrivals: Arrivals::Poisson }, seconds)
@@ -129,22 +129,22 @@ impl Run {
         }));
         self
     }
-    /// Adds a change of the load so many milliseconds after the start of the window.
+    /// Adds a change of the load `at_ms` milliseconds after the start of the window.
     pub fn changed(mut self, at_ms: i64, change: Change) -> Run {
         self.events.push(RunEvent::Changed(LoadChange { at_ns: at_ms * 1_000_000, change }));
         self
     }
-    /// Sets what must hold.
+    /// Sets the objectives.
     pub fn objectives(mut self, objectives: &[&str]) -> Run {
         self.plan.objectives = objectives.iter().map(|o| o.to_string()).collect();
         self
     }
-    /// How it ended; None: the record is cut off.
+    /// Sets the reason for the end; `None`: the record is cut off.
     pub fn ended(mut self, reason: Option<&'static str>) -> Run {
         self.reason = reason;
         self
     }
-    /// All events.
+    /// Returns all events.
     pub fn events(&self) -> Vec<RunEvent> {
         let mut events = vec![RunEvent::Started(Box::new(RunStarted {
             schema: SCHEMA.into(),
@@ -179,44 +179,44 @@ impl Run {
         }
         events
     }
-    /// Its seconds.
+    /// Returns its seconds.
     pub fn seconds(&self) -> Vec<Second> {
         let second = |e: &RunEvent| if let RunEvent::Second(s) = e { Some((**s).clone()) } else { None };
         self.events.iter().filter_map(second).collect()
     }
-    /// Summed up and judged.
+    /// Sums up and judges the run.
     pub fn summary(&self) -> Summary {
         Summary::from_events(self.events())
     }
-    /// In a format.
+    /// Returns the report in a format.
     pub fn written(&self, format: &str, lang: Lang) -> String {
         let mut out = Vec::new();
         let style = Style { lang, color: false, cells: None };
         report::format(format).unwrap().write(&self.summary(), &self.seconds(), style, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
-    /// As JSON.
+    /// Returns the report as JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.written("json", Lang::En)).unwrap()
     }
 }
 
-/// The n-th second of the window, with nothing in it.
+/// Creates the n-th second of the window, without requests.
 pub fn second(n: i64) -> Second {
     Second { from_ns: n * S, to_ns: (n + 1) * S, ..Second::default() }
 }
 
-/// What a second of made-up requests holds.
+/// The filling of a second with made-up requests.
 pub trait Filled: Sized {
-    /// So many successes of so long each, in flight as Little's law has it.
+    /// Adds `n` successes of this duration, in flight according to Little's law.
     fn answered(self, n: u64, took: Nanos) -> Self;
-    /// So many that failed fast.
+    /// Adds `n` requests that failed fast.
     fn failing(self, n: u64, kind: &str, phase: &str, errno: Option<&str>) -> Self;
-    /// So many that timed out after so long.
+    /// Adds `n` requests that timed out after this duration.
     fn timed_out(self, n: u64, after: Nanos) -> Self;
-    /// So many without an end, given up after so long.
+    /// Adds `n` unfinished requests, abandoned after this duration.
     fn unfinished(self, n: u64, after: Nanos) -> Self;
-    /// In another part of the run.
+    /// Moves the second to another part of the run.
     fn within(self, part: RunPart) -> Self;
 }
 
@@ -279,7 +279,7 @@ impl Filled for Second {
     }
 }
 
-/// Milliseconds.
+/// Returns `n` milliseconds.
 pub fn ms(n: u64) -> Nanos {
     Nanos::from_millis(n)
 }

@@ -1,4 +1,4 @@
-//! The report seen from outside: made-up records in, documents out.
+//! Tests of the report through its public interface: made-up records in, documents out.
 
 mod answers;
 mod changed;

@@ -6,7 +6,8 @@ use report::Lang;
 
 use crate::made_up::{Filled, Run, closed, ms, open, second};
 
-/// Names `fast` (5 ms), `GET /slow/{id}` (80 ms, some failed with a 503, one hung) and `idle`, of which nothing was asked.
+/// Creates a run with the names `fast` (5 ms), `GET /slow/{id}` (80 ms, some failed with a 503, one hung) and
+/// `idle`, which had no requests.
 fn several() -> Run {
     let named = |name, finished, failed, censored, took: Nanos| NamedFigures {
         name,
@@ -75,7 +76,7 @@ fn what_a_server_says_by_name_acts_on_no_screen() {
             second.named.iter_mut().for_each(|named| named.status = [(bad.to_owned(), 1)].into());
         }
     }
-    // Beside the first of its sort, which is kept elsewhere.
+    // In addition to the first of its sort, which is kept separately.
     let Some(RunEvent::Example(mut example)) = run.events.last().cloned() else { panic!("an example") };
     (example.detail, example.status) = (bad.into(), bad.into());
     run.events.push(RunEvent::Example(example));

@@ -1,4 +1,4 @@
-//! The reference client, beside the load and in none of its figures, in every document.
+//! The reference client, next to the load and in none of its figures, in every document.
 
 use measure::Histogram;
 use record::{ReferenceSecond, RunEvent};
@@ -6,7 +6,7 @@ use report::Lang;
 
 use crate::made_up::{Filled, Run, closed, ms, second};
 
-/// Four seconds of a load at 250 ms, and a client that took 20 ms and was read 1 ms late.
+/// Creates four seconds of a load at 250 ms, and a client that took 20 ms and was read 1 ms late.
 fn run() -> Run {
     let of = |value| {
         let mut histogram = Histogram::new();

@@ -8,7 +8,7 @@ use report::Lang;
 
 use crate::made_up::{Filled, Run, ms, open, second};
 
-/// Two names; a shop at a rate, of whose iterations some are dropped, and two admins.
+/// Creates a run with two names; a shop at a rate, with some dropped iterations, and two admins.
 fn side_by_side() -> Run {
     let scenario = |name: &str, load: Load, steps: Vec<Step>| Scenario {
         name: name.into(),

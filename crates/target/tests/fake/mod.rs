@@ -1,4 +1,5 @@
-//! A network by script: a clock set by hand, arrivals put in by the test, and everything sent kept to be looked at.
+//! A scripted network: the clock is set by hand, arrivals are injected by the test, and everything sent is
+//! recorded.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -10,7 +11,7 @@ use protocols::http1::Http1Server;
 use target::{Config, Conversation, Responder, Stats, Tallies, Worker};
 use wire::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress};
 
-/// How a connection ended from the server's side.
+/// The end of a connection as seen by the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
     Closed,
@@ -24,7 +25,7 @@ enum Happening {
     Closed(ConnId),
 }
 
-/// What the test and the network both see.
+/// The state shared by the test and the network.
 #[derive(Debug, Default)]
 pub struct World {
     now: Nanos,
@@ -32,14 +33,14 @@ pub struct World {
     buffer: Vec<u8>,
     /// Bytes the client has received.
     received: BTreeMap<u32, Vec<u8>>,
-    /// Sent bytes that the client has not read; kept back where it is slow.
+    /// Sent bytes that the client has not read; held back if it is slow.
     unsent: BTreeMap<u32, usize>,
-    /// How much a client reads until it stops.
+    /// Number of bytes after which a client stops reading.
     appetite: BTreeMap<u32, usize>,
     gone: BTreeMap<u32, Gone>,
     sends: usize,
     sent: u64,
-    /// What each wait was told.
+    /// The deadline passed to each wait.
     waits: Vec<Nanos>,
     accepting: bool,
 }
@@ -153,24 +154,24 @@ impl<S: Conversation> Scene<S> {
     pub fn turn(&mut self) {
         self.worker.turn(self.most_wait);
     }
-    /// Lets time pass; one turn at its end.
+    /// Advances time by `span`, with one turn at its end.
     pub fn pass(&mut self, span: Nanos) {
         self.world.borrow_mut().now += span;
         self.turn();
     }
-    /// From now to the end of the last wait.
+    /// Returns the time from now to the end of the last wait.
     pub fn waited_for(&self) -> Nanos {
         let world = self.world.borrow();
         world.waits.last().copied().unwrap_or_default() - world.now
     }
-    /// The client reads so many bytes in all, and no more for now.
+    /// Lets the client read `bytes` bytes in total, and no more for now.
     pub fn reads_only(&mut self, conn: u32, bytes: usize) {
         let mut world = self.world.borrow_mut();
         world.appetite.insert(conn, bytes);
-        // What was kept back is not remembered: only its size matters to the server.
+        // Held-back content is discarded: only its size matters to the server.
         world.unsent.insert(conn, 0);
     }
-    /// What the client received since the last look.
+    /// Returns the bytes the client received since the last call.
     pub fn heard(&mut self, conn: u32) -> Vec<u8> {
         std::mem::take(self.world.borrow_mut().received.entry(conn).or_default())
     }

@@ -1,10 +1,11 @@
-//! gRPC: messages answered as they come, each in its time and in order; faults, deadlines, ends, and the account of calls.
+//! gRPC: messages answered as they arrive, each at its time and in order; faults, deadlines, ends, and the
+//! accounting of calls.
 
 use super::*;
 
 const ECHO: &str = "/brunt.Target/Bidi";
 
-/// The head of a call, with further fields.
+/// Returns the head of a call, with further fields.
 fn call(stream: u32, path: &str, fields: &[(&str, &str)]) -> Vec<u8> {
     let text = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
     // :method POST and :scheme from the static table, the rest as literals (RFC 7541 6).
@@ -20,7 +21,7 @@ fn prefixed(message: &[u8]) -> Vec<u8> {
     [&[0][..], &(message.len() as u32).to_be_bytes(), message].concat()
 }
 
-/// A message of a call in a frame of its own.
+/// Returns a message of a call in a frame of its own.
 fn said(stream: u32, message: &[u8]) -> Vec<u8> {
     frame(DATA, 0, stream, &prefixed(message))
 }
@@ -29,12 +30,13 @@ fn end(stream: u32) -> Vec<u8> {
     frame(DATA, END_STREAM, stream, &[])
 }
 
-/// A call with one message, whole.
+/// Returns a complete call with one message.
 fn one(stream: u32, path: &str, fields: &[(&str, &str)], message: &[u8]) -> Vec<u8> {
     [call(stream, path, fields), said(stream, message), end(stream)].concat()
 }
 
-/// The texts of all DATA, and the status at the end where it came; static and literal fields only, as the target says them.
+/// Returns the payload of all DATA frames, and the status at the end if it arrived; handles static and literal
+/// fields only, as the target writes them.
 fn heard(scene: &mut Scene<Detecting>) -> (Vec<u8>, Option<String>) {
     let bytes = scene.heard(0);
     let (mut data, mut status, mut rest) = (Vec::new(), None, &bytes[..]);
@@ -52,7 +54,7 @@ fn heard(scene: &mut Scene<Detecting>) -> (Vec<u8>, Option<String>) {
     (data, status)
 }
 
-/// The number behind `grpc-status` in a block, through the crate's own decoder.
+/// Returns the value of `grpc-status` in a block, through the crate's own decoder.
 fn grpc_status(block: &[u8]) -> String {
     let mut decoder = protocols::http2::hpack::HpackDecoder::default();
     let mut fields = decoder.read(block);
@@ -200,7 +202,7 @@ fn a_call_given_up_is_abandoned_once_and_no_more_is_said_of_it() {
     scene.pass(Nanos::from_millis(20));
     assert_eq!(heard(&mut scene), (vec![], None));
     assert_eq!((scene.stats().abandoned, scene.stats().waiting), (1, 0));
-    // The same where the connection ends.
+    // Again, with the connection ended.
     scene.say(0, &call(3, ECHO, &[("brunt-path", "/delay/10ms")]));
     scene.say(0, &[said(3, b"a"), said(3, b"b")].concat());
     scene.hang_up(0);

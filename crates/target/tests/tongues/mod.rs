@@ -1,4 +1,5 @@
-//! One port, several protocols: what the first bytes decide, faults in the shape of each, and answers that overtake.
+//! One port, several protocols: detection by the first bytes, faults in the shape of each, and answers out of
+//! order.
 
 mod calls;
 
@@ -32,13 +33,13 @@ fn preface() -> Vec<u8> {
     [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &frame(4, 0, 0, &[])].concat()
 }
 
-/// A GET: method and scheme from the static table, path and authority as literals (RFC 7541 6).
+/// Returns a GET: method and scheme from the static table, path and authority as literals (RFC 7541 6).
 fn get(stream: u32, path: &str) -> Vec<u8> {
     let block = [&[0x82, 0x86, 0x04, path.len() as u8][..], path.as_bytes(), &[0x01, 1, b'a']].concat();
     frame(HEADERS, 4 | END_STREAM, stream, &block)
 }
 
-/// Kind, flags, stream and length of each frame that is about a stream, or that ends the connection.
+/// Returns kind, flags, stream and length of each frame that concerns a stream, or that ends the connection.
 fn frames(mut bytes: &[u8]) -> Vec<(u8, u8, u32, usize)> {
     let mut found = Vec::new();
     while bytes.len() >= 9 {
@@ -52,7 +53,7 @@ fn frames(mut bytes: &[u8]) -> Vec<(u8, u8, u32, usize)> {
     found
 }
 
-/// Frames without their flags and, of heads, without their length.
+/// Returns frames without their flags and, for heads, without their length.
 fn shape(bytes: &[u8]) -> Vec<(u8, u32, usize)> {
     frames(bytes).iter().map(|f| (f.0, f.2, if f.0 == HEADERS { 0 } else { f.3 })).collect()
 }
@@ -161,7 +162,7 @@ fn upgrade(path: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// A text frame, masked with zeros.
+/// Returns a text frame, masked with zeros.
 fn message(text: &str) -> Vec<u8> {
     [&[0x81, 0x80 | text.len() as u8, 0, 0, 0, 0], text.as_bytes()].concat()
 }
@@ -248,7 +249,7 @@ fn a_large_message_leaves_block_by_block_and_nothing_stands_within_it() {
     scene.heard(0);
     scene.reads_only(0, 10_000);
     scene.say(0, &message("one"));
-    // The client pings and asks again while its first answer is under way.
+    // The client pings and asks again while its first answer is in progress.
     scene.say(0, &[vec![0x89, 0x80, 0, 0, 0, 0], message("two")].concat());
     assert!(scene.unsent(0) < 100_000, "{}", scene.unsent(0));
     let begun = scene.heard(0);
@@ -259,7 +260,7 @@ fn a_large_message_leaves_block_by_block_and_nothing_stands_within_it() {
         scene.pass(Nanos::from_millis(1));
         all.extend(scene.heard(0));
     }
-    // What the slow client kept back of the first block is not remembered by the scene.
+    // The scene does not record the bytes of the first block that the slow client left unread.
     let second = all.windows(10).rposition(|w| w == &begun[..10]).expect("the second answer");
     assert_eq!(all.len() - second, 200_010, "whole");
     assert_eq!(all.windows(2).filter(|w| w == &[0x8a, 0]).count(), 1, "one pong, behind the first message");
@@ -276,7 +277,7 @@ fn who_goes_on_asking_and_reads_nothing_is_cut_off() {
         assert_eq!(scene.gone(0).is_some(), n >= 32, "{n}: {}", scene.unsent(0));
     }
     assert_eq!(scene.gone(0), Some(Gone::Aborted));
-    // Others are as welcome as ever.
+    // Other clients are still served.
     scene.connect(1);
     scene.get(1, "/");
     assert!(scene.heard_text(1).starts_with("HTTP/1.1 200"));

@@ -10,7 +10,7 @@ use base64::Engine as _;
 use super::*;
 use crate::Watched;
 
-/// What MariaDB 10.11 greets with, but for its random bytes.
+/// Returns the greeting of MariaDB 10.11, except for its random bytes.
 fn greeting() -> Vec<u8> {
     let mut greeting = b"\x0a5.5.5-10.11.6-MariaDB\0".to_vec();
     greeting.extend_from_slice(&[7, 0, 0, 0]);
@@ -21,7 +21,7 @@ fn greeting() -> Vec<u8> {
     greeting
 }
 
-/// A packet with its header.
+/// Returns a packet with its header.
 fn packet(number: u8, bytes: &[u8]) -> Vec<u8> {
     let [a, b, c, ..] = (bytes.len() as u32).to_le_bytes();
     [&[a, b, c, number], bytes].concat()
@@ -31,7 +31,8 @@ fn counted(text: &str) -> Vec<u8> {
     [&[text.len() as u8], text.as_bytes()].concat()
 }
 
-/// The answer to a question, as rows of two; both sides leave out the packet between columns and rows (CLIENT_DEPRECATE_EOF).
+/// Returns the answer to a query, as rows of two columns; both sides leave out the packet between columns and
+/// rows (CLIENT_DEPRECATE_EOF).
 fn answer(rows: &[(&str, &str)]) -> Vec<u8> {
     let column = |name| [&b"\x03def\0\0\0"[..], &counted(name), b"\0\x0c\x2d\0\0\0\0\0\xfd\0\0\0\0\0"].concat();
     let mut all: Vec<Vec<u8>> = vec![vec![2], column("Variable_name"), column("Value")];
@@ -40,12 +41,13 @@ fn answer(rows: &[(&str, &str)]) -> Vec<u8> {
     (1..).zip(all).flat_map(|(number, bytes)| packet(number, &bytes)).collect()
 }
 
-/// A server on one connection: greets, and says the next of these each time it was asked; what it heard.
+/// Starts a server for one connection: it greets, and sends the next of these answers after each request;
+/// returns the input received.
 fn served(greeting: Vec<u8>, answers: Vec<Vec<u8>>) -> (String, JoinHandle<Vec<Vec<u8>>>) {
     slowly_served(Duration::ZERO, greeting, answers)
 }
 
-/// The same of a server that takes its time for each.
+/// Like `served`, with a delay before each answer.
 fn slowly_served(time: Duration, greeting: Vec<u8>, answers: Vec<Vec<u8>>) -> (String, JoinHandle<Vec<Vec<u8>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let option = format!("mysql=mysql://me:s%20t@{}", listener.local_addr().unwrap());
@@ -94,7 +96,7 @@ fn counters_and_settings_over_one_connection_that_is_closed_in_form() {
     assert_eq!((&heard[1][1..], &heard[5][..]), (STATUS.as_bytes(), &[1][..]));
 }
 
-/// Each step of a login has its time, and a login over a long way has many.
+/// Each step of a login has its own timeout, and a login over a slow network has many.
 #[test]
 fn whoever_is_far_away_is_waited_for_at_each_step() {
     let ok = packet(2, &[0, 0, 0, 2, 0, 0, 0]);
@@ -148,7 +150,8 @@ fn options_as_people_write_them() {
     }
 }
 
-/// The server has not seen the password since it started, and there is no TLS: it reads what was sealed with its key.
+/// The server has not seen the password since it started, and there is no TLS: it reads the password encrypted
+/// with its key.
 #[test]
 fn an_account_of_sha2_is_let_in_while_it_is_cold() {
     let private = PrivateDecryptingKey::generate(KeySize::Rsa2048).unwrap();

@@ -1,24 +1,25 @@
-//! What is asked, and under which names the answers are kept.
+//! The queries, and the names under which their answers are kept.
 
 use crate::number;
 use probe::CounterSink;
 
-/// The texts of the row, NULL among them; or why there is none.
+/// The texts of the row, NULL among them; or the reason that there is none.
 pub type Answer = Result<Vec<Option<String>>, String>;
 
 const OF_OTHERS: &str = "the states of other users' sessions are not shown to this user: GRANT pg_monitor TO it";
 
-/// A question that is answered by one row.
+/// A query that returns one row.
 #[derive(Debug)]
 pub struct Question {
-    /// What its counters are called: `postgres.database.xact_commit`.
+    /// Prefix of its counters: `database` in `postgres.database.xact_commit`.
     pub group: &'static str,
     pub sql: &'static str,
-    /// The columns of the row in order.
+    /// Columns of the row in order.
     columns: &'static [&'static str],
 }
 
-/// All of them, each for itself: where one is refused, or asks an old version for what it does not have, the others are still answered.
+/// All queries, sent separately: if one is refused, or names a column that an old version lacks, the others are
+/// still answered.
 pub const ALL: [Question; 4] = [
     Question {
         group: "database",
@@ -38,9 +39,10 @@ pub const ALL: [Question; 4] = [
             "deadlocks",
         ],
     },
-    // Sessions of clients; all but the first count are of this database, without our own session. Of the sessions of others a user
-    // without pg_read_all_stats sees that they are there, and neither kind nor state. The first who waits for a row waits for the
-    // transaction that has it, the others for the row itself. Who waited before we came is not of the run.
+    // Sessions of clients; all but the first count are of this database, without our own session. For the
+    // sessions of others a user without pg_read_all_stats sees that they exist, but neither kind nor state. The
+    // first to wait for a row waits for the transaction that holds it, the others for the row itself. Sessions
+    // that waited before we came are not part of the run.
     Question {
         group: "activity",
         sql: "SELECT count(*), \
@@ -90,12 +92,12 @@ pub const ALL: [Question; 4] = [
     },
 ];
 
-/// The counts of sessions that say how many others there are of which nothing, or no state, is shown.
+/// Count of other sessions whose details, or whose state, are hidden.
 const HIDDEN: &str = "hidden";
 const UNTRACKED: &str = "untracked";
 
 impl Question {
-    /// Puts what was answered, or why nothing was.
+    /// Adds the answer, or the reason for the failure.
     pub fn put(&self, answer: &Answer, sink: &mut CounterSink) {
         let name = |column: &str| format!("postgres.{}.{column}", self.group);
         let values = match answer {

@@ -5,18 +5,18 @@ use super::*;
 use crate::Watched;
 use probe::Counters;
 
-/// A message of a server.
+/// Returns a message of a server.
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind][..], &(body.len() as u32 + 4).to_be_bytes(), body].concat()
 }
 
-/// What describes so many columns ("RowDescription").
+/// Returns the description of `count` columns ("RowDescription").
 fn columns(count: usize) -> Vec<u8> {
     let one = [&b"column\0"[..], &[0; 18]].concat();
     message(b'T', &[&(count as u16).to_be_bytes()[..], &one.repeat(count)].concat())
 }
 
-/// What a row of these is on the way; None is NULL.
+/// Returns the encoding of a row with these values; `None` is NULL.
 fn data(values: &[Option<&str>]) -> Vec<u8> {
     let mut body = (values.len() as u16).to_be_bytes().to_vec();
     for value in values {
@@ -27,7 +27,7 @@ fn data(values: &[Option<&str>]) -> Vec<u8> {
     message(b'D', &body)
 }
 
-/// The answer to a question: columns, a row, its end, and that the server is ready.
+/// Returns the answer to a query: columns, a row, its end, and the message that the server is ready.
 fn told(values: &[&str]) -> Vec<u8> {
     let row = data(&values.iter().copied().map(Some).collect::<Vec<_>>());
     [columns(values.len()), row, message(b'C', b"SELECT 1\0"), ready()].concat()
@@ -45,7 +45,7 @@ fn authentication(code: u32, rest: &[u8]) -> Vec<u8> {
     message(b'R', &[&code.to_be_bytes(), rest].concat())
 }
 
-/// The end of a login, with what every server tells.
+/// Returns the end of a login, with the parameters every server sends.
 fn entered() -> Vec<u8> {
     [authentication(0, b""), message(b'S', b"TimeZone\0UTC\0"), message(b'K', &[0; 8]), ready()].concat()
 }
@@ -55,12 +55,13 @@ const ACTIVITY: [&str; 9] = ["8", "0", "0", "5", "1", "4", "3", "2", "1"];
 const TABLES: [&str; 3] = ["11", "12", "13"];
 const SETTINGS: [&str; 6] = ["100", "3", "0", "134217728", "1", "15.18 (Debian)"];
 
-/// An answer to each question.
+/// Returns an answer to each query.
 fn all() -> Vec<(usize, Vec<u8>)> {
     [told(&DATABASE), told(&ACTIVITY), told(&TABLES), told(&SETTINGS)].map(|answer| (1, answer)).into()
 }
 
-/// A server on one connection, which says the next of these each time it heard so many messages; what it heard.
+/// Starts a server for one connection, which sends the next of these answers each time it received that many
+/// messages; returns the messages received.
 fn served(says: Vec<(usize, Vec<u8>)>) -> (String, std::thread::JoinHandle<Vec<Vec<u8>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let option = format!("postgres=postgres://me:s%20t@{}/db", listener.local_addr().unwrap());
@@ -79,7 +80,7 @@ fn served(says: Vec<(usize, Vec<u8>)>) -> (String, std::thread::JoinHandle<Vec<V
                 peer.read_exact(&mut body).unwrap();
                 heard.push([&head[..head.len() - 4], &body].concat());
             }
-            // In pieces that end anywhere.
+            // Sent in pieces that may end anywhere.
             for piece in answer.chunks(7) {
                 let _ = peer.write_all(piece);
             }
@@ -129,7 +130,7 @@ fn four_questions_over_one_connection_that_is_closed_in_form() {
     assert_eq!((&heard[1][1..heard[1].len() - 1], &heard[9][..]), (ALL[0].sql.as_bytes(), &b"X"[..]));
 }
 
-/// What is kept of these answers.
+/// Returns the counters kept of these answers.
 fn kept(answers: Vec<Vec<u8>>) -> Result<Counters, String> {
     let (option, server) =
         served([(1, entered())].into_iter().chain(answers.into_iter().map(|answer| (1, answer))).collect());
@@ -148,7 +149,7 @@ fn what_cannot_be_read_is_absent_and_named() {
     assert_eq!(told.unobservable[0], format!("postgres.activity: {why}"));
     assert_eq!(told.unobservable[1], "postgres.tables.seq_tup_read: the server does not report it");
     assert_eq!((told.get("postgres.tables.seq_scan"), told.get("postgres.tables.idx_scan")), (Some(1), Some(3)));
-    // Where nothing at all is told, the reason is the whole answer.
+    // If every query fails, the reason is the whole answer.
     assert_eq!(kept(vec![denied; 4]).unwrap_err(), why);
     assert_eq!(kept(vec![[message(b'C', b"SELECT 0\0"), ready()].concat(); 4]).unwrap_err(), "it returns no row");
 }
@@ -215,7 +216,7 @@ fn a_password_is_told_as_the_server_asks_for_it_and_once() {
     let (option, server) = served(vec![(1, authentication(3, b"")), (1, authentication(3, b""))]);
     assert_eq!(Watched::parse(&option).unwrap().ask().unwrap_err(), "it keeps asking for the password");
     server.join().unwrap();
-    // Without one there is nothing to tell.
+    // Without a password the login fails.
     let (option, server) = served(vec![(1, authentication(10, b"SCRAM-SHA-256\0\0"))]);
     let said = Watched::parse(&option.replace(":s%20t", "")).unwrap().ask().unwrap_err();
     assert!(said.starts_with("it requires a password; write postgres://user:password@host"), "{said}");

@@ -1,6 +1,7 @@
-//! The counters of hosts as lines of a page: those that moved, as often as there is room for.
+//! The counters of hosts as lines of a page: those that changed, at an interval that fits the size limit.
 //!
-//! `c`: the host; `t`: when (milliseconds); `v`: what changed of the telling ones; `o`: of the others, which are told less often.
+//! `c`: the host; `t`: time (milliseconds); `v`: changes of the prominent counters; `o`: changes of the others,
+//! which are written less often.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::grain::{Grain, Told};
 
-/// Counters that a page shows at once, by how their names begin and end; the others have to be looked for.
+/// Counters that a page shows at once, by prefix and suffix; the others are found by search.
 const TELLING: [(&str, &str); 44] = [
     ("cpu.all.", ""),
     ("cpu.count", ""),
@@ -57,7 +58,7 @@ const TELLING: [(&str, &str); 44] = [
     ("postgres.activity.", ""),
 ];
 
-/// Whether a counter is one of these.
+/// Returns whether a counter is one of these.
 pub(super) fn is_telling(counter: &str) -> bool {
     TELLING.iter().any(|(begins, ends)| counter.starts_with(begins) && counter.ends_with(ends))
 }
@@ -69,7 +70,8 @@ pub(super) struct Readings {
     hosts: BTreeMap<String, Host>,
 }
 
-/// Of a run that goes on: every how many readings the lesser counters are told, so many hosts, and so many readings until half of them do.
+/// Limits for a live run: the interval in readings of the lesser counters, the number of hosts, and the number
+/// of readings after which the intervals double.
 pub(super) const LIVE_COARSE: usize = 5;
 const LIVE_HOSTS: usize = 64;
 const LIVE_READINGS: usize = 1200;
@@ -79,14 +81,14 @@ struct Host {
     carried: CounterState,
     readings: usize,
     lines: usize,
-    /// As first read, of a run that goes on.
+    /// First reading of each counter, for a live run.
     first: BTreeMap<String, CounterValue>,
-    /// As last told.
+    /// Last values written.
     told: BTreeMap<String, Option<CounterValue>>,
 }
 
 impl Host {
-    /// Whether the next reading is told, of a run that goes on: fewer and fewer, so that those of a day find room.
+    /// Returns whether the next reading of a live run is written: fewer and fewer, so that those of a day fit.
     fn is_due(&self) -> bool {
         let every = 1 << (self.lines / LIVE_READINGS).min(20);
         self.readings.is_multiple_of(every)
@@ -94,12 +96,12 @@ impl Host {
 }
 
 impl Readings {
-    /// Of a run of which nothing was read.
+    /// Creates the state for a run without readings.
     pub fn of(grain: &Grain) -> Readings {
         Readings { plans: grain.hosts.clone(), live: grain.live, hosts: BTreeMap::new() }
     }
 
-    /// Adds a reading; its line, where anything of it is told.
+    /// Adds a reading; returns its line, if any of it is written.
     pub fn add(&mut self, sample: &HostCounters) -> Option<Value> {
         let known = self.plans.contains_key(&sample.host);
         if !known && (!self.live || self.plans.len() >= LIVE_HOSTS) {
@@ -119,7 +121,8 @@ impl Readings {
         } else {
             host.readings += 1;
         }
-        // The last reading has all of them: what moved in between would else lack its end.
+        // The last reading is written completely: changes since the previous line would otherwise lack their
+        // end.
         let is_last = !self.live && host.readings == plan.readings;
         let lines = host.lines;
         host.lines += 1;

@@ -1,4 +1,4 @@
-//! The lines behind the head, made of the events of a run as they come.
+//! The lines after the head, made from the events of a run as they arrive.
 
 use record::RunEvent;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use super::phases::Phases;
 use super::second;
 use crate::summary::Summary;
 
-/// Makes lines of events.
+/// The conversion of events to lines.
 pub(super) struct Drawing {
     open: bool,
     buckets: u32,
@@ -22,7 +22,7 @@ pub(super) struct Drawing {
 }
 
 impl Drawing {
-    /// Of a run of which nothing was read.
+    /// Creates the state for a run without events.
     pub fn of(summary: &Summary, grain: &Grain) -> Drawing {
         Drawing {
             open: summary.open,
@@ -34,10 +34,10 @@ impl Drawing {
         }
     }
 
-    /// The lines of an event: a block is told once the next begins.
+    /// Returns the lines of an event: a block is written once the next begins.
     pub fn see(&mut self, event: &RunEvent) -> Vec<Value> {
         match event {
-            // When the window began, by the clock on the wall (milliseconds).
+            // Start of the window, wall-clock time (milliseconds).
             RunEvent::Began(began) if began.unix_ns > 0 => vec![json!({ "w": began.unix_ns / 1_000_000 })],
             RunEvent::Second(second) => {
                 let line = second::row(second, self.open, self.buckets, self.flows.of_second(second));
@@ -49,7 +49,7 @@ impl Drawing {
         }
     }
 
-    /// What was not told yet.
+    /// Returns the lines not written yet.
     pub fn rest(&mut self) -> Vec<Value> {
         [self.named.rest(), self.phases.rest()].into_iter().flatten().collect()
     }

@@ -1,25 +1,25 @@
-//! Scenarios of a second: their users, their iterations, their requests. A run of one flow has one.
+//! Scenarios in a second: their users, iterations and requests. A run with one flow has one entry.
 
 use record::{NamedCounts, Second};
 use serde_json::{Value, json};
 
 use crate::summary::Summary;
 
-/// Where the rows of each flow stand among those of a second.
+/// The positions of each flow's rows among those of a second.
 pub(super) struct Flows {
     flows: Vec<Flow>,
 }
 
 struct Flow {
-    /// Its name, where there are several.
+    /// Name, if there are several flows.
     name: Option<String>,
     iterations: usize,
-    /// Of its requests; None: the run has no others.
+    /// Row of its requests; `None`: the run has no other requests.
     requests: Option<usize>,
 }
 
 impl Flows {
-    /// Those of a run; nothing in a run without flows.
+    /// Creates the flows of a run; empty in a run without flows.
     pub fn of(summary: &Summary) -> Flows {
         let spans: Vec<_> = summary.spans().collect();
         let (first, behind) = (summary.names().len(), summary.names().len() + 2 * spans.len());
@@ -32,13 +32,13 @@ impl Flows {
         Flows { flows: whole.enumerate().map(flow).collect() }
     }
 
-    /// What they are called, in the order of their rows.
+    /// Returns their names, in the order of their rows.
     pub fn names(&self) -> Vec<Option<&str>> {
         self.flows.iter().map(|flow| flow.name.as_deref()).collect()
     }
 
-    /// Of each flow `[users, scheduled, succeeded, failed, iterations started, of these succeeded, failed, dropped, milliseconds
-    /// of users]`; None without flows.
+    /// Returns for each flow `[users, scheduled, succeeded, failed, iterations started, iterations succeeded,
+    /// iterations failed, iterations dropped, milliseconds of users]`; `None` without flows.
     pub fn of_second(&self, second: &Second) -> Option<Value> {
         let rows = self.flows.iter().map(|flow| {
             let iterations = counts(second, flow.iterations);
@@ -49,7 +49,7 @@ impl Flows {
                     [u64::from(second.users), second.due, ended, second.failed, 0]
                 }
             };
-            // Records of before have only how many there were at the end of a second.
+            // Older records contain only the number of users at the end of a second.
             let users_ms = if users_ns > 0 { users_ns / 1_000_000 } else { users.saturating_mul(1000) };
             let started = iterations.due.saturating_sub(iterations.dropped);
             [

@@ -1,7 +1,8 @@
-//! How fine the data of a page is: as fine as the record where there is room, and coarser where a file would grow too large.
+//! The resolution of a page's data: that of the record if it fits, and coarser if the file would grow too
+//! large.
 //!
-//! Figures of the whole run are those of the report in any case. Coarser are what is told of parts of it: the buckets of the seconds' histograms, the
-//! blocks of seconds in which names are told, and how often a counter is.
+//! Figures of the whole run are always those of the report. Only parts of the run are coarsened: the buckets of
+//! the seconds' histograms, the blocks of seconds by name, and the interval of counters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -14,63 +15,64 @@ use crate::ranked::headline;
 use crate::seconds::Seconds;
 use crate::summary::Summary;
 
-/// A page has room for so many filled buckets of histograms in ten minutes, in so many blocks of names.
+/// Limits of a page for each ten minutes: filled buckets of histograms, and rows of names over all blocks.
 const BUCKETS: usize = 150_000;
 const BLOCKS: u64 = 2_000;
-/// And for so many of the parts of requests.
+/// Limit on the filled buckets of request phases for each ten minutes.
 const PARTS: u64 = 30_000;
-/// Rows of names that a page of a run that goes on has room for; and how long such a run takes where nobody knows (seconds).
+/// Limit on rows of names on the page of a live run; and the length assumed for such a run if it is unknown
+/// (seconds).
 const ROWS: u64 = 100_000;
 const UNKNOWN: u64 = 3_600;
-/// Buckets of names, as a power of two: values are off by at most 1.6 %.
+/// Resolution of the histograms of names, as a power of two: values are off by at most 1.6 %.
 const NAMES: u32 = 5;
-/// So many names have blocks, those with most requests.
+/// Number of names with blocks, those with the most requests.
 const NAMED: usize = 200;
-/// Readings of a counter that is shown at once, and of one that has to be looked for.
+/// Maximum number of readings of a prominent counter, and of one that is found by search.
 const TELLING: usize = 600;
 const OTHERS: usize = 80;
-/// So many seconds make a block, one of these.
+/// Possible lengths of a block, in seconds.
 const LENGTHS: [u64; 14] = [1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600];
 
-/// How fine it is.
+/// The resolution of a page's data.
 pub(super) struct Grain {
-    /// Of the seconds' histograms.
+    /// Resolution of the seconds' histograms.
     pub buckets: u32,
-    /// Of those of names.
+    /// Resolution of the histograms of names.
     pub names: u32,
-    /// Seconds of a block of names.
+    /// Length of a block of names in seconds.
     pub block_s: u64,
-    /// Seconds of a block of what is told of the parts of requests.
+    /// Length of a block of request phases in seconds.
     pub phases_s: u64,
-    /// The names that have blocks, by their index.
+    /// Names with blocks, by their index.
     pub named: BTreeSet<u16>,
-    /// By host, what counters it tells, and which of them moved.
+    /// Counters of each host, and which of them changed.
     pub hosts: BTreeMap<String, Told>,
-    /// The run goes on: what its hosts tell is not known yet.
+    /// Set for a live run: the counters of its hosts are not known yet.
     pub live: bool,
 }
 
-/// What the counters of a host are.
+/// The counters of a host.
 #[derive(Clone, Default)]
 pub(super) struct Told {
-    /// How often they were read.
+    /// Number of readings.
     pub readings: usize,
-    /// Those that moved.
+    /// Counters that changed.
     pub moved: BTreeSet<String>,
 }
 
 impl Told {
-    /// Every how many readings the lesser counters are told.
+    /// Returns the interval in readings at which the lesser counters are written.
     pub fn coarse(&self) -> usize {
         self.readings.div_ceil(OTHERS).max(1)
     }
 
-    /// Of a counter, every how many readings one is told.
+    /// Returns the interval in readings at which a counter is written.
     pub fn every(&self, counter: &str) -> usize {
         if is_telling(counter) { self.readings.div_ceil(TELLING).max(1) } else { self.coarse() }
     }
 
-    /// Takes in a reading: what of it moved since the first.
+    /// Adds a reading, noting the counters that changed since the first.
     pub fn see(&mut self, sample: &HostCounters, first: &mut BTreeMap<String, CounterValue>) {
         self.readings += 1;
         for (name, value) in &sample.values {
@@ -89,7 +91,8 @@ impl Told {
 }
 
 impl Grain {
-    /// Of a run that goes on, of which its beginning is known: as fine as the record, names a little coarser where there are many.
+    /// Returns the resolution for a live run of which only the beginning is known: that of the record, with
+    /// names a little coarser if they are many.
     pub fn live(summary: &Summary) -> Grain {
         let named = expected(summary);
         let planned = summary.started.as_ref().and_then(|started| started.plan.duration);
@@ -100,7 +103,7 @@ impl Grain {
         Grain { buckets: FINEST, names: NAMES, block_s, phases_s, named, hosts, live: true }
     }
 
-    /// Of a run.
+    /// Returns the resolution for a completed run.
     pub fn of(summary: &Summary, seconds: &dyn Seconds) -> io::Result<Grain> {
         let mut survey = Survey::default();
         for event in seconds.events()? {
@@ -121,12 +124,12 @@ impl Grain {
     }
 }
 
-/// The shortest block for which there is room.
+/// Returns the shortest block length that fits.
 fn length(fits: impl Fn(u64) -> bool) -> u64 {
     LENGTHS.into_iter().find(|length| fits(*length)).unwrap_or(LENGTHS[LENGTHS.len() - 1])
 }
 
-/// The names with most requests, and the rows of a flow, which stand behind the names.
+/// Returns the names with the most requests, and the rows of a flow, which follow the names.
 fn most_asked(summary: &Summary) -> BTreeSet<u16> {
     let names = summary.names().len();
     let rows = summary.totals.named.each();
@@ -137,7 +140,7 @@ fn most_asked(summary: &Summary) -> BTreeSet<u16> {
     if names > 1 { asked.chain(spans).collect() } else { spans.collect() }
 }
 
-/// The rows of a run that goes on: nobody knows yet which names are asked most.
+/// Returns the rows of a live run, for which the most frequent names are not known yet.
 fn expected(summary: &Summary) -> BTreeSet<u16> {
     let names = summary.names().len();
     let behind = names + 2 * summary.spans().count() + summary.scenarios().count();
@@ -148,15 +151,15 @@ fn expected(summary: &Summary) -> BTreeSet<u16> {
 #[derive(Default)]
 struct Survey {
     seconds: usize,
-    /// Filled buckets, the finest first.
+    /// Numbers of filled buckets, the finest resolution first.
     filled: [usize; (FINEST - COARSEST + 1) as usize],
-    /// Filled buckets of the parts of requests.
+    /// Number of filled buckets of request phases.
     parts: usize,
     hosts: BTreeMap<String, Told>,
     first: BTreeMap<String, BTreeMap<String, CounterValue>>,
 }
 
-/// So many hosts and counters are told apart: a record from elsewhere may have any.
+/// Maximum number of distinct hosts and counters: a record from another source may contain any number.
 const HOSTS: usize = 64;
 const COUNTERS: usize = 20_000;
 

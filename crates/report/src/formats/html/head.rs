@@ -1,4 +1,4 @@
-//! The first line of a run on a page: the JSON report without its seconds, and what it says in words.
+//! The first line of a run on a page: the JSON report without its seconds, and its sentences.
 
 use serde_json::{Map, Value, json};
 
@@ -13,17 +13,17 @@ use crate::ranked::{Figure, Quantile};
 use crate::summary::Summary;
 use crate::text::Lang;
 
-/// The percentiles of the distribution's axis.
+/// Percentiles on the distribution's axis.
 const PERCENTILES: [f64; 8] = [0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
 
-/// The version of the lines.
+/// Version of the line format.
 const FORMAT: u32 = 1;
 
-/// See the module. `summary` is one whose texts are harmless.
+/// Returns the head (see the module documentation). The texts of `summary` must already be escaped.
 pub(super) fn head(name: &str, summary: &Summary, grain: &Grain) -> Value {
     let report = serde_json::to_value(Report::of(summary, Box::new(std::iter::empty()))).unwrap_or_default();
     let mut report = without_histograms(report);
-    // Sums by name are shared, and not made harmless with the rest.
+    // Sums by name are shared, and not escaped with the rest.
     plainly::walk(&mut report);
     let ranked = summary.headline();
     let percentiles = PERCENTILES.map(|q| percentile(q, ranked.quantile(q)));
@@ -51,7 +51,7 @@ pub(super) fn head(name: &str, summary: &Summary, grain: &Grain) -> Value {
     })
 }
 
-/// `[q, nanoseconds (null: withheld), whether it is only a lower bound, interval (null: none)]`.
+/// Returns `[q, nanoseconds (null: withheld), whether it is only a lower bound, interval (null: none)]`.
 fn percentile(q: f64, quantile: Quantile) -> Value {
     let ns = match quantile.figure {
         Figure::Is(time) | Figure::AtLeast(time) => Some(time.0),
@@ -61,7 +61,7 @@ fn percentile(q: f64, quantile: Quantile) -> Value {
     json!([q, ns, quantile.figure.at_least().is_some(), interval])
 }
 
-/// Those of the whole run's latency remain: the others are told by their figures.
+/// Removes all histograms except those of the whole run's latency: the others are represented by their figures.
 fn without_histograms(mut report: Value) -> Value {
     let latency = report.get_mut("latency").map(Value::take);
     strip(&mut report);

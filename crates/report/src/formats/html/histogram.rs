@@ -1,15 +1,16 @@
-//! Histograms as pages read them: a list of numbers, as fine as there is room for.
+//! Histograms in the form pages read: a list of numbers, at the resolution that fits.
 
 use std::collections::BTreeMap;
 
 use measure::Histogram;
 
-/// Buckets of a power of two, as a power of two: as the record has them, and the coarsest there is. A value read back is off by at most
-/// 0.2 % with the finest, twice as much with each step, 1.6 % with 32 buckets.
+/// Finest and coarsest number of buckets per power of two, as a power of two: that of the record, and the
+/// coarsest supported. A decoded value is off by at most 0.2 % with the finest, twice as much with each step,
+/// 1.6 % with 32 buckets.
 pub(super) const FINEST: u32 = 8;
 pub(super) const COARSEST: u32 = 4;
 
-/// The bucket of a value, where a power of two is cut into `1 << grouping` of them.
+/// Returns the bucket of a value, with `1 << grouping` buckets per power of two.
 pub(super) fn bucket_of(value: u64, grouping: u32) -> u64 {
     const TOP: u64 = (1 << 42) - 1;
     let value = value.min(TOP);
@@ -17,7 +18,7 @@ pub(super) fn bucket_of(value: u64, grouping: u32) -> u64 {
     (u64::from(shift) << grouping) + (value >> shift)
 }
 
-/// What pages need of a histogram, added up from others.
+/// A histogram reduced to the parts that pages need, merged from others.
 #[derive(Default)]
 pub(super) struct Coarse {
     buckets: BTreeMap<u64, u64>,
@@ -26,7 +27,7 @@ pub(super) struct Coarse {
 }
 
 impl Coarse {
-    /// Adds a histogram in buckets of that size.
+    /// Adds a histogram at this bucket size.
     pub fn add(&mut self, histogram: &Histogram, grouping: u32) {
         if histogram.is_empty() {
             return;
@@ -40,8 +41,8 @@ impl Coarse {
         }
     }
 
-    /// `[min, max, sum in µs, first bucket, its count, then of each further one how many buckets on, and its count]`; nothing
-    /// where nothing was counted. Times but the sum in nanoseconds.
+    /// Returns `[min, max, sum in µs, first bucket, its count, then for each further one the distance in
+    /// buckets, and its count]`; empty without values. Times other than the sum are in nanoseconds.
     pub fn numbers(&self) -> Vec<u64> {
         let Some((min, max)) = self.ends else { return Vec::new() };
         let sum_us = u64::try_from(self.sum.saturating_add(500) / 1000).unwrap_or(u64::MAX);
@@ -55,7 +56,7 @@ impl Coarse {
     }
 }
 
-/// A histogram as such numbers.
+/// Returns the numbers of a histogram.
 pub(super) fn numbers(histogram: &Histogram, grouping: u32) -> Vec<u64> {
     let mut coarse = Coarse::default();
     coarse.add(histogram, grouping);

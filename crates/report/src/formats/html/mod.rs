@@ -1,9 +1,11 @@
-//! HTML for people: one file to send on, with pictures that can be looked into.
+//! HTML for people: a single file to pass on, with interactive charts.
 //!
-//! The page is built beforehand (`web/`); here its data is written into it: lines of JSON, compressed, as base64, in which no
-//! text of others can be markup. A page of several runs begins with how each of them differs from the first. The first line of a run is its head, the JSON report and every sentence in both
-//! languages; behind it come its seconds, its names and the parts of its requests by blocks of seconds and the counters of hosts, in the order of time. They are written as the
-//! record is read: none of it is held whole. Pages that show a run while it goes on draw the same lines ([`Live`]).
+//! The page is built in advance (`web/`); its data is inserted here: lines of JSON, compressed, as base64, so
+//! that no untrusted text can be markup. A page of several runs begins with how each of them differs from the
+//! first. The first line of a run is its head, the JSON report and every sentence in both languages; after it
+//! come its seconds, its names and request phases by blocks of seconds and the counters of hosts, in the order
+//! of time. They are written while the record is read: none of them is held completely. Pages that show a live
+//! run draw the same lines ([`Live`]).
 
 mod counters;
 mod drawing;
@@ -30,7 +32,7 @@ use crate::comparison::{Compared, comparison};
 use crate::seconds::Seconds;
 use crate::summary::Summary;
 
-/// See the module.
+/// The HTML format (see the module documentation).
 pub(super) struct Html;
 
 impl Format for Html {
@@ -47,10 +49,11 @@ impl Format for Html {
     }
 }
 
-/// Writes the page of a run, or of several laid over each other.
+/// Writes the page of a run, or of several overlaid.
 ///
 /// # Errors
-/// What writing or reading said.
+///
+/// Returns the error of writing or reading.
 pub fn compare(runs: &[Compared<'_>], style: Style, out: &mut dyn Write) -> io::Result<()> {
     let title = runs.first().map_or(String::new(), |run| words::title(run.summary, style.lang));
     let lang = words::code(style.lang);
@@ -66,10 +69,11 @@ pub fn compare(runs: &[Compared<'_>], style: Style, out: &mut dyn Write) -> io::
     })
 }
 
-/// Writes the lines of a run: what its page draws.
+/// Writes the lines of a run, the data of its page.
 ///
 /// # Errors
-/// What writing or reading said.
+///
+/// Returns the error of writing or reading.
 pub fn lines(run: &Compared<'_>, out: &mut dyn Write) -> io::Result<()> {
     let summary = run.summary.plain();
     let grain = Grain::of(&summary, run.seconds)?;
@@ -81,14 +85,14 @@ pub fn lines(run: &Compared<'_>, out: &mut dyn Write) -> io::Result<()> {
     drawing.rest().iter().try_for_each(|row| line(out, row))
 }
 
-/// A run that goes on, as pages draw it.
+/// The lines of a live run, as pages draw them.
 pub struct Live {
     grain: Grain,
     drawing: Drawing,
 }
 
 impl Live {
-    /// Of one of which `summary` tells how it began.
+    /// Creates the state for a run whose beginning is in `summary`.
     pub fn of(summary: &Summary) -> Live {
         let summary = summary.plain();
         let grain = Grain::live(&summary);
@@ -96,17 +100,17 @@ impl Live {
         Live { grain, drawing }
     }
 
-    /// The head of its lines, of what there is of it by now.
+    /// Returns the head of its lines, with the data so far.
     pub fn head(&self, summary: &Summary) -> Value {
         head::head("", &summary.plain(), &self.grain)
     }
 
-    /// The lines of its next event.
+    /// Returns the lines of its next event.
     pub fn see(&mut self, event: &RunEvent) -> Vec<Value> {
         self.drawing.see(event)
     }
 
-    /// What was not told yet.
+    /// Returns the lines not written yet.
     pub fn rest(&mut self) -> Vec<Value> {
         self.drawing.rest()
     }

@@ -1,4 +1,4 @@
-//! Figures by name in blocks of seconds: what tables of a span and their small curves are made of.
+//! Figures by name in blocks of seconds, the data of the tables of a time range and of their small charts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::grain::Grain;
 use super::histogram::Coarse;
 
-/// What a block held of a name.
+/// The figures of a name in a block.
 #[derive(Default)]
 struct Row {
     counts: NamedCounts,
@@ -29,14 +29,14 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Of a run of which nothing was read.
+    /// Creates the state for a run without seconds.
     pub fn of(grain: &Grain) -> Blocks {
         let block_s = i64::try_from(grain.block_s).unwrap_or(1);
         let (named, grouping) = (grain.named.clone(), grain.names);
         Blocks { named, grouping, block_s, block: None, rows: BTreeMap::new(), scratch: Histogram::new() }
     }
 
-    /// Adds a second; a line of the block before, where it begins another.
+    /// Adds a second; returns a line for the previous block if the second begins another.
     pub fn add(&mut self, second: &Second) -> Option<Value> {
         if second.part == RunPart::Warmup || second.named.is_empty() {
             return None;
@@ -51,7 +51,7 @@ impl Blocks {
         before
     }
 
-    /// The line of what was not told yet.
+    /// Returns the line not written yet.
     pub fn rest(&mut self) -> Option<Value> {
         let block = self.block.take()?;
         let rows = std::mem::take(&mut self.rows);
@@ -75,7 +75,8 @@ impl Row {
         }
     }
 
-    /// `[name, scheduled, succeeded, failed, unfinished, succeeded within the window, payload, latency, lower bounds, dropped (of iterations), from caches]`.
+    /// Returns `[name, scheduled, succeeded, failed, unfinished, succeeded within the window, payload, latency,
+    /// lower bounds, dropped (of iterations), from caches]`.
     fn told(&self, name: u16) -> Value {
         let c = &self.counts;
         json!([

@@ -1,4 +1,5 @@
-//! Where the time of requests went, in blocks of seconds: what a curve of each part, and the parts of a span, are made of.
+//! The time of requests by phase, in blocks of seconds: the data of the curve of each phase, and of the phases
+//! of a time range.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::grain::Grain;
 use super::histogram::{COARSEST, Coarse, bucket_of};
 
-/// Every part that is timed, as the JSON report calls it.
+/// Returns all timed phases with their names in the JSON report.
 fn parts(of: &Latency) -> [(&'static str, &Histogram); 15] {
     [
         ("gen_late", &of.gen_late),
@@ -30,7 +31,7 @@ fn parts(of: &Latency) -> [(&'static str, &Histogram); 15] {
     ]
 }
 
-/// So many filled buckets a second has, all parts together.
+/// Returns the number of filled buckets in a second, all phases together.
 pub(super) fn filled(second: &Second) -> usize {
     let of = |(_, histogram): (_, &Histogram)| {
         let mut before = None;
@@ -39,7 +40,7 @@ pub(super) fn filled(second: &Second) -> usize {
     if second.part == RunPart::Warmup { 0 } else { parts(&second.latency).into_iter().map(of).sum() }
 }
 
-/// The parts of a run, block by block.
+/// The phases of a run, block by block.
 pub(super) struct Phases {
     block_s: i64,
     block: Option<i64>,
@@ -47,12 +48,12 @@ pub(super) struct Phases {
 }
 
 impl Phases {
-    /// Of a run of which nothing was read.
+    /// Creates the state for a run without seconds.
     pub fn of(grain: &Grain) -> Phases {
         Phases { block_s: i64::try_from(grain.phases_s).unwrap_or(1), block: None, rows: BTreeMap::new() }
     }
 
-    /// Adds a second; a line of the block before, where it begins another.
+    /// Adds a second; returns a line for the previous block if the second begins another.
     pub fn add(&mut self, second: &Second) -> Option<Value> {
         if second.part == RunPart::Warmup {
             return None;
@@ -66,7 +67,7 @@ impl Phases {
         before
     }
 
-    /// The line of what was not told yet.
+    /// Returns the line not written yet.
     pub fn rest(&mut self) -> Option<Value> {
         let block = self.block.take()?;
         let rows: Map<String, Value> =

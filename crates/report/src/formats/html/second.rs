@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use super::histogram::numbers;
 use crate::ranked::{Figure, Ranked, headline};
 
-/// `s`: what it held, in the order of `SECOND` in `web/src/lib/run.ts`; `h` and `a`: its latency, and lower bounds of it; `q`: p50, p95 and p99 of
-/// it (nanoseconds; negative: at least that; 0: withheld); `f`: failures, `[kind, phase, errno, count]` each; `k`: codes of status; `e`: checks,
-/// `[which, passed, failed]` each; `x`: its flows.
+/// Returns the line of a second. `s`: its counts, in the order of `SECOND` in `web/src/lib/run.ts`; `h` and
+/// `a`: its latency, and lower bounds of it; `q`: p50, p95 and p99 of it (nanoseconds; negative: at least that;
+/// 0: withheld); `f`: failures, `[kind, phase, errno, count]` each; `k`: status codes; `e`: checks, `[which,
+/// passed, failed]` each; `x`: its flows.
 pub(super) fn row(second: &Second, open: bool, grouping: u32, flows: Option<Value>) -> Value {
     let s = second;
     let ranked = headline(&s.latency, open);
@@ -57,10 +58,10 @@ fn figure(ranked: &Ranked<'_>, q: f64) -> i64 {
     }
 }
 
-/// So many sorts and codes are told apart in a second: a record from elsewhere may have any.
+/// Maximum number of distinct sorts and codes in a second: a record from another source may contain any number.
 const SORTS: usize = 64;
 
-/// A failure as a page has it: kind, phase, errno and how many.
+/// A failure in the form of a page: kind, phase, errno and count.
 type Sort = (String, String, Option<String>, u64);
 
 fn failures(second: &Second) -> Vec<Sort> {
@@ -76,13 +77,13 @@ fn failures(second: &Second) -> Vec<Sort> {
     all.into_iter().map(|((kind, phase, errno), n)| (kind, phase, errno, n)).collect()
 }
 
-/// Of the warm-up nothing counts.
+/// Returns the results of checks; the warm-up is not counted.
 fn checks(second: &Second) -> Vec<[u64; 3]> {
     let counted = second.checks.iter().filter(|_| second.part != RunPart::Warmup);
     counted.map(|told| [u64::from(told.check), told.passed, told.failed]).collect()
 }
 
-/// Of the warm-up nothing counts.
+/// Returns the counts of status codes; the warm-up is not counted.
 fn codes(second: &Second) -> BTreeMap<String, u64> {
     let mut all: BTreeMap<String, u64> = BTreeMap::new();
     for (code, n) in second.status.iter().filter(|_| second.part != RunPart::Warmup) {

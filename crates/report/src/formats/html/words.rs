@@ -1,4 +1,4 @@
-//! What a report says in words, in one language: the page has them in both.
+//! The sentences of a report in one language: the page has them in both.
 
 use diagnose::{LimitRule, rules};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::text::{Lang, Text, text};
 
 const TITLE: Text = text("{target} · brunt report", "{target} · brunt 报告");
 
-/// A language as HTML names it.
+/// Returns the HTML code of a language.
 pub(super) fn code(lang: Lang) -> &'static str {
     match lang {
         Lang::En => "en",
@@ -20,13 +20,13 @@ pub(super) fn code(lang: Lang) -> &'static str {
     }
 }
 
-/// What the page is called.
+/// Returns the title of the page.
 pub(super) fn title(summary: &Summary, lang: Lang) -> String {
     let target = summary.started.as_ref().map_or(String::new(), |started| head::target(&started.plan, lang));
     lang.fill(TITLE, &[("target", &target)])
 }
 
-/// Every sentence of the report.
+/// Returns every sentence of the report.
 pub(super) fn words(summary: &Summary, lang: Lang) -> Value {
     let started = summary.started.as_deref();
     let plan = started.map(|started| &started.plan);
@@ -58,13 +58,13 @@ pub(super) fn words(summary: &Summary, lang: Lang) -> Value {
     })
 }
 
-/// What limited the run: what is claimed, and what goes with it.
+/// Returns the limits of the run: each finding and its details.
 fn told(summary: &Summary, lang: Lang) -> Vec<Value> {
     let told = |Told { claim, details }: Told| json!({ "claim": claim, "details": details });
     limits::told(&summary.limits, lang).into_iter().map(told).collect()
 }
 
-/// The pages of the rules that found something.
+/// Returns the documentation pages of the rules that found something.
 fn explained(summary: &Summary, lang: Lang) -> Value {
     let found = |rule: &&LimitRule| summary.limits.findings.iter().any(|found| found.rule == rule.rule);
     let page =
@@ -72,7 +72,8 @@ fn explained(summary: &Summary, lang: Lang) -> Value {
     rules().filter(found).map(page).collect()
 }
 
-/// Of each sort of failure, in the order of the report: what it is called, what helps, and what is known of its example.
+/// Returns for each sort of failure, in the order of the report: its name, its remedy, and the details of its
+/// example.
 fn failures(summary: &Summary, lang: Lang) -> Vec<Value> {
     let failures = summary.totals.failures.iter();
     failures

@@ -1,4 +1,4 @@
-//! Counts: requests and where each of them went, failures with an example, connections and bytes.
+//! Counts: requests and their outcomes, failures with an example, connections and bytes.
 
 use record::{FailureExample, Failure, Kind, ConnectionLoss, Phase};
 
@@ -28,7 +28,7 @@ pub(super) fn requests(page: &mut Page, summary: &Summary) {
     after.iter().for_each(|line| page.inner(line));
 }
 
-/// Every request, counted once.
+/// Returns the account of requests, each counted once.
 pub(crate) fn account(summary: &Summary, lang: Lang) -> String {
     let totals = &summary.totals;
     let text = if totals.add_up() { say::ACCOUNT } else { say::ACCOUNT_BROKEN };
@@ -37,7 +37,7 @@ pub(crate) fn account(summary: &Summary, lang: Lang) -> String {
     lang.fill(text, &[("due", due), ("finished", finished), ("failed", failed), ("censored", censored)])
 }
 
-/// What is no part of the account, and what is to be known of those that are.
+/// Returns the counts outside the account, and notes on those within it.
 pub(crate) fn apart(summary: &Summary, lang: Lang) -> (Option<String>, Vec<String>) {
     let totals = &summary.totals;
     let probe = summary.probe.as_ref().map_or(0, |p| p.requests);
@@ -67,12 +67,12 @@ pub(crate) fn apart(summary: &Summary, lang: Lang) -> (Option<String>, Vec<Strin
     (uncounted, lines.map(line).collect())
 }
 
-/// Redirects that were followed: each is a request, and a success.
+/// Returns the number of redirects that were followed: each is a request, and a success.
 fn hops(summary: &Summary) -> u64 {
     let follows = summary.started.as_ref().is_some_and(|s| s.plan.options.contains_key("redirects"));
     let codes = ["301", "302", "303", "307", "308"];
     let redirects = codes.iter().filter_map(|code| summary.totals.status.get(*code)).sum();
-    // The last hop of a chain that was too long failed.
+    // The last redirect of a chain that was too long failed.
     let failed = summary.totals.failures.iter().filter(|f| f.is(Kind::TooManyRedirects)).map(|f| f.count).sum();
     if follows { u64::saturating_sub(redirects, failed) } else { 0 }
 }
@@ -97,19 +97,20 @@ pub(super) fn failures(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// The sorts of failure, those that happened most often first.
+/// Returns the sorts of failure, the most frequent first.
 pub(crate) fn most_first(summary: &Summary) -> Vec<&Failure> {
     let mut sorted: Vec<&Failure> = summary.totals.failures.iter().collect();
     sorted.sort_by_key(|f| std::cmp::Reverse(f.count));
     sorted
 }
 
-/// What helps against a failure that this machine makes.
+/// Returns the remedy for a failure caused by this machine.
 pub(crate) fn advice(failure: &Failure, lang: Lang) -> Option<&'static str> {
     say::ADVICE.iter().find(|(kind, _)| failure.is(*kind)).map(|(_, advice)| lang.of(*advice))
 }
 
-/// `refused · connect · ECONNREFUSED`; the words of documents, or what they mean in another language.
+/// Formats a sort of failure: `refused · connect · ECONNREFUSED`; the identifiers of documents, or their
+/// translation.
 pub(crate) fn sort_of(f: &Failure, lang: Lang) -> String {
     judgement::sort((&f.kind, &f.phase, f.errno.as_deref()), lang)
 }
@@ -120,7 +121,7 @@ fn example(page: &mut Page, example: &FailureExample, indent: usize) {
         let why = reason(&example.detail, example.cause.as_ref(), page.lang);
         page.inner(&format!("{indent}{}", one_line(&why, SENTENCE)));
     }
-    // Where the peer said why, that is the reason.
+    // If the peer gave a reason, that is the explanation.
     let unexplained = example.detail.is_empty() || example.errno.is_some();
     if example.reused && unexplained && (example.is(Kind::Closed) || example.is(Kind::Reset)) {
         page.inner(&format!("{indent}{}", page.say(say::ON_REUSED)));
@@ -140,33 +141,33 @@ fn example(page: &mut Page, example: &FailureExample, indent: usize) {
         [(say::VALUES, &values), (say::SENT, &example.sent), (say::RECEIVED, &example.received)];
     for (side, bytes) in sides.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
         let named = format!("{indent}{}{}", page.say(side), page.say(say::COLON));
-        // Cut, not broken: what was sent has no words.
+        // Truncated, not wrapped: the sent data has no words.
         let room = page.cells.map_or(CELLS, |cells| cells.saturating_sub(width(&named) + 2).min(CELLS));
         let line = named + &one_line(bytes, room);
         page.inner(&page.paint.dim(&line));
     }
 }
 
-/// Most cells of an example.
+/// Maximum width of an example, in cells.
 const CELLS: usize = 90;
-/// Most cells of a sentence about one: what was expected and what was found is of no use without its end.
+/// Maximum width of a sentence about one: the expected and the actual value are useless without their end.
 const SENTENCE: usize = 180;
 
-/// The beginning of a text on one line; the whole is in the JSON report.
+/// Returns the beginning of a text on one line; the whole is in the JSON report.
 fn one_line(text: &str, cells: usize) -> String {
     let begins = text.char_indices().nth(4 * CELLS).map_or(text, |(at, _)| &text[..at]);
     cut(&measure::sanitize::line(begins), cells)
 }
 
-/// Ways of losing connections that are shown; the document has all.
+/// Number of causes of lost connections shown; the document contains all.
 const WAYS: usize = 5;
 
-/// Connections that were lost or did not come to stand, by why, the most frequent first.
+/// Returns connections that were lost or could not be opened, by cause, the most frequent first.
 fn by_why(losses: &[ConnectionLoss], text: Text, lang: Lang) -> Vec<String> {
     let mut all: Vec<&ConnectionLoss> = losses.iter().collect();
     all.sort_by_key(|loss| std::cmp::Reverse(loss.count));
     let line = |loss: &ConnectionLoss| {
-        // Those that were lost had stood: all of them the same phase.
+        // Lost connections had been open: they all have the same phase.
         let phase = (!loss.is_in(Phase::Hold)).then(|| judgement::word(&loss.phase, lang));
         let detail = reason(&loss.detail, loss.cause.as_ref(), lang);
         let parts = [Some(judgement::word(&loss.kind, lang)), phase, loss.errno.as_deref(), Some(&*detail)];
@@ -181,7 +182,7 @@ pub(super) fn connections(page: &mut Page, summary: &Summary) {
     connection_lines(summary, page.lang).iter().for_each(|line| page.inner(line));
 }
 
-/// Connections, and what went over them.
+/// Returns the counts of connections, and of their traffic.
 pub(crate) fn connection_lines(summary: &Summary, lang: Lang) -> Vec<String> {
     let (c, b) = (&summary.totals.connections, &summary.totals.bytes);
     let counts = [c.opened, c.failed, c.reused].map(numbers::count);
@@ -211,7 +212,7 @@ pub(crate) fn connection_lines(summary: &Summary, lang: Lang) -> Vec<String> {
     lines
 }
 
-/// What is worth knowing of connections that are part of the plan.
+/// Returns notes on connections that are part of the plan.
 fn held(summary: &Summary, lang: Lang) -> Vec<String> {
     let (c, beats) = (&summary.totals.connections, &summary.totals.heartbeats);
     let mut lines = Vec::new();

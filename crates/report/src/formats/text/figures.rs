@@ -14,7 +14,8 @@ use crate::numbers;
 use crate::summary::{Headroom, Summary};
 use crate::text::{Lang, Text};
 
-/// What the run stands for, above everything else; users that wait for their answers have their figures explained.
+/// Adds the main result of the run, above everything else; for users that wait for their answers, the figures
+/// are explained.
 pub(super) fn headline(page: &mut Page, summary: &Summary) {
     if summary.only_holds() {
         return page.section(&heading(summary, page.lang));
@@ -36,12 +37,12 @@ pub(super) fn headline(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// The latency of what the server answered and is a failure.
+/// Returns the latency of responses that count as failures.
 pub(crate) fn failed_responses(summary: &Summary) -> Ranked<'_> {
     Ranked::plain(&summary.totals.latency.failed_responses)
 }
 
-/// The quantiles that there is something to say about, and the extremes.
+/// Adds the quantiles that are supported by enough requests, and the extremes.
 fn quantiles(page: &mut Page, ranked: &Ranked<'_>) {
     let enough = ranked.count() >= minimum_count(0.5);
     let mut rows = Vec::new();
@@ -60,9 +61,9 @@ fn quantiles(page: &mut Page, ranked: &Ranked<'_>) {
     footnotes(page, ranked);
 }
 
-/// What a stall would have hidden: in closed load waiting users send nothing.
+/// Adds the warning that stalls may be hidden: under closed load waiting users send no requests.
 fn hidden(page: &mut Page, summary: &Summary) {
-    // While the load is paused nothing is sent that could be hidden.
+    // While the load is paused no requests are sent that could be hidden.
     let loaded_s = (summary.window - summary.paused()).as_secs_f64();
     let per_s = if loaded_s > 0.0 { summary.totals.finished_in_window as f64 / loaded_s } else { 0.0 };
     if per_s.round() < 1.0 {
@@ -70,7 +71,7 @@ fn hidden(page: &mut Page, summary: &Summary) {
     }
     let hidden = page.lang.fill(say::HIDDEN, &[("n", &numbers::count(per_s.round() as u64))]);
     page.inner(&hidden);
-    // A rate is one of iterations, where users go through a flow.
+    // With a flow, a rate is one of iterations.
     if summary.scenarios().next().is_some() {
         return;
     }
@@ -82,8 +83,9 @@ fn hidden(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// Response time in open load; service time at so many users in closed, which is never called what a visitor feels. The
-/// users are those that were asked for: at the end of a run that counts its requests none is left.
+/// Returns the heading: response time under open load; service time at a number of users under closed load,
+/// which is never presented as the latency a visitor experiences. The number of users is the requested one: at
+/// the end of a run that counts its requests none is left.
 pub(crate) fn heading(summary: &Summary, lang: Lang) -> String {
     if summary.only_holds() {
         return lang.fill(say::HELD, &[("n", &numbers::count(summary.totals.standing))]);
@@ -98,7 +100,7 @@ pub(crate) fn heading(summary: &Summary, lang: Lang) -> String {
     lang.fill(say::SERVICE_HEADLINE, &[("users", &users)])
 }
 
-/// The stages of users; of those that were changed on the way the fewest and the most.
+/// Merges changes into the stages of users; for users changed during the run, the fewest and the most.
 fn with_changes(stages: &[Stage], changes: &[LoadChange]) -> Vec<Stage> {
     let changed = changes.iter().filter_map(|changed| match changed.change {
         Change::Users(users) => Some(f64::from(users)),
@@ -113,7 +115,7 @@ fn with_changes(stages: &[Stage], changes: &[LoadChange]) -> Vec<Stage> {
     vec![Stage { lasts: Nanos::ZERO, from, to }]
 }
 
-/// How many requests the figures are of, in brackets.
+/// Returns the number of requests behind the figures, in brackets.
 pub(crate) fn ranked_of(summary: &Summary, lang: Lang) -> String {
     let ranked = summary.headline();
     let n = numbers::count(ranked.count());
@@ -128,7 +130,7 @@ pub(crate) fn ranked_of(summary: &Summary, lang: Lang) -> String {
     lang.fill(say::BRACKETS, &[("inner", &how_many)])
 }
 
-/// Why there is no latency to show.
+/// Returns the reason that there is no latency to show.
 pub(crate) fn no_latency(summary: &Summary) -> Text {
     match (summary.totals.due, summary.totals.one_way) {
         (0, _) if summary.end != End::Completed && summary.totals.warmup > 0 => say::NOTHING_BUT_WARMUP,
@@ -139,20 +141,20 @@ pub(crate) fn no_latency(summary: &Summary) -> Text {
     }
 }
 
-/// True where quantiles are shown without intervals: the run is too short to tell what they are worth.
+/// Returns `true` if quantiles are shown without intervals: the run is too short to compute them.
 pub(crate) fn lacks_intervals(ranked: &Ranked<'_>) -> bool {
     let median = ranked.quantile(0.5);
     median.figure != Figure::Withheld && median.interval.is_none()
 }
 
-/// The 95 % interval of a quantile that is shown.
+/// Formats the 95 % interval of a shown quantile.
 pub(crate) fn interval(quantile: Quantile) -> String {
     let Some([low, high]) = quantile.interval else { return String::new() };
     let low = low.map_or("0".into(), numbers::duration);
     format!("{low} – {}", high.map_or("∞".into(), numbers::duration))
 }
 
-/// Says why something is not shown, or is only a bound.
+/// Explains figures that are not shown, or are only bounds.
 fn footnotes(page: &mut Page, ranked: &Ranked<'_>) {
     let least = minimum_count(0.5);
     if ranked.count() < least {
@@ -182,7 +184,7 @@ pub(super) fn throughput(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// What was answered each second; in open load also what was asked for.
+/// Returns the responses per second; under open load also the requested rate.
 pub(crate) fn throughput_lines(summary: &Summary, lang: Lang) -> Vec<String> {
     let totals = &summary.totals;
     let rate = measure::format_rate(summary.throughput_per_s());
@@ -192,7 +194,7 @@ pub(crate) fn throughput_lines(summary: &Summary, lang: Lang) -> Vec<String> {
         line += &lang.fill(say::THROUGHPUT_PAUSED, &[("paused", &numbers::duration(paused))]);
     }
     let mut lines = vec![line];
-    // Of a flow the rate is one of iterations, whose rows tell it.
+    // With a flow the rate is one of iterations, which is shown in their rows.
     if summary.open && summary.spans().next().is_none() {
         let due = numbers::rate(summary.per_s(totals.due));
         let facts = [("due", &*due), ("sent", &*numbers::count(totals.sent)), ("n", &*numbers::count(totals.due))];
@@ -212,7 +214,8 @@ pub(crate) fn throughput_lines(summary: &Summary, lang: Lang) -> Vec<String> {
     lines
 }
 
-/// How many Poisson arrivals the stages of a whole run come to on average; their number spreads by its square root.
+/// Returns the number of Poisson arrivals that the stages of a whole run average; its standard deviation is the
+/// square root.
 fn poisson_expected(summary: &Summary) -> Option<f64> {
     let plan = &summary.started.as_ref()?.plan;
     let Load::Open { stages, arrivals: Arrivals::Poisson } = &plan.load else { return None };
@@ -224,7 +227,7 @@ fn poisson_expected(summary: &Summary) -> Option<f64> {
 
 pub(super) fn distribution(page: &mut Page, summary: &Summary) {
     const CELLS: usize = 30;
-    /// A bar that is shorter shows nothing.
+    /// Shortest useful bar.
     const LEAST_CELLS: usize = 5;
     let ranked = summary.headline();
     if ranked.count() < 2 {
@@ -248,7 +251,7 @@ pub(super) fn distribution(page: &mut Page, summary: &Summary) {
         let (label, count) = (crate::columns::right(&label, width), crate::columns::right(&numbers::count(n), counts));
         let share = crate::columns::right(&numbers::percent(n, ranked.count()), 8);
         let figures = format!("{label}  {count}  {share}");
-        // Between the margin of a section and the figures on one side and the edge on the other.
+        // Width between the margin of a section and the figures on one side and the edge on the other.
         let room =
             page.cells.map_or(CELLS, |cells| cells.saturating_sub(crate::columns::width(&figures) + 4).min(CELLS));
         let bar = if room < LEAST_CELLS { String::new() } else { bars::bar(n, most, room) };
@@ -263,7 +266,8 @@ pub(super) fn where_time_went(page: &mut Page, summary: &Summary) {
         let too_wide = |page: &Page, rows: &[Vec<String>]| {
             page.cells.is_some_and(|cells| table(rows).iter().any(|line| crate::columns::width(line) + 2 > cells))
         };
-        // Where a terminal is narrow the least wanted figures go first: how many there were, the median, the longest, the mean.
+        // On a narrow terminal the least important figures are dropped first: the count, the median, the
+        // maximum, the mean.
         for column in [1, 2, 3, 1] {
             if too_wide(page, &rows) {
                 rows.iter_mut().for_each(|row| drop(row.remove(column)));
@@ -273,12 +277,12 @@ pub(super) fn where_time_went(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// Parts of requests and of connections, whichever there are: rows below a heading.
+/// Returns the phases of requests and of connections that occurred: rows below a heading.
 pub(crate) fn parts(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     let l = &summary.totals.latency;
     let waited = Ranked::with(&l.wait_conn, &l.wait_conn_at_least);
     let served = Ranked::with(&l.service, &l.service_at_least);
-    // Steps of flows are due at moments that brunt may miss, in closed load too.
+    // Steps of flows have due times that brunt may miss, under closed load too.
     let late = summary.open || summary.started.as_ref().is_some_and(|started| started.plan.has_flows());
     let parts = [
         (say::GEN_LATE, Ranked::plain(&l.gen_late), late),
@@ -292,7 +296,7 @@ pub(crate) fn parts(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
         (say::MESSAGE_GAP, Ranked::plain(&l.message_gap), true),
         (say::HEARTBEAT, heartbeats(l), true),
         (say::FAILED_RESPONSES, Ranked::plain(&l.failed_responses), true),
-        // Without those that were answered this would say the same again.
+        // Identical to the previous row unless some failed without a response.
         (say::FAILURES_TIME, Ranked::plain(&l.failed), l.failed.count() > l.failed_responses.count()),
     ];
     let heading = [lang.of(say::TIMES), lang.of(say::MEAN), "p50", "p99", lang.of(say::MAX)];

@@ -1,4 +1,4 @@
-//! What was asked, and the first answer.
+//! The requested load, and the first answer.
 
 use measure::{Nanos, format_rate};
 use plan::{Arrivals, Load, Plan, Scenario, Stage};
@@ -26,7 +26,7 @@ pub(super) fn asked(page: &mut Page, summary: &Summary) {
     probed(summary, page.lang).iter().for_each(|line| page.line(line));
 }
 
-/// The machines under test that told their counters, each as a sentence.
+/// Returns the machines under test that reported their counters, each as a sentence.
 pub(crate) fn probed(summary: &Summary, lang: Lang) -> Vec<String> {
     let told = |(first, last): &(ProbedHost, Option<ProbedHost>)| {
         let within = last.as_ref().map_or(0, |last| last.clock_within_ns).max(first.clock_within_ns);
@@ -43,7 +43,7 @@ pub(crate) fn probed(summary: &Summary, lang: Lang) -> Vec<String> {
     summary.joined.iter().map(told).collect()
 }
 
-/// The URL, and how many more there are.
+/// Returns the URL, and the number of further ones.
 pub(crate) fn target(plan: &Plan, lang: Lang) -> String {
     let first = plan.urls.first().map_or(String::new(), |u| u.url.clone());
     match plan.count_urls() {
@@ -52,12 +52,12 @@ pub(crate) fn target(plan: &Plan, lang: Lang) -> String {
     }
 }
 
-/// The worker threads and what carried the bytes.
+/// Returns the worker threads and the network backend.
 pub(crate) fn machinery(started: &RunStarted, lang: Lang) -> String {
     lang.fill(say::MACHINERY, &[("workers", &started.workers.to_string()), ("net", &started.net)])
 }
 
-/// The answer before the run as a sentence.
+/// Returns the answer before the run as a sentence.
 pub(crate) fn first_answer(probe: &FirstResponse, lang: Lang) -> String {
     let through = probe.through.as_ref().map(|proxy| lang.fill(say::OF_PROXY, &[("proxy", proxy)]));
     let address = format!("{}{}", probe.address, through.unwrap_or_default());
@@ -76,7 +76,7 @@ pub(crate) fn first_answer(probe: &FirstResponse, lang: Lang) -> String {
     }
 }
 
-/// The load in words, part by part.
+/// Returns the load in words, part by part.
 pub(crate) fn load(plan: &Plan, lang: Lang) -> Vec<String> {
     let mut parts = match &plan.scenarios[..] {
         [] => load_of(&plan.load, (plan.flow.is_some(), plan.requests, plan.duration), lang),
@@ -91,7 +91,7 @@ pub(crate) fn load(plan: &Plan, lang: Lang) -> Vec<String> {
     parts
 }
 
-/// One of several scenarios: `shop: 20.0/s of iterations (Poisson arrivals), for 30.0 s`.
+/// Formats one of several scenarios: `shop: 20.0/s of iterations (Poisson arrivals), for 30.0 s`.
 fn scenario_of(scenario: &Scenario, lang: Lang) -> String {
     let mut parts = load_of(&scenario.load, (true, scenario.iterations, scenario.duration), lang);
     if let Some(each) = scenario.iterations_per_user {
@@ -130,13 +130,13 @@ fn load_of(load: &Load, (flows, requests, duration): (bool, Option<u64>, Option<
     parts
 }
 
-/// `100 users`, `0 to 100 users`.
+/// Formats a number of users: `100 users`, `0 to 100 users`.
 pub(crate) fn users(stages: &[Stage], lang: Lang) -> String {
     let n = levels(stages, |v| numbers::count(v.round() as u64));
     lang.fill(say::USERS_N, &[("n", &n)])
 }
 
-/// The levels of stages: `100`, or `0..100..20` where they change.
+/// Formats the levels of stages: `100`, or `0..100..20` if they change.
 fn levels(stages: &[Stage], shown: impl Fn(f64) -> String) -> String {
     let mut levels: Vec<f64> = stages.iter().flat_map(|s| [s.from, s.to]).collect();
     levels.dedup();

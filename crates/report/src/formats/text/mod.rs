@@ -1,4 +1,4 @@
-//! Text for people: what was asked, one headline, what supports it, and whether to trust it.
+//! Text for people: the requested load, one headline, the supporting figures, and whether to trust them.
 
 pub(super) mod accounts;
 pub(super) mod figures;
@@ -13,7 +13,7 @@ use crate::seconds::Seconds;
 use crate::summary::Summary;
 use crate::text::{Lang, Text as Message};
 
-/// See the module.
+/// The text format (see the module documentation).
 pub(super) struct Text;
 
 impl Format for Text {
@@ -54,7 +54,7 @@ impl Format for Text {
     }
 }
 
-/// What each name comes to, where there are several. Tables are not broken as sentences are.
+/// Adds the totals of each name, if there are several. Tables are not wrapped as sentences are.
 fn by_name(page: &mut Page, summary: &Summary) {
     if summary.by_name().next().is_none() {
         return;
@@ -64,7 +64,7 @@ fn by_name(page: &mut Page, summary: &Summary) {
     named::lines(summary, page.lang, room).iter().for_each(|line| page.inner(line));
 }
 
-/// What scenarios, and the iterations and groups of flows come to.
+/// Adds the totals of scenarios, and of the iterations and groups of flows.
 fn iterations(page: &mut Page, summary: &Summary) {
     if summary.scenarios().next().is_some() {
         page.section(page.say(super::scenarios::SCENARIOS));
@@ -76,7 +76,7 @@ fn iterations(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// What the checks by name came to.
+/// Adds the results of named checks.
 fn checks(page: &mut Page, summary: &Summary) {
     let lines = super::checks::lines(summary, page.lang);
     if !lines.is_empty() {
@@ -85,17 +85,17 @@ fn checks(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// What slow requests are looked up by.
+/// Adds the traces of slow requests.
 fn slowest(page: &mut Page, summary: &Summary) {
     let lines = super::slowest::lines(summary, page.lang);
     if !lines.is_empty() {
         page.section(page.say(super::slowest::SLOWEST));
-        // Ids are of no use in pieces.
+        // Ids must not be wrapped.
         lines.iter().for_each(|line| page.text.push_str(&format!("  {line}\n")));
     }
 }
 
-/// What the client beside the load found.
+/// Adds the results of the reference client.
 fn reference(page: &mut Page, summary: &Summary) {
     let lines = super::reference::lines(summary, page.lang);
     if !lines.is_empty() {
@@ -113,7 +113,7 @@ struct Page {
 }
 
 impl Page {
-    /// Appends a line; on a terminal that is narrower, several, broken between words.
+    /// Appends a line; if the terminal is narrower, several, wrapped between words.
     fn line(&mut self, text: &str) {
         self.text.push_str(&self.cells.map_or_else(|| text.to_owned(), |cells| wrapped(text, cells)));
         self.text.push('\n');
@@ -131,7 +131,7 @@ impl Page {
         self.line(&heading);
     }
 
-    /// A message in the page's language.
+    /// Returns a message in the page's language.
     fn say(&self, text: Message) -> &'static str {
         self.lang.of(text)
     }

@@ -1,4 +1,4 @@
-//! The end of the page: what the reader should know, objectives, and whether to trust it all.
+//! The end of the page: notices, objectives, and whether to trust the figures.
 
 use super::Page;
 use crate::columns::{left, width};
@@ -22,7 +22,7 @@ pub(super) fn notices(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// What limited the run, with its proof.
+/// Adds the limits of the run, with their proof.
 pub(super) fn limits(page: &mut Page, summary: &Summary) {
     let all = limits::told(&summary.limits, page.lang);
     if all.is_empty() {
@@ -52,7 +52,7 @@ pub(super) fn objectives(page: &mut Page, summary: &Summary) {
     lines.iter().for_each(|line| page.inner(line));
 }
 
-/// Before the figures: nobody should meet them without it.
+/// Adds the verdict before the figures, so that they are not read without it.
 pub(super) fn line(page: &mut Page, summary: &Summary) {
     let line = crate::line::line(summary, page.lang);
     page.text.push('\n');
