@@ -28,7 +28,7 @@ use measure::Nanos;
 use plan::{Bundle, Plan, Trial};
 use protocols::file::gathering;
 use record::{FirstResponse, GeneratorHost, RunListener, Notice, RunEvent, Subject};
-use report::{Summary, Summing};
+use report::{Summary, SummaryBuilder};
 use wire::{UsageError, FaultKind, Protocol};
 
 use crate::guard::PublicAddressGuard;
@@ -285,7 +285,7 @@ impl Bench {
         stop: &Stop,
         listeners: &mut [&mut dyn RunListener],
     ) -> Result<Summary, UsageError> {
-        let mut summing = Summing::default();
+        let mut summing = SummaryBuilder::default();
         let mut journal = Journal::new(self.redaction.clone());
         journal.add_listener(&mut summing);
         listeners.iter_mut().for_each(|listener| journal.add_listener(&mut **listener));

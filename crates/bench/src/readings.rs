@@ -9,7 +9,7 @@ use measure::{Clock, Nanos};
 use plan::Plan;
 use probe::{Counters, HostReader, Sampler, Service, CounterSource};
 use record::{ChangeEncoder, Notice, RunEvent, Subject};
-use watch::Watched;
+use watch::WatchedService;
 use wire::UsageError;
 
 use crate::checks;
@@ -185,7 +185,7 @@ pub fn check(watching: &CounterSources, plan: &Plan) -> Result<(), UsageError> {
         // A busy service or a name lookup may be slow once.
         for _ in 0..TRIES {
             match &told {
-                Err(why) if why.starts_with(Watched::LATE) => told = watched.ask(),
+                Err(why) if why.starts_with(WatchedService::LATE) => told = watched.ask(),
                 _ => break,
             }
         }
@@ -198,15 +198,15 @@ pub fn check(watching: &CounterSources, plan: &Plan) -> Result<(), UsageError> {
 }
 
 /// Returns the services with counters of their own; over TLS they use the certificates that the run trusts.
-fn watched_services(watching: &CounterSources, plan: &Plan) -> Result<Vec<Watched>, UsageError> {
+fn watched_services(watching: &CounterSources, plan: &Plan) -> Result<Vec<WatchedService>, UsageError> {
     let read = |text: &String| {
-        let mut watched = Watched::parse(text).map_err(|trouble| UsageError::new("--watch", trouble))?;
+        let mut watched = WatchedService::parse(text).map_err(|trouble| UsageError::new("--watch", trouble))?;
         if watched.is_over_tls() {
-            watched.seal_with(Arc::new(checks::security(plan)?));
+            watched.set_security(Arc::new(checks::security(plan)?));
         }
         Ok(watched)
     };
-    let logs = watching.logs.iter().map(|path| Ok(Watched::log(path)));
+    let logs = watching.logs.iter().map(|path| Ok(WatchedService::log(path)));
     watching.services.iter().map(read).chain(logs).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use plan::{Arrivals, Load};
 use report::End;
-use target::{Config, Target};
+use target::{Config, TargetServer};
 use wire::PeerAddress;
 
 use super::*;
@@ -11,9 +11,9 @@ use intent::{Command, Defaults, read};
 const HALF: Nanos = Nanos::from_millis(500);
 
 /// Starts a target; returns it with its URL.
-fn target() -> (Target, String) {
+fn target() -> (TargetServer, String) {
     let place = PeerAddress::Tcp(([127, 0, 0, 1], 0).into());
-    let target = Target::start(Config { listen: place, workers: 1, ..Config::default() }).expect("a target");
+    let target = TargetServer::start(Config { listen: place, workers: 1, ..Config::default() }).expect("a target");
     let PeerAddress::Tcp(address) = target.place().clone() else { panic!("no TCP") };
     (target, format!("http://{address}/"))
 }

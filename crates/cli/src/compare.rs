@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use record::RecordFile;
-use report::comparison::Compared;
+use report::comparison::ComparedRun;
 use report::formats::Style;
-use report::formats::compared::writer;
-use report::{Exit, Lang, Replayed, Summary};
+use report::formats::run_comparison::writer;
+use report::{Exit, Lang, RecordedSeconds, Summary};
 use wire::UsageError;
 
 use crate::replay::summarize;
@@ -42,12 +42,12 @@ pub fn compare(files: &[String], shown: &Presentation) -> CommandResult {
     }
     let pasts: Vec<RecordFile> = files.iter().map(|file| RecordFile(PathBuf::from(file))).collect();
     let summaries = pasts.iter().map(summarize).collect::<Result<Vec<Summary>, UsageError>>()?;
-    let seconds: Vec<Replayed<'_>> = pasts.iter().map(|past| Replayed(Some(past))).collect();
-    let runs: Vec<Compared<'_>> = files
+    let seconds: Vec<RecordedSeconds<'_>> = pasts.iter().map(|past| RecordedSeconds(Some(past))).collect();
+    let runs: Vec<ComparedRun<'_>> = files
         .iter()
         .zip(&summaries)
         .zip(&seconds)
-        .map(|((name, summary), seconds)| Compared { name, summary, seconds })
+        .map(|((name, summary), seconds)| ComparedRun { name, summary, seconds })
         .collect();
     let on_screen = shown.output.is_none() && shown.format.is_on_screen();
     if on_screen && shown.quiet && !shown.format_given {

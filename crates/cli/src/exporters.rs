@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use engine::Stop;
-use export::{Collector, Figures, Linger, Prometheus, Push, SpanPush};
+use export::{CollectorClient, LiveFigures, LingerOutcome, PrometheusServer, FiguresPush, SpanPush};
 use measure::Nanos;
 use record::RunListener;
 use report::Lang;
@@ -21,9 +21,9 @@ const LINGER: Nanos = Nanos::from_secs(20);
 /// The exporters of a run; none by default.
 #[derive(Default)]
 pub struct Exporters {
-    figures: Option<Figures>,
-    prometheus: Option<Prometheus>,
-    otlp: Option<Push>,
+    figures: Option<LiveFigures>,
+    prometheus: Option<PrometheusServer>,
+    otlp: Option<FiguresPush>,
     spans: Option<SpanPush>,
     /// Destinations of figures and spans, secrets masked.
     sent: [Option<String>; 2],
@@ -39,17 +39,17 @@ impl Exporters {
         if asked.prometheus.is_none() && asked.otlp.is_none() {
             return Ok(Exporters::default());
         }
-        let figures = Figures::new();
+        let figures = LiveFigures::new();
         let prometheus = asked.prometheus.map(|address| listen(address, &figures)).transpose()?;
         let wrong = |trouble| UsageError::new("--otlp", trouble);
-        let of = |place: &Option<(export::Endpoint, export::Settings)>| {
-            place.as_ref().map(|(endpoint, settings)| Collector::new(endpoint.clone(), settings)).transpose()
+        let of = |place: &Option<(export::Endpoint, export::ExporterSettings)>| {
+            place.as_ref().map(|(endpoint, settings)| CollectorClient::new(endpoint.clone(), settings)).transpose()
         };
         let both = asked.otlp.as_ref().map(|otlp| Ok((of(&otlp.metrics)?, of(&otlp.traces)?))).transpose();
         let (metrics, traces) = both.map_err(wrong)?.unwrap_or_default();
-        let sent = [&metrics, if asked.traced { &traces } else { &None }].map(|to| to.as_ref().map(Collector::shown));
+        let sent = [&metrics, if asked.traced { &traces } else { &None }].map(|to| to.as_ref().map(CollectorClient::shown));
         let spans = traces.map(SpanPush::new);
-        let otlp = metrics.map(|collector| Push::start(collector, figures.clone())).transpose().map_err(wrong)?;
+        let otlp = metrics.map(|collector| FiguresPush::start(collector, figures.clone())).transpose().map_err(wrong)?;
         Ok(Exporters { figures: Some(figures), prometheus, otlp, spans, sent, linger: asked.linger })
     }
 
@@ -91,14 +91,14 @@ impl Exporters {
         // If the run was interrupted already, the next interrupt ends the process.
         let ended = stop.requested();
         let fetched = prometheus.linger(Duration::from_nanos(at_most.0), &|| !ended && stop.requested());
-        if fetched == Linger::Left {
+        if fetched == LingerOutcome::NotFetched {
             view.print(lang.of(messages::NOT_FETCHED));
         }
     }
 }
 
-fn listen(address: SocketAddr, figures: &Figures) -> Result<Prometheus, UsageError> {
-    Prometheus::listen(address, figures.clone()).map_err(|why| {
+fn listen(address: SocketAddr, figures: &LiveFigures) -> Result<PrometheusServer, UsageError> {
+    PrometheusServer::listen(address, figures.clone()).map_err(|why| {
         let trouble = format!("{address} cannot be listened on: {why}; write another address, or 0 for any free port");
         UsageError::new("--prometheus", trouble)
     })

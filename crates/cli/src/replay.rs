@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use record::RecordFile;
-use report::{Exit, Lang, Summary, Totals};
+use report::{Exit, Lang, Summary, RunTotals};
 use wire::UsageError;
 
 use crate::report_output::conclude;
@@ -65,7 +65,7 @@ fn is_report(path: &Path) -> bool {
     read.is_ok() && String::from_utf8_lossy(&start).contains("\"brunt-report/")
 }
 
-fn contradiction(path: &Path, totals: &Totals) -> UsageError {
+fn contradiction(path: &Path, totals: &RunTotals) -> UsageError {
     let [due, finished, failed, censored] =
         [totals.due, totals.finished, totals.failed, totals.censored].map(report::numbers::count);
     let trouble = format!(

@@ -5,7 +5,7 @@
 
 use record::ReplaySource;
 use report::formats::Style;
-use report::{Exit, Lang, Replayed, Summary};
+use report::{Exit, Lang, RecordedSeconds, Summary};
 
 use crate::view::View;
 use crate::{document, messages, screen};
@@ -16,7 +16,7 @@ pub fn conclude(summary: &Summary, past: Option<&dyn ReplaySource>, shown: &Pres
     let mut summary = summary.clone();
     let mut written = write_output(&summary, past, shown, lang);
     if view.document_on_stdout() {
-        written &= screen::document(|out| shown.format.write(&summary, &Replayed(past), style(lang), out))
+        written &= screen::document(|out| shown.format.write(&summary, &RecordedSeconds(past), style(lang), out))
             .map_err(|error| screen::not_written(&error, lang))
             .is_ok();
     }
@@ -37,7 +37,7 @@ pub fn conclude(summary: &Summary, past: Option<&dyn ReplaySource>, shown: &Pres
 /// Writes the file of `-o`; returns `false` on failure.
 pub fn write_output(summary: &Summary, past: Option<&dyn ReplaySource>, shown: &Presentation, lang: Lang) -> bool {
     let Some(path) = &shown.output else { return true };
-    let outcome = document::replace(path, |out| shown.format.write(summary, &Replayed(past), style(lang), out));
+    let outcome = document::replace(path, |out| shown.format.write(summary, &RecordedSeconds(past), style(lang), out));
     outcome.map_err(|error| not_written(path, &error, lang)).is_ok()
 }
 

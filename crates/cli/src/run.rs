@@ -8,7 +8,7 @@ use engine::{Control, Stop};
 use plan::Trial;
 use record::{End, RunEnd, FirstResponse, GeneratorHost, Notice, RunEvent, RunStarted, Subject};
 use report::text::Text;
-use report::{Exit, Lang, Summing};
+use report::{Exit, Lang, SummaryBuilder};
 use wire::{UsageError, Protocol};
 
 use crate::control_pipe::ControlListener;
@@ -166,7 +166,7 @@ fn load(
     view.begin_table(&intent.plan);
     let must_go_on = intent.presentation.output.is_some();
     let mut logs = EventFiles::begin(intent.record.as_deref());
-    let (mut summing, mut remarks) = (Summing::default(), RunRemarks::new(bench.prepared().by_order()));
+    let (mut summing, mut remarks) = (SummaryBuilder::default(), RunRemarks::new(bench.prepared().by_order()));
     let mut journal = Journal::new(intent.redaction.clone());
     logs.take_notices().into_iter().for_each(|trouble| journal.add_final_notice(trouble));
     // All listeners of a run.
@@ -261,7 +261,7 @@ fn without_load(
         names: Vec::new(),
     };
     view.silence();
-    let (mut logs, mut summing) = (EventFiles::begin(intent.record.as_deref()), Summing::default());
+    let (mut logs, mut summing) = (EventFiles::begin(intent.record.as_deref()), SummaryBuilder::default());
     let mut journal = Journal::new(intent.redaction.clone());
     logs.take_notices().into_iter().for_each(|trouble| journal.add_final_notice(trouble));
     logs.listeners().for_each(|log| journal.add_listener(log));

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use report::{Exit, Lang};
-use target::Target;
+use target::TargetServer;
 use wire::{UsageError, PeerAddress};
 
 use crate::run::CommandResult;
@@ -20,7 +20,7 @@ pub fn serve(serving: TargetSettings) -> CommandResult {
     }
     let signals = signals::EndSignals::register().map_err(|error| UsageError::new("signals", error.to_string()))?;
     let tls = serving.config.tls.is_some();
-    let target = Target::start(serving.config).map_err(|error| UsageError::new("target", error.to_string()))?;
+    let target = TargetServer::start(serving.config).map_err(|error| UsageError::new("target", error.to_string()))?;
     let scheme = if tls { "https" } else { "http" };
     let address = match target.place() {
         PeerAddress::Tcp(address) | PeerAddress::Udp(address) => format!("{scheme}://{address}/"),

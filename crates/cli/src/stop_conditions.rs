@@ -5,12 +5,12 @@ use engine::Stop;
 use plan::Plan;
 use plan::flow::{OnFailure, Step};
 use record::{End, Notice, RunEvent, Subject};
-use report::Windows;
+use report::StretchObjectives;
 
 /// The evaluation of these conditions during a run.
 #[derive(Default)]
 pub struct StopConditions {
-    windows: Windows,
+    windows: StretchObjectives,
     /// The names of the steps that end the run.
     steps: String,
     /// The reason why the run was asked to stop.

@@ -7,7 +7,7 @@ use measure::Nanos;
 use plan::Plan;
 use record::{FirstResponse, RunListener, Notice, ReplaySource, RunEvent, Second, Subject};
 use report::formats::{FORMATS, Style};
-use report::{Lang, Live, Mode, Replayed, Summary};
+use report::{Lang, SecondsTable, LiveMode, RecordedSeconds, Summary};
 
 use crate::screen::{Screen, OutputStream};
 use intent::Presentation;
@@ -23,7 +23,7 @@ pub struct View {
 
 /// The table of a running run.
 struct LiveTable {
-    live: Live,
+    live: SecondsTable,
     duration: Option<Nanos>,
     requests: Option<u64>,
     done: u64,
@@ -55,7 +55,7 @@ impl View {
             return self.screen.line(text);
         }
         let cells = self.screen.width();
-        let lines: Vec<String> = text.split('\n').map(|line| report::wrapped(line, cells)).collect();
+        let lines: Vec<String> = text.split('\n').map(|line| report::wrap(line, cells)).collect();
         self.screen.line(&lines.join("\n"));
     }
 
@@ -66,23 +66,23 @@ impl View {
 
     /// Shows the first answer.
     pub fn probe(&mut self, probe: &FirstResponse) {
-        let live = self.live(Mode::Closed);
+        let live = self.live(LiveMode::Closed);
         self.screen.line(&live.probe(probe));
     }
 
     /// Shows the seconds of a run from now on, one row each.
     pub fn begin_table(&mut self, plan: &Plan) {
         let mode = match (plan.load.is_open(), plan.hold) {
-            (true, _) => Mode::Open,
-            (false, None) => Mode::Closed,
-            (false, Some(_)) => Mode::Held,
+            (true, _) => LiveMode::Open,
+            (false, None) => LiveMode::Closed,
+            (false, Some(_)) => LiveMode::Held,
         };
         let (duration, requests) = (plan.duration, plan.requests);
         self.table = Some(LiveTable { live: self.live(mode), duration, requests, done: 0, ending: false });
     }
 
-    fn live(&self, mode: Mode) -> Live {
-        Live::new(self.lang, self.color, self.screen.width(), self.screen.is_terminal(), mode)
+    fn live(&self, mode: LiveMode) -> SecondsTable {
+        SecondsTable::new(self.lang, self.color, self.screen.width(), self.screen.is_terminal(), mode)
     }
 
     /// Shows the summary.
@@ -97,7 +97,7 @@ impl View {
         let style = self.style();
         // A page or two, whatever the length of the run.
         let mut page = Vec::new();
-        match FORMATS[0].write(&summary, &Replayed(past), style, &mut page) {
+        match FORMATS[0].write(&summary, &RecordedSeconds(past), style, &mut page) {
             Ok(()) => self.screen.line(&String::from_utf8_lossy(&page)),
             Err(error) => self.screen.line(&error.to_string()),
         }
@@ -131,7 +131,7 @@ impl RunListener for View {
         let Some(table) = &mut self.table else { return Ok(()) };
         match event {
             RunEvent::Second(second) => {
-                if Live::has_row(second) {
+                if SecondsTable::has_row(second) {
                     self.screen.line(&table.live.row(second));
                 }
                 self.screen.progress(&table.progress(second));

@@ -68,7 +68,7 @@ impl RunFigures {
         let quantile = |q| summary.headline().quantile(q).figure.exact().map(|time| time.0 as f64 / 1e3);
         let mut figures = RunFigures {
             mode: if summary.open { "open" } else { "closed" }.into(),
-            ended: summary.ended_how().into(),
+            ended: summary.end_code().into(),
             exit: summary.exit.code(),
             verdict: summary.trust.verdict().verdict().into(),
             window_s: summary.window.as_secs_f64(),

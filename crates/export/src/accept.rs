@@ -2,7 +2,7 @@
 
 /// The resource and format that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum ScrapeRequest {
     /// The figures as text.
     Text,
     /// The figures as protobuf.
@@ -23,23 +23,23 @@ const FIELDS: usize = 64;
 /// # Errors
 ///
 /// Returns an error if it is not HTTP.
-pub fn asked(head: &[u8]) -> Result<Option<Asked>, httparse::Error> {
+pub fn parse_request(head: &[u8]) -> Result<Option<ScrapeRequest>, httparse::Error> {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS];
     let mut request = httparse::Request::new(&mut fields);
     if request.parse(head)?.is_partial() {
         return Ok(None);
     }
     if !matches!(request.method, Some("GET")) {
-        return Ok(Some(Asked::Method));
+        return Ok(Some(ScrapeRequest::Method));
     }
     let path = request.path.unwrap_or_default();
     let accept = request.headers.iter().filter(|field| field.name.eq_ignore_ascii_case("accept"));
     let values: Vec<&str> = accept.filter_map(|field| std::str::from_utf8(field.value).ok()).collect();
     Ok(Some(match path.split('?').next().unwrap_or_default() {
-        "/metrics" if wants_protobuf(&values) => Asked::Protobuf,
-        "/metrics" => Asked::Text,
-        "/" => Asked::Root,
-        _ => Asked::Nothing,
+        "/metrics" if wants_protobuf(&values) => ScrapeRequest::Protobuf,
+        "/metrics" => ScrapeRequest::Text,
+        "/" => ScrapeRequest::Root,
+        _ => ScrapeRequest::Nothing,
     }))
 }
 
@@ -71,8 +71,8 @@ fn wants_protobuf(values: &[&str]) -> bool {
 mod tests {
     use super::*;
 
-    fn of(path: &str, accept: &str) -> Option<Asked> {
-        asked(format!("GET {path} HTTP/1.1\r\nHost: a\r\nAccept: {accept}\r\n\r\n").as_bytes()).unwrap()
+    fn of(path: &str, accept: &str) -> Option<ScrapeRequest> {
+        parse_request(format!("GET {path} HTTP/1.1\r\nHost: a\r\nAccept: {accept}\r\n\r\n").as_bytes()).unwrap()
     }
 
     #[test]
@@ -83,12 +83,12 @@ mod tests {
             application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.5,*/*;q=0.2";
         let compact = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=text";
         let expected = [
-            (prometheus, Asked::Protobuf),
-            (turned, Asked::Text),
-            (compact, Asked::Text),
-            ("*/*", Asked::Text),
-            ("text/html, application/vnd.google.protobuf;q=0", Asked::Text),
-            (";;q=,=,", Asked::Text),
+            (prometheus, ScrapeRequest::Protobuf),
+            (turned, ScrapeRequest::Text),
+            (compact, ScrapeRequest::Text),
+            ("*/*", ScrapeRequest::Text),
+            ("text/html, application/vnd.google.protobuf;q=0", ScrapeRequest::Text),
+            (";;q=,=,", ScrapeRequest::Text),
         ];
         for (accept, asked) in expected {
             assert_eq!(of("/metrics", accept), Some(asked), "{accept}");
@@ -97,10 +97,10 @@ mod tests {
 
     #[test]
     fn paths_and_methods_are_told_apart_and_heads_in_pieces_waited_for() {
-        assert_eq!(of("/metrics?name[]=a", "*/*"), Some(Asked::Text));
-        assert_eq!((of("/", "*/*"), of("/metricss", "*/*")), (Some(Asked::Root), Some(Asked::Nothing)));
-        assert_eq!(asked(b"POST /metrics HTTP/1.1\r\n\r\n").unwrap(), Some(Asked::Method));
-        assert_eq!(asked(b"GET /metrics HTTP/1.1\r\nHost: a\r\n").unwrap(), None);
-        assert!(asked(b"\x16\x03\x01\x02\x00\x01").is_err());
+        assert_eq!(of("/metrics?name[]=a", "*/*"), Some(ScrapeRequest::Text));
+        assert_eq!((of("/", "*/*"), of("/metricss", "*/*")), (Some(ScrapeRequest::Root), Some(ScrapeRequest::Nothing)));
+        assert_eq!(parse_request(b"POST /metrics HTTP/1.1\r\n\r\n").unwrap(), Some(ScrapeRequest::Method));
+        assert_eq!(parse_request(b"GET /metrics HTTP/1.1\r\nHost: a\r\n").unwrap(), None);
+        assert!(parse_request(b"\x16\x03\x01\x02\x00\x01").is_err());
     }
 }

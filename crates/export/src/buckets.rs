@@ -35,7 +35,7 @@ pub(crate) fn classic(of: &Histogram) -> [u64; BOUNDS.len()] {
 /// A histogram with exponential buckets: bucket `i` holds values above base^i and at most base^(i+1), with base
 /// = 2^(2^-scale).
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Exponential {
+pub(crate) struct ExponentialBuckets {
     pub scale: i32,
     /// Number of zero values.
     pub zero: u64,
@@ -45,9 +45,9 @@ pub(crate) struct Exponential {
     pub counts: Vec<u64>,
 }
 
-impl Exponential {
+impl ExponentialBuckets {
     /// Converts a histogram to at most `most` buckets, as fine as that allows.
-    pub fn of(of: &Histogram, most: usize) -> Exponential {
+    pub fn of(of: &Histogram, most: usize) -> ExponentialBuckets {
         let mut zero = 0;
         let mut cells: Vec<(i32, u64)> = Vec::new();
         for (low, width, n) in of.cells() {
@@ -57,7 +57,7 @@ impl Exponential {
             }
         }
         let (Some((first, _)), Some((last, _))) = (cells.first(), cells.last()) else {
-            return Exponential { scale: FINEST, zero, ..Exponential::default() };
+            return ExponentialBuckets { scale: FINEST, zero, ..ExponentialBuckets::default() };
         };
         let coarser = (0..i32::BITS).find(|by| ((last >> by) - (first >> by)) < most as i32).unwrap_or(0);
         let (offset, end) = (first >> coarser, last >> coarser);
@@ -65,7 +65,7 @@ impl Exponential {
         for (index, n) in &cells {
             counts[((index >> coarser) - offset) as usize] += n;
         }
-        Exponential { scale: FINEST - coarser as i32, zero, offset, counts }
+        ExponentialBuckets { scale: FINEST - coarser as i32, zero, offset, counts }
     }
 }
 
@@ -96,7 +96,7 @@ mod tests {
         let mut rng = Rng::new(3);
         for _ in 0..2000 {
             let value = (rng.f64() * 36.0).exp2() as u64 + 1;
-            let told = Exponential::of(&histogram(&[value]), 160);
+            let told = ExponentialBuckets::of(&histogram(&[value]), 160);
             let base = f64::from(-told.scale).exp2().exp2();
             let (low, high) = (base.powi(told.offset), base.powi(told.offset + 1));
             let seconds = value as f64 / 1e9;
@@ -110,23 +110,23 @@ mod tests {
         let mut rng = Rng::new(5);
         let values: Vec<u64> = (0..5000).map(|_| (rng.f64() * 30.0 + 5.0).exp2() as u64).collect();
         for (most, scale) in [(10_000, 8), (160, 2), (20, -1)] {
-            let told = Exponential::of(&histogram(&values), most);
+            let told = ExponentialBuckets::of(&histogram(&values), most);
             assert!(told.counts.len() <= most && told.scale == scale, "{} at {}", told.counts.len(), told.scale);
             assert_eq!(told.counts.iter().sum::<u64>(), 5000);
             assert!(told.counts[0] > 0 && told.counts.last() > Some(&0));
         }
-        let told = Exponential::of(&histogram(&[0, 0, 7]), 160);
+        let told = ExponentialBuckets::of(&histogram(&[0, 0, 7]), 160);
         assert_eq!((told.zero, told.counts), (2, vec![1]));
-        assert_eq!(Exponential::of(&Histogram::new(), 160), Exponential { scale: 8, ..Exponential::default() });
+        assert_eq!(ExponentialBuckets::of(&Histogram::new(), 160), ExponentialBuckets { scale: 8, ..ExponentialBuckets::default() });
     }
 
     #[test]
     fn what_was_told_of_a_bucket_never_becomes_less() {
         let (mut rng, mut histogram) = (Rng::new(9), Histogram::new());
-        let (mut classic_before, mut fine_before) = ([0; BOUNDS.len()], Exponential::of(&histogram, 100_000));
+        let (mut classic_before, mut fine_before) = ([0; BOUNDS.len()], ExponentialBuckets::of(&histogram, 100_000));
         for _ in 0..300 {
             histogram.record(Nanos((rng.f64() * 36.0).exp2() as u64));
-            let (classic, fine) = (classic(&histogram), Exponential::of(&histogram, 100_000));
+            let (classic, fine) = (classic(&histogram), ExponentialBuckets::of(&histogram, 100_000));
             assert!(classic.iter().zip(&classic_before).all(|(now, before)| now >= before));
             for (at, n) in fine_before.counts.iter().enumerate() {
                 let at = (fine_before.offset - fine.offset) as usize + at;

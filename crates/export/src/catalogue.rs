@@ -8,9 +8,9 @@ use std::borrow::Cow;
 
 use measure::{Histogram, Nanos};
 use record::{NamedCounts, RunPart};
-use report::{Grade, NamedTotals, Sums};
+use report::{Grade, NamedTotals, RunSums};
 
-use crate::figures::Reading;
+use crate::figures::FiguresSnapshot;
 
 /// Number of names with points of their own; the rest are summed under [`OTHERS`].
 pub(crate) const NAMES: usize = 100;
@@ -19,7 +19,7 @@ pub(crate) const OTHERS: &str = "(others)";
 
 /// The type of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum MetricKind {
     Counter,
     Gauge,
     Histogram,
@@ -34,23 +34,23 @@ pub(crate) struct Family<'a> {
     pub help: &'static str,
     /// Unit: `s`, `By`, or empty.
     pub unit: &'static str,
-    pub kind: Kind,
+    pub kind: MetricKind,
     pub points: Vec<Point<'a>>,
 }
 
 /// Names and values of labels.
-pub(crate) type Labels<'a> = Vec<(&'static str, Cow<'a, str>)>;
+pub(crate) type MetricLabels<'a> = Vec<(&'static str, Cow<'a, str>)>;
 
 /// One value and its labels.
 #[derive(Debug)]
 pub(crate) struct Point<'a> {
-    pub labels: Labels<'a>,
-    pub value: Value<'a>,
+    pub labels: MetricLabels<'a>,
+    pub value: PointValue<'a>,
 }
 
 /// The value of a point.
 #[derive(Debug)]
-pub(crate) enum Value<'a> {
+pub(crate) enum PointValue<'a> {
     Count(u64),
     Real(f64),
     /// Distribution of times, with at most this many exponential buckets.
@@ -65,7 +65,7 @@ impl Family<'_> {
             "By" => "_bytes",
             _ => "",
         };
-        let total = if self.kind == Kind::Counter { "_total" } else { "" };
+        let total = if self.kind == MetricKind::Counter { "_total" } else { "" };
         format!("brunt_{}{unit}{total}", self.name.replace('.', "_"))
     }
 }
@@ -75,7 +75,7 @@ const FINE: usize = 2560;
 const COARSE: usize = 320;
 
 /// Returns all families.
-pub(crate) fn families(reading: &Reading) -> Vec<Family<'_>> {
+pub(crate) fn families(reading: &FiguresSnapshot) -> Vec<Family<'_>> {
     let sums = &reading.so_far.sums;
     let mut all = vec![run(sums), part(reading)];
     all.extend(gauges(reading));
@@ -90,56 +90,56 @@ pub(crate) fn families(reading: &Reading) -> Vec<Family<'_>> {
     all
 }
 
-fn family<'a>(kind: Kind, (name, unit): (&'static str, &'static str), help: &'static str) -> Family<'a> {
+fn family<'a>(kind: MetricKind, (name, unit): (&'static str, &'static str), help: &'static str) -> Family<'a> {
     Family { name, help, unit, kind, points: Vec::new() }
 }
 
 fn counters<'a>(name: &'static str, help: &'static str) -> Family<'a> {
-    family(Kind::Counter, (name, ""), help)
+    family(MetricKind::Counter, (name, ""), help)
 }
 
 fn labelled_gauges<'a>(name: &'static str, help: &'static str) -> Family<'a> {
-    family(Kind::Gauge, (name, ""), help)
+    family(MetricKind::Gauge, (name, ""), help)
 }
 
 fn histograms<'a>(name: &'static str, help: &'static str) -> Family<'a> {
-    family(Kind::Histogram, (name, "s"), help)
+    family(MetricKind::Histogram, (name, "s"), help)
 }
 
 /// Creates a family of one counter without labels.
 fn counter<'a>(name: &'static str, n: u64, help: &'static str) -> Family<'a> {
-    counters(name, help).with([], Value::Count(n))
+    counters(name, help).with([], PointValue::Count(n))
 }
 
 fn gauge<'a>(name: &'static str, unit: &'static str, value: f64, help: &'static str) -> Family<'a> {
-    family(Kind::Gauge, (name, unit), help).with([], Value::Real(value))
+    family(MetricKind::Gauge, (name, unit), help).with([], PointValue::Real(value))
 }
 
 impl<'a> Family<'a> {
     /// Adds a point.
-    fn with<const N: usize>(mut self, labels: [(&'static str, &'a str); N], value: Value<'a>) -> Family<'a> {
+    fn with<const N: usize>(mut self, labels: [(&'static str, &'a str); N], value: PointValue<'a>) -> Family<'a> {
         let labels = labels.map(|(name, value)| (name, Cow::Borrowed(value))).into();
         self.points.push(Point { labels, value });
         self
     }
 
     fn counts(self, label: &'static str, all: impl IntoIterator<Item = (&'a str, u64)>) -> Family<'a> {
-        all.into_iter().fold(self, |family, (value, n)| family.with([(label, value)], Value::Count(n)))
+        all.into_iter().fold(self, |family, (value, n)| family.with([(label, value)], PointValue::Count(n)))
     }
 }
 
 /// Returns the description of the run, for display on panels.
-fn run(sums: &Sums) -> Family<'_> {
+fn run(sums: &RunSums) -> Family<'_> {
     let none = labelled_gauges("run.info", "What runs: always 1.");
     let Some(started) = &sums.started else { return none };
     let url = started.plan.urls.first().map_or("", |url| &url.url);
     let load = if started.plan.load.is_open() { "open" } else { "closed" };
     let labels = [("version", &*started.brunt), ("protocol", &started.plan.protocol), ("url", url), ("load", load)];
-    none.with(labels, Value::Real(1.0))
+    none.with(labels, PointValue::Real(1.0))
 }
 
 /// Returns the current phase of the run.
-fn part(reading: &Reading) -> Family<'_> {
+fn part(reading: &FiguresSnapshot) -> Family<'_> {
     let part = reading.now.second.map(|second| second.part);
     let at = match (reading.now.ended, part) {
         (true, _) => "ended",
@@ -151,10 +151,10 @@ fn part(reading: &Reading) -> Family<'_> {
     let family = labelled_gauges("run.part", "Phase of the run: 1 for the current one, 0 for the others.");
     ["starting", "warmup", "window", "drain", "ended"]
         .into_iter()
-        .fold(family, |family, part| family.with([("part", part)], Value::Real(f64::from(u8::from(part == at)))))
+        .fold(family, |family, part| family.with([("part", part)], PointValue::Real(f64::from(u8::from(part == at)))))
 }
 
-fn gauges(reading: &Reading) -> Vec<Family<'_>> {
+fn gauges(reading: &FiguresSnapshot) -> Vec<Family<'_>> {
     let now = reading.now.second.unwrap_or_default();
     let window = reading.so_far.sums.window.as_secs_f64();
     vec![
@@ -172,12 +172,12 @@ fn gauges(reading: &Reading) -> Vec<Family<'_>> {
     ]
 }
 
-fn requests(sums: &Sums) -> Vec<Family<'_>> {
+fn requests(sums: &RunSums) -> Vec<Family<'_>> {
     let totals = &sums.totals;
     let outcome = counters("requests", "Requests by outcome, excluding the warm-up.");
     let code = counters("responses", "Responses by status code.");
     let failed = counters("failures", "Failed requests by kind, phase and errno.");
-    let bytes = family(Kind::Counter, ("transferred", "By"), "Bytes on the wire, and payload of the responses.");
+    let bytes = family(MetricKind::Counter, ("transferred", "By"), "Bytes on the wire, and payload of the responses.");
     vec![
         counter("requests.scheduled", totals.due, "Scheduled requests, excluding the warm-up."),
         counter("requests.sent", totals.sent, "Requests whose first write happened."),
@@ -197,7 +197,7 @@ fn requests(sums: &Sums) -> Vec<Family<'_>> {
         code.counts("code", totals.status.iter().map(|(code, n)| (code.as_str(), *n))),
         totals.failures.iter().fold(failed, |family, f| {
             let labels = [("kind", &*f.kind), ("phase", &f.phase), ("errno", f.errno.as_deref().unwrap_or(""))];
-            family.with(labels, Value::Count(f.count))
+            family.with(labels, PointValue::Count(f.count))
         }),
         bytes.counts(
             "direction",
@@ -210,7 +210,7 @@ fn outcomes(succeeded: u64, failed: u64, unfinished: u64) -> [(&'static str, u64
     [("succeeded", succeeded), ("failed", failed), ("unfinished", unfinished)]
 }
 
-fn connections(sums: &Sums) -> Vec<Family<'_>> {
+fn connections(sums: &RunSums) -> Vec<Family<'_>> {
     let c = &sums.totals.connections;
     let words = counters("peer_words", "What peers reported about how connections and requests ended.");
     vec![
@@ -224,9 +224,9 @@ fn connections(sums: &Sums) -> Vec<Family<'_>> {
     ]
 }
 
-fn times(sums: &Sums) -> Vec<Family<'_>> {
+fn times(sums: &RunSums) -> Vec<Family<'_>> {
     let latency = &sums.totals.latency;
-    let of = |name, histogram, help| histograms(name, help).with([], Value::Times(Cow::Borrowed(histogram), FINE));
+    let of = |name, histogram, help| histograms(name, help).with([], PointValue::Times(Cow::Borrowed(histogram), FINE));
     let mut all = vec![
         of("service", &latency.service, "Time from the first write to the last byte of the response, of successes."),
         of(
@@ -264,14 +264,14 @@ fn times(sums: &Sums) -> Vec<Family<'_>> {
     ];
     all.push(
         phases.into_iter().filter(|(_, histogram)| !histogram.is_empty()).fold(phase, |family, (name, histogram)| {
-            family.with([("phase", name)], Value::Times(Cow::Borrowed(histogram), COARSE))
+            family.with([("phase", name)], PointValue::Times(Cow::Borrowed(histogram), COARSE))
         }),
     );
     all
 }
 
 /// Returns the requests by name, with individual points for the first names.
-fn by_name(sums: &Sums) -> Vec<Family<'_>> {
+fn by_name(sums: &RunSums) -> Vec<Family<'_>> {
     let mut counts = counters("named.requests", "Requests by name and outcome.");
     let mut codes = counters("named.responses", "Responses by name and status code.");
     let mut cached = counters("named.from_cache", "Responses from users' caches by name: not requests.");
@@ -285,7 +285,7 @@ fn by_name(sums: &Sums) -> Vec<Family<'_>> {
         counts = add_outcomes(counts, ("name", row.name), &row.totals.counts);
         cached = add_cached(cached, row.name, &row.totals.counts);
         for (code, n) in &row.totals.status {
-            codes = codes.with([("name", row.name), ("code", code)], Value::Count(*n));
+            codes = codes.with([("name", row.name), ("code", code)], PointValue::Count(*n));
         }
         times = times.with([("name", row.name)], latency_of(row.totals));
     }
@@ -298,19 +298,19 @@ fn by_name(sums: &Sums) -> Vec<Family<'_>> {
         }
         counts = add_outcomes(counts, ("name", OTHERS), &others);
         cached = add_cached(cached, OTHERS, &others);
-        times = times.with([("name", OTHERS)], Value::Times(Cow::Owned(latency), COARSE));
+        times = times.with([("name", OTHERS)], PointValue::Times(Cow::Owned(latency), COARSE));
     }
     vec![counts, cached, codes, times]
 }
 
 /// Names without responses from a cache have no such row.
 fn add_cached<'a>(family: Family<'a>, name: &'a str, c: &NamedCounts) -> Family<'a> {
-    if c.from_cache == 0 { family } else { family.with([("name", name)], Value::Count(c.from_cache)) }
+    if c.from_cache == 0 { family } else { family.with([("name", name)], PointValue::Count(c.from_cache)) }
 }
 
 /// Returns the number of responses that passed and failed each check, with individual points for the first
 /// checks.
-fn checks(sums: &Sums) -> Family<'_> {
+fn checks(sums: &RunSums) -> Family<'_> {
     let family = counters("checks", "Responses by check and by whether they passed it; the warm-up is left out.");
     let rows: Vec<_> = sums.checks().collect();
     let (own, rest) = rows.split_at(rows.len().min(NAMES));
@@ -318,14 +318,14 @@ fn checks(sums: &Sums) -> Family<'_> {
     let others = report::CheckRow { name: OTHERS, passed: sum(|row| row.passed), failed: sum(|row| row.failed) };
     own.iter().copied().chain((!rest.is_empty()).then_some(others)).fold(family, |family, row| {
         family
-            .with([("check", row.name), ("outcome", "passed")], Value::Count(row.passed))
-            .with([("check", row.name), ("outcome", "failed")], Value::Count(row.failed))
+            .with([("check", row.name), ("outcome", "passed")], PointValue::Count(row.passed))
+            .with([("check", row.name), ("outcome", "failed")], PointValue::Count(row.failed))
     })
 }
 
 /// Returns the latency of a name. Unfinished requests are included, each with the time it took at least:
 /// without them a step that hangs would look fast.
-fn latency_of(totals: &NamedTotals) -> Value<'_> {
+fn latency_of(totals: &NamedTotals) -> PointValue<'_> {
     let ranked = totals.ranked();
     let times = match ranked.at_least.filter(|at_least| !at_least.is_empty()) {
         None => Cow::Borrowed(ranked.finished),
@@ -335,17 +335,17 @@ fn latency_of(totals: &NamedTotals) -> Value<'_> {
             Cow::Owned(all)
         }
     };
-    Value::Times(times, COARSE)
+    PointValue::Times(times, COARSE)
 }
 
 fn add_outcomes<'a>(family: Family<'a>, (label, name): (&'static str, &'a str), c: &NamedCounts) -> Family<'a> {
     outcomes(c.finished, c.failed, c.censored)
         .into_iter()
-        .fold(family, |family, (outcome, n)| family.with([(label, name), ("outcome", outcome)], Value::Count(n)))
+        .fold(family, |family, (outcome, n)| family.with([(label, name), ("outcome", outcome)], PointValue::Count(n)))
 }
 
 /// Returns the iterations of flows, and of their groups.
-fn spans(sums: &Sums) -> Vec<Family<'_>> {
+fn spans(sums: &RunSums) -> Vec<Family<'_>> {
     let mut counts = [
         counters("iterations", "Iterations of the flow by outcome."),
         counters("groups", "Groups of the flow by name and outcome."),
@@ -364,7 +364,7 @@ fn spans(sums: &Sums) -> Vec<Family<'_>> {
         let outcomes = outcomes(c.finished, c.failed, c.censored).into_iter().chain(dropped);
         counts[at].points.extend(outcomes.map(|(outcome, n)| {
             let labels = label.iter().cloned().chain([("outcome", Cow::Borrowed(outcome))]).collect();
-            Point { labels, value: Value::Count(n) }
+            Point { labels, value: PointValue::Count(n) }
         }));
         times[at].points.push(Point { labels: label, value: latency_of(row.totals) });
     }
@@ -372,7 +372,7 @@ fn spans(sums: &Sums) -> Vec<Family<'_>> {
 }
 
 /// Returns whether the figures can be trusted, and whether the objectives hold, so far.
-fn judged(reading: &Reading) -> Vec<Family<'_>> {
+fn judged(reading: &FiguresSnapshot) -> Vec<Family<'_>> {
     let trust = &reading.so_far.trust;
     let number = |grade| match grade {
         Grade::Ok => 0.0,
@@ -404,16 +404,16 @@ fn judged(reading: &Reading) -> Vec<Family<'_>> {
             number(trust.verdict()),
             "Whether the results can be trusted so far: 0 yes, 1 with caution, 2 no.",
         ),
-        told.into_iter().fold(findings, |all, (code, grade)| all.with([("code", code)], Value::Real(number(grade)))),
+        told.into_iter().fold(findings, |all, (code, grade)| all.with([("code", code)], PointValue::Real(number(grade)))),
         met.into_iter().fold(objectives, |all, (objective, met)| {
-            all.with([("objective", objective)], Value::Real(f64::from(u8::from(met))))
+            all.with([("objective", objective)], PointValue::Real(f64::from(u8::from(met))))
         }),
     ]
 }
 
-fn generator(sums: &Sums) -> Vec<Family<'_>> {
+fn generator(sums: &RunSums) -> Vec<Family<'_>> {
     let seconds =
-        |name, time: Nanos, help| family(Kind::Counter, (name, "s"), help).with([], Value::Real(time.as_secs_f64()));
+        |name, time: Nanos, help| family(MetricKind::Counter, (name, "s"), help).with([], PointValue::Real(time.as_secs_f64()));
     let generator = &sums.totals.generator;
     vec![
         seconds("generator.cpu", generator.cpu, "CPU time of brunt's workers within the window."),

@@ -6,8 +6,8 @@ use hyper::Uri;
 use hyper::header::{HeaderName, HeaderValue};
 use wire::{Proxy, ProxyKind};
 
-use crate::grpc::Grpc;
-use crate::http::{Client, Place, trusting};
+use crate::grpc::OtlpGrpcClient;
+use crate::http::{HttpClient, ServerAddress, tls_config};
 
 /// Default timeout of a whole export; a collector that stalls costs a moment of the figures, never the run.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -18,20 +18,20 @@ const GRPC_PORT: u16 = 4317;
 
 /// An environment variable and its value; some settings have one variable for each signal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Variable {
+pub struct EnvVariable {
     /// Name of the variable.
     pub name: String,
     /// Value of the variable.
-    pub text: String,
+    pub value: String,
 }
 
 /// Values of the environment variables of OpenTelemetry's exporters, as already set by users.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct ExporterSettings {
     /// `OTEL_EXPORTER_OTLP_HEADERS`: `key=value,key=value`.
-    pub headers: Option<Variable>,
+    pub headers: Option<EnvVariable>,
     /// `OTEL_EXPORTER_OTLP_PROTOCOL`: `grpc` or `http/protobuf`, for a URL that implies neither.
-    pub protocol: Option<Variable>,
+    pub protocol: Option<EnvVariable>,
     /// `OTEL_EXPORTER_OTLP_TIMEOUT`: timeout of an export.
     pub timeout: Option<Duration>,
     /// `OTEL_EXPORTER_OTLP_CERTIFICATE`: authorities to trust, as PEM; `None`: the public ones.
@@ -102,7 +102,7 @@ impl Endpoint {
     /// # Errors
     ///
     /// Returns what is wrong with it, and an accepted form.
-    pub fn exactly(text: &str) -> Result<Endpoint, String> {
+    pub fn parse_exact(text: &str) -> Result<Endpoint, String> {
         let read = Endpoint::parse(text)?;
         if read.grpc || !text.contains("://") {
             return Ok(read);
@@ -158,32 +158,32 @@ fn unescaped(text: &str) -> Option<String> {
 
 /// A collector to which exports are sent, reachable or not.
 #[derive(Clone)]
-pub struct Collector {
-    speaks: Speaks,
+pub struct CollectorClient {
+    transport: OtlpTransport,
     endpoint: Endpoint,
     headers: Vec<(String, String)>,
     /// Resource attributes sent with every export.
     pub(crate) resource: Vec<(String, String)>,
     /// Timeout of a whole export.
-    patience: Duration,
+    timeout: Duration,
 }
 
 #[derive(Clone)]
-enum Speaks {
-    Http(Client),
-    Grpc(Grpc),
+enum OtlpTransport {
+    Http(HttpClient),
+    Grpc(OtlpGrpcClient),
 }
 
-impl Collector {
+impl CollectorClient {
     /// Creates a client of this endpoint; nothing is sent yet.
     ///
     /// # Errors
     ///
     /// Returns what is wrong with a setting, and its name.
-    pub fn new(endpoint: Endpoint, settings: &Settings) -> Result<Collector, String> {
+    pub fn new(endpoint: Endpoint, settings: &ExporterSettings) -> Result<CollectorClient, String> {
         let patience = settings.timeout.unwrap_or(PATIENCE);
         let said = settings.headers.clone().unwrap_or_default();
-        let headers = pairs(&said.text).map_err(|trouble| format!("{} {trouble}", said.name))?;
+        let headers = pairs(&said.value).map_err(|trouble| format!("{} {trouble}", said.name))?;
         let whole = |(name, value): &(String, String)| {
             HeaderName::try_from(name).is_ok() && HeaderValue::try_from(value).is_ok()
         };
@@ -199,9 +199,9 @@ impl Collector {
         }
         resource.push(("service.version".into(), env!("CARGO_PKG_VERSION").into()));
         let grpc = by_grpc(&endpoint, settings)?;
-        let client = Client::new(place(&endpoint, settings, grpc)?, patience);
-        let speaks = if grpc { Speaks::Grpc(Grpc(client)) } else { Speaks::Http(client) };
-        Ok(Collector { speaks, endpoint, headers, resource, patience })
+        let client = HttpClient::new(place(&endpoint, settings, grpc)?, patience);
+        let speaks = if grpc { OtlpTransport::Grpc(OtlpGrpcClient(client)) } else { OtlpTransport::Http(client) };
+        Ok(CollectorClient { transport: speaks, endpoint, headers, resource, timeout: patience })
     }
 
     /// Returns the URL for display.
@@ -210,16 +210,16 @@ impl Collector {
     }
 
     /// Returns how long the end of a run waits for the last export.
-    pub(crate) fn last(&self) -> Duration {
-        self.patience + Duration::from_secs(1)
+    pub(crate) fn final_wait(&self) -> Duration {
+        self.timeout + Duration::from_secs(1)
     }
 
     /// Sends one export; the error says why it was not accepted.
     pub(crate) fn send(&self, signal: &str, body: &[u8]) -> Result<(), String> {
         let headers = self.headers.iter().map(|(name, value)| (&**name, &**value));
-        let client = match &self.speaks {
-            Speaks::Http(client) => client,
-            Speaks::Grpc(grpc) => {
+        let client = match &self.transport {
+            OtlpTransport::Http(client) => client,
+            OtlpTransport::Grpc(grpc) => {
                 let service = if signal == "traces" { "trace.v1.TraceService" } else { "metrics.v1.MetricsService" };
                 let path = format!("/opentelemetry.proto.collector.{service}/Export");
                 return grpc.call(&path, &headers.collect::<Vec<_>>(), body);
@@ -237,8 +237,8 @@ impl Collector {
 }
 
 /// Returns whether the URL or `OTEL_EXPORTER_OTLP_PROTOCOL` asks for gRPC.
-fn by_grpc(endpoint: &Endpoint, settings: &Settings) -> Result<bool, String> {
-    match settings.protocol.as_ref().map(|said| (&*said.text, &*said.name)) {
+fn by_grpc(endpoint: &Endpoint, settings: &ExporterSettings) -> Result<bool, String> {
+    match settings.protocol.as_ref().map(|said| (&*said.value, &*said.name)) {
         None | Some(("http/protobuf", _)) => Ok(endpoint.grpc),
         Some(("grpc", _)) => Ok(true),
         Some((other, name)) => Err(format!("{name} is `{other}`; write grpc or http/protobuf")),
@@ -246,11 +246,11 @@ fn by_grpc(endpoint: &Endpoint, settings: &Settings) -> Result<bool, String> {
 }
 
 /// Returns the address that requests are sent to.
-fn place(endpoint: &Endpoint, settings: &Settings, two: bool) -> Result<Place, String> {
+fn place(endpoint: &Endpoint, settings: &ExporterSettings, two: bool) -> Result<ServerAddress, String> {
     let uri: Uri = endpoint.bare().parse().map_err(|_| "is not the URL of a collector".to_owned())?;
     let secure = uri.scheme_str() == Some("https");
     let protocol: &[u8] = if two { b"h2" } else { b"http/1.1" };
-    let tls = trusting(settings.certificate.as_deref(), protocol)
+    let tls = tls_config(settings.certificate.as_deref(), protocol)
         .ok_or("OTEL_EXPORTER_OTLP_CERTIFICATE is a file without a certificate (PEM)")?;
     let usual = match secure {
         _ if two => GRPC_PORT,
@@ -258,12 +258,12 @@ fn place(endpoint: &Endpoint, settings: &Settings, two: bool) -> Result<Place, S
         false => 80,
     };
     let through = |proxy: &&Proxy| proxy.kind == ProxyKind::Http && !endpoint.local && !two;
-    Ok(Place {
+    Ok(ServerAddress {
         host: uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned(),
         port: uri.port_u16().unwrap_or(usual),
         tls: secure.then_some(tls),
         proxy: settings.proxy.as_ref().filter(through).cloned(),
-        two,
+        http2: two,
     })
 }
 
@@ -288,9 +288,9 @@ mod tests {
         assert_eq!(endpoint.shown(), "https://h/x");
         let path = |read: Result<Endpoint, String>| read.unwrap().path("traces");
         assert_eq!(path(Endpoint::parse("http://h:1/x/v1/metrics")), "/x/v1/traces");
-        assert_eq!(path(Endpoint::exactly("http://h:1/here")), "/here");
-        assert_eq!(path(Endpoint::exactly("http://h:1")), "/");
-        assert_eq!(Endpoint::exactly("grpcs://h:1").unwrap(), Endpoint::parse("grpcs://h:1").unwrap());
+        assert_eq!(path(Endpoint::parse_exact("http://h:1/here")), "/here");
+        assert_eq!(path(Endpoint::parse_exact("http://h:1")), "/");
+        assert_eq!(Endpoint::parse_exact("grpcs://h:1").unwrap(), Endpoint::parse("grpcs://h:1").unwrap());
     }
 
     #[test]
@@ -301,14 +301,14 @@ mod tests {
         );
         assert!(pairs("a").is_err() && pairs("=b").is_err() && pairs("a=%zz").is_err() && pairs("a=%é").is_err());
         let endpoint = || Endpoint::parse("http://127.0.0.1").unwrap();
-        let of = |settings: &Settings| Collector::new(endpoint(), settings).map(|collector| collector.resource);
-        let told = of(&Settings { attributes: Some("service.name=a,env=ci".into()), ..Settings::default() }).unwrap();
+        let of = |settings: &ExporterSettings| CollectorClient::new(endpoint(), settings).map(|collector| collector.resource);
+        let told = of(&ExporterSettings { attributes: Some("service.name=a,env=ci".into()), ..ExporterSettings::default() }).unwrap();
         assert!(told.contains(&("service.name".into(), "a".into())) && told.contains(&("env".into(), "ci".into())));
-        assert!(of(&Settings::default()).unwrap().contains(&("service.name".into(), "brunt".into())));
-        let wrong = Settings { certificate: Some(b"nothing".to_vec()), ..Settings::default() };
+        assert!(of(&ExporterSettings::default()).unwrap().contains(&("service.name".into(), "brunt".into())));
+        let wrong = ExporterSettings { certificate: Some(b"nothing".to_vec()), ..ExporterSettings::default() };
         assert!(of(&wrong).is_err_and(|said| said.starts_with("OTEL_EXPORTER_OTLP_CERTIFICATE")));
-        let headers = Variable { name: "OTEL_EXPORTER_OTLP_HEADERS".into(), text: "a b=c".into() };
-        let wrong = Settings { headers: Some(headers), ..Settings::default() };
+        let headers = EnvVariable { name: "OTEL_EXPORTER_OTLP_HEADERS".into(), value: "a b=c".into() };
+        let wrong = ExporterSettings { headers: Some(headers), ..ExporterSettings::default() };
         assert!(of(&wrong).is_err_and(|said| said.starts_with("OTEL_EXPORTER_OTLP_HEADERS")));
     }
 }

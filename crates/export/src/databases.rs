@@ -11,7 +11,7 @@ const LONGEST: usize = 2000;
 
 /// The system that a request is sent to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum System {
+pub(crate) enum TargetSystem {
     Redis,
     Mysql,
     Mariadb,
@@ -20,42 +20,42 @@ pub(crate) enum System {
     Plain,
 }
 
-impl System {
+impl TargetSystem {
     /// Returns the system of a URL; `None` if it is none of these.
-    pub fn of(url: &str) -> Option<System> {
+    pub fn of(url: &str) -> Option<TargetSystem> {
         match url.split_once("://")?.0 {
-            "redis" | "rediss" => Some(System::Redis),
-            "mysql" => Some(System::Mysql),
-            "mariadb" => Some(System::Mariadb),
-            "postgres" | "postgresql" => Some(System::Postgresql),
-            "tcp" | "tls" | "udp" => Some(System::Plain),
+            "redis" | "rediss" => Some(TargetSystem::Redis),
+            "mysql" => Some(TargetSystem::Mysql),
+            "mariadb" => Some(TargetSystem::Mariadb),
+            "postgres" | "postgresql" => Some(TargetSystem::Postgresql),
+            "tcp" | "tls" | "udp" => Some(TargetSystem::Plain),
             _ => None,
         }
     }
 
     /// Returns the option that holds the request, and the default request without it.
-    fn asks(self) -> (&'static str, Option<&'static str>) {
+    fn request_option(self) -> (&'static str, Option<&'static str>) {
         match self {
-            System::Redis => ("command", Some("PING")),
-            System::Mysql | System::Mariadb | System::Postgresql => ("sql", Some("SELECT 1")),
-            System::Plain => ("send", None),
+            TargetSystem::Redis => ("command", Some("PING")),
+            TargetSystem::Mysql | TargetSystem::Mariadb | TargetSystem::Postgresql => ("sql", Some("SELECT 1")),
+            TargetSystem::Plain => ("send", None),
         }
     }
 
     fn port(self) -> Option<u16> {
         match self {
-            System::Redis => Some(6379),
-            System::Mysql | System::Mariadb => Some(3306),
-            System::Postgresql => Some(5432),
-            System::Plain => None,
+            TargetSystem::Redis => Some(6379),
+            TargetSystem::Mysql | TargetSystem::Mariadb => Some(3306),
+            TargetSystem::Postgresql => Some(5432),
+            TargetSystem::Plain => None,
         }
     }
 }
 
 /// A prepared request to one of these systems.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Prepared {
-    pub system: System,
+pub(crate) struct PreparedQuery {
+    pub system: TargetSystem,
     pub url: String,
     /// Text as it was written: a command or a statement.
     pub text: Option<String>,
@@ -63,17 +63,17 @@ pub(crate) struct Prepared {
 
 /// Returns the prepared requests of a run, in order: for each URL, all requests sent to it. `None` stands for a
 /// request in another protocol.
-pub(crate) fn prepared(started: &RunStarted, most: usize) -> Vec<Option<Prepared>> {
+pub(crate) fn prepared(started: &RunStarted, most: usize) -> Vec<Option<PreparedQuery>> {
     let plan = &started.plan;
     let of_url = |url: &str, own: &dyn Fn(&str) -> Option<Vec<String>>| {
-        let Some(system) = System::of(url) else { return vec![None] };
-        let (option, usual) = system.asks();
+        let Some(system) = TargetSystem::of(url) else { return vec![None] };
+        let (option, usual) = system.request_option();
         let given = own(option).unwrap_or_default();
         let texts: Vec<Option<String>> = match given.is_empty() {
             true => vec![usual.map(str::to_owned)],
             false => given.iter().map(|text| Some(unweighted(text).to_owned())).collect(),
         };
-        let one = |text| Some(Prepared { system, url: url.to_owned(), text });
+        let one = |text| Some(PreparedQuery { system, url: url.to_owned(), text });
         texts.into_iter().map(one).collect()
     };
     let urls = plan.urls.iter().flat_map(|url| {
@@ -99,13 +99,13 @@ struct Operation {
     /// Name such as `SELECT`; empty for several different operations that are not a batch.
     name: String,
     /// Number of statements or commands.
-    many: usize,
+    count: usize,
     /// Summary such as `SELECT items`.
     summary: String,
 }
 
 impl Operation {
-    fn of(system: System, asked: &str) -> Operation {
+    fn of(system: TargetSystem, asked: &str) -> Operation {
         let all: Vec<&str> = pieces(asked);
         let word = |piece: &&str| piece.split_whitespace().next().unwrap_or_default().to_uppercase();
         let words: Vec<String> = all.iter().map(word).collect();
@@ -114,12 +114,12 @@ impl Operation {
         let name = match (words.len(), alike) {
             (..=1, _) => first,
             (_, true) => format!("BATCH {first}"),
-            (_, false) if system == System::Redis && first == "MULTI" => first,
+            (_, false) if system == TargetSystem::Redis && first == "MULTI" => first,
             (_, false) => "BATCH".to_owned(),
         };
-        let table = (words.len() == 1 && system != System::Redis).then(|| table(asked)).flatten();
+        let table = (words.len() == 1 && system != TargetSystem::Redis).then(|| table(asked)).flatten();
         let summary = table.map_or_else(|| name.clone(), |table| format!("{name} {table}"));
-        Operation { name, many: words.len(), summary }
+        Operation { name, count: words.len(), summary }
     }
 }
 
@@ -150,14 +150,14 @@ fn table(statement: &str) -> Option<&str> {
     (!name.is_empty() && !name.contains(['{', '\''])).then_some(name)
 }
 
-impl Prepared {
+impl PreparedQuery {
     /// Returns the name of a span: the request's own name if the user gave one, otherwise its operation.
-    pub fn called(&self, named: &str) -> String {
+    pub fn span_name(&self, named: &str) -> String {
         if !named.is_empty() && named != self.url && self.text.as_deref() != Some(named) {
             return named.to_owned();
         }
         match &self.text {
-            Some(text) if self.system != System::Plain => Operation::of(self.system, text).summary,
+            Some(text) if self.system != TargetSystem::Plain => Operation::of(self.system, text).summary,
             _ => self.url.clone(),
         }
     }
@@ -167,7 +167,7 @@ impl Prepared {
         let mut all = Vec::with_capacity(16);
         let uri = self.url.parse::<Uri>().ok();
         match self.system {
-            System::Plain => {
+            TargetSystem::Plain => {
                 all.push(text("network.transport", if self.url.starts_with("udp:") { "udp" } else { "tcp" }));
             }
             system => self.of_database(system, uri.as_ref(), span, &mut all),
@@ -180,14 +180,14 @@ impl Prepared {
         all
     }
 
-    fn of_database(&self, system: System, uri: Option<&Uri>, span: &RequestSpan, all: &mut Vec<KeyValue>) {
+    fn of_database(&self, system: TargetSystem, uri: Option<&Uri>, span: &RequestSpan, all: &mut Vec<KeyValue>) {
         all.push(text(
             "db.system.name",
             match system {
-                System::Mysql => "mysql",
-                System::Mariadb => "mariadb",
-                System::Postgresql => "postgresql",
-                System::Redis | System::Plain => "redis",
+                TargetSystem::Mysql => "mysql",
+                TargetSystem::Mariadb => "mariadb",
+                TargetSystem::Postgresql => "postgresql",
+                TargetSystem::Redis | TargetSystem::Plain => "redis",
             },
         ));
         let database = uri.map(|uri| uri.path().trim_matches('/')).filter(|name| !name.is_empty());
@@ -195,7 +195,7 @@ impl Prepared {
         if let Some(asked) = &self.text {
             let operation = Operation::of(system, asked);
             all.extend((!operation.name.is_empty()).then(|| text("db.operation.name", &operation.name)));
-            all.extend((operation.many > 1).then(|| number("db.operation.batch.size", operation.many as i64)));
+            all.extend((operation.count > 1).then(|| number("db.operation.batch.size", operation.count as i64)));
             all.push(text("db.query.summary", &operation.summary));
             let whole: String = asked.chars().take(LONGEST).collect();
             all.push(text("db.query.text", &whole));
@@ -214,20 +214,20 @@ mod tests {
     #[test]
     fn an_operation_is_told_by_its_first_word_and_its_table() {
         let of = |system, asked| {
-            let Operation { name, many, summary } = Operation::of(system, asked);
+            let Operation { name, count: many, summary } = Operation::of(system, asked);
             (name, many, summary)
         };
         let told = |name: &str, many, summary: &str| (name.to_owned(), many, summary.to_owned());
-        let sql = System::Postgresql;
+        let sql = TargetSystem::Postgresql;
         assert_eq!(of(sql, "select name from shop.items where id = {counter}"), told("SELECT", 1, "SELECT shop.items"));
         assert_eq!(of(sql, "INSERT INTO t(a) VALUES ('from x; y')"), told("INSERT", 1, "INSERT t"));
         assert_eq!(of(sql, "UPDATE `t` SET a = 1;"), told("UPDATE", 1, "UPDATE t"));
         assert_eq!(of(sql, "SELECT 1 FROM orders_{user}"), told("SELECT", 1, "SELECT"));
         assert_eq!(of(sql, "SELECT 1"), told("SELECT", 1, "SELECT"));
         assert_eq!(of(sql, "DELETE FROM t; INSERT INTO t VALUES (1)"), told("BATCH", 2, "BATCH"));
-        assert_eq!(of(System::Redis, "get a"), told("GET", 1, "GET"));
-        assert_eq!(of(System::Redis, "INCR a; INCR b"), told("BATCH INCR", 2, "BATCH INCR"));
-        assert_eq!(of(System::Redis, "MULTI; INCR a; EXEC"), told("MULTI", 3, "MULTI"));
+        assert_eq!(of(TargetSystem::Redis, "get a"), told("GET", 1, "GET"));
+        assert_eq!(of(TargetSystem::Redis, "INCR a; INCR b"), told("BATCH INCR", 2, "BATCH INCR"));
+        assert_eq!(of(TargetSystem::Redis, "MULTI; INCR a; EXEC"), told("MULTI", 3, "MULTI"));
         assert_eq!(of(sql, ""), told("", 0, ""));
     }
 

@@ -4,13 +4,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use record::{RunListener, Notice, RunPart, RunEvent, Second};
-use report::{SoFar, Summing};
+use report::{InterimSummary, SummaryBuilder};
 
 /// The last second, and the current phase of the run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Now {
+pub(crate) struct RunStatus {
     /// Last second without its histograms and names, which are in the sums; `None`: the first is not over.
-    pub second: Option<Moment>,
+    pub second: Option<SecondGauges>,
     /// Set if the run is over: nothing changes any more.
     pub ended: bool,
     /// Time of the reading, nanoseconds since 1970.
@@ -21,7 +21,7 @@ pub(crate) struct Now {
 
 /// The gauges of a second.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Moment {
+pub(crate) struct SecondGauges {
     pub part: RunPart,
     pub users: u32,
     pub in_flight: u32,
@@ -31,11 +31,11 @@ pub(crate) struct Moment {
     pub offered_per_s: f64,
 }
 
-impl Moment {
-    fn of(second: &Second) -> Moment {
+impl SecondGauges {
+    fn of(second: &Second) -> SecondGauges {
         let length = second.length().as_secs_f64();
         let due = second.due.saturating_add(second.warmup) as f64;
-        Moment {
+        SecondGauges {
             part: second.part,
             users: second.users,
             in_flight: second.in_flight,
@@ -48,19 +48,19 @@ impl Moment {
 
 /// The figures of a run, updated as a listener of its events and read by exporters.
 #[derive(Clone, Default)]
-pub struct Figures(Arc<Shared>);
+pub struct LiveFigures(Arc<SharedFigures>);
 
 #[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
+struct SharedFigures {
+    state: Mutex<FiguresState>,
     /// Notified when figures were added or read.
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    summing: Summing,
-    now: Now,
+struct FiguresState {
+    summing: SummaryBuilder,
+    now: RunStatus,
     /// Start of the window, nanoseconds since 1970.
     window_unix_ns: Option<u64>,
     /// Number of seconds added.
@@ -72,25 +72,25 @@ struct State {
 }
 
 /// A snapshot of the figures.
-pub(crate) struct Reading {
-    pub so_far: SoFar,
-    pub now: Now,
+pub(crate) struct FiguresSnapshot {
+    pub so_far: InterimSummary,
+    pub now: RunStatus,
 }
 
-impl Figures {
+impl LiveFigures {
     /// Creates the figures of a run that has not begun.
-    pub fn new() -> Figures {
-        Figures::default()
+    pub fn new() -> LiveFigures {
+        LiveFigures::default()
     }
 
     /// Returns the current figures. The run waits while they are copied, not while they are written.
-    pub(crate) fn read(&self) -> Reading {
+    pub(crate) fn read(&self) -> FiguresSnapshot {
         let state = self.lock();
-        Reading { so_far: state.summing.so_far(), now: state.now.clone() }
+        FiguresSnapshot { so_far: state.summing.so_far(), now: state.now.clone() }
     }
 
     /// Records that a reading was sent completely.
-    pub(crate) fn told(&self, reading: &Now) {
+    pub(crate) fn mark_read(&self, reading: &RunStatus) {
         let mut state = self.lock();
         if reading.ended {
             state.read_to_the_end += 1
@@ -101,14 +101,14 @@ impl Figures {
     }
 
     /// Returns `true` if they were read during the run.
-    pub(crate) fn were_read(&self) -> bool {
+    pub(crate) fn was_read(&self) -> bool {
         self.lock().read > 0
     }
 
     /// Waits until there are more than `than` seconds, or the run is over; returns the number of seconds, and
     /// whether it is over.
     pub(crate) fn wait_for_more(&self, than: u64) -> (u64, bool) {
-        let waits = |state: &mut State| state.seconds <= than && !state.now.ended;
+        let waits = |state: &mut FiguresState| state.seconds <= than && !state.now.ended;
         let state = self.0.changed.wait_while(self.lock(), waits).unwrap_or_else(PoisonError::into_inner);
         (state.seconds, state.now.ended)
     }
@@ -135,13 +135,13 @@ impl Figures {
         true
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FiguresState> {
         // If the run panicked while adding to the sums, they are still usable.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl RunListener for Figures {
+impl RunListener for LiveFigures {
     fn observe(&mut self, event: &RunEvent) -> Result<(), Notice> {
         let mut state = self.lock();
         state.summing.add(event);
@@ -152,7 +152,7 @@ impl RunListener for Figures {
             }
             RunEvent::Began(began) => state.window_unix_ns = Some(began.unix_ns),
             RunEvent::Second(second) => {
-                state.now.second = Some(Moment::of(second));
+                state.now.second = Some(SecondGauges::of(second));
                 let window = state.window_unix_ns.unwrap_or(state.now.began_unix_ns);
                 let moment = window.saturating_add_signed(second.to_ns);
                 state.now.unix_ns = moment.max(state.now.unix_ns);

@@ -2,13 +2,13 @@
 
 use hyper::HeaderMap;
 
-use crate::http::{Answer, Client};
+use crate::http::{HttpResponse, HttpClient};
 
 /// A gRPC service to call.
 #[derive(Clone)]
-pub(crate) struct Grpc(pub Client);
+pub(crate) struct OtlpGrpcClient(pub HttpClient);
 
-impl Grpc {
+impl OtlpGrpcClient {
     /// Calls a method with an encoded message; the error says why it was not accepted.
     pub fn call(&self, path: &str, headers: &[(&str, &str)], message: &[u8]) -> Result<(), String> {
         // The prefix of a message: not compressed, and its length.
@@ -21,7 +21,7 @@ impl Grpc {
 }
 
 /// Returns the outcome of a response: its status is in its trailers, or in its head if it has no body.
-fn outcome((head, rest): Answer) -> Result<(), String> {
+fn outcome((head, rest): HttpResponse) -> Result<(), String> {
     let rest = rest?;
     let of = |name: &str| {
         let found = |map: &HeaderMap| map.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
@@ -54,15 +54,15 @@ mod tests {
     use rustls::ServerConfig;
     use tokio::runtime::Builder;
 
-    use crate::collector::{Collector, Endpoint, Settings, Variable};
+    use crate::collector::{CollectorClient, Endpoint, ExporterSettings, EnvVariable};
     use crate::messages::ExportMetricsServiceRequest;
 
-    type Heard = Arc<Mutex<Vec<(String, Option<String>, usize)>>>;
+    type ReceivedCalls = Arc<Mutex<Vec<(String, Option<String>, usize)>>>;
 
     use super::*;
 
     /// Starts a service that accepts well-encoded messages on known paths, over TLS if it has a certificate.
-    fn service(heard: &Heard, tls: Option<Arc<ServerConfig>>) -> SocketAddr {
+    fn service(heard: &ReceivedCalls, tls: Option<Arc<ServerConfig>>) -> SocketAddr {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let heard = Arc::clone(heard);
@@ -92,7 +92,7 @@ mod tests {
 
     async fn answer(
         request: Request<Incoming>,
-        heard: Heard,
+        heard: ReceivedCalls,
     ) -> Result<Response<impl hyper::body::Body<Data = Bytes, Error = Infallible>>, Infallible> {
         let path = request.uri().path().to_owned();
         let key = request.headers().get("api-key").and_then(|key| key.to_str().ok()).map(str::to_owned);
@@ -112,15 +112,15 @@ mod tests {
 
     #[test]
     fn a_collector_is_called_and_says_why_it_takes_nothing() {
-        let heard = Heard::default();
+        let heard = ReceivedCalls::default();
         let address = service(&heard, None);
         let export = ExportMetricsServiceRequest { resource_metrics: vec![Default::default(); 3] }.encode_to_vec();
-        let said = |name: &str, text: &str| Some(Variable { name: name.into(), text: text.into() });
+        let said = |name: &str, text: &str| Some(EnvVariable { name: name.into(), value: text.into() });
         let by_variable = said("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
         for (url, protocol) in [(format!("grpc://{address}"), None), (format!("http://{address}"), by_variable)] {
             let headers = said("OTEL_EXPORTER_OTLP_HEADERS", "Api-Key=a");
-            let settings = Settings { headers, protocol, ..Settings::default() };
-            let collector = Collector::new(Endpoint::parse(&url).expect("a URL"), &settings).expect("a collector");
+            let settings = ExporterSettings { headers, protocol, ..ExporterSettings::default() };
+            let collector = CollectorClient::new(Endpoint::parse(&url).expect("a URL"), &settings).expect("a collector");
             for _ in 0..3 {
                 assert_eq!(collector.send("metrics", &export), Ok(()));
             }
@@ -130,9 +130,9 @@ mod tests {
         let path = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export".to_owned();
         assert_eq!((heard.len(), &heard[0]), (8, &(path, Some("a".into()), 3)));
         let json = said("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json");
-        let wrong = Settings { protocol: json, ..Settings::default() };
+        let wrong = ExporterSettings { protocol: json, ..ExporterSettings::default() };
         let said =
-            Collector::new(Endpoint::parse("http://127.0.0.1").expect("a URL"), &wrong).err().unwrap_or_default();
+            CollectorClient::new(Endpoint::parse("http://127.0.0.1").expect("a URL"), &wrong).err().unwrap_or_default();
         assert!(said.starts_with("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL is `http/json`"), "{said}");
     }
 
@@ -159,11 +159,11 @@ mod tests {
         let ((ours, server), (_, impostor)) = (signed_for("127.0.0.1"), signed_for("127.0.0.1"));
         let (theirs, elsewhere) = signed_for("collector.test");
         let called = |authority: Option<&Vec<u8>>, server: &Arc<ServerConfig>| {
-            let heard = Heard::default();
+            let heard = ReceivedCalls::default();
             let address = service(&heard, Some(Arc::clone(server)));
-            let settings = Settings { certificate: authority.cloned(), ..Settings::default() };
+            let settings = ExporterSettings { certificate: authority.cloned(), ..ExporterSettings::default() };
             let endpoint = Endpoint::parse(&format!("grpcs://{address}")).expect("a URL");
-            let outcome = Collector::new(endpoint, &settings).expect("a collector").send("metrics", &export);
+            let outcome = CollectorClient::new(endpoint, &settings).expect("a collector").send("metrics", &export);
             (outcome, heard.lock().unwrap().len())
         };
         assert_eq!(called(Some(&ours), &server), (Ok(()), 1));
@@ -181,7 +181,7 @@ mod tests {
     fn a_collector_that_is_away_is_said_to_be() {
         let gone = std::net::TcpListener::bind("127.0.0.1:0").and_then(|gone| gone.local_addr()).expect("a port");
         let endpoint = Endpoint::parse(&format!("grpc://{gone}")).expect("a URL");
-        let said = Collector::new(endpoint, &Settings::default()).expect("a collector").send("metrics", b"");
+        let said = CollectorClient::new(endpoint, &ExporterSettings::default()).expect("a collector").send("metrics", b"");
         assert!(said.clone().is_err_and(|why| why.to_lowercase().contains("refused")), "{said:?}");
     }
 }

@@ -24,7 +24,7 @@ const LONGEST: usize = 64 * 1024;
 
 /// The address of a server, and the route to it.
 #[derive(Clone, Default)]
-pub(crate) struct Place {
+pub(crate) struct ServerAddress {
     /// Name or address, without brackets.
     pub host: String,
     pub port: u16,
@@ -32,55 +32,55 @@ pub(crate) struct Place {
     /// HTTP proxy; `None`: a direct connection.
     pub proxy: Option<Proxy>,
     /// Set for HTTP/2 with prior knowledge.
-    pub two: bool,
+    pub http2: bool,
 }
 
-impl Place {
+impl ServerAddress {
     fn authority(&self) -> String {
         format!("{}:{}", bracketed(&self.host), self.port)
     }
 }
 
 /// A client of one server.
-pub(crate) struct Client {
-    place: Place,
+pub(crate) struct HttpClient {
+    place: ServerAddress,
     /// Timeout of a request, including the connection it needs.
-    patience: Duration,
-    running: Mutex<Option<Running>>,
+    timeout: Duration,
+    running: Mutex<Option<Connected>>,
 }
 
-struct Running {
+struct Connected {
     runtime: Runtime,
     /// Connection, while it is open.
-    sender: Option<Sender>,
+    sender: Option<RequestSender>,
 }
 
 /// A clone has a connection of its own.
-impl Clone for Client {
-    fn clone(&self) -> Client {
-        Client::new(self.place.clone(), self.patience)
+impl Clone for HttpClient {
+    fn clone(&self) -> HttpClient {
+        HttpClient::new(self.place.clone(), self.timeout)
     }
 }
 
 /// A response: its head, and the body if it arrived completely and is not too long.
-pub(crate) type Answer = (Parts, Result<Collected<Bytes>, String>);
+pub(crate) type HttpResponse = (Parts, Result<Collected<Bytes>, String>);
 
-impl Client {
+impl HttpClient {
     /// Creates a client of this server; it does not connect yet.
-    pub fn new(place: Place, patience: Duration) -> Client {
-        Client { place, patience, running: Mutex::default() }
+    pub fn new(place: ServerAddress, patience: Duration) -> HttpClient {
+        HttpClient { place, timeout: patience, running: Mutex::default() }
     }
 
     /// Posts a body; the error says why there is no response.
-    pub fn post(&self, path: &str, headers: &[(&str, &str)], body: Bytes) -> Result<Answer, String> {
+    pub fn post(&self, path: &str, headers: &[(&str, &str)], body: Bytes) -> Result<HttpResponse, String> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if running.is_none() {
             let runtime = Builder::new_current_thread().enable_all().build().map_err(|why| why.to_string())?;
-            *running = Some(Running { runtime, sender: None });
+            *running = Some(Connected { runtime, sender: None });
         }
-        let Running { runtime, sender } = running.as_mut().expect("it was made above");
+        let Connected { runtime, sender } = running.as_mut().expect("it was made above");
         let request = || self.request(path, headers, body.clone());
-        let whole = async { tokio::time::timeout(self.patience, self.once(sender, request)).await };
+        let whole = async { tokio::time::timeout(self.timeout, self.once(sender, request)).await };
         let outcome = runtime.block_on(whole).unwrap_or_else(|_| Err("no response in time".into()));
         if !outcome.as_ref().is_ok_and(|(_, rest)| rest.is_ok()) {
             *sender = None;
@@ -90,9 +90,9 @@ impl Client {
 
     async fn once(
         &self,
-        kept: &mut Option<Sender>,
+        kept: &mut Option<RequestSender>,
         request: impl Fn() -> Result<Request<Full<Bytes>>, String>,
-    ) -> Result<Answer, String> {
+    ) -> Result<HttpResponse, String> {
         let asked = match kept {
             // A kept connection may be closed by now, which shows only when it is used.
             Some(sender) => sender.send(request()?).await.ok(),
@@ -100,7 +100,7 @@ impl Client {
         };
         let response = match asked {
             Some(response) => response,
-            None => kept.insert(self.connect().await?).send(request()?).await.map_err(said)?,
+            None => kept.insert(self.connect().await?).send(request()?).await.map_err(error_text)?,
         };
         let (head, body) = response.into_parts();
         Ok((head, Limited::new(body, LONGEST).collect().await.map_err(|why| innermost(&*why))))
@@ -109,7 +109,7 @@ impl Client {
     fn request(&self, path: &str, headers: &[(&str, &str)], body: Bytes) -> Result<Request<Full<Bytes>>, String> {
         let authority = self.place.authority();
         let scheme = if self.place.tls.is_some() { "https" } else { "http" };
-        let mut request = match self.place.two {
+        let mut request = match self.place.http2 {
             true => Request::post(format!("{scheme}://{authority}{path}")),
             false => Request::post(path).header("host", authority),
         };
@@ -120,10 +120,10 @@ impl Client {
         request.body(Full::new(body)).map_err(|why| why.to_string())
     }
 
-    async fn connect(&self) -> Result<Sender, String> {
+    async fn connect(&self) -> Result<RequestSender, String> {
         let mut stream = match &self.place.proxy {
-            Some(proxy) => through(proxy, &self.place.authority()).await?,
-            None => Box::new(opened(&self.place.host, self.place.port).await?),
+            Some(proxy) => open_tunnel(proxy, &self.place.authority()).await?,
+            None => Box::new(connect_tcp(&self.place.host, self.place.port).await?),
         };
         if let Some(tls) = &self.place.tls {
             let name = ServerName::try_from(self.place.host.clone()).map_err(|why| why.to_string())?;
@@ -131,30 +131,30 @@ impl Client {
             stream = Box::new(secured.map_err(|why| why.to_string())?);
         }
         let io = TokioIo::new(stream);
-        if self.place.two {
-            let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await.map_err(said)?;
+        if self.place.http2 {
+            let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await.map_err(error_text)?;
             drop(tokio::spawn(connection));
-            return Ok(Sender::Two(sender));
+            return Ok(RequestSender::Http2(sender));
         }
-        let (sender, connection) = http1::handshake(io).await.map_err(said)?;
+        let (sender, connection) = http1::handshake(io).await.map_err(error_text)?;
         drop(tokio::spawn(connection));
-        Ok(Sender::One(sender))
+        Ok(RequestSender::Http1(sender))
     }
 }
 
-enum Sender {
-    One(http1::SendRequest<Full<Bytes>>),
-    Two(http2::SendRequest<Full<Bytes>>),
+enum RequestSender {
+    Http1(http1::SendRequest<Full<Bytes>>),
+    Http2(http2::SendRequest<Full<Bytes>>),
 }
 
-impl Sender {
+impl RequestSender {
     async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, hyper::Error> {
         match self {
-            Sender::One(sender) => {
+            RequestSender::Http1(sender) => {
                 sender.ready().await?;
                 sender.send_request(request).await
             }
-            Sender::Two(sender) => {
+            RequestSender::Http2(sender) => {
                 sender.ready().await?;
                 sender.send_request(request).await
             }
@@ -165,32 +165,32 @@ impl Sender {
 trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
 
-async fn opened(host: &str, port: u16) -> Result<TcpStream, String> {
+async fn connect_tcp(host: &str, port: u16) -> Result<TcpStream, String> {
     let stream = TcpStream::connect((host, port)).await.map_err(|why| why.to_string())?;
     stream.set_nodelay(true).map_err(|why| why.to_string())?;
     Ok(stream)
 }
 
 /// Opens a tunnel to `authority`.
-async fn through(proxy: &Proxy, authority: &str) -> Result<Box<dyn Io>, String> {
-    let stream = opened(&proxy.host, proxy.port).await.map_err(|why| format!("proxy {proxy}: {why}"))?;
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(said)?;
+async fn open_tunnel(proxy: &Proxy, authority: &str) -> Result<Box<dyn Io>, String> {
+    let stream = connect_tcp(&proxy.host, proxy.port).await.map_err(|why| format!("proxy {proxy}: {why}"))?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(error_text)?;
     drop(tokio::spawn(connection.with_upgrades()));
     let mut request = Request::connect(authority).header("host", authority);
     if let Some(who) = proxy.authorization_header() {
         request = request.header("proxy-authorization", who);
     }
     let request = request.body(Full::<Bytes>::default()).map_err(|why| why.to_string())?;
-    let response = sender.send_request(request).await.map_err(said)?;
+    let response = sender.send_request(request).await.map_err(error_text)?;
     if !response.status().is_success() {
         return Err(format!("proxy {proxy}: {}", response.status()));
     }
-    Ok(Box::new(TokioIo::new(hyper::upgrade::on(response).await.map_err(said)?)))
+    Ok(Box::new(TokioIo::new(hyper::upgrade::on(response).await.map_err(error_text)?)))
 }
 
 /// Creates a TLS configuration that trusts these authorities (PEM), or the public ones; `None` if the PEM
 /// contains no certificate.
-pub(crate) fn trusting(authorities: Option<&[u8]>, protocol: &[u8]) -> Option<Arc<ClientConfig>> {
+pub(crate) fn tls_config(authorities: Option<&[u8]>, protocol: &[u8]) -> Option<Arc<ClientConfig>> {
     let mut roots = RootCertStore::empty();
     match authorities {
         None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
@@ -209,7 +209,7 @@ pub(crate) fn trusting(authorities: Option<&[u8]>, protocol: &[u8]) -> Option<Ar
     Some(Arc::new(config))
 }
 
-fn said(error: hyper::Error) -> String {
+fn error_text(error: hyper::Error) -> String {
     innermost(&error)
 }
 
@@ -230,11 +230,11 @@ mod tests {
 
     use super::*;
 
-    type Heard = JoinHandle<Vec<String>>;
+    type CollectorRequests = JoinHandle<Vec<String>>;
 
     /// Accepts a connection for each of `connections` and answers that many requests on it; returns the
     /// requests received.
-    fn server(connections: &'static [usize], answer: &'static str) -> (SocketAddr, Heard) {
+    fn server(connections: &'static [usize], answer: &'static str) -> (SocketAddr, CollectorRequests) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let serve = move || {
@@ -258,12 +258,12 @@ mod tests {
         (address, std::thread::spawn(serve))
     }
 
-    fn client(to: SocketAddr, proxy: Option<Proxy>) -> Client {
-        let place = Place { host: to.ip().to_string(), port: to.port(), proxy, ..Place::default() };
-        Client::new(place, Duration::from_secs(5))
+    fn client(to: SocketAddr, proxy: Option<Proxy>) -> HttpClient {
+        let place = ServerAddress { host: to.ip().to_string(), port: to.port(), proxy, ..ServerAddress::default() };
+        HttpClient::new(place, Duration::from_secs(5))
     }
 
-    fn posted(client: &Client) -> Result<(u16, String), String> {
+    fn posted(client: &HttpClient) -> Result<(u16, String), String> {
         let (head, rest) = client.post("/v1/x", &[("a", "b")], Bytes::from_static(b"abc"))?;
         Ok((head.status.as_u16(), String::from_utf8_lossy(&rest?.to_bytes()).into_owned()))
     }
@@ -307,7 +307,7 @@ mod tests {
     fn who_says_nothing_is_not_waited_for() {
         let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
         let mut client = client(silent.local_addr().expect("an address"), None);
-        client.patience = Duration::from_millis(50);
+        client.timeout = Duration::from_millis(50);
         assert_eq!(posted(&client), Err("no response in time".into()));
     }
 }

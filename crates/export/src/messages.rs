@@ -11,7 +11,7 @@ pub(crate) struct ExportMetricsServiceRequest {
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct ResourceMetrics {
     #[prost(message, optional, tag = "1")]
-    pub resource: Option<Resource>,
+    pub resource: Option<OtlpResource>,
     #[prost(message, repeated, tag = "2")]
     pub scope_metrics: Vec<ScopeMetrics>,
 }
@@ -21,11 +21,11 @@ pub(crate) struct ScopeMetrics {
     #[prost(message, optional, tag = "1")]
     pub scope: Option<InstrumentationScope>,
     #[prost(message, repeated, tag = "2")]
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<OtlpMetric>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Metric {
+pub(crate) struct OtlpMetric {
     #[prost(string, tag = "1")]
     pub name: String,
     #[prost(string, tag = "2")]
@@ -41,7 +41,7 @@ pub(crate) enum Data {
     #[prost(message, tag = "5")]
     Gauge(Gauge),
     #[prost(message, tag = "7")]
-    Sum(Sum),
+    Sum(OtlpSum),
     #[prost(message, tag = "10")]
     ExponentialHistogram(ExponentialHistogram),
 }
@@ -56,7 +56,7 @@ pub(crate) struct Gauge {
 pub(crate) const CUMULATIVE: i32 = 2;
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Sum {
+pub(crate) struct OtlpSum {
     #[prost(message, repeated, tag = "1")]
     pub data_points: Vec<NumberDataPoint>,
     #[prost(int32, tag = "2")]
@@ -136,7 +136,7 @@ pub(crate) struct ExportTraceServiceRequest {
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct ResourceSpans {
     #[prost(message, optional, tag = "1")]
-    pub resource: Option<Resource>,
+    pub resource: Option<OtlpResource>,
     #[prost(message, repeated, tag = "2")]
     pub scope_spans: Vec<ScopeSpans>,
 }
@@ -146,7 +146,7 @@ pub(crate) struct ScopeSpans {
     #[prost(message, optional, tag = "1")]
     pub scope: Option<InstrumentationScope>,
     #[prost(message, repeated, tag = "2")]
-    pub spans: Vec<Span>,
+    pub spans: Vec<OtlpSpan>,
 }
 
 /// Kinds of spans.
@@ -154,7 +154,7 @@ pub(crate) const INTERNAL: i32 = 1;
 pub(crate) const CLIENT: i32 = 3;
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Span {
+pub(crate) struct OtlpSpan {
     #[prost(bytes = "vec", tag = "1")]
     pub trace_id: Vec<u8>,
     #[prost(bytes = "vec", tag = "2")]
@@ -174,13 +174,13 @@ pub(crate) struct Span {
     #[prost(message, repeated, tag = "9")]
     pub attributes: Vec<KeyValue>,
     #[prost(message, repeated, tag = "11")]
-    pub events: Vec<Event>,
+    pub events: Vec<OtlpEvent>,
     #[prost(message, optional, tag = "15")]
     pub status: Option<Status>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Event {
+pub(crate) struct OtlpEvent {
     #[prost(fixed64, tag = "1")]
     pub time_unix_nano: u64,
     #[prost(string, tag = "2")]
@@ -200,7 +200,7 @@ pub(crate) struct Status {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Resource {
+pub(crate) struct OtlpResource {
     #[prost(message, repeated, tag = "1")]
     pub attributes: Vec<KeyValue>,
 }

@@ -5,18 +5,18 @@ use std::borrow::Cow;
 
 use prost::Message;
 
-use crate::buckets::{Exponential, ZERO};
-use crate::catalogue::{Family, Kind, Point, Value, families};
-use crate::figures::Reading;
+use crate::buckets::{ExponentialBuckets, ZERO};
+use crate::catalogue::{Family, MetricKind, Point, PointValue, families};
+use crate::figures::FiguresSnapshot;
 use crate::messages::*;
 
 /// Encodes one export of all current metrics.
-pub(crate) fn metrics(reading: &Reading, resource: &[(String, String)]) -> Vec<u8> {
-    let times = Times { start: reading.now.began_unix_ns, now: reading.now.unix_ns };
+pub(crate) fn metrics(reading: &FiguresSnapshot, resource: &[(String, String)]) -> Vec<u8> {
+    let times = CountedPeriod { start: reading.now.began_unix_ns, now: reading.now.unix_ns };
     let all = families(reading);
     let told = all.iter().filter(|family| !family.points.is_empty());
     let scope = ScopeMetrics { scope: Some(scope()), metrics: told.map(|family| metric(family, times)).collect() };
-    let resource = ResourceMetrics { resource: Some(described(resource)), scope_metrics: vec![scope] };
+    let resource = ResourceMetrics { resource: Some(resource(resource)), scope_metrics: vec![scope] };
     ExportMetricsServiceRequest { resource_metrics: vec![resource] }.encode_to_vec()
 }
 
@@ -26,31 +26,31 @@ pub(crate) fn scope() -> InstrumentationScope {
 }
 
 /// Creates the resource with these attributes.
-pub(crate) fn described(attributes: &[(String, String)]) -> Resource {
+pub(crate) fn resource(attributes: &[(String, String)]) -> OtlpResource {
     let attributes = attributes.iter().map(|(name, value)| text(name, value)).collect();
-    Resource { attributes }
+    OtlpResource { attributes }
 }
 
 /// Start and end of the counted period.
 #[derive(Clone, Copy)]
-struct Times {
+struct CountedPeriod {
     start: u64,
     now: u64,
 }
 
-fn metric(family: &Family<'_>, times: Times) -> Metric {
+fn metric(family: &Family<'_>, times: CountedPeriod) -> OtlpMetric {
     let numbers = || family.points.iter().filter_map(|point| number(point, times)).collect();
     let data = match family.kind {
-        Kind::Gauge => Data::Gauge(Gauge { data_points: numbers() }),
-        Kind::Counter => {
-            Data::Sum(Sum { data_points: numbers(), aggregation_temporality: CUMULATIVE, is_monotonic: true })
+        MetricKind::Gauge => Data::Gauge(Gauge { data_points: numbers() }),
+        MetricKind::Counter => {
+            Data::Sum(OtlpSum { data_points: numbers(), aggregation_temporality: CUMULATIVE, is_monotonic: true })
         }
-        Kind::Histogram => Data::ExponentialHistogram(ExponentialHistogram {
+        MetricKind::Histogram => Data::ExponentialHistogram(ExponentialHistogram {
             data_points: family.points.iter().filter_map(|point| histogram(point, times)).collect(),
             aggregation_temporality: CUMULATIVE,
         }),
     };
-    Metric {
+    OtlpMetric {
         name: format!("brunt.{}", family.name),
         description: family.help.into(),
         unit: family.unit.into(),
@@ -63,11 +63,11 @@ fn attributes(point: &Point<'_>) -> Vec<KeyValue> {
     told.map(|(name, value)| text(name, value)).collect()
 }
 
-fn number(point: &Point<'_>, times: Times) -> Option<NumberDataPoint> {
+fn number(point: &Point<'_>, times: CountedPeriod) -> Option<NumberDataPoint> {
     let value = match &point.value {
-        Value::Count(n) => Number::Int(i64::try_from(*n).unwrap_or(i64::MAX)),
-        Value::Real(real) => Number::Double(*real),
-        Value::Times(..) => return None,
+        PointValue::Count(n) => Number::Int(i64::try_from(*n).unwrap_or(i64::MAX)),
+        PointValue::Real(real) => Number::Double(*real),
+        PointValue::Times(..) => return None,
     };
     Some(NumberDataPoint {
         attributes: attributes(point),
@@ -77,9 +77,9 @@ fn number(point: &Point<'_>, times: Times) -> Option<NumberDataPoint> {
     })
 }
 
-fn histogram(point: &Point<'_>, times: Times) -> Option<ExponentialHistogramDataPoint> {
-    let Value::Times(histogram, most) = &point.value else { return None };
-    let Exponential { scale, zero, offset, counts } = Exponential::of(histogram, *most);
+fn histogram(point: &Point<'_>, times: CountedPeriod) -> Option<ExponentialHistogramDataPoint> {
+    let PointValue::Times(histogram, most) = &point.value else { return None };
+    let ExponentialBuckets { scale, zero, offset, counts } = ExponentialBuckets::of(histogram, *most);
     let any = !histogram.is_empty();
     Some(ExponentialHistogramDataPoint {
         attributes: attributes(point),

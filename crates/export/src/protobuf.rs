@@ -3,8 +3,8 @@
 
 use prost::Message;
 
-use crate::buckets::{self, BOUNDS, Exponential, ZERO};
-use crate::catalogue::{Family, Kind, Point, Value};
+use crate::buckets::{self, BOUNDS, ExponentialBuckets, ZERO};
+use crate::catalogue::{Family, MetricKind, Point, PointValue};
 
 /// Content type of the response.
 pub(crate) const CONTENT_TYPE: &str =
@@ -20,11 +20,11 @@ struct MetricFamily {
     #[prost(int32, optional, tag = "3")]
     kind: Option<i32>,
     #[prost(message, repeated, tag = "4")]
-    metric: Vec<Metric>,
+    metric: Vec<PrometheusMetric>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Metric {
+struct PrometheusMetric {
     #[prost(message, repeated, tag = "1")]
     label: Vec<Label>,
     #[prost(message, optional, tag = "2")]
@@ -32,7 +32,7 @@ struct Metric {
     #[prost(message, optional, tag = "3")]
     counter: Option<Number>,
     #[prost(message, optional, boxed, tag = "7")]
-    histogram: Option<Box<Histogram>>,
+    histogram: Option<Box<PrometheusHistogram>>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -50,7 +50,7 @@ struct Number {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Histogram {
+struct PrometheusHistogram {
     #[prost(uint64, optional, tag = "1")]
     sample_count: Option<u64>,
     #[prost(double, optional, tag = "2")]
@@ -64,7 +64,7 @@ struct Histogram {
     #[prost(uint64, optional, tag = "7")]
     zero_count: Option<u64>,
     #[prost(message, repeated, tag = "12")]
-    positive_span: Vec<Span>,
+    positive_span: Vec<BucketSpan>,
     #[prost(sint64, repeated, tag = "13")]
     positive_delta: Vec<i64>,
 }
@@ -78,7 +78,7 @@ struct Bucket {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Span {
+struct BucketSpan {
     #[prost(sint32, optional, tag = "1")]
     offset: Option<i32>,
     #[prost(uint32, optional, tag = "2")]
@@ -93,9 +93,9 @@ pub(crate) fn write(families: &[Family<'_>]) -> Vec<u8> {
             name: Some(family.prometheus_name()),
             help: Some(family.help.into()),
             kind: Some(match family.kind {
-                Kind::Counter => 0,
-                Kind::Gauge => 1,
-                Kind::Histogram => 4,
+                MetricKind::Counter => 0,
+                MetricKind::Gauge => 1,
+                MetricKind::Histogram => 4,
             }),
             metric: family.points.iter().map(|point| metric(family.kind, point)).collect(),
         };
@@ -104,29 +104,29 @@ pub(crate) fn write(families: &[Family<'_>]) -> Vec<u8> {
     out
 }
 
-fn metric(kind: Kind, point: &Point<'_>) -> Metric {
+fn metric(kind: MetricKind, point: &Point<'_>) -> PrometheusMetric {
     let label = |name: &str, value: &str| Label { name: Some(name.into()), value: Some(value.into()) };
     let mut metric =
-        Metric { label: point.labels.iter().map(|(name, value)| label(name, value)).collect(), ..Metric::default() };
+        PrometheusMetric { label: point.labels.iter().map(|(name, value)| label(name, value)).collect(), ..PrometheusMetric::default() };
     let number = match &point.value {
-        Value::Count(n) => *n as f64,
-        Value::Real(real) => *real,
-        Value::Times(times, most) => {
+        PointValue::Count(n) => *n as f64,
+        PointValue::Real(real) => *real,
+        PointValue::Times(times, most) => {
             metric.histogram = Some(Box::new(histogram(times, *most)));
             return metric;
         }
     };
-    let place = if kind == Kind::Counter { &mut metric.counter } else { &mut metric.gauge };
+    let place = if kind == MetricKind::Counter { &mut metric.counter } else { &mut metric.gauge };
     *place = Some(Number { value: Some(number) });
     metric
 }
 
-fn histogram(times: &measure::Histogram, most: usize) -> Histogram {
+fn histogram(times: &measure::Histogram, most: usize) -> PrometheusHistogram {
     let bucket = |(bound, n): (f64, u64)| Bucket { cumulative_count: Some(n), upper_bound: Some(bound) };
     let classic = BOUNDS.into_iter().zip(buckets::classic(times));
-    let native = Exponential::of(times, most);
+    let native = ExponentialBuckets::of(times, most);
     let (positive_span, positive_delta) = spans(&native);
-    Histogram {
+    PrometheusHistogram {
         sample_count: Some(times.count()),
         sample_sum: Some(times.sum() as f64 / 1e9),
         bucket: classic.chain([(f64::INFINITY, times.count())]).map(bucket).collect(),
@@ -140,8 +140,8 @@ fn histogram(times: &measure::Histogram, most: usize) -> Histogram {
 }
 
 /// Returns the non-empty buckets as spans without a gap, and the difference of each count from the one before.
-fn spans(native: &Exponential) -> (Vec<Span>, Vec<i64>) {
-    let (mut spans, mut deltas): (Vec<Span>, Vec<i64>) = (Vec::new(), Vec::new());
+fn spans(native: &ExponentialBuckets) -> (Vec<BucketSpan>, Vec<i64>) {
+    let (mut spans, mut deltas): (Vec<BucketSpan>, Vec<i64>) = (Vec::new(), Vec::new());
     let (mut before, mut gap) = (0, 0);
     for (at, n) in native.counts.iter().enumerate() {
         if *n == 0 {
@@ -149,12 +149,12 @@ fn spans(native: &Exponential) -> (Vec<Span>, Vec<i64>) {
             continue;
         }
         match spans.last_mut().filter(|_| gap == 0) {
-            Some(Span { length: Some(length), .. }) => *length += 1,
+            Some(BucketSpan { length: Some(length), .. }) => *length += 1,
             _ => {
                 // Prometheus numbers buckets by their upper bound: one more than ours, which are numbered by
                 // the lower.
                 let offset = if spans.is_empty() { native.offset + 1 + at as i32 } else { gap };
-                spans.push(Span { offset: Some(offset), length: Some(1) });
+                spans.push(BucketSpan { offset: Some(offset), length: Some(1) });
             }
         }
         deltas.push(*n as i64 - before);
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn filled_buckets_are_told_as_stretches_and_differences() {
-        let native = Exponential { scale: 3, zero: 0, offset: -10, counts: vec![5, 0, 0, 2, 2, 0, 7] };
+        let native = ExponentialBuckets { scale: 3, zero: 0, offset: -10, counts: vec![5, 0, 0, 2, 2, 0, 7] };
         let (spans, deltas) = spans(&native);
         let spans: Vec<_> = spans.iter().map(|span| (span.offset(), span.length())).collect();
         assert_eq!((spans, deltas), (vec![(-9, 1), (2, 2), (1, 1)], vec![5, -3, 0, 5]));

@@ -10,57 +10,57 @@ use std::time::Duration;
 
 use record::{RunListener, Notice, RunEvent, Subject};
 
-use crate::collector::Collector;
-use crate::figures::Figures;
+use crate::collector::CollectorClient;
+use crate::figures::LiveFigures;
 use crate::otlp;
 
 /// The export of a run's figures to a collector.
-pub struct Push {
-    figures: Figures,
+pub struct FiguresPush {
+    figures: LiveFigures,
     shown: String,
     /// Limit on how long the end of a run waits for the last export.
     last: Duration,
-    sent: Arc<Sent>,
+    sent: Arc<PushStatus>,
     /// Set once the failure was reported.
-    told: bool,
+    failure_reported: bool,
 }
 
 #[derive(Default)]
-struct Sent {
-    account: Mutex<Account>,
+struct PushStatus {
+    account: Mutex<PushAccount>,
     over: Condvar,
 }
 
 /// Counts of the exports by outcome.
 #[derive(Clone, Debug, Default)]
-struct Account {
+struct PushAccount {
     exports: u64,
     missed: u64,
     /// Reason for the last failed export.
-    why: Option<String>,
+    last_error: Option<String>,
     /// Outcome of the final export; `None` until it was tried.
     ended: Option<bool>,
 }
 
-impl Push {
+impl FiguresPush {
     /// Starts sending these figures.
     ///
     /// # Errors
     ///
     /// Returns the error of the operating system.
-    pub fn start(collector: Collector, figures: Figures) -> Result<Push, String> {
-        let (shown, last) = (collector.shown(), collector.last());
-        let (sent, read) = (Arc::new(Sent::default()), figures.clone());
+    pub fn start(collector: CollectorClient, figures: LiveFigures) -> Result<FiguresPush, String> {
+        let (shown, last) = (collector.shown(), collector.final_wait());
+        let (sent, read) = (Arc::new(PushStatus::default()), figures.clone());
         let account = Arc::clone(&sent);
-        let thread = std::thread::Builder::new().name("otlp".into()).spawn(move || go_on(&collector, &read, &account));
+        let thread = std::thread::Builder::new().name("otlp".into()).spawn(move || run_pusher(&collector, &read, &account));
         thread.map_err(|why: io::Error| why.to_string())?;
-        Ok(Push { figures, shown, last, sent, told: false })
+        Ok(FiguresPush { figures, shown, last, sent, failure_reported: false })
     }
 
-    fn missed(&self, account: &Account) -> Option<Notice> {
+    fn missed(&self, account: &PushAccount) -> Option<Notice> {
         let facts = [
             ("url", self.shown.clone()),
-            ("why", account.why.clone()?),
+            ("why", account.last_error.clone()?),
             ("missed", account.missed.to_string()),
             ("exports", account.exports.to_string()),
         ];
@@ -68,18 +68,18 @@ impl Push {
     }
 }
 
-impl RunListener for Push {
+impl RunListener for FiguresPush {
     fn observe(&mut self, _event: &RunEvent) -> Result<(), Notice> {
         Ok(())
     }
 
     /// Reports that the collector is unreachable, the first time it is.
     fn next_notice(&mut self) -> Option<Notice> {
-        if self.told {
+        if self.failure_reported {
             return None;
         }
         let notice = self.missed(&self.sent.now())?;
-        self.told = true;
+        self.failure_reported = true;
         Some(notice)
     }
 
@@ -92,13 +92,13 @@ impl RunListener for Push {
         if account.ended == Some(true) {
             return self.missed(&account).into_iter().collect();
         }
-        let why = account.why.unwrap_or_else(|| "no response in time".into());
+        let why = account.last_error.unwrap_or_else(|| "no response in time".into());
         vec![Notice::new(Subject::OtlpIncomplete, [("url", self.shown.clone()), ("why", why)])]
     }
 }
 
-impl Sent {
-    fn now(&self) -> Account {
+impl PushStatus {
+    fn now(&self) -> PushAccount {
         self.account.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -106,7 +106,7 @@ impl Sent {
         let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
         account.exports += 1;
         if let Err(why) = outcome {
-            (account.missed, account.why) = (account.missed + 1, Some(why.clone()));
+            (account.missed, account.last_error) = (account.missed + 1, Some(why.clone()));
         }
         if last {
             account.ended = Some(outcome.is_ok());
@@ -116,7 +116,7 @@ impl Sent {
 }
 
 /// Sends new figures until the run is over.
-fn go_on(collector: &Collector, figures: &Figures, sent: &Sent) {
+fn run_pusher(collector: &CollectorClient, figures: &LiveFigures, sent: &PushStatus) {
     let mut seen = 0;
     loop {
         let (seconds, ended) = figures.wait_for_more(seen);

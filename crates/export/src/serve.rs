@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::accept::{Asked, asked};
+use crate::accept::{ScrapeRequest, parse_request};
 use crate::catalogue::families;
-use crate::figures::Figures;
+use crate::figures::LiveFigures;
 use crate::{protobuf, text};
 
 /// Timeout of a client for its request, and again for the answer.
@@ -26,28 +26,28 @@ const CLIENTS: usize = 16;
 const SHORT: Duration = Duration::from_secs(60);
 
 /// A listening server; it serves until the program ends.
-pub struct Prometheus {
-    figures: Figures,
+pub struct PrometheusServer {
+    figures: LiveFigures,
     address: SocketAddr,
     since: Instant,
 }
 
 /// The outcome of the wait for the last scrape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Linger {
+pub enum LingerOutcome {
     /// The final figures were fetched.
     Fetched,
     /// The final figures were not fetched.
-    Left,
+    NotFetched,
 }
 
-impl Prometheus {
+impl PrometheusServer {
     /// Binds and starts serving these figures.
     ///
     /// # Errors
     ///
     /// Returns the error of the operating system.
-    pub fn listen(address: SocketAddr, figures: Figures) -> io::Result<Prometheus> {
+    pub fn listen(address: SocketAddr, figures: LiveFigures) -> io::Result<PrometheusServer> {
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
         let (served, clients) = (figures.clone(), Arc::new(AtomicUsize::new(0)));
@@ -61,7 +61,7 @@ impl Prometheus {
             }
         };
         std::thread::Builder::new().name("prometheus".into()).spawn(accept)?;
-        Ok(Prometheus { figures, address, since: Instant::now() })
+        Ok(PrometheusServer { figures, address, since: Instant::now() })
     }
 
     /// Returns the address it listens on.
@@ -72,20 +72,20 @@ impl Prometheus {
     /// Returns `true` if the final figures may still be fetched: they were fetched during the run, or it was a
     /// short one.
     pub fn is_awaited(&self) -> bool {
-        self.figures.were_read() || self.since.elapsed() < SHORT
+        self.figures.was_read() || self.since.elapsed() < SHORT
     }
 
     /// Keeps serving until the final figures were fetched once, at most `at_most`; `given_up` is polled
     /// meanwhile.
-    pub fn linger(&self, at_most: Duration, given_up: &dyn Fn() -> bool) -> Linger {
+    pub fn linger(&self, at_most: Duration, given_up: &dyn Fn() -> bool) -> LingerOutcome {
         self.figures.end();
-        if self.figures.wait_for_reader(at_most, given_up) { Linger::Fetched } else { Linger::Left }
+        if self.figures.wait_for_reader(at_most, given_up) { LingerOutcome::Fetched } else { LingerOutcome::NotFetched }
     }
 }
 
 /// Serves a client on a thread of its own, unless there are too many clients.
-fn begin(client: TcpStream, figures: &Figures, clients: &Arc<AtomicUsize>) {
-    let place = Place(Arc::clone(clients));
+fn begin(client: TcpStream, figures: &LiveFigures, clients: &Arc<AtomicUsize>) {
+    let place = ScrapeSlot(Arc::clone(clients));
     if clients.fetch_add(1, Ordering::Relaxed) >= CLIENTS {
         return;
     }
@@ -100,28 +100,28 @@ fn begin(client: TcpStream, figures: &Figures, clients: &Arc<AtomicUsize>) {
 }
 
 /// The slot of one client, released on drop.
-struct Place(Arc<AtomicUsize>);
+struct ScrapeSlot(Arc<AtomicUsize>);
 
-impl Drop for Place {
+impl Drop for ScrapeSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-fn answer(mut client: TcpStream, figures: &Figures) -> io::Result<()> {
+fn answer(mut client: TcpStream, figures: &LiveFigures) -> io::Result<()> {
     client.set_write_timeout(Some(PATIENCE))?;
     let asked = head(&mut client)?;
     let (status, kind, body) = match asked {
-        Some(Asked::Text | Asked::Protobuf) => return scrape(client, figures, asked == Some(Asked::Protobuf)),
-        Some(Asked::Root) => ("200 OK", text::CONTENT_TYPE, "brunt: the metrics of this run are at /metrics\n"),
-        Some(Asked::Nothing) => ("404 Not Found", text::CONTENT_TYPE, "the metrics are at /metrics\n"),
-        Some(Asked::Method) => ("405 Method Not Allowed", text::CONTENT_TYPE, "write GET\n"),
+        Some(ScrapeRequest::Text | ScrapeRequest::Protobuf) => return scrape(client, figures, asked == Some(ScrapeRequest::Protobuf)),
+        Some(ScrapeRequest::Root) => ("200 OK", text::CONTENT_TYPE, "brunt: the metrics of this run are at /metrics\n"),
+        Some(ScrapeRequest::Nothing) => ("404 Not Found", text::CONTENT_TYPE, "the metrics are at /metrics\n"),
+        Some(ScrapeRequest::Method) => ("405 Method Not Allowed", text::CONTENT_TYPE, "write GET\n"),
         None => ("400 Bad Request", text::CONTENT_TYPE, "this is not an HTTP request\n"),
     };
     respond(client, status, kind, body.as_bytes())
 }
 
-fn scrape(client: TcpStream, figures: &Figures, in_protobuf: bool) -> io::Result<()> {
+fn scrape(client: TcpStream, figures: &LiveFigures, in_protobuf: bool) -> io::Result<()> {
     let reading = figures.read();
     let families = families(&reading);
     let (kind, body) = match in_protobuf {
@@ -129,12 +129,12 @@ fn scrape(client: TcpStream, figures: &Figures, in_protobuf: bool) -> io::Result
         false => (text::CONTENT_TYPE, text::write(&families)),
     };
     respond(client, "200 OK", kind, &body)?;
-    figures.told(&reading.now);
+    figures.mark_read(&reading.now);
     Ok(())
 }
 
 /// Reads the head of a request; `None` if it is not a request.
-fn head(client: &mut TcpStream) -> io::Result<Option<Asked>> {
+fn head(client: &mut TcpStream) -> io::Result<Option<ScrapeRequest>> {
     let until = Instant::now() + PATIENCE;
     let mut head = Vec::new();
     let mut piece = [0; 2048];
@@ -146,7 +146,7 @@ fn head(client: &mut TcpStream) -> io::Result<Option<Asked>> {
         client.set_read_timeout(Some(rest))?;
         let n = client.read(&mut piece)?;
         head.extend_from_slice(&piece[..n]);
-        match asked(&head) {
+        match parse_request(&head) {
             Ok(Some(asked)) => return Ok(Some(asked)),
             Ok(None) if n > 0 && head.len() < HEAD => {}
             _ => return Ok(None),

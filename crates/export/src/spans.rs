@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use record::{RunListener, Notice, RunEvent, RequestSpan, Subject};
 
-use crate::collector::Collector;
-use crate::described::Context;
+use crate::collector::CollectorClient;
+use crate::client_spans::SpanContext;
 
 /// Maximum number of spans in the queue.
 const QUEUE: usize = 16 << 10;
@@ -29,21 +29,21 @@ pub struct SpanPush {
     /// Limit on how long the end of a run waits for the last of them.
     last: Duration,
     /// Collector, kept here until the first span.
-    collector: Option<Collector>,
-    shared: Arc<Shared>,
+    collector: Option<CollectorClient>,
+    shared: Arc<SharedSpans>,
 }
 
 #[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
+struct SharedSpans {
+    state: Mutex<SpanQueueState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    context: Context,
+struct SpanQueueState {
+    context: SpanContext,
     queue: VecDeque<RequestSpan>,
-    account: Account,
+    account: SpanAccount,
     /// Set once the run is over.
     ended: bool,
     /// Set once every span was tried.
@@ -52,28 +52,28 @@ struct State {
 
 /// Counts of the spans by outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Account {
+struct SpanAccount {
     sent: u64,
     /// Spans the collector did not accept.
     lost: u64,
     /// Spans that did not fit, in a second or in the queue.
-    left_out: u64,
+    dropped: u64,
     /// Reason for the last loss.
-    why: Option<String>,
+    last_error: Option<String>,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedSpans {
+    fn lock(&self) -> MutexGuard<'_, SpanQueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl SpanPush {
     /// Creates an export to a collector; a run without traces never contacts it.
-    pub fn new(collector: Collector) -> SpanPush {
+    pub fn new(collector: CollectorClient) -> SpanPush {
         SpanPush {
             shown: collector.shown(),
-            last: collector.last(),
+            last: collector.final_wait(),
             collector: Some(collector),
             shared: Arc::default(),
         }
@@ -83,15 +83,15 @@ impl SpanPush {
         let mut state = self.shared.lock();
         let room = QUEUE.saturating_sub(state.queue.len());
         state.queue.extend(spans.spans.iter().take(room).cloned());
-        state.account.left_out += spans.left_out + spans.spans.len().saturating_sub(room) as u64;
+        state.account.dropped += spans.left_out + spans.spans.len().saturating_sub(room) as u64;
         self.shared.changed.notify_all();
         drop(state);
         let Some(collector) = self.collector.take() else { return };
         let shared = Arc::clone(&self.shared);
-        let thread = std::thread::Builder::new().name("otlp-spans".into()).spawn(move || go_on(&collector, &shared));
+        let thread = std::thread::Builder::new().name("otlp-spans".into()).spawn(move || run_pusher(&collector, &shared));
         if let Err(why) = thread {
             let mut state = self.shared.lock();
-            (state.done, state.account.why) = (true, Some(why.to_string()));
+            (state.done, state.account.last_error) = (true, Some(why.to_string()));
         }
     }
 }
@@ -117,7 +117,7 @@ impl RunListener for SpanPush {
             let waited = self.shared.changed.wait_timeout_while(state, self.last, |state| !state.done);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        let Account { sent, mut lost, left_out, why } = state.account.clone();
+        let SpanAccount { sent, mut lost, dropped: left_out, last_error: why } = state.account.clone();
         if !state.done {
             lost += state.queue.len() as u64;
         }
@@ -137,10 +137,10 @@ impl RunListener for SpanPush {
 }
 
 /// Sends queued spans until the run is over.
-fn go_on(collector: &Collector, shared: &Shared) {
+fn run_pusher(collector: &CollectorClient, shared: &SharedSpans) {
     loop {
         let state = shared.lock();
-        let waits = |state: &mut State| state.queue.len() < BATCH && !state.ended;
+        let waits = |state: &mut SpanQueueState| state.queue.len() < BATCH && !state.ended;
         let waited = shared.changed.wait_timeout_while(state, GATHER, waits);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
         let many = state.queue.len().min(BATCH);
@@ -155,20 +155,20 @@ fn go_on(collector: &Collector, shared: &Shared) {
         }
         let body = state.context.export(&batch, &collector.resource);
         drop(state);
-        let outcome = insist(collector, shared, &body);
+        let outcome = send_with_retries(collector, shared, &body);
         let mut state = shared.lock();
         match outcome {
             Ok(()) => state.account.sent += many as u64,
             Err(why) => {
                 state.account.lost += many as u64;
-                state.account.why = Some(why);
+                state.account.last_error = Some(why);
             }
         }
     }
 }
 
 /// Sends a batch; a batch that is not accepted is tried again, without a pause at the end of the run.
-fn insist(collector: &Collector, shared: &Shared, body: &[u8]) -> Result<(), String> {
+fn send_with_retries(collector: &CollectorClient, shared: &SharedSpans, body: &[u8]) -> Result<(), String> {
     let mut tries = 1;
     loop {
         let outcome = collector.send("traces", body);
@@ -187,7 +187,7 @@ fn insist(collector: &Collector, shared: &Shared, body: &[u8]) -> Result<(), Str
 
 #[cfg(test)]
 mod tests {
-    use crate::collector::{Endpoint, Settings};
+    use crate::collector::{Endpoint, ExporterSettings};
 
     use super::*;
 
@@ -197,7 +197,7 @@ mod tests {
         let port =
             std::net::TcpListener::bind("127.0.0.1:0").and_then(|gone| gone.local_addr()).expect("a port").port();
         let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{port}")).expect("a URL");
-        let push = || SpanPush::new(Collector::new(endpoint.clone(), &Settings::default()).expect("a collector"));
+        let push = || SpanPush::new(CollectorClient::new(endpoint.clone(), &ExporterSettings::default()).expect("a collector"));
         assert!(push().final_notices().is_empty());
         let mut push = push();
         let spans = vec![RequestSpan { sampled: true, ..RequestSpan::default() }; QUEUE + 100];

@@ -9,7 +9,7 @@ use measure::{Nanos, PackedHistogram};
 use record::{WindowStart, CheckResults, End, RunEnd, Failure, RunListener, NamedFigures, NamedCounts, RunPart, RunEvent, Second, RunStarted};
 
 use crate::catalogue::{NAMES, families};
-use crate::{Figures, Linger, Prometheus, text};
+use crate::{LiveFigures, LingerOutcome, PrometheusServer, text};
 
 /// A plan as a record holds it: fields left out have their defaults.
 const PLAN: &str = r#"{"protocol": "http", "urls": [{"url": "http://127.0.0.1:1/", "weight": 1.0}], "options": {},
@@ -54,13 +54,13 @@ fn second(n: i64, part: RunPart) -> Second {
     second
 }
 
-fn run(events: impl IntoIterator<Item = RunEvent>) -> Figures {
-    let mut figures = Figures::new();
+fn run(events: impl IntoIterator<Item = RunEvent>) -> LiveFigures {
+    let mut figures = LiveFigures::new();
     events.into_iter().for_each(|event| figures.observe(&event).expect("it takes all"));
     figures
 }
 
-fn told(figures: &Figures) -> String {
+fn told(figures: &LiveFigures) -> String {
     String::from_utf8(text::write(&families(&figures.read()))).expect("text")
 }
 
@@ -157,7 +157,7 @@ fn the_dashboard_shows_what_there_is() {
         .map(|(at, _)| dashboard[at..].split(|c| !is_part(c)).next().unwrap_or_default())
         .map(|name| ["_bucket", "_sum", "_count"].iter().fold(name, |name, end| name.strip_suffix(end).unwrap_or(name)))
         .collect();
-    let figures = Figures::new();
+    let figures = LiveFigures::new();
     let reading = figures.read();
     let mut known: BTreeSet<String> = families(&reading).iter().map(|family| family.prometheus_name()).collect();
     // Only for open load.
@@ -184,7 +184,7 @@ fn the_dashboard_asks_for_native_histograms_beside_classic_ones() {
     }
 }
 
-fn get(prometheus: &Prometheus, request: &str) -> String {
+fn get(prometheus: &PrometheusServer, request: &str) -> String {
     let mut stream = TcpStream::connect(prometheus.address()).expect("it listens");
     stream.write_all(request.as_bytes()).expect("it reads");
     let mut said = Vec::new();
@@ -195,23 +195,23 @@ fn get(prometheus: &Prometheus, request: &str) -> String {
 #[test]
 fn the_final_figures_are_kept_until_they_were_fetched() {
     let mut figures = run([started(1), RunEvent::Second(Box::new(second(0, RunPart::Window)))]);
-    let prometheus = Prometheus::listen("127.0.0.1:0".parse().unwrap(), figures.clone()).expect("a port");
+    let prometheus = PrometheusServer::listen("127.0.0.1:0".parse().unwrap(), figures.clone()).expect("a port");
     assert!(get(&prometheus, "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n").contains("part=\"ended\"} 0"));
     assert!(prometheus.is_awaited());
     figures.observe(&RunEvent::Ended(RunEnd { reason: End::Completed, ..RunEnd::default() })).unwrap();
-    assert_eq!(prometheus.linger(Duration::ZERO, &|| false), Linger::Left, "fetched before the end only");
-    assert_eq!(prometheus.linger(Duration::from_secs(60), &|| true), Linger::Left, "given up");
+    assert_eq!(prometheus.linger(Duration::ZERO, &|| false), LingerOutcome::NotFetched, "fetched before the end only");
+    assert_eq!(prometheus.linger(Duration::from_secs(60), &|| true), LingerOutcome::NotFetched, "given up");
     let fetched = std::thread::scope(|scope| {
         let waits = scope.spawn(|| prometheus.linger(Duration::from_secs(60), &|| false));
         assert!(get(&prometheus, "GET /metrics HTTP/1.1\r\n\r\n").contains("part=\"ended\"} 1"));
         waits.join().unwrap()
     });
-    assert_eq!(fetched, Linger::Fetched);
+    assert_eq!(fetched, LingerOutcome::Fetched);
 }
 
 #[test]
 fn what_is_no_scrape_is_answered_as_that() {
-    let prometheus = Prometheus::listen("127.0.0.1:0".parse().unwrap(), Figures::new()).expect("a port");
+    let prometheus = PrometheusServer::listen("127.0.0.1:0".parse().unwrap(), LiveFigures::new()).expect("a port");
     for (request, status) in [
         ("GET / HTTP/1.1\r\n\r\n", "200 OK"),
         ("GET /other HTTP/1.1\r\n\r\n", "404 Not Found"),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::buckets::{self, BOUNDS};
-use crate::catalogue::{Family, Kind, Labels, Value};
+use crate::catalogue::{Family, MetricKind, MetricLabels, PointValue};
 
 /// Content type of the response.
 pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -21,16 +21,16 @@ pub(crate) fn write(families: &[Family<'_>]) -> Vec<u8> {
 fn one(out: &mut String, family: &Family<'_>) -> std::fmt::Result {
     let name = family.prometheus_name();
     let kind = match family.kind {
-        Kind::Counter => "counter",
-        Kind::Gauge => "gauge",
-        Kind::Histogram => "histogram",
+        MetricKind::Counter => "counter",
+        MetricKind::Gauge => "gauge",
+        MetricKind::Histogram => "histogram",
     };
     writeln!(out, "# HELP {name} {}\n# TYPE {name} {kind}", family.help)?;
     for point in &family.points {
         match &point.value {
-            Value::Count(n) => line(out, (&name, ""), &point.labels, None, n)?,
-            Value::Real(real) => line(out, (&name, ""), &point.labels, None, real)?,
-            Value::Times(histogram, _) => {
+            PointValue::Count(n) => line(out, (&name, ""), &point.labels, None, n)?,
+            PointValue::Real(real) => line(out, (&name, ""), &point.labels, None, real)?,
+            PointValue::Times(histogram, _) => {
                 for (bound, n) in BOUNDS.iter().zip(buckets::classic(histogram)) {
                     line(out, (&name, "_bucket"), &point.labels, Some(&bound.to_string()), n)?;
                 }
@@ -46,7 +46,7 @@ fn one(out: &mut String, family: &Family<'_>) -> std::fmt::Result {
 fn line(
     out: &mut String,
     (name, of): (&str, &str),
-    labels: &Labels<'_>,
+    labels: &MetricLabels<'_>,
     bound: Option<&str>,
     value: impl std::fmt::Display,
 ) -> std::fmt::Result {

@@ -7,7 +7,7 @@ use measure::Nanos;
 use plan::mask::{self, Secrets};
 use plan::{Plan, WeightedUrl};
 use report::Lang;
-use report::formats::{self, FORMATS, Format};
+use report::formats::{self, FORMATS, ReportFormat};
 use wire::{UsageError, Protocol};
 
 use crate::curl;
@@ -40,7 +40,7 @@ pub struct Defaults {
 #[derive(Clone, Debug)]
 pub struct Presentation {
     /// Format of the document.
-    pub format: &'static dyn Format,
+    pub format: &'static dyn ReportFormat,
     /// Set if the format was requested explicitly.
     pub format_given: bool,
     /// Path of the document besides the screen.
@@ -344,8 +344,8 @@ fn secrets(said: &SettingValues, plan: &Plan) -> Vec<(String, String)> {
 }
 
 /// Returns the format for a file name.
-fn format_of_file(path: &str) -> Option<&'static dyn Format> {
-    formats::format_of_ending(Path::new(path).extension()?.to_str()?)
+fn format_of_file(path: &str) -> Option<&'static dyn ReportFormat> {
+    formats::format_of_extension(Path::new(path).extension()?.to_str()?)
 }
 
 /// Reads the presentation.

@@ -5,14 +5,14 @@
 
 use std::time::Duration;
 
-use export::{Endpoint, Settings, Variable};
+use export::{Endpoint, ExporterSettings, EnvVariable};
 use wire::UsageError;
 
 use super::proxies;
 use super::values::SettingValue;
 
 /// A collector and its settings.
-type OtlpCollector = (Endpoint, Settings);
+type OtlpCollector = (Endpoint, ExporterSettings);
 
 /// The collectors of a run.
 #[derive(Clone, Debug, Default)]
@@ -59,21 +59,21 @@ struct SignalVariables<'a> {
 
 impl SignalVariables<'_> {
     /// Returns the variable of the signal, or else that of all signals; empty ones are ignored.
-    fn variable(&self, name: &str) -> Option<Variable> {
+    fn variable(&self, name: &str) -> Option<EnvVariable> {
         let said = |name: String| {
             let text = (self.variables)(&name).filter(|text| !text.trim().is_empty())?;
-            Some(Variable { name, text: text.trim().to_owned() })
+            Some(EnvVariable { name, value: text.trim().to_owned() })
         };
         said(format!("{PREFIX}{}_{name}", self.signal)).or_else(|| said(format!("{PREFIX}{name}")))
     }
 
-    fn settings(&self) -> Result<Settings, UsageError> {
+    fn settings(&self) -> Result<ExporterSettings, UsageError> {
         let plain = |name: &str| (self.variables)(name).filter(|text| !text.is_empty());
-        let read = |file: Variable| {
-            let pem = std::fs::read(&file.text);
-            pem.map_err(|why| UsageError::new(file.name, format!("{} cannot be read: {why}", file.text)))
+        let read = |file: EnvVariable| {
+            let pem = std::fs::read(&file.value);
+            pem.map_err(|why| UsageError::new(file.name, format!("{} cannot be read: {why}", file.value)))
         };
-        Ok(Settings {
+        Ok(ExporterSettings {
             protocol: self.variable("PROTOCOL"),
             headers: self.variable("HEADERS"),
             timeout: self.variable("TIMEOUT").map(timeout).transpose()?,
@@ -85,29 +85,29 @@ impl SignalVariables<'_> {
     }
 
     /// Returns the endpoint in the variables.
-    fn endpoint(&self, settings: &Settings) -> Result<Endpoint, UsageError> {
+    fn endpoint(&self, settings: &ExporterSettings) -> Result<Endpoint, UsageError> {
         let Some(said) = self.variable("ENDPOINT") else {
             let trouble = format!("{ENV} asks for {PREFIX}ENDPOINT, which is not set; set it, or write the URL here");
             return Err(self.said.wrong("--otlp", trouble));
         };
         let wrong = |trouble: String| UsageError::new(said.name.clone(), trouble);
         let of_all = said.name == format!("{PREFIX}ENDPOINT");
-        let by_grpc = settings.protocol.as_ref().is_some_and(|protocol| protocol.text == "grpc");
-        if by_grpc && !said.text.contains("://") {
-            let insecure = self.variable("INSECURE").is_some_and(|text| text.text.eq_ignore_ascii_case("true"));
+        let by_grpc = settings.protocol.as_ref().is_some_and(|protocol| protocol.value == "grpc");
+        if by_grpc && !said.value.contains("://") {
+            let insecure = self.variable("INSECURE").is_some_and(|text| text.value.eq_ignore_ascii_case("true"));
             let scheme = if insecure { "grpc" } else { "grpcs" };
-            return Endpoint::parse(&format!("{scheme}://{}", said.text)).map_err(wrong);
+            return Endpoint::parse(&format!("{scheme}://{}", said.value)).map_err(wrong);
         }
-        let read = if of_all || by_grpc { Endpoint::parse } else { Endpoint::exactly };
-        read(&said.text).map_err(wrong)
+        let read = if of_all || by_grpc { Endpoint::parse } else { Endpoint::parse_exact };
+        read(&said.value).map_err(wrong)
     }
 }
 
 /// Parses a number of milliseconds.
-fn timeout(said: Variable) -> Result<Duration, UsageError> {
-    let number = said.text.parse().ok().filter(|ms| *ms > 0 && *ms <= 600_000);
+fn timeout(said: EnvVariable) -> Result<Duration, UsageError> {
+    let number = said.value.parse().ok().filter(|ms| *ms > 0 && *ms <= 600_000);
     number.map(Duration::from_millis).ok_or_else(|| {
-        let trouble = format!("`{}` is not a time from 1 to 600000 milliseconds; write for instance 10000", said.text);
+        let trouble = format!("`{}` is not a time from 1 to 600000 milliseconds; write for instance 10000", said.value);
         UsageError::new(said.name, trouble)
     })
 }
@@ -149,7 +149,7 @@ mod tests {
         let all = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://all:4318/x/");
         let own = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://own/here");
         assert_eq!(places(with("env", &[all])), [at("http://all:4318/x"), at("http://all:4318/x")]);
-        let exactly = format!("{:?}", Endpoint::exactly(own.1).expect("a URL"));
+        let exactly = format!("{:?}", Endpoint::parse_exact(own.1).expect("a URL"));
         assert_eq!(places(with("ENV", &[all, own])), [at(all.1), exactly]);
         assert_eq!(places(with("http://h:1", &[all, own])), [at("http://h:1"), at("http://h:1")]);
         let none = ("OTEL_METRICS_EXPORTER", "none");
@@ -179,7 +179,7 @@ mod tests {
         let OtlpCollectors { metrics: Some((_, metrics)), traces: Some((_, traces)) } = with("h", &set).expect("right") else {
             panic!("both are sent")
         };
-        let headers = [metrics.headers, traces.headers].map(|said| said.map(|said| said.text));
+        let headers = [metrics.headers, traces.headers].map(|said| said.map(|said| said.value));
         assert_eq!(headers, [Some("a=b".into()), Some("c=d".into())]);
         assert_eq!((metrics.timeout, traces.service.as_deref()), (Some(Duration::from_millis(2500)), Some("load")));
         for wrong in ["0", "10s", "-1", "9999999"] {

@@ -5,9 +5,9 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use measure::Nanos;
 use plan::address::{self, ConnectTo};
 use plan::{Arrivals, NetKind, quantity};
-use report::formats::{self, FORMATS, Format};
+use report::formats::{self, FORMATS, ReportFormat};
 use report::{Lang, Objective};
-use watch::Watched;
+use watch::WatchedService;
 
 /// Maximum number of users.
 pub const MOST_USERS: u64 = plan::Change::MOST_USERS as u64;
@@ -112,9 +112,9 @@ pub fn request_name(text: &str) -> Result<String, String> {
 }
 
 /// Returns the format of this name, or of the usual file extension if that is shorter.
-pub fn format(text: &str) -> Result<&'static dyn Format, String> {
+pub fn format(text: &str) -> Result<&'static dyn ReportFormat, String> {
     let name = if text == "md" { "markdown" } else { text };
-    let unknown = || format!("`{text}` is not one of {}", FORMATS.map(Format::name).join(", "));
+    let unknown = || format!("`{text}` is not one of {}", FORMATS.map(ReportFormat::name).join(", "));
     formats::format(name).ok_or_else(unknown)
 }
 
@@ -139,7 +139,7 @@ pub fn port(text: &str) -> Result<u16, String> {
 
 /// Parses a service with counters of its own; returns it as written, and its name.
 pub fn watched(text: &str) -> Result<(String, String), String> {
-    Watched::parse(text).map(|watched| (text.to_owned(), watched.name().to_owned()))
+    WatchedService::parse(text).map(|watched| (text.to_owned(), watched.name().to_owned()))
 }
 
 /// Parses the address of a probe.

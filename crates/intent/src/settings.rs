@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use measure::Nanos;
 use plan::{Arrivals, NetKind, quantity};
 use report::Lang;
-use report::formats::Format;
+use report::formats::ReportFormat;
 
 use super::parsers::{self, MOST_WORKERS};
 use super::setting::{TypedSetting, SettingSpec, many, one, switch, text};
@@ -143,7 +143,7 @@ settings! {
             "Name of the request in the report; in a plan, `name:` next to its URL",
         );
         RECORD: String = one("record", "FILE", text, "Write the events of the run to FILE as they happen");
-        FORMAT: &'static dyn Format = one(
+        FORMAT: &'static dyn ReportFormat = one(
             "format", "FORMAT", parsers::format,
             "text, json, csv, markdown (md) or junit [default: by the file name of -o, else text]",
         );

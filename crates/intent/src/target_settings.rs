@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::ArgAction;
 use net::tls::RustlsServing;
 use plan::quantity;
-use target::{Config, Delay, Stall};
+use target::{Config, DelayDistribution, ServerStall};
 use wire::{UsageError, PeerAddress};
 
 use super::setting::{TypedSetting, SettingSpec, many, one, settings, switch, text};
@@ -33,12 +33,12 @@ settings! { SETTINGS {
     );
     MAX_CONNECTIONS: u32 =
         one("max-connections", "N", parsers::connections, "Accept no more than this many open connections");
-    DELAY: Delay =
+    DELAY: DelayDistribution =
         one("delay", "DELAY", str::parse, "Delay responses: 10ms, uniform:5ms..15ms, exponential:2ms, lognormal:10ms,0.5");
     ERROR_RATE: f64 = one("error-rate", "SHARE", target::share, "Share of requests to fail with 500: 0.01 or 1%");
     CLOSE_RATE: f64 =
         one("close-rate", "SHARE", target::share, "Share of requests whose connection is closed instead");
-    STALL: Stall =
+    STALL: ServerStall =
         many("stall", "AT+TIME[/EVERY]", str::parse, "Stall: 5s+1s, or 5s+1s/10s every ten seconds; repeatable");
     LOG_ARRIVALS: String =
         one("log-arrivals", "FILE", text, "Log the arrival time of every request to FILE, in nanoseconds");

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("report") => print!("{}", report::schema_json()),
-        Some("comparison") => print!("{}", report::formats::compared::schema_json()),
+        Some("comparison") => print!("{}", report::formats::run_comparison::schema_json()),
         Some("record") => print!("{}", record::schema_json()),
         _ => {
             eprintln!("schema: write `schema report`, `schema record` or `schema comparison`");

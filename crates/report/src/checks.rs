@@ -2,7 +2,7 @@
 
 use record::CheckResults;
 
-use crate::sums::Sums;
+use crate::sums::RunSums;
 
 /// Results of one check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,12 +23,12 @@ impl CheckRow<'_> {
     }
 
     /// Returns its name in objectives.
-    pub fn called(&self) -> String {
+    pub fn objective_name(&self) -> String {
         format!("check {}", self.name)
     }
 }
 
-impl Sums {
+impl RunSums {
     /// Returns the results of each check, in the order of the plan; empty in a run without checks.
     pub fn checks(&self) -> impl Iterator<Item = CheckRow<'_>> {
         let names = self.started.as_ref().map_or(&[][..], |started| &started.checks);

@@ -8,17 +8,17 @@ pub fn width(text: &str) -> usize {
 }
 
 /// Pads the text with spaces on the right.
-pub fn left(text: &str, cells: usize) -> String {
+pub fn pad_right(text: &str, cells: usize) -> String {
     format!("{text}{}", " ".repeat(cells.saturating_sub(width(text))))
 }
 
 /// Pads the text with spaces on the left.
-pub fn right(text: &str, cells: usize) -> String {
+pub fn pad_left(text: &str, cells: usize) -> String {
     format!("{}{text}", " ".repeat(cells.saturating_sub(width(text))))
 }
 
 /// Truncates the text with `…` if it takes more than `cells` cells.
-pub fn cut(text: &str, cells: usize) -> String {
+pub fn truncate(text: &str, cells: usize) -> String {
     if width(text) <= cells {
         return text.into();
     }
@@ -39,7 +39,7 @@ pub fn cut(text: &str, cells: usize) -> String {
 
 /// Wraps the text into lines of at most `cells` cells, broken between words (or anywhere between Chinese
 /// characters). Continuation lines are indented two cells more than the text. Colours take no cells.
-pub fn wrapped(text: &str, cells: usize) -> String {
+pub fn wrap(text: &str, cells: usize) -> String {
     let indent = text.len() - text.trim_start_matches(' ').len();
     let mut out = " ".repeat(indent);
     let mut used = indent;
@@ -91,7 +91,7 @@ pub fn table(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> =
         (0..columns).map(|c| rows.iter().filter_map(|r| r.get(c)).map(|t| width(t)).max().unwrap_or(0)).collect();
-    let cell = |(c, text): (usize, &String)| if c == 0 { left(text, widths[0]) } else { right(text, widths[c]) };
+    let cell = |(c, text): (usize, &String)| if c == 0 { pad_right(text, widths[0]) } else { pad_left(text, widths[c]) };
     rows.iter().map(|row| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ").trim_end().into()).collect()
 }
 
@@ -131,23 +131,23 @@ mod tests {
 
     #[test]
     fn chinese_takes_two_cells() {
-        assert_eq!(right("时间", 6), "  时间");
-        assert_eq!(left("时间", 5), "时间 ");
-        assert_eq!(cut("请求/秒", 7), "请求/秒");
-        assert_eq!(cut("请求/秒", 6), "请求/…");
-        assert_eq!(cut("请求/秒", 4), "请…");
-        assert_eq!(cut("abc", 0), "");
+        assert_eq!(pad_left("时间", 6), "  时间");
+        assert_eq!(pad_right("时间", 5), "时间 ");
+        assert_eq!(truncate("请求/秒", 7), "请求/秒");
+        assert_eq!(truncate("请求/秒", 6), "请求/…");
+        assert_eq!(truncate("请求/秒", 4), "请…");
+        assert_eq!(truncate("abc", 0), "");
         let rows = [vec!["时间".into(), "p50".into()], vec!["x".into(), "1.00 ms".into()]];
         assert_eq!(table(&rows), ["时间      p50", "x     1.00 ms"]);
     }
 
     #[test]
     fn sentences_are_broken_between_words() {
-        assert_eq!(wrapped("  one two three", 9), "  one two\n    three");
-        assert_eq!(wrapped("one  two", 8), "one  two");
-        assert_eq!(wrapped("  abcdefghijkl m", 9), "  abcdefghijkl\n    m");
-        assert_eq!(wrapped("\x1b[31mone two\x1b[0m", 7), "\x1b[31mone two\x1b[0m");
-        assert_eq!(wrapped("请求失败，再来", 10), "请求失败，\n  再来");
-        assert_eq!(wrapped("", 5), "");
+        assert_eq!(wrap("  one two three", 9), "  one two\n    three");
+        assert_eq!(wrap("one  two", 8), "one  two");
+        assert_eq!(wrap("  abcdefghijkl m", 9), "  abcdefghijkl\n    m");
+        assert_eq!(wrap("\x1b[31mone two\x1b[0m", 7), "\x1b[31mone two\x1b[0m");
+        assert_eq!(wrap("请求失败，再来", 10), "请求失败，\n  再来");
+        assert_eq!(wrap("", 5), "");
     }
 }

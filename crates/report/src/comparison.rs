@@ -6,30 +6,30 @@ use std::io;
 use record::RunStarted;
 use serde::Serialize;
 
-use crate::contrast::{Contrast, ContrastReport, MEASURES, Side, contrast};
-use crate::seconds::Seconds;
+use crate::contrast::{FigureChange, FigureChangeReport, MEASURES, ComparedFigures, compare_figures};
+use crate::seconds::SecondsSource;
 use crate::summary::Summary;
 
 /// A run in a comparison.
 #[derive(Clone, Copy)]
-pub struct Compared<'a> {
+pub struct ComparedRun<'a> {
     /// Name: the file of its record.
     pub name: &'a str,
     /// Summary of the run.
     pub summary: &'a Summary,
     /// Seconds of the run.
-    pub seconds: &'a dyn Seconds,
+    pub seconds: &'a dyn SecondsSource,
 }
 
 /// A run compared with the first.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Against {
+pub struct RunComparison {
     /// Set if the figures of both can be trusted; otherwise no verdict on their differences is given.
     pub trusted: bool,
     /// Differences other than the figures that affect the comparison.
-    pub differs: Vec<&'static str>,
+    pub differences: Vec<&'static str>,
     /// Comparison figure by figure.
-    pub figures: [Contrast; MEASURES.len()],
+    pub figures: [FigureChange; MEASURES.len()],
 }
 
 /// Compares each run but the first with the first.
@@ -37,42 +37,42 @@ pub struct Against {
 /// # Errors
 ///
 /// Returns the error of reading a record.
-pub fn comparison(runs: &[Compared<'_>]) -> io::Result<Vec<Against>> {
+pub fn compare_runs(runs: &[ComparedRun<'_>]) -> io::Result<Vec<RunComparison>> {
     let Some((base, others)) = runs.split_first().filter(|(_, others)| !others.is_empty()) else {
         return Ok(Vec::new());
     };
-    let first = Side::of(base.summary, base.seconds)?;
+    let first = ComparedFigures::of(base.summary, base.seconds)?;
     others
         .iter()
         .map(|run| {
-            let side = Side::of(run.summary, run.seconds)?;
-            Ok(Against {
+            let side = ComparedFigures::of(run.summary, run.seconds)?;
+            Ok(RunComparison {
                 trusted: first.is_trusted() && side.is_trusted(),
-                differs: differing(base.summary.started.as_deref(), run.summary.started.as_deref()),
-                figures: contrast(&first, &side),
+                differences: differences(base.summary.started.as_deref(), run.summary.started.as_deref()),
+                figures: compare_figures(&first, &side),
             })
         })
         .collect()
 }
 
-impl Against {
+impl RunComparison {
     /// Returns the form used in documents.
-    pub fn document(&self) -> AgainstReport<'_> {
-        let figures = self.figures.iter().map(Contrast::document).collect();
-        AgainstReport { trusted: self.trusted, differs: &self.differs, figures }
+    pub fn document(&self) -> RunComparisonReport<'_> {
+        let figures = self.figures.iter().map(FigureChange::document).collect();
+        RunComparisonReport { trusted: self.trusted, differs: &self.differences, figures }
     }
 }
 
 /// A run compared with the first.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct AgainstReport<'a> {
+pub struct RunComparisonReport<'a> {
     /// `true` if the figures of both can be trusted; otherwise no verdict on their differences is given.
     trusted: bool,
     /// Differences other than the figures: parts of the plan, `machine`, `brunt`.
     differs: &'a [&'static str],
     /// Comparison figure by figure.
-    figures: Vec<ContrastReport>,
+    figures: Vec<FigureChangeReport>,
 }
 
 /// Compared parts of a plan, by their names in records.
@@ -91,7 +91,7 @@ const PARTS: [&str; 12] = [
     "max_connections",
 ];
 
-fn differing(first: Option<&RunStarted>, second: Option<&RunStarted>) -> Vec<&'static str> {
+fn differences(first: Option<&RunStarted>, second: Option<&RunStarted>) -> Vec<&'static str> {
     let (Some(a), Some(b)) = (first, second) else { return Vec::new() };
     let of = |started: &RunStarted| serde_json::to_value(&started.plan).unwrap_or_default();
     let (plan_a, plan_b) = (of(a), of(b));

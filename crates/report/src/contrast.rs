@@ -7,11 +7,11 @@ mod side;
 
 use serde::Serialize;
 
-pub use self::side::Side;
+pub use self::side::ComparedFigures;
 
 /// The verdict on a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ChangeVerdict {
     /// The whole interval is better by more than the threshold that matters.
     Better,
     /// The whole interval is within the threshold.
@@ -23,14 +23,14 @@ pub enum Verdict {
     CannotTell,
 }
 
-impl Verdict {
+impl ChangeVerdict {
     /// Returns its identifier in documents.
     pub fn name(self) -> &'static str {
         match self {
-            Verdict::Better => "better",
-            Verdict::Same => "same",
-            Verdict::Worse => "worse",
-            Verdict::CannotTell => "cannot_tell",
+            ChangeVerdict::Better => "better",
+            ChangeVerdict::Same => "same",
+            ChangeVerdict::Worse => "worse",
+            ChangeVerdict::CannotTell => "cannot_tell",
         }
     }
 }
@@ -43,14 +43,14 @@ pub struct Measure {
     /// Set if a larger value is better.
     pub more_is_better: bool,
     /// Threshold of a change that matters: a share of the first run's figure, or for shares a difference.
-    pub matters: f64,
+    pub threshold: f64,
     /// Set if the figure is a share, for which the difference is given instead of the ratio.
     pub is_share: bool,
-    of: Of,
+    kind: MeasureKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Of {
+enum MeasureKind {
     Throughput,
     Failed,
     Quantile(f64),
@@ -59,22 +59,22 @@ enum Of {
 impl Measure {
     /// Returns the quantile compared; `None` for another figure.
     pub(crate) fn quantile(&self) -> Option<f64> {
-        if let Of::Quantile(q) = self.of { Some(q) } else { None }
+        if let MeasureKind::Quantile(q) = self.kind { Some(q) } else { None }
     }
 }
 
 /// Figures compared between runs.
 pub const MEASURES: [Measure; 5] = [
-    Measure { name: "throughput_per_s", more_is_better: true, matters: 0.05, is_share: false, of: Of::Throughput },
-    Measure { name: "p50_us", more_is_better: false, matters: 0.05, is_share: false, of: Of::Quantile(0.5) },
-    Measure { name: "p95_us", more_is_better: false, matters: 0.1, is_share: false, of: Of::Quantile(0.95) },
-    Measure { name: "p99_us", more_is_better: false, matters: 0.1, is_share: false, of: Of::Quantile(0.99) },
-    Measure { name: "failed_share", more_is_better: false, matters: 0.001, is_share: true, of: Of::Failed },
+    Measure { name: "throughput_per_s", more_is_better: true, threshold: 0.05, is_share: false, kind: MeasureKind::Throughput },
+    Measure { name: "p50_us", more_is_better: false, threshold: 0.05, is_share: false, kind: MeasureKind::Quantile(0.5) },
+    Measure { name: "p95_us", more_is_better: false, threshold: 0.1, is_share: false, kind: MeasureKind::Quantile(0.95) },
+    Measure { name: "p99_us", more_is_better: false, threshold: 0.1, is_share: false, kind: MeasureKind::Quantile(0.99) },
+    Measure { name: "failed_share", more_is_better: false, threshold: 0.001, is_share: true, kind: MeasureKind::Failed },
 ];
 
 /// A figure of two runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Contrast {
+pub struct FigureChange {
     /// Figure that is compared.
     pub measure: Measure,
     /// Latency of a quantile: `response`, or `service` if one of the runs has no other. `None`: not a latency.
@@ -86,16 +86,16 @@ pub struct Contrast {
     /// 95 % interval, which contains the change; the upper end is infinite if unbounded.
     pub interval: Option<[f64; 2]>,
     /// Verdict on the change.
-    pub verdict: Verdict,
+    pub verdict: ChangeVerdict,
 }
 
-impl Contrast {
+impl FigureChange {
     /// Returns the form used in documents.
-    pub fn document(&self) -> ContrastReport {
-        ContrastReport {
+    pub fn document(&self) -> FigureChangeReport {
+        FigureChangeReport {
             name: self.measure.name,
             more_is_better: self.measure.more_is_better,
-            matters: self.measure.matters,
+            matters: self.measure.threshold,
             is_share: self.measure.is_share,
             latency: self.latency,
             values: self.values,
@@ -109,7 +109,7 @@ impl Contrast {
 /// A figure of two runs.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ContrastReport {
+pub struct FigureChangeReport {
     /// Figure: `throughput_per_s`, `p99_us`, `failed_share`.
     name: &'static str,
     /// `true` if a larger value is better.
@@ -131,12 +131,12 @@ pub struct ContrastReport {
 }
 
 /// Compares the second run with the first.
-pub fn contrast(first: &Side, second: &Side) -> [Contrast; MEASURES.len()] {
+pub fn compare_figures(first: &ComparedFigures, second: &ComparedFigures) -> [FigureChange; MEASURES.len()] {
     let sides = [first, second];
     // A response time, which includes waiting before sending, is not comparable with a service time.
     let open = first.is_open() && second.is_open();
     MEASURES.map(|measure| {
-        let [a, b] = sides.map(|side| side.known(measure.of, open));
+        let [a, b] = sides.map(|side| side.figure(measure.kind, open));
         let change = match (a.value, b.value) {
             (Some(a), Some(b)) if measure.is_share => Some(b - a),
             (Some(a), Some(b)) => (a > 0.0).then(|| b / a),
@@ -149,27 +149,27 @@ pub fn contrast(first: &Side, second: &Side) -> [Contrast; MEASURES.len()] {
         };
         let interval = interval.map(|change| [change.low, change.high]).filter(|ends| *ends != [0.0, f64::INFINITY]);
         let trusted = first.is_trusted() && second.is_trusted();
-        let verdict = if trusted { judged(&measure, interval) } else { Verdict::CannotTell };
+        let verdict = if trusted { verdict_of(&measure, interval) } else { ChangeVerdict::CannotTell };
         let latency = measure.quantile().map(|_| if open { "response" } else { "service" });
-        Contrast { measure, latency, values: [a.value, b.value], change, interval, verdict }
+        FigureChange { measure, latency, values: [a.value, b.value], change, interval, verdict }
     })
 }
 
-fn judged(measure: &Measure, interval: Option<[f64; 2]>) -> Verdict {
-    let Some([low, high]) = interval else { return Verdict::CannotTell };
+fn verdict_of(measure: &Measure, interval: Option<[f64; 2]>) -> ChangeVerdict {
+    let Some([low, high]) = interval else { return ChangeVerdict::CannotTell };
     let [least, most] = match measure.is_share {
-        true => [-measure.matters, measure.matters],
-        false => [1.0 / (1.0 + measure.matters), 1.0 + measure.matters],
+        true => [-measure.threshold, measure.threshold],
+        false => [1.0 / (1.0 + measure.threshold), 1.0 + measure.threshold],
     };
     let (more, less) = match measure.more_is_better {
-        true => (Verdict::Better, Verdict::Worse),
-        false => (Verdict::Worse, Verdict::Better),
+        true => (ChangeVerdict::Better, ChangeVerdict::Worse),
+        false => (ChangeVerdict::Worse, ChangeVerdict::Better),
     };
     match () {
-        () if low >= least && high <= most => Verdict::Same,
+        () if low >= least && high <= most => ChangeVerdict::Same,
         () if low > most => more,
         () if high < least => less,
-        () => Verdict::CannotTell,
+        () => ChangeVerdict::CannotTell,
     }
 }
 

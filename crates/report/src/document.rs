@@ -7,13 +7,13 @@
 
 mod checks;
 mod connections;
-mod cut;
+mod early_end;
 mod diagnosis;
 mod distribution;
 mod iterations;
 mod latency;
 mod named;
-mod probed;
+mod probed_host;
 mod recorded;
 mod reference;
 mod scenarios;
@@ -27,23 +27,23 @@ use serde::Serialize;
 
 use self::checks::CheckReport;
 use self::connections::ConnectionReport;
-use self::cut::CutReport;
+use self::early_end::EarlyEndReport;
 use self::distribution::Distribution;
 use self::iterations::SpanReport;
-use self::latency::{LatencyReport, Phases};
+use self::latency::{LatencyReport, PhasesReport};
 use self::named::NameReport;
-use self::probed::Probed;
+use self::probed_host::ProbedHostReport;
 use self::reference::ReferenceReport;
 use self::scenarios::ScenarioReport;
-use self::second::Seconds;
+use self::second::SecondReports;
 use self::slowest::SlowRequest;
-use crate::cut::Cut;
+use crate::early_end::EarlyEnd;
 use crate::finding::Finding;
 use crate::overload::Overload;
-use crate::seconds::Pass;
+use crate::seconds::SecondsPass;
 use crate::summary::Summary;
 use crate::text::Lang;
-use crate::totals::Totals;
+use crate::totals::RunTotals;
 
 /// The version of the report's format.
 pub const SCHEMA: &str = "brunt-report/1";
@@ -65,7 +65,7 @@ pub struct Report<'a> {
     ended: &'static str,
     /// Kind of the early end, and the time after which the run ended; only if it ended early.
     #[serde(skip_serializing_if = "Option::is_none")]
-    cut: Option<CutReport>,
+    cut: Option<EarlyEndReport>,
     /// Length of the window in seconds, the divisor of throughput.
     window_s: f64,
     /// Time from the first connect to the end of the drain, in seconds.
@@ -73,7 +73,7 @@ pub struct Report<'a> {
     /// The exit code of the run.
     exit: u8,
     /// Every request, counted once: scheduled = succeeded + failed + unfinished.
-    requests: Requests,
+    requests: RequestCounts,
     /// Successes that completed within the window ÷ its length, including those of warm-up requests.
     throughput_per_s: f64,
     /// Bytes on the wire.
@@ -105,11 +105,11 @@ pub struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<ReferenceReport<'a>>,
     /// Phases of requests and connections.
-    phases: Phases<'a>,
+    phases: PhasesReport<'a>,
     /// Connections.
     connections: ConnectionReport,
     /// Connections of the plan that were lost, by cause.
-    losses: Vec<recorded::Loss<'a>>,
+    losses: Vec<recorded::LossReport<'a>>,
     /// Connections that could not be opened but failed no request, by cause; the others are in `failures`.
     unopened: Vec<UnopenedReport<'a>>,
     /// Unsolicited messages.
@@ -140,9 +140,9 @@ pub struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<&'a [record::LoadChange]>,
     /// Notices for the reader.
-    notices: Vec<recorded::Notice<'a>>,
+    notices: Vec<recorded::NoticeReport<'a>>,
     /// The pre-flight request, counted separately.
-    probe: Option<recorded::FirstAnswer<'a>>,
+    probe: Option<recorded::FirstAnswerReport<'a>>,
     /// The load generator's machine; with several, the coordinator's.
     host: Option<&'a record::GeneratorHost>,
     /// All of the load generator's machines, if there are several.
@@ -150,25 +150,25 @@ pub struct Report<'a> {
     hosts: Option<&'a [record::GeneratorHost]>,
     /// Machines under test with a probe.
     #[serde(skip_serializing_if = "Option::is_none")]
-    probes: Option<Vec<Probed<'a>>>,
+    probes: Option<Vec<ProbedHostReport<'a>>>,
     /// Maximum rate of brunt on this machine ÷ the throughput, after `brunt calibrate` (HTTP/1.1 without TLS).
     #[serde(skip_serializing_if = "Option::is_none")]
     headroom: Option<f64>,
     /// Network and worker threads.
-    generator: Option<Generator<'a>>,
+    generator: Option<GeneratorReport<'a>>,
     /// The command line, secrets masked.
     command: &'a [String],
     /// The plan, secrets masked.
     plan: Option<&'a plan::Plan>,
     /// Figures of every second.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<self::second::SecondReport<'static>>"))]
-    seconds: Seconds<'a>,
+    seconds: SecondReports<'a>,
 }
 
 /// Requests of a run.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Requests {
+struct RequestCounts {
     /// Scheduled (closed load: started), excluding the warm-up.
     #[serde(rename = "scheduled")]
     due: u64,
@@ -315,7 +315,7 @@ struct ObjectiveReport<'a> {
 
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Generator<'a> {
+struct GeneratorReport<'a> {
     /// Network backend: `epoll`, `uring`, `sim`.
     net: &'a str,
     /// Worker threads.
@@ -332,7 +332,7 @@ struct Generator<'a> {
 
 impl<'a> Report<'a> {
     /// Creates the report of a run; the seconds are read while it is serialized.
-    pub fn of(summary: &'a Summary, pass: Pass<'a>) -> Report<'a> {
+    pub fn of(summary: &'a Summary, pass: SecondsPass<'a>) -> Report<'a> {
         let (totals, started) = (&summary.totals, summary.started.as_deref());
         Report {
             schema: SCHEMA,
@@ -340,11 +340,11 @@ impl<'a> Report<'a> {
             unix_ms: started.map(|s| s.unix_ms),
             mode: if summary.open { "open" } else { "closed" },
             ended: if summary.was_stopped() { "stopped" } else { summary.end.name() },
-            cut: Cut::of(summary).map(CutReport::of),
+            cut: EarlyEnd::of(summary).map(EarlyEndReport::of),
             window_s: summary.window.as_secs_f64(),
             elapsed_s: summary.elapsed.as_secs_f64(),
             exit: summary.exit.code(),
-            requests: Requests {
+            requests: RequestCounts {
                 due: totals.due,
                 finished: totals.finished,
                 failed: totals.failed,
@@ -377,9 +377,9 @@ impl<'a> Report<'a> {
             checks: checks::reports(summary),
             slowest: slowest::reports(summary),
             reference: summary.reference.as_ref().map(ReferenceReport::of),
-            phases: Phases::of(&totals.latency),
+            phases: PhasesReport::of(&totals.latency),
             connections: ConnectionReport::from(&totals.connections),
-            losses: totals.losses.iter().map(recorded::Loss::from).collect(),
+            losses: totals.losses.iter().map(recorded::LossReport::from).collect(),
             unopened: unopened(summary),
             unsolicited: totals.unsolicited,
             strays: totals.strays,
@@ -398,23 +398,23 @@ impl<'a> Report<'a> {
             diagnosis: diagnosis::Diagnosis::of(&summary.limits),
             objectives: objectives(summary),
             changes: Some(&*summary.changes).filter(|changes| !changes.is_empty()),
-            notices: summary.notices.iter().map(recorded::Notice::from).collect(),
-            probe: summary.probe.as_ref().map(recorded::FirstAnswer::from),
+            notices: summary.notices.iter().map(recorded::NoticeReport::from).collect(),
+            probe: summary.probe.as_ref().map(recorded::FirstAnswerReport::from),
             host: started.and_then(|s| s.host()),
             hosts: started.map(|s| &*s.hosts).filter(|hosts| hosts.len() > 1),
-            probes: Some(summary.joined.iter().map(Probed::of).collect()).filter(|all: &Vec<_>| !all.is_empty()),
+            probes: Some(summary.joined.iter().map(ProbedHostReport::of).collect()).filter(|all: &Vec<_>| !all.is_empty()),
             headroom: summary.headroom().map(|headroom| headroom.times),
-            generator: started.map(|s| Generator::of(s, &summary.totals)),
+            generator: started.map(|s| GeneratorReport::of(s, &summary.totals)),
             command: started.map_or(&[], |s| &s.command),
             plan: started.map(|s| &s.plan),
-            seconds: Seconds::of(pass, summary),
+            seconds: SecondReports::of(pass, summary),
         }
     }
 }
 
-impl<'a> Generator<'a> {
-    fn of(started: &'a record::RunStarted, totals: &'a Totals) -> Generator<'a> {
-        Generator {
+impl<'a> GeneratorReport<'a> {
+    fn of(started: &'a record::RunStarted, totals: &'a RunTotals) -> GeneratorReport<'a> {
+        GeneratorReport {
             net: &started.net,
             workers: started.workers,
             busiest_share: totals.generator.busiest_share(),
@@ -474,7 +474,7 @@ fn trust(summary: &Summary) -> TrustReport {
     };
     TrustReport {
         verdict: summary.trust.verdict().verdict(),
-        line: crate::line::line(summary, Lang::En),
+        line: crate::verdict_line::verdict_line(summary, Lang::En),
         reasons: summary.trust.findings.iter().map(reason).collect(),
     }
 }

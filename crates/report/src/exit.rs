@@ -8,8 +8,8 @@
 
 use record::{End, Subject};
 
-use crate::objectives::Judged;
-use crate::sums::Sums;
+use crate::objectives::JudgedObjective;
+use crate::sums::RunSums;
 use crate::trust::Trust;
 
 /// Exit codes (`docs/measurement.md` 3.6).
@@ -45,8 +45,8 @@ impl Exit {
     }
 
     /// Returns the code of a judged run.
-    pub(crate) fn of(run: &Sums, trust: &Trust, objectives: &[Judged]) -> Exit {
-        if !run.totals.add_up() {
+    pub(crate) fn of(run: &RunSums, trust: &Trust, objectives: &[JudgedObjective]) -> Exit {
+        if !run.totals.is_consistent() {
             return Exit::Bug;
         }
         let probe_failed = run.probe.as_ref().is_some_and(|p| p.failure.is_some());

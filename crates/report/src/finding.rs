@@ -44,7 +44,7 @@ pub struct Finding {
     /// Severity.
     pub grade: Grade,
     /// Sentence and its facts.
-    said: LocalizedSentence,
+    sentences: LocalizedSentence,
 }
 
 impl Finding {
@@ -55,17 +55,17 @@ impl Finding {
         text: Text,
         facts: [(&'static str, String); N],
     ) -> Finding {
-        Finding { code, grade, said: LocalizedSentence::new(text, facts) }
+        Finding { code, grade, sentences: LocalizedSentence::new(text, facts) }
     }
 
     /// Appends to the sentence.
     pub(crate) fn and<const N: usize>(mut self, text: Text, facts: [(&'static str, String); N]) -> Finding {
-        self.said = self.said.with_clause(text, facts);
+        self.sentences = self.sentences.with_clause(text, facts);
         self
     }
 
     /// Returns the sentence, without a full stop.
     pub fn sentence(&self, lang: Lang) -> String {
-        self.said.render(lang)
+        self.sentences.render(lang)
     }
 }

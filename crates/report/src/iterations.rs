@@ -3,9 +3,9 @@
 
 use plan::scenarios::SpanName;
 
-use crate::named::NamedTotals;
-use crate::ranked::Ranked;
-use crate::sums::Sums;
+use crate::name_totals::NamedTotals;
+use crate::ranked::RankedLatency;
+use crate::sums::RunSums;
 
 /// Iterations, or groups of one name.
 #[derive(Clone, Copy, Debug)]
@@ -33,14 +33,14 @@ pub struct ScenarioRow<'a> {
 
 impl ScenarioRow<'_> {
     /// Returns its name in objectives.
-    pub fn called(&self) -> String {
+    pub fn objective_name(&self) -> String {
         format!("scenario {}", self.name)
     }
 }
 
 impl<'a> SpanRow<'a> {
     /// Returns its name in objectives.
-    pub fn called(&self) -> String {
+    pub fn objective_name(&self) -> String {
         SpanName { scenario: self.scenario, group: self.group }.objective_name()
     }
 
@@ -51,17 +51,17 @@ impl<'a> SpanRow<'a> {
     }
 
     /// Returns the durations, with those cut off as lower bounds.
-    pub fn duration(&self) -> Ranked<'a> {
+    pub fn duration(&self) -> RankedLatency<'a> {
         self.totals.ranked()
     }
 
     /// Returns the durations without pauses, of those that succeeded.
-    pub fn active(&self) -> Ranked<'a> {
+    pub fn active(&self) -> RankedLatency<'a> {
         self.active.ranked()
     }
 }
 
-impl Sums {
+impl RunSums {
     /// Returns for each flow its iterations first, then each group; empty in a run without flows. Each takes
     /// two rows after those of the names.
     pub fn spans(&self) -> impl Iterator<Item = SpanRow<'_>> {
@@ -83,6 +83,6 @@ impl Sums {
     }
 
     fn row(&self, at: usize) -> &NamedTotals {
-        self.totals.named.each().get(at).unwrap_or(crate::by_name::nothing())
+        self.totals.named.each().get(at).unwrap_or(crate::name_rows::empty_totals())
     }
 }

@@ -6,7 +6,7 @@ use record::{LoadChange, End, Kind, Phase};
 
 use crate::exit::Exit;
 use crate::finding::Grade;
-use crate::objectives::Judged;
+use crate::objectives::JudgedObjective;
 use crate::overload::Overload;
 use crate::reasons::reason;
 use crate::sentences as say;
@@ -48,13 +48,13 @@ pub fn verdict(grade: Grade) -> Text {
 }
 
 /// Formats the result of an objective: `p99 31.2 ms; 995 of 1,000 due requests held it`.
-pub fn measured(judged: &Judged, lang: Lang) -> String {
+pub fn measured(judged: &JudgedObjective, lang: Lang) -> String {
     let mut out = judged.measured.clone();
     if let Some((within, due)) = judged.counted {
         out += lang.of(say::SEMICOLON);
         out += &lang.fill(say::WITHIN, &[("n", &numbers::count(within)), ("due", &numbers::count(due))]);
     }
-    if judged.few {
+    if judged.too_few_requests {
         out += lang.of(say::SEMICOLON);
         out += lang.of(say::FEW);
     }
@@ -89,7 +89,7 @@ pub fn exit(summary: &Summary, lang: Lang) -> String {
 }
 
 /// Translates a fact of a notice: kinds of failure by their words, causes as such.
-fn told(notice: &record::Notice, name: &str, fact: &str, lang: Lang) -> String {
+fn translate_fact(notice: &record::Notice, name: &str, fact: &str, lang: Lang) -> String {
     if name != "kind" {
         return reason(fact, notice.causes.get(name), lang).into_owned();
     }
@@ -108,7 +108,7 @@ fn told(notice: &record::Notice, name: &str, fact: &str, lang: Lang) -> String {
 pub fn notice(notice: &record::Notice, lang: Lang) -> String {
     let known = notice.subject().map(say::notice);
     let told: Vec<(&str, String)> =
-        notice.facts.iter().map(|(name, fact)| (&**name, told(notice, name, fact, lang))).collect();
+        notice.facts.iter().map(|(name, fact)| (&**name, translate_fact(notice, name, fact, lang))).collect();
     let facts: Vec<(&str, &str)> = told.iter().map(|(name, fact)| (*name, &**fact)).collect();
     let mut out = known.map_or_else(|| sanitize::line(&notice.code).into_owned(), |text| lang.fill(text, &facts));
     let used = |name: &str| known.is_some_and(|text| lang.of(text).contains(&format!("{{{name}}}")));

@@ -4,29 +4,29 @@
 //! judged (`rules`, `objectives`, `exit`), and written in one of the [`formats`]; [`Live`] shows the seconds as
 //! they pass. Out of scope: anything that would need the engine, the network or a clock.
 
-mod again;
+mod repeat_command;
 mod bars;
-mod by_name;
+mod name_rows;
 mod checks;
 mod columns;
 pub mod comparison;
 pub mod contrast;
-mod cut;
+mod early_end;
 mod document;
-mod elsewhere;
+mod service_host;
 mod exit;
 mod finding;
 pub mod formats;
 mod iterations;
 mod judgement;
-mod kinds;
-mod limit;
+mod failure_kind;
+mod connection_limit;
 mod limits;
-mod line;
-mod named;
+mod verdict_line;
+mod name_totals;
 mod objectives;
 mod overload;
-mod plainly;
+mod escape;
 mod ranked;
 mod reasons;
 mod reference;
@@ -38,28 +38,28 @@ mod sums;
 mod terminal;
 mod totals;
 mod trust;
-mod turns;
+mod rate_limited_steps;
 
 pub use checks::CheckRow;
-pub use columns::wrapped;
+pub use columns::wrap;
 #[cfg(feature = "schema")]
 #[cfg(feature = "schema")]
 pub use document::schema_json;
 pub use exit::Exit;
 pub use finding::{Finding, Grade};
-pub use formats::{FORMATS, Format, Style, format};
+pub use formats::{FORMATS, ReportFormat, Style, format};
 pub use iterations::SpanRow;
 pub use judgement::{sort as sort_of_failure, word as word_of_failure};
-pub use named::NamedTotals;
-pub use objectives::{Judged, Objective, Windows};
-pub use ranked::Ranked;
+pub use name_totals::NamedTotals;
+pub use objectives::{JudgedObjective, Objective, StretchObjectives};
+pub use ranked::RankedLatency;
 pub use reasons::reason;
 pub use record::End;
 pub use reference::ReferenceTotals;
-pub use seconds::{Replayed, Seconds};
-pub use summary::{Headroom, SoFar, Summary, Summing};
-pub use sums::Sums;
-pub use terminal::{Live, Mode};
-pub use totals::Totals;
+pub use seconds::{RecordedSeconds, SecondsSource};
+pub use summary::{Headroom, InterimSummary, Summary, SummaryBuilder};
+pub use sums::RunSums;
+pub use terminal::{SecondsTable, LiveMode};
+pub use totals::RunTotals;
 pub use trust::Trust;
 pub use words::{Lang, numbers, text};

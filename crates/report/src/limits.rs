@@ -9,16 +9,16 @@ use plan::{Load, Plan};
 use record::{CounterState, HostCounters, ProbedHost, RunPart, RunEvent, Second};
 use words::Lang;
 
-use crate::again::again;
-use crate::elsewhere::{elsewhere, has_service};
+use crate::repeat_command::repeat_command;
+use crate::service_host::{service_host, has_service};
 use crate::finding::Grade;
 use crate::overload::Overload;
 use crate::rules::outages::Outages;
-use crate::rules::{Rule, dropped};
+use crate::rules::{TrustRule, dropped_iterations};
 use crate::sentences as say;
 use crate::sentences::limits as words_of;
-use crate::sums::Sums;
-use crate::totals::Totals;
+use crate::sums::RunSums;
+use crate::totals::RunTotals;
 use crate::trust::Trust;
 
 /// Time after the window during which readings still count for its end.
@@ -36,9 +36,9 @@ const MOST_SECONDS: usize = 7200;
 
 /// The counters of a run, collected from its events.
 #[derive(Default)]
-pub(crate) struct Counting {
+pub(crate) struct CounterCollector {
     /// Machines in the order of their first reading; the first is the one that coordinates the run.
-    hosts: Vec<Counts>,
+    hosts: Vec<MachineCounters>,
     /// Readings that may have been taken after the window: a reading precedes the second that shows whether it
     /// was.
     pending: Vec<HostCounters>,
@@ -49,7 +49,7 @@ pub(crate) struct Counting {
     /// Number of arrivals waiting for a connection at the end of each second of the window.
     waiting: Vec<f64>,
     /// Service times of the warm-up.
-    warm: Histogram,
+    warmup_service: Histogram,
     /// Failures by a connection closed before the first byte: those of the previous second, and the maximum of
     /// two consecutive seconds.
     closed: (u64, u64),
@@ -59,34 +59,34 @@ pub(crate) struct Counting {
 
 /// The counters of a machine.
 #[derive(Default)]
-pub(crate) struct Counts {
+pub(crate) struct MachineCounters {
     /// Name of the machine.
     pub host: String,
-    carried: CounterState,
+    carry: CounterState,
     /// Counts within the window.
     pub counted: CounterSummary,
     /// Set if they ended before the run did.
     pub lost: bool,
 }
 
-impl Counts {
+impl MachineCounters {
     fn add(&mut self, sample: &HostCounters) {
-        self.carried.add(sample);
-        self.lost = self.carried.values.is_empty();
-        let values = self.carried.values.iter().map(|(name, value)| (name.as_str(), value.real()));
+        self.carry.add(sample);
+        self.lost = self.carry.values.is_empty();
+        let values = self.carry.values.iter().map(|(name, value)| (name.as_str(), value.real()));
         self.counted.add_reading(sample.at_ns, values);
-        self.counted.set_labels(self.carried.labels.iter().map(|(name, word)| (name.as_str(), word.as_str())));
+        self.counted.set_labels(self.carry.labels.iter().map(|(name, word)| (name.as_str(), word.as_str())));
     }
 
     /// Returns whether they belong to no machine: a service reported them about itself.
-    fn is_told(&self) -> bool {
+    fn is_self_reported(&self) -> bool {
         ["redis.", "mysql.", "postgres.", "nginx.", "prometheus.", "log."]
             .iter()
             .any(|of| self.counted.name_middles(of, "").next().is_some())
     }
 }
 
-impl Counting {
+impl CounterCollector {
     /// Handles the next event.
     pub fn see(&mut self, event: &RunEvent) {
         self.outages.see(event);
@@ -99,7 +99,7 @@ impl Counting {
                 self.take_until(second.to_ns.saturating_add(AFTER));
                 self.closed(second);
                 if second.part == RunPart::Warmup {
-                    self.warm.merge(&second.latency.service);
+                    self.warmup_service.merge(&second.latency.service);
                 }
                 self.slow.extend(slow(second).filter(|_| self.slow.len() < MOST_SECONDS));
                 if second.part == RunPart::Window && self.waiting.len() < MOST_SECONDS {
@@ -118,7 +118,7 @@ impl Counting {
     }
 
     fn closed(&mut self, second: &Second) {
-        let now = second.failures.iter().filter(|f| by_close(&f.kind, &f.phase)).map(|f| f.count);
+        let now = second.failures.iter().filter(|f| is_early_close(&f.kind, &f.phase)).map(|f| f.count);
         let now = now.fold(0, u64::saturating_add);
         let (before, most) = self.closed;
         self.closed = (now, most.max(before.saturating_add(now)));
@@ -136,7 +136,7 @@ impl Counting {
         let known = self.hosts.iter().position(|counts| counts.host == sample.host);
         let at = known.unwrap_or_else(|| {
             if self.hosts.len() < MOST_HOSTS {
-                self.hosts.push(Counts { host: sample.host.clone(), ..Counts::default() });
+                self.hosts.push(MachineCounters { host: sample.host.clone(), ..MachineCounters::default() });
             }
             self.hosts.len() - 1
         });
@@ -146,17 +146,17 @@ impl Counting {
     }
 
     /// Diagnoses the completed run.
-    pub fn conclude(mut self, sums: &Sums, trust: &Trust) -> Conclusion {
+    pub fn conclude(mut self, sums: &RunSums, trust: &Trust) -> Conclusion {
         self.take_until(self.window_ends.map_or(i64::MAX, |end| end.saturating_add(AFTER)));
-        let (told, hosts): (Vec<_>, Vec<_>) = self.hosts.into_iter().partition(Counts::is_told);
+        let (told, hosts): (Vec<_>, Vec<_>) = self.hosts.into_iter().partition(MachineCounters::is_self_reported);
         let told = told.into_iter().map(|counts| counts.counted).collect();
-        let is_joined = |counts: &Counts| self.joined.iter().any(|joined| joined.host == counts.host);
+        let is_joined = |counts: &MachineCounters| self.joined.iter().any(|joined| joined.host == counts.host);
         let (mut others, ours): (Vec<_>, Vec<_>) = hosts.into_iter().partition(is_joined);
         let mut ours = ours.into_iter();
         let here = ours.next().unwrap_or_default().counted;
         others.extend(ours);
-        let elsewhere = elsewhere(others, &self.joined, has_service(&here));
-        self.warm.merge(&sums.totals.latency.service);
+        let elsewhere = service_host(others, &self.joined, has_service(&here));
+        self.warmup_service.merge(&sums.totals.latency.service);
         let run = LoadResults {
             slow_each_second: self.slow,
             waiting_each_second: self.waiting,
@@ -165,9 +165,9 @@ impl Counting {
                 from_s: out.from.as_secs_f64(),
                 to_s: out.to.as_secs_f64(),
                 to_the_end: out.to_the_end,
-                more: out.further,
+                more: out.others,
             }),
-            times_from_start: times(&self.warm),
+            times_from_start: times(&self.warmup_service),
             ..run(sums, trust)
         };
         conclude(&Case { run, counters: here, service_host: elsewhere, reported: told })
@@ -175,7 +175,7 @@ impl Counting {
 }
 
 /// Returns the load in the form rules use.
-fn run(sums: &Sums, trust: &Trust) -> LoadResults {
+fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
     let (totals, plan) = (&sums.totals, sums.started.as_ref().map(|started| &started.plan));
     let window_s = sums.window.as_secs_f64();
     let failures =
@@ -183,7 +183,7 @@ fn run(sums: &Sums, trust: &Trust) -> LoadResults {
     let cores = |time: Nanos| totals.generator.share(time).unwrap_or(0.0);
     LoadResults {
         url: plan.and_then(|plan| plan.urls.first()).map(|first| first.url.clone()).unwrap_or_default(),
-        command: sums.started.as_ref().map(|started| again(&started.command)).unwrap_or_default(),
+        command: sums.started.as_ref().map(|started| repeat_command(&started.command)).unwrap_or_default(),
         is_open: sums.open,
         users: plan.map_or(0, most_users).max(totals.users),
         load_changed: !sums.changes.is_empty(),
@@ -192,7 +192,7 @@ fn run(sums: &Sums, trust: &Trust) -> LoadResults {
             let waits = plan.urls.iter().any(|url| url.max_rate().is_some());
             plan.flows().any(|(_, flow)| flow.has_pauses() || waits) || (thinks && !plan.has_flows())
         }),
-        at_most: crate::turns::all_taken(sums),
+        at_most: crate::rate_limited_steps::saturated_step(sums),
         connections: plan.map_or(0, |plan| plan.max_connections),
         window_s,
         scheduled: totals.due,
@@ -202,9 +202,9 @@ fn run(sums: &Sums, trust: &Trust) -> LoadResults {
         ended_per_s: sums.per_s(totals.finished_in_window.saturating_add(totals.failed)),
         failed_responses: spread(&totals.latency.failed_responses),
         per_connection: plan.and_then(streams).unwrap_or(1),
-        refused_by_database: plan.filter(|plan| DATABASES.contains(&&*plan.protocol)).map_or(0, |_| turned_away(totals)),
+        refused_by_database: plan.filter(|plan| DATABASES.contains(&&*plan.protocol)).map_or(0, |_| refused_by_database(totals)),
         is_overloaded: Overload::of(sums).is_some(),
-        dropped_iterations: dropped::worst(sums).is_some(),
+        dropped_iterations: dropped_iterations::worst(sums).is_some(),
         waited_for_connection: totals.limited,
         in_flight: if sums.window == Nanos::ZERO { 0.0 } else { totals.in_flight_ns as f64 / sums.window.0 as f64 },
         received_per_s: sums.per_s(totals.bytes_in_window.received),
@@ -223,13 +223,13 @@ fn run(sums: &Sums, trust: &Trust) -> LoadResults {
         workers: sums.started.as_ref().map_or(1, |started| started.workers),
         busiest_worker: totals.generator.busiest_share().unwrap_or(0.0),
         generator_cores: cores(totals.generator.cpu),
-        polled_cores: cores(totals.generator.spun),
+        polled_cores: cores(totals.generator.polling),
         ..LoadResults::default()
     }
 }
 
 /// Returns the requests per iteration if there is only one flow.
-fn per_iteration(sums: &Sums) -> Option<f64> {
+fn per_iteration(sums: &RunSums) -> Option<f64> {
     let iterations = sums.spans().next().filter(|row| row.scenario.is_none())?.totals.counts.due;
     (iterations > 0).then(|| sums.totals.due as f64 / iterations as f64)
 }
@@ -251,14 +251,14 @@ fn slow(second: &Second) -> Option<f64> {
 }
 
 /// Returns `true` if the peer closed before the first byte of a response.
-fn by_close(kind: &str, phase: &str) -> bool {
+fn is_early_close(kind: &str, phase: &str) -> bool {
     ["closed", "reset"].contains(&kind) && ["send", "first_byte"].contains(&phase)
 }
 
 /// Returns the failures whose kept example was closed by the peer before the first byte, on a connection that
 /// had served before.
-fn closed_when_reused(sums: &Sums) -> u64 {
-    let failures = sums.totals.failures.iter().filter(|f| by_close(&f.kind, &f.phase));
+fn closed_when_reused(sums: &RunSums) -> u64 {
+    let failures = sums.totals.failures.iter().filter(|f| is_early_close(&f.kind, &f.phase));
     failures
         .filter(|f| sums.example(f).is_some_and(|example| example.reused))
         .map(|f| f.count)
@@ -275,7 +275,7 @@ const DATABASES: [&str; 2] = ["mysql", "postgres"];
 
 /// Returns the connections that a database refused for having too many: those that arrivals waited for, and
 /// those whose requests failed.
-fn turned_away(totals: &Totals) -> u64 {
+fn refused_by_database(totals: &RunTotals) -> u64 {
     const WORDS: [&str; 2] = ["too many connections", "53300"];
     let says = |text: &str| WORDS.iter().any(|words| text.contains(words));
     let unopened = totals.unopened.iter().filter(|loss| says(&loss.detail)).map(|loss| loss.count);
@@ -293,7 +293,7 @@ fn most_users(plan: &Plan) -> u32 {
 }
 
 /// Returns the shortest response, in seconds, including the one before the load, which met an idle service.
-fn shortest(sums: &Sums) -> f64 {
+fn shortest(sums: &RunSums) -> f64 {
     let before = sums.probe.as_ref().filter(|first| first.failure.is_none() && first.requests == 1);
     let within = sums.totals.latency.service.min();
     before.map_or(within, |first| within.min(first.took.0)) as f64 / 1e9
@@ -333,7 +333,7 @@ fn spread(histogram: &Histogram) -> DurationStats {
 }
 
 /// A limit in words: the finding and its details.
-pub(crate) struct Told {
+pub(crate) struct LimitText {
     /// Finding in words.
     pub claim: String,
     /// Evidence, remedy and experiment, each with its label.
@@ -341,9 +341,9 @@ pub(crate) struct Told {
 }
 
 /// Returns the limits in words, the main one first; empty without counters and findings.
-pub(crate) fn told(conclusion: &Conclusion, lang: Lang) -> Vec<Told> {
+pub(crate) fn limit_texts(conclusion: &Conclusion, lang: Lang) -> Vec<LimitText> {
     let mut all = limits(conclusion, lang);
-    let plain = |claim| Told { claim, details: vec![] };
+    let plain = |claim| LimitText { claim, details: vec![] };
     if !all.is_empty() {
         all.extend(conclusion.core_shares.map(|shared| plain(shared_by(&shared, lang))));
     }
@@ -358,22 +358,22 @@ fn shared_by(shared: &CoreShares, lang: Lang) -> String {
     lang.fill(words_of::SHARED, &facts)
 }
 
-fn limits(conclusion: &Conclusion, lang: Lang) -> Vec<Told> {
+fn limits(conclusion: &Conclusion, lang: Lang) -> Vec<LimitText> {
     let alone = |text| {
         let (step, rate) = conclusion.at_most.as_ref().map_or(("", 0.0), |(step, rate)| (step, *rate));
         let claim = lang.fill(text, &[("step", step), ("rate", &crate::numbers::rate(rate))]);
-        let first = [Told { claim, details: vec![] }].into_iter();
-        first.chain(conclusion.findings.iter().map(|found| beside(found, lang))).collect()
+        let first = [LimitText { claim, details: vec![] }].into_iter();
+        first.chain(conclusion.findings.iter().map(|found| secondary_limit(found, lang))).collect()
     };
     match (conclusion.outcome, conclusion.coverage) {
         (DiagnosisOutcome::Limit, _) => {
-            let first = conclusion.principal().map(|found| told_of(found, lang));
-            first.into_iter().chain(conclusion.findings.iter().skip(1).map(|found| beside(found, lang))).collect()
+            let first = conclusion.principal().map(|found| limit_text(found, lang));
+            first.into_iter().chain(conclusion.findings.iter().skip(1).map(|found| secondary_limit(found, lang))).collect()
         }
         // Known from the plan and the counts of its steps alone.
         (DiagnosisOutcome::AtMost, _) => alone(words_of::AT_MOST),
         (_, CounterCoverage::Nothing) | (DiagnosisOutcome::NothingToJudge, _) => {
-            conclusion.findings.iter().map(|found| told_of(found, lang)).collect()
+            conclusion.findings.iter().map(|found| limit_text(found, lang)).collect()
         }
         (DiagnosisOutcome::Users, _) => alone(words_of::USERS),
         (DiagnosisOutcome::MaxUsers, _) => alone(words_of::MAX_USERS),
@@ -383,24 +383,24 @@ fn limits(conclusion: &Conclusion, lang: Lang) -> Vec<Told> {
     }
 }
 
-fn told_of(found: &LimitFinding, lang: Lang) -> Told {
+fn limit_text(found: &LimitFinding, lang: Lang) -> LimitText {
     let after = |word, sentence| format!("{}{}{sentence}", lang.of(word), lang.of(say::COLON));
     let details = [
         after(words_of::EVIDENCE, found.evidence(lang)),
         after(words_of::REMEDY, found.remedy(lang)),
         after(words_of::EXPERIMENT, found.experiment(lang)),
     ];
-    Told { claim: claimed(found, lang), details: details.into() }
+    LimitText { claim: claim_text(found, lang), details: details.into() }
 }
 
 /// Formats a limit listed after the main one.
-fn beside(found: &LimitFinding, lang: Lang) -> Told {
-    let claim = format!("{}{}{}", lang.of(words_of::ALSO), lang.of(say::COLON), claimed(found, lang));
+fn secondary_limit(found: &LimitFinding, lang: Lang) -> LimitText {
+    let claim = format!("{}{}{}", lang.of(words_of::ALSO), lang.of(say::COLON), claim_text(found, lang));
     let evidence = format!("{}{}{}", lang.of(words_of::EVIDENCE), lang.of(say::COLON), found.evidence(lang));
-    Told { claim, details: vec![evidence] }
+    LimitText { claim, details: vec![evidence] }
 }
 
-fn claimed(found: &LimitFinding, lang: Lang) -> String {
+fn claim_text(found: &LimitFinding, lang: Lang) -> String {
     let proof = if found.proof == Proof::Proved { words_of::PROVED } else { words_of::CONSISTENT };
     let proof = lang.fill(proof, &[("rule", found.rule)]);
     found.claim(lang) + &lang.fill(say::BRACKETS, &[("inner", &proof)])

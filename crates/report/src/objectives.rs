@@ -17,12 +17,12 @@ use plan::scenarios::SpanName;
 use record::End;
 
 use crate::iterations::ScenarioRow;
-use crate::named::NamedTotals;
-use crate::ranked::{Figure, Ranked};
+use crate::name_totals::NamedTotals;
+use crate::ranked::{Figure, RankedLatency};
 use crate::numbers;
-use crate::sums::Sums;
+use crate::sums::RunSums;
 
-pub use self::windows::Windows;
+pub use self::windows::StretchObjectives;
 
 /// Minimum length of a stretch: that of a record's seconds. Stretches are held in memory.
 const SHORTEST: Nanos = Nanos::from_secs(1);
@@ -34,17 +34,17 @@ pub struct Objective {
     /// Text as written.
     pub text: String,
     /// Name of the requests it applies to; `None`: all.
-    of: Option<String>,
-    metric: Metric,
+    name_filter: Option<String>,
+    metric: Criterion,
     strict: bool,
     /// Length, for an objective on any stretch of the run of this length; `None`: on the run as a whole.
-    lasts: Option<Nanos>,
+    stretch: Option<Nanos>,
     /// Time after the beginning of the window from which a miss stops the run.
-    stops: Option<Nanos>,
+    stop_after: Option<Nanos>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Metric {
+enum Criterion {
     /// Quantile: at least `share` of `whole` due requests complete within the limit.
     Quantile {
         name: String,
@@ -61,7 +61,7 @@ enum Metric {
 
 /// The figures that objectives are judged by.
 #[derive(Clone, Copy, Debug)]
-pub struct Facts<'a> {
+pub struct ObjectiveInputs<'a> {
     /// Requests that were due.
     pub due: u64,
     /// Failures.
@@ -77,12 +77,12 @@ pub struct Facts<'a> {
     /// Successes within the window ÷ its length.
     pub throughput_per_s: f64,
     /// The headline latency.
-    pub latency: Ranked<'a>,
+    pub latency: RankedLatency<'a>,
 }
 
 /// A judged objective.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct JudgedObjective {
     /// Text as written.
     pub objective: String,
     /// Set if it was met.
@@ -92,16 +92,16 @@ pub struct Judged {
     /// Due requests within the limit, and due requests; `None` for `rate` and `mean`.
     pub counted: Option<(u64, u64)>,
     /// Set if the quantile itself had too few requests to be shown and the count alone decided.
-    pub few: bool,
+    pub too_few_requests: bool,
     /// Set if it concerns the failures of all requests.
-    pub of_failures: bool,
+    pub is_of_failures: bool,
 }
 
-impl Judged {
+impl JudgedObjective {
     /// Creates the result for an objective of a record that this version cannot parse: never met.
-    pub fn unreadable(text: &str) -> Judged {
+    pub fn unreadable(text: &str) -> JudgedObjective {
         let measured = numbers::WITHHELD.into();
-        Judged { objective: text.into(), met: false, measured, counted: None, few: false, of_failures: false }
+        JudgedObjective { objective: text.into(), met: false, measured, counted: None, too_few_requests: false, is_of_failures: false }
     }
 }
 
@@ -138,74 +138,74 @@ impl Objective {
         let metric = match name {
             "mean" | "avg" => {
                 wants(true, "mean<10ms")?;
-                Metric::Mean(time()?)
+                Criterion::Mean(time()?)
             }
             "max" => {
                 wants(true, "max<2s")?;
-                Metric::Max(time()?)
+                Criterion::Max(time()?)
             }
             "failed" => {
                 wants(true, "failed<0.1%")?;
-                Metric::Failed(share_of_failures(limit).ok_or_else(|| {
+                Criterion::Failed(share_of_failures(limit).ok_or_else(|| {
                     wrong(&format!("`{limit}` is not a share; write a percentage from 0% to 100%, such as 0.1%"))
                 })?)
             }
             "rate" => {
                 wants(false, "rate>=1000/s")?;
-                Metric::Rate(quantity::rate(limit).map_err(|why| wrong(&format!("the limit {why}")))?)
+                Criterion::Rate(quantity::rate(limit).map_err(|why| wrong(&format!("the limit {why}")))?)
             }
             _ => {
                 let (share, whole) = name.strip_prefix('p').and_then(percentile).ok_or_else(|| {
-                    wrong(&elsewhere(name, &rest[..rest.len() - limit.len()], limit).unwrap_or_else(|| {
+                    wrong(&from_other_tool(name, &rest[..rest.len() - limit.len()], limit).unwrap_or_else(|| {
                         format!("`{name}` is not a metric; write p50, p99, p99.9, mean, max, failed or rate")
                     }))
                 })?;
                 wants(true, &format!("{name}<50ms"))?;
-                Metric::Quantile { name: name.into(), share, whole, limit: time()? }
+                Criterion::Quantile { name: name.into(), share, whole, limit: time()? }
             }
         };
-        Ok(Objective { text: text.into(), of: of.map(str::to_owned), metric, strict, lasts, stops })
+        Ok(Objective { text: text.into(), name_filter: of.map(str::to_owned), metric, strict, stretch: lasts, stop_after: stops })
     }
 
     /// Returns the name of the requests it applies to; `None`: all of them.
     pub fn name(&self) -> Option<&str> {
-        self.of.as_deref()
+        self.name_filter.as_deref()
     }
 
     /// Returns `true` if it concerns the number of failures.
     pub fn is_of_failures(&self) -> bool {
-        matches!(self.metric, Metric::Failed(_))
+        matches!(self.metric, Criterion::Failed(_))
     }
 
     /// Returns `true` if it concerns throughput.
     fn is_of_rate(&self) -> bool {
-        matches!(self.metric, Metric::Rate(_))
+        matches!(self.metric, Criterion::Rate(_))
     }
 
     /// Judges it.
-    pub fn judge(&self, facts: &Facts<'_>) -> Judged {
+    pub fn judge(&self, facts: &ObjectiveInputs<'_>) -> JudgedObjective {
         match &self.metric {
-            Metric::Quantile { name, share, whole, limit } => {
+            Criterion::Quantile { name, share, whole, limit } => {
                 self.judge_quantile(facts, name, (*share, *whole), *limit)
             }
-            Metric::Max(limit) => {
+            Criterion::Max(limit) => {
                 let (within, due) = (self.within(facts, *limit), self.due(facts, *limit));
-                let measured = format!("max {}{}", facts.latency.max().show(), facts.left());
+                let measured = format!("max {}{}", facts.latency.max().show(), facts.dropped_note());
                 self.judged(due > 0 && within == due, measured, Some((within, due)))
             }
-            Metric::Mean(limit) => {
+            Criterion::Mean(limit) => {
                 let mean = facts.latency.mean();
                 let met = mean.exact().is_some_and(|m| if self.strict { m < *limit } else { m <= *limit });
-                self.judged(met && facts.dropped == 0, format!("mean {}{}", mean.show(), facts.left()), None)
+                self.judged(met && facts.dropped == 0, format!("mean {}{}", mean.show(), facts.dropped_note()), None)
             }
-            Metric::Failed(limit) => {
+            Criterion::Failed(limit) => {
                 let (bad, due) = facts.failures();
                 let (bad_share, limit) = (bad as f64, limit * due as f64);
                 let met = due > 0 && if self.strict { bad_share < limit } else { bad_share <= limit };
-                let measured = format!("failed {}{}", numbers::percent(bad, due), facts.left());
+                let measured = format!("failed {}{}", numbers::percent(bad, due), facts.dropped_note());
                 self.judged(met, measured, Some((due.saturating_sub(bad), due)))
             }
-            Metric::Rate(limit) => {
+            Criterion::Rate(limit) => {
                 let rate = facts.throughput_per_s;
                 let met = if self.strict { rate > *limit } else { rate >= *limit };
                 self.judged(met, format!("rate {}/s", numbers::rate(rate)), None)
@@ -213,55 +213,55 @@ impl Objective {
         }
     }
 
-    fn judge_quantile(&self, facts: &Facts<'_>, name: &str, (share, whole): (u64, u64), limit: Nanos) -> Judged {
+    fn judge_quantile(&self, facts: &ObjectiveInputs<'_>, name: &str, (share, whole): (u64, u64), limit: Nanos) -> JudgedObjective {
         let (within, due) = (self.within(facts, limit), self.due(facts, limit));
         let enough = u128::from(within) * u128::from(whole) >= u128::from(due) * u128::from(share);
         let figure = facts.latency.quantile(share as f64 / whole as f64).figure;
-        let measured = format!("{name} {}{}", figure.show(), facts.left());
+        let measured = format!("{name} {}{}", figure.show(), facts.dropped_note());
         let mut judged = self.judged(due > 0 && enough, measured, Some((within, due)));
-        judged.few = figure == Figure::Withheld && due > 0;
+        judged.too_few_requests = figure == Figure::Withheld && due > 0;
         judged
     }
 
     /// Returns the due requests, without those whose outcome within the limit is unknown: a stop cut them off
     /// before it had passed.
-    fn due(&self, facts: &Facts<'_>, limit: Nanos) -> u64 {
+    fn due(&self, facts: &ObjectiveInputs<'_>, limit: Nanos) -> u64 {
         let waited_less = || facts.latency.at_least.map_or(0, |bounds| bounds.count_at_most(limit - Nanos(1)));
         let unknown = if facts.cut { waited_less().min(facts.censored) } else { 0 };
         facts.due.saturating_sub(unknown)
     }
 
     /// Returns the due requests known to have completed within the limit.
-    fn within(&self, facts: &Facts<'_>, limit: Nanos) -> u64 {
+    fn within(&self, facts: &ObjectiveInputs<'_>, limit: Nanos) -> u64 {
         let limit = if self.strict { limit - Nanos(1) } else { limit };
         facts.latency.finished.count_at_most(limit)
     }
 
-    fn judged(&self, met: bool, measured: String, counted: Option<(u64, u64)>) -> Judged {
-        let all = self.of.as_ref().is_none_or(|of| of == SpanName::ITERATION);
-        let of_failures = all && matches!(self.metric, Metric::Failed(_));
-        Judged { objective: self.text.clone(), met, measured, counted, few: false, of_failures }
+    fn judged(&self, met: bool, measured: String, counted: Option<(u64, u64)>) -> JudgedObjective {
+        let all = self.name_filter.as_ref().is_none_or(|of| of == SpanName::ITERATION);
+        let of_failures = all && matches!(self.metric, Criterion::Failed(_));
+        JudgedObjective { objective: self.text.clone(), met, measured, counted, too_few_requests: false, is_of_failures: of_failures }
     }
 }
 
 /// Judges the objectives of a run's plan.
-pub(crate) fn judged(run: &Sums, windows: &Windows) -> Vec<Judged> {
+pub(crate) fn judged(run: &RunSums, windows: &StretchObjectives) -> Vec<JudgedObjective> {
     let judged = |text: &String| {
         windows.judged(text).or_else(|| {
             let objective = Objective::parse(text).ok()?;
-            Some(objective.judge(&Facts::of(run, &objective)?))
+            Some(objective.judge(&ObjectiveInputs::of(run, &objective)?))
         })
     };
     let asked = run.started.iter().flat_map(|s| &s.plan.objectives);
-    asked.map(|text| judged(text).unwrap_or_else(|| Judged::unreadable(text))).collect()
+    asked.map(|text| judged(text).unwrap_or_else(|| JudgedObjective::unreadable(text))).collect()
 }
 
 /// Returns `true` if one of them concerns the failures of all requests.
-pub(crate) fn ask_for_failures(judged: &[Judged]) -> bool {
-    judged.iter().any(|o| o.of_failures)
+pub(crate) fn any_of_failures(judged: &[JudgedObjective]) -> bool {
+    judged.iter().any(|o| o.is_of_failures)
 }
 
-impl<'a> Facts<'a> {
+impl<'a> ObjectiveInputs<'a> {
     /// Returns the requests that failed, are unfinished or were never begun, and the total. Requests cut off by
     /// a stop might have succeeded, and are in neither.
     pub(crate) fn failures(&self) -> (u64, u64) {
@@ -271,12 +271,12 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns the figures that an objective applies to; `None` if the run has no such name.
-    fn of(run: &'a Sums, objective: &Objective) -> Option<Facts<'a>> {
-        objective.name().map_or_else(|| Some(Facts::of_all(run)), |name| Facts::of_name(run, name))
+    fn of(run: &'a RunSums, objective: &Objective) -> Option<ObjectiveInputs<'a>> {
+        objective.name().map_or_else(|| Some(ObjectiveInputs::of_all(run)), |name| ObjectiveInputs::of_name(run, name))
     }
 
-    pub(crate) fn of_all(run: &'a Sums) -> Facts<'a> {
-        Facts {
+    pub(crate) fn of_all(run: &'a RunSums) -> ObjectiveInputs<'a> {
+        ObjectiveInputs {
             due: run.totals.due,
             failed: run.totals.failed,
             censored: run.totals.censored,
@@ -289,25 +289,25 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns the figures of a name; `None` if the run has no such name.
-    fn of_name(run: &'a Sums, name: &str) -> Option<Facts<'a>> {
+    fn of_name(run: &'a RunSums, name: &str) -> Option<ObjectiveInputs<'a>> {
         if let [only] = run.names()
             && only == name
         {
-            return Some(Facts::of_all(run));
+            return Some(ObjectiveInputs::of_all(run));
         }
         let of_name = run.by_name().find(|row| row.name == name).map(|row| row.totals);
-        let of_span = || run.spans().find(|row| row.called() == name).map(|row| row.totals);
+        let of_span = || run.spans().find(|row| row.objective_name() == name).map(|row| row.totals);
         // A group of one scenario among several needs only its name if no other scenario has the same.
         let of_group = || run.spans().find(|row| row.group == Some(name)).map(|row| row.totals);
-        let of_scenario = || run.scenarios().find(|row| row.called() == name);
+        let of_scenario = || run.scenarios().find(|row| row.objective_name() == name);
         let Some(totals) = of_name.or_else(of_span).or_else(of_group) else {
-            return of_scenario().map(|row| Facts::of_scenario(run, &row)).or_else(|| Facts::of_check(run, name));
+            return of_scenario().map(|row| ObjectiveInputs::of_scenario(run, &row)).or_else(|| ObjectiveInputs::of_check(run, name));
         };
-        Some(Facts::of_totals(run, totals))
+        Some(ObjectiveInputs::of_totals(run, totals))
     }
 
-    fn of_totals(run: &Sums, totals: &'a NamedTotals) -> Facts<'a> {
-        Facts {
+    fn of_totals(run: &RunSums, totals: &'a NamedTotals) -> ObjectiveInputs<'a> {
+        ObjectiveInputs {
             due: totals.counts.due,
             failed: totals.counts.failed,
             censored: totals.counts.censored,
@@ -320,23 +320,23 @@ impl<'a> Facts<'a> {
     }
 
     /// Formats the note on dropped iterations, after a figure of those that began.
-    fn left(&self) -> String {
+    fn dropped_note(&self) -> String {
         if self.dropped > 0 { format!(" ({} dropped)", numbers::count(self.dropped)) } else { String::new() }
     }
 
     /// Returns the figures of a scenario: a dropped iteration counts its first request as due and never sent.
-    fn of_scenario(run: &Sums, row: &ScenarioRow<'a>) -> Facts<'a> {
+    fn of_scenario(run: &RunSums, row: &ScenarioRow<'a>) -> ObjectiveInputs<'a> {
         let dropped = row.iterations.totals.counts.dropped;
-        let facts = Facts::of_totals(run, row.totals);
-        Facts { due: facts.due.saturating_add(dropped), dropped, ..facts }
+        let facts = ObjectiveInputs::of_totals(run, row.totals);
+        ObjectiveInputs { due: facts.due.saturating_add(dropped), dropped, ..facts }
     }
 }
 
-impl<'a> Facts<'a> {
+impl<'a> ObjectiveInputs<'a> {
     /// Returns the figures of a check: responses checked, without a latency of their own.
-    fn of_check(run: &'a Sums, name: &str) -> Option<Facts<'a>> {
-        let row = run.checks().find(|row| row.called() == name)?;
-        Some(Facts {
+    fn of_check(run: &'a RunSums, name: &str) -> Option<ObjectiveInputs<'a>> {
+        let row = run.checks().find(|row| row.objective_name() == name)?;
+        Some(ObjectiveInputs {
             due: row.passed.saturating_add(row.failed),
             failed: row.failed,
             censored: 0,
@@ -344,7 +344,7 @@ impl<'a> Facts<'a> {
             cut: false,
             finished: row.passed,
             throughput_per_s: 0.0,
-            latency: crate::by_name::nothing().ranked(),
+            latency: crate::name_rows::empty_totals().ranked(),
         })
     }
 }
@@ -395,7 +395,7 @@ fn split_name(text: &str) -> Result<(Cow<'_, str>, Option<&str>), &'static str> 
 }
 
 /// Translates another tool's name of a figure, with its limit, to ours.
-fn elsewhere(name: &str, sign: &str, limit: &str) -> Option<String> {
+fn from_other_tool(name: &str, sign: &str, limit: &str) -> Option<String> {
     let sign = sign.trim();
     let number = limit.trim_end_matches(|c: char| !c.is_ascii_digit());
     let bare = limit == number;

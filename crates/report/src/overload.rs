@@ -6,8 +6,8 @@
 
 use record::{End, Kind};
 
-use crate::kinds::Kinds as _;
-use crate::sums::Sums;
+use crate::failure_kind::FailureKind as _;
+use crate::sums::RunSums;
 
 /// Share of the scheduled rate below which a server did not keep up.
 const KEPT: f64 = 0.95;
@@ -29,7 +29,7 @@ pub struct Overload {
 
 impl Overload {
     /// Detects the overload of a run with a constant rate that was not cut short.
-    pub fn of(run: &Sums) -> Option<Overload> {
+    pub fn of(run: &RunSums) -> Option<Overload> {
         let totals = &run.totals;
         let level =
             run.started.as_ref().is_some_and(|s| s.plan.load.is_open() && s.plan.is_level()) && run.changes.is_empty();

@@ -14,7 +14,7 @@ use record::Latency;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// An exact value.
-    Is(Nanos),
+    Exact(Nanos),
     /// A lower bound: it is determined by requests without an answer.
     AtLeast(Nanos),
     /// Withheld: too few requests, or none.
@@ -25,14 +25,14 @@ impl Figure {
     /// Formats it for people: `1.23 ms`, `≥ 4.00 s`, `–`.
     pub fn show(self) -> String {
         match self {
-            Figure::Is(t) => crate::numbers::duration(t),
+            Figure::Exact(t) => crate::numbers::duration(t),
             Figure::AtLeast(t) => format!("≥ {}", crate::numbers::duration(t)),
             Figure::Withheld => crate::numbers::WITHHELD.into(),
         }
     }
     /// Returns the value, if it is exact.
     pub fn exact(self) -> Option<Nanos> {
-        if let Figure::Is(t) = self { Some(t) } else { None }
+        if let Figure::Exact(t) = self { Some(t) } else { None }
     }
     /// Returns the lower bound, if it is only that.
     pub fn at_least(self) -> Option<Nanos> {
@@ -42,7 +42,7 @@ impl Figure {
 
 /// A quantile with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Quantile {
+pub struct QuantileEstimate {
     /// The quantile.
     pub figure: Figure,
     /// Interval; `None` if the correlation of neighbouring requests is unknown.
@@ -51,7 +51,7 @@ pub struct Quantile {
 
 /// A quantile shown in reports, with its name.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Named {
+pub struct NamedQuantile {
     /// Name for people: `p99.9`.
     pub name: &'static str,
     /// Share of requests below it.
@@ -59,17 +59,17 @@ pub struct Named {
 }
 
 /// Quantiles of every report.
-pub const QUANTILES: [Named; 5] = [
-    Named { name: "p50", q: 0.5 },
-    Named { name: "p90", q: 0.9 },
-    Named { name: "p95", q: 0.95 },
-    Named { name: "p99", q: 0.99 },
-    Named { name: "p99.9", q: 0.999 },
+pub const QUANTILES: [NamedQuantile; 5] = [
+    NamedQuantile { name: "p50", q: 0.5 },
+    NamedQuantile { name: "p90", q: 0.9 },
+    NamedQuantile { name: "p95", q: 0.95 },
+    NamedQuantile { name: "p99", q: 0.99 },
+    NamedQuantile { name: "p99.9", q: 0.999 },
 ];
 
 /// Finished requests, and lower bounds of those that did not finish.
 #[derive(Clone, Copy, Debug)]
-pub struct Ranked<'a> {
+pub struct RankedLatency<'a> {
     /// Latencies of finished requests.
     pub finished: &'a Histogram,
     /// Lower bounds of requests that timed out or were abandoned; ranked last.
@@ -78,15 +78,15 @@ pub struct Ranked<'a> {
     pub blocks: Option<&'a RunBlocks>,
 }
 
-impl<'a> Ranked<'a> {
+impl<'a> RankedLatency<'a> {
     /// Ranks finished requests only.
-    pub fn plain(finished: &'a Histogram) -> Ranked<'a> {
-        Ranked { finished, at_least: None, blocks: None }
+    pub fn finished_only(finished: &'a Histogram) -> RankedLatency<'a> {
+        RankedLatency { finished, at_least: None, blocks: None }
     }
 
     /// Ranks finished requests, and lower bounds of unfinished ones.
-    pub fn with(finished: &'a Histogram, at_least: &'a Histogram) -> Ranked<'a> {
-        Ranked { finished, at_least: Some(at_least), blocks: None }
+    pub fn with_unfinished(finished: &'a Histogram, at_least: &'a Histogram) -> RankedLatency<'a> {
+        RankedLatency { finished, at_least: Some(at_least), blocks: None }
     }
 
     /// Returns the number of ranked requests.
@@ -100,15 +100,15 @@ impl<'a> Ranked<'a> {
     }
 
     /// Returns the quantile with its interval.
-    pub fn quantile(&self, q: f64) -> Quantile {
+    pub fn quantile(&self, q: f64) -> QuantileEstimate {
         static NONE: LazyLock<Histogram> = LazyLock::new(Histogram::new);
         let (value, interval) = quantile::correlated_quantile(self.finished, self.at_least.unwrap_or(&NONE), q, self.blocks);
         let figure = match value {
-            QuantileValue::Value(t) => Figure::Is(t),
+            QuantileValue::Value(t) => Figure::Exact(t),
             QuantileValue::AtLeast(t) => Figure::AtLeast(t),
             QuantileValue::Withheld => Figure::Withheld,
         };
-        Quantile { figure, interval }
+        QuantileEstimate { figure, interval }
     }
 
     /// Returns `true` if the quantile is only a lower bound, however few requests there are: the unfinished
@@ -126,7 +126,7 @@ impl<'a> Ranked<'a> {
         }
         let sum = self.finished.sum() + self.at_least.map_or(0, Histogram::sum);
         let mean = Nanos((sum / u128::from(n)) as u64);
-        if self.unfinished() == 0 { Figure::Is(mean) } else { Figure::AtLeast(mean) }
+        if self.unfinished() == 0 { Figure::Exact(mean) } else { Figure::AtLeast(mean) }
     }
 
     /// Returns the standard deviation, with each value at the middle of its bucket; withheld if a request did
@@ -140,7 +140,7 @@ impl<'a> Ranked<'a> {
             || self.finished.cells().map(|(low, width, count)| (low.0 as f64 + width.0 as f64 / 2.0, count as f64));
         let mean = middles().map(|(at, count)| at * count).sum::<f64>() / n as f64;
         let squares: f64 = middles().map(|(at, count)| count * (at - mean).powi(2)).sum();
-        Figure::Is(Nanos((squares / n as f64).sqrt().round() as u64))
+        Figure::Exact(Nanos((squares / n as f64).sqrt().round() as u64))
     }
 
     /// Returns the maximum; a lower bound if a request did not finish.
@@ -148,7 +148,7 @@ impl<'a> Ranked<'a> {
         let longest = Nanos(self.finished.max().max(self.at_least.map_or(0, Histogram::max)));
         match (self.count(), self.unfinished()) {
             (0, _) => Figure::Withheld,
-            (_, 0) => Figure::Is(longest),
+            (_, 0) => Figure::Exact(longest),
             _ => Figure::AtLeast(longest),
         }
     }
@@ -160,16 +160,16 @@ impl<'a> Ranked<'a> {
 }
 
 /// Returns the main latency of a second or a run.
-pub fn headline(latency: &Latency, open: bool) -> Ranked<'_> {
+pub fn headline(latency: &Latency, open: bool) -> RankedLatency<'_> {
     let (finished, at_least) = if open {
         (&latency.response, &latency.response_at_least)
     } else {
         (&latency.service, &latency.service_at_least)
     };
-    Ranked::with(finished, at_least)
+    RankedLatency::with_unfinished(finished, at_least)
 }
 
 /// Returns the response time of heartbeats, with unanswered ones ranked last.
-pub fn heartbeats(latency: &Latency) -> Ranked<'_> {
-    Ranked::with(&latency.heartbeat, &latency.heartbeat_at_least)
+pub fn heartbeats(latency: &Latency) -> RankedLatency<'_> {
+    RankedLatency::with_unfinished(&latency.heartbeat, &latency.heartbeat_at_least)
 }

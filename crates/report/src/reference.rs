@@ -3,7 +3,7 @@
 use measure::Histogram;
 use record::ReferenceSecond;
 
-use crate::ranked::Ranked;
+use crate::ranked::RankedLatency;
 
 /// The totals of a run's reference client, included in none of the run's own figures.
 #[derive(Clone, Debug, Default)]
@@ -33,12 +33,12 @@ impl ReferenceTotals {
     }
 
     /// Returns the service times of the requests that succeeded.
-    pub fn service(&self) -> Ranked<'_> {
-        Ranked::plain(&self.service)
+    pub fn service(&self) -> RankedLatency<'_> {
+        RankedLatency::finished_only(&self.service)
     }
 
     /// Returns the delays from the arrival of data, by the kernel's timestamps, until brunt read it.
-    pub fn read_late(&self) -> Ranked<'_> {
-        Ranked::plain(&self.read_late)
+    pub fn read_late(&self) -> RankedLatency<'_> {
+        RankedLatency::finished_only(&self.read_late)
     }
 }

@@ -6,33 +6,33 @@ use std::io;
 use record::{ReplaySource, ReadFault, RunEvent, Second};
 
 /// One pass over the seconds of a run. A second that cannot be read ends the pass, and the document with it.
-pub type Pass<'a> = Box<dyn Iterator<Item = io::Result<Second>> + 'a>;
+pub type SecondsPass<'a> = Box<dyn Iterator<Item = io::Result<Second>> + 'a>;
 
 /// One pass over the events of a run, with the same error handling.
-pub type Events<'a> = Box<dyn Iterator<Item = io::Result<RunEvent>> + 'a>;
+pub type EventsPass<'a> = Box<dyn Iterator<Item = io::Result<RunEvent>> + 'a>;
 
 /// Seconds that can be read repeatedly.
-pub trait Seconds {
+pub trait SecondsSource {
     /// Begins a pass over them.
     ///
     /// # Errors
     ///
     /// Returns an error if they cannot be read at all.
-    fn pass(&self) -> io::Result<Pass<'_>>;
+    fn pass(&self) -> io::Result<SecondsPass<'_>>;
 
     /// Begins a pass over all events of the run, in the order of time.
     ///
     /// # Errors
     ///
     /// Returns an error if they cannot be read at all.
-    fn events(&self) -> io::Result<Events<'_>>;
+    fn events(&self) -> io::Result<EventsPass<'_>>;
 }
 
 /// The seconds of a record or a spool; `None`: no record was kept, and a document has only the sums.
-pub struct Replayed<'a>(pub Option<&'a dyn ReplaySource>);
+pub struct RecordedSeconds<'a>(pub Option<&'a dyn ReplaySource>);
 
-impl Seconds for Replayed<'_> {
-    fn pass(&self) -> io::Result<Pass<'_>> {
+impl SecondsSource for RecordedSeconds<'_> {
+    fn pass(&self) -> io::Result<SecondsPass<'_>> {
         Ok(Box::new(self.events()?.filter_map(|event| match event {
             Ok(RunEvent::Second(second)) => Some(Ok(*second)),
             Ok(_) => None,
@@ -40,7 +40,7 @@ impl Seconds for Replayed<'_> {
         })))
     }
 
-    fn events(&self) -> io::Result<Events<'_>> {
+    fn events(&self) -> io::Result<EventsPass<'_>> {
         let unreadable = |fault: ReadFault| io::Error::new(io::ErrorKind::InvalidData, fault.to_string());
         let Some(past) = self.0 else { return Ok(Box::new(std::iter::empty())) };
         Ok(Box::new(past.replay().map_err(unreadable)?.map(move |event| event.map_err(unreadable))))
@@ -48,12 +48,12 @@ impl Seconds for Replayed<'_> {
 }
 
 /// The seconds of a made-up run.
-impl Seconds for Vec<Second> {
-    fn pass(&self) -> io::Result<Pass<'_>> {
+impl SecondsSource for Vec<Second> {
+    fn pass(&self) -> io::Result<SecondsPass<'_>> {
         Ok(Box::new(self.iter().cloned().map(Ok)))
     }
 
-    fn events(&self) -> io::Result<Events<'_>> {
+    fn events(&self) -> io::Result<EventsPass<'_>> {
         Ok(Box::new(self.iter().cloned().map(|second| Ok(RunEvent::Second(Box::new(second))))))
     }
 }

@@ -6,83 +6,83 @@ use diagnose::Conclusion;
 use record::{RunListener, Notice, ReplaySource, ReadFault, RunEvent};
 
 use crate::exit::Exit;
-use crate::limit::Limited;
-use crate::limits::Counting;
-use crate::objectives::{self, Judged, Windows};
-use crate::rules::{self, Evidence, Rule};
-use crate::sums::{Adding, Sums};
+use crate::connection_limit::ConnectionLimitWait;
+use crate::limits::CounterCollector;
+use crate::objectives::{self, JudgedObjective, StretchObjectives};
+use crate::rules::{self, Evidence, TrustRule};
+use crate::sums::{SumsBuilder, RunSums};
 use crate::trust::Trust;
 
 /// A run, summed up and judged.
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// Sums of the run.
-    pub sums: Sums,
+    pub sums: RunSums,
     /// Verdict on whether the results can be trusted.
     pub trust: Trust,
     /// Diagnosis of the limits of the run.
     pub limits: Conclusion,
     /// Judged objectives of the plan.
-    pub objectives: Vec<Judged>,
+    pub objectives: Vec<JudgedObjective>,
     /// Exit code.
     pub exit: Exit,
 }
 
 impl Deref for Summary {
-    type Target = Sums;
-    fn deref(&self) -> &Sums {
+    type Target = RunSums;
+    fn deref(&self) -> &RunSums {
         &self.sums
     }
 }
 
 impl DerefMut for Summary {
-    fn deref_mut(&mut self) -> &mut Sums {
+    fn deref_mut(&mut self) -> &mut RunSums {
         &mut self.sums
     }
 }
 
 /// A live run, summed up and judged so far.
 #[derive(Clone, Debug)]
-pub struct SoFar {
+pub struct InterimSummary {
     /// Sums so far; the window is as long as it has lasted.
-    pub sums: Sums,
+    pub sums: RunSums,
     /// Verdict on whether the results can be trusted.
     pub trust: Trust,
     /// Judged objectives of the plan.
-    pub objectives: Vec<Judged>,
+    pub objectives: Vec<JudgedObjective>,
 }
 
 /// The collector of a run's events; [`Summing::finish`] judges them. It can be used live, in parallel with the
 /// record.
-pub struct Summing {
-    adding: Adding,
-    counting: Counting,
-    windows: Windows,
-    rules: Vec<Box<dyn Rule>>,
+pub struct SummaryBuilder {
+    sums: SumsBuilder,
+    counting: CounterCollector,
+    windows: StretchObjectives,
+    rules: Vec<Box<dyn TrustRule>>,
 }
 
-impl Default for Summing {
-    fn default() -> Summing {
-        Summing {
-            adding: Adding::default(),
-            counting: Counting::default(),
-            windows: Windows::default(),
+impl Default for SummaryBuilder {
+    fn default() -> SummaryBuilder {
+        SummaryBuilder {
+            sums: SumsBuilder::default(),
+            counting: CounterCollector::default(),
+            windows: StretchObjectives::default(),
             rules: rules::all(),
         }
     }
 }
 
-impl RunListener for Summing {
+impl RunListener for SummaryBuilder {
     fn observe(&mut self, event: &RunEvent) -> Result<(), Notice> {
         self.add(event);
         Ok(())
     }
 }
 
-impl Summing {
+impl SummaryBuilder {
     /// Handles the next event.
     pub fn add(&mut self, event: &RunEvent) {
-        self.adding.add(event);
+        self.sums.add(event);
         self.counting.see(event);
         self.windows.add(event);
         self.rules.iter_mut().for_each(|rule| rule.see(event));
@@ -90,25 +90,25 @@ impl Summing {
 
     /// Returns the summary of a live run, judged as if it ended now: requests without an end are neither lost
     /// nor unfinished.
-    pub fn so_far(&self) -> SoFar {
-        let mut sums = self.adding.so_far();
+    pub fn so_far(&self) -> InterimSummary {
+        let mut sums = self.sums.so_far();
         let objectives = objectives::judged(&sums, &self.windows);
         let censored = sums.totals.censored;
         sums.totals.censored = censored.saturating_add(sums.totals.open());
         let trust = self.trust(&sums, &objectives);
         sums.totals.censored = censored;
-        SoFar { sums, trust, objectives }
+        InterimSummary { sums, trust, objectives }
     }
 
-    fn trust(&self, sums: &Sums, objectives: &[Judged]) -> Trust {
+    fn trust(&self, sums: &RunSums, objectives: &[JudgedObjective]) -> Trust {
         let evidence = Evidence { sums, objectives };
         Trust { findings: self.rules.iter().flat_map(|rule| rule.findings(&evidence)).collect() }
     }
 
     /// Sums up and judges.
     pub fn finish(mut self) -> Summary {
-        let mut sums = std::mem::take(&mut self.adding).finish();
-        let limited = Limited::of(&sums).map(|limited| limited.notice());
+        let mut sums = std::mem::take(&mut self.sums).finish();
+        let limited = ConnectionLimitWait::of(&sums).map(|limited| limited.notice());
         sums.notices.extend(limited);
         let objectives = objectives::judged(&sums, &self.windows);
         let trust = self.trust(&sums, &objectives);
@@ -133,7 +133,7 @@ pub struct Headroom {
 impl Summary {
     /// Sums up the events of a run.
     pub fn from_events(events: impl IntoIterator<Item = RunEvent>) -> Summary {
-        let mut summing = Summing::default();
+        let mut summing = SummaryBuilder::default();
         events.into_iter().for_each(|event| summing.add(&event));
         summing.finish()
     }
@@ -144,7 +144,7 @@ impl Summary {
     ///
     /// Returns one sentence if it cannot be read.
     pub fn from_past(past: &dyn ReplaySource) -> Result<Summary, ReadFault> {
-        let mut summing = Summing::default();
+        let mut summing = SummaryBuilder::default();
         for event in past.replay()? {
             summing.add(&event?);
         }
@@ -166,7 +166,7 @@ impl Summary {
         let most = host.calibration.as_ref()?.at_most_per_s(started.workers, host.cores);
         let totals = &self.totals;
         let here = self.per_s(totals.finished_in_window + totals.failed);
-        let used = totals.generator.share(totals.generator.cpu - totals.generator.spun).filter(|used| *used > 0.0);
+        let used = totals.generator.share(totals.generator.cpu - totals.generator.polling).filter(|used| *used > 0.0);
         let own = used.map(|used| here * f64::from(started.workers.max(1)).min(host.cores) / used);
         let (most, by_run) = own.filter(|own| *own < most).map_or((most, false), |own| (own, true));
         let judged = is_http1 && in_clear && started.hosts.len() == 1 && here > 0.0 && most > 0.0;
@@ -175,6 +175,6 @@ impl Summary {
 
     /// Returns `true` if an objective concerns the failures of all requests.
     pub fn failures_are_judged(&self) -> bool {
-        objectives::ask_for_failures(&self.objectives)
+        objectives::any_of_failures(&self.objectives)
     }
 }

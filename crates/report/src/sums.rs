@@ -11,14 +11,14 @@ use record::{
     TracedRequest, UsedValue, is_slow, keep_slowest,
 };
 
-use crate::named::EXAMPLES;
-use crate::ranked::Ranked;
+use crate::name_totals::EXAMPLES;
+use crate::ranked::RankedLatency;
 use crate::reference::ReferenceTotals;
-use crate::totals::Totals;
+use crate::totals::RunTotals;
 
 /// The sums of a run.
 #[derive(Clone, Debug)]
-pub struct Sums {
+pub struct RunSums {
     /// Head of the run: plan, time and machine; `None` if the events lack it.
     pub started: Option<Box<RunStarted>>,
     /// Set if arrivals did not wait for answers.
@@ -26,7 +26,7 @@ pub struct Sums {
     /// First answer.
     pub probe: Option<FirstResponse>,
     /// Totals of the seconds.
-    pub totals: Totals,
+    pub totals: RunTotals,
     /// Kept examples of failures, at most one for each sort.
     pub examples: Vec<FailureExample>,
     /// Further examples by name, at most one for each name, sort and status.
@@ -84,10 +84,10 @@ fn clipped_id(trace: &TraceId) -> TraceId {
 
 /// The collector of a run's events.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Adding {
+pub(crate) struct SumsBuilder {
     started: Option<Box<RunStarted>>,
     probe: Option<FirstResponse>,
-    totals: Totals,
+    totals: RunTotals,
     examples: Vec<FailureExample>,
     examples_by_name: Vec<FailureExample>,
     slowest: Vec<TracedRequest>,
@@ -98,7 +98,7 @@ pub(crate) struct Adding {
     ended: Option<RunEnd>,
 }
 
-impl Adding {
+impl SumsBuilder {
     /// Handles the next event.
     pub fn add(&mut self, event: &RunEvent) {
         match event {
@@ -156,7 +156,7 @@ impl Adding {
     }
 
     /// Returns the sums so far, as if the run had ended as planned with its last second.
-    pub fn so_far(&self) -> Sums {
+    pub fn so_far(&self) -> RunSums {
         let mut all = self.clone();
         let (window, elapsed) = (all.totals.window, all.totals.elapsed);
         all.ended.get_or_insert(RunEnd { reason: End::Completed, window, elapsed });
@@ -164,7 +164,7 @@ impl Adding {
     }
 
     /// Returns the final sums.
-    pub fn finish(mut self) -> Sums {
+    pub fn finish(mut self) -> RunSums {
         let end = self.ended.as_ref().map_or(End::CutOff, |e| e.reason);
         if end == End::CutOff {
             self.totals.cut_off();
@@ -175,9 +175,9 @@ impl Adding {
             self.ended.as_ref().map_or((self.totals.window, self.totals.elapsed), |e| (e.window, e.elapsed));
         // Whatever a record says, throughput is never computed over less time than the requests took.
         let window = window.max(self.totals.window);
-        let Adding { started, probe, totals, examples, examples_by_name, slowest, .. } = self;
+        let SumsBuilder { started, probe, totals, examples, examples_by_name, slowest, .. } = self;
         let (changes, reference, joined, notices) = (self.changes, self.reference, self.joined, self.notices);
-        Sums {
+        RunSums {
             started,
             open,
             probe,
@@ -196,7 +196,7 @@ impl Adding {
     }
 }
 
-impl Sums {
+impl RunSums {
     /// Returns `true` if an objective or a step of a flow stopped the run, as requested.
     pub fn was_stopped(&self) -> bool {
         let stops = |said: &Notice| matches!(said.subject(), Some(Subject::ObjectiveStop | Subject::StepStop));
@@ -247,7 +247,7 @@ impl Sums {
     }
 
     /// Returns the main latency of the run: response time under open load, service time under closed load.
-    pub fn headline(&self) -> Ranked<'_> {
+    pub fn headline(&self) -> RankedLatency<'_> {
         self.totals.ranked(self.open)
     }
 
@@ -256,7 +256,7 @@ impl Sums {
     pub fn only_holds(&self) -> bool {
         let totals = &self.totals;
         let to_speak = self.started.as_ref().is_some_and(|s| s.plan.hold.is_none() && s.silent == Some(false));
-        !to_speak && !self.open && totals.due == 0 && totals.warmup == 0 && (totals.standing > 0 || totals.users > 0)
+        !to_speak && !self.open && totals.due == 0 && totals.warmup == 0 && (totals.max_established > 0 || totals.users > 0)
     }
 
     /// Returns `true` if a request succeeded, and so has a latency to judge.
@@ -265,9 +265,9 @@ impl Sums {
     }
 
     /// Returns the failures that the headline's figures exclude: all except timeouts, which rank last.
-    pub fn failed_apart(&self) -> u64 {
+    pub fn failed_outside_headline(&self) -> u64 {
         let totals = &self.totals;
-        let ranked_open = totals.censored - totals.untold;
+        let ranked_open = totals.censored - totals.unrecorded;
         let timed_out = self.headline().unfinished().saturating_sub(ranked_open);
         totals.failed.saturating_sub(timed_out)
     }

@@ -7,7 +7,7 @@
 use measure::{Nanos, sanitize};
 use record::{LoadChange, FirstResponse, Notice, RunPart, Second};
 
-use crate::columns::{Paint, cut, left, right, width, wrapped};
+use crate::columns::{Paint, truncate, pad_right, pad_left, width, wrap};
 use crate::formats::text::head;
 use crate::judgement;
 use crate::ranked::{headline, heartbeats};
@@ -17,7 +17,7 @@ use crate::text::{Lang, Text};
 
 /// The kind of load: open load has no users to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum LiveMode {
     /// Arrivals at a rate.
     Open,
     /// Users.
@@ -37,30 +37,30 @@ const STATUS_WANTED: usize = 10;
 
 /// The live view of a run.
 #[derive(Clone, Debug)]
-pub struct Live {
+pub struct SecondsTable {
     lang: Lang,
     paint: Paint,
     cells: Option<usize>,
-    mode: Mode,
+    mode: LiveMode,
     rows: u32,
 }
 
 /// A column: heading, minimum width, and rank for removal on a narrow terminal (0: never).
-struct Column {
+struct LiveColumn {
     heading: Text,
     cells: usize,
-    spare: u8,
+    drop_rank: u8,
 }
 
-const fn column(heading: Text, cells: usize, spare: u8) -> Column {
-    Column { heading, cells, spare }
+const fn column(heading: Text, cells: usize, spare: u8) -> LiveColumn {
+    LiveColumn { heading, cells, drop_rank: spare }
 }
 
 const P50: Text = crate::text::text("p50", "p50");
 const P99: Text = crate::text::text("p99", "p99");
 
-fn columns(mode: Mode) -> [Column; 9] {
-    if mode == Mode::Held {
+fn columns(mode: LiveMode) -> [LiveColumn; 9] {
+    if mode == LiveMode::Held {
         return [
             column(say::TIME, 5, 0),
             column(say::LIVE, 9, 0),
@@ -73,7 +73,7 @@ fn columns(mode: Mode) -> [Column; 9] {
             column(say::MEGABYTES, 6, 5),
         ];
     }
-    let load = if mode == Mode::Open { say::IN_FLIGHT } else { say::USERS };
+    let load = if mode == LiveMode::Open { say::IN_FLIGHT } else { say::USERS };
     [
         column(say::TIME, 5, 0),
         column(load, 6, 2),
@@ -87,10 +87,10 @@ fn columns(mode: Mode) -> [Column; 9] {
     ]
 }
 
-impl Live {
+impl SecondsTable {
     /// Creates a view `cells` wide; the width matters only on a terminal.
-    pub fn new(lang: Lang, color: bool, cells: usize, is_tty: bool, mode: Mode) -> Live {
-        Live { lang, paint: Paint(color), cells: is_tty.then_some(cells.max(20)), mode, rows: 0 }
+    pub fn new(lang: Lang, color: bool, cells: usize, is_tty: bool, mode: LiveMode) -> SecondsTable {
+        SecondsTable { lang, paint: Paint(color), cells: is_tty.then_some(cells.max(20)), mode, rows: 0 }
     }
 
     /// Formats the first answer, before the table.
@@ -109,7 +109,7 @@ impl Live {
     }
 
     fn wrapped(&self, text: &str) -> String {
-        self.cells.map_or_else(|| text.to_owned(), |cells| wrapped(text, cells))
+        self.cells.map_or_else(|| text.to_owned(), |cells| wrap(text, cells))
     }
 
     /// Returns `false` for a drain without requests to wait for: its row would be empty.
@@ -124,7 +124,7 @@ impl Live {
         let mut out = String::new();
         if self.rows.is_multiple_of(ROWS_BETWEEN_HEADINGS) {
             let mut heading: Vec<String> =
-                shown.iter().map(|(c, cells, _)| right(self.lang.of(c.heading), *cells)).collect();
+                shown.iter().map(|(c, cells, _)| pad_left(self.lang.of(c.heading), *cells)).collect();
             if self.status_room(&shown).is_none_or(|room| room >= STATUS_LEAST) {
                 heading.push(self.lang.of(say::STATUS).into());
             }
@@ -136,27 +136,27 @@ impl Live {
     }
 
     /// Returns the columns that fit, with their widths and positions.
-    fn shown(&self) -> Vec<(Column, usize, usize)> {
+    fn shown(&self) -> Vec<(LiveColumn, usize, usize)> {
         let all = columns(self.mode).into_iter().enumerate();
-        let mut shown: Vec<(Column, usize, usize)> = all
+        let mut shown: Vec<(LiveColumn, usize, usize)> = all
             .map(|(place, c)| (width(self.lang.of(c.heading)).max(c.cells), c, place))
             .map(|(w, c, p)| (c, w, p))
             .collect();
         while self.status_room(&shown).is_some_and(|room| room < STATUS_WANTED) {
-            let Some(most) = shown.iter().map(|(c, ..)| c.spare).max().filter(|&spare| spare > 0) else { break };
-            shown.retain(|(c, ..)| c.spare != most);
+            let Some(most) = shown.iter().map(|(c, ..)| c.drop_rank).max().filter(|&spare| spare > 0) else { break };
+            shown.retain(|(c, ..)| c.drop_rank != most);
         }
         shown
     }
 
     /// Returns the cells left for the status codes; `None`: as many as they need. 0 if even the columns do not
     /// fit.
-    fn status_room(&self, shown: &[(Column, usize, usize)]) -> Option<usize> {
+    fn status_room(&self, shown: &[(LiveColumn, usize, usize)]) -> Option<usize> {
         let taken: usize = shown.iter().map(|(_, cells, _)| cells + 2).sum();
         self.cells.map(|cells| (cells + 2).saturating_sub(taken).saturating_sub(2))
     }
 
-    fn figures(&self, s: &Second, shown: &[(Column, usize, usize)]) -> String {
+    fn figures(&self, s: &Second, shown: &[(LiveColumn, usize, usize)]) -> String {
         let no_room = self.status_room(shown).is_some_and(|room| room < STATUS_LEAST);
         let mut values = self.values(s);
         match s.part {
@@ -168,7 +168,7 @@ impl Live {
         let mut cells: Vec<String> = shown
             .iter()
             .map(|(_, cells, place)| {
-                let text = right(&values[*place], *cells);
+                let text = pad_left(&values[*place], *cells);
                 if *place == 3 && s.failed + s.connections.lost > 0 { self.paint.red(&text) } else { text }
             })
             .collect();
@@ -182,7 +182,7 @@ impl Live {
         let last = last.join(" ");
         match self.status_room(shown) {
             Some(room) if room < STATUS_LEAST => {}
-            Some(room) => cells.push(cut(&last, room)),
+            Some(room) => cells.push(truncate(&last, room)),
             None => cells.push(last),
         }
         let row = cells.join("  ").trim_end().to_owned();
@@ -198,13 +198,13 @@ impl Live {
         let has_rate = length_s >= RATED_LEAST && s.part != RunPart::Drain;
         let rate = |shown: fn(f64) -> String, n| if has_rate { shown(per_s(n)) } else { numbers::WITHHELD.to_owned() };
         let time = format!("{:.0}s", (s.to_ns as f64 / 1e9).round());
-        let load = if self.mode == Mode::Open { s.in_flight.saturating_add(s.waiting) } else { s.users };
+        let load = if self.mode == LiveMode::Open { s.in_flight.saturating_add(s.waiting) } else { s.users };
         let load = numbers::count(u64::from(load));
         if s.part == RunPart::Warmup {
             let none = || numbers::WITHHELD.to_owned();
             return [time, load, none(), none(), none(), none(), none(), none(), none()];
         }
-        if self.mode == Mode::Held {
+        if self.mode == LiveMode::Held {
             let beats = heartbeats(&s.latency);
             return [
                 time,
@@ -218,7 +218,7 @@ impl Live {
                 rate(numbers::megabytes_per_s, s.bytes.received),
             ];
         }
-        let latency = headline(&s.latency, self.mode == Mode::Open);
+        let latency = headline(&s.latency, self.mode == LiveMode::Open);
         [
             time,
             load,
@@ -243,7 +243,7 @@ impl Live {
         if let Some(share) = share {
             let filled = (share.clamp(0.0, 1.0) * BAR as f64).floor() as usize;
             parts.push(format!("[{}{}]", "█".repeat(filled), "·".repeat(BAR - filled)));
-            parts.push(right(&format!("{:.0} %", (share.clamp(0.0, 1.0) * 100.0).floor()), 5));
+            parts.push(pad_left(&format!("{:.0} %", (share.clamp(0.0, 1.0) * 100.0).floor()), 5));
         }
         let clock = |t: Nanos| format!("{} s", t.0 / 1_000_000_000);
         parts.push(total.map_or_else(|| clock(elapsed), |t| format!("{} / {}", clock(elapsed), clock(t))));
@@ -251,6 +251,6 @@ impl Live {
         let requests = asked.map_or_else(|| done.clone(), |n| format!("{done} / {}", numbers::count(n)));
         parts.push(self.lang.fill(say::REQUESTS_ASKED, &[("n", &requests)]));
         let line = parts.join("  ");
-        self.cells.map_or_else(|| line.clone(), |cells| left(&cut(&line, cells - 1), cells - 1))
+        self.cells.map_or_else(|| line.clone(), |cells| pad_right(&truncate(&line, cells - 1), cells - 1))
     }
 }

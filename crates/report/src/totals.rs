@@ -10,8 +10,8 @@ use std::ops::{Deref, DerefMut};
 use measure::{RunBlocks, Nanos};
 use record::{ByteCounts, CheckResults, ConnectionFigures, Counts, Failure, HeartbeatCounts, Latency, ConnectionLoss, RunPart, Second};
 
-use crate::named::ByName;
-use crate::ranked::{Ranked, headline};
+use crate::name_totals::TotalsByName;
+use crate::ranked::{RankedLatency, headline};
 
 /// Maximum number of distinct sorts of failure: a run has far fewer, a record from another source may contain
 /// any number.
@@ -19,12 +19,12 @@ const SORTS: usize = 256;
 
 /// Sums over the seconds of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Totals {
+pub struct RunTotals {
     /// Summed counts, excluding the warm-up except for its requests.
     pub counts: Counts,
     /// Unfinished requests that were open when the record stops: their duration was not recorded, so they are
     /// in no histogram.
-    pub untold: u64,
+    pub unrecorded: u64,
     /// Successes that completed within the window, including those of warm-up requests: the basis of
     /// throughput.
     pub finished_in_window: u64,
@@ -51,11 +51,11 @@ pub struct Totals {
     /// Connections that could not be opened but failed no request, by cause.
     pub unopened: Vec<ConnectionLoss>,
     /// Maximum number of established connections at the end of a second.
-    pub standing: u64,
+    pub max_established: u64,
     /// Total length of the seconds in which connections were opened, and of the time before a common start.
     pub opening: Nanos,
     /// Connections that were established and are not known to be lost.
-    stand: u64,
+    established: u64,
     /// Heartbeats.
     pub heartbeats: HeartbeatCounts,
     /// Maximum number of users at the end of any second.
@@ -69,29 +69,29 @@ pub struct Totals {
     /// Response and service by blocks of seconds: the correlation of neighbouring requests.
     blocks: [RunBlocks; 2],
     /// Totals by name, if the run has several names.
-    pub named: ByName,
+    pub named: TotalsByName,
     /// Results of checks, in the order of their names: those with any results.
     pub checks: Vec<CheckResults>,
     /// Number of waiting requests, at both ends of the window.
     pub backlog: Backlog,
     /// State of the generator itself.
-    pub generator: Generator,
+    pub generator: GeneratorTotals,
 }
 
-impl Deref for Totals {
+impl Deref for RunTotals {
     type Target = Counts;
     fn deref(&self) -> &Counts {
         &self.counts
     }
 }
 
-impl DerefMut for Totals {
+impl DerefMut for RunTotals {
     fn deref_mut(&mut self) -> &mut Counts {
         &mut self.counts
     }
 }
 
-impl Totals {
+impl RunTotals {
     /// Adds a second.
     pub fn add(&mut self, s: &Second) {
         let length = s.length();
@@ -99,8 +99,8 @@ impl Totals {
         self.users = self.users.max(s.users);
         let users = s.users.max(std::mem::replace(&mut self.users_before, s.users));
         self.connections.open = s.connections.open;
-        self.stand = self.stand.saturating_add(s.connections.opened).saturating_sub(s.connections.lost);
-        self.standing = self.standing.max(self.stand.min(u64::from(s.connections.open)));
+        self.established = self.established.saturating_add(s.connections.opened).saturating_sub(s.connections.lost);
+        self.max_established = self.max_established.max(self.established.min(u64::from(s.connections.open)));
         if s.part == RunPart::Warmup {
             self.counts.warmup = self.counts.warmup.saturating_add(s.warmup);
             return;
@@ -145,9 +145,9 @@ impl Totals {
     }
 
     /// Returns the run's response (`open`) or service time, with the blocks for its intervals.
-    pub fn ranked(&self, open: bool) -> Ranked<'_> {
+    pub fn ranked(&self, open: bool) -> RankedLatency<'_> {
         let [response, service] = &self.blocks;
-        Ranked { blocks: Some(if open { response } else { service }), ..headline(&self.latency, open) }
+        RankedLatency { blocks: Some(if open { response } else { service }), ..headline(&self.latency, open) }
     }
 
     fn add_failure(&mut self, f: &Failure) {
@@ -165,12 +165,12 @@ impl Totals {
     pub(crate) fn cut_off(&mut self) {
         let open = self.open();
         self.censored = self.censored.saturating_add(open);
-        self.untold = open;
+        self.unrecorded = open;
         self.named.cut_off();
     }
 
     /// Returns `true` if every request that was due is counted exactly once.
-    pub fn add_up(&self) -> bool {
+    pub fn is_consistent(&self) -> bool {
         self.due == self.ended()
     }
 
@@ -212,7 +212,7 @@ impl Backlog {
 
 /// The state of the generator itself within the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Generator {
+pub struct GeneratorTotals {
     /// Total length of the seconds that are long enough for a share of a core.
     pub rated: Nanos,
     /// CPU time of the busiest worker of each of these, summed.
@@ -220,7 +220,7 @@ pub struct Generator {
     /// CPU time of all workers in them.
     pub cpu: Nanos,
     /// CPU time of these that was spent polling.
-    pub spun: Nanos,
+    pub polling: Nanos,
     /// Enforcement periods of the CPU quota.
     pub periods: u64,
     /// Periods in which the quota was exhausted.
@@ -230,7 +230,7 @@ pub struct Generator {
 /// Length below which a second has no meaningful share of a core.
 pub(crate) const RATED_LEAST: Nanos = Nanos::from_millis(100);
 
-impl Generator {
+impl GeneratorTotals {
     fn add(&mut self, s: &Second) {
         self.periods = self.periods.saturating_add(s.generator.periods);
         self.throttled = self.throttled.saturating_add(s.generator.throttled);
@@ -238,7 +238,7 @@ impl Generator {
             self.rated = self.rated.saturating_add(s.length());
             self.busiest = self.busiest.saturating_add(Nanos(s.generator.busiest_cpu_ns));
             self.cpu = self.cpu.saturating_add(Nanos(s.cpu_ns));
-            self.spun = self.spun.saturating_add(Nanos(s.spun_ns));
+            self.polling = self.polling.saturating_add(Nanos(s.spun_ns));
         }
     }
 

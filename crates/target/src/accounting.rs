@@ -6,13 +6,13 @@ use std::sync::Arc;
 use measure::Nanos;
 use wire::OutputBuffer;
 
-use crate::arrivals::{Entry, Log};
-use crate::calls::Say;
-use crate::conversation::{Conversation, Spoken};
-use crate::line::{End, Line};
-use crate::path_spec::{Kind, Withheld};
-use crate::responder::{Heard, Next, Plan, Responder};
-use crate::stats::{Tallies, Tally};
+use crate::arrivals::{ArrivalEntry, ArrivalLog};
+use crate::calls::CallAction;
+use crate::protocol_session::{TargetSession, TargetProtocol};
+use crate::connection::{CloseMode, TargetConnection};
+use crate::path_spec::{PathKind, WithheldAnswer};
+use crate::responder::{ParsedRequest, NextStep, AnswerPlan, Responder};
+use crate::stats::{Tallies, WorkerTally};
 
 /// Limit on bytes waiting for the client's flow-control windows; above it answers are held back.
 const MOST_UNTAKEN: usize = 4 << 20;
@@ -21,8 +21,8 @@ const MOST_UNTAKEN: usize = 4 << 20;
 pub(crate) struct Accounting {
     pub responder: Responder,
     pub tallies: Arc<Tallies>,
-    pub tally: Arc<Tally>,
-    pub log: Option<Log>,
+    pub tally: Arc<WorkerTally>,
+    pub log: Option<ArrivalLog>,
     /// Index of the first entry that has no time stamp yet.
     pub unstamped: usize,
     pub out: OutputBuffer,
@@ -30,9 +30,9 @@ pub(crate) struct Accounting {
 
 impl Accounting {
     #[inline]
-    pub fn count(&self, heard: &Heard) {
+    pub fn count(&self, heard: &ParsedRequest) {
         let kind = heard.spec.kind;
-        if !kind.is_watching() {
+        if !kind.is_monitoring() {
             self.tally.heard.add(1);
             self.tally.kinds[kind as usize].add(1);
         }
@@ -41,11 +41,11 @@ impl Accounting {
     /// Counts a connection's protocol once it is known or has changed, the messages received, and the pings it
     /// answered by itself.
     #[inline]
-    pub fn take_note<S: Conversation>(&self, line: &mut Line<S>, heard: u64) {
-        let spoken = line.session.spoken();
-        if line.counted != Some(spoken) && (heard > 0 || spoken != Spoken::Http1) {
-            self.part(line);
-            line.counted = Some(spoken);
+    pub fn update_protocol<S: TargetSession>(&self, line: &mut TargetConnection<S>, heard: u64) {
+        let spoken = line.session.protocol();
+        if line.counted_protocol != Some(spoken) && (heard > 0 || spoken != TargetProtocol::Http1) {
+            self.uncount(line);
+            line.counted_protocol = Some(spoken);
             self.tally.spoken[spoken as usize].opened.add(1);
         }
         let counts = &self.tally.spoken[spoken as usize];
@@ -54,8 +54,8 @@ impl Accounting {
     }
 
     /// Uncounts a connection from the protocol it was counted under.
-    pub fn part<S>(&self, line: &Line<S>) {
-        if let Some(spoken) = line.counted {
+    pub fn uncount<S>(&self, line: &TargetConnection<S>) {
+        if let Some(spoken) = line.counted_protocol {
             self.tally.spoken[spoken as usize].closed.add(1);
         }
     }
@@ -63,82 +63,82 @@ impl Accounting {
     /// Writes an answer that is due now, or queues it. `room` is the limit on bytes waiting for the client to
     /// read them.
     #[inline]
-    pub fn take<S: Conversation>(&mut self, line: &mut Line<S>, plan: Plan, now: Nanos, room: usize) {
-        if line.may_pass() && line.is_free() && plan.at <= now && self.has_room(line, room) {
-            self.perform(line, plan);
+    pub fn take<S: TargetSession>(&mut self, line: &mut TargetConnection<S>, plan: AnswerPlan, now: Nanos, room: usize) {
+        if line.may_pass() && line.is_free() && plan.due <= now && self.has_room(line, room) {
+            self.begin_answer(line, plan);
         } else {
-            line.keep(plan);
+            line.queue(plan);
         }
     }
 
     /// Returns `true` if a further answer may be written.
     #[inline]
-    pub fn has_room<S: Conversation>(&self, line: &Line<S>, room: usize) -> bool {
-        self.out.len() < room && line.session.untaken() < MOST_UNTAKEN
+    pub fn has_room<S: TargetSession>(&self, line: &TargetConnection<S>, room: usize) -> bool {
+        self.out.len() < room && line.session.unread() < MOST_UNTAKEN
     }
 
     /// Writes an answer, or its beginning.
     #[inline]
-    pub fn perform<S: Conversation>(&mut self, line: &mut Line<S>, plan: Plan) {
-        let of_call = plan.say != Say::Whole;
-        if of_call && line.calls.get_mut(plan.heard.id).is_none() {
+    pub fn begin_answer<S: TargetSession>(&mut self, line: &mut TargetConnection<S>, plan: AnswerPlan) {
+        let of_call = plan.action != CallAction::Whole;
+        if of_call && line.calls.get_mut(plan.request.id).is_none() {
             // An earlier part has already ended the call.
             return;
         }
         let tallies = &self.tallies;
         let next = plan.answer(&mut line.session, &|| tallies.read().to_json(), &mut self.out);
-        if of_call && !matches!(next, Next::Said(_)) {
-            line.calls.remove(plan.heard.id);
+        if of_call && !matches!(next, NextStep::PartWritten(_)) {
+            line.calls.remove(plan.request.id);
         }
         match next {
-            Next::Said(left) => self.go_on(line, plan, left),
-            Next::Concluded(status, messages) => {
+            NextStep::PartWritten(left) => self.schedule_next(line, plan, left),
+            NextStep::CallAnswered(status, messages) => {
                 self.tally.call_messages_said.add(messages);
                 self.framed(line, plan, Some(status));
             }
-            Next::Complete => self.complete(line, plan),
-            Next::Blocks(blocks) => line.pouring = Some(Box::new((plan, blocks))),
-            Next::Close => self.withhold(line, plan, End::Close),
-            Next::Reset => self.withhold(line, plan, End::Reset),
-            Next::Nothing => line.keep_first(Plan { at: Nanos::MAX, ..plan }),
-            Next::Answered(status) => self.framed(line, plan, Some(status)),
-            Next::Spoiled => self.framed(line, plan, None),
-            Next::Ruined => {
-                line.end = End::Close;
+            NextStep::Complete => self.complete(line, plan),
+            NextStep::Blocks(blocks) => line.large_answer = Some(Box::new((plan, blocks))),
+            NextStep::Close => self.withhold(line, plan, CloseMode::Close),
+            NextStep::Reset => self.withhold(line, plan, CloseMode::Reset),
+            NextStep::Nothing => line.queue_first(AnswerPlan { due: Nanos::MAX, ..plan }),
+            NextStep::Answered(status) => self.framed(line, plan, Some(status)),
+            NextStep::Spoiled => self.framed(line, plan, None),
+            NextStep::SpoiledClose => {
+                line.end = CloseMode::Close;
                 self.framed(line, plan, None);
             }
-            Next::Refused => {
+            NextStep::Refused => {
                 self.tally.withheld.add(1);
-                self.note(plan, Nanos::ZERO, 0);
+                self.log_request(plan, Nanos::ZERO, 0);
             }
         }
     }
 
     /// Records that the whole answer was written.
     #[inline]
-    pub fn complete<S: Conversation>(&mut self, line: &mut Line<S>, plan: Plan) {
+    pub fn complete<S: TargetSession>(&mut self, line: &mut TargetConnection<S>, plan: AnswerPlan) {
         let spec = plan.spec();
         if spec.close || line.session.is_finished() {
-            line.end = End::Close;
+            line.end = CloseMode::Close;
         }
         let status = (!spec.spoiled).then_some(spec.status);
         self.settle(plan, status);
     }
 
     /// Records that the whole answer was written in frames; `status` is `None` if it was spoiled.
-    fn framed<S: Conversation>(&mut self, line: &mut Line<S>, plan: Plan, status: Option<u16>) {
+    fn framed<S: TargetSession>(&mut self, line: &mut TargetConnection<S>, plan: AnswerPlan, status: Option<u16>) {
         if line.session.is_finished() {
-            line.end = End::Close;
+            line.end = CloseMode::Close;
         }
         self.settle(plan, status);
     }
 
     /// Counts an answer; `status` is `None` if it was spoiled.
     #[inline]
-    fn settle(&mut self, plan: Plan, status: Option<u16>) {
-        if plan.heard.spec.kind.is_watching() {
+    fn settle(&mut self, plan: AnswerPlan, status: Option<u16>) {
+        if plan.request.spec.kind.is_monitoring() {
             self.tally.watching.add(1);
-            if plan.heard.spec.kind == Kind::ResetStats {
+            if plan.request.spec.kind == PathKind::ResetStats {
                 self.tallies.reset();
             }
             return;
@@ -151,43 +151,43 @@ impl Accounting {
             }
         }
         let status = status.unwrap_or(plan.spec().status);
-        self.note(plan, Nanos::MAX, status);
+        self.log_request(plan, Nanos::MAX, status);
     }
 
-    fn withhold<S>(&mut self, line: &mut Line<S>, plan: Plan, end: End) {
+    fn withhold<S>(&mut self, line: &mut TargetConnection<S>, plan: AnswerPlan, end: CloseMode) {
         line.end = end;
         self.tally.withheld.add(1);
-        self.note(plan, Nanos::ZERO, 0);
+        self.log_request(plan, Nanos::ZERO, 0);
     }
 
-    pub fn abandon(&mut self, plan: Plan) {
-        if plan.heard.spec.kind.is_watching() {
+    pub fn abandon(&mut self, plan: AnswerPlan) {
+        if plan.request.spec.kind.is_monitoring() {
             return;
         }
         // A request that was never going to be answered has not lost its answer.
         match plan.spec().withheld {
-            Some(Withheld::Hang) => self.tally.withheld.add(1),
+            Some(WithheldAnswer::Hang) => self.tally.withheld.add(1),
             _ => self.tally.abandoned.add(1),
         }
-        self.note(plan, Nanos::ZERO, 0);
+        self.log_request(plan, Nanos::ZERO, 0);
     }
 
     /// Handles input that is not a request: sends an error if no earlier answer is pending, and closes.
-    pub fn refuse<S: Conversation>(&mut self, line: &mut Line<S>) {
+    pub fn refuse<S: TargetSession>(&mut self, line: &mut TargetConnection<S>) {
         self.tally.malformed.add(1);
-        if line.is_free() && (line.waiting.is_empty() || line.session.spoken() != Spoken::Http1) {
+        if line.is_free() && (line.waiting.is_empty() || line.session.protocol() != TargetProtocol::Http1) {
             line.session.refuse(&mut self.out);
         }
-        if line.end == End::Open {
-            line.end = End::Close;
+        if line.end == CloseMode::Open {
+            line.end = CloseMode::Close;
         }
     }
 
     /// Logs a request; [`Nanos::MAX`] stands for the time of the next send.
     #[inline]
-    fn note(&mut self, plan: Plan, answered: Nanos, status: u16) {
+    fn log_request(&mut self, plan: AnswerPlan, answered: Nanos, status: u16) {
         if let Some(log) = &mut self.log {
-            log.entries.push(Entry { arrived: plan.arrived, answered, status, spec: plan.heard.spec });
+            log.entries.push(ArrivalEntry { arrived: plan.arrived, answered, status, spec: plan.request.spec });
         }
     }
 

@@ -27,7 +27,7 @@ const PATIENCE: Nanos = Nanos(500_000_000);
 
 /// One request in the log.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct ArrivalEntry {
     pub(crate) arrived: Nanos,
     pub(crate) answered: Nanos,
     pub(crate) status: u16,
@@ -36,25 +36,25 @@ pub(crate) struct Entry {
 
 /// Writes the chunks of all workers to a file.
 #[derive(Debug)]
-pub(crate) struct Writer {
-    to: Sender<Vec<Entry>>,
+pub(crate) struct ArrivalLogWriter {
+    to: Sender<Vec<ArrivalEntry>>,
     thread: JoinHandle<io::Result<()>>,
 }
 
-impl Writer {
+impl ArrivalLogWriter {
     /// Creates the file, or truncates it.
-    pub(crate) fn create(path: &Path) -> io::Result<Writer> {
+    pub(crate) fn create(path: &Path) -> io::Result<ArrivalLogWriter> {
         let file = File::create(path).map_err(|e| {
             io::Error::new(e.kind(), format!("--log-arrivals: {} cannot be written: {e}", path.display()))
         })?;
         let (to, chunks) = channel();
         let thread = std::thread::Builder::new().name("arrivals".into()).spawn(move || write_all(file, &chunks))?;
-        Ok(Writer { to, thread })
+        Ok(ArrivalLogWriter { to, thread })
     }
 
     /// Returns a factory of logs for the workers.
-    pub(crate) fn logs(&self) -> Logs {
-        Logs(self.to.clone())
+    pub(crate) fn logs(&self) -> ArrivalLogs {
+        ArrivalLogs(self.to.clone())
     }
 
     /// Waits until everything passed on is written; all logs and log factories must have been dropped.
@@ -64,7 +64,7 @@ impl Writer {
     }
 }
 
-fn write_all(file: File, chunks: &Receiver<Vec<Entry>>) -> io::Result<()> {
+fn write_all(file: File, chunks: &Receiver<Vec<ArrivalEntry>>) -> io::Result<()> {
     let mut file = BufWriter::with_capacity(1 << 20, file);
     // After an error the rest is received and dropped; the error is returned at the end.
     let mut outcome = Ok(());
@@ -76,7 +76,7 @@ fn write_all(file: File, chunks: &Receiver<Vec<Entry>>) -> io::Result<()> {
     outcome.and_then(|()| file.flush())
 }
 
-fn write_chunk(file: &mut BufWriter<File>, chunk: &[Entry]) -> io::Result<()> {
+fn write_chunk(file: &mut BufWriter<File>, chunk: &[ArrivalEntry]) -> io::Result<()> {
     for entry in chunk {
         writeln!(file, "{} {} {} {}", entry.arrived.0, entry.answered.0, entry.status, entry.spec.path)?;
     }
@@ -85,26 +85,26 @@ fn write_chunk(file: &mut BufWriter<File>, chunk: &[Entry]) -> io::Result<()> {
 
 /// A factory of logs, one for each worker.
 #[derive(Debug)]
-pub(crate) struct Logs(Sender<Vec<Entry>>);
+pub(crate) struct ArrivalLogs(Sender<Vec<ArrivalEntry>>);
 
-impl Logs {
-    pub(crate) fn log(&self) -> Log {
-        Log { entries: Vec::with_capacity(CHUNK), to: self.0.clone(), since: Nanos::ZERO }
+impl ArrivalLogs {
+    pub(crate) fn log(&self) -> ArrivalLog {
+        ArrivalLog { entries: Vec::with_capacity(CHUNK), to: self.0.clone(), since: Nanos::ZERO }
     }
 }
 
 /// One worker's log.
 #[derive(Debug)]
-pub(crate) struct Log {
-    pub(crate) entries: Vec<Entry>,
-    to: Sender<Vec<Entry>>,
+pub(crate) struct ArrivalLog {
+    pub(crate) entries: Vec<ArrivalEntry>,
+    to: Sender<Vec<ArrivalEntry>>,
     since: Nanos,
 }
 
-impl Log {
+impl ArrivalLog {
     /// Passes the entries on if there are many, or if they are old.
     #[inline]
-    pub(crate) fn pass_on(&mut self, now: Nanos) {
+    pub(crate) fn flush_if_due(&mut self, now: Nanos) {
         if self.entries.is_empty() {
             self.since = now;
         } else if self.entries.len() >= CHUNK || now - self.since > PATIENCE {
@@ -119,7 +119,7 @@ impl Log {
     }
 }
 
-impl Drop for Log {
+impl Drop for ArrivalLog {
     fn drop(&mut self) {
         self.hand_over();
     }

@@ -14,10 +14,10 @@ use protocols::grpc::server::{self, MessageSplitter, CallError, ending};
 use protocols::http2::{Http2Server, frames::code};
 use wire::{RequestPart, OutputBuffer, ServerSession};
 
-use crate::flood::FILLER;
+use crate::raw_answer::FILLER;
 use crate::framed::{GARBAGE, LARGEST, reply};
-use crate::path_spec::{Kind, PathSpec};
-use crate::responder::{Heard, Next, Plan};
+use crate::path_spec::{PathKind, PathSpec};
+use crate::responder::{ParsedRequest, NextStep, AnswerPlan};
 
 /// Maximum number of answers to one call.
 const MOST_ANSWERS: u64 = 65_536;
@@ -29,7 +29,7 @@ const SERVING: &[u8] = &[0x08, 1];
 
 /// The part of a call's answer that is sent at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Say {
+pub enum CallAction {
     /// The answer as a whole: this is not a call.
     #[default]
     Whole,
@@ -45,7 +45,7 @@ pub enum Say {
 
 /// The method that a call names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Method {
+enum TargetMethod {
     Unary,
     ClientStream,
     ServerStream,
@@ -56,26 +56,26 @@ enum Method {
     Unknown,
 }
 
-impl Method {
-    fn of(path: &[u8]) -> Method {
+impl TargetMethod {
+    fn of(path: &[u8]) -> TargetMethod {
         match std::str::from_utf8(path).unwrap_or_default() {
-            "/brunt.Target/Unary" => Method::Unary,
-            "/brunt.Target/ClientStream" => Method::ClientStream,
-            "/brunt.Target/ServerStream" => Method::ServerStream,
-            "/brunt.Target/Bidi" => Method::Bidi,
-            "/grpc.health.v1.Health/Check" => Method::Check,
-            "/grpc.health.v1.Health/Watch" => Method::Watch,
-            path if server::is_reflection(path) => Method::Reflect,
-            _ => Method::Unknown,
+            "/brunt.Target/Unary" => TargetMethod::Unary,
+            "/brunt.Target/ClientStream" => TargetMethod::ClientStream,
+            "/brunt.Target/ServerStream" => TargetMethod::ServerStream,
+            "/brunt.Target/Bidi" => TargetMethod::Bidi,
+            "/grpc.health.v1.Health/Check" => TargetMethod::Check,
+            "/grpc.health.v1.Health/Watch" => TargetMethod::Watch,
+            path if server::is_reflection(path) => TargetMethod::Reflect,
+            _ => TargetMethod::Unknown,
         }
     }
 }
 
 /// A call in flight.
 #[derive(Debug)]
-pub struct Call {
+pub struct TargetCall {
     id: u32,
-    method: Method,
+    method: TargetMethod,
     arrived: Nanos,
     pub(crate) spec: Arc<PathSpec>,
     pub(crate) instead: Option<Arc<PathSpec>>,
@@ -84,56 +84,56 @@ pub struct Call {
     bytes: u64,
     first: Box<[u8]>,
     /// Due time of the last part planned; [`Nanos::ZERO`] if there is none.
-    pub(crate) at: Nanos,
+    pub(crate) last_due: Nanos,
     /// Deadline of the call.
-    pub(crate) until: Nanos,
+    pub(crate) deadline: Nanos,
     /// Number of parts waiting for their time; later parts wait behind them.
     pub(crate) waiting: u32,
     /// Set once its end is planned.
-    pub(crate) over: bool,
+    pub(crate) end_planned: bool,
 }
 
 /// The unanswered calls of a connection by stream; a pointer, since most connections never have any.
 #[derive(Debug, Default)]
 #[expect(clippy::box_collection, reason = "a third of the size in each of a million connections without calls")]
-pub(crate) struct Calls(Option<Box<BTreeMap<u32, Call>>>);
+pub(crate) struct OpenCalls(Option<Box<BTreeMap<u32, TargetCall>>>);
 
-impl Calls {
-    pub fn insert(&mut self, id: u32, call: Call) {
+impl OpenCalls {
+    pub fn insert(&mut self, id: u32, call: TargetCall) {
         self.0.get_or_insert_default().insert(id, call);
     }
-    pub fn get_mut(&mut self, id: u32) -> Option<&mut Call> {
+    pub fn get_mut(&mut self, id: u32) -> Option<&mut TargetCall> {
         self.0.as_mut()?.get_mut(&id)
     }
-    pub fn remove(&mut self, id: u32) -> Option<Call> {
+    pub fn remove(&mut self, id: u32) -> Option<TargetCall> {
         self.0.as_mut()?.remove(&id)
     }
-    pub fn into_all(self) -> impl Iterator<Item = Call> {
+    pub fn into_all(self) -> impl Iterator<Item = TargetCall> {
         self.0.into_iter().flat_map(|calls| calls.into_values())
     }
 }
 
 /// A part of an answer: the action, and the message it applies to.
-pub(crate) type Saying = (Say, Box<[u8]>);
+pub(crate) type CallPart = (CallAction, Box<[u8]>);
 
-fn end(status: u32, sentence: impl Into<Cow<'static, str>>) -> Saying {
-    (Say::End(status, sentence.into()), Box::default())
+fn end(status: u32, sentence: impl Into<Cow<'static, str>>) -> CallPart {
+    (CallAction::End(status, sentence.into()), Box::default())
 }
 
-fn refused(CallError(status, sentence): CallError) -> Saying {
+fn refused(CallError(status, sentence): CallError) -> CallPart {
     end(status, sentence)
 }
 
-fn unknown() -> Saying {
+fn unknown() -> CallPart {
     end(server::UNIMPLEMENTED, "this target has brunt.Target with Unary, ClientStream, ServerStream, Bidi")
 }
 
-impl Call {
+impl TargetCall {
     /// Creates a call from its first part.
-    pub fn new(heard: &Heard, now: Nanos, instead: Option<Arc<PathSpec>>) -> Call {
-        Call {
+    pub fn new(heard: &ParsedRequest, now: Nanos, instead: Option<Arc<PathSpec>>) -> TargetCall {
+        TargetCall {
             id: heard.id,
-            method: Method::of(heard.echo.as_deref().unwrap_or_default()),
+            method: TargetMethod::of(heard.echo.as_deref().unwrap_or_default()),
             arrived: now,
             spec: Arc::clone(&heard.spec),
             instead,
@@ -141,16 +141,16 @@ impl Call {
             heard: 0,
             bytes: 0,
             first: Box::default(),
-            at: Nanos::ZERO,
-            until: now.saturating_add(heard.allowed),
+            last_due: Nanos::ZERO,
+            deadline: now.saturating_add(heard.timeout),
             waiting: 0,
-            over: false,
+            end_planned: false,
         }
     }
 
     /// Takes a piece of the call's body; returns the number of messages it completed and the answers to them.
     /// `prompt` is set if answers need not wait for anything.
-    pub(crate) fn hear(&mut self, piece: &[u8], last: bool, prompt: bool) -> (u64, Vec<Saying>) {
+    pub(crate) fn receive(&mut self, piece: &[u8], last: bool, prompt: bool) -> (u64, Vec<CallPart>) {
         let (before, mut says) = (self.heard, Vec::new());
         let mut messages = std::mem::take(&mut self.messages);
         let mut read = messages.feed(piece, &mut |message| says.extend(self.message(message)));
@@ -166,20 +166,20 @@ impl Call {
         (self.heard - before, says)
     }
 
-    fn message(&mut self, message: &[u8]) -> Option<Saying> {
+    fn message(&mut self, message: &[u8]) -> Option<CallPart> {
         self.heard += 1;
         self.bytes += message.len() as u64;
         match self.method {
-            Method::Unknown => Some(unknown()),
-            Method::ClientStream => None,
-            Method::Bidi => Some((Say::Message, message.into())),
-            Method::Reflect => Some(match server::reflect(message) {
-                Ok(answer) => (Say::Message, answer.into()),
+            TargetMethod::Unknown => Some(unknown()),
+            TargetMethod::ClientStream => None,
+            TargetMethod::Bidi => Some((CallAction::Message, message.into())),
+            TargetMethod::Reflect => Some(match server::reflect(message) {
+                Ok(answer) => (CallAction::Message, answer.into()),
                 Err(refusal) => refused(refusal),
             }),
             _ if self.heard > 1 => Some(end(server::UNIMPLEMENTED, "a second message in a call that takes one")),
-            Method::Watch => Some((Say::Message, SERVING.into())),
-            Method::Unary | Method::ServerStream | Method::Check => {
+            TargetMethod::Watch => Some((CallAction::Message, SERVING.into())),
+            TargetMethod::Unary | TargetMethod::ServerStream | TargetMethod::Check => {
                 self.first = message.into();
                 None
             }
@@ -187,107 +187,107 @@ impl Call {
     }
 
     /// Handles the end of the request body.
-    fn end(&mut self, prompt: bool) -> Option<Saying> {
-        let takes_one = matches!(self.method, Method::Unary | Method::ServerStream | Method::Check | Method::Watch);
+    fn end(&mut self, prompt: bool) -> Option<CallPart> {
+        let takes_one = matches!(self.method, TargetMethod::Unary | TargetMethod::ServerStream | TargetMethod::Check | TargetMethod::Watch);
         if takes_one && self.heard == 0 {
             return Some(end(server::UNIMPLEMENTED, "a call without its message"));
         }
         let first = std::mem::take(&mut self.first);
         Some(match self.method {
-            Method::Unknown => unknown(),
-            Method::Bidi | Method::Reflect => end(server::OK, ""),
-            Method::Unary => (Say::Series(1), first),
-            Method::Check => (Say::Series(1), SERVING.into()),
-            Method::ServerStream => {
+            TargetMethod::Unknown => unknown(),
+            TargetMethod::Bidi | TargetMethod::Reflect => end(server::OK, ""),
+            TargetMethod::Unary => (CallAction::Series(1), first),
+            TargetMethod::Check => (CallAction::Series(1), SERVING.into()),
+            TargetMethod::ServerStream => {
                 let times = count(&first).clamp(1, MOST_ANSWERS);
-                (if prompt { Say::All(times) } else { Say::Series(times) }, first)
+                (if prompt { CallAction::All(times) } else { CallAction::Series(times) }, first)
             }
-            Method::ClientStream => {
+            TargetMethod::ClientStream => {
                 let mut summary = vec![0x08];
                 encode_varint(self.heard, &mut summary);
                 summary.push(0x10);
                 encode_varint(self.bytes, &mut summary);
-                (Say::Series(1), summary.into())
+                (CallAction::Series(1), summary.into())
             }
             // A watch stays open until its client cancels it.
-            Method::Watch => return None,
+            TargetMethod::Watch => return None,
         })
     }
 
     /// Plans a part of the answer, due at `at`.
-    pub(crate) fn plan(&self, at: Nanos, (say, message): Saying) -> Plan {
+    pub(crate) fn plan(&self, at: Nanos, (say, message): CallPart) -> AnswerPlan {
         let (spec, instead) = (Arc::clone(&self.spec), self.instead.clone());
         let echo = Some(message);
-        let heard = Heard { id: self.id, head_only: false, spec, echo, extent: RequestPart::LastChunk, allowed: Nanos::MAX };
-        Plan { arrived: self.arrived, at, heard, instead, say }
+        let heard = ParsedRequest { id: self.id, head_only: false, spec, echo, extent: RequestPart::LastChunk, timeout: Nanos::MAX };
+        AnswerPlan { arrived: self.arrived, due: at, request: heard, instead, action: say }
     }
 }
 
 /// Writes a part of a call, like [`Plan::answer`].
-pub(crate) fn answer(plan: &Plan, http2: &mut Http2Server, out: &mut OutputBuffer) -> Next {
-    let (id, spec) = (plan.heard.id, plan.spec());
+pub(crate) fn answer(plan: &AnswerPlan, http2: &mut Http2Server, out: &mut OutputBuffer) -> NextStep {
+    let (id, spec) = (plan.request.id, plan.spec());
     if plan.instead.is_some() {
-        say_end(http2, plan, server::UNAVAILABLE, "an error, because of the error rate", out);
-        return Next::Concluded(spec.status, 0);
+        write_status(http2, plan, server::UNAVAILABLE, "an error, because of the error rate", out);
+        return NextStep::CallAnswered(spec.status, 0);
     }
-    if let Say::End(status, sentence) = &plan.say
+    if let CallAction::End(status, sentence) = &plan.action
         && *status != server::OK
     {
-        say_end(http2, plan, *status, sentence, out);
-        return Next::Concluded(200, 0);
+        write_status(http2, plan, *status, sentence, out);
+        return NextStep::CallAnswered(200, 0);
     }
     if let Some(CallError(status, sentence)) = &spec.refusal {
-        say_end(http2, plan, *status, sentence, out);
-        return Next::Concluded(200, 0);
+        write_status(http2, plan, *status, sentence, out);
+        return NextStep::CallAnswered(200, 0);
     }
     if spec.status != 200 {
         // Answers as an intermediary between a client and its server does: in HTTP, without a gRPC status.
         http2.respond(id, &reply(spec, spec.known_body()), out);
-        return Next::Concluded(spec.status, 0);
+        return NextStep::CallAnswered(spec.status, 0);
     }
-    let times = match &plan.say {
-        Say::End(status, sentence) => {
-            say_end(http2, plan, *status, sentence, out);
-            return Next::Concluded(200, 0);
+    let times = match &plan.action {
+        CallAction::End(status, sentence) => {
+            write_status(http2, plan, *status, sentence, out);
+            return NextStep::CallAnswered(200, 0);
         }
-        Say::All(times) => *times,
-        Say::Whole | Say::Message | Say::Series(_) => 1,
+        CallAction::All(times) => *times,
+        CallAction::Whole | CallAction::Message | CallAction::Series(_) => 1,
     };
     let message = message(plan);
     if times.saturating_mul(message.len() as u64) > LARGEST {
-        say_end(http2, plan, server::RESOURCE_EXHAUSTED, "responses of more than 16 MiB", out);
-        return Next::Concluded(200, 0);
+        write_status(http2, plan, server::RESOURCE_EXHAUSTED, "responses of more than 16 MiB", out);
+        return NextStep::CallAnswered(200, 0);
     }
     if http2.backlog(id) > MOST_BACKLOG {
         http2.reset(id, code::ENHANCE_YOUR_CALM, out);
-        return Next::Refused;
+        return NextStep::Refused;
     }
     begin(http2, plan, out);
     if spec.spoiled {
         return spoil(http2, plan, message, out);
     }
     http2.data(id, &message.repeat(times as usize), false, out);
-    match plan.say {
-        Say::Message => Next::Said(0),
-        Say::Series(more) if more > 1 => Next::Said(more - 1),
+    match plan.action {
+        CallAction::Message => NextStep::PartWritten(0),
+        CallAction::Series(more) if more > 1 => NextStep::PartWritten(more - 1),
         _ => {
-            say_end(http2, plan, server::OK, "", out);
-            Next::Concluded(200, times)
+            write_status(http2, plan, server::OK, "", out);
+            NextStep::CallAnswered(200, times)
         }
     }
 }
 
 /// Writes the head of an answer if it was not written yet.
-fn begin(http2: &mut Http2Server, plan: &Plan, out: &mut OutputBuffer) {
-    if !http2.is_begun(plan.heard.id) {
+fn begin(http2: &mut Http2Server, plan: &AnswerPlan, out: &mut OutputBuffer) {
+    if !http2.is_begun(plan.request.id) {
         let lines = [&b"content-type: application/grpc\r\n"[..], &plan.spec().headers].concat();
-        http2.head(plan.heard.id, 200, &lines, None, false, out);
+        http2.head(plan.request.id, 200, &lines, None, false, out);
     }
 }
 
 /// Writes the status: in a trailer, or in the head if nothing was written before it.
-fn say_end(http2: &mut Http2Server, plan: &Plan, status: u32, sentence: &str, out: &mut OutputBuffer) {
-    let (id, ending) = (plan.heard.id, ending(status, sentence));
+fn write_status(http2: &mut Http2Server, plan: &AnswerPlan, status: u32, sentence: &str, out: &mut OutputBuffer) {
+    let (id, ending) = (plan.request.id, ending(status, sentence));
     if http2.is_begun(id) {
         http2.trailer(id, &ending, out);
     } else {
@@ -298,8 +298,8 @@ fn say_end(http2: &mut Http2Server, plan: &Plan, status: u32, sentence: &str, ou
 
 /// Returns the message of a part with its prefix: the message received, or a Payload whose text has the
 /// requested size.
-fn message(plan: &Plan) -> Vec<u8> {
-    let Some(size) = plan.spec().size else { return framed(plan.heard.echo.as_deref().unwrap_or_default()) };
+fn message(plan: &AnswerPlan) -> Vec<u8> {
+    let Some(size) = plan.spec().size else { return framed(plan.request.echo.as_deref().unwrap_or_default()) };
     let mut payload = vec![0x0a];
     encode_varint(size.min(LARGEST), &mut payload);
     payload.extend(FILLER.iter().cycle().take(size.min(LARGEST) as usize));
@@ -307,26 +307,26 @@ fn message(plan: &Plan) -> Vec<u8> {
 }
 
 /// Writes a message that does not match its prefix, or is cut short.
-fn spoil(http2: &mut Http2Server, plan: &Plan, message: Vec<u8>, out: &mut OutputBuffer) -> Next {
-    let (id, spec) = (plan.heard.id, plan.spec());
+fn spoil(http2: &mut Http2Server, plan: &AnswerPlan, message: Vec<u8>, out: &mut OutputBuffer) -> NextStep {
+    let (id, spec) = (plan.request.id, plan.spec());
     if let Some(keep) = spec.cut {
         let keep = usize::try_from(keep).unwrap_or(usize::MAX).min(message.len());
         http2.data(id, &message[..keep], false, out);
         http2.reset(id, code::INTERNAL_ERROR, out);
-        return Next::Spoiled;
+        return NextStep::Spoiled;
     }
     let half = message.len() / 2;
     let wrong = match spec.kind {
-        Kind::Short => message[..half].to_vec(),
-        Kind::Long => [&message[..], &FILLER[..half.min(FILLER.len())]].concat(),
+        PathKind::Short => message[..half].to_vec(),
+        PathKind::Long => [&message[..], &FILLER[..half.min(FILLER.len())]].concat(),
         _ => {
             out.put(GARBAGE);
-            return Next::Ruined;
+            return NextStep::SpoiledClose;
         }
     };
     http2.data(id, &wrong, false, out);
-    say_end(http2, plan, server::OK, "", out);
-    Next::Spoiled
+    write_status(http2, plan, server::OK, "", out);
+    NextStep::Spoiled
 }
 
 fn framed(message: &[u8]) -> Vec<u8> {
@@ -351,30 +351,30 @@ fn count(mut message: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Config, Shop};
+    use crate::{Config, SharedState};
 
     /// Returns the answers to a call whose body arrives in these pieces: messages verbatim, the end by its
     /// status.
-    fn said(path: &str, pieces: &[&[u8]]) -> Vec<(Say, Vec<u8>)> {
-        let spec = Arc::new(PathSpec::of_call(path, "", &Shop::new(&Config::default())));
-        let heard = Heard {
+    fn answers_to(path: &str, pieces: &[&[u8]]) -> Vec<(CallAction, Vec<u8>)> {
+        let spec = Arc::new(PathSpec::of_call(path, "", &SharedState::new(&Config::default())));
+        let heard = ParsedRequest {
             id: 1,
             head_only: false,
             spec,
             echo: Some(path.as_bytes().into()),
             extent: RequestPart::Head,
-            allowed: Nanos::MAX,
+            timeout: Nanos::MAX,
         };
-        let mut call = Call::new(&heard, Nanos(1), None);
+        let mut call = TargetCall::new(&heard, Nanos(1), None);
         let mut says = Vec::new();
         for (at, piece) in pieces.iter().enumerate() {
-            says.extend(call.hear(piece, at + 1 == pieces.len(), true).1);
+            says.extend(call.receive(piece, at + 1 == pieces.len(), true).1);
         }
         says.into_iter().map(|(say, message)| (say, message.to_vec())).collect()
     }
 
-    fn status(said: &[(Say, Vec<u8>)]) -> Option<u32> {
-        said.iter().find_map(|(say, _)| if let Say::End(status, _) = say { Some(*status) } else { None })
+    fn status(said: &[(CallAction, Vec<u8>)]) -> Option<u32> {
+        said.iter().find_map(|(say, _)| if let CallAction::End(status, _) = say { Some(*status) } else { None })
     }
 
     #[test]
@@ -382,41 +382,41 @@ mod tests {
         // Payload { text: "hi", count: 3 }, and one of 300 bytes without a count.
         let (three, large) = (b"\x0a\x02hi\x10\x03".to_vec(), vec![0x0a; 300]);
         let both = [framed(&three), framed(&large)].concat();
-        let ok = (Say::End(server::OK, "".into()), Vec::new());
+        let ok = (CallAction::End(server::OK, "".into()), Vec::new());
         for cut in 0..=both.len() {
             let pieces = [&both[..cut], &both[cut..]];
-            let echoes = [(Say::Message, three.clone()), (Say::Message, large.clone()), ok.clone()];
-            assert_eq!(said("/brunt.Target/Bidi", &pieces), echoes, "cut at {cut}");
+            let echoes = [(CallAction::Message, three.clone()), (CallAction::Message, large.clone()), ok.clone()];
+            assert_eq!(answers_to("/brunt.Target/Bidi", &pieces), echoes, "cut at {cut}");
             // 2 messages, 306 bytes.
-            let summary = [(Say::Series(1), vec![0x08, 2, 0x10, 0xb2, 2])];
-            assert_eq!(said("/brunt.Target/ClientStream", &pieces), summary, "cut at {cut}");
+            let summary = [(CallAction::Series(1), vec![0x08, 2, 0x10, 0xb2, 2])];
+            assert_eq!(answers_to("/brunt.Target/ClientStream", &pieces), summary, "cut at {cut}");
         }
         let one = framed(&three);
-        assert_eq!(said("/brunt.Target/Unary", &[&one]), [(Say::Series(1), three.clone())]);
-        assert_eq!(said("/brunt.Target/ServerStream", &[&one]), [(Say::All(3), three)]);
-        assert_eq!(said("/brunt.Target/ServerStream", &[&framed(b"")]), [(Say::All(1), vec![])]);
-        assert_eq!(said("/grpc.health.v1.Health/Check", &[&framed(b"")]), [(Say::Series(1), vec![8, 1])]);
-        assert_eq!(said("/grpc.health.v1.Health/Watch", &[&framed(b"")]), [(Say::Message, vec![8, 1])]);
+        assert_eq!(answers_to("/brunt.Target/Unary", &[&one]), [(CallAction::Series(1), three.clone())]);
+        assert_eq!(answers_to("/brunt.Target/ServerStream", &[&one]), [(CallAction::All(3), three)]);
+        assert_eq!(answers_to("/brunt.Target/ServerStream", &[&framed(b"")]), [(CallAction::All(1), vec![])]);
+        assert_eq!(answers_to("/grpc.health.v1.Health/Check", &[&framed(b"")]), [(CallAction::Series(1), vec![8, 1])]);
+        assert_eq!(answers_to("/grpc.health.v1.Health/Watch", &[&framed(b"")]), [(CallAction::Message, vec![8, 1])]);
     }
 
     #[test]
     fn what_is_no_call_of_ours_has_its_status() {
         let one = framed(b"\x0a\x02hi");
-        assert_eq!(status(&said("/brunt.Target/Other", &[&one])), Some(server::UNIMPLEMENTED));
-        assert_eq!(status(&said("/brunt.Target/Unary", &[&[1, 0, 0, 0, 0]])), Some(server::UNIMPLEMENTED));
-        assert_eq!(status(&said("/brunt.Target/Unary", &[&one.repeat(2)])), Some(server::UNIMPLEMENTED));
-        assert_eq!(status(&said("/brunt.Target/Unary", &[&[0, 0xff, 0, 0, 0]])), Some(server::RESOURCE_EXHAUSTED));
+        assert_eq!(status(&answers_to("/brunt.Target/Other", &[&one])), Some(server::UNIMPLEMENTED));
+        assert_eq!(status(&answers_to("/brunt.Target/Unary", &[&[1, 0, 0, 0, 0]])), Some(server::UNIMPLEMENTED));
+        assert_eq!(status(&answers_to("/brunt.Target/Unary", &[&one.repeat(2)])), Some(server::UNIMPLEMENTED));
+        assert_eq!(status(&answers_to("/brunt.Target/Unary", &[&[0, 0xff, 0, 0, 0]])), Some(server::RESOURCE_EXHAUSTED));
         for cut in 1..one.len() {
-            assert!(status(&said("/brunt.Target/Unary", &[&one[..cut]])).is_some(), "cut at {cut}");
+            assert!(status(&answers_to("/brunt.Target/Unary", &[&one[..cut]])).is_some(), "cut at {cut}");
         }
     }
 
     proptest::proptest! {
         #[test]
         fn no_message_is_too_odd(body in proptest::collection::vec(0u8.., 0..80)) {
-            let _ = said("/brunt.Target/ServerStream", &[&framed(&body)]);
-            let _ = said("/brunt.Target/ServerStream", &[&body]);
-            let _ = said("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", &[&framed(&body)]);
+            let _ = answers_to("/brunt.Target/ServerStream", &[&framed(&body)]);
+            let _ = answers_to("/brunt.Target/ServerStream", &[&body]);
+            let _ = answers_to("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", &[&framed(&body)]);
         }
     }
 }

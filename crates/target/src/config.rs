@@ -7,7 +7,7 @@ use std::sync::Arc;
 use net::tls::RustlsServing;
 use wire::PeerAddress;
 
-use crate::{Delay, Stall};
+use crate::{DelayDistribution, ServerStall};
 
 /// ALPN protocols that a target with TLS offers, in order of preference.
 pub const ALPN: &[&[u8]] = &[b"h2", b"http/1.1"];
@@ -27,13 +27,13 @@ pub struct Config {
     /// limit).
     pub max_connections: Option<u32>,
     /// Delay of every answer whose path asks for none.
-    pub delay: Option<Delay>,
+    pub delay: Option<DelayDistribution>,
     /// Share of requests answered with 500, 0 to 1.
     pub error_rate: f64,
     /// Share of requests whose connection is closed instead of an answer, 0 to 1.
     pub close_rate: f64,
     /// Stalls of the whole server.
-    pub stalls: Vec<Stall>,
+    pub stalls: Vec<ServerStall>,
     /// Seed of all random draws.
     pub seed: u64,
     /// File for one line per request (see [`crate::arrivals`]).

@@ -12,7 +12,7 @@ use plan::quantity::duration;
 
 /// A distribution of durations.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Delay {
+pub enum DelayDistribution {
     /// A constant duration.
     Constant(Nanos),
     /// A uniform distribution between two durations.
@@ -23,14 +23,14 @@ pub enum Delay {
     Lognormal(Nanos, f64),
 }
 
-impl Delay {
+impl DelayDistribution {
     /// Returns the duration that a share `p` (strictly between 0 and 1) of all draws do not exceed.
     pub fn quantile(&self, p: f64) -> Nanos {
         let ns = match *self {
-            Delay::Constant(span) => return span,
-            Delay::Uniform(low, high) => low.0 as f64 + p * (high - low).0 as f64,
-            Delay::Exponential(mean) => -(-p).ln_1p() * mean.0 as f64,
-            Delay::Lognormal(median, sigma) => median.0 as f64 * (sigma * normal_quantile(p)).exp(),
+            DelayDistribution::Constant(span) => return span,
+            DelayDistribution::Uniform(low, high) => low.0 as f64 + p * (high - low).0 as f64,
+            DelayDistribution::Exponential(mean) => -(-p).ln_1p() * mean.0 as f64,
+            DelayDistribution::Lognormal(median, sigma) => median.0 as f64 * (sigma * normal_quantile(p)).exp(),
         };
         // Casts of floats saturate: an absurd sigma gives "never", not a wrapped number.
         Nanos(ns.round() as u64)
@@ -39,9 +39,9 @@ impl Delay {
     /// Returns the mean of all draws.
     pub fn mean(&self) -> Nanos {
         match *self {
-            Delay::Constant(span) | Delay::Exponential(span) => span,
-            Delay::Uniform(low, high) => Nanos(low.0 + (high - low).0 / 2),
-            Delay::Lognormal(median, sigma) => Nanos((median.0 as f64 * (sigma * sigma / 2.0).exp()).round() as u64),
+            DelayDistribution::Constant(span) | DelayDistribution::Exponential(span) => span,
+            DelayDistribution::Uniform(low, high) => Nanos(low.0 + (high - low).0 / 2),
+            DelayDistribution::Lognormal(median, sigma) => Nanos((median.0 as f64 * (sigma * sigma / 2.0).exp()).round() as u64),
         }
     }
 
@@ -49,28 +49,28 @@ impl Delay {
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> Nanos {
         match *self {
-            Delay::Constant(span) => span,
+            DelayDistribution::Constant(span) => span,
             _ => self.quantile(between_0_and_1(rng)),
         }
     }
 }
 
-impl FromStr for Delay {
+impl FromStr for DelayDistribution {
     type Err = String;
 
     /// Parses a distribution; a bare duration (`10ms`) is a constant.
-    fn from_str(text: &str) -> Result<Delay, String> {
+    fn from_str(text: &str) -> Result<DelayDistribution, String> {
         let (name, rest) = text.split_once(':').unwrap_or(("constant", text));
         match name {
-            "constant" => Ok(Delay::Constant(duration(rest)?)),
-            "exponential" => Ok(Delay::Exponential(duration(rest)?)),
+            "constant" => Ok(DelayDistribution::Constant(duration(rest)?)),
+            "exponential" => Ok(DelayDistribution::Exponential(duration(rest)?)),
             "uniform" => {
                 let (low, high) = rest.split_once("..").ok_or(format!("\"{text}\": write uniform:5ms..15ms"))?;
                 let (low, high) = (duration(low)?, duration(high)?);
                 if low > high {
                     return Err(format!("\"{text}\": the first bound is above the second; write uniform:5ms..15ms"));
                 }
-                Ok(Delay::Uniform(low, high))
+                Ok(DelayDistribution::Uniform(low, high))
             }
             "lognormal" => {
                 let wrong = || format!("\"{text}\": write lognormal:MEDIAN,SIGMA, as in lognormal:10ms,0.5");
@@ -79,7 +79,7 @@ impl FromStr for Delay {
                 if !(0.0..=10.0).contains(&sigma) {
                     return Err(format!("\"{text}\": sigma must be between 0 and 10"));
                 }
-                Ok(Delay::Lognormal(duration(median)?, sigma))
+                Ok(DelayDistribution::Lognormal(duration(median)?, sigma))
             }
             _ => Err(format!(
                 "\"{text}\" is not a distribution: write constant:10ms, uniform:5ms..15ms, exponential:2ms or \
@@ -89,13 +89,13 @@ impl FromStr for Delay {
     }
 }
 
-impl fmt::Display for Delay {
+impl fmt::Display for DelayDistribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Delay::Constant(span) => write!(f, "constant:{}ns", span.0),
-            Delay::Uniform(low, high) => write!(f, "uniform:{}ns..{}ns", low.0, high.0),
-            Delay::Exponential(mean) => write!(f, "exponential:{}ns", mean.0),
-            Delay::Lognormal(median, sigma) => write!(f, "lognormal:{}ns,{sigma}", median.0),
+            DelayDistribution::Constant(span) => write!(f, "constant:{}ns", span.0),
+            DelayDistribution::Uniform(low, high) => write!(f, "uniform:{}ns..{}ns", low.0, high.0),
+            DelayDistribution::Exponential(mean) => write!(f, "exponential:{}ns", mean.0),
+            DelayDistribution::Lognormal(median, sigma) => write!(f, "lognormal:{}ns,{sigma}", median.0),
         }
     }
 }
@@ -201,11 +201,11 @@ mod tests {
     fn distributions_are_read_and_written_back() {
         let ms = Nanos::from_millis;
         for (text, delay) in [
-            ("10ms", Delay::Constant(ms(10))),
-            ("constant:10ms", Delay::Constant(ms(10))),
-            ("uniform:5ms..15ms", Delay::Uniform(ms(5), ms(15))),
-            ("exponential:2ms", Delay::Exponential(ms(2))),
-            ("lognormal:10ms,0.5", Delay::Lognormal(ms(10), 0.5)),
+            ("10ms", DelayDistribution::Constant(ms(10))),
+            ("constant:10ms", DelayDistribution::Constant(ms(10))),
+            ("uniform:5ms..15ms", DelayDistribution::Uniform(ms(5), ms(15))),
+            ("exponential:2ms", DelayDistribution::Exponential(ms(2))),
+            ("lognormal:10ms,0.5", DelayDistribution::Lognormal(ms(10), 0.5)),
         ] {
             assert_eq!(text.parse(), Ok(delay), "{text}");
             assert_eq!(delay.to_string().parse(), Ok(delay), "{text} written back");
@@ -219,7 +219,7 @@ mod tests {
             ("gamma:1ms", "not a distribution"),
             ("exponential:2", "is missing its unit"),
         ] {
-            let trouble = text.parse::<Delay>().unwrap_err();
+            let trouble = text.parse::<DelayDistribution>().unwrap_err();
             assert!(trouble.contains(right), "{text}: {trouble}");
         }
     }
@@ -243,15 +243,15 @@ mod tests {
     fn drawn_spans_follow_their_formulas() {
         let n = 200_000u32;
         for text in ["uniform:5ms..15ms", "exponential:2ms", "lognormal:10ms,0.5", "lognormal:1ms,1.5"] {
-            let delay: Delay = text.parse().unwrap();
+            let delay: DelayDistribution = text.parse().unwrap();
             let mut rng = Rng::new(42);
             let drawn: Vec<Nanos> = (0..n).map(|_| delay.draw(&mut rng)).collect();
             let formulas: [(f64, f64); 5] = [0.01, 0.25, 0.5, 0.9, 0.999].map(|p| {
                 let ns = match delay {
-                    Delay::Uniform(a, b) => a.0 as f64 + p * (b.0 - a.0) as f64,
-                    Delay::Exponential(mean) => mean.0 as f64 * (1.0 / (1.0 - p)).ln(),
+                    DelayDistribution::Uniform(a, b) => a.0 as f64 + p * (b.0 - a.0) as f64,
+                    DelayDistribution::Exponential(mean) => mean.0 as f64 * (1.0 / (1.0 - p)).ln(),
                     // z of these five probabilities, from tables.
-                    Delay::Lognormal(median, sigma) => {
+                    DelayDistribution::Lognormal(median, sigma) => {
                         let z = [
                             (0.01, -2.326_347_9),
                             (0.25, -0.674_489_8),
@@ -261,7 +261,7 @@ mod tests {
                         ];
                         median.0 as f64 * (sigma * z.iter().find(|(q, _)| *q == p).unwrap().1).exp()
                     }
-                    Delay::Constant(_) => unreachable!("not in the list"),
+                    DelayDistribution::Constant(_) => unreachable!("not in the list"),
                 };
                 (p, ns)
             });
@@ -277,17 +277,17 @@ mod tests {
     fn means_follow_their_formulas() {
         let n = 400_000;
         for (text, deviation_ns) in [("uniform:5ms..15ms", 10e6 / 12f64.sqrt()), ("exponential:2ms", 2e6)] {
-            let delay: Delay = text.parse().unwrap();
+            let delay: DelayDistribution = text.parse().unwrap();
             let mut rng = Rng::new(9);
             let mean = (0..n).map(|_| delay.draw(&mut rng).0 as f64).sum::<f64>() / f64::from(n);
             assert!((mean - delay.mean().0 as f64).abs() < 5.0 * deviation_ns / f64::from(n).sqrt(), "{text}: {mean}");
         }
-        assert_eq!(Delay::Lognormal(Nanos(1_000_000), 1.0).mean(), Nanos(1_648_721));
+        assert_eq!(DelayDistribution::Lognormal(Nanos(1_000_000), 1.0).mean(), Nanos(1_648_721));
     }
 
     #[test]
     fn the_same_seed_draws_the_same_spans() {
-        let delay: Delay = "lognormal:10ms,0.5".parse().unwrap();
+        let delay: DelayDistribution = "lognormal:10ms,0.5".parse().unwrap();
         let draw = |seed| {
             let mut rng = Rng::new(seed);
             (0..100).map(|_| delay.draw(&mut rng)).collect::<Vec<_>>()

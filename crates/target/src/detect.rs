@@ -10,7 +10,7 @@ use protocols::http2::Http2Server;
 use protocols::websocket::WebSocketServer;
 use wire::{ServerRequest, ProtocolError, OutputBuffer, ServerResponse, ServerSession};
 
-use crate::conversation::{Conversation, Spoil, Spoken};
+use crate::protocol_session::{TargetSession, AnswerFault, TargetProtocol};
 
 /// The beginning of the HTTP/2 preface (RFC 9113 3.4), up to the point where it differs from any HTTP/1.1
 /// request.
@@ -18,35 +18,35 @@ const PREFACE: &[u8] = b"PRI ";
 
 /// A session in the protocol that its client turns out to use.
 #[derive(Debug)]
-pub struct Detecting(Inner);
+pub struct DetectingSession(DetectedSession);
 
 #[derive(Debug)]
-enum Inner {
+enum DetectedSession {
     /// Number of first bytes received so far; either protocol is still possible.
-    Fresh(u8),
+    Undetected(u8),
     Http1(Http1Server),
     Http2(Box<Http2Server>),
     /// Upgraded; the output that must come first has not left yet.
-    Greeting(Box<(WebSocketServer, OutputBuffer)>),
+    Upgraded(Box<(WebSocketServer, OutputBuffer)>),
     WebSocket(WebSocketServer),
 }
 
-impl Detecting {
+impl DetectingSession {
     /// Creates a session that has received nothing yet.
-    pub fn new() -> Detecting {
-        Detecting(Inner::Fresh(0))
+    pub fn new() -> DetectingSession {
+        DetectingSession(DetectedSession::Undetected(0))
     }
 
     /// Detects the protocol.
-    fn listen(&mut self, known: usize, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
+    fn detect(&mut self, known: usize, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
         let ahead = &PREFACE[known..];
         if bytes.len() < ahead.len() && ahead.starts_with(bytes) {
-            self.0 = Inner::Fresh((known + bytes.len()) as u8);
+            self.0 = DetectedSession::Undetected((known + bytes.len()) as u8);
             return Ok(());
         }
         self.0 = match bytes.starts_with(ahead) {
-            true => Inner::Http2(Box::new(Http2Server::in_pieces(is_call))),
-            false => Inner::Http1(Http1Server::with_upgrades(is_granted)),
+            true => DetectedSession::Http2(Box::new(Http2Server::in_pieces(is_call))),
+            false => DetectedSession::Http1(Http1Server::with_upgrades(is_granted)),
         };
         if known > 0 {
             self.receive(&PREFACE[..known], hear)?;
@@ -58,7 +58,7 @@ impl Detecting {
         let mut greeting = OutputBuffer::default();
         let mut session = WebSocketServer::accept(&upgrade.head, &upgrade.path, &mut greeting);
         let read = session.receive(&upgrade.rest, hear);
-        self.0 = Inner::Greeting(Box::new((session, greeting)));
+        self.0 = DetectedSession::Upgraded(Box::new((session, greeting)));
         read
     }
 }
@@ -69,102 +69,102 @@ fn is_granted(head: &[u8], path: &str) -> bool {
     !refused && WebSocketServer::is_upgrade(head)
 }
 
-impl Default for Detecting {
-    fn default() -> Detecting {
-        Detecting::new()
+impl Default for DetectingSession {
+    fn default() -> DetectingSession {
+        DetectingSession::new()
     }
 }
 
-impl ServerSession for Detecting {
+impl ServerSession for DetectingSession {
     #[inline]
     fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
         match &mut self.0 {
-            Inner::Http1(session) => {
+            DetectedSession::Http1(session) => {
                 session.receive(bytes, hear)?;
                 match session.upgrade() {
                     None => Ok(()),
                     Some(upgrade) => self.upgrade(&upgrade, hear),
                 }
             }
-            Inner::Http2(session) => session.receive(bytes, hear),
-            Inner::Greeting(both) => both.0.receive(bytes, hear),
-            Inner::WebSocket(session) => session.receive(bytes, hear),
-            Inner::Fresh(known) => {
+            DetectedSession::Http2(session) => session.receive(bytes, hear),
+            DetectedSession::Upgraded(both) => both.0.receive(bytes, hear),
+            DetectedSession::WebSocket(session) => session.receive(bytes, hear),
+            DetectedSession::Undetected(known) => {
                 let known = usize::from(*known);
-                self.listen(known, bytes, hear)
+                self.detect(known, bytes, hear)
             }
         }
     }
 
     #[inline]
     fn respond(&mut self, id: u32, reply: &ServerResponse<'_>, out: &mut OutputBuffer) {
-        if let Inner::Greeting(_) = self.0 {
+        if let DetectedSession::Upgraded(_) = self.0 {
             self.write_due(out);
         }
         match &mut self.0 {
-            Inner::Fresh(_) | Inner::Greeting(_) => {}
-            Inner::Http1(session) => session.respond(id, reply, out),
-            Inner::Http2(session) => session.respond(id, reply, out),
-            Inner::WebSocket(session) => session.respond(id, reply, out),
+            DetectedSession::Undetected(_) | DetectedSession::Upgraded(_) => {}
+            DetectedSession::Http1(session) => session.respond(id, reply, out),
+            DetectedSession::Http2(session) => session.respond(id, reply, out),
+            DetectedSession::WebSocket(session) => session.respond(id, reply, out),
         }
     }
 
     #[inline]
     fn write_due(&mut self, out: &mut OutputBuffer) {
         match &mut self.0 {
-            Inner::Fresh(_) => {}
-            Inner::Http1(session) => session.write_due(out),
-            Inner::Http2(session) => session.write_due(out),
-            Inner::Greeting(both) => {
+            DetectedSession::Undetected(_) => {}
+            DetectedSession::Http1(session) => session.write_due(out),
+            DetectedSession::Http2(session) => session.write_due(out),
+            DetectedSession::Upgraded(both) => {
                 let (mut session, greeting) = std::mem::take(&mut **both);
                 out.put(greeting.bytes());
                 session.write_due(out);
-                self.0 = Inner::WebSocket(session);
+                self.0 = DetectedSession::WebSocket(session);
             }
-            Inner::WebSocket(session) => session.write_due(out),
+            DetectedSession::WebSocket(session) => session.write_due(out),
         }
     }
 
     #[inline]
     fn is_finished(&self) -> bool {
         match &self.0 {
-            Inner::Fresh(_) => false,
-            Inner::Http1(session) => session.is_finished(),
-            Inner::Http2(session) => session.is_finished(),
-            Inner::Greeting(both) => both.0.is_finished(),
-            Inner::WebSocket(session) => session.is_finished(),
+            DetectedSession::Undetected(_) => false,
+            DetectedSession::Http1(session) => session.is_finished(),
+            DetectedSession::Http2(session) => session.is_finished(),
+            DetectedSession::Upgraded(both) => both.0.is_finished(),
+            DetectedSession::WebSocket(session) => session.is_finished(),
         }
     }
 }
 
-impl Conversation for Detecting {
+impl TargetSession for DetectingSession {
     #[inline]
-    fn spoken(&self) -> Spoken {
+    fn protocol(&self) -> TargetProtocol {
         match &self.0 {
-            Inner::Fresh(_) | Inner::Http1(_) => Spoken::Http1,
-            Inner::Http2(_) => Spoken::Http2,
-            Inner::Greeting(_) | Inner::WebSocket(_) => Spoken::WebSocket,
+            DetectedSession::Undetected(_) | DetectedSession::Http1(_) => TargetProtocol::Http1,
+            DetectedSession::Http2(_) => TargetProtocol::Http2,
+            DetectedSession::Upgraded(_) | DetectedSession::WebSocket(_) => TargetProtocol::WebSocket,
         }
     }
 
-    fn spoil(&mut self, id: u32, reply: &ServerResponse<'_>, how: Spoil, out: &mut OutputBuffer) -> bool {
+    fn spoil(&mut self, id: u32, reply: &ServerResponse<'_>, how: AnswerFault, out: &mut OutputBuffer) -> bool {
         match &mut self.0 {
-            Inner::Fresh(_) | Inner::Http1(_) | Inner::Greeting(_) => false,
-            Inner::Http2(session) => session.spoil(id, reply, how, out),
-            Inner::WebSocket(session) => session.spoil(id, reply, how, out),
+            DetectedSession::Undetected(_) | DetectedSession::Http1(_) | DetectedSession::Upgraded(_) => false,
+            DetectedSession::Http2(session) => session.spoil(id, reply, how, out),
+            DetectedSession::WebSocket(session) => session.spoil(id, reply, how, out),
         }
     }
 
     fn http2(&mut self) -> Option<&mut Http2Server> {
         match &mut self.0 {
-            Inner::Http2(session) => Some(session),
+            DetectedSession::Http2(session) => Some(session),
             _ => None,
         }
     }
 
     fn websocket(&mut self) -> Option<&mut WebSocketServer> {
         match &mut self.0 {
-            Inner::WebSocket(session) => Some(session),
+            DetectedSession::WebSocket(session) => Some(session),
             _ => None,
         }
     }
@@ -172,53 +172,53 @@ impl Conversation for Detecting {
     #[inline]
     fn held(&self) -> usize {
         match &self.0 {
-            Inner::Fresh(_) => 0,
-            Inner::Http1(session) => session.buffered(),
-            Inner::Http2(session) => session.held_bytes(),
-            Inner::Greeting(both) => both.0.held_bytes(),
-            Inner::WebSocket(session) => session.held_bytes(),
+            DetectedSession::Undetected(_) => 0,
+            DetectedSession::Http1(session) => session.buffered(),
+            DetectedSession::Http2(session) => session.held_bytes(),
+            DetectedSession::Upgraded(both) => both.0.held_bytes(),
+            DetectedSession::WebSocket(session) => session.held_bytes(),
         }
     }
 
     #[inline]
     fn waits_for_room(&self) -> bool {
-        matches!(&self.0, Inner::Http2(session) if session.is_short_of_room())
+        matches!(&self.0, DetectedSession::Http2(session) if session.is_short_of_room())
     }
 
     #[inline]
-    fn make_room(&mut self, room: usize) {
-        if let Inner::Http2(session) = &mut self.0 {
+    fn set_room(&mut self, room: usize) {
+        if let DetectedSession::Http2(session) = &mut self.0 {
             session.set_room(room);
         }
     }
 
-    fn go_on_in_room(&mut self, out: &mut OutputBuffer) {
-        if let Inner::Http2(session) = &mut self.0 {
+    fn resume_in_room(&mut self, out: &mut OutputBuffer) {
+        if let DetectedSession::Http2(session) = &mut self.0 {
             session.flush_within_room(out);
         }
     }
 
     #[inline]
-    fn untaken(&self) -> usize {
-        if let Inner::Http2(session) = &self.0 { session.queued_bytes() } else { 0 }
+    fn unread(&self) -> usize {
+        if let DetectedSession::Http2(session) = &self.0 { session.queued_bytes() } else { 0 }
     }
 
     fn refuse(&mut self, out: &mut OutputBuffer) {
         match &mut self.0 {
-            Inner::Fresh(_) => {}
-            Inner::Http1(session) => session.refuse(out),
-            Inner::Http2(session) => session.refuse(out),
-            Inner::Greeting(both) => both.0.refuse(out),
-            Inner::WebSocket(session) => session.refuse(out),
+            DetectedSession::Undetected(_) => {}
+            DetectedSession::Http1(session) => session.refuse(out),
+            DetectedSession::Http2(session) => session.refuse(out),
+            DetectedSession::Upgraded(both) => both.0.refuse(out),
+            DetectedSession::WebSocket(session) => session.refuse(out),
         }
     }
 
     #[inline]
     fn heartbeats(&mut self) -> u64 {
         match &mut self.0 {
-            Inner::Fresh(_) | Inner::Http1(_) | Inner::Greeting(_) => 0,
-            Inner::Http2(session) => session.heartbeats(),
-            Inner::WebSocket(session) => session.heartbeats(),
+            DetectedSession::Undetected(_) | DetectedSession::Http1(_) | DetectedSession::Upgraded(_) => 0,
+            DetectedSession::Http2(session) => session.heartbeats(),
+            DetectedSession::WebSocket(session) => session.heartbeats(),
         }
     }
 }

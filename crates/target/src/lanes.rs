@@ -18,9 +18,9 @@ use measure::Nanos;
 use net::tables;
 use wire::Network;
 
-use crate::arrivals::{Log, Logs};
-use crate::conversation::Conversation;
-use crate::{Config, Responder, Shop, Tallies, Worker};
+use crate::arrivals::{ArrivalLog, ArrivalLogs};
+use crate::protocol_session::TargetSession;
+use crate::{Config, Responder, SharedState, Tallies, TargetWorker};
 
 /// Interval at which a worker checks whether it is to stop …
 const STOP_LOOKS: Nanos = Nanos(20_000_000);
@@ -32,7 +32,7 @@ const MOST_WORKERS: usize = 128;
 
 /// A message to the foreman.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum News {
+pub(crate) enum ForemanMessage {
     /// A worker of this lane stopped accepting.
     Full(usize),
     /// A worker of this lane accepts again.
@@ -42,9 +42,9 @@ pub(crate) enum News {
 }
 
 /// The parameters common to all workers of a target.
-pub(crate) struct Works<N, S> {
+pub(crate) struct WorkerSettings<N, S> {
     pub config: Config,
-    pub shop: Arc<Shop>,
+    pub shop: Arc<SharedState>,
     pub tallies: Arc<Tallies>,
     pub stop: Arc<AtomicBool>,
     pub network: Box<dyn Fn() -> io::Result<N> + Send + Sync>,
@@ -61,21 +61,21 @@ struct Lane {
 
 /// The thread that starts workers and their successors.
 pub(crate) struct Foreman<N, S> {
-    works: Arc<Works<N, S>>,
-    logs: Option<Logs>,
+    works: Arc<WorkerSettings<N, S>>,
+    logs: Option<ArrivalLogs>,
     lanes: Vec<Lane>,
     threads: Vec<JoinHandle<()>>,
-    tell: Sender<News>,
-    news: Receiver<News>,
+    tell: Sender<ForemanMessage>,
+    news: Receiver<ForemanMessage>,
 }
 
-impl<N: Network + 'static, S: Conversation + 'static> Foreman<N, S> {
+impl<N: Network + 'static, S: TargetSession + 'static> Foreman<N, S> {
     /// Creates a foreman with one worker on each listener.
     ///
     /// # Errors
     ///
     /// Returns the error of the operating system.
-    pub fn start(works: Works<N, S>, logs: Option<Logs>, listeners: Vec<OwnedFd>) -> io::Result<Foreman<N, S>> {
+    pub fn start(works: WorkerSettings<N, S>, logs: Option<ArrivalLogs>, listeners: Vec<OwnedFd>) -> io::Result<Foreman<N, S>> {
         let (tell, news) = channel();
         let (count, most) = (listeners.len(), works.config.max_connections);
         let lanes = listeners.into_iter().enumerate().map(|(number, listener)| {
@@ -85,8 +85,8 @@ impl<N: Network + 'static, S: Conversation + 'static> Foreman<N, S> {
         let mut foreman =
             Foreman { lanes: lanes.collect(), works: Arc::new(works), logs, threads: Vec::new(), tell, news };
         for lane in 0..count {
-            if let Err(e) = foreman.man(lane) {
-                foreman.dismiss();
+            if let Err(e) = foreman.start_worker(lane) {
+                foreman.join_all();
                 return Err(e);
             }
         }
@@ -94,52 +94,52 @@ impl<N: Network + 'static, S: Conversation + 'static> Foreman<N, S> {
     }
 
     /// Returns a sender of messages to the foreman.
-    pub fn ear(&self) -> Sender<News> {
+    pub fn sender(&self) -> Sender<ForemanMessage> {
         self.tell.clone()
     }
 
     /// Keeps at least one accepting worker on each lane until it is told to stop; returns the number of workers
     /// that died.
-    pub fn work(mut self) -> usize {
+    pub fn run(mut self) -> usize {
         loop {
             match self.news.recv() {
-                Ok(News::Full(lane)) => {
+                Ok(ForemanMessage::Full(lane)) => {
                     self.lanes[lane].accepting -= 1;
                     let few = self.threads.len() < MOST_WORKERS.max(2 * self.lanes.len());
                     if self.lanes[lane].accepting == 0 && self.lanes[lane].left != Some(0) && few {
                         // If it fails, new connections wait in the queue until a worker has room again.
-                        let _ = self.man(lane);
+                        let _ = self.start_worker(lane);
                     }
                 }
-                Ok(News::Room(lane)) => self.lanes[lane].accepting += 1,
-                Ok(News::Stop) | Err(_) => return self.dismiss(),
+                Ok(ForemanMessage::Room(lane)) => self.lanes[lane].accepting += 1,
+                Ok(ForemanMessage::Stop) | Err(_) => return self.join_all(),
             }
         }
     }
 
-    fn dismiss(&mut self) -> usize {
+    fn join_all(&mut self) -> usize {
         self.works.stop.store(true, Ordering::Relaxed);
         self.threads.drain(..).map(JoinHandle::join).filter(Result::is_err).count()
     }
 
     /// Starts the next worker of a lane.
-    fn man(&mut self, lane: usize) -> io::Result<()> {
+    fn start_worker(&mut self, lane: usize) -> io::Result<()> {
         let number = self.threads.len();
         // Closed here once the worker has its own; used by the worker if it shares this table.
         let copy = self.lanes[lane].listener.try_clone()?;
-        let post = Post {
+        let post = WorkerThread {
             number,
             lane,
             lanes: self.lanes.len(),
             listener: copy.as_raw_fd(),
             left: self.lanes[lane].left,
-            log: self.logs.as_ref().map(Logs::log),
+            log: self.logs.as_ref().map(ArrivalLogs::log),
             tell: self.tell.clone(),
         };
         let (ready, told) = channel();
         let works = Arc::clone(&self.works);
         let thread = std::thread::Builder::new().name(format!("target-{number}"));
-        self.threads.push(thread.spawn(move || post.man(&works, &ready))?);
+        self.threads.push(thread.spawn(move || post.run(&works, &ready))?);
         let Ok(manned) = told.recv() else { return Err(io::Error::other("a worker died at its start")) };
         if !manned.owns_table {
             let _ = copy.into_raw_fd();
@@ -153,25 +153,25 @@ impl<N: Network + 'static, S: Conversation + 'static> Foreman<N, S> {
 }
 
 /// The result a worker reports once it has started, or failed to.
-struct Manned {
+struct WorkerStart {
     owns_table: bool,
     /// Maximum number of connections it takes, or the error that kept it from starting.
     takes: io::Result<usize>,
 }
 
 /// The parameters of one worker's thread.
-struct Post {
+struct WorkerThread {
     number: usize,
     lane: usize,
     lanes: usize,
     listener: RawFd,
     left: Option<usize>,
-    log: Option<Log>,
-    tell: Sender<News>,
+    log: Option<ArrivalLog>,
+    tell: Sender<ForemanMessage>,
 }
 
-impl Post {
-    fn man<N: Network, S: Conversation>(self, works: &Works<N, S>, ready: &Sender<Manned>) {
+impl WorkerThread {
+    fn run<N: Network, S: TargetSession>(self, works: &WorkerSettings<N, S>, ready: &Sender<WorkerStart>) {
         let owns_table = tables::own_only(&[self.listener]).is_ok();
         // SAFETY: the foreman's copy of the listener, which is ours in our own table, and given up by the
         // foreman in a shared one.
@@ -182,7 +182,7 @@ impl Post {
         });
         let (net, listener) = match opened {
             Ok(opened) => opened,
-            Err(e) => return drop(ready.send(Manned { owns_table, takes: Err(e) })),
+            Err(e) => return drop(ready.send(WorkerStart { owns_table, takes: Err(e) })),
         };
         let room = match owns_table {
             true => tables::capacity(),
@@ -190,11 +190,11 @@ impl Post {
         };
         let takes = self.left.map_or(room, |left| left.min(room));
         // The receiver is gone if the start was given up.
-        let _ = ready.send(Manned { owns_table, takes: Ok(takes) });
+        let _ = ready.send(WorkerStart { owns_table, takes: Ok(takes) });
         let succeeded = owns_table && self.left != Some(takes);
         let responder = Responder::new(&works.config, &works.shop, self.number as u32);
         let worker =
-            Worker::new(net, listener, works.session, responder, &works.tallies, self.number).logging(self.log);
+            TargetWorker::new(net, listener, works.session, responder, &works.tallies, self.number).logging(self.log);
         let most = u32::try_from(takes).unwrap_or(u32::MAX);
         let mut worker = if succeeded { worker.relieved(most) } else { worker.bounded(most) };
         let first = self.number < self.lanes;
@@ -204,7 +204,7 @@ impl Post {
             if worker.is_full() != full {
                 full = !full;
                 // The foreman is gone only when all workers are stopping.
-                let _ = self.tell.send(if full { News::Full(self.lane) } else { News::Room(self.lane) });
+                let _ = self.tell.send(if full { ForemanMessage::Full(self.lane) } else { ForemanMessage::Room(self.lane) });
             }
         }
         worker.finish();

@@ -7,9 +7,9 @@ use std::borrow::Cow;
 
 use wire::BodyFraming;
 
-use crate::Delay;
-use crate::path_spec::{Kind, Withheld};
-use crate::station::Station;
+use crate::DelayDistribution;
+use crate::path_spec::{PathKind, WithheldAnswer};
+use crate::queue_model::QueueModel;
 
 /// Largest body: 1 GiB.
 pub(crate) const LARGEST: u64 = 1 << 30;
@@ -18,23 +18,23 @@ const LARGEST_CHUNK: u64 = 1 << 20;
 
 /// The options of a path and its query, before they are checked against each other.
 #[derive(Debug)]
-pub(crate) struct Wish {
+pub(crate) struct PathOptions {
     pub status: Option<u16>,
     pub size: Option<u64>,
     pub headers: Vec<u8>,
     pub shape: BodyFraming,
     pub close: bool,
     pub cut: Option<u64>,
-    pub withheld: Option<Withheld>,
-    pub delay: Option<Delay>,
+    pub withheld: Option<WithheldAnswer>,
+    pub delay: Option<DelayDistribution>,
     pub station: Option<u32>,
-    pub service: Option<Delay>,
+    pub service: Option<DelayDistribution>,
     pub grpc_status: Option<u32>,
 }
 
-impl Default for Wish {
-    fn default() -> Wish {
-        Wish {
+impl Default for PathOptions {
+    fn default() -> PathOptions {
+        PathOptions {
             status: None,
             size: None,
             headers: Vec::new(),
@@ -51,87 +51,87 @@ impl Default for Wish {
 }
 
 /// A status and a sentence to answer with instead.
-pub(crate) type Refusal = (u16, String);
+pub(crate) type ErrorAnswer = (u16, String);
 
 /// Parses a path and query into `wish`; the kind is known even if the rest is invalid.
-pub(crate) fn read(text: &str, wish: &mut Wish) -> (Kind, Result<(), Refusal>) {
+pub(crate) fn read(text: &str, wish: &mut PathOptions) -> (PathKind, Result<(), ErrorAnswer>) {
     let (path, query) = text.split_once('?').unwrap_or((text, ""));
     let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let Some(kind) = kind_of(&segments) else {
         let refusal = (404, format!("{path} is not a path of this target: see `brunt target --help`"));
-        return (Kind::Unknown, Err(refusal));
+        return (PathKind::Unknown, Err(refusal));
     };
     (kind, by_path(kind, &segments[1..], query, wish).and_then(|()| by_query(query, wish)))
 }
 
-fn kind_of(segments: &[&str]) -> Option<Kind> {
+fn kind_of(segments: &[&str]) -> Option<PathKind> {
     let wanted = match segments {
-        [""] => return Some(Kind::Root),
+        [""] => return Some(PathKind::Root),
         ["-", rest] => format!("/-/{rest}"),
         [first, ..] => format!("/{first}"),
         [] => return None,
     };
-    Kind::ALL.iter().find(|(kind, prefix)| *kind != Kind::Root && *prefix == wanted).map(|(kind, _)| *kind)
+    PathKind::ALL.iter().find(|(kind, prefix)| *kind != PathKind::Root && *prefix == wanted).map(|(kind, _)| *kind)
 }
 
-fn by_path(kind: Kind, rest: &[&str], query: &str, wish: &mut Wish) -> Result<(), Refusal> {
+fn by_path(kind: PathKind, rest: &[&str], query: &str, wish: &mut PathOptions) -> Result<(), ErrorAnswer> {
     match (kind, rest) {
-        (Kind::Status, [code]) => set("status", code, wish),
-        (Kind::Bytes | Kind::Short | Kind::Long, [size]) => set("size", size, wish),
-        (Kind::Chunked, [size]) => {
+        (PathKind::Status, [code]) => set("status", code, wish),
+        (PathKind::Bytes | PathKind::Short | PathKind::Long, [size]) => set("size", size, wish),
+        (PathKind::Chunked, [size]) => {
             wish.shape = BodyFraming::Chunked(8192);
             set("size", size, wish)
         }
-        (Kind::Chunked, [size, chunk]) => {
+        (PathKind::Chunked, [size, chunk]) => {
             set("size", size, wish)?;
             let chunk = number(chunk, 1, LARGEST_CHUNK).map_err(|trouble| wrong("chunked", &trouble))?;
             wish.shape = BodyFraming::Chunked(chunk as usize);
             Ok(())
         }
-        (Kind::Close, [size]) => {
+        (PathKind::Close, [size]) => {
             wish.shape = BodyFraming::UntilClose;
             set("size", size, wish)
         }
-        (Kind::Header, [name, value @ ..]) if !value.is_empty() => {
+        (PathKind::Header, [name, value @ ..]) if !value.is_empty() => {
             set("header", &format!("{name}:{}", value.join("/")), wish)
         }
-        (Kind::Delay, [delay]) => set("delay", delay, wish),
-        (Kind::Redirect, [hops]) => redirect(hops, query, wish),
-        (Kind::Cut, [keep]) => {
+        (PathKind::Delay, [delay]) => set("delay", delay, wish),
+        (PathKind::Redirect, [hops]) => redirect(hops, query, wish),
+        (PathKind::Cut, [keep]) => {
             wish.size = Some(1000);
             set("cut", keep, wish)
         }
-        (Kind::Hang, []) => withhold(Withheld::Hang, wish),
-        (Kind::Reset, []) => withhold(Withheld::Reset, wish),
-        (Kind::Root | Kind::Echo | Kind::Garbage | Kind::EndlessHeaders, _) => Ok(()),
-        (Kind::Stats | Kind::ResetStats, _) => Ok(()),
+        (PathKind::Hang, []) => withhold(WithheldAnswer::Hang, wish),
+        (PathKind::Reset, []) => withhold(WithheldAnswer::Reset, wish),
+        (PathKind::Root | PathKind::Echo | PathKind::Garbage | PathKind::EndlessHeaders, _) => Ok(()),
+        (PathKind::Stats | PathKind::ResetStats, _) => Ok(()),
         _ => Err((400, usage(kind).to_owned())),
     }?;
     match (kind, wish.size) {
-        (Kind::Short, Some(0)) => Err(wrong("short", "nothing is shorter than 0 bytes: write at least /short/1")),
+        (PathKind::Short, Some(0)) => Err(wrong("short", "nothing is shorter than 0 bytes: write at least /short/1")),
         _ => Ok(()),
     }
 }
 
 /// Returns the usage of a path whose value is missing.
-fn usage(kind: Kind) -> &'static str {
+fn usage(kind: PathKind) -> &'static str {
     match kind {
-        Kind::Status => "status: write the code, as in /status/503",
-        Kind::Bytes => "bytes: write the size, as in /bytes/1000",
-        Kind::Chunked => "chunked: write the size and perhaps the size of a chunk, as in /chunked/1000/100",
-        Kind::Close => "close: write the size, as in /close/1000",
-        Kind::Header => "header: write name and value, as in /header/x-cache/hit",
-        Kind::Delay => "delay: write a distribution, as in /delay/exponential:2ms",
-        Kind::Redirect => "redirect: write the number of hops, as in /redirect/3",
-        Kind::Cut => "cut: write after how many bytes, as in /cut/20",
-        Kind::Short => "short: write the announced size, as in /short/1000",
-        Kind::Long => "long: write the announced size, as in /long/1000",
-        Kind::Hang => "hang: takes nothing more, as in /hang",
+        PathKind::Status => "status: write the code, as in /status/503",
+        PathKind::Bytes => "bytes: write the size, as in /bytes/1000",
+        PathKind::Chunked => "chunked: write the size and perhaps the size of a chunk, as in /chunked/1000/100",
+        PathKind::Close => "close: write the size, as in /close/1000",
+        PathKind::Header => "header: write name and value, as in /header/x-cache/hit",
+        PathKind::Delay => "delay: write a distribution, as in /delay/exponential:2ms",
+        PathKind::Redirect => "redirect: write the number of hops, as in /redirect/3",
+        PathKind::Cut => "cut: write after how many bytes, as in /cut/20",
+        PathKind::Short => "short: write the announced size, as in /short/1000",
+        PathKind::Long => "long: write the announced size, as in /long/1000",
+        PathKind::Hang => "hang: takes nothing more, as in /hang",
         _ => "this path takes nothing more",
     }
 }
 
-fn by_query(query: &str, wish: &mut Wish) -> Result<(), Refusal> {
+fn by_query(query: &str, wish: &mut PathOptions) -> Result<(), ErrorAnswer> {
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         set(name, value, wish)?;
@@ -140,13 +140,13 @@ fn by_query(query: &str, wish: &mut Wish) -> Result<(), Refusal> {
 }
 
 /// Sets one parameter by its name.
-fn set(name: &str, value: &str, wish: &mut Wish) -> Result<(), Refusal> {
+fn set(name: &str, value: &str, wish: &mut PathOptions) -> Result<(), ErrorAnswer> {
     let value = &*unescape(value);
     let trouble = match name {
         "status" => number(value, 200, 999).map(|n| wish.status = Some(n as u16)),
         "size" => number(value, 0, LARGEST).map(|n| wish.size = Some(n)),
         "cut" => number(value, 0, LARGEST).map(|n| wish.cut = Some(n)),
-        "station" => number(value, 1, Station::MOST_SERVERS.into()).map(|n| wish.station = Some(n as u32)),
+        "station" => number(value, 1, QueueModel::MOST_SERVERS.into()).map(|n| wish.station = Some(n as u32)),
         "delay" => value.parse().map(|delay| wish.delay = Some(delay)),
         "service" => value.parse().map(|delay| wish.service = Some(delay)),
         "grpc-status" => number(value, 0, 16).map(|n| wish.grpc_status = Some(n as u32)),
@@ -157,16 +157,16 @@ fn set(name: &str, value: &str, wish: &mut Wish) -> Result<(), Refusal> {
     trouble.map_err(|trouble| wrong(name, &trouble))
 }
 
-fn wrong(name: &str, trouble: &str) -> Refusal {
+fn wrong(name: &str, trouble: &str) -> ErrorAnswer {
     (400, format!("{name}: {trouble}"))
 }
 
-fn withhold(how: Withheld, wish: &mut Wish) -> Result<(), Refusal> {
+fn withhold(how: WithheldAnswer, wish: &mut PathOptions) -> Result<(), ErrorAnswer> {
     wish.withheld = Some(how);
     Ok(())
 }
 
-fn redirect(hops: &str, query: &str, wish: &mut Wish) -> Result<(), Refusal> {
+fn redirect(hops: &str, query: &str, wish: &mut PathOptions) -> Result<(), ErrorAnswer> {
     let hops = number(hops, 0, 1_000_000).map_err(|trouble| wrong("redirect", &trouble))?;
     if hops > 0 {
         wish.status = Some(302);
@@ -182,7 +182,7 @@ fn number(text: &str, low: u64, high: u64) -> Result<u64, String> {
     read.ok_or_else(|| format!("\"{text}\" is not a number from {low} to {high}"))
 }
 
-fn header(text: &str, wish: &mut Wish) -> Result<(), String> {
+fn header(text: &str, wish: &mut PathOptions) -> Result<(), String> {
     let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     let (name, value) = text.split_once(':').unwrap_or((text, ""));
     if name.is_empty() || !name.bytes().all(is_token) || value.bytes().any(|b| b < b' ' && b != b'\t' || b == 0x7f) {
@@ -214,9 +214,9 @@ mod tests {
     #[test]
     fn headers_cannot_smuggle_lines() {
         for text in ["x:%0d%0ay: 1", "a b:1", ":1", "x%0a:1"] {
-            assert!(set("header", text, &mut Wish::default()).is_err(), "{text}");
+            assert!(set("header", text, &mut PathOptions::default()).is_err(), "{text}");
         }
-        let mut wish = Wish::default();
+        let mut wish = PathOptions::default();
         set("header", "x-cache:a%20b", &mut wish).unwrap();
         assert_eq!(wish.headers, b"x-cache: a b\r\n");
     }

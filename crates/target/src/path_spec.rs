@@ -9,16 +9,16 @@ use std::sync::{Arc, Mutex};
 use protocols::grpc::server::{INVALID_ARGUMENT, CallError};
 use wire::BodyFraming;
 
-use crate::flood::{BLOCK, FILLER, Flood};
-use crate::path::{self, Wish};
-use crate::station::Station;
-use crate::{Delay, Shop};
+use crate::raw_answer::{BLOCK, FILLER, RawAnswer};
+use crate::path::{self, PathOptions};
+use crate::queue_model::QueueModel;
+use crate::{DelayDistribution, SharedState};
 
 /// The branch of the language that a path belongs to; each has its own counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "each is the path it is named after")]
-pub enum Kind {
+pub enum PathKind {
     Root,
     Status,
     Bytes,
@@ -41,41 +41,41 @@ pub enum Kind {
     Unknown,
 }
 
-impl Kind {
+impl PathKind {
     /// All kinds with their path prefixes, in the order of the enum.
-    pub const ALL: [(Kind, &'static str); 20] = [
-        (Kind::Root, "/"),
-        (Kind::Status, "/status"),
-        (Kind::Bytes, "/bytes"),
-        (Kind::Chunked, "/chunked"),
-        (Kind::Close, "/close"),
-        (Kind::Header, "/header"),
-        (Kind::Delay, "/delay"),
-        (Kind::Redirect, "/redirect"),
-        (Kind::Echo, "/echo"),
-        (Kind::Hang, "/hang"),
-        (Kind::Reset, "/reset"),
-        (Kind::Garbage, "/garbage"),
-        (Kind::Cut, "/cut"),
-        (Kind::EndlessHeaders, "/endless-headers"),
-        (Kind::Short, "/short"),
-        (Kind::Long, "/long"),
-        (Kind::Stats, "/-/stats"),
-        (Kind::ResetStats, "/-/reset-stats"),
-        (Kind::Call, "grpc"),
-        (Kind::Unknown, "unknown"),
+    pub const ALL: [(PathKind, &'static str); 20] = [
+        (PathKind::Root, "/"),
+        (PathKind::Status, "/status"),
+        (PathKind::Bytes, "/bytes"),
+        (PathKind::Chunked, "/chunked"),
+        (PathKind::Close, "/close"),
+        (PathKind::Header, "/header"),
+        (PathKind::Delay, "/delay"),
+        (PathKind::Redirect, "/redirect"),
+        (PathKind::Echo, "/echo"),
+        (PathKind::Hang, "/hang"),
+        (PathKind::Reset, "/reset"),
+        (PathKind::Garbage, "/garbage"),
+        (PathKind::Cut, "/cut"),
+        (PathKind::EndlessHeaders, "/endless-headers"),
+        (PathKind::Short, "/short"),
+        (PathKind::Long, "/long"),
+        (PathKind::Stats, "/-/stats"),
+        (PathKind::ResetStats, "/-/reset-stats"),
+        (PathKind::Call, "grpc"),
+        (PathKind::Unknown, "unknown"),
     ];
 
     /// Returns `true` for paths that observe the server instead of using it: answered at once, and counted only
     /// separately.
-    pub fn is_watching(self) -> bool {
-        matches!(self, Kind::Stats | Kind::ResetStats)
+    pub fn is_monitoring(self) -> bool {
+        matches!(self, PathKind::Stats | PathKind::ResetStats)
     }
 }
 
 /// The body of an answer.
 #[derive(Clone, Debug)]
-pub enum Body {
+pub enum AnswerBody {
     /// Literal bytes.
     Text(Box<[u8]>),
     /// Filler of this many bytes, at most a block.
@@ -85,12 +85,12 @@ pub enum Body {
     /// The counters.
     Stats,
     /// Raw bytes instead of an answer made by the session.
-    Raw(Flood),
+    Raw(RawAnswer),
 }
 
 /// A request that is never answered, on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Withheld {
+pub enum WithheldAnswer {
     /// The connection stays open and no answer comes.
     Hang,
     /// The connection is reset.
@@ -105,13 +105,13 @@ pub struct PathSpec {
     /// The path and query as requested.
     pub path: Box<str>,
     /// Branch of the language.
-    pub kind: Kind,
+    pub kind: PathKind,
     /// Status of the answer.
     pub status: u16,
     /// Header lines besides those the session adds, each terminated by CR LF.
     pub headers: Box<[u8]>,
     /// Body of the answer.
-    pub body: Body,
+    pub body: AnswerBody,
     /// Requested or announced size.
     pub size: Option<u64>,
     /// Number of bytes after which the answer is cut.
@@ -121,13 +121,13 @@ pub struct PathSpec {
     /// Set if the connection closes after the answer.
     pub close: bool,
     /// Set if no answer is given.
-    pub withheld: Option<Withheld>,
+    pub withheld: Option<WithheldAnswer>,
     /// Set if the answer violates the protocol or is cut short, on purpose.
     pub spoiled: bool,
     /// Requested delay.
-    pub delay: Option<Delay>,
+    pub delay: Option<DelayDistribution>,
     /// Queue that the request goes through.
-    pub station: Option<Arc<Mutex<Station>>>,
+    pub station: Option<Arc<Mutex<QueueModel>>>,
     /// gRPC status that a call is answered with, and a sentence.
     pub refusal: Option<CallError>,
 }
@@ -139,8 +139,8 @@ impl PathSpec {
     }
 
     /// Parses a path and query.
-    pub fn read(path: &str, shop: &Shop) -> PathSpec {
-        let mut wish = Wish::default();
+    pub fn read(path: &str, shop: &SharedState) -> PathSpec {
+        let mut wish = PathOptions::default();
         let (kind, read) = path::read(path, &mut wish);
         match read.and_then(|()| PathSpec::grant(path, kind, wish, shop)) {
             Ok(spec) => spec,
@@ -149,30 +149,30 @@ impl PathSpec {
     }
 
     /// Parses the options of a call to this path, written as an HTTP path and query; empty: none.
-    pub fn of_call(path: &str, wished: &str, shop: &Shop) -> PathSpec {
-        let mut wish = Wish::default();
-        let (kind, read) = if wished.is_empty() { (Kind::Call, Ok(())) } else { path::read(wished, &mut wish) };
+    pub fn of_call(path: &str, wished: &str, shop: &SharedState) -> PathSpec {
+        let mut wish = PathOptions::default();
+        let (kind, read) = if wished.is_empty() { (PathKind::Call, Ok(())) } else { path::read(wished, &mut wish) };
         // Paths that observe the server work over HTTP only.
-        let kind = if kind.is_watching() { Kind::Call } else { kind };
+        let kind = if kind.is_monitoring() { PathKind::Call } else { kind };
         let path = format!("{path}{wished}");
         let status = wish.grpc_status;
         match read.and_then(|()| PathSpec::grant(&path, kind, wish, shop)) {
             Ok(spec) => PathSpec { refusal: status.map(|status| CallError(status, "as asked".to_owned())), ..spec },
             Err((_, sentence)) => {
                 let refusal = Some(CallError(INVALID_ARGUMENT, sentence));
-                PathSpec { refusal, ..PathSpec::sentence(&path, Kind::Call, 200, "") }
+                PathSpec { refusal, ..PathSpec::sentence(&path, PathKind::Call, 200, "") }
             }
         }
     }
 
     /// Creates an answer that consists of a status and a sentence.
-    pub fn sentence(path: &str, kind: Kind, status: u16, sentence: &str) -> PathSpec {
+    pub fn sentence(path: &str, kind: PathKind, status: u16, sentence: &str) -> PathSpec {
         PathSpec {
             path: path.into(),
             kind,
             status,
             headers: (*b"content-type: text/plain\r\n").into(),
-            body: Body::Text(format!("{sentence}\n").into_bytes().into()),
+            body: AnswerBody::Text(format!("{sentence}\n").into_bytes().into()),
             size: None,
             cut: None,
             shape: BodyFraming::Length,
@@ -185,7 +185,7 @@ impl PathSpec {
         }
     }
 
-    fn grant(path: &str, kind: Kind, wish: Wish, shop: &Shop) -> Result<PathSpec, (u16, String)> {
+    fn grant(path: &str, kind: PathKind, wish: PathOptions, shop: &SharedState) -> Result<PathSpec, (u16, String)> {
         let status = wish.status.unwrap_or(200);
         let mut spec = PathSpec::sentence(path, kind, status, if status < 300 { "ok" } else { reason(status) });
         let size = if matches!(status, 204 | 304) { Some(0) } else { wish.size };
@@ -204,10 +204,10 @@ impl PathSpec {
             spec.station = Some(shop.station(servers, service).ok_or_else(full)?);
         }
         match kind {
-            Kind::Echo => spec.body = Body::Echo,
-            Kind::Stats => {
+            PathKind::Echo => spec.body = AnswerBody::Echo,
+            PathKind::Stats => {
                 spec.headers = (*b"content-type: application/json\r\n").into();
-                spec.body = Body::Stats;
+                spec.body = AnswerBody::Stats;
             }
             _ => spec.fill(kind, size),
         }
@@ -218,62 +218,62 @@ impl PathSpec {
     }
 
     /// Chooses the body of an ordinary or spoiled answer of `size` bytes.
-    fn fill(&mut self, kind: Kind, size: Option<u64>) {
+    fn fill(&mut self, kind: PathKind, size: Option<u64>) {
         let announced = size.unwrap_or(0);
         let head = |spec: &PathSpec| raw_head(spec.status, &spec.headers, BodyFraming::Length, announced);
         let (raw, close) = match kind {
-            Kind::Garbage => (Flood::bytes(b"\x16\x03garbage \xff\xfe\x00 this is not HTTP\r\n\r\n".to_vec()), true),
-            Kind::EndlessHeaders => {
+            PathKind::Garbage => (RawAnswer::bytes(b"\x16\x03garbage \xff\xfe\x00 this is not HTTP\r\n\r\n".to_vec()), true),
+            PathKind::EndlessHeaders => {
                 let mut head = head(self);
                 head.truncate(head.len() - 2);
-                (Flood::endless_headers(head), true)
+                (RawAnswer::endless_headers(head), true)
             }
-            Kind::Short => (Flood::filler(head(self), announced / 2), true),
-            Kind::Long => (Flood::filler(head(self), announced + (announced / 2).max(1)), self.close),
+            PathKind::Short => (RawAnswer::filler(head(self), announced / 2), true),
+            PathKind::Long => (RawAnswer::filler(head(self), announced + (announced / 2).max(1)), self.close),
             _ => match size {
-                Some(size) if size <= BLOCK as u64 => return self.body = Body::Filler(size as usize),
-                Some(_) => return self.body = Body::Raw(self.raw(announced)),
+                Some(size) if size <= BLOCK as u64 => return self.body = AnswerBody::Filler(size as usize),
+                Some(_) => return self.body = AnswerBody::Raw(self.raw(announced)),
                 None => return,
             },
         };
-        (self.body, self.close, self.spoiled) = (Body::Raw(raw), close, true);
+        (self.body, self.close, self.spoiled) = (AnswerBody::Raw(raw), close, true);
     }
 
     /// Returns a correct answer of `size` bytes as raw bytes.
-    fn raw(&self, size: u64) -> Flood {
+    fn raw(&self, size: u64) -> RawAnswer {
         let mut headers = self.headers.to_vec();
         if self.close {
             headers.extend_from_slice(b"connection: close\r\n");
         }
         let head = raw_head(self.status, &headers, self.shape, size);
         match self.shape {
-            BodyFraming::Chunked(chunk) => Flood::chunked(head, size, chunk),
-            BodyFraming::Length | BodyFraming::UntilClose => Flood::filler(head, size),
+            BodyFraming::Chunked(chunk) => RawAnswer::chunked(head, size, chunk),
+            BodyFraming::Length | BodyFraming::UntilClose => RawAnswer::filler(head, size),
         }
     }
 
     /// Ends the answer after `keep` bytes, head included, and closes the connection.
     fn cut(&mut self, keep: u64) -> Result<(), (u16, String)> {
         let whole = match &self.body {
-            Body::Raw(raw) => raw.clone(),
-            Body::Filler(size) => self.raw(*size as u64),
-            Body::Text(text) => {
+            AnswerBody::Raw(raw) => raw.clone(),
+            AnswerBody::Filler(size) => self.raw(*size as u64),
+            AnswerBody::Text(text) => {
                 let mut bytes = raw_head(self.status, &self.headers, BodyFraming::Length, text.len() as u64);
                 bytes.extend_from_slice(text);
-                Flood::bytes(bytes)
+                RawAnswer::bytes(bytes)
             }
-            Body::Echo | Body::Stats => return Err((400, "cut: only responses of a known size can be cut".into())),
+            AnswerBody::Echo | AnswerBody::Stats => return Err((400, "cut: only responses of a known size can be cut".into())),
         };
-        (self.body, self.close, self.spoiled) = (Body::Raw(whole.cut(keep)), true, true);
+        (self.body, self.close, self.spoiled) = (AnswerBody::Raw(whole.cut(keep)), true, true);
         Ok(())
     }
 
     /// Returns the body if it is known in advance.
     pub fn known_body(&self) -> &[u8] {
         match &self.body {
-            Body::Text(text) => text,
-            Body::Filler(size) => &FILLER[..*size],
-            Body::Echo | Body::Stats | Body::Raw(_) => &[],
+            AnswerBody::Text(text) => text,
+            AnswerBody::Filler(size) => &FILLER[..*size],
+            AnswerBody::Echo | AnswerBody::Stats | AnswerBody::Raw(_) => &[],
         }
     }
 }

@@ -13,13 +13,13 @@ use measure::{Nanos, Rng};
 use protocols::grpc::server::{field, timeout_ns};
 use wire::{ServerRequest, RequestPart, OutputBuffer, ServerResponse, BodyFraming};
 
-use crate::calls::Say;
-use crate::conversation::{Conversation, Spoken};
+use crate::calls::CallAction;
+use crate::protocol_session::{TargetSession, TargetProtocol};
 use crate::framed;
-use crate::path_spec::{Body, Kind, PathSpec, Withheld};
-use crate::stall::Stalls;
-use crate::station::Station;
-use crate::{Config, Delay};
+use crate::path_spec::{AnswerBody, PathKind, PathSpec, WithheldAnswer};
+use crate::stall::ServerStalls;
+use crate::queue_model::QueueModel;
+use crate::{Config, DelayDistribution};
 
 /// Number of distinct paths cached; the cache is cleared above it.
 const REMEMBERED: usize = 256;
@@ -38,26 +38,26 @@ pub(crate) const MESSAGE: &str = "MESSAGE";
 const WISH: &str = "brunt-path";
 
 /// The stations by number of servers and service time.
-type Stations = HashMap<(u32, String), Arc<Mutex<Station>>>;
+type Stations = HashMap<(u32, String), Arc<Mutex<QueueModel>>>;
 
 /// The state shared by the workers of one target.
 #[derive(Debug, Default)]
-pub struct Shop {
+pub struct SharedState {
     seed: u64,
-    stalls: Stalls,
+    stalls: ServerStalls,
     first: AtomicU64,
     stations: Mutex<Stations>,
 }
 
-impl Shop {
+impl SharedState {
     /// Creates an empty shared state.
-    pub fn new(config: &Config) -> Arc<Shop> {
-        Arc::new(Shop { seed: config.seed, stalls: Stalls::new(&config.stalls), ..Shop::default() })
+    pub fn new(config: &Config) -> Arc<SharedState> {
+        Arc::new(SharedState { seed: config.seed, stalls: ServerStalls::new(&config.stalls), ..SharedState::default() })
     }
 
     /// Returns the station with this many servers and this service time, creating it on first use; `None` if
     /// there are too many.
-    pub fn station(&self, servers: u32, service: Delay) -> Option<Arc<Mutex<Station>>> {
+    pub fn station(&self, servers: u32, service: DelayDistribution) -> Option<Arc<Mutex<QueueModel>>> {
         let mut stations = self.stations.lock().unwrap_or_else(PoisonError::into_inner);
         let name = (servers, service.to_string());
         if let Some(station) = stations.get(&name) {
@@ -67,7 +67,7 @@ impl Shop {
         if stations.len() >= MOST_STATIONS || all + u64::from(servers) > MOST_SERVERS {
             return None;
         }
-        let station = Arc::new(Mutex::new(Station::new(servers, service, self.seed)));
+        let station = Arc::new(Mutex::new(QueueModel::new(servers, service, self.seed)));
         stations.insert(name, Arc::clone(&station));
         Some(station)
     }
@@ -84,7 +84,7 @@ impl Shop {
 
 /// A parsed request, independent of its arrival time.
 #[derive(Debug)]
-pub struct Heard {
+pub struct ParsedRequest {
     /// Request id of the session.
     pub id: u32,
     /// Set for HEAD: no body may follow.
@@ -96,43 +96,43 @@ pub struct Heard {
     /// Part of a gRPC call unless `Whole`; only the first part sets the spec.
     pub extent: RequestPart,
     /// Deadline the client set for a call.
-    pub allowed: Nanos,
+    pub timeout: Nanos,
 }
 
 /// The planned answer to a request.
 #[derive(Debug)]
-pub struct Plan {
+pub struct AnswerPlan {
     /// Arrival time.
     pub arrived: Nanos,
     /// Time of the answer; [`Nanos::MAX`]: never.
-    pub at: Nanos,
+    pub due: Nanos,
     /// The request.
-    pub heard: Heard,
+    pub request: ParsedRequest,
     /// Answer given instead of the requested one: an error or a close drawn at random.
     pub instead: Option<Arc<PathSpec>>,
     /// Part of a gRPC call's answer to send now.
-    pub say: Say,
+    pub action: CallAction,
 }
 
 /// The next step on a connection after an answer was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextStep {
     /// The answer is complete.
     Complete,
     /// The answer is begun; the blocks of the raw answer and its tail follow ([`Plan::put_block`]).
     Blocks(u64),
     /// A part of a call's answer is written; more follows. This part is repeated this many times more, each at
     /// its own time.
-    Said(u64),
+    PartWritten(u64),
     /// The answer is complete and framed: the session knows whether the connection ends with it. Holds its
     /// status.
     Answered(u16),
     /// A call's answer is complete: like `Answered`, with the number of messages sent with its end.
-    Concluded(u16, u64),
+    CallAnswered(u16, u64),
     /// Like `Answered`, and spoiled on purpose.
     Spoiled,
     /// The answer was spoiled on purpose: close the connection.
-    Ruined,
+    SpoiledClose,
     /// Only a refusal was sent, in the protocol's own terms.
     Refused,
     /// No answer: close the connection.
@@ -146,9 +146,9 @@ pub enum Next {
 /// The logic that decides how and when requests are answered.
 #[derive(Debug)]
 pub struct Responder {
-    shop: Arc<Shop>,
+    shop: Arc<SharedState>,
     rng: Rng,
-    delay: Option<Delay>,
+    delay: Option<DelayDistribution>,
     error_rate: f64,
     close_rate: f64,
     failing: Arc<PathSpec>,
@@ -161,15 +161,15 @@ pub struct Responder {
 
 impl Responder {
     /// Creates the responder of worker number `worker`.
-    pub fn new(config: &Config, shop: &Arc<Shop>, worker: u32) -> Responder {
-        let closing = PathSpec { withheld: Some(Withheld::Close), ..PathSpec::sentence("", Kind::Unknown, 500, "") };
+    pub fn new(config: &Config, shop: &Arc<SharedState>, worker: u32) -> Responder {
+        let closing = PathSpec { withheld: Some(WithheldAnswer::Close), ..PathSpec::sentence("", PathKind::Unknown, 500, "") };
         Responder {
             shop: Arc::clone(shop),
             rng: Rng::new(config.seed).fork(u64::from(worker)),
             delay: config.delay,
             error_rate: config.error_rate,
             close_rate: config.close_rate,
-            failing: Arc::new(PathSpec::sentence("", Kind::Unknown, 500, "an error, because of the error rate")),
+            failing: Arc::new(PathSpec::sentence("", PathKind::Unknown, 500, "an error, because of the error rate")),
             closing: Arc::new(closing),
             latest: Arc::new(PathSpec::read("/", shop)),
             latest_call: (Box::default(), Box::default(), Arc::new(PathSpec::of_call("", "", shop))),
@@ -179,21 +179,21 @@ impl Responder {
 
     /// Creates a responder that shares no state, for simulations with one server.
     pub fn alone(config: &Config) -> Responder {
-        Responder::new(config, &Shop::new(config), 0)
+        Responder::new(config, &SharedState::new(config), 0)
     }
 
     /// Plans the answer to a request that arrived now.
-    pub fn hear(&mut self, now: Nanos, ask: &ServerRequest<'_>) -> Plan {
-        let heard = self.understand(ask);
+    pub fn respond(&mut self, now: Nanos, ask: &ServerRequest<'_>) -> AnswerPlan {
+        let heard = self.parse(ask);
         self.plan(now, heard)
     }
 
     /// Parses a request: the first half of [`Responder::hear`], for callers that may not read the clock while
     /// they hold the request.
     #[inline]
-    pub fn understand(&mut self, ask: &ServerRequest<'_>) -> Heard {
+    pub fn parse(&mut self, ask: &ServerRequest<'_>) -> ParsedRequest {
         if ask.part != RequestPart::Whole {
-            return self.understand_call(ask);
+            return self.parse_call(ask);
         }
         if *self.latest.path != *ask.path {
             self.latest = self.recall(ask.path);
@@ -202,13 +202,13 @@ impl Responder {
         let echo = if ask.method == MESSAGE {
             Some(ask.body.into())
         } else {
-            matches!(spec.body, Body::Echo).then(|| [ask.head, ask.body].concat().into())
+            matches!(spec.body, AnswerBody::Echo).then(|| [ask.head, ask.body].concat().into())
         };
-        Heard { id: ask.id, head_only: ask.method == "HEAD", spec, echo, extent: RequestPart::Whole, allowed: Nanos::MAX }
+        ParsedRequest { id: ask.id, head_only: ask.method == "HEAD", spec, echo, extent: RequestPart::Whole, timeout: Nanos::MAX }
     }
 
     /// Parses a part of a call. Options apart from its path come in metadata.
-    fn understand_call(&mut self, ask: &ServerRequest<'_>) -> Heard {
+    fn parse_call(&mut self, ask: &ServerRequest<'_>) -> ParsedRequest {
         let mut allowed = Nanos::MAX;
         if ask.part == RequestPart::Head {
             let wished = field(ask.head, WISH).unwrap_or_default();
@@ -221,7 +221,7 @@ impl Responder {
         }
         let spec = Arc::clone(&self.latest_call.2);
         let echo = Some(if ask.part == RequestPart::Head { ask.path.as_bytes() } else { ask.body }.into());
-        Heard { id: ask.id, head_only: false, spec, echo, extent: ask.part, allowed }
+        ParsedRequest { id: ask.id, head_only: false, spec, echo, extent: ask.part, timeout: allowed }
     }
 
     fn recall(&mut self, path: &str) -> Arc<PathSpec> {
@@ -241,20 +241,20 @@ impl Responder {
 
     /// Plans the answer to a parsed request: the second half of [`Responder::hear`].
     #[inline]
-    pub fn plan(&mut self, now: Nanos, heard: Heard) -> Plan {
+    pub fn plan(&mut self, now: Nanos, heard: ParsedRequest) -> AnswerPlan {
         let spec = &heard.spec;
-        if spec.kind.is_watching() {
-            return Plan { arrived: now, at: now, heard, instead: None, say: Say::Whole };
+        if spec.kind.is_monitoring() {
+            return AnswerPlan { arrived: now, due: now, request: heard, instead: None, action: CallAction::Whole };
         }
-        let instead = self.chance();
-        let hangs = instead.is_none() && spec.withheld == Some(Withheld::Hang);
+        let instead = self.draw_fault();
+        let hangs = instead.is_none() && spec.withheld == Some(WithheldAnswer::Hang);
         let at = self.due(now, spec);
-        Plan { arrived: now, at: if hangs { Nanos::MAX } else { at }, heard, instead, say: Say::Whole }
+        AnswerPlan { arrived: now, due: if hangs { Nanos::MAX } else { at }, request: heard, instead, action: CallAction::Whole }
     }
 
     /// Draws whether the requested answer is replaced at random, and by which.
     #[inline]
-    pub(crate) fn chance(&mut self) -> Option<Arc<PathSpec>> {
+    pub(crate) fn draw_fault(&mut self) -> Option<Arc<PathSpec>> {
         if self.rng_happens(self.close_rate) {
             Some(Arc::clone(&self.closing))
         } else if self.rng_happens(self.error_rate) {
@@ -289,57 +289,57 @@ impl Responder {
     }
 }
 
-impl Plan {
+impl AnswerPlan {
     /// Returns the spec that is actually answered.
     #[inline]
     pub fn spec(&self) -> &PathSpec {
-        self.instead.as_ref().unwrap_or(&self.heard.spec)
+        self.instead.as_ref().unwrap_or(&self.request.spec)
     }
 
     /// Writes the answer, or its beginning, and returns the next step. Answers of one connection must be
     /// written in the order of their requests. `stats` is the body of `/-/stats`.
-    pub fn answer(&self, session: &mut dyn Conversation, stats: &dyn Fn() -> String, out: &mut OutputBuffer) -> Next {
-        if session.spoken() != Spoken::Http1 {
+    pub fn answer(&self, session: &mut dyn TargetSession, stats: &dyn Fn() -> String, out: &mut OutputBuffer) -> NextStep {
+        if session.protocol() != TargetProtocol::Http1 {
             return framed::answer(self, session, stats, out);
         }
         let spec = self.spec();
         match spec.withheld {
-            Some(Withheld::Hang) => return Next::Nothing,
-            Some(Withheld::Reset) => return Next::Reset,
-            Some(Withheld::Close) => return Next::Close,
+            Some(WithheldAnswer::Hang) => return NextStep::Nothing,
+            Some(WithheldAnswer::Reset) => return NextStep::Reset,
+            Some(WithheldAnswer::Close) => return NextStep::Close,
             None => {}
         }
         let text;
         let body = match &spec.body {
-            Body::Raw(raw) => {
+            AnswerBody::Raw(raw) => {
                 self.settle(session);
-                return match raw.begin(self.heard.head_only, out) {
-                    0 => Next::Complete,
-                    left => Next::Blocks(left),
+                return match raw.begin(self.request.head_only, out) {
+                    0 => NextStep::Complete,
+                    left => NextStep::Blocks(left),
                 };
             }
-            Body::Echo => self.heard.echo.as_deref().unwrap_or_default(),
-            Body::Stats => {
+            AnswerBody::Echo => self.request.echo.as_deref().unwrap_or_default(),
+            AnswerBody::Stats => {
                 text = stats();
                 text.as_bytes()
             }
-            Body::Text(_) | Body::Filler(_) => spec.known_body(),
+            AnswerBody::Text(_) | AnswerBody::Filler(_) => spec.known_body(),
         };
         let (headers, shape, close) = (&*spec.headers, spec.shape, spec.close);
-        session.respond(self.heard.id, &ServerResponse { status: spec.status, headers, body, framing: shape, close }, out);
-        Next::Complete
+        session.respond(self.request.id, &ServerResponse { status: spec.status, headers, body, framing: shape, close }, out);
+        NextStep::Complete
     }
 
     /// Notifies the session that this request was answered by bytes it did not write.
-    fn settle(&self, session: &mut dyn Conversation) {
+    fn settle(&self, session: &mut dyn TargetSession) {
         let close = self.spec().close;
         let reply = ServerResponse { status: 204, headers: b"", body: b"", framing: BodyFraming::Length, close };
-        session.respond(self.heard.id, &reply, &mut OutputBuffer::default());
+        session.respond(self.request.id, &reply, &mut OutputBuffer::default());
     }
 
     /// Writes one of the blocks announced by [`Next::Blocks`]; `left` counts them down to 1.
     pub fn put_block(&self, left: u64, out: &mut OutputBuffer) {
-        if let Body::Raw(raw) = &self.spec().body {
+        if let AnswerBody::Raw(raw) = &self.spec().body {
             raw.put_block(left, out);
         }
     }

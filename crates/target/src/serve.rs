@@ -13,36 +13,36 @@ use std::time::Duration;
 use net::tls::Secured;
 use wire::{Network, PeerAddress};
 
-use crate::arrivals::Writer;
-use crate::conversation::Conversation;
-use crate::detect::Detecting;
-use crate::lanes::{Foreman, News, Works};
-use crate::{Config, Shop, Stats, Tallies};
+use crate::arrivals::ArrivalLogWriter;
+use crate::protocol_session::TargetSession;
+use crate::detect::DetectingSession;
+use crate::lanes::{Foreman, ForemanMessage, WorkerSettings};
+use crate::{Config, SharedState, Stats, Tallies};
 
 /// A running target; dropping it stops it.
 #[derive(Debug)]
-pub struct Target {
+pub struct TargetServer {
     place: PeerAddress,
     tallies: Arc<Tallies>,
     stop: Arc<AtomicBool>,
-    ear: Option<Sender<News>>,
+    foreman_sender: Option<Sender<ForemanMessage>>,
     foreman: Option<JoinHandle<usize>>,
-    writer: Option<Writer>,
+    writer: Option<ArrivalLogWriter>,
     socket_file: Option<PathBuf>,
 }
 
-impl Target {
+impl TargetServer {
     /// Binds and serves every protocol on epoll, with TLS if configured, until [`Target::stop`].
     ///
     /// # Errors
     ///
     /// Returns the error of the operating system, with the option it concerns.
-    pub fn start(config: Config) -> io::Result<Target> {
+    pub fn start(config: Config) -> io::Result<TargetServer> {
         match config.tls.clone() {
-            None => Target::start_with(config, net::Epoll::new, Detecting::new),
+            None => TargetServer::start_with(config, net::Epoll::new, DetectingSession::new),
             Some(serving) => {
                 let network = move || Ok(Secured::new(net::Epoll::new()?, serving.clone()));
-                Target::start_with(config, network, Detecting::new)
+                TargetServer::start_with(config, network, DetectingSession::new)
             }
         }
     }
@@ -57,18 +57,18 @@ impl Target {
         config: Config,
         network: impl Fn() -> io::Result<N> + Send + Sync + 'static,
         session: fn() -> S,
-    ) -> io::Result<Target>
+    ) -> io::Result<TargetServer>
     where
         N: Network + 'static,
-        S: Conversation + 'static,
+        S: TargetSession + 'static,
     {
         let lanes = lanes(&config);
-        let writer = config.log_arrivals.as_deref().map(Writer::create).transpose()?;
+        let writer = config.log_arrivals.as_deref().map(ArrivalLogWriter::create).transpose()?;
         let socket_file = prepare(&config, lanes)?;
         let (place, listeners) = listen(&config, lanes)?;
         let tallies = Tallies::new(lanes);
-        let works = Works {
-            shop: Shop::new(&config),
+        let works = WorkerSettings {
+            shop: SharedState::new(&config),
             config,
             tallies: Arc::clone(&tallies),
             stop: Arc::default(),
@@ -76,7 +76,7 @@ impl Target {
             session,
         };
         let stop = Arc::clone(&works.stop);
-        let logs = writer.as_ref().map(Writer::logs);
+        let logs = writer.as_ref().map(ArrivalLogWriter::logs);
         let (ready, told) = channel();
         let foreman = std::thread::Builder::new().name("target".into()).spawn(move || {
             let foreman = match Foreman::start(works, logs, listeners) {
@@ -87,12 +87,12 @@ impl Target {
                 }
             };
             // The receiver is gone if the start was given up.
-            let _ = ready.send(Ok(foreman.ear()));
-            foreman.work()
+            let _ = ready.send(Ok(foreman.sender()));
+            foreman.run()
         })?;
         let told = told.recv().unwrap_or_else(|_| Err(io::Error::other("the first thread died at its start")));
-        let mut target = Target { place, tallies, stop, ear: None, foreman: Some(foreman), writer, socket_file };
-        target.ear = Some(told?);
+        let mut target = TargetServer { place, tallies, stop, foreman_sender: None, foreman: Some(foreman), writer, socket_file };
+        target.foreman_sender = Some(told?);
         Ok(target)
     }
 
@@ -127,20 +127,20 @@ impl Target {
 
     fn end(&mut self) -> io::Result<()> {
         self.stop.store(true, Ordering::Relaxed);
-        if let Some(ear) = self.ear.take() {
+        if let Some(ear) = self.foreman_sender.take() {
             // The foreman is gone only if it died.
-            let _ = ear.send(News::Stop);
+            let _ = ear.send(ForemanMessage::Stop);
         }
         let died = self.foreman.take().map_or(0, |foreman| foreman.join().unwrap_or(1));
         if let Some(file) = self.socket_file.take() {
             let _ = std::fs::remove_file(file);
         }
-        self.writer.take().map_or(Ok(()), Writer::finish)?;
+        self.writer.take().map_or(Ok(()), ArrivalLogWriter::finish)?;
         if died > 0 { Err(io::Error::other(format!("{died} workers died"))) } else { Ok(()) }
     }
 }
 
-impl Drop for Target {
+impl Drop for TargetServer {
     fn drop(&mut self) {
         let _ = self.end();
     }
@@ -151,9 +151,9 @@ impl Drop for Target {
 /// # Errors
 ///
 /// See [`Target::start`] and [`Target::stop`].
-pub fn run_until(config: Config, stop: &AtomicBool, announce: impl FnOnce(&Target)) -> io::Result<Stats> {
+pub fn run_until(config: Config, stop: &AtomicBool, announce: impl FnOnce(&TargetServer)) -> io::Result<Stats> {
     raise_descriptor_limit();
-    let target = Target::start(config)?;
+    let target = TargetServer::start(config)?;
     announce(&target);
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(20));

@@ -12,19 +12,19 @@ use plan::quantity::duration;
 
 /// One stall, or a repeated one: `5s+1s`, `5s+1s/10s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stall {
+pub struct ServerStall {
     /// Time from the first request to the beginning of the stall.
-    pub after: Nanos,
+    pub start: Nanos,
     /// Length of the stall.
-    pub lasts: Nanos,
+    pub length: Nanos,
     /// Time from one beginning to the next; `None`: once.
-    pub every: Option<Nanos>,
+    pub period: Option<Nanos>,
 }
 
-impl FromStr for Stall {
+impl FromStr for ServerStall {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Stall, String> {
+    fn from_str(text: &str) -> Result<ServerStall, String> {
         let wrong =
             || format!("\"{text}\" is not a stall: write 5s+1s (at 5 s for 1 s) or 5s+1s/10s (and then every 10 s)");
         let (after, rest) = text.split_once('+').ok_or_else(wrong)?;
@@ -32,27 +32,27 @@ impl FromStr for Stall {
             Some((lasts, every)) => (lasts, Some(duration(every)?)),
             None => (rest, None),
         };
-        let stall = Stall { after: duration(after)?, lasts: duration(lasts)?, every };
-        if every.is_some_and(|every| every <= stall.lasts) {
+        let stall = ServerStall { start: duration(after)?, length: duration(lasts)?, period: every };
+        if every.is_some_and(|every| every <= stall.length) {
             return Err(format!("\"{text}\": the period must be longer than the stall, as in 5s+1s/10s"));
         }
         Ok(stall)
     }
 }
 
-impl Stall {
+impl ServerStall {
     /// Returns the end of the stall that contains `t`.
     fn end_around(&self, t: u64) -> Option<u64> {
-        let since = t.checked_sub(self.after.0)?;
-        let round = self.every.map_or(0, |every| since / every.0 * every.0);
-        (since - round < self.lasts.0).then(|| self.after.0 + round + self.lasts.0)
+        let since = t.checked_sub(self.start.0)?;
+        let round = self.period.map_or(0, |every| since / every.0 * every.0);
+        (since - round < self.length.0).then(|| self.start.0 + round + self.length.0)
     }
 
     /// Returns the first beginning at or after `t`.
     fn next_begin(&self, t: u64) -> Option<u64> {
-        match (t.checked_sub(self.after.0), self.every) {
-            (None | Some(0), _) => Some(self.after.0),
-            (Some(since), Some(every)) => Some(self.after.0 + since.div_ceil(every.0) * every.0),
+        match (t.checked_sub(self.start.0), self.period) {
+            (None | Some(0), _) => Some(self.start.0),
+            (Some(since), Some(every)) => Some(self.start.0 + since.div_ceil(every.0) * every.0),
             (Some(_), None) => None,
         }
     }
@@ -60,12 +60,12 @@ impl Stall {
 
 /// All stalls of a target, relative to the first request.
 #[derive(Clone, Debug, Default)]
-pub struct Stalls(Vec<Stall>);
+pub struct ServerStalls(Vec<ServerStall>);
 
-impl Stalls {
+impl ServerStalls {
     /// Creates the stalls of a configuration; empty ones are left out.
-    pub fn new(stalls: &[Stall]) -> Stalls {
-        Stalls(stalls.iter().copied().filter(|stall| stall.lasts.0 > 0).collect())
+    pub fn new(stalls: &[ServerStall]) -> ServerStalls {
+        ServerStalls(stalls.iter().copied().filter(|stall| stall.length.0 > 0).collect())
     }
 
     /// Returns `true` if there are no stalls.
@@ -108,21 +108,21 @@ impl Stalls {
 mod tests {
     use super::*;
 
-    fn stalls(texts: &[&str]) -> Stalls {
-        Stalls::new(&texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<_>>())
+    fn stalls(texts: &[&str]) -> ServerStalls {
+        ServerStalls::new(&texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<_>>())
     }
 
     #[test]
     fn stalls_are_read() {
         let stall = |after, lasts, every| {
-            Ok(Stall { after: Nanos::from_millis(after), lasts: Nanos::from_millis(lasts), every })
+            Ok(ServerStall { start: Nanos::from_millis(after), length: Nanos::from_millis(lasts), period: every })
         };
         assert_eq!("5s+1s".parse(), stall(5000, 1000, None));
         assert_eq!("0s+20ms/1s".parse(), stall(0, 20, Some(Nanos::from_secs(1))));
         for (text, right) in
             [("5s", "write 5s+1s"), ("5+1", "is missing its unit"), ("5s+2s/1s", "longer than the stall")]
         {
-            let trouble = text.parse::<Stall>().unwrap_err();
+            let trouble = text.parse::<ServerStall>().unwrap_err();
             assert!(trouble.contains(right), "{trouble}");
         }
     }

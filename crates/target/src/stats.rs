@@ -9,12 +9,12 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::conversation::Spoken;
-use crate::path_spec::Kind;
+use crate::protocol_session::TargetProtocol;
+use crate::path_spec::PathKind;
 
-const KINDS: usize = Kind::ALL.len();
+const KINDS: usize = PathKind::ALL.len();
 const STATUSES: usize = 1000;
-const PROTOCOLS: usize = Spoken::ALL.len();
+const PROTOCOLS: usize = TargetProtocol::ALL.len();
 
 /// A counter with one writer: a plain load and store, no locked instruction.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ impl Counter {
 
 /// One worker's counters of one protocol.
 #[derive(Debug, Default)]
-pub(crate) struct SpokenTally {
+pub(crate) struct ProtocolTally {
     pub(crate) opened: Counter,
     pub(crate) closed: Counter,
     pub(crate) messages: Counter,
@@ -45,7 +45,7 @@ pub(crate) struct SpokenTally {
 /// One worker's counters; aligned so that no two workers write to one cache line.
 #[derive(Debug)]
 #[repr(align(128))]
-pub(crate) struct Tally {
+pub(crate) struct WorkerTally {
     pub(crate) accepted: Counter,
     pub(crate) closed: Counter,
     pub(crate) heard: Counter,
@@ -62,14 +62,14 @@ pub(crate) struct Tally {
     pub(crate) call_messages_said: Counter,
     pub(crate) status: [Counter; STATUSES],
     pub(crate) kinds: [Counter; KINDS],
-    pub(crate) spoken: [SpokenTally; PROTOCOLS],
+    pub(crate) spoken: [ProtocolTally; PROTOCOLS],
 }
 
-impl Default for Tally {
-    fn default() -> Tally {
+impl Default for WorkerTally {
+    fn default() -> WorkerTally {
         let [accepted, closed, heard, answered, spoiled, withheld, abandoned, malformed, watching, received, sent] =
             std::array::from_fn(|_| Counter::default());
-        Tally {
+        WorkerTally {
             accepted,
             closed,
             heard,
@@ -86,14 +86,14 @@ impl Default for Tally {
             call_messages_said: Counter::default(),
             status: std::array::from_fn(|_| Counter::default()),
             kinds: std::array::from_fn(|_| Counter::default()),
-            spoken: std::array::from_fn(|_| SpokenTally::default()),
+            spoken: std::array::from_fn(|_| ProtocolTally::default()),
         }
     }
 }
 
 /// A target's counts for one protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SpokenStats {
+pub struct ProtocolStats {
     /// Connections that use it now.
     pub open: u64,
     /// Connections that ever used it.
@@ -151,11 +151,11 @@ pub struct Stats {
     /// gRPC calls.
     pub grpc: CallStats,
     /// Counts by protocol; only protocols that were used.
-    pub by_protocol: BTreeMap<&'static str, SpokenStats>,
+    pub by_protocol: BTreeMap<&'static str, ProtocolStats>,
 }
 
 impl Stats {
-    fn add(&mut self, tally: &Tally) {
+    fn add(&mut self, tally: &WorkerTally) {
         // Ends are read before beginnings, so that a request counted meanwhile never appears as ended but not
         // begun.
         for (status, counter) in tally.status.iter().enumerate().filter(|(_, counter)| counter.get() > 0) {
@@ -176,10 +176,10 @@ impl Stats {
         self.grpc.said += tally.call_messages_said.get();
         self.grpc.heard += tally.call_messages_heard.get();
         self.grpc.calls += tally.calls.get();
-        for ((_, prefix), counter) in Kind::ALL.iter().zip(&tally.kinds).filter(|(_, counter)| counter.get() > 0) {
+        for ((_, prefix), counter) in PathKind::ALL.iter().zip(&tally.kinds).filter(|(_, counter)| counter.get() > 0) {
             *self.by_path.entry(prefix).or_default() += counter.get();
         }
-        for ((_, name), tally) in Spoken::ALL.iter().zip(&tally.spoken).filter(|(_, tally)| tally.opened.get() > 0) {
+        for ((_, name), tally) in TargetProtocol::ALL.iter().zip(&tally.spoken).filter(|(_, tally)| tally.opened.get() > 0) {
             let stats = self.by_protocol.entry(name).or_default();
             let closed = tally.closed.get();
             stats.opened += tally.opened.get();
@@ -248,7 +248,7 @@ impl Stats {
         json.push_str("},\"protocols\":{");
         for (i, (name, of)) in self.by_protocol.iter().enumerate() {
             let comma = if i == 0 { "" } else { "," };
-            let SpokenStats { open, opened, messages, heartbeats } = of;
+            let ProtocolStats { open, opened, messages, heartbeats } = of;
             let _ = write!(
                 json,
                 "{comma}\"{name}\":{{\"open\":{open},\"opened\":{opened},\"messages\":{messages},\"heartbeats\":{heartbeats}}}"
@@ -270,7 +270,7 @@ fn put_counts<K: std::fmt::Display>(json: &mut String, counts: &BTreeMap<K, u64>
 /// The tallies of all workers.
 #[derive(Debug)]
 pub struct Tallies {
-    workers: Mutex<Vec<Arc<Tally>>>,
+    workers: Mutex<Vec<Arc<WorkerTally>>>,
     baseline: Mutex<Stats>,
     /// Bytes that all workers hold for their clients, as last reported by each.
     pub(crate) held: AtomicUsize,
@@ -284,7 +284,7 @@ impl Tallies {
     }
 
     /// Returns the tally of worker number `worker`, which may have started later than the others.
-    pub(crate) fn of_worker(&self, worker: usize) -> Arc<Tally> {
+    pub(crate) fn of_worker(&self, worker: usize) -> Arc<WorkerTally> {
         let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
         if workers.len() <= worker {
             workers.resize_with(worker + 1, Arc::default);

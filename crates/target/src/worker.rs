@@ -17,12 +17,12 @@ use measure::Nanos;
 use wire::{NetworkEvent, ConnId, RequestPart, ListenerId, Network, OutputBuffer};
 
 use crate::accounting::Accounting;
-use crate::arrivals::Log;
-use crate::calls::Say;
-use crate::conversation::{Conversation, Spoken};
+use crate::arrivals::ArrivalLog;
+use crate::calls::CallAction;
+use crate::protocol_session::{TargetSession, TargetProtocol};
 use crate::framed::put_filler;
-use crate::line::{End, Line};
-use crate::responder::{Heard, Responder};
+use crate::connection::{CloseMode, TargetConnection};
+use crate::responder::{ParsedRequest, Responder};
 use crate::stats::Tallies;
 
 /// Limit on bytes waiting for a client to read them; above it answers are held back.
@@ -50,15 +50,15 @@ const BLOCKS_A_TURN: u32 = 16;
 const LOOKS: (Nanos, Nanos) = (Nanos(50_000), Nanos(1_000_000));
 
 /// One worker of a target.
-pub struct Worker<N, S, F> {
+pub struct TargetWorker<N, S, F> {
     net: N,
     listener: ListenerId,
     session: F,
     accounting: Accounting,
-    lines: Vec<Option<Line<S>>>,
+    lines: Vec<Option<TargetConnection<S>>>,
     timers: BinaryHeap<Reverse<(Nanos, u32, u32)>>,
     watched: Vec<(u32, u32)>,
-    heard: Vec<Heard>,
+    heard: Vec<ParsedRequest>,
     births: u32,
     open: u32,
     most_open: u32,
@@ -71,12 +71,12 @@ pub struct Worker<N, S, F> {
     /// Bytes held for all clients, as last measured; the part of it reported to the other workers; the maximum
     /// since memory was last returned.
     held: usize,
-    told: usize,
+    reported: usize,
     peak: usize,
 }
 
 /// The result of an arrival, after the network's buffer is released.
-enum Step {
+enum WorkerStep {
     Accepted(ConnId),
     Received(ConnId, bool),
     /// One read asked for more than may be held.
@@ -86,7 +86,7 @@ enum Step {
     Nothing,
 }
 
-impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
+impl<N: Network, S: TargetSession, F: FnMut() -> S> TargetWorker<N, S, F> {
     /// Creates a worker that takes connections of `listener`, makes a session for each, and counts as number
     /// `number` in `tallies`.
     pub fn new(
@@ -105,7 +105,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
             unstamped: 0,
             out: OutputBuffer::default(),
         };
-        Worker {
+        TargetWorker {
             net,
             listener,
             session,
@@ -121,7 +121,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
             full: false,
             idle_looks: 0,
             held: 0,
-            told: 0,
+            reported: 0,
             peak: 0,
         }
     }
@@ -147,7 +147,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
     }
 
     /// Sets the arrivals log.
-    pub(crate) fn logging(mut self, log: Option<Log>) -> Self {
+    pub(crate) fn logging(mut self, log: Option<ArrivalLog>) -> Self {
         self.accounting.log = log;
         self
     }
@@ -163,35 +163,35 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         self.net.wait(self.next_look(now).min(now.saturating_add(longest)));
         loop {
             match self.take() {
-                Some(Step::Accepted(conn)) => self.accepted(conn),
-                Some(Step::Received(conn, sound)) => self.received(conn, sound),
-                Some(Step::Gone(conn)) => {
+                Some(WorkerStep::Accepted(conn)) => self.accepted(conn),
+                Some(WorkerStep::Received(conn, sound)) => self.received(conn, sound),
+                Some(WorkerStep::Gone(conn)) => {
                     self.net.close(conn);
                     self.forget(conn);
                 }
-                Some(Step::Flooded(conn)) => {
+                Some(WorkerStep::Flooded(conn)) => {
                     self.heard.clear();
                     self.net.abort(conn);
                     self.forget(conn);
                 }
-                Some(Step::Sent(conn)) => {
+                Some(WorkerStep::Sent(conn)) => {
                     let now = self.net.now();
                     self.dispatch(conn, now);
                 }
-                Some(Step::Nothing) => {}
+                Some(WorkerStep::Nothing) => {}
                 None => break,
             }
         }
         let now = self.net.now();
         self.fire(now);
         if !self.watched.is_empty() {
-            self.look_again(now);
+            self.poll_slow(now);
         }
         self.accounting.tally.sent.set(self.net.bytes_sent());
         // An answer cut to nothing has no send of its own to be stamped at.
         self.accounting.stamp(now);
         if let Some(log) = &mut self.accounting.log {
-            log.pass_on(now);
+            log.flush_if_due(now);
             self.accounting.unstamped = log.entries.len();
         }
     }
@@ -220,28 +220,28 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
 
     /// Takes the next event of the network; a request is parsed here, while its bytes are available.
     #[inline]
-    fn take(&mut self) -> Option<Step> {
+    fn take(&mut self) -> Option<WorkerStep> {
         Some(match self.net.next()? {
-            NetworkEvent::Accepted(_, conn) => Step::Accepted(conn),
-            NetworkEvent::Closed(conn, _) => Step::Gone(conn),
-            NetworkEvent::Sent(conn) => Step::Sent(conn),
-            NetworkEvent::Connected(_) => Step::Nothing,
+            NetworkEvent::Accepted(_, conn) => WorkerStep::Accepted(conn),
+            NetworkEvent::Closed(conn, _) => WorkerStep::Gone(conn),
+            NetworkEvent::Sent(conn) => WorkerStep::Sent(conn),
+            NetworkEvent::Connected(_) => WorkerStep::Nothing,
             NetworkEvent::Received(conn, bytes) => {
                 self.accounting.tally.received.add(bytes.len() as u64);
                 match self.lines.get_mut(conn.0 as usize) {
-                    Some(Some(line)) if line.end == End::Open => {
+                    Some(Some(line)) if line.end == CloseMode::Open => {
                         let (responder, heard) = (&mut self.accounting.responder, &mut self.heard);
                         let mut held = 0;
                         let read = line.session.receive(bytes, &mut |ask| {
                             // A few bytes of HTTP/2 may stand for a long head that is to be echoed.
                             if held <= MOST_HELD {
-                                heard.push(responder.understand(&ask));
+                                heard.push(responder.parse(&ask));
                                 held += heard.last().and_then(|heard| heard.echo.as_ref()).map_or(0, |echo| echo.len());
                             }
                         });
-                        if held > MOST_HELD { Step::Flooded(conn) } else { Step::Received(conn, read.is_ok()) }
+                        if held > MOST_HELD { WorkerStep::Flooded(conn) } else { WorkerStep::Received(conn, read.is_ok()) }
                     }
-                    _ => Step::Nothing,
+                    _ => WorkerStep::Nothing,
                 }
             }
         })
@@ -253,7 +253,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
             self.lines.resize_with(slot + 1, || None);
         }
         self.births = self.births.wrapping_add(1);
-        self.lines[slot] = Some(Line::new((self.session)(), self.births));
+        self.lines[slot] = Some(TargetConnection::new((self.session)(), self.births));
         self.accounting.tally.accepted.add(1);
         self.open += 1;
         if self.open == self.most_open {
@@ -267,17 +267,17 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         let now = self.net.last_read_at();
         let Some(line) = &mut self.lines[conn.0 as usize] else { return };
         let (accounting, room) = (&mut self.accounting, MOST_UNSENT.saturating_sub(self.net.unsent(conn)));
-        line.session.make_room(room);
+        line.session.set_room(room);
         let begun = self.heard.iter().filter(|heard| matches!(heard.extent, RequestPart::Whole | RequestPart::Head)).count();
-        accounting.take_note(line, begun as u64);
-        let in_frames = line.session.spoken() != Spoken::Http1;
-        if in_frames && line.pouring.is_none() {
+        accounting.update_protocol(line, begun as u64);
+        let in_frames = line.session.protocol() != TargetProtocol::Http1;
+        if in_frames && line.large_answer.is_none() {
             // Output that a server must send first (SETTINGS) precedes the first answer.
             line.session.write_due(&mut accounting.out);
         }
         for heard in self.heard.drain(..) {
             if heard.extent != RequestPart::Whole {
-                accounting.hear_call(line, heard, now, room);
+                accounting.receive_call(line, heard, now, room);
                 continue;
             }
             accounting.count(&heard);
@@ -287,13 +287,13 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         if line.is_free() && (in_frames || line.waiting.is_empty()) {
             line.session.write_due(&mut accounting.out);
             if line.session.is_finished() {
-                line.end = End::Close;
+                line.end = CloseMode::Close;
             }
         }
         if !sound {
             accounting.refuse(line);
         } else if line.waiting.len() > MOST_WAITING {
-            line.end = End::Reset;
+            line.end = CloseMode::Reset;
         }
         self.dispatch(conn, now);
         if self.timers.peek().is_some_and(|Reverse((due, ..))| *due <= now) {
@@ -312,24 +312,24 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
                 self.accounting.stamp(sent);
             }
         }
-        self.weigh(conn);
+        self.measure_held(conn);
         let Some(line) = &mut self.lines[conn.0 as usize] else { return };
         match line.end {
-            End::Open if line.pouring.is_none() && !line.session.waits_for_room() => {
+            CloseMode::Open if line.large_answer.is_none() && !line.session.waits_for_room() => {
                 let Some(front) = line.waiting.front() else { return };
-                if front.at > now {
-                    if front.at != line.armed && front.at != Nanos::MAX {
-                        line.armed = front.at;
-                        self.timers.push(Reverse((front.at, conn.0, line.birth)));
+                if front.due > now {
+                    if front.due != line.armed && front.due != Nanos::MAX {
+                        line.armed = front.due;
+                        self.timers.push(Reverse((front.due, conn.0, line.generation)));
                     }
                     return;
                 }
             }
-            End::Close if line.pouring.is_none() && self.net.unsent(conn) == 0 => {
+            CloseMode::Close if line.large_answer.is_none() && self.net.unsent(conn) == 0 => {
                 self.net.close(conn);
                 return self.forget(conn);
             }
-            End::Reset => {
+            CloseMode::Reset => {
                 self.net.abort(conn);
                 return self.forget(conn);
             }
@@ -337,14 +337,14 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         }
         if !line.watched {
             line.watched = true;
-            self.watched.push((conn.0, line.birth));
+            self.watched.push((conn.0, line.generation));
             self.idle_looks = 0;
         }
     }
 
     /// Measures the bytes held for a client, which is cut off if they are too many.
     #[inline]
-    fn weigh(&mut self, conn: ConnId) {
+    fn measure_held(&mut self, conn: ConnId) {
         let unsent = self.net.unsent(conn);
         let Some(Some(line)) = self.lines.get_mut(conn.0 as usize) else { return };
         let weight = line.held() + unsent;
@@ -352,20 +352,20 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         line.weight = weight;
         let few = weight <= LEAST_PART.max(MOST_IN_ALL / self.open as usize);
         if weight > MOST_HELD || !few && self.accounting.tallies.held.load(Ordering::Relaxed) > MOST_IN_ALL {
-            line.end = End::Reset;
+            line.end = CloseMode::Reset;
         }
-        self.tell_weight();
+        self.report_held();
     }
 
     /// Reports the bytes held here to the other workers if they changed by much.
     #[inline]
-    fn tell_weight(&mut self) {
-        if self.held.abs_diff(self.told) < STEP {
+    fn report_held(&mut self) {
+        if self.held.abs_diff(self.reported) < STEP {
             return;
         }
         // A decrease is added as its two's complement.
-        self.accounting.tallies.held.fetch_add(self.held.wrapping_sub(self.told), Ordering::Relaxed);
-        self.told = self.held;
+        self.accounting.tallies.held.fetch_add(self.held.wrapping_sub(self.reported), Ordering::Relaxed);
+        self.reported = self.held;
         self.peak = self.peak.max(self.held);
         if self.peak - self.held > MUCH && self.held < self.peak / 4 {
             self.peak = self.held;
@@ -379,7 +379,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
             let lines = &self.lines;
             self.timers.retain(|Reverse((due, slot, birth))| {
                 let line = lines.get(*slot as usize).and_then(Option::as_ref);
-                line.is_some_and(|line| line.birth == *birth && line.armed == *due)
+                line.is_some_and(|line| line.generation == *birth && line.armed == *due)
             });
         }
         while let Some(&Reverse((due, slot, birth))) = self.timers.peek()
@@ -387,7 +387,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         {
             self.timers.pop();
             if let Some(Some(line)) = self.lines.get_mut(slot as usize)
-                && line.birth == birth
+                && line.generation == birth
                 && line.armed == due
             {
                 line.armed = Nanos::MAX;
@@ -400,20 +400,20 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
     fn serve(&mut self, conn: ConnId, now: Nanos) -> bool {
         let Some(line) = &mut self.lines[conn.0 as usize] else { return false };
         let room = MOST_UNSENT.saturating_sub(self.net.unsent(conn));
-        line.session.make_room(room);
+        line.session.set_room(room);
         let before = line.waiting.len();
         if line.session.waits_for_room() {
-            line.session.go_on_in_room(&mut self.accounting.out);
+            line.session.resume_in_room(&mut self.accounting.out);
         }
         let resumed = !self.accounting.out.is_empty();
         while line.is_free()
             && self.accounting.has_room(line, room)
             && let Some(plan) = line.take_due(now)
         {
-            self.accounting.perform(line, plan);
+            self.accounting.begin_answer(line, plan);
         }
         if resumed && line.session.is_finished() {
-            line.end = End::Close;
+            line.end = CloseMode::Close;
         }
         let moved = resumed || line.waiting.len() < before;
         self.dispatch(conn, now);
@@ -421,25 +421,25 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
     }
 
     /// Polls connections that had no room or unsent output.
-    fn look_again(&mut self, now: Nanos) {
+    fn poll_slow(&mut self, now: Nanos) {
         let mut moved = false;
         for i in 0..self.watched.len() {
             let (slot, birth) = self.watched[i];
             let Some(Some(line)) = self.lines.get_mut(slot as usize) else { continue };
-            if line.birth != birth {
+            if line.generation != birth {
                 continue;
             }
-            moved |= match line.pouring {
-                Some(_) => self.pour(ConnId(slot), now),
+            moved |= match line.large_answer {
+                Some(_) => self.continue_large_answer(ConnId(slot), now),
                 None => self.serve(ConnId(slot), now),
             };
         }
         let (lines, net) = (&mut self.lines, &self.net);
         self.watched.retain(|&(slot, birth)| match lines.get_mut(slot as usize) {
-            Some(Some(line)) if line.birth == birth => {
-                let due = line.waiting.front().is_some_and(|plan| plan.at <= now);
-                let begun = line.pouring.is_some() || line.session.waits_for_room();
-                line.watched = line.end != End::Open || begun || due;
+            Some(Some(line)) if line.generation == birth => {
+                let due = line.waiting.front().is_some_and(|plan| plan.due <= now);
+                let begun = line.large_answer.is_some() || line.session.waits_for_room();
+                line.watched = line.end != CloseMode::Open || begun || due;
                 // A socket that emptied has room now, whatever was written before.
                 moved |= line.watched && net.unsent(ConnId(slot)) == 0;
                 line.watched
@@ -450,24 +450,24 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
     }
 
     /// Continues a large answer as far as the socket accepts it; returns `true` if it accepted any bytes.
-    fn pour(&mut self, conn: ConnId, now: Nanos) -> bool {
+    fn continue_large_answer(&mut self, conn: ConnId, now: Nanos) -> bool {
         for put in 0..BLOCKS_A_TURN {
             let Some(Some(line)) = self.lines.get_mut(conn.0 as usize) else { return true };
             if self.net.unsent(conn) > 0 {
                 return put > 0;
             }
-            let Some(pouring) = &mut line.pouring else { return true };
+            let Some(pouring) = &mut line.large_answer else { return true };
             let (plan, left) = &mut **pouring;
-            match line.session.spoken() {
-                Spoken::Http1 => plan.put_block(*left, &mut self.accounting.out),
+            match line.session.protocol() {
+                TargetProtocol::Http1 => plan.put_block(*left, &mut self.accounting.out),
                 _ => drop(put_filler(plan.spec().size.unwrap_or(0) as usize, *left, &mut self.accounting.out)),
             }
             *left -= 1;
             if *left == 0
-                && let Some(done) = line.pouring.take()
+                && let Some(done) = line.large_answer.take()
             {
                 self.accounting.complete(line, done.0);
-                if line.session.spoken() != Spoken::Http1 {
+                if line.session.protocol() != TargetProtocol::Http1 {
                     // Pending protocol replies must not fall inside a message.
                     line.session.write_due(&mut self.accounting.out);
                 }
@@ -482,12 +482,12 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
     /// Removes a closed connection: the requests waiting on it are abandoned.
     fn forget(&mut self, conn: ConnId) {
         let Some(line) = self.lines.get_mut(conn.0 as usize).and_then(Option::take) else { return };
-        self.accounting.part(&line);
+        self.accounting.uncount(&line);
         self.held -= line.weight;
-        self.tell_weight();
-        let pouring = line.pouring.map(|pouring| pouring.0);
+        self.report_held();
+        let pouring = line.large_answer.map(|pouring| pouring.0);
         // For a call, the call is abandoned, not each part of its answer.
-        for plan in pouring.into_iter().chain(line.waiting).filter(|plan| plan.say == Say::Whole) {
+        for plan in pouring.into_iter().chain(line.waiting).filter(|plan| plan.action == CallAction::Whole) {
             self.accounting.abandon(plan);
         }
         line.calls.into_all().for_each(|call| self.accounting.abandon_call(call));

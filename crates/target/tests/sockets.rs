@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use measure::Clock;
-use target::{Config, Target, place, run_until};
+use target::{Config, TargetServer, place, run_until};
 
 fn config(workers: u32) -> Config {
     Config { listen: place("127.0.0.1:0").unwrap(), workers, ..Config::default() }
 }
 
-fn connect(target: &Target) -> TcpStream {
+fn connect(target: &TargetServer) -> TcpStream {
     let stream = TcpStream::connect(target.addr()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     stream
@@ -31,7 +31,7 @@ fn ask(mut stream: impl Read + Write, path: &str) -> Vec<u8> {
 
 #[test]
 fn answers_on_tcp_and_counts_over_all_workers() {
-    let target = Target::start(config(2)).unwrap();
+    let target = TargetServer::start(config(2)).unwrap();
     for _ in 0..20 {
         assert!(ask(connect(&target), "/").ends_with(b"\r\n\r\nok\n"));
     }
@@ -41,7 +41,7 @@ fn answers_on_tcp_and_counts_over_all_workers() {
 
 #[test]
 fn answers_on_ipv6_and_on_unix_sockets() {
-    let six = Target::start(Config { listen: place("[::1]:0").unwrap(), ..config(1) }).unwrap();
+    let six = TargetServer::start(Config { listen: place("[::1]:0").unwrap(), ..config(1) }).unwrap();
     assert!(ask(connect(&six), "/bytes/3").ends_with(b"\r\n\r\nabc"));
 
     let folder = tempfile::tempdir().unwrap();
@@ -49,25 +49,25 @@ fn answers_on_ipv6_and_on_unix_sockets() {
     let unix = Config { listen: place(&format!("unix:{}", path.display())).unwrap(), ..config(4) };
     // A socket left behind by a server that was killed does not stand in the way.
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
-    let target = Target::start(unix.clone()).unwrap();
+    let target = TargetServer::start(unix.clone()).unwrap();
     assert!(ask(UnixStream::connect(&path).unwrap(), "/").ends_with(b"ok\n"));
-    assert!(Target::start(unix).unwrap_err().to_string().contains("cannot be listened on"));
+    assert!(TargetServer::start(unix).unwrap_err().to_string().contains("cannot be listened on"));
     target.stop().unwrap();
     assert!(!path.exists());
 }
 
 #[test]
 fn a_taken_port_is_said_so_even_with_several_workers() {
-    let taken = Target::start(config(2)).unwrap();
+    let taken = TargetServer::start(config(2)).unwrap();
     for workers in [1, 2] {
-        let trouble = Target::start(Config { listen: taken.place().clone(), ..config(workers) }).unwrap_err();
+        let trouble = TargetServer::start(Config { listen: taken.place().clone(), ..config(workers) }).unwrap_err();
         assert!(trouble.to_string().contains(&format!("{} cannot be listened on", taken.addr())), "{trouble}");
     }
 }
 
 #[test]
 fn large_bodies_arrive_whole() {
-    let target = Target::start(config(1)).unwrap();
+    let target = TargetServer::start(config(1)).unwrap();
     let answer = ask(connect(&target), "/bytes/50000000");
     let head = answer.windows(4).position(|w| w == b"\r\n\r\n").unwrap() + 4;
     assert_eq!(answer.len() - head, 50_000_000);
@@ -78,7 +78,7 @@ fn large_bodies_arrive_whole() {
 
 #[test]
 fn a_reset_is_seen_as_a_reset() {
-    let target = Target::start(config(1)).unwrap();
+    let target = TargetServer::start(config(1)).unwrap();
     let mut stream = connect(&target);
     stream.write_all(b"GET /reset HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     let outcome = stream.read(&mut [0; 10]);
@@ -149,6 +149,6 @@ fn the_log_holds_every_request_with_its_times() {
 #[test]
 fn a_log_that_cannot_be_written_is_said_so_at_the_start() {
     let nowhere = Config { log_arrivals: Some("/nonexistent/log".into()), ..config(1) };
-    let trouble = Target::start(nowhere).unwrap_err();
+    let trouble = TargetServer::start(nowhere).unwrap_err();
     assert!(trouble.to_string().starts_with("--log-arrivals: /nonexistent/log cannot be written"), "{trouble}");
 }

@@ -4,12 +4,12 @@
 mod fake;
 mod tongues;
 
-use fake::{Gone, Scene};
+use fake::{ClosedBy, WorkerScene};
 use measure::Nanos;
 use target::{Config, Stats};
 
-fn scene() -> Scene {
-    let mut scene = Scene::new(&Config::default());
+fn scene() -> WorkerScene {
+    let mut scene = WorkerScene::new(&Config::default());
     scene.connect(0);
     scene
 }
@@ -72,7 +72,7 @@ fn paths_are_answered_as_documented() {
         }
         assert!(head.starts_with(start), "{path}: {head}");
         assert_eq!(String::from_utf8_lossy(&got), String::from_utf8_lossy(body), "{path}");
-        assert_eq!(scene.gone(0), closes.then_some(Gone::Closed), "{path}");
+        assert_eq!(scene.gone(0), closes.then_some(ClosedBy::Closed), "{path}");
         assert!(accounted(&scene.stats()), "{path}: {:?}", scene.stats());
     }
 }
@@ -90,11 +90,11 @@ fn faults_look_as_documented() {
     let mut garbage = scene();
     garbage.get(0, "/garbage");
     assert!(!garbage.heard(0).starts_with(b"HTTP"));
-    assert_eq!(garbage.gone(0), Some(Gone::Closed));
+    assert_eq!(garbage.gone(0), Some(ClosedBy::Closed));
 
     let mut reset = scene();
     reset.get(0, "/reset");
-    assert_eq!((reset.heard(0).len(), reset.gone(0)), (0, Some(Gone::Aborted)));
+    assert_eq!((reset.heard(0).len(), reset.gone(0)), (0, Some(ClosedBy::Aborted)));
     assert_eq!(reset.stats().withheld, 1);
 
     let mut hang = scene();
@@ -117,7 +117,7 @@ fn an_answer_is_cut_at_every_byte() {
         let mut scene = scene();
         scene.get(0, &format!("/cut/{keep}"));
         assert_eq!(scene.heard(0), &all[..keep], "{keep}");
-        assert_eq!(scene.gone(0), Some(Gone::Closed), "{keep}");
+        assert_eq!(scene.gone(0), Some(ClosedBy::Closed), "{keep}");
         assert_eq!(scene.stats().spoiled, 1);
     }
 }
@@ -265,7 +265,7 @@ fn a_client_that_never_reads_is_held_within_bounds() {
     (0..20).for_each(|_| scene.turn());
     assert_eq!(scene.waited_for(), ms(1));
     (0..70).for_each(|_| scene.say(0, requests.as_bytes()));
-    assert_eq!(scene.gone(0), Some(Gone::Aborted));
+    assert_eq!(scene.gone(0), Some(ClosedBy::Aborted));
     assert!(accounted(&scene.stats()));
 }
 
@@ -275,13 +275,13 @@ fn what_is_no_request_is_refused() {
     scene.say(0, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n\x00\x01nonsense\r\n\r\n");
     let all = scene.heard_text(0);
     assert!(all.starts_with("HTTP/1.1 200") && all.contains("HTTP/1.1 400"), "{all}");
-    assert_eq!(scene.gone(0), Some(Gone::Closed));
+    assert_eq!(scene.gone(0), Some(ClosedBy::Closed));
     assert_eq!(scene.stats().malformed, 1);
 }
 
 #[test]
 fn the_connection_limit_stops_and_resumes_accepting() {
-    let mut scene = Scene::new(&Config { max_connections: Some(2), ..Config::default() });
+    let mut scene = WorkerScene::new(&Config { max_connections: Some(2), ..Config::default() });
     scene.connect(0);
     assert!(scene.accepting());
     scene.connect(1);
@@ -316,7 +316,7 @@ fn stats_count_what_was_done_and_not_the_watching() {
 #[test]
 fn errors_and_closes_by_chance_are_counted_as_what_they_are() {
     let config = Config { error_rate: 0.3, close_rate: 0.2, seed: 8, ..Config::default() };
-    let mut scene = Scene::new(&config);
+    let mut scene = WorkerScene::new(&config);
     for _ in 0..500 {
         scene.connect(0);
         scene.get(0, "/");

@@ -12,12 +12,12 @@ use wire::{
     Protocol, Request, DatabaseRow, Session,
 };
 
-use crate::pipe::Pipe;
-use crate::place::Place;
+use crate::pipe::TimedSocket;
+use crate::service_address::ServiceAddress;
 
 /// The name of a protocol, and the decoder of its servers' refusals.
 #[derive(Clone, Copy)]
-pub struct Tongue {
+pub struct ServerProtocol {
     /// `MySQL`.
     pub name: &'static str,
     /// Formats a refusal as a sentence, from [`Session::begun`] or [`wire::Ended::excerpt`], and the status
@@ -26,7 +26,7 @@ pub struct Tongue {
 }
 
 /// Formats a server's message and its error code, as sessions keep them of a refusal.
-pub fn responded((code, words): (&[u8], &[u8])) -> String {
+pub fn server_error((code, words): (&[u8], &[u8])) -> String {
     let words: String = String::from_utf8_lossy(words).chars().take(200).collect();
     let code = String::from_utf8_lossy(code);
     let code = if code.is_empty() { String::new() } else { format!(" (error {})", sanitize::line(&code)) };
@@ -34,17 +34,17 @@ pub fn responded((code, words): (&[u8], &[u8])) -> String {
 }
 
 /// The requests, the server, and the connection to it while it works.
-pub struct Client {
-    tongue: Tongue,
+pub struct WatchClient {
+    protocol: ServerProtocol,
     dialogue: Arc<dyn Workload>,
     /// Display name: `host:port`, and anything else that distinguishes it from others there.
     pub name: String,
     /// Address of the server.
-    pub place: Place,
-    link: Option<Link>,
+    pub place: ServiceAddress,
+    link: Option<WatchLink>,
 }
 
-impl Client {
+impl WatchClient {
     /// Prepares the requests so that their answers are returned, for the address between the two parts of a
     /// URL, with these options.
     ///
@@ -52,19 +52,19 @@ impl Client {
     ///
     /// Returns an error if the requests cannot be prepared.
     pub fn new(
-        tongue: Tongue,
+        tongue: ServerProtocol,
         protocol: &dyn Protocol,
-        place: Place,
+        place: ServiceAddress,
         (before, behind): (&str, &str),
         options: Vec<(&str, Vec<String>)>,
-    ) -> Result<Client, String> {
+    ) -> Result<WatchClient, String> {
         let urls = vec![RequestedUrl { url: format!("{before}{}{behind}", place.in_url()), weight: 1.0 }];
         let options = options.into_iter().map(|(name, values)| (name.to_owned(), values)).collect();
         let asked = ProtocolConfig { urls, options, returns_content: true, ..ProtocolConfig::default() };
         // The protocol's own error contains the password.
         let no_place = |_| format!("`{}` is no host name and no address", place.authority());
         let dialogue = protocol.prepare(&asked).map_err(no_place)?;
-        Ok(Client { tongue, dialogue, name: place.authority(), place, link: None })
+        Ok(WatchClient { protocol: tongue, dialogue, name: place.authority(), place, link: None })
     }
 
     /// Returns the answer to one of the requests, by its index; or the server's reason for giving none, after
@@ -109,19 +109,19 @@ impl Client {
     }
 
     /// Connects to the first address that accepts, and logs in.
-    fn open(&mut self) -> io::Result<Link> {
+    fn open(&mut self) -> io::Result<WatchLink> {
         let origin = &self.dialogue.origins()[0];
-        let mut pipe = Pipe::over(self.place.connect()?);
+        let mut pipe = TimedSocket::over(self.place.connect()?);
         let mut established = EstablishedConnection { bound: origin.bound, seed: random(), ..EstablishedConnection::default() };
         if origin.tls {
             established.alpn = pipe.secure(self.place.security()?, origin, self.dialogue.alpn(origin))?.alpn;
             established.tls = true;
         }
         let session = self.dialogue.session(origin, &established);
-        let mut link = Link { tongue: self.tongue, pipe, session, out: OutputBuffer::default(), done: EventBuffer::default() };
+        let mut link = WatchLink { protocol: self.protocol, pipe, session, out: OutputBuffer::default(), answer: EventBuffer::default() };
         link.session.open(&mut link.out);
         while link.session.is_opening() {
-            link.hear()?;
+            link.exchange()?;
             if link.session.starts_tls() {
                 link.pipe.send(&mut link.out)?;
                 link.pipe.secure(self.place.security()?, origin, &[])?;
@@ -132,7 +132,7 @@ impl Client {
     }
 }
 
-impl Drop for Client {
+impl Drop for WatchClient {
     fn drop(&mut self) {
         if let Some(link) = &mut self.link {
             link.session.finish(&mut link.out);
@@ -142,22 +142,22 @@ impl Drop for Client {
     }
 }
 
-impl fmt::Debug for Client {
+impl fmt::Debug for WatchClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client").field("dialogue", &self.dialogue).field("stands", &self.link.is_some()).finish()
     }
 }
 
 /// A connection whose session takes requests, or will after the login.
-struct Link {
-    tongue: Tongue,
-    pipe: Pipe,
+struct WatchLink {
+    protocol: ServerProtocol,
+    pipe: TimedSocket,
     session: Box<dyn Session>,
     out: OutputBuffer,
-    done: EventBuffer,
+    answer: EventBuffer,
 }
 
-impl Link {
+impl WatchLink {
     fn ask(&mut self, request: &Request) -> io::Result<Result<ResponseContent, String>> {
         let fill = SlotContext { random: random(), ..SlotContext::default() };
         // A connection that takes no request was closed meanwhile.
@@ -165,14 +165,14 @@ impl Link {
         sent.map_err(|SessionFull| ErrorKind::UnexpectedEof)?;
         let (mut answer, mut begun): (Option<Box<ResponseContent>>, _) = (None, false);
         loop {
-            let heard = self.hear();
-            for event in self.done.events.drain(..) {
+            let heard = self.exchange();
+            for event in self.answer.events.drain(..) {
                 match event {
                     Event::FirstByte(_) => begun = true,
                     Event::StateUpdate(_, lesson) => answer = lesson.downcast().ok(),
                     Event::Ended(ended) => {
                         let kept = ended.excerpt.as_deref().unwrap_or_default();
-                        let words = || (self.tongue.refusal)(kept, ended.code);
+                        let words = || (self.protocol.refusal)(kept, ended.code);
                         let why = || ended.cause.as_ref().map(|why| why.to_string()).unwrap_or_default();
                         return match ended.fault {
                             None => Ok(Ok(*answer.expect("sessions tell each answer that was asked for"))),
@@ -191,23 +191,23 @@ impl Link {
     }
 
     /// Sends pending output, and processes the next input.
-    fn hear(&mut self) -> io::Result<()> {
+    fn exchange(&mut self) -> io::Result<()> {
         self.pipe.send(&mut self.out)?;
         if !self.pipe.read()? {
-            self.session.peer_closed(&mut self.done);
+            self.session.peer_closed(&mut self.answer);
             return Err(ErrorKind::UnexpectedEof.into());
         }
-        let heard = self.session.receive(&self.pipe.take(), &mut self.out, &mut self.done);
+        let heard = self.session.receive(&self.pipe.take(), &mut self.out, &mut self.answer);
         heard.map_err(|broken| self.broken(&broken))
     }
 
     /// Returns the reason for the end of the session: in the server's words, or in the session's.
     fn broken(&self, broken: &ProtocolError) -> io::Error {
         let refused = self.session.refusal_kind() == FaultKind::WrongStatus;
-        let words = || (self.tongue.refusal)(self.session.partial_response(), self.session.refusal_code());
+        let words = || (self.protocol.refusal)(self.session.partial_response(), self.session.refusal_code());
         invalid(&refused.then(words).flatten().unwrap_or_else(|| match broken.0.en().strip_prefix("the server ") {
             Some(does) => format!("it {does}"),
-            None => format!("it does not speak the {} protocol: {}", self.tongue.name, broken.0.en()),
+            None => format!("it does not speak the {} protocol: {}", self.protocol.name, broken.0.en()),
         }))
     }
 }

@@ -2,33 +2,33 @@
 
 use wire::Protocol;
 
-use crate::client::{Client, Tongue};
-use crate::place::Place;
-use crate::{escaped, unescaped};
+use crate::client::{WatchClient, ServerProtocol};
+use crate::service_address::ServiceAddress;
+use crate::{escape, unescape};
 
 /// A kind of database.
-pub struct Database {
-    pub tongue: Tongue,
+pub struct DatabaseKind {
+    pub server_protocol: ServerProtocol,
     pub protocol: &'static dyn Protocol,
     /// Accepted schemes in front of `://`.
     pub schemes: &'static [&'static str],
     /// Default port.
     pub port: u16,
     /// Set if the statistics are those of one database, named like the user by default.
-    pub of_one: bool,
+    pub needs_database: bool,
     /// Example of an accepted form.
-    pub right: &'static str,
+    pub example: &'static str,
 }
 
-impl Database {
+impl DatabaseKind {
     /// Parses `SCHEME://USER[:PASSWORD]@HOST[:PORT][/DATABASE][?ssl]` into a client of these statements; the
     /// scheme may be left out.
     ///
     /// # Errors
     ///
     /// Returns what is wrong with it.
-    pub fn client(&self, text: &str, statements: &[&str]) -> Result<Client, String> {
-        let wrong = |trouble: &str| format!("{trouble}; {}", self.right);
+    pub fn client(&self, text: &str, statements: &[&str]) -> Result<WatchClient, String> {
+        let wrong = |trouble: &str| format!("{trouble}; {}", self.example);
         let scheme = self.schemes[0];
         let rest = match text.split_once("://") {
             Some((before, rest)) if self.schemes.contains(&before) => rest,
@@ -40,7 +40,7 @@ impl Database {
         let (rest, database) = rest.split_once('/').unwrap_or((rest, ""));
         let (who, place) = rest.rsplit_once('@').ok_or_else(|| wrong("it has no user"))?;
         let (user, password) = who.split_once(':').unwrap_or((who, ""));
-        let [user, password, database] = [user, password, database].map(unescaped);
+        let [user, password, database] = [user, password, database].map(unescape);
         if user.is_empty() {
             return Err(wrong("it has no user"));
         }
@@ -48,16 +48,16 @@ impl Database {
         if [&user, &password, &database].iter().any(|text| text.contains(&0)) {
             return Err(wrong("it has a zero byte (%00) in a name or the password"));
         }
-        let place = Place::parse(place, self.port)?.over_tls(tls);
-        let before = format!("{scheme}://{}:{}@", escaped(&user), escaped(&password));
+        let place = ServiceAddress::parse(place, self.port)?.over_tls(tls);
+        let before = format!("{scheme}://{}:{}@", escape(&user), escape(&password));
         let mut options = vec![("sql", statements.iter().map(|text| (*text).to_owned()).collect())];
         options.extend(tls.then(|| ("ssl", vec![String::new()])));
-        if !self.of_one {
-            return Client::new(self.tongue, self.protocol, place, (&before, ""), options);
+        if !self.needs_database {
+            return WatchClient::new(self.server_protocol, self.protocol, place, (&before, ""), options);
         }
         let database = if database.is_empty() { user } else { database };
-        let behind = format!("/{}", escaped(&database));
-        let mut client = Client::new(self.tongue, self.protocol, place, (&before, &behind), options)?;
+        let behind = format!("/{}", escape(&database));
+        let mut client = WatchClient::new(self.server_protocol, self.protocol, place, (&before, &behind), options)?;
         client.name = format!("{}/{}", client.name, measure::sanitize::line(&String::from_utf8_lossy(&database)));
         Ok(client)
     }

@@ -17,7 +17,7 @@ mod mysql;
 mod nginx;
 mod page;
 mod pipe;
-mod place;
+mod service_address;
 mod postgres;
 mod prometheus;
 mod redis;
@@ -30,41 +30,41 @@ use probe::{Counters, CounterSink, is_name};
 use record::CounterValue;
 use wire::SecureChannelFactory;
 
-use client::Client;
-use log::Log;
+use client::WatchClient;
+use log::WatchedLog;
 
 /// Maximum number of counters kept of one sample.
 const MOST: usize = 5_000;
 
 /// A service that reports its counters.
 #[derive(Debug)]
-pub struct Watched {
+pub struct WatchedService {
     name: String,
     tls: bool,
-    asked: Asked,
+    source: WatchSource,
     sink: CounterSink,
 }
 
 #[derive(Debug)]
-enum Asked {
-    Redis(Client),
-    Mysql(Client),
-    Postgres(Client),
-    Nginx(Client),
-    Prometheus(Client),
-    Log(Log),
+enum WatchSource {
+    Redis(WatchClient),
+    Mysql(WatchClient),
+    Postgres(WatchClient),
+    Nginx(WatchClient),
+    Prometheus(WatchClient),
+    Log(WatchedLog),
 }
 
-impl Asked {
+impl WatchSource {
     /// Returns the client that queries it; `None` for a log.
-    fn client(&mut self) -> Option<&mut Client> {
+    fn client(&mut self) -> Option<&mut WatchClient> {
         match self {
-            Asked::Redis(client)
-            | Asked::Mysql(client)
-            | Asked::Postgres(client)
-            | Asked::Nginx(client)
-            | Asked::Prometheus(client) => Some(client),
-            Asked::Log(_) => None,
+            WatchSource::Redis(client)
+            | WatchSource::Mysql(client)
+            | WatchSource::Postgres(client)
+            | WatchSource::Nginx(client)
+            | WatchSource::Prometheus(client) => Some(client),
+            WatchSource::Log(_) => None,
         }
     }
 }
@@ -73,27 +73,27 @@ const RIGHT: &str = "write redis=HOST:PORT, mysql=mysql://USER:PASSWORD@HOST:POR
                      postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE, nginx=http://HOST:PORT/stub_status or \
                      prometheus=http://HOST:PORT/metrics";
 
-impl Watched {
+impl WatchedService {
     /// Parses `redis=127.0.0.1:6379`, `nginx=http://127.0.0.1/stub_status`,
     /// `prometheus=http://127.0.0.1:9090/metrics`.
     ///
     /// # Errors
     ///
     /// Returns what is wrong with it, and an accepted form.
-    pub fn parse(text: &str) -> Result<Watched, String> {
+    pub fn parse(text: &str) -> Result<WatchedService, String> {
         let (kind, place) =
             text.split_once('=').ok_or_else(|| format!("`{text}` does not start with a kind of service; {RIGHT}"))?;
         let mut asked = match kind {
-            "redis" => Asked::Redis(redis::client(place)?),
-            "mysql" => Asked::Mysql(mysql::client(place)?),
-            "postgres" => Asked::Postgres(postgres::client(place)?),
-            "nginx" => Asked::Nginx(page::client(place)?),
-            "prometheus" => Asked::Prometheus(page::client(place)?),
+            "redis" => WatchSource::Redis(redis::client(place)?),
+            "mysql" => WatchSource::Mysql(mysql::client(place)?),
+            "postgres" => WatchSource::Postgres(postgres::client(place)?),
+            "nginx" => WatchSource::Nginx(page::client(place)?),
+            "prometheus" => WatchSource::Prometheus(page::client(place)?),
             _ => return Err(format!("`{kind}` is not a kind of service that can be watched; {RIGHT}")),
         };
         let client = asked.client().expect("a log has an option of its own");
         let (name, tls) = (format!("{kind}={}", client.name), client.place.is_over_tls());
-        Ok(Watched { name, tls, asked, sink: CounterSink::default() })
+        Ok(WatchedService { name, tls, source: asked, sink: CounterSink::default() })
     }
 
     /// Returns whether it is queried over TLS.
@@ -102,15 +102,15 @@ impl Watched {
     }
 
     /// Sets the TLS implementation, if it is queried over TLS.
-    pub fn seal_with(&mut self, security: Arc<dyn SecureChannelFactory>) {
-        if let Some(client) = self.asked.client() {
-            client.place.seal_with(security);
+    pub fn set_security(&mut self, security: Arc<dyn SecureChannelFactory>) {
+        if let Some(client) = self.source.client() {
+            client.place.set_security(security);
         }
     }
 
     /// Creates a watch on the log of a service, whose lines are counted by their content.
-    pub fn log(path: &str) -> Watched {
-        Watched { name: format!("log={path}"), tls: false, asked: Asked::Log(Log::new(path)), sink: CounterSink::default() }
+    pub fn log(path: &str) -> WatchedService {
+        WatchedService { name: format!("log={path}"), tls: false, source: WatchSource::Log(WatchedLog::new(path)), sink: CounterSink::default() }
     }
 
     /// Returns the name used in records: its kind and address, without a password.
@@ -127,13 +127,13 @@ impl Watched {
     ///
     /// Returns the reason for the failure, in a sentence without a full stop.
     pub fn ask(&mut self) -> Result<Counters, String> {
-        let told = match &mut self.asked {
-            Asked::Redis(client) => client.text(0).map(|text| redis::parse(&text, &mut self.sink)),
-            Asked::Mysql(client) => mysql::ask(client).map(|told| mysql::put(&told, &mut self.sink)),
-            Asked::Postgres(client) => postgres::ask(client).map(|told| postgres::put(&told, &mut self.sink)),
-            Asked::Nginx(client) => client.text(0).map(|text| nginx::parse(&text, &mut self.sink)),
-            Asked::Prometheus(client) => client.text(0).map(|text| prometheus::parse(&text, &mut self.sink)),
-            Asked::Log(log) => log.follow().map(|passed_over| {
+        let told = match &mut self.source {
+            WatchSource::Redis(client) => client.text(0).map(|text| redis::parse(&text, &mut self.sink)),
+            WatchSource::Mysql(client) => mysql::ask(client).map(|told| mysql::put(&told, &mut self.sink)),
+            WatchSource::Postgres(client) => postgres::ask(client).map(|told| postgres::put(&told, &mut self.sink)),
+            WatchSource::Nginx(client) => client.text(0).map(|text| nginx::parse(&text, &mut self.sink)),
+            WatchSource::Prometheus(client) => client.text(0).map(|text| prometheus::parse(&text, &mut self.sink)),
+            WatchSource::Log(log) => log.follow().map(|passed_over| {
                 log.put(&mut self.sink);
                 if passed_over > 0 {
                     self.sink.unobservable(&self.name, "more lines per second than are read");
@@ -153,7 +153,7 @@ impl Watched {
                 Ok(counters)
             }
             Ok(_) => Err(self.misunderstood().to_owned()),
-            Err(error) => Err(why(&error)),
+            Err(error) => Err(failure_reason(&error)),
         }
     }
 
@@ -167,19 +167,19 @@ impl Watched {
     }
 
     fn misunderstood(&self) -> &'static str {
-        match self.asked {
-            Asked::Redis(_) => "its reply to INFO is not that of Redis",
-            Asked::Mysql(_) => "it does not support SHOW GLOBAL STATUS",
-            Asked::Postgres(_) => "it returns neither pg_stat_database nor any of the other counters",
-            Asked::Nginx(_) => "this is not a stub_status page",
-            Asked::Log(_) => "it cannot be read",
-            Asked::Prometheus(_) => "this is not a page in the Prometheus text format",
+        match self.source {
+            WatchSource::Redis(_) => "its reply to INFO is not that of Redis",
+            WatchSource::Mysql(_) => "it does not support SHOW GLOBAL STATUS",
+            WatchSource::Postgres(_) => "it returns neither pg_stat_database nor any of the other counters",
+            WatchSource::Nginx(_) => "this is not a stub_status page",
+            WatchSource::Log(_) => "it cannot be read",
+            WatchSource::Prometheus(_) => "this is not a page in the Prometheus text format",
         }
     }
 }
 
 /// Returns the reason that no answer came.
-fn why(error: &io::Error) -> String {
+fn failure_reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => "it did not respond within 500 ms".to_owned(),
         io::ErrorKind::UnexpectedEof => "it closed the connection without a response".to_owned(),
@@ -189,7 +189,7 @@ fn why(error: &io::Error) -> String {
 }
 
 /// Decodes percent escapes; invalid escapes stay as they are.
-fn unescaped(text: &str) -> Vec<u8> {
+fn unescape(text: &str) -> Vec<u8> {
     let (mut plain, mut rest) = (Vec::new(), text.as_bytes());
     while let Some((&first, behind)) = rest.split_first() {
         let escape = (first == b'%').then(|| behind.get(..2)).flatten();
@@ -201,7 +201,7 @@ fn unescaped(text: &str) -> Vec<u8> {
 }
 
 /// Encodes text for a URL: everything except letters and digits as %XX.
-fn escaped(plain: &[u8]) -> String {
+fn escape(plain: &[u8]) -> String {
     let one = |byte: &u8| match byte {
         b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => char::from(*byte).to_string(),
         _ => format!("%{byte:02X}"),
@@ -239,14 +239,14 @@ mod tests {
 
     #[test]
     fn options_as_people_write_them() {
-        let name = |text: &str| Watched::parse(text).map(|watched| watched.name().to_owned());
+        let name = |text: &str| WatchedService::parse(text).map(|watched| watched.name().to_owned());
         assert_eq!(name("redis=127.0.0.1:6379").unwrap(), "redis=127.0.0.1:6379");
         assert_eq!(name("redis=localhost").unwrap(), "redis=localhost:6379");
         assert_eq!(name("redis=redis://me:p%40ss@h:7/0").unwrap(), "redis=h:7");
         assert_eq!(name("nginx=http://127.0.0.1:8080/status").unwrap(), "nginx=127.0.0.1:8080");
         assert_eq!(name("prometheus=http://[::1]:9100/metrics").unwrap(), "prometheus=[::1]:9100");
         assert_eq!(name("nginx=https://h/status").unwrap(), "nginx=h:443");
-        let tls = |text: &str| Watched::parse(text).unwrap().is_over_tls();
+        let tls = |text: &str| WatchedService::parse(text).unwrap().is_over_tls();
         for secured in [
             "nginx=https://h/s",
             "redis=rediss://h",
@@ -283,7 +283,7 @@ mod tests {
             b"HTTP/1.1 200 OK\r\ncontent-length: 18\r\n\r\nc_total 123",
             b"",
         ]);
-        let mut watched = Watched::parse(&format!("prometheus=http://{address}/metrics")).unwrap();
+        let mut watched = WatchedService::parse(&format!("prometheus=http://{address}/metrics")).unwrap();
         let counters = watched.ask().unwrap();
         assert_eq!(counters.get("prometheus.up"), Some(1));
         assert_eq!(counters.get("prometheus.http_requests_total{code=\"200\"}"), Some(7));
@@ -302,7 +302,7 @@ mod tests {
         let long = format!("{head}{:x}\r\n{long}\r\n0\r\n\r\n", long.len()).leak();
         let cut = format!("{head}9\r\nlast 1\n");
         let address = served(vec![long.as_bytes(), cut.leak().as_bytes()].leak());
-        let mut watched = Watched::parse(&format!("prometheus=http://{address}/federate?match[]={{a=\"b\"}}")).unwrap();
+        let mut watched = WatchedService::parse(&format!("prometheus=http://{address}/federate?match[]={{a=\"b\"}}")).unwrap();
         assert_eq!(watched.ask().unwrap().get("prometheus.last"), Some(2));
         assert_eq!(watched.ask().unwrap_err(), "its response was cut short");
     }
@@ -310,16 +310,16 @@ mod tests {
     #[test]
     fn a_place_that_is_none_is_named_without_its_password() {
         for text in ["mysql=me:hidden@[::x]:1", "postgres=me:hidden@a b/db", "redis=:hidden@a b"] {
-            let trouble = Watched::parse(text).unwrap_err();
+            let trouble = WatchedService::parse(text).unwrap_err();
             assert!(trouble.ends_with("is no host name and no address") && !trouble.contains("hidden"), "{trouble}");
         }
-        assert_eq!(Watched::parse("redis=[fe80::1%eth0]").unwrap().name(), "redis=[fe80::1%eth0]:6379");
+        assert_eq!(WatchedService::parse("redis=[fe80::1%eth0]").unwrap().name(), "redis=[fe80::1%eth0]:6379");
     }
 
     #[test]
     fn who_never_answers_is_waited_for_within_bounds() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut watched = Watched::parse(&format!("redis={}", listener.local_addr().unwrap())).unwrap();
+        let mut watched = WatchedService::parse(&format!("redis={}", listener.local_addr().unwrap())).unwrap();
         assert_eq!(watched.ask().unwrap_err(), "it did not respond within 500 ms");
     }
 
@@ -341,7 +341,7 @@ mod tests {
             }
             heard
         });
-        let mut watched = Watched::parse(&format!("redis=redis://:s%20t@{address}")).unwrap();
+        let mut watched = WatchedService::parse(&format!("redis=redis://:s%20t@{address}")).unwrap();
         for _ in 0..2 {
             assert_eq!(watched.ask().unwrap().get("redis.maxclients"), Some(5));
         }

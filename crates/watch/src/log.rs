@@ -36,27 +36,27 @@ const TEXTS: [(&str, &str); 13] = [
 
 /// A followed log.
 #[derive(Debug)]
-pub struct Log {
+pub struct WatchedLog {
     path: PathBuf,
-    open: Option<Open>,
+    open: Option<OpenLog>,
     begun: bool,
     lines: u64,
     counts: [u64; TEXTS.len()],
-    passed_over: u64,
+    skipped: u64,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenLog {
     file: File,
     inode: u64,
     /// Beginning of a line that is still incomplete.
     rest: Vec<u8>,
 }
 
-impl Log {
+impl WatchedLog {
     /// Creates a log that is not opened yet.
-    pub fn new(path: &str) -> Log {
-        Log { path: path.into(), open: None, begun: false, lines: 0, counts: [0; TEXTS.len()], passed_over: 0 }
+    pub fn new(path: &str) -> WatchedLog {
+        WatchedLog { path: path.into(), open: None, begun: false, lines: 0, counts: [0; TEXTS.len()], skipped: 0 }
     }
 
     /// Counts the lines written since the last call; returns the number of bytes skipped.
@@ -76,10 +76,10 @@ impl Log {
                 file.seek(SeekFrom::End(0))?;
             }
             self.begun = true;
-            self.open = Some(Open { inode: file.metadata()?.ino(), file, rest: Vec::new() });
+            self.open = Some(OpenLog { inode: file.metadata()?.ino(), file, rest: Vec::new() });
         }
         self.take()?;
-        Ok(self.passed_over)
+        Ok(self.skipped)
     }
 
     /// Returns whether another file has its name, or it was truncated.
@@ -95,7 +95,7 @@ impl Log {
         let left = open.file.metadata()?.len().saturating_sub(open.file.stream_position()?);
         if left > AT_ONCE {
             open.file.seek(SeekFrom::Current((left - AT_ONCE).cast_signed()))?;
-            self.passed_over += left - AT_ONCE;
+            self.skipped += left - AT_ONCE;
             open.rest.clear();
         }
         Read::by_ref(&mut open.file).take(AT_ONCE).read_to_end(&mut open.rest)?;
@@ -134,12 +134,12 @@ mod tests {
     #[test]
     fn what_is_no_file_is_not_waited_for() {
         for path in ["/dev/zero", "/proc"] {
-            let why = Log::new(path).follow().unwrap_err().to_string();
+            let why = WatchedLog::new(path).follow().unwrap_err().to_string();
             assert!(why.contains("not a regular file"), "{path}: {why}");
         }
     }
 
-    fn told(log: &mut Log) -> (Option<u64>, Option<u64>) {
+    fn told(log: &mut WatchedLog) -> (Option<u64>, Option<u64>) {
         let mut sink = CounterSink::default();
         log.follow().unwrap();
         log.put(&mut sink);
@@ -154,7 +154,7 @@ mod tests {
         let line =
             "2026/01/01 [error] 1#1: *9 connect() failed (111: Connection refused) while connecting to upstream\n";
         std::fs::write(&path, line.repeat(3)).unwrap();
-        let mut log = Log::new(path.to_str().unwrap());
+        let mut log = WatchedLog::new(path.to_str().unwrap());
         assert_eq!(told(&mut log), (Some(0), Some(0)), "what was there before");
         let mut file = File::options().append(true).open(&path).unwrap();
         let (first, second) = line.split_at(40);
@@ -177,7 +177,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("log");
         File::create(&path).unwrap();
-        let mut log = Log::new(path.to_str().unwrap());
+        let mut log = WatchedLog::new(path.to_str().unwrap());
         log.follow().unwrap();
         std::fs::write(&path, vec![b'x'; 6 << 20]).unwrap();
         assert_eq!(log.follow().unwrap(), 2 << 20);

@@ -6,8 +6,8 @@ use std::io;
 use probe::CounterSink;
 use wire::DatabaseRow;
 
-use super::client::{Client, Tongue, invalid, responded};
-use super::database::Database;
+use super::client::{WatchClient, ServerProtocol, invalid, server_error};
+use super::database::DatabaseKind;
 use super::{is_name, number};
 
 const STATUS: &str = "SHOW GLOBAL STATUS";
@@ -18,18 +18,18 @@ const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('max_conne
     'innodb_thread_concurrency', 'sync_binlog', 'long_query_time', 'version')";
 
 /// Accepted form: `mysql://USER[:PASSWORD]@HOST[:PORT][?ssl]`.
-const MYSQL: Database = Database {
-    tongue: Tongue { name: "MySQL", refusal: |kept, _| protocols::mysql::parse_excerpt(kept).map(responded) },
+const MYSQL: DatabaseKind = DatabaseKind {
+    server_protocol: ServerProtocol { name: "MySQL", refusal: |kept, _| protocols::mysql::parse_excerpt(kept).map(server_error) },
     protocol: &protocols::mysql::MysqlProtocol,
     schemes: &["mysql"],
     port: 3306,
-    of_one: false,
-    right: "write mysql=mysql://USER:PASSWORD@HOST:PORT, followed by ?ssl for TLS",
+    needs_database: false,
+    example: "write mysql=mysql://USER:PASSWORD@HOST:PORT, followed by ?ssl for TLS",
 };
 
 /// The server's answer: names and values as it spells them.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct MysqlStatus {
     status: Vec<(String, String)>,
     settings: Vec<(String, String)>,
 }
@@ -39,17 +39,17 @@ pub struct Told {
 /// # Errors
 ///
 /// Returns what is wrong with it.
-pub fn client(text: &str) -> Result<Client, String> {
+pub fn client(text: &str) -> Result<WatchClient, String> {
     MYSQL.client(text, &[STATUS, SETTINGS])
 }
 
 /// Queries all current counters.
-pub fn ask(client: &mut Client) -> io::Result<Told> {
-    Ok(Told { status: pairs(client, 0)?, settings: pairs(client, 1)? })
+pub fn ask(client: &mut WatchClient) -> io::Result<MysqlStatus> {
+    Ok(MysqlStatus { status: pairs(client, 0)?, settings: pairs(client, 1)? })
 }
 
 /// Queries rows of a name and a value.
-fn pairs(client: &mut Client, question: usize) -> io::Result<Vec<(String, String)>> {
+fn pairs(client: &mut WatchClient, question: usize) -> io::Result<Vec<(String, String)>> {
     let rows = client.rows(question)?.map_err(|why| invalid(&why))?;
     let text = |value: Option<Vec<u8>>| String::from_utf8_lossy(&value.unwrap_or_default()).into_owned();
     let pair = |row: DatabaseRow| <[_; 2]>::try_from(row).ok().map(|[name, value]| (text(name), text(value)));
@@ -59,7 +59,7 @@ fn pairs(client: &mut Client, question: usize) -> io::Result<Vec<(String, String
 
 /// Adds every number under `mysql.` and its name as the server spells it, settings under `mysql.variable.`.
 /// Returns `false` if there is none.
-pub fn put(told: &Told, sink: &mut CounterSink) -> bool {
+pub fn put(told: &MysqlStatus, sink: &mut CounterSink) -> bool {
     let before = sink.count();
     for (name, value) in told.status.iter().filter(|(name, _)| is_name(name)) {
         if let Some(number) = number(value) {

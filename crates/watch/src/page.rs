@@ -1,16 +1,16 @@
 //! A page that is fetched once a second, over a new connection each time.
 
-use super::client::{Client, Tongue};
-use super::place::Place;
+use super::client::{WatchClient, ServerProtocol};
+use super::service_address::ServiceAddress;
 
-const TONGUE: Tongue = Tongue { name: "HTTP", refusal: |_, status| Some(format!("it responded with status {status}")) };
+const TONGUE: ServerProtocol = ServerProtocol { name: "HTTP", refusal: |_, status| Some(format!("it responded with status {status}")) };
 
 /// Parses `http://HOST[:PORT]/PATH`, or `https://`.
 ///
 /// # Errors
 ///
 /// Returns what is wrong with it.
-pub fn client(text: &str) -> Result<Client, String> {
+pub fn client(text: &str) -> Result<WatchClient, String> {
     let (tls, rest) = match (text.strip_prefix("http://"), text.strip_prefix("https://")) {
         (Some(rest), _) => (false, rest),
         (None, Some(rest)) => (true, rest),
@@ -25,7 +25,7 @@ pub fn client(text: &str) -> Result<Client, String> {
         Some(at) => rest.split_at(at),
         None => (rest, "/"),
     };
-    let place = Place::parse(authority, if tls { 443 } else { 80 })?.over_tls(tls);
+    let place = ServiceAddress::parse(authority, if tls { 443 } else { 80 })?.over_tls(tls);
     if !path.bytes().all(|b| b.is_ascii_graphic()) {
         return Err(format!("`{text}` has a path with characters that must be escaped"));
     }
@@ -34,5 +34,5 @@ pub fn client(text: &str) -> Result<Client, String> {
     let scheme = if tls { "https" } else { "http" };
     let options = [("header", "Accept: text/plain"), ("expect-status", "200"), ("no-keepalive", "")];
     let options = options.map(|(option, value)| (option, vec![value.to_owned()])).into();
-    Client::new(TONGUE, &protocols::http1::Http1, place, (&format!("{scheme}://"), &path), options)
+    WatchClient::new(TONGUE, &protocols::http1::Http1, place, (&format!("{scheme}://"), &path), options)
 }

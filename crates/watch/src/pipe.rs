@@ -11,7 +11,7 @@ pub const PATIENCE: Duration = Duration::from_millis(500);
 /// Limit above which an answer is not genuine.
 const LONGEST: usize = 16 << 20;
 
-pub struct Pipe {
+pub struct TimedSocket {
     socket: TcpStream,
     channel: Option<Box<dyn SecureChannel>>,
     cipher: OutputBuffer,
@@ -20,16 +20,16 @@ pub struct Pipe {
     /// Deadline of the answer to the last output.
     until: Instant,
     /// Bytes received since then.
-    heard: usize,
+    received: usize,
     /// Set once the peer closed its sending side.
     ended: bool,
 }
 
-impl Pipe {
+impl TimedSocket {
     /// Creates a pipe over a socket that carried no data yet.
-    pub fn over(socket: TcpStream) -> Pipe {
+    pub fn over(socket: TcpStream) -> TimedSocket {
         let (cipher, plain, until) = (OutputBuffer::default(), Vec::new(), Instant::now() + PATIENCE);
-        Pipe { socket, channel: None, cipher, plain, until, heard: 0, ended: false }
+        TimedSocket { socket, channel: None, cipher, plain, until, received: 0, ended: false }
     }
 
     /// Starts TLS and completes the handshake.
@@ -45,7 +45,7 @@ impl Pipe {
     ) -> io::Result<Handshake> {
         let mut channel = security.client(origin, alpn).map_err(|why| io::Error::other(why.to_string()))?;
         channel.start(&mut self.cipher);
-        (self.until, self.heard) = (Instant::now() + PATIENCE, 0);
+        (self.until, self.received) = (Instant::now() + PATIENCE, 0);
         self.channel = Some(channel);
         self.write_sealed()?;
         loop {
@@ -68,7 +68,7 @@ impl Pipe {
         if out.is_empty() {
             return Ok(());
         }
-        (self.until, self.heard) = (Instant::now() + PATIENCE, 0);
+        (self.until, self.received) = (Instant::now() + PATIENCE, 0);
         let sent = match &mut self.channel {
             None => {
                 self.socket.set_write_timeout(Some(left(self.until)?))?;
@@ -113,8 +113,8 @@ impl Pipe {
             self.ended = true;
             return Ok(());
         }
-        self.heard += length;
-        if self.heard > LONGEST {
+        self.received += length;
+        if self.received > LONGEST {
             return Err(io::Error::new(ErrorKind::FileTooLarge, "its response is longer than 16 MiB"));
         }
         let Some(channel) = &mut self.channel else {

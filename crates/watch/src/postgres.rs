@@ -1,36 +1,36 @@
 //! `pg_stat_database`, `pg_stat_activity`, `pg_stat_user_tables` and a few settings of PostgreSQL, over one
 //! connection: four queries a second, one after the other.
 
-mod questions;
+mod queries;
 
 use std::io;
 
 use probe::CounterSink;
 use wire::DatabaseRow;
 
-use super::client::{Client, Tongue, invalid, responded};
-use super::database::Database;
-use questions::{ALL, Answer};
+use super::client::{WatchClient, ServerProtocol, invalid, server_error};
+use super::database::DatabaseKind;
+use queries::{ALL, RowAnswer};
 
 /// Accepted form: `postgres://USER[:PASSWORD]@HOST[:PORT][/DATABASE][?sslmode=require]`.
-const POSTGRES: Database = Database {
-    tongue: Tongue { name: "PostgreSQL", refusal: |kept, _| protocols::postgres::parse_excerpt(kept).map(responded) },
+const POSTGRES: DatabaseKind = DatabaseKind {
+    server_protocol: ServerProtocol { name: "PostgreSQL", refusal: |kept, _| protocols::postgres::parse_excerpt(kept).map(server_error) },
     protocol: &protocols::postgres::PostgresProtocol,
     schemes: &["postgres", "postgresql"],
     port: 5432,
-    of_one: true,
-    right: "write postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE, followed by ?sslmode=require for TLS",
+    needs_database: true,
+    example: "write postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE, followed by ?sslmode=require for TLS",
 };
 
 /// The server's answers, one to each query.
-pub type Told = Vec<Answer>;
+pub type PostgresAnswers = Vec<RowAnswer>;
 
 /// Parses the form of [`POSTGRES`].
 ///
 /// # Errors
 ///
 /// Returns what is wrong with it.
-pub fn client(text: &str) -> Result<Client, String> {
+pub fn client(text: &str) -> Result<WatchClient, String> {
     POSTGRES.client(text, &ALL.map(|question| question.sql))
 }
 
@@ -39,9 +39,9 @@ pub fn client(text: &str) -> Result<Client, String> {
 /// # Errors
 ///
 /// Returns the reason for the first failure if every query failed.
-pub fn ask(client: &mut Client) -> io::Result<Told> {
+pub fn ask(client: &mut WatchClient) -> io::Result<PostgresAnswers> {
     let told = (0..ALL.len()).map(|question| Ok(client.rows(question)?.and_then(only_row)));
-    let told = told.collect::<io::Result<Told>>()?;
+    let told = told.collect::<io::Result<PostgresAnswers>>()?;
     match told.iter().find_map(|answer| answer.as_ref().err()) {
         Some(why) if told.iter().all(Result::is_err) => Err(invalid(why)),
         _ => Ok(told),
@@ -49,7 +49,7 @@ pub fn ask(client: &mut Client) -> io::Result<Told> {
 }
 
 /// Returns the texts of an answer's only row, or the reason that it is no such answer.
-fn only_row(rows: Vec<DatabaseRow>) -> Answer {
+fn only_row(rows: Vec<DatabaseRow>) -> RowAnswer {
     let text = |value: Vec<u8>| String::from_utf8_lossy(&value).into_owned();
     match <[DatabaseRow; 1]>::try_from(rows) {
         Ok([row]) => Ok(row.into_iter().map(|value| value.map(text)).collect()),
@@ -60,7 +60,7 @@ fn only_row(rows: Vec<DatabaseRow>) -> Answer {
 
 /// Adds every number under `postgres.`, its view and its name as the server spells it. Returns `false` if there
 /// is none.
-pub fn put(told: &Told, sink: &mut CounterSink) -> bool {
+pub fn put(told: &PostgresAnswers, sink: &mut CounterSink) -> bool {
     let before = sink.count();
     ALL.iter().zip(told).for_each(|(question, answer)| question.put(answer, sink));
     sink.count() > before

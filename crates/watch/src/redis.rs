@@ -2,23 +2,23 @@
 
 use probe::CounterSink;
 
-use super::client::{Client, Tongue, responded};
-use super::place::Place;
-use super::{escaped, is_name, number, unescaped};
+use super::client::{WatchClient, ServerProtocol, server_error};
+use super::service_address::ServiceAddress;
+use super::{escape, is_name, number, unescape};
 
 /// Non-numeric values worth keeping.
 const LABELS: [&str; 4] = ["redis_version", "role", "redis_mode", "maxmemory_policy"];
 
 /// Redis states the reason for a refusal in one line, which sessions keep verbatim.
-const TONGUE: Tongue =
-    Tongue { name: "Redis", refusal: |kept, _| Some(responded((b"", kept.strip_prefix(b"-")?.trim_ascii_end()))) };
+const TONGUE: ServerProtocol =
+    ServerProtocol { name: "Redis", refusal: |kept, _| Some(server_error((b"", kept.strip_prefix(b"-")?.trim_ascii_end()))) };
 
 /// Parses `HOST`, `HOST:PORT` or `redis://[USER][:PASSWORD]@HOST:PORT`; `rediss://` is queried over TLS.
 ///
 /// # Errors
 ///
 /// Returns what is wrong with it.
-pub fn client(text: &str) -> Result<Client, String> {
+pub fn client(text: &str) -> Result<WatchClient, String> {
     let secured = text.strip_prefix("rediss://");
     let rest = secured.or_else(|| text.strip_prefix("redis://")).unwrap_or(text);
     if rest.contains("://") {
@@ -26,17 +26,17 @@ pub fn client(text: &str) -> Result<Client, String> {
     }
     let rest = rest.split('/').next().unwrap_or_default();
     let (who, place_of) = rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));
-    let place = Place::parse(place_of, 6379)?.over_tls(secured.is_some());
+    let place = ServiceAddress::parse(place_of, 6379)?.over_tls(secured.is_some());
     let scheme = if secured.is_some() { "rediss" } else { "redis" };
     let before = format!("{scheme}://{}", who.map(login).unwrap_or_default());
     let options = vec![("command", vec!["INFO all".to_owned()])];
-    Client::new(TONGUE, &protocols::redis::RedisProtocol, place, (&before, ""), options)
+    WatchClient::new(TONGUE, &protocols::redis::RedisProtocol, place, (&before, ""), options)
 }
 
 /// Returns the part of a URL in front of the address, from `user:password@`, `:password@` or `password@`.
 fn login(who: &str) -> String {
     let (user, password) = who.split_once(':').unwrap_or(("", who));
-    format!("{}:{}@", escaped(&unescaped(user)), escaped(&unescaped(password)))
+    format!("{}:{}@", escape(&unescape(user)), escape(&unescape(password)))
 }
 
 /// Adds every number under `redis.` and its name as Redis spells it; those of a command under
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn passwords_with_escapes() {
-        assert_eq!(unescaped("a%40b%zz%4"), b"a@b%zz%4");
+        assert_eq!(unescape("a%40b%zz%4"), b"a@b%zz%4");
         assert_eq!(asked("redis://me:p%40@", b"").1, "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$2\r\np@\r\n");
         assert_eq!(asked("a%zz@", b"").1, "*2\r\n$4\r\nAUTH\r\n$4\r\na%zz\r\n");
     }

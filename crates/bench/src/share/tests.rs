@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use engine::{ClockOffset, Ending, Launcher, Link, Stop, Task};
 use measure::Nanos;
 use plan::Trial;
-use target::{Config, Target};
+use target::{Config, TargetServer};
 use wire::PeerAddress;
 
 use super::*;
@@ -74,9 +74,9 @@ impl Launcher for ThreadLauncher {
     }
 }
 
-fn target() -> Target {
+fn target() -> TargetServer {
     let listen = PeerAddress::Tcp(([127, 0, 0, 1], 0).into());
-    Target::start(Config { listen, workers: 1, ..Config::default() }).expect("a target")
+    TargetServer::start(Config { listen, workers: 1, ..Config::default() }).expect("a target")
 }
 
 /// Creates a bench whose shares run within this process.

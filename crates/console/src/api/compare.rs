@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use record::RecordFile;
-use report::Replayed;
-use report::comparison::{Compared, comparison};
+use report::RecordedSeconds;
+use report::comparison::{ComparedRun, compare_runs};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -50,11 +50,11 @@ pub async fn compare(
             let summary = figures::summary(&app.library.record(id)).map_err(unreadable)?;
             read.push((run, summary, past));
         }
-        let seconds: Vec<Replayed<'_>> = read.iter().map(|(.., past)| Replayed(Some(past))).collect();
+        let seconds: Vec<RecordedSeconds<'_>> = read.iter().map(|(.., past)| RecordedSeconds(Some(past))).collect();
         let sides = read.iter().zip(&seconds);
-        let sides: Vec<Compared<'_>> =
-            sides.map(|((run, summary, _), seconds)| Compared { name: &run.name, summary, seconds }).collect();
-        let against = comparison(&sides).map_err(|error| Problem::unfit("record", error.to_string()))?;
+        let sides: Vec<ComparedRun<'_>> =
+            sides.map(|((run, summary, _), seconds)| ComparedRun { name: &run.name, summary, seconds }).collect();
+        let against = compare_runs(&sides).map_err(|error| Problem::unfit("record", error.to_string()))?;
         let told = |((run, ..), against): (&(crate::library::LibraryRun, _, _), _)| with_id(&run.id, against);
         let compared: Vec<Value> =
             read.iter().skip(1).zip(against.iter().map(|told| json!(told.document()))).map(told).collect();

@@ -13,9 +13,9 @@ use axum::response::Response;
 use axum::{Extension, Json};
 use futures_util::StreamExt as _;
 use record::RecordFile;
-use report::comparison::Compared;
+use report::comparison::ComparedRun;
 use report::formats::{Style, html};
-use report::{Format, Lang, Replayed, Summary};
+use report::{ReportFormat, Lang, RecordedSeconds, Summary};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -74,7 +74,7 @@ pub struct ReportQuery {
 }
 
 /// Returns the media type of a format.
-fn media_type(format: &dyn Format) -> &'static str {
+fn media_type(format: &dyn ReportFormat) -> &'static str {
     match format.name() {
         "json" => "application/json",
         "csv" => "text/csv; charset=utf-8",
@@ -102,7 +102,7 @@ pub async fn report(
     let lang = if language(wanted.lang.as_deref()) == "zh" { Lang::Zh } else { Lang::En };
     let style = Style { lang, ..Style::default() };
     let body = report_body(app, id.clone(), role, move |_, summary, seconds, out| format.write(summary, seconds, style, out));
-    let ending = format.endings().first().copied().unwrap_or("txt");
+    let ending = format.extensions().first().copied().unwrap_or("txt");
     let mut response = attachment(&format!("{id}.{ending}"), media_type(format), body.await?);
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(REPORT_POLICY));
     if wanted.show {
@@ -117,8 +117,8 @@ pub async fn lines(
     Path(id): Path<String>,
     Extension(role): Extension<Option<Role>>,
 ) -> Result<Response, Problem> {
-    let draw = |name: &str, summary: &Summary, seconds: &Replayed<'_>, out: &mut dyn Write| {
-        html::lines(&Compared { name, summary, seconds }, out)
+    let draw = |name: &str, summary: &Summary, seconds: &RecordedSeconds<'_>, out: &mut dyn Write| {
+        html::lines(&ComparedRun { name, summary, seconds }, out)
     };
     let mut response = Response::new(report_body(app, id, role, draw).await?);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
@@ -130,7 +130,7 @@ async fn report_body(
     app: App,
     id: String,
     role: Option<Role>,
-    make: impl FnOnce(&str, &Summary, &Replayed<'_>, &mut dyn Write) -> io::Result<()> + Send + 'static,
+    make: impl FnOnce(&str, &Summary, &RecordedSeconds<'_>, &mut dyn Write) -> io::Result<()> + Send + 'static,
 ) -> Result<Body, Problem> {
     let (download, reader) = (downloads::acquire_slot(&app, role)?, app.reader().await?);
     blocking(&app, move |app| {
@@ -139,7 +139,7 @@ async fn report_body(
         let path = app.library.record(&id);
         let summary = figures::summary(&path).map_err(|fault| Problem::unfit("record", fault))?;
         let past = figures::BoundedRecord(RecordFile(path));
-        downloads::body_from_writer(app, download, |out| make(&name, &summary, &Replayed(Some(&past)), out))
+        downloads::body_from_writer(app, download, |out| make(&name, &summary, &RecordedSeconds(Some(&past)), out))
     })
     .await
 }

@@ -1,8 +1,8 @@
 //! Conversion of a run's events to messages: the lines that pages draw, as in a report.
 
 use record::{FailureExample, Notice, RunEvent};
-use report::formats::html::Live;
-use report::{Lang, Summary, Summing, reason, sort_of_failure, word_of_failure};
+use report::formats::html::LiveLines;
+use report::{Lang, Summary, SummaryBuilder, reason, sort_of_failure, word_of_failure};
 use serde_json::{Value, json};
 
 /// Names of messages: a second, and any other line.
@@ -12,11 +12,11 @@ pub(super) const BLOCK: &str = "block";
 /// The state of the conversion.
 #[derive(Default)]
 pub(super) struct MessageConverter {
-    drawing: Option<Live>,
+    drawing: Option<LiveLines>,
     ended: bool,
     /// Events before the first second: the head of the run.
     begun: Vec<RunEvent>,
-    summing: Summing,
+    summing: SummaryBuilder,
 }
 
 /// Maximum number of events used for the head: a record from elsewhere may have any number of them.
@@ -47,7 +47,7 @@ impl MessageConverter {
         }
         self.begun.push(event.clone());
         let summary = Summary::from_events(self.begun.iter().cloned());
-        let drawing = self.drawing.get_or_insert_with(|| Live::of(&summary));
+        let drawing = self.drawing.get_or_insert_with(|| LiveLines::of(&summary));
         vec![("head", drawing.head(&summary).to_string())]
     }
 
@@ -61,7 +61,7 @@ impl MessageConverter {
     fn notice(&self, notice: &Notice) -> Vec<(&'static str, String)> {
         let events = self.begun.iter().cloned().chain([RunEvent::Notice(notice.clone())]);
         let summary = Summary::from_events(events);
-        let head = Live::of(&summary).head(&summary);
+        let head = LiveLines::of(&summary).head(&summary);
         let said = |lang: &str| head["words"][lang]["notices"].as_array().and_then(|all| all.last()).cloned();
         let told = json!({ "at_ns": notice.at_ns, "en": said("en"), "zh": said("zh") });
         vec![("notice", told.to_string())]
@@ -76,8 +76,8 @@ impl MessageConverter {
     pub fn finish(mut self) -> Vec<(&'static str, String)> {
         let over: Value = json!({ "whole": self.ended });
         let summary = self.summing.finish();
-        let drawing = self.drawing.get_or_insert_with(|| Live::of(&summary));
-        let rest: Vec<_> = drawing.rest().iter().map(line_message).collect();
+        let drawing = self.drawing.get_or_insert_with(|| LiveLines::of(&summary));
+        let rest: Vec<_> = drawing.flush().iter().map(line_message).collect();
         let ended = [("head", drawing.head(&summary).to_string()), ("over", over.to_string())];
         rest.into_iter().chain(ended).collect()
     }

@@ -20,19 +20,19 @@ fn second(at: i64, finished: u64, failed: u64) -> Second {
 }
 
 /// Creates a trusted run of these seconds.
-fn run(seconds: Vec<Second>, reason: End) -> Side {
+fn run(seconds: Vec<Second>, reason: End) -> ComparedFigures {
     let within = seconds.iter().filter(|second| second.part == RunPart::Window).count();
     let window = Nanos::from_secs(within as u64);
     let ended = RunEvent::Ended(RunEnd { reason, window, elapsed: window });
     let events = seconds.iter().cloned().map(|second| RunEvent::Second(Box::new(second)));
     let summary = Summary::from_events(events.chain([ended]));
-    let mut side = Side::of(&summary, &seconds).expect("seconds");
+    let mut side = ComparedFigures::of(&summary, &seconds).expect("seconds");
     side.trusted = true;
     side
 }
 
 /// Creates a run of `seconds` seconds; `of` gives for each the successes, their latency (µs), and the failures.
-fn side(seconds: i64, of: impl Fn(i64) -> (u64, u64, u64)) -> Side {
+fn side(seconds: i64, of: impl Fn(i64) -> (u64, u64, u64)) -> ComparedFigures {
     let seconds = (0..seconds).map(|at| {
         let (finished, us, failed) = of(at);
         let mut second = second(at, finished, failed);
@@ -42,8 +42,8 @@ fn side(seconds: i64, of: impl Fn(i64) -> (u64, u64, u64)) -> Side {
     run(seconds.collect(), End::Completed)
 }
 
-fn verdicts(first: &Side, second: &Side) -> Vec<&'static str> {
-    contrast(first, second).iter().map(|one| one.verdict.name()).collect()
+fn verdicts(first: &ComparedFigures, second: &ComparedFigures) -> Vec<&'static str> {
+    compare_figures(first, second).iter().map(|one| one.verdict.name()).collect()
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_run_is_the_same_as_itself_and_worse_than_a_better_one() {
     assert_eq!(verdicts(&base, &base), ["same"; 5]);
     assert_eq!(verdicts(&base, &slow), ["worse"; 5]);
     assert_eq!(verdicts(&slow, &base), ["better"; 5]);
-    let [throughput, p50, ..] = contrast(&base, &slow);
+    let [throughput, p50, ..] = compare_figures(&base, &slow);
     let [low, high] = throughput.interval.expect("an interval");
     assert!(low <= throughput.change.expect("a change") && throughput.change.expect("a change") <= high);
     assert!((throughput.change.expect("a change") - 701.0 / 1001.0).abs() < 1e-9, "{throughput:?}");
@@ -64,10 +64,10 @@ fn a_run_is_the_same_as_itself_and_worse_than_a_better_one() {
 fn what_is_within_the_scatter_or_too_short_is_not_told() {
     let wild =
         |by: u64| side(12, move |at| if at % 2 == 0 { (40 + by, 500, 0) } else { (160 + by, 4000 + 10 * by, 0) });
-    let found = contrast(&wild(0), &wild(20));
-    assert_eq!(found[0].verdict, Verdict::CannotTell, "{found:?}");
+    let found = compare_figures(&wild(0), &wild(20));
+    assert_eq!(found[0].verdict, ChangeVerdict::CannotTell, "{found:?}");
     let short = side(3, |_| (100, 1000, 0));
-    assert!(contrast(&short, &short).iter().all(|one| one.interval.is_none() && one.verdict == Verdict::CannotTell));
+    assert!(compare_figures(&short, &short).iter().all(|one| one.interval.is_none() && one.verdict == ChangeVerdict::CannotTell));
 }
 
 #[test]
@@ -76,13 +76,13 @@ fn nothing_is_told_of_a_run_that_is_not_trusted() {
     assert_eq!(verdicts(&base, &slow)[1], "worse");
     slow.trusted = false;
     assert_eq!([verdicts(&base, &slow), verdicts(&slow, &base)], [["cannot_tell"; 5]; 2]);
-    assert!(contrast(&base, &slow)[1].interval.is_some(), "its figures are shown all the same");
+    assert!(compare_figures(&base, &slow)[1].interval.is_some(), "its figures are shown all the same");
 }
 
 #[test]
 fn the_same_runs_give_the_same_answer() {
     let (a, b) = (side(20, |at| (100 + at as u64, 1000 + at as u64, 0)), side(20, |at| (90 + at as u64, 1100, 1)));
-    assert_eq!(contrast(&a, &b), contrast(&a, &b));
+    assert_eq!(compare_figures(&a, &b), compare_figures(&a, &b));
 }
 
 #[test]
@@ -90,19 +90,19 @@ fn a_change_lies_within_its_interval() {
     let constant = |us: u64| side(8, move |_| (600, us, 0));
     // More than the threshold, within it, and too close to it for buckets of 0.4 %.
     for (a, b, word) in [
-        (67_200, 70_900, Verdict::Worse),
-        (537_800, 569_500, Verdict::Worse),
-        (334_000, 347_700, Verdict::Same),
-        (100_000, 105_000, Verdict::CannotTell),
+        (67_200, 70_900, ChangeVerdict::Worse),
+        (537_800, 569_500, ChangeVerdict::Worse),
+        (334_000, 347_700, ChangeVerdict::Same),
+        (100_000, 105_000, ChangeVerdict::CannotTell),
     ] {
-        let [_, p50, ..] = contrast(&constant(a), &constant(b));
+        let [_, p50, ..] = compare_figures(&constant(a), &constant(b));
         let (change, [low, high]) = (p50.change.expect("a change"), p50.interval.expect("an interval"));
         assert!((change - b as f64 / a as f64).abs() < 0.004, "{p50:?}");
         assert!(low <= change && change <= high && high - low < 0.02, "{p50:?}");
         assert_eq!(p50.verdict, word, "{p50:?}");
     }
     for us in (1000..40_000).step_by(1371) {
-        for found in contrast(&constant(us), &constant(us * 23 / 20)) {
+        for found in compare_figures(&constant(us), &constant(us * 23 / 20)) {
             let (change, [low, high]) = (found.change.expect("a change"), found.interval.expect("an interval"));
             assert!(low <= change && change <= high, "{found:?}");
         }
@@ -110,22 +110,22 @@ fn a_change_lies_within_its_interval() {
 }
 
 /// A generator of made-up runs of a given number of seconds.
-type Like = fn(&mut Rng, i64) -> Side;
+type MakeSide = fn(&mut Rng, i64) -> ComparedFigures;
 
 /// Returns, over pairs of such runs, the share in which each figure gets the verdict better or worse.
-fn told_apart(pairs: u64, seconds: i64, like: [Like; 2]) -> [f64; MEASURES.len()] {
+fn share_told_apart(pairs: u64, seconds: i64, like: [MakeSide; 2]) -> [f64; MEASURES.len()] {
     let mut told = [0; MEASURES.len()];
     for pair in 0..pairs {
         let mut random = Rng::new(1000 + pair);
         let [a, b] = like.map(|like| like(&mut random, seconds));
-        for (told, one) in told.iter_mut().zip(contrast(&a, &b)) {
-            *told += u64::from(matches!(one.verdict, Verdict::Better | Verdict::Worse));
+        for (told, one) in told.iter_mut().zip(compare_figures(&a, &b)) {
+            *told += u64::from(matches!(one.verdict, ChangeVerdict::Better | ChangeVerdict::Worse));
         }
     }
     told.map(|told| told as f64 / pairs as f64)
 }
 
-fn failing(random: &mut Rng, seconds: i64, share: f64, each: u64) -> Side {
+fn failing(random: &mut Rng, seconds: i64, share: f64, each: u64) -> ComparedFigures {
     let seconds = (0..seconds).map(|at| {
         let failed = (0..each).filter(|_| random.f64() < share).count() as u64;
         let mut second = second(at, each - failed, failed);
@@ -137,13 +137,13 @@ fn failing(random: &mut Rng, seconds: i64, share: f64, each: u64) -> Side {
 
 #[test]
 fn of_equal_runs_failures_are_seldom_told_apart_and_of_others_they_are() {
-    let one_percent: Like = |random, seconds| failing(random, seconds, 0.01, 134);
+    let one_percent: MakeSide = |random, seconds| failing(random, seconds, 0.01, 134);
     for seconds in [5, 6, 10] {
-        let [.., failed] = told_apart(100, seconds, [one_percent; 2]);
+        let [.., failed] = share_told_apart(100, seconds, [one_percent; 2]);
         assert!(failed <= 0.05, "{seconds} s: {failed}");
     }
-    let none: Like = |random, seconds| failing(random, seconds, 0.0, 134);
-    let [.., failed] = told_apart(50, 30, [none, one_percent]);
+    let none: MakeSide = |random, seconds| failing(random, seconds, 0.0, 134);
+    let [.., failed] = share_told_apart(50, 30, [none, one_percent]);
     assert!(failed >= 0.9, "{failed}");
 }
 
@@ -151,15 +151,15 @@ fn of_equal_runs_failures_are_seldom_told_apart_and_of_others_they_are() {
 fn where_there_is_too_little_nothing_is_told_of_failures() {
     let few = |failed: u64| side(6, move |at| (9, 2000, if at == 3 { failed } else { 0 }));
     for (a, b) in [(0, 0), (0, 1), (1, 1)] {
-        let [.., failed] = contrast(&few(a), &few(b));
+        let [.., failed] = compare_figures(&few(a), &few(b));
         let [low, high] = failed.interval.expect("an interval");
-        assert!(low < -0.02 && high > 0.05 && failed.verdict == Verdict::CannotTell, "{failed:?}");
+        assert!(low < -0.02 && high > 0.05 && failed.verdict == ChangeVerdict::CannotTell, "{failed:?}");
     }
 }
 
 /// Creates arrivals at 300/s at a server that is busy four fifths of the time, one after the other: requests
 /// behind a slow one are slow, too.
-fn queueing(random: &mut Rng, seconds: i64) -> Side {
+fn queueing(random: &mut Rng, seconds: i64) -> ComparedFigures {
     let (mut all, mut now, mut wait): (Vec<Second>, _, _) = (Vec::new(), -5.0, 0.0_f64);
     all.extend((0..seconds).map(|at| second(at, 0, 0)));
     loop {
@@ -179,7 +179,7 @@ fn queueing(random: &mut Rng, seconds: i64) -> Side {
 }
 
 /// Creates users of a server whose speed changes by a tenth from second to second.
-fn wavering(random: &mut Rng, seconds: i64, slower: f64) -> Side {
+fn wavering(random: &mut Rng, seconds: i64, slower: f64) -> ComparedFigures {
     let seconds = (0..seconds).map(|at| {
         let mean = 0.05 * slower * (0.1 * random.normal()).exp();
         let finished = (10.0 / mean) as u64;
@@ -194,20 +194,20 @@ fn wavering(random: &mut Rng, seconds: i64, slower: f64) -> Side {
 
 #[test]
 fn of_equal_runs_latency_and_throughput_are_seldom_told_apart_and_of_others_they_are() {
-    let equal: Like = |random, seconds| wavering(random, seconds, 1.0);
-    let slow: Like = |random, seconds| wavering(random, seconds, 1.4);
-    for like in [queueing as Like, equal] {
+    let equal: MakeSide = |random, seconds| wavering(random, seconds, 1.0);
+    let slow: MakeSide = |random, seconds| wavering(random, seconds, 1.4);
+    for like in [queueing as MakeSide, equal] {
         for seconds in [5, 10] {
-            let told = told_apart(60, seconds, [like; 2]);
+            let told = share_told_apart(60, seconds, [like; 2]);
             assert!(told.iter().all(|share| *share <= 0.05), "{seconds} s: {told:?}");
         }
     }
-    let told = told_apart(30, 20, [equal, slow]);
+    let told = share_told_apart(30, 20, [equal, slow]);
     assert!(told[..3].iter().all(|share| *share >= 0.9), "{told:?}");
 }
 
 /// Creates a run in which, in each of ten seconds, some of 100 requests hang until the run is over.
-fn hanging(each: impl Fn(i64) -> u64, reason: End) -> Side {
+fn hanging(each: impl Fn(i64) -> u64, reason: End) -> ComparedFigures {
     let mut seconds: Vec<Second> = Vec::new();
     let mut last = Second { part: RunPart::Drain, ..second(10, 0, 0) };
     for at in 0..10 {
@@ -226,14 +226,14 @@ fn hanging(each: impl Fn(i64) -> u64, reason: End) -> Side {
 #[test]
 fn requests_without_an_end_count_as_failed_where_they_began() {
     let (well, each) = (hanging(|_| 0, End::Completed), hanging(|_| 4, End::Completed));
-    let [.., failed] = contrast(&well, &each);
+    let [.., failed] = compare_figures(&well, &each);
     assert_eq!(failed.values, [Some(0.0), Some(0.04)], "as objectives count them");
-    assert_eq!(failed.verdict, Verdict::Worse, "{failed:?}");
+    assert_eq!(failed.verdict, ChangeVerdict::Worse, "{failed:?}");
     // The same number, but all in one stall: that may be chance.
-    let [.., stalled] = contrast(&well, &hanging(|at| if at == 2 { 40 } else { 0 }, End::Completed));
-    assert_eq!((stalled.values, stalled.verdict), (failed.values, Verdict::CannotTell), "{stalled:?}");
+    let [.., stalled] = compare_figures(&well, &hanging(|at| if at == 2 { 40 } else { 0 }, End::Completed));
+    assert_eq!((stalled.values, stalled.verdict), (failed.values, ChangeVerdict::CannotTell), "{stalled:?}");
     // Requests cut off by a stop might have been answered.
-    let [.., cut] = contrast(&well, &hanging(|_| 4, End::Interrupted));
+    let [.., cut] = compare_figures(&well, &hanging(|_| 4, End::Interrupted));
     assert_eq!(cut.values, [Some(0.0), Some(0.0)], "{cut:?}");
 }
 
@@ -254,10 +254,10 @@ fn users_and_a_rate_are_compared_by_service_time() {
     for (a, b, value, latency) in
         [(&users, &rate, 50.0, "service"), (&users, &users, 50.0, "service"), (&rate, &rate, 128.0, "response")]
     {
-        let [throughput, p50, ..] = contrast(a, b);
+        let [throughput, p50, ..] = compare_figures(a, b);
         assert_eq!((throughput.latency, p50.latency), (None, Some(latency)));
         let near = |found: Option<f64>| found.is_some_and(|us| (us / 1e3 / value - 1.0).abs() < 0.005);
-        assert!(p50.values.into_iter().all(near) && p50.verdict == Verdict::Same, "{p50:?}");
+        assert!(p50.values.into_iter().all(near) && p50.verdict == ChangeVerdict::Same, "{p50:?}");
     }
 }
 
@@ -266,9 +266,9 @@ fn an_interval_may_have_no_upper_end() {
     // The 99th percentile of 300 requests lies near the slowest of them, or above.
     let base = side(30, |_| (1000, 1000, 0));
     let few = side(6, |_| (50, 3000, 0));
-    let p99 = contrast(&base, &few)[3];
+    let p99 = compare_figures(&base, &few)[3];
     let [low, high] = p99.interval.expect("an interval");
-    assert!(low > 2.5 && high.is_infinite() && p99.verdict == Verdict::Worse, "{p99:?}");
+    assert!(low > 2.5 && high.is_infinite() && p99.verdict == ChangeVerdict::Worse, "{p99:?}");
     let document = serde_json::to_value(p99.document()).expect("JSON");
     assert!(document["interval"][1].is_null() && document["interval"][0].is_number(), "{document}");
 }

@@ -18,7 +18,7 @@ pub(super) struct Diagnosis {
     observed: &'static str,
     /// CPU use by the service and the load generator, if both ran on the load generator's machine; otherwise
     /// null.
-    shared: Option<SharedReport>,
+    shared: Option<SharedCpuReport>,
     /// All findings, the main limit first; if `outcome` is not `limit`, findings that limit nothing.
     findings: Vec<LimitReport>,
 }
@@ -26,7 +26,7 @@ pub(super) struct Diagnosis {
 /// CPU time within the window, in cores.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct SharedReport {
+struct SharedCpuReport {
     /// CPU time of the service's processes.
     service_cores: f64,
     /// CPU time of the generator's threads.
@@ -78,7 +78,7 @@ impl Diagnosis {
             CounterCoverage::Generator => "generator",
             CounterCoverage::Service => "service",
         };
-        let shared = conclusion.core_shares.map(|shared| SharedReport {
+        let shared = conclusion.core_shares.map(|shared| SharedCpuReport {
             service_cores: shared.service,
             generator_cores: shared.generator,
             busy_cores: shared.busy,

@@ -3,7 +3,7 @@
 use measure::{Histogram, Nanos};
 use serde::Serialize;
 
-use crate::ranked::{QUANTILES, Quantile, Ranked};
+use crate::ranked::{QUANTILES, QuantileEstimate, RankedLatency};
 
 /// A distribution of times in microseconds.
 #[derive(Serialize)]
@@ -79,12 +79,12 @@ fn us(t: Option<Nanos>) -> Option<f64> {
     t.map(Nanos::as_micros_f64)
 }
 
-fn interval(q: Quantile) -> Option<[Option<f64>; 2]> {
+fn interval(q: QuantileEstimate) -> Option<[Option<f64>; 2]> {
     q.interval.map(|ends| ends.map(us))
 }
 
 impl<'a> Distribution<'a> {
-    pub(super) fn of(ranked: Ranked<'a>) -> Distribution<'a> {
+    pub(super) fn of(ranked: RankedLatency<'a>) -> Distribution<'a> {
         let [p50, p90, p95, p99, p99_9] = QUANTILES.map(|named| ranked.quantile(named.q));
         let (mean, max) = (ranked.mean(), ranked.max());
         let at_least = ranked.at_least.filter(|h| !h.is_empty());
@@ -118,6 +118,6 @@ impl<'a> Distribution<'a> {
     }
 
     pub(super) fn plain(h: &'a Histogram) -> Distribution<'a> {
-        Distribution::of(Ranked::plain(h))
+        Distribution::of(RankedLatency::finished_only(h))
     }
 }

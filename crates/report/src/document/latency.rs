@@ -4,8 +4,8 @@ use record::Latency;
 use serde::Serialize;
 
 use super::distribution::Distribution;
-use crate::ranked::{Ranked, headline, heartbeats};
-use crate::totals::Totals;
+use crate::ranked::{RankedLatency, headline, heartbeats};
+use crate::totals::RunTotals;
 
 /// Latency of requests, measured in four ways.
 #[derive(Serialize)]
@@ -28,7 +28,7 @@ pub struct LatencyReport<'a> {
 /// Phases of requests and connections.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Phases<'a> {
+pub struct PhasesReport<'a> {
     /// Opening of connections.
     connect: Distribution<'a>,
     /// TLS handshakes.
@@ -47,7 +47,7 @@ pub struct Phases<'a> {
 
 impl<'a> LatencyReport<'a> {
     /// Returns the latency of a whole run, with intervals.
-    pub fn of_run(totals: &'a Totals, open: bool) -> LatencyReport<'a> {
+    pub fn of_run(totals: &'a RunTotals, open: bool) -> LatencyReport<'a> {
         LatencyReport {
             response: open.then(|| Distribution::of(totals.ranked(true))),
             service: Distribution::of(totals.ranked(false)),
@@ -59,7 +59,7 @@ impl<'a> LatencyReport<'a> {
         LatencyReport {
             response: open.then(|| Distribution::of(headline(l, true))),
             service: Distribution::of(headline(l, false)),
-            wait_conn: Distribution::of(Ranked::with(&l.wait_conn, &l.wait_conn_at_least)),
+            wait_conn: Distribution::of(RankedLatency::with_unfinished(&l.wait_conn, &l.wait_conn_at_least)),
             gen_late: Distribution::plain(&l.gen_late),
             failed: Distribution::plain(&l.failed),
             failed_responses: Distribution::plain(&l.failed_responses),
@@ -67,9 +67,9 @@ impl<'a> LatencyReport<'a> {
     }
 }
 
-impl<'a> Phases<'a> {
-    pub fn of(l: &'a Latency) -> Phases<'a> {
-        Phases {
+impl<'a> PhasesReport<'a> {
+    pub fn of(l: &'a Latency) -> PhasesReport<'a> {
+        PhasesReport {
             connect: Distribution::plain(&l.connect),
             tls: Distribution::plain(&l.tls),
             greeting: Distribution::plain(&l.greeting),

@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Loss"))]
-pub(super) struct Loss<'a> {
+pub(super) struct LossReport<'a> {
     /// Kind as in [`Failure`]: `closed`, `reset`, `timeout` (a missed heartbeat) …
     kind: &'a str,
     /// Phase as in [`Failure`]; `hold` for connections that had been open.
@@ -23,10 +23,10 @@ pub(super) struct Loss<'a> {
     count: u64,
 }
 
-impl<'a> From<&'a record::ConnectionLoss> for Loss<'a> {
-    fn from(loss: &'a record::ConnectionLoss) -> Loss<'a> {
+impl<'a> From<&'a record::ConnectionLoss> for LossReport<'a> {
+    fn from(loss: &'a record::ConnectionLoss) -> LossReport<'a> {
         let record::ConnectionLoss { kind, phase, errno, detail, count, .. } = loss;
-        Loss { kind, phase, errno: errno.as_deref(), detail, count: *count }
+        LossReport { kind, phase, errno: errno.as_deref(), detail, count: *count }
     }
 }
 
@@ -34,7 +34,7 @@ impl<'a> From<&'a record::ConnectionLoss> for Loss<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Notice"))]
-pub(super) struct Notice<'a> {
+pub(super) struct NoticeReport<'a> {
     /// Stable identifier, one of [`Subject`] or of another version: `only_errors`, `only_redirects`,
     /// `disk_full` …
     code: &'a str,
@@ -46,9 +46,9 @@ pub(super) struct Notice<'a> {
     at_ns: Option<i64>,
 }
 
-impl<'a> From<&'a record::Notice> for Notice<'a> {
-    fn from(notice: &'a record::Notice) -> Notice<'a> {
-        Notice { code: &notice.code, facts: &notice.facts, at_ns: notice.at_ns }
+impl<'a> From<&'a record::Notice> for NoticeReport<'a> {
+    fn from(notice: &'a record::Notice) -> NoticeReport<'a> {
+        NoticeReport { code: &notice.code, facts: &notice.facts, at_ns: notice.at_ns }
     }
 }
 
@@ -56,7 +56,7 @@ impl<'a> From<&'a record::Notice> for Notice<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "FirstAnswer"))]
-pub(super) struct FirstAnswer<'a> {
+pub(super) struct FirstAnswerReport<'a> {
     /// The requested URL.
     url: &'a str,
     /// The address connected to.
@@ -78,10 +78,10 @@ pub(super) struct FirstAnswer<'a> {
     failure: Option<&'a str>,
 }
 
-impl<'a> From<&'a record::FirstResponse> for FirstAnswer<'a> {
-    fn from(first: &'a record::FirstResponse) -> FirstAnswer<'a> {
+impl<'a> From<&'a record::FirstResponse> for FirstAnswerReport<'a> {
+    fn from(first: &'a record::FirstResponse) -> FirstAnswerReport<'a> {
         let record::FirstResponse { url, address, through, spoken, status, payload, took, requests, failure, .. } = first;
-        FirstAnswer {
+        FirstAnswerReport {
             url,
             address,
             through: through.as_deref(),
@@ -106,9 +106,9 @@ mod tests {
         let first = record::FirstResponse { cause, ..record::FirstResponse::default() };
         let notice = record::Notice::new(record::Subject::AfterFailed, []).with_cause("why", cause::tls::expired("h"));
         let documents = [
-            serde_json::to_value(Loss::from(&loss)),
-            serde_json::to_value(FirstAnswer::from(&first)),
-            serde_json::to_value(Notice::from(&notice)),
+            serde_json::to_value(LossReport::from(&loss)),
+            serde_json::to_value(FirstAnswerReport::from(&first)),
+            serde_json::to_value(NoticeReport::from(&notice)),
         ];
         for document in documents {
             let names: Vec<String> = document.expect("JSON").as_object().expect("fields").keys().cloned().collect();

@@ -8,9 +8,9 @@ use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 
 use super::connections::ConnectionReport;
-use super::latency::{LatencyReport, Phases};
+use super::latency::{LatencyReport, PhasesReport};
 use super::scenarios::{self, ScenarioSecond};
-use crate::seconds::Pass;
+use crate::seconds::SecondsPass;
 use crate::summary::Summary;
 
 /// The figures of one second.
@@ -47,7 +47,7 @@ pub struct SecondReport<'a> {
     /// Latency of requests.
     latency: LatencyReport<'a>,
     /// Phases of requests and connections.
-    phases: Phases<'a>,
+    phases: PhasesReport<'a>,
     /// Figures of each scenario in this second; only if the run has scenarios.
     #[serde(skip_serializing_if = "Option::is_none")]
     scenarios: Option<Vec<ScenarioSecond<'a>>>,
@@ -69,7 +69,7 @@ impl<'a> SecondReport<'a> {
             bytes: s.bytes,
             connections: ConnectionReport::from(&s.connections),
             latency: LatencyReport::of(&s.latency, open),
-            phases: Phases::of(&s.latency),
+            phases: PhasesReport::of(&s.latency),
             status: &s.status,
             words: &s.words,
             failures: &s.failures,
@@ -79,19 +79,19 @@ impl<'a> SecondReport<'a> {
 }
 
 /// The seconds of a run, read one at a time while they are written.
-pub(super) struct Seconds<'a> {
-    pass: RefCell<Pass<'a>>,
+pub(super) struct SecondReports<'a> {
+    pass: RefCell<SecondsPass<'a>>,
     summary: &'a Summary,
 }
 
-impl<'a> Seconds<'a> {
+impl<'a> SecondReports<'a> {
     /// Creates the sequence of a run's seconds.
-    pub fn of(pass: Pass<'a>, summary: &'a Summary) -> Seconds<'a> {
-        Seconds { pass: RefCell::new(pass), summary }
+    pub fn of(pass: SecondsPass<'a>, summary: &'a Summary) -> SecondReports<'a> {
+        SecondReports { pass: RefCell::new(pass), summary }
     }
 }
 
-impl Serialize for Seconds<'_> {
+impl Serialize for SecondReports<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut all = to.serialize_seq(None)?;
         for second in &mut *self.pass.borrow_mut() {

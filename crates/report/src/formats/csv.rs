@@ -8,13 +8,13 @@ use std::io::{self, Write};
 use measure::Histogram;
 use record::{CheckResults, NamedFigures, RunPart, Second};
 
-use super::{Format, Style};
-use crate::ranked::{Figure, Ranked, headline};
-use crate::seconds::Seconds;
+use super::{ReportFormat, Style};
+use crate::ranked::{Figure, RankedLatency, headline};
+use crate::seconds::SecondsSource;
 use crate::summary::Summary;
 
 /// The CSV format (see the module documentation).
-pub(super) struct Csv;
+pub(super) struct CsvFormat;
 
 /// Columns of the header with their descriptions.
 pub const COLUMNS: [(&str, &str); 33] = [
@@ -61,16 +61,16 @@ pub const COLUMNS: [(&str, &str); 33] = [
     ),
 ];
 
-impl Format for Csv {
+impl ReportFormat for CsvFormat {
     fn name(&self) -> &'static str {
         "csv"
     }
 
-    fn endings(&self) -> &'static [&'static str] {
+    fn extensions(&self) -> &'static [&'static str] {
         &["csv"]
     }
 
-    fn write(&self, summary: &Summary, seconds: &dyn Seconds, _: Style, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, summary: &Summary, seconds: &dyn SecondsSource, _: Style, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", COLUMNS.map(|(name, _)| name).join(","))?;
         let rows = rows(summary);
         for second in seconds.pass()? {
@@ -93,7 +93,7 @@ fn row(s: &Second, open: bool) -> [String; COLUMNS.len()] {
     let throughput = if length_s > 0.0 { s.successes() as f64 / length_s } else { 0.0 };
     let latency = headline(&s.latency, open);
     let quantile = |q| cell(latency.quantile(q).figure);
-    let p99 = |finished, at_least| cell(Ranked { finished, at_least, blocks: None }.quantile(0.99).figure);
+    let p99 = |finished, at_least| cell(RankedLatency { finished, at_least, blocks: None }.quantile(0.99).figure);
     let status: Vec<String> = s.status.iter().map(|(code, n)| format!("{code}:{n}")).collect();
     let failures: Vec<String> = s.failures.iter().map(failure).collect();
     [
@@ -126,8 +126,8 @@ fn row(s: &Second, open: bool) -> [String; COLUMNS.len()] {
         s.connections.failed.to_string(),
         (s.cpu_ns as f64 / 1e6).to_string(),
         (s.spun_ns as f64 / 1e6).to_string(),
-        quoted(&status.join(" ")),
-        quoted(&failures.join(" ")),
+        quote(&status.join(" ")),
+        quote(&failures.join(" ")),
         String::new(),
         String::new(),
     ]
@@ -138,7 +138,7 @@ fn rows(summary: &Summary) -> Vec<(String, &'static str)> {
     let requests = summary.names().iter().map(|name| (name.clone(), "request"));
     let spans = summary.spans().flat_map(|row| {
         let kinds = if row.group.is_some() { ["group", "group_active"] } else { ["iteration", "iteration_active"] };
-        kinds.map(|kind| (row.called(), kind))
+        kinds.map(|kind| (row.objective_name(), kind))
     });
     let scenarios = summary.scenarios().map(|row| (row.name.to_owned(), "scenario"));
     requests.chain(spans).chain(scenarios).collect()
@@ -150,7 +150,7 @@ fn row_of_name(s: &Second, named: &NamedFigures, rows: &[(String, &'static str)]
     let (mut finished, mut at_least) = (Histogram::new(), Histogram::new());
     named.latency.add_to(&mut finished);
     named.at_least.add_to(&mut at_least);
-    let ranked = Ranked::with(&finished, &at_least);
+    let ranked = RankedLatency::with_unfinished(&finished, &at_least);
     let counts = &named.counts;
     let ended = counts.finished + counts.finished_of_warmup;
     let status: Vec<String> = named.status.iter().map(|(code, n)| format!("{code}:{n}")).collect();
@@ -174,8 +174,8 @@ fn row_of_name(s: &Second, named: &NamedFigures, rows: &[(String, &'static str)]
         ("p99_us", quantile(0.99)),
         ("p99_9_us", quantile(0.999)),
         ("max_us", cell(ranked.max())),
-        ("status", quoted(&status.join(" "))),
-        ("name", quoted(&name)),
+        ("status", quote(&status.join(" "))),
+        ("name", quote(&name)),
         ("kind", kind.into()),
     ];
     columns(&figures)
@@ -191,7 +191,7 @@ fn row_of_check(s: &Second, checked: &CheckResults, summary: &Summary) -> [Strin
         ("part", part(s.part).into()),
         ("succeeded", checked.passed.to_string()),
         ("failed", checked.failed.to_string()),
-        ("name", quoted(&name)),
+        ("name", quote(&name)),
         ("kind", "check".into()),
     ])
 }
@@ -205,7 +205,7 @@ fn columns(figures: &[(&str, String)]) -> [String; COLUMNS.len()] {
 
 fn cell(figure: Figure) -> String {
     match figure {
-        Figure::Is(t) => t.as_micros_f64().to_string(),
+        Figure::Exact(t) => t.as_micros_f64().to_string(),
         Figure::AtLeast(t) => format!(">={}", t.as_micros_f64()),
         Figure::Withheld => String::new(),
     }
@@ -225,7 +225,7 @@ fn failure(f: &record::Failure) -> String {
 }
 
 /// Quotes a cell of untrusted text: a spreadsheet would evaluate anything that begins like a formula.
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     let text = measure::sanitize::line(text);
     let formula = if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
     if text.contains([',', '"']) {

@@ -24,16 +24,16 @@ pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     }
     let words = [say::OK, say::FAILED, CUT, say::RATE, say::MEAN].map(|text| lang.of(text).to_owned());
     let mut heading = vec![String::new(), lang.of(STARTED).to_owned()];
-    heading.extend(drops(summary).then(|| lang.of(DROPPED).to_owned()));
+    heading.extend(has_dropped(summary).then(|| lang.of(DROPPED).to_owned()));
     heading.extend(words);
     heading.extend(quantiles().map(|(name, _)| name.to_owned()));
     heading.push(lang.of(say::MAX).into());
-    heading.extend(actives().map(|(name, _)| lang.fill(ACTIVE, &[("q", name)])));
+    heading.extend(active_quantiles().map(|(name, _)| lang.fill(ACTIVE, &[("q", name)])));
     std::iter::once(heading).chain(rows).collect()
 }
 
 /// Returns `true` if iterations were dropped, which is rare.
-fn drops(summary: &Summary) -> bool {
+fn has_dropped(summary: &Summary) -> bool {
     summary.spans().any(|row| row.totals.counts.dropped > 0)
 }
 
@@ -42,7 +42,7 @@ fn quantiles() -> impl Iterator<Item = (&'static str, f64)> {
 }
 
 /// Returns the quantiles shown without pauses, too.
-fn actives() -> impl Iterator<Item = (&'static str, f64)> {
+fn active_quantiles() -> impl Iterator<Item = (&'static str, f64)> {
     quantiles().filter(|(name, _)| *name != "p95")
 }
 
@@ -53,12 +53,12 @@ fn cells(row: &SpanRow<'_>, summary: &Summary, lang: Lang) -> Vec<String> {
         (scenario, group) => scenario.or(group).unwrap_or(lang.of(ITERATION)).to_owned(),
     };
     let mut cells = vec![name, numbers::count(row.started())];
-    cells.extend(drops(summary).then(|| numbers::count(counts.dropped)));
+    cells.extend(has_dropped(summary).then(|| numbers::count(counts.dropped)));
     cells.extend([counts.finished, counts.failed, counts.censored].map(numbers::count));
     cells.extend([numbers::rate(summary.per_s(row.totals.finished_in_window)), duration.mean().show()]);
     cells.extend(quantiles().map(|(_, q)| duration.quantile(q).figure.show()));
     cells.push(duration.max().show());
-    cells.extend(actives().map(|(_, q)| active.quantile(q).figure.show()));
+    cells.extend(active_quantiles().map(|(_, q)| active.quantile(q).figure.show()));
     cells
 }
 

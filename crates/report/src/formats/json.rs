@@ -9,25 +9,25 @@ use measure::sanitize::is_invisible;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
-use super::{Format, Style};
+use super::{ReportFormat, Style};
 use crate::document::Report;
-use crate::seconds::Seconds;
+use crate::seconds::SecondsSource;
 use crate::summary::Summary;
 
 /// The JSON format (see the module documentation).
-pub(super) struct Json;
+pub(super) struct JsonFormat;
 
-impl Format for Json {
+impl ReportFormat for JsonFormat {
     fn name(&self) -> &'static str {
         "json"
     }
 
-    fn endings(&self) -> &'static [&'static str] {
+    fn extensions(&self) -> &'static [&'static str] {
         &["json"]
     }
 
-    fn write(&self, summary: &Summary, seconds: &dyn Seconds, _: Style, out: &mut dyn Write) -> io::Result<()> {
-        let mut to = serde_json::Serializer::with_formatter(&mut *out, Shallow::default());
+    fn write(&self, summary: &Summary, seconds: &dyn SecondsSource, _: Style, out: &mut dyn Write) -> io::Result<()> {
+        let mut to = serde_json::Serializer::with_formatter(&mut *out, ShallowFormatter::default());
         Report::of(summary, seconds.pass()?).serialize(&mut to).map_err(io::Error::from)?;
         out.write_all(b"\n")
     }
@@ -35,11 +35,11 @@ impl Format for Json {
 
 /// A JSON formatter that breaks lines at the two outer levels only.
 #[derive(Default)]
-struct Shallow {
+struct ShallowFormatter {
     depth: usize,
 }
 
-impl Shallow {
+impl ShallowFormatter {
     fn line<W: ?Sized + Write>(&self, to: &mut W, first: bool) -> io::Result<()> {
         if !first {
             to.write_all(b",")?;
@@ -61,7 +61,7 @@ impl Shallow {
     }
 }
 
-impl Formatter for Shallow {
+impl Formatter for ShallowFormatter {
     /// Escapes characters that control a terminal, beyond what JSON requires, without loss.
     fn write_string_fragment<W: ?Sized + Write>(&mut self, to: &mut W, fragment: &str) -> io::Result<()> {
         let mut rest = fragment;

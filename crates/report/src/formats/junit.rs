@@ -2,36 +2,36 @@
 
 use std::io::{self, Write};
 
-use super::{Format, Style};
+use super::{ReportFormat, Style};
 use crate::exit::Exit;
 use crate::finding::Finding;
 use crate::judgement;
-use crate::seconds::Seconds;
+use crate::seconds::SecondsSource;
 use crate::sentences as say;
 use crate::summary::Summary;
 use crate::text::Lang;
 
 /// The JUnit format (see the module documentation).
-pub(super) struct Junit;
+pub(super) struct JunitFormat;
 
 /// A test case: its name, and the reason for its failure.
-struct Case {
+struct TestCase {
     name: String,
     failure: Option<String>,
-    said: String,
+    output: String,
 }
 
-impl Format for Junit {
+impl ReportFormat for JunitFormat {
     fn name(&self) -> &'static str {
         "junit"
     }
 
-    fn endings(&self) -> &'static [&'static str] {
+    fn extensions(&self) -> &'static [&'static str] {
         &["xml"]
     }
 
-    fn write(&self, summary: &Summary, _: &dyn Seconds, style: Style, out: &mut dyn Write) -> io::Result<()> {
-        let summary = &summary.plain();
+    fn write(&self, summary: &Summary, _: &dyn SecondsSource, style: Style, out: &mut dyn Write) -> io::Result<()> {
+        let summary = &summary.escaped();
         let (name, cases) = (name(summary), cases(summary, style.lang));
         let failed = cases.iter().filter(|c| c.failure.is_some()).count().to_string();
         let (tests, time) = (cases.len().to_string(), format!("{:.3}", summary.elapsed.as_secs_f64()));
@@ -54,12 +54,12 @@ fn name(summary: &Summary) -> String {
     visible(&format!("brunt {url} ({load})"))
 }
 
-fn write_case(out: &mut dyn Write, suite: &str, case: &Case) -> io::Result<()> {
+fn write_case(out: &mut dyn Write, suite: &str, case: &TestCase) -> io::Result<()> {
     writeln!(out, "    <testcase classname=\"{suite}\" name=\"{}\">", attribute(&case.name))?;
     if let Some(failure) = &case.failure {
         writeln!(out, "      <failure message=\"{}\"/>", attribute(failure))?;
     }
-    writeln!(out, "      <system-out>{}</system-out>\n    </testcase>", escaped(&case.said))
+    writeln!(out, "      <system-out>{}</system-out>\n    </testcase>", escaped(&case.output))
 }
 
 /// Escapes a text for an XML attribute between double quotes, in which a line end would be read as a space.
@@ -101,17 +101,17 @@ fn by_name(out: &mut dyn Write, summary: &Summary, lang: Lang) -> io::Result<()>
     Ok(())
 }
 
-fn cases(summary: &Summary, lang: Lang) -> Vec<Case> {
-    let mut cases: Vec<Case> = summary
+fn cases(summary: &Summary, lang: Lang) -> Vec<TestCase> {
+    let mut cases: Vec<TestCase> = summary
         .objectives
         .iter()
         .map(|o| {
             let said = visible(&judgement::measured(o, lang));
-            Case { name: visible(&o.objective), failure: (!o.met).then(|| said.clone()), said }
+            TestCase { name: visible(&o.objective), failure: (!o.met).then(|| said.clone()), output: said }
         })
         .collect();
     let said = |found: &Finding| visible(&found.sentence(lang));
-    let line = visible(&crate::line::line(summary, lang));
+    let line = visible(&crate::verdict_line::verdict_line(summary, lang));
     let mut reasons: Vec<String> =
         std::iter::once(line.clone()).chain(summary.trust.findings.iter().map(said)).collect();
     let mut against: Vec<String> = summary.trust.against().next().map(|_| line).into_iter().collect();
@@ -129,7 +129,7 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<Case> {
         (true, true) => Some(judgement::exit(summary, lang)),
         (true, false) => None,
     };
-    cases.push(Case { name: "trust".into(), failure, said: reasons.join("\n") });
+    cases.push(TestCase { name: "trust".into(), failure, output: reasons.join("\n") });
     cases
 }
 
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         let text = "a'<&amp;\"]]>\n\tb\u{e9}";
-        let case = Case { name: text.into(), failure: Some(text.into()), said: text.into() };
+        let case = TestCase { name: text.into(), failure: Some(text.into()), output: text.into() };
         let mut out = Vec::new();
         write_case(&mut out, &attribute(text), &case).unwrap();
         let xml = String::from_utf8(out).unwrap();

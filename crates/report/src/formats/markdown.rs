@@ -5,33 +5,33 @@ use std::io::{self, Write};
 use record::RunStarted;
 
 use super::text::{accounts, figures, head};
-use super::{Format, Style, named};
+use super::{ReportFormat, Style, named};
 use crate::finding::Grade;
 use crate::judgement;
-use crate::limits::Told;
+use crate::limits::LimitText;
 use crate::ranked::QUANTILES;
 use crate::reasons::reason;
-use crate::seconds::Seconds;
+use crate::seconds::SecondsSource;
 use crate::sentences as say;
 use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text};
 
 /// The Markdown format (see the module documentation).
-pub(super) struct Markdown;
+pub(super) struct MarkdownFormat;
 
-impl Format for Markdown {
+impl ReportFormat for MarkdownFormat {
     fn name(&self) -> &'static str {
         "markdown"
     }
 
-    fn endings(&self) -> &'static [&'static str] {
+    fn extensions(&self) -> &'static [&'static str] {
         &["md", "markdown"]
     }
 
-    fn write(&self, summary: &Summary, _: &dyn Seconds, style: Style, out: &mut dyn Write) -> io::Result<()> {
-        let summary = &summary.plain();
-        let mut page = Page { lang: style.lang, text: String::new() };
+    fn write(&self, summary: &Summary, _: &dyn SecondsSource, style: Style, out: &mut dyn Write) -> io::Result<()> {
+        let summary = &summary.escaped();
+        let mut page = MarkdownPage { lang: style.lang, text: String::new() };
         run(&mut page, summary);
         verdict(&mut page, summary);
         objectives(&mut page, summary);
@@ -51,12 +51,12 @@ impl Format for Markdown {
 }
 
 /// Blocks collected before they are written, separated by empty lines.
-struct Page {
+struct MarkdownPage {
     lang: Lang,
     text: String,
 }
 
-impl Page {
+impl MarkdownPage {
     /// Adds a block of Markdown verbatim.
     fn block(&mut self, text: &str) {
         if !self.text.is_empty() {
@@ -86,32 +86,32 @@ impl Page {
         self.block(&(heading + &rule + &rows.collect::<String>()));
     }
 
-    fn say(&self, text: Text) -> String {
+    fn translate(&self, text: Text) -> String {
         self.lang.of(text).into()
     }
 }
 
 /// Adds the limits of the run, with their proof.
-fn limits(page: &mut Page, summary: &Summary) {
-    let all = crate::limits::told(&summary.limits, page.lang);
+fn limits(page: &mut MarkdownPage, summary: &Summary) {
+    let all = crate::limits::limit_texts(&summary.limits, page.lang);
     if all.is_empty() {
         return;
     }
     page.section(page.lang.of(say::limits::LIMIT));
-    for Told { claim, details } in all {
+    for LimitText { claim, details } in all {
         let lines: Vec<String> = std::iter::once(claim).chain(details).collect();
         page.list(&lines);
     }
 }
 
 /// Adds the verdict on whether to trust the figures that follow.
-fn line(page: &mut Page, summary: &Summary) {
-    let line = escaped(&crate::line::line(summary, page.lang));
+fn line(page: &mut MarkdownPage, summary: &Summary) {
+    let line = escaped(&crate::verdict_line::verdict_line(summary, page.lang));
     page.block(&format!("**{line}**"));
 }
 
 /// Adds the setup of the run, its time, and its origin.
-fn run(page: &mut Page, summary: &Summary) {
+fn run(page: &mut MarkdownPage, summary: &Summary) {
     let lang = page.lang;
     let Some(started) = &summary.started else {
         page.block("## brunt");
@@ -121,11 +121,11 @@ fn run(page: &mut Page, summary: &Summary) {
     line(page, summary);
     let load = head::load(&started.plan, lang).join(lang.of(say::COMMA));
     let mut rows = vec![
-        vec![page.say(say::RUN), String::new()],
-        vec![page.say(say::TARGET), target(summary, started, lang)],
-        vec![page.say(say::LOAD), load],
-        vec![page.say(say::BEGUN), numbers::moment(started.unix_ms)],
-        vec![page.say(say::TOOK), numbers::duration(summary.elapsed)],
+        vec![page.translate(say::RUN), String::new()],
+        vec![page.translate(say::TARGET), target(summary, started, lang)],
+        vec![page.translate(say::LOAD), load],
+        vec![page.translate(say::BEGUN), numbers::moment(started.unix_ms)],
+        vec![page.translate(say::TOOK), numbers::duration(summary.elapsed)],
     ];
     if started.workers > 0 {
         let machine = |host: &record::GeneratorHost| {
@@ -136,10 +136,10 @@ fn run(page: &mut Page, summary: &Summary) {
         };
         let machines = started.hosts.iter().map(machine);
         let generator: Vec<String> = std::iter::once(head::machinery(started, lang)).chain(machines).collect();
-        rows.push(vec![page.say(say::GENERATOR), generator.join(lang.of(say::SEMICOLON))]);
+        rows.push(vec![page.translate(say::GENERATOR), generator.join(lang.of(say::SEMICOLON))]);
     }
     if !summary.joined.is_empty() {
-        rows.push(vec![page.say(say::PROBES), head::probed(summary, lang).join(lang.of(say::SEMICOLON))]);
+        rows.push(vec![page.translate(say::PROBES), head::probed(summary, lang).join(lang.of(say::SEMICOLON))]);
     }
     page.table("ll", &rows);
 }
@@ -158,7 +158,7 @@ fn target(summary: &Summary, started: &RunStarted, lang: Lang) -> String {
     if spoken.is_empty() { shown } else { format!("{shown} ({spoken})") }
 }
 
-fn verdict(page: &mut Page, summary: &Summary) {
+fn verdict(page: &mut MarkdownPage, summary: &Summary) {
     let lang = page.lang;
     let verdict = lang.of(judgement::verdict(summary.trust.verdict()));
     let exit = escaped(&judgement::exit(summary, lang));
@@ -176,24 +176,24 @@ fn verdict(page: &mut Page, summary: &Summary) {
     page.list(&reasons.chain(changes).chain(notices).collect::<Vec<_>>());
 }
 
-fn objectives(page: &mut Page, summary: &Summary) {
+fn objectives(page: &mut MarkdownPage, summary: &Summary) {
     if summary.objectives.is_empty() {
         return;
     }
-    let mut rows = vec![vec![page.say(say::OBJECTIVES), String::new(), String::new()]];
+    let mut rows = vec![vec![page.translate(say::OBJECTIVES), String::new(), String::new()]];
     rows.extend(summary.objectives.iter().map(|o| {
         let word = if o.met { say::MET } else { say::MISSED };
-        vec![o.objective.clone(), page.say(word), judgement::measured(o, page.lang)]
+        vec![o.objective.clone(), page.translate(word), judgement::measured(o, page.lang)]
     }));
     page.table("lll", &rows);
 }
 
-fn latency(page: &mut Page, summary: &Summary) {
+fn latency(page: &mut MarkdownPage, summary: &Summary) {
     let (ranked, lang) = (summary.headline(), page.lang);
     if summary.only_holds() {
         return page.section(&figures::heading(summary, lang));
     }
-    page.section(&(figures::heading(summary, lang) + &figures::ranked_of(summary, lang)));
+    page.section(&(figures::heading(summary, lang) + &figures::sample_size(summary, lang)));
     let answered = figures::failed_responses(summary);
     let ranked = match (ranked.count(), answered.count()) {
         (0, 0) => return page.block(&escaped(lang.of(figures::no_latency(summary)))),
@@ -203,16 +203,16 @@ fn latency(page: &mut Page, summary: &Summary) {
         }
         _ => ranked,
     };
-    let heading = if figures::lacks_intervals(&ranked) { String::new() } else { page.say(say::INTERVAL) };
+    let heading = if figures::lacks_intervals(&ranked) { String::new() } else { page.translate(say::INTERVAL) };
     let mut rows = vec![vec![String::new(), String::new(), heading]];
-    rows.extend(ranked.min().map(|min| vec![page.say(say::MIN), numbers::duration(min), String::new()]));
+    rows.extend(ranked.min().map(|min| vec![page.translate(say::MIN), numbers::duration(min), String::new()]));
     rows.extend(QUANTILES.iter().map(|named| {
         let q = ranked.quantile(named.q);
         vec![named.name.into(), q.figure.show(), figures::interval(q)]
     }));
-    rows.push(vec![page.say(say::MAX), ranked.max().show(), String::new()]);
-    rows.push(vec![page.say(say::MEAN), ranked.mean().show(), String::new()]);
-    rows.push(vec![page.say(say::DEVIATION), ranked.deviation().show(), String::new()]);
+    rows.push(vec![page.translate(say::MAX), ranked.max().show(), String::new()]);
+    rows.push(vec![page.translate(say::MEAN), ranked.mean().show(), String::new()]);
+    rows.push(vec![page.translate(say::DEVIATION), ranked.deviation().show(), String::new()]);
     page.table("lrl", &rows);
     if figures::lacks_intervals(&ranked) {
         page.block(&escaped(lang.of(say::NO_INTERVALS)));
@@ -223,7 +223,7 @@ fn latency(page: &mut Page, summary: &Summary) {
 }
 
 /// Adds the totals of scenarios, and of the iterations and groups of flows.
-fn iterations(page: &mut Page, summary: &Summary) {
+fn iterations(page: &mut MarkdownPage, summary: &Summary) {
     let scenarios = (super::scenarios::SCENARIOS, super::scenarios::rows(summary, page.lang));
     let iterations = (super::iterations::ITERATIONS, super::iterations::rows(summary, page.lang));
     for (title, rows) in [scenarios, iterations] {
@@ -235,7 +235,7 @@ fn iterations(page: &mut Page, summary: &Summary) {
 }
 
 /// Adds the results of named checks.
-fn checks(page: &mut Page, summary: &Summary) {
+fn checks(page: &mut MarkdownPage, summary: &Summary) {
     let rows = super::checks::rows(summary, page.lang);
     if !rows.is_empty() {
         page.section(page.lang.of(super::checks::CHECKS));
@@ -244,7 +244,7 @@ fn checks(page: &mut Page, summary: &Summary) {
 }
 
 /// Adds the traces of slow requests.
-fn slowest(page: &mut Page, summary: &Summary) {
+fn slowest(page: &mut MarkdownPage, summary: &Summary) {
     let rows = super::slowest::rows(summary, page.lang, usize::MAX);
     if !rows.is_empty() {
         page.section(page.lang.of(super::slowest::SLOWEST));
@@ -253,7 +253,7 @@ fn slowest(page: &mut Page, summary: &Summary) {
 }
 
 /// Adds the results of the reference client.
-fn reference(page: &mut Page, summary: &Summary) {
+fn reference(page: &mut MarkdownPage, summary: &Summary) {
     let lines = super::reference::lines(summary, page.lang);
     if !lines.is_empty() {
         page.section(page.lang.of(super::reference::REFERENCE));
@@ -262,7 +262,7 @@ fn reference(page: &mut Page, summary: &Summary) {
 }
 
 /// Adds the totals of each name, if there are several.
-fn by_name(page: &mut Page, summary: &Summary) {
+fn by_name(page: &mut MarkdownPage, summary: &Summary) {
     let rows = named::rows(summary, page.lang);
     if rows.len() < 2 {
         return;
@@ -272,13 +272,13 @@ fn by_name(page: &mut Page, summary: &Summary) {
     page.table(&format!("l{figures}l"), &rows);
     let failures = named::failures(summary, page.lang);
     if !failures.is_empty() {
-        let heading = vec![page.say(named::FAILURES_BY_NAME), String::new(), String::new()];
+        let heading = vec![page.translate(named::FAILURES_BY_NAME), String::new(), String::new()];
         page.table("lll", &std::iter::once(heading).chain(failures).collect::<Vec<_>>());
     }
 }
 
 /// Adds the rate, the account of requests and the status codes.
-fn requests(page: &mut Page, summary: &Summary) {
+fn requests(page: &mut MarkdownPage, summary: &Summary) {
     let totals = &summary.totals;
     page.section(page.lang.of(say::REQUESTS));
     let mut lines = Vec::new();
@@ -286,25 +286,25 @@ fn requests(page: &mut Page, summary: &Summary) {
         lines = figures::throughput_lines(summary, page.lang);
     }
     lines.push(accounts::account(summary, page.lang));
-    let (uncounted, special) = accounts::apart(summary, page.lang);
+    let (uncounted, special) = accounts::outside_account(summary, page.lang);
     lines.extend(uncounted.into_iter().chain(special));
     page.list(&lines);
     if totals.status.is_empty() {
         return;
     }
     let all = totals.status.values().sum();
-    let mut rows = vec![vec![page.say(say::STATUS_CODES), page.say(say::TIMES), page.say(say::SHARE)]];
+    let mut rows = vec![vec![page.translate(say::STATUS_CODES), page.translate(say::TIMES), page.translate(say::SHARE)]];
     rows.extend(totals.status.iter().map(|(code, &n)| vec![code.clone(), numbers::count(n), numbers::percent(n, all)]));
     page.table("lrr", &rows);
 }
 
 /// Adds failures by kind, with the remedy, or otherwise the details of an example.
-fn failures(page: &mut Page, summary: &Summary) {
+fn failures(page: &mut MarkdownPage, summary: &Summary) {
     if summary.totals.failures.is_empty() {
         return;
     }
-    let mut rows = vec![vec![page.say(say::FAILURES), page.say(say::TIMES), String::new()]];
-    rows.extend(accounts::most_first(summary).into_iter().map(|f| {
+    let mut rows = vec![vec![page.translate(say::FAILURES), page.translate(say::TIMES), String::new()]];
+    rows.extend(accounts::most_frequent_first(summary).into_iter().map(|f| {
         let advice = accounts::advice(f, page.lang);
         let detail = || summary.example(f).map(|e| reason(&e.detail, e.cause.as_ref(), page.lang).into_owned());
         let known = advice.map(str::to_owned).or_else(detail).unwrap_or_default();
@@ -313,7 +313,7 @@ fn failures(page: &mut Page, summary: &Summary) {
     page.table("lrl", &rows);
 }
 
-fn where_time_went(page: &mut Page, summary: &Summary) {
+fn where_time_went(page: &mut MarkdownPage, summary: &Summary) {
     let rows = figures::parts(summary, page.lang);
     if rows.len() > 1 {
         page.section(page.lang.of(say::WHERE_TIME));
@@ -321,7 +321,7 @@ fn where_time_went(page: &mut Page, summary: &Summary) {
     }
 }
 
-fn connections(page: &mut Page, summary: &Summary) {
+fn connections(page: &mut MarkdownPage, summary: &Summary) {
     page.section(page.lang.of(say::CONNECTIONS));
     page.list(&accounts::connection_lines(summary, page.lang));
 }

@@ -1,7 +1,7 @@
 //! The formats of a report, in one list. A format costs one file here and one line in [`FORMATS`].
 
 mod checks;
-pub mod compared;
+pub mod run_comparison;
 mod csv;
 pub mod html;
 mod iterations;
@@ -18,7 +18,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 pub use self::csv::COLUMNS as CSV_COLUMNS;
-use crate::seconds::Seconds;
+use crate::seconds::SecondsSource;
 use crate::summary::Summary;
 use crate::text::Lang;
 
@@ -34,11 +34,11 @@ pub struct Style {
 }
 
 /// A format of a report.
-pub trait Format: Sync {
+pub trait ReportFormat: Sync {
     /// Returns its name in `--format`.
     fn name(&self) -> &'static str;
     /// Returns the extensions of its files, in lower case: `json`.
-    fn endings(&self) -> &'static [&'static str];
+    fn extensions(&self) -> &'static [&'static str];
     /// Returns `true` for the format that is shown on screen anyway.
     fn is_on_screen(&self) -> bool {
         false
@@ -48,26 +48,26 @@ pub trait Format: Sync {
     /// # Errors
     ///
     /// Returns the error of writing or reading.
-    fn write(&self, summary: &Summary, seconds: &dyn Seconds, style: Style, out: &mut dyn Write) -> io::Result<()>;
+    fn write(&self, summary: &Summary, seconds: &dyn SecondsSource, style: Style, out: &mut dyn Write) -> io::Result<()>;
 }
 
-impl fmt::Debug for dyn Format {
+impl fmt::Debug for dyn ReportFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
 /// All formats, the default one first.
-pub const FORMATS: [&dyn Format; 6] =
-    [&text::Text, &json::Json, &csv::Csv, &markdown::Markdown, &junit::Junit, &html::Html];
+pub const FORMATS: [&dyn ReportFormat; 6] =
+    [&text::TextFormat, &json::JsonFormat, &csv::CsvFormat, &markdown::MarkdownFormat, &junit::JunitFormat, &html::HtmlFormat];
 
 /// Returns the format with this name.
-pub fn format(name: &str) -> Option<&'static dyn Format> {
+pub fn format(name: &str) -> Option<&'static dyn ReportFormat> {
     FORMATS.into_iter().find(|f| f.name() == name)
 }
 
 /// Returns the format for files with this extension.
-pub fn format_of_ending(ending: &str) -> Option<&'static dyn Format> {
+pub fn format_of_extension(ending: &str) -> Option<&'static dyn ReportFormat> {
     let ending = ending.to_ascii_lowercase();
-    FORMATS.into_iter().find(|f| f.endings().contains(&&*ending))
+    FORMATS.into_iter().find(|f| f.extensions().contains(&&*ending))
 }

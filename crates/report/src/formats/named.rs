@@ -3,8 +3,8 @@
 use record::FailureExample;
 
 use super::text::accounts;
-use crate::by_name::Row;
-use crate::columns::{cut, table, width};
+use crate::name_rows::NameTotalsRow;
+use crate::columns::{truncate, table, width};
 use crate::ranked::QUANTILES;
 use crate::reasons::reason;
 use crate::sentences as say;
@@ -38,11 +38,11 @@ const FAILURES: usize = 10;
 const NAME_CELLS: usize = 40;
 
 /// A column: its heading, and its rank for removal on a narrow terminal (0: never).
-struct Column(String, u8);
+struct NameColumn(String, u8);
 
 /// Returns the headings, in the order of [`cells`].
-fn columns(lang: Lang, cached: bool) -> Vec<Column> {
-    let column = |heading: Text, spare| Column(lang.of(heading).into(), spare);
+fn columns(lang: Lang, cached: bool) -> Vec<NameColumn> {
+    let column = |heading: Text, spare| NameColumn(lang.of(heading).into(), spare);
     let mut columns = vec![
         column(NAME, 0),
         column(DUE, 5),
@@ -57,7 +57,7 @@ fn columns(lang: Lang, cached: bool) -> Vec<Column> {
         "p99" => 0,
         _ => 6,
     };
-    columns.extend(shown_quantiles().map(|(name, _)| Column(name.into(), spare(name))));
+    columns.extend(shown_quantiles().map(|(name, _)| NameColumn(name.into(), spare(name))));
     columns.extend([column(say::MAX, 3), column(BYTES, 7), column(say::STATUS, 1)]);
     if cached {
         columns.push(column(FROM_CACHE, 2));
@@ -74,7 +74,7 @@ fn shown_quantiles() -> impl Iterator<Item = (&'static str, f64)> {
     QUANTILES.iter().filter(|named| named.name != "p99.9").map(|named| (named.name, named.q))
 }
 
-fn cells(row: &Row<'_>, summary: &Summary) -> Vec<String> {
+fn cells(row: &NameTotalsRow<'_>, summary: &Summary) -> Vec<String> {
     let (totals, ranked) = (row.totals, row.totals.ranked());
     let counts = &totals.counts;
     let mut cells = vec![row.name.to_owned()];
@@ -92,13 +92,13 @@ fn cells(row: &Row<'_>, summary: &Summary) -> Vec<String> {
 
 /// Returns all rows with their heading, for documents.
 pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
-    let heading = columns(lang, is_cached(summary)).into_iter().map(|Column(heading, _)| heading).collect();
+    let heading = columns(lang, is_cached(summary)).into_iter().map(|NameColumn(heading, _)| heading).collect();
     std::iter::once(heading).chain(summary.by_name().map(|row| cells(&row, summary))).collect()
 }
 
 /// Returns the failures: name, kind, and the details of an example.
 pub(super) fn failures(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
-    let of = |row: Row<'_>| summary.examples_of(row.index).map(|e| failure(row.name, e, lang)).collect::<Vec<_>>();
+    let of = |row: NameTotalsRow<'_>| summary.examples_of(row.index).map(|e| failure(row.name, e, lang)).collect::<Vec<_>>();
     summary.by_name().filter(|row| row.totals.counts.failed > 0).flat_map(of).collect()
 }
 
@@ -113,18 +113,18 @@ fn failure(name: &str, example: &FailureExample, lang: Lang) -> Vec<String> {
 /// Returns the rows as lines of at most `room` cells, as far as possible: those with the most requests, then
 /// the failures.
 pub(super) fn lines(summary: &Summary, lang: Lang, room: Option<usize>) -> Vec<String> {
-    let mut all: Vec<Row<'_>> = summary.by_name().collect();
+    let mut all: Vec<NameTotalsRow<'_>> = summary.by_name().collect();
     let more = all.len().saturating_sub(ROWS);
     if more > 0 {
         all.sort_by_key(|row| std::cmp::Reverse(row.totals.counts.due));
         all.truncate(ROWS);
     }
     let short = |mut cells: Vec<String>| {
-        cells[0] = cut(&cells[0], NAME_CELLS);
+        cells[0] = truncate(&cells[0], NAME_CELLS);
         cells
     };
     let (headings, mut spares): (Vec<String>, Vec<u8>) =
-        columns(lang, is_cached(summary)).into_iter().map(|Column(h, spare)| (h, spare)).unzip();
+        columns(lang, is_cached(summary)).into_iter().map(|NameColumn(h, spare)| (h, spare)).unzip();
     let mut rows = vec![headings];
     rows.extend(all.iter().map(|row| short(cells(row, summary))));
     // An empty column carries no information.

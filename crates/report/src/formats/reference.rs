@@ -1,6 +1,6 @@
 //! The results of the reference client for documents that people read, next to the same figures of the load.
 
-use crate::ranked::Ranked;
+use crate::ranked::RankedLatency;
 use crate::reference::ReferenceTotals;
 use crate::numbers;
 use crate::summary::Summary;
@@ -27,10 +27,10 @@ const READ_LATE: Text = text(
 pub(super) fn lines(summary: &Summary, lang: Lang) -> Vec<String> {
     let Some(client) = &summary.reference else { return Vec::new() };
     let mut lines = vec![counts(client, summary, lang)];
-    let quantile = |ranked: Ranked<'_>, q| ranked.quantile(q).figure.show();
+    let quantile = |ranked: RankedLatency<'_>, q| ranked.quantile(q).figure.show();
     if client.succeeded > 0 {
         let (own, latency) = (client.service(), &summary.totals.latency);
-        let load = Ranked::with(&latency.service, &latency.service_at_least);
+        let load = RankedLatency::with_unfinished(&latency.service, &latency.service_at_least);
         let facts = [
             ("p50", &*quantile(own, 0.5)),
             ("p99", &*quantile(own, 0.99)),

@@ -38,7 +38,7 @@ pub(super) fn rows(summary: &Summary, lang: Lang, most: usize) -> Vec<Vec<String
     let row = |one: &TracedRequest| {
         let name = one.name.and_then(|name| names.get(usize::from(name))).map_or("", String::as_str);
         let latency = Nanos(one.latency_ns);
-        let latency = if one.timed_out { Figure::AtLeast(latency) } else { Figure::Is(latency) };
+        let latency = if one.timed_out { Figure::AtLeast(latency) } else { Figure::Exact(latency) };
         let status = if one.timed_out { lang.of(TIMED_OUT) } else { &one.status };
         vec![
             latency.show(),

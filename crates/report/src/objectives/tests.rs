@@ -3,10 +3,10 @@
 use super::*;
 use measure::Histogram;
 
-fn check(objective: &str, facts: &Facts<'_>, wanted: &str) {
+fn check(objective: &str, facts: &ObjectiveInputs<'_>, wanted: &str) {
     let judged = Objective::parse(objective).unwrap().judge(facts);
     let verdict = if judged.met { "met" } else { "missed" };
-    let few = if judged.few { ", few" } else { "" };
+    let few = if judged.too_few_requests { ", few" } else { "" };
     assert_eq!(format!("{verdict}: {}{few}", judged.measured), wanted, "{objective}");
 }
 
@@ -20,7 +20,7 @@ fn times(counts: &[(u64, u64)]) -> Histogram {
 fn judged_over_all_due_requests() {
     let finished = times(&[(10, 990), (100, 5)]);
     let none = Histogram::new();
-    let good = Facts {
+    let good = ObjectiveInputs {
         due: 1000,
         failed: 5,
         censored: 0,
@@ -28,7 +28,7 @@ fn judged_over_all_due_requests() {
         cut: false,
         finished: 995,
         throughput_per_s: 1000.0,
-        latency: Ranked::with(&finished, &none),
+        latency: RankedLatency::with_unfinished(&finished, &none),
     };
     check("p50<50ms", &good, "met: p50 10.0 ms");
     check("p99<50ms", &good, "met: p99 10.0 ms");
@@ -44,16 +44,16 @@ fn judged_over_all_due_requests() {
     check("rate>1000/s", &good, "missed: rate 1,000/s");
     check("rate>=60000/min", &good, "met: rate 1,000/s");
     // One more failure and p99 is missed, although no finished request is slower.
-    let worse = Facts { due: 1001, failed: 6, ..good };
+    let worse = ObjectiveInputs { due: 1001, failed: 6, ..good };
     check("p99<50ms", &worse, "missed: p99 10.0 ms");
 }
 
 #[test]
 fn the_unfinished_cannot_meet_anything() {
     let (finished, hung) = (times(&[(1, 5)]), times(&[(5000, 5)]));
-    let latency = Ranked::with(&finished, &hung);
+    let latency = RankedLatency::with_unfinished(&finished, &hung);
     let facts =
-        Facts { due: 10, failed: 0, censored: 5, dropped: 0, cut: false, finished: 5, throughput_per_s: 0.5, latency };
+        ObjectiveInputs { due: 10, failed: 0, censored: 5, dropped: 0, cut: false, finished: 5, throughput_per_s: 0.5, latency };
     check("p50<50ms", &facts, "met: p50 ≥ 1.00 ms");
     check("p60<50ms", &facts, "missed: p60 ≥ 5.00 s");
     check("max<1h", &facts, "missed: max ≥ 5.00 s");
@@ -64,8 +64,8 @@ fn the_unfinished_cannot_meet_anything() {
 #[test]
 fn what_a_stop_cut_off_before_the_limit_had_passed_misses_nothing() {
     let (finished, cut_off) = (times(&[(1, 950)]), times(&[(20, 40), (5000, 10)]));
-    let latency = Ranked::with(&finished, &cut_off);
-    let facts = Facts {
+    let latency = RankedLatency::with_unfinished(&finished, &cut_off);
+    let facts = ObjectiveInputs {
         due: 1000,
         failed: 0,
         censored: 50,
@@ -81,13 +81,13 @@ fn what_a_stop_cut_off_before_the_limit_had_passed_misses_nothing() {
     check("max<50ms", &facts, "missed: max ≥ 5.00 s");
     check("max<10s", &facts, "met: max ≥ 5.00 s");
     check("failed<1%", &facts, "met: failed 0 %");
-    check("p98<50ms", &Facts { cut: false, ..facts }, "missed: p98 ≥ 20.0 ms");
+    check("p98<50ms", &ObjectiveInputs { cut: false, ..facts }, "missed: p98 ≥ 20.0 ms");
 }
 
 #[test]
 fn a_withheld_quantile_is_judged_by_counting_and_says_so() {
     let finished = times(&[(1, 20)]);
-    let facts = Facts {
+    let facts = ObjectiveInputs {
         due: 20,
         failed: 0,
         censored: 0,
@@ -95,19 +95,19 @@ fn a_withheld_quantile_is_judged_by_counting_and_says_so() {
         cut: false,
         finished: 20,
         throughput_per_s: 2.0,
-        latency: Ranked::plain(&finished),
+        latency: RankedLatency::finished_only(&finished),
     };
     check("p99<50ms", &facts, "met: p99 –, few");
     check("p99<1ms", &facts, "missed: p99 –, few");
     check("p99<=1ms", &facts, "met: p99 –, few");
-    let facts = Facts { due: 21, failed: 1, ..facts };
+    let facts = ObjectiveInputs { due: 21, failed: 1, ..facts };
     check("p99<50ms", &facts, "missed: p99 –, few");
 }
 
 #[test]
 fn nothing_due_meets_nothing() {
     let none = Histogram::new();
-    let facts = Facts {
+    let facts = ObjectiveInputs {
         due: 0,
         failed: 0,
         censored: 0,
@@ -115,7 +115,7 @@ fn nothing_due_meets_nothing() {
         cut: false,
         finished: 0,
         throughput_per_s: 0.0,
-        latency: Ranked::plain(&none),
+        latency: RankedLatency::finished_only(&none),
     };
     for (objective, wanted) in [
         ("p99<1s", "missed: p99 –"),
@@ -180,7 +180,7 @@ fn mistakes_get_one_sentence() {
 
 #[test]
 fn an_objective_may_be_about_any_stretch_and_stop_the_run() {
-    let parsed = |text: &str| Objective::parse(text).map(|o| (o.lasts, o.stops, o.name().map(str::to_owned)));
+    let parsed = |text: &str| Objective::parse(text).map(|o| (o.stretch, o.stop_after, o.name().map(str::to_owned)));
     let name = |name: &str| Some(name.to_owned());
     for (text, wanted) in [
         ("p95<300ms", (None, None, None)),

@@ -8,30 +8,30 @@ use std::collections::VecDeque;
 use measure::Nanos;
 use record::{End, RunEnd, RunListener, Notice, RunPart, RunEvent, Second, RunStarted};
 
-use super::{Facts, Judged, Objective};
+use super::{ObjectiveInputs, JudgedObjective, Objective};
 use crate::numbers;
-use crate::sums::Adding;
+use crate::sums::SumsBuilder;
 
 /// Number of times a stretch is judged while it passes.
 const STEPS: u64 = 10;
 
 /// The objectives of a run that apply to stretches of it.
 #[derive(Clone, Debug, Default)]
-pub struct Windows {
+pub struct StretchObjectives {
     started: Option<Box<RunStarted>>,
-    each: Vec<Window>,
+    each: Vec<StretchObjective>,
     /// Last seconds of the run's window, as many as the longest stretch needs.
     seconds: VecDeque<Second>,
     /// Sums of the run so far, if an objective on the whole run may stop it.
-    so_far: Option<Adding>,
+    so_far: Option<SumsBuilder>,
 }
 
 /// One such objective and its state.
 #[derive(Clone, Debug)]
-struct Window {
+struct StretchObjective {
     objective: Objective,
     /// Length of the stretch; `None`: it applies to the run so far, and is judged in order to stop it.
-    lasts: Option<Nanos>,
+    length: Option<Nanos>,
     /// Next time it is judged (nanoseconds since the beginning of the run's window).
     next_ns: i64,
     judged: u64,
@@ -39,39 +39,39 @@ struct Window {
     /// Set if it was missed when that stops the run.
     stops: bool,
     /// First stretch that missed it, or else the last one judged.
-    shown: Option<Shown>,
+    result: Option<JudgedStretch>,
 }
 
 /// A stretch of a run (nanoseconds since the beginning of its window), and its result.
 #[derive(Clone, Debug)]
-struct Shown {
+struct JudgedStretch {
     from_ns: i64,
     to_ns: i64,
-    judged: Judged,
+    judged: JudgedObjective,
 }
 
-impl RunListener for Windows {
+impl RunListener for StretchObjectives {
     fn observe(&mut self, event: &RunEvent) -> Result<(), Notice> {
         self.add(event);
         Ok(())
     }
 }
 
-impl Windows {
+impl StretchObjectives {
     /// Handles the next event.
     pub fn add(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Started(started) => {
                 let parsed = started.plan.objectives.iter().filter_map(|text| Objective::parse(text).ok());
-                self.each = parsed.filter_map(Window::of).collect();
+                self.each = parsed.filter_map(StretchObjective::of).collect();
                 self.started = (!self.each.is_empty()).then(|| started.clone());
-                self.so_far = self.each.iter().any(|window| window.lasts.is_none()).then(|| beginning(Some(started)));
+                self.so_far = self.each.iter().any(|window| window.length.is_none()).then(|| empty_sums(Some(started)));
             }
             RunEvent::Second(second) if second.part == RunPart::Window && !self.each.is_empty() => {
                 self.seconds.push_back((**second).clone());
                 self.so_far.iter_mut().for_each(|so_far| so_far.add_second(second));
                 self.judge(second.to_ns);
-                let longest = self.each.iter().filter_map(|window| window.lasts).max().unwrap_or_default();
+                let longest = self.each.iter().filter_map(|window| window.length).max().unwrap_or_default();
                 let from = second.to_ns.saturating_sub(i64::try_from(longest.0).unwrap_or(i64::MAX));
                 while self.seconds.front().is_some_and(|second| second.to_ns <= from) {
                     self.seconds.pop_front();
@@ -88,20 +88,20 @@ impl Windows {
 
     /// Returns the result of an objective; `None`: it does not apply to stretches, or the run was shorter than
     /// one and is a stretch itself.
-    pub(super) fn judged(&self, text: &str) -> Option<Judged> {
+    pub(super) fn judged(&self, text: &str) -> Option<JudgedObjective> {
         let window = self.each.iter().find(|window| window.objective.text == text)?;
-        let Shown { from_ns, to_ns, judged } = window.shown.as_ref()?;
+        let JudgedStretch { from_ns, to_ns, judged } = window.result.as_ref()?;
         let [from, to] = [from_ns, to_ns].map(|ns| (*ns as f64 / 1e9).round());
         let (missed, all) = (numbers::count(window.missed), numbers::count(window.judged));
         let measured = format!("{} ({from}–{to} s; {missed}/{all})", judged.measured);
-        Some(Judged { met: window.missed == 0, measured, counted: None, ..judged.clone() })
+        Some(JudgedObjective { met: window.missed == 0, measured, counted: None, ..judged.clone() })
     }
 
     fn judge(&mut self, now_ns: i64) {
         let (seconds, started) = (&self.seconds, &self.started);
         let under_way = seconds.back().is_some_and(|second| second.in_flight > 0 || second.waiting > 0);
         for window in self.each.iter_mut().filter(|window| now_ns >= window.next_ns) {
-            let Some(lasts) = window.lasts else {
+            let Some(lasts) = window.length else {
                 let so_far = self.so_far.clone().unwrap_or_default();
                 window.misses(judge(&window.objective, so_far, under_way).is_some_and(|judged| !judged.met), now_ns);
                 continue;
@@ -109,30 +109,30 @@ impl Windows {
             window.next_ns = now_ns.saturating_add(span(Nanos(lasts.0 / STEPS)));
             let within = within(seconds, lasts);
             let from_ns = within.first().map_or(now_ns, |second| second.from_ns);
-            let mut adding = beginning(started.as_deref());
+            let mut adding = empty_sums(started.as_deref());
             within.iter().for_each(|second| adding.add_second(second));
             let Some(judged) = judge(&window.objective, adding, under_way) else { continue };
             window.judged += 1;
             if window.missed == 0 {
-                window.shown = Some(Shown { from_ns, to_ns: now_ns, judged: judged.clone() });
+                window.result = Some(JudgedStretch { from_ns, to_ns: now_ns, judged: judged.clone() });
             }
             window.misses(!judged.met, now_ns);
         }
     }
 }
 
-impl Window {
+impl StretchObjective {
     /// Creates the state of an objective on stretches, or of one that may stop the run.
-    fn of(objective: Objective) -> Option<Window> {
-        let (lasts, stops) = (objective.lasts, objective.stops);
+    fn of(objective: Objective) -> Option<StretchObjective> {
+        let (lasts, stops) = (objective.stretch, objective.stop_after);
         let next_ns = span(lasts.or(stops)?);
-        Some(Window { objective, lasts, next_ns, judged: 0, missed: 0, stops: false, shown: None })
+        Some(StretchObjective { objective, length: lasts, next_ns, judged: 0, missed: 0, stops: false, result: None })
     }
 
     /// Records whether the latest judgement was a miss.
     fn misses(&mut self, missed: bool, now_ns: i64) {
         self.missed += u64::from(missed);
-        self.stops |= missed && self.objective.stops.is_some_and(|after| now_ns >= span(after));
+        self.stops |= missed && self.objective.stop_after.is_some_and(|after| now_ns >= span(after));
     }
 }
 
@@ -159,29 +159,29 @@ fn span(span: Nanos) -> i64 {
 }
 
 /// Returns empty sums of a run.
-fn beginning(started: Option<&RunStarted>) -> Adding {
-    let mut adding = Adding::default();
+fn empty_sums(started: Option<&RunStarted>) -> SumsBuilder {
+    let mut adding = SumsBuilder::default();
     started.into_iter().for_each(|started| adding.add(&RunEvent::Started(Box::new(started.clone()))));
     adding
 }
 
 /// Judges a stretch by the requests that ended in it; `None` if none was expected to end. Requests in flight
 /// beyond it are judged where they end.
-fn judge(objective: &Objective, mut adding: Adding, under_way: bool) -> Option<Judged> {
+fn judge(objective: &Objective, mut adding: SumsBuilder, under_way: bool) -> Option<JudgedObjective> {
     // Requests in flight beyond it end in another stretch.
     adding.add(&RunEvent::Ended(RunEnd { reason: End::Completed, ..RunEnd::default() }));
     let sums = adding.finish();
-    let facts = Facts::of(&sums, objective)?;
+    let facts = ObjectiveInputs::of(&sums, objective)?;
     let due = facts.finished + facts.failed + facts.censored + facts.dropped;
     if objective.is_of_rate() {
         // No completed request is a rate of 0.
-        return Some(objective.judge(&Facts { due, ..facts }));
+        return Some(objective.judge(&ObjectiveInputs { due, ..facts }));
     }
     // Requests in flight are not counted by name; those that began are.
     let hangs = if objective.name().is_some() { facts.due > 0 } else { under_way };
     // Counts as one due request without an answer.
     let due = if due == 0 && hangs { 1 } else { due };
-    (due > 0).then(|| objective.judge(&Facts { due, ..facts }))
+    (due > 0).then(|| objective.judge(&ObjectiveInputs { due, ..facts }))
 }
 
 #[cfg(test)]
@@ -194,16 +194,16 @@ mod tests {
 
     /// Creates a run with, for each second, the number ended, their latency (milliseconds), and the number
     /// failed; if none ended they are in flight.
-    fn run(objective: &str, seconds: &[(u64, u64, u64)]) -> Windows {
+    fn run(objective: &str, seconds: &[(u64, u64, u64)]) -> StretchObjectives {
         run_with_rest(objective, seconds, S)
     }
 
     /// Creates such a run whose last second has length `rest`.
-    fn run_with_rest(objective: &str, seconds: &[(u64, u64, u64)], rest: i64) -> Windows {
-        let mut windows = Windows::default();
+    fn run_with_rest(objective: &str, seconds: &[(u64, u64, u64)], rest: i64) -> StretchObjectives {
+        let mut windows = StretchObjectives::default();
         let parsed = Objective::parse(objective).expect("an objective");
-        windows.so_far = parsed.lasts.is_none().then(Adding::default);
-        windows.each = vec![Window::of(parsed).expect("one to be looked at")];
+        windows.so_far = parsed.stretch.is_none().then(SumsBuilder::default);
+        windows.each = vec![StretchObjective::of(parsed).expect("one to be looked at")];
         for (at, (ended, ms, failed)) in seconds.iter().enumerate() {
             let from_ns = at as i64 * S;
             let to_ns = from_ns + if at + 1 == seconds.len() { rest } else { S };
@@ -244,9 +244,9 @@ mod tests {
 
     #[test]
     fn a_stretch_in_which_nothing_came_misses_a_rate() {
-        let mut windows = Windows::default();
+        let mut windows = StretchObjectives::default();
         let text = "rate>=1/s for 1s";
-        windows.each = vec![Window::of(Objective::parse(text).expect("an objective")).expect("a stretch")];
+        windows.each = vec![StretchObjective::of(Objective::parse(text).expect("an objective")).expect("a stretch")];
         for at in 0..4 {
             let (from_ns, to_ns, n) = (at * S, (at + 1) * S, u64::from(at % 2 == 0));
             let second = Second { from_ns, to_ns, part: RunPart::Window, due: n, finished: n, ..Second::default() };

@@ -13,7 +13,7 @@ const ACCOUNTING_BROKEN: Text = text(
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     let totals = &run.totals;
-    if totals.add_up() {
+    if totals.is_consistent() {
         return Some(Finding::new("accounting", Grade::Ok, ACCOUNTING, []));
     }
     let sum = numbers::count(totals.finished + totals.failed + totals.censored);

@@ -5,7 +5,7 @@ use record::{End, Failure, Kind, Phase};
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
-use crate::kinds::Kinds as _;
+use crate::failure_kind::FailureKind as _;
 use crate::text::{Text, text};
 
 const NOTHING: Text =

@@ -3,7 +3,7 @@
 
 use record::RunEvent;
 
-use super::{Evidence, Rule};
+use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};
 use crate::text::{Text, text};
 
@@ -20,12 +20,12 @@ const QUICK: [&str; 6] =
 
 /// The clock source of the generator's machine, whose counters come first.
 #[derive(Debug, Default)]
-pub(super) struct Clock {
+pub(super) struct ClockRule {
     host: Option<String>,
     source: Option<String>,
 }
 
-impl Rule for Clock {
+impl TrustRule for ClockRule {
     fn see(&mut self, event: &RunEvent) {
         if let RunEvent::Counters(sample) = event
             && *self.host.get_or_insert_with(|| sample.host.clone()) == sample.host
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn a_clock_that_is_slow_to_read_is_told_and_another_machines_is_not() {
         let codes = |events: Vec<RunEvent>| {
-            found(Clock::default(), events).into_iter().map(|f| (f.code, f.grade)).collect::<Vec<_>>()
+            found(ClockRule::default(), events).into_iter().map(|f| (f.code, f.grade)).collect::<Vec<_>>()
         };
         assert_eq!(codes(vec![counters("here", "hpet")]), [("clock_slow", Grade::Warn)]);
         assert_eq!(codes(vec![counters("here", "tsc"), counters("there", "hpet")]), []);

@@ -10,8 +10,8 @@ const FURTHER: Text = text(", {objective}", "，{objective}");
 const ADVICE: Text = text(": met so far; run longer or send more", "：目前达到；请延长压测时间或增加请求数");
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
-    let mut few = run.objectives.iter().filter(|judged| judged.met && judged.few);
-    let fact = |judged: &crate::Judged| [("objective", judged.objective.clone())];
+    let mut few = run.objectives.iter().filter(|judged| judged.met && judged.too_few_requests);
+    let fact = |judged: &crate::JudgedObjective| [("objective", judged.objective.clone())];
     let first = Finding::new("few_requests", Grade::Warn, FEW, fact(few.next()?));
     Some(few.fold(first, |found, judged| found.and(FURTHER, fact(judged))).and(ADVICE, []))
 }

@@ -7,9 +7,9 @@
 use measure::{Histogram, Nanos};
 use record::{RunPart, RunEvent};
 
-use super::{Evidence, Rule};
+use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};
-use crate::ranked::{Figure, Ranked};
+use crate::ranked::{Figure, RankedLatency};
 use crate::numbers;
 use crate::text::{Text, text};
 use crate::totals::RATED_LEAST;
@@ -93,12 +93,12 @@ pub(super) fn throttled(run: &Evidence<'_>) -> Option<Finding> {
 
 /// The rule for a worker without spare time: answers waited to be read, and requests to be sent.
 #[derive(Debug, Default)]
-pub(super) struct Busy {
+pub(super) struct BusyWorkersRule {
     /// Total length of the seconds in which a worker was full.
     full: Nanos,
 }
 
-impl Rule for Busy {
+impl TrustRule for BusyWorkersRule {
     fn see(&mut self, event: &RunEvent) {
         if let RunEvent::Second(s) = event
             && s.part == RunPart::Window
@@ -114,7 +114,7 @@ impl Rule for Busy {
     }
 }
 
-impl Busy {
+impl BusyWorkersRule {
     fn found(&self, run: &Evidence<'_>) -> Option<Finding> {
         let generator = &run.totals.generator;
         let (busiest, full) = (generator.busiest_share()?, generator.share(self.full)?);
@@ -134,12 +134,12 @@ impl Busy {
 /// The rule for workers that did not check their sockets: they were stopped, or preempted. An answer that
 /// arrived in such a gap was read at its end.
 #[derive(Debug, Default)]
-pub(super) struct Absent {
+pub(super) struct AbsentWorkersRule {
     /// Gaps within the window.
     gaps: Histogram,
 }
 
-impl Rule for Absent {
+impl TrustRule for AbsentWorkersRule {
     fn see(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Second(second) if second.part == RunPart::Window => self.gaps.merge(&second.latency.loop_gap),
@@ -152,7 +152,7 @@ impl Rule for Absent {
     }
 }
 
-impl Absent {
+impl AbsentWorkersRule {
     fn found(&self, run: &Evidence<'_>) -> Option<Finding> {
         if self.gaps.is_empty() || run.totals.window < RATED_LEAST || run.only_holds() {
             return None;
@@ -166,7 +166,7 @@ impl Absent {
             let facts = [("lost", numbers::share(lost)), ("longest", longest)];
             return Some(Finding::new("generator_absent", Grade::Fail, ABSENT, facts));
         }
-        let (quantile, figure) = self.spoiled(run, time)?;
+        let (quantile, figure) = self.inflated_quantile(run, time)?;
         let facts = [("quantile", quantile.to_owned()), ("figure", numbers::duration(figure)), ("longest", longest)];
         Some(Finding::new("generator_absent", Grade::Fail, READ_LATE, facts))
     }
@@ -174,7 +174,7 @@ impl Absent {
     /// Returns the quantile that is inflated because answers were read late, and its value. One answer in a
     /// hundred read that late moves p99; a longer gap counts for p99.9, which a single one of a few
     /// milliseconds would reach in a short run.
-    fn spoiled(&self, run: &Evidence<'_>, time: f64) -> Option<(&'static str, Nanos)> {
+    fn inflated_quantile(&self, run: &Evidence<'_>, time: f64) -> Option<(&'static str, Nanos)> {
         let quantiles = [("p50", 0.5, LEAST), ("p99", 0.99, LEAST), ("p99.9", 0.999, MUCH)];
         quantiles.into_iter().find_map(|(name, q, least)| {
             let figure = known(run.headline().quantile(q).figure)?;
@@ -195,7 +195,7 @@ impl Absent {
 
 /// Finds waits for a core when a worker was to be woken for an event.
 pub(super) fn starved(run: &Evidence<'_>) -> Option<Finding> {
-    let delays = Ranked::plain(&run.totals.latency.wake_delay);
+    let delays = RankedLatency::finished_only(&run.totals.latency.wake_delay);
     if delays.count() < SAMPLES || run.only_holds() {
         return None;
     }
@@ -211,7 +211,7 @@ pub(super) fn late(run: &Evidence<'_>) -> Option<Finding> {
     if !run.open {
         return None;
     }
-    let (lateness, headline) = (Ranked::plain(&run.totals.latency.gen_late), run.headline());
+    let (lateness, headline) = (RankedLatency::finished_only(&run.totals.latency.gen_late), run.headline());
     for (quantile, q) in [("p99", 0.99), ("p50", 0.5)] {
         let own = lateness.quantile(q).figure.exact();
         let (Some(late), Some(response)) = (own, known(headline.quantile(q).figure)) else { continue };
@@ -257,9 +257,9 @@ mod tests {
                 RunEvent::Second(Box::new(s))
             })
         };
-        let mut all = found(Absent::default(), events());
+        let mut all = found(AbsentWorkersRule::default(), events());
         all.extend([throttled, starved, late].into_iter().filter_map(|judge| of_sums(judge, events())));
-        all.extend(found(Busy::default(), events()));
+        all.extend(found(BusyWorkersRule::default(), events()));
         all
     }
 

@@ -6,7 +6,7 @@ use record::Kind;
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
-use crate::kinds::Kinds as _;
+use crate::failure_kind::FailureKind as _;
 use crate::numbers;
 use crate::text::{Text, text};
 

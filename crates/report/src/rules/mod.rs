@@ -7,14 +7,14 @@
 mod accounting;
 mod answers;
 mod clock;
-pub(crate) mod dropped;
+pub(crate) mod dropped_iterations;
 mod ending;
 mod failures;
 mod few_requests;
 pub(crate) mod generator;
 mod heartbeats;
-mod held;
-mod little;
+mod held_connections;
+mod littles_law;
 mod local_limit;
 mod lower_bound;
 pub(crate) mod outages;
@@ -22,8 +22,8 @@ mod pairing;
 mod reference;
 mod scenarios;
 mod split_limit;
-mod steady;
-mod unheard;
+mod steady_state;
+mod refused_datagrams;
 mod users;
 
 use std::ops::Deref;
@@ -31,11 +31,11 @@ use std::ops::Deref;
 use record::RunEvent;
 
 use crate::finding::Finding;
-use crate::objectives::{self, Judged};
-use crate::sums::Sums;
+use crate::objectives::{self, JudgedObjective};
+use crate::sums::RunSums;
 
 /// A rule that checks a run.
-pub(crate) trait Rule: Send {
+pub(crate) trait TrustRule: Send {
     /// Handles the next event, if the sums are not enough.
     fn see(&mut self, _event: &RunEvent) {}
 
@@ -46,68 +46,68 @@ pub(crate) trait Rule: Send {
 /// The input of the rules.
 pub(crate) struct Evidence<'a> {
     /// Sums of the run.
-    pub sums: &'a Sums,
+    pub sums: &'a RunSums,
     /// Judged objectives.
-    pub objectives: &'a [Judged],
+    pub objectives: &'a [JudgedObjective],
 }
 
 impl Evidence<'_> {
     /// Returns `true` if an objective concerns the failures of all requests.
     fn failures_are_judged(&self) -> bool {
-        objectives::ask_for_failures(self.objectives)
+        objectives::any_of_failures(self.objectives)
     }
 }
 
 impl Deref for Evidence<'_> {
-    type Target = Sums;
-    fn deref(&self) -> &Sums {
+    type Target = RunSums;
+    fn deref(&self) -> &RunSums {
         self.sums
     }
 }
 
 /// A rule that needs only the sums.
-struct OfSums(fn(&Evidence<'_>) -> Option<Finding>);
+struct SumsRule(fn(&Evidence<'_>) -> Option<Finding>);
 
-impl Rule for OfSums {
+impl TrustRule for SumsRule {
     fn findings(&self, run: &Evidence<'_>) -> Vec<Finding> {
         (self.0)(run).into_iter().collect()
     }
 }
 
 /// Returns every rule, in the order in which findings are shown.
-pub(crate) fn all() -> Vec<Box<dyn Rule>> {
-    let of_sums = |judge| Box::new(OfSums(judge)) as Box<dyn Rule>;
+pub(crate) fn all() -> Vec<Box<dyn TrustRule>> {
+    let of_sums = |judge| Box::new(SumsRule(judge)) as Box<dyn TrustRule>;
     vec![
         of_sums(accounting::judge),
-        Box::new(little::Little::default()),
-        of_sums(held::fewer),
-        of_sums(held::lost),
+        Box::new(littles_law::LittlesLawRule::default()),
+        of_sums(held_connections::fewer),
+        of_sums(held_connections::lost),
         of_sums(heartbeats::judge),
         of_sums(answers::judge),
         of_sums(lower_bound::judge),
-        of_sums(users::kept_out),
+        of_sums(users::refused),
         of_sums(users::woken_late),
         of_sums(failures::judge),
         of_sums(few_requests::judge),
         Box::new(outages::Outages::default()),
         of_sums(users::stuck),
-        of_sums(users::left),
+        of_sums(users::ended_by_failure),
         of_sums(users::endless),
         of_sums(scenarios::idle),
-        Box::new(steady::Steady::default()),
+        Box::new(steady_state::SteadyStateRule::default()),
         of_sums(local_limit::judge),
-        of_sums(unheard::judge),
+        of_sums(refused_datagrams::judge),
         of_sums(pairing::judge),
         of_sums(split_limit::judge),
-        of_sums(dropped::judge),
+        of_sums(dropped_iterations::judge),
         of_sums(scenarios::split),
         of_sums(generator::throttled),
-        Box::new(generator::Absent::default()),
+        Box::new(generator::AbsentWorkersRule::default()),
         of_sums(generator::starved),
-        Box::new(generator::Busy::default()),
+        Box::new(generator::BusyWorkersRule::default()),
         of_sums(generator::late),
-        Box::new(reference::Beside::default()),
-        Box::new(clock::Clock::default()),
+        Box::new(reference::ReferenceRule::default()),
+        Box::new(clock::ClockRule::default()),
         of_sums(ending::judge),
     ]
 }
@@ -115,11 +115,11 @@ pub(crate) fn all() -> Vec<Box<dyn Rule>> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::sums::Adding;
+    use crate::sums::SumsBuilder;
 
     /// Returns the findings of a rule on a run of these events.
-    pub fn found(mut rule: impl Rule, events: impl IntoIterator<Item = RunEvent>) -> Vec<Finding> {
-        let mut adding = Adding::default();
+    pub fn found(mut rule: impl TrustRule, events: impl IntoIterator<Item = RunEvent>) -> Vec<Finding> {
+        let mut adding = SumsBuilder::default();
         for event in events {
             rule.see(&event);
             adding.add(&event);
@@ -132,7 +132,7 @@ pub(crate) mod tests {
         judge: fn(&Evidence<'_>) -> Option<Finding>,
         events: impl IntoIterator<Item = RunEvent>,
     ) -> Option<Finding> {
-        found(OfSums(judge), events).pop()
+        found(SumsRule(judge), events).pop()
     }
 
     /// Returns the findings of such a rule on a run of a single second that ended in this way.

@@ -4,11 +4,11 @@
 use measure::{Histogram, Nanos, quantile};
 use record::{RunPart, RunEvent, Second};
 
-use super::{Evidence, Rule};
+use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};
 use crate::numbers;
 use crate::text::{Text, text};
-use crate::totals::Totals;
+use crate::totals::RunTotals;
 
 const OUTAGE: Text = text("from {from} to {to} no request succeeded", "从 {from} 到 {to} 没有请求成功");
 const OUTAGE_ONE_MORE: Text = text(", and one other time", "，另有一次同样的中断");
@@ -62,7 +62,7 @@ impl Outages {
         };
         self.busy_since = s.busy_since_ns;
         let was_calm = !self.close(since, first);
-        self.calm_is_over(was_calm);
+        self.flush_pending(was_calm);
         if was_calm {
             self.pending = Some(s.latency.service.clone());
         }
@@ -72,7 +72,7 @@ impl Outages {
 
     /// Assigns the pending times of the last second that ended normally to the normal seconds, or to an
     /// outage.
-    fn calm_is_over(&mut self, was_calm: bool) {
+    fn flush_pending(&mut self, was_calm: bool) {
         let Some(pending) = self.pending.take().filter(|_| was_calm) else { return };
         self.normal.merge(&pending);
         self.calm += 1;
@@ -98,7 +98,7 @@ impl Outages {
     /// Returns the usual duration of requests that are answered. If most of the run consists of such stretches,
     /// there is hardly a second without one to compare with: closed load then uses the slow requests (few users
     /// may all be in one) and open load the median ones.
-    fn usual(&self, totals: &Totals, open: bool) -> Nanos {
+    fn usual(&self, totals: &RunTotals, open: bool) -> Nanos {
         let at = |ranks: &Histogram, q: f64| ranks.at_rank(quantile::rank_of(ranks.count(), q)).unwrap_or_default();
         match self.calm * 2 >= self.seconds {
             true => at(&self.normal, 0.99),
@@ -107,11 +107,11 @@ impl Outages {
     }
 
     /// Returns the outages of a completed run.
-    pub fn found(&self, totals: &Totals, open: bool) -> Option<Outage> {
+    pub fn found(&self, totals: &RunTotals, open: bool) -> Option<ServiceOutage> {
         let mut all = self.clone();
         let last = all.last_success.filter(|_| all.succeeded)?;
         let lasted = all.silent > 0 && all.close(last, all.until);
-        all.calm_is_over(!lasted);
+        all.flush_pending(!lasted);
         let usual = all.usual(totals, open);
         let least = LEAST.0.max(usual.0.saturating_mul(TIMES)) as i64;
         let due_per_ns = if open { totals.due as f64 / totals.window.0.max(1) as f64 } else { f64::INFINITY };
@@ -124,13 +124,13 @@ impl Outages {
         let at = |ns: i64| Nanos(u64::try_from(ns).unwrap_or(0));
         let further = all.stretches.len() as u64 - 1;
         let grade = if fails { Grade::Fail } else { Grade::Warn };
-        Some(Outage { from: at(from), to: at(to), to_the_end: to == self.until, further, grade })
+        Some(ServiceOutage { from: at(from), to: at(to), to_the_end: to == self.until, others: further, grade })
     }
 }
 
 /// The longest outage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Outage {
+pub(crate) struct ServiceOutage {
     /// Beginning, which is the end of the last success before it, since the start of the window.
     pub from: Nanos,
     /// End: the next success, or the end of the window.
@@ -138,17 +138,17 @@ pub(crate) struct Outage {
     /// Set if it lasted until the end of the window.
     pub to_the_end: bool,
     /// Number of other outages.
-    pub further: u64,
+    pub others: u64,
     /// A caution; under closed load, where requests stop together with the answers, a failure if they are
     /// long in total or one lasts to the end of the window.
     grade: Grade,
 }
 
-impl Outage {
+impl ServiceOutage {
     fn finding(self) -> Finding {
         let at = |t: Nanos| format!("{:.1} s", t.as_secs_f64());
         let found = Finding::new("outage", self.grade, OUTAGE, [("from", at(self.from)), ("to", at(self.to))]);
-        match self.further {
+        match self.others {
             0 => found,
             1 => found.and(OUTAGE_ONE_MORE, []),
             n => found.and(OUTAGE_MORE, [("n", numbers::count(n))]),
@@ -156,7 +156,7 @@ impl Outage {
     }
 }
 
-impl Rule for Outages {
+impl TrustRule for Outages {
     fn see(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Second(second) if second.part != RunPart::Drain => self.second(second),
@@ -165,7 +165,7 @@ impl Rule for Outages {
     }
 
     fn findings(&self, run: &Evidence<'_>) -> Vec<Finding> {
-        self.found(&run.totals, run.open).map(Outage::finding).into_iter().collect()
+        self.found(&run.totals, run.open).map(ServiceOutage::finding).into_iter().collect()
     }
 }
 
@@ -177,13 +177,13 @@ mod tests {
 
     /// A second of a window: the first and last success (ms since its beginning), failures, and the time since
     /// which requests had been in flight (ms since the run's beginning).
-    type Told = (Option<(i64, i64)>, u64, Option<i64>);
+    type SecondSpec = (Option<(i64, i64)>, u64, Option<i64>);
 
     /// The longest outage: its beginning and end in ms, the number of others, the grade.
-    type Found = Option<(u64, u64, u64, Grade)>;
+    type LongestOutage = Option<(u64, u64, u64, Grade)>;
 
-    fn of(seconds: impl IntoIterator<Item = Second>, open: bool) -> Option<Outage> {
-        let (mut totals, mut outages) = (Totals::default(), Outages::default());
+    fn of(seconds: impl IntoIterator<Item = Second>, open: bool) -> Option<ServiceOutage> {
+        let (mut totals, mut outages) = (RunTotals::default(), Outages::default());
         for second in seconds {
             totals.add(&second);
             outages.see(&RunEvent::Second(Box::new(second)));
@@ -191,8 +191,8 @@ mod tests {
         outages.found(&totals, open)
     }
 
-    fn outage(seconds: &[Told], service_ms: u64, open: bool) -> Option<Outage> {
-        let second = |(n, &(successes, failed, busy_since)): (usize, &Told)| {
+    fn outage(seconds: &[SecondSpec], service_ms: u64, open: bool) -> Option<ServiceOutage> {
+        let second = |(n, &(successes, failed, busy_since)): (usize, &SecondSpec)| {
             let from_ns = n as i64 * 1000 * MS;
             let mut second = Second {
                 from_ns,
@@ -211,8 +211,8 @@ mod tests {
         of(seconds.iter().enumerate().map(second), open)
     }
 
-    fn told(outage: Option<Outage>) -> Found {
-        let Outage { from, to, further, grade, .. } = outage?;
+    fn told(outage: Option<ServiceOutage>) -> LongestOutage {
+        let ServiceOutage { from, to, others: further, grade, .. } = outage?;
         Some((from.0 / MS as u64, to.0 / MS as u64, further, grade))
     }
 
@@ -224,7 +224,7 @@ mod tests {
         let back = (Some((400, 999)), 0, Some(0));
         let fails = (None, 9, None);
         let calm = [well; 6];
-        let runs: [(&[Told], bool, Found); 9] = [
+        let runs: [(&[SecondSpec], bool, LongestOutage); 9] = [
             (&[well, dies, silent, silent, back, well], true, Some((1300, 4400, 0, Grade::Warn))),
             // More than a second, across the border of two.
             (&[well, dies, back, well], true, Some((1300, 2400, 0, Grade::Warn))),

@@ -7,7 +7,7 @@ use super::Evidence;
 use crate::finding::{Finding, Grade};
 use crate::numbers;
 use crate::text::{Text, text};
-use crate::totals::Totals;
+use crate::totals::RunTotals;
 
 const PAIRING: Text = text(
     "{strays} unexpected {strays|response|responses} arrived, and responses are matched only by order: some \
@@ -24,7 +24,7 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
 
 /// A surplus answer may have been taken for the next request's. If several are awaited at a time, each shifts
 /// all that follow.
-fn pairing(totals: &Totals, notices: &[Notice], pipelined: bool) -> Option<Finding> {
+fn pairing(totals: &RunTotals, notices: &[Notice], pipelined: bool) -> Option<Finding> {
     // Older records, which did not count strays separately, contain a notice.
     let about =
         |notice: &Notice| matches!(notice.subject(), Some(Subject::DatagramsByOrder | Subject::MessagesByOrder));
@@ -58,7 +58,7 @@ mod tests {
             (1, 0, 5000, true, Some(Grade::Fail)),
             (1, 0, 0, false, Some(Grade::Fail)),
         ] {
-            let mut totals = Totals::default();
+            let mut totals = RunTotals::default();
             totals.add(&Second { strays, unsolicited: strays + pushed, finished, ..Second::default() });
             let judged = pairing(&totals, &[], pipelined).map(|found| found.grade);
             assert_eq!(judged, grade, "{strays} of {finished}, pipelined: {pipelined}");

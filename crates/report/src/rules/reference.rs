@@ -5,7 +5,7 @@ use measure::quantile::{QuantileValue, quantile};
 use measure::{Histogram, Nanos};
 use record::{RunPart, ReferenceSecond, RunEvent, Second};
 
-use super::{Evidence, Rule};
+use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};
 use crate::numbers;
 use crate::text::{Text, text};
@@ -33,7 +33,7 @@ const KEPT: usize = 1 << 16;
 
 /// A time range and the median of the requests served in it.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
+struct MedianSecond {
     from_ns: i64,
     to_ns: i64,
     median: Nanos,
@@ -41,12 +41,12 @@ struct Stretch {
 
 /// The seconds with a median, of both load and client.
 #[derive(Debug, Default)]
-pub(super) struct Beside {
-    load: Vec<Stretch>,
-    client: Vec<Stretch>,
+pub(super) struct ReferenceRule {
+    load: Vec<MedianSecond>,
+    client: Vec<MedianSecond>,
 }
 
-impl Rule for Beside {
+impl TrustRule for ReferenceRule {
     fn see(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Second(second) if second.part == RunPart::Window => {
@@ -82,11 +82,11 @@ impl Rule for Beside {
     }
 }
 
-impl Beside {
+impl ReferenceRule {
     /// Returns the medians of load and client in the same seconds: a second of the load contains the middle of
     /// the client's.
     fn pairs(&self) -> Vec<(Nanos, Nanos)> {
-        let at = |client: &Stretch| {
+        let at = |client: &MedianSecond| {
             let middle = client.from_ns / 2 + client.to_ns / 2;
             let found = self.load.partition_point(|load| load.to_ns <= middle);
             let load = self.load.get(found).filter(|load| load.from_ns <= middle)?;
@@ -96,12 +96,12 @@ impl Beside {
     }
 }
 
-fn keep(kept: &mut Vec<Stretch>, (from_ns, to_ns): (i64, i64), service: &Histogram) {
+fn keep(kept: &mut Vec<MedianSecond>, (from_ns, to_ns): (i64, i64), service: &Histogram) {
     if kept.len() == KEPT || service.count() < LEAST {
         return;
     }
     if let QuantileValue::Value(median) = quantile(service, &Histogram::new(), 0.5).value {
-        kept.push(Stretch { from_ns, to_ns, median });
+        kept.push(MedianSecond { from_ns, to_ns, median });
     }
 }
 
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn queueing_inside_is_found_where_the_load_waits_longer_and_brunt_was_busy() {
-        let said = found(Beside::default(), ten_seconds(|_| (900, 300), 0.8));
+        let said = found(ReferenceRule::default(), ten_seconds(|_| (900, 300), 0.8));
         assert_eq!((said[0].code, said[0].grade), ("queued_inside", Grade::Warn));
         let sentence = said[0].sentence(crate::Lang::En);
         assert!(sentence.contains("service p50 was 900 µs") && sentence.contains("saw 300 µs"), "{sentence}");
@@ -163,7 +163,7 @@ mod tests {
             Vec::new(),
         ];
         for (case, events) in silent.into_iter().enumerate() {
-            assert_eq!(found(Beside::default(), events), [], "case {case}");
+            assert_eq!(found(ReferenceRule::default(), events), [], "case {case}");
         }
     }
 }

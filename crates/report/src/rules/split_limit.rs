@@ -3,7 +3,7 @@
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
-use crate::limit::Limited;
+use crate::connection_limit::ConnectionLimitWait;
 use crate::numbers;
 use crate::text::{Text, text};
 
@@ -15,7 +15,7 @@ const SPLIT_LIMIT: Text = text(
 );
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
-    let limited = Limited::of(run).filter(Limited::is_split)?;
+    let limited = ConnectionLimitWait::of(run).filter(ConnectionLimitWait::is_split)?;
     let facts = [("limit", numbers::count(limited.limit.into())), ("workers", numbers::count(limited.workers.into()))];
     Some(Finding::new("split_limit", Grade::Warn, SPLIT_LIMIT, facts))
 }

@@ -5,7 +5,7 @@ use record::End;
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
-use crate::ranked::Ranked;
+use crate::ranked::RankedLatency;
 use crate::numbers;
 use crate::text::{Text, text};
 
@@ -59,7 +59,7 @@ pub(super) fn stuck(run: &Evidence<'_>) -> Option<Finding> {
 
 /// Finds users that were refused: they make few attempts, with pauses between them, and are hardly visible
 /// among the requests of the others.
-pub(super) fn kept_out(run: &Evidence<'_>) -> Option<Finding> {
+pub(super) fn refused(run: &Evidence<'_>) -> Option<Finding> {
     if !run.has_latency() {
         return None;
     }
@@ -75,13 +75,13 @@ pub(super) fn woken_late(run: &Evidence<'_>) -> Option<Finding> {
         return None;
     }
     let share = totals.woken_late_ns as f64 / totals.users_ns as f64;
-    let late = Ranked::plain(&totals.latency.gen_late).mean();
+    let late = RankedLatency::finished_only(&totals.latency.gen_late).mean();
     let facts = [("share", numbers::share(share.min(1.0))), ("late", late.show())];
     grade(share).map(|grade| Finding::new("generator_woke_late", grade, WOKEN_LATE, facts))
 }
 
 /// Finds users ended by a failed step: they send no more requests and are not replaced.
-pub(super) fn left(run: &Evidence<'_>) -> Option<Finding> {
+pub(super) fn ended_by_failure(run: &Evidence<'_>) -> Option<Finding> {
     let left = run.totals.user_stops;
     let users = f64::from(run.totals.users).max(left as f64);
     (left as f64 > OK * users).then(|| Finding::new("users_left", Grade::Warn, LEFT, [("n", numbers::count(left))]))
@@ -98,7 +98,7 @@ mod tests {
     use measure::Nanos;
     use record::Second;
 
-    use super::left as left_of;
+    use super::ended_by_failure as left_of;
     use super::*;
     use crate::rules::tests::of_second;
     use crate::text::Lang;
@@ -112,7 +112,7 @@ mod tests {
             due: 1,
             ..Second::default()
         };
-        let judged = |ns| of_second(kept_out, second(ns), End::Completed).map(|found| found.grade);
+        let judged = |ns| of_second(refused, second(ns), End::Completed).map(|found| found.grade);
         let grades = [0, 50_000_000, 300_000_000, 9_000_000_000].map(judged);
         assert_eq!(grades, [None, None, Some(Grade::Warn), Some(Grade::Fail)]);
     }

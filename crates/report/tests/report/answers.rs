@@ -4,7 +4,7 @@ use measure::Nanos;
 use record::Second;
 use report::Lang;
 
-use crate::made_up::{Filled, Run, closed, ms, open, second};
+use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
 
 /// Creates a second of 100 requests to a server that answers 20: the others wait.
 fn overloaded(n: i64) -> Second {
@@ -13,7 +13,7 @@ fn overloaded(n: i64) -> Second {
     s
 }
 
-fn overload() -> Run {
+fn overload() -> RunBuilder {
     let mut run = open(100.0, 10);
     for n in 0..10 {
         run = run.second(overloaded(n));
@@ -60,7 +60,7 @@ fn a_queue_that_time_outs_keep_short_is_an_overload_and_fast_failures_are_none()
     assert!(overload().ended(Some("interrupted")).json()["overload"].is_null(), "a part of a run shows no capacity");
 }
 
-fn refusing() -> Run {
+fn refusing() -> RunBuilder {
     let mut s = second(0).failing(400, "wrong_status", "first_byte", None);
     s.latency.failed_responses.record_n(Nanos::from_micros(50), 400);
     s.status = [("404".to_string(), 400)].into();

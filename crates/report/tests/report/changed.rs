@@ -4,10 +4,10 @@ use plan::Change;
 use record::Second;
 use report::{Grade, Lang};
 
-use crate::made_up::{Filled, Run, closed, ms, open, second};
+use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
 
 /// Creates ten seconds of a run, in the middle of which the load is paused for five.
-fn paused(run: Run) -> Run {
+fn paused(run: RunBuilder) -> RunBuilder {
     let of = |n: i64| {
         let answered = second(n).answered(1000, ms(10));
         let (first, last) = (Some(answered.from_ns + 10_000_000), Some(answered.to_ns - 1));

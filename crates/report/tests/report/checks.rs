@@ -3,9 +3,9 @@
 use record::{CheckResults, RunPart, Second};
 use report::Lang;
 
-use crate::made_up::{Filled, Run, closed, ms, second};
+use crate::run_builder::{FillSecond, RunBuilder, closed, ms, second};
 
-fn checked() -> Run {
+fn checked() -> RunBuilder {
     let with = |part, failed| Second {
         part,
         checks: vec![CheckResults { check: 1, passed: 49, failed }],

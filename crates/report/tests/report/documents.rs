@@ -2,14 +2,14 @@
 
 use measure::{Histogram, Nanos};
 use record::Second;
-use report::comparison::Compared;
-use report::formats::compared::writer;
+use report::comparison::ComparedRun;
+use report::formats::run_comparison::writer;
 use report::{FORMATS, Lang, Style, schema_json};
 use serde_json::Value;
 
-use crate::made_up::{Filled, Run, closed, ms, open, second};
+use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
 
-fn mixed() -> Run {
+fn mixed() -> RunBuilder {
     open(1000.0, 2)
         .second(second(0).answered(990, ms(2)).failing(10, "wrong_status", "transfer", None))
         .second(second(1).answered(995, ms(3)).unfinished(5, ms(4_000)))
@@ -64,7 +64,7 @@ fn json_holds_what_its_schema_says() {
 #[test]
 fn the_standard_deviation_is_that_of_what_is_ranked_and_of_nothing_that_did_not_end() {
     let two = |more: Second| closed(2, 1).second(more.answered(100, ms(100)).answered(100, ms(300)));
-    let of = |run: &Run| run.json()["latency"]["service"]["standard_deviation_us"].as_f64();
+    let of = |run: &RunBuilder| run.json()["latency"]["service"]["standard_deviation_us"].as_f64();
     let deviation = of(&two(second(0))).expect("a figure");
     assert!((deviation - 100_000.0).abs() < 500.0, "{deviation}");
     assert_eq!(of(&two(second(0).timed_out(1, ms(500)))), None);
@@ -75,13 +75,13 @@ fn the_standard_deviation_is_that_of_what_is_ranked_and_of_nothing_that_did_not_
 #[test]
 fn a_comparison_holds_what_its_schema_says() {
     let runs = [mixed(), mixed(), closed(3, 1).second(second(0).answered(3, ms(1)))];
-    let (summaries, seconds) = (runs.each_ref().map(Run::summary), runs.each_ref().map(Run::seconds));
+    let (summaries, seconds) = (runs.each_ref().map(RunBuilder::summary), runs.each_ref().map(RunBuilder::seconds));
     let all = summaries.iter().zip(&seconds).zip(["a.zst", "b.zst", "c.zst"]);
-    let all: Vec<Compared<'_>> = all.map(|((summary, seconds), name)| Compared { name, summary, seconds }).collect();
+    let all: Vec<ComparedRun<'_>> = all.map(|((summary, seconds), name)| ComparedRun { name, summary, seconds }).collect();
     let mut written = Vec::new();
     writer("json").expect("JSON")(&all, Style::default(), &mut written).expect("written");
     let json: Value = serde_json::from_slice(&written).expect("JSON");
-    let schema: Value = serde_json::from_str(&report::formats::compared::schema_json()).expect("a schema");
+    let schema: Value = serde_json::from_str(&report::formats::run_comparison::schema_json()).expect("a schema");
     conforms(&json, &schema, &schema, "comparison");
     assert_eq!((json["runs"].as_array().map(Vec::len), json["compared"].as_array().map(Vec::len)), (Some(3), Some(2)));
     assert_eq!((&json["schema"], &json["compared"][1]["differs"][0]), (&"brunt-comparison/1".into(), &"load".into()));
@@ -188,7 +188,7 @@ fn markdown_is_well_formed_whatever_it_is_about() {
     let odd = "http://127.0.0.1:8080/a|b_c*<d>`e`[f](g)~~";
     let mut several = mixed();
     several.plan.urls = (0..7).map(|_| plan::WeightedUrl::plain(odd)).collect();
-    let nothing = Run { probe: None, events: Vec::new(), ..open(1.0, 0) };
+    let nothing = RunBuilder { probe: None, events: Vec::new(), ..open(1.0, 0) };
     let strange =
         open(1.0, 1).notice("never_heard_of", &[("a|b", "<c>\n")]).second(second(0).failing(1, "x", "y", None));
     for run in [mixed(), several, nothing, strange, closed(1, 1).ended(None)] {
@@ -243,7 +243,7 @@ fn junit_fails_an_untrusted_and_an_interrupted_run() {
 
 #[test]
 fn every_format_writes_every_run_in_every_language() {
-    let nothing = Run { probe: None, events: Vec::new(), ..open(1.0, 0) };
+    let nothing = RunBuilder { probe: None, events: Vec::new(), ..open(1.0, 0) };
     let strange = open(1.0, 1).notice("never_heard_of", &[("a|b", "<c>\n")]).second(second(0).answered(1, Nanos(0)));
     for run in [mixed(), nothing, strange, closed(1, 1).ended(None)] {
         for format in FORMATS {

@@ -3,35 +3,35 @@
 use record::FirstResponse;
 use report::{Grade, Lang};
 
-use crate::made_up::{Filled, Run, closed, ms, open, second};
+use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
 
-fn good() -> Run {
+fn good() -> RunBuilder {
     open(1000.0, 1).second(second(0).answered(1000, ms(20)))
 }
 
-fn off_by(percent: i128) -> Run {
+fn off_by(percent: i128) -> RunBuilder {
     let mut s = second(0).answered(1000, ms(20));
     s.service_ns += s.service_ns * percent / 100;
     open(1000.0, 1).second(s)
 }
 
-fn wrongly_counted() -> Run {
+fn wrongly_counted() -> RunBuilder {
     let mut s = second(0).answered(1000, ms(20));
     s.due += 1;
     open(1000.0, 1).second(s)
 }
 
-fn nobody_there() -> Run {
+fn nobody_there() -> RunBuilder {
     let mut run = open(1.0, 1).ended(Some("aborted"));
     run.probe = Some(FirstResponse { failure: Some("connection refused".into()), ..FirstResponse::default() });
     run
 }
 
-fn refused() -> Run {
+fn refused() -> RunBuilder {
     open(1000.0, 1).second(second(0).failing(1000, "refused", "connect", Some("ECONNREFUSED")))
 }
 
-fn hung(n: u64) -> Run {
+fn hung(n: u64) -> RunBuilder {
     open(1000.0, 1).second(second(0).answered(1000 - n, ms(20)).unfinished(n, ms(5000)))
 }
 
@@ -76,7 +76,7 @@ fn a_cut_off_record_counts_what_was_open_as_without_an_end() {
     s.due += 7;
     let summary = closed(7, 1).second(s).ended(None).summary();
     assert_eq!(summary.totals.censored, 7);
-    assert!(summary.totals.add_up());
+    assert!(summary.totals.is_consistent());
     assert_eq!(summary.throughput_per_s(), 1000.0, "over the seconds that are there");
 }
 
@@ -143,7 +143,7 @@ fn where_nothing_is_to_show_one_sentence_says_so() {
 }
 
 /// Creates a run of users who only open connections and send nothing on them; `stood` of them were established.
-fn silent(stood: u64, users: u32) -> Run {
+fn silent(stood: u64, users: u32) -> RunBuilder {
     let mut s = second(0);
     (s.users, s.connections.opened, s.connections.open) = (users, stood, 10);
     closed(10, 1).second(s)

@@ -8,7 +8,7 @@ use plan::Change;
 use record::RunPart;
 use report::Lang;
 
-use crate::made_up::{Filled, Run, closed, ms, open, second};
+use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
 
 fn check(name: &str, actual: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
@@ -20,7 +20,7 @@ fn check(name: &str, actual: &str) {
 }
 
 /// Creates an open run with a bit of everything.
-fn open_run() -> Run {
+fn open_run() -> RunBuilder {
     let mut before = second(-1).within(RunPart::Warmup);
     before.warmup = 1000;
     let mut run = open(1000.0, 6).second(before).objectives(&["p99<50ms", "p99.9<=1s", "failed<0.1%", "rate>=900/s"]);
@@ -41,7 +41,7 @@ fn open_run() -> Run {
 }
 
 /// Creates a small closed run in which nearly every request fails.
-fn closed_run() -> Run {
+fn closed_run() -> RunBuilder {
     closed(1, 2)
         .second(second(0).answered(20, ms(40)).failing(3, "refused", "connect", Some("ECONNREFUSED")))
         .second(second(1).answered(10, ms(50)).failing(40, "no_ports", "connect", Some("EADDRNOTAVAIL")))
@@ -50,7 +50,7 @@ fn closed_run() -> Run {
 }
 
 /// Creates a run whose rate was changed during the run, and that was paused.
-fn changed_run() -> Run {
+fn changed_run() -> RunBuilder {
     let mut run = open(100.0, 8).changed(1_300, Change::Rate(150.0)).changed(3_000, Change::Pause);
     run = run.changed(5_000, Change::Resume);
     for n in 0..8 {
@@ -61,7 +61,7 @@ fn changed_run() -> Run {
 }
 
 /// Creates a run whose users increased, paused and were paused at the end.
-fn changed_users() -> Run {
+fn changed_users() -> RunBuilder {
     let mut run = closed(10, 6).changed(-500, Change::Users(11)).changed(2_000, Change::Pause);
     run = run.changed(3_000, Change::Resume).changed(5_000, Change::Pause);
     for n in 0..6 {

@@ -8,21 +8,21 @@ use record::{
     LoadChange, RunEnd, FailureExample, Failure, FirstResponse, ConnectionLoss, NamedFigures, NamedCounts, Notice, RunPart, ReplaySource, ReadFault, RecordReader,
     RunEvent, Second,
 };
-use report::{FORMATS, Lang, Replayed, Style, Summary};
+use report::{FORMATS, Lang, RecordedSeconds, Style, Summary};
 
-use crate::made_up;
+use crate::run_builder;
 
 /// A record in memory, as lines.
-struct Lines(Vec<u8>);
+struct HostileRecord(Vec<u8>);
 
-impl ReplaySource for Lines {
+impl ReplaySource for HostileRecord {
     fn replay(&self) -> Result<RecordReader<'_>, ReadFault> {
         RecordReader::from_source(&*self.0)
     }
 }
 
-fn lines(events: &[RunEvent]) -> Lines {
-    Lines(
+fn lines(events: &[RunEvent]) -> HostileRecord {
+    HostileRecord(
         events
             .iter()
             .flat_map(|event| (serde_json::to_string(event).expect("plain data") + "\n").into_bytes())
@@ -31,13 +31,13 @@ fn lines(events: &[RunEvent]) -> Lines {
 }
 
 /// Returns every format in every language, as text.
-fn documents(record: &Lines) -> Result<Vec<String>, ReadFault> {
+fn documents(record: &HostileRecord) -> Result<Vec<String>, ReadFault> {
     let summary = Summary::from_past(record)?;
     let styles = [Lang::En, Lang::Zh].map(|lang| Style { lang, cells: Some(80), ..Style::default() });
     let documents = FORMATS.iter().flat_map(|format| {
         styles.map(|style| {
             let mut out = Vec::new();
-            format.write(&summary, &Replayed(Some(record)), style, &mut out).expect("memory takes everything");
+            format.write(&summary, &RecordedSeconds(Some(record)), style, &mut out).expect("memory takes everything");
             String::from_utf8(out).expect("documents are text")
         })
     });
@@ -150,7 +150,7 @@ fn beside() -> impl Strategy<Value = RunEvent> {
 fn started() -> impl Strategy<Value = RunEvent> {
     (any::<bool>(), prop::collection::vec(count(), 5), prop::collection::vec(text(), 0..4)).prop_map(
         |(open, c, names)| {
-            let run = if open { made_up::open(c[0] as f64, 3) } else { made_up::closed(c[0] as u32, 3) };
+            let run = if open { run_builder::open(c[0] as f64, 3) } else { run_builder::closed(c[0] as u32, 3) };
             let run = run.objectives(&["p99<50ms", "failed<1%", "rate>10/s"]);
             let RunEvent::Started(mut started) = run.events().swap_remove(0) else {
                 panic!("a run begins with its head")
@@ -183,7 +183,7 @@ proptest! {
 
 #[test]
 fn figures_at_the_bound_are_shown_as_they_are() {
-    let mut run = made_up::closed(1, 1);
+    let mut run = run_builder::closed(1, 1);
     let most = 1 << 52;
     let mut second = Second { to_ns: 1_000_000_000, due: most, finished: most, ..Second::default() };
     second.latency.service.record_n(Nanos(u64::MAX), most);

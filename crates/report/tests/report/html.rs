@@ -5,10 +5,10 @@ use std::io::Read as _;
 use base64::Engine as _;
 use measure::{Histogram, Nanos};
 use record::{HostCounters, CounterValue, RunPart, RunEvent};
-use report::{Lang, Replayed, Style, Summary};
+use report::{Lang, RecordedSeconds, Style, Summary};
 use serde_json::{Value, json};
 
-use crate::made_up::{Filled, Run, closed, ms, open, second};
+use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
 
 /// Returns the lines of a page.
 pub fn lines(page: &str) -> Vec<Value> {
@@ -21,7 +21,7 @@ pub fn lines(page: &str) -> Vec<Value> {
     all.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
 }
 
-fn page(run: &Run, lang: Lang) -> String {
+fn page(run: &RunBuilder, lang: Lang) -> String {
     run.written("html", lang)
 }
 
@@ -29,7 +29,7 @@ fn numbers(value: &Value) -> Vec<u64> {
     value.as_array().map_or_else(Vec::new, |all| all.iter().filter_map(Value::as_u64).collect())
 }
 
-fn mixed() -> Run {
+fn mixed() -> RunBuilder {
     let mut before = second(-1).within(RunPart::Warmup);
     before.warmup = 1000;
     let mut run = open(1000.0, 6).second(before).objectives(&["p99<50ms"]);
@@ -153,24 +153,24 @@ fn counters_are_told_as_often_as_there_is_room_and_end_where_they_ended() {
 }
 
 /// Writes a page from events, as from a record: made-up seconds alone have no counters.
-fn page_of_events(run: &Run) -> String {
-    struct Lines(Vec<u8>);
-    impl record::ReplaySource for Lines {
+fn page_of_events(run: &RunBuilder) -> String {
+    struct RecordLines(Vec<u8>);
+    impl record::ReplaySource for RecordLines {
         fn replay(&self) -> Result<record::RecordReader<'_>, record::ReadFault> {
             record::RecordReader::from_source(&*self.0)
         }
     }
     let text: String = run.events().iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect();
-    let record = Lines(text.into_bytes());
+    let record = RecordLines(text.into_bytes());
     let mut out = Vec::new();
     let summary = Summary::from_past(&record).unwrap();
-    report::format("html").unwrap().write(&summary, &Replayed(Some(&record)), Style::default(), &mut out).unwrap();
+    report::format("html").unwrap().write(&summary, &RecordedSeconds(Some(&record)), Style::default(), &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
 #[test]
 fn a_page_that_shows_a_run_while_it_goes_on_hears_the_same_of_it() {
-    use report::formats::html::Live;
+    use report::formats::html::LiveLines;
     let mut run = mixed();
     for n in 0..3000_u64 {
         let values =
@@ -180,9 +180,9 @@ fn a_page_that_shows_a_run_while_it_goes_on_hears_the_same_of_it() {
         run.events.push(RunEvent::Counters(sample));
     }
     let events = run.events();
-    let mut live = Live::of(&Summary::from_events(events.iter().take(1).cloned()));
+    let mut live = LiveLines::of(&Summary::from_events(events.iter().take(1).cloned()));
     let mut told: Vec<Value> = events.iter().flat_map(|event| live.see(event)).collect();
-    told.extend(live.rest());
+    told.extend(live.flush());
     let seconds = |all: &[Value]| all.iter().filter(|line| line["s"].is_array()).cloned().collect::<Vec<_>>();
     assert_eq!(seconds(&told), seconds(&lines(&page(&run, Lang::En))));
     let blocks = |all: &[Value]| all.iter().filter(|line| line["p"].is_i64()).cloned().collect::<Vec<_>>();

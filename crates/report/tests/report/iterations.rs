@@ -6,10 +6,10 @@ use plan::flow::{Flow, OnFailure, Pause, Step};
 use record::{NamedFigures, NamedCounts};
 use report::Lang;
 
-use crate::made_up::{Filled, Run, closed, ms, open, second};
+use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
 
 /// Adds ten iterations per second of one request and a pause, in a group: eight succeed, one fails, one is cut.
-fn flowing(run: Run) -> Run {
+fn flowing(run: RunBuilder) -> RunBuilder {
     let row = |name, [finished, failed, censored]: [u64; 3], took: Nanos| NamedFigures {
         name,
         counts: NamedCounts { due: finished + failed + censored, finished, failed, censored, ..NamedCounts::default() },

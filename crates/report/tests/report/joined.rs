@@ -3,7 +3,7 @@
 use record::{HostCounters, ProbedHost, CounterValue, RunPart, RunEvent};
 use report::{Lang, Summary};
 
-use crate::made_up::{Filled, Run, closed, ms, second};
+use crate::run_builder::{FillSecond, RunBuilder, closed, ms, second};
 
 const S: i64 = 1_000_000_000;
 
@@ -30,7 +30,7 @@ fn sample(at_ns: i64, host: &str, overflows: u64) -> RunEvent {
 
 /// Creates four seconds in which an accept queue on the machine under test overflowed, with `last` as the last
 /// event.
-fn run(last: RunEvent) -> Run {
+fn run(last: RunEvent) -> RunBuilder {
     let mut run = closed(10, 4);
     run.events.extend([joined(-S, 7_000_000_000, 40_000), sample(0, "db1", 7)]);
     for n in 0..4 {
@@ -68,7 +68,7 @@ fn who_told_and_how_well_the_clocks_agree_is_in_every_document() {
 
 #[test]
 fn the_machine_that_was_joined_is_judged_by_its_counters_unless_they_ended() {
-    let found = |run: Run| -> Vec<(String, Option<String>)> {
+    let found = |run: RunBuilder| -> Vec<(String, Option<String>)> {
         let limits = Summary::from_events(run.events()).limits;
         limits.findings.iter().map(|found| (found.rule.to_owned(), found.host.clone())).collect()
     };

@@ -9,7 +9,7 @@ use plan::flow::{Flow, OnFailure, Step};
 use record::{Calibration, HostCounters, ConnectionLoss, NamedFigures, NamedCounts, CounterValue, RunPart, RunEvent, Second};
 use report::{Headroom, Lang, Summary};
 
-use crate::made_up::{Filled, Run, closed, ms, second};
+use crate::run_builder::{FillSecond, RunBuilder, closed, ms, second};
 
 const S: i64 = 1_000_000_000;
 
@@ -20,7 +20,7 @@ fn sample(at_ns: i64, host: &str, values: &[(&str, u64)]) -> RunEvent {
 }
 
 /// Creates four seconds of ten users, with counts before, within and after the window.
-fn run(before: u64, within: u64, after: u64) -> Run {
+fn run(before: u64, within: u64, after: u64) -> RunBuilder {
     let mut run = closed(10, 4);
     let listener = [("listener.127.0.0.1:8080.limit", 5), ("listener.127.0.0.1:8080.queue", 0)];
     let cores = |at: u64| {
@@ -77,7 +77,7 @@ fn only_a_database_turns_connections_away_by_these_words() {
 
 #[test]
 fn headroom_is_that_of_the_load_at_hand() {
-    let headroom = |change: fn(&mut Run), cpu_ns: u64| {
+    let headroom = |change: fn(&mut RunBuilder), cpu_ns: u64| {
         let mut run = closed(10, 4);
         change(&mut run);
         for n in 0..4 {

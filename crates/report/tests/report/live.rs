@@ -2,14 +2,14 @@
 
 use proptest::prelude::*;
 use record::{RunPart, Second};
-use report::{Lang, Live, Mode};
+use report::{Lang, SecondsTable, LiveMode};
 use unicode_width::UnicodeWidthStr;
 
-use crate::made_up::{Filled, ms, second};
+use crate::run_builder::{FillSecond, ms, second};
 use measure::Nanos;
 
-fn pipe(lang: Lang, mode: Mode) -> Live {
-    Live::new(lang, false, 0, false, mode)
+fn pipe(lang: Lang, mode: LiveMode) -> SecondsTable {
+    SecondsTable::new(lang, false, 0, false, mode)
 }
 
 fn busy(n: i64) -> Second {
@@ -18,7 +18,7 @@ fn busy(n: i64) -> Second {
 
 #[test]
 fn rows_are_for_their_second() {
-    let mut live = pipe(Lang::En, Mode::Closed);
+    let mut live = pipe(Lang::En, LiveMode::Closed);
     assert_eq!(
         live.row(&busy(0)),
         " time   users         ok  failed       ok/s        p50        p99        max  MB/s in  status\n   \
@@ -40,7 +40,7 @@ fn rows_are_for_their_second() {
         "   3s       0          0       0          –   ≥ 300 ms          –   ≥ 300 ms        –  drain"
     );
     let drain = |unfinished| second(2).unfinished(unfinished, ms(300)).within(RunPart::Drain);
-    assert!(Live::has_row(&drain(10)) && !Live::has_row(&drain(0)) && Live::has_row(&second(2)));
+    assert!(SecondsTable::has_row(&drain(10)) && !SecondsTable::has_row(&drain(0)) && SecondsTable::has_row(&second(2)));
     // One answer after a moment is not a rate of thousands.
     let mut short = second(3).answered(1, ms(8));
     short.to_ns = short.from_ns + 130_000;
@@ -53,7 +53,7 @@ fn connections_opened_ahead_are_not_in_the_rate_of_the_second_after() {
     let mut first = second(0);
     (first.connections.opened, first.connections.ahead, first.connections.ahead_ns) = (1007, 1000, 5_000_000_000);
     first.connections.open = 1007;
-    let row = pipe(Lang::En, Mode::Held).row(&first);
+    let row = pipe(Lang::En, LiveMode::Held).row(&first);
     let figures: Vec<&str> = row.lines().last().unwrap_or_default().split_whitespace().collect();
     assert_eq!(figures[1..5], ["1,007", "0", "0", "7.00"], "live, ok, failed, opened/s of {row}");
 }
@@ -61,12 +61,12 @@ fn connections_opened_ahead_are_not_in_the_rate_of_the_second_after() {
 #[test]
 fn eighty_cells_keep_the_status_and_the_part_of_the_run() {
     for (lang, mode, words) in [
-        (Lang::En, Mode::Closed, ["status", "200:1,200", "drain", "warm-up"]),
-        (Lang::En, Mode::Open, ["status", "200:1,200", "drain", "warm-up"]),
-        (Lang::Zh, Mode::Closed, ["状态码", "200:1,200", "收尾", "预热"]),
-        (Lang::Zh, Mode::Open, ["状态码", "200:1,200", "收尾", "预热"]),
+        (Lang::En, LiveMode::Closed, ["status", "200:1,200", "drain", "warm-up"]),
+        (Lang::En, LiveMode::Open, ["status", "200:1,200", "drain", "warm-up"]),
+        (Lang::Zh, LiveMode::Closed, ["状态码", "200:1,200", "收尾", "预热"]),
+        (Lang::Zh, LiveMode::Open, ["状态码", "200:1,200", "收尾", "预热"]),
     ] {
-        let mut live = Live::new(lang, false, 80, true, mode);
+        let mut live = SecondsTable::new(lang, false, 80, true, mode);
         let mut warm = second(-1).within(RunPart::Warmup);
         warm.warmup = 77;
         let rows = [busy(0), second(1).within(RunPart::Drain), warm].map(|s| live.row(&s)).join("\n");
@@ -80,7 +80,7 @@ fn eighty_cells_keep_the_status_and_the_part_of_the_run() {
 #[test]
 fn forty_cells_tell_drain_and_warm_up_from_seconds_of_the_window() {
     for (lang, drain, warm) in [(Lang::En, "drain", "warm"), (Lang::Zh, "收尾", "预热")] {
-        let mut live = Live::new(lang, false, 40, true, Mode::Closed);
+        let mut live = SecondsTable::new(lang, false, 40, true, LiveMode::Closed);
         live.row(&busy(0));
         let drained = live.row(&second(1).within(RunPart::Drain));
         assert!(drained.trim_start().starts_with(drain), "{drained}");
@@ -98,8 +98,8 @@ fn many_status_codes_are_one_line_however_narrow() {
     many.status.insert("状态".repeat(200), 7);
     many.status.insert(record::OTHER_CODES.into(), u64::MAX);
     for cells in [20, 40, 80, 120] {
-        for (lang, mode) in [(Lang::En, Mode::Closed), (Lang::Zh, Mode::Open), (Lang::En, Mode::Held)] {
-            let mut live = Live::new(lang, false, cells, true, mode);
+        for (lang, mode) in [(Lang::En, LiveMode::Closed), (Lang::Zh, LiveMode::Open), (Lang::En, LiveMode::Held)] {
+            let mut live = SecondsTable::new(lang, false, cells, true, mode);
             live.row(&busy(0));
             for part in [RunPart::Window, RunPart::Drain, RunPart::Warmup] {
                 let row = live.row(&many.clone().within(part));
@@ -111,13 +111,13 @@ fn many_status_codes_are_one_line_however_narrow() {
         }
     }
     // In a pipe no line is cut, even one with the maximum number of codes.
-    let row = pipe(Lang::En, Mode::Closed).row(&many);
+    let row = pipe(Lang::En, LiveMode::Closed).row(&many);
     assert_eq!((row.lines().count(), row.matches(':').count()), (2, record::MAX_CODES + 2));
 }
 
 #[test]
 fn headings_come_again_every_twenty_rows() {
-    let mut live = pipe(Lang::Zh, Mode::Open);
+    let mut live = pipe(Lang::Zh, LiveMode::Open);
     let headings: Vec<usize> = (0..45).filter(|&n| live.row(&busy(n as i64)).contains("时间")).collect();
     assert_eq!(headings, [0, 20, 40]);
 }
@@ -138,7 +138,7 @@ proptest! {
     fn columns_stay_under_their_headings(
         n in 0u64..10_000_000, took in 1u64..60_000_000_000, users in 0u32..100_000, open: bool, zh: bool,
     ) {
-        let (lang, mode) = (if zh { Lang::Zh } else { Lang::En }, if open { Mode::Open } else { Mode::Closed });
+        let (lang, mode) = (if zh { Lang::Zh } else { Lang::En }, if open { LiveMode::Open } else { LiveMode::Closed });
         let second = Second { users, in_flight: users, ..second(0).answered(n, Nanos(took)) };
         let mut second = second;
         second.status.clear();
@@ -150,8 +150,8 @@ proptest! {
 
     #[test]
     fn nothing_is_wider_than_the_terminal(cells in 20usize..200, open: bool, zh: bool) {
-        let (lang, mode) = (if zh { Lang::Zh } else { Lang::En }, if open { Mode::Open } else { Mode::Closed });
-        let mut live = Live::new(lang, false, cells, true, mode);
+        let (lang, mode) = (if zh { Lang::Zh } else { Lang::En }, if open { LiveMode::Open } else { LiveMode::Closed });
+        let mut live = SecondsTable::new(lang, false, cells, true, mode);
         let mut warm = second(-1).within(RunPart::Warmup);
         warm.warmup = 1_234_567;
         for s in [busy(0), warm] {
@@ -165,7 +165,7 @@ proptest! {
 
 #[test]
 fn progress_shows_whichever_is_further() {
-    let live = pipe(Lang::En, Mode::Closed);
+    let live = pipe(Lang::En, LiveMode::Closed);
     let s = Nanos::from_secs;
     for (line, wanted) in [
         (live.progress(s(5), Some(s(10)), 999, None), "[████████████············]   50 %  5 s / 10 s  999 requests"),

@@ -4,11 +4,11 @@ use measure::{Nanos, PackedHistogram};
 use record::{FailureExample, NamedFigures, NamedCounts, RunEvent, Second};
 use report::Lang;
 
-use crate::made_up::{Filled, Run, closed, ms, open, second};
+use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
 
 /// Creates a run with the names `fast` (5 ms), `GET /slow/{id}` (80 ms, some failed with a 503, one hung) and
 /// `idle`, which had no requests.
-fn several() -> Run {
+fn several() -> RunBuilder {
     let named = |name, finished, failed, censored, took: Nanos| NamedFigures {
         name,
         counts: NamedCounts {

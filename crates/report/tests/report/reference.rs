@@ -4,10 +4,10 @@ use measure::Histogram;
 use record::{ReferenceSecond, RunEvent};
 use report::Lang;
 
-use crate::made_up::{Filled, Run, closed, ms, second};
+use crate::run_builder::{FillSecond, RunBuilder, closed, ms, second};
 
 /// Creates four seconds of a load at 250 ms, and a client that took 20 ms and was read 1 ms late.
-fn run() -> Run {
+fn run() -> RunBuilder {
     let of = |value| {
         let mut histogram = Histogram::new();
         histogram.record_n(value, 10);

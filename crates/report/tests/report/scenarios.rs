@@ -6,10 +6,10 @@ use plan::{Arrivals, Load, Scenario, Stage};
 use record::{NamedFigures, NamedCounts, RunEvent};
 use report::Lang;
 
-use crate::made_up::{Filled, Run, ms, open, second};
+use crate::run_builder::{FillSecond, RunBuilder, ms, open, second};
 
 /// Creates a run with two names; a shop at a rate, with some dropped iterations, and two admins.
-fn side_by_side() -> Run {
+fn side_by_side() -> RunBuilder {
     let scenario = |name: &str, load: Load, steps: Vec<Step>| Scenario {
         name: name.into(),
         load,
@@ -173,7 +173,7 @@ fn csv_has_a_kind_for_each_row_and_those_of_requests_add_up_to_the_run() {
 
 #[test]
 fn a_scenario_of_which_nothing_was_measured_is_told() {
-    let idle = |run: Run| {
+    let idle = |run: RunBuilder| {
         let trust = run.json()["trust"]["reasons"].as_array().expect("reasons").clone();
         trust.iter().find(|reason| reason["code"] == "scenario_idle").map(|reason| reason["sentence"].to_string())
     };
@@ -239,8 +239,8 @@ fn a_page_has_each_scenario_second_by_second_as_the_json_report_has() {
     let shop = block["r"].as_array().unwrap().iter().find(|row| row[0] == 2).unwrap();
     assert_eq!((&shop[1], &shop[9]), (&20.into(), &12.into()), "due, and of these dropped");
     let events = run.events();
-    let mut live = report::formats::html::Live::of(&report::Summary::from_events(events.iter().take(1).cloned()));
+    let mut live = report::formats::html::LiveLines::of(&report::Summary::from_events(events.iter().take(1).cloned()));
     let mut told: Vec<_> = events.iter().flat_map(|event| live.see(event)).collect();
-    told.extend(live.rest());
+    told.extend(live.flush());
     assert!(told.contains(block), "while it goes on its names, scenarios and iterations are told as well");
 }

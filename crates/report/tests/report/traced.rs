@@ -3,7 +3,7 @@
 use record::{FailureExample, RunEvent, Second, TraceId, TracedRequest};
 use report::Lang;
 
-use crate::made_up::{Filled, Run, ms, open, second};
+use crate::run_builder::{FillSecond, RunBuilder, ms, open, second};
 
 fn id(digit: char, sampled: bool) -> TraceId {
     TraceId { id: digit.to_string().repeat(32), span: digit.to_string().repeat(16), sampled }
@@ -16,7 +16,7 @@ fn slow(digit: char, took_ms: u64, sampled: bool) -> TracedRequest {
     TracedRequest { trace: id(digit, sampled), status, latency_ns, scheduled_ns, sent_ns, ended_ns, ..TracedRequest::default() }
 }
 
-fn traced() -> Run {
+fn traced() -> RunBuilder {
     let with = |slowest: Vec<TracedRequest>| Second { slowest, ..second(0).answered(50, ms(5)) };
     let timed_out = TracedRequest { timed_out: true, status: String::new(), ..slow('c', 900, true) };
     open(50.0, 2)

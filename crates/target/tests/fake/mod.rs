@@ -8,12 +8,12 @@ use std::rc::Rc;
 
 use measure::Nanos;
 use protocols::http1::Http1Server;
-use target::{Config, Conversation, Responder, Stats, Tallies, Worker};
+use target::{Config, TargetSession, Responder, Stats, Tallies, TargetWorker};
 use wire::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress};
 
 /// The end of a connection as seen by the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gone {
+pub enum ClosedBy {
     Closed,
     Aborted,
 }
@@ -27,7 +27,7 @@ enum Happening {
 
 /// The state shared by the test and the network.
 #[derive(Debug, Default)]
-pub struct World {
+pub struct ScriptedState {
     now: Nanos,
     pending: VecDeque<Happening>,
     buffer: Vec<u8>,
@@ -36,8 +36,8 @@ pub struct World {
     /// Sent bytes that the client has not read; held back if it is slow.
     unsent: BTreeMap<u32, usize>,
     /// Number of bytes after which a client stops reading.
-    appetite: BTreeMap<u32, usize>,
-    gone: BTreeMap<u32, Gone>,
+    read_limit: BTreeMap<u32, usize>,
+    gone: BTreeMap<u32, ClosedBy>,
     sends: usize,
     sent: u64,
     /// The deadline passed to each wait.
@@ -46,9 +46,9 @@ pub struct World {
 }
 
 #[derive(Clone)]
-pub struct Fake(Rc<RefCell<World>>);
+pub struct ScriptedNetwork(Rc<RefCell<ScriptedState>>);
 
-impl Network for Fake {
+impl Network for ScriptedNetwork {
     fn now(&mut self) -> Nanos {
         self.0.borrow().now
     }
@@ -61,7 +61,7 @@ impl Network for Fake {
         let mut bytes = out.bytes().to_vec();
         bytes.extend_from_slice(out.tail().map_or(&[], |t| t));
         out.clear();
-        let room = world.appetite.get(&conn.0).copied().unwrap_or(usize::MAX);
+        let room = world.read_limit.get(&conn.0).copied().unwrap_or(usize::MAX);
         let had = world.received.entry(conn.0).or_default().len();
         let taken = bytes.len().min(room.saturating_sub(had));
         world.received.get_mut(&conn.0).unwrap().extend_from_slice(&bytes[..taken]);
@@ -69,10 +69,10 @@ impl Network for Fake {
         *world.unsent.entry(conn.0).or_default() += bytes.len() - taken;
     }
     fn close(&mut self, conn: ConnId) {
-        self.0.borrow_mut().gone.entry(conn.0).or_insert(Gone::Closed);
+        self.0.borrow_mut().gone.entry(conn.0).or_insert(ClosedBy::Closed);
     }
     fn abort(&mut self, conn: ConnId) {
-        self.0.borrow_mut().gone.insert(conn.0, Gone::Aborted);
+        self.0.borrow_mut().gone.insert(conn.0, ClosedBy::Aborted);
     }
     fn listen(&mut self, _: &PeerAddress, _: u32, _: bool) -> Result<ListenerId, Errno> {
         Ok(ListenerId(0))
@@ -107,30 +107,30 @@ impl Network for Fake {
 }
 
 /// A worker on a scripted network.
-pub struct Scene<S = Http1Server> {
-    world: Rc<RefCell<World>>,
-    worker: Worker<Fake, S, fn() -> S>,
+pub struct WorkerScene<S = Http1Server> {
+    world: Rc<RefCell<ScriptedState>>,
+    worker: TargetWorker<ScriptedNetwork, S, fn() -> S>,
     tallies: std::sync::Arc<Tallies>,
     most_wait: Nanos,
 }
 
-impl Scene {
+impl WorkerScene {
     /// A worker that speaks HTTP/1.1.
-    pub fn new(config: &Config) -> Scene {
-        Scene::speaking(config, Http1Server::new)
+    pub fn new(config: &Config) -> WorkerScene {
+        WorkerScene::speaking(config, Http1Server::new)
     }
 }
 
-impl<S: Conversation> Scene<S> {
-    pub fn speaking(config: &Config, session: fn() -> S) -> Scene<S> {
-        let world = Rc::new(RefCell::new(World { now: Nanos::from_secs(1), accepting: true, ..World::default() }));
+impl<S: TargetSession> WorkerScene<S> {
+    pub fn speaking(config: &Config, session: fn() -> S) -> WorkerScene<S> {
+        let world = Rc::new(RefCell::new(ScriptedState { now: Nanos::from_secs(1), accepting: true, ..ScriptedState::default() }));
         let tallies = Tallies::new(1);
         let responder = Responder::alone(config);
-        let mut worker = Worker::new(Fake(Rc::clone(&world)), ListenerId(0), session, responder, &tallies, 0);
+        let mut worker = TargetWorker::new(ScriptedNetwork(Rc::clone(&world)), ListenerId(0), session, responder, &tallies, 0);
         if let Some(most) = config.max_connections {
             worker = worker.bounded(most);
         }
-        Scene { world, worker, tallies, most_wait: Nanos::from_secs(3600) }
+        WorkerScene { world, worker, tallies, most_wait: Nanos::from_secs(3600) }
     }
 
     pub fn connect(&mut self, conn: u32) {
@@ -167,7 +167,7 @@ impl<S: Conversation> Scene<S> {
     /// Lets the client read `bytes` bytes in total, and no more for now.
     pub fn reads_only(&mut self, conn: u32, bytes: usize) {
         let mut world = self.world.borrow_mut();
-        world.appetite.insert(conn, bytes);
+        world.read_limit.insert(conn, bytes);
         // Held-back content is discarded: only its size matters to the server.
         world.unsent.insert(conn, 0);
     }
@@ -181,7 +181,7 @@ impl<S: Conversation> Scene<S> {
     pub fn unsent(&self, conn: u32) -> usize {
         self.world.borrow().unsent.get(&conn).copied().unwrap_or(0)
     }
-    pub fn gone(&self, conn: u32) -> Option<Gone> {
+    pub fn gone(&self, conn: u32) -> Option<ClosedBy> {
         self.world.borrow().gone.get(&conn).copied()
     }
     pub fn sends(&self) -> usize {

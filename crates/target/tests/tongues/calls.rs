@@ -37,7 +37,7 @@ fn one(stream: u32, path: &str, fields: &[(&str, &str)], message: &[u8]) -> Vec<
 
 /// Returns the payload of all DATA frames, and the status at the end if it arrived; handles static and literal
 /// fields only, as the target writes them.
-fn heard(scene: &mut Scene<Detecting>) -> (Vec<u8>, Option<String>) {
+fn heard(scene: &mut WorkerScene<DetectingSession>) -> (Vec<u8>, Option<String>) {
     let bytes = scene.heard(0);
     let (mut data, mut status, mut rest) = (Vec::new(), None, &bytes[..]);
     while rest.len() >= 9 {
@@ -66,7 +66,7 @@ fn grpc_status(block: &[u8]) -> String {
     "none".into()
 }
 
-fn opened() -> Scene<Detecting> {
+fn opened() -> WorkerScene<DetectingSession> {
     let mut scene = scene();
     scene.say(0, &preface());
     scene.heard(0);

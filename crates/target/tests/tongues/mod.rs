@@ -4,9 +4,9 @@
 mod calls;
 
 use measure::Nanos;
-use target::{Config, Detecting};
+use target::{Config, DetectingSession};
 
-use crate::fake::{Gone, Scene};
+use crate::fake::{ClosedBy, WorkerScene};
 
 const HEADERS: u8 = 1;
 const DATA: u8 = 0;
@@ -15,8 +15,8 @@ const SETTINGS: u8 = 4;
 const GOAWAY: u8 = 7;
 const END_STREAM: u8 = 1;
 
-fn scene() -> Scene<Detecting> {
-    let mut scene = Scene::speaking(&Config::default(), Detecting::new);
+fn scene() -> WorkerScene<DetectingSession> {
+    let mut scene = WorkerScene::speaking(&Config::default(), DetectingSession::new);
     scene.connect(0);
     scene
 }
@@ -129,7 +129,7 @@ fn faults_in_http2_spare_the_other_streams() {
     let mut scene = scene();
     scene.say(0, &[preface(), get(1, "/garbage")].concat());
     assert!(!scene.heard(0).is_empty());
-    assert_eq!(scene.gone(0), Some(Gone::Closed));
+    assert_eq!(scene.gone(0), Some(ClosedBy::Closed));
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn who_breaks_http2_is_told_and_let_go() {
     let mut scene = scene();
     scene.say(0, &[preface(), frame(DATA, 0, 0, b"x")].concat());
     assert_eq!(frames(&scene.heard(0)).last().unwrap().0, GOAWAY);
-    assert_eq!(scene.gone(0), Some(Gone::Closed));
+    assert_eq!(scene.gone(0), Some(ClosedBy::Closed));
     assert_eq!(scene.stats().malformed, 1);
 }
 
@@ -167,7 +167,7 @@ fn message(text: &str) -> Vec<u8> {
     [&[0x81, 0x80 | text.len() as u8, 0, 0, 0, 0], text.as_bytes()].concat()
 }
 
-fn upgraded(path: &str) -> Scene<Detecting> {
+fn upgraded(path: &str) -> WorkerScene<DetectingSession> {
     let mut scene = scene();
     scene.say(0, &upgrade(path));
     let head = scene.heard_text(0);
@@ -211,11 +211,11 @@ fn delays_and_faults_of_a_path_meet_each_message() {
     let mut cut = upgraded("/cut/2");
     cut.say(0, &message("hello"));
     assert_eq!(cut.heard(0), [&[0x82, 127, 0, 0, 0, 0, 0, 0, 0x03, 0xe8][..], b"ab"].concat());
-    assert_eq!(cut.gone(0), Some(Gone::Closed));
+    assert_eq!(cut.gone(0), Some(ClosedBy::Closed));
 
     let mut reset = upgraded("/reset");
     reset.say(0, &message("hello"));
-    assert_eq!(reset.gone(0), Some(Gone::Aborted));
+    assert_eq!(reset.gone(0), Some(ClosedBy::Aborted));
 
     let mut hang = upgraded("/hang");
     hang.say(0, &message("hello"));
@@ -225,7 +225,7 @@ fn delays_and_faults_of_a_path_meet_each_message() {
     let mut closing = upgraded("/");
     closing.say(0, &[0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]);
     assert_eq!(closing.heard(0), [0x88, 2, 0x03, 0xe8]);
-    assert_eq!(closing.gone(0), Some(Gone::Closed));
+    assert_eq!(closing.gone(0), Some(ClosedBy::Closed));
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn upgrades_are_refused_where_the_path_says_so_or_the_request_is_none() {
     let text = String::from_utf8(upgrade("/")).unwrap().replace("Version: 13", "Version: 8");
     old.say(0, text.as_bytes());
     assert!(old.heard_text(0).starts_with("HTTP/1.1 426 "));
-    assert_eq!(old.gone(0), Some(Gone::Closed));
+    assert_eq!(old.gone(0), Some(ClosedBy::Closed));
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn who_goes_on_asking_and_reads_nothing_is_cut_off() {
         scene.say(0, &large);
         assert_eq!(scene.gone(0).is_some(), n >= 32, "{n}: {}", scene.unsent(0));
     }
-    assert_eq!(scene.gone(0), Some(Gone::Aborted));
+    assert_eq!(scene.gone(0), Some(ClosedBy::Aborted));
     // Other clients are still served.
     scene.connect(1);
     scene.get(1, "/");

@@ -8,7 +8,7 @@ use aws_lc_rs::rsa::{KeySize, OAEP_SHA1_MGF1SHA1, OaepPrivateDecryptingKey, Priv
 use base64::Engine as _;
 
 use super::*;
-use crate::Watched;
+use crate::WatchedService;
 
 /// Returns the greeting of MariaDB 10.11, except for its random bytes.
 fn greeting() -> Vec<u8> {
@@ -79,7 +79,7 @@ fn counters_and_settings_over_one_connection_that_is_closed_in_form() {
     let ok = packet(2, &[0, 0, 0, 2, 0, 0, 0]);
     let twice = [status.clone(), settings.clone(), status, settings];
     let (option, server) = served(greeting(), [vec![ok], twice.to_vec()].concat());
-    let mut watched = Watched::parse(&option).unwrap();
+    let mut watched = WatchedService::parse(&option).unwrap();
     for _ in 0..2 {
         let told = watched.ask().unwrap();
         assert_eq!(told.get("mysql.Threads_connected"), Some(3));
@@ -102,7 +102,7 @@ fn whoever_is_far_away_is_waited_for_at_each_step() {
     let ok = packet(2, &[0, 0, 0, 2, 0, 0, 0]);
     let answers = vec![ok, answer(&[("Uptime", "1")]), answer(&[])];
     let (option, server) = slowly_served(Duration::from_millis(300), greeting(), answers);
-    let mut watched = Watched::parse(&option).unwrap();
+    let mut watched = WatchedService::parse(&option).unwrap();
     assert_eq!(watched.ask().unwrap().get("mysql.Uptime"), Some(1));
     drop(watched);
     server.join().unwrap();
@@ -112,11 +112,11 @@ fn whoever_is_far_away_is_waited_for_at_each_step() {
 fn the_server_s_own_words_where_it_refuses() {
     let refused = packet(2, b"\xff\x15\x04#28000Access denied for user 'me'@'h'\x1b");
     let (option, server) = served(greeting(), vec![refused]);
-    let said = Watched::parse(&option).unwrap().ask().unwrap_err();
+    let said = WatchedService::parse(&option).unwrap().ask().unwrap_err();
     assert_eq!(said, "it responded: Access denied for user 'me'@'h'\\x1b (error 1045)");
     server.join().unwrap();
     let (option, server) = served(b"\xff\x10\x04Too many connections".to_vec(), vec![]);
-    assert_eq!(Watched::parse(&option).unwrap().ask().unwrap_err(), "it responded: Too many connections (error 1040)");
+    assert_eq!(WatchedService::parse(&option).unwrap().ask().unwrap_err(), "it responded: Too many connections (error 1040)");
     server.join().unwrap();
 }
 
@@ -127,14 +127,14 @@ fn another_way_of_authentication_is_followed_or_refused_by_name() {
         (b"\x07", "it does not speak the MySQL protocol"),
     ] {
         let (option, server) = served(greeting(), vec![packet(2, asked)]);
-        let trouble = Watched::parse(&option).unwrap().ask().unwrap_err();
+        let trouble = WatchedService::parse(&option).unwrap().ask().unwrap_err();
         assert!(trouble.starts_with(said), "{trouble}");
         server.join().unwrap();
     }
     let asked = packet(2, b"\xfecaching_sha2_password\09876543210abcdefghij\0");
     let known = [packet(4, &[1, 3]), packet(5, &[0, 0, 0, 2, 0, 0, 0])].concat();
     let (option, server) = served(greeting(), vec![asked, known, answer(&[("Uptime", "1")]), answer(&[])]);
-    let mut watched = Watched::parse(&option).unwrap();
+    let mut watched = WatchedService::parse(&option).unwrap();
     assert_eq!(watched.ask().unwrap().get("mysql.Uptime"), Some(1));
     drop(watched);
     assert_eq!(server.join().unwrap()[1].len(), 32, "the proof by SHA-256");
@@ -142,10 +142,10 @@ fn another_way_of_authentication_is_followed_or_refused_by_name() {
 
 #[test]
 fn options_as_people_write_them() {
-    assert_eq!(Watched::parse("mysql=mysql://me:p%40@h/db").unwrap().name(), "mysql=h:3306");
-    assert_eq!(Watched::parse("mysql=me@[::1]:7").unwrap().name(), "mysql=[::1]:7");
+    assert_eq!(WatchedService::parse("mysql=mysql://me:p%40@h/db").unwrap().name(), "mysql=h:3306");
+    assert_eq!(WatchedService::parse("mysql=me@[::1]:7").unwrap().name(), "mysql=[::1]:7");
     for (text, said) in [("mysql=h:1", "has no user"), ("mysql=:p@h", "has no user"), ("mysql=me@", "has no host")] {
-        let trouble = Watched::parse(text).unwrap_err();
+        let trouble = WatchedService::parse(text).unwrap_err();
         assert!(trouble.contains(said), "{trouble}");
     }
 }
@@ -165,7 +165,7 @@ fn an_account_of_sha2_is_let_in_while_it_is_cold() {
         packet(8, &[0, 0, 0, 2, 0, 0, 0]),
     ];
     let (option, server) = served(greeting(), [&ways[..], &[answer(&[("Uptime", "1")]), answer(&[])]].concat());
-    let mut watched = Watched::parse(&option).unwrap();
+    let mut watched = WatchedService::parse(&option).unwrap();
     assert_eq!(watched.ask().unwrap().get("mysql.Uptime"), Some(1));
     drop(watched);
     let heard = server.join().unwrap();

@@ -2,7 +2,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use super::*;
-use crate::Watched;
+use crate::WatchedService;
 use probe::Counters;
 
 /// Returns a message of a server.
@@ -94,7 +94,7 @@ fn served(says: Vec<(usize, Vec<u8>)>) -> (String, std::thread::JoinHandle<Vec<V
 fn four_questions_over_one_connection_that_is_closed_in_form() {
     let notice = message(b'N', b"SNOTICE\0\0");
     let (option, server) = served([vec![(1, [entered(), notice].concat())], all(), all()].concat());
-    let mut watched = Watched::parse(&option).unwrap();
+    let mut watched = WatchedService::parse(&option).unwrap();
     for _ in 0..2 {
         let told = watched.ask().unwrap();
         for (name, value) in [
@@ -134,7 +134,7 @@ fn four_questions_over_one_connection_that_is_closed_in_form() {
 fn kept(answers: Vec<Vec<u8>>) -> Result<Counters, String> {
     let (option, server) =
         served([(1, entered())].into_iter().chain(answers.into_iter().map(|answer| (1, answer))).collect());
-    let told = Watched::parse(&option).unwrap().ask();
+    let told = WatchedService::parse(&option).unwrap().ask();
     server.join().unwrap();
     told
 }
@@ -199,7 +199,7 @@ fn the_server_s_own_words_where_it_refuses() {
         ),
     ] {
         let (option, server) = served(vec![(1, says)]);
-        assert_eq!(Watched::parse(&option).unwrap().ask().unwrap_err(), said);
+        assert_eq!(WatchedService::parse(&option).unwrap().ask().unwrap_err(), said);
         server.join().unwrap();
     }
 }
@@ -207,18 +207,18 @@ fn the_server_s_own_words_where_it_refuses() {
 #[test]
 fn a_password_is_told_as_the_server_asks_for_it_and_once() {
     let (option, server) = served([vec![(1, authentication(3, b"")), (1, entered())], all()].concat());
-    assert!(Watched::parse(&option).unwrap().ask().is_ok());
+    assert!(WatchedService::parse(&option).unwrap().ask().is_ok());
     assert_eq!(server.join().unwrap()[1], b"ps t\0");
     let (option, server) = served([vec![(1, authentication(5, &[1, 2, 3, 4])), (1, entered())], all()].concat());
-    assert!(Watched::parse(&option).unwrap().ask().is_ok());
+    assert!(WatchedService::parse(&option).unwrap().ask().is_ok());
     let heard = server.join().unwrap();
     assert!(heard[1].starts_with(b"pmd5") && heard[1].len() == 37, "{:?}", heard[1]);
     let (option, server) = served(vec![(1, authentication(3, b"")), (1, authentication(3, b""))]);
-    assert_eq!(Watched::parse(&option).unwrap().ask().unwrap_err(), "it keeps asking for the password");
+    assert_eq!(WatchedService::parse(&option).unwrap().ask().unwrap_err(), "it keeps asking for the password");
     server.join().unwrap();
     // Without a password the login fails.
     let (option, server) = served(vec![(1, authentication(10, b"SCRAM-SHA-256\0\0"))]);
-    let said = Watched::parse(&option.replace(":s%20t", "")).unwrap().ask().unwrap_err();
+    let said = WatchedService::parse(&option.replace(":s%20t", "")).unwrap().ask().unwrap_err();
     assert!(said.starts_with("it requires a password; write postgres://user:password@host"), "{said}");
     server.join().unwrap();
 }
@@ -226,14 +226,14 @@ fn a_password_is_told_as_the_server_asks_for_it_and_once() {
 #[test]
 fn a_server_that_leaves_out_its_proof_is_not_believed() {
     let (option, server) = served(vec![(1, authentication(10, b"SCRAM-SHA-256\0\0")), (1, entered())]);
-    let said = Watched::parse(&option).unwrap().ask().unwrap_err();
+    let said = WatchedService::parse(&option).unwrap().ask().unwrap_err();
     assert_eq!(said, "it accepts the login without its own SCRAM-SHA-256 proof");
     assert!(server.join().unwrap()[1].starts_with(b"pSCRAM-SHA-256\0\0\0\0\x1dn,,n=,r="));
 }
 
 #[test]
 fn options_as_people_write_them() {
-    let name = |text: &str| Watched::parse(text).map(|watched| watched.name().to_owned());
+    let name = |text: &str| WatchedService::parse(text).map(|watched| watched.name().to_owned());
     assert_eq!(name("postgres=postgres://me:p%40@h/db").unwrap(), "postgres=h:5432/db");
     assert_eq!(name("postgres=postgresql://me@h:7").unwrap(), "postgres=h:7/me");
     assert_eq!(name("postgres=me:p@[::1]:7/").unwrap(), "postgres=[::1]:7/me");

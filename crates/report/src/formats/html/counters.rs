@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use record::{CounterState, HostCounters, CounterValue};
 use serde_json::{Map, Value, json};
 
-use super::grain::{Grain, Told};
+use super::resolution::{Resolution, HostCounterSet};
 
 /// Counters that a page shows at once, by prefix and suffix; the others are found by search.
 const TELLING: [(&str, &str); 44] = [
@@ -59,15 +59,15 @@ const TELLING: [(&str, &str); 44] = [
 ];
 
 /// Returns whether a counter is one of these.
-pub(super) fn is_telling(counter: &str) -> bool {
+pub(super) fn is_prominent(counter: &str) -> bool {
     TELLING.iter().any(|(begins, ends)| counter.starts_with(begins) && counter.ends_with(ends))
 }
 
 /// The readings of a run, host by host.
-pub(super) struct Readings {
-    plans: BTreeMap<String, Told>,
+pub(super) struct CounterLines {
+    plans: BTreeMap<String, HostCounterSet>,
     live: bool,
-    hosts: BTreeMap<String, Host>,
+    hosts: BTreeMap<String, HostReadings>,
 }
 
 /// Limits for a live run: the interval in readings of the lesser counters, the number of hosts, and the number
@@ -77,17 +77,17 @@ const LIVE_HOSTS: usize = 64;
 const LIVE_READINGS: usize = 1200;
 
 #[derive(Default)]
-struct Host {
+struct HostReadings {
     carried: CounterState,
     readings: usize,
     lines: usize,
     /// First reading of each counter, for a live run.
     first: BTreeMap<String, CounterValue>,
     /// Last values written.
-    told: BTreeMap<String, Option<CounterValue>>,
+    written: BTreeMap<String, Option<CounterValue>>,
 }
 
-impl Host {
+impl HostReadings {
     /// Returns whether the next reading of a live run is written: fewer and fewer, so that those of a day fit.
     fn is_due(&self) -> bool {
         let every = 1 << (self.lines / LIVE_READINGS).min(20);
@@ -95,10 +95,10 @@ impl Host {
     }
 }
 
-impl Readings {
+impl CounterLines {
     /// Creates the state for a run without readings.
-    pub fn of(grain: &Grain) -> Readings {
-        Readings { plans: grain.hosts.clone(), live: grain.live, hosts: BTreeMap::new() }
+    pub fn of(grain: &Resolution) -> CounterLines {
+        CounterLines { plans: grain.hosts.clone(), live: grain.live, hosts: BTreeMap::new() }
     }
 
     /// Adds a reading; returns its line, if any of it is written.
@@ -126,16 +126,16 @@ impl Readings {
         let is_last = !self.live && host.readings == plan.readings;
         let lines = host.lines;
         host.lines += 1;
-        let every = |name: &str| match (self.live, is_telling(name)) {
-            (false, _) => at.is_multiple_of(plan.every(name)),
+        let every = |name: &str| match (self.live, is_prominent(name)) {
+            (false, _) => at.is_multiple_of(plan.interval_of(name)),
             (true, telling) => telling || lines.is_multiple_of(LIVE_COARSE),
         };
         let (mut telling, mut others) = (Map::new(), Map::new());
-        for name in plan.moved.iter().filter(|name| is_last || every(name)) {
+        for name in plan.changed.iter().filter(|name| is_last || every(name)) {
             let now = host.carried.get(name);
-            let before = host.told.insert(name.clone(), now);
+            let before = host.written.insert(name.clone(), now);
             if before.flatten() != now {
-                let to = if is_telling(name) { &mut telling } else { &mut others };
+                let to = if is_prominent(name) { &mut telling } else { &mut others };
                 to.insert(measure::sanitize::line(name).into_owned(), json!(now));
             }
         }

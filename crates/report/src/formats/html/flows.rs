@@ -7,10 +7,10 @@ use crate::summary::Summary;
 
 /// The positions of each flow's rows among those of a second.
 pub(super) struct Flows {
-    flows: Vec<Flow>,
+    flows: Vec<FlowRows>,
 }
 
-struct Flow {
+struct FlowRows {
     /// Name, if there are several flows.
     name: Option<String>,
     iterations: usize,
@@ -24,7 +24,7 @@ impl Flows {
         let spans: Vec<_> = summary.spans().collect();
         let (first, behind) = (summary.names().len(), summary.names().len() + 2 * spans.len());
         let whole = spans.iter().enumerate().filter(|(_, span)| span.group.is_none());
-        let flow = |(number, (at, span)): (usize, (usize, &crate::iterations::SpanRow<'_>))| Flow {
+        let flow = |(number, (at, span)): (usize, (usize, &crate::iterations::SpanRow<'_>))| FlowRows {
             name: span.scenario.map(|name| measure::sanitize::line(name).into_owned()),
             iterations: first + 2 * at,
             requests: span.scenario.map(|_| behind + number),

@@ -4,12 +4,12 @@ use serde_json::{Map, Value, json};
 
 use super::counters::LIVE_COARSE;
 use super::flows::Flows;
-use super::grain::{Grain, Told};
+use super::resolution::{Resolution, HostCounterSet};
 use super::histogram::COARSEST;
-use super::words::words;
+use super::sentences::sentences;
 use crate::document::Report;
-use crate::plainly;
-use crate::ranked::{Figure, Quantile};
+use crate::escape;
+use crate::ranked::{Figure, QuantileEstimate};
 use crate::summary::Summary;
 use crate::text::Lang;
 
@@ -20,15 +20,15 @@ const PERCENTILES: [f64; 8] = [0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
 const FORMAT: u32 = 1;
 
 /// Returns the head (see the module documentation). The texts of `summary` must already be escaped.
-pub(super) fn head(name: &str, summary: &Summary, grain: &Grain) -> Value {
+pub(super) fn head(name: &str, summary: &Summary, grain: &Resolution) -> Value {
     let report = serde_json::to_value(Report::of(summary, Box::new(std::iter::empty()))).unwrap_or_default();
     let mut report = without_histograms(report);
     // Sums by name are shared, and not escaped with the rest.
-    plainly::walk(&mut report);
+    escape::escape_json(&mut report);
     let ranked = summary.headline();
     let percentiles = PERCENTILES.map(|q| percentile(q, ranked.quantile(q)));
-    let host = |(host, told): (&String, &Told)| {
-        let told = json!({ "readings": told.readings, "coarse": told.coarse() });
+    let host = |(host, told): (&String, &HostCounterSet)| {
+        let told = json!({ "readings": told.readings, "coarse": told.coarse_interval() });
         (measure::sanitize::line(host).into_owned(), told)
     };
     let hosts: Map<String, Value> = grain.hosts.iter().map(host).collect();
@@ -47,14 +47,14 @@ pub(super) fn head(name: &str, summary: &Summary, grain: &Grain) -> Value {
             "phases": COARSEST, "phases_s": grain.phases_s, "coarse": LIVE_COARSE,
         },
         "hosts": hosts,
-        "words": { "en": words(summary, Lang::En), "zh": words(summary, Lang::Zh) },
+        "words": { "en": sentences(summary, Lang::En), "zh": sentences(summary, Lang::Zh) },
     })
 }
 
 /// Returns `[q, nanoseconds (null: withheld), whether it is only a lower bound, interval (null: none)]`.
-fn percentile(q: f64, quantile: Quantile) -> Value {
+fn percentile(q: f64, quantile: QuantileEstimate) -> Value {
     let ns = match quantile.figure {
-        Figure::Is(time) | Figure::AtLeast(time) => Some(time.0),
+        Figure::Exact(time) | Figure::AtLeast(time) => Some(time.0),
         Figure::Withheld => None,
     };
     let interval = quantile.interval.map(|ends| ends.map(|end| end.map(|end| end.0)));

@@ -20,13 +20,13 @@ pub(super) fn bucket_of(value: u64, grouping: u32) -> u64 {
 
 /// A histogram reduced to the parts that pages need, merged from others.
 #[derive(Default)]
-pub(super) struct Coarse {
+pub(super) struct CoarseHistogram {
     buckets: BTreeMap<u64, u64>,
     sum: u128,
     ends: Option<(u64, u64)>,
 }
 
-impl Coarse {
+impl CoarseHistogram {
     /// Adds a histogram at this bucket size.
     pub fn add(&mut self, histogram: &Histogram, grouping: u32) {
         if histogram.is_empty() {
@@ -58,7 +58,7 @@ impl Coarse {
 
 /// Returns the numbers of a histogram.
 pub(super) fn numbers(histogram: &Histogram, grouping: u32) -> Vec<u64> {
-    let mut coarse = Coarse::default();
+    let mut coarse = CoarseHistogram::default();
     coarse.add(histogram, grouping);
     coarse.numbers()
 }

@@ -8,15 +8,15 @@
 //! run draw the same lines ([`Live`]).
 
 mod counters;
-mod drawing;
+mod run_lines;
 mod flows;
-mod grain;
+mod resolution;
 mod head;
 mod histogram;
 mod named;
 mod phases;
 mod second;
-mod words;
+mod sentences;
 
 use std::io::{self, Write};
 
@@ -25,27 +25,27 @@ use flate2::write::ZlibEncoder;
 use record::RunEvent;
 use serde_json::{Value, json};
 
-use self::drawing::Drawing;
-use self::grain::Grain;
-use super::{Format, Style};
-use crate::comparison::{Compared, comparison};
-use crate::seconds::Seconds;
+use self::run_lines::RunLines;
+use self::resolution::Resolution;
+use super::{ReportFormat, Style};
+use crate::comparison::{ComparedRun, compare_runs};
+use crate::seconds::SecondsSource;
 use crate::summary::Summary;
 
 /// The HTML format (see the module documentation).
-pub(super) struct Html;
+pub(super) struct HtmlFormat;
 
-impl Format for Html {
+impl ReportFormat for HtmlFormat {
     fn name(&self) -> &'static str {
         "html"
     }
 
-    fn endings(&self) -> &'static [&'static str] {
+    fn extensions(&self) -> &'static [&'static str] {
         &["html", "htm"]
     }
 
-    fn write(&self, summary: &Summary, seconds: &dyn Seconds, style: Style, out: &mut dyn Write) -> io::Result<()> {
-        compare(&[Compared { name: "", summary, seconds }], style, out)
+    fn write(&self, summary: &Summary, seconds: &dyn SecondsSource, style: Style, out: &mut dyn Write) -> io::Result<()> {
+        compare(&[ComparedRun { name: "", summary, seconds }], style, out)
     }
 }
 
@@ -54,13 +54,13 @@ impl Format for Html {
 /// # Errors
 ///
 /// Returns the error of writing or reading.
-pub fn compare(runs: &[Compared<'_>], style: Style, out: &mut dyn Write) -> io::Result<()> {
-    let title = runs.first().map_or(String::new(), |run| words::title(run.summary, style.lang));
-    let lang = words::code(style.lang);
+pub fn compare(runs: &[ComparedRun<'_>], style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let title = runs.first().map_or(String::new(), |run| sentences::title(run.summary, style.lang));
+    let lang = sentences::code(style.lang);
     web::fill(&web::REPORT, lang, &title, out, |out| {
         let text = base64::write::EncoderWriter::new(out, &base64::engine::general_purpose::STANDARD);
         let mut packed = ZlibEncoder::new(text, Compression::new(7));
-        let against: Vec<Value> = comparison(runs)?.iter().map(|told| json!(told.document())).collect();
+        let against: Vec<Value> = compare_runs(runs)?.iter().map(|told| json!(told.document())).collect();
         if !against.is_empty() {
             line(&mut packed, &json!({ "compared": against }))?;
         }
@@ -74,45 +74,45 @@ pub fn compare(runs: &[Compared<'_>], style: Style, out: &mut dyn Write) -> io::
 /// # Errors
 ///
 /// Returns the error of writing or reading.
-pub fn lines(run: &Compared<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let summary = run.summary.plain();
-    let grain = Grain::of(&summary, run.seconds)?;
+pub fn lines(run: &ComparedRun<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let summary = run.summary.escaped();
+    let grain = Resolution::of(&summary, run.seconds)?;
     line(out, &head::head(run.name, &summary, &grain))?;
-    let mut drawing = Drawing::of(&summary, &grain);
+    let mut drawing = RunLines::of(&summary, &grain);
     for event in run.seconds.events()? {
         drawing.see(&event?).iter().try_for_each(|row| line(out, row))?;
     }
-    drawing.rest().iter().try_for_each(|row| line(out, row))
+    drawing.flush().iter().try_for_each(|row| line(out, row))
 }
 
 /// The lines of a live run, as pages draw them.
-pub struct Live {
-    grain: Grain,
-    drawing: Drawing,
+pub struct LiveLines {
+    resolution: Resolution,
+    lines: RunLines,
 }
 
-impl Live {
+impl LiveLines {
     /// Creates the state for a run whose beginning is in `summary`.
-    pub fn of(summary: &Summary) -> Live {
-        let summary = summary.plain();
-        let grain = Grain::live(&summary);
-        let drawing = Drawing::of(&summary, &grain);
-        Live { grain, drawing }
+    pub fn of(summary: &Summary) -> LiveLines {
+        let summary = summary.escaped();
+        let grain = Resolution::live(&summary);
+        let drawing = RunLines::of(&summary, &grain);
+        LiveLines { resolution: grain, lines: drawing }
     }
 
     /// Returns the head of its lines, with the data so far.
     pub fn head(&self, summary: &Summary) -> Value {
-        head::head("", &summary.plain(), &self.grain)
+        head::head("", &summary.escaped(), &self.resolution)
     }
 
     /// Returns the lines of its next event.
     pub fn see(&mut self, event: &RunEvent) -> Vec<Value> {
-        self.drawing.see(event)
+        self.lines.see(event)
     }
 
     /// Returns the lines not written yet.
-    pub fn rest(&mut self) -> Vec<Value> {
-        self.drawing.rest()
+    pub fn flush(&mut self) -> Vec<Value> {
+        self.lines.flush()
     }
 }
 

@@ -6,34 +6,34 @@ use measure::Histogram;
 use record::{NamedFigures, NamedCounts, RunPart, Second};
 use serde_json::{Value, json};
 
-use super::grain::Grain;
-use super::histogram::Coarse;
+use super::resolution::Resolution;
+use super::histogram::CoarseHistogram;
 
 /// The figures of a name in a block.
 #[derive(Default)]
-struct Row {
+struct NameBlockRow {
     counts: NamedCounts,
     finished_in_window: u64,
-    latency: Coarse,
-    at_least: Coarse,
+    latency: CoarseHistogram,
+    at_least: CoarseHistogram,
 }
 
 /// The names of a run, block by block.
-pub(super) struct Blocks {
+pub(super) struct NameBlocks {
     named: BTreeSet<u16>,
     grouping: u32,
     block_s: i64,
     block: Option<i64>,
-    rows: BTreeMap<u16, Row>,
+    rows: BTreeMap<u16, NameBlockRow>,
     scratch: Histogram,
 }
 
-impl Blocks {
+impl NameBlocks {
     /// Creates the state for a run without seconds.
-    pub fn of(grain: &Grain) -> Blocks {
+    pub fn of(grain: &Resolution) -> NameBlocks {
         let block_s = i64::try_from(grain.block_s).unwrap_or(1);
         let (named, grouping) = (grain.named.clone(), grain.names);
-        Blocks { named, grouping, block_s, block: None, rows: BTreeMap::new(), scratch: Histogram::new() }
+        NameBlocks { named, grouping, block_s, block: None, rows: BTreeMap::new(), scratch: Histogram::new() }
     }
 
     /// Adds a second; returns a line for the previous block if the second begins another.
@@ -42,7 +42,7 @@ impl Blocks {
             return None;
         }
         let block = second.from_ns.div_euclid(self.block_s * 1_000_000_000);
-        let before = if self.block == Some(block) { None } else { self.rest() };
+        let before = if self.block == Some(block) { None } else { self.flush() };
         self.block = Some(block);
         for named in second.named.iter().filter(|named| self.named.contains(&named.name)) {
             let row = self.rows.entry(named.name).or_default();
@@ -52,16 +52,16 @@ impl Blocks {
     }
 
     /// Returns the line not written yet.
-    pub fn rest(&mut self) -> Option<Value> {
+    pub fn flush(&mut self) -> Option<Value> {
         let block = self.block.take()?;
         let rows = std::mem::take(&mut self.rows);
-        let rows: Vec<Value> = rows.into_iter().map(|(name, row)| row.told(name)).collect();
+        let rows: Vec<Value> = rows.into_iter().map(|(name, row)| row.to_json(name)).collect();
         let from_s = block.saturating_mul(self.block_s);
         (!rows.is_empty()).then(|| json!({ "n": from_s, "r": rows }))
     }
 }
 
-impl Row {
+impl NameBlockRow {
     fn add(&mut self, named: &NamedFigures, part: RunPart, grouping: u32, scratch: &mut Histogram) {
         self.counts.add(&named.counts);
         if part == RunPart::Window {
@@ -77,7 +77,7 @@ impl Row {
 
     /// Returns `[name, scheduled, succeeded, failed, unfinished, succeeded within the window, payload, latency,
     /// lower bounds, dropped (of iterations), from caches]`.
-    fn told(&self, name: u16) -> Value {
+    fn to_json(&self, name: u16) -> Value {
         let c = &self.counts;
         json!([
             name,

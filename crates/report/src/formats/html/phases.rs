@@ -7,8 +7,8 @@ use measure::Histogram;
 use record::{Latency, RunPart, Second};
 use serde_json::{Map, Value, json};
 
-use super::grain::Grain;
-use super::histogram::{COARSEST, Coarse, bucket_of};
+use super::resolution::Resolution;
+use super::histogram::{COARSEST, CoarseHistogram, bucket_of};
 
 /// Returns all timed phases with their names in the JSON report.
 fn parts(of: &Latency) -> [(&'static str, &Histogram); 15] {
@@ -41,16 +41,16 @@ pub(super) fn filled(second: &Second) -> usize {
 }
 
 /// The phases of a run, block by block.
-pub(super) struct Phases {
+pub(super) struct PhaseBlocks {
     block_s: i64,
     block: Option<i64>,
-    rows: BTreeMap<&'static str, Coarse>,
+    rows: BTreeMap<&'static str, CoarseHistogram>,
 }
 
-impl Phases {
+impl PhaseBlocks {
     /// Creates the state for a run without seconds.
-    pub fn of(grain: &Grain) -> Phases {
-        Phases { block_s: i64::try_from(grain.phases_s).unwrap_or(1), block: None, rows: BTreeMap::new() }
+    pub fn of(grain: &Resolution) -> PhaseBlocks {
+        PhaseBlocks { block_s: i64::try_from(grain.phases_s).unwrap_or(1), block: None, rows: BTreeMap::new() }
     }
 
     /// Adds a second; returns a line for the previous block if the second begins another.
@@ -59,7 +59,7 @@ impl Phases {
             return None;
         }
         let block = second.from_ns.div_euclid(self.block_s * 1_000_000_000);
-        let before = if self.block == Some(block) { None } else { self.rest() };
+        let before = if self.block == Some(block) { None } else { self.flush() };
         self.block = Some(block);
         for (part, histogram) in parts(&second.latency).into_iter().filter(|(_, histogram)| !histogram.is_empty()) {
             self.rows.entry(part).or_default().add(histogram, COARSEST);
@@ -68,7 +68,7 @@ impl Phases {
     }
 
     /// Returns the line not written yet.
-    pub fn rest(&mut self) -> Option<Value> {
+    pub fn flush(&mut self) -> Option<Value> {
         let block = self.block.take()?;
         let rows: Map<String, Value> =
             std::mem::take(&mut self.rows).into_iter().map(|(part, row)| (part.into(), json!(row.numbers()))).collect();

@@ -6,7 +6,7 @@ use record::{RunPart, Second};
 use serde_json::{Value, json};
 
 use super::histogram::numbers;
-use crate::ranked::{Figure, Ranked, headline};
+use crate::ranked::{Figure, RankedLatency, headline};
 
 /// Returns the line of a second. `s`: its counts, in the order of `SECOND` in `web/src/lib/run.ts`; `h` and
 /// `a`: its latency, and lower bounds of it; `q`: p50, p95 and p99 of it (nanoseconds; negative: at least that;
@@ -49,10 +49,10 @@ fn part(part: RunPart) -> u8 {
     }
 }
 
-fn figure(ranked: &Ranked<'_>, q: f64) -> i64 {
+fn figure(ranked: &RankedLatency<'_>, q: f64) -> i64 {
     let whole = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
     match ranked.quantile(q).figure {
-        Figure::Is(time) => whole(time.0),
+        Figure::Exact(time) => whole(time.0),
         Figure::AtLeast(time) => -whole(time.0),
         Figure::Withheld => 0,
     }
@@ -62,9 +62,9 @@ fn figure(ranked: &Ranked<'_>, q: f64) -> i64 {
 const SORTS: usize = 64;
 
 /// A failure in the form of a page: kind, phase, errno and count.
-type Sort = (String, String, Option<String>, u64);
+type FailureEntry = (String, String, Option<String>, u64);
 
-fn failures(second: &Second) -> Vec<Sort> {
+fn failures(second: &Second) -> Vec<FailureEntry> {
     let mut all: BTreeMap<(String, String, Option<String>), u64> = BTreeMap::new();
     let plain = |text: &str| measure::sanitize::line(text).into_owned();
     for failure in &second.failures {

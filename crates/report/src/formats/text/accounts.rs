@@ -2,43 +2,43 @@
 
 use record::{FailureExample, Failure, Kind, ConnectionLoss, Phase};
 
-use super::Page;
-use crate::columns::{cut, right, width};
+use super::TextPage;
+use crate::columns::{truncate, pad_left, width};
 use crate::formats::slowest;
 use crate::judgement;
-use crate::kinds::Kinds as _;
+use crate::failure_kind::FailureKind as _;
 use crate::reasons::reason;
 use crate::sentences as say;
 use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text};
 
-pub(super) fn requests(page: &mut Page, summary: &Summary) {
+pub(super) fn requests(page: &mut TextPage, summary: &Summary) {
     let totals = &summary.totals;
-    page.section(page.say(say::REQUESTS));
+    page.section(page.translate(say::REQUESTS));
     let line = account(summary, page.lang);
-    let line = if totals.add_up() { line } else { page.paint.red(&line) };
-    page.inner(&line);
-    let (before, after) = apart(summary, page.lang);
-    before.iter().for_each(|line| page.inner(line));
+    let line = if totals.is_consistent() { line } else { page.paint.red(&line) };
+    page.indented_line(&line);
+    let (before, after) = outside_account(summary, page.lang);
+    before.iter().for_each(|line| page.indented_line(line));
     if !totals.status.is_empty() {
         let codes: Vec<String> = totals.status.iter().map(|(code, n)| format!("{code}: {}", numbers::count(*n))).collect();
-        page.inner(&format!("{}  {}", page.say(say::STATUS_CODES), codes.join("  ")));
+        page.indented_line(&format!("{}  {}", page.translate(say::STATUS_CODES), codes.join("  ")));
     }
-    after.iter().for_each(|line| page.inner(line));
+    after.iter().for_each(|line| page.indented_line(line));
 }
 
 /// Returns the account of requests, each counted once.
 pub(crate) fn account(summary: &Summary, lang: Lang) -> String {
     let totals = &summary.totals;
-    let text = if totals.add_up() { say::ACCOUNT } else { say::ACCOUNT_BROKEN };
+    let text = if totals.is_consistent() { say::ACCOUNT } else { say::ACCOUNT_BROKEN };
     let counts = [totals.due, totals.finished, totals.failed, totals.censored].map(numbers::count);
     let [due, finished, failed, censored] = &counts;
     lang.fill(text, &[("due", due), ("finished", finished), ("failed", failed), ("censored", censored)])
 }
 
 /// Returns the counts outside the account, and notes on those within it.
-pub(crate) fn apart(summary: &Summary, lang: Lang) -> (Option<String>, Vec<String>) {
+pub(crate) fn outside_account(summary: &Summary, lang: Lang) -> (Option<String>, Vec<String>) {
     let totals = &summary.totals;
     let probe = summary.probe.as_ref().map_or(0, |p| p.requests);
     let uncounted = (totals.warmup > 0 || probe > 0)
@@ -77,19 +77,19 @@ fn hops(summary: &Summary) -> u64 {
     if follows { u64::saturating_sub(redirects, failed) } else { 0 }
 }
 
-pub(super) fn failures(page: &mut Page, summary: &Summary) {
+pub(super) fn failures(page: &mut TextPage, summary: &Summary) {
     let failures = &summary.totals.failures;
     if failures.is_empty() {
         return;
     }
-    page.section(page.say(say::FAILURES));
-    let sorted = most_first(summary);
+    page.section(page.translate(say::FAILURES));
+    let sorted = most_frequent_first(summary);
     let width = sorted.iter().map(|f| numbers::count(f.count).len()).max().unwrap_or(0);
     for failure in sorted {
-        let line = format!("{}  {}", right(&numbers::count(failure.count), width), sort_of(failure, page.lang));
-        page.inner(&page.paint.red(&line));
+        let line = format!("{}  {}", pad_left(&numbers::count(failure.count), width), sort_of(failure, page.lang));
+        page.indented_line(&page.paint.red(&line));
         if let Some(advice) = advice(failure, page.lang) {
-            page.inner(&format!("{}{advice}", " ".repeat(width + 2)));
+            page.indented_line(&format!("{}{advice}", " ".repeat(width + 2)));
         }
         if let Some(e) = summary.example(failure) {
             example(page, e, width);
@@ -98,7 +98,7 @@ pub(super) fn failures(page: &mut Page, summary: &Summary) {
 }
 
 /// Returns the sorts of failure, the most frequent first.
-pub(crate) fn most_first(summary: &Summary) -> Vec<&Failure> {
+pub(crate) fn most_frequent_first(summary: &Summary) -> Vec<&Failure> {
     let mut sorted: Vec<&Failure> = summary.totals.failures.iter().collect();
     sorted.sort_by_key(|f| std::cmp::Reverse(f.count));
     sorted
@@ -115,22 +115,22 @@ pub(crate) fn sort_of(f: &Failure, lang: Lang) -> String {
     judgement::sort((&f.kind, &f.phase, f.errno.as_deref()), lang)
 }
 
-fn example(page: &mut Page, example: &FailureExample, indent: usize) {
+fn example(page: &mut TextPage, example: &FailureExample, indent: usize) {
     let indent = " ".repeat(indent + 2);
     if !example.detail.is_empty() {
         let why = reason(&example.detail, example.cause.as_ref(), page.lang);
-        page.inner(&format!("{indent}{}", one_line(&why, SENTENCE)));
+        page.indented_line(&format!("{indent}{}", one_line(&why, SENTENCE)));
     }
     // If the peer gave a reason, that is the explanation.
     let unexplained = example.detail.is_empty() || example.errno.is_some();
     if example.reused && unexplained && (example.is(Kind::Closed) || example.is(Kind::Reset)) {
-        page.inner(&format!("{indent}{}", page.say(say::ON_REUSED)));
+        page.indented_line(&format!("{indent}{}", page.translate(say::ON_REUSED)));
     }
     if let Some(trace) = &example.trace {
         let id = slowest::id(trace, page.lang);
-        page.inner(&format!("{indent}{}", page.lang.fill(slowest::OF_EXAMPLE, &[("id", &id)])));
+        page.indented_line(&format!("{indent}{}", page.lang.fill(slowest::OF_EXAMPLE, &[("id", &id)])));
     }
-    let unknown = || page.say(say::NOT_KNOWN).to_owned();
+    let unknown = || page.translate(say::NOT_KNOWN).to_owned();
     let of_values = |used: &record::UsedValue| match &used.value {
         Some(value) => format!("{}={value}", used.name),
         None => format!("{} {}", used.name, unknown()),
@@ -140,11 +140,11 @@ fn example(page: &mut Page, example: &FailureExample, indent: usize) {
     let sides: [(Text, &str); 3] =
         [(say::VALUES, &values), (say::SENT, &example.sent), (say::RECEIVED, &example.received)];
     for (side, bytes) in sides.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
-        let named = format!("{indent}{}{}", page.say(side), page.say(say::COLON));
+        let named = format!("{indent}{}{}", page.translate(side), page.translate(say::COLON));
         // Truncated, not wrapped: the sent data has no words.
         let room = page.cells.map_or(CELLS, |cells| cells.saturating_sub(width(&named) + 2).min(CELLS));
         let line = named + &one_line(bytes, room);
-        page.inner(&page.paint.dim(&line));
+        page.indented_line(&page.paint.dim(&line));
     }
 }
 
@@ -156,14 +156,14 @@ const SENTENCE: usize = 180;
 /// Returns the beginning of a text on one line; the whole is in the JSON report.
 fn one_line(text: &str, cells: usize) -> String {
     let begins = text.char_indices().nth(4 * CELLS).map_or(text, |(at, _)| &text[..at]);
-    cut(&measure::sanitize::line(begins), cells)
+    truncate(&measure::sanitize::line(begins), cells)
 }
 
 /// Number of causes of lost connections shown; the document contains all.
 const WAYS: usize = 5;
 
 /// Returns connections that were lost or could not be opened, by cause, the most frequent first.
-fn by_why(losses: &[ConnectionLoss], text: Text, lang: Lang) -> Vec<String> {
+fn by_cause(losses: &[ConnectionLoss], text: Text, lang: Lang) -> Vec<String> {
     let mut all: Vec<&ConnectionLoss> = losses.iter().collect();
     all.sort_by_key(|loss| std::cmp::Reverse(loss.count));
     let line = |loss: &ConnectionLoss| {
@@ -177,9 +177,9 @@ fn by_why(losses: &[ConnectionLoss], text: Text, lang: Lang) -> Vec<String> {
     all.into_iter().take(WAYS).map(line).collect()
 }
 
-pub(super) fn connections(page: &mut Page, summary: &Summary) {
-    page.section(page.say(say::CONNECTIONS));
-    connection_lines(summary, page.lang).iter().for_each(|line| page.inner(line));
+pub(super) fn connections(page: &mut TextPage, summary: &Summary) {
+    page.section(page.translate(say::CONNECTIONS));
+    connection_lines(summary, page.lang).iter().for_each(|line| page.indented_line(line));
 }
 
 /// Returns the counts of connections, and of their traffic.
@@ -188,7 +188,7 @@ pub(crate) fn connection_lines(summary: &Summary, lang: Lang) -> Vec<String> {
     let counts = [c.opened, c.failed, c.reused].map(numbers::count);
     let facts: [(&str, &str); 3] = [("opened", &counts[0]), ("failed", &counts[1]), ("reused", &counts[2])];
     let mut lines = vec![lang.fill(say::CONNECTIONS_LINE, &facts)];
-    lines.extend(by_why(&summary.totals.unopened, say::NOT_OPENED_BY, lang));
+    lines.extend(by_cause(&summary.totals.unopened, say::NOT_OPENED_BY, lang));
     lines.extend(held(summary, lang));
     if !summary.totals.words.is_empty() {
         let words = &summary.totals.words;
@@ -219,11 +219,11 @@ fn held(summary: &Summary, lang: Lang) -> Vec<String> {
     let planned = summary.started.as_ref().is_some_and(|s| s.plan.hold.is_some());
     if planned || summary.only_holds() || c.lost > 0 {
         let rate = numbers::rate(summary.opened_per_s());
-        let counts = [summary.totals.standing, c.lost].map(numbers::count);
+        let counts = [summary.totals.max_established, c.lost].map(numbers::count);
         let facts: [(&str, &str); 3] = [("n", &counts[0]), ("lost", &counts[1]), ("rate", &rate)];
         lines.push(lang.fill(say::STANDING, &facts));
     }
-    lines.extend(by_why(&summary.totals.losses, say::LOST_BY, lang));
+    lines.extend(by_cause(&summary.totals.losses, say::LOST_BY, lang));
     if beats.sent > 0 {
         let counts = [beats.sent, beats.answered, beats.missed, beats.open].map(numbers::count);
         let names = ["sent", "answered", "missed", "open"];

@@ -5,10 +5,10 @@ use measure::quantile::minimum_count;
 use plan::{Arrivals, Change, Load, Stage};
 use record::{LoadChange, End};
 
-use super::{Page, head};
+use super::{TextPage, head};
 use crate::bars;
 use crate::columns::table;
-use crate::ranked::{Figure, QUANTILES, Quantile, Ranked, heartbeats};
+use crate::ranked::{Figure, QUANTILES, QuantileEstimate, RankedLatency, heartbeats};
 use crate::sentences as say;
 use crate::numbers;
 use crate::summary::{Headroom, Summary};
@@ -16,20 +16,20 @@ use crate::text::{Lang, Text};
 
 /// Adds the main result of the run, above everything else; for users that wait for their answers, the figures
 /// are explained.
-pub(super) fn headline(page: &mut Page, summary: &Summary) {
+pub(super) fn headline(page: &mut TextPage, summary: &Summary) {
     if summary.only_holds() {
         return page.section(&heading(summary, page.lang));
     }
     let ranked = summary.headline();
-    page.section(&(heading(summary, page.lang) + &ranked_of(summary, page.lang)));
+    page.section(&(heading(summary, page.lang) + &sample_size(summary, page.lang)));
     let answered = failed_responses(summary);
     if ranked.count() == 0 && answered.count() > 0 {
         let heading = page.lang.fill(say::ONLY_FAILED_RESPONSES, &[("n", &numbers::count(answered.count()))]);
-        page.inner(&heading);
+        page.indented_line(&heading);
         return quantiles(page, &answered);
     }
     if ranked.count() == 0 {
-        return page.inner(page.say(no_latency(summary)));
+        return page.indented_line(page.translate(no_latency(summary)));
     }
     quantiles(page, &ranked);
     if !summary.open {
@@ -38,31 +38,31 @@ pub(super) fn headline(page: &mut Page, summary: &Summary) {
 }
 
 /// Returns the latency of responses that count as failures.
-pub(crate) fn failed_responses(summary: &Summary) -> Ranked<'_> {
-    Ranked::plain(&summary.totals.latency.failed_responses)
+pub(crate) fn failed_responses(summary: &Summary) -> RankedLatency<'_> {
+    RankedLatency::finished_only(&summary.totals.latency.failed_responses)
 }
 
 /// Adds the quantiles that are supported by enough requests, and the extremes.
-fn quantiles(page: &mut Page, ranked: &Ranked<'_>) {
+fn quantiles(page: &mut TextPage, ranked: &RankedLatency<'_>) {
     let enough = ranked.count() >= minimum_count(0.5);
     let mut rows = Vec::new();
     if enough && !lacks_intervals(ranked) {
-        rows.push(vec![String::new(), String::new(), page.say(say::INTERVAL).to_owned()]);
+        rows.push(vec![String::new(), String::new(), page.translate(say::INTERVAL).to_owned()]);
     }
-    rows.extend(ranked.min().map(|min| vec![page.say(say::MIN).into(), numbers::duration(min), String::new()]));
+    rows.extend(ranked.min().map(|min| vec![page.translate(say::MIN).into(), numbers::duration(min), String::new()]));
     for named in QUANTILES.iter().filter(|_| enough) {
         let q = ranked.quantile(named.q);
         rows.push(vec![named.name.into(), q.figure.show(), interval(q)]);
     }
-    rows.push(vec![page.say(say::MAX).into(), ranked.max().show()]);
-    rows.push(vec![page.say(say::MEAN).into(), ranked.mean().show()]);
-    rows.push(vec![page.say(say::DEVIATION).into(), ranked.deviation().show()]);
-    table(&rows).iter().for_each(|line| page.inner(line));
+    rows.push(vec![page.translate(say::MAX).into(), ranked.max().show()]);
+    rows.push(vec![page.translate(say::MEAN).into(), ranked.mean().show()]);
+    rows.push(vec![page.translate(say::DEVIATION).into(), ranked.deviation().show()]);
+    table(&rows).iter().for_each(|line| page.indented_line(line));
     footnotes(page, ranked);
 }
 
 /// Adds the warning that stalls may be hidden: under closed load waiting users send no requests.
-fn hidden(page: &mut Page, summary: &Summary) {
+fn hidden(page: &mut TextPage, summary: &Summary) {
     // While the load is paused no requests are sent that could be hidden.
     let loaded_s = (summary.window - summary.paused()).as_secs_f64();
     let per_s = if loaded_s > 0.0 { summary.totals.finished_in_window as f64 / loaded_s } else { 0.0 };
@@ -70,7 +70,7 @@ fn hidden(page: &mut Page, summary: &Summary) {
         return;
     }
     let hidden = page.lang.fill(say::HIDDEN, &[("n", &numbers::count(per_s.round() as u64))]);
-    page.inner(&hidden);
+    page.indented_line(&hidden);
     // With a flow, a rate is one of iterations.
     if summary.scenarios().next().is_some() {
         return;
@@ -79,7 +79,7 @@ fn hidden(page: &mut Page, summary: &Summary) {
     let visits_per_s = visits as f64 / loaded_s;
     if visits_per_s >= 2.0 {
         let advice = page.lang.fill(say::HIDDEN_OPEN, &[("n", &format!("{:.0}", visits_per_s / 2.0))]);
-        page.inner(&advice);
+        page.indented_line(&advice);
     }
 }
 
@@ -88,7 +88,7 @@ fn hidden(page: &mut Page, summary: &Summary) {
 /// the end of a run that counts its requests none is left.
 pub(crate) fn heading(summary: &Summary, lang: Lang) -> String {
     if summary.only_holds() {
-        return lang.fill(say::HELD, &[("n", &numbers::count(summary.totals.standing))]);
+        return lang.fill(say::HELD, &[("n", &numbers::count(summary.totals.max_established))]);
     }
     if summary.open {
         return lang.of(say::RESPONSE_HEADLINE).into();
@@ -116,14 +116,14 @@ fn with_changes(stages: &[Stage], changes: &[LoadChange]) -> Vec<Stage> {
 }
 
 /// Returns the number of requests behind the figures, in brackets.
-pub(crate) fn ranked_of(summary: &Summary, lang: Lang) -> String {
+pub(crate) fn sample_size(summary: &Summary, lang: Lang) -> String {
     let ranked = summary.headline();
     let n = numbers::count(ranked.count());
     let mut how_many = match ranked.unfinished() {
         0 => lang.fill(say::RANKED, &[("n", &n)]),
         u => lang.fill(say::RANKED_UNFINISHED, &[("n", &n), ("unfinished", &numbers::count(u))]),
     };
-    let apart = summary.failed_apart();
+    let apart = summary.failed_outside_headline();
     if apart > 0 {
         how_many += &lang.fill(say::FAILED_APART, &[("failed", &numbers::count(apart))]);
     }
@@ -142,45 +142,45 @@ pub(crate) fn no_latency(summary: &Summary) -> Text {
 }
 
 /// Returns `true` if quantiles are shown without intervals: the run is too short to compute them.
-pub(crate) fn lacks_intervals(ranked: &Ranked<'_>) -> bool {
+pub(crate) fn lacks_intervals(ranked: &RankedLatency<'_>) -> bool {
     let median = ranked.quantile(0.5);
     median.figure != Figure::Withheld && median.interval.is_none()
 }
 
 /// Formats the 95 % interval of a shown quantile.
-pub(crate) fn interval(quantile: Quantile) -> String {
+pub(crate) fn interval(quantile: QuantileEstimate) -> String {
     let Some([low, high]) = quantile.interval else { return String::new() };
     let low = low.map_or("0".into(), numbers::duration);
     format!("{low} – {}", high.map_or("∞".into(), numbers::duration))
 }
 
 /// Explains figures that are not shown, or are only bounds.
-fn footnotes(page: &mut Page, ranked: &Ranked<'_>) {
+fn footnotes(page: &mut TextPage, ranked: &RankedLatency<'_>) {
     let least = minimum_count(0.5);
     if ranked.count() < least {
         let line = page.lang.fill(say::NO_QUANTILES, &[("needed", &numbers::count(least))]);
-        page.inner(&line);
+        page.indented_line(&line);
     }
     for named in QUANTILES {
         let needed = minimum_count(named.q);
         if (least..needed).contains(&ranked.count()) {
             let facts = [("names", named.name), ("needed", &*numbers::count(needed))];
             let line = page.lang.fill(say::TOO_FEW, &facts);
-            page.inner(&line);
+            page.indented_line(&line);
         }
     }
     if lacks_intervals(ranked) {
-        page.inner(page.lang.of(say::NO_INTERVALS));
+        page.indented_line(page.lang.of(say::NO_INTERVALS));
     }
     if ranked.unfinished() > 0 {
-        page.inner(page.lang.of(say::LOWER_BOUND_NOTE));
+        page.indented_line(page.lang.of(say::LOWER_BOUND_NOTE));
     }
 }
 
-pub(super) fn throughput(page: &mut Page, summary: &Summary) {
+pub(super) fn throughput(page: &mut TextPage, summary: &Summary) {
     if !summary.only_holds() {
-        page.section(page.say(say::THROUGHPUT));
-        throughput_lines(summary, page.lang).iter().for_each(|line| page.inner(line));
+        page.section(page.translate(say::THROUGHPUT));
+        throughput_lines(summary, page.lang).iter().for_each(|line| page.indented_line(line));
     }
 }
 
@@ -225,7 +225,7 @@ fn poisson_expected(summary: &Summary) -> Option<f64> {
     (as_planned && n >= 1.0).then_some(n)
 }
 
-pub(super) fn distribution(page: &mut Page, summary: &Summary) {
+pub(super) fn distribution(page: &mut TextPage, summary: &Summary) {
     const CELLS: usize = 30;
     /// Shortest useful bar.
     const LEAST_CELLS: usize = 5;
@@ -233,7 +233,7 @@ pub(super) fn distribution(page: &mut Page, summary: &Summary) {
     if ranked.count() < 2 {
         return;
     }
-    page.section(page.say(say::DISTRIBUTION));
+    page.section(page.translate(say::DISTRIBUTION));
     let mut above = None;
     let mut rows = Vec::new();
     for bin in bars::bins(ranked.finished) {
@@ -242,28 +242,28 @@ pub(super) fn distribution(page: &mut Page, summary: &Summary) {
         rows.push((begins.map_or_else(|| format!("≤ {up_to}"), |begins| format!("{begins} – {up_to}")), bin.count));
     }
     if ranked.unfinished() > 0 {
-        rows.push((page.say(say::WITHOUT_ANSWER).into(), ranked.unfinished()));
+        rows.push((page.translate(say::WITHOUT_ANSWER).into(), ranked.unfinished()));
     }
     let most = rows.iter().map(|(_, n)| *n).max().unwrap_or(0);
     let width = rows.iter().map(|(label, _)| crate::columns::width(label)).max().unwrap_or(0);
     let counts = rows.iter().map(|(_, n)| numbers::count(*n).len()).max().unwrap_or(0);
     for (label, n) in rows {
-        let (label, count) = (crate::columns::right(&label, width), crate::columns::right(&numbers::count(n), counts));
-        let share = crate::columns::right(&numbers::percent(n, ranked.count()), 8);
+        let (label, count) = (crate::columns::pad_left(&label, width), crate::columns::pad_left(&numbers::count(n), counts));
+        let share = crate::columns::pad_left(&numbers::percent(n, ranked.count()), 8);
         let figures = format!("{label}  {count}  {share}");
         // Width between the margin of a section and the figures on one side and the edge on the other.
         let room =
             page.cells.map_or(CELLS, |cells| cells.saturating_sub(crate::columns::width(&figures) + 4).min(CELLS));
         let bar = if room < LEAST_CELLS { String::new() } else { bars::bar(n, most, room) };
-        page.inner(format!("{figures}  {bar}").trim_end());
+        page.indented_line(format!("{figures}  {bar}").trim_end());
     }
 }
 
-pub(super) fn where_time_went(page: &mut Page, summary: &Summary) {
+pub(super) fn where_time_went(page: &mut TextPage, summary: &Summary) {
     let mut rows = parts(summary, page.lang);
     if rows.len() > 1 {
-        page.section(page.say(say::WHERE_TIME));
-        let too_wide = |page: &Page, rows: &[Vec<String>]| {
+        page.section(page.translate(say::WHERE_TIME));
+        let too_wide = |page: &TextPage, rows: &[Vec<String>]| {
             page.cells.is_some_and(|cells| table(rows).iter().any(|line| crate::columns::width(line) + 2 > cells))
         };
         // On a narrow terminal the least important figures are dropped first: the count, the median, the
@@ -273,31 +273,31 @@ pub(super) fn where_time_went(page: &mut Page, summary: &Summary) {
                 rows.iter_mut().for_each(|row| drop(row.remove(column)));
             }
         }
-        table(&rows).iter().for_each(|line| page.inner(line));
+        table(&rows).iter().for_each(|line| page.indented_line(line));
     }
 }
 
 /// Returns the phases of requests and of connections that occurred: rows below a heading.
 pub(crate) fn parts(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     let l = &summary.totals.latency;
-    let waited = Ranked::with(&l.wait_conn, &l.wait_conn_at_least);
-    let served = Ranked::with(&l.service, &l.service_at_least);
+    let waited = RankedLatency::with_unfinished(&l.wait_conn, &l.wait_conn_at_least);
+    let served = RankedLatency::with_unfinished(&l.service, &l.service_at_least);
     // Steps of flows have due times that brunt may miss, under closed load too.
     let late = summary.open || summary.started.as_ref().is_some_and(|started| started.plan.has_flows());
     let parts = [
-        (say::GEN_LATE, Ranked::plain(&l.gen_late), late),
+        (say::GEN_LATE, RankedLatency::finished_only(&l.gen_late), late),
         (say::WAIT_CONN, waited, summary.open),
         (say::SERVICE, served, summary.open),
-        (say::CONNECT, Ranked::plain(&l.connect), true),
-        (say::TLS, Ranked::plain(&l.tls), true),
-        (say::GREETING, Ranked::plain(&l.greeting), true),
-        (say::FIRST_BYTE, Ranked::plain(&l.first_byte), true),
-        (say::TRANSFER, Ranked::plain(&l.transfer), true),
-        (say::MESSAGE_GAP, Ranked::plain(&l.message_gap), true),
+        (say::CONNECT, RankedLatency::finished_only(&l.connect), true),
+        (say::TLS, RankedLatency::finished_only(&l.tls), true),
+        (say::GREETING, RankedLatency::finished_only(&l.greeting), true),
+        (say::FIRST_BYTE, RankedLatency::finished_only(&l.first_byte), true),
+        (say::TRANSFER, RankedLatency::finished_only(&l.transfer), true),
+        (say::MESSAGE_GAP, RankedLatency::finished_only(&l.message_gap), true),
         (say::HEARTBEAT, heartbeats(l), true),
-        (say::FAILED_RESPONSES, Ranked::plain(&l.failed_responses), true),
+        (say::FAILED_RESPONSES, RankedLatency::finished_only(&l.failed_responses), true),
         // Identical to the previous row unless some failed without a response.
-        (say::FAILURES_TIME, Ranked::plain(&l.failed), l.failed.count() > l.failed_responses.count()),
+        (say::FAILURES_TIME, RankedLatency::finished_only(&l.failed), l.failed.count() > l.failed_responses.count()),
     ];
     let heading = [lang.of(say::TIMES), lang.of(say::MEAN), "p50", "p99", lang.of(say::MAX)];
     let mut rows = vec![std::iter::once("").chain(heading).map(String::from).collect::<Vec<_>>()];

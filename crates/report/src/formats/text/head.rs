@@ -4,20 +4,20 @@ use measure::{Nanos, format_rate};
 use plan::{Arrivals, Load, Plan, Scenario, Stage};
 use record::{FirstResponse, ProbedHost, RunStarted};
 
-use super::Page;
+use super::TextPage;
 use crate::reasons::reason;
 use crate::sentences as say;
 use crate::numbers;
 use crate::summary::Summary;
 use crate::text::Lang;
 
-pub(super) fn asked(page: &mut Page, summary: &Summary) {
+pub(super) fn requested_load(page: &mut TextPage, summary: &Summary) {
     if let Some(started) = &summary.started {
         let title = page.paint.bold(&format!("brunt {}  {}", started.brunt, target(&started.plan, page.lang)));
         page.line(&title);
         let mut line = load(&started.plan, page.lang);
         line.push(machinery(started, page.lang));
-        page.line(&line.join(page.say(say::COMMA)));
+        page.line(&line.join(page.translate(say::COMMA)));
     }
     if let Some(probe) = &summary.probe {
         let line = first_answer(probe, page.lang);

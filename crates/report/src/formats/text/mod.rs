@@ -7,21 +7,21 @@ mod verdict;
 
 use std::io::{self, Write};
 
-use super::{Format, Style, named};
-use crate::columns::{Paint, wrapped};
-use crate::seconds::Seconds;
+use super::{ReportFormat, Style, named};
+use crate::columns::{Paint, wrap};
+use crate::seconds::SecondsSource;
 use crate::summary::Summary;
 use crate::text::{Lang, Text as Message};
 
 /// The text format (see the module documentation).
-pub(super) struct Text;
+pub(super) struct TextFormat;
 
-impl Format for Text {
+impl ReportFormat for TextFormat {
     fn name(&self) -> &'static str {
         "text"
     }
 
-    fn endings(&self) -> &'static [&'static str] {
+    fn extensions(&self) -> &'static [&'static str] {
         &["txt"]
     }
 
@@ -29,10 +29,10 @@ impl Format for Text {
         true
     }
 
-    fn write(&self, summary: &Summary, _: &dyn Seconds, style: Style, out: &mut dyn Write) -> io::Result<()> {
-        let summary = &summary.plain();
-        let mut page = Page { lang: style.lang, paint: Paint(style.color), cells: style.cells, text: String::new() };
-        head::asked(&mut page, summary);
+    fn write(&self, summary: &Summary, _: &dyn SecondsSource, style: Style, out: &mut dyn Write) -> io::Result<()> {
+        let summary = &summary.escaped();
+        let mut page = TextPage { lang: style.lang, paint: Paint(style.color), cells: style.cells, text: String::new() };
+        head::requested_load(&mut page, summary);
         verdict::line(&mut page, summary);
         figures::headline(&mut page, summary);
         figures::throughput(&mut page, summary);
@@ -55,72 +55,72 @@ impl Format for Text {
 }
 
 /// Adds the totals of each name, if there are several. Tables are not wrapped as sentences are.
-fn by_name(page: &mut Page, summary: &Summary) {
+fn by_name(page: &mut TextPage, summary: &Summary) {
     if summary.by_name().next().is_none() {
         return;
     }
-    page.section(page.say(named::BY_NAME));
+    page.section(page.translate(named::BY_NAME));
     let room = page.cells.map(|cells| cells.saturating_sub(2));
-    named::lines(summary, page.lang, room).iter().for_each(|line| page.inner(line));
+    named::lines(summary, page.lang, room).iter().for_each(|line| page.indented_line(line));
 }
 
 /// Adds the totals of scenarios, and of the iterations and groups of flows.
-fn iterations(page: &mut Page, summary: &Summary) {
+fn iterations(page: &mut TextPage, summary: &Summary) {
     if summary.scenarios().next().is_some() {
-        page.section(page.say(super::scenarios::SCENARIOS));
-        super::scenarios::lines(summary, page.lang).iter().for_each(|line| page.inner(line));
+        page.section(page.translate(super::scenarios::SCENARIOS));
+        super::scenarios::lines(summary, page.lang).iter().for_each(|line| page.indented_line(line));
     }
     if summary.spans().next().is_some() {
-        page.section(page.say(super::iterations::ITERATIONS));
-        super::iterations::lines(summary, page.lang).iter().for_each(|line| page.inner(line));
+        page.section(page.translate(super::iterations::ITERATIONS));
+        super::iterations::lines(summary, page.lang).iter().for_each(|line| page.indented_line(line));
     }
 }
 
 /// Adds the results of named checks.
-fn checks(page: &mut Page, summary: &Summary) {
+fn checks(page: &mut TextPage, summary: &Summary) {
     let lines = super::checks::lines(summary, page.lang);
     if !lines.is_empty() {
-        page.section(page.say(super::checks::CHECKS));
-        lines.iter().for_each(|line| page.inner(line));
+        page.section(page.translate(super::checks::CHECKS));
+        lines.iter().for_each(|line| page.indented_line(line));
     }
 }
 
 /// Adds the traces of slow requests.
-fn slowest(page: &mut Page, summary: &Summary) {
+fn slowest(page: &mut TextPage, summary: &Summary) {
     let lines = super::slowest::lines(summary, page.lang);
     if !lines.is_empty() {
-        page.section(page.say(super::slowest::SLOWEST));
+        page.section(page.translate(super::slowest::SLOWEST));
         // Ids must not be wrapped.
         lines.iter().for_each(|line| page.text.push_str(&format!("  {line}\n")));
     }
 }
 
 /// Adds the results of the reference client.
-fn reference(page: &mut Page, summary: &Summary) {
+fn reference(page: &mut TextPage, summary: &Summary) {
     let lines = super::reference::lines(summary, page.lang);
     if !lines.is_empty() {
-        page.section(page.say(super::reference::REFERENCE));
-        lines.iter().for_each(|line| page.inner(line));
+        page.section(page.translate(super::reference::REFERENCE));
+        lines.iter().for_each(|line| page.indented_line(line));
     }
 }
 
 /// Lines collected before they are written.
-struct Page {
+struct TextPage {
     lang: Lang,
     paint: Paint,
     cells: Option<usize>,
     text: String,
 }
 
-impl Page {
+impl TextPage {
     /// Appends a line; if the terminal is narrower, several, wrapped between words.
     fn line(&mut self, text: &str) {
-        self.text.push_str(&self.cells.map_or_else(|| text.to_owned(), |cells| wrapped(text, cells)));
+        self.text.push_str(&self.cells.map_or_else(|| text.to_owned(), |cells| wrap(text, cells)));
         self.text.push('\n');
     }
 
     /// Appends a line within a section.
-    fn inner(&mut self, text: &str) {
+    fn indented_line(&mut self, text: &str) {
         self.line(&format!("  {text}"));
     }
 
@@ -132,7 +132,7 @@ impl Page {
     }
 
     /// Returns a message in the page's language.
-    fn say(&self, text: Message) -> &'static str {
+    fn translate(&self, text: Message) -> &'static str {
         self.lang.of(text)
     }
 }

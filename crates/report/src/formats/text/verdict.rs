@@ -1,15 +1,15 @@
 //! The end of the page: notices, objectives, and whether to trust the figures.
 
-use super::Page;
-use crate::columns::{left, width};
+use super::TextPage;
+use crate::columns::{pad_right, width};
 use crate::finding::Grade;
 use crate::judgement;
-use crate::limits::{self, Told};
+use crate::limits::{self, LimitText};
 use crate::overload::Overload;
 use crate::sentences as say;
 use crate::summary::Summary;
 
-pub(super) fn notices(page: &mut Page, summary: &Summary) {
+pub(super) fn notices(page: &mut TextPage, summary: &Summary) {
     if !summary.notices.is_empty() || !summary.changes.is_empty() {
         page.text.push('\n');
     }
@@ -23,38 +23,38 @@ pub(super) fn notices(page: &mut Page, summary: &Summary) {
 }
 
 /// Adds the limits of the run, with their proof.
-pub(super) fn limits(page: &mut Page, summary: &Summary) {
-    let all = limits::told(&summary.limits, page.lang);
+pub(super) fn limits(page: &mut TextPage, summary: &Summary) {
+    let all = limits::limit_texts(&summary.limits, page.lang);
     if all.is_empty() {
         return;
     }
-    page.section(page.say(say::limits::LIMIT));
-    for Told { claim, details } in &all {
-        page.inner(claim);
-        details.iter().for_each(|detail| page.inner(&format!("  {detail}")));
+    page.section(page.translate(say::limits::LIMIT));
+    for LimitText { claim, details } in &all {
+        page.indented_line(claim);
+        details.iter().for_each(|detail| page.indented_line(&format!("  {detail}")));
     }
 }
 
-pub(super) fn objectives(page: &mut Page, summary: &Summary) {
+pub(super) fn objectives(page: &mut TextPage, summary: &Summary) {
     if summary.objectives.is_empty() {
         return;
     }
-    page.section(page.say(say::OBJECTIVES));
-    let word = |met: bool| page.say(if met { say::MET } else { say::MISSED });
+    page.section(page.translate(say::OBJECTIVES));
+    let word = |met: bool| page.translate(if met { say::MET } else { say::MISSED });
     let words = summary.objectives.iter().map(|o| width(word(o.met))).max().unwrap_or(0);
     let names = summary.objectives.iter().map(|o| width(&o.objective)).max().unwrap_or(0);
     let mut lines = Vec::new();
     for o in &summary.objectives {
-        let said = left(word(o.met), words);
+        let said = pad_right(word(o.met), words);
         let said = if o.met { page.paint.green(&said) } else { page.paint.red(&said) };
-        lines.push(format!("{said}  {}  {}", left(&o.objective, names), judgement::measured(o, page.lang)));
+        lines.push(format!("{said}  {}  {}", pad_right(&o.objective, names), judgement::measured(o, page.lang)));
     }
-    lines.iter().for_each(|line| page.inner(line));
+    lines.iter().for_each(|line| page.indented_line(line));
 }
 
 /// Adds the verdict before the figures, so that they are not read without it.
-pub(super) fn line(page: &mut Page, summary: &Summary) {
-    let line = crate::line::line(summary, page.lang);
+pub(super) fn line(page: &mut TextPage, summary: &Summary) {
+    let line = crate::verdict_line::verdict_line(summary, page.lang);
     page.text.push('\n');
     let line = match summary.trust.verdict() {
         Grade::Ok if Overload::of(summary).is_none() => page.paint.green(&line),
@@ -64,17 +64,17 @@ pub(super) fn line(page: &mut Page, summary: &Summary) {
     page.line(&line);
 }
 
-pub(super) fn trust(page: &mut Page, summary: &Summary) {
+pub(super) fn trust(page: &mut TextPage, summary: &Summary) {
     let grade = summary.trust.verdict();
-    let word = page.say(judgement::verdict(grade));
+    let word = page.translate(judgement::verdict(grade));
     let word = match grade {
         Grade::Ok => page.paint.green(word),
         Grade::Warn => page.paint.yellow(word),
         Grade::Fail => page.paint.red(word),
     };
-    let heading = page.paint.bold(page.say(say::TRUST));
+    let heading = page.paint.bold(page.translate(say::TRUST));
     page.text.push('\n');
-    page.line(&format!("{heading}{}{word}", page.say(say::COLON)));
+    page.line(&format!("{heading}{}{word}", page.translate(say::COLON)));
     for found in &summary.trust.findings {
         let sentence = found.sentence(page.lang);
         let mark = match found.grade {
@@ -82,7 +82,7 @@ pub(super) fn trust(page: &mut Page, summary: &Summary) {
             Grade::Warn => page.paint.yellow("!"),
             Grade::Fail => page.paint.red("x"),
         };
-        page.inner(&format!("{mark} {sentence}"));
+        page.indented_line(&format!("{mark} {sentence}"));
     }
     let line = judgement::exit(summary, page.lang);
     page.line(&line);

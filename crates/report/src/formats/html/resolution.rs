@@ -9,10 +9,10 @@ use std::io;
 
 use record::{HostCounters, CounterValue, RunEvent};
 
-use super::counters::is_telling;
+use super::counters::is_prominent;
 use super::histogram::{COARSEST, FINEST, bucket_of};
 use crate::ranked::headline;
-use crate::seconds::Seconds;
+use crate::seconds::SecondsSource;
 use crate::summary::Summary;
 
 /// Limits of a page for each ten minutes: filled buckets of histograms, and rows of names over all blocks.
@@ -35,7 +35,7 @@ const OTHERS: usize = 80;
 const LENGTHS: [u64; 14] = [1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600];
 
 /// The resolution of a page's data.
-pub(super) struct Grain {
+pub(super) struct Resolution {
     /// Resolution of the seconds' histograms.
     pub buckets: u32,
     /// Resolution of the histograms of names.
@@ -47,29 +47,29 @@ pub(super) struct Grain {
     /// Names with blocks, by their index.
     pub named: BTreeSet<u16>,
     /// Counters of each host, and which of them changed.
-    pub hosts: BTreeMap<String, Told>,
+    pub hosts: BTreeMap<String, HostCounterSet>,
     /// Set for a live run: the counters of its hosts are not known yet.
     pub live: bool,
 }
 
 /// The counters of a host.
 #[derive(Clone, Default)]
-pub(super) struct Told {
+pub(super) struct HostCounterSet {
     /// Number of readings.
     pub readings: usize,
     /// Counters that changed.
-    pub moved: BTreeSet<String>,
+    pub changed: BTreeSet<String>,
 }
 
-impl Told {
+impl HostCounterSet {
     /// Returns the interval in readings at which the lesser counters are written.
-    pub fn coarse(&self) -> usize {
+    pub fn coarse_interval(&self) -> usize {
         self.readings.div_ceil(OTHERS).max(1)
     }
 
     /// Returns the interval in readings at which a counter is written.
-    pub fn every(&self, counter: &str) -> usize {
-        if is_telling(counter) { self.readings.div_ceil(TELLING).max(1) } else { self.coarse() }
+    pub fn interval_of(&self, counter: &str) -> usize {
+        if is_prominent(counter) { self.readings.div_ceil(TELLING).max(1) } else { self.coarse_interval() }
     }
 
     /// Adds a reading, noting the counters that changed since the first.
@@ -77,11 +77,11 @@ impl Told {
         self.readings += 1;
         for (name, value) in &sample.values {
             let before = first.get(name);
-            if (before.is_some_and(|before| before != value) || is_telling(name))
-                && self.moved.len() < COUNTERS
-                && !self.moved.contains(name)
+            if (before.is_some_and(|before| before != value) || is_prominent(name))
+                && self.changed.len() < COUNTERS
+                && !self.changed.contains(name)
             {
-                self.moved.insert(name.clone());
+                self.changed.insert(name.clone());
             }
             if before.is_none() && first.len() < COUNTERS {
                 first.insert(name.clone(), *value);
@@ -90,21 +90,21 @@ impl Told {
     }
 }
 
-impl Grain {
+impl Resolution {
     /// Returns the resolution for a live run of which only the beginning is known: that of the record, with
     /// names a little coarser if they are many.
-    pub fn live(summary: &Summary) -> Grain {
-        let named = expected(summary);
+    pub fn live(summary: &Summary) -> Resolution {
+        let named = expected_names(summary);
         let planned = summary.started.as_ref().and_then(|started| started.plan.duration);
         let seconds = planned.map_or(UNKNOWN, |lasts| lasts.0 / 1_000_000_000).max(1);
         let block_s = length(|length| seconds * named.len() as u64 / length <= ROWS);
         let phases_s = length(|length| seconds / length <= UNKNOWN);
         let hosts = BTreeMap::new();
-        Grain { buckets: FINEST, names: NAMES, block_s, phases_s, named, hosts, live: true }
+        Resolution { buckets: FINEST, names: NAMES, block_s, phases_s, named, hosts, live: true }
     }
 
     /// Returns the resolution for a completed run.
-    pub fn of(summary: &Summary, seconds: &dyn Seconds) -> io::Result<Grain> {
+    pub fn of(summary: &Summary, seconds: &dyn SecondsSource) -> io::Result<Resolution> {
         let mut survey = Survey::default();
         for event in seconds.events()? {
             match event? {
@@ -116,11 +116,11 @@ impl Grain {
         let tens = (survey.seconds / 600).max(1);
         let buckets = (COARSEST..=FINEST).rev().zip(survey.filled);
         let buckets = buckets.filter(|(_, filled)| *filled <= BUCKETS * tens).map(|(grouping, _)| grouping).next();
-        let named = most_asked(summary);
+        let named = most_frequent(summary);
         let block_s = length(|length| survey.seconds as u64 * named.len() as u64 / length <= BLOCKS * tens as u64);
         let phases_s = length(|length| survey.parts as u64 / length <= PARTS * tens as u64);
         let buckets = buckets.unwrap_or(COARSEST);
-        Ok(Grain { buckets, names: NAMES, block_s, phases_s, named, hosts: survey.hosts, live: false })
+        Ok(Resolution { buckets, names: NAMES, block_s, phases_s, named, hosts: survey.hosts, live: false })
     }
 }
 
@@ -130,7 +130,7 @@ fn length(fits: impl Fn(u64) -> bool) -> u64 {
 }
 
 /// Returns the names with the most requests, and the rows of a flow, which follow the names.
-fn most_asked(summary: &Summary) -> BTreeSet<u16> {
+fn most_frequent(summary: &Summary) -> BTreeSet<u16> {
     let names = summary.names().len();
     let rows = summary.totals.named.each();
     let mut all: Vec<(u64, u16)> = rows.iter().zip(0..).take(names).map(|(row, at)| (row.counts.due, at)).collect();
@@ -141,7 +141,7 @@ fn most_asked(summary: &Summary) -> BTreeSet<u16> {
 }
 
 /// Returns the rows of a live run, for which the most frequent names are not known yet.
-fn expected(summary: &Summary) -> BTreeSet<u16> {
+fn expected_names(summary: &Summary) -> BTreeSet<u16> {
     let names = summary.names().len();
     let behind = names + 2 * summary.spans().count() + summary.scenarios().count();
     let asked = if names > 1 { names.min(NAMED) } else { 0 };
@@ -155,7 +155,7 @@ struct Survey {
     filled: [usize; (FINEST - COARSEST + 1) as usize],
     /// Number of filled buckets of request phases.
     parts: usize,
-    hosts: BTreeMap<String, Told>,
+    hosts: BTreeMap<String, HostCounterSet>,
     first: BTreeMap<String, BTreeMap<String, CounterValue>>,
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::formats::text::{accounts, figures, head};
 use crate::judgement;
-use crate::limits::{self, Told};
+use crate::limits::{self, LimitText};
 use crate::reasons::reason;
 use crate::summary::Summary;
 use crate::text::{Lang, Text, text};
@@ -27,10 +27,10 @@ pub(super) fn title(summary: &Summary, lang: Lang) -> String {
 }
 
 /// Returns every sentence of the report.
-pub(super) fn words(summary: &Summary, lang: Lang) -> Value {
+pub(super) fn sentences(summary: &Summary, lang: Lang) -> Value {
     let started = summary.started.as_deref();
     let plan = started.map(|started| &started.plan);
-    let (uncounted, special) = accounts::apart(summary, lang);
+    let (uncounted, special) = accounts::outside_account(summary, lang);
     let apart: Vec<String> = uncounted.into_iter().chain(special).collect();
     let objectives: Vec<String> = summary.objectives.iter().map(|o| judgement::measured(o, lang)).collect();
     json!({
@@ -40,16 +40,16 @@ pub(super) fn words(summary: &Summary, lang: Lang) -> Value {
         "first_answer": summary.probe.as_ref().map(|probe| head::first_answer(probe, lang)),
         "probed": head::probed(summary, lang),
         "verdict": lang.of(judgement::verdict(summary.trust.verdict())),
-        "line": crate::line::line(summary, lang),
+        "line": crate::verdict_line::verdict_line(summary, lang),
         "exit": judgement::exit(summary, lang),
         "reasons": summary.trust.findings.iter().map(|found| found.sentence(lang)).collect::<Vec<_>>(),
         "objectives": objectives,
-        "limits": told(summary, lang),
-        "pages": explained(summary, lang),
+        "limits": limit_sentences(summary, lang),
+        "pages": rule_pages(summary, lang),
         "notices": summary.notices.iter().map(|notice| judgement::notice(notice, lang)).collect::<Vec<_>>(),
         "changes": summary.changes.iter().map(|changed| judgement::change(changed, lang)).collect::<Vec<_>>(),
         "heading": figures::heading(summary, lang),
-        "ranked": figures::ranked_of(summary, lang),
+        "ranked": figures::sample_size(summary, lang),
         "throughput": figures::throughput_lines(summary, lang),
         "account": accounts::account(summary, lang),
         "apart": apart,
@@ -59,13 +59,13 @@ pub(super) fn words(summary: &Summary, lang: Lang) -> Value {
 }
 
 /// Returns the limits of the run: each finding and its details.
-fn told(summary: &Summary, lang: Lang) -> Vec<Value> {
-    let told = |Told { claim, details }: Told| json!({ "claim": claim, "details": details });
-    limits::told(&summary.limits, lang).into_iter().map(told).collect()
+fn limit_sentences(summary: &Summary, lang: Lang) -> Vec<Value> {
+    let told = |LimitText { claim, details }: LimitText| json!({ "claim": claim, "details": details });
+    limits::limit_texts(&summary.limits, lang).into_iter().map(told).collect()
 }
 
 /// Returns the documentation pages of the rules that found something.
-fn explained(summary: &Summary, lang: Lang) -> Value {
+fn rule_pages(summary: &Summary, lang: Lang) -> Value {
     let found = |rule: &&LimitRule| summary.limits.findings.iter().any(|found| found.rule == rule.rule);
     let page =
         |rule: &LimitRule| json!({ "rule": rule.rule, "title": lang.of(rule.title), "paragraphs": rule.paragraphs(lang) });

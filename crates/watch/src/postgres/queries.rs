@@ -4,13 +4,13 @@ use crate::number;
 use probe::CounterSink;
 
 /// The texts of the row, NULL among them; or the reason that there is none.
-pub type Answer = Result<Vec<Option<String>>, String>;
+pub type RowAnswer = Result<Vec<Option<String>>, String>;
 
 const OF_OTHERS: &str = "the states of other users' sessions are not shown to this user: GRANT pg_monitor TO it";
 
 /// A query that returns one row.
 #[derive(Debug)]
-pub struct Question {
+pub struct RowQuery {
     /// Prefix of its counters: `database` in `postgres.database.xact_commit`.
     pub group: &'static str,
     pub sql: &'static str,
@@ -20,8 +20,8 @@ pub struct Question {
 
 /// All queries, sent separately: if one is refused, or names a column that an old version lacks, the others are
 /// still answered.
-pub const ALL: [Question; 4] = [
-    Question {
+pub const ALL: [RowQuery; 4] = [
+    RowQuery {
         group: "database",
         sql: "SELECT numbackends, xact_commit, xact_rollback, blks_read, blks_hit, blk_read_time, tup_returned, tup_fetched, temp_files, \
               deadlocks \
@@ -43,7 +43,7 @@ pub const ALL: [Question; 4] = [
     // sessions of others a user without pg_read_all_stats sees that they exist, but neither kind nor state. The
     // first to wait for a row waits for the transaction that holds it, the others for the row itself. Sessions
     // that waited before we came are not part of the run.
-    Question {
+    RowQuery {
         group: "activity",
         sql: "SELECT count(*), \
               count(*) FILTER (WHERE here AND state IS NULL AND query = '<insufficient privilege>'), \
@@ -70,13 +70,13 @@ pub const ALL: [Question; 4] = [
             "waiting_lwlock",
         ],
     },
-    Question {
+    RowQuery {
         group: "tables",
         sql: "SELECT coalesce(sum(seq_scan), 0), coalesce(sum(seq_tup_read), 0), coalesce(sum(idx_scan), 0) \
               FROM pg_stat_user_tables",
         columns: &["seq_scan", "seq_tup_read", "idx_scan"],
     },
-    Question {
+    RowQuery {
         group: "setting",
         sql: "SELECT current_setting('max_connections'), current_setting('superuser_reserved_connections'), \
               coalesce(current_setting('reserved_connections', true), '0'), pg_size_bytes(current_setting('shared_buffers')), \
@@ -96,9 +96,9 @@ pub const ALL: [Question; 4] = [
 const HIDDEN: &str = "hidden";
 const UNTRACKED: &str = "untracked";
 
-impl Question {
+impl RowQuery {
     /// Adds the answer, or the reason for the failure.
-    pub fn put(&self, answer: &Answer, sink: &mut CounterSink) {
+    pub fn put(&self, answer: &RowAnswer, sink: &mut CounterSink) {
         let name = |column: &str| format!("postgres.{}.{column}", self.group);
         let values = match answer {
             Ok(values) => values,

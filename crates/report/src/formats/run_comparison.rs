@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::text::head;
 use super::{Style, html};
-use crate::columns::{Paint, table, wrapped};
-use crate::comparison::{Against, AgainstReport, Compared, comparison};
-use crate::contrast::{Contrast, Verdict};
+use crate::columns::{Paint, table, wrap};
+use crate::comparison::{RunComparison, RunComparisonReport, ComparedRun, compare_runs};
+use crate::contrast::{FigureChange, ChangeVerdict};
 use crate::numbers;
 use crate::text::{Lang, Text, text};
 
@@ -62,13 +62,13 @@ const DIFFERS: [(&str, Text); 14] = [
 ];
 
 /// A function that writes runs side by side.
-pub type Writer = fn(&[Compared<'_>], Style, &mut dyn Write) -> io::Result<()>;
+pub type CompareFn = fn(&[ComparedRun<'_>], Style, &mut dyn Write) -> io::Result<()>;
 
 /// Returns the comparison writer of the format with this name; `None` if the format shows only one run.
-pub fn writer(format: &str) -> Option<Writer> {
+pub fn writer(format: &str) -> Option<CompareFn> {
     match format {
-        "text" => Some(in_text),
-        "json" => Some(in_json),
+        "text" => Some(write_text),
+        "json" => Some(write_json),
         "html" => Some(html::compare),
         _ => None,
     }
@@ -79,8 +79,8 @@ fn letter(at: usize) -> String {
     char::from(b'A'.saturating_add(u8::try_from(at).unwrap_or(u8::MAX))).to_string()
 }
 
-fn in_json(runs: &[Compared<'_>], _: Style, out: &mut dyn Write) -> io::Result<()> {
-    let run = |run: &Compared<'_>| {
+fn write_json(runs: &[ComparedRun<'_>], _: Style, out: &mut dyn Write) -> io::Result<()> {
+    let run = |run: &ComparedRun<'_>| {
         let started = run.summary.started.as_ref();
         RunReport {
             name: sanitize::line(run.name).into_owned(),
@@ -89,8 +89,8 @@ fn in_json(runs: &[Compared<'_>], _: Style, out: &mut dyn Write) -> io::Result<(
             trust: run.summary.trust.verdict().name(),
         }
     };
-    let told = comparison(runs)?;
-    let compared = told.iter().map(Against::document).collect();
+    let told = compare_runs(runs)?;
+    let compared = told.iter().map(RunComparison::document).collect();
     let document = ComparisonReport { compared, runs: runs.iter().map(run).collect(), schema: SCHEMA };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     out.write_all(b"\n")
@@ -101,7 +101,7 @@ fn in_json(runs: &[Compared<'_>], _: Style, out: &mut dyn Write) -> io::Result<(
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ComparisonReport<'a> {
     /// Comparison with the first run, for each run but the first.
-    compared: Vec<AgainstReport<'a>>,
+    compared: Vec<RunComparisonReport<'a>>,
     /// The runs, in the order given.
     runs: Vec<RunReport>,
     /// `brunt-comparison/1`.
@@ -130,11 +130,11 @@ pub fn schema_json() -> String {
     serde_json::to_string_pretty(&schema).expect("a schema is plain JSON") + "\n"
 }
 
-fn in_text(runs: &[Compared<'_>], style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn write_text(runs: &[ComparedRun<'_>], style: Style, out: &mut dyn Write) -> io::Result<()> {
     let (lang, paint) = (style.lang, Paint(style.color));
     let mut lines = Vec::new();
     for (at, run) in runs.iter().enumerate() {
-        let summary = run.summary.plain();
+        let summary = run.summary.escaped();
         let plan = summary.started.as_ref().map(|started| &started.plan);
         let name = paint.bold(&format!("{}  {}", letter(at), sanitize::line(run.name)));
         let load = plan.map_or_else(Vec::new, |plan| head::load(plan, lang));
@@ -142,10 +142,10 @@ fn in_text(runs: &[Compared<'_>], style: Style, out: &mut dyn Write) -> io::Resu
         lines.extend([
             name,
             format!("   {}", asked.collect::<Vec<_>>().join(lang.of(crate::sentences::COMMA))),
-            format!("   {}", crate::line::line(&summary, lang)),
+            format!("   {}", crate::verdict_line::verdict_line(&summary, lang)),
         ]);
     }
-    for (at, against) in comparison(runs)?.iter().enumerate() {
+    for (at, against) in compare_runs(runs)?.iter().enumerate() {
         let names = [letter(at + 1), letter(0)];
         lines.push(String::new());
         lines.push(paint.bold(&lang.fill(AGAINST, &[("run", &names[0]), ("base", &names[1])])));
@@ -156,9 +156,9 @@ fn in_text(runs: &[Compared<'_>], style: Style, out: &mut dyn Write) -> io::Resu
         if is_mixed(runs, at + 1) {
             lines.push(format!("  {}", paint.yellow(lang.of(MIXED))));
         }
-        if !against.differs.is_empty() {
+        if !against.differences.is_empty() {
             let separator = if lang == Lang::Zh { "、" } else { ", " };
-            let what = against.differs.iter().map(|part| different(part, lang)).collect::<Vec<_>>().join(separator);
+            let what = against.differences.iter().map(|part| difference_text(part, lang)).collect::<Vec<_>>().join(separator);
             lines.push(format!("  {}", paint.yellow(&lang.fill(NOT_THE_SAME, &[("what", &what)]))));
         }
     }
@@ -166,27 +166,27 @@ fn in_text(runs: &[Compared<'_>], style: Style, out: &mut dyn Write) -> io::Resu
     for line in lines {
         // Tables are not wrapped; sentences are.
         let is_sentence = !line.starts_with("  ") || line.starts_with("   ");
-        let line = style.cells.filter(|_| is_sentence).map_or_else(|| line.clone(), |cells| wrapped(&line, cells));
+        let line = style.cells.filter(|_| is_sentence).map_or_else(|| line.clone(), |cells| wrap(&line, cells));
         writeln!(out, "{line}")?;
     }
     Ok(())
 }
 
-fn different(part: &str, lang: Lang) -> &str {
+fn difference_text(part: &str, lang: Lang) -> &str {
     DIFFERS.iter().find(|(name, _)| *name == part).map_or(part, |(_, text)| lang.of(*text))
 }
 
 /// Returns the figures of the first run and of another, with their heading.
-fn rows(runs: &[Compared<'_>], at: usize, against: &Against, lang: Lang) -> Vec<Vec<String>> {
+fn rows(runs: &[ComparedRun<'_>], at: usize, against: &RunComparison, lang: Lang) -> Vec<Vec<String>> {
     let words = [CHANGE, INTERVAL, VERDICT].map(|word| lang.of(word).to_owned());
     let heading: Vec<String> = [String::new(), letter(0), letter(at)].into_iter().chain(words).collect();
-    let row = |one: &Contrast| {
-        let interval = one.interval.map(|ends| ends.map(|end| changed(one, end, lang)).join(" … "));
+    let row = |one: &FigureChange| {
+        let interval = one.interval.map(|ends| ends.map(|end| change_text(one, end, lang)).join(" … "));
         vec![
-            called(one, lang),
+            figure_name(one, lang),
             figure(&runs[0], one, 0),
             figure(&runs[at], one, 1),
-            one.change.map_or_else(|| numbers::WITHHELD.into(), |change| changed(one, change, lang)),
+            one.change.map_or_else(|| numbers::WITHHELD.into(), |change| change_text(one, change, lang)),
             interval.unwrap_or_else(|| numbers::WITHHELD.into()),
             lang.of(word(one.verdict)).into(),
         ]
@@ -195,11 +195,11 @@ fn rows(runs: &[Compared<'_>], at: usize, against: &Against, lang: Lang) -> Vec<
 }
 
 /// Returns `true` if one of the two has no response time.
-fn is_mixed(runs: &[Compared<'_>], at: usize) -> bool {
+fn is_mixed(runs: &[ComparedRun<'_>], at: usize) -> bool {
     runs[0].summary.open != runs[at].summary.open
 }
 
-fn called(one: &Contrast, lang: Lang) -> String {
+fn figure_name(one: &FigureChange, lang: Lang) -> String {
     let percentile = one.measure.name.trim_end_matches("_us");
     match one.latency {
         Some("response") => lang.fill(OF_RESPONSE, &[("figure", percentile)]),
@@ -209,7 +209,7 @@ fn called(one: &Contrast, lang: Lang) -> String {
 }
 
 /// Formats a figure of one of the two runs, marking a lower bound.
-fn figure(run: &Compared<'_>, one: &Contrast, of: usize) -> String {
+fn figure(run: &ComparedRun<'_>, one: &FigureChange, of: usize) -> String {
     if let Some(q) = one.measure.quantile() {
         return run.summary.totals.ranked(one.latency == Some("response")).quantile(q).figure.show();
     }
@@ -220,7 +220,7 @@ fn figure(run: &Compared<'_>, one: &Contrast, of: usize) -> String {
     }
 }
 
-fn changed(one: &Contrast, change: f64, lang: Lang) -> String {
+fn change_text(one: &FigureChange, change: f64, lang: Lang) -> String {
     if change.is_infinite() {
         return "∞".into();
     }
@@ -244,11 +244,11 @@ fn signed(value: f64, digits: usize) -> String {
 }
 
 /// Returns the verdict in a word.
-fn word(verdict: Verdict) -> Text {
+fn word(verdict: ChangeVerdict) -> Text {
     match verdict {
-        Verdict::Better => BETTER,
-        Verdict::Same => SAME,
-        Verdict::Worse => WORSE,
-        Verdict::CannotTell => CANNOT_TELL,
+        ChangeVerdict::Better => BETTER,
+        ChangeVerdict::Same => SAME,
+        ChangeVerdict::Worse => WORSE,
+        ChangeVerdict::CannotTell => CANNOT_TELL,
     }
 }

@@ -3,7 +3,7 @@
 use diagnose::{CounterSummary, ServiceHost};
 use record::ProbedHost;
 
-use crate::limits::Counts;
+use crate::limits::MachineCounters;
 
 /// Returns `true` if the counters include those of a service.
 pub(crate) fn has_service(counted: &CounterSummary) -> bool {
@@ -13,12 +13,12 @@ pub(crate) fn has_service(counted: &CounterSummary) -> bool {
 /// Returns the machine of the service, among those that generate no load: the one that has the address under
 /// load; if no machine has it, one on which a service was counted, or else the only one that was joined.
 /// Returns `None` if the service is on the generator's machine.
-pub(crate) fn elsewhere(others: Vec<Counts>, joined: &[ProbedHost], service_is_here: bool) -> Option<ServiceHost> {
-    let told_of = |counts: &Counts| joined.iter().find(|joined| joined.host == counts.host);
-    let holds_target = |counts: &Counts| told_of(counts).is_some_and(|joined| joined.holds_target);
-    let shares_kernel = |counts: &Counts| told_of(counts).is_some_and(|joined| joined.shares_kernel);
+pub(crate) fn service_host(others: Vec<MachineCounters>, joined: &[ProbedHost], service_is_here: bool) -> Option<ServiceHost> {
+    let told_of = |counts: &MachineCounters| joined.iter().find(|joined| joined.host == counts.host);
+    let holds_target = |counts: &MachineCounters| told_of(counts).is_some_and(|joined| joined.holds_target);
+    let shares_kernel = |counts: &MachineCounters| told_of(counts).is_some_and(|joined| joined.shares_kernel);
     let only = others.len() == 1 && joined.len() == 1;
-    let rank = |counts: &Counts| match has_service(&counts.counted) {
+    let rank = |counts: &MachineCounters| match has_service(&counts.counted) {
         // A service on our kernel is observed from here, and needs no counters from another machine.
         _ if service_is_here && shares_kernel(counts) => None,
         _ if holds_target(counts) => Some(0),
@@ -41,7 +41,7 @@ mod tests {
 
     /// Creates a machine with a counter, joined with this description: `target`, `kernel`; not joined for any
     /// other.
-    fn machine(host: &str, counter: &str, said: &str) -> (Counts, Option<ProbedHost>) {
+    fn machine(host: &str, counter: &str, said: &str) -> (MachineCounters, Option<ProbedHost>) {
         let mut counted = CounterSummary::default();
         counted.add_reading(0, [(counter, 1.0)]);
         let joined = ProbedHost {
@@ -50,7 +50,7 @@ mod tests {
             shares_kernel: said.contains("kernel"),
             ..ProbedHost::default()
         };
-        let mut counts = Counts::default();
+        let mut counts = MachineCounters::default();
         (counts.host, counts.counted, counts.lost) = (host.into(), counted, said.contains("lost"));
         (counts, (!said.is_empty()).then_some(joined))
     }
@@ -78,7 +78,7 @@ mod tests {
             let (counts, joined): (Vec<_>, Vec<_>) =
                 all.iter().map(|(host, counter, said)| machine(host, counter, said)).unzip();
             let joined: Vec<ProbedHost> = joined.into_iter().flatten().collect();
-            let found = elsewhere(counts, &joined, here);
+            let found = service_host(counts, &joined, here);
             assert_eq!(found.as_ref().map(|found| &*found.host), chosen, "{all:?}, a service here: {here}");
             let shares = all.iter().any(|(host, _, said)| Some(*host) == chosen && said.contains("kernel"));
             assert_eq!(found.is_some_and(|found| found.shares_kernel), shares, "{all:?}");

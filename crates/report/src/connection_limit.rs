@@ -3,9 +3,9 @@
 use measure::Nanos;
 use record::{Notice, Subject};
 
-use crate::ranked::{Figure, Ranked};
+use crate::ranked::{Figure, RankedLatency};
 use crate::numbers;
-use crate::sums::Sums;
+use crate::sums::RunSums;
 
 /// Threshold for a notice: one request in this many waited.
 const ONE_IN: u64 = 1000;
@@ -14,7 +14,7 @@ const SHARE: f64 = 0.05;
 
 /// Arrivals that waited because every connection was in use.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limited {
+pub struct ConnectionLimitWait {
     /// Number of requests that waited.
     pub waited: u64,
     /// Number of requests due.
@@ -29,23 +29,23 @@ pub struct Limited {
     pub response: Nanos,
 }
 
-impl Limited {
+impl ConnectionLimitWait {
     /// Returns the waits of a run if there are enough of them to report.
-    pub fn of(run: &Sums) -> Option<Limited> {
+    pub fn of(run: &RunSums) -> Option<ConnectionLimitWait> {
         let (totals, started) = (&run.totals, run.started.as_ref()?);
         let (waited, due) = (totals.limited, totals.due);
         let told = run.open && waited > 0 && waited.saturating_mul(ONE_IN) >= due;
-        let mean = |ranked: Ranked<'_>| match ranked.mean() {
-            Figure::Is(mean) | Figure::AtLeast(mean) => mean,
+        let mean = |ranked: RankedLatency<'_>| match ranked.mean() {
+            Figure::Exact(mean) | Figure::AtLeast(mean) => mean,
             Figure::Withheld => Nanos::ZERO,
         };
         let l = &totals.latency;
-        told.then(|| Limited {
+        told.then(|| ConnectionLimitWait {
             waited,
             due,
             limit: started.plan.max_connections,
             workers: started.workers,
-            wait: mean(Ranked::with(&l.wait_conn, &l.wait_conn_at_least)),
+            wait: mean(RankedLatency::with_unfinished(&l.wait_conn, &l.wait_conn_at_least)),
             response: mean(run.headline()),
         })
     }

@@ -10,7 +10,7 @@ use wire::{OutputBuffer, ServerResponse, ServerSession};
 /// A protocol the target speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Spoken {
+pub enum TargetProtocol {
     /// HTTP/1.0 and 1.1.
     Http1,
     /// HTTP/2, gRPC over it included.
@@ -19,21 +19,21 @@ pub enum Spoken {
     WebSocket,
 }
 
-impl Spoken {
+impl TargetProtocol {
     /// All protocols with their names in the counters, in the order of the enum.
-    pub const ALL: [(Spoken, &'static str); 3] =
-        [(Spoken::Http1, "http1"), (Spoken::Http2, "http2"), (Spoken::WebSocket, "websocket")];
+    pub const ALL: [(TargetProtocol, &'static str); 3] =
+        [(TargetProtocol::Http1, "http1"), (TargetProtocol::Http2, "http2"), (TargetProtocol::WebSocket, "websocket")];
 
     /// Returns `true` if answers leave in the order of their requests.
     #[inline]
     pub fn keeps_order(self) -> bool {
-        self != Spoken::Http2
+        self != TargetProtocol::Http2
     }
 }
 
 /// The kind of fault put into an answer on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spoil {
+pub enum AnswerFault {
     /// No answer: a reset.
     Reset,
     /// Only this many bytes of the body, although all of it is announced.
@@ -44,12 +44,12 @@ pub enum Spoil {
 }
 
 /// A session that the target's worker can serve.
-pub trait Conversation: ServerSession {
+pub trait TargetSession: ServerSession {
     /// Returns the protocol; it may change once, after the first bytes or an upgrade.
-    fn spoken(&self) -> Spoken;
+    fn protocol(&self) -> TargetProtocol;
     /// Spoils the answer to one request by the protocol's own means; `reply` is the correct answer. Returns
     /// `false` if the protocol has no fault that spares the connection.
-    fn spoil(&mut self, _id: u32, _reply: &ServerResponse<'_>, _how: Spoil, _out: &mut OutputBuffer) -> bool {
+    fn spoil(&mut self, _id: u32, _reply: &ServerResponse<'_>, _how: AnswerFault, _out: &mut OutputBuffer) -> bool {
         false
     }
     /// Appends the protocol's error for a client that violates it; the connection is closed afterwards.
@@ -76,19 +76,19 @@ pub trait Conversation: ServerSession {
         false
     }
     /// Sets how many bytes of bodies may leave from now on; anything beyond waits here.
-    fn make_room(&mut self, _room: usize) {}
+    fn set_room(&mut self, _room: usize) {}
     /// Appends output that was waiting for room, as far as there is any.
-    fn go_on_in_room(&mut self, _out: &mut OutputBuffer) {}
+    fn resume_in_room(&mut self, _out: &mut OutputBuffer) {}
     /// Returns the bytes of answers that wait until the client reads them.
-    fn untaken(&self) -> usize {
+    fn unread(&self) -> usize {
         0
     }
 }
 
-impl Conversation for Http1Server {
+impl TargetSession for Http1Server {
     #[inline]
-    fn spoken(&self) -> Spoken {
-        Spoken::Http1
+    fn protocol(&self) -> TargetProtocol {
+        TargetProtocol::Http1
     }
     #[inline]
     fn held(&self) -> usize {
@@ -99,10 +99,10 @@ impl Conversation for Http1Server {
     }
 }
 
-impl Conversation for Http2Server {
+impl TargetSession for Http2Server {
     #[inline]
-    fn spoken(&self) -> Spoken {
-        Spoken::Http2
+    fn protocol(&self) -> TargetProtocol {
+        TargetProtocol::Http2
     }
 
     fn http2(&mut self) -> Option<&mut Http2Server> {
@@ -117,30 +117,30 @@ impl Conversation for Http2Server {
         Http2Server::is_short_of_room(self)
     }
     #[inline]
-    fn make_room(&mut self, room: usize) {
+    fn set_room(&mut self, room: usize) {
         Http2Server::set_room(self, room);
     }
-    fn go_on_in_room(&mut self, out: &mut OutputBuffer) {
+    fn resume_in_room(&mut self, out: &mut OutputBuffer) {
         Http2Server::flush_within_room(self, out);
     }
     #[inline]
-    fn untaken(&self) -> usize {
+    fn unread(&self) -> usize {
         Http2Server::queued_bytes(self)
     }
 
     /// Other streams go on.
-    fn spoil(&mut self, id: u32, reply: &ServerResponse<'_>, how: Spoil, out: &mut OutputBuffer) -> bool {
+    fn spoil(&mut self, id: u32, reply: &ServerResponse<'_>, how: AnswerFault, out: &mut OutputBuffer) -> bool {
         let (body, keep) = match how {
-            Spoil::Reset => {
+            AnswerFault::Reset => {
                 self.reset(id, INTERNAL_ERROR, out);
                 return true;
             }
-            Spoil::Cut(keep) | Spoil::Wrong(keep) => (reply.body, keep),
+            AnswerFault::Cut(keep) | AnswerFault::Wrong(keep) => (reply.body, keep),
         };
         if self.head(id, reply.status, reply.headers, Some(body.len()), false, out) {
             let kept: Vec<u8> = body.iter().copied().cycle().take(keep).collect();
-            self.data(id, &kept, matches!(how, Spoil::Wrong(_)), out);
-            if let Spoil::Cut(_) = how {
+            self.data(id, &kept, matches!(how, AnswerFault::Wrong(_)), out);
+            if let AnswerFault::Cut(_) = how {
                 self.reset(id, INTERNAL_ERROR, out);
             }
         }
@@ -158,10 +158,10 @@ impl Conversation for Http2Server {
     }
 }
 
-impl Conversation for WebSocketServer {
+impl TargetSession for WebSocketServer {
     #[inline]
-    fn spoken(&self) -> Spoken {
-        Spoken::WebSocket
+    fn protocol(&self) -> TargetProtocol {
+        TargetProtocol::WebSocket
     }
     fn websocket(&mut self) -> Option<&mut WebSocketServer> {
         Some(self)
@@ -172,8 +172,8 @@ impl Conversation for WebSocketServer {
     }
 
     /// Announces a binary message of the whole body and writes as much as asked; nothing can follow it.
-    fn spoil(&mut self, _id: u32, reply: &ServerResponse<'_>, how: Spoil, out: &mut OutputBuffer) -> bool {
-        if let Spoil::Cut(keep) | Spoil::Wrong(keep) = how {
+    fn spoil(&mut self, _id: u32, reply: &ServerResponse<'_>, how: AnswerFault, out: &mut OutputBuffer) -> bool {
+        if let AnswerFault::Cut(keep) | AnswerFault::Wrong(keep) = how {
             out.put(&[0x82, 127]);
             out.put(&(reply.body.len() as u64).to_be_bytes());
             let kept: Vec<u8> = reply.body.iter().copied().cycle().take(keep).collect();

@@ -5,26 +5,26 @@ use hyper::Uri;
 use prost::Message;
 use record::{FirstResponse, RequestSpan, RunStarted};
 
-use crate::databases::{Prepared, prepared};
+use crate::databases::{PreparedQuery, prepared};
 use crate::messages::{
-    CLIENT, ERROR, Event, ExportTraceServiceRequest, INTERNAL, KeyValue, ResourceSpans, ScopeSpans, Span as Proto,
+    CLIENT, ERROR, OtlpEvent, ExportTraceServiceRequest, INTERNAL, KeyValue, ResourceSpans, ScopeSpans, OtlpSpan as Proto,
     Status, UNSET, number, text,
 };
-use crate::otlp::{described, scope};
+use crate::otlp::{resource, scope};
 
 /// Distinguishes the span id of opening a connection from that of its request.
 const CONNECT: u64 = 0x636f_6e6e_6563_7421;
 
 /// Properties of a run that its spans do not contain.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Context {
+pub(crate) struct SpanContext {
     /// Start of its window, nanoseconds since 1970.
     pub unix_ns: u64,
     protocol: String,
     open: bool,
     urls: Vec<String>,
     /// Prepared requests to databases and over plain connections, by request.
-    prepared: Vec<Option<Prepared>>,
+    prepared: Vec<Option<PreparedQuery>>,
     method: Option<String>,
     names: Vec<String>,
     scenarios: Vec<String>,
@@ -35,7 +35,7 @@ pub(crate) struct Context {
 /// Number of URLs above which a request is described by its name.
 const URLS: usize = 10_000;
 
-impl Context {
+impl SpanContext {
     /// Takes the head of the run.
     pub fn started(&mut self, started: &RunStarted) {
         let plan = &started.plan;
@@ -57,7 +57,7 @@ impl Context {
     pub fn export(&self, spans: &[RequestSpan], resource: &[(String, String)]) -> Vec<u8> {
         let all = spans.iter().flat_map(|span| [Some(self.request(span)), self.connection(span)]).flatten();
         let scope = ScopeSpans { scope: Some(scope()), spans: all.collect() };
-        let resource = ResourceSpans { resource: Some(described(resource)), scope_spans: vec![scope] };
+        let resource = ResourceSpans { resource: Some(resource(resource)), scope_spans: vec![scope] };
         ExportTraceServiceRequest { resource_spans: vec![resource] }.encode_to_vec()
     }
 
@@ -68,7 +68,7 @@ impl Context {
     /// Creates the span of a request, from its due time to its end.
     fn request(&self, span: &RequestSpan) -> Proto {
         let asked = self.asked(span);
-        let event = |at, name: &str| Event { time_unix_nano: self.unix(at), name: name.into() };
+        let event = |at, name: &str| OtlpEvent { time_unix_nano: self.unix(at), name: name.into() };
         let first_byte = span.first_byte_ns.map(|at| event(at, "first byte"));
         let (code, message) = match &span.failure {
             Some(failure) => (ERROR, format!("{} · {}", failure.kind, failure.phase)),
@@ -105,11 +105,11 @@ impl Context {
     }
 
     /// Returns the description of the request.
-    fn asked(&self, span: &RequestSpan) -> Asked {
+    fn asked(&self, span: &RequestSpan) -> RequestText {
         let named = self.names.get(usize::from(span.name)).cloned().unwrap_or_default();
         if let Some(Some(of)) = self.prepared.get(span.request as usize) {
-            let name = of.called(&named);
-            return Asked { name, url: of.url.clone(), of: Some(of.clone()), ..Asked::default() };
+            let name = of.span_name(&named);
+            return RequestText { name, url: of.url.clone(), of: Some(of.clone()), ..RequestText::default() };
         }
         let url = self.urls.get(span.request as usize).cloned().unwrap_or_default();
         let uri = url.split('{').next().unwrap_or_default().parse::<Uri>().ok();
@@ -122,10 +122,10 @@ impl Context {
         let rpc_method = path.trim_start_matches('/').to_owned();
         let fallback = if rpc { rpc_method.clone() } else { method.clone() };
         let name = if name.is_empty() { fallback } else { name };
-        Asked { name, url, uri, rpc: rpc.then_some(rpc_method), method, of: None }
+        RequestText { name, url, uri, rpc: rpc.then_some(rpc_method), method, of: None }
     }
 
-    fn attributes(&self, span: &RequestSpan, asked: &Asked) -> Vec<KeyValue> {
+    fn attributes(&self, span: &RequestSpan, asked: &RequestText) -> Vec<KeyValue> {
         let mut all = Vec::with_capacity(16);
         match (&asked.of, &asked.rpc) {
             (Some(of), _) => all = of.attributes(span),
@@ -182,7 +182,7 @@ impl Context {
 
 /// The text form of a request.
 #[derive(Default)]
-struct Asked {
+struct RequestText {
     name: String,
     url: String,
     uri: Option<Uri>,
@@ -190,7 +190,7 @@ struct Asked {
     /// gRPC method: `package.Service/Method`.
     rpc: Option<String>,
     /// Operation of a database or a plain connection.
-    of: Option<Prepared>,
+    of: Option<PreparedQuery>,
 }
 
 #[cfg(test)]
@@ -198,15 +198,15 @@ mod tests {
     use super::*;
     use crate::messages::Any;
 
-    fn context(url: &str, name: &str) -> Context {
+    fn context(url: &str, name: &str) -> SpanContext {
         let names = vec![name.to_owned()];
-        Context {
+        SpanContext {
             unix_ns: 1_000_000,
             open: true,
             urls: vec![url.into()],
             names,
             spoken: "HTTP/2".into(),
-            ..Context::default()
+            ..SpanContext::default()
         }
     }
 
@@ -225,7 +225,7 @@ mod tests {
         }
     }
 
-    fn exported(context: &Context, span: RequestSpan) -> Vec<Proto> {
+    fn exported(context: &SpanContext, span: RequestSpan) -> Vec<Proto> {
         let bytes = context.export(&[span], &[("service.name".into(), "brunt".into())]);
         let export = ExportTraceServiceRequest::decode(&*bytes).expect("an export");
         export.resource_spans.into_iter().flat_map(|all| all.scope_spans).flat_map(|scope| scope.spans).collect()
@@ -280,7 +280,7 @@ mod tests {
             urls[0].options.clear();
             started.plan.options = [(option.to_owned(), asked.iter().map(|one| (*one).to_owned()).collect())].into();
             started.names = vec![name.into()];
-            let mut context = Context::default();
+            let mut context = SpanContext::default();
             context.started(&started);
             let told = exported(&context, span).remove(0);
             let known = ["db.system.name", "db.namespace", "db.operation.name", "db.query.text", "server.port"];

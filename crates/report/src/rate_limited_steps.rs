@@ -2,7 +2,7 @@
 
 use plan::WeightedUrl;
 
-use crate::sums::Sums;
+use crate::sums::RunSums;
 
 /// Share of the limit from which users must have waited nearly all the time: a turn without a waiting user is
 /// lost.
@@ -10,7 +10,7 @@ const NEARLY: f64 = 0.97;
 
 /// Returns the step with the largest share of its turns used, if that is nearly all of them: its name, and its
 /// maximum rate per second.
-pub(crate) fn all_taken(sums: &Sums) -> Option<(String, f64)> {
+pub(crate) fn saturated_step(sums: &RunSums) -> Option<(String, f64)> {
     let plan = &sums.started.as_ref()?.plan;
     let turns = plan.urls.iter().enumerate().filter_map(|(at, url)| {
         let (name, due) = due(sums, at, url)?;
@@ -23,7 +23,7 @@ pub(crate) fn all_taken(sums: &Sums) -> Option<(String, f64)> {
 
 /// Returns the number of requests of a step that were due within the window; `None` if its name does not
 /// identify it.
-fn due(sums: &Sums, at: usize, url: &WeightedUrl) -> Option<(String, u64)> {
+fn due(sums: &RunSums, at: usize, url: &WeightedUrl) -> Option<(String, u64)> {
     let (plan, names) = (&sums.started.as_ref()?.plan, sums.names());
     let of_step = names.len() == plan.urls.len();
     let row = names.iter().position(|name| Some(name) == url.name.as_ref()).or_else(|| of_step.then_some(at));

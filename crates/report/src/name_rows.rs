@@ -2,12 +2,12 @@
 
 use record::FailureExample;
 
-use crate::named::NamedTotals;
-use crate::sums::Sums;
+use crate::name_totals::NamedTotals;
+use crate::sums::RunSums;
 
 /// A row of figures by name.
 #[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
+pub struct NameTotalsRow<'a> {
     /// Name of the requests.
     pub name: &'a str,
     /// Index in the names of the run.
@@ -16,7 +16,7 @@ pub struct Row<'a> {
     pub totals: &'a NamedTotals,
 }
 
-impl Sums {
+impl RunSums {
     /// Returns the names of the run.
     pub fn names(&self) -> &[String] {
         self.started.as_ref().map_or(&[], |started| &started.names)
@@ -24,15 +24,15 @@ impl Sums {
 
     /// Returns the totals of each name, except names that no user sends; empty if the run has only one name,
     /// whose figures are the run's.
-    pub fn by_name(&self) -> impl Iterator<Item = Row<'_>> {
+    pub fn by_name(&self) -> impl Iterator<Item = NameTotalsRow<'_>> {
         let names = self.names();
         let several = if names.len() > 1 { names } else { &[] };
         let totals = self.totals.named.each().iter().map(Some).chain(std::iter::repeat(None));
-        let nothing = nothing();
+        let nothing = empty_totals();
         let around = self.started.as_ref().map_or(&[][..], |started| &started.around);
         several.iter().zip(totals).enumerate().filter_map(move |(index, (name, totals))| {
             let index = index as u16;
-            let row = Row { name, index, totals: totals.unwrap_or(nothing) };
+            let row = NameTotalsRow { name, index, totals: totals.unwrap_or(nothing) };
             (!around.contains(&index)).then_some(row)
         })
     }
@@ -45,7 +45,7 @@ impl Sums {
 }
 
 /// Returns the totals of a name without requests.
-pub(crate) fn nothing() -> &'static NamedTotals {
+pub(crate) fn empty_totals() -> &'static NamedTotals {
     static NOTHING: std::sync::LazyLock<NamedTotals> = std::sync::LazyLock::new(NamedTotals::default);
     &NOTHING
 }

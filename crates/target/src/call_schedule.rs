@@ -6,23 +6,23 @@ use protocols::grpc::server;
 use wire::RequestPart;
 
 use crate::accounting::Accounting;
-use crate::calls::{Call, Say, Saying};
-use crate::conversation::Conversation;
-use crate::line::Line;
-use crate::path_spec::Withheld;
-use crate::responder::{Heard, Plan};
+use crate::calls::{TargetCall, CallAction, CallPart};
+use crate::protocol_session::TargetSession;
+use crate::connection::TargetConnection;
+use crate::path_spec::WithheldAnswer;
+use crate::responder::{ParsedRequest, AnswerPlan};
 
 const TOO_LATE: &str = "the deadline passed";
 
 impl Accounting {
     /// Handles a received part of a call; `room` is as in [`Accounting::take`].
-    pub fn hear_call<S: Conversation>(&mut self, line: &mut Line<S>, heard: Heard, now: Nanos, room: usize) {
+    pub fn receive_call<S: TargetSession>(&mut self, line: &mut TargetConnection<S>, heard: ParsedRequest, now: Nanos, room: usize) {
         let id = heard.id;
         match heard.extent {
             RequestPart::Whole | RequestPart::Head => {
                 self.count(&heard);
                 self.tally.calls.add(1);
-                let call = Call::new(&heard, now, self.responder.chance());
+                let call = TargetCall::new(&heard, now, self.responder.draw_fault());
                 line.calls.insert(id, call);
             }
             RequestPart::Aborted => {
@@ -34,7 +34,7 @@ impl Accounting {
                 let Some(call) = line.calls.get_mut(id) else { return };
                 let prompt = self.responder.is_prompt(&call.spec);
                 let piece = heard.echo.as_deref().unwrap_or_default();
-                let (messages, says) = call.hear(piece, heard.extent == RequestPart::LastChunk, prompt);
+                let (messages, says) = call.receive(piece, heard.extent == RequestPart::LastChunk, prompt);
                 self.tally.call_messages_heard.add(messages);
                 for saying in says {
                     self.plan_part(line, id, saying, now, room);
@@ -44,56 +44,56 @@ impl Accounting {
     }
 
     /// Schedules a part of an answer for its due time, after the parts before it.
-    fn plan_part<S: Conversation>(&mut self, line: &mut Line<S>, id: u32, saying: Saying, now: Nanos, room: usize) {
-        let Some(call) = line.calls.get_mut(id).filter(|call| !call.over) else { return };
-        let hangs = call.instead.is_none() && call.spec.withheld == Some(Withheld::Hang);
+    fn plan_part<S: TargetSession>(&mut self, line: &mut TargetConnection<S>, id: u32, saying: CallPart, now: Nanos, room: usize) {
+        let Some(call) = line.calls.get_mut(id).filter(|call| !call.end_planned) else { return };
+        let hangs = call.instead.is_none() && call.spec.withheld == Some(WithheldAnswer::Hang);
         let at = match saying.0 {
             _ if hangs => Nanos::MAX,
             // The status comes with the last message.
-            Say::End(..) if call.at > Nanos::ZERO => call.at,
-            _ => self.responder.due(now, &call.spec).max(call.at),
+            CallAction::End(..) if call.last_due > Nanos::ZERO => call.last_due,
+            _ => self.responder.due(now, &call.spec).max(call.last_due),
         };
         let waits = call.waiting > 0;
         let Some(plan) = call.part(at, saying) else { return };
-        if waits { line.keep(plan) } else { self.take(line, plan, now, room) }
+        if waits { line.queue(plan) } else { self.take(line, plan, now, room) }
     }
 
     /// Schedules the next of a series of messages.
-    pub fn go_on<S: Conversation>(&mut self, line: &mut Line<S>, plan: Plan, left: u64) {
+    pub fn schedule_next<S: TargetSession>(&mut self, line: &mut TargetConnection<S>, plan: AnswerPlan, left: u64) {
         self.tally.call_messages_said.add(1);
         if left == 0 {
             return;
         }
-        let Some(call) = line.calls.get_mut(plan.heard.id) else { return };
-        let at = self.responder.due(plan.at, &call.spec);
-        let message = plan.heard.echo.unwrap_or_default();
-        if let Some(next) = call.part(at, (Say::Series(left), message)) {
-            line.keep(next);
+        let Some(call) = line.calls.get_mut(plan.request.id) else { return };
+        let at = self.responder.due(plan.due, &call.spec);
+        let message = plan.request.echo.unwrap_or_default();
+        if let Some(next) = call.part(at, (CallAction::Series(left), message)) {
+            line.queue(next);
         }
     }
 
     /// Records that the client cancelled a call, or that the connection ended.
-    pub fn abandon_call(&mut self, call: Call) {
-        let plan = call.plan(Nanos::MAX, (Say::Whole, Box::default()));
+    pub fn abandon_call(&mut self, call: TargetCall) {
+        let plan = call.plan(Nanos::MAX, (CallAction::Whole, Box::default()));
         self.abandon(plan);
     }
 }
 
-impl Call {
+impl TargetCall {
     /// Plans a part due at `at`, or the end of the call if `at` is beyond its deadline; `None` if it is never
     /// due.
-    fn part(&mut self, at: Nanos, saying: Saying) -> Option<Plan> {
-        let late = at > self.until;
+    fn part(&mut self, at: Nanos, saying: CallPart) -> Option<AnswerPlan> {
+        let late = at > self.deadline;
         let (at, saying) = if late {
-            (self.until, (Say::End(server::DEADLINE_EXCEEDED, TOO_LATE.into()), Box::default()))
+            (self.deadline, (CallAction::End(server::DEADLINE_EXCEEDED, TOO_LATE.into()), Box::default()))
         } else {
             (at, saying)
         };
         if at == Nanos::MAX {
             return None;
         }
-        self.at = at;
-        self.over = !matches!(saying.0, Say::Message);
+        self.last_due = at;
+        self.end_planned = !matches!(saying.0, CallAction::Message);
         Some(self.plan(at, saying))
     }
 }

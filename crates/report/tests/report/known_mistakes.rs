@@ -3,7 +3,7 @@
 use measure::Nanos;
 use record::{RunPart, Second};
 
-use crate::made_up::{Filled, closed, ms, open, second};
+use crate::run_builder::{FillSecond, closed, ms, open, second};
 
 /// go-stress-testing prints users ÷ mean latency. 300 users whose mean is 8.78 ms after a second of ramping up would be
 /// 34,177/s; 14,086 came back.
@@ -123,7 +123,7 @@ fn an_interval_is_as_wide_as_seconds_differ_and_a_short_run_has_none() {
             run.second(second(n).answered(1000 - slow, ms(1)).answered(slow, ms(9)))
         })
     };
-    let p90 = |run: crate::made_up::Run| {
+    let p90 = |run: crate::run_builder::RunBuilder| {
         let json = run.json();
         let interval = &json["latency"]["response"]["p90_ci_us"];
         assert_eq!(interval, &json["latency"]["service"]["p90_ci_us"], "here they are the same times");
@@ -153,7 +153,7 @@ fn a_limit_that_was_waited_for_is_told_and_one_that_is_split_is_a_caution() {
         (run.plan.workers, run.plan.max_connections) = (workers, 2);
         (0..5).fold(run, |run, n| run.second(Second { limited, ..second(n).answered(100, ms(50)) }))
     };
-    let told = |run: crate::made_up::Run| {
+    let told = |run: crate::run_builder::RunBuilder| {
         let json = run.json();
         let reasons = json["trust"]["reasons"].as_array().unwrap().clone();
         let notices = json["notices"].as_array().unwrap().clone();

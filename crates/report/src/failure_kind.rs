@@ -3,35 +3,35 @@
 use record::{Failure, Kind, ConnectionLoss, Phase};
 
 /// A recorded item that has a kind and a phase.
-pub(crate) trait Kinds {
+pub(crate) trait FailureKind {
     /// Returns kind and phase.
-    fn words(&self) -> (&str, &str);
+    fn kind_and_phase(&self) -> (&str, &str);
 
     /// Returns `true` if it is of this kind.
     fn is(&self, kind: Kind) -> bool {
-        self.words().0 == kind.name()
+        self.kind_and_phase().0 == kind.name()
     }
 
     /// Returns `true` if it happened in this phase.
     fn is_in(&self, phase: Phase) -> bool {
-        self.words().1 == phase.name()
+        self.kind_and_phase().1 == phase.name()
     }
 }
 
-impl Kinds for Failure {
-    fn words(&self) -> (&str, &str) {
+impl FailureKind for Failure {
+    fn kind_and_phase(&self) -> (&str, &str) {
         (&self.kind, &self.phase)
     }
 }
 
-impl Kinds for ConnectionLoss {
-    fn words(&self) -> (&str, &str) {
+impl FailureKind for ConnectionLoss {
+    fn kind_and_phase(&self) -> (&str, &str) {
         (&self.kind, &self.phase)
     }
 }
 
-impl Kinds for record::FailureExample {
-    fn words(&self) -> (&str, &str) {
+impl FailureKind for record::FailureExample {
+    fn kind_and_phase(&self) -> (&str, &str) {
         (&self.kind, &self.phase)
     }
 }

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use crate::cut::Cut;
+use crate::early_end::EarlyEnd;
 
 /// A run that ended early.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CutReport {
+pub struct EarlyEndReport {
     /// `cut` (requests in flight are lost), `stopped` (by an objective or a step) or `drained` (sending
     /// stopped, and requests in flight could finish).
     how: &'static str,
@@ -17,9 +17,9 @@ pub struct CutReport {
     of_s: Option<f64>,
 }
 
-impl CutReport {
+impl EarlyEndReport {
     /// Creates the report of an early end.
-    pub fn of(cut: Cut) -> CutReport {
-        CutReport { how: cut.name(), after_s: cut.after.as_secs_f64(), of_s: cut.of.map(|of| of.as_secs_f64()) }
+    pub fn of(cut: EarlyEnd) -> EarlyEndReport {
+        EarlyEndReport { how: cut.name(), after_s: cut.after.as_secs_f64(), of_s: cut.planned.map(|of| of.as_secs_f64()) }
     }
 }

@@ -4,7 +4,7 @@
 use measure::Nanos;
 use record::{RunPart, RunEvent, Second};
 
-use super::{Evidence, Rule};
+use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};
 use crate::numbers;
 use crate::text::{Text, text};
@@ -34,13 +34,13 @@ const LENGTH: Nanos = Nanos::from_millis(100);
 
 /// The second with the largest deviation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Little {
+pub(super) struct LittlesLawRule {
     /// Deviation as a fraction, and the beginning of the second.
     worst: Option<(f64, i64)>,
     judged: u64,
 }
 
-impl Little {
+impl LittlesLawRule {
     fn second(&mut self, s: &Second) {
         let in_flight_ns = s.in_flight_ns as f64;
         if s.length() < LENGTH || in_flight_ns < IN_FLIGHT * s.length().0 as f64 {
@@ -72,7 +72,7 @@ impl Little {
     }
 }
 
-impl Rule for Little {
+impl TrustRule for LittlesLawRule {
     fn see(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Second(second) if second.part == RunPart::Window => self.second(second),
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     fn little(seconds: &[(u128, i128)]) -> Finding {
-        let mut little = Little::default();
+        let mut little = LittlesLawRule::default();
         for (n, &(in_flight_ns, service_ns)) in seconds.iter().enumerate() {
             let (from_ns, to_ns) = (n as i64 * 1_000_000_000, (n as i64 + 1) * 1_000_000_000);
             little.second(&Second { from_ns, to_ns, in_flight_ns, service_ns, ..Second::default() });

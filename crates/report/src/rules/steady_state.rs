@@ -3,7 +3,7 @@
 use measure::{Nanos, Rng, steady};
 use record::{RunPart, RunEvent};
 
-use super::{Evidence, Rule};
+use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};
 use crate::overload::Overload;
 use crate::numbers;
@@ -41,7 +41,7 @@ const REGIME: f64 = 0.15;
 
 /// The mean service time of each second, collected while a record streams by.
 #[derive(Clone, Debug)]
-pub(super) struct Steady {
+pub(super) struct SteadyStateRule {
     /// Sum in nanoseconds and count of each point.
     points: Vec<(f64, f64)>,
     /// Seconds per point.
@@ -50,13 +50,13 @@ pub(super) struct Steady {
     filled: usize,
 }
 
-impl Default for Steady {
-    fn default() -> Steady {
-        Steady { points: Vec::new(), seconds: 1, filled: 1 }
+impl Default for SteadyStateRule {
+    fn default() -> SteadyStateRule {
+        SteadyStateRule { points: Vec::new(), seconds: 1, filled: 1 }
     }
 }
 
-impl Steady {
+impl SteadyStateRule {
     fn add(&mut self, sum: f64, count: f64) {
         if self.filled < self.seconds
             && let Some(last) = self.points.last_mut()
@@ -98,13 +98,13 @@ fn differ(a: f64, b: f64) -> bool {
 }
 
 /// Returns the distance between the means of two parts, weighted by their lengths.
-fn parted(logs: &[f64], at: usize) -> f64 {
+fn part_distance(logs: &[f64], at: usize) -> f64 {
     let (before, after) = logs.split_at(at);
     let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len().max(1) as f64;
     (mean(before) - mean(after)).powi(2) * (before.len() * after.len()) as f64
 }
 
-impl Rule for Steady {
+impl TrustRule for SteadyStateRule {
     fn see(&mut self, event: &RunEvent) {
         if let RunEvent::Second(s) = event
             && s.part == RunPart::Window
@@ -125,7 +125,7 @@ impl Rule for Steady {
     }
 }
 
-impl Steady {
+impl SteadyStateRule {
     /// Judges the series; `warmup` is the warm-up that the run already had.
     fn judge(&self, logs: &[f64], warmup: Nanos) -> Option<Finding> {
         let n = logs.len();
@@ -166,7 +166,7 @@ impl Steady {
             .map(|at| (at, typical(&logs[..at]), typical(&logs[at..])))
             .filter(|(_, before, after)| differ(*before, *after))
             // The one of several that divides best: medians alone are equal a little before and after it.
-            .max_by(|a, b| parted(logs, a.0).total_cmp(&parted(logs, b.0)))
+            .max_by(|a, b| part_distance(logs, a.0).total_cmp(&part_distance(logs, b.0)))
             .map(|(at, before, after)| match at as f64 <= EARLY * n as f64 && after < before {
                 // If the end of a series is calmer still than its middle, the cut is sought there and none is
                 // found.
@@ -183,7 +183,7 @@ mod tests {
     /// Returns the code found for a run of `seconds` seconds with these means in milliseconds, with a jitter of
     /// a tenth.
     fn code(seconds: usize, mean_ms: impl Fn(usize) -> f64) -> Option<&'static str> {
-        let (mut series, mut rng) = (Steady::default(), Rng::new(9));
+        let (mut series, mut rng) = (SteadyStateRule::default(), Rng::new(9));
         for at in 0..seconds {
             series.add(mean_ms(at) * 1e6 * 100.0 * (0.9 + 0.2 * rng.f64()), 100.0);
         }
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn the_moment_of_a_change_is_the_one_it_happened_at() {
-        let (mut series, mut rng) = (Steady::default(), Rng::new(4));
+        let (mut series, mut rng) = (SteadyStateRule::default(), Rng::new(4));
         for second in 0..24 {
             // A disturbance before it is not a change of regime.
             let mean = if second >= 12 {
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_run_that_is_slower_from_its_middle_on_did_not_settle_there() {
-        let mut series = Steady::default();
+        let mut series = SteadyStateRule::default();
         for second in 0..24 {
             let noise = 1.0 + 0.01 * (second % 3) as f64;
             series.add(if second < 11 { 10e6 } else { 20e6 } * noise, 1.0);
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_warm_up_is_one_whether_or_not_its_cut_is_found() {
-        let mut series = Steady::default();
+        let mut series = SteadyStateRule::default();
         for second in 0..32 {
             // The last seconds are more alike than any before.
             let noise = if second < 26 { 0.05 * (second % 3) as f64 } else { 0.0 };
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn a_second_without_a_response_hides_no_change() {
         let judged = |silent: fn(usize) -> bool| {
-            let mut series = Steady::default();
+            let mut series = SteadyStateRule::default();
             for second in 0..40 {
                 let mean = if second < 22 { 10e6 } else { 20e6 };
                 let mean = mean * (1.0 + 0.01 * (second % 3) as f64);
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn long_runs_are_thinned() {
-        let mut series = Steady::default();
+        let mut series = SteadyStateRule::default();
         (0..10_000).for_each(|_| series.add(5e6, 5.0));
         assert!(series.points.len() <= KEPT && series.points.iter().all(|(sum, count)| sum / count == 1e6));
         let counted: f64 = series.points.iter().map(|(_, count)| count).sum();

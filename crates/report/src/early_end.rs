@@ -4,7 +4,7 @@ use measure::Nanos;
 use record::End;
 
 use crate::numbers;
-use crate::sums::Sums;
+use crate::sums::RunSums;
 use crate::text::{Lang, Text, text};
 
 const CUT: Text = text("cut after {after}", "运行 {after} 后中断");
@@ -16,9 +16,9 @@ const DRAINED_OF: Text = text("drained after {after} of {of}", "运行 {after} �
 
 /// The kind of early end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum EarlyEndKind {
     /// Requests in flight are lost: the run was interrupted, killed, or could not continue.
-    Cut,
+    CutOff,
     /// An objective or a step stopped the run.
     Stopped,
     /// Sending stopped, and requests in flight could finish.
@@ -27,59 +27,59 @@ pub(crate) enum Way {
 
 /// An early end (see the module documentation).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cut {
-    pub way: Way,
+pub(crate) struct EarlyEnd {
+    pub kind: EarlyEndKind,
     /// Actual length of the window.
     pub after: Nanos,
     /// Planned length of the window; `None`: unknown.
-    pub of: Option<Nanos>,
+    pub planned: Option<Nanos>,
 }
 
-impl Cut {
+impl EarlyEnd {
     /// Returns the early end of a run; `None` if it lasted as planned, or had no window.
-    pub fn of(run: &Sums) -> Option<Cut> {
+    pub fn of(run: &RunSums) -> Option<EarlyEnd> {
         let way = match run.end {
-            _ if run.was_drained() => Way::Drained,
-            _ if run.was_stopped() => Way::Stopped,
-            End::Interrupted | End::CutOff | End::Aborted => Way::Cut,
+            _ if run.was_drained() => EarlyEndKind::Drained,
+            _ if run.was_stopped() => EarlyEndKind::Stopped,
+            End::Interrupted | End::CutOff | End::Aborted => EarlyEndKind::CutOff,
             End::Completed | End::Partial => return None,
         };
         let of = run.started.as_ref().and_then(|started| started.plan.duration);
         let ran = run.window > Nanos::ZERO && of.is_none_or(|of| run.window < of);
-        ran.then_some(Cut { way, after: run.window, of })
+        ran.then_some(EarlyEnd { kind: way, after: run.window, planned: of })
     }
 
     /// Formats it as a part of a sentence.
-    pub fn said(&self, lang: Lang) -> String {
+    pub fn sentence(&self, lang: Lang) -> String {
         let after = numbers::duration(self.after);
-        let words = match (self.way, self.of) {
-            (Way::Cut, None) => CUT,
-            (Way::Cut, Some(_)) => CUT_OF,
-            (Way::Stopped, None) => STOPPED,
-            (Way::Stopped, Some(_)) => STOPPED_OF,
-            (Way::Drained, None) => DRAINED,
-            (Way::Drained, Some(_)) => DRAINED_OF,
+        let words = match (self.kind, self.planned) {
+            (EarlyEndKind::CutOff, None) => CUT,
+            (EarlyEndKind::CutOff, Some(_)) => CUT_OF,
+            (EarlyEndKind::Stopped, None) => STOPPED,
+            (EarlyEndKind::Stopped, Some(_)) => STOPPED_OF,
+            (EarlyEndKind::Drained, None) => DRAINED,
+            (EarlyEndKind::Drained, Some(_)) => DRAINED_OF,
         };
-        let of = self.of.map(numbers::duration).unwrap_or_default();
+        let of = self.planned.map(numbers::duration).unwrap_or_default();
         lang.fill(words, &[("after", &after), ("of", &of)])
     }
 
     /// Returns its identifier in documents.
     pub fn name(&self) -> &'static str {
-        match self.way {
-            Way::Cut => "cut",
-            Way::Stopped => "stopped",
-            Way::Drained => "drained",
+        match self.kind {
+            EarlyEndKind::CutOff => "cut",
+            EarlyEndKind::Stopped => "stopped",
+            EarlyEndKind::Drained => "drained",
         }
     }
 }
 
-impl Sums {
+impl RunSums {
     /// Returns the end of the run as an identifier for documents: the one in the record, or `stopped` or
     /// `drained` for a requested early end.
-    pub fn ended_how(&self) -> &'static str {
-        match Cut::of(self) {
-            Some(cut) if cut.way != Way::Cut => cut.name(),
+    pub fn end_code(&self) -> &'static str {
+        match EarlyEnd::of(self) {
+            Some(cut) if cut.kind != EarlyEndKind::CutOff => cut.name(),
             _ => self.end.name(),
         }
     }
@@ -95,7 +95,7 @@ mod tests {
     use crate::summary::Summary;
 
     fn line(lasts: Option<Nanos>, window: u64, end: Option<End>, more: Vec<RunEvent>, lang: Lang) -> String {
-        crate::line::line(&summary(lasts, window, end, more), lang)
+        crate::verdict_line::verdict_line(&summary(lasts, window, end, more), lang)
     }
 
     fn summary(lasts: Option<Nanos>, window: u64, end: Option<End>, more: Vec<RunEvent>) -> Summary {
@@ -139,7 +139,7 @@ mod tests {
         let judged = |end| summary(Some(Nanos::from_secs(60)), 12, Some(end), vec![drain.clone()]);
         let interrupted = |summary: &Summary| summary.trust.findings.iter().any(|found| found.code == "interrupted");
         let (whole, cut) = (judged(End::Completed), judged(End::Interrupted));
-        assert_eq!((whole.sums.ended_how(), cut.sums.ended_how()), ("drained", "interrupted"));
+        assert_eq!((whole.sums.end_code(), cut.sums.end_code()), ("drained", "interrupted"));
         assert_eq!((interrupted(&whole), interrupted(&cut)), (false, true));
         assert_eq!((whole.exit == Exit::Interrupted, cut.exit), (false, Exit::Interrupted));
     }

@@ -7,7 +7,7 @@ use measure::Histogram;
 use plan::scenarios::SCENARIOS;
 use record::{NamedFigures, NamedCounts, RunPart};
 
-use crate::ranked::Ranked;
+use crate::ranked::RankedLatency;
 
 /// Maximum number of rows: the names that a run may have, the one shared by further names, iterations and
 /// groups, and scenarios. A record from another source may contain any number.
@@ -53,8 +53,8 @@ impl NamedTotals {
     }
 
     /// Returns the latency of this name.
-    pub fn ranked(&self) -> Ranked<'_> {
-        Ranked { finished: &self.latency, at_least: self.at_least.as_deref(), blocks: None }
+    pub fn ranked(&self) -> RankedLatency<'_> {
+        RankedLatency { finished: &self.latency, at_least: self.at_least.as_deref(), blocks: None }
     }
 
     /// Counts recorded requests without an end as unfinished.
@@ -67,9 +67,9 @@ impl NamedTotals {
 
 /// The sums of all names, shared among readers because they consist of many histograms.
 #[derive(Clone, Debug, Default)]
-pub struct ByName(Arc<Vec<NamedTotals>>);
+pub struct TotalsByName(Arc<Vec<NamedTotals>>);
 
-impl ByName {
+impl TotalsByName {
     /// Adds the figures of a second by name.
     pub(crate) fn add(&mut self, part: RunPart, second: &[NamedFigures]) {
         if second.is_empty() || part == RunPart::Warmup {

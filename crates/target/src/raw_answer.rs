@@ -35,7 +35,7 @@ pub fn blocks(size: usize) -> u64 {
 
 /// A raw answer: the head, the block repeated `blocks` times, the tail.
 #[derive(Clone, Debug)]
-pub struct Flood {
+pub struct RawAnswer {
     /// First bytes, and the whole answer to HEAD.
     pub head: Vec<u8>,
     block: Arc<[u8]>,
@@ -43,21 +43,21 @@ pub struct Flood {
     tail: Vec<u8>,
 }
 
-impl Flood {
+impl RawAnswer {
     /// Creates an answer of exactly these bytes.
-    pub fn bytes(head: Vec<u8>) -> Flood {
-        Flood { head, block: Arc::from([].as_slice()), blocks: 0, tail: Vec::new() }
+    pub fn bytes(head: Vec<u8>) -> RawAnswer {
+        RawAnswer { head, block: Arc::from([].as_slice()), blocks: 0, tail: Vec::new() }
     }
 
     /// Creates an answer of a head and `size` bytes of filler.
-    pub fn filler(head: Vec<u8>, size: u64) -> Flood {
+    pub fn filler(head: Vec<u8>, size: u64) -> RawAnswer {
         let tail = FILLER[..(size % BLOCK as u64) as usize].to_vec();
-        Flood { head, block: Arc::clone(&FILLER_BLOCK), blocks: size / BLOCK as u64, tail }
+        RawAnswer { head, block: Arc::clone(&FILLER_BLOCK), blocks: size / BLOCK as u64, tail }
     }
 
     /// Creates an answer of a head and a chunked body of `size` bytes in chunks of `chunk` (at least 1), ended
     /// by the empty chunk.
-    pub fn chunked(head: Vec<u8>, size: u64, chunk: usize) -> Flood {
+    pub fn chunked(head: Vec<u8>, size: u64, chunk: usize) -> RawAnswer {
         let one = |size: usize, into: &mut Vec<u8>| {
             into.extend_from_slice(format!("{size:x}\r\n").as_bytes());
             into.extend(FILLER.iter().cycle().take(size));
@@ -75,18 +75,18 @@ impl Flood {
             rest => one(rest, &mut tail),
         }
         tail.extend_from_slice(b"0\r\n\r\n");
-        Flood { head, block: block.into(), blocks: chunks / together, tail }
+        RawAnswer { head, block: block.into(), blocks: chunks / together, tail }
     }
 
     /// Creates an answer of a head and header lines that never end.
-    pub fn endless_headers(head: Vec<u8>) -> Flood {
+    pub fn endless_headers(head: Vec<u8>) -> RawAnswer {
         let line = b"x-endless: and another header line that nobody asked for\r\n";
         let block: Vec<u8> = line.iter().copied().cycle().take(line.len() * (BLOCK / line.len())).collect();
-        Flood { head, block: block.into(), blocks: u64::MAX, tail: Vec::new() }
+        RawAnswer { head, block: block.into(), blocks: u64::MAX, tail: Vec::new() }
     }
 
     /// Keeps only the first `keep` bytes.
-    pub fn cut(mut self, keep: u64) -> Flood {
+    pub fn cut(mut self, keep: u64) -> RawAnswer {
         let in_head = keep.min(self.head.len() as u64);
         self.head.truncate(in_head as usize);
         let rest = keep - in_head;
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn whole(flood: &Flood) -> Vec<u8> {
+    fn whole(flood: &RawAnswer) -> Vec<u8> {
         let mut out = OutputBuffer::default();
         let left = flood.begin(false, &mut out);
         (1..=left).rev().for_each(|left| flood.put_block(left, &mut out));
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn filler_has_its_size_and_reads_like_one_text() {
         for size in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK] {
-            let all = whole(&Flood::filler(b"H".to_vec(), size as u64));
+            let all = whole(&RawAnswer::filler(b"H".to_vec(), size as u64));
             assert_eq!(all.len(), 1 + size, "{size}");
             assert!(all[1..].iter().enumerate().all(|(i, &b)| b == FILLER[i % BLOCK]), "{size}");
         }
@@ -145,7 +145,7 @@ mod tests {
     proptest! {
         #[test]
         fn chunks_carry_exactly_the_body(size in 0u64..300_000, chunk in 1usize..100_000) {
-            let all = whole(&Flood::chunked(Vec::new(), size, chunk));
+            let all = whole(&RawAnswer::chunked(Vec::new(), size, chunk));
             let (mut rest, mut body) = (all.as_slice(), 0);
             loop {
                 let end = rest.windows(2).position(|w| w == b"\r\n").unwrap();
@@ -165,8 +165,8 @@ mod tests {
         #[test]
         fn a_cut_keeps_the_first_bytes(size in 0u64..200_000, keep in 0u64..220_000, chunked: bool) {
             let flood = match chunked {
-                true => Flood::chunked(b"head".to_vec(), size, 1000),
-                false => Flood::filler(b"head".to_vec(), size),
+                true => RawAnswer::chunked(b"head".to_vec(), size, 1000),
+                false => RawAnswer::filler(b"head".to_vec(), size),
             };
             let all = whole(&flood);
             let kept = whole(&flood.cut(keep));

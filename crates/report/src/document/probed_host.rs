@@ -5,7 +5,7 @@ use serde::Serialize;
 /// A machine under test that reported its counters.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(super) struct Probed<'a> {
+pub(super) struct ProbedHostReport<'a> {
     /// Host name.
     host: &'a str,
     /// Address of its probe.
@@ -30,9 +30,9 @@ pub(super) struct Probed<'a> {
     clock_within_at_end_s: Option<f64>,
 }
 
-impl<'a> Probed<'a> {
-    pub fn of((first, last): &'a (record::ProbedHost, Option<record::ProbedHost>)) -> Probed<'a> {
-        Probed {
+impl<'a> ProbedHostReport<'a> {
+    pub fn of((first, last): &'a (record::ProbedHost, Option<record::ProbedHost>)) -> ProbedHostReport<'a> {
+        ProbedHostReport {
             host: &first.host,
             probe: &first.probe,
             kernel: &first.kernel,

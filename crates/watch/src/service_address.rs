@@ -11,22 +11,22 @@ use wire::SecureChannelFactory;
 use crate::pipe::PATIENCE;
 
 /// The address of a service.
-pub struct Place {
+pub struct ServiceAddress {
     host: String,
     port: u16,
     tls: bool,
     security: Option<Arc<dyn SecureChannelFactory>>,
     /// Resolved addresses, looked up once: a name server that hangs must not delay a run in progress.
-    known: Vec<SocketAddr>,
+    resolved: Vec<SocketAddr>,
 }
 
-impl Place {
+impl ServiceAddress {
     /// Parses `h`, `h:1`, `[::1]:1`.
     ///
     /// # Errors
     ///
     /// Returns what is wrong with it.
-    pub fn parse(text: &str, usual: u16) -> Result<Place, String> {
+    pub fn parse(text: &str, usual: u16) -> Result<ServiceAddress, String> {
         let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((host, rest)) => (host, rest.strip_prefix(':')),
             None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
@@ -39,12 +39,12 @@ impl Place {
             None => usual,
             Some(port) => read(port).ok_or_else(|| format!("`{port}` is not a port; write 1 to 65535"))?,
         };
-        Ok(Place { host: host.to_owned(), port, tls: false, security: None, known: Vec::new() })
+        Ok(ServiceAddress { host: host.to_owned(), port, tls: false, security: None, resolved: Vec::new() })
     }
 
     /// Sets whether it is reached over TLS.
-    pub fn over_tls(self, tls: bool) -> Place {
-        Place { tls, ..self }
+    pub fn over_tls(self, tls: bool) -> ServiceAddress {
+        ServiceAddress { tls, ..self }
     }
 
     /// Returns whether it is reached over TLS.
@@ -53,7 +53,7 @@ impl Place {
     }
 
     /// Sets the TLS implementation.
-    pub fn seal_with(&mut self, security: Arc<dyn SecureChannelFactory>) {
+    pub fn set_security(&mut self, security: Arc<dyn SecureChannelFactory>) {
         self.security = Some(security);
     }
 
@@ -76,7 +76,7 @@ impl Place {
     /// Returns `host:port` for a URL, which has no zone (`fe80::1%eth0`).
     pub fn in_url(&self) -> String {
         let host = self.host.split('%').next().unwrap_or_default();
-        Place { host: host.to_owned(), security: None, known: Vec::new(), ..*self }.authority()
+        ServiceAddress { host: host.to_owned(), security: None, resolved: Vec::new(), ..*self }.authority()
     }
 
     /// Connects to the first address that accepts.
@@ -85,12 +85,12 @@ impl Place {
     ///
     /// Returns an error if no address accepts.
     pub fn connect(&mut self) -> io::Result<TcpStream> {
-        if self.known.is_empty() {
-            self.known = (&*self.host, self.port).to_socket_addrs()?.collect();
+        if self.resolved.is_empty() {
+            self.resolved = (&*self.host, self.port).to_socket_addrs()?.collect();
         }
         let until = Instant::now() + PATIENCE;
         let mut last = io::Error::new(ErrorKind::NotFound, "its name was not found");
-        for address in &self.known {
+        for address in &self.resolved {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(ErrorKind::TimedOut.into());
@@ -104,7 +104,7 @@ impl Place {
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for ServiceAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.authority())
     }

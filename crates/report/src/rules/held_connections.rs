@@ -41,7 +41,7 @@ fn plan<'a>(run: &'a Evidence<'_>) -> Option<&'a Plan> {
 /// Finds that fewer connections were open at the same time than requested.
 pub(super) fn fewer(run: &Evidence<'_>) -> Option<Finding> {
     let plan = plan(run)?;
-    let (held, asked) = (run.totals.standing, plan.load.peak().round() as u64);
+    let (held, asked) = (run.totals.max_established, plan.load.peak().round() as u64);
     // The peak of a ramp may be its last moment.
     let all_could = run.end == End::Completed && plan.load.is_level() && run.changes.is_empty();
     if held >= asked || !(all_could || held == 0) {

@@ -18,28 +18,28 @@ const SWITCHES: [&str; 2] = ["-q", "--quiet"];
 
 /// Returns the arguments that follow `brunt -c N` to apply the same load again, quoted for a shell. Secrets are
 /// masked as they are in the record.
-pub(crate) fn again(command: &[String]) -> String {
+pub(crate) fn repeat_command(command: &[String]) -> String {
     let mut words = command.iter().skip(1).peekable();
     let mut kept = Vec::new();
     while let Some(word) = words.next() {
-        match drops(word) {
-            Dropped::No => kept.push(quoted(word)),
-            Dropped::Alone => {}
-            Dropped::WithNext => drop(words.next()),
+        match option_rule(word) {
+            OptionRule::Keep => kept.push(quoted(word)),
+            OptionRule::DropSwitch => {}
+            OptionRule::DropWithValue => drop(words.next()),
         }
     }
     kept.join(" ")
 }
 
-enum Dropped {
-    No,
-    Alone,
-    WithNext,
+enum OptionRule {
+    Keep,
+    DropSwitch,
+    DropWithValue,
 }
 
-fn drops(word: &str) -> Dropped {
+fn option_rule(word: &str) -> OptionRule {
     if SWITCHES.contains(&word) || word == "run" {
-        return Dropped::Alone;
+        return OptionRule::DropSwitch;
     }
     for (short, long) in DROPPED {
         let rest = match word.strip_prefix("--") {
@@ -48,12 +48,12 @@ fn drops(word: &str) -> Dropped {
             None => word.strip_prefix('-').and_then(|name| name.strip_prefix(short)),
         };
         match rest {
-            Some("") => return Dropped::WithNext,
-            Some(_) => return Dropped::Alone,
+            Some("") => return OptionRule::DropWithValue,
+            Some(_) => return OptionRule::DropSwitch,
             None => {}
         }
     }
-    Dropped::No
+    OptionRule::Keep
 }
 
 /// Quotes a word for a shell.
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn everything_but_the_size_of_the_load_stays() {
-        let again = |line: &[&str]| again(&line.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        let again = |line: &[&str]| repeat_command(&line.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
         let line = ["brunt", "-c", "60", "--duration=4s", "-n9", "--no-keepalive", "-o", "x.json", "http://h/?a=1&b"];
         assert_eq!(again(&line), "--no-keepalive 'http://h/?a=1&b'");
         let line = ["brunt", "run", "-r", "5/s", "--json", r#"{"it":"'"}"#, "-H", "A: ***", "h:1", "h:2/x"];

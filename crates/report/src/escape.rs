@@ -15,51 +15,51 @@ use crate::summary::Summary;
 impl Summary {
     /// Returns a copy with every text escaped, in whichever field, except the status codes by name: their sums
     /// are shared because of their size, and are escaped when shown.
-    pub(crate) fn plain(&self) -> Summary {
+    pub(crate) fn escaped(&self) -> Summary {
         let mut shown = self.clone();
-        shown.started = self.started.as_ref().and_then(harmless);
-        shown.probe = self.probe.as_ref().and_then(harmless);
-        shown.examples = self.examples.iter().filter_map(harmless).collect();
-        shown.examples_by_name = self.examples_by_name.iter().filter_map(harmless).collect();
-        shown.slowest = self.slowest.iter().filter_map(harmless).collect();
-        shown.notices = self.notices.iter().filter_map(harmless).collect();
+        shown.started = self.started.as_ref().and_then(escape_record);
+        shown.probe = self.probe.as_ref().and_then(escape_record);
+        shown.examples = self.examples.iter().filter_map(escape_record).collect();
+        shown.examples_by_name = self.examples_by_name.iter().filter_map(escape_record).collect();
+        shown.slowest = self.slowest.iter().filter_map(escape_record).collect();
+        shown.notices = self.notices.iter().filter_map(escape_record).collect();
         for judged in &mut shown.objectives {
-            line(&mut judged.objective);
-            line(&mut judged.measured);
+            escape_line(&mut judged.objective);
+            escape_line(&mut judged.measured);
         }
         let totals = &mut shown.totals;
         totals.status = totals.status.iter().map(|(code, n)| (sanitize::line(code).into_owned(), *n)).collect();
         for Failure { kind, phase, errno, .. } in &mut totals.failures {
-            [Some(kind), Some(phase), errno.as_mut()].into_iter().flatten().for_each(line);
+            [Some(kind), Some(phase), errno.as_mut()].into_iter().flatten().for_each(escape_line);
         }
         for ConnectionLoss { kind, phase, errno, detail, cause, .. } in totals.losses.iter_mut().chain(&mut totals.unopened) {
-            [Some(kind), Some(phase), errno.as_mut(), Some(detail)].into_iter().flatten().for_each(line);
-            cause.iter_mut().flat_map(Cause::words_mut).for_each(line);
+            [Some(kind), Some(phase), errno.as_mut(), Some(detail)].into_iter().flatten().for_each(escape_line);
+            cause.iter_mut().flat_map(Cause::words_mut).for_each(escape_line);
         }
         shown
     }
 }
 
-fn line(text: &mut String) {
+fn escape_line(text: &mut String) {
     *text = sanitize::line(text).into_owned();
 }
 
 /// Escapes every text in a part of a record, including fields added in the future. `None` if the part cannot be
 /// written as JSON, and thus never came from a record.
-fn harmless<T: Serialize + DeserializeOwned>(part: &T) -> Option<T> {
+fn escape_record<T: Serialize + DeserializeOwned>(part: &T) -> Option<T> {
     let mut value = serde_json::to_value(part).ok()?;
-    walk(&mut value);
+    escape_json(&mut value);
     serde_json::from_value(value).ok()
 }
 
 /// Escapes every text in a JSON value.
-pub(crate) fn walk(value: &mut Value) {
+pub(crate) fn escape_json(value: &mut Value) {
     match value {
-        Value::String(text) => line(text),
-        Value::Array(items) => items.iter_mut().for_each(walk),
+        Value::String(text) => escape_line(text),
+        Value::Array(items) => items.iter_mut().for_each(escape_json),
         Value::Object(entries) => {
             let plainly = |(name, mut value): (String, Value)| {
-                walk(&mut value);
+                escape_json(&mut value);
                 (sanitize::line(&name).into_owned(), value)
             };
             *entries = std::mem::take(entries).into_iter().map(plainly).collect();

@@ -1,6 +1,6 @@
 //! The verdict line printed before all figures: whether they can be trusted, why not, and what to do about it.
 
-use crate::cut::Cut;
+use crate::early_end::EarlyEnd;
 use crate::finding::{Finding, Grade};
 use crate::judgement;
 use crate::sentences as say;
@@ -101,15 +101,15 @@ const ADVICE: [(&str, Text); 16] = [
 ];
 
 /// Returns the line, as a sentence without a full stop.
-pub(crate) fn line(summary: &Summary, lang: Lang) -> String {
+pub(crate) fn verdict_line(summary: &Summary, lang: Lang) -> String {
     let verdict = verdict(summary, lang);
-    let verdict = match Cut::of(summary) {
-        Some(cut) => join_sentences(&[cut.said(lang), verdict], lang),
+    let verdict = match EarlyEnd::of(summary) {
+        Some(cut) => join_sentences(&[cut.sentence(lang), verdict], lang),
         None => verdict,
     };
     match judgement::overload(summary, lang) {
         Some(overload) => {
-            let text = if summary.trust.verdict() == Grade::Ok && Cut::of(summary).is_none() { AND } else { AND_ALSO };
+            let text = if summary.trust.verdict() == Grade::Ok && EarlyEnd::of(summary).is_none() { AND } else { AND_ALSO };
             lang.fill(text, &[("verdict", &verdict), ("overload", &overload)])
         }
         None => verdict,

@@ -14,7 +14,7 @@ const S: i64 = 1_000_000_000;
 
 /// A made-up run.
 #[derive(Clone)]
-pub struct Run {
+pub struct RunBuilder {
     pub plan: Plan,
     pub probe: Option<FirstResponse>,
     pub events: Vec<RunEvent>,
@@ -27,18 +27,18 @@ pub struct Run {
 }
 
 /// Creates a closed run with `users` users for `seconds` seconds.
-pub fn closed(users: u32, seconds: u64) -> Run {
+pub fn closed(users: u32, seconds: u64) -> RunBuilder {
     let stages = vec![Stage { lasts: Nanos::from_secs(seconds), from: f64::from(users), to: f64::from(users) }];
     run(Load::Closed { stages, think: None, together: false }, seconds)
 }
 
 /// Creates an open run at a rate for `seconds` seconds.
-pub fn open(rate: f64, seconds: u64) -> Run {
+pub fn open(rate: f64, seconds: u64) -> RunBuilder {
     let stages = vec![Stage { lasts: Nanos::from_secs(seconds), from: rate, to: rate }];
     run(Load::Open { stages, arrivals: Arrivals::Poisson }, seconds)
 }
 
-fn run(load: Load, seconds: u64) -> Run {
+fn run(load: Load, seconds: u64) -> RunBuilder {
     let plan = Plan {
         protocol: "http".into(),
         urls: vec![WeightedUrl::plain("http://127.0.0.1:8080/")].into(),
@@ -85,7 +85,7 @@ fn run(load: Load, seconds: u64) -> Run {
         failure: None,
         cause: None,
     };
-    Run {
+    RunBuilder {
         plan,
         probe: Some(probe),
         events: Vec::new(),
@@ -98,14 +98,14 @@ fn run(load: Load, seconds: u64) -> Run {
     }
 }
 
-impl Run {
+impl RunBuilder {
     /// Adds a second.
-    pub fn second(mut self, second: Second) -> Run {
+    pub fn second(mut self, second: Second) -> RunBuilder {
         self.events.push(RunEvent::Second(Box::new(second)));
         self
     }
     /// Adds the kept example of a failure.
-    pub fn example(mut self, kind: &str, phase: &str, errno: Option<&str>, sides: (&str, &str)) -> Run {
+    pub fn example(mut self, kind: &str, phase: &str, errno: Option<&str>, sides: (&str, &str)) -> RunBuilder {
         self.events.push(RunEvent::Example(FailureExample {
             kind: kind.into(),
             phase: phase.into(),
@@ -119,7 +119,7 @@ impl Run {
         self
     }
     /// Adds a notice.
-    pub fn notice(mut self, code: &str, facts: &[(&str, &str)]) -> Run {
+    pub fn notice(mut self, code: &str, facts: &[(&str, &str)]) -> RunBuilder {
         let facts = facts.iter().map(|(n, f)| (n.to_string(), f.to_string())).collect();
         self.events.push(RunEvent::Notice(Notice {
             code: code.into(),
@@ -130,17 +130,17 @@ impl Run {
         self
     }
     /// Adds a change of the load `at_ms` milliseconds after the start of the window.
-    pub fn changed(mut self, at_ms: i64, change: Change) -> Run {
+    pub fn changed(mut self, at_ms: i64, change: Change) -> RunBuilder {
         self.events.push(RunEvent::Changed(LoadChange { at_ns: at_ms * 1_000_000, change }));
         self
     }
     /// Sets the objectives.
-    pub fn objectives(mut self, objectives: &[&str]) -> Run {
+    pub fn objectives(mut self, objectives: &[&str]) -> RunBuilder {
         self.plan.objectives = objectives.iter().map(|o| o.to_string()).collect();
         self
     }
     /// Sets the reason for the end; `None`: the record is cut off.
-    pub fn ended(mut self, reason: Option<&'static str>) -> Run {
+    pub fn ended(mut self, reason: Option<&'static str>) -> RunBuilder {
         self.reason = reason;
         self
     }
@@ -207,7 +207,7 @@ pub fn second(n: i64) -> Second {
 }
 
 /// The filling of a second with made-up requests.
-pub trait Filled: Sized {
+pub trait FillSecond: Sized {
     /// Adds `n` successes of this duration, in flight according to Little's law.
     fn answered(self, n: u64, took: Nanos) -> Self;
     /// Adds `n` requests that failed fast.
@@ -220,7 +220,7 @@ pub trait Filled: Sized {
     fn within(self, part: RunPart) -> Self;
 }
 
-impl Filled for Second {
+impl FillSecond for Second {
     fn answered(mut self, n: u64, took: Nanos) -> Second {
         self.due += n;
         self.sent += n;

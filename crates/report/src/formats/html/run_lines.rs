@@ -3,34 +3,34 @@
 use record::RunEvent;
 use serde_json::{Value, json};
 
-use super::counters::Readings;
+use super::counters::CounterLines;
 use super::flows::Flows;
-use super::grain::Grain;
-use super::named::Blocks;
-use super::phases::Phases;
+use super::resolution::Resolution;
+use super::named::NameBlocks;
+use super::phases::PhaseBlocks;
 use super::second;
 use crate::summary::Summary;
 
 /// The conversion of events to lines.
-pub(super) struct Drawing {
+pub(super) struct RunLines {
     open: bool,
     buckets: u32,
     flows: Flows,
-    named: Blocks,
-    phases: Phases,
-    counters: Readings,
+    named: NameBlocks,
+    phases: PhaseBlocks,
+    counters: CounterLines,
 }
 
-impl Drawing {
+impl RunLines {
     /// Creates the state for a run without events.
-    pub fn of(summary: &Summary, grain: &Grain) -> Drawing {
-        Drawing {
+    pub fn of(summary: &Summary, grain: &Resolution) -> RunLines {
+        RunLines {
             open: summary.open,
             buckets: grain.buckets,
             flows: Flows::of(summary),
-            named: Blocks::of(grain),
-            phases: Phases::of(grain),
-            counters: Readings::of(grain),
+            named: NameBlocks::of(grain),
+            phases: PhaseBlocks::of(grain),
+            counters: CounterLines::of(grain),
         }
     }
 
@@ -50,7 +50,7 @@ impl Drawing {
     }
 
     /// Returns the lines not written yet.
-    pub fn rest(&mut self) -> Vec<Value> {
-        [self.named.rest(), self.phases.rest()].into_iter().flatten().collect()
+    pub fn flush(&mut self) -> Vec<Value> {
+        [self.named.flush(), self.phases.flush()].into_iter().flatten().collect()
     }
 }

@@ -5,7 +5,7 @@ use super::Evidence;
 use crate::finding::{Finding, Grade};
 use crate::iterations::SpanRow;
 use crate::numbers;
-use crate::sums::Sums;
+use crate::sums::RunSums;
 use crate::text::{Text, text};
 
 const DROPPED: Text = text(
@@ -21,7 +21,7 @@ const OF_SCENARIO: Text = text(
 const ONE_IN: u64 = 1000;
 
 /// Returns the flow with the most dropped iterations, if there are enough to report.
-pub(crate) fn worst(run: &Sums) -> Option<SpanRow<'_>> {
+pub(crate) fn worst(run: &RunSums) -> Option<SpanRow<'_>> {
     let told = |row: &SpanRow<'_>| {
         let counts = &row.totals.counts;
         counts.dropped > 0 && counts.dropped.saturating_mul(ONE_IN) >= counts.due
