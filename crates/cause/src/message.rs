@@ -11,7 +11,7 @@ use crate::sentence::UNKNOWN;
 /// The reason of a failure: a sentence and its arguments.
 #[derive(Clone)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "Written"))]
+#[cfg_attr(feature = "schema", schemars(with = "RecordedCause"))]
 pub struct Cause {
     sentence: &'static Sentence,
     places: Box<[CauseArgument]>,
@@ -213,9 +213,9 @@ impl From<Cow<'_, str>> for CauseArgument {
 
 macro_rules! numbers {
     ($($Number:ty),+) => {$(
-        impl From<$Number> for Place {
-            fn from(number: $Number) -> Place {
-                Place::Words(number.to_string())
+        impl From<$Number> for CauseArgument {
+            fn from(number: $Number) -> CauseArgument {
+                CauseArgument::Words(number.to_string())
             }
         }
     )+};

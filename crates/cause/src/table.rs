@@ -27,19 +27,19 @@ macro_rules! sentences {
     (@before before) => { true };
     (@one $name:ident ($place:ident) $en:literal, fixed) => {
         #[doc = $en]
-        pub const fn $name($place: &'static str) -> $crate::Fixed {
-            $crate::Fixed::new(&ALL[Id::$name as usize], $place)
+        pub const fn $name($place: &'static str) -> $crate::StaticSentence {
+            $crate::StaticSentence::new(&ALL[Id::$name as usize], $place)
         }
     };
     (@one $name:ident () $en:literal $(, before)?) => {
         #[doc = $en]
-        pub const fn $name() -> $crate::Plain {
-            const { &$crate::Fixed::new(&ALL[Id::$name as usize], "") }.plain()
+        pub const fn $name() -> $crate::StaticCause {
+            const { &$crate::StaticSentence::new(&ALL[Id::$name as usize], "") }.plain()
         }
     };
     (@one $name:ident ($($place:ident),+) $en:literal $(, before)?) => {
         #[doc = $en]
-        pub fn $name($($place: impl Into<$crate::Place>),+) -> $crate::Cause {
+        pub fn $name($($place: impl Into<$crate::CauseArgument>),+) -> $crate::Cause {
             $crate::Cause::new(&ALL[Id::$name as usize], [$($place.into()),+])
         }
     };

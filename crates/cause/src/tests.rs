@@ -115,7 +115,7 @@ fn every_sentence_is_said_somewhere() {
         };
         let (path, imported) = (format!("{area}::{name}"), format!("cause::{area}::"));
         let says = |(_, text): &(_, String)| whole(text, &path) || (text.contains(&imported) && whole(text, name));
-        let of_system = area == "reaching" && include_str!("reaching.rs").contains(&format!("=> {name}("));
+        let of_system = area == "reaching" && include_str!("connecting.rs").contains(&format!("=> {name}("));
         assert!(of_system || sources.iter().any(says), "nobody says `{}` any more", sentence.key);
     }
 }

@@ -34,8 +34,8 @@ impl<F: AsFd> Write for TimedWriter<F> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let began = Instant::now();
         loop {
-            let limit = || LIMIT.get().map(|limit| (*set_limit).max(began) + GRACE);
-            await_room(self.0.as_fd(), set_limit)?;
+            let limit = || LIMIT.get().map(|limit| (*limit).max(began) + GRACE);
+            await_room(self.0.as_fd(), limit)?;
             match rustix::io::write(&self.0, &bytes[..bytes.len().min(PIECE)]) {
                 // Other processes write to it as well.
                 Err(Errno::AGAIN | Errno::INTR) => {}
@@ -54,7 +54,7 @@ fn await_room(to: impl AsFd, limit: impl Fn() -> Option<Instant>) -> io::Result<
     let look = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
     loop {
         match poll(&mut [PollFd::new(&to, PollFlags::OUT)], Some(&look)) {
-            Ok(0) if set_limit().is_some_and(|limit| Instant::now() >= set_limit) => {
+            Ok(0) if limit().is_some_and(|limit| Instant::now() >= limit) => {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "nothing reads it, and the run is over"));
             }
             Ok(0) | Err(Errno::INTR) => {}

@@ -22,7 +22,7 @@ macro_rules! rules {
         $(mod $name;)*
 
         /// All rules.
-        const ALL: &[Rule] = &[$($name::RULE),*];
+        const ALL: &[LimitRule] = &[$($name::RULE),*];
     };
 }
 

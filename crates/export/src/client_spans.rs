@@ -10,7 +10,7 @@ use crate::messages::{
     CLIENT, ERROR, OtlpEvent, ExportTraceServiceRequest, INTERNAL, KeyValue, ResourceSpans, ScopeSpans, OtlpSpan as Proto,
     Status, UNSET, number, text,
 };
-use crate::otlp::{resource, scope};
+use crate::otlp::{otlp_resource, scope};
 
 /// Distinguishes the span id of opening a connection from that of its request.
 const CONNECT: u64 = 0x636f_6e6e_6563_7421;
@@ -57,7 +57,7 @@ impl SpanContext {
     pub fn export(&self, spans: &[RequestSpan], resource: &[(String, String)]) -> Vec<u8> {
         let all = spans.iter().flat_map(|span| [Some(self.request(span)), self.connection(span)]).flatten();
         let scope = ScopeSpans { scope: Some(scope()), spans: all.collect() };
-        let resource = ResourceSpans { resource: Some(resource(resource)), scope_spans: vec![scope] };
+        let resource = ResourceSpans { resource: Some(otlp_resource(resource)), scope_spans: vec![scope] };
         ExportTraceServiceRequest { resource_spans: vec![resource] }.encode_to_vec()
     }
 

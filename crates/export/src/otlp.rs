@@ -16,7 +16,7 @@ pub(crate) fn metrics(reading: &FiguresSnapshot, resource: &[(String, String)]) 
     let all = families(reading);
     let told = all.iter().filter(|family| !family.points.is_empty());
     let scope = ScopeMetrics { scope: Some(scope()), metrics: told.map(|family| metric(family, times)).collect() };
-    let resource = ResourceMetrics { resource: Some(resource(resource)), scope_metrics: vec![scope] };
+    let resource = ResourceMetrics { resource: Some(otlp_resource(resource)), scope_metrics: vec![scope] };
     ExportMetricsServiceRequest { resource_metrics: vec![resource] }.encode_to_vec()
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn scope() -> InstrumentationScope {
 }
 
 /// Creates the resource with these attributes.
-pub(crate) fn resource(attributes: &[(String, String)]) -> OtlpResource {
+pub(crate) fn otlp_resource(attributes: &[(String, String)]) -> OtlpResource {
     let attributes = attributes.iter().map(|(name, value)| text(name, value)).collect();
     OtlpResource { attributes }
 }

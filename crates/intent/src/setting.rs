@@ -92,10 +92,10 @@ pub fn text(text: &str) -> Result<String, String> {
 /// Defines settings as constants, and their list in the order of the help.
 macro_rules! settings {
     ($list:ident { $($name:ident: $type:ty = $made:expr;)* }) => {
-        $(pub const $name: Setting<$type> = $made;)*
+        $(pub const $name: TypedSetting<$type> = $made;)*
 
         /// All settings of the list.
-        pub const $list: &[Spec] = &[$($name.spec),*];
+        pub const $list: &[SettingSpec] = &[$($name.spec),*];
     };
 }
 

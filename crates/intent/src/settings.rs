@@ -13,10 +13,10 @@ use super::setting::{TypedSetting, SettingSpec, many, one, switch, text};
 
 macro_rules! settings {
     ($($heading:literal { $($name:ident: $type:ty = $made:expr;)* })*) => {
-        $($(pub const $name: Setting<$type> = $made;)*)*
+        $($(pub const $name: TypedSetting<$type> = $made;)*)*
 
         /// All settings with options, under the headings of the help.
-        pub const HEADINGS: &[(&str, &[Spec])] = &[$(($heading, &[$($name.spec),*])),*];
+        pub const HEADINGS: &[(&str, &[SettingSpec])] = &[$(($heading, &[$($name.spec),*])),*];
     };
 }
 

@@ -277,7 +277,7 @@ pub struct Plan {
     /// Path of a Unix socket used instead of TCP.
     pub unix_socket: Option<String>,
     /// The proxies that connections use.
-    #[serde(default, skip_serializing_if = "Proxies::is_none")]
+    #[serde(default, skip_serializing_if = "ProxySettings::is_none")]
     pub proxies: ProxySettings,
     /// TLS settings.
     pub tls: Tls,

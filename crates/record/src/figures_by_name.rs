@@ -62,10 +62,10 @@ pub struct NamedFigures {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub status: BTreeMap<String, u64>,
     /// Latency of the successes: response in open load, service in closed.
-    #[serde(default, skip_serializing_if = "Packed::is_empty")]
+    #[serde(default, skip_serializing_if = "PackedHistogram::is_empty")]
     pub latency: PackedHistogram,
     /// Lower bounds of the latency of requests that did not finish.
-    #[serde(default, skip_serializing_if = "Packed::is_empty")]
+    #[serde(default, skip_serializing_if = "PackedHistogram::is_empty")]
     pub at_least: PackedHistogram,
 }
 

@@ -124,11 +124,11 @@ second! {
         /// Arrivals waiting for a connection at the end.
         waiting: u32,
         /// Time integral of the requests in flight, in request-nanoseconds, all requests.
-        #[serde(deserialize_with = "wide::read")]
+        #[serde(deserialize_with = "wide_numbers::read")]
         in_flight_ns: u128,
         /// An estimate of that integral from independent counters: summed service times of requests that ended in the
         /// second, plus the boundary terms.
-        #[serde(deserialize_with = "wide::read")]
+        #[serde(deserialize_with = "wide_numbers::read")]
         service_ns: i128,
         /// Status code → count, of successes and failures that carried one.
         status: BTreeMap<String, u64>,

@@ -62,8 +62,8 @@ impl MysqlSession {
         match first {
             OK => {
                 let fine = parse_ok(packet)?;
-                self.rows = self.rows.saturating_add(parse_ok.affected);
-                self.on_result_end(parse_ok.status, out, done)
+                self.rows = self.rows.saturating_add(fine.affected);
+                self.on_result_end(fine.status, out, done)
             }
             ERR => self.on_error(packet, out, done),
             LOCAL_INFILE => Err(ProtocolError(cause::mysql::local_infile())),
@@ -124,10 +124,10 @@ impl MysqlSession {
     #[cold]
     fn on_error(&mut self, packet: &[u8], out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<(), ProtocolError> {
         let refusal = parse_err(packet)?;
-        self.code = parse_err.code;
-        self.closes_after = errors::closes_connection(parse_err.code);
+        self.code = refusal.code;
+        self.closes_after = errors::closes_connection(refusal.code);
         self.error_text =
-            if done.wants_example(FaultKind::WrongStatus) { parse_err.excerpt(EXCERPT_BOUND) } else { Box::default() };
+            if done.wants_example(FaultKind::WrongStatus) { refusal.excerpt(EXCERPT_BOUND) } else { Box::default() };
         if let Some(script) = self.plan.scripts.get(self.script as usize)
             && let Some(statement) = script.statements.get(self.statement as usize)
         {
@@ -249,11 +249,11 @@ impl MysqlSession {
     fn on_unsolicited(&mut self, first: u8, packet: &[u8]) -> ProtocolError {
         if first == ERR
             && let Ok(refusal) = parse_err(packet)
-            && errors::closes_connection(parse_err.code)
+            && errors::closes_connection(refusal.code)
         {
             self.stage = MysqlStage::Over;
-            self.error_text = parse_err.excerpt(EXCERPT_BOUND);
-            (self.code, self.refused) = (parse_err.code, true);
+            self.error_text = refusal.excerpt(EXCERPT_BOUND);
+            (self.code, self.refused) = (refusal.code, true);
             return ProtocolError(cause::mysql::ends_idle());
         }
         ProtocolError(cause::mysql::unsolicited())

@@ -51,11 +51,11 @@ pub fn encrypt_password(password: &[u8], scramble: &[u8], pem: &[u8]) -> Result<
     text.iter_mut().zip(scramble.iter().cycle()).for_each(|(byte, other)| *byte ^= other);
     let mut sealed = vec![0; key.ciphertext_size()];
     let size = key
-        .encrypt(&OAEP_SHA1_MGF1SHA1, &text, &mut encrypt_password, None)
+        .encrypt(&OAEP_SHA1_MGF1SHA1, &text, &mut sealed, None)
         .map_err(|_| ProtocolError(cause::mysql::long_password()))?
         .len();
-    encrypt_password.truncate(size);
-    Ok(encrypt_password)
+    sealed.truncate(size);
+    Ok(sealed)
 }
 
 /// Returns the bytes inside `-----BEGIN PUBLIC KEY-----` (RFC 7468).

@@ -17,7 +17,7 @@ macro_rules! errors {
         }
 
         /// Returns the cause for a connection refused by the server.
-        pub fn refused(code: u16) -> Plain {
+        pub fn refused(code: u16) -> StaticCause {
             match code {
                 $($code => const { &cause::mysql::refused(concat!($code, " ", $name)) }.plain(),)*
                 _ => cause::mysql::refused_by_error(),

@@ -126,8 +126,8 @@ impl MysqlOpening {
         }
         if first == ERR {
             let refusal = parse_err(packet)?;
-            (self.error_text, self.code) = (parse_err.excerpt(super::session::EXCERPT_BOUND), parse_err.code);
-            return Err(ProtocolError(errors::refused(parse_err.code)));
+            (self.error_text, self.code) = (refusal.excerpt(super::session::EXCERPT_BOUND), refusal.code);
+            return Err(ProtocolError(errors::refused(refusal.code)));
         }
         let number = number.wrapping_add(1);
         match self.step {

@@ -54,7 +54,7 @@ fn put_sized(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
 
 /// Appends text with a terminating zero.
 pub fn put_text(text: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(put_text);
+    out.extend_from_slice(text);
     out.push(0);
 }
 
@@ -96,20 +96,20 @@ pub fn parse_error(body: &[u8]) -> ErrorResponse<'_> {
     for field in body.split(|byte| *byte == 0) {
         match field.split_first() {
             // V is S without translation, and follows it.
-            Some((b'S' | b'V', value)) => parse_error.severity = value,
-            Some((b'C', value)) => parse_error.state = value,
-            Some((b'M', value)) => parse_error.message = value,
-            Some((b'D', value)) => parse_error.detail = value,
+            Some((b'S' | b'V', value)) => refusal.severity = value,
+            Some((b'C', value)) => refusal.state = value,
+            Some((b'M', value)) => refusal.message = value,
+            Some((b'D', value)) => refusal.detail = value,
             _ => {}
         }
     }
-    parse_error
+    refusal
 }
 
 /// Extracts the code and the message from an excerpt made by `Refusal::shown`; `None` if it is not one.
 pub fn parse_excerpt(shown: &[u8]) -> Option<(&[u8], &[u8])> {
     let (head, message) = shown.split_at(memchr::memmem::find(shown, b": ")?);
-    Some((parse_head.rsplit(|byte| *byte == b' ').next()?, message[2..].split(|byte| *byte == b'\n').next()?))
+    Some((head.rsplit(|byte| *byte == b' ').next()?, message[2..].split(|byte| *byte == b'\n').next()?))
 }
 
 impl ErrorResponse<'_> {
@@ -117,11 +117,11 @@ impl ErrorResponse<'_> {
     pub fn excerpt(&self, bound: usize) -> Vec<u8> {
         let mut text = [self.severity, b" ", self.state, b": ", self.message].concat();
         if !self.detail.is_empty() {
-            put_text.push(b'\n');
-            put_text.extend_from_slice(self.detail);
+            text.push(b'\n');
+            text.extend_from_slice(self.detail);
         }
-        put_text.truncate(bound);
-        put_text
+        text.truncate(bound);
+        text
     }
 }
 

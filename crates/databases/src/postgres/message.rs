@@ -41,7 +41,7 @@ impl MessageReader {
 
     /// Returns the size of the body of the current message; 0 if there is none.
     pub fn body_size(&self) -> usize {
-        if usize::from(self.head_bytes) < HEAD { 0 } else { parse_head(&self.head).map_or(0, |head| parse_head.size as usize) }
+        if usize::from(self.head_bytes) < HEAD { 0 } else { parse_head(&self.head).map_or(0, |head| head.size as usize) }
     }
 
     /// Returns the next whole message of `bytes` from `at` on and advances `at`; `None` once all bytes are consumed.
@@ -71,8 +71,8 @@ impl MessageReader {
         let (part, whole) = (&rest[..here], here == self.remaining as usize);
         *at += here;
         self.remaining -= here as u32;
-        let in_pieces = here < parse_head.size as usize;
-        let is_read = self.is_read(parse_head.kind);
+        let in_pieces = here < head.size as usize;
+        let is_read = self.is_read(head.kind);
         if is_read && in_pieces {
             self.kept.extend_from_slice(part);
         }
@@ -85,6 +85,6 @@ impl MessageReader {
             (true, true) => &self.kept,
             (true, false) => part,
         };
-        Ok(Some(BackendMessage { kind: parse_head.kind, size: parse_head.size, body }))
+        Ok(Some(BackendMessage { kind: head.kind, size: head.size, body }))
     }
 }

@@ -100,7 +100,7 @@ impl PostgresCompiler {
         for piece in pieces {
             let value = match piece {
                 SqlPiece::Sql(text) => {
-                    sql.push_str(put_text);
+                    sql.push_str(text);
                     continue;
                 }
                 SqlPiece::Value(slot) | SqlPiece::Name(slot) => braced(slot),
@@ -131,12 +131,12 @@ impl PostgresCompiler {
 
     fn text(&mut self, statements: &[Vec<SqlPiece>], place: &str) -> Result<ScriptForm, UsageError> {
         let filled = compile_fragments(&statements.join(&SqlPiece::Sql("; ".to_owned())), &mut self.slots, place)?;
-        if let [SqlFragment::Sql(sql)] = &compile_fragments[..] {
+        if let [SqlFragment::Sql(sql)] = &filled[..] {
             let mut message = Vec::new();
             put_message(b'Q', &mut message, |out| put_text(sql, out));
             return Ok(ScriptForm::Fixed(message.into()));
         }
-        Ok(ScriptForm::Filled(compile_fragments))
+        Ok(ScriptForm::Filled(filled))
     }
 }
 

@@ -152,7 +152,7 @@ mod tests {
 
     fn shown(replies: &str, many: u32) -> String {
         let said = convert_replies(replies.as_bytes(), many).expect("whole");
-        String::from_utf8(convert_replies.body).expect("text") + if convert_replies.is_nil { " (nothing)" } else { "" }
+        String::from_utf8(said.body).expect("text") + if said.is_nil { " (nothing)" } else { "" }
     }
 
     #[test]

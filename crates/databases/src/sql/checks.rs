@@ -43,7 +43,7 @@ impl SqlChecks {
     /// Prepared statements are requested together with captures.
     pub fn statement_mode(&self, asked: &ProtocolConfig) -> Result<StatementMode, UsageError> {
         match statement_mode(asked)? {
-            way if !self.captures_rows() => Ok(statement_mode),
+            way if !self.captures_rows() => Ok(way),
             StatementMode::Prepared => {
                 let trouble = "captures need SQL sent as text; leave it out";
                 Err(UsageError::new("--prepared", trouble))

@@ -43,9 +43,9 @@ impl SqlSlots {
         // With splitmix64's odd increment, no two slots share their random bits.
         let salt = self.count.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let scope = SlotScope { variables: &self.variables, ..SlotScope::default() };
-        let template = Template::parse_scoped(literal_template, place, Notation::Plain, scope)?;
-        self.end = self.end.into_iter().chain(literal_template.data_end()).min();
-        Ok(SqlSlot { literal_template, salt })
+        let template = Template::parse_scoped(template, place, Notation::Plain, scope)?;
+        self.end = self.end.into_iter().chain(template.data_end()).min();
+        Ok(SqlSlot { template, salt })
     }
 }
 
@@ -92,7 +92,7 @@ pub fn compile_fragments(pieces: &[SqlPiece], slots: &mut SqlSlots, place: &str)
             SqlPiece::Value(slot) => (braced(slot), Some(b'\'')),
             SqlPiece::Literal(parts) => (literal_template(parts), Some(b'\'')),
         };
-        let slot = slots.slot(&literal_template, place)?;
+        let slot = slots.slot(&template, place)?;
         sql.extend(quote);
         if !sql.is_empty() {
             all.push(SqlFragment::Sql(std::mem::take(&mut sql).into()));

@@ -212,7 +212,7 @@ fn every_protocol(each: impl Fn(&str, &dyn Fn(Option<Nanos>) -> SimResult)) {
     macro_rules! hold {
         ($name:expr, $protocol:expr, $scene:expr, $make:expr, $begins:expr, $goes_on:expr) => {
             each($name, &|stop_at| {
-                let scene = Scene { stop_at, ..$scene };
+                let scene = SimPlan { stop_at, ..$scene };
                 play(&scene, &$protocol, $make, $begins, $goes_on)
             })
         };

@@ -140,8 +140,8 @@ pub mod code {
     macro_rules! names {
         ($($name:literal),*) => {
             const NAMES: &[&str] = &[$($name),*];
-            const RESETS: &[Fixed] = &[$(cause::http2::reset($name)),*];
-            const GOODBYES: &[Fixed] = &[$(cause::http2::goaway($name)),*];
+            const RESETS: &[StaticSentence] = &[$(cause::http2::reset($name)),*];
+            const GOODBYES: &[StaticSentence] = &[$(cause::http2::goaway($name)),*];
         };
     }
     names!(

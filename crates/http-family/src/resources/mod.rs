@@ -220,7 +220,7 @@ fn page(body: &PageBody, rule: &PageRule, recipe: &Recipe, rules: Arc<HttpRules>
         let url = Url::parse(found.next()?).ok()?;
         resource_request(&basis, url, &rules)
     };
-    PageResources { resources: count, on_other_hosts: disallowed, over_limit: beyond, truncated: cut, next: Box::new(next), ..rule.page() }
+    PageResources { resources: count, on_other_hosts: elsewhere, over_limit: beyond, truncated: cut, next: Box::new(next), ..rule.page() }
 }
 
 /// Returns the recipe shared by all resources of a page: the page's own, without what applies to the page only.
