@@ -13,11 +13,11 @@ use crate::{places, shell};
 pub struct Tool {
     /// What is run.
     pub program: &'static str,
-    /// What is installed.
+    /// The package to install.
     pub package: &'static str,
 }
 
-/// What `cargo xtask test` needs.
+/// Requirements of `cargo xtask test`.
 pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "nginx", package: "nginx" },
     Tool { program: "curl", package: "curl" },
@@ -38,14 +38,14 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "python3", package: "python3" },
 ];
 
-/// What `cargo xtask test web` needs.
+/// Requirements of `cargo xtask test web`.
 pub const FOR_WEB: &[Tool] = &[
     Tool { program: "node", package: "nodejs" },
     Tool { program: "npm", package: "npm" },
     Tool { program: "chromium", package: "chromium" },
 ];
 
-/// What `cargo xtask lab` needs.
+/// Requirements of `cargo xtask lab`.
 pub const FOR_LAB: &[Tool] = &[
     Tool { program: "python3", package: "python3" },
     Tool { program: "nginx", package: "nginx" },
@@ -56,7 +56,7 @@ pub const FOR_LAB: &[Tool] = &[
     Tool { program: "nft", package: "nftables" },
 ];
 
-/// What `cargo xtask bench` takes from Debian.
+/// Debian packages of `cargo xtask bench`.
 pub const FOR_BENCH: &[Tool] = &[
     Tool { program: "nginx", package: "nginx" },
     Tool { program: "wrk", package: "wrk" },
@@ -68,7 +68,7 @@ pub const FOR_BENCH: &[Tool] = &[
     Tool { program: "sysbench", package: "sysbench" },
 ];
 
-/// Whether this is a run that may skip nothing.
+/// Returns `true` if this run may skip nothing.
 pub fn nothing_may_be_skipped() -> bool {
     env::var("CI").is_ok_and(|value| value == "true" || value == "1")
 }
@@ -132,7 +132,7 @@ fn told(outcome: Result<(), String>) {
     }
 }
 
-/// Whether this is the superuser.
+/// Returns `true` if this is the superuser.
 pub fn is_root() -> bool {
     // SAFETY: geteuid has no conditions and cannot fail.
     unsafe { libc::geteuid() == 0 }

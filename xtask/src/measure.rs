@@ -24,7 +24,7 @@ pub struct Invocation {
     pub environment: Vec<(&'static str, &'static str)>,
 }
 
-/// What a child used.
+/// Resources used by a child.
 #[derive(Clone, Debug)]
 pub struct Usage {
     pub user_s: f64,
@@ -70,7 +70,8 @@ pub fn pin(command: &mut Command, core: usize) {
     }
 }
 
-/// Runs to the end; a child that outlives `longest` is killed, which its exit code shows. `meanwhile` is called every few
+/// Runs to the end; a child that outlives `longest` is killed, which its exit code shows. `meanwhile` is called every
+/// few
 /// hundredths of a second.
 pub fn run(
     what: &Invocation,

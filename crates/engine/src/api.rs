@@ -1,4 +1,4 @@
-//! What the program hands to a run, and what comes back of it.
+//! The input of a run and its results.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -12,101 +12,101 @@ use wire::{FaultKind, Origin, PeerAddress, SecureChannelFactory};
 use crate::control::Control;
 use crate::processes::Processes;
 
-/// Why not all of what a plan asks for after the run was done.
+/// An incomplete set of teardown requests, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AfterFailure {
-    /// A stop was asked for meanwhile.
+    /// A stop was requested meanwhile.
     Interrupted,
-    /// The first that failed, in a sentence.
+    /// The first failure, as a sentence.
     Failed(Cause),
 }
 
-/// Makes what the users of one worker do, of a seed of its own.
+/// A factory for the scenario of one worker, given its seed.
 pub type MakeScenario = Arc<dyn Fn(u64) -> Box<dyn Scenario> + Send + Sync>;
 
-/// Why a flow can be compiled where it is to be played.
+/// The panic message for a flow that was validated with its plan and must compile.
 pub(crate) const CHECKED: &str = "the conditions of a flow were read when its plan was checked";
 
-/// What a run needs besides the prepared requests.
+/// The inputs of a run besides the prepared requests.
 #[derive(Clone)]
 pub struct Setup {
-    /// What was asked.
+    /// The plan as requested.
     pub plan: Arc<Plan>,
-    /// The plan as it may be shown: secrets masked.
+    /// The plan for display, with secrets masked.
     pub shown: Plan,
-    /// The command line as it may be shown.
+    /// The command line for display.
     pub command: Vec<String>,
-    /// The machine.
+    /// The machine the run is started on.
     pub host: GeneratorHost,
-    /// Finds addresses.
+    /// The resolver of target addresses.
     pub resolver: Arc<dyn Resolver>,
-    /// Makes TLS channels.
+    /// The factory of TLS channels.
     pub security: Arc<dyn SecureChannelFactory>,
-    /// Source addresses used in turn; empty: the system's choice.
+    /// Source addresses, used in turn; if empty, the system chooses.
     pub sources: Vec<IpAddr>,
-    /// Run the workers in processes of their own.
+    /// Set if the workers run in separate processes.
     pub processes: Option<Processes>,
-    /// Changes the load on the way.
+    /// The control that changes the load during the run.
     pub control: Control,
-    /// Where it is collected how late responses are read (on epoll).
+    /// The collector of read delays of responses (epoll only).
     pub read_late: Option<net::Lateness>,
-    /// What users do in the place of the plan's own flow: a script's. None: what the plan says.
+    /// The script that users run instead of the plan's own flow, if any.
     pub scenario: Option<MakeScenario>,
 }
 
-/// Finds the addresses of an origin. May block: it is never called on a worker's thread.
+/// A resolver of origins. It may block and is never called on a worker's thread.
 pub trait Resolver: Send + Sync {
-    /// The addresses, used in turn; at least one.
+    /// Returns the addresses, to be used in turn; at least one.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason there is none.
     fn resolve(&self, origin: &Origin) -> Result<Vec<PeerAddress>, Cause>;
 }
 
-/// What a probe found.
+/// The result of a probe.
 #[derive(Clone, Debug)]
 pub struct ProbeResult {
-    /// As recorded.
+    /// The result as recorded.
     pub probe: record::FirstResponse,
-    /// What went over the wire.
+    /// The bytes exchanged.
     pub transcript: Transcript,
 }
 
-/// What went over the wire, before TLS: its bytes, or what people read instead where a protocol's bytes are no text.
+/// The bytes exchanged, before TLS, or a readable form of them where the protocol is not text.
 #[derive(Clone, Debug, Default)]
 pub struct Transcript {
-    /// What was sent, up to [`wire::SHOWN`].
+    /// Bytes sent, up to [`wire::SHOWN`].
     pub sent: Vec<u8>,
-    /// What was received, up to [`wire::SHOWN`].
+    /// Bytes received, up to [`wire::SHOWN`].
     pub received: Vec<u8>,
-    /// How many bytes they really were.
+    /// Total number of bytes sent and received.
     pub bytes: [u64; 2],
-    /// How many of them are not shown.
+    /// Number of bytes not shown, sent and received.
     pub left_out: [u64; 2],
-    /// Which checks of the response failed, by bit in the order of its request; None where none was looked at.
+    /// Failed checks of the response as bits, in the order of its request; None if none was evaluated.
     pub failed_checks: Option<u32>,
     /// The checks of the response by name, and whether each passed.
     pub checks: Vec<(String, bool)>,
 }
 
-/// Why a probe got no answer.
+/// A probe without a response.
 #[derive(Clone, Debug)]
 pub struct ProbeFailure {
-    /// As recorded (`failure` is set).
+    /// The result as recorded (`failure` is set).
     pub probe: record::FirstResponse,
-    /// What went over the wire.
+    /// The bytes exchanged.
     pub transcript: Transcript,
-    /// True where nobody can be talked to at all (name, connect, TLS): the run would be in vain.
+    /// Set if the target cannot be reached at all (name, connect, TLS), which makes the run pointless.
     pub unreachable: bool,
-    /// What a run would count the answer as, where there is one.
+    /// The kind of failure a run would count, if there was a response.
     pub fault: Option<FaultKind>,
 }
 
-/// Why a request before or after a run failed.
+/// A failed request before or after a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OneShotFailure {
-    /// What is known of it.
+    /// The cause of the failure.
     pub why: Cause,
-    /// True where nobody can be talked to at all.
+    /// Set if the target cannot be reached at all.
     pub unreachable: bool,
 }

@@ -1,4 +1,4 @@
-//! Which network carries a run.
+//! The choice of the network backend of a run.
 
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ pub(crate) enum Backend {
     Uring,
 }
 
-/// What was asked for, or the one that never makes an answer wait; datagrams travel on epoll only.
+/// Returns the requested backend if it is available. The default is epoll, which never delays a response; datagrams are
+/// supported on epoll only.
 pub(crate) fn choose(asked: NetKind, datagrams: bool) -> Backend {
     match asked {
         NetKind::Uring if !datagrams && net::Uring::is_available() => Backend::Uring,
@@ -30,7 +31,7 @@ impl Backend {
         }
     }
 
-    /// Makes the network on the calling thread and runs the worker on it.
+    /// Creates the network on the calling thread and runs the worker on it.
     pub fn with(self, seed: WorkerBuilder<'_>) -> Result<(), String> {
         let lookups = Lookups::thread(Arc::clone(&seed.setup.resolver));
         match self {

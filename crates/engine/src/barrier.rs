@@ -1,16 +1,17 @@
-//! Where workers wait for each other: before a common start, and before connections are held.
+//! Barriers of the workers: before a common start, and before connections are held.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use measure::Nanos;
 
-/// The barrier point of the workers; touched only before the start.
+/// A barrier of all workers; used only before the start.
 #[derive(Default)]
 pub(crate) struct Barrier {
     missing: AtomicU32,
     go: AtomicU64,
-    /// Where other processes take part: tells that all of this one are ready; the moment comes from outside.
+    /// Callback that reports this process as ready if several processes take part; the moment of release then comes
+    /// from outside.
     report: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -20,18 +21,18 @@ impl std::fmt::Debug for Barrier {
     }
 }
 
-/// From the moment the last one is ready to the start, so that everybody sees it.
+/// Delay between the last worker becoming ready and the start, so that every worker sees the start in time.
 pub(crate) const NOTICE: Nanos = Nanos::from_millis(20);
 
 impl Barrier {
     pub fn of(workers: u32) -> Arc<Barrier> {
         Arc::new(Barrier { missing: AtomicU32::new(workers), ..Barrier::default() })
     }
-    /// A barrier of the workers of one process among several.
+    /// Creates a barrier for the workers of one process among several.
     pub fn reporting(workers: u32, report: Box<dyn Fn() + Send + Sync>) -> Arc<Barrier> {
         Arc::new(Barrier { missing: AtomicU32::new(workers), report: Some(report), ..Barrier::default() })
     }
-    /// One worker fewer is missing.
+    /// Marks one worker as ready.
     pub fn ready(&self, now: Nanos) {
         if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
             match &self.report {
@@ -40,7 +41,7 @@ impl Barrier {
             }
         }
     }
-    /// Sets the moment.
+    /// Sets the moment of release.
     pub fn go_at(&self, at: Nanos) {
         self.go.store(at.0, Ordering::Release);
     }

@@ -1,4 +1,4 @@
-//! A worker before it runs: everything it is made of but its network.
+//! The parts of a worker except its network.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -35,33 +35,34 @@ use crate::virtual_users::VirtualUsers;
 use crate::worker::{self, CommonStart, Worker};
 use crate::{Setup, Stop};
 
-/// So many arrivals of a run may wait for a connection (some hundred bytes each), and so many of each worker in any case.
+/// Maximum number of queued arrivals of a run (some hundred bytes each), and the minimum capacity of each worker's
+/// queue.
 const QUEUE: u64 = 1 << 20;
 const QUEUE_OF_ONE: u64 = 1 << 14;
 
-/// Everything a worker is made of but its network.
+/// The parts of a worker except its network.
 pub(crate) struct WorkerBuilder<'a> {
     pub dialogue: Arc<dyn Workload>,
     pub setup: &'a Setup,
-    /// Source addresses used in turn; empty: the system's choice.
+    /// Source addresses, used in turn; if empty, the system chooses.
     pub sources: Vec<IpAddr>,
-    /// The number of connections is part of the plan.
+    /// Set if the number of connections is part of the plan.
     pub fixed: bool,
     pub share: Share,
     pub start: Nanos,
-    /// Where workers wait for each other: before a common start, and before connections are held.
+    /// Barriers of the workers: before a common start, and before connections are held.
     pub barriers: [Arc<Barrier>; 2],
     pub pools: &'a [(Origin, Vec<PeerAddress>)],
-    /// What users choose from, for each worker to seed.
+    /// The requests users choose from; each worker seeds its own copy.
     pub requests: &'a RequestMix,
     pub report: Box<dyn FnMut(Message) + Send>,
     pub spinning: SpinBudget,
-    /// What is checked by name.
+    /// The named checks, if any.
     pub checks: Option<Arc<Checked>>,
     pub stop: Stop,
 }
 
-/// What users of a run choose from.
+/// Returns the requests that users of a run choose from.
 pub(crate) fn requests(dialogue: &dyn Workload) -> RequestMix {
     RequestMix::new(dialogue.requests().iter().map(|r| (r.weight, OriginId::of(r.origin))))
 }
@@ -78,7 +79,7 @@ impl WorkerBuilder<'_> {
         let window = self.start + plan.warmup;
         let nominal = load::nominal_end(plan);
         let ends = [load::run_ends(plan), nominal].into_iter().flatten().min();
-        // Iterations take as long as they take, however many.
+        // The duration of iterations cannot be planned, whatever their number.
         let by_iterations = plan.has_flows() && plan.requests.is_some();
         let nominal = nominal.filter(|_| !by_iterations);
         let ends = ends.filter(|_| !by_iterations).or_else(|| load::run_ends(plan));
@@ -104,7 +105,8 @@ impl WorkerBuilder<'_> {
         }
     }
 
-    /// How long what is under way at the end of the run may take: of scenarios, until the last that may is cut.
+    /// Returns the drain time of requests in flight at the end of the run; with scenarios, the time until the last
+    /// graceful stop.
     fn drain(&self) -> Nanos {
         let plan = &self.setup.plan;
         let Some(end) = load::run_ends(plan).filter(|_| !plan.scenarios.is_empty()) else { return plan.drain };
@@ -115,7 +117,7 @@ impl WorkerBuilder<'_> {
         last.map_or(plan.drain, |last| last - end)
     }
 
-    /// Who shares connections, and how many there may be: of the run, or of each scenario.
+    /// Returns the groups that share connections, with the limit of each: one for the run, or one per scenario.
     fn groups(&self) -> Vec<PoolGroup> {
         let plan = &self.setup.plan;
         let group = |load: &Load, most: u32, share: Share| {
@@ -128,7 +130,8 @@ impl WorkerBuilder<'_> {
         plan.scenarios.iter().map(|scenario| group(&scenario.load, scenario.max_connections, self.share)).collect()
     }
 
-    /// Connections that are opened before the run begins: for a common start, or because arrivals go over all of them.
+    /// Returns the connections to open before the run begins, for a common start or because arrivals are spread over
+    /// all of them.
     fn common_start(&self, limits: &Limits, users: u32) -> Option<CommonStart> {
         let together = matches!(self.setup.plan.load, Load::Closed { together: true, .. });
         let to_open = if limits.open { self.groups()[0].limit } else { users };
@@ -136,7 +139,7 @@ impl WorkerBuilder<'_> {
         ahead.then(|| CommonStart::new(Arc::clone(&self.barriers[0]), to_open))
     }
 
-    /// What the users of this worker do.
+    /// Creates the scenario of this worker's users.
     fn scenario(&self, seed: u64) -> Box<dyn Scenario> {
         let plan = &self.setup.plan;
         if let Some(make) = &self.setup.scenario {
@@ -157,7 +160,7 @@ impl WorkerBuilder<'_> {
         Box::new(if plan.hold.is_some() { own.once() } else { own })
     }
 
-    /// What users keep; at the beginning that is what all of them know.
+    /// Creates the state of the users, which begins with the values that all of them share.
     fn memories(&self) -> UserStates {
         let plan = &self.setup.plan;
         let clears = plan.flows().map(|(_, flow)| flow.clear_cookies).collect();
@@ -166,7 +169,7 @@ impl WorkerBuilder<'_> {
         UserStates::new(clears, (lasting(plan), known)).of_plan(one_each.then(|| Arc::clone(plan)))
     }
 
-    /// The load of this worker: that of the run, or of each scenario.
+    /// Creates the load of this worker: one source for the run, or one per scenario.
     fn sources(&self, limits: &Limits, seed: u64) -> LoadSources {
         if self.setup.plan.scenarios.is_empty() {
             return LoadSources::new(vec![self.source(limits, seed)]);
@@ -182,7 +185,8 @@ impl WorkerBuilder<'_> {
         LoadSources::new(all)
     }
 
-    /// By request: the turns of those that wait for some, shared by all steps of one name and bound in all scenarios. Empty where none does.
+    /// Returns the rendezvous of each request that has one, shared by all steps of one name and across all scenarios.
+    /// Empty if there is none.
     fn turns(&self) -> Vec<Option<RateLimit>> {
         let urls = &self.setup.plan.urls;
         if urls.iter().all(|url| url.max_rate().is_none()) {
@@ -200,7 +204,7 @@ impl WorkerBuilder<'_> {
         urls.iter().enumerate().map(turns).collect()
     }
 
-    /// That of one scenario among several.
+    /// Creates the source of one scenario among several.
     fn source_of(
         &self,
         (number, scenario): (usize, &plan::Scenario),
@@ -227,7 +231,7 @@ impl WorkerBuilder<'_> {
         Some(LoadSource::new(course.arrivals(), users, flow, bounds))
     }
 
-    /// When requests are due: by a schedule in open load, by users in closed.
+    /// Creates the source of requests: a schedule in open load, users in closed load.
     fn source(&self, limits: &Limits, seed: u64) -> LoadSource {
         let Plan { load, warmup, requests, duration, seed: run, .. } = &*self.setup.plan;
         let (schedule, profile) = match limits.open {
@@ -244,7 +248,8 @@ impl WorkerBuilder<'_> {
         LoadSource::new(schedule, VirtualUsers::new(profile, ScenarioId(0)), self.scenario(seed), bounds)
     }
 
-    /// Rows of figures: of names, two of each span of a flow, and one of each scenario; and how many these are.
+    /// Returns the number of rows of counters (names, two per span of a flow, and one per scenario) and the number of
+    /// scenario rows.
     fn rows(&self) -> (usize, usize) {
         let plan = &self.setup.plan;
         let scenarios = plan.scenarios.len();
@@ -274,7 +279,7 @@ impl WorkerBuilder<'_> {
         let mut source = self.sources(&limits, seed);
         let users = source.only().users().peak();
         let (dialogue, security) = (Arc::clone(&self.dialogue), Arc::clone(&self.setup.security));
-        // Connections have numbers of their own.
+        // Connections have their own numbering.
         let fills =
             FillSource::new(self.share, limits.per_user, (!seed, plan.seed), Numbers::in_turn(self.share), true);
         let mut links = Links::new(net, dialogue, security, limits.connect_timeout, (Rng::new(seed).fork(3), fills));
@@ -323,12 +328,12 @@ impl WorkerBuilder<'_> {
     }
 }
 
-/// Of each request, what it may take, where that was said at its step.
+/// Returns the timeout of each request whose step sets one.
 fn own_timeouts(plan: &Plan) -> Vec<Option<Nanos>> {
     if plan.has_flows() { plan.urls.iter().map(plan::WeightedUrl::timeout).collect() } else { Vec::new() }
 }
 
-/// True where a request of a run says to which trace it belongs, or has no place to say it in and belongs to one.
+/// Returns `true` if requests carry their trace, or belong to one without a place to carry it.
 fn traces(dialogue: &dyn Workload, share: Option<f64>) -> bool {
     let fill = SlotContext::default();
     let belongs = |request: &wire::Request| {
@@ -337,7 +342,7 @@ fn traces(dialogue: &dyn Workload, share: Option<f64>) -> bool {
     dialogue.prepared().has_slots && dialogue.requests().iter().any(|one| belongs(&one.request))
 }
 
-/// Of the users of each scenario: which values last as long as they do.
+/// Returns, for the users of each scenario, which values last as long as the user.
 fn lasting(plan: &Plan) -> Vec<Vec<bool>> {
     let of_all = plan.common.as_ref().map(|common| common.lasting_variables(&plan.urls)).unwrap_or_default();
     let of_one = |flow: &plan::flow::Flow| {
@@ -348,7 +353,7 @@ fn lasting(plan: &Plan) -> Vec<Vec<bool>> {
     plan.flows().map(|(_, flow)| of_one(flow)).collect()
 }
 
-/// What users of a flow know from their beginning.
+/// Returns the values that users of a flow have from their beginning.
 pub(crate) fn known(flow: &plan::flow::Flow) -> UserValues {
     let mut values = UserValues::default();
     flow.known.iter().for_each(|known| values.set_list(known.variable, &known.value, &known.ends));

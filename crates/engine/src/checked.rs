@@ -1,4 +1,4 @@
-//! Checks by name: which of them a request has, and how many passed and failed in a second.
+//! Named checks: which of them a request has, and how many passed and failed in a second.
 
 use wire::{Checks, Workload};
 
@@ -6,19 +6,20 @@ use crate::exchange::Exchange;
 use crate::ids::RequestId;
 use crate::reading::{number_of, word};
 
-/// More of one check no worker counts in a second, and over some thousand workers it adds up without an overflow.
+/// Upper bound of one check's count in a second of a worker; sums over some thousand workers do not overflow.
 const COUNTED: u64 = 1 << 52;
 
 /// The checks of a run, by request.
 #[derive(Debug, Default)]
 pub(crate) struct Checked {
     checks: Checks,
-    /// Of a request that a redirect asked for, of which no more than its name is known: by that, where all of the name have the same.
+    /// The checks of a request caused by a redirect, of which only the name is known: set where all requests of the
+    /// name have the same checks.
     of_name: Vec<Option<u16>>,
 }
 
 impl Checked {
-    /// Of a dialogue; None where it is not known which request is which URL's.
+    /// Creates the checks of a workload; None if requests cannot be mapped to URLs.
     pub fn of(checks: Checks, dialogue: &dyn Workload) -> Option<Checked> {
         let (urls, names) = (&checks.set_of_url, dialogue.names());
         if !urls.is_empty() && urls.len() != dialogue.requests().len() {
@@ -39,12 +40,12 @@ impl Checked {
         Some(Checked { checks, of_name })
     }
 
-    /// What they are called.
+    /// Returns the names of the checks.
     pub fn names(&self) -> &[String] {
         &self.checks.names
     }
 
-    /// Those of a URL of the plan by name, and whether each passed: of them those failed whose bit is set.
+    /// Returns the checks of a URL of the plan by name with their results; the bits set in `failed` are failures.
     pub fn told(&self, url: usize, failed: u32) -> Vec<(String, bool)> {
         let of_url = if self.checks.set_of_url.is_empty() { Some(&0) } else { self.checks.set_of_url.get(url) };
         let set = of_url.and_then(|set| self.checks.sets.get(usize::from(*set))).map_or(&[][..], |set| set);
@@ -55,13 +56,13 @@ impl Checked {
         named.collect()
     }
 
-    /// Those of a request, in the order in which its session tells of them.
+    /// Returns the checks of a request, in the order its session reports them.
     #[inline]
     pub fn set(&self, x: &Exchange) -> &[u16] {
         self.set_of(x.request, x.name)
     }
 
-    /// The same of a prepared request, or of one of which no more than its name is known ([`RequestId::NONE`]).
+    /// Returns the checks of a prepared request, or of one whose name alone is known ([`RequestId::NONE`]).
     #[inline]
     pub fn set_of(&self, request: RequestId, name: u16) -> &[u16] {
         let set = match self.checks.set_of_url.get(request.at()) {
@@ -73,17 +74,17 @@ impl Checked {
     }
 }
 
-/// Of each check, how often it passed and failed in a second.
+/// Passes and failures of each check in a second.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CheckCounts(Vec<[u64; 2]>);
 
 impl CheckCounts {
-    /// For so many.
+    /// Creates counters for `checks` checks.
     pub fn of(checks: usize) -> CheckCounts {
         CheckCounts(vec![[0; 2]; checks])
     }
 
-    /// An answer was looked at: of these checks those failed whose bit is set.
+    /// Counts one evaluated response; the bits set in `failed` are the failures within `set`.
     #[inline]
     pub fn count(&mut self, set: &[u16], failed: u32) {
         for (at, check) in set.iter().enumerate() {
@@ -93,12 +94,12 @@ impl CheckCounts {
         }
     }
 
-    /// Forgets the second.
+    /// Clears the second.
     pub fn clear(&mut self) {
         self.0.fill([0; 2]);
     }
 
-    /// Appends those with anything to tell.
+    /// Appends the checks with a count other than zero.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
         let word = |bytes: &mut Vec<u8>, w: u64| bytes.extend_from_slice(&w.to_le_bytes());
         let used = || self.0.iter().enumerate().filter(|(_, counts)| **counts != [0; 2]);
@@ -109,7 +110,7 @@ impl CheckCounts {
     }
 }
 
-/// Decodes what [`CheckCounts::encode`] wrote; None where the bytes are no such thing.
+/// Decodes the output of [`CheckCounts::encode`]; None if the bytes are malformed.
 pub(crate) fn decode(bytes: &mut &[u8]) -> Option<Vec<record::CheckResults>> {
     let count = |bytes: &mut &[u8]| word(bytes).filter(|count| *count <= COUNTED);
     let mut all = Vec::new();

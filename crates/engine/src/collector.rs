@@ -1,4 +1,5 @@
-//! Merges what the workers report into the events of the run. Runs on the thread that asked for the run.
+//! The collector, which merges the reports of the workers into the events of the run. It runs on the thread that
+//! started the run.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -18,47 +19,47 @@ use crate::stragglers::Awaited;
 use crate::tally::{Loss, Snapshot, decode};
 use crate::traces;
 
-/// So soon a change is told.
+/// Interval at which changes of the load are looked for.
 const LOOK: Duration = Duration::from_millis(50);
-/// So many seconds are held for workers that have not told of them: a minute, up to a megabyte and a half each. Whoever is behind then
-/// is named to [`Awaited`], and not waited for once there are twice as many.
+/// Number of seconds held for workers that have not reported them: a minute, up to a megabyte and a half each. Workers
+/// behind by more are named to [`Awaited`], and are given up at twice as many.
 pub(crate) const HELD: usize = 60;
-/// So many sorts of failure have an example.
+/// Maximum number of failure sorts with an example.
 const SORTS: usize = 1 << 10;
 
 pub(crate) struct Collector<'a> {
     is_open: bool,
-    /// Requests have names.
+    /// Set if requests have names.
     by_name: bool,
     code_name: &'a dyn Fn(u32) -> String,
     sink: &'a mut dyn FnMut(RunEvent),
-    /// Until when each worker has told; None: it is over.
+    /// End of the last reported second of each worker; None once the worker is done.
     reached: Vec<Option<i64>>,
-    /// What each has under way as far as it has told.
+    /// Requests in flight of each worker, as of its last report.
     open: Vec<OpenWork>,
     losses: LostProcesses,
     seconds: BTreeMap<i64, Second>,
-    /// Failures whose example was handed on, and those by name and status.
+    /// Failures whose example was passed on, and those by name and status.
     sorts: Vec<FailureClass>,
     named: HashSet<(u16, u32, FailureClass)>,
-    /// The names of status codes that are told apart in this run.
+    /// Names of the status codes distinguished in this run.
     codes: BTreeMap<String, u64>,
     dead_end: OnlyErrorsDetector,
     ended: RunEnd,
     last_ns: i64,
     interrupted: bool,
-    /// When the window began, once that was said.
+    /// Start of the window, once known.
     window: Option<Nanos>,
     control: Control,
-    /// So many of its changes were told.
+    /// Number of changes already reported.
     changes: usize,
-    /// Workers were lost.
+    /// Set if workers were lost.
     partial: bool,
     awaited: Awaited,
 }
 
 impl<'a> Collector<'a> {
-    /// Of a run with so many workers; `open`: arrivals do not wait for answers.
+    /// Creates the collector for a number of workers; `open` is set if arrivals do not wait for responses.
     pub fn new(
         workers: usize,
         open: bool,
@@ -89,25 +90,25 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Says whom it waits for too long.
+    /// Names the workers it has waited for too long to `awaited`.
     pub fn naming(mut self, awaited: &Awaited) -> Self {
         self.awaited = awaited.clone();
         self
     }
 
-    /// Tells which request is of which name, where there are several.
+    /// Attributes counts to request names if there are several.
     pub fn by_name(mut self, names: usize) -> Self {
         self.by_name = names > 1;
         self
     }
 
-    /// Tells of the changes that are asked of the load, too.
+    /// Reports the changes of the load as well.
     pub fn heeding(mut self, control: &Control) -> Self {
         self.control = control.clone();
         self
     }
 
-    /// Listens until every worker is over. `warmup` is added to the last moment to give the time elapsed.
+    /// Receives until every worker is done. `warmup` is added to the last moment to give the elapsed time.
     pub fn listen(mut self, told: &Receiver<(usize, Message)>, warmup: Nanos) {
         while self.reached.iter().any(Option::is_some) {
             match told.recv_timeout(LOOK) {
@@ -120,7 +121,8 @@ impl<'a> Collector<'a> {
         self.end(warmup);
     }
 
-    /// Tells what was changed since, once it is known when the window began. What was asked before the run began holds from there.
+    /// Reports new changes once the start of the window is known. Changes requested before the run began take effect at
+    /// its beginning.
     fn tell_changes(&mut self, warmup: Nanos) {
         let Some(window) = self.window else { return };
         for Stamped { at, change } in self.control.beyond(self.changes) {
@@ -130,11 +132,11 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// One message of one worker.
+    /// Handles one message of one worker.
     pub fn receive(&mut self, worker: usize, message: Message) {
         match message {
             Message::Snapshot(bytes) => {
-                // Nobody waits for one that is over or was given up: its seconds were handed on.
+                // A worker that is done or was given up is not waited for: its seconds were already passed on.
                 let Some(reached) = self.reached[worker] else { return };
                 match decode(&bytes).filter(|snapshot| snapshot.from_ns >= reached) {
                     Some(snapshot) => {
@@ -176,7 +178,7 @@ impl<'a> Collector<'a> {
         self.release();
     }
 
-    /// The first second says where the window stands on the clock.
+    /// Records the start of the window on the clock, given by the first second.
     fn began(&mut self, window: Nanos) {
         if self.window.replace(window).is_none() {
             let unix = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -186,11 +188,11 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Nothing more comes.
+    /// Ends the run: no more messages follow.
     pub fn end(mut self, warmup: Nanos) {
         self.reached.clear();
         self.release();
-        // One that was drained did what it was asked to: its change is in the record, and nothing was cut.
+        // A drained run did what it was asked to: its change is on record, and nothing was cut.
         self.ended.reason = match (self.interrupted, self.partial) {
             (true, _) => End::Interrupted,
             (false, true) => End::Partial,
@@ -200,11 +202,12 @@ impl<'a> Collector<'a> {
         (self.sink)(RunEvent::Ended(self.ended));
     }
 
-    /// Hands on the seconds that no worker can add to any more.
+    /// Passes on the seconds that no worker can add to any more.
     fn release(&mut self) {
         let complete = self.reached.iter().flatten().min().copied().unwrap_or(i64::MAX);
         while let Some(entry) = self.seconds.first_entry() {
-            // What lost workers left open stands in a second without length, until others report of that second.
+            // Requests left open by lost workers go into a second without length until other workers report that
+            // second.
             let ends = entry.get().to_ns.max(entry.get().from_ns.saturating_add(1));
             if ends > complete {
                 break;
@@ -220,8 +223,8 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Memory is not held for ever for those who do not tell: whoever told nothing of the later half of what is held is named, and in
-    /// the end left.
+    /// Bounds the memory spent on silent workers: those that reported nothing of the later half of the held seconds are
+    /// named, and given up in the end.
     #[cold]
     fn wait_no_longer(&mut self) {
         let Some(middle) = self.seconds.keys().nth(self.seconds.len() / 2).copied() else { return };
@@ -235,7 +238,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Workers tell no more, nobody knows of a process that ended.
+    /// Gives up workers that report nothing, although no process is known to have ended.
     fn leave(&mut self, workers: impl IntoIterator<Item = usize>, why: &str) {
         for worker in workers {
             self.give_up(worker);
@@ -243,14 +246,14 @@ impl<'a> Collector<'a> {
         self.say(Notice::new(Subject::WorkerLost, [("why", why.to_owned())]));
     }
 
-    /// So many seconds are held.
+    /// Returns the number of held seconds.
     #[cfg(any(test, feature = "oracle"))]
     pub fn held(&self) -> usize {
         self.seconds.len()
     }
 
-    /// A worker tells no more, without an end of its own: what it had under way is unfinished, from where it told last.
-    /// Gives that moment and how many requests; None where it is over already.
+    /// Gives up a worker that ended without a final message: its requests in flight are unfinished since its last
+    /// report. Returns that moment and their number; None if the worker is already done.
     fn give_up(&mut self, worker: usize) -> Option<(i64, u64)> {
         let until = self.reached.get_mut(worker)?.take()?;
         self.partial = true;
@@ -371,7 +374,7 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// Peers choose the words.
+/// Cuts a text, since peers choose it.
 fn clipped(mut detail: String) -> String {
     detail.truncate(detail.floor_char_boundary(EXCERPT));
     detail
@@ -399,7 +402,7 @@ fn add_failure(failures: &mut Vec<Failure>, sort: FailureClass, count: u64) {
     }
 }
 
-/// Bytes as text, cut after 4 KiB.
+/// Returns bytes as text, cut after 4 KiB.
 pub fn readable(bytes: &[u8]) -> String {
     let mut text = measure::sanitize::bytes(&bytes[..bytes.len().min(EXCERPT)]);
     if bytes.len() > EXCERPT {

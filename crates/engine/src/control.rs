@@ -1,4 +1,4 @@
-//! What goes inward to a run while it goes on, beside a stop: changes of its load.
+//! Changes of the load during a run.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -6,22 +6,22 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use measure::{Clock, Nanos};
 use plan::{Change, Plan};
 
-/// From a change to the moment from which on it holds: every worker has heard of it by then, in every process.
+/// Delay before a change takes effect, by which every worker in every process has received it.
 const AHEAD: Nanos = Nanos::from_millis(300);
 
-/// Changes the load of a run while it goes on: from a terminal, a console or an agent. A change holds from a moment to come, on all
-/// workers alike, and is written into the record.
+/// A handle that changes the load during a run, used by a terminal, a console or an agent. A change takes effect at a
+/// future moment, on all workers alike, and is recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Control(Arc<Changes>);
 
 #[derive(Debug, Default)]
 struct Changes {
-    /// So many there are: what workers look at, who have no lock on their way.
+    /// Number of changes. Workers read only this, without a lock.
     count: AtomicUsize,
     list: Mutex<Vec<Stamped>>,
 }
 
-/// A change and the moment from which on it holds, on the clock of this process.
+/// A change with the moment it takes effect, on the clock of this process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stamped {
     pub at: Nanos,
@@ -29,10 +29,10 @@ pub(crate) struct Stamped {
 }
 
 impl Control {
-    /// Changes a run of this plan; the moment (of the monotonic clock) from which on it holds.
+    /// Requests a change of a run of this plan. Returns the moment (monotonic clock) at which it takes effect.
     ///
     /// # Errors
-    /// Such a plan has nothing of the sort: what would be right.
+    /// The plan does not support such a change; the message names one that it does.
     pub fn change(&self, plan: &Plan, change: Change) -> Result<Nanos, String> {
         change.check(plan)?;
         let mut list = self.list();
@@ -44,12 +44,12 @@ impl Control {
         Ok(at)
     }
 
-    /// Takes a change that was stamped elsewhere.
+    /// Adds a change that was stamped elsewhere.
     pub(crate) fn take(&self, stamped: Stamped) {
         self.add(&mut self.list(), stamped);
     }
 
-    /// Those beyond the first `seen`.
+    /// Returns the changes beyond the first `seen`.
     pub(crate) fn beyond(&self, seen: usize) -> Vec<Stamped> {
         if self.0.count.load(Ordering::Acquire) <= seen {
             return Vec::new();
@@ -67,16 +67,16 @@ impl Control {
     }
 }
 
-/// What one worker has heeded of a control.
+/// One worker's cursor into the changes of a control.
 #[derive(Debug)]
 pub(crate) struct Heeding {
     control: Control,
     seen: usize,
-    /// When it is looked again.
+    /// Moment of the next poll.
     next_look: Nanos,
 }
 
-/// A worker looks so often: well within [`AHEAD`].
+/// Interval at which a worker polls: well within [`AHEAD`].
 const LOOK: Nanos = Nanos::from_millis(50);
 
 impl Heeding {
@@ -84,7 +84,7 @@ impl Heeding {
         Heeding { control, seen: 0, next_look: Nanos::ZERO }
     }
 
-    /// What came since the last look, where it is time for one.
+    /// Returns the changes since the last poll, if a poll is due.
     #[inline]
     pub fn look(&mut self, now: Nanos) -> Vec<Stamped> {
         if now < self.next_look {

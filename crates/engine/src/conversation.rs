@@ -1,5 +1,6 @@
-//! One connection, outside the load: a few requests one after the other, with the beginning of what went over it kept. The
-//! probe is one, and so are the requests before and after a run. Its connection lives as those of a run do ([`Links`]).
+//! A single connection outside the load, which sends a few requests one after the other and keeps the beginning of its
+//! transcript. It serves the probe and the requests before and after a run. The connection goes through the same life
+//! cycle as those of a run ([`Links`]).
 
 mod heard;
 mod kept;
@@ -31,17 +32,17 @@ use crate::ids::{ConnId, PoolId};
 use crate::links::{LinkEvent, CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL, OpeningError, Links, OpeningStep};
 use crate::{Setup, Stop, lookup};
 
-/// A peer that does not touch a request is asked again so often, as in a run.
+/// Maximum number of retries of a request the peer did not process, as in a run.
 const UNTOUCHED_AT_MOST: u32 = 8;
-/// A stop asked for from outside is seen at least so often.
+/// Maximum interval between checks of the stop flag.
 const ATTENTION: Nanos = Nanos::from_millis(50);
 
-/// Why there is no answer.
+/// A failure to obtain a response.
 pub(crate) struct Trouble {
     pub why: Cause,
-    /// Nobody can be talked to at all.
+    /// Set if the target cannot be reached at all.
     pub unreachable: bool,
-    /// What a run would count the answer as, where there is one.
+    /// The kind of failure a run would count, if there was a response.
     pub fault: Option<FaultKind>,
 }
 
@@ -53,25 +54,25 @@ pub(crate) fn no_answer(why: impl Into<Cause>) -> Trouble {
     Trouble { why: why.into(), unreachable: false, fault: None }
 }
 
-/// What a one-shot conversation works with.
+/// The parameters of a one-shot conversation.
 pub(crate) struct OneShot<'a> {
     pub dialogue: &'a Arc<dyn Workload>,
     pub setup: &'a Setup,
     pub stop: &'a Stop,
     pub origin: &'a Origin,
-    /// What whoever says it keeps of responses.
+    /// The state of the user it sends for.
     pub memory: &'a RefCell<UserState>,
-    /// How long each answer may take.
+    /// Timeout of each response.
     pub patience: Nanos,
-    /// When all of it must be over.
+    /// Deadline of the whole conversation.
     pub until: Nanos,
-    /// Nothing more is sent after a request that failed.
+    /// Set if nothing more is sent after a failed request.
     pub until_failure: bool,
-    /// What finds what its answers name beside, for whom that is fetched.
+    /// Collected page resources, where the user fetches them.
     pub pages: Option<&'a Pages>,
 }
 
-/// Answers that are pages, and have not been looked into.
+/// Responses that are pages and have not been searched for resources.
 pub(crate) type Pages = RefCell<Vec<ResourceSearch>>;
 
 impl Clone for OneShot<'_> {
@@ -83,15 +84,15 @@ impl Clone for OneShot<'_> {
 impl Copy for OneShot<'_> {}
 
 impl<'a> OneShot<'a> {
-    /// Sends the requests one after the other on a connection to the first address that takes one; with none, the
-    /// connection is opened and greeted. How each ended, in order.
+    /// Sends the requests one after the other on a connection to the first address that accepts one; without requests,
+    /// the connection is opened and its handshake done. Returns the outcome of each, in order.
     pub fn run(&self, requests: &[&'a Request], transcribed: &mut Transcribed) -> Result<Vec<ExchangeEnd>, Trouble> {
         let (outcome, kept) = self.begin(requests, transcribed)?;
         kept.end_heard(transcribed);
         Ok(outcome)
     }
 
-    /// The same, and its conversation may go on.
+    /// Like [`OneShot::run`], and returns the conversation so that it can continue.
     pub fn begin(&self, requests: &[&'a Request], transcribed: &mut Transcribed) -> Result<Begun<'a>, Trouble> {
         let found = lookup::find(&self.setup.resolver, self.origin, self.stop);
         let places = found.ok_or_else(|| no_answer(response::stopped()))?.map_err(unreachable)?;
@@ -119,9 +120,9 @@ impl<'a> OneShot<'a> {
     }
 }
 
-/// Why a conversation ended early.
+/// An early end of a conversation.
 enum Gone {
-    /// The connection never stood.
+    /// The connection was never established.
     Before(i32),
     Trouble(Trouble),
 }
@@ -142,37 +143,37 @@ impl From<OpeningError> for Gone {
     }
 }
 
-/// A conversation under way, on the only connection there is.
+/// A conversation in progress on its only connection.
 struct Conversation<'a> {
     one_shot: OneShot<'a>,
     links: Links<Epoll>,
     conn: ConnId,
-    /// Where it leads, in words.
+    /// The peer, for messages.
     name: cause::CauseArgument,
-    /// When what is under way must be over.
+    /// Deadline of the current step.
     deadline: Nanos,
     spoken: String,
     established: Option<EstablishedConnection>,
-    /// The connection leads to the target, past any proxy.
+    /// Set if the connection has reached the target, past any proxy.
     reached: bool,
-    /// The connection takes requests.
+    /// Set if the connection accepts requests.
     stands: bool,
     requests: Vec<&'a Request>,
-    /// Of those, how many are over, and what came of them was told.
+    /// Number of completed requests whose outcome was reported.
     told: usize,
-    /// Requests submitted, those that the peer did not touch taken away again.
+    /// Number of submitted requests, without those the peer did not process.
     asked: usize,
-    /// Requests whose time has begun.
+    /// Number of requests whose timeout is running.
     begun: usize,
-    /// How often the peer did not touch one.
+    /// Number of times the peer did not process the current request.
     untouched: u32,
-    /// What that was filled with.
+    /// Slot values of the current request.
     fill: SlotContext<'static>,
-    /// When a part of the request under way has been withheld for long enough.
+    /// Moment to send a withheld body even without a response (`Expect: 100-continue`).
     release_at: Nanos,
     ears: Ears,
     ended: Vec<ExchangeEnd>,
-    /// Which checks of the last response failed, by bit; None where none was looked at.
+    /// Failed checks of the last response as bits; None if none was evaluated.
     failed_checks: Option<u32>,
 }
 
@@ -214,7 +215,7 @@ impl<'a> Conversation<'a> {
         self.converse()
     }
 
-    /// Another request is to be sent, whose answer may take so long.
+    /// Adds another request with the timeout of its response.
     fn adds(&mut self, request: &'a Request, patience: Nanos) {
         self.requests.push(request);
         self.one_shot.patience = patience;
@@ -222,7 +223,7 @@ impl<'a> Conversation<'a> {
         self.go_on();
     }
 
-    /// Until all requests are over.
+    /// Runs until all requests are complete.
     fn converse(&mut self) -> Result<Vec<ExchangeEnd>, Trouble> {
         while !self.is_over() {
             let now = self.links.net().now();
@@ -249,7 +250,7 @@ impl<'a> Conversation<'a> {
         Ok(std::mem::take(&mut self.ended))
     }
 
-    /// How many requests are over.
+    /// Returns the number of completed requests.
     fn over(&self) -> usize {
         self.told + self.ended.len()
     }
@@ -259,7 +260,7 @@ impl<'a> Conversation<'a> {
         self.stands && (failed || self.over() >= self.requests.len())
     }
 
-    /// One thing that happened.
+    /// Handles one arrival from the network.
     fn take_in(&mut self, arrived: LinkEvent) -> Result<(), Gone> {
         match arrived {
             LinkEvent::Sent(_) => Ok(()),
@@ -284,7 +285,7 @@ impl<'a> Conversation<'a> {
                 }
                 let read = self.links.read_plain(conn);
                 read.map_or(Ok(()), |read| self.hear(read))?;
-                // The peer will say no more, whether it closes the connection beneath or not.
+                // The peer sends no more, whether or not it closes the underlying connection.
                 if fed == ChannelProgress::PeerFinished { self.closed(None, false) } else { Ok(()) }
             }
             LinkEvent::Closed(conn, Some(errno)) if self.links.session(conn).is_none() && !self.links.in_tunnel(conn) => {
@@ -297,7 +298,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// The connection leads to the target, unless a proxy is still asked for the way.
+    /// Notes that the connection has reached the target, unless a proxy still has to open the tunnel.
     fn has_reached(&mut self, step: OpeningStep) {
         self.reached |= step != OpeningStep::Tunnelling;
         if step != OpeningStep::Tunnelling && !self.one_shot.origin.tls {
@@ -306,7 +307,7 @@ impl<'a> Conversation<'a> {
         self.step(step);
     }
 
-    /// The conversation begins on what is known of its connection.
+    /// Starts the session on the established connection.
     fn converses(&mut self, established: EstablishedConnection) {
         self.spoken = self.one_shot.dialogue.protocol_version(&established);
         self.established = Some(established);
@@ -330,7 +331,7 @@ impl<'a> Conversation<'a> {
         self.go_on();
     }
 
-    /// What arrived has been read.
+    /// Handles the result of reading the arrived bytes.
     fn hear(&mut self, read: Result<(), ProtocolError>) -> Result<(), Gone> {
         let greets = !self.stands;
         self.links.flush();
@@ -341,7 +342,7 @@ impl<'a> Conversation<'a> {
             self.stands |= step == OpeningStep::Open;
         }
         match read {
-            // A greeting that is broken is over as well, and with nothing to say nobody else would tell.
+            // A failed greeting also counts as complete, and without requests no other error would be reported.
             Err(broken) if self.requests.is_empty() || !self.is_over() => Err(self.broken(broken).into()),
             Err(broken) => {
                 self.explain(broken);
@@ -357,14 +358,15 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// The peer said that it takes nothing more before everything was asked: nobody waits for it to hang up as well.
+    /// Returns `true` if the peer accepts no more requests before all were sent; there is no need to wait for it to
+    /// hang up.
     fn takes_no_more(&self) -> bool {
         let session = self.links.session(self.conn);
         let over = session.is_some_and(|s| !s.is_opening() && s.room() == 0 && s.close_reason().is_some());
         over && self.asked == self.over()
     }
 
-    /// What is wrong with the conversation is why the request failed, where nothing else was said of it.
+    /// Attaches a protocol error to the failed request where no other cause is known.
     fn explain(&mut self, broken: ProtocolError) {
         if let Some(ended) = self.ended.last_mut().filter(|ended| ended.fault == Some(FaultKind::BrokenProtocol))
             && ended.cause.is_none()
@@ -387,12 +389,12 @@ impl<'a> Conversation<'a> {
                 Event::StateUpdate(id, lesson) => {
                     let (dialogue, request) = (self.one_shot.dialogue, self.requests[id.0 as usize]);
                     let found = dialogue.update_state(request, &self.fill, lesson, &mut self.one_shot.memory.borrow_mut());
-                    // Beside a load, only who shows each exchange fetches what a page names.
+                    // Only callers that show each exchange fetch the resources of a page outside the load.
                     if let (Some(pages), Some(found)) = (self.one_shot.pages, found) {
                         pages.borrow_mut().push(found);
                     }
                 }
-                // Nobody took the request: it is asked once more, in the time it has.
+                // The peer did not process the request: it is sent again within its timeout.
                 Event::Refused(_) => (self.asked, self.untouched) = (self.asked - 1, self.untouched + 1),
                 Event::ReplyDue => owes = true,
                 _ => {}
@@ -406,7 +408,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// The next request, once the one before is over and the session takes one.
+    /// Sends the next request, once the previous one is complete and the session accepts one.
     fn go_on(&mut self) {
         while self.stands && self.asked == self.over() && self.asked < self.requests.len() {
             let (unix_ns, run) = (unix_ns(), self.one_shot.setup.plan.seed);
@@ -448,14 +450,14 @@ impl<'a> Conversation<'a> {
         self.links.flush();
     }
 
-    /// The connection ended, in order or by an error; `cut`: without TLS's own word for the end.
+    /// Handles the end of the connection, orderly or by an error. `cut` is set if TLS was not closed properly.
     fn closed(&mut self, why: Option<Errno>, cut: bool) -> Result<(), Gone> {
         let in_order = why.is_none();
         let Some(session) = self.links.session(self.conn) else {
             let in_tunnel = self.links.in_tunnel(self.conn);
             return Err(unreachable(if in_tunnel { CLOSED_IN_TUNNEL } else { CLOSED_IN_HANDSHAKE }).into());
         };
-        // A greeting that is cut off is over as well, but not done.
+        // A greeting that is cut off also counts as complete, but did not succeed.
         let greeted = !session.is_opening();
         if in_order {
             self.links.closed(self.conn);
@@ -466,11 +468,11 @@ impl<'a> Conversation<'a> {
         let goodbye = self.links.session(self.conn).and_then(|session| session.close_reason());
         self.collect();
         let nothing_came = self.ears.both()[1].all == 0;
-        // The words of the load, so that one failure is not told in two ways.
+        // The same texts as in a run, so that one failure is not described in two ways.
         Err(match (goodbye, why) {
             _ if greeted && self.is_over() => return Ok(()),
             (Some(words), _) => no_answer(words),
-            // A server of TLS may close on whoever does not speak it without telling why.
+            // A TLS server may close on a client that does not speak TLS, without an alert.
             (None, None) if nothing_came && !self.one_shot.origin.tls => no_answer(response::closed_without_a_word()),
             (None, Some(errno)) => no_answer(response::lost(describe(errno.0))),
             (None, None) => no_answer(response::closed()),

@@ -1,4 +1,4 @@
-//! Which failures examples are kept of: the first of each sort, and some of each name.
+//! The choice of failure examples: the first of each sort, and some of each name.
 
 use std::collections::HashSet;
 
@@ -6,30 +6,31 @@ use wire::{EventBuffer, FaultKind};
 
 use crate::failure_class::FailureClass;
 
-/// So many examples are kept beyond the first of each sort, one of each name, sort and status.
+/// Maximum number of examples beyond the first of each sort: one of each name, sort and status.
 pub(crate) const EXAMPLES_BY_NAME: usize = 256;
-/// Failures of a kind that a session is asked to attach what came back to, where the run has several names.
+/// Number of failures of a kind with a response excerpt attached, if the run has several names.
 const EXCERPTS: u32 = 1000;
 
-/// Which failures an example was kept of.
+/// The failures an example was kept of.
 #[derive(Debug, Default)]
 pub(crate) struct Examples {
-    /// The run has several names.
+    /// Set if the run has several names.
     by_name: bool,
     sorts: Vec<FailureClass>,
     named: HashSet<(u16, u32, FailureClass)>,
     excerpts: [u32; FaultKind::ALL.len()],
-    /// Kinds of which sessions have not been told yet that there are enough, by their bits.
+    /// Kinds with enough excerpts that sessions have not been notified of, as bits.
     enough: u32,
 }
 
 impl Examples {
-    /// Of a run with so many names.
+    /// Creates the set for a run with `names` names.
     pub fn of(names: usize) -> Examples {
         Examples { by_name: names > 1, ..Examples::default() }
     }
 
-    /// True where an example of such a failure is wanted, which is kept then; `of`: name and status code of the request.
+    /// Returns `true` if an example of the failure is wanted, and marks it as kept. `of` holds the name and the status
+    /// code of the request.
     pub fn is_new(&mut self, sort: FailureClass, of: Option<(u16, u32)>) -> bool {
         let first = !self.sorts.contains(&sort);
         if first {
@@ -39,7 +40,7 @@ impl Examples {
         named.is_some_and(|(name, code)| self.named.insert((name, code, sort))) || first
     }
 
-    /// Another failure of a kind came with what came back.
+    /// Counts a failure of a kind that came with a response excerpt.
     pub fn came_with_response(&mut self, kind: FaultKind) {
         let seen = &mut self.excerpts[kind as usize];
         *seen = seen.saturating_add(1);
@@ -48,7 +49,7 @@ impl Examples {
         }
     }
 
-    /// Tells sessions of which kinds no more examples are of use.
+    /// Notifies sessions of the kinds that need no more examples.
     #[inline]
     pub fn tell_enough(&mut self, done: &mut EventBuffer) {
         if self.enough != 0 {

@@ -1,16 +1,16 @@
-//! Why something failed, on its way from where that was found to where it is counted.
+//! The cause of a failure, on its way from detection to counting.
 
 use wire::{Errno, FaultKind, Phase};
 
 use crate::failure_class::FailureClass;
 
-/// Why something failed.
+/// The cause of a failure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cause<'a> {
     pub sort: FailureClass,
-    /// The status code with which the peer refused; 0: none.
+    /// The status code with which the peer refused; 0 if none.
     pub code: u32,
-    /// What is known beyond the sort: the peer's last words, or ours.
+    /// Details beyond the sort: the last message of the peer, or our own.
     pub why: Option<&'a cause::Cause>,
 }
 
@@ -19,7 +19,7 @@ impl<'a> Cause<'a> {
         Cause { sort: FailureClass { kind, phase, errno: None }, code: 0, why: None }
     }
 
-    /// Because of what the operating system said.
+    /// Sets the error of the operating system.
     pub fn of_system(self, errno: Option<Errno>) -> Cause<'a> {
         Cause { sort: FailureClass { errno: errno.map(|e| e.0), ..self.sort }, ..self }
     }
@@ -37,7 +37,7 @@ impl<'a> Cause<'a> {
     }
 }
 
-/// The kind of failure an errno means.
+/// Returns the kind of failure an errno stands for.
 pub(crate) fn kind_of(errno: Option<Errno>) -> FaultKind {
     match errno.map(|e| e.0) {
         None => FaultKind::Closed,

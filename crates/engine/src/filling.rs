@@ -1,4 +1,4 @@
-//! What fills the slots of a request: numbers that no two requests of a run share, whatever the number of workers.
+//! Slot values of requests. Numbers are unique within a run, whatever the number of workers.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,31 +11,31 @@ use wire::SlotContext;
 use crate::exchange::Exchange;
 use crate::ids::{RequestId, UserId};
 
-/// The slots of one worker.
+/// The slot values of one worker.
 #[derive(Debug)]
 pub(crate) struct FillSource {
     numbers: Numbers,
-    /// Of users: that of each scenario.
+    /// Share of the users, for each scenario.
     shares: Vec<Share>,
-    /// Requests that each user keeps in flight: the engine drives each as a user of its own.
+    /// Number of requests each user keeps in flight; the engine drives each as a separate user.
     per_user: u32,
     random: u64,
     /// Random bits of the run, the same for all workers.
     run: u64,
-    /// Of each scenario, where users go through flows; none: each request has a number of its own.
+    /// Iteration numbers of each scenario, if users run flows; if empty, each request has its own number.
     iterations: Vec<Iterations>,
-    /// Users who have the number of their first iteration before it.
+    /// Users that were numbered before their first iteration.
     fresh: Vec<bool>,
-    /// Requests have slots, and are filled.
+    /// Set if requests have slots.
     pub fills: bool,
-    /// From the clock of the run to 1970.
+    /// Offset from the run's clock to 1970, in nanoseconds.
     unix: i128,
 }
 
-/// The numbers that the requests of an iteration share, of one scenario.
+/// The numbers shared by all requests of an iteration, of one scenario.
 #[derive(Debug)]
 struct Iterations {
-    /// Of each user.
+    /// Current number of each user.
     of_users: Vec<u64>,
     numbers: Numbers,
 }
@@ -47,18 +47,18 @@ impl Iterations {
 }
 
 impl FillSource {
-    /// Those of the worker that takes this share, whose requests have these numbers.
+    /// Creates the values for the worker with this share, whose requests take these numbers.
     pub fn new(share: Share, per_user: u32, (seed, run): (u64, u64), numbers: Numbers, fills: bool) -> FillSource {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i128;
         let unix = since_1970 - i128::from(Clock.now().0);
-        // 0 is the probe's.
+        // 0 is used by the probe.
         let random = Rng::new(seed).fork(2).next_u64();
         let (shares, iterations, fresh) = (vec![share], Vec::new(), Vec::new());
         FillSource { numbers, shares, per_user, random, run, iterations, fresh, fills, unix }
     }
 
-    /// All requests of an iteration have one number. Of several scenarios each numbers its users and its iterations from the
-    /// beginning: the share of each, and its numbers.
+    /// Gives all requests of an iteration one number. Several scenarios number their users and iterations
+    /// independently, given the share and the numbers of each.
     pub fn by_iteration(self, scenarios: &[(Share, Numbers)]) -> FillSource {
         if scenarios.is_empty() {
             return FillSource { iterations: vec![Iterations::of(self.numbers)], ..self };
@@ -67,12 +67,12 @@ impl FillSource {
         FillSource { iterations, shares: scenarios.iter().map(|(share, _)| *share).collect(), ..self }
     }
 
-    /// True where a user has a number for an iteration that it has not begun.
+    /// Returns `true` if a user has a number for an iteration it has not begun.
     pub fn is_fresh(&self, user: UserId) -> bool {
         self.fresh.get(user.at()).copied().unwrap_or(false)
     }
 
-    /// Whether a user's number is for an iteration that it has not begun.
+    /// Sets whether a user's number is for an iteration it has not begun.
     pub fn set_fresh(&mut self, user: UserId, fresh: bool) {
         let user = user.at();
         if self.fresh.len() <= user && fresh {
@@ -81,7 +81,7 @@ impl FillSource {
         self.fresh.get_mut(user).into_iter().for_each(|known| *known = fresh);
     }
 
-    /// A user begins another iteration.
+    /// Starts another iteration of a user.
     pub fn iteration_begins(&mut self, user: UserId) {
         let Some(Iterations { of_users, numbers }) = self.iterations.get_mut(user.scenario().at()) else { return };
         let user = user.index().at();
@@ -91,19 +91,19 @@ impl FillSource {
         of_users[user] = numbers.take();
     }
 
-    /// What connections outside of the load are opened with: all of them have the number 0.
+    /// Creates the values for connections outside the load, which all have the number 0.
     pub fn of_one_shots(run: u64) -> FillSource {
         FillSource::new(Share::WHOLE, 1, (0, run), Numbers::always(0), true)
     }
 
-    /// A moment as nanoseconds since 1970.
+    /// Converts a moment to nanoseconds since 1970.
     #[inline]
     pub fn unix_ns(&self, now: Nanos) -> u64 {
         (i128::from(now.0) + self.unix) as u64
     }
 
-    /// What a request is filled with that is submitted now. One that is sent once more is filled as it was, and one that an answer
-    /// asked for has no slots: its text was filled with the request before it.
+    /// Returns the slot values of a request submitted now. A resent request gets its previous values. A request caused
+    /// by a response has no slots, since its text was filled with the request before it.
     #[inline]
     pub fn fill_for(&mut self, x: &mut Exchange, now: Nanos) -> SlotContext<'static> {
         if x.request == RequestId::NONE {
@@ -117,31 +117,32 @@ impl FillSource {
         fill
     }
 
-    /// A hop has nothing to fill, but its time.
+    /// Returns the values of a hop: only its time.
     pub fn of_a_hop(&self, now: Nanos) -> SlotContext<'static> {
         SlotContext { unix_ns: self.unix_ns(now), ..SlotContext::default() }
     }
 
-    /// What a request would be filled with that is not sent, for its user has the answer: the number stays for the next.
+    /// Returns the values of a request that is not sent because its user has the response cached; the number remains
+    /// for the next request.
     pub fn peek(&self, user: UserId, now: Nanos) -> SlotContext<'static> {
         self.of(self.numbers.peek(), user, now)
     }
 
-    /// What the next request is filled with, and what it is known by to [`FillSource::again`].
+    /// Returns the values of the next request, and the key for [`FillSource::again`].
     #[inline]
     pub fn fill(&mut self, user: UserId, now: Nanos) -> (SlotContext<'static>, u32) {
         let number = self.numbers.take();
         (self.of(number, user, now), number as u32)
     }
 
-    /// What a request was filled with that is not over: `known_by` are the lower bits of its number.
+    /// Returns the values of a request in flight; `known_by` holds the lower bits of its number.
     pub fn again(&self, known_by: u32, user: UserId, now: Nanos) -> SlotContext<'static> {
         let next = self.numbers.peek();
         let back = (next as u32).wrapping_sub(known_by);
         self.of(next.wrapping_sub(u64::from(back)), user, now)
     }
 
-    /// All of it follows from the number, the user and the time, so that it need not be kept.
+    /// Derives all values from the number, the user and the time, so that none has to be stored.
     #[inline]
     fn of(&self, number: u64, user: UserId, now: Nanos) -> SlotContext<'static> {
         let (scenario, sender) = (user.scenario().at(), user);

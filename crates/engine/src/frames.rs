@@ -1,5 +1,5 @@
-//! What processes of a run and their coordinator tell each other, as frames (`record::frames`) with a number (mostly of a worker), a
-//! kind and its content, all little-endian. Snapshots are encoded already; what reads a frame believes nothing in it.
+//! Frames between the processes of a run and their coordinator (`record::frames`): a number (mostly of a worker), a
+//! kind and a content, all little-endian. Snapshots are already encoded. The reader trusts nothing in a frame.
 
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
@@ -22,22 +22,22 @@ use crate::used_values::RequestValue;
 
 pub(crate) use orders::Order;
 
-/// The link between processes. Its longest frame is a second of all histograms at their fullest, and far longer than that.
+/// The link between processes. The length limit is far beyond the longest frame, a second with all histograms full.
 const LINK: FrameProtocol = FrameProtocol { hello: "brunt-link", version: 1, description: "the link between processes", max_length: 16 << 20 };
-/// So much is kept of a reason, in bytes.
+/// Maximum length of a reason, in bytes.
 const REASON: usize = 4 << 10;
-/// So much of a request or an answer: what is shown of it, and one more that tells that there was more.
+/// Maximum length of a request or a response: the shown part, plus one byte that marks it as cut.
 const SHOWN: usize = EXCERPT + 1;
-/// So much of a cause: a few places of [`EXCERPT`] bytes each, with all that escapes them.
+/// Maximum length of a cause: a few texts of [`EXCERPT`] bytes each, with all escapes.
 const CAUSE: usize = 32 * EXCERPT;
 
-/// One frame of a process.
+/// A frame of a process.
 pub(crate) enum Frame {
     /// The process is ready for a barrier.
     Ready(u32),
-    /// A worker tells something.
+    /// A message of a worker.
     Told(u32, Message),
-    /// The process cannot take its share, and why.
+    /// The process cannot take its share, with the reason.
     Refused(String),
 }
 
@@ -49,7 +49,7 @@ const BROKEN: u8 = 4;
 const READY: u8 = 5;
 const REFUSED: u8 = 6;
 
-/// In the place of a name's index.
+/// Marker of a missing name index.
 const NO_NAME: u32 = u32::MAX;
 
 /// Writes that the process is ready for a barrier.
@@ -57,22 +57,25 @@ pub(crate) fn write_ready(to: &mut dyn Write, barrier: u32) -> io::Result<()> {
     put(to, barrier, READY, &[])
 }
 
-/// Says hello.
+/// Writes the hello.
 pub(crate) fn write_hello(to: &mut dyn Write) -> io::Result<()> {
     LINK.write_hello(to)
 }
 
-/// Reads the hello of the other side; an error says in a sentence why no frame of it would be understood.
+/// Reads the hello of the peer.
+///
+/// # Errors
+/// A sentence that says why no frame of it would be understood.
 pub(crate) fn read_hello(from: &mut dyn BufRead) -> io::Result<()> {
     LINK.read_hello(from)
 }
 
-/// Writes why the process takes no share.
+/// Writes the reason for which the process takes no share.
 pub(crate) fn write_refusal(to: &mut dyn Write, why: &str) -> io::Result<()> {
     put(to, 0, REFUSED, why.as_bytes())
 }
 
-/// Writes what a worker tells.
+/// Writes a message of a worker.
 pub(crate) fn write(to: &mut dyn Write, worker: u32, message: &Message) -> io::Result<()> {
     match message {
         Message::Snapshot(bytes) => put(to, worker, SNAPSHOT, bytes),
@@ -127,7 +130,7 @@ fn nonsense() -> io::Error {
     io::Error::other("it sent an invalid frame")
 }
 
-/// The next frame without its length; None at the end.
+/// Reads the next frame without its length; None at the end.
 fn whole(from: &mut dyn Read) -> io::Result<Option<Vec<u8>>> {
     LINK.read_frame(from)
 }
@@ -138,7 +141,7 @@ fn parse(mut frame: &[u8]) -> Option<Frame> {
     let message = match byte(bytes)? {
         READY => return Some(Frame::Ready(worker)),
         REFUSED => return Some(Frame::Refused(reason(bytes))),
-        // Whoever merges it would only leave it out, and say nothing.
+        // The collector would silently drop a malformed snapshot.
         SNAPSHOT => decode(bytes).map(|_| Message::Snapshot(bytes.to_vec()))?,
         EARLY => {
             let mut early = EarlyFailures::new(Nanos::ZERO);
@@ -169,7 +172,7 @@ fn parse(mut frame: &[u8]) -> Option<Frame> {
     Some(Frame::Told(worker, message))
 }
 
-/// How many values there are; of each its name, whether it was known, and what it was.
+/// Encodes the number of values, then for each its name, whether it was known, and the value.
 fn used_bytes(values: &[RequestValue], body: &mut Vec<u8>) {
     body.push(values.len().min(255) as u8);
     for (name, value) in values.iter().take(255) {
@@ -193,7 +196,7 @@ fn used(bytes: &mut &[u8]) -> Option<Vec<RequestValue>> {
     (0..many).map(one).collect()
 }
 
-/// Nothing but zeros where there is none: no trace has this id.
+/// Encodes a trace, or all zeros if there is none: no trace has that id.
 fn trace_bytes(trace: Option<Trace>) -> [u8; 25] {
     let mut bytes = [0; 25];
     if let Some(Trace { id, span, sampled }) = trace {
@@ -224,12 +227,12 @@ fn sort(bytes: &mut &[u8]) -> Option<FailureClass> {
     Some(FailureClass { kind, phase, errno: known.then_some(errno) })
 }
 
-/// The beginning of a reason in words.
+/// Returns the beginning of a reason as text.
 fn reason(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..bytes.len().min(REASON)]).into_owned()
 }
 
-/// Bytes behind their number; None where they are more than may be.
+/// Reads length-prefixed bytes; None if they exceed `at_most`.
 fn part(bytes: &mut &[u8], at_most: usize) -> Option<Vec<u8>> {
     let length = usize::try_from(number(bytes)?).ok().filter(|length| *length <= at_most)?;
     let (part, rest) = bytes.split_at_checked(length)?;

@@ -1,4 +1,4 @@
-//! Finding addresses off the workers' threads.
+//! Name lookups outside the workers' threads.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -10,11 +10,11 @@ use wire::{Origin, PeerAddress};
 use crate::ids::PoolId;
 use crate::{Resolver, Stop};
 
-/// A stop asked for from outside is seen at least so often.
+/// Maximum interval between checks of the stop flag.
 const ATTENTION: Duration = Duration::from_millis(20);
 
-/// The addresses of an origin; None where a stop was asked for first: a name server that does not answer is waited for by
-/// the system for longer than anybody else would.
+/// Returns the addresses of an origin, or None if a stop was requested first: the system waits longer for an
+/// unresponsive name server than a user would.
 pub(crate) fn find(resolver: &Arc<dyn Resolver>, origin: &Origin, stop: &Stop) -> Option<Result<Vec<PeerAddress>, Cause>> {
     let (answer, found) = channel();
     let (asked, wanted) = (Arc::clone(resolver), origin.clone());
@@ -33,7 +33,7 @@ pub(crate) fn find(resolver: &Arc<dyn Resolver>, origin: &Origin, stop: &Stop) -
 
 type Found = (PoolId, Result<Vec<PeerAddress>, Cause>);
 
-/// Look-ups of one worker: answered by a thread that ends with the worker, or at once (simulation).
+/// The lookups of one worker, answered by a thread that ends with the worker, or at once (simulation).
 pub(crate) enum Lookups {
     Thread {
         ask: Sender<(PoolId, Origin)>,
@@ -58,7 +58,7 @@ impl Lookups {
                 }
             }
         };
-        // Without the thread every look-up simply stays unanswered, and its requests time out.
+        // Without the thread every lookup stays unanswered, and its requests time out.
         let _ = std::thread::Builder::new().name("lookup".into()).spawn(serve);
         Lookups::Thread { ask, found, pending: 0 }
     }

@@ -1,4 +1,4 @@
-//! What leaves a worker.
+//! Messages of a worker.
 
 use std::ops::Range;
 
@@ -9,43 +9,43 @@ use crate::early_failures::EarlyFailures;
 use crate::failure_class::FailureClass;
 use crate::used_values::RequestValue;
 
-/// Cut of what is shown of a request or an answer.
+/// Maximum number of shown bytes of a request or a response.
 pub(crate) const EXCERPT: usize = 4096;
 
-/// One thing a worker tells the collector.
+/// A message of a worker to the collector.
 #[derive(Debug)]
 pub(crate) enum Message {
     /// A second, encoded by [`crate::tally::encode`].
     Snapshot(Vec<u8>),
-    /// What came back in the first moments.
+    /// Failures of the first moments.
     Early(EarlyFailures),
     /// The first failure of a sort.
     Example(RawExample),
-    /// The worker is done; its window had this length.
+    /// The worker is done; `window` is the length of its window.
     Over { window: Nanos, interrupted: bool },
     /// The worker could not start.
     Broken(String),
-    /// The process of these workers ended before they were done, or never began.
+    /// The process of these workers ended before they were done, or never started.
     Lost { workers: Range<u32>, how: String },
 }
 
-/// A kept failure, as bytes.
+/// An example of a failure, as bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct RawExample {
     pub sort: FailureClass,
-    /// What its request is called, where the run has several names.
+    /// Name of the request, if the run has several names.
     pub name: Option<u16>,
-    /// The status code of its answer; 0: none.
+    /// Status code of the response; 0 if none.
     pub code: u32,
-    /// When, since the start of the window.
+    /// Moment since the start of the window.
     pub at_ns: i64,
-    /// What is known beyond the sort.
+    /// Details beyond the sort.
     pub why: Option<cause::Cause>,
     pub sent: Vec<u8>,
     pub received: Vec<u8>,
     pub reused: bool,
-    /// The trace that its request said it belongs to.
+    /// Trace that the request carried.
     pub trace: Option<Trace>,
-    /// The values of its user that it was made of.
+    /// Values of the user that the request was built from.
     pub values: Vec<RequestValue>,
 }

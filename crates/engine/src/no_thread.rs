@@ -1,14 +1,14 @@
-//! What is said where the system refuses a thread or a descriptor: the limit, what is needed, and what to do.
+//! Errors for threads or descriptors refused by the system: the limit, the need, and the remedy.
 
 use std::io;
 
 use cause::Cause;
 use rustix::process::{Resource, getrlimit};
 
-/// Descriptors of a run beside its connections: standard streams, loops, timers, counters, files.
+/// Descriptors of a run besides its connections: standard streams, loops, timers, counters, files.
 const BESIDE: u64 = 32;
 
-/// Why no thread could be started, and the limit that most often is the reason.
+/// Returns the cause for a thread that could not be started, with the limit that is the most likely reason.
 pub fn no_thread(why: &io::Error) -> Cause {
     if why.raw_os_error() == Some(libc::EMFILE) {
         return no_descriptors();
@@ -17,7 +17,7 @@ pub fn no_thread(why: &io::Error) -> Cause {
     cause::connecting::no_thread(why.to_string(), limit(Resource::Nproc), own)
 }
 
-/// What is said where all descriptors are taken.
+/// Returns the cause for exhausted descriptors.
 pub fn no_descriptors() -> Cause {
     cause::connecting::no_descriptors(limit(Resource::Nofile), BESIDE)
 }
@@ -38,7 +38,7 @@ mod tests {
             own > 0 && said.contains("ulimit -u") && said.contains("os error 11") && !said.contains('\n'),
             "{said}"
         );
-        // No limit of threads has to do with it.
+        // Not related to a limit of threads.
         let said = no_thread(&io::Error::from_raw_os_error(libc::EMFILE)).to_string();
         assert!(said.contains("needs 32 plus one per connection; raise the limit: ulimit -n"), "{said}");
         assert!(!said.contains("ulimit -u"), "{said}");

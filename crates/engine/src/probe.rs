@@ -1,4 +1,4 @@
-//! Before and after the load: one counted answer, told to the user; and the requests a plan asks for once.
+//! The probe before a run, and the requests a plan sends once before and after it.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use crate::builder::known;
 use crate::conversation::{Kept, OneShot, Pages, Transcribed, Trouble, no_answer};
 use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop, Transcript};
 
-/// How long each answer before a run may take: it may fill a table.
+/// Timeout of each response before a run; such a request may fill a table.
 const BEFORE: Nanos = Nanos::from_secs(600);
-/// How long each answer after a run may take.
+/// Timeout of each response after a run.
 const AFTER: Nanos = Nanos::from_secs(60);
 
-/// Sends once, alone, what a user sends first (`request`, who knows this by then); redirects that the dialogue follows are followed. Where
-/// there is no such request a connection is opened.
+/// Sends the first request of a user once, alone (`request`, with the values known by then), and follows redirects as
+/// the workload does. If there is no such request, a connection is opened.
 pub(crate) fn probe(
     dialogue: &Arc<dyn Workload>,
     (setup, stop): (&Setup, &Stop),
@@ -31,7 +31,7 @@ pub(crate) fn probe(
     result
 }
 
-/// The same of any request of the run, by a user who may have come a part of its way.
+/// Like [`probe()`] for any request of the run, by a user that may be in the middle of its flow.
 pub(crate) fn probe_of<'a>(
     dialogue: &'a Arc<dyn Workload>,
     request: usize,
@@ -59,52 +59,52 @@ fn probing<'a>(
     }
 }
 
-/// What a user keeps at its beginning: what `setup` captured.
+/// Returns the initial state of a user: the values captured by `setup`.
 pub(crate) fn beginning(setup: &Setup) -> RefCell<UserState> {
     RefCell::new(UserState::with_values(setup.plan.setup_flow().map(known).unwrap_or_default()))
 }
 
-/// The way of one user, from request to request.
+/// One user's pass through a sequence of requests.
 pub(crate) struct Way<'a> {
     setup: &'a Setup,
     stop: &'a Stop,
-    /// It goes no further than that.
+    /// Deadline of the pass.
     until: Nanos,
-    /// What it keeps.
+    /// State of the user.
     pub memory: &'a RefCell<UserState>,
-    /// What it comes to that is a page, where it looks into pages.
+    /// Pages among the responses, if the user fetches resources.
     pages: Option<&'a Pages>,
-    /// Its own connections, by where they lead ([`Belongs`]).
+    /// The user's own connections, by origin ([`Belongs`]).
     own: RefCell<Vec<(&'a Origin, Kept<'a>)>>,
 }
 
 impl<'a> Way<'a> {
-    /// Its beginning.
+    /// Starts a pass.
     pub fn new(setup: &'a Setup, stop: &'a Stop, memory: &'a RefCell<UserState>) -> Way<'a> {
         Way { setup, stop, until: Nanos::MAX, memory, pages: None, own: RefCell::default() }
     }
 
-    /// What is gone through.
+    /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.setup.plan
     }
 
-    /// The same with an end.
+    /// Sets the deadline.
     pub fn until(self, until: Nanos) -> Way<'a> {
         Way { until, ..self }
     }
 
-    /// The same, and it keeps the pages that it comes to here.
+    /// Collects the pages among the responses in `pages`.
     pub fn keeping(self, pages: &'a Pages) -> Way<'a> {
         Way { pages: Some(pages), ..self }
     }
 
-    /// The pages that it came to, each once.
+    /// Takes the collected pages, each once.
     pub fn take_pages(&self) -> Vec<ResourceSearch> {
         self.pages.map(RefCell::take).unwrap_or_default()
     }
 
-    /// Its own connections to such origins are closed.
+    /// Closes the user's own connections to the matching origins.
     pub fn leave(&self, meant: &dyn Fn(&Origin) -> bool) {
         let (gone, stay) = self.own.take().into_iter().partition(|(origin, _)| meant(origin));
         *self.own.borrow_mut() = stay;
@@ -112,12 +112,12 @@ impl<'a> Way<'a> {
         gone.into_iter().for_each(|(_, kept)| kept.end());
     }
 
-    /// Its end: its own connections are closed.
+    /// Ends the pass and closes the user's own connections.
     pub fn end(&self) {
         self.own.take().into_iter().for_each(|(_, kept)| kept.end());
     }
 
-    /// How long the answer to a request may take, as in a run.
+    /// Returns the timeout of a response, as in a run.
     fn patience(&self, request: usize) -> Nanos {
         let plan = &self.setup.plan;
         let own = plan.urls.get(request).filter(|_| plan.has_flows()).and_then(plan::WeightedUrl::timeout);
@@ -129,7 +129,7 @@ impl<'a> Way<'a> {
         OneShot { dialogue, setup, stop, origin, memory, patience, until: self.until, until_failure: true, pages }
     }
 
-    /// Sends a request on its own connection, which the first one opens.
+    /// Sends a request on the user's own connection, which the first request opens.
     fn on_own(
         &self,
         d: &'a Arc<dyn Workload>,
@@ -163,7 +163,7 @@ fn follow<'a>(
     let patience = way.patience(request);
     let first = &d.requests()[request];
     let origin = &d.origins()[first.origin];
-    // Only what users do in order goes on where it was.
+    // Only a user that works through a flow continues on the same connection.
     let belongs = if way.setup.plan.has_flows() { d.connection_owner(origin) } else { ConnectionOwner::Pool };
     let hop = match belongs {
         ConnectionOwner::Pool => exchange(d, way, (origin, Some(&first.request), patience), probe, told)?,
@@ -178,7 +178,7 @@ fn follow<'a>(
     hops(d, way, (hop, patience), probe, told)
 }
 
-/// Sends what an answer asked for, alone, and what answers to it ask for in turn.
+/// Sends a request caused by a response, alone, and those caused by its responses in turn.
 pub(crate) fn follow_up(
     d: &Arc<dyn Workload>,
     next: &FollowUp,
@@ -194,7 +194,7 @@ pub(crate) fn follow_up(
     outcome
 }
 
-/// Follows an answer as far as it leads, and says how the last one ended.
+/// Follows a response through all its hops; returns the outcome of the last one.
 fn hops(
     d: &Arc<dyn Workload>,
     way: &Way<'_>,
@@ -243,7 +243,7 @@ fn exchange(
     Ok(outcome?.pop())
 }
 
-/// What went over one connection, behind what went over those before.
+/// Appends the transcript of one connection to those before.
 fn write_down(d: &dyn Workload, transcribed: Transcribed, probe: &mut FirstResponse, told: &mut Transcript) {
     let Transcribed { address, through, spoken, established, sent, received, failed_checks } = transcribed;
     told.failed_checks = failed_checks;
@@ -258,14 +258,14 @@ fn write_down(d: &dyn Workload, transcribed: Transcribed, probe: &mut FirstRespo
     append(&mut told.received, received);
 }
 
-/// What a probe failed by.
+/// Sets the failure of a probe.
 pub(crate) fn fails(probe: &mut FirstResponse, why: Cause) {
     (probe.failure, probe.cause) = (Some(why.to_string()), Some(why));
 }
 
-/// However many hops there were, so much is shown of them.
+/// Appends to a transcript up to the display limit, whatever the number of hops.
 fn append(told: &mut Vec<u8>, more: Vec<u8>) {
-    // A body may end without a line break, and what follows it is another message.
+    // A body may end without a line break, and another message follows.
     if !more.is_empty() && told.last().is_some_and(|last| *last != b'\n') && told.len() < MAX_SHOWN_BYTES {
         told.push(b'\n');
     }
@@ -280,26 +280,26 @@ fn append(told: &mut Vec<u8>, more: Vec<u8>) {
     }
 }
 
-/// Sends the requests that a plan asks for once before the run: the first that fails ends it.
+/// Sends the requests of a plan that precede the run, up to the first failure.
 ///
 /// # Errors
-/// Which one failed and why.
+/// The request that failed, and the cause.
 pub(crate) fn before(d: &Arc<dyn Workload>, setup: &Setup, stop: &Stop) -> Result<(), OneShotFailure> {
     let one_shots = OneShots { setup, stop, patience: BEFORE, until: Nanos::MAX, until_failure: true };
     one_shots.run(d, &d.prepared().before).map_or(Ok(()), Err)
 }
 
-/// Sends the requests that a plan asks for once after the run, also where it was interrupted; the first that failed, in a
+/// Sends the requests of a plan that follow the run, even if it was interrupted. Returns the first failure, as a
 /// sentence.
 pub(crate) fn after(d: &Arc<dyn Workload>, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure> {
-    // The stop that ended the run is no reason to leave what it made behind.
+    // The stop that ended the run must not prevent the cleanup.
     let stop = if stop.requested() { &Stop::default() } else { stop };
     let until = within.map_or(Nanos::MAX, |within| Clock.now() + within);
     let failed = OneShots { setup, stop, patience: AFTER, until, until_failure: false }.run(d, &d.prepared().after);
     failed.map(|failure| if stop.requested() { AfterFailure::Interrupted } else { AfterFailure::Failed(failure.why) })
 }
 
-/// Requests that are asked of every origin once.
+/// Requests that are sent once to every origin.
 struct OneShots<'a> {
     setup: &'a Setup,
     stop: &'a Stop,

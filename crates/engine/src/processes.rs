@@ -1,8 +1,9 @@
-//! A run in several processes: each takes a share of the workers, and what they count is merged as if they were threads.
+//! Runs in several processes: each takes a share of the workers, and their counts are merged as if they were threads.
 //!
-//! The shape that several machines will have: a briefing goes out once (the plan with the files it names) and a task for each,
-//! orders follow (a barrier is over, a stop), and frames of what was counted come back. The run begins once all are prepared. A
-//! process that dies is told of, with what it told before: never a silent gap.
+//! Several machines will use the same structure: a briefing is sent once (the plan with the files it names) and a task
+//! to each process, orders follow (a barrier is released, a stop), and frames with counts come back. The run begins
+//! once all are prepared. The death of a process is reported together with what it had reported before; there is never
+//! a silent gap.
 
 mod child;
 mod link;
@@ -33,36 +34,37 @@ use crate::no_thread::no_thread;
 use crate::stragglers::{Awaited, Member, Stragglers};
 use crate::{Stop, tally};
 
-/// From the decision to start to the start: word of it has come to all processes by then, and their workers have made their networks.
+/// Delay between the decision to start and the start: by then all processes have the order, and their workers have made
+/// their networks.
 const LEAD: Nanos = Nanos::from_millis(50);
-/// A stop is passed on so soon.
+/// Interval at which the stop flag is checked.
 const STOP_LOOKS: Duration = Duration::from_millis(20);
-/// The number of barriers a run has: before a common start, before connections are held, and before everything.
+/// Number of barriers of a run: before a common start, before connections are held, and before everything.
 const BARRIERS: usize = 3;
-/// All processes have prepared their requests.
+/// The barrier that all processes reach once their requests are prepared.
 const PREPARED: usize = 2;
-/// So much of a file or of the plan goes in one frame.
+/// Maximum number of bytes of a file or of the plan in one frame.
 const PIECE: usize = 256 << 10;
 
 /// Processes that take the workers of a run.
 #[derive(Clone)]
 pub struct Processes {
-    /// How many; each takes its share of the workers.
+    /// Number of processes; each takes a share of the workers.
     pub number: u32,
-    /// Starts one.
+    /// The launcher of the processes.
     pub launcher: Arc<dyn Launcher>,
-    /// What all of them are told.
+    /// The briefing for all of them.
     pub briefing: Arc<Briefing>,
 }
 
-/// The ways to the processes, and who is still missing where.
+/// Links to the processes, and those missing at each barrier.
 struct ProcessLinks {
     outboxes: Mutex<Vec<Outbox>>,
     missing: Mutex<[u32; BARRIERS]>,
     stragglers: Mutex<Stragglers>,
 }
 
-/// Where orders to one process are put. A thread of its own writes them: a process that does not read holds up nobody.
+/// The order queue of one process. A separate thread writes it, so that a process that does not read delays no other.
 struct Outbox {
     orders: Sender<Order>,
     clock: ClockOffset,
@@ -71,7 +73,7 @@ struct Outbox {
 impl ProcessLinks {
     fn say(&self, order: impl Fn(ClockOffset) -> Order) {
         for outbox in self.outboxes.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).iter() {
-            // One that is gone is found out by whoever reads it.
+            // The thread that reads a process detects its end.
             let _ = outbox.orders.send(order(outbox.clock));
         }
     }
@@ -80,7 +82,7 @@ impl ProcessLinks {
         self.stragglers.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// A process is ready for a barrier; the last one sets the time.
+    /// Marks a process as ready for a barrier; the last one sets the moment of release.
     fn ready(&self, barrier: usize) {
         let last = {
             let mut missing = self.missing.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -95,7 +97,7 @@ impl ProcessLinks {
     }
 }
 
-/// Starts processes that share `workers` workers; what they report goes to `report`.
+/// Starts processes that share `workers` workers; their messages go to `report`.
 pub(crate) fn start<'s>(
     scope: &'s Scope<'s, '_>,
     Processes { number, launcher, briefing }: &Processes,
@@ -124,7 +126,7 @@ pub(crate) fn start<'s>(
                     .push(Outbox { orders, clock: link.clock });
                 let member = links.stragglers().watch(link.ending.clone(), task.from..task.to);
                 let to = link.to;
-                // Not joined: one that does not read is killed, and the writing then ends.
+                // Not joined: a process that does not read is killed, which ends the write.
                 let orders = move || write(to, &briefing, task, &told);
                 let (from, clock, taken) = (link.from, link.clock, links.clone());
                 let (lost, ending) = (report.clone(), link.ending);
@@ -161,17 +163,17 @@ pub(crate) fn start<'s>(
         }
     };
     if std::thread::Builder::new().spawn_scoped(scope, watch).is_err() {
-        // Nobody would tell them of a stop.
+        // No one else would pass a stop on to them.
         stop.request();
         links.say(|_| Order::Stop);
     }
 }
 
-/// Writes to one process: the hello, the briefing, its task, and what orders come until the run is over.
+/// Writes to one process: the hello, the briefing, its task, and orders until the run is over.
 fn write(mut to: impl Write, briefing: &Briefing, task: Task, orders: &Receiver<Order>) {
     let written = frames::write_hello(&mut to).and_then(|()| brief(&mut to, briefing, task));
     if written.is_ok() {
-        // One that is gone is found out by whoever reads it.
+        // The thread that reads a process detects its end.
         for order in orders {
             if order.write(&mut to).is_err() {
                 return;
@@ -235,7 +237,7 @@ fn receive(
     }
 }
 
-/// Reads frames until there are no more; how the process ended.
+/// Reads frames up to the end; returns how the process ended.
 fn read(member: &Member, mut from: impl io::BufRead, mut take: impl FnMut(Frame)) -> String {
     let mut refused = None;
     let outcome = (|| -> io::Result<()> {
@@ -253,7 +255,7 @@ fn read(member: &Member, mut from: impl io::BufRead, mut take: impl FnMut(Frame)
     if let Err(error) = outcome
         && error.kind() == io::ErrorKind::Other
     {
-        // Nothing that it says will be understood.
+        // No later frame could be understood.
         member.kill();
         return error.to_string();
     }

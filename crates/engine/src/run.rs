@@ -1,4 +1,4 @@
-//! A run from its plan to its last event: workers are started, heard and joined.
+//! A run from its plan to its last event: starts, reads and joins the workers.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -25,10 +25,11 @@ use crate::{
     processes, walk,
 };
 
-/// From the decision to start to the start: workers have made their networks by then.
+/// Delay between the decision to start and the start: by then workers have made their networks.
 const LEAD: Nanos = Nanos::from_millis(20);
 
-/// What checks are called is no protocol's business, nor how long a step may take and how often it is sent.
+/// Returns the options without the names of checks and the timeouts and counts of steps, which do not concern
+/// protocols.
 pub(crate) fn without_names(asked: &ProtocolConfig) -> Cow<'_, ProtocolConfig> {
     let ours = [CHECK_NAMES, plan::flow::TIMEOUT, plan::flow::AT_MOST];
     if !asked.url_options.iter().any(|own| ours.iter().any(|name| own.contains_key(*name))) {
@@ -39,7 +40,7 @@ pub(crate) fn without_names(asked: &ProtocolConfig) -> Cow<'_, ProtocolConfig> {
     Cow::Owned(asked)
 }
 
-/// A run ready to start: everything that its protocol could encode before.
+/// A run ready to start, with everything encoded that its protocol can encode in advance.
 pub struct PreparedRun {
     dialogue: Arc<dyn Workload>,
     fixed: bool,
@@ -47,7 +48,7 @@ pub struct PreparedRun {
 }
 
 impl PreparedRun {
-    /// Has the protocol encode everything that can be encoded before the run.
+    /// Encodes everything that can be encoded before the run.
     ///
     /// # Errors
     /// The user's mistake, naming the option.
@@ -58,8 +59,8 @@ impl PreparedRun {
         Ok(Arc::new(PreparedRun { dialogue, fixed: protocol.fixed_connections(), checks }))
     }
 
-    /// What must be asked of the target before requests can be prepared, given `asked.learnt`: its probe asks, and
-    /// [`PreparedRun::learnt`] tells the answer. None: nothing, or nothing more.
+    /// Prepares the inquiry the target must answer before requests can be prepared, given `asked.learnt`. Its probe
+    /// sends it, and [`PreparedRun::learnt`] returns the result. None if there is nothing (more) to ask.
     ///
     /// # Errors
     /// The user's mistake, naming the option.
@@ -68,51 +69,51 @@ impl PreparedRun {
         Ok(inquiry.map(|dialogue| Arc::new(PreparedRun { dialogue, fixed: false, checks: None })))
     }
 
-    /// Where its requests go.
+    /// Returns the origins of its requests.
     pub fn origins(&self) -> &[Origin] {
         self.dialogue.origins()
     }
 
-    /// True where nothing is said: connections are opened and held.
+    /// Returns `true` if nothing is sent: connections are only opened and held.
     pub fn silent(&self) -> bool {
         self.dialogue.prepared().holds_only
     }
 
-    /// Where the plan has more connections than the descriptor tables of a run hold: how many it has, and how many they hold.
+    /// Returns the number of planned connections and the capacity of the descriptor tables, if the plan exceeds it.
     pub fn too_many(&self, plan: &Plan) -> Option<(u64, u64)> {
         let connections = connections(plan, &*self.dialogue);
         Tables::too_small_for(connections).map(|most| (connections, most))
     }
 
-    /// Workers that the run takes: as many as the plan says, or more where the connections need more descriptor tables.
+    /// Returns the number of workers: as planned, or more if the connections need more descriptor tables.
     pub fn workers(&self, plan: &Plan) -> u32 {
         self.tables(plan).workers
     }
 
-    /// Names of its requests in figures.
+    /// Returns the names of its requests.
     pub fn names(&self) -> &[String] {
         self.dialogue.names().list()
     }
 
-    /// Names of its checks in figures.
+    /// Returns the names of its checks.
     pub fn check_names(&self) -> &[String] {
         self.checks.as_ref().map_or(&[], |checks| checks.names())
     }
 
-    /// As [`wire::Prepared::by_order`].
+    /// Returns [`wire::Prepared::by_order`].
     pub fn by_order(&self) -> Option<OrderedResponses> {
         self.dialogue.prepared().by_order
     }
 
-    /// As [`wire::Prepared::requests_at_most`].
+    /// Returns [`wire::Prepared::requests_at_most`].
     pub fn requests_at_most(&self) -> Option<u64> {
         self.dialogue.prepared().max_requests
     }
 
-    /// Sends the first request once, alone, and tells what came back; gives up when a stop is asked for.
+    /// Sends the first request once, alone, and returns the response. A stop request cancels it.
     ///
     /// # Errors
-    /// Why there is no answer.
+    /// The reason there is no response.
     pub fn probe(&self, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
         let memory = probe::beginning(setup);
         let request = first_request(&setup.plan, &mut memory.borrow_mut().values);
@@ -127,20 +128,20 @@ impl PreparedRun {
         outcome
     }
 
-    /// Goes once through the `setup` of the plan's flow; what it captured, for all users.
+    /// Runs the `setup` of the plan's flow once; returns the captured values, for all users.
     ///
     /// # Errors
-    /// Which step failed and why; the run must not begin.
+    /// The failed step and the cause; the run must not begin.
     pub fn set_up(&self, setup: &Setup, stop: &Stop) -> Result<Vec<SetupValue>, OneShotFailure> {
         walk::set_up(&self.dialogue, setup, stop)
     }
 
-    /// Goes once through its `teardown`, as [`PreparedRun::after`] does what that asks for.
+    /// Runs the `teardown` once, under the same rules as [`PreparedRun::after`].
     pub fn tear_down(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure> {
         walk::tear_down(&self.dialogue, setup, stop, within)
     }
 
-    /// Goes once, alone and without pauses, through the flow of the plan, where it has one.
+    /// Runs the plan's flow once, alone and without pauses, if there is one.
     pub fn walk(&self, setup: &Setup, stop: &Stop, told: &mut dyn FnMut(Walked)) {
         if let Some((_, flow)) = setup.plan.flows().next() {
             walk::walk(&self.dialogue, (setup, stop), flow, &mut |mut walked| {
@@ -153,26 +154,27 @@ impl PreparedRun {
         }
     }
 
-    /// Of an inquiry after its probe: what came back.
+    /// Returns the result of an inquiry after its probe.
     pub fn learnt(&self) -> Option<Vec<u8>> {
         self.dialogue.take_inquiry_response()
     }
 
-    /// Sends what the plan asks for once before the run.
+    /// Sends the requests that precede the run.
     ///
     /// # Errors
-    /// Which request failed and why; the run must not begin.
+    /// The failed request and the cause; the run must not begin.
     pub fn before(&self, setup: &Setup, stop: &Stop) -> Result<(), OneShotFailure> {
         probe::before(&self.dialogue, setup, stop)
     }
 
-    /// Sends what the plan asks for once after the run; the first failure, in a sentence. All of it takes no longer than
-    /// `within`, and ends with a stop that is asked for meanwhile: one that ended the run does not end this.
+    /// Sends the requests that follow the run; returns the first failure, as a sentence. All of it takes at most
+    /// `within` and is cancelled by a new stop request; the stop that ended the run does not cancel it.
     pub fn after(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure> {
         probe::after(&self.dialogue, setup, stop, within)
     }
 
-    /// Runs the plan to its end; events are handed to `sink` on the calling thread as they happen, at least one a second.
+    /// Runs the plan to its end. Events are passed to `sink` on the calling thread as they happen, at least one a
+    /// second.
     pub fn run(&self, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent)) {
         let plan = &setup.plan;
         let tables = self.tables(plan);
@@ -208,7 +210,7 @@ impl PreparedRun {
         });
     }
 
-    /// Runs the workers of a share, for a run that another process holds together.
+    /// Runs the workers of a share, for a run coordinated by another process.
     pub fn take_share(&self, setup: &Setup, assignment: Assignment) {
         let task = assignment.task;
         let tables = Tables { workers: task.of, ..self.tables(&setup.plan) };
@@ -219,7 +221,7 @@ impl PreparedRun {
         });
     }
 
-    /// Says of a request of the run which of its checks passed.
+    /// Adds the results of the named checks to a transcript.
     fn name_checks(&self, request: usize, told: Result<&mut Transcript, &mut Transcript>) {
         let (Ok(told) | Err(told)) = told;
         if let (Some(checks), Some(failed)) = (&self.checks, told.failed_checks) {
@@ -231,7 +233,7 @@ impl PreparedRun {
         Tables::for_run(connections(plan, &*self.dialogue), worker_count(plan))
     }
 
-    /// What carries the bytes, and what to say where that is not what was asked for.
+    /// Returns the backend, and a notice if it is not the requested one.
     fn backend(&self, plan: &Plan) -> (Backend, Option<Subject>) {
         let datagrams = self.dialogue.origins().iter().any(|origin| origin.datagrams);
         let backend = backend::choose(plan.net, datagrams);
@@ -259,7 +261,7 @@ impl PreparedRun {
     }
 }
 
-/// Workers = min(asked, users or connections).
+/// Returns the number of workers: min(requested, users or connections).
 pub fn worker_count(plan: &Plan) -> u32 {
     let most_of = |load: &Load, max_connections: u32| match load {
         Load::Closed { .. } => load.peak().round() as u32,
@@ -267,7 +269,7 @@ pub fn worker_count(plan: &Plan) -> u32 {
     };
     let most = match &plan.scenarios[..] {
         [] => most_of(&plan.load, plan.max_connections),
-        // A worker that may have no user of a scenario would drop all that falls to it.
+        // A worker that may have no user of a scenario would drop all arrivals assigned to it.
         all => {
             let users = |s: &Scenario| most_of(&s.load, s.max_connections);
             let sum = all.iter().map(users).fold(0, u32::saturating_add);
@@ -277,7 +279,7 @@ pub fn worker_count(plan: &Plan) -> u32 {
     plan.workers.clamp(1, most.max(1))
 }
 
-/// The names, by index, of requests that are sent before and after the load, and by no user.
+/// Returns the names, by index, of requests sent only before and after the load.
 fn names_around(plan: &Plan, dialogue: &dyn Workload) -> Vec<u16> {
     let Some(around) = plan.setup_flow() else { return Vec::new() };
     let (names, mut all, mut of_users) = (dialogue.names(), BTreeSet::new(), BTreeSet::new());
@@ -287,7 +289,7 @@ fn names_around(plan: &Plan, dialogue: &dyn Workload) -> Vec<u16> {
     all.difference(&of_users).copied().collect()
 }
 
-/// The most connections the run has at a time.
+/// Returns the maximum number of simultaneous connections of the run.
 fn connections(plan: &Plan, dialogue: &dyn Workload) -> u64 {
     let of = |load: &Load, max_connections: u32| match load {
         Load::Closed { .. } => {
@@ -326,7 +328,7 @@ fn started(setup: &Setup, net: &str, workers: u32) -> RunStarted {
     }
 }
 
-/// The machines of a run: this one first.
+/// Returns the machines of a run, this one first.
 fn hosts(setup: &Setup) -> Vec<record::GeneratorHost> {
     let others = setup.processes.iter().flat_map(|processes| processes.launcher.hosts());
     std::iter::once(setup.host.clone()).chain(others).collect()

@@ -1,6 +1,6 @@
-//! One worker on a network of the caller's, on the calling thread: the door for the bench and the tests of memory.
+//! One worker on a given network, on the calling thread: the entry point for the benchmark and the memory tests.
 //!
-//! What the worker tells is collected whenever it waits, so that nothing piles up however long the run is.
+//! Messages of the worker are collected whenever it waits, so that they do not accumulate in a long run.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::{Setup, Stop};
 /// Runs the plan of `setup` with one worker on `net`, beginning at `start` on its clock.
 ///
 /// # Errors
-/// What the protocol does not accept of what was asked.
+/// The options that the protocol does not accept.
 pub fn run<N: Network>(
     protocol: &dyn Protocol,
     asked: &ProtocolConfig,
@@ -65,7 +65,7 @@ pub fn run<N: Network>(
     Ok(())
 }
 
-/// A network that hands on what the worker told before it sleeps.
+/// A network that passes the worker's messages on before it sleeps.
 struct Heard<'a, 'b, N> {
     net: N,
     told: Receiver<Message>,

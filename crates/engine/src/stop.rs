@@ -1,18 +1,18 @@
-//! Stops a run.
+//! The stop flag of a run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Asks a run to stop, from a signal handler or another thread.
+/// A flag that stops a run, set from a signal handler or another thread.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicU8>);
 
 impl Stop {
-    /// Stop sending, count what is unfinished as censored and report: Ctrl-C.
+    /// Stops sending, counts what is unfinished as censored and reports: Ctrl-C.
     pub fn request(&self) {
         self.0.fetch_max(1, Ordering::Relaxed);
     }
-    /// True once a stop was asked for.
+    /// Returns `true` once a stop was requested.
     pub fn requested(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 0
     }

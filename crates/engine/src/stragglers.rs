@@ -1,8 +1,9 @@
-//! Processes of a run that do not end with it: one that was stopped (SIGSTOP) would keep the whole run for ever.
+//! Detection of processes that do not end with their run: one that was suspended (SIGSTOP) would block the run forever.
 //!
-//! Silence alone is no sign: while connections are opened for a common start nothing is told, and closing a million of them
-//! takes half a minute. So only a process whose time is over (or the time to prepare, once others have) is looked at, and one that stands still has less of it left.
-//! While the run goes on, it is the collector who knows whom all others wait for ([`Awaited`]).
+//! Silence alone is no sign: nothing is reported while connections are opened for a common start, and closing a million
+//! of them takes half a minute. So a process is checked only after its time is over (or the time to prepare, once
+//! others have), and a suspended one gets less time. During the run the collector knows which workers delay all others
+//! ([`Awaited`]).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,17 +12,17 @@ use std::time::Duration;
 
 use crate::processes::Ending;
 
-/// Looks in a second.
+/// Number of checks per second.
 const SECOND: u32 = 50;
-/// So often it is looked whether a process that told its last has ended.
+/// Interval of checks for the exit of a process after its last message.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// Workers whose silence keeps the seconds of all others from being handed on, for too long.
+/// Workers whose silence has held back the seconds of all others for too long.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Awaited(Arc<Mutex<Vec<usize>>>);
 
 impl Awaited {
-    /// These are.
+    /// Sets the workers.
     pub fn name(&self, workers: Vec<usize>) {
         *self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = workers;
     }
@@ -36,29 +37,29 @@ impl Awaited {
 pub(crate) struct Member {
     workers: Range<u32>,
     ending: Arc<dyn Ending>,
-    /// Times it was heard of.
+    /// Number of messages received.
     heard: AtomicU64,
-    /// It has prepared its requests.
+    /// Set once its requests are prepared.
     prepared: AtomicBool,
-    /// All its workers are over.
+    /// Set once all its workers are done.
     over: AtomicBool,
     killed: AtomicBool,
-    /// All others waited for it.
+    /// Set if all others waited for it.
     silent: AtomicBool,
 }
 
 impl Member {
-    /// It was heard of.
+    /// Counts a message.
     pub fn heard(&self) {
         self.heard.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// All its workers are over.
+    /// Marks all its workers as done.
     pub fn over(&self) {
         self.over.store(true, Ordering::Relaxed);
     }
 
-    /// Waits for its end, in looks: whoever watches may kill it meanwhile.
+    /// Polls for its exit; the watcher may kill it meanwhile.
     pub fn end(&self) -> std::io::Result<String> {
         loop {
             if let Some(how) = self.ending.ended()? {
@@ -68,12 +69,12 @@ impl Member {
         }
     }
 
-    /// True where it did not end by itself.
+    /// Returns `true` if it was killed.
     pub fn was_killed(&self) -> bool {
         self.killed.load(Ordering::Relaxed)
     }
 
-    /// Why it was ended, where it did not end by itself.
+    /// Returns the reason it was killed, if it was.
     pub fn why_killed(&self) -> Option<&'static str> {
         let silent = self.silent.load(Ordering::Relaxed);
         let why = if silent {
@@ -84,18 +85,18 @@ impl Member {
         self.was_killed().then_some(why)
     }
 
-    /// Ends it.
+    /// Kills it.
     pub fn kill(&self) {
         self.killed.store(true, Ordering::Relaxed);
         self.ending.kill();
     }
 }
 
-/// The processes of a run, and how long each has been silent.
+/// The processes of a run, and the duration of each one's silence.
 #[derive(Default)]
 pub(crate) struct Stragglers {
     members: Vec<(Arc<Member>, Silence)>,
-    /// A stop was passed on to them.
+    /// Set once a stop was passed on.
     stopping: bool,
     some_prepared: bool,
     awaited: Awaited,
@@ -104,17 +105,18 @@ pub(crate) struct Stragglers {
 #[derive(Clone, Copy, Default)]
 struct Silence {
     heard: u64,
-    /// Looks since; of those who look, so that a pause of the whole machine is nobody's.
+    /// Number of checks since then. Counted instead of timed, so that a pause of the whole machine is blamed on no
+    /// process.
     looks: u32,
 }
 
 impl Stragglers {
-    /// Of a run whose collector names whom it waits for.
+    /// Creates the watch for a run whose collector names awaited workers.
     pub fn of(awaited: &Awaited) -> Stragglers {
         Stragglers { awaited: awaited.clone(), ..Stragglers::default() }
     }
 
-    /// One more, which takes these workers.
+    /// Adds a process with these workers.
     pub fn watch(&mut self, ending: Arc<dyn Ending>, workers: Range<u32>) -> Arc<Member> {
         let [prepared, over, killed, silent] = std::array::from_fn(|_| AtomicBool::new(false));
         let member = Member { workers, ending, heard: AtomicU64::new(0), prepared, over, killed, silent };
@@ -123,19 +125,19 @@ impl Stragglers {
         member
     }
 
-    /// A stop was passed on: whoever runs ends at once.
+    /// Notes that a stop was passed on: processes that run end at once.
     pub fn stopping(&mut self) {
         self.stopping = true;
         self.members.iter_mut().for_each(|(_, silence)| silence.looks = 0);
     }
 
-    /// One of them has prepared its requests: the others have their time from now on.
+    /// Marks a process as prepared: the time of the others starts now.
     pub fn prepared(&mut self, member: &Member) {
         member.prepared.store(true, Ordering::Relaxed);
         self.some_prepared = true;
     }
 
-    /// A look at all of them, as often as [`SECOND`] says; kills those that had their time.
+    /// Checks all of them, [`SECOND`] times a second; kills those whose time is over.
     pub fn look(&mut self) {
         let some_over = self.members.iter().any(|(member, _)| member.over.load(Ordering::Relaxed));
         for (member, silence) in &mut self.members {
@@ -147,7 +149,7 @@ impl Stragglers {
             let late = self.some_prepared && !member.prepared.load(Ordering::Relaxed);
             let silent = heard == silence.heard && (self.stopping || some_over || late);
             *silence = Silence { heard, looks: if silent { silence.looks + 1 } else { 0 } };
-            // In seconds: one that stands still, and one that runs. After a stop nobody waits for the first.
+            // In seconds, for suspended and for running processes. After a stop suspended ones are not waited for.
             let (still, running) = if self.stopping { (0, 30) } else { (10, 60) };
             let waits_long = silence.looks > still * SECOND && silence.looks.is_multiple_of(SECOND / 5);
             if waits_long && !member.was_killed() && (silence.looks > running * SECOND || member.ending.stands_still())
@@ -166,7 +168,7 @@ mod tests {
     use super::*;
     use crate::processes::child;
 
-    /// One of which the test says how it is.
+    /// A process whose state the test sets.
     #[derive(Default)]
     struct Made {
         still: bool,
@@ -195,7 +197,7 @@ mod tests {
         while !still.ending.stands_still() {
             std::thread::sleep(LOOK);
         }
-        // While the run goes on, nobody is in the way.
+        // No process is late while the run goes on.
         (0..SECOND).for_each(|_| all.look());
         assert!(!still.was_killed());
         all.stopping();
@@ -205,7 +207,7 @@ mod tests {
         assert_eq!((still.end().unwrap().as_str(), runs.end().unwrap().as_str()), ("killed by SIGKILL", "over"));
     }
 
-    /// The child of this process that sleeps.
+    /// Returns the child of this process that sleeps.
     fn sleeping_child() -> rustix::process::Pid {
         let ours = std::process::id().to_string();
         let processes = std::fs::read_dir("/proc").unwrap().flatten();

@@ -1,25 +1,25 @@
-//! The descriptor limit bounds a table, not a process: a run of more connections than one table holds takes more workers,
-//! each a thread with a table of its own.
+//! Descriptor tables of a run. The descriptor limit bounds a table, not a process: a run with more connections than one
+//! table holds takes more workers, each a thread with its own table.
 
-/// Most threads that a run takes for their tables: each has memory of its own.
+/// Maximum number of threads added for their tables: each costs memory.
 const MOST: u64 = 64;
 
-/// How the connections of a run are spread over tables.
+/// The distribution of a run's connections over tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tables {
-    /// Workers that run.
+    /// Number of workers.
     pub workers: u32,
-    /// Each has a table of its own.
+    /// Set if each worker has its own table.
     pub own: bool,
 }
 
 impl Tables {
-    /// For so many connections, where `asked` workers would run.
+    /// Computes the tables for `connections` connections, where `asked` workers would run.
     pub fn for_run(connections: u64, asked: u32) -> Tables {
         Tables::over(connections, asked, net::tables::capacity() as u64)
     }
 
-    /// Where so many connections are more than all tables of a run hold: how many these hold.
+    /// Returns the capacity of all tables if it is less than `connections`.
     pub fn too_small_for(connections: u64) -> Option<u64> {
         let most = (net::tables::capacity() as u64).saturating_mul(MOST);
         (connections > most).then_some(most)
@@ -30,8 +30,8 @@ impl Tables {
         Tables { workers: asked.max(needed), own: connections > capacity }
     }
 
-    /// Gives the calling worker its table. Where the operating system refuses, it shares the one there is, and its end shows as
-    /// connections that fail for want of descriptors.
+    /// Gives the calling worker its table. If the operating system refuses, the worker shares the existing one, and the
+    /// lack shows as connections that fail for want of descriptors.
     pub fn take(self) {
         if self.own {
             let _ = net::tables::own_only(&[]);

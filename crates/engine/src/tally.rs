@@ -1,7 +1,7 @@
-//! What one worker counted in one second, and its encoding.
+//! The counts of one worker in one second, and their encoding.
 //!
-//! Counting allocates nothing: histograms and lists are kept and cleared. The encoding is the only thing that leaves a
-//! worker, so that a worker may as well be another process or machine.
+//! Counting allocates nothing: histograms and lists are reused. A worker emits only the encoding, so it may as well run
+//! in another process or machine.
 
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
@@ -21,7 +21,7 @@ mod encoding;
 
 pub(crate) use encoding::{Snapshot, decode, encode, translate};
 
-/// What a worker counted in a second: what adds up, each written down where the record keeps it, and what does not.
+/// Counts of a worker in a second: the additive ones, stored as in the record, and the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub sums: record::Counts,
@@ -32,18 +32,20 @@ pub(crate) struct Counts {
 }
 
 record::counts! {
-    /// What of several workers is put together otherwise than by adding.
+    /// Counts of workers that are not merged by addition.
     pub(crate) struct Apart {
-        /// At the end of the second, as in [`record::Second`].
+        /// Gauges at the end of the second, as in [`record::Second`].
         users, in_flight, waiting, open,
-        /// How long connections took that were opened before a common start.
+        /// Time to open the connections before a common start.
         ahead_ns,
-        /// How the thread ran: time on a core, ready without one, periods of its CPU quota, and those in which it was used up.
+        /// Scheduling of the thread: time on a core, time ready without one, periods of its CPU quota, and throttled
+        /// periods.
         busiest_cpu_ns, ready_ns, periods, throttled,
-        /// The first and the last success, since the second's beginning and plus one; zero: there was none.
+        /// Moments of the first and the last success, since the second's beginning and plus one; zero if there was
+        /// none.
         first_success, last_success,
-        /// How long requests had been in flight without a break at the first success, else at the second's end, plus one; zero:
-        /// none was.
+        /// Duration of the current busy period at the first success, else at the second's end, plus one; zero if
+        /// nothing was in flight.
         busy_for,
         /// Time integral of the requests in flight.
         area_ns,
@@ -68,7 +70,7 @@ impl DerefMut for Counts {
 }
 
 impl Counts {
-    /// All numbers, in the order they are encoded in.
+    /// Returns all numbers, in encoding order.
     fn each(&mut self) -> impl Iterator<Item = &mut u64> {
         let sums = self.sums.each_mut().chain(self.bytes.each_mut());
         let more = self.connections.each_mut().chain(self.heartbeats.each_mut());
@@ -77,7 +79,7 @@ impl Counts {
 }
 
 impl Counts {
-    /// An answer too many: nobody asked for it, and it may have been taken for another's.
+    /// Counts an unsolicited response, which may have been taken for another request's.
     #[cold]
     pub fn stray(&mut self) {
         self.unsolicited += 1;
@@ -85,53 +87,53 @@ impl Counts {
     }
 }
 
-/// What one worker counted since the last roll.
+/// Counts of one worker since the last roll.
 #[derive(Debug)]
 pub(crate) struct Tally {
     pub counts: Counts,
     pub latency: Latency,
     pub codes: Vec<(u32, u64)>,
-    /// What peers said of how connections and exchanges end.
+    /// Reasons peers gave for the end of connections and exchanges.
     pub words: Vec<(u32, u64)>,
     pub failures: Vec<(FailureClass, u64)>,
-    /// Connections of the plan that were lost, by cause.
+    /// Lost connections of the plan, by cause.
     pub losses: Vec<Loss>,
-    /// Connections that did not come to stand and failed no request, by why.
+    /// Connections that were not established and failed no request, by cause.
     pub unopened: Vec<Loss>,
-    /// The same by name, where the run has several.
+    /// Counts by name, if the run has several names.
     pub named: Option<Box<NameRows>>,
-    /// What checks came to.
+    /// Results of checks.
     pub checks: CheckCounts,
-    /// The traces of the slowest requests, where requests have any.
+    /// Traces of the slowest requests, if requests have any.
     pub traces: Option<Box<Traces>>,
 }
 
-/// Connections lost in one way.
+/// Connections lost by the same cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Loss {
     pub kind: FaultKind,
     pub phase: Phase,
     pub errno: Option<i32>,
-    /// What is known beyond the kind, in English: the peer's last words.
+    /// Details beyond the kind, in English: the last message of the peer.
     pub detail: String,
-    /// The same, for reports in other languages.
+    /// The details for reports in other languages.
     pub cause: Option<Cause>,
     pub count: u64,
 }
 
-/// So many ways of losing a connection are told apart in a second, and so many bytes of their words are kept: peers choose
-/// the words, and could choose others each time.
+/// Maximum number of distinct loss causes in a second, and of bytes kept of their texts: peers choose the texts, and
+/// could vary them.
 const WAYS: usize = 16;
 const WORDS: usize = 160;
 
 impl Tally {
-    /// Of a run with so many names.
+    /// Creates the counters of a run with `names` names.
     #[cfg(test)]
     pub fn new(names: usize) -> Tally {
         Tally::of(names, 0)
     }
 
-    /// With so many rows of figures, the last of them those of so many scenarios.
+    /// Creates counters with `names` rows, the last `scenarios` of which belong to scenarios.
     pub fn of(names: usize, scenarios: usize) -> Tally {
         Tally {
             named: NameRows::of(names, scenarios),
@@ -147,7 +149,7 @@ impl Tally {
         }
     }
 
-    /// An answer to a request of this name carried a status code; 0: none.
+    /// Counts the status code of a response to a request of this name; 0 if none.
     #[inline]
     pub fn code(&mut self, (name, user): (u16, UserId), code: u32) {
         count_code(&mut self.codes, code);
@@ -156,13 +158,13 @@ impl Tally {
         }
     }
 
-    /// The peer said how a connection or an exchange ends.
+    /// Counts a reason the peer gave for the end of a connection or an exchange.
     #[cold]
     pub fn word(&mut self, word: u32) {
         count_code(&mut self.words, word);
     }
 
-    /// A success of a request of the warm-up.
+    /// Counts a success of a request of the warm-up.
     pub fn finished_of_warmup(&mut self, (name, user): (u16, UserId)) {
         self.counts.finished_of_warmup += 1;
         if let Some(named) = &mut self.named {
@@ -170,7 +172,7 @@ impl Tally {
         }
     }
 
-    /// A failure.
+    /// Counts a failure.
     pub fn failure(&mut self, (name, user): (u16, UserId), sort: FailureClass) {
         self.counts.failed += 1;
         if let Some(named) = &mut self.named {
@@ -182,14 +184,14 @@ impl Tally {
         }
     }
 
-    /// A connection that is part of the plan is lost.
+    /// Counts a lost connection of the plan.
     #[cold]
     pub fn lost(&mut self, kind: FaultKind, errno: Option<i32>, why: Option<&Cause>) {
         self.counts.connections.lost += 1;
         add_loss(&mut self.losses, FailureClass { kind, phase: Phase::Hold, errno }, why);
     }
 
-    /// A connection did not come to stand, and no request fails by it.
+    /// Counts a connection that was not established and fails no request.
     #[cold]
     pub fn not_opened(&mut self, sort: FailureClass, why: Option<&Cause>) {
         add_loss(&mut self.unopened, sort, why);
@@ -210,19 +212,19 @@ impl Tally {
         }
     }
 
-    /// True where nothing at all was counted (gauges aside).
+    /// Returns `true` if nothing was counted (except gauges).
     pub fn is_idle(&self) -> bool {
         let c = &self.counts;
         let requests = c.due + c.sent + c.finished + c.failed + c.censored + c.warmup + c.finished_of_warmup;
         let ConnectionFigures { opened, failed, lost, refused, .. } = c.connections;
         let connections = opened + failed + lost + refused + c.bytes.received;
         let beats = c.heartbeats.sent + c.heartbeats.answered + c.heartbeats.missed + c.heartbeats.open;
-        // An iteration may be cut when nothing else happens.
+        // An iteration may be cut while nothing else happens.
         requests + connections + beats == 0 && self.named.as_ref().is_none_or(|named| named.is_empty())
     }
 }
 
-/// Adds to those lost in the same way.
+/// Adds to the losses by the same cause.
 fn add_loss(losses: &mut Vec<Loss>, sort: FailureClass, why: Option<&Cause>) {
     let detail = why.map_or(Cow::Borrowed(""), Cause::en);
     let cut = detail.floor_char_boundary(WORDS);
@@ -243,13 +245,13 @@ fn add_loss(losses: &mut Vec<Loss>, sort: FailureClass, why: Option<&Cause>) {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Concurrency {
     pub now: u64,
-    /// Since when there was at least one.
+    /// Start of the current busy period.
     pub busy_since: Nanos,
-    /// Sum of their starts.
+    /// Sum of their start times.
     starts: u64,
     area: u64,
     last: Nanos,
-    /// Time already spent by those in flight when the second began.
+    /// Time already spent by the requests in flight when the second began.
     before: u64,
 }
 
@@ -278,7 +280,8 @@ impl Concurrency {
         self.now -= 1;
         self.starts = self.starts.wrapping_sub(started.0);
     }
-    /// Closes the second at `at`: area, and time spent before and after by those in flight at its ends.
+    /// Closes the second at `at`; returns the area, and the time spent before and after by requests in flight at its
+    /// ends.
     pub fn roll(&mut self, at: Nanos) -> (u64, u64, u64) {
         self.advance(at);
         let after = self.now.wrapping_mul(at.0).wrapping_sub(self.starts);

@@ -21,28 +21,28 @@ use crate::no_thread::no_thread;
 use crate::tables::Tables;
 use crate::{Setup, Stop, lookup};
 
-/// What they work with.
+/// The parameters of the workers.
 pub(crate) struct Threads<'a> {
     pub dialogue: Arc<dyn Workload>,
     pub setup: &'a Setup,
-    /// The number of connections is part of the plan.
+    /// Set if the number of connections is part of the plan.
     pub fixed: bool,
     pub backend: Backend,
     pub tables: Tables,
-    /// Which of the run's workers are in this process.
+    /// Range of the run's workers in this process.
     pub workers: Range<u32>,
-    /// When the run begins.
+    /// Start of the run.
     pub start: Nanos,
-    /// Where workers wait for each other: before a common start, and before connections are held.
+    /// Barriers of the workers: before a common start, and before connections are held.
     pub barriers: [Arc<Barrier>; 2],
-    /// What is checked by name.
+    /// The named checks, if any.
     pub checks: Option<Arc<Checked>>,
     pub pools: Arc<Vec<(Origin, Vec<PeerAddress>)>>,
     pub sources: Vec<IpAddr>,
 }
 
 impl<'a> Threads<'a> {
-    /// Starts them; each tells what it counts, by its number in the run.
+    /// Starts the workers; each reports its counts with its number in the run.
     pub fn start<'s>(&self, scope: &'s Scope<'s, '_>, report: &Sender<(usize, Message)>, stop: &Stop)
     where
         'a: 's,
@@ -107,12 +107,12 @@ impl<'a> Threads<'a> {
     }
 }
 
-/// A worker that does not come is not waited for.
+/// Counts a worker that cannot start as ready.
 fn absent(barriers: &[Arc<Barrier>; 2]) {
     barriers.iter().for_each(|barrier| barrier.ready(Clock.now()));
 }
 
-/// The source addresses asked for, or as many of the loopback's as the connections need.
+/// Returns the requested source addresses, or as many loopback addresses as the connections need.
 pub(crate) fn sources(setup: &Setup, pools: &[(Origin, Vec<PeerAddress>)], connections: u64) -> Vec<IpAddr> {
     let first = pools.iter().flat_map(|(_, places)| places).find_map(|place| match place {
         PeerAddress::Tcp(addr) => Some(*addr),
@@ -124,14 +124,14 @@ pub(crate) fn sources(setup: &Setup, pools: &[(Origin, Vec<PeerAddress>)], conne
     }
 }
 
-/// The origins with their addresses.
+/// Returns the origins with their addresses.
 pub(crate) fn pools(origins: &[Origin], setup: &Setup, stop: &Stop) -> Vec<(Origin, Vec<PeerAddress>)> {
-    // An origin that does not resolve now is looked up again by the workers; its requests wait and then fail.
+    // The workers look up again an origin that does not resolve now; its requests wait and then fail.
     let places = |origin| lookup::find(&setup.resolver, origin, stop).and_then(Result::ok).unwrap_or_default();
     origins.iter().map(|origin| (origin.clone(), places(origin))).collect()
 }
 
-/// Keeps the calling thread on one of the cores the process may use.
+/// Pins the calling thread to one of the cores the process may use.
 fn pin(index: u32) {
     let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return };
     let cores: Vec<usize> = (0..rustix::thread::CpuSet::MAX_CPU).filter(|c| allowed.is_set(*c)).collect();

@@ -1,7 +1,8 @@
-//! What is kept of requests with traces, of one worker and one second: the slowest, and those that spans are made of. A run without traces
-//! has none of this.
+//! Traced requests of one worker in one second: the slowest, and those that spans are made of. Unused in a run without
+//! traces.
 //!
-//! Ids follow from the number of a request ([`crate::filling::FillSource::again`]): they are made once it is over, and kept of a few.
+//! Ids follow from the number of a request ([`crate::filling::FillSource::again`]), so they are derived after
+//! completion, and stored for a few requests only.
 
 use measure::Nanos;
 use record::{Failure, Rank, HasRank, RequestSpan, TraceId, TracedRequest, is_slow, keep_slowest};
@@ -12,16 +13,16 @@ use crate::ids::RequestId;
 use crate::reading::{number_of, word};
 use crate::failure_class::{MAX_ERRNO, PHASES, FailureClass, errno_name};
 
-/// So many requests of a second are kept of those that are sampled, and as many of the others.
+/// Number of slowest requests kept of a second among the sampled ones, and again among the others.
 pub(crate) const SLOWEST: usize = 8;
-/// Of so many failures of a second spans are made.
+/// Maximum number of failures of a second with spans.
 const FAILED: usize = 64;
-/// Of so many others that are sampled likewise.
+/// Maximum number of other sampled requests of a second with spans.
 const SAMPLED: usize = 256;
-/// So far from the start of the window a moment may be (nanoseconds: 73 years).
+/// Maximum distance of a moment from the start of the window (nanoseconds: 73 years).
 const FARTHEST: u64 = 1 << 61;
 
-/// A request that is over.
+/// A completed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Kept {
     trace: Trace,
@@ -29,12 +30,12 @@ pub(crate) struct Kept {
     scenario: u8,
     request: RequestId,
     outcome: Outcome,
-    /// Its latency, as the headline of the run has it.
+    /// Latency, as reported in the headline of the run.
     took: Nanos,
     intended: Nanos,
     started: Nanos,
     written: Nanos,
-    /// Zero: not known.
+    /// Moment of the first byte; zero if unknown.
     first_byte: Nanos,
     ended: Nanos,
 }
@@ -45,7 +46,7 @@ impl HasRank for Kept {
     }
 }
 
-/// How a request ended.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub code: u32,
@@ -53,14 +54,14 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// True where it has a latency, or a bound of one.
+    /// Returns `true` if it has a latency, or a bound of one.
     fn is_ranked(self) -> bool {
         self.failed.is_none_or(|sort| sort.kind == FaultKind::Timeout)
     }
 }
 
 impl Kept {
-    /// An exchange that ended at `now`; `open`: its latency counts from when it was due.
+    /// Creates the entry of an exchange that ended at `now`; `open` is set if its latency counts from when it was due.
     pub fn of(x: &Exchange, trace: Trace, outcome: Outcome, (open, now): (bool, Nanos)) -> Kept {
         let started = if x.state == ExchangeState::Waiting { now } else { x.started };
         Kept {
@@ -79,7 +80,7 @@ impl Kept {
     }
 }
 
-/// A fair choice of so many of all that come.
+/// A uniform random sample of bounded size.
 #[derive(Debug)]
 struct Choice {
     kept: Vec<Kept>,
@@ -92,7 +93,7 @@ impl Choice {
         Choice { kept: Vec::with_capacity(most), most, came: 0 }
     }
 
-    /// Each has the same chance (algorithm R), drawn from its own span, which is random.
+    /// Adds a candidate. Each has the same chance (algorithm R), drawn from its random span id.
     #[inline]
     fn take(&mut self, kept: Kept) {
         self.came += 1;
@@ -111,10 +112,10 @@ impl Choice {
     }
 }
 
-/// What is kept of a second.
+/// The traced requests of a second.
 #[derive(Debug)]
 pub(crate) struct Traces {
-    /// Of requests that cannot say their trace: below what sampled ones lie.
+    /// Sampling threshold for requests that cannot carry a trace.
     pub unsaid: Option<u64>,
     slowest: Vec<Kept>,
     failed: Choice,
@@ -122,13 +123,13 @@ pub(crate) struct Traces {
 }
 
 impl Traces {
-    /// Nothing yet.
+    /// Creates an empty selection.
     pub fn new(unsaid: Option<u64>) -> Traces {
         let slowest = Vec::with_capacity(2 * SLOWEST);
         Traces { unsaid, slowest, failed: Choice::of(FAILED), sampled: Choice::of(SAMPLED) }
     }
 
-    /// A request is over.
+    /// Records a completed request.
     #[inline]
     pub fn see(&mut self, kept: Kept) {
         if kept.outcome.is_ranked() && is_slow(&self.slowest, kept.rank(), SLOWEST) {
@@ -141,7 +142,7 @@ impl Traces {
         }
     }
 
-    /// Forgets the second.
+    /// Clears the second.
     pub fn clear(&mut self) {
         self.slowest.clear();
         self.failed.clear();
@@ -149,7 +150,7 @@ impl Traces {
     }
 }
 
-/// Appends them; moments count from `window`.
+/// Appends the traces; moments count from `window`.
 pub(crate) fn encode(traces: Option<&Traces>, window: Nanos, bytes: &mut Vec<u8>) {
     let Some(Traces { slowest, failed, sampled, .. }) = traces else {
         return bytes.extend_from_slice(&[0; 8 * 4]);
@@ -177,17 +178,17 @@ fn encode_one(kept: &Kept, window: Nanos, bytes: &mut Vec<u8>) {
     moments.into_iter().for_each(|at| word(at.0.wrapping_sub(window.0)));
 }
 
-/// What a second of a worker tells of traces.
+/// The decoded traces of a worker's second.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TracesTold {
     pub slowest: Vec<Told>,
     failed: Vec<Told>,
     sampled: Vec<Told>,
-    /// So many there were of the last two.
+    /// Total number of candidates of the last two.
     came: u64,
 }
 
-/// One request on its way to the collector, its moments since the start of the window.
+/// A decoded request, with moments relative to the start of the window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Told {
     trace: Trace,
@@ -204,7 +205,7 @@ pub(crate) struct Told {
     ended: i64,
 }
 
-/// Decodes what [`encode`] wrote; None where the bytes are no such thing.
+/// Decodes the output of [`encode`]; None if the bytes are malformed.
 pub(crate) fn decode(bytes: &mut &[u8]) -> Option<TracesTold> {
     let list = |bytes: &mut &[u8], most| {
         (0..number_of(bytes, most)?).map(|_| decode_one(bytes)).collect::<Option<Vec<Told>>>()
@@ -218,7 +219,7 @@ fn decode_one(bytes: &mut &[u8]) -> Option<Told> {
     let id = u128::from(word(bytes)?) << 64 | u128::from(word(bytes)?);
     let (span, packed, what, took) = (word(bytes)?, word(bytes)?, word(bytes)?, word(bytes)?);
     let (intended, started, written) = (moment(bytes)?, moment(bytes)?, moment(bytes)?);
-    // Where it is not known, that is no moment.
+    // Zero stands for an unknown first byte.
     let first_byte = if packed & 4 != 0 { Some(moment(bytes)?) } else { word(bytes).map(|_| None)? };
     let told = Told {
         trace: Trace { id, span, sampled: packed & 1 != 0 },
@@ -244,13 +245,13 @@ fn sort(packed: u32) -> Option<FailureClass> {
     Some(FailureClass { kind, phase, errno: (packed >> 15 & 1 == 1).then_some(errno) })
 }
 
-/// What a request is looked up by.
+/// Returns the lookup id of a request.
 pub(crate) fn id(trace: Trace) -> TraceId {
     TraceId { id: format!("{:032x}", trace.id), span: format!("{:016x}", trace.span), sampled: trace.sampled }
 }
 
 impl Told {
-    /// As records have it.
+    /// Converts to the record format.
     pub fn traced(&self, by_name: bool, code_name: &dyn Fn(u32) -> String) -> TracedRequest {
         TracedRequest {
             trace: id(self.trace),
@@ -269,7 +270,7 @@ impl Told {
         if self.code == 0 { String::new() } else { code_name(self.code) }
     }
 
-    /// As spans are made of it; `slow`: it is among the slowest.
+    /// Converts to a span; `slow` is set if it is among the slowest.
     fn span(&self, slow: bool, code_name: &dyn Fn(u32) -> String) -> RequestSpan {
         let failure = |sort: FailureClass| Failure {
             kind: sort.kind.name().into(),
@@ -297,7 +298,7 @@ impl Told {
 }
 
 impl TracesTold {
-    /// What spans are made of, each request once; and how many more there were of failures and of those that are sampled.
+    /// Returns the requests that spans are made of, each once, and the number of further failures and sampled requests.
     pub fn spans(&self, code_name: &dyn Fn(u32) -> String) -> record::RequestSpans {
         let slow = |told: &Told| self.slowest.iter().any(|slow| slow.trace == told.trace);
         let chosen = || self.failed.iter().chain(&self.sampled);
@@ -306,7 +307,7 @@ impl TracesTold {
         let others = self.slowest.iter().filter(|told| !chosen().any(|other| other.trace == told.trace));
         let before = spans.len();
         spans.extend(others.map(|told| told.span(true, code_name)));
-        // Those of the slowest that are sampled, or timed out, were left out of the others.
+        // Sampled or timed-out requests among the slowest were left out of the others.
         let back = spans[before..].iter().filter(|span| span.sampled || span.failure.is_some()).count() as u64;
         record::RequestSpans { spans, left_out: left_out.saturating_sub(back) }
     }

@@ -1,4 +1,5 @@
-//! One user who goes through a flow once, alone: what `--debug` shows, without its pauses; and what is done once before and after a run.
+//! A single pass of one user through a flow: `--debug` (without pauses), and the steps done once before and after a
+//! run.
 
 mod pages;
 
@@ -18,40 +19,40 @@ use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop
 
 pub use pages::{LeftOut, Resource};
 
-/// Whoever goes is alone.
+/// The only user of the pass.
 const USER: UserIndex = UserIndex(0);
-/// A loop that never ends is left after so many requests.
+/// Maximum number of requests, which ends an endless loop.
 const MOST: usize = 200;
 
-/// One step of a user who goes through a flow.
+/// An event of a single pass.
 pub enum Walked {
-    /// It sent a request.
+    /// A request was sent.
     Sent {
-        /// Which, by its index among those of the run.
+        /// Index of the request among those of the run.
         request: usize,
-        /// What came of it.
+        /// The outcome.
         outcome: Result<Box<ProbeResult>, Box<ProbeFailure>>,
-        /// The values it took out of the response, by name.
+        /// Values captured from the response, by name.
         captured: Vec<(String, Vec<u8>)>,
-        /// The values of its user that it was made of.
+        /// Values of the user that the request was built from.
         used: Vec<RequestValue>,
     },
-    /// What it does from here on is done once for all users: `setup` or `teardown`.
+    /// Start of a part done once for all users: `setup` or `teardown`.
     Part(&'static str),
-    /// It fetched what a page names, or had it.
+    /// A resource of a page was fetched or found in the cache.
     Resource(Box<Resource>),
-    /// What of the page's resources it did not fetch.
+    /// Resources of the page that were not fetched.
     LeftOut(LeftOut),
-    /// It would have paused for so long.
+    /// A pause of this length was skipped.
     Paused(Nanos),
-    /// It was stopped after so many requests.
+    /// The pass was stopped after this number of requests.
     TooFar(usize),
-    /// It was stopped in a loop that sends nothing and does not end.
+    /// The pass was stopped in an endless loop that sends nothing.
     Endless,
 }
 
-/// Goes through the flow of a plan once, each request on a connection of its own, unless it is on one that is the user's; what is done once
-/// for all users comes before and after.
+/// Runs the flow of a plan once, each request on a new connection unless the connection belongs to the user; `setup`
+/// and `teardown` come before and after.
 pub(crate) fn walk(
     dialogue: &Arc<dyn Workload>,
     (setup, stop): (&Setup, &Stop),
@@ -79,10 +80,10 @@ pub(crate) fn walk(
     walk.way.end();
 }
 
-/// Goes once through the `setup` of the plan's flow; what it captured.
+/// Runs the `setup` of the plan's flow once; returns the captured values.
 ///
 /// # Errors
-/// Which step failed and why.
+/// The failed step and the cause.
 pub(crate) fn set_up(dialogue: &Arc<dyn Workload>, setup: &Setup, stop: &Stop) -> Result<Vec<SetupValue>, OneShotFailure> {
     let Some(flow) = setup.plan.setup_flow().filter(|flow| !flow.setup.is_empty()) else { return Ok(Vec::new()) };
     let memory = once(dialogue, (setup, stop), &flow.with_steps(&flow.setup), Nanos::MAX, true)?;
@@ -93,7 +94,7 @@ pub(crate) fn set_up(dialogue: &Arc<dyn Workload>, setup: &Setup, stop: &Stop) -
     Ok(known.collect())
 }
 
-/// Goes once through its `teardown`, also where the run was interrupted; the first step that failed.
+/// Runs the `teardown` once, even if the run was interrupted; returns the first step that failed.
 pub(crate) fn tear_down(
     dialogue: &Arc<dyn Workload>,
     setup: &Setup,
@@ -101,7 +102,7 @@ pub(crate) fn tear_down(
     within: Option<Nanos>,
 ) -> Option<AfterFailure> {
     let flow = setup.plan.setup_flow().filter(|flow| !flow.teardown.is_empty())?;
-    // The stop that ended the run is no reason to leave what it made behind.
+    // The stop that ended the run must not prevent the cleanup.
     let again = Stop::default();
     let stop = if stop.requested() { &again } else { stop };
     let until = within.map_or(Nanos::MAX, |within| Clock.now() + within);
@@ -109,7 +110,8 @@ pub(crate) fn tear_down(
     Some(if stop.requested() { AfterFailure::Interrupted } else { AfterFailure::Failed(failed.why) })
 }
 
-/// Goes through steps once, with their pauses; what was kept by then. A step that fails and is not to go on ends it.
+/// Runs steps once, with their pauses; returns the captured values. A failed step ends it unless the flow continues on
+/// failure.
 fn once(
     dialogue: &Arc<dyn Workload>,
     (setup, stop): (&Setup, &Stop),
@@ -148,7 +150,7 @@ fn once(
     failed.map_or_else(|| Ok(memory.into_inner()), Err)
 }
 
-/// True of a request after whose failure the next step follows.
+/// Returns `true` if the flow continues after a failure of this request.
 fn goes_on(steps: &Flow, request: u32) -> bool {
     let mut goes_on = false;
     steps.visit_steps(&mut |step| {
@@ -157,21 +159,21 @@ fn goes_on(steps: &Flow, request: u32) -> bool {
     goes_on
 }
 
-/// One user on its way.
+/// One user's single pass.
 struct Walk<'a> {
     dialogue: &'a Arc<dyn Workload>,
     way: Way<'a>,
     stop: &'a Stop,
     flow: &'a Flow,
     seed: u64,
-    /// Requests so far.
+    /// Number of requests so far.
     sent: usize,
-    /// Resources of pages so far, where they are fetched.
+    /// Number of page resources so far, if they are fetched.
     fetched: Option<usize>,
 }
 
 impl Walk<'_> {
-    /// Goes through steps once, telling each; pauses last as long as `told` says.
+    /// Runs steps once and reports each; `told` returns the duration of pauses.
     fn through(&mut self, steps: &Flow, most: Option<usize>, told: &mut dyn FnMut(Walked) -> Nanos) {
         let program = Arc::new(FlowProgram::of(steps).expect(CHECKED));
         let mut user = scenario::FlowScenario::new(Arc::clone(&program), self.seed);
@@ -196,7 +198,7 @@ impl Walk<'_> {
                     self.sleep(sleeps);
                     Some(UserEvent::Resumed)
                 }
-                // What comes before the first iteration is over, or the iteration is.
+                // Either the start steps or the iteration are complete.
                 Action::Done => Some(if std::mem::take(&mut prepares) { UserEvent::Begin } else { UserEvent::NoMoreVisits }),
                 Action::Yielded(ENDLESS) => {
                     told(Walked::Endless);
@@ -207,7 +209,7 @@ impl Walk<'_> {
                     self.goes_away(&program.closes()[which]);
                     None
                 }
-                // A flow composes nothing.
+                // A flow composes no requests.
                 Action::Wait | Action::Report(_) | Action::Stop(_) | Action::Compose(_) => None,
                 Action::Hold | Action::Leave => return,
             };
@@ -217,7 +219,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Sends a request, and fetches what its response names where it is a page; how its user hears of it.
+    /// Sends a request and fetches the resources of its response if it is a page; returns the event for the user.
     fn asks(&mut self, request: usize, batch: Option<BatchMember>, told: &mut dyn FnMut(Walked) -> Nanos) -> UserEvent {
         let fault = self.send(request, told);
         let of_page = self.fetch(request, batch.is_none(), &mut |walked| {
@@ -238,7 +240,7 @@ impl Walk<'_> {
         fault
     }
 
-    /// Its own connections to these servers are closed; all others are of one request each.
+    /// Closes the user's own connections to these servers; all other connections serve one request each.
     fn goes_away(&self, servers: &[String]) {
         let origins = origins_of(servers, self.way.plan(), &**self.dialogue);
         let all = self.dialogue.origins();
@@ -248,7 +250,7 @@ impl Walk<'_> {
         self.way.leave(&meant);
     }
 
-    /// Sleeps, and wakes early where a stop is asked for.
+    /// Sleeps until the pause is over or a stop is requested.
     fn sleep(&self, pause: Nanos) {
         let until = Clock.now().saturating_add(pause);
         while !self.stop.requested() && Clock.now() < until {
@@ -262,7 +264,7 @@ fn fault(outcome: &Result<ProbeResult, Box<ProbeFailure>>) -> Option<FaultKind> 
     outcome.as_ref().err().map(|failure| failure.fault.unwrap_or(FaultKind::Closed))
 }
 
-/// The values that are others than before.
+/// Returns the values that changed.
 fn captured(flow: &Flow, before: &UserValues, after: &UserValues) -> Vec<(String, Vec<u8>)> {
     let changed = flow.variables.iter().enumerate().filter_map(|(at, name)| {
         let value = after.get(at as u16)?;

@@ -1,8 +1,11 @@
 //! One worker: one thread, one loop, one network, nothing shared.
 //!
-//! It has two parts. [`Users`] knows who does what, and when: scenarios, arrivals, pages, iterations. [`Connections`] knows how a
-//! request gets there: pools, links, handshakes, patience, and what is counted of it. They meet in a [`crate::want::Want`] and its
-//! [`crate::outcome::Outcome`]: the loop hands what came of the one to the other. Time, which concerns both, is in `time.rs`.
+//! It has two parts. [`Users`] knows who does what, and when: scenarios, arrivals, pages, iterations. [`Connections`]
+//! knows how a
+//! request gets there: pools, links, handshakes, patience, and what is counted of it. They meet in a
+//! [`crate::want::Want`] and its
+//! [`crate::outcome::Outcome`]: the loop hands what came of the one to the other. Time, which concerns both, is in
+//! `time.rs`.
 
 mod common_start;
 mod ending;
@@ -27,7 +30,7 @@ pub(crate) struct Worker<N: Network> {
     over: bool,
 }
 
-/// What a worker is made of.
+/// The parts of a worker.
 pub(crate) struct Parts<N: Network> {
     pub users: WorkerUsers,
     pub connections: WorkerConnections<N>,
@@ -36,13 +39,13 @@ pub(crate) struct Parts<N: Network> {
 }
 
 impl<N: Network> Worker<N> {
-    /// A worker that has not begun.
+    /// Creates a worker that has not started.
     pub fn new(parts: Parts<N>) -> Worker<N> {
         let Parts { users, connections, common_start, heeding } = parts;
         Worker { users, connections, common_start, heeding, over: false }
     }
 
-    /// The loop.
+    /// Runs the loop.
     pub fn run(&mut self, stop: &Stop) {
         self.begin();
         while !self.over {
@@ -59,8 +62,8 @@ impl<N: Network> Worker<N> {
         }
     }
 
-    /// Hears what came, a piece of each connection, and sends what is due in between. A turn that takes long is left for a
-    /// look at the time, and goes on after it.
+    /// Handles arrivals, a piece of each connection, and sends what is due in between. A turn that takes long is
+    /// interrupted for a look at the time, and resumed after it.
     #[inline]
     fn take_turn(&mut self) {
         loop {
@@ -74,7 +77,7 @@ impl<N: Network> Worker<N> {
         self.connections.end_turn();
     }
 
-    /// Something arrived, and whoever it is for goes on.
+    /// Handles one arrival, and resumes the user it is for.
     #[inline]
     fn hear(&mut self, arrived: LinkEvent) {
         self.connections.process(arrived);

@@ -2,7 +2,8 @@
 //!
 //! Constant and burst arrivals are numbered through the whole run, and worker k of T takes those with i ≡ k (mod T), so
 //! the shares add up exactly. Poisson arrivals are T independent streams of rate λ/T, whose union is Poisson again
-//! (MEASUREMENT 1.5); where their number is given, it is the union's, not each stream's (`counted`). Numbers start afresh where
+//! (MEASUREMENT 1.5); where their number is given, it is the union's, not each stream's (`counted`). Numbers start
+//! afresh where
 //! the warm-up ends: it never changes what comes after it.
 
 use measure::{Nanos, Rng};
@@ -14,22 +15,24 @@ use crate::ends;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// When arrivals are due: nanoseconds since the start of the run (warm-up included), never decreasing, None at the end.
+/// A schedule of due times: nanoseconds since the start of the run (warm-up included), never decreasing, None at the
+/// end.
 pub trait Schedule: Send {
-    /// When the next arrival is due.
+    /// Returns the due time of the next arrival.
     fn next_due(&mut self) -> Option<Nanos>;
-    /// From `at` on another rate, for all shares alike; changes come in the order of their moments. When the arrival that was drawn
-    /// last is due now: at the same moment, where that is before `at`.
+    /// Changes the rate from `at` on, for all shares alike; changes come in the order of their moments. Returns the new
+    /// due time of the arrival drawn last, which is unchanged if it is before `at`.
     fn change(&mut self, at: Nanos, change: Change) -> Option<Nanos>;
-    /// Takes all at once that was not drawn yet and is due from `from` on (the end of the warm-up) until `until`, in few lumps: of
-    /// each the moment of its last arrival, and how many it is. As many as the rate's integral says, where chance has no say.
+    /// Takes at once all arrivals not yet drawn that are due in `from` (the end of the warm-up) to `until`, in a few
+    /// lumps, each with the moment of its last arrival and their number. The total follows the rate's integral, without
+    /// randomness.
     fn take_rest(&mut self, from: Nanos, until: Nanos, lump: &mut dyn FnMut(Nanos, u64));
 }
 
-/// So many lumps tell how many are due when, to a part of a thousand.
+/// Number of lumps, which gives a resolution of a thousandth.
 const LUMPS: u64 = 4096;
 
-/// Divides a number into lumps: of each how many there are up to its end, and how many it is.
+/// Divides a number into lumps; each gets the cumulative number at its end, and its size.
 pub(crate) fn in_lumps(number: u64, mut lump: impl FnMut(u64, u64)) {
     let lumps = number.min(LUMPS);
     let until = |lump: u64| (u128::from(number) * u128::from(lump) / u128::from(lumps.max(1))) as u64;
@@ -38,8 +41,10 @@ pub(crate) fn in_lumps(number: u64, mut lump: impl FnMut(u64, u64)) {
 
 /// The arrivals of one share of an open load.
 ///
-/// During the warm-up the first stage's `from` rate holds. `requests` counts arrivals after the warm-up, over all shares.
-/// `duration` bounds the arrivals to [0, warmup + duration); without it the run ends with its stages, but a single stage
+/// During the warm-up the first stage's `from` rate holds. `requests` counts arrivals after the warm-up, over all
+/// shares.
+/// `duration` bounds the arrivals to [0, warmup + duration); without it the run ends with its stages, but a single
+/// stage
 /// bounded by `requests` goes on at its rate. A closed load has no arrivals.
 pub fn arrivals(
     load: &Load,
@@ -77,21 +82,21 @@ pub(crate) fn first_rate(stages: &[Stage]) -> f64 {
     stages.first().map_or(0.0, |stage| stage.from)
 }
 
-/// Independent visitors: the rate's integral grows by exponential steps of mean 1 between arrivals of the whole run.
+/// Independent arrivals: the rate's integral grows by exponential steps of mean 1 between arrivals of the whole run.
 pub(crate) struct Poisson {
     curve: Curve,
     rng: Rng,
     /// Sum of the exponential steps so far, in arrivals of this share.
     reached: f64,
     shares: f64,
-    /// The arrival that was reached is beyond the end, or none was drawn: another rate may bring it within.
+    /// Set if the reached arrival is beyond the end, or none was drawn; another rate may bring it within.
     ahead: bool,
 }
 
 impl Poisson {
-    /// Warm-up and stages.
+    /// Creates the arrivals of warm-up and stages.
     fn whole(stages: &[Stage], warmup: Nanos, end: Nanos, share: Share, seed: u64) -> Poisson {
-        // No memory, no seam: they are one curve.
+        // Poisson arrivals are memoryless, so that both form one curve.
         let mut curve = Curve::level(first_rate(stages), Nanos::ZERO, warmup);
         curve.append_stages(stages, warmup, end);
         Poisson::along(curve, share, seed)
@@ -116,12 +121,12 @@ impl Schedule for Poisson {
 
     fn change(&mut self, at: Nanos, change: Change) -> Option<Nanos> {
         self.curve.change(at, change);
-        // How far the arrival is away, in expected arrivals, stays; how long that takes does not.
+        // The distance of the arrival in expected arrivals is unchanged; its time is not.
         self.ahead = self.reached > 0.0;
         self.next_due()
     }
 
-    /// As many as are expected: of those that nobody drew each number is as good as the next.
+    /// Returns the expected number: all numbers of undrawn arrivals are equally plausible.
     fn take_rest(&mut self, from: Nanos, until: Nanos, lump: &mut dyn FnMut(Nanos, u64)) {
         let began = self.reached.max(self.curve.due_by(from) / self.shares);
         let rest = (self.curve.due_by(until) / self.shares - began).max(0.0);
@@ -135,7 +140,7 @@ impl Schedule for Poisson {
     }
 }
 
-/// Arrivals with a number: time is a function of the number alone.
+/// Numbered arrivals, whose time is a function of the number alone.
 struct Numbered {
     warming: Curve,
     curve: Curve,
@@ -144,17 +149,17 @@ struct Numbered {
     /// The number of the next arrival of this share, in the warm-up or after it.
     next: u64,
     in_warmup: bool,
-    /// How many there are after the warm-up, over all shares.
+    /// Number of arrivals after the warm-up, over all shares.
     requests: u64,
     time_of: TimeOf,
-    /// `in_warmup` and `next` before the last one was drawn, and when that is due.
+    /// `in_warmup` and `next` before the last draw, and its due time.
     drawn: (bool, u64),
     due: Option<Nanos>,
-    /// A change takes effect with the next of these after it: a burst that came is not taken back.
+    /// Granularity of changes, which take effect at the next multiple: a burst that came is not taken back.
     grain: u64,
 }
 
-/// The time of the i-th arrival of a curve that began at a moment.
+/// A function from an arrival's number to its time on a curve that began at a moment.
 type TimeOf = fn(curve: &mut Curve, i: u64, began: Nanos) -> Option<Nanos>;
 
 impl Numbered {
@@ -197,7 +202,7 @@ impl Numbered {
         Some(due)
     }
 
-    /// When a change takes effect on a curve that began at a moment.
+    /// Returns when a change takes effect on a curve that began at a moment.
     fn effect(&self, at: Nanos, began: Nanos) -> Nanos {
         Nanos(began.0.saturating_add((at - began).0.div_ceil(self.grain).saturating_mul(self.grain)))
     }

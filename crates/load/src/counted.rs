@@ -1,9 +1,12 @@
 //! A number of Poisson arrivals, shared between workers without a word between them.
 //!
-//! The first n arrivals of all streams together are wanted, so none of them may know its own number alone: streams that each
+//! The first n arrivals of all streams together are wanted, so none of them may know its own number alone: streams
+//! that each
 //! stopped at n/T would end one after the other, the last long after the union had its n. But given the moment S of the
-//! union's arrival n + 1, counted in expected arrivals, the n before it are n independent uniform points of [0, S), and each
-//! belongs to any worker with the same chance. So S and how many points each worker has are drawn once, from the seed that all
+//! union's arrival n + 1, counted in expected arrivals, the n before it are n independent uniform points of [0, S),
+//! and each
+//! belongs to any worker with the same chance. So S and how many points each worker has are drawn once, from the seed
+//! that all
 //! of them know, and every worker draws the moments of its own.
 
 use measure::{Nanos, Rng};
@@ -15,25 +18,26 @@ use crate::curve::Curve;
 
 /// The stream that all workers draw alike; those of the workers count from 0.
 const COMMON: u64 = u64::MAX;
-/// The streams of what comes after the warm-up, as many as there are workers.
+/// Offset of the streams after the warm-up; there is one per worker.
 const AFTER_WARMUP: u64 = 1 << 32;
 
-/// A share of a number of arrivals.
+/// One share of a fixed number of arrivals.
 pub(crate) struct Counted {
-    /// The warm-up is not counted.
+    /// The warm-up, which is not counted.
     warming: Poisson,
     warmed: bool,
-    /// A point was drawn and not taken: a change brought arrivals of the warm-up in front of it, or it beyond the end.
+    /// Set if a point was drawn and not taken: a change put arrivals of the warm-up before it, or moved it beyond the
+    /// end.
     ahead: bool,
-    /// All were drawn and taken.
+    /// Set once all points were drawn and taken.
     done: bool,
     curve: Curve,
     rng: Rng,
     /// S: when the union's arrival after the last one would be due, in expected arrivals.
     total: f64,
-    /// −ln of the part of [0, S) that lies ahead.
+    /// −ln of the remaining part of [0, S).
     passed: f64,
-    /// Points of this share that lie ahead.
+    /// Number of remaining points of this share.
     left: u64,
 }
 
@@ -56,7 +60,7 @@ impl Counted {
     }
 }
 
-/// How many of a number of requests fall to the shares before this one.
+/// Returns the number of requests of the shares before this one.
 pub(crate) fn before(requests: u64, share: Share, seed: u64) -> u64 {
     let mut common = Rng::new(seed).fork(COMMON);
     let _ = common.gamma(requests as f64 + 1.0);
@@ -67,7 +71,7 @@ pub(crate) fn before(requests: u64, share: Share, seed: u64) -> u64 {
     requests - left
 }
 
-/// How many of `requests` things that are dealt out at random fall to a share; all shares together have them all.
+/// Returns the number of `requests` items that fall to a share when dealt at random; the shares add up to all of them.
 fn dealt(requests: u64, share: Share, common: &mut Rng) -> u64 {
     let mut left = requests;
     for index in 0..share.index {
@@ -77,7 +81,7 @@ fn dealt(requests: u64, share: Share, common: &mut Rng) -> u64 {
 }
 
 impl Counted {
-    /// When the point that was drawn last is due.
+    /// Returns the due time of the last drawn point.
     fn due(&mut self) -> Option<Nanos> {
         self.curve.time_of(self.total * -(-self.passed).exp_m1())
     }
@@ -118,7 +122,7 @@ impl Schedule for Counted {
         self.next_due()
     }
 
-    /// Points that nobody drew lie evenly in what is ahead.
+    /// Points that were not drawn are spread evenly over the remaining time.
     fn take_rest(&mut self, _from: Nanos, until: Nanos, lump: &mut dyn FnMut(Nanos, u64)) {
         self.warmed = true;
         let began = self.total * -(-self.passed).exp_m1();

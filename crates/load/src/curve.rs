@@ -27,9 +27,9 @@ struct Piece {
 pub(crate) struct Curve {
     pieces: Vec<Piece>,
     current: usize,
-    /// What was planned; empty while nothing was changed.
+    /// The planned pieces; empty while nothing was changed.
     planned: Vec<Piece>,
-    /// The rate it was changed to.
+    /// The current rate after a change.
     level: Option<f64>,
     paused: bool,
 }
@@ -42,15 +42,14 @@ impl Curve {
         curve
     }
 
-    /// The stages one after the other, beginning at `start`; cut at `end`, or carried on there at the last rate where
-    /// they end before.
+    /// Creates the curve of consecutive stages from `start`, cut at `end` or extended to it at the last rate.
     pub(crate) fn of_stages(stages: &[Stage], start: Nanos, end: Nanos) -> Curve {
         let mut curve = Curve::default();
         curve.append_stages(stages, start, end);
         curve
     }
 
-    /// Adds stages behind what is there.
+    /// Appends stages.
     pub(crate) fn append_stages(&mut self, stages: &[Stage], start: Nanos, end: Nanos) {
         let mut at = start;
         for stage in stages {
@@ -62,7 +61,7 @@ impl Curve {
         self.push(at, end, end, last, last);
     }
 
-    /// Adds a piece from `start` to `end`, of which only what lies before `cut` counts.
+    /// Adds a piece from `start` to `end`, cut at `cut`.
     fn push(&mut self, start: Nanos, end: Nanos, cut: Nanos, from: f64, to: f64) {
         if start >= end.min(cut) {
             return;
@@ -79,7 +78,7 @@ impl Curve {
         self.pieces.push(piece);
     }
 
-    /// From `at` on another rate: what is due before stays, and what is due after is worked out from there.
+    /// Changes the rate from `at` on: earlier arrivals are unchanged, and later ones are computed from there.
     pub(crate) fn change(&mut self, at: Nanos, change: Change) {
         let (Some(first), Some(last)) = (self.pieces.first(), self.pieces.last()) else { return };
         let (at, end) = (at.max(first.start), last.end);
@@ -113,7 +112,7 @@ impl Curve {
         self.current = 0;
     }
 
-    /// How many arrivals are due by a moment: the integral of the rate.
+    /// Returns the number of arrivals due by a moment: the integral of the rate.
     pub(crate) fn due_by(&self, at: Nanos) -> f64 {
         let Some(mut piece) = self.pieces.iter().rfind(|piece| piece.start < at).copied() else { return 0.0 };
         if at < piece.end {
@@ -122,18 +121,18 @@ impl Curve {
         piece.until
     }
 
-    /// When it ends, and `until` where that is before.
+    /// Returns the end of the curve, at most `until`.
     pub(crate) fn end_by(&self, until: Nanos) -> Nanos {
         self.pieces.last().map_or(until, |piece| piece.end.min(until))
     }
 
-    /// It may be asked from the beginning again.
+    /// Restarts queries from the beginning.
     pub(crate) fn rewind(&mut self) {
         self.current = 0;
     }
 
-    /// The time at which `x` arrivals are due, i.e. the integral of the rate reaches `x`; None at and after the end.
-    /// Successive calls must not go back.
+    /// Returns the time at which `x` arrivals are due, i.e. the integral of the rate reaches `x`; None at and after the
+    /// end. Successive calls must not go back.
     pub(crate) fn time_of(&mut self, x: f64) -> Option<Nanos> {
         while x >= self.pieces.get(self.current)?.until {
             self.current += 1;
@@ -191,7 +190,7 @@ fn shifted(value: u128, by: u32) -> Option<u128> {
     (by < value.leading_zeros()).then(|| value << by)
 }
 
-/// Rates that make no sense count as none.
+/// Returns the rate, or 0 if it is invalid.
 fn at_least_zero(rate: f64) -> f64 {
     if rate.is_finite() { rate.max(0.0) } else { 0.0 }
 }

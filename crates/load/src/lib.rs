@@ -1,4 +1,4 @@
-//! When requests are due: schedules as pure arithmetic.
+//! Due times of requests: schedules as pure arithmetic.
 //!
 //! A load model turns (plan, share of the run, seed) into numbers: moments at which arrivals are due (open load), or
 //! how many users are alive (closed load). No clock and no thread is in here, so a schedule is tested as a table of
@@ -21,8 +21,8 @@ pub use users::Users;
 use measure::Nanos;
 use plan::{Arrivals, Load, Plan, Share, Stage};
 
-/// When a plan ends by time, since the start of the run: warm-up and duration, or warm-up and stages where no duration
-/// was given. None where only the number of requests ends it: a single stage then goes on at its level.
+/// Returns the end of a plan by time, since the start of the run: warm-up and duration, or warm-up and stages without a
+/// duration. None if only the number of requests ends it: a single stage then continues at its level.
 pub fn run_ends(plan: &Plan) -> Option<Nanos> {
     if !plan.scenarios.is_empty() {
         return scenarios::all_end(plan);
@@ -30,7 +30,7 @@ pub fn run_ends(plan: &Plan) -> Option<Nanos> {
     ends(plan.load.stages(), plan.warmup, plan.requests, plan.duration)
 }
 
-/// As [`run_ends`], from the parts of a plan.
+/// Like [`run_ends`], from the parts of a plan.
 fn ends(stages: &[Stage], warmup: Nanos, requests: Option<u64>, duration: Option<Nanos>) -> Option<Nanos> {
     match duration {
         Some(duration) => Some(warmup.saturating_add(duration)),
@@ -39,7 +39,7 @@ fn ends(stages: &[Stage], warmup: Nanos, requests: Option<u64>, duration: Option
     }
 }
 
-/// The level that a load has as planned: users, or arrivals per second, so long after its start.
+/// Returns the planned level of a load (users, or arrivals per second) at a time since its start.
 pub fn level(load: &Load, warmup: Nanos, since_start: Nanos) -> f64 {
     let mut at = warmup;
     for stage in load.stages() {
@@ -53,12 +53,13 @@ pub fn level(load: &Load, warmup: Nanos, since_start: Nanos) -> f64 {
     load.stages().last().map_or(0.0, |stage| stage.to)
 }
 
-/// How long all stages take together.
+/// Returns the total duration of the stages.
 fn stages_last(stages: &[Stage]) -> Nanos {
     stages.iter().fold(Nanos::ZERO, |sum, stage| sum.saturating_add(stage.lasts))
 }
 
-/// The numbers of what a share of a run starts: of its requests, or of the iterations of its flow. Of several scenarios each
+/// The numbers of what a share of a run starts: of its requests, or of the iterations of its flow. Of several
+/// scenarios each
 /// has its own ([`Course::numbers`]).
 pub fn numbers(plan: &Plan, share: Share) -> Numbers {
     numbers_of(&plan.load, plan.warmup, plan.requests, share, plan.seed)
@@ -67,7 +68,8 @@ pub fn numbers(plan: &Plan, share: Share) -> Numbers {
 fn numbers_of(load: &Load, warmup: Nanos, requests: Option<u64>, share: Share, seed: u64) -> Numbers {
     match load {
         Load::Closed { .. } => Users::new(load, warmup, share).numbers(),
-        // A number of arrivals is shared by chance: those of the shares before this one have the numbers before its own.
+        // A number of arrivals is shared by chance: those of the shares before this one have the numbers before its
+        // own.
         Load::Open { arrivals: Arrivals::Poisson, .. } if warmup == Nanos::ZERO => match requests {
             Some(requests) => Numbers::from(counted::before(requests, share, seed) + 1),
             None => Numbers::in_turn(share),
@@ -76,8 +78,9 @@ fn numbers_of(load: &Load, warmup: Nanos, requests: Option<u64>, share: Share, s
     }
 }
 
-/// When the next request would be due after the last of a plan that asks for a number of them at an even, constant rate:
-/// what its throughput is measured over, so that a burst counts the second it is the load of. None for other plans.
+/// Returns when the next request would be due after the last one of a plan with a number of requests at an even,
+/// constant rate. The throughput is measured over this span, so that a burst includes the second it is the load of.
+/// None for other plans.
 pub fn nominal_end(plan: &Plan) -> Option<Nanos> {
     nominal(&plan.load, plan.warmup, plan.requests)
 }

@@ -1,38 +1,39 @@
-//! The numbers of what is started: no two shares of a run have the same, and those of a counted number of things are the first so many.
+//! Sequence numbers of requests, users and iterations: unique across the shares of a run, and consecutive from 1 for a
+//! counted total.
 
 use plan::Share;
 
-/// Where the numbers of a share begin to which none fall: its users were added while the load went on.
+/// First number of a share without regular numbers: its users were added during the run.
 const BEYOND: u64 = 1 << 40;
 
-/// The numbers of one share, in order; the first of a run is 1.
+/// The sequence of one share, ascending; the first number of a run is 1.
 ///
-/// Whoever starts a number of things has the numbers from 1 to that, each once, if every share starts as many as fall to it
-/// ([`crate::Users::of_requests`], [`Share::of_total`]).
+/// For a counted total, the shares together use the numbers from 1 to the total, each once, if every share starts its
+/// part ([`crate::Users::of_requests`], [`Share::of_total`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Numbers {
     next: u64,
-    /// From one to the next.
+    /// Regular step.
     step: u64,
-    /// How many there are between two longer steps, and how many are left until the next of those.
+    /// Numbers between two longer steps, and the number left until the next longer step.
     round: u64,
     left: u64,
-    /// So much longer that step is.
+    /// Extra length of the longer step.
     gap: u64,
 }
 
 impl Numbers {
-    /// Of things that shares take in turns: of T, share k has k, k + T, k + 2T …
+    /// Creates the sequence for items taken in turn: of T shares, share k has k, k + T, k + 2T …
     pub fn in_turn(share: Share) -> Numbers {
         Numbers::evenly(u64::from(share.index) + 1, u64::from(share.of))
     }
 
-    /// All from this one on.
+    /// Creates the sequence of all numbers from `first` on.
     pub fn from(first: u64) -> Numbers {
         Numbers::evenly(first, 1)
     }
 
-    /// This one, again and again.
+    /// Creates a sequence that repeats one number.
     pub fn always(number: u64) -> Numbers {
         Numbers::evenly(number, 0)
     }
@@ -41,8 +42,8 @@ impl Numbers {
         Numbers { next, step, round: u64::MAX, left: u64::MAX, gap: 0 }
     }
 
-    /// Of things that so many users start, of whom user u belongs to share u mod T: in rounds of one for each user, so that a share
-    /// has as many as its users are of all.
+    /// Creates the sequence for items started by `users` users, where user u belongs to share u mod T. Each round has
+    /// one item per user, so a share's part is proportional to its users.
     pub fn of_users(share: Share, users: u64) -> Numbers {
         let (of, own) = (u64::from(share.of), share.of_total(users));
         let first = u64::from(share.index) + 1;
@@ -52,13 +53,13 @@ impl Numbers {
         }
     }
 
-    /// The next, which stays the next.
+    /// Returns the next number without taking it.
     #[inline]
     pub fn peek(&self) -> u64 {
         self.next
     }
 
-    /// Takes the next.
+    /// Takes the next number.
     #[inline]
     pub fn take(&mut self) -> u64 {
         let number = self.next;

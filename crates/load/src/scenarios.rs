@@ -1,6 +1,7 @@
 //! Scenarios side by side: the course that each takes in the time of the run.
 //!
-//! A scenario that begins with the run takes part in its warm-up; one that begins later has none. All moments are since the
+//! A scenario that begins with the run takes part in its warm-up; one that begins later has none. All moments are
+//! since the
 //! start of the run.
 
 use measure::{Nanos, Rng};
@@ -12,16 +13,17 @@ use crate::{Numbers, Schedule, Users, arrivals, ends, numbers_of};
 #[derive(Clone, Copy, Debug)]
 pub struct Course<'a> {
     scenario: &'a Scenario,
-    /// When it begins.
+    /// Begin of the scenario.
     begins: Nanos,
-    /// How much of the warm-up it takes part in.
+    /// Part of the warm-up it takes part in.
     warmup: Nanos,
     share: Share,
     seed: u64,
 }
 
 impl<'a> Course<'a> {
-    /// That of a plan's scenario of this number. The first worker does not have the first user, or the odd one, of all of them.
+    /// Creates the course of a plan's scenario. The first users, and the odd ones, of the scenarios go to different
+    /// workers.
     pub fn of(plan: &'a Plan, number: usize, share: Share) -> Option<Course<'a>> {
         let scenario = plan.scenarios.get(number)?;
         let by = number as u32 % share.of;
@@ -34,26 +36,26 @@ impl<'a> Course<'a> {
         Some(Course { scenario, begins, warmup, share, seed })
     }
 
-    /// Its share of a number of things.
+    /// Returns this worker's share.
     pub fn share(&self) -> Share {
         self.share
     }
 
-    /// When it begins nothing more; None: when its iterations are done.
+    /// Returns when it stops beginning iterations; None if its number of iterations ends it.
     pub fn ends(&self) -> Option<Nanos> {
         let Scenario { load, iterations, iterations_per_user, duration, .. } = self.scenario;
         let counted = iterations.or(iterations_per_user.map(u64::from));
         Some(self.begins.saturating_add(ends(load.stages(), self.warmup, counted, *duration)?))
     }
 
-    /// When its iterations are due, where arrivals bring them.
+    /// Returns the schedule of its iterations, if arrivals start them.
     pub fn arrivals(&self) -> Option<Box<dyn Schedule>> {
         let Scenario { load, iterations, duration, .. } = self.scenario;
         let schedule = || arrivals(load, self.warmup, *iterations, *duration, self.share, self.seed);
         load.is_open().then(|| Box::new(Later { schedule: schedule(), by: self.begins }) as Box<dyn Schedule>)
     }
 
-    /// Its users over time, where it has them.
+    /// Returns its users over time, if it has users.
     pub fn users(&self) -> Option<Users> {
         let users = || {
             let users = Users::new(&self.scenario.load, self.warmup, self.share).later(self.begins);
@@ -62,25 +64,25 @@ impl<'a> Course<'a> {
         (!self.scenario.load.is_open()).then(users)
     }
 
-    /// How many of its iterations, where they are counted, fall to this share.
+    /// Returns this share's number of iterations, if they are counted.
     pub fn iterations(&self) -> Option<u64> {
         let all = self.scenario.iterations?;
         Some(self.users().map_or_else(|| self.share.of_total(all), |users| users.of_requests(all)))
     }
 
-    /// As [`crate::numbers`], of its iterations.
+    /// Returns the numbers of its iterations, like [`crate::numbers`].
     pub fn numbers(&self) -> Numbers {
         numbers_of(&self.scenario.load, self.warmup, self.scenario.iterations, self.share, self.seed)
     }
 }
 
-/// When the last of a plan's scenarios ends; None: when the iterations of one are done.
+/// Returns the end of the last scenario; None if the iterations of one end it.
 pub(crate) fn all_end(plan: &Plan) -> Option<Nanos> {
     let courses = (0..plan.scenarios.len()).filter_map(|number| Course::of(plan, number, Share::WHOLE));
     courses.map(|course| course.ends()).try_fold(Nanos::ZERO, |last, end| Some(last.max(end?)))
 }
 
-/// A schedule so much later.
+/// A delayed schedule.
 struct Later {
     schedule: Box<dyn Schedule>,
     by: Nanos,

@@ -1,8 +1,8 @@
-//! How arrivals are spaced (MEASUREMENT 1.5): sizes of effects, because with a million gaps every test rejects.
+//! Statistics of arrival gaps (MEASUREMENT 1.5). They are effect sizes, because with a million gaps every test rejects.
 
 use measure::Nanos;
 
-/// The gaps between ascending moments, in nanoseconds.
+/// Returns the gaps between ascending moments, in nanoseconds.
 pub fn gaps(moments: &[Nanos]) -> Vec<f64> {
     moments.windows(2).map(|pair| (pair[1] - pair[0]).0 as f64).collect()
 }

@@ -23,12 +23,12 @@ pub struct Users {
     /// Warm-up, stages and the rest of time, in order and without gaps.
     stretches: Vec<Stretch>,
     share: Share,
-    /// What was planned; empty while nothing was changed.
+    /// The planned pieces; empty while nothing was changed.
     planned: Vec<Stretch>,
-    /// The number they were changed to.
+    /// The current number after a change.
     level: Option<u32>,
     paused: bool,
-    /// As how many each of them counts.
+    /// Number of requests each user keeps in flight, which multiplies the users.
     each: u32,
     ends: Option<Nanos>,
 }
@@ -64,12 +64,13 @@ impl Users {
         users
     }
 
-    /// The same users where each keeps `each` requests in flight: to the engine as many users, shared out whole.
+    /// Multiplies the users where each keeps `each` requests in flight: the engine drives as many users, shared out
+    /// whole.
     pub fn each(self, each: u32) -> Users {
         Users { each: each.max(1), ..self }
     }
 
-    /// The same users so much later, and none before.
+    /// Delays the users by a span; before it there are none.
     pub fn later(mut self, by: Nanos) -> Users {
         for stretch in &mut self.stretches {
             (stretch.start, stretch.end) = (stretch.start.saturating_add(by), stretch.end.saturating_add(by));
@@ -80,7 +81,7 @@ impl Users {
         self
     }
 
-    /// The same users until then, and none after.
+    /// Limits the users to a time; after it there are none.
     pub fn until(mut self, end: Nanos) -> Users {
         self.stretches.retain(|stretch| stretch.start < end);
         if let Some(cut) = self.stretches.last_mut().filter(|stretch| stretch.end > end) {
@@ -96,7 +97,7 @@ impl Users {
         }
     }
 
-    /// From `at` on another number, for all shares alike; changes come in the order of their moments.
+    /// Changes the number from `at` on, for all shares alike; changes come in the order of their moments.
     pub fn change(&mut self, at: Nanos, change: Change) {
         if self.planned.is_empty() {
             self.planned.clone_from(&self.stretches);
@@ -123,18 +124,19 @@ impl Users {
         }
     }
 
-    /// How many users of this share should be alive at a time since the start of the run.
+    /// Returns the target number of users of this share at a time since the start of the run.
     pub fn at(&self, time: Nanos) -> u32 {
         self.share_of(self.level_at(time))
     }
 
-    /// How many of all shares.
+    /// Returns the number of users of all shares.
     fn level_at(&self, time: Nanos) -> f64 {
         let stretch = self.stretches.iter().find(|s| time < s.end).or(self.stretches.last());
         stretch.map_or(0.0, |s| s.level(time))
     }
 
-    /// Users who come at that time are dealt to the shares in turn: how many of a round come before the first of this share, as a part
+    /// Users who come at that time are dealt to the shares in turn: how many of a round come before the first of this
+    /// share, as a part
     /// of the round.
     pub fn part_before(&self, time: Nanos) -> f64 {
         let there = if time == Nanos::ZERO { 0 } else { self.level_at(time - Nanos(1)).round() as u64 };
@@ -142,7 +144,7 @@ impl Users {
         ((index + of - there % of) % of) as f64 / of as f64
     }
 
-    /// The earliest time after `time` at which [`Users::at`] is another number; None where it never is.
+    /// Returns the earliest time after `time` at which [`Users::at`] changes; None if it never does.
     pub fn next_change(&self, time: Nanos) -> Option<Nanos> {
         let now = self.at(time);
         for stretch in self.stretches.iter().filter(|s| s.end.0 - 1 > time.0) {
@@ -173,8 +175,10 @@ impl Users {
         self.stretches.iter().fold(0.0_f64, |peak, s| peak.max(s.from).max(s.to))
     }
 
-    /// This share of `total` requests, in proportion to its users at their peak: split evenly, the users of a share that has
-    /// fewer of them would each have more to do, alone, after the others are done. They are those of [`Users::numbers`].
+    /// Returns this share of `total` requests, in proportion to its users at their peak: split evenly, the users of a
+    /// share that has
+    /// fewer of them would each have more to do, alone, after the others are done. They are those of
+    /// [`Users::numbers`].
     pub fn of_requests(&self, total: u64) -> u64 {
         let Some(rounds) = total.checked_div(self.most()) else { return 0 };
         rounds * self.share.of_total(self.most()) + self.share.of_total(total % self.most())
@@ -190,7 +194,7 @@ impl Users {
         self.highest().round() as u64
     }
 
-    /// When the stages end; None for a single stage, whose level goes on.
+    /// Returns the end of the stages; None for a single stage, whose level continues.
     pub fn ends(&self) -> Option<Nanos> {
         self.ends
     }

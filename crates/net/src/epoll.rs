@@ -5,7 +5,8 @@
 //! another, because the next byte raises a new edge; there is no `epoll_ctl` per request and no call per timer. Edge
 //! triggering also saves the kernel a second look at every ready socket in the following `epoll_pwait2`.
 //!
-//! A read that filled the buffer is followed by another in the next turn, behind all other connections: a peer that sends
+//! A read that filled the buffer is followed by another in the next turn, behind all other connections: a peer that
+//! sends
 //! faster than it is read has its piece of every turn and no more.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -33,7 +34,7 @@ mod backlog;
 mod datagrams;
 mod slot;
 
-/// One read takes at most so much; larger answers come in several pieces.
+/// Maximum size of one read; larger responses arrive in several pieces.
 const READ: usize = 64 * 1024;
 /// Events taken from the kernel in one turn, and connections read further in one.
 const TURN: usize = 256;
@@ -49,12 +50,12 @@ pub struct Epoll {
     free: Vec<u32>,
     /// Connections to look at again in this turn, without an event: (slot, age).
     again: Vec<(u32, u32)>,
-    /// Those that have more than a turn takes: looked at in the next ones, in this order.
+    /// Connections with more data than a turn takes: read in the next turns, in this order.
     later: VecDeque<(u32, u32)>,
-    /// How many of these this turn still looks at, behind its events.
+    /// Number of these still to be read in this turn, after its events.
     owed: usize,
     unsent: BTreeMap<u32, Unsent>,
-    /// Datagrams that wait, and what the system said to those it did not take.
+    /// Queued datagrams, and the errors of refused ones.
     waiting: BTreeMap<u32, Waiting>,
     refusals: BTreeMap<u32, Errno>,
     /// Refusals of earlier datagrams that sends have found.
@@ -64,7 +65,7 @@ pub struct Epoll {
     /// A listener is starved.
     starving: bool,
     buffer: Vec<u8>,
-    /// Where it is collected how late reads are, in a network that does.
+    /// The collector of read delays, if enabled.
     stamps: Option<Lateness>,
     sent: u64,
     clock: Clock,
@@ -73,7 +74,8 @@ pub struct Epoll {
     read_at: Nanos,
 }
 
-/// A wait that ends later than this after the latest reading of the clock is reckoned from it: the work of a turn lies in
+/// A wait that ends later than this after the latest reading of the clock is reckoned from it: the work of a turn lies
+/// in
 /// between, far less. Shorter waits, which an arrival ends, pay for a reading of their own.
 const FAR: Nanos = Nanos::from_millis(1);
 
@@ -84,7 +86,8 @@ enum Read {
 }
 
 impl Epoll {
-    /// A network of its own for the calling thread, whose timer slack is set to 1 ns so that waits end when they should.
+    /// A network of its own for the calling thread, whose timer slack is set to 1 ns so that waits end when they
+    /// should.
     ///
     /// # Errors
     /// What the operating system refused.
@@ -115,7 +118,7 @@ impl Epoll {
         })
     }
 
-    /// The same, and collects how late reads are.
+    /// Enables the collection of read delays.
     #[must_use]
     pub fn stamping(mut self, lateness: Option<Lateness>) -> Epoll {
         self.stamps = lateness;
@@ -189,7 +192,7 @@ impl Epoll {
         }
     }
 
-    /// A descriptor is free again: listeners that ran out of them are heard again.
+    /// Resumes starved listeners after a descriptor became free.
     fn feed_listeners(&mut self) {
         self.starving = false;
         for (id, l) in self.listeners.iter_mut().enumerate().filter(|(_, l)| l.starved) {

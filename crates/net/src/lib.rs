@@ -1,11 +1,12 @@
-//! How bytes travel: the implementations of [`wire::Network`], and TLS.
+//! Transport of bytes: the implementations of [`wire::Network`], and TLS.
 //!
 //! - [`Epoll`]: works everywhere, tuned first.
 //! - [`Uring`]: io_uring, one system call a batch, where the kernel and the container allow it.
 //! - `tls`: rustls as a layer without I/O.
 //! - `tunnel`: what is said to a proxy before a connection leads to the target.
 //! - `heap`: memory that goes back to the system.
-//! - `tables` and `sources`: what lets one process hold more connections than one descriptor table and one port range do.
+//! - `tables` and `sources`: what lets one process hold more connections than one descriptor table and one port range
+//! do.
 
 mod epoll;
 pub mod heap;

@@ -1,4 +1,4 @@
-//! How the calling thread has been run, from `/proc` and `/sys`: its time on a core, its time ready without one, and the
+//! Scheduling of the calling thread, from `/proc` and `/sys`: its time on a core, its time ready without one, and the
 //! enforcement of the CPU quota it lives under. What cannot be read is zero.
 
 use std::fs::{self, File};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use measure::{Clock, Nanos};
 use wire::ThreadStats;
 
-/// What is kept open, and known, of the thread that asks first.
+/// Open files and initial counts of the first calling thread.
 #[derive(Debug, Default)]
 pub(crate) struct Thread {
     sources: Option<Sources>,
@@ -19,7 +19,8 @@ struct Sources {
     /// `/proc/thread-self/schedstat`: time on a core, time ready without one, times it was given one (the kernel's
     /// documentation `scheduler/sched-stats`).
     schedstat: Option<File>,
-    /// `cpu.stat` of its control group and of those above: any of them may have a quota. With what each had counted when this
+    /// `cpu.stat` of its control group and of those above: any of them may have a quota. With what each had counted
+    /// when this
     /// thread asked first, so that one throttled long ago does not hide one that is throttled now.
     quotas: Vec<(PathBuf, u64, u64)>,
 }
@@ -64,7 +65,7 @@ fn number(text: &[u8]) -> u64 {
     digits.fold(0, |n, b| n.wrapping_mul(10).wrapping_add(u64::from(b - b'0')))
 }
 
-/// Where the quotas that a process lives under are told, given its `/proc/self/cgroup` (version 2 and version 1).
+/// Returns the files that report the quotas of a process, given its `/proc/self/cgroup` (version 2 and version 1).
 fn quotas(membership: &str) -> Vec<(PathBuf, u64, u64)> {
     let root = Path::new("/sys/fs/cgroup");
     let mut found: Vec<PathBuf> = Vec::new();

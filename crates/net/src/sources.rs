@@ -1,4 +1,4 @@
-//! From which addresses to connect, so that many connections to one place find ports.
+//! Source addresses, chosen so that many connections to one destination find ports.
 //!
 //! A connection is told apart by source address, source port, destination address and port, so one source has one
 //! ephemeral port range per destination. Long before the range is used up, the kernel's search for a free port becomes
@@ -8,21 +8,23 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 
-/// Where Linux keeps the range that ephemeral ports are taken from, as two numbers.
+/// The file with Linux's range of ephemeral ports, as two numbers.
 const RANGE: &str = "/proc/sys/net/ipv4/ip_local_port_range";
-/// Its default, since Linux 4.2.
+/// The default range, since Linux 4.2.
 const USUAL: RangeInclusive<u16> = 32_768..=60_999;
 /// The most sources ever given: enough for 2^27 connections with the usual range.
 const MOST: usize = 16_384;
 
-/// Sources for so many connections to `to`, to be used in turn, each for no more than a third of the ephemeral ports. Empty
-/// where none are needed, and where none are at hand: only 127.0.0.0/8 has addresses that belong to this host by itself.
+/// Sources for so many connections to `to`, to be used in turn, each for no more than a third of the ephemeral ports.
+/// Empty
+/// where none are needed, and where none are at hand: only 127.0.0.0/8 has addresses that belong to this host by
+/// itself.
 pub fn spread(to: SocketAddr, connections: usize) -> Vec<IpAddr> {
     let range = std::fs::read_to_string(RANGE).ok().and_then(|text| read(&text)).unwrap_or(USUAL);
     spread_over(&range, to, connections)
 }
 
-/// As [`spread`], with this range of ephemeral ports.
+/// Like [`spread`], with this range of ephemeral ports.
 pub fn spread_over(range: &RangeInclusive<u16>, to: SocketAddr, connections: usize) -> Vec<IpAddr> {
     let third = (range.len() / 3).max(1);
     let needed = connections.div_ceil(third);
@@ -34,7 +36,8 @@ pub fn spread_over(range: &RangeInclusive<u16>, to: SocketAddr, connections: usi
     }
 }
 
-/// The nth source: 127.0.0.1 first, as ever, then 127.1.0.1, 127.1.0.2 … 127.1.0.250, 127.1.1.1 …, away from the addresses that
+/// The nth source: 127.0.0.1 first, as ever, then 127.1.0.1, 127.1.0.2 … 127.1.0.250, 127.1.1.1 …, away from the
+/// addresses that
 /// people give to services of their own (127.0.0.53, 127.0.1.1).
 fn source(nth: usize) -> Ipv4Addr {
     match nth.checked_sub(1) {

@@ -1,8 +1,8 @@
-//! How late what arrives is read, by the kernel's stamps of received segments.
+//! Read delay of arrived data, from the kernel's receive timestamps.
 //!
-//! A stamp is of `CLOCK_REALTIME` and is held against that clock at the read. While any socket of a machine asks for stamps, its kernel
-//! takes the time of every packet (2 % of the CPU of a full load over loopback), which is why only the reference client asks, and only for
-//! one second in four.
+//! A timestamp is on `CLOCK_REALTIME` and compared with that clock at the read. While any socket of a machine asks for
+//! timestamps, its kernel takes the time of every packet (2 % of the CPU of a full load over loopback), so only the
+//! reference client asks, and only for one second in four.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,14 +12,14 @@ use measure::{Histogram, Nanos};
 use rustix::io::Errno as Os;
 use rustix::time::{ClockId, clock_gettime};
 
-/// Stamps are asked for in one second of so many.
+/// Period, in seconds, of the one second with timestamps.
 const SECONDS: i64 = 4;
 
 /// Collects how late reads were; clones share one collection.
 #[derive(Clone, Debug, Default)]
 pub struct Lateness {
     late: Arc<Mutex<Histogram>>,
-    /// Stamps are being asked for.
+    /// Set while timestamps are requested.
     asks: Arc<AtomicBool>,
 }
 
@@ -28,7 +28,7 @@ pub struct Lateness {
 struct Control([u8; 64]);
 
 impl Lateness {
-    /// What was collected since this was last asked.
+    /// Takes the delays collected since the last call.
     pub fn take(&self) -> Histogram {
         std::mem::take(&mut *self.lock())
     }
@@ -55,7 +55,8 @@ impl Lateness {
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
         (message.msg_iov, message.msg_iovlen) = (&raw mut into, 1);
         (message.msg_control, message.msg_controllen) = ((&raw mut control).cast(), size_of::<Control>() as _);
-        // SAFETY: the header points to one vector over spare memory of the buffer, and to control memory of the size it names; both live.
+        // SAFETY: the header points to one vector over spare memory of the buffer, and to control memory of the size
+        // it names; both live.
         let read = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, 0) };
         let Ok(n) = usize::try_from(read) else {
             let error = std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
@@ -77,7 +78,7 @@ impl Lateness {
     }
 }
 
-/// From now on the kernel stamps what the socket receives, or no longer does.
+/// Enables or disables timestamps on the socket.
 fn set(fd: BorrowedFd<'_>, asks: bool) {
     let on = libc::c_int::from(asks);
     // SAFETY: the option takes an int, and a pointer to one with its size is given.

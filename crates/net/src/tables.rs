@@ -1,8 +1,11 @@
 //! Descriptor tables: how one process holds more sockets than its descriptor limit.
 //!
-//! `RLIMIT_NOFILE` bounds a *table* of descriptors, not a process, and a thread may leave its process's table for one of its
-//! own (`CLONE_FILES`, unshare(2)); no privilege is needed. A table nobody shares is also cheaper: the kernel then counts no
-//! references at each system call. A thread that owns its table holds copies of the descriptors that were open before; what
+//! `RLIMIT_NOFILE` bounds a *table* of descriptors, not a process, and a thread may leave its process's table for one
+//! of its
+//! own (`CLONE_FILES`, unshare(2)); no privilege is needed. A table nobody shares is also cheaper: the kernel then
+//! counts no
+//! references at each system call. A thread that owns its table holds copies of the descriptors that were open before;
+//! what
 //! is opened or closed later, here or elsewhere, does not show on the other side.
 //!
 //! `close_range(2)` is asked first, because the seccomp profiles of container runtimes forbid `unshare` and not it.
@@ -16,7 +19,8 @@ use rustix::process::{Resource, getrlimit};
 /// Descriptors of a table left for what is no connection: epoll or ring, resolver, files of reports.
 const RESERVE: usize = 16;
 
-/// Gives the calling thread a descriptor table of its own, a copy of the one it shared. Threads it starts from now on share
+/// Gives the calling thread a descriptor table of its own, a copy of the one it shared. Threads it starts from now on
+/// share
 /// the new one.
 ///
 /// # Errors
@@ -32,7 +36,8 @@ pub fn own() -> io::Result<()> {
     })
 }
 
-/// As [`own`], and closes the copies of everything but the standard streams and `keep`: a socket or pipe ends for its peer
+/// Like [`own`], and closes the copies of everything but the standard streams and `keep`: a socket or pipe ends for
+/// its peer
 /// only when the last copy is closed, so copies that nobody uses would keep it open.
 ///
 /// # Errors
@@ -52,7 +57,8 @@ pub fn own_only(keep: &[RawFd]) -> io::Result<()> {
 }
 
 /// Connections that a table of this process may hold: its limit, less what was open when this was first asked, less a
-/// reserve. At least 1. The first answer stands: another thread that has a file open for an instant, as a reader of counters
+/// reserve. At least 1. The first answer stands: another thread that has a file open for an instant, as a reader of
+/// counters
 /// does, must not change how a run is spread over its workers.
 pub fn capacity() -> usize {
     static FIRST: OnceLock<usize> = OnceLock::new();

@@ -1,7 +1,10 @@
-//! What is said to a proxy before a connection leads to the target: CONNECT (RFC 9110 9.3.6), SOCKS5 (RFC 1928, 1929).
+//! The handshake with a proxy before a connection reaches the target: CONNECT (RFC 9110 9.3.6), SOCKS5 (RFC 1928,
+//! 1929).
 //!
-//! A tunnel is a channel that is put between network and session until it stands; whoever put it there takes it away then,
-//! so that it costs nothing afterwards. Itself without I/O. What a proxy refuses is told in its words, and never taken for
+//! A tunnel is a channel that is put between network and session until it stands; whoever put it there takes it away
+//! then,
+//! so that it costs nothing afterwards. Itself without I/O. What a proxy refuses is told in its words, and never taken
+//! for
 //! an answer of the target.
 
 use std::net::IpAddr;
@@ -12,10 +15,10 @@ use wire::{ChannelProgress, Handshake, OutputBuffer, Proxy, ProxyKind, SecureCha
 /// The longest head of an answer to CONNECT.
 const HEAD_BOUND: usize = 64 << 10;
 
-/// What is to be said to the proxy `through` so that it connects to `host` and `port`; a [`ProxyKind::Socks5`] is told an address.
+/// Creates the tunnel through the proxy `through` to `host` and `port`; a [`ProxyKind::Socks5`] is given an address.
 ///
 /// # Errors
-/// The proxy cannot be told of this host.
+/// The host cannot be expressed to the proxy.
 pub fn tunnel(through: &Proxy, host: &str, port: u16) -> Result<Box<dyn SecureChannel>, Cause> {
     let heard = Vec::new();
     let target = format!("{}:{port}", bracketed(host));
@@ -54,7 +57,7 @@ pub fn tunnel(through: &Proxy, host: &str, port: u16) -> Result<Box<dyn SecureCh
 struct Connect {
     request: String,
     heard: Vec<u8>,
-    /// Name and password were sent.
+    /// Set if name and password were sent.
     known: bool,
     proxy: String,
     target: String,
@@ -110,7 +113,7 @@ impl SecureChannel for Connect {
     }
 }
 
-/// Where the head of an answer ends.
+/// Returns the end of a response head.
 fn end_of_head(heard: &[u8]) -> Option<usize> {
     let ends = [&b"\r\n\r\n"[..], b"\n\n"].map(|end| {
         let at = heard.windows(end.len()).position(|window| window == end)?;
@@ -119,7 +122,7 @@ fn end_of_head(heard: &[u8]) -> Option<usize> {
     ends.into_iter().flatten().min()
 }
 
-/// What a SOCKS proxy answers next.
+/// The next expected reply of a SOCKS proxy.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     Method,
@@ -138,7 +141,7 @@ struct Socks {
 }
 
 impl Socks {
-    /// Takes the next answer, where it is whole; how many bytes it had.
+    /// Handles the next reply if it is complete; returns its length.
     fn answer(&mut self, cipher: &mut OutputBuffer) -> Result<Option<usize>, Cause> {
         match (self.step, &self.heard[..]) {
             (Step::Method | Step::Reply, [version, ..]) if *version != 5 => Err(proxy::no_socks(&self.proxy)),
@@ -202,7 +205,7 @@ impl SecureChannel for Socks {
     }
 }
 
-/// A SOCKS5 reply in words (RFC 1928, 6).
+/// Returns the text of a SOCKS5 reply code (RFC 1928, 6).
 fn reason(code: u8) -> Cause {
     match code {
         1 => proxy::failure(code),

@@ -12,12 +12,12 @@ pub(crate) struct Unsent {
     bytes: Vec<u8>,
     at: usize,
     tail: Option<(Arc<[u8]>, usize)>,
-    /// What was sent behind the tail meanwhile.
+    /// Bytes sent after the tail.
     more: Vec<u8>,
 }
 
 impl Unsent {
-    /// What is left of `out` once the socket took so much.
+    /// Returns the rest of `out` after `taken` bytes.
     pub fn rest_of(out: &OutputBuffer, taken: usize) -> Unsent {
         let head = out.bytes();
         let tail = out.tail().map(|t| (Arc::clone(t), taken.saturating_sub(head.len())));

@@ -1,4 +1,5 @@
-//! What an idle TLS connection costs: counted by an allocator, for both versions, after a handshake and an exchange.
+//! Memory cost of an idle TLS connection: counted by an allocator, for both versions, after a handshake and an
+//! exchange.
 //!
 //! aws-lc keeps its keys in the heap of C, which Rust's allocator does not see; that part is read from `mallinfo2` and
 //! shown, not asserted, because other threads of the process allocate there too.

@@ -1,7 +1,8 @@
 //! Other protocols than HTTP/1.1, against the peers of their own world: the same pinned cores, interleaved rounds and
 //! processor time, but with a server of each kind and contenders that count for themselves.
 //!
-//! A contender's own count is believed here, because each server counts in another way or not at all; that brunt's count is
+//! A contender's own count is believed here, because each server counts in another way or not at all; that brunt's
+//! count is
 //! the server's is what the end-to-end tests hold.
 
 use std::collections::BTreeMap;
@@ -29,7 +30,7 @@ pub(super) struct Duel {
 struct Contender {
     name: &'static str,
     server: fn(&Settings) -> Result<Option<Server>, String>,
-    /// None: brunt.
+    /// Opponent; None for brunt.
     program: Option<&'static str>,
     /// The command line; PORT, SECONDS and FILE are filled in.
     line: &'static str,
@@ -47,13 +48,13 @@ impl Contender {
     }
 }
 
-/// Where a contender says how much it did.
+/// Place where a contender reports its amount of work.
 enum Count {
     /// brunt's report.
     Report,
     /// The number behind these words in its output.
     After(&'static str),
-    /// What it was told to do.
+    /// The command it was given.
     Fixed(u64),
 }
 
@@ -225,7 +226,7 @@ pub(super) const ALL: [Duel; 7] = [
     },
 ];
 
-/// What contenders are told to run.
+/// The scenario that contenders run.
 const SCRIPTS: [(&str, &str); 5] = [
     ("k6_websockets.js", include_str!("k6_websockets.js")),
     ("k6_ws.js", include_str!("k6_ws.js")),

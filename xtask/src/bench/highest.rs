@@ -1,9 +1,13 @@
-//! The highest constant rate that one core keeps, of each generator, found by halving: a rate is kept where at least 999 of 1,000
-//! scheduled requests were sent and 99 of 100 came no more than a millisecond late. The built-in target's log of arrivals is the
+//! The highest constant rate that one core keeps, of each generator, found by halving: a rate is kept where at least
+//! 999 of 1,000
+//! scheduled requests were sent and 99 of 100 came no more than a millisecond late. The built-in target's log of
+//! arrivals is the
 //! judge of both, the same way for all.
 //!
-//! What is laid under the arrivals is one schedule of equal gaps ([`lateness`]), as early as they allow. A generator whose connections
-//! each have a schedule of their own (wrk2, h2load) sends in bunches where these coincide, and that counts: it was asked for a
+//! What is laid under the arrivals is one schedule of equal gaps ([`lateness`]), as early as they allow. A generator
+//! whose connections
+//! each have a schedule of their own (wrk2, h2load) sends in bunches where these coincide, and that counts: it was
+//! asked for a
 //! constant rate, and a server sees the bunches. The first half second is left out, in which connections are opened.
 
 use std::path::Path;
@@ -38,7 +42,7 @@ const LIMIT: f64 = 1.3;
 
 const PEERS: [Peer; 6] = [Peer::BruntEpoll, Peer::BruntUring, Peer::Wrk2, Peer::H2load, Peer::Oha, Peer::Vegeta];
 
-/// What the target saw of a rate.
+/// Arrivals of a rate as seen by the target.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     /// Sent, of what was scheduled.
@@ -103,7 +107,8 @@ pub(super) fn run(settings: &Settings) -> Result<(), String> {
     if settings.keep_history { history::keep("highest", results.into(), settings, 1.0) } else { Ok(()) }
 }
 
-/// The highest rate that `trial` finds kept, and what was seen of it; 0 where it is not even the lowest. None: it is not here.
+/// The highest rate that `trial` finds kept, and what was seen of it; 0 where it is not even the lowest. None: it is
+/// not here.
 fn highest(mut trial: impl FnMut(u32) -> Result<Option<Seen>, String>) -> Result<Option<(u32, Option<Seen>)>, String> {
     let mut kept: (u32, Option<Seen>) = (0, None);
     let (mut rate, mut broken) = (LOWEST, None);
@@ -181,7 +186,8 @@ mod tests {
 
     #[test]
     fn a_rate_is_kept_where_hardly_anything_is_missing_or_late() {
-        // In each thousand (or ten thousand) arrivals a gap of ten to the millisecond; then one of a hundred is never sent.
+        // In each thousand (or ten thousand) arrivals a gap of ten to the millisecond; then one of a hundred is never
+        // sent.
         for (each, gap_ms, missing, kept) in
             [(10_000, 6, 0, true), (1_000, 6, 0, false), (1_000, 1, 0, true), (1_000, 0, 100, false)]
         {

@@ -1,7 +1,8 @@
 //! How late the requests of an open load really arrive: the built-in target notes each arrival in nanoseconds, and the
 //! schedule of equal gaps is laid under the notes as early as they allow.
 //!
-//! The i-th arrival was due at t0 + i·gap, where t0 is the latest moment that makes no arrival early but for the earliest
+//! The i-th arrival was due at t0 + i·gap, where t0 is the latest moment that makes no arrival early but for the
+//! earliest
 //! one. What is left over is the generator's lateness plus the way to the server, the same way for all.
 
 use std::time::Duration;
@@ -64,7 +65,7 @@ pub(super) fn at_quantile(sorted: &[f64], q: f64) -> f64 {
     sorted.get(((sorted.len() as f64 * q) as usize).min(sorted.len().saturating_sub(1))).copied().unwrap_or_default()
 }
 
-/// How late each arrival was in nanoseconds, smallest first.
+/// Lateness of each arrival in nanoseconds, ascending.
 pub(super) fn lateness(arrivals: &[Arrival], gap: f64) -> Vec<f64> {
     let Some(first) = arrivals.first() else { return Vec::new() };
     let offset = |(i, arrival): (usize, &Arrival)| (arrival.arrived - first.arrived) as f64 - i as f64 * gap;

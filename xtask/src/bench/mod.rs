@@ -3,7 +3,8 @@
 //! One server for all (nginx, one worker, on the first core), each generator alone on the second, rounds interleaved so
 //! that a slow minute of the machine hits everybody. nginx's own count of requests is the judge: no generator is asked
 //! how much it did. The figure is processor time per million requests; medians of the rounds, and of the ratios within
-//! a round. What an open load is worth is another figure, `highest`: what rate a core sends exactly (docs/decisions/0015).
+//! a round. What an open load is worth is another figure, `highest`: what rate a core sends exactly
+//! (docs/decisions/0015).
 
 mod duel;
 mod highest;
@@ -21,7 +22,7 @@ use std::path::PathBuf;
 use crate::arguments::Arguments;
 use crate::{install, pair};
 
-/// What a bench is asked for.
+/// Options of a bench.
 struct Settings {
     rounds: u32,
     seconds: u32,
@@ -33,7 +34,7 @@ struct Settings {
 }
 
 impl Settings {
-    /// Whether a contender takes part.
+    /// Returns `true` if a contender takes part.
     fn wants(&self, name: &str) -> bool {
         self.peers.is_empty() || self.peers.iter().any(|wanted| name.starts_with(wanted.as_str()))
     }

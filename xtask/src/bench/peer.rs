@@ -24,7 +24,7 @@ pub(super) enum Peer {
 }
 
 impl Peer {
-    /// As the table calls it.
+    /// Name in the table.
     pub(super) fn name(self) -> &'static str {
         match self {
             Peer::Wrk => "wrk",
@@ -39,7 +39,7 @@ impl Peer {
         }
     }
 
-    /// Whether it is the program under test.
+    /// Returns `true` if it is the program under test.
     pub(super) fn is_brunt(self) -> bool {
         matches!(self, Peer::BruntEpoll | Peer::BruntUring | Peer::BruntSlack)
     }

@@ -79,10 +79,10 @@ pub(super) const ALL: [Scenario; 4] = [
     },
 ];
 
-/// What one run of one contender gave.
+/// The result of one run of one contender.
 pub(super) struct Run {
     pub(super) peer: Peer,
-    /// As nginx counted.
+    /// Count by nginx.
     pub(super) requests: u64,
     pub(super) accepted: u64,
     pub(super) usage: Usage,
@@ -90,11 +90,11 @@ pub(super) struct Run {
     pub(super) server_cpu_s: f64,
     /// How well an open rate was kept, where the generator tells it.
     pub(super) kept: Option<Kept>,
-    /// What disturbed it, even after it was measured again.
+    /// Disturbances that remained after a repetition.
     pub(super) noise: Option<String>,
 }
 
-/// What brunt reports about its own schedule.
+/// The schedule report of brunt.
 #[derive(Clone, Copy)]
 pub(super) struct Kept {
     pub(super) sent_by_due: f64,
@@ -102,7 +102,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// From the report of an open run.
+    /// Reads the report of an open run.
     fn read(document: &Path) -> Option<Self> {
         let report: Value = serde_json::from_str(&fs::read_to_string(document).ok()?).ok()?;
         let sent: f64 = report["seconds"].as_array()?.iter().filter_map(|second| second["sent"].as_f64()).sum();
@@ -120,7 +120,7 @@ impl Run {
     }
 }
 
-/// How often a disturbed run is repeated.
+/// Maximum number of repetitions of a disturbed run.
 const REPEATS: u32 = 3;
 /// How often that may happen in one scenario: a machine that never gets quiet is not worth waiting for.
 const ALL_REPEATS: u32 = 12;

@@ -1,4 +1,5 @@
-//! nginx stopped for one second in the middle of ten, under an open rate: the 99th percentile is then 0.9 s, because the
+//! nginx stopped for one second in the middle of ten, under an open rate: the 99th percentile is then 0.9 s, because
+//! the
 //! requests due within that second wait for its rest. A generator that says less has left out what it did not send.
 
 use std::time::Duration;
@@ -50,7 +51,7 @@ pub(super) fn run(settings: &Settings) -> Result<(), String> {
     Ok(())
 }
 
-/// What a generator says its 99th percentile was.
+/// The 99th percentile reported by a generator.
 fn p99(peer: Peer, document: &std::path::Path, output: &std::path::Path) -> Option<String> {
     if peer.is_brunt() {
         let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(document).ok()?).ok()?;

@@ -5,7 +5,7 @@ use serde_json::Value;
 /// What is shown beside findings: the words of runs that did not settle, and a notice.
 pub const TOLD: [&str; 4] = ["settled_late", "two_regimes", "never_settled", "slow_lookup"];
 
-/// What is to be found.
+/// The expected finding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Expected {
     /// This rule first, with this proof.
@@ -54,17 +54,19 @@ impl Expected {
 /// A cause made real.
 pub struct Case {
     pub name: &'static str,
-    /// What `tests/servers/queueing.py` does; or `redis` and its options; or `nginx` with how many connections a worker may have, what
+    /// What `tests/servers/queueing.py` does; or `redis` and its options; or `nginx` with how many connections a
+    /// worker may have, what
     /// it does with a request, and what stands around the server; `mariadb` and its options, or `postgres` and its
     /// settings, without a password for their superusers; or `target`, that of brunt.
     pub kind: &'static str,
-    /// What the server runs under.
+    /// Restriction of the server.
     pub under: &'static [&'static str],
-    /// What brunt runs under.
+    /// Restriction of brunt.
     pub own: &'static [&'static str],
     /// Both run in a network of their own that these shell commands set up; empty: in that of the host.
     pub network: &'static str,
-    /// Words with spaces between; within a word `~` is a space, `{port}` that of the server, `{log}` the file it complains to.
+    /// Words with spaces between; within a word `~` is a space, `{port}` that of the server, `{log}` the file it
+    /// complains to.
     pub load: &'static str,
     pub expected: Expected,
 }
@@ -82,7 +84,8 @@ const THROTTLED: &[&str] = &[
      echo $$ > $g/cgroup.procs; exec \"$@\"",
     "-",
 ];
-/// What follows reads 1,000 blocks a second from the disk that this stands on, as cloud disks do, and has 160 MB of memory, files it read
+/// What follows reads 1,000 blocks a second from the disk that this stands on, as cloud disks do, and has 160 MB of
+/// memory, files it read
 /// included.
 const SLOW_DISK: &[&str] = &[
     "bash",
@@ -113,7 +116,8 @@ const STARVED: &[&str] = &[
 const OWN_NAMES: &str = "true";
 /// Connections are tracked where a rule asks for their state.
 const TRACKED: &str = "nft add table ip t && nft add chain ip t c \"{ type filter hook output priority 0; }\" && nft add rule ip t c ct state new accept";
-/// What follows runs while this machine tracks 100 connections at most. The limit is the host's, where somebody who outlives all of us
+/// What follows runs while this machine tracks 100 connections at most. The limit is the host's, where somebody who
+/// outlives all of us
 /// puts it back.
 const FEW_TRACKED: &[&str] = &[
     "bash",

@@ -1,6 +1,7 @@
 //! `cargo xtask lab`: causes made real, each with a twin that looks alike or is well, and what brunt says of them.
 //!
-//! Prints the table of fault, what was expected, and what was found. A machine that disturbs the generator is told apart from a wrong
+//! Prints the table of fault, what was expected, and what was found. A machine that disturbs the generator is told
+//! apart from a wrong
 //! verdict: such a case is tried again, and then left open.
 
 mod cases;
@@ -17,7 +18,7 @@ use crate::{install, pair};
 /// A disturbed case is tried so often.
 const TRIES: u32 = 3;
 
-/// What became of a case.
+/// The outcome of a case.
 enum Verdict {
     Right,
     Wrong,

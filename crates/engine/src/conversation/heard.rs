@@ -1,4 +1,4 @@
-//! What went over a connection, for people.
+//! Transcripts of a connection, for display.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -6,24 +6,24 @@ use wire::{EstablishedConnection, MAX_SHOWN_BYTES};
 
 use crate::links::Tap;
 
-/// What went over the wire, before TLS, and where to.
+/// The transcript of a connection, before TLS, and its peer.
 #[derive(Debug, Default)]
 pub(crate) struct Transcribed {
-    /// The address connected to.
+    /// The connected address.
     pub address: String,
-    /// The proxy that it is the address of.
+    /// The proxy at that address, if any.
     pub through: Option<String>,
-    /// What was spoken.
+    /// The protocol spoken.
     pub spoken: String,
-    /// What was known of the last connection that stood.
+    /// Details of the last connection that was established.
     pub established: Option<EstablishedConnection>,
     pub sent: Heard,
     pub received: Heard,
-    /// Which checks of the last response failed, by bit; None where none was looked at.
+    /// Failed checks of the last response as bits; None if none was evaluated.
     pub failed_checks: Option<u32>,
 }
 
-/// What one end said: its beginning, which is there to be shown, and how much it was. A peer may talk for ever.
+/// One direction of a transcript: its beginning, for display, and its total size. A peer may send without end.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
     pub head: Vec<u8>,
@@ -38,7 +38,7 @@ impl Heard {
     }
 }
 
-/// Both ends of one conversation, as they are heard.
+/// Both directions of one connection, as they are recorded.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ears(Arc<Mutex<[Heard; 2]>>);
 

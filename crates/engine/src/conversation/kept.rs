@@ -1,4 +1,4 @@
-//! A conversation that goes on: on a connection that is somebody's own.
+//! A conversation that continues on a connection owned by a user.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,32 +9,32 @@ use super::{Conversation, OneShot, Transcribed, Trouble};
 use crate::ids::UserId;
 use crate::links::Destination;
 
-/// Where its connection leads.
+/// Returns the destination of the connection.
 pub(super) fn led<'a>(one_shot: &OneShot<'a>, memory: &'a UserState) -> Destination<'a> {
     let owned = one_shot.dialogue.connection_owner(one_shot.origin) == ConnectionOwner::User;
     let fill = SlotContext { unix_ns: unix_ns(), run: one_shot.setup.plan.seed, values: &memory.values, ..SlotContext::default() };
     Destination { origin: one_shot.origin, user: UserId::NONE, fill: owned.then_some(fill) }
 }
 
-/// The time, as nanoseconds since 1970.
+/// Returns the time in nanoseconds since 1970.
 pub(crate) fn unix_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
 }
 
-/// What came of its first requests, and the conversation itself.
+/// The outcomes of the first requests, and the conversation.
 pub(super) type Begun<'a> = (Vec<ExchangeEnd>, Kept<'a>);
 
-/// A conversation that goes on, and what went over its connection.
+/// A conversation that continues, with the peer of its connection.
 pub(crate) struct Kept<'a> {
     pub(super) talk: Conversation<'a>,
-    /// The address connected to.
+    /// The connected address.
     pub(super) address: String,
-    /// The proxy that it is the address of.
+    /// The proxy at that address, if any.
     pub(super) through: Option<String>,
 }
 
 impl<'a> Kept<'a> {
-    /// Sends another request on it, whose answer may take so long.
+    /// Sends another request on the connection, with the timeout of its response.
     pub fn go_on(
         &mut self,
         (request, patience): (&'a Request, Nanos),
@@ -55,12 +55,12 @@ impl<'a> Kept<'a> {
         transcribed.failed_checks = self.talk.failed_checks.take();
     }
 
-    /// Says goodbye.
+    /// Closes the connection in order.
     pub fn end(mut self) {
         self.talk.links.close_gracefully(self.talk.conn);
     }
 
-    /// The same, written down behind what was said before.
+    /// Like [`Kept::end`], and appends the closing bytes to the transcript.
     pub(super) fn end_heard(mut self, transcribed: &mut Transcribed) {
         self.talk.links.close_gracefully(self.talk.conn);
         let [said, _] = std::mem::take(&mut *self.talk.ears.both());

@@ -1,11 +1,11 @@
-//! Places and errors in words.
+//! Text forms of addresses and errors.
 
 use cause::Cause;
 use wire::PeerAddress;
 
 use crate::failure_class::errno_name;
 
-/// A place in words.
+/// Returns the text of an address.
 pub(super) fn place_name(to: &PeerAddress) -> String {
     match to {
         PeerAddress::Tcp(addr) | PeerAddress::Udp(addr) => addr.to_string(),
@@ -13,7 +13,7 @@ pub(super) fn place_name(to: &PeerAddress) -> String {
     }
 }
 
-/// An error of the system in words.
+/// Returns the text of a system error.
 pub(super) fn describe(errno: i32) -> Cause {
     let words = std::io::Error::from_raw_os_error(errno).to_string();
     cause::connecting::of_system(words.split(" (os error").next().unwrap_or_default(), &errno_name(errno))

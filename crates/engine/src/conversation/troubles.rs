@@ -1,4 +1,4 @@
-//! Why a conversation ended without the response that was awaited.
+//! Reasons of a conversation without the expected response.
 
 use cause::{connecting, response};
 use wire::{ProtocolError, FaultKind, Session, bracketed};
@@ -7,7 +7,7 @@ use super::naming::describe;
 use super::{Conversation, Trouble, no_answer, unreachable};
 
 impl Conversation<'_> {
-    /// Why a conversation ended in which the peer does not do as the protocol says, or refuses, as it may.
+    /// Returns the failure for a peer that violates the protocol, or refuses as the protocol allows.
     pub(super) fn broken(&self, broken: ProtocolError) -> Trouble {
         match self.links.session(self.conn).map_or(FaultKind::BrokenProtocol, Session::refusal_kind) {
             kind @ FaultKind::BrokenProtocol => Trouble { fault: Some(kind), ..no_answer(response::broken(broken.0)) },
@@ -15,12 +15,12 @@ impl Conversation<'_> {
         }
     }
 
-    /// Nobody takes the connection.
+    /// Returns the failure for a connection that could not be established.
     pub(super) fn not_there(&self, errno: i32) -> Trouble {
         unreachable(connecting::no_connection(self.name.clone(), describe(errno)))
     }
 
-    /// Its time was over.
+    /// Returns the failure for an expired timeout.
     pub(super) fn too_late(&self) -> Trouble {
         let span = if self.begun > 0 { self.one_shot.patience } else { self.one_shot.setup.plan.connect_timeout };
         let origin = self.one_shot.origin;
@@ -32,7 +32,7 @@ impl Conversation<'_> {
         let awaited = asked.and_then(|request| self.one_shot.dialogue.response_condition(request));
         let (why, fault) = match awaited {
             _ if self.one_shot.until < self.deadline => (connecting::run_timeout(name), None),
-            // Others may have come, so that it is not true that nobody answered.
+            // Other messages may have arrived, so "no answer" would be wrong.
             Some(awaited) => (connecting::none_like_within(awaited, span), Some(FaultKind::Timeout)),
             None => (connecting::not_within(name, span), None),
         };

@@ -1,6 +1,6 @@
-//! What must hold for any bytes at all over a link between processes: they are read alike wherever they are cut, what is read is
-//! written and read again, and what is kept of them has its bounds. Called by the property tests and by the fuzz target; panics where
-//! something does not hold.
+//! Properties that hold for any bytes on a link between processes: the result of reading does not depend on how they
+//! are split, whatever is read survives a round trip, and memory use is bounded. Called by the property tests and the
+//! fuzz target; panics if a property is violated.
 
 use std::io::{self, Read};
 
@@ -12,17 +12,17 @@ use super::*;
 use crate::Assignment;
 use crate::collector::{Collector, HELD};
 
-/// Workers of the run that bytes are told to.
+/// Number of workers in the run that the bytes are read for.
 const WORKERS: usize = 3;
 
-/// Holds both ends of a link against these bytes.
+/// Checks both directions of a link against these bytes.
 pub fn said(bytes: &[u8]) {
     told(bytes);
     ordered(bytes);
     let _ = read_hello(&mut &*bytes);
 }
 
-/// Gives a byte at a time.
+/// A reader that returns one byte at a time.
 struct Slowly<'a>(&'a [u8]);
 
 impl Read for Slowly<'_> {
@@ -31,7 +31,7 @@ impl Read for Slowly<'_> {
     }
 }
 
-/// What a process says, and what the coordinator makes of it.
+/// Checks the frames of a process as read by the coordinator.
 fn told(bytes: &[u8]) {
     let (mut from, mut slowly) = (bytes, Slowly(bytes));
     let mut held = 0;
@@ -67,7 +67,7 @@ fn told(bytes: &[u8]) {
     collector.end(Nanos::ZERO);
 }
 
-/// What the coordinator says, and what a process makes of it.
+/// Checks the frames of the coordinator as read by a process.
 fn ordered(bytes: &[u8]) {
     let (mut from, mut slowly) = (bytes, Slowly(bytes));
     while let Ok(Some(order)) = Order::read(&mut from) {

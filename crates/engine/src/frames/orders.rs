@@ -1,4 +1,4 @@
-//! What the coordinator tells a process of a run.
+//! Orders of the coordinator to a process of a run.
 
 use std::io::{self, Read, Write};
 
@@ -9,24 +9,24 @@ use super::{byte, long, nonsense, number, part, put, whole};
 use crate::control::Stamped;
 use crate::processes::Task;
 
-/// One frame of the coordinator.
+/// A frame of the coordinator.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Order {
-    /// A file of the plan: its path, and how many bytes of it follow.
+    /// A file of the plan: its path, and the number of bytes that follow.
     File(String, u64),
-    /// Of the last file the next bytes.
+    /// The next bytes of the last file.
     Piece(Vec<u8>),
-    /// A variable of the environment that the plan takes.
+    /// An environment variable that the plan uses.
     Variable(String, String),
-    /// The next bytes of what is run, in the words of whoever takes it.
+    /// The next bytes of the description of the run, in the format of its reader.
     Words(Vec<u8>),
-    /// The share to take; words, files and variables came before.
+    /// The share to take; description, files and variables come before.
     Task(Task),
-    /// The barrier is over at this moment.
+    /// The moment at which a barrier is released.
     Go(u32, Nanos),
-    /// The load changes.
+    /// A change of the load.
     Change(Stamped),
-    /// Ends the run.
+    /// The end of the run.
     Stop,
 }
 
@@ -66,7 +66,7 @@ impl Order {
         }
     }
 
-    /// The next one; None at the end.
+    /// Reads the next order; None at the end.
     pub fn read(from: &mut dyn Read) -> io::Result<Option<Order>> {
         let Some(frame) = whole(from)? else { return Ok(None) };
         Order::parse(&frame).map(Some).ok_or_else(nonsense)

@@ -1,4 +1,4 @@
-//! What is written is read again, and what cannot be is refused before memory is taken for it.
+//! Round trips of frames, and rejection of malformed ones before memory is allocated.
 
 use measure::Rng;
 use plan::Change;
@@ -161,7 +161,7 @@ fn what_is_longer_than_may_be_is_refused_or_cut() {
         };
         assert_eq!(why.len(), REASON);
     }
-    // What is shown of an example is cut by whoever writes it, and refused by whoever reads more.
+    // The writer cuts the shown parts of an example; the reader rejects longer ones.
     let example = RawExample {
         sort: sort_of(1),
         name: None,
@@ -181,15 +181,15 @@ fn what_is_longer_than_may_be_is_refused_or_cut() {
     };
     let why = read.why.expect("a cause").to_string();
     assert_eq!([why.len(), read.sent.len(), read.received.len()], [EXCERPT, SHOWN, EXCERPT]);
-    // Behind it stands that there are no values.
+    // The example ends with a count of zero values.
     let sent_at = bytes.len() - 1 - EXCERPT - 4 - SHOWN - 4;
     bytes[sent_at..sent_at + 4].copy_from_slice(&(SHOWN as u32 + 1).to_le_bytes());
     assert!(super::read(&mut bytes.as_slice()).is_err());
-    // No error number is so large.
+    // No errno is that large.
     assert!(told(EARLY, &[&[0; 16][..], &sort_bytes(sort_of(1 << 20)), &[0; 8]].concat()).is_err());
 }
 
-/// Frames of both directions with something of everything in them, each as it is written.
+/// Frames of both directions with every field set, one encoded frame each.
 fn frames() -> Vec<Vec<u8>> {
     let written = |write: &dyn Fn(&mut dyn Write) -> io::Result<()>| {
         let mut frame = Vec::new();
@@ -219,7 +219,7 @@ fn frames() -> Vec<Vec<u8>> {
     all
 }
 
-/// One change to bytes, as a fuzzer makes them.
+/// Applies one change to the bytes, as a fuzzer does.
 fn garbled(bytes: &mut Vec<u8>, rng: &mut Rng) {
     const WORDS: [u64; 9] = [0, 1, 0x7f, 0xff, 1 << 31, u32::MAX as u64, 1 << 52, 1 << 63, u64::MAX];
     if bytes.is_empty() {
@@ -255,7 +255,7 @@ fn frames_garbled_in_every_way_are_read_alike_and_hold_their_bounds() {
         for _ in 0..=rng.below(3) {
             let mut frame = frames[rng.below(frames.len() as u64) as usize].clone();
             (0..rng.below(4)).for_each(|_| garbled(&mut frame, &mut rng));
-            // Mostly the length is that of what follows: else hardly anything behind it would be read.
+            // Keep the length consistent most of the time; otherwise hardly anything behind it would be read.
             if frame.len() > 4 && rng.below(4) > 0 {
                 let length = frame.len() as u32 - 4;
                 frame[..4].copy_from_slice(&length.to_le_bytes());
@@ -285,7 +285,7 @@ fn a_second_that_cannot_be_is_no_frame() {
     assert!(told(&good));
     let whole: Vec<usize> = (0..good.len()).filter(|cut| told(&good[..*cut])).collect();
     assert!(whole.len() == 1, "cut off it is whole only where the names begin: {whole:?}");
-    // Any word of it as large as can be: the lengths and what is counted by sort are refused, and nothing panics.
+    // Set any word to its maximum: lengths and counts are rejected, and nothing panics.
     let refused = (0..good.len() / 8).filter(|word| {
         let mut bad = good.clone();
         bad[word * 8..word * 8 + 8].fill(0xff);

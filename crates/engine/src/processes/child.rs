@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::link::{ClockOffset, Ending, Link};
 
-/// Starts a command; its standard input and output are the link.
+/// Starts a command whose standard input and output form the link.
 ///
 /// # Errors
-/// What the operating system refused.
+/// The error of the operating system.
 pub fn child(command: &mut Command) -> io::Result<Link> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
@@ -34,18 +34,18 @@ impl Ending for OfChild {
     }
 
     fn kill(&self) {
-        // While it is not waited for nobody else has its number.
+        // No other process can have its pid before it is waited for.
         let _ = self.child().kill();
     }
 
     fn stands_still(&self) -> bool {
         let status = std::fs::read_to_string(format!("/proc/{}/stat", self.child().id())).unwrap_or_default();
-        // `pid (name) state`, and a name may hold anything.
+        // The format is `pid (name) state`, and the name may contain anything.
         status.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
     }
 }
 
-/// How a process ended: `killed by SIGKILL`.
+/// Returns the exit of a process as text: `killed by SIGKILL`.
 fn in_words(status: ExitStatus) -> String {
     let name = |signal| match signal {
         libc::SIGHUP => "SIGHUP".to_owned(),

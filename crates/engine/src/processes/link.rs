@@ -1,7 +1,7 @@
-//! What connects a coordinator to a process that takes a share of its run: what goes there, what comes back, and its end.
+//! The link between a coordinator and a process that takes a share of its run: both directions, and the process.
 //!
-//! Pipes to a child are one such link (`child.rs`), and the only one so far. Another carrier is another [`Launcher`]: nothing else
-//! of the engine knows what carries a link.
+//! Pipes to a child are the only link so far (`child.rs`). Another transport is another [`Launcher`]; no other part of
+//! the engine knows what carries a link.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -13,55 +13,55 @@ use super::task::Task;
 
 /// The coordinator's end of a link.
 pub struct Link {
-    /// What is written here the process reads.
+    /// The input of the process.
     pub to: Box<dyn Write + Send>,
-    /// What the process writes is read here.
+    /// The output of the process.
     pub from: Box<dyn Read + Send>,
     /// The process itself.
     pub ending: Arc<dyn Ending>,
-    /// Its clock.
+    /// The offset of its clock.
     pub clock: ClockOffset,
 }
 
-/// The end of a process: to be looked for, and to be brought about.
+/// A handle that detects the end of a process and can kill it.
 pub trait Ending: Send + Sync {
-    /// How it ended, in words such as `exit code 3`; None: it has not.
+    /// Returns how the process ended, in words such as `exit code 3`; None while it runs.
     ///
     /// # Errors
-    /// Nobody knows, and nobody will.
+    /// The state of the process cannot be determined.
     fn ended(&self) -> io::Result<Option<String>>;
-    /// Ends it; its link then breaks.
+    /// Kills the process, which breaks its link.
     fn kill(&self);
-    /// True where it does not run because somebody stopped it.
+    /// Returns `true` if the process is suspended.
     fn stands_still(&self) -> bool {
         false
     }
 }
 
-/// How far the clock of a process is ahead of the coordinator's, in nanoseconds; zero on one machine. Moments are translated where they
-/// pass a link, and nowhere else: all of a run speaks of the coordinator's clock, and each process reads its own.
+/// Offset of a process's clock from the coordinator's, in nanoseconds; zero on one machine. Moments are converted only
+/// where they pass a link: a run uses the coordinator's clock, and each process reads its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockOffset(pub i64);
 
 impl ClockOffset {
-    /// A moment of ours on the clock of the process.
+    /// Converts a moment to the clock of the process.
     pub(crate) fn theirs(self, ours: Nanos) -> Nanos {
         Nanos(ours.0.saturating_add_signed(self.0))
     }
-    /// A moment on the clock of the process on ours.
+    /// Converts a moment of the process to our clock.
     pub(crate) fn ours(self, theirs: Nanos) -> Nanos {
         Nanos(theirs.0.saturating_add_signed(self.0.saturating_neg()))
     }
 }
 
-/// Brings up processes that take shares of a run.
+/// A launcher of processes that take shares of a run.
 pub trait Launcher: Send + Sync {
-    /// A process that reads an [`crate::Assignment`] from its end of the link and takes it.
+    /// Starts a process that reads an [`crate::Assignment`] from its end of the link and takes it.
     ///
     /// # Errors
-    /// What was refused.
+    /// The refusal.
     fn launch(&self, task: &Task) -> io::Result<Link>;
-    /// The machines they run on, beside the coordinator's.
+    /// Returns the machines they run on, without the coordinator's.
     fn hosts(&self) -> Vec<GeneratorHost> {
         Vec::new()
     }

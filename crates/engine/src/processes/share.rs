@@ -1,4 +1,4 @@
-//! In a process that takes a share of a run: what it is told, and what it tells.
+//! A process that takes a share of a run: the orders it receives and the frames it sends.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::mpsc::{Sender, channel};
@@ -17,10 +17,10 @@ use crate::frames::{self, Order};
 use crate::message::Message;
 use crate::no_thread::no_thread;
 
-/// So often it is looked whether the run may begin.
+/// Interval at which the start of the run is checked.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// The share of a run that this process is told to take.
+/// The share of a run assigned to this process.
 pub struct Assignment {
     pub(crate) task: Task,
     words: String,
@@ -30,10 +30,10 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// Says hello and hears what is to be done.
+    /// Sends the hello and reads the assignment.
     ///
     /// # Errors
-    /// In a sentence: there is no brunt at the other end, or another one, or what it says cannot be.
+    /// A sentence: the peer is no brunt or another version, or its orders are invalid.
     pub fn accept(from: impl Read + Send + 'static, mut to: impl Write + Send + 'static) -> io::Result<Assignment> {
         let mut orders = BufReader::new(from);
         frames::write_hello(&mut to)?;
@@ -50,38 +50,38 @@ impl Assignment {
         }
     }
 
-    /// What is run, in the words of whoever wrote the briefing.
+    /// Returns the description of the run, as written in the briefing.
     pub fn words(&self) -> &str {
         &self.words
     }
 
-    /// What came along with the plan; it is handed over.
+    /// Takes the files that came with the plan.
     pub fn take_bundle(&mut self) -> Bundle {
         std::mem::take(&mut self.bundle)
     }
 
-    /// Says why the share cannot be taken.
+    /// Reports that the share cannot be taken.
     pub fn refuse(mut self, why: &str) {
-        // Whoever set the task and is gone need not know.
+        // A coordinator that is gone does not need the message.
         let _ = frames::write_refusal(&mut self.answers, why);
     }
 }
 
-/// What comes before the task.
+/// The parts of the briefing before the task.
 #[derive(Default)]
 struct Brought {
     words: Vec<u8>,
     bundle: Bundle,
-    /// The file under way: its path, what came of it, how much is missing.
+    /// The file in transfer: its path, its bytes so far, and the number of missing bytes.
     file: Option<(String, Vec<u8>, u64)>,
     announced: u64,
     files: usize,
-    /// Bytes of the variables.
+    /// Total size of the variables, in bytes.
     variables: u64,
 }
 
 impl Brought {
-    /// Takes the next order; the task ends them.
+    /// Handles the next order; the task is the last one.
     fn take(&mut self, order: Order) -> io::Result<Option<Task>> {
         let out_of_place = || io::Error::other("it sent parts of files it had not announced");
         match order {
@@ -122,7 +122,7 @@ impl Brought {
                 self.words.extend(words);
             }
             Order::Task(task) if self.file.is_none() => return Ok(Some(task)),
-            // Stopped before it began.
+            // A stop before the run began.
             Order::Stop => return Err(io::Error::other("the run was stopped")),
             Order::File(..) | Order::Task(_) => return Err(out_of_place()),
             Order::Go(..) | Order::Change(_) => {}
@@ -137,8 +137,8 @@ impl Brought {
     }
 }
 
-/// Runs `threads` (which joins its workers) from the moment that the coordinator says, and writes what they report; its orders say
-/// when a barrier is over and when to stop. Their end means that the coordinator is gone.
+/// Runs `threads` (which joins its workers) from the moment the coordinator sets, and writes their messages. Orders
+/// release barriers and stop the run; the end of the orders means that the coordinator is gone.
 pub(crate) fn serve(
     assignment: Assignment,
     workers: u32,
@@ -150,14 +150,14 @@ pub(crate) fn serve(
     let barriers: [Arc<Barrier>; BARRIERS] = std::array::from_fn(|number| {
         let answers = Arc::clone(&answers);
         let report = move || {
-            // Whoever set the task is gone: the end of its orders says so too.
+            // If the coordinator is gone, the end of its orders reveals it too.
             let _ = write(&answers, |to| frames::write_ready(to, number as u32));
         };
         Barrier::reporting(if number == PREPARED { 1 } else { workers }, Box::new(report))
     });
     let (heard, told_stop, changes) = (barriers.clone(), stop.clone(), control.clone());
     let orders = assignment.orders;
-    // Not joined: it reads until whoever set the task closes the link, which may be after our end.
+    // Not joined: it reads until the coordinator closes the link, possibly after our end.
     let obeying = std::thread::Builder::new().spawn(move || obey(orders, &heard, &told_stop, &changes));
     if let Err(why) = obeying {
         let _ = write(&answers, |to| frames::write_refusal(to, &no_thread(&why).to_string()));
@@ -178,32 +178,32 @@ pub(crate) fn serve(
             }
         }
     });
-    // The end of what we write is ours to tell: whoever still reads our orders holds the barriers, and they hold this.
+    // The output must be closed here: the thread that still reads orders holds the barriers, and they hold the output.
     drop(answers.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take());
 }
 
 type Answers = Mutex<Option<Box<dyn Write + Send>>>;
 
-/// Writes to the coordinator, until the end is told.
+/// Writes to the coordinator, unless the output is closed.
 fn write(answers: &Answers, frame: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut answers = answers.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     answers.as_mut().map_or(Ok(()), |to| frame(to))
 }
 
-/// Says that everything is prepared; when the run begins.
+/// Reports that everything is prepared; returns the start of the run.
 fn await_start(prepared: &Barrier, stop: &Stop) -> Nanos {
     prepared.ready(Clock.now());
     loop {
         match prepared.starts_at() {
             Some(start) => return start,
-            // It ends before it begins, and says so.
+            // The run ends before it begins, which is reported.
             None if stop.requested() => return Clock.now() + NOTICE,
             None => std::thread::sleep(LOOK),
         }
     }
 }
 
-/// Orders from whoever set the task.
+/// Follows the orders of the coordinator.
 fn obey(mut orders: impl Read, barriers: &[Arc<Barrier>; BARRIERS], stop: &Stop, control: &Control) {
     while let Ok(Some(order)) = Order::read(&mut orders) {
         match order {

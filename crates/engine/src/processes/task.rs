@@ -1,23 +1,23 @@
-//! What a process of a run is told: what all of them are, and which workers it takes.
+//! The briefing and the task of a process of a run.
 
 use plan::Bundle;
 
-/// What every process of a run is told, whatever its share.
+/// The briefing sent to every process of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Briefing {
-    /// What is run, in words that the engine does not read: whoever writes them reads them in [`crate::Assignment::words`].
+    /// Description of the run, which the engine does not interpret; it is returned by [`crate::Assignment::words`].
     pub words: String,
-    /// What the plan names and does not hold.
+    /// Files and variables the plan refers to.
     pub bundle: Bundle,
 }
 
-/// Which workers of a run a process takes.
+/// The range of workers of a run that a process takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// The first worker it takes.
+    /// The first worker.
     pub from: u32,
-    /// The one after its last.
+    /// One past the last worker.
     pub to: u32,
-    /// Workers of the whole run.
+    /// Number of workers of the whole run.
     pub of: u32,
 }

@@ -1,4 +1,4 @@
-//! The coordinator and processes that the test plays by hand, over pipes within this process: their clocks are hours apart.
+//! The coordinator with simulated processes, over pipes within this process; their clocks are hours apart.
 
 use std::io::pipe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,13 +15,13 @@ use crate::tally::{Tally, encode};
 const HOURS: i64 = 3 * 3_600_000_000_000;
 const SECOND: Nanos = Nanos::from_secs(1);
 
-/// Processes whose clocks are ahead of (or behind) ours, played by a function of what they read and write.
+/// A launcher of simulated processes with a clock offset, each played by a function.
 struct Played<F> {
     ahead: i64,
     play: Arc<F>,
 }
 
-/// Over once its play is.
+/// The end of a simulated process, set when its function returns.
 struct Over(Arc<AtomicBool>);
 
 impl Ending for Over {
@@ -47,7 +47,7 @@ impl<F: Fn(Task, Assignment) + Send + Sync + 'static> Launcher for Played<F> {
     }
 }
 
-/// Runs `number` of them with a worker each; the events.
+/// Runs `number` processes with a worker each; returns the events.
 fn run(number: u32, launcher: impl Launcher + 'static, (stop, control): (&Stop, &Control)) -> Vec<RunEvent> {
     let briefing = Arc::new(Briefing { words: "the plan".into(), ..Briefing::default() });
     let processes = Processes { number, launcher: Arc::new(launcher), briefing };
@@ -66,7 +66,7 @@ fn run(number: u32, launcher: impl Launcher + 'static, (stop, control): (&Stop, 
     events
 }
 
-/// A worker that tells one second of a window that began at this moment of its clock.
+/// Reports one second of a window that began at this moment of the worker's clock.
 fn tell(task: Task, window: Nanos, report: &Sender<(usize, Message)>) {
     let mut tally = Tally::new(1);
     (tally.counts.due, tally.counts.finished) = (10, 10);
@@ -189,7 +189,7 @@ fn one_that_tells_nothing_while_others_go_on_is_given_up_before_memory_is_and_th
                 Message::Snapshot(encode(&tally, (from, to), RunPart::Window, start))
             };
             if worker == 1 {
-                // It has two under way when somebody stops it.
+                // It has two requests in flight when it is stopped.
                 report.send((worker, second(0, 12))).unwrap();
                 while !all_told.load(Ordering::Relaxed) {
                     std::thread::sleep(Duration::from_millis(1));
@@ -219,7 +219,7 @@ fn one_that_tells_nothing_while_others_go_on_is_given_up_before_memory_is_and_th
     assert_eq!(sums, [36_012, 36_010, 2], "what it had told is kept, what it had under way is unfinished");
     let (code, facts, told) = &lost[0];
     assert!(*told <= 1, "it is given up before the seconds it holds up are handed on: {told}");
-    // Whether its end was heard of first, or the collector held twice as many seconds before.
+    // Either its end was detected first, or the collector held twice the limit of seconds before.
     assert!(["process_lost", "worker_lost"].contains(&&**code), "{lost:?}");
     assert!(facts.values().any(|fact| fact.contains("it reported nothing for")), "{lost:?}");
     let RunEvent::Ended(ended) = events.last().unwrap() else { panic!("{events:?}") };
@@ -233,7 +233,7 @@ fn a_stop_reaches_those_who_still_prepare() {
     let play = move |task: Task, assignment: Assignment| {
         if task.from == 0 {
             wish.request();
-            // It never says that it has prepared.
+            // It never reports that it has prepared.
             let mut assignment = assignment;
             while !matches!(Order::read(&mut assignment.orders), Ok(Some(Order::Stop) | None)) {}
             assignment.refuse("the run was stopped");

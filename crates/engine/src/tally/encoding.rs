@@ -1,5 +1,5 @@
-//! A second of a worker as bytes. Whoever reads them may be another process: each number of things that follow has a bound, and
-//! nothing that is counted can make a sum over all workers overflow.
+//! The encoding of a worker's second. The reader may be another process: each length has a bound, and no count can
+//! overflow a sum over all workers.
 
 use measure::Nanos;
 use record::{MAX_CODES, Latency, RunPart};
@@ -12,14 +12,14 @@ use crate::reading::{self, number_of, word};
 use crate::failure_class::{MAX_ERRNO, PHASES, FailureClass};
 use crate::traces::{self, TracesTold};
 
-/// So many sorts of failure, and ways of losing connections, are taken of a second: far more than there are.
+/// Maximum number of failure sorts and loss causes in a second, far above the real number.
 const SORTS: usize = 1 << 10;
-/// More of one sort no worker counts in a second, and over some thousand workers it adds up without an overflow.
+/// Upper bound of one sort's count in a second of a worker; sums over some thousand workers do not overflow.
 const COUNTED: u64 = 1 << 52;
-/// So far from the start of the window a moment may be (nanoseconds: 73 years).
+/// Maximum distance of a moment from the start of the window (nanoseconds: 73 years).
 const FARTHEST: u64 = 1 << 61;
 
-/// One worker's second on its way to the collector.
+/// A decoded second of one worker.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Snapshot {
     pub from_ns: i64,
@@ -39,7 +39,7 @@ pub(crate) struct Snapshot {
     pub traces: TracesTold,
 }
 
-/// Encodes a second, whose moments count from `window`: little-endian words, then the histograms in their compact form.
+/// Encodes a second, with moments relative to `window`: little-endian words, then the histograms in their compact form.
 pub(crate) fn encode(tally: &Tally, (from, to): (Nanos, Nanos), part: RunPart, window: Nanos) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(4096);
     let mut word = |w: u64| bytes.extend_from_slice(&w.to_le_bytes());
@@ -76,14 +76,14 @@ pub(crate) fn encode(tally: &Tally, (from, to): (Nanos, Nanos), part: RunPart, w
     bytes
 }
 
-/// Translates the moment that an encoded second holds: the start of its window.
+/// Converts the start of the window in an encoded second.
 pub(crate) fn translate(encoded: &mut [u8], ours: impl FnOnce(Nanos) -> Nanos) {
     if let Some(window) = encoded.get_mut(24..32).and_then(|bytes| bytes.first_chunk_mut::<8>()) {
         *window = ours(Nanos(u64::from_le_bytes(*window))).0.to_le_bytes();
     }
 }
 
-/// The numbers first, then the words.
+/// Encodes losses: the numbers first, then the texts.
 fn encode_losses(losses: &[Loss], bytes: &mut Vec<u8>) {
     let mut word = |w: u64| bytes.extend_from_slice(&w.to_le_bytes());
     word(losses.len() as u64);
@@ -101,7 +101,7 @@ fn encode_losses(losses: &[Loss], bytes: &mut Vec<u8>) {
     }
 }
 
-/// A count of one sort.
+/// Reads a count of one sort.
 fn count(bytes: &mut &[u8]) -> Option<u64> {
     word(bytes).filter(|count| *count <= COUNTED)
 }
@@ -141,7 +141,7 @@ fn codes(bytes: &mut &[u8]) -> Option<Vec<(u32, u64)>> {
     Some(codes)
 }
 
-/// Decodes a second; None where the bytes are not one.
+/// Decodes a second; None if the bytes are malformed.
 pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
     let bytes = &mut bytes;
     let (from_ns, to_ns) = (word(bytes)? as i64, word(bytes)? as i64);

@@ -1,4 +1,4 @@
-//! What the pages name that a user alone comes to: fetched one after the other, so that each can be told.
+//! Page resources in a single pass: fetched one after the other, so that each can be reported.
 
 use record::FirstResponse;
 use wire::{FaultKind, SlotContext, FollowUp, Origin, Request};
@@ -7,39 +7,39 @@ use super::{Walk, Walked};
 use crate::conversation::unix_ns;
 use crate::probe::{fails, follow_up};
 
-/// So many resources are fetched on one way; what more there is, is counted.
+/// Maximum number of resources fetched in a pass; the rest is counted.
 const MOST: usize = 1000;
 
-/// A resource of a page, and what came of it.
+/// A resource of a page and its outcome.
 pub struct Resource {
-    /// The request of its page, by its index among those of the run.
+    /// Index of the page's request among those of the run.
     pub page: usize,
-    /// Where it is.
+    /// URL of the resource.
     pub url: String,
-    /// What came back.
+    /// The response.
     pub answer: FirstResponse,
-    /// What a run would count it as; None: it succeeded.
+    /// The kind of failure a run would count; None on success.
     pub fault: Option<FaultKind>,
-    /// Its user had it already: nothing was sent.
+    /// Set if the user had it cached and nothing was sent.
     pub from_cache: bool,
-    /// Its failure is not the page's.
+    /// Set if its failure does not fail the page.
     pub may_fail: bool,
 }
 
-/// What of a page's resources is not fetched.
+/// Resources of a page that are not fetched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// So many are of other hosts.
+    /// Number of resources on other hosts.
     pub elsewhere: u32,
-    /// So many are more than are fetched.
+    /// Number of resources beyond the limit.
     pub beyond: u32,
-    /// Not all of the page was looked into.
+    /// Set if only a part of the page was searched.
     pub cut: bool,
 }
 
 impl Walk<'_> {
-    /// Fetches what the response to a request names, where it was a page; what is wrong with the page for that. Requests of a batch, which
-    /// are not `alone`, fetch nothing beside.
+    /// Fetches the resources of a response if it is a page; returns the failure this causes for the page. Requests of a
+    /// batch (not `alone`) fetch no resources.
     pub(super) fn fetch(&mut self, request: usize, alone: bool, told: &mut dyn FnMut(Walked)) -> Option<FaultKind> {
         let heard = self.way.take_pages();
         if !alone || self.fetched.is_none() {
@@ -64,7 +64,7 @@ impl Walk<'_> {
                 told(Walked::LeftOut(left_out));
             }
         }
-        // What it names in turn is not looked into.
+        // Resources of resources are not searched.
         drop(self.way.take_pages());
         first
     }
@@ -82,7 +82,7 @@ impl Walk<'_> {
         Resource { page, url, answer, fault, from_cache: false, may_fail }
     }
 
-    /// What its user has of it already.
+    /// Returns the user's cached response.
     fn recalled(&self, request: &Request) -> Option<FirstResponse> {
         if !self.dialogue.prepared().caches_responses {
             return None;
@@ -99,7 +99,7 @@ impl Walk<'_> {
     }
 }
 
-/// The URL of a request that goes there, from its first line.
+/// Returns the URL of a request to this origin, from its first line.
 fn url_of(origin: &Origin, sent: &[u8]) -> String {
     let line = sent.split(|byte| *byte == b'\r' || *byte == b'\n').next().unwrap_or_default();
     let target = String::from_utf8_lossy(line.split(|byte| *byte == b' ').nth(1).unwrap_or_default()).into_owned();

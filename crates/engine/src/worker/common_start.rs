@@ -12,38 +12,38 @@ use super::Worker;
 /// Connections begun in one turn of the loop.
 const OPENED_A_TURN: u32 = 32;
 
-/// One worker on its way to the start.
+/// The state of one worker before a common start.
 #[derive(Debug)]
 pub(crate) struct CommonStart {
     barrier: Arc<Barrier>,
-    /// Connections not yet begun.
+    /// Number of connections not yet started.
     to_open: u32,
     reported: bool,
-    /// When it began to open them, and how long that took.
+    /// Moment it began to open them, and the duration.
     since: Nanos,
     took: Nanos,
-    /// When the first arrival was due, had the run begun when it was meant to.
+    /// Due time of the first arrival, had the run begun as planned.
     first_due: Nanos,
 }
 
 impl CommonStart {
-    /// With so many connections to open before.
+    /// Creates the state with this number of connections to open.
     pub fn new(barrier: Arc<Barrier>, to_open: u32) -> CommonStart {
         let never = Nanos::MAX;
         CommonStart { barrier, to_open, reported: false, since: never, took: Nanos::ZERO, first_due: never }
     }
 
-    /// It begins; the first arrival would be due then.
+    /// Begins; `first_due` is when the first arrival would be due.
     pub fn begin(&mut self, now: Nanos, first_due: Nanos) {
         (self.since, self.first_due) = (now, first_due);
     }
 
-    /// True where connections are still to be begun.
+    /// Returns `true` if connections are still to be started.
     pub fn opens(&self) -> bool {
         self.to_open > 0
     }
 
-    /// Reports once that all that was to be opened is; `ahead`: connections begun and neither standing nor failed.
+    /// Reports once when all connections are open; `ahead` is the number of pending ones.
     fn report(&mut self, ahead: u32, now: Nanos) {
         if self.to_open == 0 && ahead == 0 && !std::mem::replace(&mut self.reported, true) {
             self.took = now - self.since;
@@ -66,7 +66,7 @@ impl<N: Network> Worker<N> {
             c.preopen(source.origin(start.to_open));
         }
         start.report(c.opening(), c.now());
-        // Never before the run was meant to begin: everything until then would be sent as a warm-up nobody asked for.
+        // Not before the planned beginning of the run: until then everything would be sent as an unwanted warm-up.
         match start.barrier.starts_at().map(|go| go.max(c.limits().start)) {
             Some(go) if go <= c.now() => self.start_together(go, &start),
             _ => self.common_start = Some(start),

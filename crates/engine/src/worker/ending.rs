@@ -1,27 +1,27 @@
-//! When a worker's part of a run is over.
+//! The end condition of a worker.
 
 use measure::Nanos;
 
-/// How a worker stands at a moment.
+/// The progress of a worker at a moment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
-    /// Nothing new is started any more.
+    /// Set if nothing new is started.
     pub closing: bool,
-    /// An arrival is due, now or later.
+    /// Set if an arrival is due, now or later.
     pub any_due: bool,
-    /// No source brings another request.
+    /// Set if no source brings another request.
     pub sources_over: bool,
-    /// Requests are not over.
+    /// Set if requests are in flight.
     pub in_flight: bool,
-    /// Somebody is in the middle of an iteration.
+    /// Set if a user is in the middle of an iteration.
     pub iterates: bool,
-    /// When the window ends, or its drain where it is closing.
+    /// End of the window, or of its drain while closing.
     pub ends: Nanos,
     pub now: Nanos,
 }
 
 impl Standing {
-    /// True where nothing is left to wait for, or the time for it is over.
+    /// Returns `true` if nothing is left to wait for, or the time for it is over.
     pub fn is_over(&self) -> bool {
         let nothing_more = (self.closing && !self.any_due) || self.sources_over;
         let overdue = self.closing && self.now >= self.ends;

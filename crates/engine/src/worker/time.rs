@@ -11,11 +11,11 @@ use crate::control::Stamped;
 use super::Worker;
 use super::ending::Standing;
 
-/// While responses are awaited a wait is no longer than this: one that ends later tells that the process was stopped.
+/// Maximum wait while responses are expected: a longer one reveals that the process was suspended.
 const WATCHFUL: Nanos = Nanos::from_millis(10);
-/// At a stop, a sleep that ended so late is still one.
+/// Maximum lateness of a wake-up that still counts as a normal sleep at a stop.
 const ASLEEP: Nanos = Nanos::from_millis(5);
-/// While a look-up or a common start is awaited, so often.
+/// Polling interval while a lookup or a common start is pending.
 const IMPATIENCE: Nanos = Nanos::from_millis(2);
 
 impl<N: Network> Worker<N> {
@@ -23,7 +23,7 @@ impl<N: Network> Worker<N> {
         self.connections.begin();
         let limits = self.connections.limits();
         for source in self.users.sources.all_mut() {
-            // Draws the first.
+            // Draws the first arrival.
             let _ = source.take_arrival(limits);
         }
         let mut users_start = limits.start;
@@ -36,7 +36,7 @@ impl<N: Network> Worker<N> {
         self.users.sources.all_mut().iter_mut().for_each(|source| source.users().begin_at(users_start));
     }
 
-    /// Until when the network may sleep.
+    /// Returns the moment until which the network may sleep.
     pub(super) fn next_moment(&mut self) -> Nanos {
         let Worker { users, connections: c, common_start, .. } = self;
         let opens = common_start.as_ref().is_some_and(|start| start.opens());
@@ -58,7 +58,7 @@ impl<N: Network> Worker<N> {
             .min(c.next_time())
     }
 
-    /// Everything that time alone brings about.
+    /// Handles everything triggered by time alone.
     #[inline]
     pub(super) fn keep_time(&mut self, stop: &Stop) {
         if self.common_start.is_some() {
@@ -78,7 +78,7 @@ impl<N: Network> Worker<N> {
         self.consider_end(stop);
     }
 
-    /// Takes the changes of load that were asked for: each holds from its moment on, which is to come.
+    /// Applies the requested changes of load; each takes effect at its future moment.
     #[inline]
     fn heed_changes(&mut self) {
         let now = self.connections.now();
@@ -89,7 +89,7 @@ impl<N: Network> Worker<N> {
             self.connections.traffic().load_changed();
             self.users.sources.change(self.connections.limits(), at, change, now);
             if change == Change::Drain {
-                // What was told of a window that went on stays told.
+                // What was already reported of a window that continued remains.
                 self.connections.traffic().ends_by(at.max(now));
             }
         }
@@ -97,7 +97,7 @@ impl<N: Network> Worker<N> {
 
     fn consider_end(&mut self, stop: &Stop) {
         if !self.connections.is_closing() && self.connections.now() >= self.connections.next_end() {
-            // Arrivals that were due in the window and that we are late to send are sent in the drain: nothing is skipped.
+            // Arrivals that were due in the window and are late are sent in the drain: none is skipped.
             self.connections.close();
             self.users.stop_users(&mut self.connections);
         }
@@ -116,15 +116,15 @@ impl<N: Network> Worker<N> {
         }
     }
 
-    /// The run is to end before its time, as was seen after a wait that began at `waits`: what has come is heard, and nothing more is
-    /// sent, which could only be unfinished. Arrivals that came due while we slept came with the stop or after it, and are not
-    /// scheduled any more; those of a longer absence were due.
+    /// Ends the run early, after a stop seen behind a wait that began at `waits`: arrived data is processed, and
+    /// nothing more is sent, since it could only be unfinished. Arrivals that came due during the sleep came with the
+    /// stop or after it, and are no longer scheduled; those of a longer absence were due.
     pub(super) fn interrupted(&mut self, stop: &Stop, waits: Nanos) {
         let now = self.connections.now();
         let until = waits.max(now - ASLEEP).min(now);
         if self.common_start.is_none() {
             self.connections.close();
-            // Connections that are held still stand, and are told of.
+            // Held connections are still established, and are reported.
             if !self.connections.are_fixed() {
                 self.users.stop_users(&mut self.connections);
             }
@@ -138,7 +138,8 @@ impl<N: Network> Worker<N> {
         self.finish(stop, true, until);
     }
 
-    /// The end: what is unfinished is censored, arrivals that were due until then and not sent too, and everything counted is handed over.
+    /// Ends the worker: unfinished requests are censored, arrivals due until then and not sent too, and all counts are
+    /// reported.
     fn finish(&mut self, stop: &Stop, interrupted: bool, until: Nanos) {
         let now = self.connections.now();
         self.connections.traffic().report_early(true);
@@ -150,14 +151,14 @@ impl<N: Network> Worker<N> {
         self.over = true;
     }
 
-    /// With `--hold`: once every worker's users hold (or failed to), the end of the run is known.
+    /// Sets the end of the run once the users of every worker hold (or failed to), with `--hold`.
     pub(super) fn await_hold(&mut self) {
         if let Some(end) = self.users.hold_ends(&self.connections) {
             self.connections.traffic().ends_at(end);
         }
     }
 
-    /// With a rate over a fixed number of connections: one that was lost is opened again.
+    /// Reopens lost connections, for a rate over a fixed number of connections.
     pub(super) fn replace_lost(&mut self) {
         if !self.connections.limits().open || self.connections.is_closing() || self.common_start.is_some() {
             return;

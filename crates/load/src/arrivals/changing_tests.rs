@@ -1,4 +1,5 @@
-//! Changes of a rate on the way, as numbers: what was due stays, nothing is due twice or by nobody, and all shares agree.
+//! Changes of a rate on the way, as numbers: what was due stays, nothing is due twice or by nobody, and all shares
+//! agree.
 
 use proptest::prelude::*;
 
@@ -46,7 +47,7 @@ impl Run {
         }
     }
 
-    /// What all shares send.
+    /// Arrivals of all shares.
     fn split(&self, of: u32, changes: &[(Nanos, Change)]) -> Vec<Nanos> {
         let shares = (0..of).flat_map(|index| self.share(Share { index, of }, changes, Nanos::ZERO));
         let mut all: Vec<Nanos> = shares.collect();

@@ -1,4 +1,4 @@
-//! What is taken at once is what would have been drawn one by one.
+//! Arrivals taken at once equal those drawn one by one.
 
 use super::*;
 

@@ -52,7 +52,7 @@ impl Run {
     }
 }
 
-/// Everything a schedule says, which must not go back and must stay at its end.
+/// Collects all due times of a schedule, which must not decrease and must stay at the end.
 fn collect(schedule: &mut dyn Schedule) -> Vec<Nanos> {
     let all: Vec<Nanos> = std::iter::from_fn(|| schedule.next_due()).take(2_000_000).collect();
     assert!(all.is_sorted(), "a schedule went back");

@@ -1,7 +1,8 @@
 //! Sockets of datagrams on epoll: one send for each, one arrival for each.
 //!
 //! They are registered level-triggered and for reading only: a datagram that is left in the queue raises the next event
-//! by itself, where an edge would need a further read to find the queue empty. A socket that takes no more is registered
+//! by itself, where an edge would need a further read to find the queue empty. A socket that takes no more is
+//! registered
 //! for writing until it does.
 
 use std::os::fd::OwnedFd;
@@ -18,7 +19,7 @@ use crate::socket;
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     bytes: Vec<u8>,
-    /// Where each ends.
+    /// End offset of each datagram.
     ends: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! What is known of a connection and of a listener.
+//! State of a connection and of a listener.
 
 use std::os::fd::{OwnedFd, RawFd};
 
@@ -30,9 +30,9 @@ pub struct Slot {
     pub writable_armed: bool,
     /// Has bytes waiting in `unsent`.
     pub backlog: bool,
-    /// The peer will send no more: its end is still to be read, and no further event tells of it.
+    /// Set if the peer sends no more: its end is still to be read, and no further event reports it.
     pub hung_up: bool,
-    /// Its turn in `later` will come: an event before it tells nothing new.
+    /// Set if the slot is in `later`: an event before its turn adds nothing.
     pub later: bool,
     pub nagle: Nagle,
 }

@@ -42,7 +42,7 @@ enum Phase {
     Failed(Box<Cause>),
 }
 
-/// What differs between client and server; rustls has the same method on two types.
+/// The side-specific part of a channel; rustls has the same method on two types.
 pub(super) trait Half: DerefMut + Deref<Target = UnbufferedConnectionCommon<Self::Data>> + Send {
     type Data;
     fn process<'c, 'i>(&'c mut self, incoming: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data>;
@@ -93,7 +93,7 @@ impl RustlsChannel<UnbufferedServerConnection> {
 }
 
 impl<H: Half> RustlsChannel<H> {
-    /// Lets rustls work through `scratch`, keeps what it leaves and says what became of the connection.
+    /// Processes `scratch` with rustls, keeps the rest and returns the state of the connection.
     fn digest(&mut self, scratch: &mut [u8], plain: &mut Vec<u8>, cipher: &mut OutputBuffer) -> Result<ChannelProgress, Cause> {
         let unheard = self.tls.protocol_version().is_none();
         let mut used = 0;
@@ -139,7 +139,7 @@ impl<H: Half> RustlsChannel<H> {
         self.phase = Phase::Failed(Box::new(said));
     }
 
-    /// True where `bytes` do not complete the record that `partial` begins, or not even its header.
+    /// Returns `true` if `bytes` do not complete the record that `partial` begins, or not even its header.
     fn still_partial(&self, bytes: &[u8]) -> bool {
         let Some(&[kind, major, _, high, low]) = self.partial.first_chunk::<HEADER>() else {
             return self.partial.len() + bytes.len() < HEADER;

@@ -40,7 +40,7 @@ pub use self::stream::Clear;
 use self::tickets::Tickets;
 use self::trusted::Trusted;
 
-/// How the client side of TLS behaves; files are given by their content.
+/// Settings of the TLS client; files are given by their content.
 #[derive(Clone, Debug)]
 pub struct TlsSettings {
     /// Accept every certificate (`--insecure`).
@@ -49,7 +49,7 @@ pub struct TlsSettings {
     pub cacert: Option<Vec<u8>>,
     /// Our certificate and its chain, PEM (`--cert`).
     pub cert: Option<Vec<u8>>,
-    /// Its private key, PEM (`--key`).
+    /// The private key, PEM (`--key`).
     pub key: Option<Vec<u8>>,
     /// Resume earlier sessions where the server allows it.
     pub resume: bool,

@@ -19,7 +19,7 @@ pub struct Secured<N> {
     channels: Vec<Option<Box<dyn SecureChannel>>>,
     plain: Vec<u8>,
     cipher: OutputBuffer,
-    /// Said goodbye, or something that is no TLS: told of after the plaintext before it.
+    /// Connection that ended by close_notify or invalid TLS, reported after the plaintext before it.
     ended: Option<(ConnId, Option<Errno>)>,
 }
 
@@ -37,7 +37,7 @@ impl<N: Network> Secured<N> {
         self.channels[slot] = self.serving.channel().ok();
     }
 
-    /// Says goodbye and forgets the channel.
+    /// Sends close_notify and drops the channel.
     fn part(&mut self, conn: ConnId) {
         if let Some(mut channel) = self.channels.get_mut(conn.0 as usize).and_then(Option::take) {
             channel.finish(&mut self.cipher);

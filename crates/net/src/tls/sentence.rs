@@ -1,4 +1,4 @@
-//! What rustls complains about, as a sentence that a person can act on: it names the host and, where there is one, the
+//! Errors of rustls, as a sentence that a person can act on: it names the host and, where there is one, the
 //! option that helps.
 
 use cause::{Cause, CauseArgument, tls};
@@ -12,7 +12,8 @@ use super::trusted::is_of_an_authority;
 /// The names of hosts in a certificate that is to be made anew.
 const EXTENSION: &str = "'subjectAltName=DNS:NAME,IP:ADDRESS'";
 
-/// A handshake or a record of `host` failed. `heard` holds the first bytes that arrived where nothing made sense so far.
+/// A handshake or a record of `host` failed. `heard` holds the first bytes that arrived where nothing made sense so
+/// far.
 pub(super) fn failure(host: &str, error: &Error, heard: Option<&[u8]>) -> Cause {
     match (error, heard) {
         (Error::InvalidMessage(_) | Error::InappropriateMessage { .. }, Some(first)) => no_tls(host, first),

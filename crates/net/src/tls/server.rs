@@ -54,7 +54,7 @@ impl Authority {
     }
 }
 
-/// How a test's server behaves.
+/// Settings of a test server.
 pub(super) struct Behaviour<'a> {
     pub(super) identity: &'a Identity,
     pub(super) versions: &'a [&'static SupportedProtocolVersion],
@@ -106,7 +106,7 @@ impl Server {
         Ok(plain)
     }
 
-    /// Everything it has to send, plaintext included.
+    /// Returns all bytes to send, plaintext included.
     pub(super) fn say(&mut self, plain: &[u8]) -> Vec<u8> {
         self.0.set_buffer_limit(None);
         self.0.writer().write_all(plain).unwrap();

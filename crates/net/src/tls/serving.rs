@@ -1,6 +1,7 @@
 //! The server side of TLS: a certificate of one's own, or one given, and channels to clients.
 //!
-//! Tickets are stateless, so that a server remembers no session. Left out: client certificates, several certificates by name.
+//! Tickets are stateless, so that a server remembers no session. Left out: client certificates, several certificates
+//! by name.
 
 use std::sync::Arc;
 
@@ -19,7 +20,8 @@ pub struct RustlsServing {
 }
 
 impl RustlsServing {
-    /// Serves with this certificate (its chain may follow) and this key, both PEM, and chooses among `alpn`, the best first.
+    /// Serves with this certificate (its chain may follow) and this key, both PEM, and chooses among `alpn`, the best
+    /// first.
     ///
     /// # Errors
     /// One sentence naming `--cert` or `--key` and what is wrong with its file.
@@ -37,10 +39,10 @@ impl RustlsServing {
         Ok(RustlsServing { config: Arc::new(config) })
     }
 
-    /// Serves with a certificate made now, for `names` (host names and addresses), that nobody but itself vouches for.
+    /// Serves with a new self-signed certificate for `names` (host names and addresses).
     ///
     /// # Errors
-    /// Where no certificate can be made for these names.
+    /// No certificate can be made for these names.
     pub fn self_made(names: &[&str], alpn: &[&[u8]]) -> Result<RustlsServing, String> {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let made = || {
@@ -52,15 +54,15 @@ impl RustlsServing {
         RustlsServing::new(cert.as_bytes(), key.as_bytes(), alpn)
     }
 
-    /// What it is made of, for servers that bring a loop of their own.
+    /// Returns the rustls configuration, for servers with their own loop.
     pub fn config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.config)
     }
 
-    /// A channel to a client that is about to speak.
+    /// Creates a channel to a client that is about to send.
     ///
     /// # Errors
-    /// Where the library refuses, in a sentence.
+    /// The refusal of the library, as a sentence.
     pub fn channel(&self) -> Result<Box<dyn SecureChannel>, String> {
         Ok(Box::new(RustlsChannel::serving(Arc::clone(&self.config))?))
     }

@@ -1,4 +1,4 @@
-//! TLS over a socket of the standard library that waits: for talk between processes of brunt, which is no load.
+//! TLS over a blocking socket of the standard library, for connections between processes of brunt, which are no load.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use rustls::{ClientConnection, ServerConnection, StreamOwned};
 
 use super::{RustlsSecurity, RustlsServing, server_name};
 
-/// A connection that is read and written in clear, whatever goes over the wire.
+/// A connection read and written in plaintext, with or without TLS on the wire.
 pub trait Clear: Read + Write + Send {}
 
 impl<T: Read + Write + Send> Clear for T {}

@@ -1,4 +1,4 @@
-//! Where sessions wait to be resumed.
+//! The store of resumable sessions.
 //!
 //! rustls' own store keeps eight TLS 1.3 tickets a server. A load generator opens hundreds of connections to one server
 //! at once, and each ticket is good for one of them, so eight would make most handshakes full ones. This store keeps
@@ -11,9 +11,9 @@ use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
 use rustls::pki_types::ServerName;
 
-/// Tickets kept per server name; the oldest is forgotten first.
+/// Number of tickets kept per server name; the oldest is dropped first.
 const PER_SERVER: usize = 1024;
-/// Server names remembered; further ones get full handshakes.
+/// Number of server names remembered; further ones get full handshakes.
 const SERVERS: usize = 256;
 
 /// Sessions by server name, bounded in both directions.

@@ -1,7 +1,9 @@
 //! `--cacert`: the certificates of a file are trusted as authorities, and each of them as a server's own.
 //!
-//! `openssl req -x509` makes a certificate that is both: self-signed, with CA:TRUE, shown by the server itself. webpki takes
-//! none of an authority for a server's (RFC 5280); who names this very certificate as trusted means it all the same, as curl
+//! `openssl req -x509` makes a certificate that is both: self-signed, with CA:TRUE, shown by the server itself. webpki
+//! takes
+//! none of an authority for a server's (RFC 5280); who names this very certificate as trusted means it all the same,
+//! as curl
 //! has it. Time and name are checked as of any other.
 
 use std::sync::Arc;
@@ -83,7 +85,7 @@ impl ServerCertVerifier for Trusted {
     }
 }
 
-/// True where nothing is wrong with a certificate but who vouches for it.
+/// Returns `true` if the only fault of a certificate is its issuer.
 fn is_about_trust(wrong: &CertificateError) -> bool {
     matches!(wrong, CertificateError::UnknownIssuer | CertificateError::BadSignature) || is_of_an_authority(wrong)
 }

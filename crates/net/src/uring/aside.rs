@@ -1,15 +1,17 @@
-//! What a turn does not take: a connection that sends faster than it is read has its share of each turn, and the pieces
-//! beyond it are set aside. Its receive is armed again once all of them are told, so that the buffers are for the others.
+//! Arrivals deferred to later turns: a connection that sends faster than it is read has its share of each turn, and
+//! the pieces
+//! beyond it are set aside. Its receive is armed again once all of them are told, so that the buffers are for the
+//! others.
 
 use wire::Errno;
 
 use super::slot::State;
 use super::{Happened, Uring};
 
-/// Pieces of one connection told in a turn.
+/// Number of pieces of one connection delivered in a turn.
 const SHARE: u16 = 8;
 
-/// Something that arrived on a connection and is not told yet.
+/// A deferred arrival on a connection.
 pub(super) struct Aside {
     slot: u32,
     age: u32,
@@ -38,7 +40,7 @@ impl Uring {
         self.keep(slot, What::Piece(buffer, n));
     }
 
-    /// The end of a connection with pieces that were set aside comes behind them.
+    /// Defers the end of a connection behind its deferred pieces.
     #[cold]
     pub(super) fn end_later(&mut self, slot: u32, why: Option<Errno>) {
         self.keep(slot, What::Over(why));
@@ -50,7 +52,7 @@ impl Uring {
         self.aside.push_back(Aside { slot, age: s.age, what });
     }
 
-    /// The next thing that was set aside in an earlier turn and has its place in this one.
+    /// Returns the next arrival deferred in an earlier turn that is due in this one.
     pub(super) fn recall(&mut self) -> Option<Happened> {
         while self.recalls > 0 {
             self.recalls -= 1;

@@ -1,4 +1,5 @@
-//! The ring of buffers that io_uring's multishot receives fill: the kernel takes one for each piece that arrives, and gets
+//! The ring of buffers that io_uring's multishot receives fill: the kernel takes one for each piece that arrives, and
+//! gets
 //! it back as soon as the session has read it.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
@@ -12,7 +13,7 @@ use io_uring::types::BufRingEntry;
 pub(super) const COUNT: u16 = 1024;
 const FEW: u16 = 64;
 const SIZE: usize = 8192;
-/// From one buffer to the next: no power of two, or the beginnings of all would share the same few sets of the cache.
+/// Distance between buffers: no power of two, or the beginnings of all would share the same few sets of the cache.
 const STRIDE: usize = SIZE + 5 * 64;
 const PAGE: usize = 4096;
 
@@ -40,7 +41,8 @@ impl Buffers {
             handle_alloc_error(layout);
         }
         let mut buffers = Buffers { entries, memory: vec![0; COUNT as usize * STRIDE].into(), tail: 0, lent: 0 };
-        // SAFETY: the entries are page-aligned, zeroed, as many as said, and freed only after the ring is gone: the network
+        // SAFETY: the entries are page-aligned, zeroed, as many as said, and freed only after the ring is gone: the
+        // network
         // drops its ring first.
         unsafe { ring.submitter().register_buf_ring_with_flags(entries as u64, COUNT, Buffers::GROUP, 0)? };
         buffers.lend_more();
@@ -66,7 +68,8 @@ impl Buffers {
     pub fn give_back(&mut self, buffer: u16) {
         let at = (self.tail & (COUNT - 1)) as usize;
         let address = &raw mut self.memory[buffer as usize * STRIDE];
-        // SAFETY: `at` is within the ring, the entry is not the kernel's while it is behind the tail, and the tail's place
+        // SAFETY: `at` is within the ring, the entry is not the kernel's while it is behind the tail, and the tail's
+        // place
         // (the reserved field of the first entry) is only ever written here.
         unsafe {
             let entry = &mut *self.entries.add(at);

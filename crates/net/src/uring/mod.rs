@@ -2,8 +2,10 @@
 //!
 //! Receives are multishot into a shared ring of buffers, so that a connection with nothing to say holds no buffer and a
 //! receive costs no submission. Sends are tried at submission and never wait in the kernel (`MSG_DONTWAIT`); only those
-//! that did not go through whole post a completion, and their rest is then sent when the socket is writable. Completions
-//! are reaped only inside `enter` (`DEFER_TASKRUN`), on the one thread that submits. Connections are opened and closed with
+//! that did not go through whole post a completion, and their rest is then sent when the socket is writable.
+//! Completions
+//! are reaped only inside `enter` (`DEFER_TASKRUN`), on the one thread that submits. Connections are opened and closed
+//! with
 //! ordinary calls. Listening and datagrams are left to [`crate::Epoll`].
 //!
 //! A connection that sends faster than it is read has its share of each turn (`aside`).
@@ -34,7 +36,8 @@ mod slot;
 
 const SUBMISSIONS: u32 = 512;
 const COMPLETIONS: u32 = 8192;
-/// Arrivals that do not come is waited for so long: beyond the system's own tick, because an earlier timer, set in every
+/// Arrivals that do not come is waited for so long: beyond the system's own tick, because an earlier timer, set in
+/// every
 /// turn, costs more than waking once for several saves.
 const ALONE: Nanos = Nanos::from_millis(5);
 /// An `enter` that brought fewer completions brought all there were: the kernel works off at least so many.
@@ -48,27 +51,27 @@ pub struct Uring {
     lent: Option<u16>,
     slots: Vec<Slot>,
     free: Vec<u32>,
-    /// Connections whose receive must be armed again, the one that has waited longest in front.
+    /// Connections whose receive must be armed again, the longest waiting first.
     again: VecDeque<u32>,
-    /// What turns had no room for, and how much of it was not looked at yet in this one.
+    /// Arrivals deferred by earlier turns, and the number not yet visited in this one.
     aside: VecDeque<Aside>,
     recalls: usize,
-    /// Completions that this turn began with.
+    /// Number of completions at the beginning of this turn.
     came: usize,
     /// Bytes of queued sends: one arena is filled while the completions of the other are read.
     arenas: [Vec<u8>; 2],
     filling: usize,
-    /// Counts the turns.
+    /// Number of the current turn.
     turn: u32,
     queued: usize,
     unsent: BTreeMap<u32, (Vec<u8>, usize)>,
     sent: u64,
     /// Slots below this may be registered.
     table: u32,
-    /// Completions to wait for.
+    /// Number of completions to wait for.
     together: usize,
     clock: Clock,
-    /// When the bytes told last were told.
+    /// Moment the last bytes were delivered.
     read_at: Nanos,
     thread: Thread,
 }
@@ -132,7 +135,8 @@ impl Uring {
 
     fn push(&mut self, entry: &squeue::Entry) {
         loop {
-            // SAFETY: what entries point at (buffer ring, arenas) lives as long as the ring, and an arena is not written
+            // SAFETY: what entries point at (buffer ring, arenas) lives as long as the ring, and an arena is not
+            // written
             // to again before its sends are submitted, which never outlive the submission (MSG_DONTWAIT).
             if unsafe { self.ring.submission().push(entry) }.is_ok() {
                 return;
@@ -193,7 +197,7 @@ impl Uring {
         unsafe { BorrowedFd::borrow_raw(self.slots[slot as usize].fd) }
     }
 
-    /// What a completion means; None where it concerns nobody any more.
+    /// Interprets a completion; None if it no longer concerns a connection.
     fn meaning(&mut self, entry: &cqueue::Entry) -> Option<Happened> {
         let data = entry.user_data();
         let slot = data as u32;
@@ -243,7 +247,8 @@ impl Uring {
                 buffer.into_iter().for_each(|b| self.buffers.give_back(b));
                 let why = (e < 0).then_some(Errno(-e));
                 match -e {
-                    // The ring of buffers was empty for a moment; nothing is lost. With pieces set aside it is armed behind them.
+                    // The ring of buffers was empty for a moment; nothing is lost. With pieces set aside it is armed
+                    // behind them.
                     libc::ENOBUFS | libc::EINTR | libc::EAGAIN => {
                         if self.slots[slot as usize].aside == 0 {
                             if -e == libc::ENOBUFS {

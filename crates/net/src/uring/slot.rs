@@ -4,7 +4,7 @@ use std::os::fd::RawFd;
 
 use crate::nagle::Nagle;
 
-/// What a completion belongs to: three bits of its user data, beside the connection's age and slot.
+/// The operation of a completion: three bits of its user data, beside the connection's age and slot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub(super) enum Kind {
@@ -33,12 +33,12 @@ pub(super) struct Slot {
     pub backlog: bool,
     /// Registered with the ring: its operations name the slot, and the kernel looks up no descriptor.
     pub fixed: bool,
-    /// Where its latest queued send lies in the arena, to find the rest of one that fell short.
+    /// Position of its latest queued send in the arena, to find the rest of one that fell short.
     pub send_at: u32,
     pub send_len: u32,
     /// The turn it was queued in.
     pub send_turn: u32,
-    /// Another one was queued in the same turn before it.
+    /// Set if another one was queued before it in the same turn.
     pub send_again: bool,
     /// Pieces told of in the turn it was told of last.
     pub pieces: u16,
