@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use engine::{Control, PreparedRun, Setup, Stop};
 use measure::Nanos;
-use net::Lateness;
+use net::ReadLateness;
 use plan::{Arrivals, Load, NetKind, Plan, Stage};
 use record::{ReferenceSecond, RunEvent, Second};
 
@@ -30,7 +30,7 @@ impl ReferenceClient {
     pub fn begin(prepared: &Arc<PreparedRun>, setup: &Setup) -> Option<ReferenceClient> {
         let rate = setup.plan.reference?;
         let (prepared, stop, (tell, told)) = (Arc::clone(prepared), Stop::default(), channel());
-        let lateness = Lateness::default();
+        let lateness = ReadLateness::default();
         let setup = Setup {
             plan: Arc::new(plan(&setup.plan, rate)),
             processes: None,
@@ -96,7 +96,7 @@ fn plan(of: &Plan, rate: f64) -> Plan {
     }
 }
 
-fn run(prepared: Arc<PreparedRun>, setup: &Setup, stop: &Stop, lateness: &Lateness, tell: &Sender<(Nanos, ReferenceSecond)>) {
+fn run(prepared: Arc<PreparedRun>, setup: &Setup, stop: &Stop, lateness: &ReadLateness, tell: &Sender<(Nanos, ReferenceSecond)>) {
     let mut window = Nanos::ZERO;
     prepared.run(setup, stop, &mut |event| match event {
         RunEvent::Began(began) => window = Nanos(began.clock_ns),
@@ -106,7 +106,7 @@ fn run(prepared: Arc<PreparedRun>, setup: &Setup, stop: &Stop, lateness: &Latene
     });
 }
 
-fn reference_second(second: Second, lateness: &Lateness) -> ReferenceSecond {
+fn reference_second(second: Second, lateness: &ReadLateness) -> ReferenceSecond {
     ReferenceSecond {
         from_ns: second.from_ns,
         to_ns: second.to_ns,

@@ -29,7 +29,7 @@ struct ShareInput {
 pub fn briefing(plan: Plan, bundle: Bundle, allowed: Option<Vec<String>>) -> Briefing {
     // A plan is text and numbers; the receiver would refuse anything else.
     let words = serde_json::to_string(&ShareInput { plan, allowed }).unwrap_or_default();
-    Briefing { words, bundle }
+    Briefing { description: words, bundle }
 }
 
 /// Prepares the plan of an assignment and runs its share.
@@ -38,7 +38,7 @@ pub fn briefing(plan: Plan, bundle: Bundle, allowed: Option<Vec<String>>) -> Bri
 /// It cannot be done; the parent process receives the error, too.
 pub fn run_assignment(mut assignment: Assignment, protocols: &[Arc<dyn Protocol>], host: &GeneratorHost) -> Result<(), UsageError> {
     let bundle = assignment.take_bundle();
-    match protocols::file::from_bundle(bundle, || prepare(assignment.words(), protocols, host)) {
+    match protocols::file::from_bundle(bundle, || prepare(assignment.description(), protocols, host)) {
         Ok(bench) => {
             bench.take_share(assignment);
             Ok(())

@@ -35,7 +35,7 @@ pub fn prepare(protocol: &dyn Protocol, asked: &mut ProtocolConfig, setup: &Setu
             }
             Err(failure) => Some(failure),
         };
-        match (inquiry.learnt(), failure) {
+        match (inquiry.inquiry_result(), failure) {
             (Some(answer), _) => {
                 learnt += answer.len();
                 if learnt > MOST_BYTES {

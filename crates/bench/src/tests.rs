@@ -22,7 +22,7 @@ fn target() -> (TargetServer, String) {
 struct RefusingLauncher;
 
 impl Launcher for RefusingLauncher {
-    fn launch(&self, _task: &engine::Task) -> std::io::Result<engine::Link> {
+    fn launch(&self, _task: &engine::Task) -> std::io::Result<engine::ProcessLink> {
         Err(std::io::ErrorKind::Unsupported.into())
     }
 }

@@ -1,7 +1,7 @@
 //! `--debug`: one complete exchange, as sent and received, and the outcome that a run would count; for a flow each of
 //! its requests.
 
-use engine::{LeftOut, PreparedRun, ProbeFailure, ProbeResult, Resource, Setup, Stop, Transcript, RequestValue, Walked};
+use engine::{SkippedResources, PreparedRun, ProbeFailure, ProbeResult, FetchedResource, Setup, Stop, Transcript, RequestValue, PassEvent};
 use measure::sanitize;
 use record::FirstResponse;
 use report::{Exit, Lang};
@@ -50,8 +50,8 @@ impl ExchangeOutcome {
 fn run_flow(prepared: &PreparedRun, setup: &Setup, shown: &ExchangeFormatter<'_>) -> u8 {
     let lang = shown.lang;
     let (mut text, mut worst, mut nth) = (String::new(), Exit::Ok, 0);
-    prepared.walk(setup, &Stop::default(), &mut |walked| match walked {
-        Walked::Sent { request, outcome, captured, used } => {
+    prepared.run_single_pass(setup, &Stop::default(), &mut |walked| match walked {
+        PassEvent::Sent { request, outcome, captured, used } => {
             nth += 1;
             text += &shown.heading(nth, setup, request);
             let (told, ending) = shown.format_exchange(outcome, (&captured, &used));
@@ -61,21 +61,21 @@ fn run_flow(prepared: &PreparedRun, setup: &Setup, shown: &ExchangeFormatter<'_>
             }
             worst = if worst == Exit::Ok { ending.exit() } else { worst };
         }
-        Walked::Resource(resource) => {
+        PassEvent::Resource(resource) => {
             let (told, ending) = shown.resource(setup, &resource);
             text += &told;
             worst = if worst == Exit::Ok && !resource.may_fail { ending.exit() } else { worst };
         }
-        Walked::LeftOut(left_out) => text += &shown.left_out(left_out),
-        Walked::Part(part) => text += &format!("=== {part}\n"),
-        Walked::Paused(pause) => {
+        PassEvent::LeftOut(left_out) => text += &shown.left_out(left_out),
+        PassEvent::Section(part) => text += &format!("=== {part}\n"),
+        PassEvent::Paused(pause) => {
             text += &format!("{}\n", lang.fill(messages::DEBUG_PAUSE, &[("time", &report::numbers::duration(pause))]));
         }
-        Walked::Endless => {
+        PassEvent::Endless => {
             text += &format!("{}\n", lang.of(messages::DEBUG_ENDLESS));
             worst = if worst == Exit::Ok { Exit::NotTrusted } else { worst };
         }
-        Walked::TooFar(most) => {
+        PassEvent::RequestLimit(most) => {
             text += &format!("{}\n", lang.fill(messages::DEBUG_TOO_FAR, &[("n", &most.to_string())]));
         }
     });
@@ -129,8 +129,8 @@ impl ExchangeFormatter<'_> {
     }
 
     /// Formats a resource of a page: its URL, its page, and the result.
-    fn resource(&self, setup: &Setup, resource: &Resource) -> (String, ExchangeOutcome) {
-        let Resource { page, url, answer, fault, from_cache, .. } = resource;
+    fn resource(&self, setup: &Setup, resource: &FetchedResource) -> (String, ExchangeOutcome) {
+        let FetchedResource { page, url, answer, fault, from_cache, .. } = resource;
         let page = setup.shown.urls.get(*page).map_or("", |url| url.name.as_deref().unwrap_or(&url.url));
         let failure = answer.failure.as_deref();
         let failure = failure.map(|why| report::reason(why, answer.cause.as_ref(), self.lang));
@@ -148,7 +148,7 @@ impl ExchangeFormatter<'_> {
     }
 
     /// Formats the number of resources of a page that were not fetched.
-    fn left_out(&self, LeftOut { elsewhere, beyond, cut }: LeftOut) -> String {
+    fn left_out(&self, SkippedResources { other_hosts: elsewhere, over_limit: beyond, cut }: SkippedResources) -> String {
         let counted = [(messages::DEBUG_ELSEWHERE, elsewhere), (messages::DEBUG_BEYOND, beyond)];
         let counted = counted.into_iter().filter(|(_, n)| *n > 0);
         let lines = counted.map(|(message, n)| self.lang.fill(message, &[("n", &n.to_string())]));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use bench::share::{self, WORD};
-use engine::{Assignment, Launcher, Link, Task};
+use engine::{Assignment, Launcher, ProcessLink, Task};
 use record::GeneratorHost;
 use wire::{UsageError, Protocol};
 
@@ -15,7 +15,7 @@ use crate::run::CommandResult;
 pub struct SelfLauncher;
 
 impl Launcher for SelfLauncher {
-    fn launch(&self, _task: &Task) -> std::io::Result<Link> {
+    fn launch(&self, _task: &Task) -> std::io::Result<ProcessLink> {
         // The working directory is not the user's: all files are sent along.
         engine::child(Command::new(std::env::current_exe()?).arg(WORD).current_dir("/"))
     }

@@ -49,7 +49,7 @@ pub struct Setup {
     /// The control that changes the load during the run.
     pub control: Control,
     /// The collector of read delays of responses (epoll only).
-    pub read_late: Option<net::Lateness>,
+    pub read_late: Option<net::ReadLateness>,
     /// The script that users run instead of the plan's own flow, if any.
     pub scenario: Option<MakeScenario>,
 }

@@ -25,7 +25,7 @@ impl std::fmt::Debug for Barrier {
 pub(crate) const NOTICE: Nanos = Nanos::from_millis(20);
 
 impl Barrier {
-    pub fn of(workers: u32) -> Arc<Barrier> {
+    pub fn for_workers(workers: u32) -> Arc<Barrier> {
         Arc::new(Barrier { missing: AtomicU32::new(workers), ..Barrier::default() })
     }
     /// Creates a barrier for the workers of one process among several.
@@ -37,12 +37,12 @@ impl Barrier {
         if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
             match &self.report {
                 Some(report) => report(),
-                None => self.go_at(now + NOTICE),
+                None => self.release_at(now + NOTICE),
             }
         }
     }
     /// Sets the moment of release.
-    pub fn go_at(&self, at: Nanos) {
+    pub fn release_at(&self, at: Nanos) {
         self.go.store(at.0, Ordering::Release);
     }
     pub fn starts_at(&self) -> Option<Nanos> {

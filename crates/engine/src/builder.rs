@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use load::{Course, Numbers, Users};
+use load::{ScenarioCourse, NumberSequence, UserProfile};
 use measure::Nanos;
 use measure::random::Rng;
 use plan::{Load, Plan, Share};
@@ -14,10 +14,10 @@ use wire::{Workload, SlotContext, Network, Origin, PeerAddress, UserValues};
 use crate::api::CHECKED;
 use crate::barrier::Barrier;
 use crate::recorder::Recorder;
-use crate::checked::Checked;
+use crate::named_checks::NamedChecks;
 use crate::connections::{Reconnects, UserConnections, WorkerConnections, FixedConnections, HeartbeatRounds, ConnectionParts, SpinBudget, traffic};
-use crate::control::Heeding;
-use crate::filling::FillSource;
+use crate::control::ControlCursor;
+use crate::slot_values::SlotSource;
 use crate::in_flight::InFlight;
 use crate::holding_users::HoldingUsers;
 use crate::ids::{OriginId, ScenarioId};
@@ -25,7 +25,7 @@ use crate::limits::Limits;
 use crate::links::Links;
 use crate::lookup::Lookups;
 use crate::user_states::UserStates;
-use crate::message::Message;
+use crate::worker_message::WorkerMessage;
 use crate::pool::{PoolGroup, Pools};
 use crate::population::Population;
 use crate::source::{self, Bounds, LoadSource};
@@ -55,10 +55,10 @@ pub(crate) struct WorkerBuilder<'a> {
     pub pools: &'a [(Origin, Vec<PeerAddress>)],
     /// The requests users choose from; each worker seeds its own copy.
     pub requests: &'a RequestMix,
-    pub report: Box<dyn FnMut(Message) + Send>,
+    pub report: Box<dyn FnMut(WorkerMessage) + Send>,
     pub spinning: SpinBudget,
     /// The named checks, if any.
-    pub checks: Option<Arc<Checked>>,
+    pub checks: Option<Arc<NamedChecks>>,
     pub stop: Stop,
 }
 
@@ -111,7 +111,7 @@ impl WorkerBuilder<'_> {
         let plan = &self.setup.plan;
         let Some(end) = load::run_ends(plan).filter(|_| !plan.scenarios.is_empty()) else { return plan.drain };
         let cut_at = |(number, scenario): (usize, &plan::Scenario)| {
-            Course::of(plan, number, self.share)?.ends().map(|end| end.saturating_add(scenario.graceful_stop))
+            ScenarioCourse::of(plan, number, self.share)?.ends().map(|end| end.saturating_add(scenario.graceful_stop))
         };
         let last = plan.scenarios.iter().enumerate().filter_map(cut_at).max();
         last.map_or(plan.drain, |last| last - end)
@@ -164,9 +164,9 @@ impl WorkerBuilder<'_> {
     fn memories(&self) -> UserStates {
         let plan = &self.setup.plan;
         let clears = plan.flows().map(|(_, flow)| flow.clear_cookies).collect();
-        let known = plan.setup_flow().map(known).unwrap_or_default();
+        let known = plan.setup_flow().map(initial_values).unwrap_or_default();
         let one_each = plan.urls.len() == self.dialogue.requests().len();
-        UserStates::new(clears, (lasting(plan), known)).of_plan(one_each.then(|| Arc::clone(plan)))
+        UserStates::new(clears, (user_lifetime_values(plan), known)).of_plan(one_each.then(|| Arc::clone(plan)))
     }
 
     /// Creates the load of this worker: one source for the run, or one per scenario.
@@ -212,7 +212,7 @@ impl WorkerBuilder<'_> {
         seed: u64,
         turns: Vec<Option<RateLimit>>,
     ) -> Option<LoadSource> {
-        let course = Course::of(&self.setup.plan, number, self.share)?;
+        let course = ScenarioCourse::of(&self.setup.plan, number, self.share)?;
         let program = FlowProgram::of(&scenario.flow).expect(CHECKED);
         let flow = Box::new(FlowScenario::new(Arc::new(program), seed).with_rate_limits(turns));
         let since_start = |at: Nanos| self.start.saturating_add(at);
@@ -236,11 +236,11 @@ impl WorkerBuilder<'_> {
         let Plan { load, warmup, requests, duration, seed: run, .. } = &*self.setup.plan;
         let (schedule, profile) = match limits.open {
             true => (Some(load::arrivals(load, *warmup, *requests, *duration, self.share, *run)), None),
-            false => (None, Some(Users::new(load, *warmup, self.share).each(limits.per_user))),
+            false => (None, Some(UserProfile::new(load, *warmup, self.share).each(limits.per_user))),
         };
         let quota = requests.map(|total| match limits.open {
             true => self.share.of_total(total),
-            false => Users::new(load, *warmup, self.share).of_requests(total),
+            false => UserProfile::new(load, *warmup, self.share).of_requests(total),
         });
         let start_rate = self.setup.plan.connect_rate.map(|rate| rate / f64::from(self.share.of));
         let rows_once = self.dialogue.prepared().max_requests.is_some();
@@ -256,17 +256,17 @@ impl WorkerBuilder<'_> {
         (self.dialogue.names().list().len() + 2 * plan.spans().len() + scenarios, scenarios)
     }
 
-    fn fills(&self, limits: &Limits, seed: u64) -> FillSource {
+    fn fills(&self, limits: &Limits, seed: u64) -> SlotSource {
         let plan = &self.setup.plan;
         let numbers = load::numbers(plan, self.share);
-        let fills = FillSource::new(
+        let fills = SlotSource::new(
             self.share,
             limits.per_user,
             (seed, plan.seed),
             numbers,
             self.dialogue.prepared().has_slots,
         );
-        let course = |number| Course::of(plan, number, self.share);
+        let course = |number| ScenarioCourse::of(plan, number, self.share);
         let courses = (0..plan.scenarios.len()).filter_map(course);
         let scenarios: Vec<_> = courses.map(|course| (course.share(), course.numbers())).collect();
         if plan.has_flows() { fills.by_iteration(&scenarios) } else { fills }
@@ -281,7 +281,7 @@ impl WorkerBuilder<'_> {
         let (dialogue, security) = (Arc::clone(&self.dialogue), Arc::clone(&self.setup.security));
         // Connections have their own numbering.
         let fills =
-            FillSource::new(self.share, limits.per_user, (!seed, plan.seed), Numbers::in_turn(self.share), true);
+            SlotSource::new(self.share, limits.per_user, (!seed, plan.seed), NumberSequence::in_turn(self.share), true);
         let mut links = Links::new(net, dialogue, security, limits.connect_timeout, (Rng::new(seed).fork(3), fills));
         if source.all_mut().iter().any(|source| source.hears()) {
             links.done().report_unsolicited();
@@ -319,11 +319,11 @@ impl WorkerBuilder<'_> {
             spinning: self.spinning,
             rng: Rng::new(seed.wrapping_add(1)),
         });
-        Worker::new(worker::Parts {
+        Worker::new(worker::WorkerParts {
             users: users::WorkerUsers::new(source, held),
             connections,
             common_start,
-            heeding: Heeding::new(self.setup.control.clone()),
+            heeding: ControlCursor::new(self.setup.control.clone()),
         })
     }
 }
@@ -343,7 +343,7 @@ fn traces(dialogue: &dyn Workload, share: Option<f64>) -> bool {
 }
 
 /// Returns, for the users of each scenario, which values last as long as the user.
-fn lasting(plan: &Plan) -> Vec<Vec<bool>> {
+fn user_lifetime_values(plan: &Plan) -> Vec<Vec<bool>> {
     let of_all = plan.common.as_ref().map(|common| common.lasting_variables(&plan.urls)).unwrap_or_default();
     let of_one = |flow: &plan::flow::Flow| {
         let mut own = flow.lasting_variables(&plan.urls);
@@ -354,7 +354,7 @@ fn lasting(plan: &Plan) -> Vec<Vec<bool>> {
 }
 
 /// Returns the values that users of a flow have from their beginning.
-pub(crate) fn known(flow: &plan::flow::Flow) -> UserValues {
+pub(crate) fn initial_values(flow: &plan::flow::Flow) -> UserValues {
     let mut values = UserValues::default();
     flow.known.iter().for_each(|known| values.set_list(known.variable, &known.value, &known.ends));
     values

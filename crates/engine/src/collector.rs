@@ -8,15 +8,15 @@ use std::time::Duration;
 use measure::{Clock, Nanos};
 use record::{WindowStart, LoadChange, End, RunEnd, FailureExample, Failure, Notice, RunEvent, Second, Subject, UsedValue};
 
-use crate::control::{Control, Stamped};
+use crate::control::{Control, ScheduledChange};
 use crate::early_failures::OnlyErrorsDetector;
 use crate::examples::EXAMPLES_BY_NAME;
 use crate::lost_processes::{LostProcesses, OpenWork};
-use crate::message::{EXCERPT, Message, RawExample};
+use crate::worker_message::{EXCERPT, WorkerMessage, RawExample};
 use crate::name_rows::OTHER;
 use crate::failure_class::{FailureClass, errno_name};
-use crate::stragglers::Awaited;
-use crate::tally::{Loss, Snapshot, decode};
+use crate::stragglers::AwaitedWorkers;
+use crate::tally::{LossCount, Snapshot, decode};
 use crate::traces;
 
 /// Interval at which changes of the load are looked for.
@@ -34,7 +34,7 @@ pub(crate) struct Collector<'a> {
     code_name: &'a dyn Fn(u32) -> String,
     sink: &'a mut dyn FnMut(RunEvent),
     /// End of the last reported second of each worker; None once the worker is done.
-    reached: Vec<Option<i64>>,
+    reported_until: Vec<Option<i64>>,
     /// Requests in flight of each worker, as of its last report.
     open: Vec<OpenWork>,
     losses: LostProcesses,
@@ -55,7 +55,7 @@ pub(crate) struct Collector<'a> {
     changes: usize,
     /// Set if workers were lost.
     partial: bool,
-    awaited: Awaited,
+    awaited: AwaitedWorkers,
 }
 
 impl<'a> Collector<'a> {
@@ -71,7 +71,7 @@ impl<'a> Collector<'a> {
             by_name: false,
             code_name,
             sink,
-            reached: vec![Some(i64::MIN); workers],
+            reported_until: vec![Some(i64::MIN); workers],
             open: vec![OpenWork::default(); workers],
             losses: LostProcesses::default(),
             seconds: BTreeMap::new(),
@@ -86,12 +86,12 @@ impl<'a> Collector<'a> {
             control: Control::default(),
             changes: 0,
             partial: false,
-            awaited: Awaited::default(),
+            awaited: AwaitedWorkers::default(),
         }
     }
 
     /// Names the workers it has waited for too long to `awaited`.
-    pub fn naming(mut self, awaited: &Awaited) -> Self {
+    pub fn with_awaited(mut self, awaited: &AwaitedWorkers) -> Self {
         self.awaited = awaited.clone();
         self
     }
@@ -103,29 +103,29 @@ impl<'a> Collector<'a> {
     }
 
     /// Reports the changes of the load as well.
-    pub fn heeding(mut self, control: &Control) -> Self {
+    pub fn with_control(mut self, control: &Control) -> Self {
         self.control = control.clone();
         self
     }
 
     /// Receives until every worker is done. `warmup` is added to the last moment to give the elapsed time.
-    pub fn listen(mut self, told: &Receiver<(usize, Message)>, warmup: Nanos) {
-        while self.reached.iter().any(Option::is_some) {
+    pub fn listen(mut self, told: &Receiver<(usize, WorkerMessage)>, warmup: Nanos) {
+        while self.reported_until.iter().any(Option::is_some) {
             match told.recv_timeout(LOOK) {
                 Ok((worker, message)) => self.receive(worker, message),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            self.tell_changes(warmup);
+            self.report_changes(warmup);
         }
         self.end(warmup);
     }
 
     /// Reports new changes once the start of the window is known. Changes requested before the run began take effect at
     /// its beginning.
-    fn tell_changes(&mut self, warmup: Nanos) {
+    fn report_changes(&mut self, warmup: Nanos) {
         let Some(window) = self.window else { return };
-        for Stamped { at, change } in self.control.beyond(self.changes) {
+        for ScheduledChange { at, change } in self.control.since(self.changes) {
             self.changes += 1;
             let at_ns = (at.0 as i64).saturating_sub(window.0 as i64).max(-(warmup.0 as i64));
             (self.sink)(RunEvent::Changed(LoadChange { at_ns, change }));
@@ -133,34 +133,34 @@ impl<'a> Collector<'a> {
     }
 
     /// Handles one message of one worker.
-    pub fn receive(&mut self, worker: usize, message: Message) {
+    pub fn receive(&mut self, worker: usize, message: WorkerMessage) {
         match message {
-            Message::Snapshot(bytes) => {
+            WorkerMessage::Snapshot(bytes) => {
                 // A worker that is done or was given up is not waited for: its seconds were already passed on.
-                let Some(reached) = self.reached[worker] else { return };
+                let Some(reached) = self.reported_until[worker] else { return };
                 match decode(&bytes).filter(|snapshot| snapshot.from_ns >= reached) {
                     Some(snapshot) => {
-                        self.reached[worker] = Some(snapshot.to_ns);
-                        self.began(snapshot.window);
+                        self.reported_until[worker] = Some(snapshot.to_ns);
+                        self.set_window(snapshot.window);
                         self.open[worker].add(&snapshot);
                         self.merge(snapshot);
                     }
-                    None => self.leave([worker], "it reported an impossible second"),
+                    None => self.give_up_silent([worker], "it reported an impossible second"),
                 }
             }
-            Message::Early(early) => {
-                self.dead_end.early(&early, self.reached.len()).into_iter().for_each(|said| self.say(said));
+            WorkerMessage::Early(early) => {
+                self.dead_end.early(&early, self.reported_until.len()).into_iter().for_each(|said| self.notify(said));
             }
-            Message::Example(example) => self.example(example),
-            Message::Over { window, interrupted } => {
-                self.reached[worker] = None;
+            WorkerMessage::Example(example) => self.example(example),
+            WorkerMessage::Over { window, interrupted } => {
+                self.reported_until[worker] = None;
                 self.ended.window = self.ended.window.max(window);
                 self.interrupted |= interrupted;
             }
-            Message::Broken(why) => self.leave([worker], &why),
-            Message::Lost { workers, how } => {
+            WorkerMessage::Broken(why) => self.give_up_silent([worker], &why),
+            WorkerMessage::Lost { workers, how } => {
                 if self
-                    .reached
+                    .reported_until
                     .get(workers.start as usize..workers.end as usize)
                     .is_none_or(|of| of.iter().all(Option::is_none))
                 {
@@ -172,14 +172,14 @@ impl<'a> Collector<'a> {
                     until = until.max(Some(told_until));
                 }
                 let notice = self.losses.add(&how, requests, until);
-                self.say(notice);
+                self.notify(notice);
             }
         }
         self.release();
     }
 
     /// Records the start of the window on the clock, given by the first second.
-    fn began(&mut self, window: Nanos) {
+    fn set_window(&mut self, window: Nanos) {
         if self.window.replace(window).is_none() {
             let unix = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
             let since = i128::from(Clock.now().0) - i128::from(window.0);
@@ -190,7 +190,7 @@ impl<'a> Collector<'a> {
 
     /// Ends the run: no more messages follow.
     pub fn end(mut self, warmup: Nanos) {
-        self.reached.clear();
+        self.reported_until.clear();
         self.release();
         // A drained run did what it was asked to: its change is on record, and nothing was cut.
         self.ended.reason = match (self.interrupted, self.partial) {
@@ -204,7 +204,7 @@ impl<'a> Collector<'a> {
 
     /// Passes on the seconds that no worker can add to any more.
     fn release(&mut self) {
-        let complete = self.reached.iter().flatten().min().copied().unwrap_or(i64::MAX);
+        let complete = self.reported_until.iter().flatten().min().copied().unwrap_or(i64::MAX);
         while let Some(entry) = self.seconds.first_entry() {
             // Requests left open by lost workers go into a second without length until other workers report that
             // second.
@@ -216,22 +216,22 @@ impl<'a> Collector<'a> {
             self.last_ns = self.last_ns.max(second.to_ns);
             let said = self.dead_end.second(&second);
             (self.sink)(RunEvent::Second(Box::new(second)));
-            said.into_iter().for_each(|said| self.say(said));
+            said.into_iter().for_each(|said| self.notify(said));
         }
         if self.seconds.len() > HELD {
-            self.wait_no_longer();
+            self.enforce_limit();
         }
     }
 
     /// Bounds the memory spent on silent workers: those that reported nothing of the later half of the held seconds are
     /// named, and given up in the end.
     #[cold]
-    fn wait_no_longer(&mut self) {
+    fn enforce_limit(&mut self) {
         let Some(middle) = self.seconds.keys().nth(self.seconds.len() / 2).copied() else { return };
         let behind = |reached: &Option<i64>| reached.is_some_and(|reached| reached <= middle);
-        let behind: Vec<usize> = (0..self.reached.len()).filter(|worker| behind(&self.reached[*worker])).collect();
+        let behind: Vec<usize> = (0..self.reported_until.len()).filter(|worker| behind(&self.reported_until[*worker])).collect();
         if self.seconds.len() > 2 * HELD {
-            self.leave(behind, "it reported nothing for two minutes while others went on");
+            self.give_up_silent(behind, "it reported nothing for two minutes while others went on");
             self.release();
         } else {
             self.awaited.name(behind);
@@ -239,11 +239,11 @@ impl<'a> Collector<'a> {
     }
 
     /// Gives up workers that report nothing, although no process is known to have ended.
-    fn leave(&mut self, workers: impl IntoIterator<Item = usize>, why: &str) {
+    fn give_up_silent(&mut self, workers: impl IntoIterator<Item = usize>, why: &str) {
         for worker in workers {
             self.give_up(worker);
         }
-        self.say(Notice::new(Subject::WorkerLost, [("why", why.to_owned())]));
+        self.notify(Notice::new(Subject::WorkerLost, [("why", why.to_owned())]));
     }
 
     /// Returns the number of held seconds.
@@ -255,7 +255,7 @@ impl<'a> Collector<'a> {
     /// Gives up a worker that ended without a final message: its requests in flight are unfinished since its last
     /// report. Returns that moment and their number; None if the worker is already done.
     fn give_up(&mut self, worker: usize) -> Option<(i64, u64)> {
-        let until = self.reached.get_mut(worker)?.take()?;
+        let until = self.reported_until.get_mut(worker)?.take()?;
         self.partial = true;
         let open = std::mem::take(&mut self.open[worker]);
         self.ended.window = self.ended.window.max(Nanos(open.window_ns.max(0) as u64));
@@ -338,7 +338,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn say(&mut self, notice: Notice) {
+    fn notify(&mut self, notice: Notice) {
         (self.sink)(RunEvent::Notice(notice));
     }
 
@@ -380,7 +380,7 @@ fn clipped(mut detail: String) -> String {
     detail
 }
 
-fn add_losses(all: &mut Vec<record::ConnectionLoss>, told: Vec<Loss>) {
+fn add_losses(all: &mut Vec<record::ConnectionLoss>, told: Vec<LossCount>) {
     for loss in told {
         let (kind, phase) = (loss.kind.name().into(), loss.phase.name().into());
         let errno = loss.errno.map(errno_name);

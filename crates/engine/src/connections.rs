@@ -26,7 +26,7 @@ use measure::random::Rng;
 use wire::{ProtocolError, RequestDraft, FaultKind, ChannelProgress, SlotContext, Network, Phase, SubmitOutcome};
 
 use crate::exchange::{HELD_BACK, OF_PAGE, ONE_WAY, REUSED, ExchangeState};
-use crate::failing::Cause;
+use crate::failure_cause::FailureCause;
 use crate::ids::{ConnId, ExchangeId, OriginId, PoolId, RequestId, UserId};
 use crate::limits::Limits;
 use crate::links::{LinkEvent, Links};
@@ -302,7 +302,7 @@ impl<N: Network> WorkerConnections<N> {
             }
             Err(why) => {
                 let id = self.traffic.add(due, RequestId::NONE, name, user, 0);
-                self.traffic.fail(id, &Cause::new(FaultKind::Resolve, Phase::Resolve).saying(&why), true);
+                self.traffic.fail(id, &FailureCause::new(FaultKind::Resolve, Phase::Resolve).with_details(&why), true);
             }
         }
     }

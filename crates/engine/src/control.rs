@@ -12,18 +12,18 @@ const AHEAD: Nanos = Nanos::from_millis(300);
 /// A handle that changes the load during a run, used by a terminal, a console or an agent. A change takes effect at a
 /// future moment, on all workers alike, and is recorded.
 #[derive(Clone, Debug, Default)]
-pub struct Control(Arc<Changes>);
+pub struct Control(Arc<ChangeLog>);
 
 #[derive(Debug, Default)]
-struct Changes {
+struct ChangeLog {
     /// Number of changes. Workers read only this, without a lock.
     count: AtomicUsize,
-    list: Mutex<Vec<Stamped>>,
+    list: Mutex<Vec<ScheduledChange>>,
 }
 
 /// A change with the moment it takes effect, on the clock of this process.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Stamped {
+pub(crate) struct ScheduledChange {
     pub at: Nanos,
     pub change: Change,
 }
@@ -40,58 +40,58 @@ impl Control {
             return Err("the run is already ending, and only waits for requests in flight".into());
         }
         let at = list.last().map_or(Nanos::ZERO, |last| last.at).max(Clock.now() + AHEAD);
-        self.add(&mut list, Stamped { at, change });
+        self.add(&mut list, ScheduledChange { at, change });
         Ok(at)
     }
 
     /// Adds a change that was stamped elsewhere.
-    pub(crate) fn take(&self, stamped: Stamped) {
+    pub(crate) fn add_scheduled(&self, stamped: ScheduledChange) {
         self.add(&mut self.list(), stamped);
     }
 
     /// Returns the changes beyond the first `seen`.
-    pub(crate) fn beyond(&self, seen: usize) -> Vec<Stamped> {
+    pub(crate) fn since(&self, seen: usize) -> Vec<ScheduledChange> {
         if self.0.count.load(Ordering::Acquire) <= seen {
             return Vec::new();
         }
         self.list().get(seen..).unwrap_or_default().to_vec()
     }
 
-    fn add(&self, list: &mut Vec<Stamped>, stamped: Stamped) {
+    fn add(&self, list: &mut Vec<ScheduledChange>, stamped: ScheduledChange) {
         list.push(stamped);
         self.0.count.store(list.len(), Ordering::Release);
     }
 
-    fn list(&self) -> MutexGuard<'_, Vec<Stamped>> {
+    fn list(&self) -> MutexGuard<'_, Vec<ScheduledChange>> {
         self.0.list.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
 /// One worker's cursor into the changes of a control.
 #[derive(Debug)]
-pub(crate) struct Heeding {
+pub(crate) struct ControlCursor {
     control: Control,
     seen: usize,
     /// Moment of the next poll.
-    next_look: Nanos,
+    next_poll: Nanos,
 }
 
 /// Interval at which a worker polls: well within [`AHEAD`].
 const LOOK: Nanos = Nanos::from_millis(50);
 
-impl Heeding {
-    pub fn new(control: Control) -> Heeding {
-        Heeding { control, seen: 0, next_look: Nanos::ZERO }
+impl ControlCursor {
+    pub fn new(control: Control) -> ControlCursor {
+        ControlCursor { control, seen: 0, next_poll: Nanos::ZERO }
     }
 
     /// Returns the changes since the last poll, if a poll is due.
     #[inline]
-    pub fn look(&mut self, now: Nanos) -> Vec<Stamped> {
-        if now < self.next_look {
+    pub fn poll(&mut self, now: Nanos) -> Vec<ScheduledChange> {
+        if now < self.next_poll {
             return Vec::new();
         }
-        self.next_look = now + LOOK;
-        let new = self.control.beyond(self.seen);
+        self.next_poll = now + LOOK;
+        let new = self.control.since(self.seen);
         self.seen += new.len();
         new
     }
@@ -124,9 +124,9 @@ mod tests {
         ] {
             assert!(control.change(plan, change).is_err(), "{change:?}");
         }
-        let seen: Vec<Change> = control.beyond(0).iter().map(|stamped| stamped.change).collect();
+        let seen: Vec<Change> = control.since(0).iter().map(|stamped| stamped.change).collect();
         assert_eq!(seen, [Change::Rate(5.0), Change::Pause]);
-        assert_eq!((control.beyond(1).len(), control.beyond(2).len(), control.beyond(9).len()), (1, 0, 0));
+        assert_eq!((control.since(1).len(), control.since(2).len(), control.since(9).len()), (1, 0, 0));
         assert!(control.change(&open, Change::Drain).is_ok());
         assert!(control.change(&open, Change::Resume).is_err(), "it ends");
     }
@@ -134,12 +134,12 @@ mod tests {
     #[test]
     fn a_worker_sees_each_change_once() {
         let control = Control::default();
-        let mut heeding = Heeding::new(control.clone());
-        assert!(heeding.look(Nanos(1)).is_empty());
-        let stamped = Stamped { at: Nanos(9), change: Change::Pause };
-        control.take(stamped);
-        assert!(heeding.look(LOOK).is_empty(), "not yet");
-        assert_eq!(heeding.look(LOOK + Nanos(1)), [stamped]);
-        assert!(heeding.look(LOOK + LOOK + LOOK).is_empty());
+        let mut heeding = ControlCursor::new(control.clone());
+        assert!(heeding.poll(Nanos(1)).is_empty());
+        let stamped = ScheduledChange { at: Nanos(9), change: Change::Pause };
+        control.add_scheduled(stamped);
+        assert!(heeding.poll(LOOK).is_empty(), "not yet");
+        assert_eq!(heeding.poll(LOOK + Nanos(1)), [stamped]);
+        assert!(heeding.poll(LOOK + LOOK + LOOK).is_empty());
     }
 }

@@ -2,10 +2,10 @@
 //! transcript. It serves the probe and the requests before and after a run. The connection goes through the same life
 //! cycle as those of a run ([`Links`]).
 
-mod heard;
-mod kept;
-mod naming;
-mod troubles;
+mod transcript;
+mod open;
+mod text;
+mod errors;
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -19,15 +19,15 @@ use wire::{
     Origin, PeerAddress, Request, SubmitOutcome,
 };
 
-use self::heard::Ears;
-pub(crate) use self::heard::Transcribed;
-use self::kept::Begun;
-pub(crate) use self::kept::Kept;
-use self::kept::led;
-pub(crate) use self::kept::unix_ns;
-use self::naming::{describe, place_name};
+use self::transcript::TranscriptTap;
+pub(crate) use self::transcript::ConnectionTranscript;
+use self::open::StartedConversation;
+pub(crate) use self::open::OpenConversation;
+use self::open::led;
+pub(crate) use self::open::unix_ns;
+use self::text::{describe, place_name};
 use crate::connections::fail_truncated;
-use crate::filling::FillSource;
+use crate::slot_values::SlotSource;
 use crate::ids::{ConnId, PoolId};
 use crate::links::{LinkEvent, CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL, OpeningError, Links, OpeningStep};
 use crate::{Setup, Stop, lookup};
@@ -38,7 +38,7 @@ const UNTOUCHED_AT_MOST: u32 = 8;
 const ATTENTION: Nanos = Nanos::from_millis(50);
 
 /// A failure to obtain a response.
-pub(crate) struct Trouble {
+pub(crate) struct OneShotError {
     pub why: Cause,
     /// Set if the target cannot be reached at all.
     pub unreachable: bool,
@@ -46,12 +46,12 @@ pub(crate) struct Trouble {
     pub fault: Option<FaultKind>,
 }
 
-pub(crate) fn unreachable(why: impl Into<Cause>) -> Trouble {
-    Trouble { why: why.into(), unreachable: true, fault: None }
+pub(crate) fn unreachable(why: impl Into<Cause>) -> OneShotError {
+    OneShotError { why: why.into(), unreachable: true, fault: None }
 }
 
-pub(crate) fn no_answer(why: impl Into<Cause>) -> Trouble {
-    Trouble { why: why.into(), unreachable: false, fault: None }
+pub(crate) fn no_answer(why: impl Into<Cause>) -> OneShotError {
+    OneShotError { why: why.into(), unreachable: false, fault: None }
 }
 
 /// The parameters of a one-shot conversation.
@@ -63,9 +63,9 @@ pub(crate) struct OneShot<'a> {
     /// The state of the user it sends for.
     pub memory: &'a RefCell<UserState>,
     /// Timeout of each response.
-    pub patience: Nanos,
+    pub timeout: Nanos,
     /// Deadline of the whole conversation.
-    pub until: Nanos,
+    pub deadline: Nanos,
     /// Set if nothing more is sent after a failed request.
     pub until_failure: bool,
     /// Collected page resources, where the user fetches them.
@@ -86,19 +86,19 @@ impl Copy for OneShot<'_> {}
 impl<'a> OneShot<'a> {
     /// Sends the requests one after the other on a connection to the first address that accepts one; without requests,
     /// the connection is opened and its handshake done. Returns the outcome of each, in order.
-    pub fn run(&self, requests: &[&'a Request], transcribed: &mut Transcribed) -> Result<Vec<ExchangeEnd>, Trouble> {
+    pub fn run(&self, requests: &[&'a Request], transcribed: &mut ConnectionTranscript) -> Result<Vec<ExchangeEnd>, OneShotError> {
         let (outcome, kept) = self.begin(requests, transcribed)?;
-        kept.end_heard(transcribed);
+        kept.end_transcribed(transcribed);
         Ok(outcome)
     }
 
     /// Like [`OneShot::run`], and returns the conversation so that it can continue.
-    pub fn begin(&self, requests: &[&'a Request], transcribed: &mut Transcribed) -> Result<Begun<'a>, Trouble> {
+    pub fn begin(&self, requests: &[&'a Request], transcribed: &mut ConnectionTranscript) -> Result<StartedConversation<'a>, OneShotError> {
         let found = lookup::find(&self.setup.resolver, self.origin, self.stop);
         let places = found.ok_or_else(|| no_answer(response::stopped()))?.map_err(unreachable)?;
         let mut last = unreachable(connecting::no_address(&self.origin.host));
         for to in places {
-            match self.talk(to, requests, transcribed) {
+            match self.converse(to, requests, transcribed) {
                 Err(trouble) if trouble.unreachable => last = trouble,
                 settled => return settled,
             }
@@ -106,37 +106,37 @@ impl<'a> OneShot<'a> {
         Err(last)
     }
 
-    fn talk(&self, to: PeerAddress, requests: &[&'a Request], transcribed: &mut Transcribed) -> Result<Begun<'a>, Trouble> {
+    fn converse(&self, to: PeerAddress, requests: &[&'a Request], transcribed: &mut ConnectionTranscript) -> Result<StartedConversation<'a>, OneShotError> {
         let net = Epoll::new().map_err(|e| unreachable(connecting::epoll(e.to_string())))?;
-        let ears = Ears::default();
+        let ears = TranscriptTap::default();
         let (address, proxy) = (place_name(&to), self.setup.security.proxy(self.origin));
         let through = |proxy: &String| cause::proxy::at(proxy, &address).into();
         let name = proxy.as_ref().map_or_else(|| (&address).into(), through);
-        let talk = Conversation::new(self, net, requests, name, &ears);
-        let mut kept = Kept { talk, address, through: proxy };
-        let outcome = kept.talk.run(to);
-        kept.write_down(transcribed);
+        let talk = OneShotConversation::new(self, net, requests, name, &ears);
+        let mut kept = OpenConversation { conversation: talk, address, through: proxy };
+        let outcome = kept.conversation.run(to);
+        kept.copy_transcript(transcribed);
         outcome.map(|ended| (ended, kept))
     }
 }
 
 /// An early end of a conversation.
-enum Gone {
+enum ConversationEnd {
     /// The connection was never established.
     Before(i32),
-    Trouble(Trouble),
+    Trouble(OneShotError),
 }
 
-impl From<Trouble> for Gone {
-    fn from(trouble: Trouble) -> Gone {
-        Gone::Trouble(trouble)
+impl From<OneShotError> for ConversationEnd {
+    fn from(trouble: OneShotError) -> ConversationEnd {
+        ConversationEnd::Trouble(trouble)
     }
 }
 
-impl From<OpeningError> for Gone {
-    fn from(cut: OpeningError) -> Gone {
+impl From<OpeningError> for ConversationEnd {
+    fn from(cut: OpeningError) -> ConversationEnd {
         let why = cut.why.unwrap_or_else(|| cause::verbatim(""));
-        Gone::Trouble(match cut.kind {
+        ConversationEnd::Trouble(match cut.kind {
             FaultKind::Tls | FaultKind::Proxy => unreachable(why),
             _ => no_answer(why),
         })
@@ -144,7 +144,7 @@ impl From<OpeningError> for Gone {
 }
 
 /// A conversation in progress on its only connection.
-struct Conversation<'a> {
+struct OneShotConversation<'a> {
     one_shot: OneShot<'a>,
     links: Links<Epoll>,
     conn: ConnId,
@@ -157,12 +157,12 @@ struct Conversation<'a> {
     /// Set if the connection has reached the target, past any proxy.
     reached: bool,
     /// Set if the connection accepts requests.
-    stands: bool,
+    is_ready: bool,
     requests: Vec<&'a Request>,
     /// Number of completed requests whose outcome was reported.
-    told: usize,
+    reported: usize,
     /// Number of submitted requests, without those the peer did not process.
-    asked: usize,
+    submitted: usize,
     /// Number of requests whose timeout is running.
     begun: usize,
     /// Number of times the peer did not process the current request.
@@ -171,22 +171,22 @@ struct Conversation<'a> {
     fill: SlotContext<'static>,
     /// Moment to send a withheld body even without a response (`Expect: 100-continue`).
     release_at: Nanos,
-    ears: Ears,
+    ears: TranscriptTap,
     ended: Vec<ExchangeEnd>,
     /// Failed checks of the last response as bits; None if none was evaluated.
     failed_checks: Option<u32>,
 }
 
-impl<'a> Conversation<'a> {
-    fn new(one_shot: &OneShot<'a>, mut net: Epoll, requests: &[&'a Request], name: cause::CauseArgument, ears: &Ears) -> Self {
+impl<'a> OneShotConversation<'a> {
+    fn new(one_shot: &OneShot<'a>, mut net: Epoll, requests: &[&'a Request], name: cause::CauseArgument, ears: &TranscriptTap) -> Self {
         let OneShot { dialogue, setup, .. } = one_shot;
         let timeout = setup.plan.connect_timeout;
         let deadline = net.now() + timeout;
         let sources = setup.sources.first().copied().into_iter().collect();
-        let seeded = (Rng::new(0), FillSource::of_one_shots(setup.plan.seed));
+        let seeded = (Rng::new(0), SlotSource::for_one_shots(setup.plan.seed));
         let links = Links::new(net, Arc::clone(dialogue), Arc::clone(&setup.security), timeout, seeded);
         let links = links.with_sources(sources, 0).with_tap(Box::new(ears.clone()));
-        Conversation {
+        OneShotConversation {
             one_shot: *one_shot,
             links,
             conn: ConnId::NONE,
@@ -195,10 +195,10 @@ impl<'a> Conversation<'a> {
             spoken: String::new(),
             established: None,
             reached: false,
-            stands: false,
+            is_ready: false,
             requests: requests.to_vec(),
-            told: 0,
-            asked: 0,
+            reported: 0,
+            submitted: 0,
             begun: 0,
             untouched: 0,
             fill: SlotContext::default(),
@@ -209,68 +209,68 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    fn run(&mut self, to: PeerAddress) -> Result<Vec<ExchangeEnd>, Trouble> {
+    fn run(&mut self, to: PeerAddress) -> Result<Vec<ExchangeEnd>, OneShotError> {
         let now = self.links.net().now();
-        self.conn = self.links.dial(PoolId(0), to, now).map_err(|e| self.not_there(e.0))?;
+        self.conn = self.links.dial(PoolId(0), to, now).map_err(|e| self.connect_error(e.0))?;
         self.converse()
     }
 
     /// Adds another request with the timeout of its response.
-    fn adds(&mut self, request: &'a Request, patience: Nanos) {
+    fn add_request(&mut self, request: &'a Request, patience: Nanos) {
         self.requests.push(request);
-        self.one_shot.patience = patience;
-        self.deadline = self.links.net().now() + self.one_shot.patience;
-        self.go_on();
+        self.one_shot.timeout = patience;
+        self.deadline = self.links.net().now() + self.one_shot.timeout;
+        self.send_next();
     }
 
     /// Runs until all requests are complete.
-    fn converse(&mut self) -> Result<Vec<ExchangeEnd>, Trouble> {
+    fn converse(&mut self) -> Result<Vec<ExchangeEnd>, OneShotError> {
         while !self.is_over() {
             let now = self.links.net().now();
-            let deadline = self.deadline.min(self.one_shot.until);
+            let deadline = self.deadline.min(self.one_shot.deadline);
             self.links.net().wait(deadline.min(now + ATTENTION).min(self.release_at));
             if self.one_shot.stop.requested() {
                 return Err(no_answer(response::stopped()));
             }
             let now = self.links.net().now();
             if now >= deadline {
-                return Err(self.too_late());
+                return Err(self.timeout_error());
             }
             if now >= self.release_at {
                 self.release_at = Nanos::MAX;
-                self.links.release(self.conn, ExchangeId(self.asked as u32 - 1));
+                self.links.release(self.conn, ExchangeId(self.submitted as u32 - 1));
             }
-            match self.links.next().map_or(Ok(()), |arrived| self.take_in(arrived)) {
+            match self.links.next().map_or(Ok(()), |arrived| self.handle(arrived)) {
                 Ok(()) => {}
-                Err(Gone::Before(errno)) => return Err(self.not_there(errno)),
-                Err(Gone::Trouble(trouble)) => return Err(trouble),
+                Err(ConversationEnd::Before(errno)) => return Err(self.connect_error(errno)),
+                Err(ConversationEnd::Trouble(trouble)) => return Err(trouble),
             }
         }
-        self.told += self.ended.len();
+        self.reported += self.ended.len();
         Ok(std::mem::take(&mut self.ended))
     }
 
     /// Returns the number of completed requests.
-    fn over(&self) -> usize {
-        self.told + self.ended.len()
+    fn completed(&self) -> usize {
+        self.reported + self.ended.len()
     }
 
     fn is_over(&self) -> bool {
         let failed = self.one_shot.until_failure && self.ended.last().is_some_and(|ended| ended.fault.is_some());
-        self.stands && (failed || self.over() >= self.requests.len())
+        self.is_ready && (failed || self.completed() >= self.requests.len())
     }
 
     /// Handles one arrival from the network.
-    fn take_in(&mut self, arrived: LinkEvent) -> Result<(), Gone> {
+    fn handle(&mut self, arrived: LinkEvent) -> Result<(), ConversationEnd> {
         match arrived {
             LinkEvent::Sent(_) => Ok(()),
             LinkEvent::Connected(conn) => {
                 let now = self.links.net().now();
                 let step = self.links.connected(conn, led(&self.one_shot, &self.one_shot.memory.borrow()), now)?;
-                self.has_reached(step);
+                self.note_reached(step);
                 Ok(())
             }
-            LinkEvent::Read(_, _, read) => self.hear(read),
+            LinkEvent::Read(_, _, read) => self.on_read(read),
             LinkEvent::TlsRead(conn, _, fed) => {
                 let fed = fed.map_err(unreachable)?;
                 match fed {
@@ -278,37 +278,37 @@ impl<'a> Conversation<'a> {
                         let now = self.links.net().now();
                         let step =
                             self.links.reached(conn, led(&self.one_shot, &self.one_shot.memory.borrow()), now)?;
-                        self.has_reached(step);
+                        self.note_reached(step);
                     }
                     ChannelProgress::Established => self.shaken_hands(conn),
                     ChannelProgress::More | ChannelProgress::PeerFinished => {}
                 }
                 let read = self.links.read_plain(conn);
-                read.map_or(Ok(()), |read| self.hear(read))?;
+                read.map_or(Ok(()), |read| self.on_read(read))?;
                 // The peer sends no more, whether or not it closes the underlying connection.
-                if fed == ChannelProgress::PeerFinished { self.closed(None, false) } else { Ok(()) }
+                if fed == ChannelProgress::PeerFinished { self.on_closed(None, false) } else { Ok(()) }
             }
             LinkEvent::Closed(conn, Some(errno)) if self.links.session(conn).is_none() && !self.links.in_tunnel(conn) => {
-                Err(Gone::Before(errno.0))
+                Err(ConversationEnd::Before(errno.0))
             }
             LinkEvent::Closed(conn, why) => {
                 let cut = self.links.conn(conn).secure.is_some();
-                self.closed(why, cut)
+                self.on_closed(why, cut)
             }
         }
     }
 
     /// Notes that the connection has reached the target, unless a proxy still has to open the tunnel.
-    fn has_reached(&mut self, step: OpeningStep) {
+    fn note_reached(&mut self, step: OpeningStep) {
         self.reached |= step != OpeningStep::Tunnelling;
         if step != OpeningStep::Tunnelling && !self.one_shot.origin.tls {
-            self.converses(EstablishedConnection { bound: self.one_shot.origin.bound, ..EstablishedConnection::default() });
+            self.start_session(EstablishedConnection { bound: self.one_shot.origin.bound, ..EstablishedConnection::default() });
         }
         self.step(step);
     }
 
     /// Starts the session on the established connection.
-    fn converses(&mut self, established: EstablishedConnection) {
+    fn start_session(&mut self, established: EstablishedConnection) {
         self.spoken = self.one_shot.dialogue.protocol_version(&established);
         self.established = Some(established);
     }
@@ -318,7 +318,7 @@ impl<'a> Conversation<'a> {
         let suite = format!("{} {}", settled.version, settled.suite);
         if self.links.session(conn).is_none() {
             let bound = self.one_shot.origin.bound;
-            self.converses(EstablishedConnection { bound, alpn: settled.alpn, tls: true, ..EstablishedConnection::default() });
+            self.start_session(EstablishedConnection { bound, alpn: settled.alpn, tls: true, ..EstablishedConnection::default() });
         }
         let now = self.links.net().now();
         let step = self.links.tls_established(conn, led(&self.one_shot, &self.one_shot.memory.borrow()), now);
@@ -327,32 +327,32 @@ impl<'a> Conversation<'a> {
     }
 
     fn step(&mut self, step: OpeningStep) {
-        self.stands |= step == OpeningStep::Open;
-        self.go_on();
+        self.is_ready |= step == OpeningStep::Open;
+        self.send_next();
     }
 
     /// Handles the result of reading the arrived bytes.
-    fn hear(&mut self, read: Result<(), ProtocolError>) -> Result<(), Gone> {
-        let greets = !self.stands;
+    fn on_read(&mut self, read: Result<(), ProtocolError>) -> Result<(), ConversationEnd> {
+        let greets = !self.is_ready;
         self.links.flush();
         self.collect();
         if greets && read.is_ok() {
             let now = self.links.net().now();
             let step = self.links.handshake_read(self.conn, self.one_shot.origin, now)?;
-            self.stands |= step == OpeningStep::Open;
+            self.is_ready |= step == OpeningStep::Open;
         }
         match read {
             // A failed greeting also counts as complete, and without requests no other error would be reported.
-            Err(broken) if self.requests.is_empty() || !self.is_over() => Err(self.broken(broken).into()),
+            Err(broken) if self.requests.is_empty() || !self.is_over() => Err(self.protocol_error(broken).into()),
             Err(broken) => {
                 self.explain(broken);
                 Ok(())
             }
             Ok(()) if self.is_over() => Ok(()),
             Ok(()) if self.untouched > UNTOUCHED_AT_MOST => Err(no_answer(response::refusing()).into()),
-            Ok(()) if self.takes_no_more() => self.closed(None, false),
+            Ok(()) if self.is_refusing() => self.on_closed(None, false),
             Ok(()) => {
-                self.go_on();
+                self.send_next();
                 Ok(())
             }
         }
@@ -360,10 +360,10 @@ impl<'a> Conversation<'a> {
 
     /// Returns `true` if the peer accepts no more requests before all were sent; there is no need to wait for it to
     /// hang up.
-    fn takes_no_more(&self) -> bool {
+    fn is_refusing(&self) -> bool {
         let session = self.links.session(self.conn);
         let over = session.is_some_and(|s| !s.is_opening() && s.room() == 0 && s.close_reason().is_some());
-        over && self.asked == self.over()
+        over && self.submitted == self.completed()
     }
 
     /// Attaches a protocol error to the failed request where no other cause is known.
@@ -395,7 +395,7 @@ impl<'a> Conversation<'a> {
                     }
                 }
                 // The peer did not process the request: it is sent again within its timeout.
-                Event::Refused(_) => (self.asked, self.untouched) = (self.asked - 1, self.untouched + 1),
+                Event::Refused(_) => (self.submitted, self.untouched) = (self.submitted - 1, self.untouched + 1),
                 Event::ReplyDue => owes = true,
                 _ => {}
             }
@@ -409,13 +409,13 @@ impl<'a> Conversation<'a> {
     }
 
     /// Sends the next request, once the previous one is complete and the session accepts one.
-    fn go_on(&mut self) {
-        while self.stands && self.asked == self.over() && self.asked < self.requests.len() {
+    fn send_next(&mut self) {
+        while self.is_ready && self.submitted == self.completed() && self.submitted < self.requests.len() {
             let (unix_ns, run) = (unix_ns(), self.one_shot.setup.plan.seed);
-            let fill = SlotContext { random: self.asked as u64, unix_ns, run, ..SlotContext::default() };
-            let id = ExchangeId(self.asked as u32);
+            let fill = SlotContext { random: self.submitted as u64, unix_ns, run, ..SlotContext::default() };
+            let id = ExchangeId(self.submitted as u32);
             let memory = self.one_shot.memory;
-            let (request, memory) = (self.requests[self.asked], memory.borrow());
+            let (request, memory) = (self.requests[self.submitted], memory.borrow());
             let filled = SlotContext { values: &memory.values, ..fill };
             let sent = match self.one_shot.dialogue.prepared().keeps_state {
                 false => self.links.submit(self.conn, id, request, &filled),
@@ -423,7 +423,7 @@ impl<'a> Conversation<'a> {
             };
             let Ok(sent) = sent else { break };
             self.fill = fill;
-            self.asked += 1;
+            self.submitted += 1;
             self.release_at = Nanos::MAX;
             let mut there = false;
             match sent {
@@ -438,9 +438,9 @@ impl<'a> Conversation<'a> {
                     there = true;
                 }
             }
-            if self.asked > self.begun {
-                (self.begun, self.untouched) = (self.asked, 0);
-                self.deadline = self.links.net().now() + self.one_shot.patience;
+            if self.submitted > self.begun {
+                (self.begun, self.untouched) = (self.submitted, 0);
+                self.deadline = self.links.net().now() + self.one_shot.timeout;
             }
             if there {
                 drop(memory);
@@ -451,7 +451,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Handles the end of the connection, orderly or by an error. `cut` is set if TLS was not closed properly.
-    fn closed(&mut self, why: Option<Errno>, cut: bool) -> Result<(), Gone> {
+    fn on_closed(&mut self, why: Option<Errno>, cut: bool) -> Result<(), ConversationEnd> {
         let in_order = why.is_none();
         let Some(session) = self.links.session(self.conn) else {
             let in_tunnel = self.links.in_tunnel(self.conn);
@@ -467,7 +467,7 @@ impl<'a> Conversation<'a> {
         }
         let goodbye = self.links.session(self.conn).and_then(|session| session.close_reason());
         self.collect();
-        let nothing_came = self.ears.both()[1].all == 0;
+        let nothing_came = self.ears.both()[1].total == 0;
         // The same texts as in a run, so that one failure is not described in two ways.
         Err(match (goodbye, why) {
             _ if greeted && self.is_over() => return Ok(()),

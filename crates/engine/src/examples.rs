@@ -13,7 +13,7 @@ const EXCERPTS: u32 = 1000;
 
 /// The failures an example was kept of.
 #[derive(Debug, Default)]
-pub(crate) struct Examples {
+pub(crate) struct ExampleFilter {
     /// Set if the run has several names.
     by_name: bool,
     sorts: Vec<FailureClass>,
@@ -23,10 +23,10 @@ pub(crate) struct Examples {
     enough: u32,
 }
 
-impl Examples {
+impl ExampleFilter {
     /// Creates the set for a run with `names` names.
-    pub fn of(names: usize) -> Examples {
-        Examples { by_name: names > 1, ..Examples::default() }
+    pub fn of(names: usize) -> ExampleFilter {
+        ExampleFilter { by_name: names > 1, ..ExampleFilter::default() }
     }
 
     /// Returns `true` if an example of the failure is wanted, and marks it as kept. `of` holds the name and the status
@@ -41,7 +41,7 @@ impl Examples {
     }
 
     /// Counts a failure of a kind that came with a response excerpt.
-    pub fn came_with_response(&mut self, kind: FaultKind) {
+    pub fn count_excerpt(&mut self, kind: FaultKind) {
         let seen = &mut self.excerpts[kind as usize];
         *seen = seen.saturating_add(1);
         if !self.by_name || *seen >= EXCERPTS {
@@ -51,7 +51,7 @@ impl Examples {
 
     /// Notifies sessions of the kinds that need no more examples.
     #[inline]
-    pub fn tell_enough(&mut self, done: &mut EventBuffer) {
+    pub fn notify_sessions(&mut self, done: &mut EventBuffer) {
         if self.enough != 0 {
             let enough = std::mem::take(&mut self.enough);
             FaultKind::ALL

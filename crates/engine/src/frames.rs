@@ -14,8 +14,8 @@ use record::frames::FrameProtocol;
 use wire::{FaultKind, Phase, Trace};
 
 use crate::early_failures::{self, EarlyFailures};
-use crate::message::{EXCERPT, Message, RawExample};
-use crate::reading::{cause, cause_bytes};
+use crate::worker_message::{EXCERPT, WorkerMessage, RawExample};
+use crate::decode::{cause, cause_bytes};
 use crate::failure_class::{MAX_ERRNO, PHASES, FailureClass};
 use crate::tally::decode;
 use crate::used_values::RequestValue;
@@ -32,11 +32,11 @@ const SHOWN: usize = EXCERPT + 1;
 const CAUSE: usize = 32 * EXCERPT;
 
 /// A frame of a process.
-pub(crate) enum Frame {
+pub(crate) enum ProcessFrame {
     /// The process is ready for a barrier.
     Ready(u32),
     /// A message of a worker.
-    Told(u32, Message),
+    Worker(u32, WorkerMessage),
     /// The process cannot take its share, with the reason.
     Refused(String),
 }
@@ -76,10 +76,10 @@ pub(crate) fn write_refusal(to: &mut dyn Write, why: &str) -> io::Result<()> {
 }
 
 /// Writes a message of a worker.
-pub(crate) fn write(to: &mut dyn Write, worker: u32, message: &Message) -> io::Result<()> {
+pub(crate) fn write(to: &mut dyn Write, worker: u32, message: &WorkerMessage) -> io::Result<()> {
     match message {
-        Message::Snapshot(bytes) => put(to, worker, SNAPSHOT, bytes),
-        Message::Early(early) => {
+        WorkerMessage::Snapshot(bytes) => put(to, worker, SNAPSHOT, bytes),
+        WorkerMessage::Early(early) => {
             let mut body = Vec::new();
             body.extend(early.finished.to_le_bytes());
             body.extend(early.failed.to_le_bytes());
@@ -89,7 +89,7 @@ pub(crate) fn write(to: &mut dyn Write, worker: u32, message: &Message) -> io::R
             }
             put(to, worker, EARLY, &body)
         }
-        Message::Example(example) => {
+        WorkerMessage::Example(example) => {
             let mut body = sort_bytes(example.sort).to_vec();
             body.push(u8::from(example.reused));
             body.extend(example.name.map_or(NO_NAME, u32::from).to_le_bytes());
@@ -107,12 +107,12 @@ pub(crate) fn write(to: &mut dyn Write, worker: u32, message: &Message) -> io::R
             used_bytes(&example.values, &mut body);
             put(to, worker, EXAMPLE, &body)
         }
-        Message::Over { window, interrupted } => {
+        WorkerMessage::Over { window, interrupted } => {
             let mut body = window.0.to_le_bytes().to_vec();
             body.push(u8::from(*interrupted));
             put(to, worker, OVER, &body)
         }
-        Message::Broken(why) | Message::Lost { how: why, .. } => put(to, worker, BROKEN, why.as_bytes()),
+        WorkerMessage::Broken(why) | WorkerMessage::Lost { how: why, .. } => put(to, worker, BROKEN, why.as_bytes()),
     }
 }
 
@@ -121,28 +121,28 @@ fn put(to: &mut dyn Write, worker: u32, kind: u8, body: &[u8]) -> io::Result<()>
 }
 
 /// Reads the next frame of a process; None at the end.
-pub(crate) fn read(from: &mut dyn Read) -> io::Result<Option<Frame>> {
-    let Some(frame) = whole(from)? else { return Ok(None) };
-    parse(&frame).map(Some).ok_or_else(nonsense)
+pub(crate) fn read(from: &mut dyn Read) -> io::Result<Option<ProcessFrame>> {
+    let Some(frame) = read_frame(from)? else { return Ok(None) };
+    parse(&frame).map(Some).ok_or_else(malformed)
 }
 
-fn nonsense() -> io::Error {
+fn malformed() -> io::Error {
     io::Error::other("it sent an invalid frame")
 }
 
 /// Reads the next frame without its length; None at the end.
-fn whole(from: &mut dyn Read) -> io::Result<Option<Vec<u8>>> {
+fn read_frame(from: &mut dyn Read) -> io::Result<Option<Vec<u8>>> {
     LINK.read_frame(from)
 }
 
-fn parse(mut frame: &[u8]) -> Option<Frame> {
+fn parse(mut frame: &[u8]) -> Option<ProcessFrame> {
     let bytes = &mut frame;
     let worker = number(bytes)?;
     let message = match byte(bytes)? {
-        READY => return Some(Frame::Ready(worker)),
-        REFUSED => return Some(Frame::Refused(reason(bytes))),
+        READY => return Some(ProcessFrame::Ready(worker)),
+        REFUSED => return Some(ProcessFrame::Refused(reason(bytes))),
         // The collector would silently drop a malformed snapshot.
-        SNAPSHOT => decode(bytes).map(|_| Message::Snapshot(bytes.to_vec()))?,
+        SNAPSHOT => decode(bytes).map(|_| WorkerMessage::Snapshot(bytes.to_vec()))?,
         EARLY => {
             let mut early = EarlyFailures::new(Nanos::ZERO);
             (early.finished, early.failed) = (long(bytes)?, long(bytes)?);
@@ -150,7 +150,7 @@ fn parse(mut frame: &[u8]) -> Option<Frame> {
                 let told = (sort(bytes)?, long(bytes)?);
                 (early.classes.len() < early_failures::MAX_CLASSES).then(|| early.classes.push(told))?;
             }
-            Message::Early(early)
+            WorkerMessage::Early(early)
         }
         EXAMPLE => {
             let (sort, reused) = (sort(bytes)?, byte(bytes)? != 0);
@@ -163,13 +163,13 @@ fn parse(mut frame: &[u8]) -> Option<Frame> {
             let why = cause(&part(bytes, CAUSE)?)?;
             let (sent, received) = (part(bytes, SHOWN)?, part(bytes, SHOWN)?);
             let values = used(bytes)?;
-            Message::Example(RawExample { sort, name, code, at_ns, why, sent, received, reused, trace, values })
+            WorkerMessage::Example(RawExample { sort, name, code, at_ns, why, sent, received, reused, trace, values })
         }
-        OVER => Message::Over { window: Nanos(long(bytes)?), interrupted: byte(bytes)? != 0 },
-        BROKEN => Message::Broken(reason(bytes)),
+        OVER => WorkerMessage::Over { window: Nanos(long(bytes)?), interrupted: byte(bytes)? != 0 },
+        BROKEN => WorkerMessage::Broken(reason(bytes)),
         _ => return None,
     };
-    Some(Frame::Told(worker, message))
+    Some(ProcessFrame::Worker(worker, message))
 }
 
 /// Encodes the number of values, then for each its name, whether it was known, and the value.

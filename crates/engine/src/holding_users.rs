@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn all_hold_once_every_user_has_settled_and_none_counts_twice() {
-        let mut held = HoldingUsers::new(Some(Nanos(1)), Barrier::of(1));
+        let mut held = HoldingUsers::new(Some(Nanos(1)), Barrier::for_workers(1));
         held.settle(UserId(1));
         held.settle(UserId(1));
         assert_eq!(held.hold_began(2, Nanos(5)), None);

@@ -6,7 +6,7 @@ use measure::Nanos;
 use wire::{Workload, SlotContext, Request};
 
 use crate::exchange::{Exchange, ExchangeSlab, ExchangeState};
-use crate::filling::FillSource;
+use crate::slot_values::SlotSource;
 use crate::ids::{ConnId, ExchangeId, RequestId, UserId};
 use crate::timers::Wheel;
 
@@ -38,7 +38,7 @@ pub(crate) struct InFlight {
     alive: u32,
     /// Requests made during the run (hops of redirects), by the slot of their exchange.
     derived: Vec<Option<Arc<Request>>>,
-    fills: FillSource,
+    fills: SlotSource,
     /// Sequence numbers of requests on their connections, by the slot of their exchange; empty if none has any.
     sequences: Vec<u64>,
     timeout: Nanos,
@@ -51,7 +51,7 @@ pub(crate) struct InFlight {
 
 impl InFlight {
     /// Creates an empty set; `timeout` applies to each exchange.
-    pub fn new(timeout: Nanos, now: Nanos, fills: FillSource) -> InFlight {
+    pub fn new(timeout: Nanos, now: Nanos, fills: SlotSource) -> InFlight {
         InFlight {
             slab: ExchangeSlab::default(),
             alive: 0,
@@ -163,7 +163,7 @@ impl InFlight {
     /// Returns `true` if requests have slots to be filled.
     #[inline]
     pub fn has_slots(&self) -> bool {
-        self.fills.fills
+        self.fills.has_slots
     }
 
     /// Returns `true` if a user already has a number for the iteration it begins.
@@ -190,13 +190,13 @@ impl InFlight {
     /// Returns the slot values that a request would get that may not have to be sent: a prepared one, or one derived
     /// from an answer.
     pub fn preview_fill(&self, user: UserId, prepared: bool, now: Nanos) -> SlotContext<'static> {
-        if prepared { self.fills.peek(user, now) } else { self.fills.of_a_hop(now) }
+        if prepared { self.fills.peek(user, now) } else { self.fills.for_hop(now) }
     }
 
     /// Returns the slot values of an exchange that is in its slot or was last.
     pub fn filled(&self, x: &Exchange, id: ExchangeId) -> SlotContext<'static> {
         let sequence = self.sequences.get(id.at()).copied().unwrap_or(0);
-        SlotContext { sequence, ..self.fills.again(x.serial, x.user, x.written) }
+        SlotContext { sequence, ..self.fills.repeat(x.serial, x.user, x.written) }
     }
 
     /// Sets the sequence number of an exchange on its connection.
@@ -301,7 +301,7 @@ mod tests {
     const TIMEOUT: Nanos = Nanos::from_secs(1);
 
     fn flights() -> InFlight {
-        InFlight::new(TIMEOUT, Nanos::ZERO, FillSource::new(Share::WHOLE, 1, (1, 1), load::Numbers::from(1), false))
+        InFlight::new(TIMEOUT, Nanos::ZERO, SlotSource::new(Share::WHOLE, 1, (1, 1), load::NumberSequence::from(1), false))
     }
 
     fn due(flights: &mut InFlight, at: u64, request: RequestId) -> ExchangeId {

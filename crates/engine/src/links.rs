@@ -20,7 +20,7 @@ use wire::{
     Origin, OutputBuffer, PeerAddress, TurnRemainder, SecureChannelFactory, Session,
 };
 
-use crate::filling::FillSource;
+use crate::slot_values::SlotSource;
 use crate::ids::{PoolId, UserId};
 use crate::opening_timers::OpeningTimers;
 use crate::pool::{Channel, Conn, ConnStage};
@@ -103,7 +103,7 @@ pub(crate) struct Links<N: Network> {
     /// Source of the sessions' seeds.
     seeds: Rng,
     /// Source of the slot values of openings.
-    fill_source: FillSource,
+    fill_source: SlotSource,
     /// Bytes to be written, for one connection at a time.
     out: OutputBuffer,
     out_for: ConnId,
@@ -121,7 +121,7 @@ impl<N: Network> Links<N> {
         dialogue: Arc<dyn Workload>,
         security: Arc<dyn SecureChannelFactory>,
         timeout: Nanos,
-        (seeds, fills): (Rng, FillSource),
+        (seeds, fills): (Rng, SlotSource),
     ) -> Links<N> {
         let once = dialogue.prepared().one_exchange_per_connection;
         let openings = OpeningTimers::new(timeout, net.now());

@@ -31,19 +31,19 @@ pub(crate) fn find(resolver: &Arc<dyn Resolver>, origin: &Origin, stop: &Stop) -
     }
 }
 
-type Found = (PoolId, Result<Vec<PeerAddress>, Cause>);
+type LookupResult = (PoolId, Result<Vec<PeerAddress>, Cause>);
 
 /// The lookups of one worker, answered by a thread that ends with the worker, or at once (simulation).
 pub(crate) enum Lookups {
     Thread {
         ask: Sender<(PoolId, Origin)>,
-        found: Receiver<Found>,
+        found: Receiver<LookupResult>,
         pending: u32,
     },
     #[cfg(any(test, feature = "simulation"))]
     AtOnce {
         resolver: Arc<dyn Resolver>,
-        found: Vec<Found>,
+        found: Vec<LookupResult>,
     },
 }
 
@@ -86,7 +86,7 @@ impl Lookups {
         }
     }
 
-    pub fn found(&mut self) -> Option<Found> {
+    pub fn next_result(&mut self) -> Option<LookupResult> {
         match self {
             Lookups::Thread { found, pending, .. } => {
                 let answer = found.try_recv().ok()?;

@@ -7,7 +7,7 @@ use plan::scenarios::SCENARIOS;
 use record::{MAX_CODES, NamedCounts};
 
 use crate::ids::{ScenarioId, UserId};
-use crate::reading::{number_of, word};
+use crate::decode::{number_of, word};
 
 /// The code that stands for those beyond the first [`CODES`] of a second; no protocol has it.
 pub(crate) const OTHER: u32 = u32::MAX;

@@ -4,7 +4,7 @@ use measure::Nanos;
 use scenario::UserEvent;
 use wire::{FollowUp, ResourceSearch};
 
-use crate::failing::Cause;
+use crate::failure_cause::FailureCause;
 use crate::ids::UserId;
 use crate::failure_class::FailureClass;
 
@@ -69,13 +69,13 @@ pub(crate) struct NotSentCause {
 
 impl NotSentCause {
     /// Creates it from the cause of a failure.
-    pub fn of(cause: &Cause<'_>) -> NotSentCause {
+    pub fn of(cause: &FailureCause<'_>) -> NotSentCause {
         NotSentCause { sort: cause.sort, code: cause.code, why: cause.why.cloned() }
     }
 
     /// Returns it as the cause of a failed request.
-    pub fn cause(&self) -> Cause<'_> {
-        Cause { sort: self.sort, code: self.code, why: self.why.as_ref() }
+    pub fn cause(&self) -> FailureCause<'_> {
+        FailureCause { sort: self.sort, code: self.code, why: self.why.as_ref() }
     }
 }
 

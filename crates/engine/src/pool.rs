@@ -7,7 +7,7 @@ use measure::Nanos;
 use measure::random::Rng;
 use wire::{Errno, FaultKind, Origin, Phase, PeerAddress, SecureChannel, Session};
 
-use crate::failing::{Cause, kind_of};
+use crate::failure_cause::{FailureCause, kind_of};
 use crate::ids::{ConnId, ExchangeId, OriginId, PoolId, ScenarioId, UserId};
 use crate::limits::Limits;
 use crate::backoff::{MAX_PAUSE, MAX_ARRIVAL_PAUSE, Backoff};
@@ -240,12 +240,12 @@ impl Pools {
     }
 
     /// Returns the cause of a connect call that failed at once.
-    pub fn connect_error(&self, pool_id: PoolId, errno: Errno) -> Cause<'static> {
+    pub fn connect_error(&self, pool_id: PoolId, errno: Errno) -> FailureCause<'static> {
         let (kind, phase) = match self.get(pool_id).addresses.is_empty() {
             true => (FaultKind::Resolve, Phase::Resolve),
             false => (kind_of(Some(errno)), Phase::Connect),
         };
-        Cause::new(kind, phase).of_system(Some(errno))
+        FailureCause::new(kind, phase).with_errno(Some(errno))
     }
 
     /// Returns the ids of all pools.

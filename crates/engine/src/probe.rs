@@ -9,8 +9,8 @@ use plan::Plan;
 use record::FirstResponse;
 use wire::{ConnectionOwner, Workload, ExchangeEnd, FaultKind, FollowUp, ResourceSearch, UserState, Origin, Request, MAX_SHOWN_BYTES};
 
-use crate::builder::known;
-use crate::conversation::{Kept, OneShot, Pages, Transcribed, Trouble, no_answer};
+use crate::builder::initial_values;
+use crate::conversation::{OpenConversation, OneShot, Pages, ConnectionTranscript, OneShotError, no_answer};
 use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop, Transcript};
 
 /// Timeout of each response before a run; such a request may fill a table.
@@ -25,7 +25,7 @@ pub(crate) fn probe(
     (setup, stop): (&Setup, &Stop),
     (request, memory): (Option<usize>, &RefCell<UserState>),
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
-    let way = Way::new(setup, stop, memory);
+    let way = RequestPass::new(setup, stop, memory);
     let result = probing(dialogue, request, &way);
     way.end();
     result
@@ -35,7 +35,7 @@ pub(crate) fn probe(
 pub(crate) fn probe_of<'a>(
     dialogue: &'a Arc<dyn Workload>,
     request: usize,
-    way: &Way<'a>,
+    way: &RequestPass<'a>,
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
     probing(dialogue, Some(request), way)
 }
@@ -43,7 +43,7 @@ pub(crate) fn probe_of<'a>(
 fn probing<'a>(
     dialogue: &'a Arc<dyn Workload>,
     request: Option<usize>,
-    way: &Way<'a>,
+    way: &RequestPass<'a>,
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
     let began = Clock.now();
     let mut probe = FirstResponse::default();
@@ -52,20 +52,20 @@ fn probing<'a>(
     probe.took = Clock.now() - began;
     match outcome {
         Ok(()) => Ok(ProbeResult { probe, transcript }),
-        Err(Trouble { why, unreachable, fault }) => {
-            fails(&mut probe, why);
+        Err(OneShotError { why, unreachable, fault }) => {
+            set_failure(&mut probe, why);
             Err(Box::new(ProbeFailure { probe, transcript, unreachable, fault }))
         }
     }
 }
 
 /// Returns the initial state of a user: the values captured by `setup`.
-pub(crate) fn beginning(setup: &Setup) -> RefCell<UserState> {
-    RefCell::new(UserState::with_values(setup.plan.setup_flow().map(known).unwrap_or_default()))
+pub(crate) fn initial_state(setup: &Setup) -> RefCell<UserState> {
+    RefCell::new(UserState::with_values(setup.plan.setup_flow().map(initial_values).unwrap_or_default()))
 }
 
 /// One user's pass through a sequence of requests.
-pub(crate) struct Way<'a> {
+pub(crate) struct RequestPass<'a> {
     setup: &'a Setup,
     stop: &'a Stop,
     /// Deadline of the pass.
@@ -75,13 +75,13 @@ pub(crate) struct Way<'a> {
     /// Pages among the responses, if the user fetches resources.
     pages: Option<&'a Pages>,
     /// The user's own connections, by origin ([`Belongs`]).
-    own: RefCell<Vec<(&'a Origin, Kept<'a>)>>,
+    own: RefCell<Vec<(&'a Origin, OpenConversation<'a>)>>,
 }
 
-impl<'a> Way<'a> {
+impl<'a> RequestPass<'a> {
     /// Starts a pass.
-    pub fn new(setup: &'a Setup, stop: &'a Stop, memory: &'a RefCell<UserState>) -> Way<'a> {
-        Way { setup, stop, until: Nanos::MAX, memory, pages: None, own: RefCell::default() }
+    pub fn new(setup: &'a Setup, stop: &'a Stop, memory: &'a RefCell<UserState>) -> RequestPass<'a> {
+        RequestPass { setup, stop, until: Nanos::MAX, memory, pages: None, own: RefCell::default() }
     }
 
     /// Returns the plan.
@@ -90,13 +90,13 @@ impl<'a> Way<'a> {
     }
 
     /// Sets the deadline.
-    pub fn until(self, until: Nanos) -> Way<'a> {
-        Way { until, ..self }
+    pub fn until(self, until: Nanos) -> RequestPass<'a> {
+        RequestPass { until, ..self }
     }
 
     /// Collects the pages among the responses in `pages`.
-    pub fn keeping(self, pages: &'a Pages) -> Way<'a> {
-        Way { pages: Some(pages), ..self }
+    pub fn with_pages(self, pages: &'a Pages) -> RequestPass<'a> {
+        RequestPass { pages: Some(pages), ..self }
     }
 
     /// Takes the collected pages, each once.
@@ -105,10 +105,10 @@ impl<'a> Way<'a> {
     }
 
     /// Closes the user's own connections to the matching origins.
-    pub fn leave(&self, meant: &dyn Fn(&Origin) -> bool) {
+    pub fn close_connections(&self, meant: &dyn Fn(&Origin) -> bool) {
         let (gone, stay) = self.own.take().into_iter().partition(|(origin, _)| meant(origin));
         *self.own.borrow_mut() = stay;
-        let gone: Vec<(&Origin, Kept<'a>)> = gone;
+        let gone: Vec<(&Origin, OpenConversation<'a>)> = gone;
         gone.into_iter().for_each(|(_, kept)| kept.end());
     }
 
@@ -118,7 +118,7 @@ impl<'a> Way<'a> {
     }
 
     /// Returns the timeout of a response, as in a run.
-    fn patience(&self, request: usize) -> Nanos {
+    fn timeout(&self, request: usize) -> Nanos {
         let plan = &self.setup.plan;
         let own = plan.urls.get(request).filter(|_| plan.has_flows()).and_then(plan::WeightedUrl::timeout);
         own.unwrap_or(plan.timeout)
@@ -126,7 +126,7 @@ impl<'a> Way<'a> {
 
     fn one_shot(&self, dialogue: &'a Arc<dyn Workload>, origin: &'a Origin, patience: Nanos) -> OneShot<'a> {
         let (setup, stop, memory, pages) = (self.setup, self.stop, self.memory, self.pages);
-        OneShot { dialogue, setup, stop, origin, memory, patience, until: self.until, until_failure: true, pages }
+        OneShot { dialogue, setup, stop, origin, memory, timeout: patience, deadline: self.until, until_failure: true, pages }
     }
 
     /// Sends a request on the user's own connection, which the first request opens.
@@ -134,11 +134,11 @@ impl<'a> Way<'a> {
         &self,
         d: &'a Arc<dyn Workload>,
         (origin, request, patience): (&'a Origin, &'a Request, Nanos),
-        transcribed: &mut Transcribed,
-    ) -> Result<Vec<ExchangeEnd>, Trouble> {
+        transcribed: &mut ConnectionTranscript,
+    ) -> Result<Vec<ExchangeEnd>, OneShotError> {
         let mut own = self.own.borrow_mut();
         if let Some(at) = own.iter().position(|(known, _)| *known == origin) {
-            let outcome = own[at].1.go_on((request, patience), transcribed);
+            let outcome = own[at].1.send((request, patience), transcribed);
             if outcome.is_err() {
                 own.remove(at);
             }
@@ -153,14 +153,14 @@ impl<'a> Way<'a> {
 fn follow<'a>(
     d: &'a Arc<dyn Workload>,
     request: Option<usize>,
-    way: &Way<'a>,
+    way: &RequestPass<'a>,
     probe: &mut FirstResponse,
     told: &mut Transcript,
-) -> Result<(), Trouble> {
+) -> Result<(), OneShotError> {
     let Some(request) = request.filter(|_| !d.prepared().holds_only) else {
         return exchange(d, way, (&d.origins()[0], None, way.setup.plan.timeout), probe, told).map(drop);
     };
-    let patience = way.patience(request);
+    let patience = way.timeout(request);
     let first = &d.requests()[request];
     let origin = &d.origins()[first.origin];
     // Only a user that works through a flow continues on the same connection.
@@ -169,9 +169,9 @@ fn follow<'a>(
         ConnectionOwner::Pool => exchange(d, way, (origin, Some(&first.request), patience), probe, told)?,
         ConnectionOwner::Iteration | ConnectionOwner::User => {
             probe.requests += 1;
-            let mut transcribed = Transcribed::default();
+            let mut transcribed = ConnectionTranscript::default();
             let outcome = way.on_own(d, (origin, &first.request, patience), &mut transcribed);
-            write_down(&**d, transcribed, probe, told);
+            append_transcript(&**d, transcribed, probe, told);
             outcome?.pop()
         }
     };
@@ -182,9 +182,9 @@ fn follow<'a>(
 pub(crate) fn follow_up(
     d: &Arc<dyn Workload>,
     next: &FollowUp,
-    way: &Way<'_>,
+    way: &RequestPass<'_>,
     probe: &mut FirstResponse,
-) -> Result<(), Trouble> {
+) -> Result<(), OneShotError> {
     let began = Clock.now();
     let told = &mut Transcript::default();
     let patience = way.setup.plan.timeout;
@@ -197,11 +197,11 @@ pub(crate) fn follow_up(
 /// Follows a response through all its hops; returns the outcome of the last one.
 fn hops(
     d: &Arc<dyn Workload>,
-    way: &Way<'_>,
+    way: &RequestPass<'_>,
     (mut hop, patience): (Option<ExchangeEnd>, Nanos),
     probe: &mut FirstResponse,
     told: &mut Transcript,
-) -> Result<(), Trouble> {
+) -> Result<(), OneShotError> {
     while let Some(ended) = &mut hop {
         probe.status = if ended.code == 0 { String::new() } else { d.code_name(ended.code) };
         probe.payload = ended.payload;
@@ -214,16 +214,16 @@ fn hops(
         (FaultKind::BrokenProtocol, Some(why)) => no_answer(response::broken(why)),
         (_, Some(why)) => no_answer(why),
     };
-    Err(Trouble { fault: Some(kind), ..trouble })
+    Err(OneShotError { fault: Some(kind), ..trouble })
 }
 
 fn exchange(
     d: &Arc<dyn Workload>,
-    way: &Way<'_>,
+    way: &RequestPass<'_>,
     (origin, request, patience): (&Origin, Option<&Request>, Nanos),
     probe: &mut FirstResponse,
     told: &mut Transcript,
-) -> Result<Option<ExchangeEnd>, Trouble> {
+) -> Result<Option<ExchangeEnd>, OneShotError> {
     let requests: Vec<&Request> = request.into_iter().collect();
     probe.requests += requests.len() as u64;
     let one_shot = OneShot {
@@ -232,34 +232,34 @@ fn exchange(
         stop: way.stop,
         origin,
         memory: way.memory,
-        patience,
-        until: way.until,
+        timeout: patience,
+        deadline: way.until,
         until_failure: true,
         pages: way.pages,
     };
-    let mut transcribed = Transcribed::default();
+    let mut transcribed = ConnectionTranscript::default();
     let outcome = one_shot.run(&requests, &mut transcribed);
-    write_down(&**d, transcribed, probe, told);
+    append_transcript(&**d, transcribed, probe, told);
     Ok(outcome?.pop())
 }
 
 /// Appends the transcript of one connection to those before.
-fn write_down(d: &dyn Workload, transcribed: Transcribed, probe: &mut FirstResponse, told: &mut Transcript) {
-    let Transcribed { address, through, spoken, established, sent, received, failed_checks } = transcribed;
+fn append_transcript(d: &dyn Workload, transcribed: ConnectionTranscript, probe: &mut FirstResponse, told: &mut Transcript) {
+    let ConnectionTranscript { address, through, spoken, established, sent, received, failed_checks } = transcribed;
     told.failed_checks = failed_checks;
     (probe.address, probe.through, probe.spoken) = (address, through, spoken);
     let readable = established.and_then(|established| d.display_bytes(&established, &sent.head, &received.head));
-    told.bytes[0] += sent.all;
-    told.bytes[1] += received.all;
-    told.left_out[0] += sent.all - sent.head.len() as u64;
-    told.left_out[1] += received.all - received.head.len() as u64;
+    told.bytes[0] += sent.total;
+    told.bytes[1] += received.total;
+    told.left_out[0] += sent.total - sent.head.len() as u64;
+    told.left_out[1] += received.total - received.head.len() as u64;
     let [sent, received] = readable.unwrap_or([sent.head, received.head]);
     append(&mut told.sent, sent);
     append(&mut told.received, received);
 }
 
 /// Sets the failure of a probe.
-pub(crate) fn fails(probe: &mut FirstResponse, why: Cause) {
+pub(crate) fn set_failure(probe: &mut FirstResponse, why: Cause) {
     (probe.failure, probe.cause) = (Some(why.to_string()), Some(why));
 }
 
@@ -318,13 +318,13 @@ impl OneShots<'_> {
         let memory = &RefCell::default();
         for origin in d.origins() {
             let one_shot =
-                OneShot { dialogue: d, setup, stop, origin, memory, patience, until, until_failure, pages: None };
-            match one_shot.run(&list, &mut Transcribed::default()) {
-                Err(Trouble { why, unreachable, .. }) => return Some(OneShotFailure { why, unreachable }),
+                OneShot { dialogue: d, setup, stop, origin, memory, timeout: patience, deadline: until, until_failure, pages: None };
+            match one_shot.run(&list, &mut ConnectionTranscript::default()) {
+                Err(OneShotError { why, unreachable, .. }) => return Some(OneShotFailure { why, unreachable }),
                 Ok(ended) => {
                     let failed = ended.iter().zip(requests).find(|(ended, _)| ended.fault.is_some());
                     if let Some((ended, request)) = failed {
-                        let why = cause::run::failed(d.display_request(request), told(&**d, ended));
+                        let why = cause::run::failed(d.display_request(request), failure_text(&**d, ended));
                         return Some(OneShotFailure { why, unreachable: false });
                     }
                 }
@@ -334,7 +334,7 @@ impl OneShots<'_> {
     }
 }
 
-fn told(d: &dyn Workload, ended: &ExchangeEnd) -> String {
+fn failure_text(d: &dyn Workload, ended: &ExchangeEnd) -> String {
     let kind = ended.fault.map_or("", |kind| kind.name());
     let code = if ended.code == 0 { String::new() } else { format!(" {}", d.code_name(ended.code)) };
     let excerpt = ended.excerpt.as_deref().map(|bytes| format!(": {}", crate::readable(bytes).trim()));

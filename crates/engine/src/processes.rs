@@ -7,15 +7,15 @@
 
 mod child;
 mod link;
-mod share;
+mod assignment;
 mod task;
 #[cfg(test)]
 mod tests;
 
 pub use child::child;
-pub use link::{ClockOffset, Ending, Launcher, Link};
-pub use share::Assignment;
-pub(crate) use share::serve;
+pub use link::{ClockOffset, ProcessHandle, Launcher, ProcessLink};
+pub use assignment::Assignment;
+pub(crate) use assignment::serve;
 pub use task::{Briefing, Task};
 
 use std::io::{self, BufReader, Read, Write};
@@ -27,11 +27,11 @@ use std::time::Duration;
 use measure::{Clock, Nanos};
 
 use crate::barrier::NOTICE;
-use crate::control::{Control, Stamped};
-use crate::frames::{self, Frame, Order};
-use crate::message::Message;
-use crate::no_thread::no_thread;
-use crate::stragglers::{Awaited, Member, Stragglers};
+use crate::control::{Control, ScheduledChange};
+use crate::frames::{self, ProcessFrame, Order};
+use crate::worker_message::WorkerMessage;
+use crate::resource_errors::no_thread;
+use crate::stragglers::{AwaitedWorkers, WatchedProcess, Stragglers};
 use crate::{Stop, tally};
 
 /// Delay between the decision to start and the start: by then all processes have the order, and their workers have made
@@ -59,19 +59,19 @@ pub struct Processes {
 
 /// Links to the processes, and those missing at each barrier.
 struct ProcessLinks {
-    outboxes: Mutex<Vec<Outbox>>,
+    outboxes: Mutex<Vec<OrderQueue>>,
     missing: Mutex<[u32; BARRIERS]>,
     stragglers: Mutex<Stragglers>,
 }
 
 /// The order queue of one process. A separate thread writes it, so that a process that does not read delays no other.
-struct Outbox {
+struct OrderQueue {
     orders: Sender<Order>,
     clock: ClockOffset,
 }
 
 impl ProcessLinks {
-    fn say(&self, order: impl Fn(ClockOffset) -> Order) {
+    fn broadcast(&self, order: impl Fn(ClockOffset) -> Order) {
         for outbox in self.outboxes.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).iter() {
             // The thread that reads a process detects its end.
             let _ = outbox.orders.send(order(outbox.clock));
@@ -92,7 +92,7 @@ impl ProcessLinks {
         };
         if last {
             let at = Clock.now() + if barrier == PREPARED { LEAD } else { NOTICE };
-            self.say(|clock| Order::Go(barrier as u32, clock.theirs(at)));
+            self.broadcast(|clock| Order::Go(barrier as u32, clock.to_process(at)));
         }
     }
 }
@@ -102,9 +102,9 @@ pub(crate) fn start<'s>(
     scope: &'s Scope<'s, '_>,
     Processes { number, launcher, briefing }: &Processes,
     workers: u32,
-    report: &Sender<(usize, Message)>,
+    report: &Sender<(usize, WorkerMessage)>,
     (stop, control): (&Stop, &Control),
-    awaited: &Awaited,
+    awaited: &AwaitedWorkers,
 ) {
     let number = (*number).clamp(1, workers);
     let missing = Mutex::new([number; BARRIERS]);
@@ -123,25 +123,25 @@ pub(crate) fn start<'s>(
                     .outboxes
                     .lock()
                     .unwrap_or_else(|poisoned| poisoned.into_inner())
-                    .push(Outbox { orders, clock: link.clock });
-                let member = links.stragglers().watch(link.ending.clone(), task.from..task.to);
+                    .push(OrderQueue { orders, clock: link.clock });
+                let member = links.stragglers().watch(link.process.clone(), task.from..task.to);
                 let to = link.to;
                 // Not joined: a process that does not read is killed, which ends the write.
                 let orders = move || write(to, &briefing, task, &told);
                 let (from, clock, taken) = (link.from, link.clock, links.clone());
-                let (lost, ending) = (report.clone(), link.ending);
+                let (lost, ending) = (report.clone(), link.process);
                 let answers = move || receive(&member, (from, clock), &task, &report, &taken);
                 let started = std::thread::Builder::new().spawn(orders);
                 let started = started.and_then(|_| std::thread::Builder::new().spawn_scoped(scope, answers));
                 if let Err(why) = started {
                     ending.kill();
                     (0..BARRIERS).for_each(|barrier| links.ready(barrier));
-                    lose(&task, &lost, no_thread(&why).to_string());
+                    report_lost(&task, &lost, no_thread(&why).to_string());
                 }
             }
             Err(why) => {
                 (0..BARRIERS).for_each(|barrier| links.ready(barrier));
-                lose(&task, report, format!("not started: {why}"));
+                report_lost(&task, report, format!("not started: {why}"));
             }
         }
     }
@@ -149,15 +149,15 @@ pub(crate) fn start<'s>(
     let watch = move || {
         let (mut stopping, mut seen) = (false, 0);
         while let Some(links) = weak.upgrade() {
-            for Stamped { at, change } in control.beyond(seen) {
+            for ScheduledChange { at, change } in control.since(seen) {
                 seen += 1;
-                links.say(|clock| Order::Change(Stamped { at: clock.theirs(at), change }));
+                links.broadcast(|clock| Order::Change(ScheduledChange { at: clock.to_process(at), change }));
             }
             if ended.requested() && !std::mem::replace(&mut stopping, true) {
-                links.say(|_| Order::Stop);
+                links.broadcast(|_| Order::Stop);
                 links.stragglers().stopping();
             }
-            links.stragglers().look();
+            links.stragglers().check();
             drop(links);
             std::thread::sleep(STOP_LOOKS);
         }
@@ -165,13 +165,13 @@ pub(crate) fn start<'s>(
     if std::thread::Builder::new().spawn_scoped(scope, watch).is_err() {
         // No one else would pass a stop on to them.
         stop.request();
-        links.say(|_| Order::Stop);
+        links.broadcast(|_| Order::Stop);
     }
 }
 
 /// Writes to one process: the hello, the briefing, its task, and orders until the run is over.
 fn write(mut to: impl Write, briefing: &Briefing, task: Task, orders: &Receiver<Order>) {
-    let written = frames::write_hello(&mut to).and_then(|()| brief(&mut to, briefing, task));
+    let written = frames::write_hello(&mut to).and_then(|()| write_briefing(&mut to, briefing, task));
     if written.is_ok() {
         // The thread that reads a process detects its end.
         for order in orders {
@@ -182,23 +182,23 @@ fn write(mut to: impl Write, briefing: &Briefing, task: Task, orders: &Receiver<
     }
 }
 
-fn brief(to: &mut impl Write, Briefing { words, bundle }: &Briefing, task: Task) -> io::Result<()> {
+fn write_briefing(to: &mut impl Write, Briefing { description: words, bundle }: &Briefing, task: Task) -> io::Result<()> {
     for (path, content) in &bundle.files {
         Order::File(path.clone(), content.len() as u64).write(to)?;
         content.chunks(PIECE).try_for_each(|piece| Order::Piece(piece.to_vec()).write(to))?;
     }
     let mut variables = bundle.variables.iter();
     variables.try_for_each(|(name, value)| Order::Variable(name.clone(), value.clone()).write(to))?;
-    words.as_bytes().chunks(PIECE).try_for_each(|piece| Order::Words(piece.to_vec()).write(to))?;
+    words.as_bytes().chunks(PIECE).try_for_each(|piece| Order::Description(piece.to_vec()).write(to))?;
     Order::Task(task).write(to)
 }
 
 /// Reads one process to its end.
 fn receive(
-    member: &Member,
+    member: &WatchedProcess,
     (from, clock): (impl Read, ClockOffset),
     task: &Task,
-    report: &Sender<(usize, Message)>,
+    report: &Sender<(usize, WorkerMessage)>,
     links: &ProcessLinks,
 ) {
     let mut waited_for = [true; BARRIERS];
@@ -210,42 +210,42 @@ fn receive(
     };
     let mut open: Vec<bool> = (task.from..task.to).map(|_| true).collect();
     let why = read(member, BufReader::new(from), |frame| match frame {
-        Frame::Ready(barrier) => {
+        ProcessFrame::Ready(barrier) => {
             if barrier as usize == PREPARED {
                 links.stragglers().prepared(member);
             }
             ready(barrier as usize);
         }
-        Frame::Told(worker, mut message) => {
-            let over = matches!(message, Message::Over { .. } | Message::Broken(_));
+        ProcessFrame::Worker(worker, mut message) => {
+            let over = matches!(message, WorkerMessage::Over { .. } | WorkerMessage::Broken(_));
             if let Some(open) = worker.checked_sub(task.from).and_then(|at| open.get_mut(at as usize)) {
                 *open &= !over;
-                if let Message::Snapshot(bytes) = &mut message {
-                    tally::translate(bytes, |window| clock.ours(window));
+                if let WorkerMessage::Snapshot(bytes) = &mut message {
+                    tally::translate(bytes, |window| clock.to_coordinator(window));
                 }
                 let _ = report.send((worker as usize, message));
             }
             if over && !open.contains(&true) {
-                member.over();
+                member.set_over();
             }
         }
-        Frame::Refused(_) => {}
+        ProcessFrame::Refused(_) => {}
     });
     if open.contains(&true) {
         (0..BARRIERS).for_each(&mut ready);
-        lose(task, report, why);
+        report_lost(task, report, why);
     }
 }
 
 /// Reads frames up to the end; returns how the process ended.
-fn read(member: &Member, mut from: impl io::BufRead, mut take: impl FnMut(Frame)) -> String {
+fn read(member: &WatchedProcess, mut from: impl io::BufRead, mut take: impl FnMut(ProcessFrame)) -> String {
     let mut refused = None;
     let outcome = (|| -> io::Result<()> {
         frames::read_hello(&mut from)?;
-        member.heard();
+        member.note_message();
         while let Some(frame) = frames::read(&mut from)? {
-            member.heard();
-            if let Frame::Refused(why) = &frame {
+            member.note_message();
+            if let ProcessFrame::Refused(why) = &frame {
                 refused = Some(format!("it could not take its share: {why}"));
             }
             take(frame);
@@ -266,6 +266,6 @@ fn read(member: &Member, mut from: impl io::BufRead, mut take: impl FnMut(Frame)
     }
 }
 
-fn lose(task: &Task, report: &Sender<(usize, Message)>, how: String) {
-    let _ = report.send((task.from as usize, Message::Lost { workers: task.from..task.to, how }));
+fn report_lost(task: &Task, report: &Sender<(usize, WorkerMessage)>, how: String) {
+    let _ = report.send((task.from as usize, WorkerMessage::Lost { workers: task.from..task.to, how }));
 }

@@ -17,10 +17,10 @@ use crate::early_failures::EarlyFailures;
 use crate::exchange::{Exchange, ExchangeState};
 use crate::ids::UserId;
 use crate::limits::Limits;
-use crate::message::Message;
+use crate::worker_message::WorkerMessage;
 use crate::population::Population;
 use crate::failure_class::FailureClass;
-use crate::tally::{Counts, Concurrency, Tally, encode};
+use crate::tally::{SecondCounts, Concurrency, WorkerTally, encode};
 
 /// The counts of one worker since the last second was passed on.
 pub(crate) struct Recorder {
@@ -28,7 +28,7 @@ pub(crate) struct Recorder {
     open: bool,
     /// Set if requests are due at times that brunt may miss: arrivals, and steps of flows.
     records_lateness: bool,
-    tally: Tally,
+    tally: WorkerTally,
     in_flight: Concurrency,
     population: Population,
     second_from: Nanos,
@@ -38,7 +38,7 @@ pub(crate) struct Recorder {
     refused: u64,
     cpu: Nanos,
     early: Option<EarlyFailures>,
-    report: Box<dyn FnMut(Message) + Send>,
+    report: Box<dyn FnMut(WorkerMessage) + Send>,
 }
 
 /// Values of a second that are not counted in it.
@@ -59,12 +59,12 @@ impl Recorder {
         (names, scenarios): (usize, usize),
         population: Population,
         now: Nanos,
-        report: Box<dyn FnMut(Message) + Send>,
+        report: Box<dyn FnMut(WorkerMessage) + Send>,
     ) -> Recorder {
         Recorder {
             open: limits.open,
             records_lateness: limits.open || limits.flows,
-            tally: Tally::of(names, scenarios),
+            tally: WorkerTally::of(names, scenarios),
             in_flight: Concurrency::begin(now),
             population,
             second_from: limits.start,
@@ -79,7 +79,7 @@ impl Recorder {
 
     /// Returns the counters that are updated directly: of connections, heartbeats and bytes.
     #[inline]
-    pub fn counts(&mut self) -> &mut Counts {
+    pub fn counts(&mut self) -> &mut SecondCounts {
         &mut self.tally.counts
     }
 
@@ -328,7 +328,7 @@ impl Recorder {
     /// Counts the code with which the peer ended a connection or an exchange.
     #[cold]
     pub fn count_close_code(&mut self, word: u32) {
-        self.tally.word(word);
+        self.tally.closing(word);
     }
 
     /// Counts the loss of a connection that is part of the plan.
@@ -346,12 +346,12 @@ impl Recorder {
     /// Reports the failures of the first moments, once: when it is time, or when the run ends before.
     pub fn report_early(&mut self, now: Nanos, now_or_never: bool) {
         if let Some(early) = self.early.take_if(|early| now_or_never || early.is_due(now)) {
-            (self.report)(Message::Early(early));
+            (self.report)(WorkerMessage::Early(early));
         }
     }
 
     /// Passes on a message at once.
-    pub fn report(&mut self, message: Message) {
+    pub fn report(&mut self, message: WorkerMessage) {
         (self.report)(message);
     }
 
@@ -413,7 +413,7 @@ impl Recorder {
         self.refused = self.refused.max(gauges.refused);
         counts.cpu_ns = (cpu - std::mem::replace(&mut self.cpu, cpu)).0;
         let encoded = encode(&self.tally, (from, to), limits.part(from), limits.window);
-        (self.report)(Message::Snapshot(encoded));
+        (self.report)(WorkerMessage::Snapshot(encoded));
         self.tally.clear();
         self.second_from = to;
         self.second_to = limits.second_after(to);
@@ -428,7 +428,7 @@ mod tests {
     use crate::ids::RequestId;
     use crate::tally::{Snapshot, decode};
 
-    fn books(limits: &Limits) -> (Recorder, Receiver<Message>) {
+    fn books(limits: &Limits) -> (Recorder, Receiver<WorkerMessage>) {
         let (tell, told) = channel();
         let mut books = Recorder::new(
             limits,
@@ -441,10 +441,10 @@ mod tests {
         (books, told)
     }
 
-    fn rolled(books: &mut Recorder, limits: &Limits, to: u64, told: &Receiver<Message>) -> Snapshot {
+    fn rolled(books: &mut Recorder, limits: &Limits, to: u64, told: &Receiver<WorkerMessage>) -> Snapshot {
         books.roll(Nanos(to), limits, &Gauges::default());
         match told.try_recv() {
-            Ok(Message::Snapshot(bytes)) => decode(&bytes).expect("a second"),
+            Ok(WorkerMessage::Snapshot(bytes)) => decode(&bytes).expect("a second"),
             _ => panic!("no second"),
         }
     }

@@ -14,15 +14,15 @@ use wire::{ProtocolConfig, OrderedResponses, CHECK_NAMES, Checks, UsageError, Wo
 
 use crate::backend::{self, Backend};
 use crate::barrier::Barrier;
-use crate::checked::Checked;
+use crate::named_checks::NamedChecks;
 use crate::collector::Collector;
 use crate::first_request::first_request;
-use crate::stragglers::Awaited;
-use crate::tables::Tables;
-use crate::threads::{self, Threads};
+use crate::stragglers::AwaitedWorkers;
+use crate::tables::DescriptorTables;
+use crate::threads::{self, WorkerThreads};
 use crate::{
-    AfterFailure, Assignment, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop, Transcript, Walked, probe,
-    processes, walk,
+    AfterFailure, Assignment, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop, Transcript, PassEvent, probe,
+    processes, single_pass,
 };
 
 /// Delay between the decision to start and the start: by then workers have made their networks.
@@ -44,7 +44,7 @@ pub(crate) fn without_names(asked: &ProtocolConfig) -> Cow<'_, ProtocolConfig> {
 pub struct PreparedRun {
     dialogue: Arc<dyn Workload>,
     fixed: bool,
-    checks: Option<Arc<Checked>>,
+    checks: Option<Arc<NamedChecks>>,
 }
 
 impl PreparedRun {
@@ -55,7 +55,7 @@ impl PreparedRun {
     pub fn of(protocol: &dyn Protocol, asked: &ProtocolConfig) -> Result<Arc<PreparedRun>, UsageError> {
         let checks = Checks::read(asked, |url| protocol.checks(url))?;
         let dialogue = protocol.prepare(&without_names(asked))?;
-        let checks = checks.and_then(|checks| Checked::of(checks, &*dialogue)).map(Arc::new);
+        let checks = checks.and_then(|checks| NamedChecks::of(checks, &*dialogue)).map(Arc::new);
         Ok(Arc::new(PreparedRun { dialogue, fixed: protocol.fixed_connections(), checks }))
     }
 
@@ -82,7 +82,7 @@ impl PreparedRun {
     /// Returns the number of planned connections and the capacity of the descriptor tables, if the plan exceeds it.
     pub fn too_many(&self, plan: &Plan) -> Option<(u64, u64)> {
         let connections = connections(plan, &*self.dialogue);
-        Tables::too_small_for(connections).map(|most| (connections, most))
+        DescriptorTables::capacity_exceeded(connections).map(|most| (connections, most))
     }
 
     /// Returns the number of workers: as planned, or more if the connections need more descriptor tables.
@@ -115,7 +115,7 @@ impl PreparedRun {
     /// # Errors
     /// The reason there is no response.
     pub fn probe(&self, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
-        let memory = probe::beginning(setup);
+        let memory = probe::initial_state(setup);
         let request = first_request(&setup.plan, &mut memory.borrow_mut().values);
         let mut outcome = probe::probe(&self.dialogue, (setup, stop), (request, &memory));
         let (Ok((answer, told)) | Err((answer, told))) = outcome
@@ -133,19 +133,19 @@ impl PreparedRun {
     /// # Errors
     /// The failed step and the cause; the run must not begin.
     pub fn set_up(&self, setup: &Setup, stop: &Stop) -> Result<Vec<SetupValue>, OneShotFailure> {
-        walk::set_up(&self.dialogue, setup, stop)
+        single_pass::set_up(&self.dialogue, setup, stop)
     }
 
     /// Runs the `teardown` once, under the same rules as [`PreparedRun::after`].
     pub fn tear_down(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure> {
-        walk::tear_down(&self.dialogue, setup, stop, within)
+        single_pass::tear_down(&self.dialogue, setup, stop, within)
     }
 
     /// Runs the plan's flow once, alone and without pauses, if there is one.
-    pub fn walk(&self, setup: &Setup, stop: &Stop, told: &mut dyn FnMut(Walked)) {
+    pub fn run_single_pass(&self, setup: &Setup, stop: &Stop, told: &mut dyn FnMut(PassEvent)) {
         if let Some((_, flow)) = setup.plan.flows().next() {
-            walk::walk(&self.dialogue, (setup, stop), flow, &mut |mut walked| {
-                if let Walked::Sent { request, outcome, .. } = &mut walked {
+            single_pass::walk(&self.dialogue, (setup, stop), flow, &mut |mut walked| {
+                if let PassEvent::Sent { request, outcome, .. } = &mut walked {
                     let transcript = outcome.as_mut().map(|sent| &mut sent.transcript);
                     self.name_checks(*request, transcript.map_err(|failed| &mut failed.transcript));
                 }
@@ -155,7 +155,7 @@ impl PreparedRun {
     }
 
     /// Returns the result of an inquiry after its probe.
-    pub fn learnt(&self) -> Option<Vec<u8>> {
+    pub fn inquiry_result(&self) -> Option<Vec<u8>> {
         self.dialogue.take_inquiry_response()
     }
 
@@ -182,13 +182,13 @@ impl PreparedRun {
         let mut started = started(setup, backend.name(), tables.workers);
         started.silent = Some(self.dialogue.prepared().holds_only);
         started.names = self.dialogue.names().list().to_vec();
-        started.around = names_around(plan, &*self.dialogue);
+        started.around = names_outside_load(plan, &*self.dialogue);
         started.checks = self.check_names().to_vec();
         sink(RunEvent::Started(Box::new(started)));
         if let Some(missed) = missed {
             sink(RunEvent::Notice(Notice::new(missed, [])));
         }
-        let ((report, told), awaited) = (channel(), Awaited::default());
+        let ((report, told), awaited) = (channel(), AwaitedWorkers::default());
         std::thread::scope(|scope| {
             match &setup.processes {
                 None => {
@@ -204,8 +204,8 @@ impl PreparedRun {
             let code_name = |code| self.dialogue.code_name(code);
             Collector::new(tables.workers as usize, plan.load.is_open(), &code_name, sink)
                 .by_name(self.dialogue.names().list().len())
-                .heeding(&setup.control)
-                .naming(&awaited)
+                .with_control(&setup.control)
+                .with_awaited(&awaited)
                 .listen(&told, plan.warmup);
         });
     }
@@ -213,7 +213,7 @@ impl PreparedRun {
     /// Runs the workers of a share, for a run coordinated by another process.
     pub fn take_share(&self, setup: &Setup, assignment: Assignment) {
         let task = assignment.task;
-        let tables = Tables { workers: task.of, ..self.tables(&setup.plan) };
+        let tables = DescriptorTables { workers: task.of, ..self.tables(&setup.plan) };
         let mut threads = self.threads(setup, &Stop::default(), tables, task.from..task.to);
         processes::serve(assignment, task.to - task.from, &setup.control, |report, stop, barriers, start| {
             (threads.barriers, threads.start) = (barriers, start);
@@ -225,12 +225,12 @@ impl PreparedRun {
     fn name_checks(&self, request: usize, told: Result<&mut Transcript, &mut Transcript>) {
         let (Ok(told) | Err(told)) = told;
         if let (Some(checks), Some(failed)) = (&self.checks, told.failed_checks) {
-            told.checks = checks.told(request, failed);
+            told.checks = checks.results(request, failed);
         }
     }
 
-    fn tables(&self, plan: &Plan) -> Tables {
-        Tables::for_run(connections(plan, &*self.dialogue), worker_count(plan))
+    fn tables(&self, plan: &Plan) -> DescriptorTables {
+        DescriptorTables::for_run(connections(plan, &*self.dialogue), worker_count(plan))
     }
 
     /// Returns the backend, and a notice if it is not the requested one.
@@ -241,11 +241,11 @@ impl PreparedRun {
         (backend, missed.then_some(if datagrams { Subject::UringStreamsOnly } else { Subject::UringUnavailable }))
     }
 
-    fn threads<'a>(&self, setup: &'a Setup, stop: &Stop, tables: Tables, workers: Range<u32>) -> Threads<'a> {
+    fn threads<'a>(&self, setup: &'a Setup, stop: &Stop, tables: DescriptorTables, workers: Range<u32>) -> WorkerThreads<'a> {
         let pools = threads::pools(self.dialogue.origins(), setup, stop);
         let sources = threads::sources(setup, &pools, connections(&setup.plan, &*self.dialogue));
-        let barriers = [Barrier::of(workers.len() as u32), Barrier::of(workers.len() as u32)];
-        Threads {
+        let barriers = [Barrier::for_workers(workers.len() as u32), Barrier::for_workers(workers.len() as u32)];
+        WorkerThreads {
             dialogue: Arc::clone(&self.dialogue),
             setup,
             fixed: self.fixed || setup.plan.hold.is_some(),
@@ -280,7 +280,7 @@ pub fn worker_count(plan: &Plan) -> u32 {
 }
 
 /// Returns the names, by index, of requests sent only before and after the load.
-fn names_around(plan: &Plan, dialogue: &dyn Workload) -> Vec<u16> {
+fn names_outside_load(plan: &Plan, dialogue: &dyn Workload) -> Vec<u16> {
     let Some(around) = plan.setup_flow() else { return Vec::new() };
     let (names, mut all, mut of_users) = (dialogue.names(), BTreeSet::new(), BTreeSet::new());
     let add = |to: &mut BTreeSet<u16>, step: &Step| to.extend(step.urls().iter().map(|url| names.index_of(*url as usize)));

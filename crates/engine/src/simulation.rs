@@ -13,11 +13,11 @@ use wire::{NetworkEvent, ProtocolConfig, Checks, UsageError, ConnId, ConnectPara
 
 use crate::barrier::Barrier;
 use crate::builder::{WorkerBuilder, requests};
-use crate::checked::Checked;
+use crate::named_checks::NamedChecks;
 use crate::collector::Collector;
 use crate::connections::SpinBudget;
 use crate::lookup::Lookups;
-use crate::message::Message;
+use crate::worker_message::WorkerMessage;
 use crate::{Setup, Stop};
 
 /// Runs the plan of `setup` with one worker on `net`, beginning at `start` on its clock.
@@ -34,7 +34,7 @@ pub fn run<N: Network>(
 ) -> Result<(), UsageError> {
     let dialogue = protocol.prepare(asked)?;
     let checks = Checks::read(asked, |url| protocol.checks(url))?;
-    let checks = checks.and_then(|checks| Checked::of(checks, &*dialogue)).map(Arc::new);
+    let checks = checks.and_then(|checks| NamedChecks::of(checks, &*dialogue)).map(Arc::new);
     let pools: Vec<_> =
         dialogue.origins().iter().map(|o| (o.clone(), setup.resolver.resolve(o).unwrap_or_default())).collect();
     let named = Arc::clone(&dialogue);
@@ -50,7 +50,7 @@ pub fn run<N: Network>(
         start,
         sources: vec![],
         fixed: false,
-        barriers: [Barrier::of(1), Barrier::of(1)],
+        barriers: [Barrier::for_workers(1), Barrier::for_workers(1)],
         pools: &pools,
         requests: &requests,
         report: Box::new(move |message| drop(report.send(message))),
@@ -58,7 +58,7 @@ pub fn run<N: Network>(
         checks,
         stop: Stop::default(),
     };
-    let mut heard = Heard { net, told, collector: &mut collector };
+    let mut heard = DrainingNetwork { net, told, collector: &mut collector };
     seed.run(&mut heard, Lookups::at_once(Arc::clone(&setup.resolver)));
     heard.receive();
     collector.end(setup.plan.warmup);
@@ -66,13 +66,13 @@ pub fn run<N: Network>(
 }
 
 /// A network that passes the worker's messages on before it sleeps.
-struct Heard<'a, 'b, N> {
+struct DrainingNetwork<'a, 'b, N> {
     net: N,
-    told: Receiver<Message>,
+    told: Receiver<WorkerMessage>,
     collector: &'a mut Collector<'b>,
 }
 
-impl<N> Heard<'_, '_, N> {
+impl<N> DrainingNetwork<'_, '_, N> {
     fn receive(&mut self) {
         while let Ok(message) = self.told.try_recv() {
             self.collector.receive(0, message);
@@ -80,7 +80,7 @@ impl<N> Heard<'_, '_, N> {
     }
 }
 
-impl<N: Network> Network for &mut Heard<'_, '_, N> {
+impl<N: Network> Network for &mut DrainingNetwork<'_, '_, N> {
     fn now(&mut self) -> Nanos {
         self.net.now()
     }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::processes::Ending;
+use crate::processes::ProcessHandle;
 
 /// Number of checks per second.
 const SECOND: u32 = 50;
@@ -19,9 +19,9 @@ const LOOK: Duration = Duration::from_millis(2);
 
 /// Workers whose silence has held back the seconds of all others for too long.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Awaited(Arc<Mutex<Vec<usize>>>);
+pub(crate) struct AwaitedWorkers(Arc<Mutex<Vec<usize>>>);
 
-impl Awaited {
+impl AwaitedWorkers {
     /// Sets the workers.
     pub fn name(&self, workers: Vec<usize>) {
         *self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = workers;
@@ -34,11 +34,11 @@ impl Awaited {
 }
 
 /// A process that takes a share of the run.
-pub(crate) struct Member {
+pub(crate) struct WatchedProcess {
     workers: Range<u32>,
-    ending: Arc<dyn Ending>,
+    ending: Arc<dyn ProcessHandle>,
     /// Number of messages received.
-    heard: AtomicU64,
+    messages: AtomicU64,
     /// Set once its requests are prepared.
     prepared: AtomicBool,
     /// Set once all its workers are done.
@@ -48,21 +48,21 @@ pub(crate) struct Member {
     silent: AtomicBool,
 }
 
-impl Member {
+impl WatchedProcess {
     /// Counts a message.
-    pub fn heard(&self) {
-        self.heard.fetch_add(1, Ordering::Relaxed);
+    pub fn note_message(&self) {
+        self.messages.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Marks all its workers as done.
-    pub fn over(&self) {
+    pub fn set_over(&self) {
         self.over.store(true, Ordering::Relaxed);
     }
 
     /// Polls for its exit; the watcher may kill it meanwhile.
     pub fn end(&self) -> std::io::Result<String> {
         loop {
-            if let Some(how) = self.ending.ended()? {
+            if let Some(how) = self.ending.exit_text()? {
                 return Ok(how);
             }
             std::thread::sleep(LOOK);
@@ -95,11 +95,11 @@ impl Member {
 /// The processes of a run, and the duration of each one's silence.
 #[derive(Default)]
 pub(crate) struct Stragglers {
-    members: Vec<(Arc<Member>, Silence)>,
+    members: Vec<(Arc<WatchedProcess>, Silence)>,
     /// Set once a stop was passed on.
     stopping: bool,
     some_prepared: bool,
-    awaited: Awaited,
+    awaited: AwaitedWorkers,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -112,14 +112,14 @@ struct Silence {
 
 impl Stragglers {
     /// Creates the watch for a run whose collector names awaited workers.
-    pub fn of(awaited: &Awaited) -> Stragglers {
+    pub fn of(awaited: &AwaitedWorkers) -> Stragglers {
         Stragglers { awaited: awaited.clone(), ..Stragglers::default() }
     }
 
     /// Adds a process with these workers.
-    pub fn watch(&mut self, ending: Arc<dyn Ending>, workers: Range<u32>) -> Arc<Member> {
+    pub fn watch(&mut self, ending: Arc<dyn ProcessHandle>, workers: Range<u32>) -> Arc<WatchedProcess> {
         let [prepared, over, killed, silent] = std::array::from_fn(|_| AtomicBool::new(false));
-        let member = Member { workers, ending, heard: AtomicU64::new(0), prepared, over, killed, silent };
+        let member = WatchedProcess { workers, ending, messages: AtomicU64::new(0), prepared, over, killed, silent };
         let member = Arc::new(member);
         self.members.push((Arc::clone(&member), Silence::default()));
         member
@@ -132,27 +132,27 @@ impl Stragglers {
     }
 
     /// Marks a process as prepared: the time of the others starts now.
-    pub fn prepared(&mut self, member: &Member) {
+    pub fn prepared(&mut self, member: &WatchedProcess) {
         member.prepared.store(true, Ordering::Relaxed);
         self.some_prepared = true;
     }
 
     /// Checks all of them, [`SECOND`] times a second; kills those whose time is over.
-    pub fn look(&mut self) {
+    pub fn check(&mut self) {
         let some_over = self.members.iter().any(|(member, _)| member.over.load(Ordering::Relaxed));
         for (member, silence) in &mut self.members {
             if self.awaited.any(&member.workers) && !member.was_killed() {
                 member.silent.store(true, Ordering::Relaxed);
                 member.kill();
             }
-            let heard = member.heard.load(Ordering::Relaxed);
+            let heard = member.messages.load(Ordering::Relaxed);
             let late = self.some_prepared && !member.prepared.load(Ordering::Relaxed);
             let silent = heard == silence.heard && (self.stopping || some_over || late);
             *silence = Silence { heard, looks: if silent { silence.looks + 1 } else { 0 } };
             // In seconds, for suspended and for running processes. After a stop suspended ones are not waited for.
             let (still, running) = if self.stopping { (0, 30) } else { (10, 60) };
             let waits_long = silence.looks > still * SECOND && silence.looks.is_multiple_of(SECOND / 5);
-            if waits_long && !member.was_killed() && (silence.looks > running * SECOND || member.ending.stands_still())
+            if waits_long && !member.was_killed() && (silence.looks > running * SECOND || member.ending.is_stopped())
             {
                 member.kill();
             }
@@ -170,19 +170,19 @@ mod tests {
 
     /// A process whose state the test sets.
     #[derive(Default)]
-    struct Made {
+    struct FakeProcess {
         still: bool,
         ended: Mutex<bool>,
     }
 
-    impl Ending for Made {
-        fn ended(&self) -> std::io::Result<Option<String>> {
+    impl ProcessHandle for FakeProcess {
+        fn exit_text(&self) -> std::io::Result<Option<String>> {
             Ok(self.ended.lock().unwrap().then(|| "over".to_owned()))
         }
         fn kill(&self) {
             *self.ended.lock().unwrap() = true;
         }
-        fn stands_still(&self) -> bool {
+        fn is_stopped(&self) -> bool {
             self.still
         }
     }
@@ -191,17 +191,17 @@ mod tests {
     fn one_that_stands_still_is_not_waited_for_once_the_run_is_stopped() {
         let mut all = Stragglers::default();
         let link = child(Command::new("sleep").arg("60")).expect("a process to watch");
-        let [still, runs] = [link.ending, Arc::new(Made::default())].map(|ending| all.watch(ending, 0..1));
+        let [still, runs] = [link.process, Arc::new(FakeProcess::default())].map(|ending| all.watch(ending, 0..1));
         let pid = sleeping_child();
         rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
-        while !still.ending.stands_still() {
+        while !still.ending.is_stopped() {
             std::thread::sleep(LOOK);
         }
         // No process is late while the run goes on.
-        (0..SECOND).for_each(|_| all.look());
+        (0..SECOND).for_each(|_| all.check());
         assert!(!still.was_killed());
         all.stopping();
-        (0..SECOND / 4).for_each(|_| all.look());
+        (0..SECOND / 4).for_each(|_| all.check());
         assert!(still.was_killed() && !runs.was_killed());
         runs.kill();
         assert_eq!((still.end().unwrap().as_str(), runs.end().unwrap().as_str()), ("killed by SIGKILL", "over"));
@@ -222,12 +222,12 @@ mod tests {
 
     #[test]
     fn whom_the_collector_waits_for_too_long_is_killed_and_nobody_else() {
-        let awaited = Awaited::default();
+        let awaited = AwaitedWorkers::default();
         let mut all = Stragglers::of(&awaited);
-        let [first, second] = [0..2, 2..4].map(|workers| all.watch(Arc::new(Made::default()), workers));
-        all.look();
+        let [first, second] = [0..2, 2..4].map(|workers| all.watch(Arc::new(FakeProcess::default()), workers));
+        all.check();
         awaited.name(vec![3]);
-        all.look();
+        all.check();
         assert_eq!(first.why_killed(), None);
         assert!(second.why_killed().is_some_and(|why| why.contains("reported nothing for a minute")));
     }
@@ -236,18 +236,18 @@ mod tests {
     fn who_does_not_prepare_while_others_have_is_not_waited_for() {
         let mut all = Stragglers::default();
         let [ready, still, slow] = [false, true, false].map(|still| {
-            let made: Arc<dyn Ending> = Arc::new(Made { still, ..Made::default() });
+            let made: Arc<dyn ProcessHandle> = Arc::new(FakeProcess { still, ..FakeProcess::default() });
             all.watch(made, 0..1)
         });
-        (0..100 * SECOND).for_each(|_| all.look());
+        (0..100 * SECOND).for_each(|_| all.check());
         assert!(!still.was_killed(), "as long as all prepare there is no hurry");
         all.prepared(&ready);
-        (0..11 * SECOND).for_each(|_| all.look());
+        (0..11 * SECOND).for_each(|_| all.check());
         assert!(still.was_killed() && !slow.was_killed());
-        slow.heard();
-        (0..59 * SECOND).for_each(|_| all.look());
+        slow.note_message();
+        (0..59 * SECOND).for_each(|_| all.check());
         assert!(!slow.was_killed(), "it has a minute since it was heard of");
-        (0..2 * SECOND).for_each(|_| all.look());
+        (0..2 * SECOND).for_each(|_| all.check());
         assert!(slow.was_killed() && !ready.was_killed());
     }
 }

@@ -6,28 +6,28 @@ const MOST: u64 = 64;
 
 /// The distribution of a run's connections over tables.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tables {
+pub(crate) struct DescriptorTables {
     /// Number of workers.
     pub workers: u32,
     /// Set if each worker has its own table.
     pub own: bool,
 }
 
-impl Tables {
+impl DescriptorTables {
     /// Computes the tables for `connections` connections, where `asked` workers would run.
-    pub fn for_run(connections: u64, asked: u32) -> Tables {
-        Tables::over(connections, asked, net::tables::capacity() as u64)
+    pub fn for_run(connections: u64, asked: u32) -> DescriptorTables {
+        DescriptorTables::over(connections, asked, net::tables::capacity() as u64)
     }
 
     /// Returns the capacity of all tables if it is less than `connections`.
-    pub fn too_small_for(connections: u64) -> Option<u64> {
+    pub fn capacity_exceeded(connections: u64) -> Option<u64> {
         let most = (net::tables::capacity() as u64).saturating_mul(MOST);
         (connections > most).then_some(most)
     }
 
-    fn over(connections: u64, asked: u32, capacity: u64) -> Tables {
+    fn over(connections: u64, asked: u32, capacity: u64) -> DescriptorTables {
         let needed = connections.div_ceil(capacity.max(1)).min(MOST) as u32;
-        Tables { workers: asked.max(needed), own: connections > capacity }
+        DescriptorTables { workers: asked.max(needed), own: connections > capacity }
     }
 
     /// Gives the calling worker its table. If the operating system refuses, the worker shares the existing one, and the
@@ -55,7 +55,7 @@ mod tests {
             (1_000, 2, 1, (64, true)),
         ];
         for (connections, asked, capacity, expected) in table {
-            let tables = Tables::over(connections, asked, capacity);
+            let tables = DescriptorTables::over(connections, asked, capacity);
             assert_eq!((tables.workers, tables.own), expected, "{connections} connections");
         }
     }

@@ -11,11 +11,11 @@ use measure::{Histogram, Nanos};
 use record::{ByteCounts, ConnectionFigures, HeartbeatCounts, Latency};
 use wire::{FaultKind, Phase};
 
-use crate::checked::CheckCounts;
+use crate::named_checks::CheckCounts;
 use crate::ids::UserId;
 use crate::name_rows::{NameRows, count_code};
 use crate::failure_class::FailureClass;
-use crate::traces::Traces;
+use crate::traces::TraceSelection;
 
 mod encoding;
 
@@ -23,17 +23,17 @@ pub(crate) use encoding::{Snapshot, decode, encode, translate};
 
 /// Counts of a worker in a second: the additive ones, stored as in the record, and the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct SecondCounts {
     pub sums: record::Counts,
     pub bytes: ByteCounts,
     pub connections: ConnectionFigures,
     pub heartbeats: HeartbeatCounts,
-    pub apart: Apart,
+    pub apart: UnsummedCounts,
 }
 
 record::counts! {
     /// Counts of workers that are not merged by addition.
-    pub(crate) struct Apart {
+    pub(crate) struct UnsummedCounts {
         /// Gauges at the end of the second, as in [`record::Second`].
         users, in_flight, waiting, open,
         /// Time to open the connections before a common start.
@@ -56,20 +56,20 @@ record::counts! {
     }
 }
 
-impl Deref for Counts {
+impl Deref for SecondCounts {
     type Target = record::Counts;
     fn deref(&self) -> &record::Counts {
         &self.sums
     }
 }
 
-impl DerefMut for Counts {
+impl DerefMut for SecondCounts {
     fn deref_mut(&mut self) -> &mut record::Counts {
         &mut self.sums
     }
 }
 
-impl Counts {
+impl SecondCounts {
     /// Returns all numbers, in encoding order.
     fn each(&mut self) -> impl Iterator<Item = &mut u64> {
         let sums = self.sums.each_mut().chain(self.bytes.each_mut());
@@ -78,7 +78,7 @@ impl Counts {
     }
 }
 
-impl Counts {
+impl SecondCounts {
     /// Counts an unsolicited response, which may have been taken for another request's.
     #[cold]
     pub fn stray(&mut self) {
@@ -89,28 +89,28 @@ impl Counts {
 
 /// Counts of one worker since the last roll.
 #[derive(Debug)]
-pub(crate) struct Tally {
-    pub counts: Counts,
+pub(crate) struct WorkerTally {
+    pub counts: SecondCounts,
     pub latency: Latency,
     pub codes: Vec<(u32, u64)>,
     /// Reasons peers gave for the end of connections and exchanges.
-    pub words: Vec<(u32, u64)>,
+    pub closings: Vec<(u32, u64)>,
     pub failures: Vec<(FailureClass, u64)>,
     /// Lost connections of the plan, by cause.
-    pub losses: Vec<Loss>,
+    pub losses: Vec<LossCount>,
     /// Connections that were not established and failed no request, by cause.
-    pub unopened: Vec<Loss>,
+    pub failed_opens: Vec<LossCount>,
     /// Counts by name, if the run has several names.
     pub named: Option<Box<NameRows>>,
     /// Results of checks.
     pub checks: CheckCounts,
     /// Traces of the slowest requests, if requests have any.
-    pub traces: Option<Box<Traces>>,
+    pub traces: Option<Box<TraceSelection>>,
 }
 
 /// Connections lost by the same cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Loss {
+pub(crate) struct LossCount {
     pub kind: FaultKind,
     pub phase: Phase,
     pub errno: Option<i32>,
@@ -126,24 +126,24 @@ pub(crate) struct Loss {
 const WAYS: usize = 16;
 const WORDS: usize = 160;
 
-impl Tally {
+impl WorkerTally {
     /// Creates the counters of a run with `names` names.
     #[cfg(test)]
-    pub fn new(names: usize) -> Tally {
-        Tally::of(names, 0)
+    pub fn new(names: usize) -> WorkerTally {
+        WorkerTally::of(names, 0)
     }
 
     /// Creates counters with `names` rows, the last `scenarios` of which belong to scenarios.
-    pub fn of(names: usize, scenarios: usize) -> Tally {
-        Tally {
+    pub fn of(names: usize, scenarios: usize) -> WorkerTally {
+        WorkerTally {
             named: NameRows::of(names, scenarios),
-            counts: Counts::default(),
+            counts: SecondCounts::default(),
             latency: Latency::default(),
             codes: Vec::with_capacity(16),
-            words: Vec::new(),
+            closings: Vec::new(),
             failures: Vec::with_capacity(16),
             losses: Vec::new(),
-            unopened: Vec::new(),
+            failed_opens: Vec::new(),
             checks: CheckCounts::default(),
             traces: None,
         }
@@ -160,8 +160,8 @@ impl Tally {
 
     /// Counts a reason the peer gave for the end of a connection or an exchange.
     #[cold]
-    pub fn word(&mut self, word: u32) {
-        count_code(&mut self.words, word);
+    pub fn closing(&mut self, word: u32) {
+        count_code(&mut self.closings, word);
     }
 
     /// Counts a success of a request of the warm-up.
@@ -194,17 +194,17 @@ impl Tally {
     /// Counts a connection that was not established and fails no request.
     #[cold]
     pub fn not_opened(&mut self, sort: FailureClass, why: Option<&Cause>) {
-        add_loss(&mut self.unopened, sort, why);
+        add_loss(&mut self.failed_opens, sort, why);
     }
 
     pub fn clear(&mut self) {
-        self.counts = Counts::default();
+        self.counts = SecondCounts::default();
         self.latency.all_mut().for_each(Histogram::clear);
         self.codes.clear();
-        self.words.clear();
+        self.closings.clear();
         self.failures.clear();
         self.losses.clear();
-        self.unopened.clear();
+        self.failed_opens.clear();
         self.checks.clear();
         self.traces.iter_mut().for_each(|traces| traces.clear());
         if let Some(named) = &mut self.named {
@@ -225,7 +225,7 @@ impl Tally {
 }
 
 /// Adds to the losses by the same cause.
-fn add_loss(losses: &mut Vec<Loss>, sort: FailureClass, why: Option<&Cause>) {
+fn add_loss(losses: &mut Vec<LossCount>, sort: FailureClass, why: Option<&Cause>) {
     let detail = why.map_or(Cow::Borrowed(""), Cause::en);
     let cut = detail.floor_char_boundary(WORDS);
     let full = losses.len() >= WAYS;
@@ -236,7 +236,7 @@ fn add_loss(losses: &mut Vec<Loss>, sort: FailureClass, why: Option<&Cause>) {
         None => {
             let detail = if full { String::new() } else { detail[..cut].to_owned() };
             let cause = why.filter(|_| !full).map(|why| why.truncated(WORDS));
-            losses.push(Loss { kind, phase, errno, detail, cause, count: 1 });
+            losses.push(LossCount { kind, phase, errno, detail, cause, count: 1 });
         }
     }
 }
@@ -302,13 +302,13 @@ mod tests {
 
     #[test]
     fn codes_are_told_apart_up_to_a_bound_and_add_up() {
-        let mut tally = Tally::new(1);
+        let mut tally = WorkerTally::new(1);
         (1..=10_000).for_each(|code| tally.code((0, UserId(0)), code));
         tally.code((0, UserId(0)), 1);
-        (1..=10_000).for_each(|word| tally.word(word));
+        (1..=10_000).for_each(|word| tally.closing(word));
         let snapshot = decode(&encode(&tally, (Nanos(0), Nanos(1)), RunPart::Window, Nanos(0))).expect("a second");
-        assert_eq!((&snapshot.codes, &snapshot.words), (&tally.codes, &tally.words));
-        assert_eq!((tally.words.len(), tally.words[MAX_CODES]), (MAX_CODES + 1, (OTHER, 10_000 - MAX_CODES as u64)));
+        assert_eq!((&snapshot.codes, &snapshot.words), (&tally.codes, &tally.closings));
+        assert_eq!((tally.closings.len(), tally.closings[MAX_CODES]), (MAX_CODES + 1, (OTHER, 10_000 - MAX_CODES as u64)));
         assert!(tally.codes.len() <= MAX_CODES + 1, "{}", tally.codes.len());
         assert_eq!(tally.codes.iter().map(|(_, n)| n).sum::<u64>(), 10_001);
         assert_eq!((tally.codes[0], tally.codes[MAX_CODES].0), ((1, 2), OTHER));
@@ -318,7 +318,7 @@ mod tests {
     fn losses_are_told_apart_by_their_words_up_to_a_bound_and_survive_their_encoding() {
         let said = |words: &str| Some(cause::verbatim(words));
         let full = said("1040 too many connections");
-        let mut tally = Tally::new(1);
+        let mut tally = WorkerTally::new(1);
         for _ in 0..2 {
             tally.lost(FaultKind::Closed, None, said("the server closed with 1001 (going away)").as_ref());
         }
@@ -331,13 +331,13 @@ mod tests {
         (0..3).for_each(|_| tally.not_opened(refused, full.as_ref()));
         tally.not_opened(FailureClass { phase: Phase::Tls, ..refused }, full.as_ref());
         let snapshot = decode(&encode(&tally, (Nanos(0), Nanos(1)), RunPart::Window, Nanos(0))).expect("a second");
-        assert_eq!((&snapshot.losses, &snapshot.unopened), (&tally.losses, &tally.unopened));
-        assert_eq!(tally.unopened.iter().map(|loss| loss.count).collect::<Vec<_>>(), [3, 1]);
+        assert_eq!((&snapshot.losses, &snapshot.unopened), (&tally.losses, &tally.failed_opens));
+        assert_eq!(tally.failed_opens.iter().map(|loss| loss.count).collect::<Vec<_>>(), [3, 1]);
         assert_eq!((snapshot.losses[0].count, snapshot.losses[1].errno), (2, Some(libc::ECONNRESET)));
         assert_eq!(snapshot.losses.iter().map(|loss| loss.count).sum::<u64>(), snapshot.counts.connections.lost);
         assert!(snapshot.losses.len() <= WAYS + 1, "{}", snapshot.losses.len());
         tally.lost(FaultKind::Closed, None, said(&"é".repeat(WORDS)).as_ref());
         tally.clear();
-        assert!(tally.losses.is_empty() && tally.unopened.is_empty());
+        assert!(tally.losses.is_empty() && tally.failed_opens.is_empty());
     }
 }

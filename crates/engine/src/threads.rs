@@ -14,21 +14,21 @@ use wire::{Workload, Origin, PeerAddress};
 use crate::backend::Backend;
 use crate::barrier::Barrier;
 use crate::builder::{WorkerBuilder, requests};
-use crate::checked::Checked;
+use crate::named_checks::NamedChecks;
 use crate::connections::SpinBudget;
-use crate::message::Message;
-use crate::no_thread::no_thread;
-use crate::tables::Tables;
+use crate::worker_message::WorkerMessage;
+use crate::resource_errors::no_thread;
+use crate::tables::DescriptorTables;
 use crate::{Setup, Stop, lookup};
 
 /// The parameters of the workers.
-pub(crate) struct Threads<'a> {
+pub(crate) struct WorkerThreads<'a> {
     pub dialogue: Arc<dyn Workload>,
     pub setup: &'a Setup,
     /// Set if the number of connections is part of the plan.
     pub fixed: bool,
     pub backend: Backend,
-    pub tables: Tables,
+    pub tables: DescriptorTables,
     /// Range of the run's workers in this process.
     pub workers: Range<u32>,
     /// Start of the run.
@@ -36,14 +36,14 @@ pub(crate) struct Threads<'a> {
     /// Barriers of the workers: before a common start, and before connections are held.
     pub barriers: [Arc<Barrier>; 2],
     /// The named checks, if any.
-    pub checks: Option<Arc<Checked>>,
+    pub checks: Option<Arc<NamedChecks>>,
     pub pools: Arc<Vec<(Origin, Vec<PeerAddress>)>>,
     pub sources: Vec<IpAddr>,
 }
 
-impl<'a> Threads<'a> {
+impl<'a> WorkerThreads<'a> {
     /// Starts the workers; each reports its counts with its number in the run.
-    pub fn start<'s>(&self, scope: &'s Scope<'s, '_>, report: &Sender<(usize, Message)>, stop: &Stop)
+    pub fn start<'s>(&self, scope: &'s Scope<'s, '_>, report: &Sender<(usize, WorkerMessage)>, stop: &Stop)
     where
         'a: 's,
     {
@@ -53,8 +53,8 @@ impl<'a> Threads<'a> {
             let body = self.body(index, requests.clone(), report.clone(), stop.clone());
             let started = std::thread::Builder::new().name(format!("worker-{index}")).spawn_scoped(scope, body);
             if let Err(why) = started {
-                absent(&self.barriers);
-                let _ = broken.send((index as usize, Message::Broken(no_thread(&why).to_string())));
+                release_barriers(&self.barriers);
+                let _ = broken.send((index as usize, WorkerMessage::Broken(no_thread(&why).to_string())));
             }
         }
     }
@@ -63,7 +63,7 @@ impl<'a> Threads<'a> {
         &self,
         index: u32,
         requests: RequestMix,
-        report: Sender<(usize, Message)>,
+        report: Sender<(usize, WorkerMessage)>,
         stop: Stop,
     ) -> impl FnOnce() + Send + 's
     where
@@ -100,15 +100,15 @@ impl<'a> Threads<'a> {
             };
             let begun = backend.with(seed);
             if let Err(why) = begun {
-                absent(&waited_for);
-                let _ = failed.send((index as usize, Message::Broken(why)));
+                release_barriers(&waited_for);
+                let _ = failed.send((index as usize, WorkerMessage::Broken(why)));
             }
         }
     }
 }
 
 /// Counts a worker that cannot start as ready.
-fn absent(barriers: &[Arc<Barrier>; 2]) {
+fn release_barriers(barriers: &[Arc<Barrier>; 2]) {
     barriers.iter().for_each(|barrier| barrier.ready(Clock.now()));
 }
 

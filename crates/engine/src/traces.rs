@@ -10,7 +10,7 @@ use wire::{FaultKind, Trace};
 
 use crate::exchange::{Exchange, ExchangeState};
 use crate::ids::RequestId;
-use crate::reading::{number_of, word};
+use crate::decode::{number_of, word};
 use crate::failure_class::{MAX_ERRNO, PHASES, FailureClass, errno_name};
 
 /// Number of slowest requests kept of a second among the sampled ones, and again among the others.
@@ -24,12 +24,12 @@ const FARTHEST: u64 = 1 << 61;
 
 /// A completed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct KeptTrace {
     trace: Trace,
     name: u16,
     scenario: u8,
     request: RequestId,
-    outcome: Outcome,
+    outcome: TracedOutcome,
     /// Latency, as reported in the headline of the run.
     took: Nanos,
     intended: Nanos,
@@ -40,7 +40,7 @@ pub(crate) struct Kept {
     ended: Nanos,
 }
 
-impl HasRank for Kept {
+impl HasRank for KeptTrace {
     fn rank(&self) -> Rank {
         Rank { sampled: self.trace.sampled, name: self.name, took: self.took.0 }
     }
@@ -48,23 +48,23 @@ impl HasRank for Kept {
 
 /// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Outcome {
+pub(crate) struct TracedOutcome {
     pub code: u32,
     pub failed: Option<FailureClass>,
 }
 
-impl Outcome {
+impl TracedOutcome {
     /// Returns `true` if it has a latency, or a bound of one.
     fn is_ranked(self) -> bool {
         self.failed.is_none_or(|sort| sort.kind == FaultKind::Timeout)
     }
 }
 
-impl Kept {
+impl KeptTrace {
     /// Creates the entry of an exchange that ended at `now`; `open` is set if its latency counts from when it was due.
-    pub fn of(x: &Exchange, trace: Trace, outcome: Outcome, (open, now): (bool, Nanos)) -> Kept {
+    pub fn of(x: &Exchange, trace: Trace, outcome: TracedOutcome, (open, now): (bool, Nanos)) -> KeptTrace {
         let started = if x.state == ExchangeState::Waiting { now } else { x.started };
-        Kept {
+        KeptTrace {
             trace,
             name: x.name,
             scenario: x.user.scenario().0 as u8,
@@ -82,20 +82,20 @@ impl Kept {
 
 /// A uniform random sample of bounded size.
 #[derive(Debug)]
-struct Choice {
-    kept: Vec<Kept>,
+struct Reservoir {
+    kept: Vec<KeptTrace>,
     most: usize,
     came: u64,
 }
 
-impl Choice {
-    fn of(most: usize) -> Choice {
-        Choice { kept: Vec::with_capacity(most), most, came: 0 }
+impl Reservoir {
+    fn of(most: usize) -> Reservoir {
+        Reservoir { kept: Vec::with_capacity(most), most, came: 0 }
     }
 
     /// Adds a candidate. Each has the same chance (algorithm R), drawn from its random span id.
     #[inline]
-    fn take(&mut self, kept: Kept) {
+    fn take(&mut self, kept: KeptTrace) {
         self.came += 1;
         if self.kept.len() < self.most {
             return self.kept.push(kept);
@@ -114,24 +114,24 @@ impl Choice {
 
 /// The traced requests of a second.
 #[derive(Debug)]
-pub(crate) struct Traces {
+pub(crate) struct TraceSelection {
     /// Sampling threshold for requests that cannot carry a trace.
-    pub unsaid: Option<u64>,
-    slowest: Vec<Kept>,
-    failed: Choice,
-    sampled: Choice,
+    pub implicit_below: Option<u64>,
+    slowest: Vec<KeptTrace>,
+    failed: Reservoir,
+    sampled: Reservoir,
 }
 
-impl Traces {
+impl TraceSelection {
     /// Creates an empty selection.
-    pub fn new(unsaid: Option<u64>) -> Traces {
+    pub fn new(unsaid: Option<u64>) -> TraceSelection {
         let slowest = Vec::with_capacity(2 * SLOWEST);
-        Traces { unsaid, slowest, failed: Choice::of(FAILED), sampled: Choice::of(SAMPLED) }
+        TraceSelection { implicit_below: unsaid, slowest, failed: Reservoir::of(FAILED), sampled: Reservoir::of(SAMPLED) }
     }
 
     /// Records a completed request.
     #[inline]
-    pub fn see(&mut self, kept: Kept) {
+    pub fn record(&mut self, kept: KeptTrace) {
         if kept.outcome.is_ranked() && is_slow(&self.slowest, kept.rank(), SLOWEST) {
             keep_slowest(&mut self.slowest, kept, SLOWEST);
         }
@@ -151,8 +151,8 @@ impl Traces {
 }
 
 /// Appends the traces; moments count from `window`.
-pub(crate) fn encode(traces: Option<&Traces>, window: Nanos, bytes: &mut Vec<u8>) {
-    let Some(Traces { slowest, failed, sampled, .. }) = traces else {
+pub(crate) fn encode(traces: Option<&TraceSelection>, window: Nanos, bytes: &mut Vec<u8>) {
+    let Some(TraceSelection { slowest, failed, sampled, .. }) = traces else {
         return bytes.extend_from_slice(&[0; 8 * 4]);
     };
     for kept in [slowest, &failed.kept, &sampled.kept] {
@@ -162,9 +162,9 @@ pub(crate) fn encode(traces: Option<&Traces>, window: Nanos, bytes: &mut Vec<u8>
     bytes.extend_from_slice(&(failed.came + sampled.came).to_le_bytes());
 }
 
-fn encode_one(kept: &Kept, window: Nanos, bytes: &mut Vec<u8>) {
+fn encode_one(kept: &KeptTrace, window: Nanos, bytes: &mut Vec<u8>) {
     let mut word = |w: u64| bytes.extend_from_slice(&w.to_le_bytes());
-    let (Trace { id, span, sampled }, Outcome { code, failed }) = (kept.trace, kept.outcome);
+    let (Trace { id, span, sampled }, TracedOutcome { code, failed }) = (kept.trace, kept.outcome);
     [(id >> 64) as u64, id as u64, span].into_iter().for_each(&mut word);
     let flags = u64::from(sampled) | u64::from(failed.is_some()) << 1 | u64::from(kept.first_byte > Nanos::ZERO) << 2;
     word(flags | u64::from(kept.scenario) << 8 | u64::from(kept.name) << 16 | u64::from(code) << 32);
@@ -180,17 +180,17 @@ fn encode_one(kept: &Kept, window: Nanos, bytes: &mut Vec<u8>) {
 
 /// The decoded traces of a worker's second.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TracesTold {
-    pub slowest: Vec<Told>,
-    failed: Vec<Told>,
-    sampled: Vec<Told>,
+pub(crate) struct TracesReport {
+    pub slowest: Vec<ReportedRequest>,
+    failed: Vec<ReportedRequest>,
+    sampled: Vec<ReportedRequest>,
     /// Total number of candidates of the last two.
-    came: u64,
+    seen: u64,
 }
 
 /// A decoded request, with moments relative to the start of the window.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct ReportedRequest {
     trace: Trace,
     name: u16,
     scenario: u8,
@@ -206,22 +206,22 @@ pub(crate) struct Told {
 }
 
 /// Decodes the output of [`encode`]; None if the bytes are malformed.
-pub(crate) fn decode(bytes: &mut &[u8]) -> Option<TracesTold> {
+pub(crate) fn decode(bytes: &mut &[u8]) -> Option<TracesReport> {
     let list = |bytes: &mut &[u8], most| {
-        (0..number_of(bytes, most)?).map(|_| decode_one(bytes)).collect::<Option<Vec<Told>>>()
+        (0..number_of(bytes, most)?).map(|_| decode_one(bytes)).collect::<Option<Vec<ReportedRequest>>>()
     };
     let (slowest, failed, sampled) = (list(bytes, 2 * SLOWEST)?, list(bytes, FAILED)?, list(bytes, SAMPLED)?);
-    Some(TracesTold { slowest, failed, sampled, came: word(bytes).filter(|came| *came <= FARTHEST)? })
+    Some(TracesReport { slowest, failed, sampled, seen: word(bytes).filter(|came| *came <= FARTHEST)? })
 }
 
-fn decode_one(bytes: &mut &[u8]) -> Option<Told> {
+fn decode_one(bytes: &mut &[u8]) -> Option<ReportedRequest> {
     let moment = |bytes: &mut &[u8]| word(bytes).map(|at| at as i64).filter(|at| at.unsigned_abs() <= FARTHEST);
     let id = u128::from(word(bytes)?) << 64 | u128::from(word(bytes)?);
     let (span, packed, what, took) = (word(bytes)?, word(bytes)?, word(bytes)?, word(bytes)?);
     let (intended, started, written) = (moment(bytes)?, moment(bytes)?, moment(bytes)?);
     // Zero stands for an unknown first byte.
     let first_byte = if packed & 4 != 0 { Some(moment(bytes)?) } else { word(bytes).map(|_| None)? };
-    let told = Told {
+    let told = ReportedRequest {
         trace: Trace { id, span, sampled: packed & 1 != 0 },
         name: (packed >> 16) as u16,
         scenario: (packed >> 8) as u8,
@@ -250,7 +250,7 @@ pub(crate) fn id(trace: Trace) -> TraceId {
     TraceId { id: format!("{:032x}", trace.id), span: format!("{:016x}", trace.span), sampled: trace.sampled }
 }
 
-impl Told {
+impl ReportedRequest {
     /// Converts to the record format.
     pub fn traced(&self, by_name: bool, code_name: &dyn Fn(u32) -> String) -> TracedRequest {
         TracedRequest {
@@ -297,13 +297,13 @@ impl Told {
     }
 }
 
-impl TracesTold {
+impl TracesReport {
     /// Returns the requests that spans are made of, each once, and the number of further failures and sampled requests.
     pub fn spans(&self, code_name: &dyn Fn(u32) -> String) -> record::RequestSpans {
-        let slow = |told: &Told| self.slowest.iter().any(|slow| slow.trace == told.trace);
+        let slow = |told: &ReportedRequest| self.slowest.iter().any(|slow| slow.trace == told.trace);
         let chosen = || self.failed.iter().chain(&self.sampled);
         let mut spans: Vec<RequestSpan> = chosen().map(|told| told.span(slow(told), code_name)).collect();
-        let left_out = self.came.saturating_sub(spans.len() as u64);
+        let left_out = self.seen.saturating_sub(spans.len() as u64);
         let others = self.slowest.iter().filter(|told| !chosen().any(|other| other.trace == told.trace));
         let before = spans.len();
         spans.extend(others.map(|told| told.span(true, code_name)));
@@ -320,19 +320,19 @@ mod tests {
 
     #[test]
     fn what_is_kept_survives_its_encoding_and_no_cut_of_it_is_taken() {
-        let mut traces = Traces::new(None);
+        let mut traces = TraceSelection::new(None);
         let trace = Trace { id: u128::MAX - 1, span: 7, sampled: true };
         let mut x = Exchange::due(Nanos(90), Nanos(95), RequestId(0), 3, UserId(0));
         (x.started, x.state) = (Nanos(120), ExchangeState::InFlight);
         for took in 0..20 {
             let timeout = FailureClass { kind: FaultKind::Timeout, phase: wire::Phase::FirstByte, errno: Some(7) };
-            let outcome = Outcome { code: 200, failed: (took == 19).then_some(timeout) };
-            traces.see(Kept::of(&x, trace, outcome, (true, Nanos(200 + took))));
+            let outcome = TracedOutcome { code: 200, failed: (took == 19).then_some(timeout) };
+            traces.record(KeptTrace::of(&x, trace, outcome, (true, Nanos(200 + took))));
         }
         let mut bytes = Vec::new();
         encode(Some(&traces), Nanos(100), &mut bytes);
         let whole = decode(&mut &*bytes).expect("whole");
-        assert_eq!((whole.slowest.len(), whole.failed.len(), whole.sampled.len(), whole.came), (SLOWEST, 1, 19, 20));
+        assert_eq!((whole.slowest.len(), whole.failed.len(), whole.sampled.len(), whole.seen), (SLOWEST, 1, 19, 20));
         let name = |code: u32| code.to_string();
         let slowest = whole.slowest.iter().max_by_key(|told| told.took).expect("some").traced(true, &name);
         let failure = whole.failed[0].span(true, &name).failure.expect("it failed");
@@ -346,19 +346,19 @@ mod tests {
         (1..bytes.len()).for_each(|cut| assert_eq!(decode(&mut &bytes[..cut]), None, "cut at {cut}"));
         let mut nothing = Vec::new();
         encode(None, Nanos(100), &mut nothing);
-        assert_eq!(decode(&mut &*nothing), Some(TracesTold::default()));
+        assert_eq!(decode(&mut &*nothing), Some(TracesReport::default()));
     }
 
     #[test]
     fn of_many_that_are_sampled_a_fair_choice_has_spans_and_the_rest_is_counted() {
         let mut rng = measure::Rng::new(1);
-        let mut traces = Traces::new(None);
+        let mut traces = TraceSelection::new(None);
         let x =
             Exchange { state: ExchangeState::InFlight, ..Exchange::due(Nanos(100), Nanos(100), RequestId(0), 0, UserId(0)) };
-        let outcome = Outcome { code: 200, failed: None };
+        let outcome = TracedOutcome { code: 200, failed: None };
         for n in 0..10_000 {
             let trace = Trace { id: 1 + n, span: rng.next_u64(), sampled: true };
-            traces.see(Kept::of(&x, trace, outcome, (true, Nanos(200))));
+            traces.record(KeptTrace::of(&x, trace, outcome, (true, Nanos(200))));
         }
         let mut bytes = Vec::new();
         encode(Some(&traces), Nanos(100), &mut bytes);

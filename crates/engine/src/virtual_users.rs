@@ -1,7 +1,7 @@
 //! The virtual users of one worker, in both loads: a closed load starts and retires them as its profile says; in an
 //! open load each arrival is the visit of a user, which leaves when it is over.
 
-use load::Users;
+use load::UserProfile;
 use measure::Nanos;
 use plan::Change;
 use scenario::UserIndex;
@@ -12,7 +12,7 @@ use crate::ids::{ScenarioId, UserId};
 #[derive(Debug)]
 pub(crate) struct VirtualUsers {
     /// Number of users over time; `None` if arrivals bring them.
-    profile: Option<Users>,
+    profile: Option<UserProfile>,
     /// The scenario of the users.
     scenario: ScenarioId,
     /// Set for each user that was started, or is to be.
@@ -31,8 +31,8 @@ pub(crate) struct VirtualUsers {
 
 impl VirtualUsers {
     /// Creates the users of a scenario, as many as a profile says; without one, arrivals bring them.
-    pub fn new(profile: Option<Users>, scenario: ScenarioId) -> VirtualUsers {
-        let peak = profile.as_ref().map_or(0, Users::peak) as usize;
+    pub fn new(profile: Option<UserProfile>, scenario: ScenarioId) -> VirtualUsers {
+        let peak = profile.as_ref().map_or(0, UserProfile::peak) as usize;
         VirtualUsers {
             profile,
             scenario,
@@ -54,7 +54,7 @@ impl VirtualUsers {
 
     /// Returns the maximum number of users of a closed load.
     pub fn peak(&self) -> u32 {
-        self.profile.as_ref().map_or(0, Users::peak)
+        self.profile.as_ref().map_or(0, UserProfile::peak)
     }
 
     /// Returns the number of running users, without those still to be started.
@@ -196,7 +196,7 @@ mod tests {
     fn closed(from: f64, to: f64) -> VirtualUsers {
         let stages = vec![Stage { lasts: Nanos::from_secs(10), from, to }, Stage { lasts: Nanos(1), from: to, to }];
         let load = Load::Closed { stages, think: None, together: false };
-        VirtualUsers::new(Some(Users::new(&load, Nanos::ZERO, Share::WHOLE)), ScenarioId(0))
+        VirtualUsers::new(Some(UserProfile::new(&load, Nanos::ZERO, Share::WHOLE)), ScenarioId(0))
     }
 
     #[test]

@@ -15,7 +15,7 @@ use wire::Network;
 
 use crate::Stop;
 use crate::connections::WorkerConnections;
-use crate::control::Heeding;
+use crate::control::ControlCursor;
 use crate::links::LinkEvent;
 use crate::users::WorkerUsers;
 
@@ -26,22 +26,22 @@ pub(crate) struct Worker<N: Network> {
     users: WorkerUsers,
     connections: WorkerConnections<N>,
     common_start: Option<CommonStart>,
-    heeding: Heeding,
+    heeding: ControlCursor,
     over: bool,
 }
 
 /// The parts of a worker.
-pub(crate) struct Parts<N: Network> {
+pub(crate) struct WorkerParts<N: Network> {
     pub users: WorkerUsers,
     pub connections: WorkerConnections<N>,
     pub common_start: Option<CommonStart>,
-    pub heeding: Heeding,
+    pub heeding: ControlCursor,
 }
 
 impl<N: Network> Worker<N> {
     /// Creates a worker that has not started.
-    pub fn new(parts: Parts<N>) -> Worker<N> {
-        let Parts { users, connections, common_start, heeding } = parts;
+    pub fn new(parts: WorkerParts<N>) -> Worker<N> {
+        let WorkerParts { users, connections, common_start, heeding } = parts;
         Worker { users, connections, common_start, heeding, over: false }
     }
 
@@ -69,7 +69,7 @@ impl<N: Network> Worker<N> {
         loop {
             self.users.send_due(&mut self.connections);
             let Some(arrived) = self.connections.next() else { break };
-            self.hear(arrived);
+            self.dispatch(arrived);
             if self.connections.is_turn_long() {
                 break;
             }
@@ -79,7 +79,7 @@ impl<N: Network> Worker<N> {
 
     /// Handles one arrival, and resumes the user it is for.
     #[inline]
-    fn hear(&mut self, arrived: LinkEvent) {
+    fn dispatch(&mut self, arrived: LinkEvent) {
         self.connections.process(arrived);
         self.users.process_and_flush(&mut self.connections);
         self.connections.mark_all_read();

@@ -2,7 +2,7 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use net::tls::RustlsServing;
+use net::tls::RustlsServer;
 use probe::remote::ServiceSelector;
 use wire::UsageError;
 
@@ -22,7 +22,7 @@ pub struct ProbeSettings {
     /// Token that clients must send.
     pub token: Option<String>,
     /// TLS configuration; `None`: plain TCP.
-    pub tls: Option<RustlsServing>,
+    pub tls: Option<RustlsServer>,
     /// The service whose counters are sent.
     pub follow: ServiceSelector,
 }
@@ -108,7 +108,7 @@ fn token(said: &SettingValues) -> Result<Option<String>, UsageError> {
 }
 
 /// Returns the certificate, if one is given.
-pub(super) fn tls(said: &SettingValues) -> Result<Option<RustlsServing>, UsageError> {
+pub(super) fn tls(said: &SettingValues) -> Result<Option<RustlsServer>, UsageError> {
     shown(said, |file| std::fs::read(file).map_err(|e| format!("{file} cannot be read: {e}")), &[])
 }
 
@@ -120,7 +120,7 @@ pub(super) fn shown(
     said: &SettingValues,
     read: impl Fn(&str) -> Result<Vec<u8>, String>,
     alpn: &[&[u8]],
-) -> Result<Option<RustlsServing>, UsageError> {
+) -> Result<Option<RustlsServer>, UsageError> {
     match (said.text(&CERT), said.text(&KEY)) {
         (None, None) => Ok(None),
         (Some(_), None) => Err(said.wrong(&CERT, "needs its private key; add --key FILE")),
@@ -129,7 +129,7 @@ pub(super) fn shown(
             let cert = read(cert).map_err(|trouble| said.wrong(&CERT, trouble))?;
             let key = read(key).map_err(|trouble| said.wrong(&KEY, trouble))?;
             // The message names its option.
-            RustlsServing::new(&cert, &key, alpn).map(Some).map_err(|sentence| match sentence.split_once(": ") {
+            RustlsServer::new(&cert, &key, alpn).map(Some).map_err(|sentence| match sentence.split_once(": ") {
                 Some((option, trouble)) if option.starts_with("--") => UsageError::new(option, trouble),
                 _ => said.wrong(&CERT, sentence),
             })

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::ArgAction;
-use net::tls::RustlsServing;
+use net::tls::RustlsServer;
 use plan::quantity;
 use target::{Config, DelayDistribution, ServerStall};
 use wire::{UsageError, PeerAddress};
@@ -93,11 +93,11 @@ fn listen(said: &SettingValues) -> Result<PeerAddress, UsageError> {
 }
 
 /// Returns the certificate: a given one, or a new self-signed one.
-fn tls(said: &SettingValues) -> Result<Option<RustlsServing>, UsageError> {
+fn tls(said: &SettingValues) -> Result<Option<RustlsServer>, UsageError> {
     let given = probe_settings::shown(said, |file| protocols::file::read_bounded(file, protocols::file::TEXT_BOUND), target::ALPN)?;
     if given.is_some() || !said.has(&TLS) {
         return Ok(given);
     }
-    let made = RustlsServing::self_made(&["localhost", "127.0.0.1", "::1"], target::ALPN);
+    let made = RustlsServer::self_signed(&["localhost", "127.0.0.1", "::1"], target::ALPN);
     made.map(Some).map_err(|sentence| said.wrong(&TLS, sentence))
 }

@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
-use net::tls::RustlsServing;
+use net::tls::RustlsServer;
 use report::Lang;
 use wire::UsageError;
 
@@ -29,7 +29,7 @@ pub struct UiSettings {
     /// Password required in addition to the link.
     pub password: Option<String>,
     /// TLS configuration; `None`: plain HTTP.
-    pub tls: Option<RustlsServing>,
+    pub tls: Option<RustlsServer>,
     /// Directory of the library; `None`: the default one.
     pub library: Option<PathBuf>,
     /// Set if a browser is opened.

@@ -9,7 +9,7 @@
 use measure::{Nanos, Rng};
 use plan::{Arrivals, Change, Load, Share, Stage};
 
-use crate::counted::Counted;
+use crate::counted_arrivals::CountedArrivals;
 use crate::curve::Curve;
 use crate::ends;
 
@@ -60,11 +60,11 @@ pub fn arrivals(
     let end = ends(stages, warmup, requests, duration).unwrap_or(Nanos::MAX);
     match arrivals {
         Arrivals::Poisson => match requests {
-            None => Box::new(Poisson::whole(stages, warmup, end, share, seed)),
-            Some(requests) => Box::new(Counted::new(stages, warmup, requests, end, share, seed)),
+            None => Box::new(PoissonArrivals::whole(stages, warmup, end, share, seed)),
+            Some(requests) => Box::new(CountedArrivals::new(stages, warmup, requests, end, share, seed)),
         },
-        Arrivals::Constant => Box::new(Numbered::new(stages, warmup, requests, end, share, (on_time, 1))),
-        Arrivals::Burst => Box::new(Numbered::new(stages, warmup, requests, end, share, (at_once, SECOND))),
+        Arrivals::Constant => Box::new(NumberedArrivals::new(stages, warmup, requests, end, share, (on_time, 1))),
+        Arrivals::Burst => Box::new(NumberedArrivals::new(stages, warmup, requests, end, share, (at_once, SECOND))),
     }
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn first_rate(stages: &[Stage]) -> f64 {
 }
 
 /// Independent arrivals: the rate's integral grows by exponential steps of mean 1 between arrivals of the whole run.
-pub(crate) struct Poisson {
+pub(crate) struct PoissonArrivals {
     curve: Curve,
     rng: Rng,
     /// Sum of the exponential steps so far, in arrivals of this share.
@@ -93,23 +93,23 @@ pub(crate) struct Poisson {
     ahead: bool,
 }
 
-impl Poisson {
+impl PoissonArrivals {
     /// Creates the arrivals of warm-up and stages.
-    fn whole(stages: &[Stage], warmup: Nanos, end: Nanos, share: Share, seed: u64) -> Poisson {
+    fn whole(stages: &[Stage], warmup: Nanos, end: Nanos, share: Share, seed: u64) -> PoissonArrivals {
         // Poisson arrivals are memoryless, so that both form one curve.
         let mut curve = Curve::level(first_rate(stages), Nanos::ZERO, warmup);
         curve.append_stages(stages, warmup, end);
-        Poisson::along(curve, share, seed)
+        PoissonArrivals::along(curve, share, seed)
     }
 
     /// A share of the arrivals along a curve.
-    pub(crate) fn along(curve: Curve, share: Share, seed: u64) -> Poisson {
+    pub(crate) fn along(curve: Curve, share: Share, seed: u64) -> PoissonArrivals {
         let rng = Rng::new(seed).fork(u64::from(share.index));
-        Poisson { curve, rng, reached: 0.0, shares: f64::from(share.of), ahead: false }
+        PoissonArrivals { curve, rng, reached: 0.0, shares: f64::from(share.of), ahead: false }
     }
 }
 
-impl Schedule for Poisson {
+impl Schedule for PoissonArrivals {
     fn next_due(&mut self) -> Option<Nanos> {
         if !self.ahead {
             self.reached += self.rng.exponential();
@@ -141,7 +141,7 @@ impl Schedule for Poisson {
 }
 
 /// Numbered arrivals, whose time is a function of the number alone.
-struct Numbered {
+struct NumberedArrivals {
     warming: Curve,
     curve: Curve,
     warmup: Nanos,
@@ -162,7 +162,7 @@ struct Numbered {
 /// A function from an arrival's number to its time on a curve that began at a moment.
 type TimeOf = fn(curve: &mut Curve, i: u64, began: Nanos) -> Option<Nanos>;
 
-impl Numbered {
+impl NumberedArrivals {
     fn new(
         stages: &[Stage],
         warmup: Nanos,
@@ -171,7 +171,7 @@ impl Numbered {
         share: Share,
         (time_of, grain): (TimeOf, u64),
     ) -> Self {
-        Numbered {
+        NumberedArrivals {
             warming: Curve::level(first_rate(stages), Nanos::ZERO, warmup),
             curve: Curve::of_stages(stages, warmup, end),
             warmup,
@@ -208,7 +208,7 @@ impl Numbered {
     }
 }
 
-impl Schedule for Numbered {
+impl Schedule for NumberedArrivals {
     fn next_due(&mut self) -> Option<Nanos> {
         self.drawn = (self.in_warmup, self.next);
         self.due = self.draw();

@@ -9,7 +9,7 @@ use plan::{Change, Stage};
 
 /// A stretch of time in which the rate moves in a straight line.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct RatePiece {
     start: Nanos,
     end: Nanos,
     /// Arrivals per second at the beginning.
@@ -25,10 +25,10 @@ struct Piece {
 /// A rate over time; asked for ascending numbers of arrivals.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Curve {
-    pieces: Vec<Piece>,
+    pieces: Vec<RatePiece>,
     current: usize,
     /// The planned pieces; empty while nothing was changed.
-    planned: Vec<Piece>,
+    planned: Vec<RatePiece>,
     /// The current rate after a change.
     level: Option<f64>,
     paused: bool,
@@ -73,7 +73,7 @@ impl Curve {
 
     fn append(&mut self, start: Nanos, end: Nanos, from: f64, slope: f64) {
         let before = self.pieces.last().map_or(0.0, |piece| piece.until);
-        let mut piece = Piece { start, end, from, slope, before, until: before };
+        let mut piece = RatePiece { start, end, from, slope, before, until: before };
         piece.end_at(end);
         self.pieces.push(piece);
     }
@@ -142,7 +142,7 @@ impl Curve {
     }
 }
 
-impl Piece {
+impl RatePiece {
     fn end_at(&mut self, end: Nanos) {
         let seconds = (end - self.start).as_secs_f64();
         self.end = end;

@@ -5,7 +5,7 @@
 //! numbers, and workers share a run without a word between them.
 
 mod arrivals;
-mod counted;
+mod counted_arrivals;
 mod curve;
 mod numbers;
 mod scenarios;
@@ -14,9 +14,9 @@ mod spacing;
 mod users;
 
 pub use arrivals::{Schedule, arrivals};
-pub use numbers::Numbers;
-pub use scenarios::Course;
-pub use users::Users;
+pub use numbers::NumberSequence;
+pub use scenarios::ScenarioCourse;
+pub use users::UserProfile;
 
 use measure::Nanos;
 use plan::{Arrivals, Load, Plan, Share, Stage};
@@ -61,20 +61,20 @@ fn stages_last(stages: &[Stage]) -> Nanos {
 /// The numbers of what a share of a run starts: of its requests, or of the iterations of its flow. Of several
 /// scenarios each
 /// has its own ([`Course::numbers`]).
-pub fn numbers(plan: &Plan, share: Share) -> Numbers {
+pub fn numbers(plan: &Plan, share: Share) -> NumberSequence {
     numbers_of(&plan.load, plan.warmup, plan.requests, share, plan.seed)
 }
 
-fn numbers_of(load: &Load, warmup: Nanos, requests: Option<u64>, share: Share, seed: u64) -> Numbers {
+fn numbers_of(load: &Load, warmup: Nanos, requests: Option<u64>, share: Share, seed: u64) -> NumberSequence {
     match load {
-        Load::Closed { .. } => Users::new(load, warmup, share).numbers(),
+        Load::Closed { .. } => UserProfile::new(load, warmup, share).numbers(),
         // A number of arrivals is shared by chance: those of the shares before this one have the numbers before its
         // own.
         Load::Open { arrivals: Arrivals::Poisson, .. } if warmup == Nanos::ZERO => match requests {
-            Some(requests) => Numbers::from(counted::before(requests, share, seed) + 1),
-            None => Numbers::in_turn(share),
+            Some(requests) => NumberSequence::from(counted_arrivals::requests_before(requests, share, seed) + 1),
+            None => NumberSequence::in_turn(share),
         },
-        Load::Open { .. } => Numbers::in_turn(share),
+        Load::Open { .. } => NumberSequence::in_turn(share),
     }
 }
 

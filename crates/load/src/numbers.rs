@@ -11,7 +11,7 @@ const BEYOND: u64 = 1 << 40;
 /// For a counted total, the shares together use the numbers from 1 to the total, each once, if every share starts its
 /// part ([`crate::Users::of_requests`], [`Share::of_total`]).
 #[derive(Clone, Copy, Debug)]
-pub struct Numbers {
+pub struct NumberSequence {
     next: u64,
     /// Regular step.
     step: u64,
@@ -22,34 +22,34 @@ pub struct Numbers {
     gap: u64,
 }
 
-impl Numbers {
+impl NumberSequence {
     /// Creates the sequence for items taken in turn: of T shares, share k has k, k + T, k + 2T …
-    pub fn in_turn(share: Share) -> Numbers {
-        Numbers::evenly(u64::from(share.index) + 1, u64::from(share.of))
+    pub fn in_turn(share: Share) -> NumberSequence {
+        NumberSequence::evenly(u64::from(share.index) + 1, u64::from(share.of))
     }
 
     /// Creates the sequence of all numbers from `first` on.
-    pub fn from(first: u64) -> Numbers {
-        Numbers::evenly(first, 1)
+    pub fn from(first: u64) -> NumberSequence {
+        NumberSequence::evenly(first, 1)
     }
 
     /// Creates a sequence that repeats one number.
-    pub fn always(number: u64) -> Numbers {
-        Numbers::evenly(number, 0)
+    pub fn constant(number: u64) -> NumberSequence {
+        NumberSequence::evenly(number, 0)
     }
 
-    fn evenly(next: u64, step: u64) -> Numbers {
-        Numbers { next, step, round: u64::MAX, left: u64::MAX, gap: 0 }
+    fn evenly(next: u64, step: u64) -> NumberSequence {
+        NumberSequence { next, step, round: u64::MAX, left: u64::MAX, gap: 0 }
     }
 
     /// Creates the sequence for items started by `users` users, where user u belongs to share u mod T. Each round has
     /// one item per user, so a share's part is proportional to its users.
-    pub fn of_users(share: Share, users: u64) -> Numbers {
+    pub fn of_users(share: Share, users: u64) -> NumberSequence {
         let (of, own) = (u64::from(share.of), share.of_total(users));
         let first = u64::from(share.index) + 1;
         match own {
-            0 => Numbers::evenly(first + BEYOND, of),
-            own => Numbers { next: first, step: of, round: own, left: own, gap: users.wrapping_sub(own * of) },
+            0 => NumberSequence::evenly(first + BEYOND, of),
+            own => NumberSequence { next: first, step: of, round: own, left: own, gap: users.wrapping_sub(own * of) },
         }
     }
 
@@ -79,9 +79,9 @@ mod tests {
     use plan::{Load, Stage};
 
     use super::*;
-    use crate::Users;
+    use crate::UserProfile;
 
-    fn first(numbers: Numbers, many: usize) -> Vec<u64> {
+    fn first(numbers: NumberSequence, many: usize) -> Vec<u64> {
         let mut numbers = numbers;
         (0..many).map(|_| numbers.take()).collect()
     }
@@ -95,8 +95,8 @@ mod tests {
             let load = Load::Closed { stages, think: None, together: false };
             let of_share = |index| {
                 let share = Share { index, of };
-                let its = Users::new(&load, Nanos::ZERO, share).of_requests(total);
-                first(Numbers::of_users(share, u64::from(users)), its as usize)
+                let its = UserProfile::new(&load, Nanos::ZERO, share).of_requests(total);
+                first(NumberSequence::of_users(share, u64::from(users)), its as usize)
             };
             let mut all: Vec<u64> = (0..of).flat_map(of_share).collect();
             all.sort_unstable();
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn shares_take_numbers_as_they_have_users() {
-        let of = |index, users| Numbers::of_users(Share { index, of: 2 }, users);
+        let of = |index, users| NumberSequence::of_users(Share { index, of: 2 }, users);
         assert_eq!((first(of(0, 3), 5), first(of(1, 3), 3)), (vec![1, 3, 4, 6, 7], vec![2, 5, 8]));
         assert_eq!((first(of(0, 4), 4), first(of(1, 4), 4)), (vec![1, 3, 5, 7], vec![2, 4, 6, 8]));
         assert_eq!(first(of(0, 1), 3), [1, 2, 3]);
@@ -116,9 +116,9 @@ mod tests {
 
     #[test]
     fn turns_and_blocks() {
-        assert_eq!(first(Numbers::in_turn(Share { index: 1, of: 3 }), 3), [2, 5, 8]);
-        assert_eq!((first(Numbers::from(41), 3), first(Numbers::always(0), 2)), (vec![41, 42, 43], vec![0, 0]));
-        let numbers = Numbers::from(7);
+        assert_eq!(first(NumberSequence::in_turn(Share { index: 1, of: 3 }), 3), [2, 5, 8]);
+        assert_eq!((first(NumberSequence::from(41), 3), first(NumberSequence::constant(0), 2)), (vec![41, 42, 43], vec![0, 0]));
+        let numbers = NumberSequence::from(7);
         assert_eq!([numbers.peek(), numbers.peek()], [7, 7]);
     }
 }

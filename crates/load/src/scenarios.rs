@@ -7,11 +7,11 @@
 use measure::{Nanos, Rng};
 use plan::{Change, Plan, Scenario, Share};
 
-use crate::{Numbers, Schedule, Users, arrivals, ends, numbers_of};
+use crate::{NumberSequence, Schedule, UserProfile, arrivals, ends, numbers_of};
 
 /// One scenario's way through the run, as one worker takes its share of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Course<'a> {
+pub struct ScenarioCourse<'a> {
     scenario: &'a Scenario,
     /// Begin of the scenario.
     begins: Nanos,
@@ -21,10 +21,10 @@ pub struct Course<'a> {
     seed: u64,
 }
 
-impl<'a> Course<'a> {
+impl<'a> ScenarioCourse<'a> {
     /// Creates the course of a plan's scenario. The first users, and the odd ones, of the scenarios go to different
     /// workers.
-    pub fn of(plan: &'a Plan, number: usize, share: Share) -> Option<Course<'a>> {
+    pub fn of(plan: &'a Plan, number: usize, share: Share) -> Option<ScenarioCourse<'a>> {
         let scenario = plan.scenarios.get(number)?;
         let by = number as u32 % share.of;
         let share = Share { index: (share.index + share.of - by) % share.of, of: share.of };
@@ -33,7 +33,7 @@ impl<'a> Course<'a> {
             Nanos::ZERO => (Nanos::ZERO, plan.warmup),
             start => (plan.warmup.saturating_add(start), Nanos::ZERO),
         };
-        Some(Course { scenario, begins, warmup, share, seed })
+        Some(ScenarioCourse { scenario, begins, warmup, share, seed })
     }
 
     /// Returns this worker's share.
@@ -52,14 +52,14 @@ impl<'a> Course<'a> {
     pub fn arrivals(&self) -> Option<Box<dyn Schedule>> {
         let Scenario { load, iterations, duration, .. } = self.scenario;
         let schedule = || arrivals(load, self.warmup, *iterations, *duration, self.share, self.seed);
-        load.is_open().then(|| Box::new(Later { schedule: schedule(), by: self.begins }) as Box<dyn Schedule>)
+        load.is_open().then(|| Box::new(DelayedSchedule { schedule: schedule(), by: self.begins }) as Box<dyn Schedule>)
     }
 
     /// Returns its users over time, if it has users.
-    pub fn users(&self) -> Option<Users> {
+    pub fn users(&self) -> Option<UserProfile> {
         let users = || {
-            let users = Users::new(&self.scenario.load, self.warmup, self.share).later(self.begins);
-            self.ends().into_iter().fold(users, Users::until)
+            let users = UserProfile::new(&self.scenario.load, self.warmup, self.share).delayed(self.begins);
+            self.ends().into_iter().fold(users, UserProfile::until)
         };
         (!self.scenario.load.is_open()).then(users)
     }
@@ -71,24 +71,24 @@ impl<'a> Course<'a> {
     }
 
     /// Returns the numbers of its iterations, like [`crate::numbers`].
-    pub fn numbers(&self) -> Numbers {
+    pub fn numbers(&self) -> NumberSequence {
         numbers_of(&self.scenario.load, self.warmup, self.scenario.iterations, self.share, self.seed)
     }
 }
 
 /// Returns the end of the last scenario; None if the iterations of one end it.
 pub(crate) fn all_end(plan: &Plan) -> Option<Nanos> {
-    let courses = (0..plan.scenarios.len()).filter_map(|number| Course::of(plan, number, Share::WHOLE));
+    let courses = (0..plan.scenarios.len()).filter_map(|number| ScenarioCourse::of(plan, number, Share::WHOLE));
     courses.map(|course| course.ends()).try_fold(Nanos::ZERO, |last, end| Some(last.max(end?)))
 }
 
 /// A delayed schedule.
-struct Later {
+struct DelayedSchedule {
     schedule: Box<dyn Schedule>,
     by: Nanos,
 }
 
-impl Schedule for Later {
+impl Schedule for DelayedSchedule {
     fn next_due(&mut self) -> Option<Nanos> {
         self.schedule.next_due().map(|due| due.saturating_add(self.by))
     }

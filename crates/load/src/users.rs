@@ -6,11 +6,11 @@
 use measure::Nanos;
 use plan::{Change, Load, Share, Stage};
 
-use crate::{Numbers, stages_last};
+use crate::{NumberSequence, stages_last};
 
 /// A stretch of time in which the number of users moves in a straight line.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
+struct UserPiece {
     start: Nanos,
     end: Nanos,
     from: f64,
@@ -19,12 +19,12 @@ struct Stretch {
 
 /// The number of users of one share over time.
 #[derive(Clone, Debug)]
-pub struct Users {
+pub struct UserProfile {
     /// Warm-up, stages and the rest of time, in order and without gaps.
-    stretches: Vec<Stretch>,
+    stretches: Vec<UserPiece>,
     share: Share,
     /// The planned pieces; empty while nothing was changed.
-    planned: Vec<Stretch>,
+    planned: Vec<UserPiece>,
     /// The current number after a change.
     level: Option<u32>,
     paused: bool,
@@ -33,15 +33,15 @@ pub struct Users {
     ends: Option<Nanos>,
 }
 
-impl Users {
+impl UserProfile {
     /// The users of a share of a closed load: during the warm-up as many as at the beginning of the first stage, after
     /// the last stage as many as at its end. An open load has none.
-    pub fn new(load: &Load, warmup: Nanos, share: Share) -> Users {
+    pub fn new(load: &Load, warmup: Nanos, share: Share) -> UserProfile {
         let stages: &[Stage] = match load {
             Load::Closed { stages, .. } => stages,
             Load::Open { .. } => &[],
         };
-        let mut users = Users {
+        let mut users = UserProfile {
             stretches: Vec::new(),
             share,
             planned: Vec::new(),
@@ -66,23 +66,23 @@ impl Users {
 
     /// Multiplies the users where each keeps `each` requests in flight: the engine drives as many users, shared out
     /// whole.
-    pub fn each(self, each: u32) -> Users {
-        Users { each: each.max(1), ..self }
+    pub fn each(self, each: u32) -> UserProfile {
+        UserProfile { each: each.max(1), ..self }
     }
 
     /// Delays the users by a span; before it there are none.
-    pub fn later(mut self, by: Nanos) -> Users {
+    pub fn delayed(mut self, by: Nanos) -> UserProfile {
         for stretch in &mut self.stretches {
             (stretch.start, stretch.end) = (stretch.start.saturating_add(by), stretch.end.saturating_add(by));
         }
         if by > Nanos::ZERO {
-            self.stretches.insert(0, Stretch { start: Nanos::ZERO, end: by, from: 0.0, to: 0.0 });
+            self.stretches.insert(0, UserPiece { start: Nanos::ZERO, end: by, from: 0.0, to: 0.0 });
         }
         self
     }
 
     /// Limits the users to a time; after it there are none.
-    pub fn until(mut self, end: Nanos) -> Users {
+    pub fn until(mut self, end: Nanos) -> UserProfile {
         self.stretches.retain(|stretch| stretch.start < end);
         if let Some(cut) = self.stretches.last_mut().filter(|stretch| stretch.end > end) {
             (cut.to, cut.end) = (cut.level(end), end);
@@ -93,7 +93,7 @@ impl Users {
 
     fn push(&mut self, start: Nanos, end: Nanos, from: f64, to: f64) {
         if start < end {
-            self.stretches.push(Stretch { start, end, from, to });
+            self.stretches.push(UserPiece { start, end, from, to });
         }
     }
 
@@ -185,8 +185,8 @@ impl Users {
     }
 
     /// The numbers of the requests that this share's users start.
-    pub fn numbers(&self) -> Numbers {
-        Numbers::of_users(self.share, self.most())
+    pub fn numbers(&self) -> NumberSequence {
+        NumberSequence::of_users(self.share, self.most())
     }
 
     /// The most users that all shares together ever have.
@@ -205,7 +205,7 @@ impl Users {
     }
 }
 
-impl Stretch {
+impl UserPiece {
     fn level(&self, time: Nanos) -> f64 {
         let done = (time - self.start).0 as f64 / (self.end - self.start).0 as f64;
         self.from + (self.to - self.from) * done.min(1.0)

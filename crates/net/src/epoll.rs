@@ -21,15 +21,15 @@ use rustix::io::Errno as Os;
 use rustix::net::RecvFlags;
 use wire::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, TurnRemainder, ThreadStats};
 
-use self::datagrams::Waiting;
-use self::slot::{Listener, Slot, State};
+use self::datagrams::QueuedDatagrams;
+use self::slot::{EpollListener, EpollSlot, EpollState};
 use crate::nagle::Nagle;
-use crate::running::Thread;
+use crate::running::ThreadCounters;
 use crate::socket;
-use crate::stamps::Lateness;
-use crate::unsent::{Unsent, write_two};
+use crate::stamps::ReadLateness;
+use crate::send_backlog::{SendBacklog, write_two};
 
-mod accepting;
+mod accept;
 mod backlog;
 mod datagrams;
 mod slot;
@@ -46,30 +46,30 @@ pub struct Epoll {
     poll: OwnedFd,
     events: Vec<epoll::Event>,
     at: usize,
-    slots: Vec<Slot>,
+    slots: Vec<EpollSlot>,
     free: Vec<u32>,
     /// Connections to look at again in this turn, without an event: (slot, age).
-    again: Vec<(u32, u32)>,
+    recheck: Vec<(u32, u32)>,
     /// Connections with more data than a turn takes: read in the next turns, in this order.
     later: VecDeque<(u32, u32)>,
     /// Number of these still to be read in this turn, after its events.
-    owed: usize,
-    unsent: BTreeMap<u32, Unsent>,
+    later_budget: usize,
+    unsent: BTreeMap<u32, SendBacklog>,
     /// Queued datagrams, and the errors of refused ones.
-    waiting: BTreeMap<u32, Waiting>,
+    waiting: BTreeMap<u32, QueuedDatagrams>,
     refusals: BTreeMap<u32, Errno>,
     /// Refusals of earlier datagrams that sends have found.
     refused: u64,
-    listeners: Vec<Listener>,
+    listeners: Vec<EpollListener>,
     accepting: Option<u32>,
     /// A listener is starved.
     starving: bool,
     buffer: Vec<u8>,
     /// The collector of read delays, if enabled.
-    stamps: Option<Lateness>,
+    stamps: Option<ReadLateness>,
     sent: u64,
     clock: Clock,
-    thread: Thread,
+    thread: ThreadCounters,
     /// The latest reading of the clock, good for one wait; zero once used.
     read_at: Nanos,
 }
@@ -79,7 +79,7 @@ pub struct Epoll {
 /// between, far less. Shorter waits, which an arrival ends, pay for a reading of their own.
 const FAR: Nanos = Nanos::from_millis(1);
 
-enum Read {
+enum ReadResult {
     Bytes,
     Nothing,
     Closed(Option<Errno>),
@@ -99,9 +99,9 @@ impl Epoll {
             at: 0,
             slots: Vec::new(),
             free: Vec::new(),
-            again: Vec::new(),
+            recheck: Vec::new(),
             later: VecDeque::new(),
-            owed: 0,
+            later_budget: 0,
             unsent: BTreeMap::new(),
             waiting: BTreeMap::new(),
             refusals: BTreeMap::new(),
@@ -114,25 +114,25 @@ impl Epoll {
             sent: 0,
             read_at: Nanos::ZERO,
             clock: Clock,
-            thread: Thread::default(),
+            thread: ThreadCounters::default(),
         })
     }
 
     /// Enables the collection of read delays.
     #[must_use]
-    pub fn stamping(mut self, lateness: Option<Lateness>) -> Epoll {
+    pub fn stamping(mut self, lateness: Option<ReadLateness>) -> Epoll {
         self.stamps = lateness;
         self
     }
 
-    fn settle(&mut self, fd: OwnedFd, state: State, flags: EventFlags) -> Result<ConnId, Errno> {
+    fn settle(&mut self, fd: OwnedFd, state: EpollState, flags: EventFlags) -> Result<ConnId, Errno> {
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None => {
-                self.slots.push(Slot {
+                self.slots.push(EpollSlot {
                     fd: -1,
                     age: 0,
-                    state: State::Free,
+                    state: EpollState::Free,
                     writable_armed: false,
                     backlog: false,
                     hung_up: false,
@@ -144,7 +144,7 @@ impl Epoll {
         };
         let age = self.slots[slot as usize].age;
         let data = EventData::new_u64(u64::from(age & 0x7fff_ffff) << 32 | u64::from(slot));
-        let edge = if state == State::Standing { EventFlags::empty() } else { EventFlags::ET };
+        let edge = if state == EpollState::Standing { EventFlags::empty() } else { EventFlags::ET };
         if let Err(e) = epoll::add(&self.poll, &fd, data, flags | edge) {
             self.free.push(slot);
             return Err(socket::errno(e));
@@ -164,16 +164,16 @@ impl Epoll {
 
     fn release(&mut self, conn: ConnId, reset: bool) {
         let s = &mut self.slots[conn.0 as usize];
-        if s.state == State::Free {
+        if s.state == EpollState::Free {
             return;
         }
         // SAFETY: the slot owned this descriptor since `settle`, and is emptied here.
         let fd = unsafe { OwnedFd::from_raw_fd(s.fd) };
         // A refusal that nobody has read yet does not go with the socket.
-        if s.state == State::Datagrams && socket::pending_error(&fd) == Some(Errno(libc::ECONNREFUSED)) {
+        if s.state == EpollState::Datagrams && socket::pending_error(&fd) == Some(Errno(libc::ECONNREFUSED)) {
             self.refused += 1;
         }
-        (s.fd, s.state) = (-1, State::Free);
+        (s.fd, s.state) = (-1, EpollState::Free);
         s.age = s.age.wrapping_add(1);
         if std::mem::take(&mut s.backlog) {
             self.unsent.remove(&conn.0);
@@ -203,7 +203,7 @@ impl Epoll {
 
     /// Reads once into the buffer.
     #[inline]
-    fn read(&mut self, slot: u32) -> Read {
+    fn read(&mut self, slot: u32) -> ReadResult {
         self.buffer.clear();
         // SAFETY: as in `fd`; borrowed apart from `self` so that the buffer can be written to.
         let fd = unsafe { BorrowedFd::borrow_raw(self.slots[slot as usize].fd) };
@@ -213,30 +213,30 @@ impl Epoll {
             Some(stamps) => stamps.receive(fd, &mut self.buffer),
         };
         match read {
-            Ok(0) if self.slots[slot as usize].state != State::Datagrams => Read::Closed(None),
+            Ok(0) if self.slots[slot as usize].state != EpollState::Datagrams => ReadResult::Closed(None),
             Ok(n) => {
                 let s = &mut self.slots[slot as usize];
-                if n == room || s.state == State::Failing {
+                if n == room || s.state == EpollState::Failing {
                     s.later = true;
                     self.later.push_back((slot, s.age));
                 } else if s.hung_up {
                     // The last bytes: only the end is still to be read.
-                    self.again.push((slot, s.age));
+                    self.recheck.push((slot, s.age));
                 }
-                Read::Bytes
+                ReadResult::Bytes
             }
-            Err(Os::AGAIN) if self.slots[slot as usize].state == State::Failing => {
-                Read::Closed(Some(self.refusals.remove(&slot).unwrap_or(Errno(libc::EPIPE))))
+            Err(Os::AGAIN) if self.slots[slot as usize].state == EpollState::Failing => {
+                ReadResult::Closed(Some(self.refusals.remove(&slot).unwrap_or(Errno(libc::EPIPE))))
             }
-            Err(Os::AGAIN | Os::INTR) => Read::Nothing,
-            Err(e) => Read::Closed(Some(socket::errno(e))),
+            Err(Os::AGAIN | Os::INTR) => ReadResult::Nothing,
+            Err(e) => ReadResult::Closed(Some(socket::errno(e))),
         }
     }
 
     /// The next slot worth looking at, with what is known of it.
     #[inline]
     fn upcoming(&mut self) -> Option<(u32, EventFlags)> {
-        while let Some((slot, age)) = self.again.pop() {
+        while let Some((slot, age)) = self.recheck.pop() {
             if self.slots[slot as usize].age == age {
                 return Some((slot, EventFlags::IN));
             }
@@ -253,8 +253,8 @@ impl Epoll {
                 return Some((slot, event.flags));
             }
         }
-        while self.owed > 0 {
-            self.owed -= 1;
+        while self.later_budget > 0 {
+            self.later_budget -= 1;
             if let Some((slot, age)) = self.later.pop_front()
                 && self.slots[slot as usize].age == age
             {
@@ -282,7 +282,7 @@ impl Network for Epoll {
         if let PeerAddress::Udp(_) = dial.to {
             return self.adopt_datagrams(fd);
         }
-        let conn = self.settle(fd, State::Connecting, EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP)?;
+        let conn = self.settle(fd, EpollState::Connecting, EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP)?;
         self.slots[conn.0 as usize].nagle = Nagle::towards(&dial.to);
         Ok(conn)
     }
@@ -290,8 +290,8 @@ impl Network for Epoll {
     #[inline]
     fn send(&mut self, conn: ConnId, out: &mut OutputBuffer) {
         let s = self.slots[conn.0 as usize];
-        if out.is_empty() || !matches!(s.state, State::Open | State::Connecting) {
-            if s.state == State::Datagrams {
+        if out.is_empty() || !matches!(s.state, EpollState::Open | EpollState::Connecting) {
+            if s.state == EpollState::Datagrams {
                 self.send_datagrams(conn.0, out);
             }
             return out.clear();
@@ -300,7 +300,7 @@ impl Network for Epoll {
             self.unsent.entry(conn.0).or_default().append(out);
             return out.clear();
         }
-        if s.state == State::Connecting {
+        if s.state == EpollState::Connecting {
             self.keep_unsent(conn.0, out, 0);
             return out.clear();
         }
@@ -335,7 +335,7 @@ impl Network for Epoll {
         let id = self.listeners.len() as u32;
         epoll::add(&self.poll, &listener, EventData::new_u64(LISTENER | u64::from(id)), EventFlags::IN)
             .map_err(socket::errno)?;
-        self.listeners.push(Listener { fd: listener, accepting: true, starved: false });
+        self.listeners.push(EpollListener { fd: listener, accepting: true, starved: false });
         Ok(ListenerId(id))
     }
 
@@ -358,8 +358,8 @@ impl Network for Epoll {
         }
         self.events.clear();
         self.at = 0;
-        self.owed = TURN.min(self.later.len());
-        let span = if !self.again.is_empty() || !self.later.is_empty() {
+        self.later_budget = TURN.min(self.later.len());
+        let span = if !self.recheck.is_empty() || !self.later.is_empty() {
             Some(Nanos::ZERO)
         } else if until == Nanos::MAX {
             None
@@ -393,29 +393,29 @@ impl Network for Epoll {
             let s = &mut self.slots[slot as usize];
             s.hung_up |= broken || flags.contains(EventFlags::RDHUP);
             match s.state {
-                State::Connecting if broken || flags.contains(EventFlags::OUT) => {
+                EpollState::Connecting if broken || flags.contains(EventFlags::OUT) => {
                     let failed = if broken { socket::pending_error(self.fd(slot)) } else { None };
                     let s = &mut self.slots[slot as usize];
                     if failed.is_some() {
-                        s.state = State::Over;
+                        s.state = EpollState::Over;
                         return Some(NetworkEvent::Closed(conn, failed));
                     }
-                    s.state = State::Open;
+                    s.state = EpollState::Open;
                     if s.hung_up || flags.contains(EventFlags::IN) {
-                        self.again.push((slot, s.age));
+                        self.recheck.push((slot, s.age));
                     }
                     self.flush(slot);
                     return Some(NetworkEvent::Connected(conn));
                 }
-                State::Standing => {
-                    s.state = State::Datagrams;
+                EpollState::Standing => {
+                    s.state = EpollState::Datagrams;
                     return Some(NetworkEvent::Connected(conn));
                 }
-                State::Open | State::Datagrams | State::Failing => {
+                EpollState::Open | EpollState::Datagrams | EpollState::Failing => {
                     if s.backlog && flags.contains(EventFlags::OUT) && self.flush(slot) {
                         let s = &self.slots[slot as usize];
                         if !s.later && (flags.contains(EventFlags::IN) || s.hung_up) {
-                            self.again.push((slot, s.age));
+                            self.recheck.push((slot, s.age));
                         }
                         return Some(NetworkEvent::Sent(conn));
                     }
@@ -424,18 +424,18 @@ impl Network for Epoll {
                         continue;
                     }
                     match self.read(slot) {
-                        Read::Bytes => {
+                        ReadResult::Bytes => {
                             self.read_at = self.clock.now();
                             return Some(NetworkEvent::Received(conn, &self.buffer));
                         }
-                        Read::Nothing => {}
-                        Read::Closed(why) => {
-                            self.slots[slot as usize].state = State::Over;
+                        ReadResult::Nothing => {}
+                        ReadResult::Closed(why) => {
+                            self.slots[slot as usize].state = EpollState::Over;
                             return Some(NetworkEvent::Closed(conn, why));
                         }
                     }
                 }
-                State::Free | State::Over | State::Connecting => {}
+                EpollState::Free | EpollState::Over | EpollState::Connecting => {}
             }
         }
     }
@@ -446,7 +446,7 @@ impl Network for Epoll {
     }
 
     fn remaining(&mut self) -> TurnRemainder {
-        if self.at < self.events.len() || self.accepting.is_some() || !self.again.is_empty() || self.owed > 0 {
+        if self.at < self.events.len() || self.accepting.is_some() || !self.recheck.is_empty() || self.later_budget > 0 {
             TurnRemainder::Unfinished
         } else if self.events.len() == TURN || self.later.len() > TURN {
             TurnRemainder::UnreadConnections(TURN as u32)
@@ -466,7 +466,7 @@ impl Network for Epoll {
     }
 
     fn unsent(&self, conn: ConnId) -> usize {
-        self.unsent.get(&conn.0).map_or(0, Unsent::len) + self.waiting.get(&conn.0).map_or(0, Waiting::len)
+        self.unsent.get(&conn.0).map_or(0, SendBacklog::len) + self.waiting.get(&conn.0).map_or(0, QueuedDatagrams::len)
     }
 
     fn thread_stats(&mut self) -> ThreadStats {

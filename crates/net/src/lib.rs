@@ -18,10 +18,10 @@ mod stamps;
 pub mod tables;
 pub mod tls;
 pub mod tunnel;
-mod unsent;
+mod send_backlog;
 mod uring;
 
 pub use epoll::Epoll;
 pub use socket::{address, listener};
-pub use stamps::Lateness;
+pub use stamps::ReadLateness;
 pub use uring::Uring;

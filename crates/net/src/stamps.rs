@@ -17,7 +17,7 @@ const SECONDS: i64 = 4;
 
 /// Collects how late reads were; clones share one collection.
 #[derive(Clone, Debug, Default)]
-pub struct Lateness {
+pub struct ReadLateness {
     late: Arc<Mutex<Histogram>>,
     /// Set while timestamps are requested.
     asks: Arc<AtomicBool>,
@@ -25,9 +25,9 @@ pub struct Lateness {
 
 /// Room for one control message with a time.
 #[repr(C, align(8))]
-struct Control([u8; 64]);
+struct ControlBuffer([u8; 64]);
 
-impl Lateness {
+impl ReadLateness {
     /// Takes the delays collected since the last call.
     pub fn take(&self) -> Histogram {
         std::mem::take(&mut *self.lock())
@@ -50,11 +50,11 @@ impl Lateness {
     pub(crate) fn receive(&self, fd: BorrowedFd<'_>, buffer: &mut Vec<u8>) -> Result<usize, Os> {
         let spare = buffer.spare_capacity_mut();
         let mut into = libc::iovec { iov_base: spare.as_mut_ptr().cast(), iov_len: spare.len() };
-        let mut control = Control([0; 64]);
+        let mut control = ControlBuffer([0; 64]);
         // SAFETY: a header of zeros is a valid, empty one.
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
         (message.msg_iov, message.msg_iovlen) = (&raw mut into, 1);
-        (message.msg_control, message.msg_controllen) = ((&raw mut control).cast(), size_of::<Control>() as _);
+        (message.msg_control, message.msg_controllen) = ((&raw mut control).cast(), size_of::<ControlBuffer>() as _);
         // SAFETY: the header points to one vector over spare memory of the buffer, and to control memory of the size
         // it names; both live.
         let read = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, 0) };
@@ -118,7 +118,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut server, _) = listener.accept().unwrap();
-        let lateness = Lateness::default();
+        let lateness = ReadLateness::default();
         lateness.ask(client.as_fd());
         // Stamps are asked for in one second of four, and the kernel begins a little later.
         let mut late = (0..200).map(|_| {

@@ -31,7 +31,7 @@ pub fn tunnel(through: &Proxy, host: &str, port: u16) -> Result<Box<dyn SecureCh
             request += concat!("User-Agent: brunt/", env!("CARGO_PKG_VERSION"), "\r\n");
             request += "Proxy-Connection: Keep-Alive\r\n\r\n";
             let known = through.user.is_some();
-            Ok(Box::new(Connect { request, heard, known, proxy: through.to_string(), target }))
+            Ok(Box::new(HttpTunnel { request, heard, known, proxy: through.to_string(), target }))
         }
         ProxyKind::Socks5 | ProxyKind::Socks5h => {
             let mut request = vec![5, 1, 0];
@@ -48,13 +48,13 @@ pub fn tunnel(through: &Proxy, host: &str, port: u16) -> Result<Box<dyn SecureCh
                 let part = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
                 [vec![1], part(name), part(password)].concat()
             });
-            Ok(Box::new(Socks { request, user, heard, step: Step::Method, proxy: through.to_string(), target }))
+            Ok(Box::new(SocksTunnel { request, user, heard, step: SocksStep::Method, proxy: through.to_string(), target }))
         }
     }
 }
 
 /// A tunnel through an HTTP proxy.
-struct Connect {
+struct HttpTunnel {
     request: String,
     heard: Vec<u8>,
     /// Set if name and password were sent.
@@ -63,7 +63,7 @@ struct Connect {
     target: String,
 }
 
-impl Connect {
+impl HttpTunnel {
     fn refused(&self, status: &str) -> Cause {
         let why: CauseArgument = match (status.get(..3), self.known) {
             (Some("407"), false) => proxy::give_password(status).into(),
@@ -74,7 +74,7 @@ impl Connect {
     }
 }
 
-impl SecureChannel for Connect {
+impl SecureChannel for HttpTunnel {
     fn start(&mut self, cipher: &mut OutputBuffer) {
         cipher.put(self.request.as_bytes());
     }
@@ -124,49 +124,49 @@ fn end_of_head(heard: &[u8]) -> Option<usize> {
 
 /// The next expected reply of a SOCKS proxy.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum SocksStep {
     Method,
     Password,
     Reply,
 }
 
 /// A tunnel through a SOCKS5 proxy.
-struct Socks {
+struct SocksTunnel {
     request: Vec<u8>,
     user: Option<Vec<u8>>,
     heard: Vec<u8>,
-    step: Step,
+    step: SocksStep,
     proxy: String,
     target: String,
 }
 
-impl Socks {
+impl SocksTunnel {
     /// Handles the next reply if it is complete; returns its length.
     fn answer(&mut self, cipher: &mut OutputBuffer) -> Result<Option<usize>, Cause> {
         match (self.step, &self.heard[..]) {
-            (Step::Method | Step::Reply, [version, ..]) if *version != 5 => Err(proxy::no_socks(&self.proxy)),
-            (Step::Method, [_, 0, ..]) => {
+            (SocksStep::Method | SocksStep::Reply, [version, ..]) if *version != 5 => Err(proxy::no_socks(&self.proxy)),
+            (SocksStep::Method, [_, 0, ..]) => {
                 cipher.put(&self.request);
-                self.step = Step::Reply;
+                self.step = SocksStep::Reply;
                 Ok(Some(2))
             }
-            (Step::Method, [_, 2, ..]) if self.user.is_some() => {
+            (SocksStep::Method, [_, 2, ..]) if self.user.is_some() => {
                 cipher.put(self.user.as_deref().unwrap_or_default());
-                self.step = Step::Password;
+                self.step = SocksStep::Password;
                 Ok(Some(2))
             }
-            (Step::Method, [_, _, ..]) => Err(match self.user {
+            (SocksStep::Method, [_, _, ..]) => Err(match self.user {
                 None => proxy::no_password(&self.proxy, "-U NAME:PASSWORD"),
                 Some(_) => proxy::no_method(&self.proxy),
             }),
-            (Step::Password, [_, 0, ..]) => {
+            (SocksStep::Password, [_, 0, ..]) => {
                 cipher.put(&self.request);
-                self.step = Step::Reply;
+                self.step = SocksStep::Reply;
                 Ok(Some(2))
             }
-            (Step::Password, [_, _, ..]) => Err(proxy::wrong_password(&self.proxy)),
-            (Step::Reply, [_, code, ..]) if *code > 0 => Err(proxy::refused(&self.proxy, &self.target, reason(*code))),
-            (Step::Reply, [_, _, _, kind, first, ..]) => {
+            (SocksStep::Password, [_, _, ..]) => Err(proxy::wrong_password(&self.proxy)),
+            (SocksStep::Reply, [_, code, ..]) if *code > 0 => Err(proxy::refused(&self.proxy, &self.target, reason(*code))),
+            (SocksStep::Reply, [_, _, _, kind, first, ..]) => {
                 let address = match kind {
                     1 => 4,
                     3 => 1 + usize::from(*first),
@@ -180,7 +180,7 @@ impl Socks {
     }
 }
 
-impl SecureChannel for Socks {
+impl SecureChannel for SocksTunnel {
     fn start(&mut self, cipher: &mut OutputBuffer) {
         cipher.put(if self.user.is_some() { &[5, 2, 0, 2] } else { &[5, 1, 0] });
     }
@@ -188,7 +188,7 @@ impl SecureChannel for Socks {
     fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut OutputBuffer) -> Result<ChannelProgress, Cause> {
         self.heard.extend_from_slice(bytes);
         loop {
-            let last = self.step == Step::Reply;
+            let last = self.step == SocksStep::Reply;
             let Some(size) = self.answer(cipher)? else { return Ok(ChannelProgress::More) };
             self.heard.drain(..size);
             if last {
@@ -229,7 +229,7 @@ mod tests {
     }
 
     /// Feeds a script in pieces of each size: what was said after the start, what came behind it, how it ended.
-    fn played(proxy: &str, host: &str, script: &[u8]) -> (Vec<u8>, Vec<u8>, Result<ChannelProgress, Cause>) {
+    fn run_script(proxy: &str, host: &str, script: &[u8]) -> (Vec<u8>, Vec<u8>, Result<ChannelProgress, Cause>) {
         let mut outcomes = (1..=script.len()).map(|piece| {
             let (mut channel, mut said, mut plain) = (through(proxy, host), OutputBuffer::default(), Vec::new());
             channel.start(&mut said);
@@ -254,15 +254,15 @@ mod tests {
     #[test]
     fn connect_says_where_and_hands_on_what_comes_behind() {
         let (said, behind, fed) =
-            played("http://ann:pw@p:3128", "db.example", b"HTTP/1.1 200 Connection established\r\nVia: x\r\n\r\nhello");
+            run_script("http://ann:pw@p:3128", "db.example", b"HTTP/1.1 200 Connection established\r\nVia: x\r\n\r\nhello");
         assert_eq!(fed, Ok(ChannelProgress::Established));
         assert_eq!(behind, b"hello");
         let said = String::from_utf8(said).unwrap();
         assert!(said.starts_with("CONNECT db.example:443 HTTP/1.1\r\nHost: db.example:443\r\nProxy-Authorization: Basic YW5uOnB3\r\nUser-Agent: brunt/"), "{said}");
         assert!(said.ends_with("\r\nProxy-Connection: Keep-Alive\r\n\r\n"));
-        let (said, ..) = played("http://p", "::1", b"HTTP/1.0 200 OK\n\n");
+        let (said, ..) = run_script("http://p", "::1", b"HTTP/1.0 200 OK\n\n");
         assert!(said.starts_with(b"CONNECT [::1]:443 HTTP/1.1\r\nHost: [::1]:443\r\nUser-Agent"));
-        let (.., fed) = played("http://p", "h", b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 Fine\r\n\r\n");
+        let (.., fed) = run_script("http://p", "h", b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 Fine\r\n\r\n");
         assert_eq!(fed, Ok(ChannelProgress::Established));
     }
 
@@ -285,7 +285,7 @@ mod tests {
             ("http://p:1", "HTTP/1.1 xyz\r\n\r\n", "http://p:1 does not respond like an HTTP proxy; is it one?"),
         ] {
             assert_eq!(
-                played(proxy, "h", answer.as_bytes()).2.map_err(|why| why.to_string()),
+                run_script(proxy, "h", answer.as_bytes()).2.map_err(|why| why.to_string()),
                 Err(said.to_owned()),
                 "{answer}"
             );
@@ -305,19 +305,19 @@ mod tests {
             ("db.example", [&[3, 10][..], b"db.example", &[1, 187]].concat()),
             ("::1", [&[4][..], &[0; 15], &[1, 1, 187]].concat()),
         ] {
-            let (said, behind, fed) = played("socks5h://p", host, &ok);
+            let (said, behind, fed) = run_script("socks5h://p", host, &ok);
             assert_eq!((behind, fed), (b"hello".to_vec(), Ok(ChannelProgress::Established)));
             assert_eq!(said, [&[5, 1, 0, 5, 1, 0][..], &told].concat(), "{host}");
         }
         let named = [&[5, 0, 5, 0, 0, 3, 2][..], b"me", &[0, 80]].concat();
-        assert_eq!(played("socks5://p", "10.0.0.1", &named).2, Ok(ChannelProgress::Established));
+        assert_eq!(run_script("socks5://p", "10.0.0.1", &named).2, Ok(ChannelProgress::Established));
         assert!(tunnel(&Proxy::parse("socks5h://p").unwrap(), &"a".repeat(256), 1).is_err());
     }
 
     #[test]
     fn socks_asks_for_a_password_where_there_is_one() {
         let bound = [5, 0, 0, 1, 127, 0, 0, 1, 0, 80];
-        let (said, _, fed) = played("socks5h://ann:pw@p", "10.0.0.1", &[&[5, 2, 1, 0][..], &bound].concat());
+        let (said, _, fed) = run_script("socks5h://ann:pw@p", "10.0.0.1", &[&[5, 2, 1, 0][..], &bound].concat());
         assert_eq!(fed, Ok(ChannelProgress::Established));
         assert!(said.starts_with(&[5, 2, 0, 2, 1, 3, b'a', b'n', b'n', 2, b'p', b'w', 5, 1, 0, 1]), "{said:?}");
         for (proxy, answer, said) in [
@@ -333,7 +333,7 @@ mod tests {
             ("socks5h://p:1", b"HTTP/1.1 400 Bad", "does not respond like a SOCKS5 proxy"),
             ("socks5h://p:1", &[5, 0, 5, 0, 0, 9, 0], "does not respond like a SOCKS5 proxy"),
         ] {
-            let why = played(proxy, "h", answer).2.unwrap_err().to_string();
+            let why = run_script(proxy, "h", answer).2.unwrap_err().to_string();
             assert!(why.contains(said), "{answer:?}: {why}");
         }
     }

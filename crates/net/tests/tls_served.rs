@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use measure::Nanos;
 use net::Epoll;
-use net::tls::{RustlsSecurity, RustlsServing, Secured, TlsSettings};
+use net::tls::{RustlsSecurity, RustlsServer, TlsNetwork, TlsSettings};
 use wire::{NetworkEvent, ChannelProgress, Network, Origin, OutputBuffer, PeerAddress, SecureChannel, SecureChannelFactory};
 
 /// Sends what is to be sent, in pieces, and reads until there is plaintext, the handshake is done or the end has come.
@@ -54,8 +54,8 @@ impl Client {
 
 #[test]
 fn an_echo_over_tls_in_pieces_of_every_kind() {
-    let serving = RustlsServing::self_made(&["localhost"], &[b"h2", b"http/1.1"]).unwrap();
-    let mut server = Secured::new(Epoll::new().unwrap(), serving);
+    let serving = RustlsServer::self_signed(&["localhost"], &[b"h2", b"http/1.1"]).unwrap();
+    let mut server = TlsNetwork::new(Epoll::new().unwrap(), serving);
     let listener = server.listen(&PeerAddress::Tcp("127.0.0.1:0".parse().unwrap()), 10, false).unwrap();
     let at = server.local_addr(listener).unwrap();
     let clients = std::thread::spawn(move || {

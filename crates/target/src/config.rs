@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use net::tls::RustlsServing;
+use net::tls::RustlsServer;
 use wire::PeerAddress;
 
 use crate::{DelayDistribution, ServerStall};
@@ -39,7 +39,7 @@ pub struct Config {
     /// File for one line per request (see [`crate::arrivals`]).
     pub log_arrivals: Option<PathBuf>,
     /// TLS with this certificate, if set.
-    pub tls: Option<RustlsServing>,
+    pub tls: Option<RustlsServer>,
 }
 
 impl Default for Config {

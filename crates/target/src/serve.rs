@@ -10,7 +10,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use net::tls::Secured;
+use net::tls::TlsNetwork;
 use wire::{Network, PeerAddress};
 
 use crate::arrivals::ArrivalLogWriter;
@@ -41,7 +41,7 @@ impl TargetServer {
         match config.tls.clone() {
             None => TargetServer::start_with(config, net::Epoll::new, DetectingSession::new),
             Some(serving) => {
-                let network = move || Ok(Secured::new(net::Epoll::new()?, serving.clone()));
+                let network = move || Ok(TlsNetwork::new(net::Epoll::new()?, serving.clone()));
                 TargetServer::start_with(config, network, DetectingSession::new)
             }
         }

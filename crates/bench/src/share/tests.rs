@@ -5,7 +5,7 @@ use std::io::{Read, Write, pipe};
 use std::sync::Mutex;
 use std::thread::JoinHandle;
 
-use engine::{ClockOffset, Ending, Launcher, Link, Stop, Task};
+use engine::{ClockOffset, ProcessHandle, Launcher, ProcessLink, Stop, Task};
 use measure::Nanos;
 use plan::Trial;
 use target::{Config, TargetServer};
@@ -26,8 +26,8 @@ struct ThreadLauncher {
 
 struct ThreadExit(Mutex<Option<JoinHandle<ShareResult>>>);
 
-impl Ending for ThreadExit {
-    fn ended(&self) -> std::io::Result<Option<String>> {
+impl ProcessHandle for ThreadExit {
+    fn exit_text(&self) -> std::io::Result<Option<String>> {
         let mut thread = self.0.lock().unwrap();
         let over = thread.as_ref().is_none_or(JoinHandle::is_finished);
         Ok(over.then(|| thread.take().map_or(Ok(()), |thread| thread.join().unwrap()).err().unwrap_or_default()))
@@ -48,7 +48,7 @@ impl<W: Write> Write for CountingWriter<W> {
 }
 
 impl Launcher for ThreadLauncher {
-    fn launch(&self, _task: &Task) -> std::io::Result<Link> {
+    fn launch(&self, _task: &Task) -> std::io::Result<ProcessLink> {
         let ((there, to), (from, mut back)) = (pipe()?, pipe()?);
         let first = self.says_first;
         let thread = std::thread::spawn(move || {
@@ -61,10 +61,10 @@ impl Launcher for ThreadLauncher {
             let assignment = Assignment::accept(there, back).map_err(|error| error.to_string())?;
             run_assignment(assignment, &protocols, &GeneratorHost::default()).map_err(|complaint| complaint.to_string())
         });
-        Ok(Link {
+        Ok(ProcessLink {
             to: Box::new(CountingWriter(to, Arc::clone(&self.sent))),
             from: Box::new(from),
-            ending: Arc::new(ThreadExit(Mutex::new(Some(thread)))),
+            process: Arc::new(ThreadExit(Mutex::new(Some(thread)))),
             clock: ClockOffset::default(),
         })
     }

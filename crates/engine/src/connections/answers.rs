@@ -7,7 +7,7 @@ use wire::{ExchangeEnd, Event, FaultKind, ResourceSearch, Network, Phase, Reques
 use crate::ids::{ConnId, ExchangeId, PoolId, RequestId, UserId};
 
 use super::WorkerConnections;
-use crate::failing::Cause;
+use crate::failure_cause::FailureCause;
 use crate::pool::USEFUL;
 
 /// Maximum number of times a request refused by the peer is sent again.
@@ -38,7 +38,7 @@ impl<N: Network> WorkerConnections<N> {
         let done = self.links.done();
         done.events = events;
         done.clear_failed_checks();
-        self.traffic.examples.tell_enough(done);
+        self.traffic.examples.notify_sessions(done);
     }
 
     /// Counts an unsolicited message and passes it to the user of the connection, where users receive such messages.
@@ -71,7 +71,7 @@ impl<N: Network> WorkerConnections<N> {
         if x.resent == RESENT_AT_MOST {
             let session = self.links.session(conn);
             let why = session.map(|session| session.close_cause().unwrap_or_else(|| session.not_processed_reason().into()));
-            let cause = Cause::new(FaultKind::Closed, Phase::FirstByte).saying(why.as_ref());
+            let cause = FailureCause::new(FaultKind::Closed, Phase::FirstByte).with_details(why.as_ref());
             return self.traffic.fail(id, &cause, true);
         }
         (x.conn, x.resent) = (ConnId::NONE, x.resent + 1);

@@ -9,7 +9,7 @@ use crate::ids::{ConnId, ExchangeId};
 use crate::pool::ConnStage;
 
 use super::{WorkerConnections, HeartbeatRounds};
-use crate::message::Message;
+use crate::worker_message::WorkerMessage;
 
 /// Maximum interval at which a stop requested from outside is checked.
 pub(crate) const STOP_CHECK_INTERVAL: Nanos = Nanos::from_millis(50);
@@ -240,7 +240,7 @@ impl<N: Network> WorkerConnections<N> {
         }
         let limits = &self.traffic.limits;
         let window = limits.end.map_or(now, |end| end.min(now)) - limits.window;
-        self.traffic.recorder.report(Message::Over { window, interrupted });
+        self.traffic.recorder.report(WorkerMessage::Over { window, interrupted });
         self.links.close_all();
     }
 

@@ -9,7 +9,7 @@ use crate::pool::ConnStage;
 use crate::outcome::{UserOutcome, NotSentCause};
 
 use super::WorkerConnections;
-use crate::failing::{Cause, kind_of};
+use crate::failure_cause::{FailureCause, kind_of};
 
 /// Fails answers that would have ended well with the end of a connection that was truncated (RFC 8446 6.1, RFC 9112
 /// 9.8).
@@ -91,7 +91,7 @@ impl<N: Network> WorkerConnections<N> {
             ConnStage::Greeting | ConnStage::Open => self.links.session(conn).map_or(0, |session| session.refusal_code()),
             _ => 0,
         };
-        let cause = Cause::new(kind, phase).of_system(errno).with_code(code).saying(why);
+        let cause = FailureCause::new(kind, phase).with_errno(errno).with_code(code).with_details(why);
         if stage == ConnStage::Open {
             self.fail_in_flight(conn, &cause, in_vain);
             if in_vain {
@@ -109,7 +109,7 @@ impl<N: Network> WorkerConnections<N> {
     }
 
     /// Handles a connection that failed to open. Returns `true` if its user counts that as a failed request.
-    fn opening_failed(&mut self, conn: ConnId, cause: &Cause<'_>) -> bool {
+    fn opening_failed(&mut self, conn: ConnId, cause: &FailureCause<'_>) -> bool {
         let c = self.links.conn(conn);
         let (owner, pool_id, user, greeting) = (c.last, c.pool, c.user, c.stage == ConnStage::Greeting);
         self.traffic.recorder.counts().connections.failed += 1;
@@ -143,13 +143,13 @@ impl<N: Network> WorkerConnections<N> {
         if idle {
             self.retire(conn);
         }
-        let cause = Cause::new(FaultKind::Closed, Phase::FirstByte).saying(words.as_ref());
+        let cause = FailureCause::new(FaultKind::Closed, Phase::FirstByte).with_details(words.as_ref());
         self.traffic.fail(id, &cause, true);
         self.fail_waiting(pool_id, &cause.in_phase(Phase::Wait));
     }
 
     /// Drops a connection that was open: the requests on it fail.
-    fn fail_in_flight(&mut self, conn: ConnId, cause: &Cause<'_>, in_vain: bool) {
+    fn fail_in_flight(&mut self, conn: ConnId, cause: &FailureCause<'_>, in_vain: bool) {
         let c = self.links.conn(conn);
         let on_it = match (c.in_flight(), c.last) {
             (0, _) => Vec::new(),
@@ -179,7 +179,7 @@ impl<N: Network> WorkerConnections<N> {
 
     /// Handles a failed opening that no exchange owned. Waiting exchanges go on waiting while other connections live;
     /// else the oldest fails. With the last attempt all of them fail: no connection is left to wait for.
-    pub(crate) fn growth_failed(&mut self, pool_id: PoolId, cause: &Cause<'_>) {
+    pub(crate) fn growth_failed(&mut self, pool_id: PoolId, cause: &FailureCause<'_>) {
         self.back_off_pool(pool_id);
         let pool = self.pools.get_mut(pool_id);
         let oldest = if pool.live == 0 { pool.waiting.pop_front() } else { None };
@@ -191,7 +191,7 @@ impl<N: Network> WorkerConnections<N> {
     }
 
     /// Fails the waiting exchanges with the cause of the last failure, if no connection is open or being opened.
-    pub(crate) fn fail_waiting(&mut self, pool_id: PoolId, cause: &Cause<'_>) {
+    pub(crate) fn fail_waiting(&mut self, pool_id: PoolId, cause: &FailureCause<'_>) {
         let pooled = self.pools.are_shared(pool_id);
         let pool = self.pools.get_mut(pool_id);
         if pooled && pool.live + pool.opening == 0 {
@@ -211,12 +211,12 @@ impl<N: Network> WorkerConnections<N> {
             self.back_off_pool(pool_id);
         }
         if lost {
-            let cause = Cause::new(FaultKind::Closed, Phase::Hold);
+            let cause = FailureCause::new(FaultKind::Closed, Phase::Hold);
             self.count_loss(conn, &cause);
             self.traffic.recorder.counts().heartbeats.missed += self.heartbeat_unanswered(conn);
             let words = self.links.session(conn).and_then(|session| session.close_reason()).map(cause::Cause::from);
             let came = Some(self.links.partial_response(conn)).filter(|came| !came.is_empty());
-            self.traffic.keep_example(&cause.saying(words.as_ref()), None, came.as_deref());
+            self.traffic.keep_example(&cause.with_details(words.as_ref()), None, came.as_deref());
         }
         self.close_and_grow(conn);
         if lost && user != UserId::NONE {
@@ -274,7 +274,7 @@ impl<N: Network> WorkerConnections<N> {
                     break;
                 }
                 self.pools.get_mut(pool_id).waiting.pop_front();
-                self.traffic.fail(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
+                self.traffic.fail(id, &FailureCause::new(FaultKind::Timeout, Phase::Wait), false);
             }
         }
     }
@@ -299,19 +299,19 @@ impl<N: Network> WorkerConnections<N> {
             // Those in front may have more time.
             ExchangeState::Waiting if self.traffic.in_flight.has_own_timeouts() => {
                 self.stop_waiting(id);
-                self.traffic.fail(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
+                self.traffic.fail(id, &FailureCause::new(FaultKind::Timeout, Phase::Wait), false);
             }
             ExchangeState::Waiting => self.time_out_waiting(),
             ExchangeState::Connecting => self.drop_connection(x.conn, FaultKind::Timeout, None, None),
             ExchangeState::InFlight if x.conn == ConnId::NONE => {
                 self.stop_waiting(id);
-                self.traffic.fail(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
+                self.traffic.fail(id, &FailureCause::new(FaultKind::Timeout, Phase::Wait), false);
             }
             ExchangeState::InFlight if self.links.cancel(x.conn, id) => {
                 self.links.conn_mut(x.conn).end_exchange();
                 let begun = x.first_byte != measure::Nanos::ZERO;
                 let phase = if begun { Phase::Transfer } else { Phase::FirstByte };
-                self.traffic.fail(id, &Cause::new(FaultKind::Timeout, phase), false);
+                self.traffic.fail(id, &FailureCause::new(FaultKind::Timeout, phase), false);
                 self.offer(x.conn);
             }
             ExchangeState::InFlight => self.drop_connection(x.conn, FaultKind::Timeout, None, None),

@@ -3,7 +3,7 @@
 use wire::Network;
 
 use super::WorkerConnections;
-use crate::failing::Cause;
+use crate::failure_cause::FailureCause;
 use crate::ids::{ConnId, OriginId, ScenarioId, UserId};
 use crate::pool::SPARE;
 
@@ -67,7 +67,7 @@ impl<N: Network> WorkerConnections<N> {
     ///
     /// # Errors
     /// The cause, if connecting cannot even begin.
-    pub fn connect_for(&mut self, user: UserId, origin: OriginId) -> Result<(), Cause<'static>> {
+    pub fn connect_for(&mut self, user: UserId, origin: OriginId) -> Result<(), FailureCause<'static>> {
         self.read_clock();
         let pool_id = self.pools.of(user.scenario(), origin);
         match self.dial(pool_id) {
@@ -99,7 +99,7 @@ impl<N: Network> WorkerConnections<N> {
 
     /// Counts the loss of a connection that is part of the plan by its cause. The peer's own message is preferred to
     /// ours.
-    pub(crate) fn count_loss(&mut self, conn: ConnId, cause: &Cause<'_>) {
+    pub(crate) fn count_loss(&mut self, conn: ConnId, cause: &FailureCause<'_>) {
         let words = self.links.session(conn).and_then(|session| session.close_cause());
         self.traffic.recorder.connection_lost(cause.sort.kind, cause.sort.errno, words.as_ref().or(cause.why));
     }

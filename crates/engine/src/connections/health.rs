@@ -13,7 +13,7 @@ use measure::Nanos;
 use record::Latency;
 use wire::{Network, ThreadStats};
 
-use crate::tally::Apart;
+use crate::tally::UnsummedCounts;
 
 /// Minimum length of a gap to be recorded: a turn of a few requests takes that long.
 const MIN_GAP: Nanos = Nanos::from_micros(20);
@@ -54,7 +54,7 @@ impl Health {
 
     /// Records how the thread ran in the second that ends at `to`, in which requests were in flight without a break
     /// since `busy`. Time spent polling was available for work.
-    pub fn count(&mut self, now: ThreadStats, polled: Nanos, busy: Option<Nanos>, to: Nanos, apart: &mut Apart) {
+    pub fn count(&mut self, now: ThreadStats, polled: Nanos, busy: Option<Nanos>, to: Nanos, apart: &mut UnsummedCounts) {
         let since = std::mem::replace(&mut self.second_began, now);
         apart.busiest_cpu_ns = (now.cpu - since.cpu - polled).0;
         apart.ready_ns = (now.ready - since.ready).0;

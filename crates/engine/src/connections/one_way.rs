@@ -10,7 +10,7 @@ use wire::{Errno, FaultKind, Network, Phase};
 
 use super::WorkerConnections;
 use crate::exchange::{Exchange, ONE_WAY, ExchangeState};
-use crate::failing::Cause;
+use crate::failure_cause::FailureCause;
 use crate::ids::{ConnId, ExchangeId};
 use crate::outcome::{UserOutcome, FinishedRequest};
 use crate::pool::ConnStage;
@@ -111,7 +111,7 @@ impl<N: Network> WorkerConnections<N> {
         self.traffic.recorder.end(&x, self.traffic.stamp, false);
         let late = self.too_late(id, &x);
         match late {
-            true => self.traffic.failed(&x, id, &Cause::new(FaultKind::Timeout, Phase::FirstByte), None),
+            true => self.traffic.failed(&x, id, &FailureCause::new(FaultKind::Timeout, Phase::FirstByte), None),
             false => self.traffic.recorder.written(&x, self.traffic.stamp),
         }
         self.offer(conn);

@@ -12,7 +12,7 @@ use crate::outcome::UserOutcome;
 use crate::pool::{Pools, ConnStage};
 
 use super::WorkerConnections;
-use crate::failing::{Cause, kind_of};
+use crate::failure_cause::{FailureCause, kind_of};
 
 /// Minimum time between two lookups of the addresses of an origin.
 const LOOKUP_PAUSE: Nanos = Nanos::from_secs(1);
@@ -61,7 +61,7 @@ impl<N: Network> WorkerConnections<N> {
             }
             Err(errno) => {
                 self.traffic.recorder.counts().connections.failed += 1;
-                let cause = Cause::new(kind_of(Some(errno)), Phase::Connect).of_system(Some(errno));
+                let cause = FailureCause::new(kind_of(Some(errno)), Phase::Connect).with_errno(Some(errno));
                 self.traffic.fail(id, &cause, true);
             }
         }
@@ -101,7 +101,7 @@ impl<N: Network> WorkerConnections<N> {
                 Ok(_) => self.pools.record_attempt(pool_id, self.traffic.stamp, &mut self.rng),
                 Err(errno) => {
                     self.traffic.recorder.counts().connections.failed += 1;
-                    let cause = Cause::new(kind_of(Some(errno)), Phase::Connect).of_system(Some(errno));
+                    let cause = FailureCause::new(kind_of(Some(errno)), Phase::Connect).with_errno(Some(errno));
                     self.growth_failed(pool_id, &cause);
                 }
             }
@@ -164,13 +164,13 @@ impl<N: Network> WorkerConnections<N> {
         let pool = self.pools.get_mut(pool_id);
         let why = pool.lookup_error.clone();
         for id in std::mem::take(&mut pool.waiting) {
-            self.traffic.fail(id, &Cause::new(FaultKind::Resolve, Phase::Resolve).saying(why.as_ref()), true);
+            self.traffic.fail(id, &FailureCause::new(FaultKind::Resolve, Phase::Resolve).with_details(why.as_ref()), true);
         }
     }
 
     /// Processes the results of lookups.
     pub(crate) fn looked_up(&mut self) {
-        while let Some((pool_id, found)) = self.lookups.found() {
+        while let Some((pool_id, found)) = self.lookups.next_result() {
             let pool = self.pools.get_mut(pool_id);
             pool.looking_up = false;
             match found {

@@ -11,8 +11,8 @@ use measure::Nanos;
 use wire::{Workload, StateUpdate};
 
 use crate::recorder::Recorder;
-use crate::checked::Checked;
-use crate::examples::Examples;
+use crate::named_checks::NamedChecks;
+use crate::examples::ExampleFilter;
 use crate::exchange::Exchange;
 use crate::in_flight::InFlight;
 use crate::ids::{ExchangeId, RequestId, UserId};
@@ -30,7 +30,7 @@ pub(crate) struct Traffic {
     pub(super) event_time: Nanos,
     pub(super) in_flight: InFlight,
     pub(super) recorder: Recorder,
-    pub(super) examples: Examples,
+    pub(super) examples: ExampleFilter,
     /// Outcomes of requests, queued for users.
     pub(super) outcomes: Vec<UserOutcome>,
     /// Unsolicited messages on connections of users, where users receive them.
@@ -42,7 +42,7 @@ pub(crate) struct Traffic {
     /// The state to be kept from the answer that ends now.
     pub(super) state_update: Option<StateUpdate>,
     /// The named checks.
-    pub(super) checks: Option<Arc<Checked>>,
+    pub(super) checks: Option<Arc<NamedChecks>>,
     /// Time when arrivals were last held back in the schedule because the queue was full.
     held_back: Nanos,
 }
@@ -56,7 +56,7 @@ pub(crate) struct TrafficParts {
     pub recorder: Recorder,
     /// State that users keep, where they keep any.
     pub user_states: Option<UserStates>,
-    pub checks: Option<Arc<Checked>>,
+    pub checks: Option<Arc<NamedChecks>>,
 }
 
 impl Traffic {
@@ -68,7 +68,7 @@ impl Traffic {
             event_time: now,
             in_flight: flights,
             recorder: books,
-            examples: Examples::of(dialogue.names().list().len()),
+            examples: ExampleFilter::of(dialogue.names().list().len()),
             outcomes: Vec::new(),
             messages: VecDeque::new(),
             user_states: memories,

@@ -11,7 +11,7 @@ use wire::{ConnectionOwner, Workload, FaultKind, Network, Phase};
 use crate::ids::{ConnId, ExchangeId, PoolId, UserId};
 
 use super::WorkerConnections;
-use crate::failing::Cause;
+use crate::failure_cause::FailureCause;
 
 const LOST: StaticCause = cause::response::step_lost();
 const BUSY: StaticCause = cause::response::step_busy();
@@ -143,7 +143,7 @@ impl<N: Network> WorkerConnections<N> {
                         let why = if busy { BUSY } else { LOST };
                         self.traffic.fail(
                             id,
-                            &Cause::new(FaultKind::Closed, Phase::Wait).saying(&cause::Cause::from(why)),
+                            &FailureCause::new(FaultKind::Closed, Phase::Wait).with_details(&cause::Cause::from(why)),
                             false,
                         );
                     }
@@ -153,7 +153,7 @@ impl<N: Network> WorkerConnections<N> {
                 *own = OwnedConnection::None;
                 self.traffic.fail(
                     id,
-                    &Cause::new(FaultKind::Closed, Phase::Wait).saying(&cause::Cause::from(LOST)),
+                    &FailureCause::new(FaultKind::Closed, Phase::Wait).with_details(&cause::Cause::from(LOST)),
                     false,
                 );
             }

@@ -16,24 +16,24 @@ use crate::collector::{Collector, HELD};
 const WORKERS: usize = 3;
 
 /// Checks both directions of a link against these bytes.
-pub fn said(bytes: &[u8]) {
-    told(bytes);
-    ordered(bytes);
+pub fn check(bytes: &[u8]) {
+    check_frames(bytes);
+    check_orders(bytes);
     let _ = read_hello(&mut &*bytes);
 }
 
 /// A reader that returns one byte at a time.
-struct Slowly<'a>(&'a [u8]);
+struct ByteReader<'a>(&'a [u8]);
 
-impl Read for Slowly<'_> {
+impl Read for ByteReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.0.read(&mut into[..1])
     }
 }
 
 /// Checks the frames of a process as read by the coordinator.
-fn told(bytes: &[u8]) {
-    let (mut from, mut slowly) = (bytes, Slowly(bytes));
+fn check_frames(bytes: &[u8]) {
+    let (mut from, mut slowly) = (bytes, ByteReader(bytes));
     let mut held = 0;
     let name = |code: u32| code.to_string();
     let mut sink = |event| {
@@ -45,20 +45,20 @@ fn told(bytes: &[u8]) {
     while let Ok(frame) = read(&mut from) {
         let again = read(&mut slowly).expect("read at once, it was a frame");
         let Some(frame) = frame else { return collector.end(Nanos::ZERO) };
-        let (Some(Frame::Told(_, again)), Frame::Told(worker, message)) = (again, frame) else { continue };
+        let (Some(ProcessFrame::Worker(_, again)), ProcessFrame::Worker(worker, message)) = (again, frame) else { continue };
         assert_eq!(format!("{again:?}"), format!("{message:?}"));
         let mut written = Vec::new();
         write(&mut written, worker, &message).expect("what was read can be written");
-        let Ok(Some(Frame::Told(who, what))) = read(&mut &*written) else { panic!("{message:?} is no frame") };
+        let Ok(Some(ProcessFrame::Worker(who, what))) = read(&mut &*written) else { panic!("{message:?} is no frame") };
         assert_eq!((who, format!("{what:?}")), (worker, format!("{message:?}")));
         match &message {
-            Message::Early(early) => assert!(early.classes.len() <= early_failures::MAX_CLASSES),
-            Message::Example(example) => {
+            WorkerMessage::Early(early) => assert!(early.classes.len() <= early_failures::MAX_CLASSES),
+            WorkerMessage::Example(example) => {
                 let longest = example.sent.len().max(example.received.len());
                 assert!(longest <= SHOWN && cause_bytes(example.why.as_ref()).len() <= 2 * CAUSE);
             }
-            Message::Broken(why) => assert!(why.len() <= 3 * REASON),
-            Message::Snapshot(_) | Message::Over { .. } | Message::Lost { .. } => {}
+            WorkerMessage::Broken(why) => assert!(why.len() <= 3 * REASON),
+            WorkerMessage::Snapshot(_) | WorkerMessage::Over { .. } | WorkerMessage::Lost { .. } => {}
         }
         collector.receive(worker as usize % WORKERS, message);
         held = collector.held().max(held);
@@ -68,8 +68,8 @@ fn told(bytes: &[u8]) {
 }
 
 /// Checks the frames of the coordinator as read by a process.
-fn ordered(bytes: &[u8]) {
-    let (mut from, mut slowly) = (bytes, Slowly(bytes));
+fn check_orders(bytes: &[u8]) {
+    let (mut from, mut slowly) = (bytes, ByteReader(bytes));
     while let Ok(Some(order)) = Order::read(&mut from) {
         assert_eq!(Order::read(&mut slowly).ok().flatten().as_ref(), Some(&order));
         let mut written = Vec::new();

@@ -5,8 +5,8 @@ use std::io::{self, Read, Write};
 use measure::Nanos;
 use plan::{Bundle, Change};
 
-use super::{byte, long, nonsense, number, part, put, whole};
-use crate::control::Stamped;
+use super::{byte, long, malformed, number, part, put, read_frame};
+use crate::control::ScheduledChange;
 use crate::processes::Task;
 
 /// A frame of the coordinator.
@@ -19,13 +19,13 @@ pub(crate) enum Order {
     /// An environment variable that the plan uses.
     Variable(String, String),
     /// The next bytes of the description of the run, in the format of its reader.
-    Words(Vec<u8>),
+    Description(Vec<u8>),
     /// The share to take; description, files and variables come before.
     Task(Task),
     /// The moment at which a barrier is released.
     Go(u32, Nanos),
     /// A change of the load.
-    Change(Stamped),
+    Change(ScheduledChange),
     /// The end of the run.
     Stop,
 }
@@ -47,13 +47,13 @@ impl Order {
             Order::File(path, bytes) => put(to, 0, FILE, &text(path, &bytes.to_le_bytes())),
             Order::Piece(bytes) => put(to, 0, PIECE, bytes),
             Order::Variable(name, value) => put(to, 0, VARIABLE, &text(name, value.as_bytes())),
-            Order::Words(bytes) => put(to, 0, WORDS, bytes),
+            Order::Description(bytes) => put(to, 0, WORDS, bytes),
             Order::Task(Task { from, to: end, of }) => {
                 put(to, *end, TASK, &[from, of].map(|number| number.to_le_bytes()).concat())
             }
             Order::Go(barrier, at) => put(to, *barrier, GO, &at.0.to_le_bytes()),
             Order::Stop => put(to, 0, STOP, &[]),
-            Order::Change(Stamped { at, change }) => {
+            Order::Change(ScheduledChange { at, change }) => {
                 let (kind, level) = match *change {
                     Change::Pause => (0, 0.0),
                     Change::Resume => (1, 0.0),
@@ -68,8 +68,8 @@ impl Order {
 
     /// Reads the next order; None at the end.
     pub fn read(from: &mut dyn Read) -> io::Result<Option<Order>> {
-        let Some(frame) = whole(from)? else { return Ok(None) };
-        Order::parse(&frame).map(Some).ok_or_else(nonsense)
+        let Some(frame) = read_frame(from)? else { return Ok(None) };
+        Order::parse(&frame).map(Some).ok_or_else(malformed)
     }
 
     fn parse(mut frame: &[u8]) -> Option<Order> {
@@ -80,7 +80,7 @@ impl Order {
             FILE => Order::File(text()?, long(bytes)?),
             PIECE => Order::Piece(bytes.to_vec()),
             VARIABLE => Order::Variable(text()?, String::from_utf8(bytes.to_vec()).ok()?),
-            WORDS => Order::Words(bytes.to_vec()),
+            WORDS => Order::Description(bytes.to_vec()),
             TASK => {
                 let task = Task { from: number(bytes)?, to: first, of: number(bytes)? };
                 Order::Task((task.from < task.to && task.to <= task.of).then_some(task)?)
@@ -97,7 +97,7 @@ impl Order {
                     4 => Change::Drain,
                     _ => return None,
                 };
-                Order::Change(Stamped { at, change: change.clamped() })
+                Order::Change(ScheduledChange { at, change: change.clamped() })
             }
             _ => return None,
         })

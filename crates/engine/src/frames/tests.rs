@@ -5,13 +5,13 @@ use plan::Change;
 use proptest::prelude::*;
 
 use super::*;
-use crate::control::Stamped;
+use crate::control::ScheduledChange;
 use crate::ids::UserId;
 use crate::processes::Task;
-use crate::tally::{Tally, encode};
+use crate::tally::{WorkerTally, encode};
 use crate::tests::harness::each_seed;
 
-fn messages() -> Vec<Message> {
+fn messages() -> Vec<WorkerMessage> {
     let sort = FailureClass { kind: FaultKind::Refused, phase: Phase::Connect, errno: Some(libc::ECONNREFUSED) };
     let mut early = EarlyFailures::new(Nanos::ZERO);
     (early.finished, early.failed, early.classes) = (3, 4, vec![(sort, 3), (FailureClass { errno: None, ..sort }, 1)]);
@@ -31,13 +31,13 @@ fn messages() -> Vec<Message> {
         values: vec![("token".to_owned(), Some(vec![0, 255])), ("page".to_owned(), None)],
     };
     vec![
-        Message::Snapshot(encode(&Tally::new(1), (Nanos(5), Nanos(9)), record::RunPart::Window, Nanos(5))),
-        Message::Early(early),
-        Message::Early(EarlyFailures::new(Nanos::ZERO)),
-        Message::Example(RawExample { sort, name: None, code: 0, at_ns: 7, trace: None, ..named.clone() }),
-        Message::Example(named),
-        Message::Over { window: Nanos(12), interrupted: true },
-        Message::Broken("gone".into()),
+        WorkerMessage::Snapshot(encode(&WorkerTally::new(1), (Nanos(5), Nanos(9)), record::RunPart::Window, Nanos(5))),
+        WorkerMessage::Early(early),
+        WorkerMessage::Early(EarlyFailures::new(Nanos::ZERO)),
+        WorkerMessage::Example(RawExample { sort, name: None, code: 0, at_ns: 7, trace: None, ..named.clone() }),
+        WorkerMessage::Example(named),
+        WorkerMessage::Over { window: Nanos(12), interrupted: true },
+        WorkerMessage::Broken("gone".into()),
     ]
 }
 
@@ -49,9 +49,9 @@ fn what_is_written_is_read_again() {
         write(&mut bytes, worker as u32, message).unwrap();
     }
     let from = &mut bytes.as_slice();
-    assert!(matches!(read(from).unwrap(), Some(Frame::Ready(1))));
+    assert!(matches!(read(from).unwrap(), Some(ProcessFrame::Ready(1))));
     for (worker, message) in messages().iter().enumerate() {
-        let Some(Frame::Told(who, what)) = read(from).unwrap() else { panic!("a frame is missing") };
+        let Some(ProcessFrame::Worker(who, what)) = read(from).unwrap() else { panic!("a frame is missing") };
         assert_eq!((who, format!("{what:?}")), (worker as u32, format!("{message:?}")));
     }
     assert!(read(from).unwrap().is_none());
@@ -71,14 +71,14 @@ fn orders() -> Vec<Order> {
         Order::File("a/b.csv".into(), 7),
         Order::Piece(vec![0, 1, 255]),
         Order::Variable("TOKEN".into(), "söme".into()),
-        Order::Words(b"{}".to_vec()),
+        Order::Description(b"{}".to_vec()),
         Order::Task(Task { from: 2, to: 5, of: 9 }),
         Order::Go(1, Nanos(u64::MAX)),
-        Order::Change(Stamped { at: Nanos(5), change: Change::Rate(0.1) }),
-        Order::Change(Stamped { at: Nanos(6), change: Change::Users(Change::MOST_USERS) }),
-        Order::Change(Stamped { at: Nanos(7), change: Change::Pause }),
-        Order::Change(Stamped { at: Nanos(8), change: Change::Resume }),
-        Order::Change(Stamped { at: Nanos(9), change: Change::Drain }),
+        Order::Change(ScheduledChange { at: Nanos(5), change: Change::Rate(0.1) }),
+        Order::Change(ScheduledChange { at: Nanos(6), change: Change::Users(Change::MOST_USERS) }),
+        Order::Change(ScheduledChange { at: Nanos(7), change: Change::Pause }),
+        Order::Change(ScheduledChange { at: Nanos(8), change: Change::Resume }),
+        Order::Change(ScheduledChange { at: Nanos(9), change: Change::Drain }),
         Order::Stop,
     ]
 }
@@ -126,8 +126,8 @@ fn another_version_and_another_program_are_told_in_a_sentence() {
 
 #[test]
 fn an_announced_length_takes_no_memory() {
-    struct Announces(usize);
-    impl Read for Announces {
+    struct AnnouncingReader(usize);
+    impl Read for AnnouncingReader {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
             assert!(into.len() <= record::frames::MEMORY as usize, "room for {} bytes that never came", into.len());
             let rest = &LINK.max_length.to_le_bytes()[self.0.min(4)..];
@@ -137,7 +137,7 @@ fn an_announced_length_takes_no_memory() {
             Ok(n)
         }
     }
-    assert_eq!(read(&mut Announces(0)).err().map(|error| error.kind()), Some(io::ErrorKind::UnexpectedEof));
+    assert_eq!(read(&mut AnnouncingReader(0)).err().map(|error| error.kind()), Some(io::ErrorKind::UnexpectedEof));
     let too_long = [(LINK.max_length + 1).to_le_bytes(), [0; 4]].concat();
     assert!(read(&mut too_long.as_slice()).is_err_and(|error| error.to_string().contains("impossible length")));
 }
@@ -154,7 +154,7 @@ fn what_is_longer_than_may_be_is_refused_or_cut() {
     assert!(told(EARLY, &early(early_failures::MAX_CLASSES)).is_ok() && told(EARLY, &early(early_failures::MAX_CLASSES + 1)).is_err());
     for (kind, length) in [(BROKEN, 0), (REFUSED, 1)] {
         let long = "x".repeat(REASON + 1 + length);
-        let (Frame::Refused(why) | Frame::Told(_, Message::Broken(why))) =
+        let (ProcessFrame::Refused(why) | ProcessFrame::Worker(_, WorkerMessage::Broken(why))) =
             told(kind, long.as_bytes()).unwrap().unwrap()
         else {
             panic!("another frame")
@@ -175,8 +175,8 @@ fn what_is_longer_than_may_be_is_refused_or_cut() {
         values: Vec::new(),
     };
     let mut bytes = Vec::new();
-    write(&mut bytes, 0, &Message::Example(example)).unwrap();
-    let Some(Frame::Told(_, Message::Example(read))) = read(&mut bytes.as_slice()).unwrap() else {
+    write(&mut bytes, 0, &WorkerMessage::Example(example)).unwrap();
+    let Some(ProcessFrame::Worker(_, WorkerMessage::Example(read))) = read(&mut bytes.as_slice()).unwrap() else {
         panic!("an example")
     };
     let why = read.why.expect("a cause").to_string();
@@ -196,9 +196,9 @@ fn frames() -> Vec<Vec<u8>> {
         write(&mut frame).expect("into memory");
         frame
     };
-    let mut tally = Tally::new(3);
+    let mut tally = WorkerTally::new(3);
     (200..220).for_each(|code| tally.code((code as u16 % 3, UserId(0)), code));
-    tally.word(7);
+    tally.closing(7);
     tally.failure((1, UserId(0)), sort_of(libc::EPIPE));
     tally.lost(FaultKind::Closed, None, Some(&cause::verbatim("bye")));
     tally.not_opened(sort_of(libc::ECONNREFUSED), Some(&cause::verbatim("nobody there")));
@@ -208,7 +208,7 @@ fn frames() -> Vec<Vec<u8>> {
     named.finished(2, Nanos(900));
     named.at_least(0, Nanos(1 << 40));
     let second = encode(&tally, (Nanos(5), Nanos(1_000_000_005)), record::RunPart::Drain, Nanos(5));
-    let told = messages().into_iter().chain([Message::Snapshot(second)]);
+    let told = messages().into_iter().chain([WorkerMessage::Snapshot(second)]);
     let mut all: Vec<Vec<u8>> = told.map(|message| written(&|to| write(to, 1, &message))).collect();
     all.extend(orders().iter().map(|order| written(&|to| order.write(to))));
     all.extend([
@@ -262,7 +262,7 @@ fn frames_garbled_in_every_way_are_read_alike_and_hold_their_bounds() {
             }
             said.extend(frame);
         }
-        oracle::said(&said);
+        oracle::check(&said);
     });
 }
 
@@ -272,7 +272,7 @@ fn sort_of(errno: i32) -> FailureClass {
 
 #[test]
 fn a_second_that_cannot_be_is_no_frame() {
-    let mut tally = Tally::new(2);
+    let mut tally = WorkerTally::new(2);
     (1..200).for_each(|code| tally.code((1, UserId(0)), code));
     tally.lost(FaultKind::Closed, None, Some(&cause::verbatim("bye")));
     tally.failure((1, UserId(0)), sort_of(libc::EPIPE));
@@ -303,9 +303,9 @@ proptest! {
             let mut frame = Vec::new();
             put(&mut frame, u32::from(kind), kind, &bytes).unwrap();
             frame.extend(&bytes);
-            oracle::said(&frame);
+            oracle::check(&frame);
         }
-        oracle::said(&bytes);
+        oracle::check(&bytes);
     }
 
     #[test]
@@ -317,6 +317,6 @@ proptest! {
         let at = at.index(said.len());
         said[at] ^= 1 << bit;
         said.truncate(cut.index(said.len()) + 1);
-        oracle::said(&said);
+        oracle::check(&said);
     }
 }

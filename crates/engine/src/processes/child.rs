@@ -5,32 +5,32 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::link::{ClockOffset, Ending, Link};
+use super::link::{ClockOffset, ProcessHandle, ProcessLink};
 
 /// Starts a command whose standard input and output form the link.
 ///
 /// # Errors
 /// The error of the operating system.
-pub fn child(command: &mut Command) -> io::Result<Link> {
+pub fn child(command: &mut Command) -> io::Result<ProcessLink> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io::Error::other("its stdin and stdout are not connected to brunt"));
     };
-    let ending = Arc::new(OfChild(Mutex::new(child)));
-    Ok(Link { to: Box::new(to), from: Box::new(from), ending, clock: ClockOffset::default() })
+    let ending = Arc::new(ChildEnding(Mutex::new(child)));
+    Ok(ProcessLink { to: Box::new(to), from: Box::new(from), process: ending, clock: ClockOffset::default() })
 }
 
-struct OfChild(Mutex<Child>);
+struct ChildEnding(Mutex<Child>);
 
-impl OfChild {
+impl ChildEnding {
     fn child(&self) -> MutexGuard<'_, Child> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
-impl Ending for OfChild {
-    fn ended(&self) -> io::Result<Option<String>> {
-        Ok(self.child().try_wait()?.map(in_words))
+impl ProcessHandle for ChildEnding {
+    fn exit_text(&self) -> io::Result<Option<String>> {
+        Ok(self.child().try_wait()?.map(exit_text))
     }
 
     fn kill(&self) {
@@ -38,7 +38,7 @@ impl Ending for OfChild {
         let _ = self.child().kill();
     }
 
-    fn stands_still(&self) -> bool {
+    fn is_stopped(&self) -> bool {
         let status = std::fs::read_to_string(format!("/proc/{}/stat", self.child().id())).unwrap_or_default();
         // The format is `pid (name) state`, and the name may contain anything.
         status.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
@@ -46,7 +46,7 @@ impl Ending for OfChild {
 }
 
 /// Returns the exit of a process as text: `killed by SIGKILL`.
-fn in_words(status: ExitStatus) -> String {
+fn exit_text(status: ExitStatus) -> String {
     let name = |signal| match signal {
         libc::SIGHUP => "SIGHUP".to_owned(),
         libc::SIGINT => "SIGINT".to_owned(),

@@ -12,28 +12,28 @@ use record::GeneratorHost;
 use super::task::Task;
 
 /// The coordinator's end of a link.
-pub struct Link {
+pub struct ProcessLink {
     /// The input of the process.
     pub to: Box<dyn Write + Send>,
     /// The output of the process.
     pub from: Box<dyn Read + Send>,
     /// The process itself.
-    pub ending: Arc<dyn Ending>,
+    pub process: Arc<dyn ProcessHandle>,
     /// The offset of its clock.
     pub clock: ClockOffset,
 }
 
 /// A handle that detects the end of a process and can kill it.
-pub trait Ending: Send + Sync {
+pub trait ProcessHandle: Send + Sync {
     /// Returns how the process ended, in words such as `exit code 3`; None while it runs.
     ///
     /// # Errors
     /// The state of the process cannot be determined.
-    fn ended(&self) -> io::Result<Option<String>>;
+    fn exit_text(&self) -> io::Result<Option<String>>;
     /// Kills the process, which breaks its link.
     fn kill(&self);
     /// Returns `true` if the process is suspended.
-    fn stands_still(&self) -> bool {
+    fn is_stopped(&self) -> bool {
         false
     }
 }
@@ -45,11 +45,11 @@ pub struct ClockOffset(pub i64);
 
 impl ClockOffset {
     /// Converts a moment to the clock of the process.
-    pub(crate) fn theirs(self, ours: Nanos) -> Nanos {
+    pub(crate) fn to_process(self, ours: Nanos) -> Nanos {
         Nanos(ours.0.saturating_add_signed(self.0))
     }
     /// Converts a moment of the process to our clock.
-    pub(crate) fn ours(self, theirs: Nanos) -> Nanos {
+    pub(crate) fn to_coordinator(self, theirs: Nanos) -> Nanos {
         Nanos(theirs.0.saturating_add_signed(self.0.saturating_neg()))
     }
 }
@@ -60,7 +60,7 @@ pub trait Launcher: Send + Sync {
     ///
     /// # Errors
     /// The refusal.
-    fn launch(&self, task: &Task) -> io::Result<Link>;
+    fn launch(&self, task: &Task) -> io::Result<ProcessLink>;
     /// Returns the machines they run on, without the coordinator's.
     fn hosts(&self) -> Vec<GeneratorHost> {
         Vec::new()

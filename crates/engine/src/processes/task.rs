@@ -6,7 +6,7 @@ use plan::Bundle;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Briefing {
     /// Description of the run, which the engine does not interpret; it is returned by [`crate::Assignment::words`].
-    pub words: String,
+    pub description: String,
     /// Files and variables the plan refers to.
     pub bundle: Bundle,
 }

@@ -10,22 +10,22 @@ use record::{End, RunPart, RunEvent};
 use super::*;
 use crate::barrier::Barrier;
 use crate::collector::Collector;
-use crate::tally::{Tally, encode};
+use crate::tally::{WorkerTally, encode};
 
 const HOURS: i64 = 3 * 3_600_000_000_000;
 const SECOND: Nanos = Nanos::from_secs(1);
 
 /// A launcher of simulated processes with a clock offset, each played by a function.
-struct Played<F> {
+struct PlayedLauncher<F> {
     ahead: i64,
     play: Arc<F>,
 }
 
 /// The end of a simulated process, set when its function returns.
-struct Over(Arc<AtomicBool>);
+struct PlayedProcess(Arc<AtomicBool>);
 
-impl Ending for Over {
-    fn ended(&self) -> io::Result<Option<String>> {
+impl ProcessHandle for PlayedProcess {
+    fn exit_text(&self) -> io::Result<Option<String>> {
         Ok(self.0.load(Ordering::Relaxed).then(|| "over".to_owned()))
     }
     fn kill(&self) {
@@ -33,8 +33,8 @@ impl Ending for Over {
     }
 }
 
-impl<F: Fn(Task, Assignment) + Send + Sync + 'static> Launcher for Played<F> {
-    fn launch(&self, task: &Task) -> io::Result<Link> {
+impl<F: Fn(Task, Assignment) + Send + Sync + 'static> Launcher for PlayedLauncher<F> {
+    fn launch(&self, task: &Task) -> io::Result<ProcessLink> {
         let ((there, to), (from, back)) = (pipe()?, pipe()?);
         let (over, play, task) = (Arc::new(AtomicBool::new(false)), Arc::clone(&self.play), *task);
         let ended = Arc::clone(&over);
@@ -43,37 +43,37 @@ impl<F: Fn(Task, Assignment) + Send + Sync + 'static> Launcher for Played<F> {
             over.store(true, Ordering::Relaxed);
         });
         let clock = ClockOffset(self.ahead);
-        Ok(Link { to: Box::new(to), from: Box::new(from), ending: Arc::new(Over(ended)), clock })
+        Ok(ProcessLink { to: Box::new(to), from: Box::new(from), process: Arc::new(PlayedProcess(ended)), clock })
     }
 }
 
 /// Runs `number` processes with a worker each; returns the events.
 fn run(number: u32, launcher: impl Launcher + 'static, (stop, control): (&Stop, &Control)) -> Vec<RunEvent> {
-    let briefing = Arc::new(Briefing { words: "the plan".into(), ..Briefing::default() });
+    let briefing = Arc::new(Briefing { description: "the plan".into(), ..Briefing::default() });
     let processes = Processes { number, launcher: Arc::new(launcher), briefing };
     let (report, told) = channel();
     let (mut events, name) = (Vec::new(), |code: u32| code.to_string());
     std::thread::scope(|scope| {
-        let awaited = Awaited::default();
+        let awaited = AwaitedWorkers::default();
         start(scope, &processes, number, &report, (stop, control), &awaited);
         drop(report);
         let mut sink = |event| events.push(event);
         Collector::new(number as usize, false, &name, &mut sink)
-            .heeding(control)
-            .naming(&awaited)
+            .with_control(control)
+            .with_awaited(&awaited)
             .listen(&told, Nanos::ZERO);
     });
     events
 }
 
 /// Reports one second of a window that began at this moment of the worker's clock.
-fn tell(task: Task, window: Nanos, report: &Sender<(usize, Message)>) {
-    let mut tally = Tally::new(1);
+fn report_second(task: Task, window: Nanos, report: &Sender<(usize, WorkerMessage)>) {
+    let mut tally = WorkerTally::new(1);
     (tally.counts.due, tally.counts.finished) = (10, 10);
     let second = encode(&tally, (window, window + SECOND), RunPart::Window, window);
     let worker = task.from as usize;
-    report.send((worker, Message::Snapshot(second))).unwrap();
-    report.send((worker, Message::Over { window: SECOND, interrupted: false })).unwrap();
+    report.send((worker, WorkerMessage::Snapshot(second))).unwrap();
+    report.send((worker, WorkerMessage::Over { window: SECOND, interrupted: false })).unwrap();
 }
 
 #[test]
@@ -81,9 +81,9 @@ fn moments_are_translated_where_they_pass_a_link() {
     for ahead in [0, HOURS, -HOURS.min(Clock.now().0 as i64 / 2)] {
         let clock = ClockOffset(ahead);
         let play = move |task, assignment: Assignment| {
-            assert_eq!(assignment.words(), "the plan");
+            assert_eq!(assignment.description(), "the plan");
             serve(assignment, 1, &Control::default(), |report, _, barriers: [Arc<Barrier>; 2], start| {
-                let now = clock.theirs(Clock.now());
+                let now = clock.to_process(Clock.now());
                 assert!(start + SECOND > now && start < now + SECOND, "the start is a moment of its clock");
                 barriers[0].ready(now);
                 let until = Instant::now() + Duration::from_secs(20);
@@ -94,13 +94,13 @@ fn moments_are_translated_where_they_pass_a_link() {
                     }
                     std::thread::sleep(Duration::from_millis(1));
                 };
-                let now = clock.theirs(Clock.now());
+                let now = clock.to_process(Clock.now());
                 assert!(go + SECOND > now && go < now + SECOND, "so is the end of a barrier");
-                tell(task, go, &report);
+                report_second(task, go, &report);
             });
         };
         let before = Clock.now();
-        let events = run(2, Played { ahead, play: Arc::new(play) }, (&Stop::default(), &Control::default()));
+        let events = run(2, PlayedLauncher { ahead, play: Arc::new(play) }, (&Stop::default(), &Control::default()));
         let began: Vec<u64> = events
             .iter()
             .filter_map(|event| if let RunEvent::Began(began) = event { Some(began.clock_ns) } else { None })
@@ -123,19 +123,19 @@ fn a_change_reaches_every_process_at_its_moment_and_is_recorded() {
             let told = Control::default();
             serve(assignment, 1, &told.clone(), |report, _, _, start| {
                 let until = Instant::now() + Duration::from_secs(20);
-                while told.beyond(1).is_empty() {
+                while told.since(1).is_empty() {
                     assert!(Instant::now() < until, "it is not told");
                     std::thread::sleep(Duration::from_millis(1));
                 }
-                let changes = [(clock.theirs(at), Change::Users(7)), (clock.theirs(at + SECOND), Change::Pause)];
-                let told = told.beyond(0);
-                assert_eq!(told, changes.map(|(at, change)| Stamped { at, change }));
-                tell(task, start, &report);
+                let changes = [(clock.to_process(at), Change::Users(7)), (clock.to_process(at + SECOND), Change::Pause)];
+                let told = told.since(0);
+                assert_eq!(told, changes.map(|(at, change)| ScheduledChange { at, change }));
+                report_second(task, start, &report);
             });
         };
-        control.take(Stamped { at, change: Change::Users(7) });
-        control.take(Stamped { at: at + SECOND, change: Change::Pause });
-        let events = run(2, Played { ahead, play: Arc::new(play) }, (&Stop::default(), &control));
+        control.add_scheduled(ScheduledChange { at, change: Change::Users(7) });
+        control.add_scheduled(ScheduledChange { at: at + SECOND, change: Change::Pause });
+        let events = run(2, PlayedLauncher { ahead, play: Arc::new(play) }, (&Stop::default(), &control));
         let began = events
             .iter()
             .find_map(|event| if let RunEvent::Began(began) = event { Some(began.clock_ns) } else { None });
@@ -158,14 +158,14 @@ fn a_run_begins_once_all_have_prepared_and_whoever_cannot_is_not_waited_for() {
         1 => {
             std::thread::sleep(Duration::from_millis(600));
             late.store(true, Ordering::Relaxed);
-            serve(assignment, 1, &Control::default(), |report, _, _, start| tell(task, start, &report));
+            serve(assignment, 1, &Control::default(), |report, _, _, start| report_second(task, start, &report));
         }
         _ => serve(assignment, 1, &Control::default(), |report, _, _, start| {
             assert!(late.load(Ordering::Relaxed), "it began before the other had prepared");
-            tell(task, start, &report);
+            report_second(task, start, &report);
         }),
     };
-    let events = run(3, Played { ahead: 0, play: Arc::new(play) }, (&Stop::default(), &Control::default()));
+    let events = run(3, PlayedLauncher { ahead: 0, play: Arc::new(play) }, (&Stop::default(), &Control::default()));
     let lost: Vec<&str> = events
         .iter()
         .filter_map(|event| if let RunEvent::Notice(notice) = event { Some(&*notice.facts["how"]) } else { None })
@@ -183,10 +183,10 @@ fn one_that_tells_nothing_while_others_go_on_is_given_up_before_memory_is_and_th
         serve(assignment, 1, &Control::default(), |report, _, _, start| {
             let worker = task.from as usize;
             let second = |nth: u64, due| {
-                let mut tally = Tally::new(1);
+                let mut tally = WorkerTally::new(1);
                 (tally.counts.due, tally.counts.finished) = (due, 10);
                 let (from, to) = (start + Nanos::from_secs(nth), start + Nanos::from_secs(nth + 1));
-                Message::Snapshot(encode(&tally, (from, to), RunPart::Window, start))
+                WorkerMessage::Snapshot(encode(&tally, (from, to), RunPart::Window, start))
             };
             if worker == 1 {
                 // It has two requests in flight when it is stopped.
@@ -200,11 +200,11 @@ fn one_that_tells_nothing_while_others_go_on_is_given_up_before_memory_is_and_th
             for nth in 0..3600 {
                 report.send((worker, second(nth, 10))).unwrap();
             }
-            report.send((worker, Message::Over { window: Nanos::from_secs(3600), interrupted: false })).unwrap();
+            report.send((worker, WorkerMessage::Over { window: Nanos::from_secs(3600), interrupted: false })).unwrap();
             all_told.store(true, Ordering::Relaxed);
         });
     };
-    let events = run(2, Played { ahead: 0, play: Arc::new(play) }, (&Stop::default(), &Control::default()));
+    let events = run(2, PlayedLauncher { ahead: 0, play: Arc::new(play) }, (&Stop::default(), &Control::default()));
     let (mut seconds, mut sums, mut lost) = (0, [0; 3], Vec::new());
     for event in &events {
         match event {
@@ -240,12 +240,12 @@ fn a_stop_reaches_those_who_still_prepare() {
         } else {
             serve(assignment, 1, &Control::default(), |report, stop, _, _| {
                 assert!(stop.requested());
-                let over = Message::Over { window: Nanos::ZERO, interrupted: true };
+                let over = WorkerMessage::Over { window: Nanos::ZERO, interrupted: true };
                 report.send((task.from as usize, over)).unwrap();
             });
         }
     };
-    let events = run(2, Played { ahead: 0, play: Arc::new(play) }, (&stop, &Control::default()));
+    let events = run(2, PlayedLauncher { ahead: 0, play: Arc::new(play) }, (&stop, &Control::default()));
     let RunEvent::Ended(ended) = events.last().unwrap() else { panic!("{events:?}") };
     assert_eq!(ended.reason, End::Interrupted);
 }

@@ -1,7 +1,7 @@
 //! Checks by name: how many passed and failed.
 
 use super::Recorder;
-use crate::checked::CheckCounts;
+use crate::named_checks::CheckCounts;
 
 impl Recorder {
     /// Sets the number of checks.

@@ -5,19 +5,19 @@ use wire::{SlotContext, Trace};
 
 use super::Recorder;
 use crate::exchange::Exchange;
-use crate::traces::{Kept, Outcome, Traces};
+use crate::traces::{KeptTrace, TracedOutcome, TraceSelection};
 
 impl Recorder {
     /// Sets whether requests have traces; `share` is the sampled share of those that cannot carry one.
     pub fn with_traces(mut self, tracing: bool, share: Option<f64>) -> Recorder {
-        self.tally.traces = tracing.then(|| Box::new(Traces::new(share.map(Trace::sampling_bound))));
+        self.tally.traces = tracing.then(|| Box::new(TraceSelection::new(share.map(Trace::sampling_bound))));
         self
     }
 
     /// Returns the trace of a request that cannot carry one, made of its slot values; `None` if the run has no such
     /// traces.
     pub fn implicit_trace(&self, fill: &SlotContext<'_>) -> Option<Trace> {
-        let sampled = self.tally.traces.as_ref()?.unsaid?;
+        let sampled = self.tally.traces.as_ref()?.implicit_below?;
         Some(Trace::derive(fill, sampled))
     }
 
@@ -28,9 +28,9 @@ impl Recorder {
     }
 
     /// Offers a request that is over, with its trace.
-    pub fn traced(&mut self, x: &Exchange, trace: Trace, outcome: Outcome, now: Nanos) {
+    pub fn traced(&mut self, x: &Exchange, trace: Trace, outcome: TracedOutcome, now: Nanos) {
         if let Some(traces) = &mut self.tally.traces {
-            traces.see(Kept::of(x, trace, outcome, (self.open, now)));
+            traces.record(KeptTrace::of(x, trace, outcome, (self.open, now)));
         }
     }
 }

@@ -5,12 +5,12 @@ use measure::Nanos;
 use record::{MAX_CODES, Latency, RunPart};
 use wire::FaultKind;
 
-use super::{Counts, Loss, Tally, WORDS};
-use crate::checked;
+use super::{SecondCounts, LossCount, WorkerTally, WORDS};
+use crate::named_checks;
 use crate::name_rows::{self, NameFigures};
-use crate::reading::{self, number_of, word};
+use crate::decode::{self, number_of, word};
 use crate::failure_class::{MAX_ERRNO, PHASES, FailureClass};
-use crate::traces::{self, TracesTold};
+use crate::traces::{self, TracesReport};
 
 /// Maximum number of failure sorts and loss causes in a second, far above the real number.
 const SORTS: usize = 1 << 10;
@@ -27,20 +27,20 @@ pub(crate) struct Snapshot {
     pub part: RunPart,
     /// The start of the window, on the worker's clock.
     pub window: Nanos,
-    pub counts: Counts,
+    pub counts: SecondCounts,
     pub codes: Vec<(u32, u64)>,
     pub words: Vec<(u32, u64)>,
     pub failures: Vec<(FailureClass, u64)>,
-    pub losses: Vec<Loss>,
-    pub unopened: Vec<Loss>,
+    pub losses: Vec<LossCount>,
+    pub unopened: Vec<LossCount>,
     pub latency: Latency,
     pub named: Vec<NameFigures>,
     pub checks: Vec<record::CheckResults>,
-    pub traces: TracesTold,
+    pub traces: TracesReport,
 }
 
 /// Encodes a second, with moments relative to `window`: little-endian words, then the histograms in their compact form.
-pub(crate) fn encode(tally: &Tally, (from, to): (Nanos, Nanos), part: RunPart, window: Nanos) -> Vec<u8> {
+pub(crate) fn encode(tally: &WorkerTally, (from, to): (Nanos, Nanos), part: RunPart, window: Nanos) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(4096);
     let mut word = |w: u64| bytes.extend_from_slice(&w.to_le_bytes());
     word(from.0.wrapping_sub(window.0));
@@ -49,7 +49,7 @@ pub(crate) fn encode(tally: &Tally, (from, to): (Nanos, Nanos), part: RunPart, w
     word(window.0);
     let mut counts = tally.counts;
     counts.each().for_each(|n| word(*n));
-    for codes in [&tally.codes, &tally.words] {
+    for codes in [&tally.codes, &tally.closings] {
         word(codes.len() as u64);
         for (code, n) in codes {
             word(u64::from(*code));
@@ -62,7 +62,7 @@ pub(crate) fn encode(tally: &Tally, (from, to): (Nanos, Nanos), part: RunPart, w
         word(sort.errno.unwrap_or(0) as u64);
         word(*n);
     }
-    for losses in [&tally.losses, &tally.unopened] {
+    for losses in [&tally.losses, &tally.failed_opens] {
         encode_losses(losses, &mut bytes);
     }
     for (_, histogram) in tally.latency.all() {
@@ -84,7 +84,7 @@ pub(crate) fn translate(encoded: &mut [u8], ours: impl FnOnce(Nanos) -> Nanos) {
 }
 
 /// Encodes losses: the numbers first, then the texts.
-fn encode_losses(losses: &[Loss], bytes: &mut Vec<u8>) {
+fn encode_losses(losses: &[LossCount], bytes: &mut Vec<u8>) {
     let mut word = |w: u64| bytes.extend_from_slice(&w.to_le_bytes());
     word(losses.len() as u64);
     for loss in losses {
@@ -95,7 +95,7 @@ fn encode_losses(losses: &[Loss], bytes: &mut Vec<u8>) {
     }
     for loss in losses {
         bytes.extend_from_slice(loss.detail.as_bytes());
-        let cause = reading::cause_bytes(loss.cause.as_ref());
+        let cause = decode::cause_bytes(loss.cause.as_ref());
         bytes.extend_from_slice(&(cause.len() as u64).to_le_bytes());
         bytes.extend_from_slice(&cause);
     }
@@ -110,14 +110,14 @@ fn errno(bytes: &mut &[u8]) -> Option<i32> {
     i32::try_from(word(bytes)?).ok().filter(|errno| *errno <= MAX_ERRNO)
 }
 
-fn losses(bytes: &mut &[u8]) -> Option<Vec<Loss>> {
+fn losses(bytes: &mut &[u8]) -> Option<Vec<LossCount>> {
     let mut losses = Vec::new();
     for _ in 0..number_of(bytes, SORTS)? {
         let (packed, errno, count, len) = (word(bytes)?, errno(bytes)?, count(bytes)?, number_of(bytes, WORDS)?);
         let kind = *FaultKind::ALL.get(packed as usize & 0xff)?;
         let phase = *PHASES.get(packed as usize >> 8 & 0xff)?;
         let errno = (packed >> 16 & 1 == 1).then_some(errno);
-        losses.push((Loss { kind, phase, errno, detail: String::new(), cause: None, count }, len));
+        losses.push((LossCount { kind, phase, errno, detail: String::new(), cause: None, count }, len));
     }
     let mut all = Vec::with_capacity(losses.len());
     for (loss, len) in losses {
@@ -128,7 +128,7 @@ fn losses(bytes: &mut &[u8]) -> Option<Vec<Loss>> {
         };
         let detail = String::from_utf8(words(len)?.to_vec()).ok()?;
         let len = words(8)?.first_chunk::<8>().map(|len| u64::from_le_bytes(*len) as usize)?;
-        all.push(Loss { detail, cause: reading::cause(words(len)?)?, ..loss });
+        all.push(LossCount { detail, cause: decode::cause(words(len)?)?, ..loss });
     }
     Some(all)
 }
@@ -148,7 +148,7 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
     let part = [RunPart::Warmup, RunPart::Window, RunPart::Drain].into_iter().nth(word(bytes)? as usize)?;
     let window = Nanos(word(bytes)?);
     let moments = [from_ns, to_ns].iter().all(|ns| ns.unsigned_abs() <= FARTHEST);
-    let mut counts = Counts::default();
+    let mut counts = SecondCounts::default();
     for n in counts.each() {
         *n = word(bytes)?;
     }
@@ -173,7 +173,7 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
         (histogram.count() <= COUNTED).then_some(())?;
     }
     let traces = traces::decode(bytes)?;
-    let (checks, named) = (checked::decode(bytes)?, name_rows::decode(bytes)?);
+    let (checks, named) = (named_checks::decode(bytes)?, name_rows::decode(bytes)?);
     Some(Snapshot {
         from_ns,
         to_ns,

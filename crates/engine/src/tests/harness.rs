@@ -20,9 +20,9 @@ use crate::barrier::Barrier;
 use crate::builder::{WorkerBuilder, requests};
 use crate::collector::Collector;
 use crate::connections::SpinBudget;
-use crate::control::{Control, Stamped};
+use crate::control::{Control, ScheduledChange};
 use crate::lookup::Lookups;
-use crate::message::Message;
+use crate::worker_message::WorkerMessage;
 use crate::run::worker_count;
 use crate::{MakeScenario, Resolver, Setup, Stop};
 
@@ -195,7 +195,7 @@ impl SimPlan {
         };
         let dialogue = protocol.prepare(&crate::run::without_names(&asked)).expect("the plan can be said");
         let checks = wire::Checks::read(&asked, |url| protocol.checks(url)).expect("checks");
-        let checks = checks.and_then(|checks| crate::checked::Checked::of(checks, &*dialogue)).map(Arc::new);
+        let checks = checks.and_then(|checks| crate::named_checks::NamedChecks::of(checks, &*dialogue)).map(Arc::new);
         let setup = Setup {
             plan: Arc::new(plan.clone()),
             shown: plan.clone(),
@@ -212,7 +212,7 @@ impl SimPlan {
         let origins = dialogue.origins().iter();
         let pools: Vec<_> = origins.map(|o| (o.clone(), self.resolver.resolve(o).unwrap_or_default())).collect();
         let (workers, requests) = (worker_count(plan), requests(&*dialogue));
-        let barriers = [Barrier::of(workers), Barrier::of(workers)];
+        let barriers = [Barrier::for_workers(workers), Barrier::for_workers(workers)];
         let fixed = protocol.description().fixed_connections || plan.hold.is_some();
         let meets = workers > 1 && (fixed || matches!(plan.load, Load::Closed { together: true, .. }));
         let step = meets.then(|| Arc::new(StepLock::new(workers)));
@@ -249,7 +249,7 @@ impl SimPlan {
         let code_name = |code: u32| code.to_string();
         let mut sink = |event| events.push(event);
         Collector::new(workers as usize, plan.load.is_open(), &code_name, &mut sink)
-            .heeding(&setup.control)
+            .with_control(&setup.control)
             .listen(&told, plan.warmup);
         SimResult::of(events, &books)
     }
@@ -260,7 +260,7 @@ impl SimPlan {
     fn control(&self) -> Control {
         let control = Control::default();
         let start = self.sim.starts_at + MS;
-        self.changes.iter().for_each(|(at, change)| control.take(Stamped { at: start + *at, change: *change }));
+        self.changes.iter().for_each(|(at, change)| control.add_scheduled(ScheduledChange { at: start + *at, change: *change }));
         control
     }
 
@@ -271,16 +271,16 @@ impl SimPlan {
     }
 
     /// Returns the function with which a worker reports, until its process is lost, if it is.
-    fn reporter(&self, index: u32, report: Sender<(usize, Message)>) -> Box<dyn FnMut(Message) + Send> {
+    fn reporter(&self, index: u32, report: Sender<(usize, WorkerMessage)>) -> Box<dyn FnMut(WorkerMessage) + Send> {
         let mut left = self.lost.filter(|(lost, _)| *lost == index).map(|(_, seconds)| seconds);
         let mut dead = false;
         Box::new(move |message| {
-            let second = matches!(message, Message::Snapshot(_));
+            let second = matches!(message, WorkerMessage::Snapshot(_));
             let message = match left {
                 _ if dead => return,
                 Some(0) => {
                     dead = true;
-                    Message::Lost { workers: index..index + 1, how: "killed by SIGKILL".into() }
+                    WorkerMessage::Lost { workers: index..index + 1, how: "killed by SIGKILL".into() }
                 }
                 _ => message,
             };

@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_worker_is_ready_once_all_its_connections_stand_or_failed() {
-        let mut start = CommonStart::new(Barrier::of(1), 2);
+        let mut start = CommonStart::new(Barrier::for_workers(1), 2);
         start.begin(Nanos(10), Nanos(50));
         assert!(start.opens());
         start.to_open = 0;

@@ -4,7 +4,7 @@ use measure::Nanos;
 
 /// The progress of a worker at a moment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Standing {
+pub(super) struct RunProgress {
     /// Set if nothing new is started.
     pub closing: bool,
     /// Set if an arrival is due, now or later.
@@ -20,7 +20,7 @@ pub(super) struct Standing {
     pub now: Nanos,
 }
 
-impl Standing {
+impl RunProgress {
     /// Returns `true` if nothing is left to wait for, or the time for it is over.
     pub fn is_over(&self) -> bool {
         let nothing_more = (self.closing && !self.any_due) || self.sources_over;
@@ -33,7 +33,7 @@ impl Standing {
 mod tests {
     use super::*;
 
-    const RUNS: Standing = Standing {
+    const RUNS: RunProgress = RunProgress {
         closing: false,
         any_due: true,
         sources_over: false,
@@ -45,17 +45,17 @@ mod tests {
 
     #[test]
     fn a_run_is_over_once_nothing_is_left_or_its_drain_is() {
-        let closing = Standing { closing: true, any_due: false, in_flight: false, ..RUNS };
+        let closing = RunProgress { closing: true, any_due: false, in_flight: false, ..RUNS };
         for (standing, over, what) in [
             (RUNS, false, "it goes on"),
-            (Standing { now: Nanos(100), ..RUNS }, false, "the window's end closes it first"),
+            (RunProgress { now: Nanos(100), ..RUNS }, false, "the window's end closes it first"),
             (closing, true, "all came in the drain"),
-            (Standing { any_due: true, ..closing }, false, "an arrival of the window is late, and is sent"),
-            (Standing { in_flight: true, ..closing }, false, "a response may come"),
-            (Standing { iterates: true, ..closing }, false, "an iteration may finish"),
-            (Standing { in_flight: true, now: Nanos(100), ..closing }, true, "but no longer than the drain"),
-            (Standing { sources_over: true, ..RUNS }, false, "the last response is awaited"),
-            (Standing { sources_over: true, in_flight: false, ..RUNS }, true, "a number of requests is done"),
+            (RunProgress { any_due: true, ..closing }, false, "an arrival of the window is late, and is sent"),
+            (RunProgress { in_flight: true, ..closing }, false, "a response may come"),
+            (RunProgress { iterates: true, ..closing }, false, "an iteration may finish"),
+            (RunProgress { in_flight: true, now: Nanos(100), ..closing }, true, "but no longer than the drain"),
+            (RunProgress { sources_over: true, ..RUNS }, false, "the last response is awaited"),
+            (RunProgress { sources_over: true, in_flight: false, ..RUNS }, true, "a number of requests is done"),
         ] {
             assert_eq!(standing.is_over(), over, "{what}");
         }

@@ -6,10 +6,10 @@ use wire::Network;
 
 use crate::Stop;
 use crate::connections::STOP_CHECK_INTERVAL;
-use crate::control::Stamped;
+use crate::control::ScheduledChange;
 
 use super::Worker;
-use super::ending::Standing;
+use super::ending::RunProgress;
 
 /// Maximum wait while responses are expected: a longer one reveals that the process was suspended.
 const WATCHFUL: Nanos = Nanos::from_millis(10);
@@ -64,7 +64,7 @@ impl<N: Network> Worker<N> {
         if self.common_start.is_some() {
             self.await_common_start();
         } else {
-            self.heed_changes();
+            self.apply_changes();
             self.users.keep_time(&mut self.connections);
         }
         if self.connections.are_fixed() {
@@ -75,14 +75,14 @@ impl<N: Network> Worker<N> {
         if self.connections.has_events() {
             self.users.process_and_flush(&mut self.connections);
         }
-        self.consider_end(stop);
+        self.check_end(stop);
     }
 
     /// Applies the requested changes of load; each takes effect at its future moment.
     #[inline]
-    fn heed_changes(&mut self) {
+    fn apply_changes(&mut self) {
         let now = self.connections.now();
-        for Stamped { at, change } in self.heeding.look(now) {
+        for ScheduledChange { at, change } in self.heeding.poll(now) {
             if self.connections.is_closing() {
                 return;
             }
@@ -95,14 +95,14 @@ impl<N: Network> Worker<N> {
         }
     }
 
-    fn consider_end(&mut self, stop: &Stop) {
+    fn check_end(&mut self, stop: &Stop) {
         if !self.connections.is_closing() && self.connections.now() >= self.connections.next_end() {
             // Arrivals that were due in the window and are late are sent in the drain: none is skipped.
             self.connections.close();
             self.users.stop_users(&mut self.connections);
         }
         let c = &self.connections;
-        let standing = Standing {
+        let standing = RunProgress {
             closing: c.is_closing(),
             any_due: self.users.sources.next_due() < Nanos::MAX,
             sources_over: self.common_start.is_none() && self.users.sources.are_over(c.limits(), c.now()),
@@ -130,7 +130,7 @@ impl<N: Network> Worker<N> {
             }
         }
         while let Some(arrived) = self.connections.next() {
-            self.hear(arrived);
+            self.dispatch(arrived);
             if self.connections.is_turn_long() {
                 break;
             }

@@ -14,7 +14,7 @@ const KINDS: [Arrivals; 3] = [Arrivals::Constant, Arrivals::Burst, Arrivals::Poi
 
 /// A run of stages of ten seconds.
 #[derive(Clone, Debug)]
-struct Run {
+struct ChangedRun {
     stages: Vec<Stage>,
     arrivals: Arrivals,
     warmup: Nanos,
@@ -22,10 +22,10 @@ struct Run {
     seed: u64,
 }
 
-impl Run {
-    fn level(arrivals: Arrivals, rate: f64) -> Run {
+impl ChangedRun {
+    fn level(arrivals: Arrivals, rate: f64) -> ChangedRun {
         let stages = vec![Stage { lasts: LASTS, from: rate, to: rate }];
-        Run { stages, arrivals, warmup: Nanos::ZERO, requests: None, seed: 1 }
+        ChangedRun { stages, arrivals, warmup: Nanos::ZERO, requests: None, seed: 1 }
     }
 
     /// What a share sends, where it is told of each change so long before its moment.
@@ -66,7 +66,7 @@ fn between(all: &[Nanos], from: u64, to: u64) -> usize {
 
 #[test]
 fn a_constant_rate_goes_on_at_another_and_stays_in_step() {
-    let run = Run::level(Arrivals::Constant, 100.0);
+    let run = ChangedRun::level(Arrivals::Constant, 100.0);
     for (changes, counts) in [
         (vec![(ms(1500), Change::Rate(200.0))], [150, 1700]),
         (vec![(ms(1500), Change::Rate(50.0)), (ms(5500), Change::Rate(1000.0))], [150, 200 + 4500]),
@@ -93,7 +93,7 @@ fn a_constant_rate_goes_on_at_another_and_stays_in_step() {
 #[test]
 fn resumed_stages_are_where_they_would_be() {
     let stage = |seconds, from, to| Stage { lasts: Nanos::from_secs(seconds), from, to };
-    let run = Run { stages: vec![stage(4, 0.0, 400.0), stage(6, 50.0, 50.0)], ..Run::level(Arrivals::Constant, 1.0) };
+    let run = ChangedRun { stages: vec![stage(4, 0.0, 400.0), stage(6, 50.0, 50.0)], ..ChangedRun::level(Arrivals::Constant, 1.0) };
     let all = run.whole(&[(ms(1000), Change::Pause), (ms(3000), Change::Resume)]);
     // The ramp: 50 in its first second, 350 in its last.
     let found = [(0, 1000), (1000, 3000), (3000, 4000), (4000, 10_000)].map(|(from, to)| between(&all, from, to));
@@ -102,7 +102,7 @@ fn resumed_stages_are_where_they_would_be() {
 
 #[test]
 fn a_burst_that_came_is_not_taken_back_and_the_next_one_is_of_the_new_size() {
-    let run = Run::level(Arrivals::Burst, 100.0);
+    let run = ChangedRun::level(Arrivals::Burst, 100.0);
     let changes = [(ms(2500), Change::Rate(7.0)), (ms(4001), Change::Pause), (ms(6000), Change::Resume)];
     for of in [1, 2, 5] {
         let all = run.split(of, &changes);
@@ -115,7 +115,7 @@ fn a_burst_that_came_is_not_taken_back_and_the_next_one_is_of_the_new_size() {
 #[test]
 fn a_number_of_requests_stays_that_number() {
     for arrivals in KINDS {
-        let run = Run { requests: Some(500), ..Run::level(arrivals, 100.0) };
+        let run = ChangedRun { requests: Some(500), ..ChangedRun::level(arrivals, 100.0) };
         for (at, rate) in [(ms(1000), 200.0), (ms(3000), 95.0), (ms(0), 1000.0)] {
             for of in [1, 4] {
                 assert_eq!(run.split(of, &[(at, Change::Rate(rate))]).len(), 500, "{arrivals:?} {rate} over {of}");
@@ -131,7 +131,7 @@ fn warm_up_and_window_are_changed_alike() {
     for arrivals in KINDS {
         for requests in [None, Some(400)] {
             let warmup = ms(2000);
-            let run = Run { warmup, requests, ..Run::level(arrivals, 100.0) };
+            let run = ChangedRun { warmup, requests, ..ChangedRun::level(arrivals, 100.0) };
             // Told in the warm-up, when the first arrival of the window may have been drawn already.
             for (at, in_warmup) in [(ms(1000), 100 + 1000), (ms(1999), 200)] {
                 let all = run.split(3, &[(at, Change::Rate(1000.0))]);
@@ -150,7 +150,7 @@ fn warm_up_and_window_are_changed_alike() {
 fn poisson_arrivals_are_as_many_as_the_rates_say() {
     let changes = [(ms(2000), Change::Rate(3000.0)), (ms(4000), Change::Pause), (ms(5000), Change::Resume)];
     for of in [1, 5] {
-        let all = Run::level(Arrivals::Poisson, 1000.0).split(of, &changes);
+        let all = ChangedRun::level(Arrivals::Poisson, 1000.0).split(of, &changes);
         for (from, to, expected) in
             [(0, 2000, 2000.0_f64), (2000, 4000, 6000.0), (4000, 5000, 0.0), (5000, 10_000, 15_000.0)]
         {
@@ -179,7 +179,7 @@ proptest! {
         changes.sort_by_key(|(at, _)| *at);
         let changes: Vec<(Nanos, Change)> = changes.into_iter().map(|(at, change)| (ms(at), change)).collect();
         let stages = vec![Stage { lasts: LASTS, from: rates.0, to: rates.1 }];
-        let run = Run { stages, arrivals: KINDS[kind], warmup: ms(warmup), requests, seed };
+        let run = ChangedRun { stages, arrivals: KINDS[kind], warmup: ms(warmup), requests, seed };
         let all = run.split(of, &changes);
         if run.arrivals != Arrivals::Poisson {
             prop_assert_eq!(&all, &run.whole(&changes), "the shares are the whole");

@@ -16,7 +16,7 @@ fn stage(lasts: Nanos, from: f64, to: f64) -> Stage {
 
 /// A run to be scheduled.
 #[derive(Clone, Debug)]
-struct Run {
+struct ScheduledRun {
     stages: Vec<Stage>,
     arrivals: Arrivals,
     warmup: Nanos,
@@ -25,14 +25,14 @@ struct Run {
     seed: u64,
 }
 
-impl Run {
-    fn new(arrivals: Arrivals, stages: &[Stage]) -> Run {
-        Run { stages: stages.to_vec(), arrivals, warmup: Nanos::ZERO, requests: None, duration: None, seed: 1 }
+impl ScheduledRun {
+    fn new(arrivals: Arrivals, stages: &[Stage]) -> ScheduledRun {
+        ScheduledRun { stages: stages.to_vec(), arrivals, warmup: Nanos::ZERO, requests: None, duration: None, seed: 1 }
     }
 
     /// A level rate for a time.
-    fn level(arrivals: Arrivals, rate: f64, duration: Nanos) -> Run {
-        Run { duration: Some(duration), ..Run::new(arrivals, &[stage(duration, rate, rate)]) }
+    fn level(arrivals: Arrivals, rate: f64, duration: Nanos) -> ScheduledRun {
+        ScheduledRun { duration: Some(duration), ..ScheduledRun::new(arrivals, &[stage(duration, rate, rate)]) }
     }
 
     fn share(&self, index: u32, of: u32) -> Box<dyn Schedule> {
@@ -72,7 +72,7 @@ fn constant_rates_have_equal_gaps() {
         (1e6, secs(1), 1_000_000, 1_000),
     ];
     for (rate, duration, count, gap) in table {
-        let due = Run::level(Arrivals::Constant, rate, duration).whole();
+        let due = ScheduledRun::level(Arrivals::Constant, rate, duration).whole();
         assert_eq!(due.len(), count, "{rate}/s");
         assert!(due.iter().enumerate().all(|(i, t)| t.0 == i as u64 * gap), "{rate}/s");
     }
@@ -81,7 +81,7 @@ fn constant_rates_have_equal_gaps() {
 #[test]
 fn a_million_a_second_does_not_drift_in_an_hour() {
     let hour = 3_600_000_000_000;
-    let mut schedule = Run::level(Arrivals::Constant, 1e6, secs(3600)).share(3_599, 3_600);
+    let mut schedule = ScheduledRun::level(Arrivals::Constant, 1e6, secs(3600)).share(3_599, 3_600);
     let mut last = Nanos::ZERO;
     let mut count = 0;
     while let Some(due) = schedule.next_due() {
@@ -101,8 +101,8 @@ fn shares_of_numbered_arrivals_are_the_whole() {
         for (requests, duration) in
             [(None, None), (Some(1001), None), (Some(1001), Some(secs(3))), (None, Some(secs(5)))]
         {
-            let run = Run { warmup: ms(300), requests, duration, ..Run::new(kind, &ramp) };
-            let level = Run { stages: vec![stage(secs(4), 77.7, 77.7)], ..run.clone() };
+            let run = ScheduledRun { warmup: ms(300), requests, duration, ..ScheduledRun::new(kind, &ramp) };
+            let level = ScheduledRun { stages: vec![stage(secs(4), 77.7, 77.7)], ..run.clone() };
             for of in 2..=5 {
                 assert_eq!(run.split(of), run.whole(), "{run:?} over {of}");
                 assert_eq!(level.split(of), level.whole(), "{level:?} over {of}");
@@ -133,11 +133,11 @@ fn ramps_send_the_area_below_them() {
     ];
     for (stages, total) in table {
         for (kind, of) in [(Arrivals::Constant, 1), (Arrivals::Constant, 4), (Arrivals::Burst, 3)] {
-            let due = Run::new(kind, stages).split(of);
+            let due = ScheduledRun::new(kind, stages).split(of);
             assert!((due.len() as f64 - total).abs() <= 1.0, "{kind:?} {stages:?}: {} not {total}", due.len());
         }
         // Poisson: the number is Poisson too, five deviations either side of its mean.
-        let due = Run::new(Arrivals::Poisson, stages).split(3);
+        let due = ScheduledRun::new(Arrivals::Poisson, stages).split(3);
         assert!((due.len() as f64 - total).abs() <= 5.0 * total.sqrt(), "Poisson {stages:?}: {}", due.len());
     }
 }
@@ -145,15 +145,15 @@ fn ramps_send_the_area_below_them() {
 #[test]
 fn ramps_follow_the_formula() {
     let (from, slope) = (1000.0, 200.0);
-    let due = Run::new(Arrivals::Constant, &[stage(secs(20), from, 5000.0)]).whole();
+    let due = ScheduledRun::new(Arrivals::Constant, &[stage(secs(20), from, 5000.0)]).whole();
     for i in [0, 1, 10, 1000, 30_000, 59_999] {
         let expected = (-from + (from * from + 2.0 * slope * i as f64).sqrt()) / slope;
         assert!(due[i].0.abs_diff(Nanos::from_secs_f64(expected).0) <= 1, "arrival {i}: {}", due[i]);
     }
-    let from_zero = Run::new(Arrivals::Constant, &[stage(secs(2), 0.0, 4.0)]).whole();
+    let from_zero = ScheduledRun::new(Arrivals::Constant, &[stage(secs(2), 0.0, 4.0)]).whole();
     let expected = [0.0, 1.0, 2.0_f64.sqrt(), 3.0_f64.sqrt()].map(Nanos::from_secs_f64);
     assert_eq!(from_zero, expected);
-    let to_zero = Run::new(Arrivals::Constant, &[stage(secs(2), 4.0, 0.0)]).whole();
+    let to_zero = ScheduledRun::new(Arrivals::Constant, &[stage(secs(2), 4.0, 0.0)]).whole();
     let expected = [0.0, 2.0 - 3.0_f64.sqrt(), 2.0 - 2.0_f64.sqrt(), 1.0].map(Nanos::from_secs_f64);
     assert_eq!(to_zero, expected);
 }
@@ -161,15 +161,15 @@ fn ramps_follow_the_formula() {
 #[test]
 fn the_warmup_runs_at_the_first_level_and_changes_nothing_after_it() {
     for kind in [Arrivals::Constant, Arrivals::Burst] {
-        let plain = Run { requests: Some(30), ..Run::new(kind, &[stage(secs(10), 7.0, 20.0)]) };
-        let warmed = Run { warmup: ms(2500), ..plain.clone() };
+        let plain = ScheduledRun { requests: Some(30), ..ScheduledRun::new(kind, &[stage(secs(10), 7.0, 20.0)]) };
+        let warmed = ScheduledRun { warmup: ms(2500), ..plain.clone() };
         let (before, after): (Vec<Nanos>, Vec<Nanos>) = warmed.whole().into_iter().partition(|t| *t < warmed.warmup);
         assert_eq!(before.len(), 18, "{kind:?}: 7 a second for 2.5 s");
         assert_eq!(after.len(), 30, "{kind:?}");
         let shifted: Vec<Nanos> = plain.whole().into_iter().map(|t| t + warmed.warmup).collect();
         assert_eq!(after, shifted, "{kind:?}");
     }
-    let warmed = Run { warmup: secs(5), requests: Some(1000), ..Run::level(Arrivals::Poisson, 100.0, secs(60)) };
+    let warmed = ScheduledRun { warmup: secs(5), requests: Some(1000), ..ScheduledRun::level(Arrivals::Poisson, 100.0, secs(60)) };
     for of in [1, 3] {
         let (before, after): (Vec<Nanos>, Vec<Nanos>) = warmed.split(of).into_iter().partition(|t| *t < warmed.warmup);
         assert!(before.len().abs_diff(500) < 120, "{}", before.len());
@@ -196,16 +196,16 @@ fn what_ends_a_run() {
     ];
     for (name, stages, requests, duration, count) in table {
         for kind in [Arrivals::Constant, Arrivals::Burst] {
-            let run = Run { requests, duration, ..Run::new(kind, stages) };
+            let run = ScheduledRun { requests, duration, ..ScheduledRun::new(kind, stages) };
             assert_eq!(run.whole().len(), count, "{name}, {kind:?}");
             assert_eq!(run.split(4).len(), count, "{name}, {kind:?} over 4");
         }
     }
-    assert_eq!(Run { requests: Some(5), ..Run::new(Arrivals::Poisson, &one) }.split(2).len(), 5);
-    assert!(Run::new(Arrivals::Constant, &[]).whole().is_empty());
+    assert_eq!(ScheduledRun { requests: Some(5), ..ScheduledRun::new(Arrivals::Poisson, &one) }.split(2).len(), 5);
+    assert!(ScheduledRun::new(Arrivals::Constant, &[]).whole().is_empty());
     let dead = [stage(Nanos::ZERO, 0.0, 0.0)];
     for kind in [Arrivals::Constant, Arrivals::Burst, Arrivals::Poisson] {
-        assert!(Run { requests: Some(5), ..Run::new(kind, &dead) }.whole().is_empty(), "{kind:?}");
+        assert!(ScheduledRun { requests: Some(5), ..ScheduledRun::new(kind, &dead) }.whole().is_empty(), "{kind:?}");
     }
 }
 
@@ -217,16 +217,16 @@ fn a_closed_load_has_no_arrivals() {
 
 #[test]
 fn bursts_come_at_the_beginning_of_each_second() {
-    type Row<'a> = (&'a str, Run, &'a [(u64, usize)]);
+    type Row<'a> = (&'a str, ScheduledRun, &'a [(u64, usize)]);
     let table: [Row; 6] = [
-        ("level", Run::level(Arrivals::Burst, 100.0, secs(3)), &[(0, 100), (1, 100), (2, 100)]),
-        ("a cut second", Run::level(Arrivals::Burst, 100.0, ms(2300)), &[(0, 100), (1, 100), (2, 30)]),
-        ("a rest carried over", Run::level(Arrivals::Burst, 2.5, secs(4)), &[(0, 3), (1, 2), (2, 3), (3, 2)]),
-        ("less than one a second", Run::level(Arrivals::Burst, 0.5, secs(6)), &[(0, 1), (2, 1), (4, 1)]),
-        ("a ramp", Run::new(Arrivals::Burst, &[stage(secs(3), 0.0, 30.0)]), &[(0, 5), (1, 15), (2, 25)]),
+        ("level", ScheduledRun::level(Arrivals::Burst, 100.0, secs(3)), &[(0, 100), (1, 100), (2, 100)]),
+        ("a cut second", ScheduledRun::level(Arrivals::Burst, 100.0, ms(2300)), &[(0, 100), (1, 100), (2, 30)]),
+        ("a rest carried over", ScheduledRun::level(Arrivals::Burst, 2.5, secs(4)), &[(0, 3), (1, 2), (2, 3), (3, 2)]),
+        ("less than one a second", ScheduledRun::level(Arrivals::Burst, 0.5, secs(6)), &[(0, 1), (2, 1), (4, 1)]),
+        ("a ramp", ScheduledRun::new(Arrivals::Burst, &[stage(secs(3), 0.0, 30.0)]), &[(0, 5), (1, 15), (2, 25)]),
         (
             "a number",
-            Run { requests: Some(250), ..Run::new(Arrivals::Burst, &[stage(secs(1), 100.0, 100.0)]) },
+            ScheduledRun { requests: Some(250), ..ScheduledRun::new(Arrivals::Burst, &[stage(secs(1), 100.0, 100.0)]) },
             &[(0, 100), (1, 100), (2, 50)],
         ),
     ];
@@ -239,7 +239,7 @@ fn bursts_come_at_the_beginning_of_each_second() {
 #[test]
 fn poisson_arrivals_look_like_poisson() {
     for (seed, of) in [(1, 1), (2, 2), (3, 4), (4, 7)] {
-        let run = Run { seed, ..Run::level(Arrivals::Poisson, 1000.0, secs(20)) };
+        let run = ScheduledRun { seed, ..ScheduledRun::level(Arrivals::Poisson, 1000.0, secs(20)) };
         let due = run.split(of);
         let context = format!("seed {seed} over {of}");
         assert!((due.len() as f64 - 20_000.0).abs() < 5.0 * 20_000_f64.sqrt(), "{context}: {}", due.len());
@@ -255,19 +255,19 @@ fn poisson_arrivals_look_like_poisson() {
 
 #[test]
 fn a_seed_is_a_schedule() {
-    let run = |seed| Run { seed, ..Run::level(Arrivals::Poisson, 100.0, secs(10)) }.split(3);
+    let run = |seed| ScheduledRun { seed, ..ScheduledRun::level(Arrivals::Poisson, 100.0, secs(10)) }.split(3);
     assert_eq!(run(5), run(5));
     assert_ne!(run(5), run(6));
-    let one = Run::level(Arrivals::Poisson, 100.0, secs(10));
+    let one = ScheduledRun::level(Arrivals::Poisson, 100.0, secs(10));
     assert_ne!(collect(one.share(0, 2).as_mut()), collect(one.share(1, 2).as_mut()));
 }
 
-fn any_run() -> impl Strategy<Value = Run> {
+fn any_run() -> impl Strategy<Value = ScheduledRun> {
     let rate = prop_oneof![Just(0.0), 0.01f64..3000.0];
     let stages = prop::collection::vec((0u64..3_000_000_000, rate.clone(), rate), 0..5);
     let kind = prop::sample::select(vec![Arrivals::Poisson, Arrivals::Constant, Arrivals::Burst]);
     let bounds = (prop::option::of(0u64..3000), prop::option::of((0u64..5_000_000_000).prop_map(Nanos)));
-    (stages, kind, 0u64..1_000_000_000, bounds, any::<u64>()).prop_map(|(stages, arrivals, warmup, bounds, seed)| Run {
+    (stages, kind, 0u64..1_000_000_000, bounds, any::<u64>()).prop_map(|(stages, arrivals, warmup, bounds, seed)| ScheduledRun {
         stages: stages.into_iter().map(|(lasts, from, to)| stage(Nanos(lasts), from, to)).collect(),
         arrivals,
         warmup: Nanos(warmup),

@@ -47,7 +47,7 @@ fn plan(all: Vec<Scenario>) -> Plan {
 fn a_scenario_that_begins_later_has_no_warm_up_and_nobody_before_and_after() {
     let plan = plan(vec![scenario(users(4.0, 10), 0, Some(10)), scenario(users(3.0, 5), 4, Some(5))]);
     let at = |number, seconds| {
-        let course = Course::of(&plan, number, Share::WHOLE).expect("one");
+        let course = ScenarioCourse::of(&plan, number, Share::WHOLE).expect("one");
         course.users().expect("users").at(Nanos::from_secs(seconds))
     };
     assert_eq!([0, 2, 11, 12, 100].map(|s| at(0, s)), [4, 4, 4, 0, 0]);
@@ -62,7 +62,7 @@ fn arrivals_of_all_workers_are_those_of_the_scenario_in_its_time() {
         let mut due = Vec::new();
         for index in 0..of {
             let mut its =
-                Course::of(&plan, 1, Share { index, of }).and_then(|course| course.arrivals()).expect("a rate");
+                ScenarioCourse::of(&plan, 1, Share { index, of }).and_then(|course| course.arrivals()).expect("a rate");
             due.extend(std::iter::from_fn(|| its.next_due()));
         }
         due.sort_unstable();
@@ -76,7 +76,7 @@ fn users_of_many_small_scenarios_are_spread_over_the_workers() {
     let plan = plan((0..8).map(|_| scenario(users(1.0, 9), 0, Some(9))).collect());
     let of = 4;
     let of_worker = |index| -> u32 {
-        let courses = (0..8).filter_map(|number| Course::of(&plan, number, Share { index, of }));
+        let courses = (0..8).filter_map(|number| ScenarioCourse::of(&plan, number, Share { index, of }));
         courses.map(|course| course.users().expect("users").peak()).sum()
     };
     assert_eq!((0..of).map(of_worker).collect::<Vec<_>>(), [2, 2, 2, 2]);
@@ -87,7 +87,7 @@ fn one_that_lasts_until_its_iterations_are_done_leaves_the_end_of_the_run_open()
     let counted = Scenario { iterations: Some(10), ..scenario(users(2.0, 86_400), 0, None) };
     let plan = plan(vec![scenario(users(4.0, 10), 0, Some(10)), counted]);
     assert_eq!(crate::run_ends(&plan), None);
-    let share = |index| Course::of(&plan, 1, Share { index, of: 2 }).and_then(|course| course.iterations());
+    let share = |index| ScenarioCourse::of(&plan, 1, Share { index, of: 2 }).and_then(|course| course.iterations());
     assert_eq!(share(0).into_iter().chain(share(1)).sum::<u64>(), 10);
 }
 

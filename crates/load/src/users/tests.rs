@@ -8,7 +8,7 @@ fn closed(stages: &[(u64, f64, f64)]) -> Load {
 }
 
 /// All changes of a share: when and to how many.
-fn changes(users: &Users) -> Vec<(u64, u32)> {
+fn changes(users: &UserProfile) -> Vec<(u64, u32)> {
     let mut at = Nanos::ZERO;
     std::iter::from_fn(|| {
         at = users.next_change(at)?;
@@ -22,7 +22,7 @@ fn changes(users: &Users) -> Vec<(u64, u32)> {
 fn a_level_never_changes() {
     let load = closed(&[(10_000, 10.0, 10.0)]);
     for (index, users_of_share) in [(0, 4), (1, 3), (2, 3)] {
-        let users = Users::new(&load, Nanos::from_secs(3), Share { index, of: 3 });
+        let users = UserProfile::new(&load, Nanos::from_secs(3), Share { index, of: 3 });
         for time in [0, 2_999_999_999, 3_000_000_000, 13_000_000_000, 1 << 50, u64::MAX] {
             assert_eq!(users.at(Nanos(time)), users_of_share);
         }
@@ -32,7 +32,7 @@ fn a_level_never_changes() {
 
 #[test]
 fn a_ramp_up_adds_users_one_by_one() {
-    let users = Users::new(&closed(&[(4000, 0.0, 4.0)]), Nanos::ZERO, Share::WHOLE);
+    let users = UserProfile::new(&closed(&[(4000, 0.0, 4.0)]), Nanos::ZERO, Share::WHOLE);
     assert_eq!(users.at(Nanos::ZERO), 0);
     let half = 500_000_000;
     assert_eq!(changes(&users), [(half, 1), (3 * half, 2), (5 * half, 3), (7 * half, 4)]);
@@ -43,7 +43,7 @@ fn a_ramp_up_adds_users_one_by_one() {
 fn stages_of_a_share() {
     // Up to 6, a drop to 2, down to none, with a warm-up at the first level.
     let load = closed(&[(2000, 2.0, 6.0), (1000, 2.0, 2.0), (1000, 2.0, 0.0)]);
-    let share = |index| Users::new(&load, Nanos::from_secs(1), Share { index, of: 2 });
+    let share = |index| UserProfile::new(&load, Nanos::from_secs(1), Share { index, of: 2 });
     // 3 from 1.25 s, 4 from 1.75 s, 5 from 2.25 s, 6 from 2.75 s, 2 from 3 s, 1 after 4.25 s, 0 after 4.75 s. A level of
     // exactly a half still counts as the higher number, hence the nanosecond.
     assert_eq!(changes(&share(0)), [(1_250_000_000, 2), (2_250_000_000, 3), (3_000_000_000, 1), (4_750_000_001, 0)]);
@@ -55,7 +55,7 @@ fn stages_of_a_share() {
 
 #[test]
 fn a_jump_between_stages_is_a_change_at_that_moment() {
-    let users = Users::new(&closed(&[(1000, 1.0, 1.0), (0, 50.0, 70.0), (1000, 5.0, 5.0)]), Nanos::ZERO, Share::WHOLE);
+    let users = UserProfile::new(&closed(&[(1000, 1.0, 1.0), (0, 50.0, 70.0), (1000, 5.0, 5.0)]), Nanos::ZERO, Share::WHOLE);
     assert_eq!(changes(&users), [(1_000_000_000, 5)]);
     assert_eq!(users.next_change(Nanos(999_999_999)), Some(Nanos(1_000_000_000)));
     assert_eq!(users.next_change(Nanos(1_000_000_000)), None);
@@ -65,7 +65,7 @@ fn a_jump_between_stages_is_a_change_at_that_moment() {
 fn requests_go_to_the_shares_as_their_users_do() {
     let of_share = |users, total, of| -> Vec<u64> {
         let share =
-            |index| Users::new(&closed(&[(1000, users, users)]), Nanos::ZERO, Share { index, of }).of_requests(total);
+            |index| UserProfile::new(&closed(&[(1000, users, users)]), Nanos::ZERO, Share { index, of }).of_requests(total);
         (0..of).map(share).collect()
     };
     assert_eq!(of_share(3.0, 30, 2), [20, 10]);
@@ -77,7 +77,7 @@ fn requests_go_to_the_shares_as_their_users_do() {
 #[test]
 fn more_shares_than_users() {
     let load = closed(&[(1000, 2.0, 2.0)]);
-    let of_share = |index| Users::new(&load, Nanos::ZERO, Share { index, of: 4 }).peak();
+    let of_share = |index| UserProfile::new(&load, Nanos::ZERO, Share { index, of: 4 }).peak();
     assert_eq!([0, 1, 2, 3].map(of_share), [1, 1, 0, 0]);
 }
 
@@ -88,7 +88,7 @@ fn nobody() {
         arrivals: plan::Arrivals::Constant,
     };
     for load in [open, closed(&[]), closed(&[(1000, -5.0, f64::NAN)])] {
-        let users = Users::new(&load, Nanos::from_secs(1), Share::WHOLE);
+        let users = UserProfile::new(&load, Nanos::from_secs(1), Share::WHOLE);
         let found = (users.at(Nanos::ZERO), users.at(Nanos::MAX), users.peak(), users.next_change(Nanos::ZERO));
         assert_eq!(found, (0, 0, 0, None), "{load:?}");
     }
@@ -103,7 +103,7 @@ proptest! {
     #[test]
     fn shares_add_up_to_the_whole(stages in any_stages(), of in 1u32..6, time in 0u64..15_000_000_000) {
         let load = closed(&stages);
-        let at = |index, of| Users::new(&load, Nanos::from_millis(500), Share { index, of }).at(Nanos(time));
+        let at = |index, of| UserProfile::new(&load, Nanos::from_millis(500), Share { index, of }).at(Nanos(time));
         let shares: Vec<u32> = (0..of).map(|index| at(index, of)).collect();
         prop_assert_eq!(shares.iter().sum::<u32>(), at(0, 1));
         prop_assert!(shares.iter().max().unwrap() - shares.iter().min().unwrap() <= 1);
@@ -111,7 +111,7 @@ proptest! {
 
     #[test]
     fn nothing_changes_between_changes(stages in any_stages(), index in 0u32..3, times in prop::collection::vec(0u64..15_000_000_000, 50)) {
-        let users = Users::new(&closed(&stages), Nanos::from_millis(500), Share { index, of: 3 });
+        let users = UserProfile::new(&closed(&stages), Nanos::from_millis(500), Share { index, of: 3 });
         let changes = changes(&users);
         for &(at, number) in &changes {
             prop_assert_ne!(users.at(Nanos(at - 1)), number);
@@ -133,7 +133,7 @@ fn users_are_changed_on_the_way_and_shares_add_up() {
     let load = Load::Closed { stages, think: None, together: false };
     let at = |changes: &[(u64, Change)], second: u64, of: u32| -> u32 {
         let share = |index| {
-            let mut users = Users::new(&load, Nanos::ZERO, Share { index, of });
+            let mut users = UserProfile::new(&load, Nanos::ZERO, Share { index, of });
             changes.iter().for_each(|(at, change)| users.change(Nanos::from_secs(*at), *change));
             let at = Nanos::from_secs(second);
             // Whoever waits for the next change finds it.

@@ -4,16 +4,16 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno as Os;
 use wire::OutputBuffer;
 
-use super::{Epoll, State};
-use crate::unsent::{Unsent, write_two};
+use super::{Epoll, EpollState};
+use crate::send_backlog::{SendBacklog, write_two};
 
 impl Epoll {
     /// Writes what waits on a connection; true where all of it has left.
     pub(super) fn flush(&mut self, slot: u32) -> bool {
-        if self.slots[slot as usize].state == State::Datagrams {
+        if self.slots[slot as usize].state == EpollState::Datagrams {
             self.flush_datagrams(slot);
             let s = &self.slots[slot as usize];
-            return s.state == State::Datagrams && !s.backlog;
+            return s.state == EpollState::Datagrams && !s.backlog;
         }
         let Some(mut waiting) = self.unsent.remove(&slot) else { return false };
         let done = loop {
@@ -39,21 +39,21 @@ impl Epoll {
         } else {
             self.unsent.insert(slot, waiting);
         }
-        done && self.slots[slot as usize].state == State::Open
+        done && self.slots[slot as usize].state == EpollState::Open
     }
 
     /// A write failed: read what there still is, then report.
     pub(super) fn fail(&mut self, slot: u32) {
         let s = &mut self.slots[slot as usize];
-        s.state = State::Failing;
+        s.state = EpollState::Failing;
         if !s.later {
-            self.again.push((slot, s.age));
+            self.recheck.push((slot, s.age));
         }
     }
 
     pub(super) fn keep_unsent(&mut self, slot: u32, out: &OutputBuffer, taken: usize) {
         self.slots[slot as usize].nagle = self.slots[slot as usize].nagle.before_write(self.fd(slot), false);
-        let waiting = Unsent::rest_of(out, taken);
+        let waiting = SendBacklog::rest_of(out, taken);
         self.unsent.insert(slot, waiting);
         self.slots[slot as usize].backlog = true;
         self.arm_writable(slot);

@@ -12,18 +12,18 @@ use rustix::io::Errno as Os;
 use rustix::net::SendFlags;
 use wire::{ConnId, Errno, OutputBuffer};
 
-use super::{Epoll, State};
+use super::{Epoll, EpollState};
 use crate::socket;
 
 /// Datagrams a socket did not take yet, one after the other.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct QueuedDatagrams {
     bytes: Vec<u8>,
     /// End offset of each datagram.
     ends: Vec<u32>,
 }
 
-impl Waiting {
+impl QueuedDatagrams {
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -31,8 +31,8 @@ impl Waiting {
 
 impl Epoll {
     pub(super) fn adopt_datagrams(&mut self, fd: OwnedFd) -> Result<ConnId, Errno> {
-        let conn = self.settle(fd, State::Standing, EventFlags::IN)?;
-        self.again.push((conn.0, self.slots[conn.0 as usize].age));
+        let conn = self.settle(fd, EpollState::Standing, EventFlags::IN)?;
+        self.recheck.push((conn.0, self.slots[conn.0 as usize].age));
         Ok(conn)
     }
 
@@ -56,10 +56,10 @@ impl Epoll {
         let mut from = 0;
         for (index, end) in ends.clone().enumerate() {
             if !self.send_one(slot, &out.bytes()[from as usize..end as usize]) {
-                if self.slots[slot as usize].state == State::Datagrams {
+                if self.slots[slot as usize].state == EpollState::Datagrams {
                     let bytes = out.bytes()[from as usize..].to_vec();
                     let ends = ends.skip(index).map(|end| end - from).collect();
-                    self.keep_waiting(slot, Waiting { bytes, ends });
+                    self.keep_waiting(slot, QueuedDatagrams { bytes, ends });
                 }
                 return;
             }
@@ -92,21 +92,21 @@ impl Epoll {
         }
     }
 
-    fn keep_waiting(&mut self, slot: u32, waiting: Waiting) {
+    fn keep_waiting(&mut self, slot: u32, waiting: QueuedDatagrams) {
         self.waiting.insert(slot, waiting);
         self.slots[slot as usize].backlog = true;
         self.listen_for(slot, EventFlags::IN | EventFlags::OUT);
     }
 
     pub(super) fn flush_datagrams(&mut self, slot: u32) {
-        let Some(Waiting { bytes, ends }) = self.waiting.remove(&slot) else { return };
+        let Some(QueuedDatagrams { bytes, ends }) = self.waiting.remove(&slot) else { return };
         self.slots[slot as usize].backlog = false;
         let mut from = 0;
         for (index, end) in ends.iter().enumerate() {
             if !self.send_one(slot, &bytes[from as usize..*end as usize]) {
-                if self.slots[slot as usize].state == State::Datagrams {
+                if self.slots[slot as usize].state == EpollState::Datagrams {
                     let ends = ends[index..].iter().map(|end| end - from).collect();
-                    self.keep_waiting(slot, Waiting { bytes: bytes[from as usize..].to_vec(), ends });
+                    self.keep_waiting(slot, QueuedDatagrams { bytes: bytes[from as usize..].to_vec(), ends });
                 }
                 return;
             }

@@ -5,7 +5,7 @@ use std::os::fd::{OwnedFd, RawFd};
 use crate::nagle::Nagle;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum State {
+pub enum EpollState {
     Free,
     Connecting,
     Open,
@@ -21,11 +21,11 @@ pub enum State {
 
 /// 16 bytes a connection, so that ten thousand of them stay in the second-level cache.
 #[derive(Clone, Copy, Debug)]
-pub struct Slot {
+pub struct EpollSlot {
     pub fd: RawFd,
     /// Distinguishes this connection from earlier ones in the slot, in events of the same turn.
     pub age: u32,
-    pub state: State,
+    pub state: EpollState,
     /// Registered for writability too.
     pub writable_armed: bool,
     /// Has bytes waiting in `unsent`.
@@ -37,7 +37,7 @@ pub struct Slot {
     pub nagle: Nagle,
 }
 
-pub struct Listener {
+pub struct EpollListener {
     pub fd: OwnedFd,
     pub accepting: bool,
     /// No descriptor was left to accept with; asked again once one is closed.

@@ -20,7 +20,7 @@ use rustls::unbuffered::{
 use rustls::{ClientConfig, Error, HandshakeKind, ProtocolVersion, ServerConfig};
 use wire::{ChannelProgress, Handshake, OutputBuffer, SecureChannel};
 
-use super::sentence;
+use super::errors;
 
 /// Content type, version, length.
 const HEADER: usize = 5;
@@ -35,7 +35,7 @@ thread_local! {
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-enum Phase {
+enum ChannelPhase {
     Handshaking,
     Open,
     Ended,
@@ -43,19 +43,19 @@ enum Phase {
 }
 
 /// The side-specific part of a channel; rustls has the same method on two types.
-pub(super) trait Half: DerefMut + Deref<Target = UnbufferedConnectionCommon<Self::Data>> + Send {
+pub(super) trait TlsSide: DerefMut + Deref<Target = UnbufferedConnectionCommon<Self::Data>> + Send {
     type Data;
     fn process<'c, 'i>(&'c mut self, incoming: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data>;
 }
 
-impl Half for UnbufferedClientConnection {
+impl TlsSide for UnbufferedClientConnection {
     type Data = ClientConnectionData;
     fn process<'c, 'i>(&'c mut self, incoming: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data> {
         self.process_tls_records(incoming)
     }
 }
 
-impl Half for UnbufferedServerConnection {
+impl TlsSide for UnbufferedServerConnection {
     type Data = ServerConnectionData;
     fn process<'c, 'i>(&'c mut self, incoming: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data> {
         self.process_tls_records(incoming)
@@ -66,7 +66,7 @@ impl Half for UnbufferedServerConnection {
 pub(super) struct RustlsChannel<H> {
     tls: H,
     partial: Vec<u8>,
-    phase: Phase,
+    phase: ChannelPhase,
     host: Box<str>,
 }
 
@@ -79,8 +79,8 @@ impl RustlsChannel<UnbufferedClientConnection> {
         host: &str,
     ) -> Result<Self, Cause> {
         let tls = UnbufferedClientConnection::new_with_alpn(config, name, alpn)
-            .map_err(|e| sentence::failure(host, &e, None))?;
-        Ok(RustlsChannel { tls, partial: Vec::new(), phase: Phase::Handshaking, host: host.into() })
+            .map_err(|e| errors::failure(host, &e, None))?;
+        Ok(RustlsChannel { tls, partial: Vec::new(), phase: ChannelPhase::Handshaking, host: host.into() })
     }
 }
 
@@ -88,31 +88,31 @@ impl RustlsChannel<UnbufferedServerConnection> {
     /// A channel to a client that is about to speak.
     pub(super) fn serving(config: Arc<ServerConfig>) -> Result<Self, String> {
         let tls = UnbufferedServerConnection::new(config).map_err(|e| format!("TLS cannot be served: {e}"))?;
-        Ok(RustlsChannel { tls, partial: Vec::new(), phase: Phase::Handshaking, host: "the client".into() })
+        Ok(RustlsChannel { tls, partial: Vec::new(), phase: ChannelPhase::Handshaking, host: "the client".into() })
     }
 }
 
-impl<H: Half> RustlsChannel<H> {
+impl<H: TlsSide> RustlsChannel<H> {
     /// Processes `scratch` with rustls, keeps the rest and returns the state of the connection.
-    fn digest(&mut self, scratch: &mut [u8], plain: &mut Vec<u8>, cipher: &mut OutputBuffer) -> Result<ChannelProgress, Cause> {
+    fn process(&mut self, scratch: &mut [u8], plain: &mut Vec<u8>, cipher: &mut OutputBuffer) -> Result<ChannelProgress, Cause> {
         let unheard = self.tls.protocol_version().is_none();
         let mut used = 0;
         let ended = match work(&mut self.tls, scratch, &mut used, plain, cipher) {
             Ok(ended) => ended,
             Err(error) => {
-                let said = sentence::failure(&self.host, &error, unheard.then_some(&*scratch));
+                let said = errors::failure(&self.host, &error, unheard.then_some(&*scratch));
                 self.fail(said.clone(), &mut scratch[used..], cipher);
                 return Err(said);
             }
         };
         if ended {
             self.partial = Vec::new();
-            self.phase = Phase::Ended;
+            self.phase = ChannelPhase::Ended;
             return Ok(ChannelProgress::PeerFinished);
         }
         self.keep(&scratch[used..]);
-        if matches!(self.phase, Phase::Handshaking) && !self.tls.is_handshaking() {
-            self.phase = Phase::Open;
+        if matches!(self.phase, ChannelPhase::Handshaking) && !self.tls.is_handshaking() {
+            self.phase = ChannelPhase::Open;
             return Ok(ChannelProgress::Established);
         }
         Ok(ChannelProgress::More)
@@ -136,7 +136,7 @@ impl<H: Half> RustlsChannel<H> {
             encode(&mut data, cipher.buffer());
         }
         self.partial = Vec::new();
-        self.phase = Phase::Failed(Box::new(said));
+        self.phase = ChannelPhase::Failed(Box::new(said));
     }
 
     /// Returns `true` if `bytes` do not complete the record that `partial` begins, or not even its header.
@@ -151,7 +151,7 @@ impl<H: Half> RustlsChannel<H> {
 
     /// Brings rustls to the point where it takes plaintext, and lets `write` do so. Nothing happens where it does not.
     fn with_traffic(&mut self, cipher: &mut OutputBuffer, mut write: impl FnMut(&mut WriteTraffic<'_, H::Data>, &mut Vec<u8>)) {
-        if matches!(self.phase, Phase::Failed(_)) {
+        if matches!(self.phase, ChannelPhase::Failed(_)) {
             return;
         }
         loop {
@@ -169,7 +169,7 @@ impl<H: Half> RustlsChannel<H> {
 
 /// Works until rustls needs more bytes or has nothing left to say; adds up in `used` what it is done with. True where
 /// the peer ended the conversation.
-fn work<H: Half>(
+fn work<H: TlsSide>(
     tls: &mut H,
     incoming: &mut [u8],
     used: &mut usize,
@@ -232,7 +232,7 @@ fn append(buffer: &mut Vec<u8>, mut size: usize, mut write: impl FnMut(&mut [u8]
     }
 }
 
-impl<H: Half> SecureChannel for RustlsChannel<H> {
+impl<H: TlsSide> SecureChannel for RustlsChannel<H> {
     fn start(&mut self, cipher: &mut OutputBuffer) {
         // A client that has heard nothing yet has nothing to complain about.
         let _ = work(&mut self.tls, &mut [], &mut 0, &mut Vec::new(), cipher);
@@ -240,10 +240,10 @@ impl<H: Half> SecureChannel for RustlsChannel<H> {
 
     fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut OutputBuffer) -> Result<ChannelProgress, Cause> {
         match &self.phase {
-            Phase::Failed(said) => return Err(Cause::clone(said)),
+            ChannelPhase::Failed(said) => return Err(Cause::clone(said)),
             // What follows close_notify must be ignored (RFC 8446, 6.1).
-            Phase::Ended => return Ok(ChannelProgress::More),
-            Phase::Handshaking | Phase::Open => {}
+            ChannelPhase::Ended => return Ok(ChannelProgress::More),
+            ChannelPhase::Handshaking | ChannelPhase::Open => {}
         }
         if self.still_partial(bytes) {
             self.partial.extend_from_slice(bytes);
@@ -253,7 +253,7 @@ impl<H: Half> SecureChannel for RustlsChannel<H> {
             scratch.clear();
             scratch.extend_from_slice(&self.partial);
             scratch.extend_from_slice(bytes);
-            self.digest(scratch, plain, cipher)
+            self.process(scratch, plain, cipher)
         })
     }
 

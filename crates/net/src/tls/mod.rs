@@ -11,12 +11,12 @@
 mod channel;
 mod insecure;
 mod pem;
-mod secured;
-mod sentence;
-mod serving;
+mod network;
+mod errors;
+mod server_security;
 mod stream;
 mod tickets;
-mod trusted;
+mod file_verifier;
 
 #[cfg(test)]
 mod server;
@@ -34,11 +34,11 @@ use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
 use wire::{UsageError, Origin, SecureChannel, SecureChannelFactory};
 
 use self::channel::RustlsChannel;
-pub use self::secured::Secured;
-pub use self::serving::RustlsServing;
-pub use self::stream::Clear;
-use self::tickets::Tickets;
-use self::trusted::Trusted;
+pub use self::network::TlsNetwork;
+pub use self::server_security::RustlsServer;
+pub use self::stream::PlainStream;
+use self::tickets::SessionStore;
+use self::file_verifier::FileVerifier;
 
 /// Settings of the TLS client; files are given by their content.
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ impl RustlsSecurity {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let mut config = client_config(settings, &provider)?;
         config.resumption = match settings.resume {
-            true => Resumption::store(Arc::new(Tickets::default())),
+            true => Resumption::store(Arc::new(SessionStore::default())),
             false => Resumption::disabled(),
         };
         Ok(RustlsSecurity { config: Arc::new(config) })
@@ -123,19 +123,19 @@ fn client_config(settings: &TlsSettings, provider: &Arc<CryptoProvider>) -> Resu
         (None, Some(_)) => Err(UsageError::new("--key", "the certificate it belongs to is missing; add --cert FILE")),
         (Some(cert), Some(key)) => builder
             .with_client_auth_cert(pem::certificates("--cert", cert)?, pem::private_key("--key", key)?)
-            .map_err(|e| sentence::own_certificate(&e)),
+            .map_err(|e| errors::own_certificate(&e)),
     }
 }
 
 /// The authorities of `--cacert` alone (as curl has it), and what else its file vouches for.
-fn trusted(bytes: &[u8], provider: &Arc<CryptoProvider>) -> Result<Trusted, UsageError> {
+fn trusted(bytes: &[u8], provider: &Arc<CryptoProvider>) -> Result<FileVerifier, UsageError> {
     let (mut store, themselves) = (RootCertStore::empty(), pem::certificates("--cacert", bytes)?);
     for (index, certificate) in themselves.iter().enumerate() {
         store.add(certificate.clone()).map_err(|e| {
             UsageError::new("--cacert", format!("certificate {} in the file cannot be used: {e}", index + 1))
         })?;
     }
-    Trusted::new(store, themselves, provider)
+    FileVerifier::new(store, themselves, provider)
 }
 
 impl SecureChannelFactory for RustlsSecurity {

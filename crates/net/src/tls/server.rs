@@ -11,13 +11,13 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, SupportedProtocolVersion};
 
 /// Signs certificates.
-pub(super) struct Authority {
+pub(super) struct TestAuthority {
     issuer: Issuer<'static, KeyPair>,
     pub(super) pem: Vec<u8>,
 }
 
 /// A certificate and its key, both PEM.
-pub(super) struct Identity {
+pub(super) struct TestIdentity {
     pub(super) cert: Vec<u8>,
     pub(super) key: Vec<u8>,
 }
@@ -31,39 +31,39 @@ fn params(names: &[&str], until: i32) -> CertificateParams {
 }
 
 /// A certificate that nobody but itself vouches for.
-pub(super) fn self_signed(name: &str) -> Identity {
+pub(super) fn self_signed(name: &str) -> TestIdentity {
     let key = KeyPair::generate().unwrap();
     let cert = params(&[name], 2999).self_signed(&key).unwrap();
-    Identity { cert: cert.pem().into_bytes(), key: key.serialize_pem().into_bytes() }
+    TestIdentity { cert: cert.pem().into_bytes(), key: key.serialize_pem().into_bytes() }
 }
 
-impl Authority {
-    pub(super) fn new(name: &str) -> Authority {
+impl TestAuthority {
+    pub(super) fn new(name: &str) -> TestAuthority {
         let key = KeyPair::generate().unwrap();
         let mut params = params(&[], 2999);
         params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let pem = params.self_signed(&key).unwrap().pem().into_bytes();
-        Authority { issuer: Issuer::new(params, key), pem }
+        TestAuthority { issuer: Issuer::new(params, key), pem }
     }
 
-    pub(super) fn identity(&self, names: &[&str], until: i32) -> Identity {
+    pub(super) fn identity(&self, names: &[&str], until: i32) -> TestIdentity {
         let key = KeyPair::generate().unwrap();
         let cert = params(names, until).signed_by(&key, &self.issuer).unwrap();
-        Identity { cert: cert.pem().into_bytes(), key: key.serialize_pem().into_bytes() }
+        TestIdentity { cert: cert.pem().into_bytes(), key: key.serialize_pem().into_bytes() }
     }
 }
 
 /// Settings of a test server.
-pub(super) struct Behaviour<'a> {
-    pub(super) identity: &'a Identity,
+pub(super) struct TestServerSettings<'a> {
+    pub(super) identity: &'a TestIdentity,
     pub(super) versions: &'a [&'static SupportedProtocolVersion],
     pub(super) alpn: &'a [&'a [u8]],
-    pub(super) demands: Option<&'a Authority>,
+    pub(super) demands: Option<&'a TestAuthority>,
 }
 
 /// Makes the server's configuration; sessions are resumed among connections that share one.
-pub(super) fn config(behaviour: &Behaviour<'_>) -> Arc<ServerConfig> {
+pub(super) fn config(behaviour: &TestServerSettings<'_>) -> Arc<ServerConfig> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder =
         ServerConfig::builder_with_provider(provider.clone()).with_protocol_versions(behaviour.versions).unwrap();
@@ -86,15 +86,15 @@ pub(super) fn config(behaviour: &Behaviour<'_>) -> Arc<ServerConfig> {
 }
 
 /// One connection, server side.
-pub(super) struct Server(pub(super) ServerConnection);
+pub(super) struct TestTlsServer(pub(super) ServerConnection);
 
-impl Server {
-    pub(super) fn new(config: &Arc<ServerConfig>) -> Server {
-        Server(ServerConnection::new(config.clone()).unwrap())
+impl TestTlsServer {
+    pub(super) fn new(config: &Arc<ServerConfig>) -> TestTlsServer {
+        TestTlsServer(ServerConnection::new(config.clone()).unwrap())
     }
 
     /// Takes bytes from the wire and gives the plaintext in them.
-    pub(super) fn hear(&mut self, mut bytes: &[u8]) -> Result<Vec<u8>, rustls::Error> {
+    pub(super) fn receive(&mut self, mut bytes: &[u8]) -> Result<Vec<u8>, rustls::Error> {
         let mut plain = Vec::new();
         while !bytes.is_empty() {
             self.0.read_tls(&mut bytes).unwrap();
@@ -107,7 +107,7 @@ impl Server {
     }
 
     /// Returns all bytes to send, plaintext included.
-    pub(super) fn say(&mut self, plain: &[u8]) -> Vec<u8> {
+    pub(super) fn send(&mut self, plain: &[u8]) -> Vec<u8> {
         self.0.set_buffer_limit(None);
         self.0.writer().write_all(plain).unwrap();
         let mut bytes = Vec::new();

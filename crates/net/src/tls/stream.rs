@@ -6,31 +6,31 @@ use std::sync::Arc;
 
 use rustls::{ClientConnection, ServerConnection, StreamOwned};
 
-use super::{RustlsSecurity, RustlsServing, server_name};
+use super::{RustlsSecurity, RustlsServer, server_name};
 
 /// A connection read and written in plaintext, with or without TLS on the wire.
-pub trait Clear: Read + Write + Send {}
+pub trait PlainStream: Read + Write + Send {}
 
-impl<T: Read + Write + Send> Clear for T {}
+impl<T: Read + Write + Send> PlainStream for T {}
 
 impl RustlsSecurity {
     /// TLS over a socket that is connected to `host`; its handshake is done with the first byte.
     ///
     /// # Errors
     /// The host has no name that a certificate can be for, in a sentence.
-    pub fn over(&self, socket: TcpStream, host: &str) -> Result<Box<dyn Clear>, String> {
+    pub fn over(&self, socket: TcpStream, host: &str) -> Result<Box<dyn PlainStream>, String> {
         let ours = ClientConnection::new(Arc::clone(&self.config), server_name(host).map_err(|why| why.to_string())?)
             .map_err(|e| e.to_string())?;
         Ok(Box::new(StreamOwned::new(ours, socket)))
     }
 }
 
-impl RustlsServing {
+impl RustlsServer {
     /// TLS over a socket that was accepted; its handshake is done with the first byte.
     ///
     /// # Errors
     /// Where the library refuses, in a sentence.
-    pub fn over(&self, socket: TcpStream) -> Result<Box<dyn Clear>, String> {
+    pub fn over(&self, socket: TcpStream) -> Result<Box<dyn PlainStream>, String> {
         let ours = ServerConnection::new(Arc::clone(&self.config)).map_err(|e| e.to_string())?;
         Ok(Box::new(StreamOwned::new(ours, socket)))
     }
@@ -47,7 +47,7 @@ mod tests {
     fn what_one_side_says_the_other_hears_and_a_stranger_is_refused() {
         let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".into()]).unwrap();
         let (cert, key) = (made.cert.pem(), made.signing_key.serialize_pem());
-        let serving = RustlsServing::new(cert.as_bytes(), key.as_bytes(), &[]).unwrap();
+        let serving = RustlsServer::new(cert.as_bytes(), key.as_bytes(), &[]).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let server = std::thread::spawn(move || {

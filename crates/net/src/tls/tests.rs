@@ -6,29 +6,29 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{ServerConfig, SupportedProtocolVersion};
 use wire::{ChannelProgress, Handshake, Origin, OutputBuffer, SecureChannel, SecureChannelFactory};
 
-use super::server::{Authority, Behaviour, Identity, Server, config, self_signed};
+use super::server::{TestAuthority, TestServerSettings, TestIdentity, TestTlsServer, config, self_signed};
 use super::{RustlsSecurity, TlsSettings};
 
 const BOTH: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
 
-struct World {
-    authority: Authority,
-    good: Identity,
-    expired: Identity,
+struct TlsFixture {
+    authority: TestAuthority,
+    good: TestIdentity,
+    expired: TestIdentity,
 }
 
-fn world() -> &'static World {
-    static WORLD: OnceLock<World> = OnceLock::new();
+fn world() -> &'static TlsFixture {
+    static WORLD: OnceLock<TlsFixture> = OnceLock::new();
     WORLD.get_or_init(|| {
-        let authority = Authority::new("the authority of the tests");
+        let authority = TestAuthority::new("the authority of the tests");
         let good = authority.identity(&["good.test", "127.0.0.1", "::1"], 2999);
         let expired = authority.identity(&["good.test"], 2020);
-        World { authority, good, expired }
+        TlsFixture { authority, good, expired }
     })
 }
 
-fn serving(identity: &Identity, version: &'static SupportedProtocolVersion) -> Arc<ServerConfig> {
-    config(&Behaviour { identity, versions: &[version], alpn: &[], demands: None })
+fn serving(identity: &TestIdentity, version: &'static SupportedProtocolVersion) -> Arc<ServerConfig> {
+    config(&TestServerSettings { identity, versions: &[version], alpn: &[], demands: None })
 }
 
 fn trusting() -> TlsSettings {
@@ -40,18 +40,18 @@ fn origin(host: &str) -> Origin {
 }
 
 /// A client and a server, and what they came to.
-struct Pair {
+struct TlsPair {
     client: Box<dyn SecureChannel>,
-    server: Server,
+    server: TestTlsServer,
     plain: Vec<u8>,
     established: u32,
     ended: u32,
 }
 
-impl Pair {
-    fn new(security: &RustlsSecurity, host: &str, config: &Arc<ServerConfig>) -> Pair {
+impl TlsPair {
+    fn new(security: &RustlsSecurity, host: &str, config: &Arc<ServerConfig>) -> TlsPair {
         let client = security.client(&origin(host), &[b"http/1.1"]).unwrap();
-        Pair { client, server: Server::new(config), plain: Vec::new(), established: 0, ended: 0 }
+        TlsPair { client, server: TestTlsServer::new(config), plain: Vec::new(), established: 0, ended: 0 }
     }
 
     /// Feeds the client in pieces of `piece` bytes; what it answers goes to the server.
@@ -61,7 +61,7 @@ impl Pair {
             let mut out = OutputBuffer::default();
             let fed = self.client.feed(part, &mut self.plain, &mut out);
             // A server that dislikes what it hears says so with its next bytes.
-            heard.extend(self.server.hear(out.bytes()).unwrap_or_default());
+            heard.extend(self.server.receive(out.bytes()).unwrap_or_default());
             match fed.map_err(|why| why.to_string())? {
                 ChannelProgress::Established => self.established += 1,
                 ChannelProgress::PeerFinished => self.ended += 1,
@@ -75,9 +75,9 @@ impl Pair {
         let mut out = OutputBuffer::default();
         self.client.start(&mut out);
         assert_eq!(self.client.handshake(), None);
-        let _ = self.server.hear(out.bytes());
+        let _ = self.server.receive(out.bytes());
         loop {
-            let bytes = self.server.say(b"");
+            let bytes = self.server.send(b"");
             if bytes.is_empty() {
                 return self.client.handshake().ok_or_else(|| "the handshake hangs".to_owned());
             }
@@ -89,12 +89,12 @@ impl Pair {
         let (mut question, mut out) = (OutputBuffer::default(), OutputBuffer::default());
         question.put(plain);
         self.client.seal(&question, &mut out);
-        self.server.hear(out.bytes()).unwrap()
+        self.server.receive(out.bytes()).unwrap()
     }
 }
 
 fn shake(settings: &TlsSettings, host: &str, server: &Arc<ServerConfig>) -> Result<Handshake, String> {
-    Pair::new(&RustlsSecurity::new(settings).unwrap(), host, server).shake(usize::MAX)
+    TlsPair::new(&RustlsSecurity::new(settings).unwrap(), host, server).shake(usize::MAX)
 }
 
 fn blob(n: usize) -> Vec<u8> {
@@ -107,13 +107,13 @@ fn both_versions_carry_data_both_ways_in_pieces_of_any_size() {
         let config = serving(&world().good, version);
         let security = RustlsSecurity::new(&trusting()).unwrap();
         for piece in [1, 2, 3, 4, 5, 6, 7, 64, 1000, usize::MAX] {
-            let mut pair = Pair::new(&security, "good.test", &config);
+            let mut pair = TlsPair::new(&security, "good.test", &config);
             let handshake = pair.shake(piece).unwrap();
             assert_eq!(handshake.version, if version == &TLS13 { "TLSv1.3" } else { "TLSv1.2" });
             assert_eq!((pair.established, pair.ended), (1, 0));
             let (asked, answer) = (blob(40_000), blob(50_000));
             assert_eq!(pair.ask(&asked), asked);
-            let bytes = pair.server.say(&answer);
+            let bytes = pair.server.send(&answer);
             pair.feed(&bytes, piece).unwrap();
             assert!(pair.plain == answer, "piece {piece}");
         }
@@ -124,16 +124,16 @@ fn both_versions_carry_data_both_ways_in_pieces_of_any_size() {
 fn an_answer_split_at_every_position_arrives_whole_and_questions_may_go_out_in_between() {
     for version in BOTH {
         let mut pair =
-            Pair::new(&RustlsSecurity::new(&trusting()).unwrap(), "good.test", &serving(&world().good, version));
+            TlsPair::new(&RustlsSecurity::new(&trusting()).unwrap(), "good.test", &serving(&world().good, version));
         pair.shake(usize::MAX).unwrap();
         let answer = blob(60);
-        let total = pair.server.say(&answer).len();
+        let total = pair.server.send(&answer).len();
         let fresh =
-            Pair::new(&RustlsSecurity::new(&trusting()).unwrap(), "good.test", &serving(&world().good, version));
+            TlsPair::new(&RustlsSecurity::new(&trusting()).unwrap(), "good.test", &serving(&world().good, version));
         pair = fresh;
         pair.shake(usize::MAX).unwrap();
         for at in 0..=total {
-            let bytes = pair.server.say(&answer);
+            let bytes = pair.server.send(&answer);
             pair.plain.clear();
             pair.feed(&bytes[..at], usize::MAX).unwrap();
             assert_eq!(pair.ask(b"meanwhile"), b"meanwhile", "split at {at}");
@@ -150,17 +150,17 @@ fn a_handshake_split_at_every_position_succeeds() {
         let security = RustlsSecurity::new(&TlsSettings { resume: false, ..trusting() }).unwrap();
         let mut at = 0;
         loop {
-            let mut pair = Pair::new(&security, "good.test", &config);
+            let mut pair = TlsPair::new(&security, "good.test", &config);
             let mut out = OutputBuffer::default();
             pair.client.start(&mut out);
-            pair.server.hear(out.bytes()).unwrap();
-            let flight = pair.server.say(b"");
+            pair.server.receive(out.bytes()).unwrap();
+            let flight = pair.server.send(b"");
             if at > flight.len() {
                 break;
             }
             pair.feed(&flight[..at], usize::MAX).unwrap();
             pair.feed(&flight[at..], usize::MAX).unwrap();
-            let rest = pair.server.say(b"hello");
+            let rest = pair.server.send(b"hello");
             pair.feed(&rest, usize::MAX).unwrap();
             assert_eq!((pair.established, pair.plain.as_slice()), (1, &b"hello"[..]), "split at {at}");
             at += 7;
@@ -171,7 +171,7 @@ fn a_handshake_split_at_every_position_succeeds() {
 
 #[test]
 fn a_large_body_leaves_as_several_records_and_a_shared_block_follows_its_head() {
-    let mut pair = Pair::new(&RustlsSecurity::new(&trusting()).unwrap(), "good.test", &serving(&world().good, &TLS13));
+    let mut pair = TlsPair::new(&RustlsSecurity::new(&trusting()).unwrap(), "good.test", &serving(&world().good, &TLS13));
     pair.shake(usize::MAX).unwrap();
     let (head, body) = (b"POST / HTTP/1.1\r\n\r\n", blob(100_000));
     let (mut plain, mut cipher) = (OutputBuffer::default(), OutputBuffer::default());
@@ -187,7 +187,7 @@ fn a_large_body_leaves_as_several_records_and_a_shared_block_follows_its_head() 
     }
     assert!(rest.is_empty());
     assert_eq!(lengths, [19, 16_384, 16_384, 16_384, 16_384, 16_384, 16_384, 100_000 - 6 * 16_384]);
-    let heard = pair.server.hear(cipher.bytes()).unwrap();
+    let heard = pair.server.receive(cipher.bytes()).unwrap();
     assert!(heard.starts_with(head) && heard[head.len()..] == body);
 }
 
@@ -197,7 +197,7 @@ fn sessions_are_resumed_unless_that_is_switched_off() {
         let config = serving(&world().good, version);
         for (resume, expected) in [(true, [false, true, true]), (false, [false, false, false])] {
             let security = RustlsSecurity::new(&TlsSettings { resume, ..trusting() }).unwrap();
-            let resumed = [(); 3].map(|()| Pair::new(&security, "good.test", &config).shake(33).unwrap().resumed);
+            let resumed = [(); 3].map(|()| TlsPair::new(&security, "good.test", &config).shake(33).unwrap().resumed);
             assert_eq!(resumed, expected, "{version:?} resume {resume}");
         }
     }
@@ -207,9 +207,9 @@ fn sessions_are_resumed_unless_that_is_switched_off() {
 fn many_connections_at_once_are_all_resumed() {
     let config = serving(&world().good, &TLS13);
     let security = RustlsSecurity::new(&trusting()).unwrap();
-    let mut first: Vec<Pair> = (0..50).map(|_| Pair::new(&security, "good.test", &config)).collect();
+    let mut first: Vec<TlsPair> = (0..50).map(|_| TlsPair::new(&security, "good.test", &config)).collect();
     first.iter_mut().for_each(|p| drop(p.shake(usize::MAX).unwrap()));
-    let mut second: Vec<Pair> = (0..50).map(|_| Pair::new(&security, "good.test", &config)).collect();
+    let mut second: Vec<TlsPair> = (0..50).map(|_| TlsPair::new(&security, "good.test", &config)).collect();
     assert!(second.iter_mut().all(|p| p.shake(usize::MAX).unwrap().resumed));
 }
 
@@ -217,7 +217,7 @@ fn many_connections_at_once_are_all_resumed() {
 fn certificates_are_refused_with_a_sentence_and_insecure_accepts_them() {
     let own = self_signed("good.test");
     let public = TlsSettings::default();
-    let cases: [(&str, &TlsSettings, &Identity, &str, &[&str]); 6] = [
+    let cases: [(&str, &TlsSettings, &TestIdentity, &str, &[&str]); 6] = [
         ("good.test", &trusting(), &world().expired, "expired on 2020-01-01", &["good.test"]),
         ("bad.test", &trusting(), &world().good, "is for another name", &["bad.test", "good.test"]),
         ("10.0.0.1", &trusting(), &world().good, "is for another name", &["10.0.0.1", "127.0.0.1"]),
@@ -240,15 +240,15 @@ fn certificates_are_refused_with_a_sentence_and_insecure_accepts_them() {
 #[test]
 fn a_refused_server_is_told_by_an_alert_and_the_channel_stays_failed() {
     let security = RustlsSecurity::new(&trusting()).unwrap();
-    let mut pair = Pair::new(&security, "bad.test", &serving(&world().good, &TLS13));
+    let mut pair = TlsPair::new(&security, "bad.test", &serving(&world().good, &TLS13));
     let mut out = OutputBuffer::default();
     pair.client.start(&mut out);
-    pair.server.hear(out.bytes()).unwrap();
-    let flight = pair.server.say(b"");
+    pair.server.receive(out.bytes()).unwrap();
+    let flight = pair.server.send(b"");
     out.clear();
     let said = pair.client.feed(&flight, &mut Vec::new(), &mut out).unwrap_err();
     assert!(!out.is_empty(), "no alert");
-    assert!(pair.server.hear(out.bytes()).is_err());
+    assert!(pair.server.receive(out.bytes()).is_err());
     out.clear();
     assert_eq!(pair.client.feed(b"more", &mut Vec::new(), &mut out), Err(said));
     pair.client.seal(&OutputBuffer::default(), &mut out);
@@ -268,13 +268,13 @@ fn addresses_are_checked_against_the_certificate() {
 #[test]
 fn a_client_certificate_is_sent_where_it_is_demanded() {
     let own = world().authority.identity(&["client.test"], 2999);
-    let stranger = Authority::new("a stranger").identity(&["client.test"], 2999);
+    let stranger = TestAuthority::new("a stranger").identity(&["client.test"], 2999);
     for version in BOTH {
         let behaviour =
-            Behaviour { identity: &world().good, versions: &[version], alpn: &[], demands: Some(&world().authority) };
+            TestServerSettings { identity: &world().good, versions: &[version], alpn: &[], demands: Some(&world().authority) };
         let server = config(&behaviour);
-        let with = |i: &Identity| TlsSettings { cert: Some(i.cert.clone()), key: Some(i.key.clone()), ..trusting() };
-        let mut pair = Pair::new(&RustlsSecurity::new(&with(&own)).unwrap(), "good.test", &server);
+        let with = |i: &TestIdentity| TlsSettings { cert: Some(i.cert.clone()), key: Some(i.key.clone()), ..trusting() };
+        let mut pair = TlsPair::new(&RustlsSecurity::new(&with(&own)).unwrap(), "good.test", &server);
         pair.shake(usize::MAX).unwrap();
         assert_eq!(pair.server.0.peer_certificates().map(<[_]>::len), Some(1));
         assert_eq!(pair.ask(b"hello"), b"hello");
@@ -289,7 +289,7 @@ fn a_client_certificate_is_sent_where_it_is_demanded() {
 
 #[test]
 fn alpn_is_chosen_by_the_server() {
-    let serving = |alpn| config(&Behaviour { identity: &world().good, versions: &[&TLS13], alpn, demands: None });
+    let serving = |alpn| config(&TestServerSettings { identity: &world().good, versions: &[&TLS13], alpn, demands: None });
     let settings = trusting();
     assert_eq!(
         shake(&settings, "good.test", &serving(&[b"h2", b"http/1.1"])).unwrap().alpn,
@@ -304,18 +304,18 @@ fn alpn_is_chosen_by_the_server() {
 fn close_notify_goes_both_ways_and_what_follows_it_is_ignored() {
     for version in BOTH {
         let server = serving(&world().good, version);
-        let mut pair = Pair::new(&RustlsSecurity::new(&trusting()).unwrap(), "good.test", &server);
+        let mut pair = TlsPair::new(&RustlsSecurity::new(&trusting()).unwrap(), "good.test", &server);
         pair.shake(usize::MAX).unwrap();
-        let last = pair.server.say(b"last words");
+        let last = pair.server.send(b"last words");
         pair.server.0.send_close_notify();
-        let close = pair.server.say(b"");
+        let close = pair.server.send(b"");
         let both = [last, close, b"rubbish behind it".to_vec()].concat();
         pair.feed(&both, 3).unwrap();
         assert_eq!((pair.plain.as_slice(), pair.ended), (&b"last words"[..], 1));
         let mut out = OutputBuffer::default();
         pair.client.finish(&mut out);
         assert!(!out.is_empty());
-        pair.server.hear(out.bytes()).unwrap();
+        pair.server.receive(out.bytes()).unwrap();
         assert!(pair.server.0.process_new_packets().unwrap().peer_has_closed());
     }
 }
@@ -359,18 +359,18 @@ fn a_flipped_bit_anywhere_is_an_error_and_never_a_panic() {
         let server = serving(&world().good, version);
         let security = RustlsSecurity::new(&trusting()).unwrap();
         for at in (0..400).step_by(3) {
-            let mut pair = Pair::new(&security, "good.test", &server);
+            let mut pair = TlsPair::new(&security, "good.test", &server);
             let mut out = OutputBuffer::default();
             pair.client.start(&mut out);
-            pair.server.hear(out.bytes()).unwrap();
-            let mut flight = pair.server.say(b"");
+            pair.server.receive(out.bytes()).unwrap();
+            let mut flight = pair.server.send(b"");
             if let Some(byte) = flight.get_mut(at) {
                 *byte ^= 1 << (at % 8);
             }
             let _ = pair.feed(&flight, 11);
-            let mut pair = Pair::new(&security, "good.test", &server);
+            let mut pair = TlsPair::new(&security, "good.test", &server);
             pair.shake(usize::MAX).unwrap();
-            let mut data = pair.server.say(&blob(400));
+            let mut data = pair.server.send(&blob(400));
             // Behind the length of the record, where every bit is protected.
             data[5 + at] ^= 1 << (at % 8);
             let said = pair.feed(&data, 11).unwrap_err();

@@ -18,23 +18,23 @@ const SERVERS: usize = 256;
 
 /// Sessions by server name, bounded in both directions.
 #[derive(Debug, Default)]
-pub(super) struct Tickets {
-    servers: Mutex<HashMap<ServerName<'static>, Server>>,
+pub(super) struct SessionStore {
+    servers: Mutex<HashMap<ServerName<'static>, ServerSessions>>,
 }
 
 #[derive(Debug, Default)]
-struct Server {
+struct ServerSessions {
     group: Option<NamedGroup>,
     tls12: Option<Tls12ClientSessionValue>,
     tls13: VecDeque<Tls13ClientSessionValue>,
 }
 
-impl Tickets {
-    fn servers(&self) -> MutexGuard<'_, HashMap<ServerName<'static>, Server>> {
+impl SessionStore {
+    fn servers(&self) -> MutexGuard<'_, HashMap<ServerName<'static>, ServerSessions>> {
         self.servers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with(&self, name: ServerName<'static>, change: impl FnOnce(&mut Server)) {
+    fn with(&self, name: ServerName<'static>, change: impl FnOnce(&mut ServerSessions)) {
         let mut servers = self.servers();
         if servers.len() < SERVERS || servers.contains_key(&name) {
             change(servers.entry(name).or_default());
@@ -42,7 +42,7 @@ impl Tickets {
     }
 }
 
-impl ClientSessionStore for Tickets {
+impl ClientSessionStore for SessionStore {
     fn set_kx_hint(&self, name: ServerName<'static>, group: NamedGroup) {
         self.with(name, |s| s.group = Some(group));
     }

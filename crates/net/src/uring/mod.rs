@@ -21,15 +21,15 @@ use io_uring::{IoUring, cqueue, opcode, squeue};
 use measure::{Clock, Nanos};
 use wire::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, TurnRemainder, ThreadStats};
 
-use self::aside::Aside;
+use self::deferred::DeferredArrival;
 use self::buffers::Buffers;
 use self::sends::{ARENA, COPY};
-use self::slot::{AGE, Kind, Slot, State, mark};
+use self::slot::{AGE, OperationKind, Slot, UringState, mark};
 use crate::nagle::Nagle;
-use crate::running::Thread;
+use crate::running::ThreadCounters;
 use crate::socket;
 
-mod aside;
+mod deferred;
 mod buffers;
 mod sends;
 mod slot;
@@ -52,12 +52,12 @@ pub struct Uring {
     slots: Vec<Slot>,
     free: Vec<u32>,
     /// Connections whose receive must be armed again, the longest waiting first.
-    again: VecDeque<u32>,
+    rearm: VecDeque<u32>,
     /// Arrivals deferred by earlier turns, and the number not yet visited in this one.
-    aside: VecDeque<Aside>,
+    aside: VecDeque<DeferredArrival>,
     recalls: usize,
     /// Number of completions at the beginning of this turn.
-    came: usize,
+    completions: usize,
     /// Bytes of queued sends: one arena is filled while the completions of the other are read.
     arenas: [Vec<u8>; 2],
     filling: usize,
@@ -69,11 +69,11 @@ pub struct Uring {
     /// Slots below this may be registered.
     table: u32,
     /// Number of completions to wait for.
-    together: usize,
+    wait_count: usize,
     clock: Clock,
     /// Moment the last bytes were delivered.
     read_at: Nanos,
-    thread: Thread,
+    thread: ThreadCounters,
 }
 
 impl std::fmt::Debug for Uring {
@@ -109,10 +109,10 @@ impl Uring {
             lent: None,
             slots: Vec::new(),
             free: Vec::new(),
-            again: VecDeque::new(),
+            rearm: VecDeque::new(),
             aside: VecDeque::new(),
             recalls: 0,
-            came: 0,
+            completions: 0,
             arenas: [Vec::with_capacity(ARENA), Vec::with_capacity(ARENA)],
             filling: 0,
             turn: 0,
@@ -120,10 +120,10 @@ impl Uring {
             unsent: BTreeMap::new(),
             sent: 0,
             table,
-            together: 1,
+            wait_count: 1,
             clock: Clock,
             read_at: Nanos::ZERO,
-            thread: Thread::default(),
+            thread: ThreadCounters::default(),
         })
     }
 
@@ -153,20 +153,20 @@ impl Uring {
         } else {
             opcode::RecvMulti::new(Fd(s.fd), Buffers::GROUP).build()
         };
-        let entry = entry.user_data(mark(Kind::Receive, slot, s.age));
+        let entry = entry.user_data(mark(OperationKind::Receive, slot, s.age));
         self.push(&entry);
     }
 
     fn arm_writable(&mut self, slot: u32) {
         let s = self.slots[slot as usize];
         let entry = opcode::PollAdd::new(Fd(s.fd), libc::POLLOUT as u32).build();
-        let entry = entry.user_data(mark(Kind::Writable, slot, s.age));
+        let entry = entry.user_data(mark(OperationKind::Writable, slot, s.age));
         self.push(&entry);
     }
 
     fn release(&mut self, conn: ConnId, reset: bool) {
         let s = self.slots[conn.0 as usize];
-        if s.state == State::Free {
+        if s.state == UringState::Free {
             return;
         }
         if self.queued > 0 {
@@ -177,11 +177,11 @@ impl Uring {
         if reset {
             let _ = rustix::net::sockopt::set_socket_linger(&fd, Some(std::time::Duration::ZERO));
         }
-        if s.armed || s.state == State::Connecting {
+        if s.armed || s.state == UringState::Connecting {
             // The kernel holds the socket as long as the receive is armed.
-            let kind = if s.armed { Kind::Receive } else { Kind::Writable };
+            let kind = if s.armed { OperationKind::Receive } else { OperationKind::Writable };
             let cancel = opcode::AsyncCancel::new(mark(kind, conn.0, s.age)).build();
-            self.push(&cancel.flags(Flags::SKIP_SUCCESS).user_data(mark(Kind::Cancel, conn.0, s.age)));
+            self.push(&cancel.flags(Flags::SKIP_SUCCESS).user_data(mark(OperationKind::Cancel, conn.0, s.age)));
         }
         if s.fixed {
             let _ = self.ring.submitter().register_files_update(conn.0, &[-1]);
@@ -198,15 +198,15 @@ impl Uring {
     }
 
     /// Interprets a completion; None if it no longer concerns a connection.
-    fn meaning(&mut self, entry: &cqueue::Entry) -> Option<Happened> {
+    fn interpret(&mut self, entry: &cqueue::Entry) -> Option<CompletionEvent> {
         let data = entry.user_data();
         let slot = data as u32;
         let s = self.slots[slot as usize];
         let current = u64::from(s.age) & AGE == data >> 32 & AGE;
         let buffer = cqueue::buffer_select(entry.flags());
         let kind = data >> 61;
-        if kind == Kind::Receive as u64 {
-            if !current || s.state != State::Open {
+        if kind == OperationKind::Receive as u64 {
+            if !current || s.state != UringState::Open {
                 buffer.into_iter().for_each(|b| self.buffers.give_back(b));
                 return None;
             }
@@ -218,30 +218,30 @@ impl Uring {
         if !current {
             return None;
         }
-        if kind == Kind::Send as u64 {
+        if kind == OperationKind::Send as u64 {
             if self.fell_short(slot, entry.result()) {
-                self.slots[slot as usize].state = State::Over;
-                return Some(Happened::Closed(slot, Some(Errno(libc::EPIPE))));
+                self.slots[slot as usize].state = UringState::Over;
+                return Some(CompletionEvent::Closed(slot, Some(Errno(libc::EPIPE))));
             }
-        } else if kind == Kind::Writable as u64 {
+        } else if kind == OperationKind::Writable as u64 {
             return self.writable(slot, entry.result());
         }
         None
     }
 
-    fn received(&mut self, slot: u32, result: i32, buffer: Option<u16>) -> Option<Happened> {
+    fn received(&mut self, slot: u32, result: i32, buffer: Option<u16>) -> Option<CompletionEvent> {
         match (result, buffer) {
             (n @ 1.., Some(buffer)) => {
-                if self.has_its_share(slot) {
+                if self.is_over_share(slot) {
                     self.set_aside(slot, buffer, n as usize);
                     return None;
                 }
                 let s = &mut self.slots[slot as usize];
                 s.pieces += 1;
                 if !s.armed {
-                    self.again.push_back(slot);
+                    self.rearm.push_back(slot);
                 }
-                Some(Happened::Bytes(slot, buffer, n as usize))
+                Some(CompletionEvent::Bytes(slot, buffer, n as usize))
             }
             (e, buffer) => {
                 buffer.into_iter().for_each(|b| self.buffers.give_back(b));
@@ -254,7 +254,7 @@ impl Uring {
                             if -e == libc::ENOBUFS {
                                 self.buffers.lend_more();
                             }
-                            self.again.push_back(slot);
+                            self.rearm.push_back(slot);
                         }
                         return None;
                     }
@@ -262,17 +262,17 @@ impl Uring {
                         self.end_later(slot, why);
                         return None;
                     }
-                    _ => self.slots[slot as usize].state = State::Over,
+                    _ => self.slots[slot as usize].state = UringState::Over,
                 }
-                Some(Happened::Closed(slot, why))
+                Some(CompletionEvent::Closed(slot, why))
             }
         }
     }
 
-    fn writable(&mut self, slot: u32, result: i32) -> Option<Happened> {
-        if self.slots[slot as usize].state != State::Connecting {
+    fn writable(&mut self, slot: u32, result: i32) -> Option<CompletionEvent> {
+        if self.slots[slot as usize].state != UringState::Connecting {
             let left = self.flush(slot);
-            return left.then_some(Happened::Sent(slot));
+            return left.then_some(CompletionEvent::Sent(slot));
         }
         let broken = result & i32::from(libc::POLLERR | libc::POLLHUP) != 0;
         let why = match result {
@@ -281,17 +281,17 @@ impl Uring {
             _ => None,
         };
         if why.is_some() {
-            self.slots[slot as usize].state = State::Over;
-            return Some(Happened::Closed(slot, why));
+            self.slots[slot as usize].state = UringState::Over;
+            return Some(CompletionEvent::Closed(slot, why));
         }
-        self.slots[slot as usize].state = State::Open;
+        self.slots[slot as usize].state = UringState::Open;
         self.arm_receive(slot);
         self.flush(slot);
-        Some(Happened::Connected(slot))
+        Some(CompletionEvent::Connected(slot))
     }
 }
 
-enum Happened {
+enum CompletionEvent {
     Connected(u32),
     Sent(u32),
     Bytes(u32, u16, usize),
@@ -322,7 +322,7 @@ impl Network for Uring {
         *s = Slot {
             fd: fd.into_raw_fd(),
             age: s.age,
-            state: State::Connecting,
+            state: UringState::Connecting,
             fixed,
             nagle: Nagle::towards(&dial.to),
             ..Slot::vacant()
@@ -336,10 +336,10 @@ impl Network for Uring {
         let slot = conn.0;
         let s = self.slots[slot as usize];
         let len = out.bytes().len();
-        if out.is_empty() || !matches!(s.state, State::Open | State::Connecting) {
+        if out.is_empty() || !matches!(s.state, UringState::Open | UringState::Connecting) {
             return out.clear();
         }
-        if s.backlog || s.state == State::Connecting || out.tail().is_some() || len > COPY {
+        if s.backlog || s.state == UringState::Connecting || out.tail().is_some() || len > COPY {
             self.send_large(slot, out);
             return out.clear();
         }
@@ -366,7 +366,7 @@ impl Network for Uring {
     fn set_accepting(&mut self, _listener: ListenerId, _accepting: bool) {}
 
     fn wait_for_at_least(&mut self, arrivals: u32) {
-        self.together = arrivals as usize;
+        self.wait_count = arrivals as usize;
     }
 
     fn wait(&mut self, until: Nanos) {
@@ -379,25 +379,25 @@ impl Network for Uring {
         }
         // No more at once than there are buffers: the rest would only find the ring empty again.
         for _ in 0..buffers::COUNT {
-            let Some(slot) = self.again.pop_front() else { break };
+            let Some(slot) = self.rearm.pop_front() else { break };
             let s = self.slots[slot as usize];
-            if s.state == State::Open && !s.armed {
+            if s.state == UringState::Open && !s.armed {
                 self.arm_receive(slot);
             }
         }
-        let until = if self.again.is_empty() && self.aside.is_empty() { until } else { Nanos::ZERO };
+        let until = if self.rearm.is_empty() && self.aside.is_empty() { until } else { Nanos::ZERO };
         if until == Nanos::MAX {
             let _ = self.ring.submit_and_wait(1);
         } else {
             let now = self.clock.now();
-            let span = until.min(if self.together > 1 { now + ALONE } else { Nanos::MAX }) - now;
+            let span = until.min(if self.wait_count > 1 { now + ALONE } else { Nanos::MAX }) - now;
             let span = Timespec::new().sec(span.0 / 1_000_000_000).nsec((span.0 % 1_000_000_000) as u32);
             // ETIME, EINTR and a full completion queue leave what there is; the loop comes back here.
-            let _ = self.ring.submitter().submit_with_args(self.together, &SubmitArgs::new().timespec(&span));
-            let fewer = self.together > 1 && self.ring.completion().len() < self.together;
+            let _ = self.ring.submitter().submit_with_args(self.wait_count, &SubmitArgs::new().timespec(&span));
+            let fewer = self.wait_count > 1 && self.ring.completion().len() < self.wait_count;
             if fewer && self.clock.now() >= now + ALONE {
                 // They stayed away once, and is not waited for again until somebody asks anew.
-                self.together = 1;
+                self.wait_count = 1;
             }
         }
         self.queued = 0;
@@ -405,7 +405,7 @@ impl Network for Uring {
         self.filling ^= 1;
         self.turn = self.turn.wrapping_add(1);
         self.arenas[self.filling].clear();
-        (self.came, self.recalls) = (self.ring.completion().len(), self.aside.len());
+        (self.completions, self.recalls) = (self.ring.completion().len(), self.aside.len());
     }
 
     #[inline]
@@ -417,16 +417,16 @@ impl Network for Uring {
             let happened = match self.recalls {
                 0 => {
                     let entry = self.ring.completion().next()?;
-                    self.meaning(&entry)
+                    self.interpret(&entry)
                 }
-                _ => self.recall(),
+                _ => self.next_deferred(),
             };
             match happened {
                 None => {}
-                Some(Happened::Connected(slot)) => return Some(NetworkEvent::Connected(ConnId(slot))),
-                Some(Happened::Sent(slot)) => return Some(NetworkEvent::Sent(ConnId(slot))),
-                Some(Happened::Closed(slot, why)) => return Some(NetworkEvent::Closed(ConnId(slot), why)),
-                Some(Happened::Bytes(slot, buffer, n)) => {
+                Some(CompletionEvent::Connected(slot)) => return Some(NetworkEvent::Connected(ConnId(slot))),
+                Some(CompletionEvent::Sent(slot)) => return Some(NetworkEvent::Sent(ConnId(slot))),
+                Some(CompletionEvent::Closed(slot, why)) => return Some(NetworkEvent::Closed(ConnId(slot), why)),
+                Some(CompletionEvent::Bytes(slot, buffer, n)) => {
                     (self.lent, self.read_at) = (Some(buffer), self.clock.now());
                     return Some(NetworkEvent::Received(ConnId(slot), self.buffers.bytes(buffer, n)));
                 }
@@ -442,7 +442,7 @@ impl Network for Uring {
     fn remaining(&mut self) -> TurnRemainder {
         if self.recalls > 0 || !self.ring.completion().is_empty() {
             TurnRemainder::Unfinished
-        } else if self.came >= ALL || !self.again.is_empty() {
+        } else if self.completions >= ALL || !self.rearm.is_empty() {
             TurnRemainder::UnreadConnections(ALL as u32)
         } else if self.aside.is_empty() {
             TurnRemainder::Nothing

@@ -9,7 +9,7 @@ use io_uring::types::{Fd, Fixed};
 use wire::{Errno, OutputBuffer};
 
 use super::Uring;
-use super::slot::{Kind, State, mark};
+use super::slot::{OperationKind, UringState, mark};
 use crate::socket;
 
 /// Sends that may wait for one `enter`. The stamp of a request is taken when its send is queued; so many sends take the
@@ -42,7 +42,7 @@ impl Uring {
         } else {
             opcode::Send::new(Fd(s.fd), from, len as u32).flags(flags).build()
         };
-        let entry = entry.flags(Flags::SKIP_SUCCESS).user_data(mark(Kind::Send, slot, s.age));
+        let entry = entry.flags(Flags::SKIP_SUCCESS).user_data(mark(OperationKind::Send, slot, s.age));
         self.push(&entry);
         self.sent += len as u64;
         self.queued += 1;
@@ -63,7 +63,7 @@ impl Uring {
         let s = &mut self.slots[slot as usize];
         let first = !std::mem::replace(&mut s.backlog, true);
         self.unsent.entry(slot).or_default().0.extend_from_slice(bytes);
-        if first && self.slots[slot as usize].state == State::Open {
+        if first && self.slots[slot as usize].state == UringState::Open {
             self.arm_writable(slot);
         }
     }
@@ -128,7 +128,7 @@ impl Uring {
     pub(super) fn send_large(&mut self, slot: u32, out: &OutputBuffer) {
         let s = self.slots[slot as usize];
         let tail: Arc<[u8]> = out.tail().cloned().unwrap_or_default();
-        if s.backlog || s.state == State::Connecting {
+        if s.backlog || s.state == UringState::Connecting {
             self.keep_unsent(slot, out.bytes());
             return self.keep_unsent(slot, &tail);
         }

@@ -7,7 +7,7 @@ use crate::nagle::Nagle;
 /// The operation of a completion: three bits of its user data, beside the connection's age and slot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
-pub(super) enum Kind {
+pub(super) enum OperationKind {
     Receive = 0,
     Send = 1,
     Writable = 2,
@@ -15,7 +15,7 @@ pub(super) enum Kind {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum State {
+pub(super) enum UringState {
     Free,
     Connecting,
     Open,
@@ -26,7 +26,7 @@ pub(super) enum State {
 pub(super) struct Slot {
     pub fd: RawFd,
     pub age: u32,
-    pub state: State,
+    pub state: UringState,
     /// A multishot receive is armed in the kernel.
     pub armed: bool,
     /// Has bytes waiting in `unsent`.
@@ -50,7 +50,7 @@ pub(super) struct Slot {
 
 pub(super) const AGE: u64 = (1 << 29) - 1;
 
-pub(super) fn mark(kind: Kind, slot: u32, age: u32) -> u64 {
+pub(super) fn mark(kind: OperationKind, slot: u32, age: u32) -> u64 {
     (kind as u64) << 61 | (u64::from(age) & AGE) << 32 | u64::from(slot)
 }
 
@@ -59,7 +59,7 @@ impl Slot {
         Slot {
             fd: -1,
             age: 0,
-            state: State::Free,
+            state: UringState::Free,
             armed: false,
             backlog: false,
             fixed: false,

@@ -7,9 +7,9 @@ use scenario::UserEvent;
 use wire::{EventBuffer, ExchangeEnd, FaultKind, SlotContext, ResourceSearch, StateUpdate, UserState, Phase, Request, Trace};
 
 use crate::exchange::{Exchange, OF_PAGE, REUSED, ExchangeState};
-use crate::failing::Cause;
+use crate::failure_cause::FailureCause;
 use crate::ids::{ExchangeId, RequestId, UserId};
-use crate::message::{Message, RawExample};
+use crate::worker_message::{WorkerMessage, RawExample};
 use crate::outcome::{UserOutcome, FinishedRequest};
 use crate::failure_class::FailureClass;
 use crate::traces;
@@ -43,13 +43,13 @@ impl Traffic {
             };
             // The response that a redirect leads to is checked in its place; resources of a page have no checks.
             if let Some(failed) = failed.filter(|_| ended.follow_up.is_none() && x.flags & OF_PAGE == 0) {
-                self.recorder.checked(x.warmup, checks.set(x), failed);
+                self.recorder.checked(x.warmup, checks.checks_of(x), failed);
             }
         }
         match ended.fault {
             None => {
                 self.recorder.succeeded(x, self.stamp);
-                self.traced(x, ended.id, traces::Outcome { code: ended.code, failed: None });
+                self.traced(x, ended.id, traces::TracedOutcome { code: ended.code, failed: None });
             }
             Some(kind) => self.ended_with_fault(x, &ended, kind, broken),
         }
@@ -95,7 +95,7 @@ impl Traffic {
         };
         let known = if ended.cause.is_none() { known().map(cause::Cause::from) } else { None };
         let why = ended.cause.as_ref().or(known.as_ref());
-        let cause = Cause { sort: FailureClass { kind, phase, errno: None }, code: ended.code, why };
+        let cause = FailureCause { sort: FailureClass { kind, phase, errno: None }, code: ended.code, why };
         self.failed(x, ended.id, &cause, ended.excerpt.as_deref());
     }
 
@@ -115,12 +115,12 @@ impl Traffic {
     }
 
     /// Fails an exchange now.
-    pub fn fail(&mut self, id: ExchangeId, cause: &Cause<'_>, back_off: bool) {
+    pub fn fail(&mut self, id: ExchangeId, cause: &FailureCause<'_>, back_off: bool) {
         self.fail_with(id, cause, None, back_off);
     }
 
     /// Like [`Traffic::fail`]; `came` is the part of the response received.
-    pub fn fail_with(&mut self, id: ExchangeId, cause: &Cause<'_>, came: Option<&[u8]>, back_off: bool) {
+    pub fn fail_with(&mut self, id: ExchangeId, cause: &FailureCause<'_>, came: Option<&[u8]>, back_off: bool) {
         let x = self.in_flight.take(id);
         self.recorder.end(&x, self.stamp, false);
         self.recorder.code(&x, cause.code);
@@ -132,16 +132,16 @@ impl Traffic {
     }
 
     /// Counts a failure and keeps the first example of its kind.
-    pub fn failed(&mut self, x: &Exchange, id: ExchangeId, cause: &Cause<'_>, excerpt: Option<&[u8]>) {
+    pub fn failed(&mut self, x: &Exchange, id: ExchangeId, cause: &FailureCause<'_>, excerpt: Option<&[u8]>) {
         self.recorder.failed(x, cause.sort, &self.limits, self.stamp);
-        self.traced(x, id, traces::Outcome { code: cause.code, failed: Some(cause.sort) });
+        self.traced(x, id, traces::TracedOutcome { code: cause.code, failed: Some(cause.sort) });
         if !x.warmup {
             self.keep_example(cause, Some((x, id)), excerpt);
         }
     }
 
     /// Records a failed connection that no request waits for: no request fails, but the failure is visible.
-    pub fn connection_failed(&mut self, cause: &Cause<'_>) {
+    pub fn connection_failed(&mut self, cause: &FailureCause<'_>) {
         self.recorder.count_failure(cause.sort);
         let code = Some(cause.code).filter(|code| *code > 0).map(|code| self.dialogue.code_name(code));
         let unsaid = code.filter(|code| cause.why.is_none_or(|why| !why.en().contains(code)));
@@ -154,10 +154,10 @@ impl Traffic {
     }
 
     /// Keeps an example of a failure, if one of its kind is wanted; `of` is the request that failed.
-    pub fn keep_example(&mut self, cause: &Cause<'_>, of: Option<(&Exchange, ExchangeId)>, excerpt: Option<&[u8]>) {
-        let Cause { sort, code, why } = *cause;
+    pub fn keep_example(&mut self, cause: &FailureCause<'_>, of: Option<(&Exchange, ExchangeId)>, excerpt: Option<&[u8]>) {
+        let FailureCause { sort, code, why } = *cause;
         if excerpt.is_some() {
-            self.examples.came_with_response(sort.kind);
+            self.examples.count_excerpt(sort.kind);
         }
         if !self.examples.is_new(sort, of.map(|(x, _)| (x.name, code))) {
             return;
@@ -178,7 +178,7 @@ impl Traffic {
             _ => None,
         };
         let why = awaited.or_else(|| why.cloned());
-        self.recorder.report(Message::Example(RawExample {
+        self.recorder.report(WorkerMessage::Example(RawExample {
             sort,
             name,
             code,
@@ -200,7 +200,7 @@ impl Traffic {
 
     /// Keeps the trace of a request that is over, if it is among the slowest.
     #[inline]
-    pub fn traced(&mut self, x: &Exchange, id: ExchangeId, outcome: traces::Outcome) {
+    pub fn traced(&mut self, x: &Exchange, id: ExchangeId, outcome: traces::TracedOutcome) {
         if self.recorder.has_traces()
             && !x.warmup
             && let Some(trace) = self.trace_of(x, id)

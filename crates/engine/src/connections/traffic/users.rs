@@ -5,7 +5,7 @@ use scenario::SpanEvent;
 use wire::{RequestNames, Request, UserValues};
 
 use crate::recorder::Recorder;
-use crate::failing::Cause;
+use crate::failure_cause::FailureCause;
 use crate::ids::{ExchangeId, RequestId, ScenarioId, UserId};
 
 use super::Traffic;
@@ -62,7 +62,7 @@ impl Traffic {
     /// cached.
     pub fn count_checks_passed(&mut self, request: RequestId, name: u16, due: Nanos) {
         if let Some(checks) = &self.checks {
-            self.recorder.checked(due < self.limits.window, checks.set_of(request, name), 0);
+            self.recorder.checked(due < self.limits.window, checks.checks_of_request(request, name), 0);
         }
     }
 
@@ -119,7 +119,7 @@ impl Traffic {
     }
 
     /// Counts the failure of a request that a user would have sent on a connection that failed to open.
-    pub fn fail_unsent(&mut self, user: UserId, cause: &Cause<'_>) {
+    pub fn fail_unsent(&mut self, user: UserId, cause: &FailureCause<'_>) {
         let id = self.add(self.stamp, RequestId(0), self.dialogue.names().index_of(0), user, 0);
         self.fail(id, cause, true);
     }

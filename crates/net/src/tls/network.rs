@@ -10,12 +10,12 @@ use std::os::fd::OwnedFd;
 use measure::Nanos;
 use wire::{NetworkEvent, ConnId, ConnectParameters, Errno, ChannelProgress, ListenerId, Network, OutputBuffer, PeerAddress, SecureChannel};
 
-use super::RustlsServing;
+use super::RustlsServer;
 
 /// A network whose accepted connections speak TLS.
-pub struct Secured<N> {
+pub struct TlsNetwork<N> {
     inner: N,
-    serving: RustlsServing,
+    serving: RustlsServer,
     channels: Vec<Option<Box<dyn SecureChannel>>>,
     plain: Vec<u8>,
     cipher: OutputBuffer,
@@ -23,10 +23,10 @@ pub struct Secured<N> {
     ended: Option<(ConnId, Option<Errno>)>,
 }
 
-impl<N: Network> Secured<N> {
+impl<N: Network> TlsNetwork<N> {
     /// Puts TLS around `inner`.
-    pub fn new(inner: N, serving: RustlsServing) -> Secured<N> {
-        Secured { inner, serving, channels: Vec::new(), plain: Vec::new(), cipher: OutputBuffer::default(), ended: None }
+    pub fn new(inner: N, serving: RustlsServer) -> TlsNetwork<N> {
+        TlsNetwork { inner, serving, channels: Vec::new(), plain: Vec::new(), cipher: OutputBuffer::default(), ended: None }
     }
 
     fn accepted(&mut self, conn: ConnId) {
@@ -38,7 +38,7 @@ impl<N: Network> Secured<N> {
     }
 
     /// Sends close_notify and drops the channel.
-    fn part(&mut self, conn: ConnId) {
+    fn close_channel(&mut self, conn: ConnId) {
         if let Some(mut channel) = self.channels.get_mut(conn.0 as usize).and_then(Option::take) {
             channel.finish(&mut self.cipher);
             if !self.cipher.is_empty() {
@@ -51,7 +51,7 @@ impl<N: Network> Secured<N> {
     }
 }
 
-impl<N: Network> Network for Secured<N> {
+impl<N: Network> Network for TlsNetwork<N> {
     fn now(&mut self) -> Nanos {
         self.inner.now()
     }
@@ -71,7 +71,7 @@ impl<N: Network> Network for Secured<N> {
     }
 
     fn close(&mut self, conn: ConnId) {
-        self.part(conn);
+        self.close_channel(conn);
         self.inner.close(conn);
     }
 
@@ -80,7 +80,7 @@ impl<N: Network> Network for Secured<N> {
         if let Some(channel) = self.channels.get_mut(conn.0 as usize) {
             *channel = None;
         }
-        self.part(conn);
+        self.close_channel(conn);
         self.inner.abort(conn);
     }
 
@@ -157,7 +157,7 @@ impl<N: Network> Network for Secured<N> {
     }
 }
 
-impl<N> std::fmt::Debug for Secured<N> {
+impl<N> std::fmt::Debug for TlsNetwork<N> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Secured({} slots)", self.channels.len())
     }

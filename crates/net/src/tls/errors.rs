@@ -7,7 +7,7 @@ use rustls::pki_types::UnixTime;
 use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
 use wire::UsageError;
 
-use super::trusted::is_of_an_authority;
+use super::file_verifier::is_of_an_authority;
 
 /// The names of hosts in a certificate that is to be made anew.
 const EXTENSION: &str = "'subjectAltName=DNS:NAME,IP:ADDRESS'";

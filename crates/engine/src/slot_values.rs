@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use load::Numbers;
+use load::NumberSequence;
 use measure::random::{Rng, scramble};
 use measure::{Clock, Nanos};
 use plan::Share;
@@ -13,8 +13,8 @@ use crate::ids::{RequestId, UserId};
 
 /// The slot values of one worker.
 #[derive(Debug)]
-pub(crate) struct FillSource {
-    numbers: Numbers,
+pub(crate) struct SlotSource {
+    numbers: NumberSequence,
     /// Share of the users, for each scenario.
     shares: Vec<Share>,
     /// Number of requests each user keeps in flight; the engine drives each as a separate user.
@@ -23,48 +23,48 @@ pub(crate) struct FillSource {
     /// Random bits of the run, the same for all workers.
     run: u64,
     /// Iteration numbers of each scenario, if users run flows; if empty, each request has its own number.
-    iterations: Vec<Iterations>,
+    iterations: Vec<IterationNumbers>,
     /// Users that were numbered before their first iteration.
     fresh: Vec<bool>,
     /// Set if requests have slots.
-    pub fills: bool,
+    pub has_slots: bool,
     /// Offset from the run's clock to 1970, in nanoseconds.
     unix: i128,
 }
 
 /// The numbers shared by all requests of an iteration, of one scenario.
 #[derive(Debug)]
-struct Iterations {
+struct IterationNumbers {
     /// Current number of each user.
     of_users: Vec<u64>,
-    numbers: Numbers,
+    numbers: NumberSequence,
 }
 
-impl Iterations {
-    fn of(numbers: Numbers) -> Iterations {
-        Iterations { of_users: Vec::new(), numbers }
+impl IterationNumbers {
+    fn of(numbers: NumberSequence) -> IterationNumbers {
+        IterationNumbers { of_users: Vec::new(), numbers }
     }
 }
 
-impl FillSource {
+impl SlotSource {
     /// Creates the values for the worker with this share, whose requests take these numbers.
-    pub fn new(share: Share, per_user: u32, (seed, run): (u64, u64), numbers: Numbers, fills: bool) -> FillSource {
+    pub fn new(share: Share, per_user: u32, (seed, run): (u64, u64), numbers: NumberSequence, fills: bool) -> SlotSource {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i128;
         let unix = since_1970 - i128::from(Clock.now().0);
         // 0 is used by the probe.
         let random = Rng::new(seed).fork(2).next_u64();
         let (shares, iterations, fresh) = (vec![share], Vec::new(), Vec::new());
-        FillSource { numbers, shares, per_user, random, run, iterations, fresh, fills, unix }
+        SlotSource { numbers, shares, per_user, random, run, iterations, fresh, has_slots: fills, unix }
     }
 
     /// Gives all requests of an iteration one number. Several scenarios number their users and iterations
     /// independently, given the share and the numbers of each.
-    pub fn by_iteration(self, scenarios: &[(Share, Numbers)]) -> FillSource {
+    pub fn by_iteration(self, scenarios: &[(Share, NumberSequence)]) -> SlotSource {
         if scenarios.is_empty() {
-            return FillSource { iterations: vec![Iterations::of(self.numbers)], ..self };
+            return SlotSource { iterations: vec![IterationNumbers::of(self.numbers)], ..self };
         }
-        let iterations = scenarios.iter().map(|(_, numbers)| Iterations::of(*numbers)).collect();
-        FillSource { iterations, shares: scenarios.iter().map(|(share, _)| *share).collect(), ..self }
+        let iterations = scenarios.iter().map(|(_, numbers)| IterationNumbers::of(*numbers)).collect();
+        SlotSource { iterations, shares: scenarios.iter().map(|(share, _)| *share).collect(), ..self }
     }
 
     /// Returns `true` if a user has a number for an iteration it has not begun.
@@ -83,7 +83,7 @@ impl FillSource {
 
     /// Starts another iteration of a user.
     pub fn iteration_begins(&mut self, user: UserId) {
-        let Some(Iterations { of_users, numbers }) = self.iterations.get_mut(user.scenario().at()) else { return };
+        let Some(IterationNumbers { of_users, numbers }) = self.iterations.get_mut(user.scenario().at()) else { return };
         let user = user.index().at();
         if of_users.len() <= user {
             of_users.resize(user + 1, 0);
@@ -92,8 +92,8 @@ impl FillSource {
     }
 
     /// Creates the values for connections outside the load, which all have the number 0.
-    pub fn of_one_shots(run: u64) -> FillSource {
-        FillSource::new(Share::WHOLE, 1, (0, run), Numbers::always(0), true)
+    pub fn for_one_shots(run: u64) -> SlotSource {
+        SlotSource::new(Share::WHOLE, 1, (0, run), NumberSequence::constant(0), true)
     }
 
     /// Converts a moment to nanoseconds since 1970.
@@ -107,10 +107,10 @@ impl FillSource {
     #[inline]
     pub fn fill_for(&mut self, x: &mut Exchange, now: Nanos) -> SlotContext<'static> {
         if x.request == RequestId::NONE {
-            return self.of_a_hop(now);
+            return self.for_hop(now);
         }
         if x.resent > 0 {
-            return self.again(x.serial, x.user, now);
+            return self.repeat(x.serial, x.user, now);
         }
         let (fill, known_by) = self.fill(x.user, now);
         x.serial = known_by;
@@ -118,7 +118,7 @@ impl FillSource {
     }
 
     /// Returns the values of a hop: only its time.
-    pub fn of_a_hop(&self, now: Nanos) -> SlotContext<'static> {
+    pub fn for_hop(&self, now: Nanos) -> SlotContext<'static> {
         SlotContext { unix_ns: self.unix_ns(now), ..SlotContext::default() }
     }
 
@@ -136,7 +136,7 @@ impl FillSource {
     }
 
     /// Returns the values of a request in flight; `known_by` holds the lower bits of its number.
-    pub fn again(&self, known_by: u32, user: UserId, now: Nanos) -> SlotContext<'static> {
+    pub fn repeat(&self, known_by: u32, user: UserId, now: Nanos) -> SlotContext<'static> {
         let next = self.numbers.peek();
         let back = (next as u32).wrapping_sub(known_by);
         self.of(next.wrapping_sub(u64::from(back)), user, now)
@@ -166,8 +166,8 @@ mod tests {
     use super::*;
     use crate::ids::ScenarioId;
 
-    fn source(share: Share, per_user: u32, seed: u64) -> FillSource {
-        FillSource::new(share, per_user, (seed, seed), Numbers::in_turn(share), true)
+    fn source(share: Share, per_user: u32, seed: u64) -> SlotSource {
+        SlotSource::new(share, per_user, (seed, seed), NumberSequence::in_turn(share), true)
     }
 
     #[test]
@@ -205,11 +205,11 @@ mod tests {
     #[test]
     fn what_a_request_was_filled_with_is_known_while_it_is_under_way() {
         for beyond in [0, 3 * (u64::from(u32::MAX) - 10)] {
-            let numbers = Numbers::from(beyond);
-            let mut serial = FillSource::new(Share { index: 1, of: 3 }, 2, (7, 7), numbers, true);
+            let numbers = NumberSequence::from(beyond);
+            let mut serial = SlotSource::new(Share { index: 1, of: 3 }, 2, (7, 7), numbers, true);
             let told: Vec<_> = (0..20).map(|user| serial.fill(UserId(user), Nanos(u64::from(user)))).collect();
             for (user, (fill, known_by)) in told.into_iter().enumerate() {
-                let again = serial.again(known_by, UserId::of(user), Nanos(user as u64));
+                let again = serial.repeat(known_by, UserId::of(user), Nanos(user as u64));
                 assert_eq!(format!("{again:?}"), format!("{fill:?}"));
             }
         }
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn each_scenario_numbers_its_users_and_its_iterations_from_the_beginning() {
         let second = Share { index: 1, of: 2 };
-        let shares = [(second, Numbers::in_turn(second)), (Share { index: 0, of: 2 }, Numbers::from(41))];
+        let shares = [(second, NumberSequence::in_turn(second)), (Share { index: 0, of: 2 }, NumberSequence::from(41))];
         let mut source = source(second, 1, 1).by_iteration(&shares);
         let [first, second] = [0, 1].map(|scenario| UserId::within(ScenarioId(scenario), scenario::UserIndex(3)));
         let mut begun = |user| {

@@ -11,21 +11,21 @@ use rustls::crypto::aws_lc_rs;
 use wire::SecureChannel;
 
 use super::channel::RustlsChannel;
-use super::{pem, sentence};
+use super::{pem, errors};
 
 /// Makes TLS channels to clients; one instance serves all workers.
 #[derive(Clone, Debug)]
-pub struct RustlsServing {
+pub struct RustlsServer {
     pub(super) config: Arc<ServerConfig>,
 }
 
-impl RustlsServing {
+impl RustlsServer {
     /// Serves with this certificate (its chain may follow) and this key, both PEM, and chooses among `alpn`, the best
     /// first.
     ///
     /// # Errors
     /// One sentence naming `--cert` or `--key` and what is wrong with its file.
-    pub fn new(cert: &[u8], key: &[u8], alpn: &[&[u8]]) -> Result<RustlsServing, String> {
+    pub fn new(cert: &[u8], key: &[u8], alpn: &[&[u8]]) -> Result<RustlsServer, String> {
         let chain = pem::certificates("--cert", cert).map_err(|wrong| wrong.to_string())?;
         let key = pem::private_key("--key", key).map_err(|wrong| wrong.to_string())?;
         let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
@@ -33,17 +33,17 @@ impl RustlsServing {
             .map_err(|e| format!("TLS cannot be set up: {e}"))?
             .with_no_client_auth()
             .with_single_cert(chain, key)
-            .map_err(|e| sentence::own_certificate(&e).to_string())?;
+            .map_err(|e| errors::own_certificate(&e).to_string())?;
         config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
         config.ticketer = aws_lc_rs::Ticketer::new().map_err(|e| format!("TLS cannot be set up: {e}"))?;
-        Ok(RustlsServing { config: Arc::new(config) })
+        Ok(RustlsServer { config: Arc::new(config) })
     }
 
     /// Serves with a new self-signed certificate for `names` (host names and addresses).
     ///
     /// # Errors
     /// No certificate can be made for these names.
-    pub fn self_made(names: &[&str], alpn: &[&[u8]]) -> Result<RustlsServing, String> {
+    pub fn self_signed(names: &[&str], alpn: &[&[u8]]) -> Result<RustlsServer, String> {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let made = || {
             let key = KeyPair::generate()?;
@@ -51,7 +51,7 @@ impl RustlsServing {
             Ok((cert.pem(), key.serialize_pem()))
         };
         let (cert, key) = made().map_err(|e: rcgen::Error| format!("no certificate can be made: {e}"))?;
-        RustlsServing::new(cert.as_bytes(), key.as_bytes(), alpn)
+        RustlsServer::new(cert.as_bytes(), key.as_bytes(), alpn)
     }
 
     /// Returns the rustls configuration, for servers with their own loop.

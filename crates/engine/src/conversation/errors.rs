@@ -3,39 +3,39 @@
 use cause::{connecting, response};
 use wire::{ProtocolError, FaultKind, Session, bracketed};
 
-use super::naming::describe;
-use super::{Conversation, Trouble, no_answer, unreachable};
+use super::text::describe;
+use super::{OneShotConversation, OneShotError, no_answer, unreachable};
 
-impl Conversation<'_> {
+impl OneShotConversation<'_> {
     /// Returns the failure for a peer that violates the protocol, or refuses as the protocol allows.
-    pub(super) fn broken(&self, broken: ProtocolError) -> Trouble {
+    pub(super) fn protocol_error(&self, broken: ProtocolError) -> OneShotError {
         match self.links.session(self.conn).map_or(FaultKind::BrokenProtocol, Session::refusal_kind) {
-            kind @ FaultKind::BrokenProtocol => Trouble { fault: Some(kind), ..no_answer(response::broken(broken.0)) },
-            kind => Trouble { fault: Some(kind), ..no_answer(broken.0) },
+            kind @ FaultKind::BrokenProtocol => OneShotError { fault: Some(kind), ..no_answer(response::broken(broken.0)) },
+            kind => OneShotError { fault: Some(kind), ..no_answer(broken.0) },
         }
     }
 
     /// Returns the failure for a connection that could not be established.
-    pub(super) fn not_there(&self, errno: i32) -> Trouble {
+    pub(super) fn connect_error(&self, errno: i32) -> OneShotError {
         unreachable(connecting::no_connection(self.name.clone(), describe(errno)))
     }
 
     /// Returns the failure for an expired timeout.
-    pub(super) fn too_late(&self) -> Trouble {
-        let span = if self.begun > 0 { self.one_shot.patience } else { self.one_shot.setup.plan.connect_timeout };
+    pub(super) fn timeout_error(&self) -> OneShotError {
+        let span = if self.begun > 0 { self.one_shot.timeout } else { self.one_shot.setup.plan.connect_timeout };
         let origin = self.one_shot.origin;
         let beyond = self.one_shot.setup.security.proxy(origin).filter(|_| self.reached);
         let target = || format!("{}:{}", bracketed(&origin.host), origin.port);
         let name = beyond.map_or_else(|| self.name.clone(), |proxy| cause::proxy::behind(target(), proxy).into());
         let span = measure::format_duration(span);
-        let asked = self.requests.get(self.over()).filter(|_| self.begun > self.over());
+        let asked = self.requests.get(self.completed()).filter(|_| self.begun > self.completed());
         let awaited = asked.and_then(|request| self.one_shot.dialogue.response_condition(request));
         let (why, fault) = match awaited {
-            _ if self.one_shot.until < self.deadline => (connecting::run_timeout(name), None),
+            _ if self.one_shot.deadline < self.deadline => (connecting::run_timeout(name), None),
             // Other messages may have arrived, so "no answer" would be wrong.
             Some(awaited) => (connecting::none_like_within(awaited, span), Some(FaultKind::Timeout)),
             None => (connecting::not_within(name, span), None),
         };
-        Trouble { why, unreachable: self.links.session(self.conn).is_none(), fault }
+        OneShotError { why, unreachable: self.links.session(self.conn).is_none(), fault }
     }
 }

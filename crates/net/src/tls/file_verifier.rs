@@ -18,12 +18,12 @@ use wire::UsageError;
 
 /// Trusts authorities, and these certificates themselves.
 #[derive(Debug)]
-pub(super) struct Trusted {
+pub(super) struct FileVerifier {
     by_authorities: Arc<WebPkiServerVerifier>,
     themselves: Vec<CertificateDer<'static>>,
 }
 
-impl Trusted {
+impl FileVerifier {
     /// Over the authorities of a file and all of its certificates.
     ///
     /// # Errors
@@ -32,15 +32,15 @@ impl Trusted {
         authorities: RootCertStore,
         themselves: Vec<CertificateDer<'static>>,
         provider: &Arc<CryptoProvider>,
-    ) -> Result<Trusted, UsageError> {
+    ) -> Result<FileVerifier, UsageError> {
         let builder = WebPkiServerVerifier::builder_with_provider(Arc::new(authorities), Arc::clone(provider));
         let unusable = |e| UsageError::new("--cacert", format!("the file cannot be used: {e}"));
         let by_authorities = builder.build().map_err(unusable)?;
-        Ok(Trusted { by_authorities, themselves })
+        Ok(FileVerifier { by_authorities, themselves })
     }
 }
 
-impl ServerCertVerifier for Trusted {
+impl ServerCertVerifier for FileVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,

@@ -4,23 +4,23 @@ use wire::{Checks, Workload};
 
 use crate::exchange::Exchange;
 use crate::ids::RequestId;
-use crate::reading::{number_of, word};
+use crate::decode::{number_of, word};
 
 /// Upper bound of one check's count in a second of a worker; sums over some thousand workers do not overflow.
 const COUNTED: u64 = 1 << 52;
 
 /// The checks of a run, by request.
 #[derive(Debug, Default)]
-pub(crate) struct Checked {
+pub(crate) struct NamedChecks {
     checks: Checks,
     /// The checks of a request caused by a redirect, of which only the name is known: set where all requests of the
     /// name have the same checks.
-    of_name: Vec<Option<u16>>,
+    by_name: Vec<Option<u16>>,
 }
 
-impl Checked {
+impl NamedChecks {
     /// Creates the checks of a workload; None if requests cannot be mapped to URLs.
-    pub fn of(checks: Checks, dialogue: &dyn Workload) -> Option<Checked> {
+    pub fn of(checks: Checks, dialogue: &dyn Workload) -> Option<NamedChecks> {
         let (urls, names) = (&checks.set_of_url, dialogue.names());
         if !urls.is_empty() && urls.len() != dialogue.requests().len() {
             return None;
@@ -37,7 +37,7 @@ impl Checked {
             };
         }
         let of_name = of_name.into_iter().map(Option::flatten).collect();
-        Some(Checked { checks, of_name })
+        Some(NamedChecks { checks, by_name: of_name })
     }
 
     /// Returns the names of the checks.
@@ -46,7 +46,7 @@ impl Checked {
     }
 
     /// Returns the checks of a URL of the plan by name with their results; the bits set in `failed` are failures.
-    pub fn told(&self, url: usize, failed: u32) -> Vec<(String, bool)> {
+    pub fn results(&self, url: usize, failed: u32) -> Vec<(String, bool)> {
         let of_url = if self.checks.set_of_url.is_empty() { Some(&0) } else { self.checks.set_of_url.get(url) };
         let set = of_url.and_then(|set| self.checks.sets.get(usize::from(*set))).map_or(&[][..], |set| set);
         let named = set.iter().enumerate().filter_map(|(at, check)| {
@@ -58,17 +58,17 @@ impl Checked {
 
     /// Returns the checks of a request, in the order its session reports them.
     #[inline]
-    pub fn set(&self, x: &Exchange) -> &[u16] {
-        self.set_of(x.request, x.name)
+    pub fn checks_of(&self, x: &Exchange) -> &[u16] {
+        self.checks_of_request(x.request, x.name)
     }
 
     /// Returns the checks of a prepared request, or of one whose name alone is known ([`RequestId::NONE`]).
     #[inline]
-    pub fn set_of(&self, request: RequestId, name: u16) -> &[u16] {
+    pub fn checks_of_request(&self, request: RequestId, name: u16) -> &[u16] {
         let set = match self.checks.set_of_url.get(request.at()) {
             Some(set) => Some(*set),
             None if self.checks.set_of_url.is_empty() => Some(0),
-            None => self.of_name.get(usize::from(name)).copied().flatten(),
+            None => self.by_name.get(usize::from(name)).copied().flatten(),
         };
         set.and_then(|set| self.checks.sets.get(usize::from(set))).map_or(&[], |set| set)
     }
@@ -129,10 +129,10 @@ mod tests {
     fn the_checks_of_a_url_are_told_by_name() {
         let names = ["a", "b", "c"].map(str::to_owned).to_vec();
         let sets = vec![Box::from([0]), Box::from([2, 1])];
-        let checked = Checked { checks: Checks { names, sets, set_of_url: vec![0, 1] }, of_name: Vec::new() };
-        assert_eq!(checked.told(1, 0b10), [("c".to_owned(), true), ("b".to_owned(), false)]);
-        assert_eq!(checked.told(0, 0), [("a".to_owned(), true)]);
-        assert!(checked.told(7, 0).is_empty());
+        let checked = NamedChecks { checks: Checks { names, sets, set_of_url: vec![0, 1] }, by_name: Vec::new() };
+        assert_eq!(checked.results(1, 0b10), [("c".to_owned(), true), ("b".to_owned(), false)]);
+        assert_eq!(checked.results(0, 0), [("a".to_owned(), true)]);
+        assert!(checked.results(7, 0).is_empty());
     }
 
     #[test]

@@ -8,27 +8,27 @@ use wire::OutputBuffer;
 
 /// Bytes a socket did not take yet.
 #[derive(Debug, Default)]
-pub(crate) struct Unsent {
+pub(crate) struct SendBacklog {
     bytes: Vec<u8>,
     at: usize,
     tail: Option<(Arc<[u8]>, usize)>,
     /// Bytes sent after the tail.
-    more: Vec<u8>,
+    queued: Vec<u8>,
 }
 
-impl Unsent {
+impl SendBacklog {
     /// Returns the rest of `out` after `taken` bytes.
-    pub fn rest_of(out: &OutputBuffer, taken: usize) -> Unsent {
+    pub fn rest_of(out: &OutputBuffer, taken: usize) -> SendBacklog {
         let head = out.bytes();
         let tail = out.tail().map(|t| (Arc::clone(t), taken.saturating_sub(head.len())));
-        Unsent { bytes: head[taken.min(head.len())..].to_vec(), tail, ..Unsent::default() }
+        SendBacklog { bytes: head[taken.min(head.len())..].to_vec(), tail, ..SendBacklog::default() }
     }
 
     pub fn pieces(&self) -> (&[u8], &[u8]) {
         let head = &self.bytes[self.at..];
         match &self.tail {
             Some((block, at)) => (head, &block[*at..]),
-            None => (head, &self.more),
+            None => (head, &self.queued),
         }
     }
 
@@ -40,15 +40,15 @@ impl Unsent {
             *at += rest;
             if *at == block.len() && self.at == self.bytes.len() {
                 self.tail = None;
-                (self.bytes, self.at) = (std::mem::take(&mut self.more), 0);
+                (self.bytes, self.at) = (std::mem::take(&mut self.queued), 0);
             }
         } else {
-            self.more.drain(..rest);
+            self.queued.drain(..rest);
         }
     }
 
     pub fn append(&mut self, out: &OutputBuffer) {
-        let into = if self.tail.is_some() { &mut self.more } else { &mut self.bytes };
+        let into = if self.tail.is_some() { &mut self.queued } else { &mut self.bytes };
         into.extend_from_slice(out.bytes());
         if let Some(block) = out.tail() {
             into.extend_from_slice(block);
@@ -57,7 +57,7 @@ impl Unsent {
 
     pub fn len(&self) -> usize {
         let (head, tail) = self.pieces();
-        head.len() + tail.len() + if self.tail.is_some() { self.more.len() } else { 0 }
+        head.len() + tail.len() + if self.tail.is_some() { self.queued.len() } else { 0 }
     }
 }
 

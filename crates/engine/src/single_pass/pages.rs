@@ -3,15 +3,15 @@
 use record::FirstResponse;
 use wire::{FaultKind, SlotContext, FollowUp, Origin, Request};
 
-use super::{Walk, Walked};
+use super::{SinglePass, PassEvent};
 use crate::conversation::unix_ns;
-use crate::probe::{fails, follow_up};
+use crate::probe::{set_failure, follow_up};
 
 /// Maximum number of resources fetched in a pass; the rest is counted.
 const MOST: usize = 1000;
 
 /// A resource of a page and its outcome.
-pub struct Resource {
+pub struct FetchedResource {
     /// Index of the page's request among those of the run.
     pub page: usize,
     /// URL of the resource.
@@ -28,66 +28,66 @@ pub struct Resource {
 
 /// Resources of a page that are not fetched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct SkippedResources {
     /// Number of resources on other hosts.
-    pub elsewhere: u32,
+    pub other_hosts: u32,
     /// Number of resources beyond the limit.
-    pub beyond: u32,
+    pub over_limit: u32,
     /// Set if only a part of the page was searched.
     pub cut: bool,
 }
 
-impl Walk<'_> {
+impl SinglePass<'_> {
     /// Fetches the resources of a response if it is a page; returns the failure this causes for the page. Requests of a
     /// batch (not `alone`) fetch no resources.
-    pub(super) fn fetch(&mut self, request: usize, alone: bool, told: &mut dyn FnMut(Walked)) -> Option<FaultKind> {
-        let heard = self.way.take_pages();
+    pub(super) fn fetch(&mut self, request: usize, alone: bool, told: &mut dyn FnMut(PassEvent)) -> Option<FaultKind> {
+        let heard = self.pass.take_pages();
         if !alone || self.fetched.is_none() {
             return None;
         }
         let mut first = None;
         for found in heard {
             let mut page = found();
-            let mut left_out = LeftOut { elsewhere: page.on_other_hosts, beyond: page.over_limit, cut: page.truncated };
+            let mut left_out = SkippedResources { other_hosts: page.on_other_hosts, over_limit: page.over_limit, cut: page.truncated };
             while let Some(follow) = (page.next)() {
                 let may = !self.stop.requested();
                 let Some(fetched) = self.fetched.as_mut().filter(|fetched| may && **fetched < MOST) else {
-                    left_out.beyond += 1;
+                    left_out.over_limit += 1;
                     continue;
                 };
                 *fetched += 1;
                 let resource = self.resource(request, &follow, page.may_fail);
                 first = first.or(resource.fault.filter(|_| !page.may_fail));
-                told(Walked::Resource(Box::new(resource)));
+                told(PassEvent::Resource(Box::new(resource)));
             }
-            if left_out != LeftOut::default() {
-                told(Walked::LeftOut(left_out));
+            if left_out != SkippedResources::default() {
+                told(PassEvent::LeftOut(left_out));
             }
         }
         // Resources of resources are not searched.
-        drop(self.way.take_pages());
+        drop(self.pass.take_pages());
         first
     }
 
-    fn resource(&self, page: usize, follow: &FollowUp, may_fail: bool) -> Resource {
+    fn resource(&self, page: usize, follow: &FollowUp, may_fail: bool) -> FetchedResource {
         let url = url_of(&follow.origin, &self.dialogue.encoded(&follow.request));
-        if let Some(answer) = self.recalled(&follow.request) {
-            return Resource { page, url, answer, fault: None, from_cache: true, may_fail };
+        if let Some(answer) = self.cached(&follow.request) {
+            return FetchedResource { page, url, answer, fault: None, from_cache: true, may_fail };
         }
         let mut answer = FirstResponse::default();
-        let fault = follow_up(self.dialogue, follow, &self.way, &mut answer).err().map(|trouble| {
-            fails(&mut answer, trouble.why);
+        let fault = follow_up(self.dialogue, follow, &self.pass, &mut answer).err().map(|trouble| {
+            set_failure(&mut answer, trouble.why);
             trouble.fault.unwrap_or(FaultKind::Closed)
         });
-        Resource { page, url, answer, fault, from_cache: false, may_fail }
+        FetchedResource { page, url, answer, fault, from_cache: false, may_fail }
     }
 
     /// Returns the user's cached response.
-    fn recalled(&self, request: &Request) -> Option<FirstResponse> {
+    fn cached(&self, request: &Request) -> Option<FirstResponse> {
         if !self.dialogue.prepared().caches_responses {
             return None;
         }
-        let mut memory = self.way.memory.borrow_mut();
+        let mut memory = self.pass.memory.borrow_mut();
         let values = memory.values.clone();
         let fill = SlotContext { unix_ns: unix_ns(), run: self.seed, values: &values, ..SlotContext::default() };
         let recalled = self.dialogue.cached_response(request, &fill, &mut memory)?;

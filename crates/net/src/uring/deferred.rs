@@ -5,20 +5,20 @@
 
 use wire::Errno;
 
-use super::slot::State;
-use super::{Happened, Uring};
+use super::slot::UringState;
+use super::{CompletionEvent, Uring};
 
 /// Number of pieces of one connection delivered in a turn.
 const SHARE: u16 = 8;
 
 /// A deferred arrival on a connection.
-pub(super) struct Aside {
+pub(super) struct DeferredArrival {
     slot: u32,
     age: u32,
-    what: What,
+    what: DeferredKind,
 }
 
-enum What {
+enum DeferredKind {
     Piece(u16, usize),
     Over(Option<Errno>),
 }
@@ -26,7 +26,7 @@ enum What {
 impl Uring {
     /// True where the connection has its share of this turn, or has to keep an order with what was set aside.
     #[inline]
-    pub(super) fn has_its_share(&mut self, slot: u32) -> bool {
+    pub(super) fn is_over_share(&mut self, slot: u32) -> bool {
         let turn = self.turn;
         let s = &mut self.slots[slot as usize];
         if s.told_turn != turn {
@@ -37,30 +37,30 @@ impl Uring {
 
     #[cold]
     pub(super) fn set_aside(&mut self, slot: u32, buffer: u16, n: usize) {
-        self.keep(slot, What::Piece(buffer, n));
+        self.keep(slot, DeferredKind::Piece(buffer, n));
     }
 
     /// Defers the end of a connection behind its deferred pieces.
     #[cold]
     pub(super) fn end_later(&mut self, slot: u32, why: Option<Errno>) {
-        self.keep(slot, What::Over(why));
+        self.keep(slot, DeferredKind::Over(why));
     }
 
-    fn keep(&mut self, slot: u32, what: What) {
+    fn keep(&mut self, slot: u32, what: DeferredKind) {
         let s = &mut self.slots[slot as usize];
         s.aside += 1;
-        self.aside.push_back(Aside { slot, age: s.age, what });
+        self.aside.push_back(DeferredArrival { slot, age: s.age, what });
     }
 
     /// Returns the next arrival deferred in an earlier turn that is due in this one.
-    pub(super) fn recall(&mut self) -> Option<Happened> {
+    pub(super) fn next_deferred(&mut self) -> Option<CompletionEvent> {
         while self.recalls > 0 {
             self.recalls -= 1;
             let kept = self.aside.pop_front()?;
             let (slot, turn) = (kept.slot, self.turn);
             let s = &mut self.slots[slot as usize];
-            if s.age != kept.age || s.state != State::Open {
-                if let What::Piece(buffer, _) = kept.what {
+            if s.age != kept.age || s.state != UringState::Open {
+                if let DeferredKind::Piece(buffer, _) = kept.what {
                     self.buffers.give_back(buffer);
                 }
                 continue;
@@ -74,15 +74,15 @@ impl Uring {
             }
             (s.pieces, s.aside) = (s.pieces + 1, s.aside - 1);
             match kept.what {
-                What::Piece(buffer, n) => {
+                DeferredKind::Piece(buffer, n) => {
                     if s.aside == 0 && !s.armed {
-                        self.again.push_back(slot);
+                        self.rearm.push_back(slot);
                     }
-                    return Some(Happened::Bytes(slot, buffer, n));
+                    return Some(CompletionEvent::Bytes(slot, buffer, n));
                 }
-                What::Over(why) => {
-                    s.state = State::Over;
-                    return Some(Happened::Closed(slot, why));
+                DeferredKind::Over(why) => {
+                    s.state = UringState::Over;
+                    return Some(CompletionEvent::Closed(slot, why));
                 }
             }
         }

@@ -5,7 +5,7 @@ use rustix::io::Errno as Os;
 use rustix::net::SocketFlags;
 use wire::ConnId;
 
-use super::slot::State;
+use super::slot::EpollState;
 use super::{Epoll, LISTENER};
 
 impl Epoll {
@@ -26,6 +26,6 @@ impl Epoll {
             }
             Err(_) => return None,
         };
-        self.settle(fd, State::Open, EventFlags::IN | EventFlags::RDHUP).ok()
+        self.settle(fd, EpollState::Open, EventFlags::IN | EventFlags::RDHUP).ok()
     }
 }

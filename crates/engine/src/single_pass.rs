@@ -13,11 +13,11 @@ use wire::{Workload, FaultKind, UserState, Origin, UserValues};
 use crate::api::CHECKED;
 use crate::connections::origins_of;
 use crate::conversation::Pages;
-use crate::probe::{Way, beginning, probe_of};
+use crate::probe::{RequestPass, initial_state, probe_of};
 use crate::used_values::{RequestValue, used_values};
 use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop};
 
-pub use pages::{LeftOut, Resource};
+pub use pages::{SkippedResources, FetchedResource};
 
 /// The only user of the pass.
 const USER: UserIndex = UserIndex(0);
@@ -25,7 +25,7 @@ const USER: UserIndex = UserIndex(0);
 const MOST: usize = 200;
 
 /// An event of a single pass.
-pub enum Walked {
+pub enum PassEvent {
     /// A request was sent.
     Sent {
         /// Index of the request among those of the run.
@@ -38,15 +38,15 @@ pub enum Walked {
         used: Vec<RequestValue>,
     },
     /// Start of a part done once for all users: `setup` or `teardown`.
-    Part(&'static str),
+    Section(&'static str),
     /// A resource of a page was fetched or found in the cache.
-    Resource(Box<Resource>),
+    Resource(Box<FetchedResource>),
     /// Resources of the page that were not fetched.
-    LeftOut(LeftOut),
+    LeftOut(SkippedResources),
     /// A pause of this length was skipped.
     Paused(Nanos),
     /// The pass was stopped after this number of requests.
-    TooFar(usize),
+    RequestLimit(usize),
     /// The pass was stopped in an endless loop that sends nothing.
     Endless,
 }
@@ -57,11 +57,11 @@ pub(crate) fn walk(
     dialogue: &Arc<dyn Workload>,
     (setup, stop): (&Setup, &Stop),
     flow: &Flow,
-    told: &mut dyn FnMut(Walked),
+    told: &mut dyn FnMut(PassEvent),
 ) {
-    let (memory, pages) = (beginning(setup), Pages::default());
-    let way = Way::new(setup, stop, &memory).keeping(&pages);
-    let mut walk = Walk { dialogue, way, stop, flow, seed: setup.plan.seed, sent: 0, fetched: None };
+    let (memory, pages) = (initial_state(setup), Pages::default());
+    let way = RequestPass::new(setup, stop, &memory).with_pages(&pages);
+    let mut walk = SinglePass { dialogue, pass: way, stop, flow, seed: setup.plan.seed, sent: 0, fetched: None };
     let user = Flow { start: flow.start.clone(), end: flow.end.clone(), ..flow.with_steps(&flow.steps) };
     let around = setup.plan.setup_flow().unwrap_or(flow);
     for (part, steps) in [("setup", around.with_steps(&around.setup)), ("", user), ("teardown", around.with_steps(&around.teardown))] {
@@ -69,15 +69,15 @@ pub(crate) fn walk(
             continue;
         }
         if !part.is_empty() {
-            told(Walked::Part(part));
+            told(PassEvent::Section(part));
         }
         walk.fetched = part.is_empty().then_some(0);
-        walk.through(&steps, Some(MOST), &mut |walked| {
+        walk.run(&steps, Some(MOST), &mut |walked| {
             told(walked);
             Nanos::ZERO
         });
     }
-    walk.way.end();
+    walk.pass.end();
 }
 
 /// Runs the `setup` of the plan's flow once; returns the captured values.
@@ -119,13 +119,13 @@ fn once(
     until: Nanos,
     before: bool,
 ) -> Result<UserState, OneShotFailure> {
-    let memory = beginning(setup);
-    let way = Way::new(setup, stop, &memory).until(until);
-    let mut walk = Walk { dialogue, way, stop, flow: steps, seed: setup.plan.seed, sent: 0, fetched: None };
+    let memory = initial_state(setup);
+    let way = RequestPass::new(setup, stop, &memory).until(until);
+    let mut walk = SinglePass { dialogue, pass: way, stop, flow: steps, seed: setup.plan.seed, sent: 0, fetched: None };
     let mut failed = None;
-    walk.through(steps, None, &mut |walked| match walked {
-        Walked::Sent { request, outcome: Err(failure), .. } => {
-            if failed.is_none() && !goes_on(steps, request as u32) {
+    walk.run(steps, None, &mut |walked| match walked {
+        PassEvent::Sent { request, outcome: Err(failure), .. } => {
+            if failed.is_none() && !continues_after_failure(steps, request as u32) {
                 let name = setup.plan.urls.get(request).map(|url| url.name.as_deref().unwrap_or(&url.url).to_owned());
                 let (name, why) = (name.unwrap_or_default(), failure.probe.cause.clone());
                 let why = why.unwrap_or_else(|| cause::verbatim(""));
@@ -137,21 +137,21 @@ fn once(
             }
             Nanos::ZERO
         }
-        Walked::Paused(pause) => pause,
-        Walked::Endless => {
+        PassEvent::Paused(pause) => pause,
+        PassEvent::Endless => {
             let why = cause::run::endless().into();
             failed.get_or_insert(OneShotFailure { why, unreachable: false });
             Nanos::ZERO
         }
         _ => Nanos::ZERO,
     });
-    walk.way.end();
+    walk.pass.end();
     drop(walk);
     failed.map_or_else(|| Ok(memory.into_inner()), Err)
 }
 
 /// Returns `true` if the flow continues after a failure of this request.
-fn goes_on(steps: &Flow, request: u32) -> bool {
+fn continues_after_failure(steps: &Flow, request: u32) -> bool {
     let mut goes_on = false;
     steps.visit_steps(&mut |step| {
         goes_on |= step.requests().any(|sent| sent == (request, OnFailure::GoOn));
@@ -160,9 +160,9 @@ fn goes_on(steps: &Flow, request: u32) -> bool {
 }
 
 /// One user's single pass.
-struct Walk<'a> {
+struct SinglePass<'a> {
     dialogue: &'a Arc<dyn Workload>,
-    way: Way<'a>,
+    pass: RequestPass<'a>,
     stop: &'a Stop,
     flow: &'a Flow,
     seed: u64,
@@ -172,9 +172,9 @@ struct Walk<'a> {
     fetched: Option<usize>,
 }
 
-impl Walk<'_> {
+impl SinglePass<'_> {
     /// Runs steps once and reports each; `told` returns the duration of pauses.
-    fn through(&mut self, steps: &Flow, most: Option<usize>, told: &mut dyn FnMut(Walked) -> Nanos) {
+    fn run(&mut self, steps: &Flow, most: Option<usize>, told: &mut dyn FnMut(PassEvent) -> Nanos) {
         let program = Arc::new(FlowProgram::of(steps).expect(CHECKED));
         let mut user = scenario::FlowScenario::new(Arc::clone(&program), self.seed);
         let (mut now, mut acts) = (Clock.now(), Actions::new());
@@ -182,18 +182,18 @@ impl Walk<'_> {
         let mut news = Some(UserEvent::Begin);
         while !self.stop.requested() {
             if let Some(news) = news.take() {
-                user.wake(Wakeup::new(USER, news, now), &mut self.way.memory.borrow_mut().values, &mut acts);
+                user.wake(Wakeup::new(USER, news, now), &mut self.pass.memory.borrow_mut().values, &mut acts);
             }
             let Some(act) = acts.pop_front() else { return };
             news = match act {
                 Action::Send(_) | Action::SendInBatch(..) if most == Some(self.sent) => {
-                    told(Walked::TooFar(self.sent));
+                    told(PassEvent::RequestLimit(self.sent));
                     return;
                 }
-                Action::Send(request) => Some(self.asks(request.at(), None, told)),
-                Action::SendInBatch(request, batch) => Some(self.asks(request.at(), Some(batch), told)),
+                Action::Send(request) => Some(self.request(request.at(), None, told)),
+                Action::SendInBatch(request, batch) => Some(self.request(request.at(), Some(batch), told)),
                 Action::Pause(pause) => {
-                    let sleeps = told(Walked::Paused(pause));
+                    let sleeps = told(PassEvent::Paused(pause));
                     now = now.saturating_add(pause);
                     self.sleep(sleeps);
                     Some(UserEvent::Resumed)
@@ -201,12 +201,12 @@ impl Walk<'_> {
                 // Either the start steps or the iteration are complete.
                 Action::Done => Some(if std::mem::take(&mut prepares) { UserEvent::Begin } else { UserEvent::NoMoreVisits }),
                 Action::Yielded(ENDLESS) => {
-                    told(Walked::Endless);
+                    told(PassEvent::Endless);
                     return;
                 }
                 Action::Yielded(_) => Some(UserEvent::Resumed),
                 Action::Close(which) => {
-                    self.goes_away(&program.closes()[which]);
+                    self.close_connections(&program.closes()[which]);
                     None
                 }
                 // A flow composes no requests.
@@ -220,7 +220,7 @@ impl Walk<'_> {
     }
 
     /// Sends a request and fetches the resources of its response if it is a page; returns the event for the user.
-    fn asks(&mut self, request: usize, batch: Option<BatchMember>, told: &mut dyn FnMut(Walked) -> Nanos) -> UserEvent {
+    fn request(&mut self, request: usize, batch: Option<BatchMember>, told: &mut dyn FnMut(PassEvent) -> Nanos) -> UserEvent {
         let fault = self.send(request, told);
         let of_page = self.fetch(request, batch.is_none(), &mut |walked| {
             told(walked);
@@ -229,25 +229,25 @@ impl Walk<'_> {
         UserEvent::Ended { code: 0, fault: fault.or(of_page), on_failure }
     }
 
-    fn send(&mut self, request: usize, told: &mut dyn FnMut(Walked) -> Nanos) -> Option<FaultKind> {
-        let before = self.way.memory.borrow().values.clone();
-        let outcome = probe_of(self.dialogue, request, &self.way);
+    fn send(&mut self, request: usize, told: &mut dyn FnMut(PassEvent) -> Nanos) -> Option<FaultKind> {
+        let before = self.pass.memory.borrow().values.clone();
+        let outcome = probe_of(self.dialogue, request, &self.pass);
         self.sent += 1;
         let fault = fault(&outcome);
-        let captured = captured(self.flow, &before, &self.way.memory.borrow().values);
-        let used = used_values(self.way.plan(), request, &before);
-        told(Walked::Sent { request, outcome: outcome.map(Box::new), captured, used });
+        let captured = captured(self.flow, &before, &self.pass.memory.borrow().values);
+        let used = used_values(self.pass.plan(), request, &before);
+        told(PassEvent::Sent { request, outcome: outcome.map(Box::new), captured, used });
         fault
     }
 
     /// Closes the user's own connections to these servers; all other connections serve one request each.
-    fn goes_away(&self, servers: &[String]) {
-        let origins = origins_of(servers, self.way.plan(), &**self.dialogue);
+    fn close_connections(&self, servers: &[String]) {
+        let origins = origins_of(servers, self.pass.plan(), &**self.dialogue);
         let all = self.dialogue.origins();
         let meant = |origin: &Origin| {
             origins.as_ref().is_none_or(|origins| origins.iter().any(|at| all.get(at.at()) == Some(origin)))
         };
-        self.way.leave(&meant);
+        self.pass.close_connections(&meant);
     }
 
     /// Sleeps until the pause is over or a stop is requested.

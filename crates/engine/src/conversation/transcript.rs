@@ -8,7 +8,7 @@ use crate::links::Tap;
 
 /// The transcript of a connection, before TLS, and its peer.
 #[derive(Debug, Default)]
-pub(crate) struct Transcribed {
+pub(crate) struct ConnectionTranscript {
     /// The connected address.
     pub address: String,
     /// The proxy at that address, if any.
@@ -17,42 +17,42 @@ pub(crate) struct Transcribed {
     pub spoken: String,
     /// Details of the last connection that was established.
     pub established: Option<EstablishedConnection>,
-    pub sent: Heard,
-    pub received: Heard,
+    pub sent: TranscriptPart,
+    pub received: TranscriptPart,
     /// Failed checks of the last response as bits; None if none was evaluated.
     pub failed_checks: Option<u32>,
 }
 
 /// One direction of a transcript: its beginning, for display, and its total size. A peer may send without end.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct TranscriptPart {
     pub head: Vec<u8>,
-    pub all: u64,
+    pub total: u64,
 }
 
-impl Heard {
-    pub(super) fn take(&mut self, bytes: &[u8]) {
+impl TranscriptPart {
+    pub(super) fn append(&mut self, bytes: &[u8]) {
         let room = MAX_SHOWN_BYTES - self.head.len();
         self.head.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        self.all += bytes.len() as u64;
+        self.total += bytes.len() as u64;
     }
 }
 
 /// Both directions of one connection, as they are recorded.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ears(Arc<Mutex<[Heard; 2]>>);
+pub(super) struct TranscriptTap(Arc<Mutex<[TranscriptPart; 2]>>);
 
-impl Ears {
-    pub fn both(&self) -> MutexGuard<'_, [Heard; 2]> {
+impl TranscriptTap {
+    pub fn both(&self) -> MutexGuard<'_, [TranscriptPart; 2]> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
-impl Tap for Ears {
+impl Tap for TranscriptTap {
     fn sent(&mut self, bytes: &[u8]) {
-        self.both()[0].take(bytes);
+        self.both()[0].append(bytes);
     }
     fn received(&mut self, bytes: &[u8]) {
-        self.both()[1].take(bytes);
+        self.both()[1].append(bytes);
     }
 }

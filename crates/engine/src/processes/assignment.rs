@@ -14,8 +14,8 @@ use crate::Stop;
 use crate::barrier::{Barrier, NOTICE};
 use crate::control::Control;
 use crate::frames::{self, Order};
-use crate::message::Message;
-use crate::no_thread::no_thread;
+use crate::worker_message::WorkerMessage;
+use crate::resource_errors::no_thread;
 
 /// Interval at which the start of the run is checked.
 const LOOK: Duration = Duration::from_millis(1);
@@ -38,7 +38,7 @@ impl Assignment {
         let mut orders = BufReader::new(from);
         frames::write_hello(&mut to)?;
         frames::read_hello(&mut orders)?;
-        let mut brought = Brought::default();
+        let mut brought = BriefingReader::default();
         loop {
             let gone = || io::Error::other("the process that started it is gone");
             if let Some(task) = brought.take(Order::read(&mut orders)?.ok_or_else(gone)?)? {
@@ -51,7 +51,7 @@ impl Assignment {
     }
 
     /// Returns the description of the run, as written in the briefing.
-    pub fn words(&self) -> &str {
+    pub fn description(&self) -> &str {
         &self.words
     }
 
@@ -69,7 +69,7 @@ impl Assignment {
 
 /// The parts of the briefing before the task.
 #[derive(Default)]
-struct Brought {
+struct BriefingReader {
     words: Vec<u8>,
     bundle: Bundle,
     /// The file in transfer: its path, its bytes so far, and the number of missing bytes.
@@ -80,7 +80,7 @@ struct Brought {
     variables: u64,
 }
 
-impl Brought {
+impl BriefingReader {
     /// Handles the next order; the task is the last one.
     fn take(&mut self, order: Order) -> io::Result<Option<Task>> {
         let out_of_place = || io::Error::other("it sent parts of files it had not announced");
@@ -114,7 +114,7 @@ impl Brought {
                 }
                 self.bundle.variables.insert(name, value);
             }
-            Order::Words(words) => {
+            Order::Description(words) => {
                 if (self.words.len() + words.len()) as u64 > Bundle::BOUND {
                     let most = Bundle::BOUND >> 20;
                     return Err(io::Error::other(format!("it sent a plan of more than {most} MiB")));
@@ -143,7 +143,7 @@ pub(crate) fn serve(
     assignment: Assignment,
     workers: u32,
     control: &Control,
-    threads: impl FnOnce(Sender<(usize, Message)>, &Stop, [Arc<Barrier>; 2], Nanos) + Send,
+    threads: impl FnOnce(Sender<(usize, WorkerMessage)>, &Stop, [Arc<Barrier>; 2], Nanos) + Send,
 ) {
     let stop = Stop::default();
     let answers = Arc::new(Mutex::new(Some(assignment.answers)));
@@ -158,7 +158,7 @@ pub(crate) fn serve(
     let (heard, told_stop, changes) = (barriers.clone(), stop.clone(), control.clone());
     let orders = assignment.orders;
     // Not joined: it reads until the coordinator closes the link, possibly after our end.
-    let obeying = std::thread::Builder::new().spawn(move || obey(orders, &heard, &told_stop, &changes));
+    let obeying = std::thread::Builder::new().spawn(move || follow_orders(orders, &heard, &told_stop, &changes));
     if let Err(why) = obeying {
         let _ = write(&answers, |to| frames::write_refusal(to, &no_thread(&why).to_string()));
         return;
@@ -182,10 +182,10 @@ pub(crate) fn serve(
     drop(answers.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take());
 }
 
-type Answers = Mutex<Option<Box<dyn Write + Send>>>;
+type ReportWriter = Mutex<Option<Box<dyn Write + Send>>>;
 
 /// Writes to the coordinator, unless the output is closed.
-fn write(answers: &Answers, frame: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+fn write(answers: &ReportWriter, frame: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut answers = answers.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     answers.as_mut().map_or(Ok(()), |to| frame(to))
 }
@@ -204,15 +204,15 @@ fn await_start(prepared: &Barrier, stop: &Stop) -> Nanos {
 }
 
 /// Follows the orders of the coordinator.
-fn obey(mut orders: impl Read, barriers: &[Arc<Barrier>; BARRIERS], stop: &Stop, control: &Control) {
+fn follow_orders(mut orders: impl Read, barriers: &[Arc<Barrier>; BARRIERS], stop: &Stop, control: &Control) {
     while let Ok(Some(order)) = Order::read(&mut orders) {
         match order {
             Order::Go(barrier, at) => {
-                barriers.get(barrier as usize).into_iter().for_each(|barrier| barrier.go_at(at));
+                barriers.get(barrier as usize).into_iter().for_each(|barrier| barrier.release_at(at));
             }
             Order::Stop => stop.request(),
-            Order::Change(stamped) => control.take(stamped),
-            Order::File(..) | Order::Piece(_) | Order::Variable(..) | Order::Words(_) | Order::Task(_) => {}
+            Order::Change(stamped) => control.add_scheduled(stamped),
+            Order::File(..) | Order::Piece(_) | Order::Variable(..) | Order::Description(_) | Order::Task(_) => {}
         }
     }
     stop.request();
@@ -238,13 +238,13 @@ mod tests {
             Order::Piece(b"lo".to_vec()),
             Order::File("nothing".into(), 0),
             Order::Variable("TOKEN".into(), "x".into()),
-            Order::Words("plä".as_bytes()[..3].to_vec()),
-            Order::Words("plä".as_bytes()[3..].to_vec()),
+            Order::Description("plä".as_bytes()[..3].to_vec()),
+            Order::Description("plä".as_bytes()[3..].to_vec()),
             Order::Task(task),
             Order::Stop,
         ])
         .expect("an assignment");
-        assert_eq!((assignment.task, assignment.words()), (task, "plä"));
+        assert_eq!((assignment.task, assignment.description()), (task, "plä"));
         let bundle = assignment.take_bundle();
         let files: Vec<(&str, &[u8])> = bundle.files.iter().map(|(path, content)| (&**path, &**content)).collect();
         assert_eq!(files, [("a", &b"hello"[..]), ("nothing", b"")]);
@@ -267,7 +267,7 @@ mod tests {
             (vec![variable(5 << 20), variable(4 << 20), task.clone()], "more than 8 MiB of variables"),
             (vec![file(0); Bundle::FILES + 1], "more than 65536 files"),
             (vec![Order::File("a".repeat(Bundle::LONGEST_NAME + 1), 0)], "an invalid frame"),
-            (vec![Order::Words(vec![0xff]), task.clone()], "not text"),
+            (vec![Order::Description(vec![0xff]), task.clone()], "not text"),
             (vec![Order::Stop], "stopped"),
             (vec![], "gone"),
         ] {

@@ -13,7 +13,7 @@ use measure::{Nanos, Rng};
 use plan::{Change, Share, Stage};
 
 use crate::Schedule;
-use crate::arrivals::{Poisson, first_rate, in_lumps};
+use crate::arrivals::{PoissonArrivals, first_rate, in_lumps};
 use crate::curve::Curve;
 
 /// The stream that all workers draw alike; those of the workers count from 0.
@@ -22,13 +22,13 @@ const COMMON: u64 = u64::MAX;
 const AFTER_WARMUP: u64 = 1 << 32;
 
 /// One share of a fixed number of arrivals.
-pub(crate) struct Counted {
+pub(crate) struct CountedArrivals {
     /// The warm-up, which is not counted.
-    warming: Poisson,
+    warming: PoissonArrivals,
     warmed: bool,
     /// Set if a point was drawn and not taken: a change put arrivals of the warm-up before it, or moved it beyond the
     /// end.
-    ahead: bool,
+    drawn_ahead: bool,
     /// Set once all points were drawn and taken.
     done: bool,
     curve: Curve,
@@ -41,15 +41,15 @@ pub(crate) struct Counted {
     left: u64,
 }
 
-impl Counted {
-    pub(crate) fn new(stages: &[Stage], warmup: Nanos, requests: u64, end: Nanos, share: Share, seed: u64) -> Counted {
+impl CountedArrivals {
+    pub(crate) fn new(stages: &[Stage], warmup: Nanos, requests: u64, end: Nanos, share: Share, seed: u64) -> CountedArrivals {
         let seeds = Rng::new(seed);
         let mut common = seeds.fork(COMMON);
         let warming = Curve::level(first_rate(stages), Nanos::ZERO, warmup);
-        Counted {
-            warming: Poisson::along(warming, share, seed),
+        CountedArrivals {
+            warming: PoissonArrivals::along(warming, share, seed),
             warmed: false,
-            ahead: false,
+            drawn_ahead: false,
             done: false,
             curve: Curve::of_stages(stages, warmup, end),
             rng: seeds.fork(AFTER_WARMUP + u64::from(share.index)),
@@ -61,7 +61,7 @@ impl Counted {
 }
 
 /// Returns the number of requests of the shares before this one.
-pub(crate) fn before(requests: u64, share: Share, seed: u64) -> u64 {
+pub(crate) fn requests_before(requests: u64, share: Share, seed: u64) -> u64 {
     let mut common = Rng::new(seed).fork(COMMON);
     let _ = common.gamma(requests as f64 + 1.0);
     let mut left = requests;
@@ -80,14 +80,14 @@ fn dealt(requests: u64, share: Share, common: &mut Rng) -> u64 {
     common.binomial(left, 1.0 / f64::from(share.of - share.index))
 }
 
-impl Counted {
+impl CountedArrivals {
     /// Returns the due time of the last drawn point.
     fn due(&mut self) -> Option<Nanos> {
         self.curve.time_of(self.total * -(-self.passed).exp_m1())
     }
 }
 
-impl Schedule for Counted {
+impl Schedule for CountedArrivals {
     fn next_due(&mut self) -> Option<Nanos> {
         if !self.warmed {
             if let Some(due) = self.warming.next_due() {
@@ -95,7 +95,7 @@ impl Schedule for Counted {
             }
             self.warmed = true;
         }
-        if !self.ahead {
+        if !self.drawn_ahead {
             if self.left == 0 {
                 self.done = true;
                 return None;
@@ -105,7 +105,7 @@ impl Schedule for Counted {
             self.left -= 1;
         }
         let due = self.due();
-        self.ahead = due.is_none();
+        self.drawn_ahead = due.is_none();
         due
     }
 
@@ -114,11 +114,11 @@ impl Schedule for Counted {
         let warming = self.warming.change(at, change);
         let point = self.passed > 0.0 && !self.done;
         if let Some(due) = warming.filter(|due| !self.warmed || *due >= at) {
-            (self.warmed, self.ahead) = (false, point);
+            (self.warmed, self.drawn_ahead) = (false, point);
             return Some(due);
         }
         self.warmed = true;
-        self.ahead |= point;
+        self.drawn_ahead |= point;
         self.next_due()
     }
 
@@ -150,9 +150,9 @@ mod tests {
             let mut so_far = 0;
             for index in 0..5 {
                 let share = Share { index, of: 5 };
-                assert_eq!(before(1000, share, seed), so_far);
+                assert_eq!(requests_before(1000, share, seed), so_far);
                 let stages = [Stage { lasts: Nanos::from_secs(3600), from: 100.0, to: 100.0 }];
-                so_far += Counted::new(&stages, Nanos::ZERO, 1000, Nanos::MAX, share, seed).left;
+                so_far += CountedArrivals::new(&stages, Nanos::ZERO, 1000, Nanos::MAX, share, seed).left;
             }
             assert_eq!(so_far, 1000);
         }

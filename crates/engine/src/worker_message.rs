@@ -14,7 +14,7 @@ pub(crate) const EXCERPT: usize = 4096;
 
 /// A message of a worker to the collector.
 #[derive(Debug)]
-pub(crate) enum Message {
+pub(crate) enum WorkerMessage {
     /// A second, encoded by [`crate::tally::encode`].
     Snapshot(Vec<u8>),
     /// Failures of the first moments.

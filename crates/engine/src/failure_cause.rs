@@ -6,7 +6,7 @@ use crate::failure_class::FailureClass;
 
 /// The cause of a failure.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cause<'a> {
+pub(crate) struct FailureCause<'a> {
     pub sort: FailureClass,
     /// The status code with which the peer refused; 0 if none.
     pub code: u32,
@@ -14,26 +14,26 @@ pub(crate) struct Cause<'a> {
     pub why: Option<&'a cause::Cause>,
 }
 
-impl<'a> Cause<'a> {
-    pub fn new(kind: FaultKind, phase: Phase) -> Cause<'a> {
-        Cause { sort: FailureClass { kind, phase, errno: None }, code: 0, why: None }
+impl<'a> FailureCause<'a> {
+    pub fn new(kind: FaultKind, phase: Phase) -> FailureCause<'a> {
+        FailureCause { sort: FailureClass { kind, phase, errno: None }, code: 0, why: None }
     }
 
     /// Sets the error of the operating system.
-    pub fn of_system(self, errno: Option<Errno>) -> Cause<'a> {
-        Cause { sort: FailureClass { errno: errno.map(|e| e.0), ..self.sort }, ..self }
+    pub fn with_errno(self, errno: Option<Errno>) -> FailureCause<'a> {
+        FailureCause { sort: FailureClass { errno: errno.map(|e| e.0), ..self.sort }, ..self }
     }
 
-    pub fn saying(self, why: impl Into<Option<&'a cause::Cause>>) -> Cause<'a> {
-        Cause { why: why.into(), ..self }
+    pub fn with_details(self, why: impl Into<Option<&'a cause::Cause>>) -> FailureCause<'a> {
+        FailureCause { why: why.into(), ..self }
     }
 
-    pub fn with_code(self, code: u32) -> Cause<'a> {
-        Cause { code, ..self }
+    pub fn with_code(self, code: u32) -> FailureCause<'a> {
+        FailureCause { code, ..self }
     }
 
-    pub fn in_phase(self, phase: Phase) -> Cause<'a> {
-        Cause { sort: FailureClass { phase, ..self.sort }, ..self }
+    pub fn in_phase(self, phase: Phase) -> FailureCause<'a> {
+        FailureCause { sort: FailureClass { phase, ..self.sort }, ..self }
     }
 }
 

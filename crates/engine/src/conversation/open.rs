@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use measure::Nanos;
 use wire::{ConnectionOwner, ExchangeEnd, SlotContext, UserState, Request};
 
-use super::{Conversation, OneShot, Transcribed, Trouble};
+use super::{OneShotConversation, OneShot, ConnectionTranscript, OneShotError};
 use crate::ids::UserId;
 use crate::links::Destination;
 
@@ -22,48 +22,48 @@ pub(crate) fn unix_ns() -> u64 {
 }
 
 /// The outcomes of the first requests, and the conversation.
-pub(super) type Begun<'a> = (Vec<ExchangeEnd>, Kept<'a>);
+pub(super) type StartedConversation<'a> = (Vec<ExchangeEnd>, OpenConversation<'a>);
 
 /// A conversation that continues, with the peer of its connection.
-pub(crate) struct Kept<'a> {
-    pub(super) talk: Conversation<'a>,
+pub(crate) struct OpenConversation<'a> {
+    pub(super) conversation: OneShotConversation<'a>,
     /// The connected address.
     pub(super) address: String,
     /// The proxy at that address, if any.
     pub(super) through: Option<String>,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> OpenConversation<'a> {
     /// Sends another request on the connection, with the timeout of its response.
-    pub fn go_on(
+    pub fn send(
         &mut self,
         (request, patience): (&'a Request, Nanos),
-        transcribed: &mut Transcribed,
-    ) -> Result<Vec<ExchangeEnd>, Trouble> {
-        self.talk.adds(request, patience);
-        let outcome = self.talk.converse();
-        self.write_down(transcribed);
+        transcribed: &mut ConnectionTranscript,
+    ) -> Result<Vec<ExchangeEnd>, OneShotError> {
+        self.conversation.add_request(request, patience);
+        let outcome = self.conversation.converse();
+        self.copy_transcript(transcribed);
         outcome
     }
 
-    pub(super) fn write_down(&mut self, transcribed: &mut Transcribed) {
+    pub(super) fn copy_transcript(&mut self, transcribed: &mut ConnectionTranscript) {
         (transcribed.address, transcribed.through) = (self.address.clone(), self.through.clone());
-        transcribed.spoken.clone_from(&self.talk.spoken);
-        transcribed.established = self.talk.established.clone().or(transcribed.established.take());
-        let [sent, received] = std::mem::take(&mut *self.talk.ears.both());
+        transcribed.spoken.clone_from(&self.conversation.spoken);
+        transcribed.established = self.conversation.established.clone().or(transcribed.established.take());
+        let [sent, received] = std::mem::take(&mut *self.conversation.ears.both());
         (transcribed.sent, transcribed.received) = (sent, received);
-        transcribed.failed_checks = self.talk.failed_checks.take();
+        transcribed.failed_checks = self.conversation.failed_checks.take();
     }
 
     /// Closes the connection in order.
     pub fn end(mut self) {
-        self.talk.links.close_gracefully(self.talk.conn);
+        self.conversation.links.close_gracefully(self.conversation.conn);
     }
 
     /// Like [`Kept::end`], and appends the closing bytes to the transcript.
-    pub(super) fn end_heard(mut self, transcribed: &mut Transcribed) {
-        self.talk.links.close_gracefully(self.talk.conn);
-        let [said, _] = std::mem::take(&mut *self.talk.ears.both());
-        transcribed.sent.take(&said.head);
+    pub(super) fn end_transcribed(mut self, transcribed: &mut ConnectionTranscript) {
+        self.conversation.links.close_gracefully(self.conversation.conn);
+        let [said, _] = std::mem::take(&mut *self.conversation.ears.both());
+        transcribed.sent.append(&said.head);
     }
 }
