@@ -2,7 +2,7 @@
 //! or a scenario.
 
 use engine::PreparedRun;
-use plan::{Plan, Scenario};
+use plan::{Plan, ScenarioPlan};
 use record::{Notice, Subject};
 use report::numbers;
 use wire::{ProtocolConfig, UsageError, Protocol};
@@ -38,7 +38,7 @@ pub fn iterations(
     if prepared.requests_at_most().is_none() {
         return Ok(Vec::new());
     }
-    let rows = |scenario: &Scenario| {
+    let rows = |scenario: &ScenarioPlan| {
         let asked = options_for_urls(asked, &scenario.flow.urls());
         // A scenario of pauses alone has nothing to prepare.
         let prepared = if asked.urls.is_empty() { None } else { Some(protocol.prepare(&asked)?) };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use measure::Nanos;
 use net::tls::{RustlsSecurity, TlsSettings};
-use probe::remote::{PlainStream, ClockReading, ProbeReceiver, JoinedProbe, JoinOptions, ProbeEvent, TlsWrapper};
+use probe::remote::{ByteStream, ClockReading, ProbeReceiver, JoinedProbe, JoinOptions, ProbeEvent, TlsWrapper};
 use record::{HostCounters, Notice, RunEvent, Subject};
 use wire::UsageError;
 
@@ -105,10 +105,10 @@ fn probe_tls(address: &str, cacert: Option<Vec<u8>>) -> Result<TlsWrapper, Usage
     Ok(Box::new(move |socket| {
         let here = socket.peer_addr()?.ip().to_canonical().is_loopback();
         if here && !must {
-            return Ok(Box::new(socket) as Box<dyn PlainStream>);
+            return Ok(Box::new(socket) as Box<dyn ByteStream>);
         }
         let clear = security.over(socket, &host).map_err(std::io::Error::other)?;
-        Ok(Box::new(clear) as Box<dyn PlainStream>)
+        Ok(Box::new(clear) as Box<dyn ByteStream>)
     }))
 }
 

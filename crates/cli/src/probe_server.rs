@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::net::TcpListener;
 
-use probe::remote::{PlainStream, HostDescription, ProbeServerOptions, TlsWrapper, ProbeServer};
+use probe::remote::{ByteStream, HostDescription, ProbeServerOptions, TlsWrapper, ProbeServer};
 use probe::{HostReader, CounterSource};
 use report::{Exit, Lang};
 use wire::UsageError;
@@ -23,9 +23,9 @@ pub fn probe(probing: ProbeSettings, host: &record::GeneratorHost) -> CommandRes
         |why| UsageError::new(if matches!(follow, probe::remote::ServiceSelector::Port(_)) { "--port" } else { "--pid" }, why);
     follow.service(&HostReader::new(CounterSource::here()), None).map_err(missing)?;
     let seal: TlsWrapper = match tls {
-        None => Box::new(|socket| Ok(Box::new(socket) as Box<dyn PlainStream>)),
+        None => Box::new(|socket| Ok(Box::new(socket) as Box<dyn ByteStream>)),
         Some(tls) => Box::new(move |socket| {
-            tls.over(socket).map(|clear| Box::new(clear) as Box<dyn PlainStream>).map_err(io::Error::other)
+            tls.over(socket).map(|clear| Box::new(clear) as Box<dyn ByteStream>).map_err(io::Error::other)
         }),
     };
     let facts = HostDescription { host: host.name.clone(), kernel: host.kernel.clone(), cores: host.cores, ..HostDescription::default() };

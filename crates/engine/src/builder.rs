@@ -110,7 +110,7 @@ impl WorkerBuilder<'_> {
     fn drain(&self) -> Nanos {
         let plan = &self.setup.plan;
         let Some(end) = load::run_ends(plan).filter(|_| !plan.scenarios.is_empty()) else { return plan.drain };
-        let cut_at = |(number, scenario): (usize, &plan::Scenario)| {
+        let cut_at = |(number, scenario): (usize, &plan::ScenarioPlan)| {
             ScenarioCourse::of(plan, number, self.share)?.ends().map(|end| end.saturating_add(scenario.graceful_stop))
         };
         let last = plan.scenarios.iter().enumerate().filter_map(cut_at).max();
@@ -207,7 +207,7 @@ impl WorkerBuilder<'_> {
     /// Creates the source of one scenario among several.
     fn source_of(
         &self,
-        (number, scenario): (usize, &plan::Scenario),
+        (number, scenario): (usize, &plan::ScenarioPlan),
         spans_before: u16,
         seed: u64,
         turns: Vec<Option<RateLimit>>,

@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 
 use measure::{Clock, Nanos};
 use plan::flow::{SetupValue, Step};
-use plan::{Load, Plan, Scenario};
+use plan::{Load, Plan, ScenarioPlan};
 use record::{Notice, RunEvent, RunStarted, Subject};
 use wire::{ProtocolConfig, OrderedResponses, CHECK_NAMES, Checks, UsageError, Workload, Origin, Protocol};
 
@@ -271,7 +271,7 @@ pub fn worker_count(plan: &Plan) -> u32 {
         [] => most_of(&plan.load, plan.max_connections),
         // A worker that may have no user of a scenario would drop all arrivals assigned to it.
         all => {
-            let users = |s: &Scenario| most_of(&s.load, s.max_connections);
+            let users = |s: &ScenarioPlan| most_of(&s.load, s.max_connections);
             let sum = all.iter().map(users).fold(0, u32::saturating_add);
             all.iter().filter_map(|s| s.max_users).fold(sum, u32::min)
         }

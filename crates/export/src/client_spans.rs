@@ -235,8 +235,8 @@ mod tests {
     fn of(span: &Proto, key: &str) -> Option<String> {
         let value = span.attributes.iter().find(|pair| pair.key == key)?.value.clone()?.value?;
         Some(match value {
-            Any::Text(text) => text,
-            Any::Int(number) => number.to_string(),
+            AnyKind::Text(text) => text,
+            AnyKind::Int(number) => number.to_string(),
         })
     }
 

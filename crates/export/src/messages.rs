@@ -32,12 +32,12 @@ pub(crate) struct OtlpMetric {
     pub description: String,
     #[prost(string, tag = "3")]
     pub unit: String,
-    #[prost(oneof = "Data", tags = "5, 7, 10")]
-    pub data: Option<Data>,
+    #[prost(oneof = "MetricData", tags = "5, 7, 10")]
+    pub data: Option<MetricData>,
 }
 
 #[derive(Clone, PartialEq, Oneof)]
-pub(crate) enum Data {
+pub(crate) enum MetricData {
     #[prost(message, tag = "5")]
     Gauge(Gauge),
     #[prost(message, tag = "7")]
@@ -81,12 +81,12 @@ pub(crate) struct NumberDataPoint {
     pub start_time_unix_nano: u64,
     #[prost(fixed64, tag = "3")]
     pub time_unix_nano: u64,
-    #[prost(oneof = "Number", tags = "4, 6")]
-    pub value: Option<Number>,
+    #[prost(oneof = "PointNumber", tags = "4, 6")]
+    pub value: Option<PointNumber>,
 }
 
 #[derive(Clone, PartialEq, Oneof)]
-pub(crate) enum Number {
+pub(crate) enum PointNumber {
     #[prost(double, tag = "4")]
     Double(f64),
     #[prost(sfixed64, tag = "6")]
@@ -223,12 +223,12 @@ pub(crate) struct KeyValue {
 
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct AnyValue {
-    #[prost(oneof = "Any", tags = "1, 3")]
-    pub value: Option<Any>,
+    #[prost(oneof = "AnyKind", tags = "1, 3")]
+    pub value: Option<AnyKind>,
 }
 
 #[derive(Clone, PartialEq, Oneof)]
-pub(crate) enum Any {
+pub(crate) enum AnyKind {
     #[prost(string, tag = "1")]
     Text(String),
     #[prost(int64, tag = "3")]
@@ -237,10 +237,10 @@ pub(crate) enum Any {
 
 /// Creates a text attribute.
 pub(crate) fn text(name: &str, value: &str) -> KeyValue {
-    KeyValue { key: name.into(), value: Some(AnyValue { value: Some(Any::Text(value.into())) }) }
+    KeyValue { key: name.into(), value: Some(AnyValue { value: Some(AnyKind::Text(value.into())) }) }
 }
 
 /// Creates an integer attribute.
 pub(crate) fn number(name: &str, value: i64) -> KeyValue {
-    KeyValue { key: name.into(), value: Some(AnyValue { value: Some(Any::Int(value)) }) }
+    KeyValue { key: name.into(), value: Some(AnyValue { value: Some(AnyKind::Int(value)) }) }
 }

@@ -41,11 +41,11 @@ struct CountedPeriod {
 fn metric(family: &Family<'_>, times: CountedPeriod) -> OtlpMetric {
     let numbers = || family.points.iter().filter_map(|point| number(point, times)).collect();
     let data = match family.kind {
-        MetricKind::Gauge => Data::Gauge(Gauge { data_points: numbers() }),
+        MetricKind::Gauge => MetricData::Gauge(Gauge { data_points: numbers() }),
         MetricKind::Counter => {
-            Data::Sum(OtlpSum { data_points: numbers(), aggregation_temporality: CUMULATIVE, is_monotonic: true })
+            MetricData::Sum(OtlpSum { data_points: numbers(), aggregation_temporality: CUMULATIVE, is_monotonic: true })
         }
-        MetricKind::Histogram => Data::ExponentialHistogram(ExponentialHistogram {
+        MetricKind::Histogram => MetricData::ExponentialHistogram(ExponentialHistogram {
             data_points: family.points.iter().filter_map(|point| histogram(point, times)).collect(),
             aggregation_temporality: CUMULATIVE,
         }),
@@ -65,8 +65,8 @@ fn attributes(point: &Point<'_>) -> Vec<KeyValue> {
 
 fn number(point: &Point<'_>, times: CountedPeriod) -> Option<NumberDataPoint> {
     let value = match &point.value {
-        PointValue::Count(n) => Number::Int(i64::try_from(*n).unwrap_or(i64::MAX)),
-        PointValue::Real(real) => Number::Double(*real),
+        PointValue::Count(n) => PointNumber::Int(i64::try_from(*n).unwrap_or(i64::MAX)),
+        PointValue::Real(real) => PointNumber::Double(*real),
         PointValue::Times(..) => return None,
     };
     Some(NumberDataPoint {

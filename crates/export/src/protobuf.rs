@@ -28,9 +28,9 @@ struct PrometheusMetric {
     #[prost(message, repeated, tag = "1")]
     label: Vec<Label>,
     #[prost(message, optional, tag = "2")]
-    gauge: Option<Number>,
+    gauge: Option<MetricNumber>,
     #[prost(message, optional, tag = "3")]
-    counter: Option<Number>,
+    counter: Option<MetricNumber>,
     #[prost(message, optional, boxed, tag = "7")]
     histogram: Option<Box<PrometheusHistogram>>,
 }
@@ -44,7 +44,7 @@ struct Label {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Number {
+struct MetricNumber {
     #[prost(double, optional, tag = "1")]
     value: Option<f64>,
 }
@@ -117,7 +117,7 @@ fn metric(kind: MetricKind, point: &Point<'_>) -> PrometheusMetric {
         }
     };
     let place = if kind == MetricKind::Counter { &mut metric.counter } else { &mut metric.gauge };
-    *place = Some(Number { value: Some(number) });
+    *place = Some(MetricNumber { value: Some(number) });
     metric
 }
 

@@ -4,7 +4,7 @@
 use measure::Nanos;
 use plan::flow::Flow;
 use plan::mask::Secrets;
-use plan::{Scenario, WeightedUrl};
+use plan::{ScenarioPlan, WeightedUrl};
 use wire::UsageError;
 
 use super::origin::ValueOrigin;
@@ -68,7 +68,7 @@ impl DraftUrl {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DraftScenario {
     /// The scenario.
-    pub scenario: Scenario,
+    pub scenario: ScenarioPlan,
     /// Time that its iterations may continue after its end.
     pub graceful_stop: Option<Nanos>,
     /// Maximum number of connections of its rate.

@@ -1,6 +1,6 @@
 //! Validation of a run with scenarios, and the selection of a single one.
 
-use plan::{Plan, Scenario};
+use plan::{Plan, ScenarioPlan};
 use report::Objective;
 use wire::{UsageError, Protocol};
 
@@ -33,12 +33,12 @@ pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Re
         let trouble = format!("have steps of {}, which flows of this build do not support", protocol.name());
         return Err(UsageError::new("scenarios", trouble));
     }
-    let scenario = |written: &DraftScenario| Scenario {
+    let scenario = |written: &DraftScenario| ScenarioPlan {
         graceful_stop: written.graceful_stop.unwrap_or(plan.drain),
         max_connections: written.max_connections.unwrap_or(plan.max_connections),
         ..written.scenario.clone()
     };
-    let scenarios: Vec<Scenario> = draft.scenarios.iter().map(scenario).collect();
+    let scenarios: Vec<ScenarioPlan> = draft.scenarios.iter().map(scenario).collect();
     let load = plan::scenarios::total_load(&scenarios);
     // Shares of a small limit would be separate queues.
     let bounded = |written: &DraftScenario| {

@@ -5,14 +5,14 @@
 //! start of the run.
 
 use measure::{Nanos, Rng};
-use plan::{Change, Plan, Scenario, Share};
+use plan::{Change, Plan, ScenarioPlan, Share};
 
 use crate::{NumberSequence, Schedule, UserProfile, arrivals, ends, numbers_of};
 
 /// One scenario's way through the run, as one worker takes its share of it.
 #[derive(Clone, Copy, Debug)]
 pub struct ScenarioCourse<'a> {
-    scenario: &'a Scenario,
+    scenario: &'a ScenarioPlan,
     /// Begin of the scenario.
     begins: Nanos,
     /// Part of the warm-up it takes part in.
@@ -43,14 +43,14 @@ impl<'a> ScenarioCourse<'a> {
 
     /// Returns when it stops beginning iterations; None if its number of iterations ends it.
     pub fn ends(&self) -> Option<Nanos> {
-        let Scenario { load, iterations, iterations_per_user, duration, .. } = self.scenario;
+        let ScenarioPlan { load, iterations, iterations_per_user, duration, .. } = self.scenario;
         let counted = iterations.or(iterations_per_user.map(u64::from));
         Some(self.begins.saturating_add(ends(load.stages(), self.warmup, counted, *duration)?))
     }
 
     /// Returns the schedule of its iterations, if arrivals start them.
     pub fn arrivals(&self) -> Option<Box<dyn Schedule>> {
-        let Scenario { load, iterations, duration, .. } = self.scenario;
+        let ScenarioPlan { load, iterations, duration, .. } = self.scenario;
         let schedule = || arrivals(load, self.warmup, *iterations, *duration, self.share, self.seed);
         load.is_open().then(|| Box::new(DelayedSchedule { schedule: schedule(), by: self.begins }) as Box<dyn Schedule>)
     }

@@ -24,7 +24,7 @@ use wire::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, 
 use self::datagrams::QueuedDatagrams;
 use self::slot::{EpollListener, EpollSlot, EpollState};
 use crate::nagle::Nagle;
-use crate::running::ThreadCounters;
+use crate::running::OwnThreadCounters;
 use crate::socket;
 use crate::stamps::ReadLateness;
 use crate::send_backlog::{SendBacklog, write_two};
@@ -69,7 +69,7 @@ pub struct Epoll {
     stamps: Option<ReadLateness>,
     sent: u64,
     clock: Clock,
-    thread: ThreadCounters,
+    thread: OwnThreadCounters,
     /// The latest reading of the clock, good for one wait; zero once used.
     read_at: Nanos,
 }
@@ -114,7 +114,7 @@ impl Epoll {
             sent: 0,
             read_at: Nanos::ZERO,
             clock: Clock,
-            thread: ThreadCounters::default(),
+            thread: OwnThreadCounters::default(),
         })
     }
 

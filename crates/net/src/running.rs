@@ -10,7 +10,7 @@ use wire::ThreadStats;
 
 /// Open files and initial counts of the first calling thread.
 #[derive(Debug, Default)]
-pub(crate) struct ThreadCounters {
+pub(crate) struct OwnThreadCounters {
     sources: Option<Sources>,
 }
 
@@ -25,7 +25,7 @@ struct Sources {
     quotas: Vec<(PathBuf, u64, u64)>,
 }
 
-impl ThreadCounters {
+impl OwnThreadCounters {
     fn sources(&mut self) -> &Sources {
         self.sources.get_or_insert_with(|| Sources {
             schedstat: File::open("/proc/thread-self/schedstat").ok(),
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_worked_has_run() {
-        let mut thread = ThreadCounters::default();
+        let mut thread = OwnThreadCounters::default();
         let before = thread.running();
         let mut sum = 0u64;
         while Clock.thread_cpu_time() < before.cpu + Nanos::from_millis(2) {

@@ -17,7 +17,7 @@ pub mod yaml;
 
 pub use bundle::Bundle;
 pub use change::Change;
-pub use scenarios::Scenario;
+pub use scenarios::ScenarioPlan;
 pub use trial::Trial;
 
 use std::collections::BTreeMap;
@@ -227,7 +227,7 @@ pub struct Plan {
     /// Several kinds of users running concurrently. None: only the load and flow above; otherwise `load` is their
     /// total, and each has its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub scenarios: Vec<Scenario>,
+    pub scenarios: Vec<ScenarioPlan>,
     /// The parts shared by scenarios: setup, teardown, and the flows they call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub common: Option<flow::Flow>,

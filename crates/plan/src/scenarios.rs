@@ -15,7 +15,7 @@ pub const SCENARIOS: usize = 32;
 /// One scenario of several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Scenario {
+pub struct ScenarioPlan {
     /// The name in results.
     pub name: String,
     /// The load model: the times at which its users start iterations.
@@ -45,7 +45,7 @@ pub struct Scenario {
     pub flow: Flow,
 }
 
-impl Scenario {
+impl ScenarioPlan {
     /// Returns `true` if a number of iterations ends it.
     pub fn counts_iterations(&self) -> bool {
         self.iterations.is_some() || self.iterations_per_user.is_some()
@@ -87,9 +87,9 @@ impl Scenario {
 }
 
 /// Returns the total load of scenarios: arrivals if any scenario has them, otherwise users.
-pub fn total_load(scenarios: &[Scenario]) -> Load {
+pub fn total_load(scenarios: &[ScenarioPlan]) -> Load {
     let open = scenarios.iter().any(|scenario| scenario.load.is_open());
-    let counted: Vec<&Scenario> = scenarios.iter().filter(|scenario| scenario.load.is_open() == open).collect();
+    let counted: Vec<&ScenarioPlan> = scenarios.iter().filter(|scenario| scenario.load.is_open() == open).collect();
     let mut turns: Vec<Nanos> = counted.iter().flat_map(|scenario| scenario.slope_changes()).chain([Nanos::ZERO]).collect();
     turns.sort_unstable();
     turns.dedup();
@@ -135,7 +135,7 @@ impl SpanName<'_> {
 
 impl Plan {
     /// Returns the flows of the plan, each with its scenario if there are any.
-    pub fn flows(&self) -> impl Iterator<Item = (Option<&Scenario>, &Flow)> {
+    pub fn flows(&self) -> impl Iterator<Item = (Option<&ScenarioPlan>, &Flow)> {
         let alone = self.flow.iter().map(|flow| (None, flow));
         alone.chain(self.scenarios.iter().map(|scenario| (Some(scenario), &scenario.flow)))
     }
@@ -152,7 +152,7 @@ impl Plan {
 
     /// Returns `true` if the level is constant from beginning to end.
     pub fn is_level(&self) -> bool {
-        let lasts = |scenario: &Scenario| {
+        let lasts = |scenario: &ScenarioPlan| {
             scenario.start == Nanos::ZERO && scenario.load.is_level() && scenario.duration == self.duration
         };
         self.load.is_level() && self.scenarios.iter().all(lasts)

@@ -28,19 +28,19 @@ pub use server::{ServiceSelector, ProbeServerOptions, ProbeServer};
 pub use messages::HostDescription;
 
 /// A connection that is read and written as plaintext, whatever is on the wire.
-pub trait PlainStream: Read + Write + Send {}
+pub trait ByteStream: Read + Write + Send {}
 
-impl<T: Read + Write + Send> PlainStream for T {}
+impl<T: Read + Write + Send> ByteStream for T {}
 
 /// A function that wraps a socket in TLS, or leaves it as it is.
-pub type TlsWrapper = Box<dyn Fn(TcpStream) -> io::Result<Box<dyn PlainStream>> + Send + Sync>;
+pub type TlsWrapper = Box<dyn Fn(TcpStream) -> io::Result<Box<dyn ByteStream>> + Send + Sync>;
 
 /// Timeout for a peer that sends nothing, or does not read what is sent.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A socket with its plaintext stream.
 struct ProbeConnection {
-    stream: BufReader<Box<dyn PlainStream>>,
+    stream: BufReader<Box<dyn ByteStream>>,
     socket: TcpStream,
 }
 
@@ -57,7 +57,7 @@ impl ProbeConnection {
         self.socket.set_read_timeout(Some(time.max(Duration::from_millis(1))))
     }
 
-    fn writer(&mut self) -> &mut Box<dyn PlainStream> {
+    fn writer(&mut self) -> &mut Box<dyn ByteStream> {
         self.stream.get_mut()
     }
 }

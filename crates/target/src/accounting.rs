@@ -12,7 +12,7 @@ use crate::protocol_session::{TargetSession, TargetProtocol};
 use crate::connection::{CloseMode, TargetConnection};
 use crate::path_spec::{PathKind, WithheldAnswer};
 use crate::responder::{ParsedRequest, NextStep, AnswerPlan, Responder};
-use crate::stats::{Tallies, WorkerTally};
+use crate::stats::{Tallies, ServerTally};
 
 /// Limit on bytes waiting for the client's flow-control windows; above it answers are held back.
 const MOST_UNTAKEN: usize = 4 << 20;
@@ -21,7 +21,7 @@ const MOST_UNTAKEN: usize = 4 << 20;
 pub(crate) struct Accounting {
     pub responder: Responder,
     pub tallies: Arc<Tallies>,
-    pub tally: Arc<WorkerTally>,
+    pub tally: Arc<ServerTally>,
     pub log: Option<ArrivalLog>,
     /// Index of the first entry that has no time stamp yet.
     pub unstamped: usize,

@@ -45,7 +45,7 @@ pub(crate) struct ProtocolTally {
 /// One worker's counters; aligned so that no two workers write to one cache line.
 #[derive(Debug)]
 #[repr(align(128))]
-pub(crate) struct WorkerTally {
+pub(crate) struct ServerTally {
     pub(crate) accepted: Counter,
     pub(crate) closed: Counter,
     pub(crate) heard: Counter,
@@ -65,11 +65,11 @@ pub(crate) struct WorkerTally {
     pub(crate) spoken: [ProtocolTally; PROTOCOLS],
 }
 
-impl Default for WorkerTally {
-    fn default() -> WorkerTally {
+impl Default for ServerTally {
+    fn default() -> ServerTally {
         let [accepted, closed, heard, answered, spoiled, withheld, abandoned, malformed, watching, received, sent] =
             std::array::from_fn(|_| Counter::default());
-        WorkerTally {
+        ServerTally {
             accepted,
             closed,
             heard,
@@ -155,7 +155,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    fn add(&mut self, tally: &WorkerTally) {
+    fn add(&mut self, tally: &ServerTally) {
         // Ends are read before beginnings, so that a request counted meanwhile never appears as ended but not
         // begun.
         for (status, counter) in tally.status.iter().enumerate().filter(|(_, counter)| counter.get() > 0) {
@@ -270,7 +270,7 @@ fn put_counts<K: std::fmt::Display>(json: &mut String, counts: &BTreeMap<K, u64>
 /// The tallies of all workers.
 #[derive(Debug)]
 pub struct Tallies {
-    workers: Mutex<Vec<Arc<WorkerTally>>>,
+    workers: Mutex<Vec<Arc<ServerTally>>>,
     baseline: Mutex<Stats>,
     /// Bytes that all workers hold for their clients, as last reported by each.
     pub(crate) held: AtomicUsize,
@@ -284,7 +284,7 @@ impl Tallies {
     }
 
     /// Returns the tally of worker number `worker`, which may have started later than the others.
-    pub(crate) fn of_worker(&self, worker: usize) -> Arc<WorkerTally> {
+    pub(crate) fn of_worker(&self, worker: usize) -> Arc<ServerTally> {
         let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
         if workers.len() <= worker {
             workers.resize_with(worker + 1, Arc::default);

@@ -3,7 +3,7 @@
 
 use measure::Nanos;
 use plan::flow::{Flow, OnFailure, Pause, Step};
-use plan::scenarios::{Scenario, total_load};
+use plan::scenarios::{ScenarioPlan, total_load};
 use plan::{Arrivals, Load, Stage, WeightedUrl};
 
 use super::harness::{MS, SECOND, SimPlan, after};
@@ -87,7 +87,7 @@ fn each_scenario_takes_its_own_rows_once() {
             None => Load::Closed { stages: stages(5.0), think: None, together: false },
         }
     };
-    let scenario = |name: &str, open, iterations, url| Scenario {
+    let scenario = |name: &str, open, iterations, url| ScenarioPlan {
         name: name.into(),
         load: load(open),
         start: Nanos::ZERO,

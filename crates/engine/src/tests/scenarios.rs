@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use measure::{Histogram, Nanos};
 use plan::flow::{NamedFlow, Flow, OnFailure, Pause, Step, Branch};
-use plan::scenarios::{Scenario, total_load};
+use plan::scenarios::{ScenarioPlan, total_load};
 use plan::{Arrivals, Load, Stage, WeightedUrl};
 use record::NamedFigures;
 use sim::{SimReply, SimSettings};
@@ -26,9 +26,9 @@ fn pause(millis: u64) -> Step {
 }
 
 /// Creates a scenario that lasts as long as its load, with all else as plans have it.
-pub fn scenario(name: &str, load: Load, steps: Vec<Step>) -> Scenario {
+pub fn scenario(name: &str, load: Load, steps: Vec<Step>) -> ScenarioPlan {
     let lasts = load.stages().iter().fold(Nanos::ZERO, |sum, stage| sum + stage.lasts);
-    Scenario {
+    ScenarioPlan {
         name: name.into(),
         load,
         start: Nanos::ZERO,
@@ -52,7 +52,7 @@ fn rate(level: f64, lasts: Nanos, arrivals: Arrivals) -> Load {
     Load::Open { stages: vec![Stage { lasts, from: level, to: level }], arrivals }
 }
 
-fn scene(scenarios: Vec<Scenario>) -> SimPlan {
+fn scene(scenarios: Vec<ScenarioPlan>) -> SimPlan {
     SimPlan::closed(1, SECOND).with(|plan| {
         let url = |path: &str, name: &str| WeightedUrl { name: Some(name.into()), ..WeightedUrl::plain(path) };
         plan.urls = vec![url("http://one/a", "a"), url("http://two/b", "b")].into();
@@ -114,7 +114,7 @@ fn each_counts_what_is_its_own_exactly_with_one_worker_and_with_four() {
     each_seed(1..12, |seed| {
         let four = Nanos::from_secs(4);
         let shop = scenario("shop", rate(50.0, four, Arrivals::Constant), vec![send(0), pause(30), send(0)]);
-        let admin = Scenario { iterations: Some(33), ..scenario("admin", users(5, four), vec![send(1), pause(7)]) };
+        let admin = ScenarioPlan { iterations: Some(33), ..scenario("admin", users(5, four), vec![send(1), pause(7)]) };
         for workers in [1, 4] {
             let scene = scene(vec![shop.clone(), admin.clone()]);
             let played = scene.with(|plan| (plan.workers, plan.seed) = (workers, seed)).play(|| after(MS));
@@ -138,12 +138,12 @@ fn users_of_each_do_once_what_comes_first_and_last_and_call_the_flows_of_all() {
     let call = || Step::Call { flow: "called".into(), with: BTreeMap::new() };
     let called = vec![NamedFlow { name: "called".into(), steps: vec![send(0), pause(3), send(0)] }];
     let flow = |steps, start, end| Flow { steps, start, end, flows: called.clone(), ..Flow::default() };
-    let each = Scenario {
+    let each = ScenarioPlan {
         iterations_per_user: Some(5),
         flow: flow(vec![call()], vec![send(1)], vec![send(1), send(1)]),
         ..scenario("each", users(6, two), vec![])
     };
-    let calls = Scenario {
+    let calls = ScenarioPlan {
         flow: flow(vec![send(1), call()], vec![], vec![]),
         ..scenario("calls", rate(40.0, two, Arrivals::Constant), vec![])
     };
@@ -180,7 +180,7 @@ fn a_server_that_stands_still_keeps_no_other_scenario_from_its_schedule() {
 #[test]
 fn one_begins_later_and_ends_earlier_and_what_is_left_of_it_is_cut() {
     let long = scenario("long", users(2, Nanos::from_secs(6)), vec![send(0), pause(100)]);
-    let short = Scenario {
+    let short = ScenarioPlan {
         start: Nanos::from_secs(2),
         graceful_stop: Nanos::from_millis(200),
         ..scenario("short", users(3, SECOND), vec![send(1), pause(900), send(1), pause(900)])
@@ -217,7 +217,7 @@ fn a_request_that_is_cut_is_unfinished() {
 #[test]
 fn arrivals_beyond_the_users_there_may_be_are_dropped_and_counted() {
     let visits = scenario("visits", rate(10.0, Nanos::from_secs(2), Arrivals::Constant), vec![send(0), pause(449)]);
-    let visits = Scenario { max_users: Some(3), ..visits };
+    let visits = ScenarioPlan { max_users: Some(3), ..visits };
     let played = scene(vec![visits]).play(|| after(MS));
     // Each takes 450 ms: of five arrivals in that time three may begin.
     let visits = scenario_result(&played, 0, 1);
@@ -229,7 +229,7 @@ fn arrivals_beyond_the_users_there_may_be_are_dropped_and_counted() {
 
 #[test]
 fn each_user_has_so_many_iterations_and_they_come_at_a_rate() {
-    let each = Scenario {
+    let each = ScenarioPlan {
         iterations_per_user: Some(4),
         duration: None,
         spawn_rate: Some(10.0),
@@ -252,7 +252,7 @@ fn each_user_has_so_many_iterations_and_they_come_at_a_rate() {
 #[test]
 fn users_are_counted_from_when_they_start() {
     let four = Nanos::from_secs(4);
-    let slow = Scenario { spawn_rate: Some(4.0), ..scenario("slow", users(10, four), vec![send(0), pause(50)]) };
+    let slow = ScenarioPlan { spawn_rate: Some(4.0), ..scenario("slow", users(10, four), vec![send(0), pause(50)]) };
     for workers in [1, 3] {
         let played = scene(vec![slow.clone()]).with(|plan| plan.workers = workers).play(|| after(MS));
         // A quarter of a second apart: 4 + 3.75 + … + 1.75 user-seconds, and the iterations in progress at the end.
@@ -265,9 +265,9 @@ fn users_are_counted_from_when_they_start() {
 fn the_iterations_of_the_warm_up_are_in_no_number_of_iterations() {
     let all_day = Nanos::from_secs(86_400);
     let begun =
-        |name, url| Scenario { duration: None, ..scenario(name, users(3, all_day), vec![send(url), pause(19)]) };
-    let each = Scenario { iterations_per_user: Some(20), ..begun("each", 0) };
-    let all = Scenario { iterations: Some(60), ..begun("all", 1) };
+        |name, url| ScenarioPlan { duration: None, ..scenario(name, users(3, all_day), vec![send(url), pause(19)]) };
+    let each = ScenarioPlan { iterations_per_user: Some(20), ..begun("each", 0) };
+    let all = ScenarioPlan { iterations: Some(60), ..begun("all", 1) };
     for workers in [1, 2] {
         let scene = scene(vec![each.clone(), all.clone()]);
         let played = scene.with(|plan| (plan.workers, plan.warmup) = (workers, SECOND)).play(|| after(MS));
@@ -280,8 +280,8 @@ fn the_iterations_of_the_warm_up_are_in_no_number_of_iterations() {
 #[test]
 fn littles_law_holds_for_the_iterations_of_each() {
     let ten = Nanos::from_secs(10);
-    let at_once = |all: Vec<Scenario>| all.into_iter().map(|s| Scenario { graceful_stop: Nanos::ZERO, ..s }).collect();
-    let all: Vec<Scenario> = at_once(vec![
+    let at_once = |all: Vec<ScenarioPlan>| all.into_iter().map(|s| ScenarioPlan { graceful_stop: Nanos::ZERO, ..s }).collect();
+    let all: Vec<ScenarioPlan> = at_once(vec![
         scenario("closed", users(20, ten), vec![send(0), pause(30), send(0)]),
         scenario("open", rate(40.0, ten, Arrivals::Poisson), vec![send(1), pause(250)]),
     ]);
@@ -328,7 +328,7 @@ fn think_and_pace_of_scenarios_hold_after_failures_in_closed_and_open_load() {
     let mixed = scenario("mixed", users(3, three), vec![Step::Choose { ways: vec![way(0), way(1)] }, pause(1000)]);
     let paced = scenario("paced", users(3, three), vec![send(0), send(1), Step::Pace(SECOND)]);
     let most = Some(3);
-    let open = Scenario { max_users: most, ..scenario("open", rate(1000.0, three, Arrivals::Constant), think()) };
+    let open = ScenarioPlan { max_users: most, ..scenario("open", rate(1000.0, three, Arrivals::Constant), think()) };
     let missing = || |now: Nanos, _: &ServerRequest<'_>| (now + Nanos(1), SimReply::new(404, b""));
     for workers in [1, 3] {
         let scene = scene(vec![closed.clone(), mixed.clone(), paced.clone(), open.clone()]);

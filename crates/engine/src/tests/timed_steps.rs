@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use measure::Nanos;
 use plan::flow::{Flow, OnFailure, Step};
-use plan::scenarios::{Scenario, total_load};
+use plan::scenarios::{ScenarioPlan, total_load};
 use plan::{Arrivals, Load, Stage, WeightedUrl};
 use record::{NamedFigures, Second};
 use sim::SimReply;
@@ -122,7 +122,7 @@ fn steps_of_one_name_and_bound_share_it_in_all_scenarios() {
         let played = scene.with(|plan| (plan.seed, plan.workers) = (seed, 2)).play(serving);
         let both = heard(&played, "/a") + heard(&played, "/b");
         assert!((245..=251).contains(&both) && heard(&played, "/c") > 100, "{both} {}", heard(&played, "/c"));
-        let scenario = |name: &str, steps| Scenario {
+        let scenario = |name: &str, steps| ScenarioPlan {
             name: name.into(),
             load: Load::Closed {
                 stages: vec![Stage { lasts: Nanos::from_secs(5), from: 10.0, to: 10.0 }],

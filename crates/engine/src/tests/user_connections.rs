@@ -95,7 +95,7 @@ fn users_of_two_scenarios_go_on_with_what_they_began_each_on_connections_of_its_
     each_seed(1..8, |seed| {
         let scene = scene(SimPlan::closed(1, SECOND)).with(|plan| {
             let flow = plan.flow.take().expect("a flow");
-            let scenario = |name: &str, load: plan::Load| plan::Scenario {
+            let scenario = |name: &str, load: plan::Load| plan::ScenarioPlan {
                 name: name.into(),
                 load,
                 start: Nanos::ZERO,

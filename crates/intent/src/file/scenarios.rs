@@ -5,7 +5,7 @@ use plan::flow::{Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, Branch, each};
 use plan::scenarios::SCENARIOS;
 use plan::stages::Level;
 use plan::yaml::{FilePosition, YamlNode, YamlValue};
-use plan::{Load, Scenario, Stage, quantity, stages};
+use plan::{Load, ScenarioPlan, Stage, quantity, stages};
 use wire::UsageError;
 
 use super::positions::Section;
@@ -87,9 +87,9 @@ impl PlanFileReader {
     }
 
     fn recorded_scenarios(&mut self, at: FilePosition, node: &YamlNode) -> Result<(), UsageError> {
-        let read: Result<Vec<Scenario>, _> = serde_json::from_value(report_plan::scenarios(node));
+        let read: Result<Vec<ScenarioPlan>, _> = serde_json::from_value(report_plan::scenarios(node));
         let all = read.or_else(|error| self.wrong(at, "scenarios", format!("are not as in a report: {error}")))?;
-        let written = |scenario: Scenario| {
+        let written = |scenario: ScenarioPlan| {
             let (graceful_stop, most) = (Some(scenario.graceful_stop), Some(scenario.max_connections));
             DraftScenario { scenario, graceful_stop, max_connections: most }
         };
@@ -171,7 +171,7 @@ impl PlanFileReader {
         let count = |key, what, most| self.read(&entries, key, move |text| quantity::bounded_count(text, what, most));
         let connections = count("max-connections", "connections", 10_000_000)?;
         let graceful_stop = time("graceful-stop")?;
-        let scenario = Scenario {
+        let scenario = ScenarioPlan {
             name,
             load,
             start: self.start_time(&entries)?,

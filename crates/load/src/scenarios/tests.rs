@@ -5,8 +5,8 @@ use super::*;
 
 const SECOND: Nanos = Nanos::from_secs(1);
 
-fn scenario(load: Load, start: u64, duration: Option<u64>) -> Scenario {
-    Scenario {
+fn scenario(load: Load, start: u64, duration: Option<u64>) -> ScenarioPlan {
+    ScenarioPlan {
         name: "s".into(),
         load,
         start: Nanos::from_secs(start),
@@ -34,7 +34,7 @@ fn rate(level: f64, lasts: u64) -> Load {
 }
 
 /// A plan of these, with two seconds of warm-up.
-fn plan(all: Vec<Scenario>) -> Plan {
+fn plan(all: Vec<ScenarioPlan>) -> Plan {
     let load = scenarios::total_load(&all);
     let json = serde_json::json!({"protocol": "http", "urls": [], "options": {}, "load": load, "requests": null, "duration": null,
         "warmup": 2 * SECOND.0, "drain": 0, "timeout": 1, "connect_timeout": 1, "max_connections": 1, "workers": 1, "pin": false,
@@ -84,7 +84,7 @@ fn users_of_many_small_scenarios_are_spread_over_the_workers() {
 
 #[test]
 fn one_that_lasts_until_its_iterations_are_done_leaves_the_end_of_the_run_open() {
-    let counted = Scenario { iterations: Some(10), ..scenario(users(2.0, 86_400), 0, None) };
+    let counted = ScenarioPlan { iterations: Some(10), ..scenario(users(2.0, 86_400), 0, None) };
     let plan = plan(vec![scenario(users(4.0, 10), 0, Some(10)), counted]);
     assert_eq!(crate::run_ends(&plan), None);
     let share = |index| ScenarioCourse::of(&plan, 1, Share { index, of: 2 }).and_then(|course| course.iterations());

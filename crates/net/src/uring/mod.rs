@@ -26,7 +26,7 @@ use self::buffers::Buffers;
 use self::sends::{ARENA, COPY};
 use self::slot::{AGE, OperationKind, Slot, UringState, mark};
 use crate::nagle::Nagle;
-use crate::running::ThreadCounters;
+use crate::running::OwnThreadCounters;
 use crate::socket;
 
 mod deferred;
@@ -73,7 +73,7 @@ pub struct Uring {
     clock: Clock,
     /// Moment the last bytes were delivered.
     read_at: Nanos,
-    thread: ThreadCounters,
+    thread: OwnThreadCounters,
 }
 
 impl std::fmt::Debug for Uring {
@@ -123,7 +123,7 @@ impl Uring {
             wait_count: 1,
             clock: Clock,
             read_at: Nanos::ZERO,
-            thread: ThreadCounters::default(),
+            thread: OwnThreadCounters::default(),
         })
     }
 

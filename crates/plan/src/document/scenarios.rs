@@ -4,7 +4,7 @@ use measure::Nanos;
 
 use super::{YamlPage, flow, levels, quoted, time};
 use crate::flow::NamedFlow;
-use crate::{Plan, Scenario};
+use crate::{Plan, ScenarioPlan};
 
 /// Writes all scenarios, a map below `scenarios`.
 pub(super) fn write_scenarios(page: &mut YamlPage, plan: &Plan) {
@@ -27,7 +27,7 @@ pub(super) fn write_scenarios(page: &mut YamlPage, plan: &Plan) {
     flow::write_named_flows(page, plan, called);
 }
 
-fn write_scenario(page: &mut YamlPage, plan: &Plan, scenario: &Scenario) {
+fn write_scenario(page: &mut YamlPage, plan: &Plan, scenario: &ScenarioPlan) {
     levels(page, &scenario.load, scenario.duration);
     page.maybe("start-time", Some(scenario.start).filter(|start| *start > Nanos::ZERO).map(time));
     page.maybe("iterations", scenario.iterations);

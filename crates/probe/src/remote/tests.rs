@@ -11,11 +11,11 @@ use record::{HostCounters, CounterValue};
 use super::joined_probe::{JoinOptions, ProbeEvent};
 use super::server::{ServiceSelector, ProbeServerOptions, ProbeServer, kernel_namespace};
 use super::messages::{CLIENT_FRAMES, CounterRequest, ClientMessage, HostDescription, KernelNamespace, PROBE_FRAMES, ProbeMessage, verify_proof, prove};
-use super::{PlainStream, TlsWrapper};
+use super::{ByteStream, TlsWrapper};
 use crate::CounterSource;
 
 fn bare() -> TlsWrapper {
-    Box::new(|socket| Ok(Box::new(socket) as Box<dyn PlainStream>))
+    Box::new(|socket| Ok(Box::new(socket) as Box<dyn ByteStream>))
 }
 
 fn serving(token: Option<&str>, follow: ServiceSelector) -> ProbeServer {

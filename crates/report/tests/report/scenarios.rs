@@ -2,7 +2,7 @@
 
 use measure::{Nanos, PackedHistogram};
 use plan::flow::{Flow, OnFailure, Step};
-use plan::{Arrivals, Load, Scenario, Stage};
+use plan::{Arrivals, Load, ScenarioPlan, Stage};
 use record::{NamedFigures, NamedCounts, RunEvent};
 use report::Lang;
 
@@ -10,7 +10,7 @@ use crate::run_builder::{FillSecond, RunBuilder, ms, open, second};
 
 /// Creates a run with two names; a shop at a rate, with some dropped iterations, and two admins.
 fn side_by_side() -> RunBuilder {
-    let scenario = |name: &str, load: Load, steps: Vec<Step>| Scenario {
+    let scenario = |name: &str, load: Load, steps: Vec<Step>| ScenarioPlan {
         name: name.into(),
         load,
         start: Nanos::ZERO,

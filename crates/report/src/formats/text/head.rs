@@ -1,7 +1,7 @@
 //! The requested load, and the first answer.
 
 use measure::{Nanos, format_rate};
-use plan::{Arrivals, Load, Plan, Scenario, Stage};
+use plan::{Arrivals, Load, Plan, ScenarioPlan, Stage};
 use record::{FirstResponse, ProbedHost, RunStarted};
 
 use super::TextPage;
@@ -92,7 +92,7 @@ pub(crate) fn load(plan: &Plan, lang: Lang) -> Vec<String> {
 }
 
 /// Formats one of several scenarios: `shop: 20.0/s of iterations (Poisson arrivals), for 30.0 s`.
-fn scenario_of(scenario: &Scenario, lang: Lang) -> String {
+fn scenario_of(scenario: &ScenarioPlan, lang: Lang) -> String {
     let mut parts = load_of(&scenario.load, (true, scenario.iterations, scenario.duration), lang);
     if let Some(each) = scenario.iterations_per_user {
         parts.push(lang.fill(say::ITERATIONS_EACH, &[("n", &numbers::count(u64::from(each)))]));
