@@ -196,7 +196,7 @@ struct RequestText {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::messages::Any;
+    use crate::messages::AnyKind;
 
     fn context(url: &str, name: &str) -> SpanContext {
         let names = vec![name.to_owned()];
