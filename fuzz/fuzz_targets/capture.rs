@@ -4,4 +4,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: (&str, &[u8], &[u8])| protocols::capture::oracle(input.0, input.1, input.2));
+libfuzzer_sys::fuzz_target!(|input: (&str, &[u8], &[u8])| brunt_protocols::capture::oracle(input.0, input.1, input.2));

@@ -5,6 +5,6 @@
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Some((coding, body)) = bytes.split_first() {
-        protocols::verify::oracle::body(*coding, body);
+        brunt_protocols::verify::oracle::body(*coding, body);
     }
 });

@@ -6,6 +6,6 @@
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Some((at, said)) = bytes.split_first() {
-        protocols::grpc::oracle::answer(said, usize::from(*at) * said.len() / 255);
+        brunt_protocols::grpc::oracle::answer(said, usize::from(*at) * said.len() / 255);
     }
 });

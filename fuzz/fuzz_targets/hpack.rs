@@ -3,4 +3,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| protocols::http2::oracle::blocks(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| brunt_protocols::http2::oracle::blocks(bytes));

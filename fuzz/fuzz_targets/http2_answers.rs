@@ -5,6 +5,6 @@
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Some((at, said)) = bytes.split_first() {
-        protocols::http2::oracle::answers(said, usize::from(*at) * said.len() / 255);
+        brunt_protocols::http2::oracle::answers(said, usize::from(*at) * said.len() / 255);
     }
 });

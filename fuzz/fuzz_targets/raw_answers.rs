@@ -6,8 +6,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use protocols::raw::oracle;
-use wire::Dialogue;
+use brunt_protocols::raw::oracle;
+use brunt_contract::Dialogue;
 
 static DIALOGUES: LazyLock<Vec<Arc<dyn Dialogue>>> =
     LazyLock::new(|| oracle::FRAMINGS.iter().map(|framing| oracle::dialogue("tcp", framing)).collect());

@@ -4,4 +4,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|page: &[u8]| protocols::resources::oracle(page));
+libfuzzer_sys::fuzz_target!(|page: &[u8]| brunt_protocols::resources::oracle(page));

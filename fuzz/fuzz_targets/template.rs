@@ -3,4 +3,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|text: &str| protocols::template::oracle(text));
+libfuzzer_sys::fuzz_target!(|text: &str| brunt_protocols::template::oracle(text));

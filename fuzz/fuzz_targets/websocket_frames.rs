@@ -5,6 +5,6 @@
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let [mode, at, frames @ ..] = bytes {
-        protocols::websocket::oracle::frames(*mode, frames, usize::from(*at) * frames.len() / 255);
+        brunt_protocols::websocket::oracle::frames(*mode, frames, usize::from(*at) * frames.len() / 255);
     }
 });

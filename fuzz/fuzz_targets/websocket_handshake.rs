@@ -7,7 +7,7 @@
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Some((at, text)) = bytes.split_first() {
         let cut = usize::from(*at) * text.len() / 255;
-        protocols::websocket::oracle::consent(text, cut);
-        protocols::websocket::oracle::server(text, cut);
+        brunt_protocols::websocket::oracle::consent(text, cut);
+        brunt_protocols::websocket::oracle::server(text, cut);
     }
 });

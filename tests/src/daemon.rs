@@ -17,7 +17,7 @@ pub struct Daemon {
 
 /// Returns the path of a program, or `None` if it is not installed; the test is then skipped.
 pub fn find(program: &str) -> Option<PathBuf> {
-    let found = programs::find(program);
+    let found = brunt_programs::find(program);
     if found.is_none() {
         crate::skip(&format!("{program} is not installed (cargo xtask test installs it)"));
     }

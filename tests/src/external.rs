@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
 
-use programs::servers;
-pub use programs::servers::sources;
+use brunt_programs::servers;
+pub use brunt_programs::servers::sources;
 
 /// A running server; killed on drop.
 pub struct ExternalServer {

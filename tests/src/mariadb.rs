@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use programs::find;
+use brunt_programs::find;
 use tempfile::TempDir;
 
 use crate::program::until;
@@ -35,7 +35,7 @@ impl Mariadb {
         let data = directory.path().join("data");
         let user = std::env::var("USER").unwrap_or_else(|_| "root".into());
         let user = if crate::is_root() { "root".to_owned() } else { user };
-        let made = programs::mariadb_install(&install, &data, &user)
+        let made = brunt_programs::mariadb_install(&install, &data, &user)
             // Two servers set up at the same time would take each other's temporary tables.
             .env("TMPDIR", directory.path())
             .arg("--innodb-log-file-size=4M")

@@ -33,7 +33,7 @@ impl NginxProcess {
             "log_format counts \"$status $connection $ssl_session_reused\";\n  access_log access.log counts;\n  {http}\n\
              \x20 server {{ listen 127.0.0.1:{port} {listen} backlog=1024; server_name localhost;\n  {server}\n  }}"
         );
-        let mut command = programs::nginx::command(&program, directory.path(), 1000, &http).expect("written");
+        let mut command = brunt_programs::nginx::command(&program, directory.path(), 1000, &http).expect("written");
         let child = command.spawn().expect("nginx starts");
         let mut nginx = NginxProcess { command, child, directory, port };
         nginx.wait_until_up();
@@ -42,7 +42,7 @@ impl NginxProcess {
 
     fn wait_until_up(&mut self) {
         let answers = || TcpStream::connect(("127.0.0.1", self.port)).is_ok();
-        if let Err(why) = programs::wait_until_up(&mut self.child, DEADLINE, answers) {
+        if let Err(why) = brunt_programs::wait_until_up(&mut self.child, DEADLINE, answers) {
             panic!("nginx {why}: {}", std::fs::read_to_string(self.error_log()).unwrap_or_default());
         }
     }

@@ -45,7 +45,7 @@ impl PostgresProcess {
     /// # Panics
     /// Panics if it does not come up.
     pub fn start(method: &str, configuration: &str) -> Option<PostgresProcess> {
-        let Some(programs) = programs::postgres() else {
+        let Some(programs) = brunt_programs::postgres() else {
             crate::skip("PostgreSQL is not installed (cargo xtask test installs it)");
             return None;
         };

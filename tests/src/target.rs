@@ -133,7 +133,7 @@ pub fn get(host: &str, path: &str) -> (String, Vec<u8>) {
 /// # Panics
 /// Panics if there is none.
 pub fn free_port() -> u16 {
-    programs::free_port().expect("a port")
+    brunt_programs::free_port().expect("a port")
 }
 
 /// Returns a path in a directory, as text.

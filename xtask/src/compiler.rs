@@ -145,7 +145,7 @@ mod tests {
             "rustc -vV",
             "rustc - --crate-name ___ --print=file-names --crate-type bin",
             "rustc --crate-name brunt_plan --edition=2024 crates/plan/src/lib.rs --test",
-            "rustc --crate-name build_script_build crates/web/build.rs --crate-type bin",
+            "rustc --crate-name build_script_build crates/assets/build.rs --crate-type bin",
         ] {
             assert_eq!(documented(&words(line)), None, "{line}");
         }

@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn leaves_out_development_dependencies_and_crates_beside_the_building() {
         let metadata = serde_json::json!({ "packages": [
-            { "name": "brunt-wire", "manifest_path": "/r/crates/wire/Cargo.toml", "dependencies": [
+            { "name": "brunt-contract", "manifest_path": "/r/crates/contract/Cargo.toml", "dependencies": [
                 { "name": "brunt-measure", "kind": null }, { "name": "brunt-engine", "kind": "dev" } ] },
             { "name": "xtask", "manifest_path": "/r/xtask/Cargo.toml", "dependencies": [] } ] });
         assert_eq!(packages(&metadata), [package("wire", &["measure"])]);

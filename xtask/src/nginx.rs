@@ -51,13 +51,13 @@ impl Nginx {
     pub fn start(setup: &Setup) -> Result<Self, String> {
         let program = places::find("nginx").ok_or("nginx is not here: apt-get install nginx")?;
         let folder = places::scratch("nginx")?;
-        let command = programs::nginx::command(&program, &folder, CONNECTIONS, &configuration(setup));
+        let command = brunt_programs::nginx::command(&program, &folder, CONNECTIONS, &configuration(setup));
         let mut command = command.map_err(|e| format!("cannot write to {}: {e}", folder.display()))?;
         measure::pin(&mut command, SERVER_CORE);
         let child = command.spawn().map_err(|e| format!("cannot start nginx: {e}"))?;
         let mut server = Self { child, port: setup.port, status_port: setup.status_port };
         let status_port = server.status_port;
-        let up = programs::wait_until_up(&mut server.child, Duration::from_secs(10), || counts_at(status_port).is_ok());
+        let up = brunt_programs::wait_until_up(&mut server.child, Duration::from_secs(10), || counts_at(status_port).is_ok());
         up.map_err(|why| format!("nginx {why}; see {}", folder.join("error.log").display()))?;
         Ok(server)
     }

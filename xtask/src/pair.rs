@@ -53,7 +53,7 @@ impl Target {
         let child = command.spawn().map_err(|e| format!("cannot start the target: {e}"))?;
         let mut target = Self { child, port, log };
         let answers = || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
-        let up = programs::wait_until_up(&mut target.child, Duration::from_secs(10), answers);
+        let up = brunt_programs::wait_until_up(&mut target.child, Duration::from_secs(10), answers);
         up.map_err(|why| format!("the target {why}"))?;
         Ok(target)
     }

@@ -35,10 +35,10 @@ pub fn scratch(name: &str) -> Result<PathBuf, String> {
 
 /// Finds a program on the path, where Debian keeps servers, and among the installed peers.
 pub fn find(program: &str) -> Option<PathBuf> {
-    programs::find(program).or_else(|| Some(peers().join("bin").join(program)).filter(|file| file.is_file()))
+    brunt_programs::find(program).or_else(|| Some(peers().join("bin").join(program)).filter(|file| file.is_file()))
 }
 
 /// A port nobody listens on now.
 pub fn free_port() -> Result<u16, String> {
-    programs::free_port().map_err(|e| format!("no free port: {e}"))
+    brunt_programs::free_port().map_err(|e| format!("no free port: {e}"))
 }

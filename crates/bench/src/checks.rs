@@ -4,14 +4,14 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, UdpSocket};
 use std::sync::Arc;
 
-use engine::PreparedRun;
-use net::tls::{RustlsSecurity, TlsSettings, Versions};
-use plan::{Load, Plan, Urls, address};
-use report::numbers;
-use wire::{ProtocolConfig, RequestedUrl, UsageError, Protocol};
+use brunt_engine::PreparedRun;
+use brunt_net::tls::{RustlsSecurity, TlsSettings, Versions};
+use brunt_plan::{Load, Plan, Urls, address};
+use brunt_report::numbers;
+use brunt_contract::{ProtocolConfig, RequestedUrl, UsageError, Protocol};
 
 use crate::{data_end, host, objective_names, proxy_route};
-use intent::Intent;
+use brunt_config::Intent;
 
 /// Returns the options that a plan passes to its protocol, with its URLs. They should not be shared, because they are
 /// copied then.
@@ -32,7 +32,7 @@ pub(crate) fn protocol_options(plan: &Plan, urls: Urls) -> Result<ProtocolConfig
         seed: plan.seed,
         inquiry_responses: Vec::new(),
         variables,
-        is_composite_flow: plan.protocol == protocols::composite::NAME,
+        is_composite_flow: plan.protocol == brunt_protocols::composite::NAME,
         composes_requests: false,
         returns_content: false,
     })
@@ -52,7 +52,7 @@ pub fn check(intent: &mut Intent, protocol: &dyn Protocol) -> Result<u32, UsageE
     sources(&intent.plan)?;
     heartbeats(&intent.plan, protocol, &asked)?;
     match PreparedRun::inquiry(protocol, &asked)? {
-        Some(_) => Ok(engine::worker_count(&intent.plan)),
+        Some(_) => Ok(brunt_engine::worker_count(&intent.plan)),
         None => {
             let prepared = PreparedRun::of(protocol, &asked)?;
             data_end::requests(&intent.plan, &prepared)?;
@@ -153,7 +153,7 @@ pub(crate) fn local_sources(plan: &Plan) -> Result<Vec<IpAddr>, UsageError> {
 pub(crate) fn security(plan: &Plan) -> Result<RustlsSecurity, UsageError> {
     let content = |name: &str, path: &Option<String>| match path {
         None => Ok(None),
-        Some(path) => protocols::file::body(name, path).map(Some),
+        Some(path) => brunt_protocols::file::body(name, path).map(Some),
     };
     let settings = TlsSettings {
         insecure: plan.tls.insecure,

@@ -1,11 +1,11 @@
 //! The end of a run by its data: rows that are used only once limit the number of requests, or of iterations of a flow
 //! or a scenario.
 
-use engine::PreparedRun;
-use plan::{Plan, ScenarioPlan};
-use record::{Notice, Subject};
-use report::numbers;
-use wire::{ProtocolConfig, UsageError, Protocol};
+use brunt_engine::PreparedRun;
+use brunt_plan::{Plan, ScenarioPlan};
+use brunt_record::{Notice, Subject};
+use brunt_report::numbers;
+use brunt_contract::{ProtocolConfig, UsageError, Protocol};
 
 /// Returns the number of requests (in a flow: iterations) after which the run ends, at the latest when its data is used
 /// up. Scenarios end individually.
@@ -14,7 +14,7 @@ use wire::{ProtocolConfig, UsageError, Protocol};
 /// A warm-up, which would use up rows.
 pub fn requests(plan: &Plan, prepared: &PreparedRun) -> Result<Option<u64>, UsageError> {
     let Some(rows) = prepared.requests_at_most() else { return Ok(plan.requests) };
-    if plan.warmup > measure::Nanos::ZERO {
+    if plan.warmup > brunt_measure::Nanos::ZERO {
         let trouble = "needs rows of a data file that gives each row only once; leave it out, or let the file recycle";
         return Err(UsageError::new("--warmup", trouble));
     }
@@ -92,13 +92,13 @@ pub fn notices(plan: &Plan, prepared: &PreparedRun, rows: &[Option<u64>]) -> Vec
 
 #[cfg(test)]
 mod tests {
-    use intent::{Command, Defaults, read};
+    use brunt_config::{Command, Defaults, read};
 
     use super::*;
 
     #[test]
     fn what_is_asked_of_some_urls_is_theirs() {
-        let urls = ["a", "b", "c"].map(|url| wire::RequestedUrl { url: url.into(), weight: 1.0 }).to_vec();
+        let urls = ["a", "b", "c"].map(|url| brunt_contract::RequestedUrl { url: url.into(), weight: 1.0 }).to_vec();
         let names = vec![None, Some("second".to_owned()), None];
         let asked = options_for_urls(&ProtocolConfig { urls, names, ..ProtocolConfig::default() }, &[2, 1, 2]);
         let found: Vec<&str> = asked.urls.iter().map(|url| &*url.url).collect();
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_scenario_ends_with_its_rows_unless_it_ends_sooner() {
-        let (folder, protocols) = (tempfile::tempdir().expect("a folder"), protocols::all());
+        let (folder, protocols) = (tempfile::tempdir().expect("a folder"), brunt_protocols::all());
         let file = folder.path().join("p.yaml").display().to_string();
         let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
         for (load, iterations) in [

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, RwLock};
 
-use cause::Cause;
-use engine::Resolver;
-use plan::address;
-use wire::{Origin, PeerAddress};
+use brunt_cause::Cause;
+use brunt_engine::Resolver;
+use brunt_plan::address;
+use brunt_contract::{Origin, PeerAddress};
 
 /// A resolver that only returns confirmed public addresses.
 pub struct PublicAddressGuard {
@@ -88,7 +88,7 @@ impl Resolver for PublicAddressGuard {
                 if let Ok(mut refused) = self.refused.lock() {
                     refused.insert(origin.host.clone(), address);
                 }
-                Err(cause::connecting::public_address(&origin.host, address.to_string()))
+                Err(brunt_cause::connecting::public_address(&origin.host, address.to_string()))
             }
             _ => Ok(places),
         }
@@ -109,7 +109,7 @@ mod tests {
             match origin.host.parse::<IpAddr>() {
                 Ok(ip) => Ok(vec![PeerAddress::Tcp((ip, origin.port).into())]),
                 Err(_) if *asked > 1 => Ok(vec![PeerAddress::Tcp(([8, 8, 8, 8], origin.port).into())]),
-                Err(_) => Err(cause::verbatim("not found")),
+                Err(_) => Err(brunt_cause::verbatim("not found")),
             }
         }
     }
@@ -133,7 +133,7 @@ mod tests {
         let guard = PublicAddressGuard::new(Arc::<LateNameResolver>::default());
         guard.restrict_to(Vec::new());
         let late = Origin::tcp("late.example", 80, false);
-        assert_eq!(guard.resolve(&late), Err(cause::verbatim("not found")));
+        assert_eq!(guard.resolve(&late), Err(brunt_cause::verbatim("not found")));
         assert!(guard.resolve(&late).unwrap_err().to_string().contains("was not confirmed"));
     }
 }

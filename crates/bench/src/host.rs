@@ -1,6 +1,6 @@
 //! The generator's machine: its description in the record, and its file descriptor limit.
 
-use record::GeneratorHost;
+use brunt_record::GeneratorHost;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Raises the soft limit of file descriptors to the hard one: a user needs a descriptor, and the soft limit is meant

@@ -3,9 +3,9 @@
 //! Nothing here may stop a run: a listener that fails (a full disk) is removed, and its notice goes to the others; a
 //! screen without a reader is ignored.
 
-use record::{RunListener, Notice, RunEvent};
+use brunt_record::{RunListener, Notice, RunEvent};
 
-use intent::redact::Redaction;
+use brunt_config::redact::Redaction;
 
 /// The events of one run and their listeners.
 pub struct Journal<'a> {
@@ -72,7 +72,7 @@ impl<'a> Journal<'a> {
 
 #[cfg(test)]
 mod tests {
-    use record::{RunEnd, Second, Subject};
+    use brunt_record::{RunEnd, Second, Subject};
 
     use super::*;
 

@@ -21,15 +21,15 @@ pub mod proxy_route;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use engine::{
+use brunt_engine::{
     AfterFailure, Assignment, Control, Launcher, OneShotFailure, PreparedRun, ProbeFailure, Processes, Setup, Stop,
 };
-use measure::Nanos;
-use plan::{Bundle, Plan, Trial};
-use protocols::file::gathering;
-use record::{FirstResponse, GeneratorHost, RunListener, Notice, RunEvent, Subject};
-use report::{Summary, SummaryBuilder};
-use wire::{UsageError, FaultKind, Protocol};
+use brunt_measure::Nanos;
+use brunt_plan::{Bundle, Plan, Trial};
+use brunt_protocols::file::gathering;
+use brunt_record::{FirstResponse, GeneratorHost, RunListener, Notice, RunEvent, Subject};
+use brunt_report::{Summary, SummaryBuilder};
+use brunt_contract::{UsageError, FaultKind, Protocol};
 
 use crate::guard::PublicAddressGuard;
 use crate::journal::Journal;
@@ -37,8 +37,8 @@ use crate::readings::CounterReadings;
 use crate::reference::ReferenceClient;
 use crate::resolver::SystemResolver;
 use crate::proxy_route::ProxyRoute;
-use intent::redact::Redaction;
-use intent::{Intent, CounterSources};
+use brunt_config::redact::Redaction;
+use brunt_config::{Intent, CounterSources};
 
 /// A plan whose requests are encoded.
 pub struct Bench {
@@ -127,7 +127,7 @@ impl Bench {
         let mut asked = checks::protocol_options(plan, urls)?;
         checks::heartbeats(plan, protocol, &asked)?;
         let resolver = Arc::new(SystemResolver::new(plan).map_err(|t| UsageError::new("--connect-to", t))?);
-        let guard = Arc::new(PublicAddressGuard::new(Arc::clone(&resolver) as Arc<dyn engine::Resolver>));
+        let guard = Arc::new(PublicAddressGuard::new(Arc::clone(&resolver) as Arc<dyn brunt_engine::Resolver>));
         let (proxies, tls) = (Arc::clone(&asked.proxies), checks::security(plan)?);
         let through = Arc::new(ProxyRoute::new(plan, proxies, Arc::clone(&guard), tls)?);
         let mut setup = Setup {
@@ -135,7 +135,7 @@ impl Bench {
             shown: plan.clone(),
             command: Vec::new(),
             host: host.clone(),
-            resolver: Arc::clone(&through) as Arc<dyn engine::Resolver>,
+            resolver: Arc::clone(&through) as Arc<dyn brunt_engine::Resolver>,
             security: through,
             sources: checks::local_sources(plan)?,
             processes: None,
@@ -377,7 +377,7 @@ impl Bench {
     /// Returns a notice about a slow name lookup.
     pub fn slow_lookup(&self) -> Option<Notice> {
         let (name, took) = self.resolver.slowest_lookup()?;
-        let took = report::numbers::seconds(took.as_secs_f64());
+        let took = brunt_report::numbers::seconds(took.as_secs_f64());
         Some(Notice::new(Subject::SlowLookup, [("name", name), ("took", took)]))
     }
 }

@@ -1,11 +1,11 @@
 //! Check that names in objectives exist in the run.
 
-use engine::PreparedRun;
-use plan::Plan;
-use report::Objective;
-use wire::UsageError;
+use brunt_engine::PreparedRun;
+use brunt_plan::Plan;
+use brunt_report::Objective;
+use brunt_contract::UsageError;
 
-use intent::nearest;
+use brunt_config::nearest;
 
 /// Maximum number of names listed if none is similar.
 const LISTED: usize = 5;

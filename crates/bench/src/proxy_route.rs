@@ -7,13 +7,13 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 
-use cause::Cause;
-use engine::Resolver;
-use net::tls::RustlsSecurity;
-use net::tunnel::tunnel;
-use plan::Plan;
-use plan::address::ConnectTo;
-use wire::{UsageError, ProxyException, Origin, PeerAddress, ProxyRules, Proxy, ProxyKind, SecureChannel, SecureChannelFactory};
+use brunt_cause::Cause;
+use brunt_engine::Resolver;
+use brunt_net::tls::RustlsSecurity;
+use brunt_net::tunnel::tunnel;
+use brunt_plan::Plan;
+use brunt_plan::address::ConnectTo;
+use brunt_contract::{UsageError, ProxyException, Origin, PeerAddress, ProxyRules, Proxy, ProxyKind, SecureChannel, SecureChannelFactory};
 
 use crate::guard::PublicAddressGuard;
 use crate::resolver::SystemResolver;
@@ -117,7 +117,7 @@ impl Resolver for ProxyRoute {
         }
         self.direct
             .resolve(&Origin::tcp(proxy.host.clone(), proxy.port, false))
-            .map_err(|why| cause::proxy::not_found(proxy.to_string(), why))
+            .map_err(|why| brunt_cause::proxy::not_found(proxy.to_string(), why))
     }
 }
 
@@ -131,7 +131,7 @@ impl SecureChannelFactory for ProxyRoute {
         let (mut host, port) = self.destination(origin);
         if proxy.kind == ProxyKind::Socks5 && host.parse::<IpAddr>().is_err() {
             let known = self.found.read().ok().and_then(|found| found.get(&(host.clone(), port)).copied());
-            host = known.ok_or_else(|| cause::proxy::unresolved(&host))?.to_string();
+            host = known.ok_or_else(|| brunt_cause::proxy::unresolved(&host))?.to_string();
         }
         tunnel(proxy, &host, port).map(Some)
     }

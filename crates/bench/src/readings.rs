@@ -5,16 +5,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
-use measure::{Clock, Nanos};
-use plan::Plan;
-use probe::{Counters, HostReader, Sampler, Service, CounterSource};
-use record::{ChangeEncoder, Notice, RunEvent, Subject};
-use watch::WatchedService;
-use wire::UsageError;
+use brunt_measure::{Clock, Nanos};
+use brunt_plan::Plan;
+use brunt_counters::{Counters, HostReader, Sampler, Service, CounterSource};
+use brunt_record::{ChangeEncoder, Notice, RunEvent, Subject};
+use brunt_watch::WatchedService;
+use brunt_contract::UsageError;
 
 use crate::checks;
 use crate::remote_probes::{self, RemoteProbe};
-use intent::{LocalService, CounterSources};
+use brunt_config::{LocalService, CounterSources};
 
 /// Interval of the readings.
 const EVERY: Nanos = Nanos::from_secs(1);
@@ -165,7 +165,7 @@ fn with_own_descriptors(mut read: impl FnMut() -> Counters + Send + 'static) -> 
     move || {
         if std::mem::take(&mut shared) {
             // None of its files are open yet. If the operating system refuses, it reads with the shared table.
-            let _ = net::tables::own_only(&[]);
+            let _ = brunt_net::tables::own_only(&[]);
         }
         read()
     }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-use engine::{Control, PreparedRun, Setup, Stop};
-use measure::Nanos;
-use net::ReadLateness;
-use plan::{Arrivals, Load, NetKind, Plan, Stage};
-use record::{ReferenceSecond, RunEvent, Second};
+use brunt_engine::{Control, PreparedRun, Setup, Stop};
+use brunt_measure::Nanos;
+use brunt_net::ReadLateness;
+use brunt_plan::{Arrivals, Load, NetKind, Plan, Stage};
+use brunt_record::{ReferenceSecond, RunEvent, Second};
 
 /// A duration longer than any run.
 const FOR_EVER: Nanos = Nanos::from_secs(100 * 24 * 3600);

@@ -5,13 +5,13 @@ use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use measure::Nanos;
-use net::tls::{RustlsSecurity, TlsSettings};
-use probe::remote::{ByteStream, ClockReading, ProbeReceiver, JoinedProbe, JoinOptions, ProbeEvent, TlsWrapper};
-use record::{HostCounters, Notice, RunEvent, Subject};
-use wire::UsageError;
+use brunt_measure::Nanos;
+use brunt_net::tls::{RustlsSecurity, TlsSettings};
+use brunt_counters::remote::{ByteStream, ClockReading, ProbeReceiver, JoinedProbe, JoinOptions, ProbeEvent, TlsWrapper};
+use brunt_record::{HostCounters, Notice, RunEvent, Subject};
+use brunt_contract::UsageError;
 
-use intent::ProbeTargets;
+use brunt_config::ProbeTargets;
 
 /// Timeout of the first sample; a probe sends one each second.
 const LOOK_AT_MOST: Duration = Duration::from_secs(5);
@@ -116,7 +116,7 @@ fn probe_tls(address: &str, cacert: Option<Vec<u8>>) -> Result<TlsWrapper, Usage
 pub struct RemoteProbe {
     following: Option<ProbeReceiver>,
     news: Receiver<ProbeEvent>,
-    joined: record::ProbedHost,
+    joined: brunt_record::ProbedHost,
     /// The first clock comparison, until it was passed on.
     first: Option<ClockReading>,
     /// The last clock comparison, until it was passed on.
@@ -138,7 +138,7 @@ impl RemoteProbe {
         // The receiver is gone only after the run. If no thread can be started, the run goes on without the probe and
         // says so.
         let following = joined.follow(move |news| drop(told.send(news))).ok();
-        let joined = record::ProbedHost {
+        let joined = brunt_record::ProbedHost {
             host,
             probe: address,
             kernel: facts.kernel,
@@ -163,8 +163,8 @@ impl RemoteProbe {
     /// Passes on the samples since the last call; the window begins at `start`.
     pub fn emit(&mut self, start: Nanos, sink: &mut dyn FnMut(RunEvent)) {
         let since = |moment: i64| moment.wrapping_sub(start.0.cast_signed());
-        let clock = |joined: &record::ProbedHost, clock: ClockReading| {
-            RunEvent::Joined(record::ProbedHost {
+        let clock = |joined: &brunt_record::ProbedHost, clock: ClockReading| {
+            RunEvent::Joined(brunt_record::ProbedHost {
                 at_ns: Some(since(clock.at.0.cast_signed())),
                 clock_ahead_ns: clock.ahead_ns,
                 clock_within_ns: clock.error_ns,

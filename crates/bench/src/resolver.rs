@@ -10,11 +10,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use cause::{Cause, connecting};
-use engine::Resolver;
-use plan::Plan;
-use plan::address::ConnectTo;
-use wire::{Origin, PeerAddress};
+use brunt_cause::{Cause, connecting};
+use brunt_engine::Resolver;
+use brunt_plan::Plan;
+use brunt_plan::address::ConnectTo;
+use brunt_contract::{Origin, PeerAddress};
 
 /// Duration from which a lookup is reported as slow.
 const SLOW: Duration = Duration::from_secs(1);
@@ -113,7 +113,7 @@ impl Resolver for SystemResolver {
 }
 
 /// Returns the resolver's reason without the prefix common to all such errors.
-fn plain(error: &std::io::Error) -> cause::CauseArgument {
+fn plain(error: &std::io::Error) -> brunt_cause::CauseArgument {
     let said = error.to_string();
     match said.trim_start_matches("failed to lookup address information: ") {
         "Name or service not known" => connecting::unknown_name().into(),

@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use engine::{Assignment, Briefing};
-use plan::{Bundle, Plan};
-use record::GeneratorHost;
+use brunt_engine::{Assignment, Briefing};
+use brunt_plan::{Bundle, Plan};
+use brunt_record::GeneratorHost;
 use serde::{Deserialize, Serialize};
-use wire::{UsageError, Protocol};
+use brunt_contract::{UsageError, Protocol};
 
 use crate::Bench;
 
@@ -38,7 +38,7 @@ pub fn briefing(plan: Plan, bundle: Bundle, allowed: Option<Vec<String>>) -> Bri
 /// It cannot be done; the parent process receives the error, too.
 pub fn run_assignment(mut assignment: Assignment, protocols: &[Arc<dyn Protocol>], host: &GeneratorHost) -> Result<(), UsageError> {
     let bundle = assignment.take_bundle();
-    match protocols::file::from_bundle(bundle, || prepare(assignment.description(), protocols, host)) {
+    match brunt_protocols::file::from_bundle(bundle, || prepare(assignment.description(), protocols, host)) {
         Ok(bench) => {
             bench.take_share(assignment);
             Ok(())

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use engine::{PreparedRun, ProbeFailure, Setup, Stop};
-use wire::{ProtocolConfig, UsageError, FaultKind, Protocol};
+use brunt_engine::{PreparedRun, ProbeFailure, Setup, Stop};
+use brunt_contract::{ProtocolConfig, UsageError, FaultKind, Protocol};
 
 /// Maximum number of queries; a protocol that sends more is in a loop.
 const MOST: usize = 64;

@@ -1,12 +1,12 @@
 //! Repeated measurements of one bench; one-time requests are sent once, checked against the server's count.
 
-use plan::{Arrivals, Load};
-use report::End;
-use target::{Config, TargetServer};
-use wire::PeerAddress;
+use brunt_plan::{Arrivals, Load};
+use brunt_report::End;
+use brunt_test_server::{Config, TargetServer};
+use brunt_contract::PeerAddress;
 
 use super::*;
-use intent::{Command, Defaults, read};
+use brunt_config::{Command, Defaults, read};
 
 const HALF: Nanos = Nanos::from_millis(500);
 
@@ -22,7 +22,7 @@ fn target() -> (TargetServer, String) {
 struct RefusingLauncher;
 
 impl Launcher for RefusingLauncher {
-    fn launch(&self, _task: &engine::Task) -> std::io::Result<engine::ProcessLink> {
+    fn launch(&self, _task: &brunt_engine::Task) -> std::io::Result<brunt_engine::ProcessLink> {
         Err(std::io::ErrorKind::Unsupported.into())
     }
 }
@@ -30,7 +30,7 @@ impl Launcher for RefusingLauncher {
 fn bench(words: &[&str]) -> (Bench, Plan) {
     let words: Vec<String> = words.iter().map(ToString::to_string).collect();
     let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
-    let protocols = protocols::all();
+    let protocols = brunt_protocols::all();
     let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{words:?}") };
     let protocol = &*protocols[intent.protocol];
     let bench = Bench::prepare(&mut intent, protocol, &GeneratorHost::default(), Arc::new(RefusingLauncher));

@@ -11,11 +11,11 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use measure::quantile::rank_of;
-use plan::Trial;
-use record::{Calibration, GeneratorHost};
-use report::{Lang, Summary, numbers};
-use wire::{UsageError, Protocol};
+use brunt_measure::quantile::rank_of;
+use brunt_plan::Trial;
+use brunt_record::{Calibration, GeneratorHost};
+use brunt_report::{Lang, Summary, numbers};
+use brunt_contract::{UsageError, Protocol};
 
 use crate::demo::parse_run;
 use crate::run::CommandResult;
@@ -23,8 +23,8 @@ use crate::second_process::SecondProcess;
 use crate::signals::Interrupts;
 use crate::worker::SelfLauncher;
 use crate::{preflight, kept_runs, messages, screen};
-use bench::Bench;
-use intent::{CalibrateSettings, Defaults};
+use brunt_bench::Bench;
+use brunt_config::{CalibrateSettings, Defaults};
 
 /// The version whose cost was measured; another may differ.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -65,7 +65,7 @@ pub fn calibrate(
     let (full, workers) = measure(&users, asked.workers)?;
     let (alone, _) = measure("1", Some(1))?;
     if interrupts.stop().requested() {
-        return Ok(report::Exit::Interrupted.code());
+        return Ok(brunt_report::Exit::Interrupted.code());
     }
     let Some(found) = found(&full, &alone, (asked.users, workers), host) else {
         return Err(UsageError::new("calibrate", "the built-in target did not respond; try `brunt demo`"));
@@ -74,7 +74,7 @@ pub fn calibrate(
     // A single user needs little of the machine: a disturbance of that run affected both.
     if let Some(disturbed) = alone.trust.against().next() {
         page += &lang.fill(messages::CALIBRATION_DISTURBED, &[("why", &disturbed.sentence(lang))]);
-        return Ok(screen::print(&format!("{page}\n"), report::Exit::NotTrusted.code(), lang));
+        return Ok(screen::print(&format!("{page}\n"), brunt_report::Exit::NotTrusted.code(), lang));
     }
     let kept = file().map(|file| write(&file, &found).map(|()| file));
     match kept {
@@ -109,7 +109,7 @@ fn found(full: &Summary, alone: &Summary, (users, workers): (u32, u32), host: &G
 }
 
 fn result_text(found: &Calibration, lang: Lang) -> String {
-    let duration = |us: f64| numbers::duration(measure::Nanos((us * 1e3) as u64));
+    let duration = |us: f64| numbers::duration(brunt_measure::Nanos((us * 1e3) as u64));
     let facts = [
         ("rate", &*numbers::rate(found.reached_per_s)),
         ("users", &*found.users.to_string()),

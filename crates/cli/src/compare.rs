@@ -2,18 +2,18 @@
 
 use std::path::PathBuf;
 
-use record::RecordFile;
-use report::comparison::ComparedRun;
-use report::formats::Style;
-use report::formats::run_comparison::writer;
-use report::{Exit, Lang, RecordedSeconds, Summary};
-use wire::UsageError;
+use brunt_record::RecordFile;
+use brunt_report::comparison::ComparedRun;
+use brunt_report::formats::Style;
+use brunt_report::formats::run_comparison::writer;
+use brunt_report::{Exit, Lang, RecordedSeconds, Summary};
+use brunt_contract::UsageError;
 
 use crate::replay::summarize;
 use crate::run::CommandResult;
 use crate::view::View;
 use crate::{document, report_output, screen};
-use intent::Presentation;
+use brunt_config::Presentation;
 
 /// Maximum number of runs that can be told apart.
 const MOST: usize = 6;

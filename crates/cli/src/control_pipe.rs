@@ -9,17 +9,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use console::{RunCommand, run_control};
-use engine::{Control, Stop};
-use measure::Nanos;
-use plan::Plan;
+use brunt_console::{RunCommand, run_control};
+use brunt_engine::{Control, Stop};
+use brunt_measure::Nanos;
+use brunt_plan::Plan;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
-use wire::UsageError;
+use brunt_contract::UsageError;
 
 use crate::preflight;
 use crate::load_control::LoadControl;
-use intent::Intent;
+use brunt_config::Intent;
 
 /// Interval of checks whether the run is over.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };

@@ -1,14 +1,14 @@
 //! `--debug`: one complete exchange, as sent and received, and the outcome that a run would count; for a flow each of
 //! its requests.
 
-use engine::{SkippedResources, PreparedRun, ProbeFailure, ProbeResult, FetchedResource, Setup, Stop, Transcript, RequestValue, PassEvent};
-use measure::sanitize;
-use record::FirstResponse;
-use report::{Exit, Lang};
-use wire::FaultKind;
+use brunt_engine::{SkippedResources, PreparedRun, ProbeFailure, ProbeResult, FetchedResource, Setup, Stop, Transcript, RequestValue, PassEvent};
+use brunt_measure::sanitize;
+use brunt_record::FirstResponse;
+use brunt_report::{Exit, Lang};
+use brunt_contract::FaultKind;
 
 use crate::{messages, screen};
-use intent::redact::Redaction;
+use brunt_config::redact::Redaction;
 
 /// Maximum length of a captured value that is shown (bytes).
 const LONGEST: usize = 200;
@@ -69,7 +69,7 @@ fn run_flow(prepared: &PreparedRun, setup: &Setup, shown: &ExchangeFormatter<'_>
         PassEvent::LeftOut(left_out) => text += &shown.left_out(left_out),
         PassEvent::Section(part) => text += &format!("=== {part}\n"),
         PassEvent::Paused(pause) => {
-            text += &format!("{}\n", lang.fill(messages::DEBUG_PAUSE, &[("time", &report::numbers::duration(pause))]));
+            text += &format!("{}\n", lang.fill(messages::DEBUG_PAUSE, &[("time", &brunt_report::numbers::duration(pause))]));
         }
         PassEvent::Endless => {
             text += &format!("{}\n", lang.of(messages::DEBUG_ENDLESS));
@@ -117,11 +117,11 @@ impl ExchangeFormatter<'_> {
         let (told, ending) = match (&probe.failure, fault.filter(|kind| is_answer(&probe, *kind))) {
             (None, _) => (format!("{}\n", self.lang.of(messages::DEBUG_SUCCESS)), ExchangeOutcome::Success),
             (Some(failure), Some(kind)) => {
-                let why = verdict(&probe, kind, &report::reason(failure, probe.cause.as_ref(), self.lang));
+                let why = verdict(&probe, kind, &brunt_report::reason(failure, probe.cause.as_ref(), self.lang));
                 (format!("{}\n", self.lang.fill(messages::DEBUG_FAILURE, &[("why", &why)])), ExchangeOutcome::Failure)
             }
             (Some(failure), None) => {
-                (String::new(), ExchangeOutcome::NoAnswer(report::reason(failure, probe.cause.as_ref(), self.lang).into_owned()))
+                (String::new(), ExchangeOutcome::NoAnswer(brunt_report::reason(failure, probe.cause.as_ref(), self.lang).into_owned()))
             }
         };
         text += &(told + &captured);
@@ -133,7 +133,7 @@ impl ExchangeFormatter<'_> {
         let FetchedResource { page, url, answer, fault, from_cache, .. } = resource;
         let page = setup.shown.urls.get(*page).map_or("", |url| url.name.as_deref().unwrap_or(&url.url));
         let failure = answer.failure.as_deref();
-        let failure = failure.map(|why| report::reason(why, answer.cause.as_ref(), self.lang));
+        let failure = failure.map(|why| brunt_report::reason(why, answer.cause.as_ref(), self.lang));
         let (what, ending) = match (failure, fault.filter(|kind| is_answer(answer, *kind))) {
             (None, _) if *from_cache => (self.lang.of(messages::DEBUG_FROM_CACHE).to_owned(), ExchangeOutcome::Success),
             (None, _) => (answer.status.clone(), ExchangeOutcome::Success),

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use record::GeneratorHost;
-use report::{Exit, Lang};
-use wire::{UsageError, Protocol};
+use brunt_record::GeneratorHost;
+use brunt_report::{Exit, Lang};
+use brunt_contract::{UsageError, Protocol};
 
 use crate::run::{self, CommandResult};
 use crate::second_process::SecondProcess;
@@ -15,8 +15,8 @@ use crate::signals::Interrupts;
 use crate::view::View;
 use crate::worker::SelfLauncher;
 use crate::{preflight, messages};
-use bench::Bench;
-use intent::{self, Defaults, DemoSettings, Intent};
+use brunt_bench::Bench;
+use brunt_config::{self, Defaults, DemoSettings, Intent};
 
 /// The demo's arrival rate, and the response delay of the target.
 const RATE: &str = "1000/s";
@@ -65,8 +65,8 @@ pub fn parse_run(
     defaults: &Defaults,
 ) -> Result<Intent, UsageError> {
     let line: Vec<String> = words.iter().map(ToString::to_string).collect();
-    match intent::read(&line, protocols, defaults)? {
-        intent::Command::Run(intent) => Ok(*intent),
+    match brunt_config::read(&line, protocols, defaults)? {
+        brunt_config::Command::Run(intent) => Ok(*intent),
         _ => Err(UsageError::new(command, "is not a run; this is a bug in brunt")),
     }
 }

@@ -7,21 +7,21 @@ use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use diagnose::doctor::{Advice, RunRequirements, Severity, abilities, examine, examine_service, service_abilities};
-use measure::Nanos;
-use plan::{Load, Plan};
-use probe::{HostReader, Service, CounterSource};
-use record::CounterValue;
-use report::Lang;
-use report::text::{Text, text};
-use wire::{PeerAddress, Protocol};
+use brunt_diagnose::doctor::{Advice, RunRequirements, Severity, abilities, examine, examine_service, service_abilities};
+use brunt_measure::Nanos;
+use brunt_plan::{Load, Plan};
+use brunt_counters::{HostReader, Service, CounterSource};
+use brunt_record::CounterValue;
+use brunt_report::Lang;
+use brunt_report::text::{Text, text};
+use brunt_contract::{PeerAddress, Protocol};
 
 use crate::run::CommandResult;
 use crate::screen;
 use crate::worker::SelfLauncher;
-use bench::Bench;
-use bench::remote_probes::{self, ProbeSnapshot};
-use intent::Intent;
+use brunt_bench::Bench;
+use brunt_bench::remote_probes::{self, ProbeSnapshot};
+use brunt_config::Intent;
 
 const THIS_MACHINE: Text = text("This machine", "本机");
 const THIS_RUN: Text = text("This run", "本次压测");
@@ -38,7 +38,7 @@ const UNFIT: u8 = 20;
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn examine_run(planned: Option<(&mut Intent, &dyn Protocol)>, facts: &record::GeneratorHost) -> CommandResult {
+pub fn examine_run(planned: Option<(&mut Intent, &dyn Protocol)>, facts: &brunt_record::GeneratorHost) -> CommandResult {
     let mut host = HostReader::new(CounterSource::here());
     let (lang, run, others) = match planned {
         None => (Lang::from_env(), None, Vec::new()),
@@ -139,14 +139,14 @@ fn reading<Name: Borrow<str> + Ord>(values: &BTreeMap<Name, CounterValue>, name:
 fn plan_of(
     intent: &mut Intent,
     protocol: &dyn Protocol,
-    facts: &record::GeneratorHost,
+    facts: &brunt_record::GeneratorHost,
     host: &mut HostReader,
-) -> Result<(RunRequirements, Option<SocketAddr>), wire::UsageError> {
+) -> Result<(RunRequirements, Option<SocketAddr>), brunt_contract::UsageError> {
     let bench = Bench::prepare(intent, protocol, facts, Arc::new(SelfLauncher))?;
     let setup = bench.shown();
     let mut addresses: Vec<SocketAddr> = Vec::new();
     for origin in bench.prepared().origins() {
-        for place in setup.resolver.resolve(origin).map_err(|why| wire::UsageError::new("URL", why.to_string()))? {
+        for place in setup.resolver.resolve(origin).map_err(|why| brunt_contract::UsageError::new("URL", why.to_string()))? {
             if let PeerAddress::Tcp(address) = place
                 && !addresses.contains(&address)
             {
@@ -174,13 +174,13 @@ fn plan_of(
 /// Returns the number of source addresses: the given ones, or those that a run uses by default if the target is on the
 /// loopback network.
 fn sources(given: usize, to: &[SocketAddr], connections: u64) -> u64 {
-    let own = |to: &SocketAddr| net::sources::spread(*to, connections as usize).len();
+    let own = |to: &SocketAddr| brunt_net::sources::spread(*to, connections as usize).len();
     let all = if given > 0 { given } else { to.first().map_or(1, own) };
     all.max(1) as u64
 }
 
 /// Returns the maximum rate of brunt here, if it was calibrated: for HTTP/1.1 without TLS.
-fn calibrated(plan: &Plan, facts: &record::GeneratorHost) -> Option<f64> {
+fn calibrated(plan: &Plan, facts: &brunt_record::GeneratorHost) -> Option<f64> {
     let is_calibrated = plan.protocol == "http" && plan.urls.iter().all(|url| !url.url.starts_with("https:"));
     let is_http2 = plan.options.get("http").is_some_and(|http| http.contains(&"2".into()));
     let calibration = facts.calibration.as_ref().filter(|_| is_calibrated && !is_http2)?;

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Seek as _, Write};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use wire::UsageError;
+use brunt_contract::UsageError;
 
 /// Size of a write in bytes.
 const PIECE: usize = 1 << 16;

@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use record::{RunListener, Notice, ReplaySource, ReadFault, RecordReader, RunEvent, Spool, Subject, RecordWriter};
+use brunt_record::{RunListener, Notice, ReplaySource, ReadFault, RecordReader, RunEvent, Spool, Subject, RecordWriter};
 
-use report::Lang;
+use brunt_report::Lang;
 
 use crate::{control_pipe, kept_runs, messages, screen};
 

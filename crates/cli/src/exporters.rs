@@ -3,17 +3,17 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use engine::Stop;
-use export::{CollectorClient, LiveFigures, LingerOutcome, PrometheusServer, FiguresPush, SpanPush};
-use measure::Nanos;
-use record::RunListener;
-use report::Lang;
-use wire::UsageError;
+use brunt_engine::Stop;
+use brunt_export::{CollectorClient, LiveFigures, LingerOutcome, PrometheusServer, FiguresPush, SpanPush};
+use brunt_measure::Nanos;
+use brunt_record::RunListener;
+use brunt_report::Lang;
+use brunt_contract::UsageError;
 
 use crate::preflight::span;
 use crate::messages;
 use crate::view::View;
-use intent::ExportSettings;
+use brunt_config::ExportSettings;
 
 /// Default time that the final figures are kept: most servers scrape every 15 s.
 const LINGER: Nanos = Nanos::from_secs(20);
@@ -42,7 +42,7 @@ impl Exporters {
         let figures = LiveFigures::new();
         let prometheus = asked.prometheus.map(|address| listen(address, &figures)).transpose()?;
         let wrong = |trouble| UsageError::new("--otlp", trouble);
-        let of = |place: &Option<(export::Endpoint, export::ExporterSettings)>| {
+        let of = |place: &Option<(brunt_export::Endpoint, brunt_export::ExporterSettings)>| {
             place.as_ref().map(|(endpoint, settings)| CollectorClient::new(endpoint.clone(), settings)).transpose()
         };
         let both = asked.otlp.as_ref().map(|otlp| Ok((of(&otlp.metrics)?, of(&otlp.traces)?))).transpose();

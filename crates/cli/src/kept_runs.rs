@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use record::RecordWriter;
+use brunt_record::RecordWriter;
 
 /// Number of runs kept.
 const KEPT: usize = 5;
@@ -37,7 +37,7 @@ pub fn begin(directory: &Path) -> io::Result<(RecordWriter, PathBuf)> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     // Earlier versions created it readable by everybody.
     let _ = std::fs::set_permissions(directory, Permissions::from_mode(0o700));
-    for old in kept(directory)?.into_iter().rev().skip(KEPT - 1).filter(|old| !record::is_being_written(old)) {
+    for old in kept(directory)?.into_iter().rev().skip(KEPT - 1).filter(|old| !brunt_record::is_being_written(old)) {
         match std::fs::remove_file(&old).map_err(|error| error.kind()) {
             // Another run deleted it at the same moment.
             Ok(()) | Err(io::ErrorKind::NotFound) => {}

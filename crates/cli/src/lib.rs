@@ -37,11 +37,11 @@ use std::sync::Arc;
 use std::hash::{BuildHasher, RandomState};
 use std::process::ExitCode;
 
-use wire::{UsageError, Protocol};
+use brunt_contract::{UsageError, Protocol};
 
-use bench::{checks, host};
-use intent::redact::Redaction;
-use intent::{Command, Defaults};
+use brunt_bench::{checks, host};
+use brunt_config::redact::Redaction;
+use brunt_config::{Command, Defaults};
 use signals::Interrupts;
 
 /// The exit code for a wrong command line (sysexits' EX_USAGE).
@@ -51,7 +51,7 @@ const USAGE: u8 = 64;
 pub fn main_with(protocols: Vec<Arc<dyn Protocol>>) -> ExitCode {
     set_panic_exit_code();
     host::raise_descriptors();
-    net::heap::settle();
+    brunt_net::heap::settle();
     let line: Result<Vec<String>, _> = std::env::args_os().skip(1).map(std::ffi::OsString::into_string).collect();
     let outcome = match line {
         Ok(line) => {
@@ -77,13 +77,13 @@ fn set_panic_exit_code() {
         std::panic::set_hook(Box::new(move |bug| {
             keyboard::restore();
             tell(bug);
-            std::process::exit(i32::from(report::Exit::Bug.code()));
+            std::process::exit(i32::from(brunt_report::Exit::Bug.code()));
         }));
     }
 }
 
 /// Shows a plan, or reports that it can be run.
-fn show_plan(intent: &mut intent::Intent, check: bool, protocol: &dyn Protocol) -> run::CommandResult {
+fn show_plan(intent: &mut brunt_config::Intent, check: bool, protocol: &dyn Protocol) -> run::CommandResult {
     let lang = intent.lang();
     let said = if check {
         let unused = intent.unused_columns();
@@ -92,7 +92,7 @@ fn show_plan(intent: &mut intent::Intent, check: bool, protocol: &dyn Protocol) 
         let notes = unused.iter().fold(notes, |notes, unused| format!("{notes}data: {unused}\n"));
         format!("can be run: {}\n{notes}", preflight::announcement(&intent.shown, workers, lang))
     } else {
-        plan::document::yaml(&intent.shown)
+        brunt_plan::document::yaml(&intent.shown)
     };
     Ok(screen::print(&said, 0, lang))
 }
@@ -104,18 +104,18 @@ fn execute(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::CommandResu
     let seed = RandomState::new().hash_one(std::process::id());
     let defaults = Defaults { cores: host.cores, descriptors: host.descriptors, seed };
     if let [word] = line
-        && word == bench::share::WORD
+        && word == brunt_bench::share::WORD
     {
         return worker::run_share(protocols, &host);
     }
     signals::ignore_file_size_signal();
     let interrupts =
-        || Interrupts::listen().map_err(|why| UsageError::new("signals", engine::no_thread(&why).to_string()));
-    let spoken = |intent: &intent::Intent| {
+        || Interrupts::listen().map_err(|why| UsageError::new("signals", brunt_engine::no_thread(&why).to_string()));
+    let spoken = |intent: &brunt_config::Intent| {
         intent.redaction.apply_to_errors();
         &*protocols[intent.protocol]
     };
-    match intent::read(line, protocols, &defaults)? {
+    match brunt_config::read(line, protocols, &defaults)? {
         Command::Run(mut intent) => {
             let protocol = spoken(&intent);
             let outcome = run::run(&mut intent, protocol, &host, &interrupts()?);
@@ -137,6 +137,6 @@ fn execute(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::CommandResu
         Command::Target(serving) => serve::serve(*serving),
         Command::Probe(probing) => probe_server::probe(*probing, &host),
         Command::Ui(asked) => ui::serve(*asked, protocols, &defaults),
-        Command::Text(text) => Ok(screen::print_unescaped(&text, 0, report::Lang::from_env())),
+        Command::Text(text) => Ok(screen::print_unescaped(&text, 0, brunt_report::Lang::from_env())),
     }
 }

@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use engine::Control;
-use measure::Nanos;
-use plan::{Change, Load, Plan};
+use brunt_engine::Control;
+use brunt_measure::Nanos;
+use brunt_plan::{Change, Load, Plan};
 
 /// Factor of one key press.
 pub const STEP: f64 = 1.1;
@@ -56,7 +56,7 @@ impl LoadControl {
     /// Multiplies the current load.
     pub fn scale(&mut self, factor: f64) {
         let elapsed = Nanos::from_secs_f64(self.since.elapsed().as_secs_f64());
-        let level = self.level.unwrap_or_else(|| load::level(&self.plan.load, self.plan.warmup, elapsed));
+        let level = self.level.unwrap_or_else(|| brunt_load::level(&self.plan.load, self.plan.warmup, elapsed));
         step(&self.plan.load, level, factor).into_iter().for_each(|change| self.change(change));
     }
 }
@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn a_key_that_changes_nothing_asks_for_nothing() {
-        let closed = |users: f64| plan::Load::Closed {
-            stages: vec![plan::Stage { lasts: Nanos::from_secs(60), from: users, to: users }],
+        let closed = |users: f64| brunt_plan::Load::Closed {
+            stages: vec![brunt_plan::Stage { lasts: Nanos::from_secs(60), from: users, to: users }],
             think: None,
             together: false,
         };
@@ -110,7 +110,7 @@ mod tests {
             let found = step(&load, users, if key == b'+' { STEP } else { 1.0 / STEP });
             assert_eq!(found, asked.map(Change::Users), "{users}");
         }
-        let open = plan::Load::Open { stages: Vec::new(), arrivals: plan::Arrivals::Poisson };
+        let open = brunt_plan::Load::Open { stages: Vec::new(), arrivals: brunt_plan::Arrivals::Poisson };
         assert_eq!(step(&open, 0.01, 1.0 / STEP), None);
         assert_eq!(step(&open, 1e7, STEP), None);
         assert_eq!(step(&open, 100.0, STEP), Some(Change::Rate(110.0)));

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cli::main_with(protocols::all())
+    brunt_cli::main_with(brunt_protocols::all())
 }

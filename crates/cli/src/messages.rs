@@ -1,6 +1,6 @@
 //! Messages of the program itself, in both languages. Those of tables, summaries and findings are in `report`.
 
-use report::text::{Text, text};
+use brunt_report::text::{Text, text};
 
 /// Announcement of a closed run.
 pub const CLOSED: Text =

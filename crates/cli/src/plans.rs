@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bench::checks;
-use console::PlanService;
-use intent::{Command, Defaults};
-use measure::sanitize;
+use brunt_bench::checks;
+use brunt_console::PlanService;
+use brunt_config::{Command, Defaults};
+use brunt_measure::sanitize;
 use serde_json::Value;
-use wire::{UsageError, Protocol};
+use brunt_contract::{UsageError, Protocol};
 
 use crate::control_pipe;
 
@@ -26,7 +26,7 @@ pub struct PlanParser {
 impl PlanParser {
     fn read(&self, words: &[&str]) -> Result<Command, UsageError> {
         let line: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        intent::read(&line, &self.protocols, &self.defaults)
+        brunt_config::read(&line, &self.protocols, &self.defaults)
     }
 
     /// Describes a plan that can be run.
@@ -51,13 +51,13 @@ impl PlanService for PlanParser {
         let mut words = vec!["plan", "--show", "--keep-secrets", "--lang", lang, "--curl-file", &file];
         words.extend(as_flow.then_some("--as-flow"));
         match self.read(&words) {
-            Ok(Command::Plan(intent, _)) => Ok(sanitize::text(&plan::document::yaml(&intent.shown)).into_owned()),
+            Ok(Command::Plan(intent, _)) => Ok(sanitize::text(&brunt_plan::document::yaml(&intent.shown)).into_owned()),
             Ok(_) => Err(NO_PLAN.into()),
             Err(complaint) => Err(complaint.to_string()),
         }
     }
 
     fn schema(&self) -> String {
-        serde_json::to_string_pretty(&intent::schema(&self.protocols)).expect("a schema is JSON")
+        serde_json::to_string_pretty(&brunt_config::schema(&self.protocols)).expect("a schema is JSON")
     }
 }

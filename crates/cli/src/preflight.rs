@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal, Write};
 use std::net::IpAddr;
 
-use plan::{Arrivals, Load, Plan};
-use report::{Lang, numbers};
-use wire::{UsageError, Origin};
+use brunt_plan::{Arrivals, Load, Plan};
+use brunt_report::{Lang, numbers};
+use brunt_contract::{UsageError, Origin};
 
 use crate::messages;
-use bench::guard::PublicAddressGuard;
-use bench::proxy_route;
+use brunt_bench::guard::PublicAddressGuard;
+use brunt_bench::proxy_route;
 
 /// Limits above which load on a public address needs a confirmation.
 const POLITE_USERS: f64 = 50.0;
@@ -91,7 +91,7 @@ fn level(plan: &Plan) -> String {
 }
 
 /// Formats a planned time: `10 s`, `90 s`, `2 min`, `1.5 s`. Unlike a measured one it has no insignificant digits.
-pub fn span(time: measure::Nanos) -> String {
+pub fn span(time: brunt_measure::Nanos) -> String {
     let seconds = time.as_secs_f64();
     match seconds {
         s if s >= 120.0 && s % 60.0 == 0.0 => format!("{} min", s / 60.0),
@@ -169,16 +169,16 @@ fn confirm(plan: &Plan, hosts: &BTreeMap<String, IpAddr>, lang: Lang) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::Resolver;
-    use intent::{Command, Defaults, read};
-    use measure::Nanos;
+    use brunt_engine::Resolver;
+    use brunt_config::{Command, Defaults, read};
+    use brunt_measure::Nanos;
     use std::sync::Arc;
-    use wire::PeerAddress;
+    use brunt_contract::PeerAddress;
 
     struct IpLiteralResolver;
     impl Resolver for IpLiteralResolver {
-        fn resolve(&self, origin: &Origin) -> Result<Vec<PeerAddress>, cause::Cause> {
-            let ip: IpAddr = origin.host.parse().map_err(|_| cause::verbatim("not found"))?;
+        fn resolve(&self, origin: &Origin) -> Result<Vec<PeerAddress>, brunt_cause::Cause> {
+            let ip: IpAddr = origin.host.parse().map_err(|_| brunt_cause::verbatim("not found"))?;
             Ok(vec![PeerAddress::Tcp((ip, origin.port).into())])
         }
     }
@@ -186,7 +186,7 @@ mod tests {
     fn plan(line: &str) -> Plan {
         let words: Vec<String> = line.split(' ').map(String::from).collect();
         let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
-        let protocols = protocols::all();
+        let protocols = brunt_protocols::all();
         match read(&words, &protocols, &defaults) {
             Ok(Command::Run(intent)) => intent.plan,
             other => panic!("{line}: {other:?}"),

@@ -3,24 +3,24 @@
 use std::io::{self, Write};
 use std::net::TcpListener;
 
-use probe::remote::{ByteStream, HostDescription, ProbeServerOptions, TlsWrapper, ProbeServer};
-use probe::{HostReader, CounterSource};
-use report::{Exit, Lang};
-use wire::UsageError;
+use brunt_counters::remote::{ByteStream, HostDescription, ProbeServerOptions, TlsWrapper, ProbeServer};
+use brunt_counters::{HostReader, CounterSource};
+use brunt_report::{Exit, Lang};
+use brunt_contract::UsageError;
 
 use crate::run::CommandResult;
 use crate::{messages, signals};
-use intent::ProbeSettings;
+use brunt_config::ProbeSettings;
 
 /// Serves until SIGINT or SIGTERM.
 ///
 /// # Errors
 /// The user's mistake: an address that cannot be listened on, a service that does not exist.
-pub fn probe(probing: ProbeSettings, host: &record::GeneratorHost) -> CommandResult {
+pub fn probe(probing: ProbeSettings, host: &brunt_record::GeneratorHost) -> CommandResult {
     let signals = signals::EndSignals::register().map_err(|error| UsageError::new("signals", error.to_string()))?;
     let ProbeSettings { listen, token, tls, follow } = probing;
     let missing =
-        |why| UsageError::new(if matches!(follow, probe::remote::ServiceSelector::Port(_)) { "--port" } else { "--pid" }, why);
+        |why| UsageError::new(if matches!(follow, brunt_counters::remote::ServiceSelector::Port(_)) { "--port" } else { "--pid" }, why);
     follow.service(&HostReader::new(CounterSource::here()), None).map_err(missing)?;
     let seal: TlsWrapper = match tls {
         None => Box::new(|socket| Ok(Box::new(socket) as Box<dyn ByteStream>)),

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use record::{HostCounters, RunListener, Notice, RunPart, RunEvent, Second, Subject};
-use wire::OrderedResponses;
+use brunt_record::{HostCounters, RunListener, Notice, RunPart, RunEvent, Second, Subject};
+use brunt_contract::OrderedResponses;
 
 /// The state collected from the seconds so far.
 #[derive(Default)]
@@ -41,7 +41,7 @@ impl RunRemarks {
 
     fn second(&mut self, second: &Second) {
         for (status, count) in &second.status {
-            record::add_code(&mut self.status, status, *count);
+            brunt_record::add_code(&mut self.status, status, *count);
         }
         self.failed += second.failed;
         if second.part != RunPart::Warmup {
@@ -50,7 +50,7 @@ impl RunRemarks {
     }
 
     fn counters(&mut self, counters: &HostCounters) {
-        let ended = |why: &String| why.strip_prefix("service: ") == Some(probe::ENDED);
+        let ended = |why: &String| why.strip_prefix("service: ") == Some(brunt_counters::ENDED);
         if self.service_ended.is_none() && counters.unobservable.iter().any(ended) {
             self.service_ended = Some(counters.at_ns);
         }
@@ -82,7 +82,7 @@ impl RunRemarks {
 
 #[cfg(test)]
 mod tests {
-    use record::Failure;
+    use brunt_record::Failure;
 
     use super::*;
 
@@ -132,7 +132,7 @@ mod tests {
         let mut remarks = RunRemarks::default();
         remarks.counters(&sample(1_000_000_000, &["service: permission", "psi: not there"]));
         assert_eq!(remarks.ended(), None);
-        let ended = format!("service: {}", probe::ENDED);
+        let ended = format!("service: {}", brunt_counters::ENDED);
         remarks.counters(&sample(2_900_000_000, &[&ended]));
         remarks.counters(&sample(3_900_000_000, &[&ended]));
         assert_eq!(remarks.ended().unwrap().facts["at"], "3");

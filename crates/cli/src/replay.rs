@@ -3,15 +3,15 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use record::RecordFile;
-use report::{Exit, Lang, Summary, RunTotals};
-use wire::UsageError;
+use brunt_record::RecordFile;
+use brunt_report::{Exit, Lang, Summary, RunTotals};
+use brunt_contract::UsageError;
 
 use crate::report_output::conclude;
 use crate::run::CommandResult;
 use crate::view::View;
 use crate::{document, kept_runs, messages};
-use intent::Presentation;
+use brunt_config::Presentation;
 
 /// Shows the run in `file`, or the last one kept; returns the exit code of the run.
 ///
@@ -67,7 +67,7 @@ fn is_report(path: &Path) -> bool {
 
 fn contradiction(path: &Path, totals: &RunTotals) -> UsageError {
     let [due, finished, failed, censored] =
-        [totals.due, totals.finished, totals.failed, totals.censored].map(report::numbers::count);
+        [totals.due, totals.finished, totals.failed, totals.censored].map(brunt_report::numbers::count);
     let trouble = format!(
         "{} contradicts itself: {due} scheduled, but {finished} succeeded, {failed} failed, {censored} unfinished; \
             it was changed or damaged; name another record",
@@ -76,7 +76,7 @@ fn contradiction(path: &Path, totals: &RunTotals) -> UsageError {
     UsageError::new("FILE", trouble)
 }
 
-fn unreadable(path: &Path, fault: &record::ReadFault) -> UsageError {
+fn unreadable(path: &Path, fault: &brunt_record::ReadFault) -> UsageError {
     let shown = path.display().to_string();
     if is_report(path) {
         let trouble = format!(

@@ -3,13 +3,13 @@
 //! There is a single exit code, that of the summary: the process ends with it, the documents hold it, the screen names
 //! it. So documents are written before anything is shown; if that fails, the summary says so.
 
-use record::ReplaySource;
-use report::formats::Style;
-use report::{Exit, Lang, RecordedSeconds, Summary};
+use brunt_record::ReplaySource;
+use brunt_report::formats::Style;
+use brunt_report::{Exit, Lang, RecordedSeconds, Summary};
 
 use crate::view::View;
 use crate::{document, messages, screen};
-use intent::Presentation;
+use brunt_config::Presentation;
 
 /// Writes and shows the report of a run; returns the exit code.
 pub fn conclude(summary: &Summary, past: Option<&dyn ReplaySource>, shown: &Presentation, lang: Lang, view: &mut View) -> u8 {

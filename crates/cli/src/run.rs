@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::{Control, Stop};
-use plan::Trial;
-use record::{End, RunEnd, FirstResponse, GeneratorHost, Notice, RunEvent, RunStarted, Subject};
-use report::text::Text;
-use report::{Exit, Lang, SummaryBuilder};
-use wire::{UsageError, Protocol};
+use brunt_engine::{Control, Stop};
+use brunt_plan::Trial;
+use brunt_record::{End, RunEnd, FirstResponse, GeneratorHost, Notice, RunEvent, RunStarted, Subject};
+use brunt_report::text::Text;
+use brunt_report::{Exit, Lang, SummaryBuilder};
+use brunt_contract::{UsageError, Protocol};
 
 use crate::control_pipe::ControlListener;
 use crate::report_output::{conclude, write_output};
@@ -23,9 +23,9 @@ use crate::timer::Timer;
 use crate::view::View;
 use crate::worker::SelfLauncher;
 use crate::{preflight, checks, debug, document, control_pipe, messages, screen, delayed_actions};
-use bench::journal::Journal;
-use bench::{Bench, FirstOutcome, NoLoadReason};
-use intent::Intent;
+use brunt_bench::journal::Journal;
+use brunt_bench::{Bench, FirstOutcome, NoLoadReason};
+use brunt_config::Intent;
 
 /// The result of a command: an exit code, or the user's mistake.
 pub type CommandResult = Result<u8, UsageError>;
@@ -39,7 +39,7 @@ pub fn run(intent: &mut Intent, protocol: &dyn Protocol, host: &GeneratorHost, i
     control_pipe::redirect_record(intent)?;
     let late = |after| lang.fill(messages::OUT_OF_TIME, &[("time", &preflight::span(after))]);
     let timer = intent.run_timeout.map(|after| Timer::start(after, interrupts, late(after))).transpose();
-    let timer = timer.map_err(|why| UsageError::new("--run-timeout", engine::no_thread(&why).to_string()))?;
+    let timer = timer.map_err(|why| UsageError::new("--run-timeout", brunt_engine::no_thread(&why).to_string()))?;
     let mut bench = Bench::prepare(intent, protocol, host, Arc::new(SelfLauncher))?;
     if intent.asks_for_workers() {
         checks::workers(&intent.plan, bench.prepared())?;
@@ -214,11 +214,11 @@ fn unreachable(bench: &Bench, intent: &Intent, (probe, text): (FirstResponse, Te
     let mut failure = (probe.failure.clone().unwrap_or_default(), probe.cause.clone());
     // This machine is out of descriptors; the target is not to blame.
     if failure.0.contains("Too many open files") {
-        let why = engine::no_descriptors();
+        let why = brunt_engine::no_descriptors();
         failure = (why.to_string(), Some(why));
     }
     let lang = intent.lang();
-    let failure = report::reason(&failure.0, failure.1.as_ref(), lang);
+    let failure = brunt_report::reason(&failure.0, failure.1.as_ref(), lang);
     screen::print_error(&lang.fill(text, &[("url", &probe.url), ("failure", failure.trim_end_matches('.'))]));
     without_load(bench, intent, probe, (End::Aborted, Exit::Unreachable), view)
 }
@@ -247,7 +247,7 @@ fn without_load(
     let setup = bench.shown();
     let unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
     let started = RunStarted {
-        schema: record::SCHEMA.into(),
+        schema: brunt_record::SCHEMA.into(),
         brunt: env!("CARGO_PKG_VERSION").into(),
         unix_ms,
         command: setup.command.clone(),
@@ -279,15 +279,15 @@ fn without_load(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bench::checks::check;
-    use intent::{Command, Defaults, read};
+    use brunt_bench::checks::check;
+    use brunt_config::{Command, Defaults, read};
 
     #[test]
     fn heartbeats_are_refused_where_there_are_none() {
         let checked = |line: &str| {
             let words: Vec<String> = line.split(' ').map(String::from).collect();
             let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
-            let protocols = protocols::all();
+            let protocols = brunt_protocols::all();
             match read(&words, &protocols, &defaults) {
                 Ok(Command::Run(mut intent)) => {
                     let protocol = &*protocols[intent.protocol];
@@ -314,7 +314,7 @@ mod tests {
             std::fs::write(&list, text).unwrap();
             let words = ["-k", "-d", "1s", "--urls", list.to_str().unwrap()].map(String::from);
             let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
-            let protocols = protocols::all();
+            let protocols = brunt_protocols::all();
             let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{scheme}") };
             let protocol = &*protocols[intent.protocol];
             let bench = Bench::prepare(&mut intent, protocol, &GeneratorHost::default(), Arc::new(SelfLauncher))

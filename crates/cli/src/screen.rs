@@ -8,9 +8,9 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use intent::redact;
-use measure::sanitize;
-use report::{Exit, Lang};
+use brunt_config::redact;
+use brunt_measure::sanitize;
+use brunt_report::{Exit, Lang};
 
 use crate::document::in_pieces;
 use crate::messages;

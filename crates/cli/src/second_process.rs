@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-use wire::UsageError;
+use brunt_contract::UsageError;
 
 use crate::serve;
 

@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
-use report::{Exit, Lang};
-use target::TargetServer;
-use wire::{UsageError, PeerAddress};
+use brunt_report::{Exit, Lang};
+use brunt_test_server::TargetServer;
+use brunt_contract::{UsageError, PeerAddress};
 
 use crate::run::CommandResult;
 use crate::{messages, screen, signals};
-use intent::TargetSettings;
+use brunt_config::TargetSettings;
 
 /// Serves until SIGINT or SIGTERM.
 ///

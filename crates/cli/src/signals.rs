@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use engine::Stop;
+use brunt_engine::Stop;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
@@ -62,7 +62,7 @@ impl Interrupts {
                     end(INTERRUPTED);
                 }
                 if !heard.orderly.load(Ordering::Relaxed) {
-                    end(i32::from(report::Exit::Interrupted.code()));
+                    end(i32::from(brunt_report::Exit::Interrupted.code()));
                 }
                 heard.stop.request();
             }
@@ -79,7 +79,7 @@ impl Interrupts {
     pub fn end_by_timeout(&self, said: &str) {
         if !self.orderly.load(Ordering::Relaxed) {
             crate::screen::print_error(said);
-            end(i32::from(report::Exit::Interrupted.code()));
+            end(i32::from(brunt_report::Exit::Interrupted.code()));
         }
         self.stop.request();
     }

@@ -1,11 +1,11 @@
 //! Conditions that stop a run from within: missed objectives (`failed<5% for 10s stop`), and failed steps of a flow
 //! (`on-failure: stop-run`).
 
-use engine::Stop;
-use plan::Plan;
-use plan::flow::{OnFailure, Step};
-use record::{End, Notice, RunEvent, Subject};
-use report::StretchObjectives;
+use brunt_engine::Stop;
+use brunt_plan::Plan;
+use brunt_plan::flow::{OnFailure, Step};
+use brunt_record::{End, Notice, RunEvent, Subject};
+use brunt_report::StretchObjectives;
 
 /// The evaluation of these conditions during a run.
 #[derive(Default)]
@@ -70,8 +70,8 @@ fn stopping_steps(plan: &Plan) -> String {
 
 #[cfg(test)]
 mod tests {
-    use measure::Nanos;
-    use record::{RunEnd, RunPart, Second, RunStarted};
+    use brunt_measure::Nanos;
+    use brunt_record::{RunEnd, RunPart, Second, RunStarted};
 
     use super::*;
 
@@ -79,13 +79,13 @@ mod tests {
     /// `by_user`: the user had stopped it before.
     fn said(objective: &str, reason: End, by_user: bool) -> (bool, Option<String>) {
         let words = ["-d", "9s", "--objective", objective, "http://h/"].map(String::from);
-        let defaults = intent::Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
-        let protocols = protocols::all();
-        let Ok(intent::Command::Run(intent)) = intent::read(&words, &protocols, &defaults) else {
+        let defaults = brunt_config::Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
+        let protocols = brunt_protocols::all();
+        let Ok(brunt_config::Command::Run(intent)) = brunt_config::read(&words, &protocols, &defaults) else {
             panic!("{objective}")
         };
         let started = RunStarted {
-            schema: record::SCHEMA.into(),
+            schema: brunt_record::SCHEMA.into(),
             brunt: String::new(),
             unix_ms: 0,
             command: Vec::new(),

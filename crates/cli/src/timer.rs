@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 
 use crate::signals::Interrupts;
 use crate::{timed_writer, delayed_actions};

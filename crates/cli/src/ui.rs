@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use console::{Console, ConsoleSettings};
-use report::text::{Text, text};
-use report::{Exit, Lang};
-use wire::{UsageError, Protocol};
+use brunt_console::{Console, ConsoleSettings};
+use brunt_report::text::{Text, text};
+use brunt_report::{Exit, Lang};
+use brunt_contract::{UsageError, Protocol};
 
 use crate::plans::PlanParser;
 use crate::run::CommandResult;
 use crate::{kept_runs, signals};
-use intent::{Defaults, UiSettings};
+use brunt_config::{Defaults, UiSettings};
 
 const LINK: Text = text("console: {link}", "控制台：{link}");
 const LOOK: Text = text("view only: {link}", "只读链接：{link}");

@@ -3,14 +3,14 @@
 //! Table and summary go to standard output; if a document goes there, they move to standard error, so that `brunt
 //! --format json URL | jq` gets only the document.
 
-use measure::Nanos;
-use plan::Plan;
-use record::{FirstResponse, RunListener, Notice, ReplaySource, RunEvent, Second, Subject};
-use report::formats::{FORMATS, Style};
-use report::{Lang, SecondsTable, LiveMode, RecordedSeconds, Summary};
+use brunt_measure::Nanos;
+use brunt_plan::Plan;
+use brunt_record::{FirstResponse, RunListener, Notice, ReplaySource, RunEvent, Second, Subject};
+use brunt_report::formats::{FORMATS, Style};
+use brunt_report::{Lang, SecondsTable, LiveMode, RecordedSeconds, Summary};
 
 use crate::screen::{Screen, OutputStream};
-use intent::Presentation;
+use brunt_config::Presentation;
 
 /// The output of one command.
 pub struct View {
@@ -55,7 +55,7 @@ impl View {
             return self.screen.line(text);
         }
         let cells = self.screen.width();
-        let lines: Vec<String> = text.split('\n').map(|line| report::wrap(line, cells)).collect();
+        let lines: Vec<String> = text.split('\n').map(|line| brunt_report::wrap(line, cells)).collect();
         self.screen.line(&lines.join("\n"));
     }
 

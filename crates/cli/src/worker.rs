@@ -4,10 +4,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use bench::share::{self, WORD};
-use engine::{Assignment, Launcher, ProcessLink, Task};
-use record::GeneratorHost;
-use wire::{UsageError, Protocol};
+use brunt_bench::share::{self, WORD};
+use brunt_engine::{Assignment, Launcher, ProcessLink, Task};
+use brunt_record::GeneratorHost;
+use brunt_contract::{UsageError, Protocol};
 
 use crate::run::CommandResult;
 
@@ -17,7 +17,7 @@ pub struct SelfLauncher;
 impl Launcher for SelfLauncher {
     fn launch(&self, _task: &Task) -> std::io::Result<ProcessLink> {
         // The working directory is not the user's: all files are sent along.
-        engine::child(Command::new(std::env::current_exe()?).arg(WORD).current_dir("/"))
+        brunt_engine::child(Command::new(std::env::current_exe()?).arg(WORD).current_dir("/"))
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use record::RecordReader;
+use brunt_record::RecordReader;
 use tokio::sync::watch;
 
 use conversion::MessageConverter;
@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Time for which the record is still read after the last watcher left.
 const LINGER: Duration = Duration::from_secs(20);
 /// Maximum number of seconds kept for late watchers; beyond it every other one of the older ones is dropped. Messages
-/// in blocks stay: they become ever rarer (`report::formats::html::Live`), and a late watcher would otherwise miss
+/// in blocks stay: they become ever rarer (`brunt_report::formats::html::Live`), and a late watcher would otherwise miss
 /// requests of a name.
 const MOST: usize = 40_000;
 /// Maximum number of watchers of a run.
@@ -211,7 +211,7 @@ impl Feed {
 mod tests {
     use super::*;
     use crate::testing;
-    use record::RecordWriter;
+    use brunt_record::RecordWriter;
 
     fn all(watcher: &mut Watcher) -> Vec<FeedMessage> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -238,7 +238,7 @@ mod tests {
         let written = path.clone();
         let watch = |seen| {
             let written = written.clone();
-            feeds.watch("a", path.clone(), seen, move || record::is_being_written(&written)).unwrap()
+            feeds.watch("a", path.clone(), seen, move || brunt_record::is_being_written(&written)).unwrap()
         };
         let mut first = watch(0);
         let (told, mut late) = std::thread::scope(|scope| {

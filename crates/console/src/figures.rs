@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use record::RecordFile;
-use report::{Exit, Summary};
+use brunt_record::RecordFile;
+use brunt_report::{Exit, Summary};
 use serde::{Deserialize, Serialize};
 
 /// Maximum decompressed size of a record: a day of a run with many names has a tenth of it.
@@ -91,7 +91,7 @@ impl RunFigures {
     }
 
     /// Fills in the figures known at the beginning of a run.
-    pub fn begun(&mut self, started: &record::RunStarted) {
+    pub fn begun(&mut self, started: &brunt_record::RunStarted) {
         let plan = &started.plan;
         self.started_ms = started.unix_ms;
         self.target = plan.urls.first().map(|url| url.url.clone()).unwrap_or_default();
@@ -127,8 +127,8 @@ pub fn summary(record: &Path) -> Result<Summary, String> {
 /// A record with a limit on its size.
 pub struct BoundedRecord(pub RecordFile);
 
-impl record::ReplaySource for BoundedRecord {
-    fn replay(&self) -> Result<record::RecordReader<'_>, record::ReadFault> {
+impl brunt_record::ReplaySource for BoundedRecord {
+    fn replay(&self) -> Result<brunt_record::RecordReader<'_>, brunt_record::ReadFault> {
         self.0.replay().map(|reader| reader.with_limit(LARGEST))
     }
 }

@@ -184,7 +184,7 @@ impl Library {
     /// The index cannot be used. An unreadable record is stored as the run's fault.
     pub fn read(&self, id: &str) -> io::Result<()> {
         let path = self.record(id);
-        let goes = record::is_being_written(&path);
+        let goes = brunt_record::is_being_written(&path);
         let figures = if goes { beginning(&path) } else { RunFigures::of(&path) };
         let bytes = path.metadata().map_or(0, |data| data.len());
         let state = match &figures {
@@ -280,7 +280,7 @@ impl Library {
         }
         let going = |run: &&LibraryRun| run.state == RunState::Running;
         let going: Vec<String> = self.index().runs()?.values().filter(going).map(|run| run.id.clone()).collect();
-        let over = |id: &&String| !ours(id) && !record::is_being_written(&self.record(id));
+        let over = |id: &&String| !ours(id) && !brunt_record::is_being_written(&self.record(id));
         going.iter().filter(over).try_for_each(|id| self.read(id))
     }
 
@@ -292,7 +292,7 @@ impl Library {
         }
         let linked = std::fs::hard_link(kept, &place);
         // On another file system it is copied, once it is complete.
-        if linked.is_err() && (record::is_being_written(kept) || copied(kept, &place).is_err()) {
+        if linked.is_err() && (brunt_record::is_being_written(kept) || copied(kept, &place).is_err()) {
             return Ok(());
         }
         self.begin(id, RunSource::CommandLine, moment(id))?;
@@ -316,10 +316,10 @@ fn moment(id: &str) -> u64 {
 
 /// Returns the figures at the beginning of a record that is being written.
 fn beginning(path: &Path) -> Result<RunFigures, String> {
-    let mut events = record::RecordReader::open(path).map_err(|fault| fault.to_string())?;
+    let mut events = brunt_record::RecordReader::open(path).map_err(|fault| fault.to_string())?;
     let mut figures = RunFigures::default();
     match events.next() {
-        Some(Ok(record::RunEvent::Started(started))) => figures.begun(&started),
+        Some(Ok(brunt_record::RunEvent::Started(started))) => figures.begun(&started),
         Some(Err(fault)) => return Err(fault.to_string()),
         _ => return Err("nothing is written yet".into()),
     }

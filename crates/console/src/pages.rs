@@ -20,7 +20,7 @@ type StaticFile = (&'static str, &'static str, fn() -> &'static [u8]);
 /// Files besides the page: the style sheet of the login page, and the plan editor, loaded when a plan is edited.
 const FILES: [StaticFile; 2] = [
     ("door.css", "text/css; charset=utf-8", || include_bytes!("door.css")),
-    ("editor.js", "text/javascript; charset=utf-8", || web::EDITOR.as_bytes()),
+    ("editor.js", "text/javascript; charset=utf-8", || brunt_assets::EDITOR.as_bytes()),
 ];
 
 /// The page, which loads nothing but the editor, and its policy: its own, and that it must not be framed.
@@ -32,7 +32,7 @@ struct ConsolePage {
 static PAGE: LazyLock<ConsolePage> = LazyLock::new(|| {
     let mut html = Vec::new();
     // A page without placeholders is caught by a test.
-    let _ = web::fill(&web::CONSOLE, "en", "brunt", &mut html, |_| Ok(()));
+    let _ = brunt_assets::fill(&brunt_assets::CONSOLE, "en", "brunt", &mut html, |_| Ok(()));
     let html = String::from_utf8_lossy(&html).into_owned();
     let own =
         html.split_once("http-equiv=\"Content-Security-Policy\" content=\"").and_then(|(_, rest)| rest.split_once('"'));
@@ -171,12 +171,12 @@ mod tests {
     #[test]
     fn the_editor_stands_beside_the_page_and_its_policy_allows_it() {
         let (_, kind, editor) = FILES.iter().find(|(name, ..)| *name == "editor.js").expect("the editor");
-        assert_eq!((*kind, editor()), ("text/javascript; charset=utf-8", web::EDITOR.as_bytes()));
-        assert!(web::EDITOR.contains("cm-content") && !PAGE.html.contains("cm-content"), "in one of them alone");
+        assert_eq!((*kind, editor()), ("text/javascript; charset=utf-8", brunt_assets::EDITOR.as_bytes()));
+        assert!(brunt_assets::EDITOR.contains("cm-content") && !PAGE.html.contains("cm-content"), "in one of them alone");
         let scripts = PAGE.policy.split("; ").find(|part| part.starts_with("script-src ")).expect("scripts");
         assert_eq!(scripts.matches("'sha256-").count(), 2, "{scripts}");
         assert!(!scripts.contains("self") && !scripts.contains("unsafe"), "{scripts}");
         assert!(PAGE.html.len() < 400_000, "{} bytes", PAGE.html.len());
-        assert!(web::EDITOR.len() < 500_000, "{} bytes", web::EDITOR.len());
+        assert!(brunt_assets::EDITOR.len() < 500_000, "{} bytes", brunt_assets::EDITOR.len());
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use plan::Change;
+use brunt_plan::Change;
 
 /// Environment variable with the path of the record of a driven run.
 pub const RECORD: &str = "BRUNT_DRIVEN_RECORD";

@@ -70,7 +70,7 @@ impl ActiveRuns {
 
     /// Returns `true` if a run takes commands: also one that was started by an earlier console.
     pub fn takes_commands(&self, id: &str) -> bool {
-        self.pipe_path(id).exists() && (self.is_active(id) || record::is_being_written(&self.library.record(id)))
+        self.pipe_path(id).exists() && (self.is_active(id) || brunt_record::is_being_written(&self.library.record(id)))
     }
 
     /// Starts a run; returns its id.
@@ -210,11 +210,11 @@ impl ActiveRuns {
     ///
     /// # Errors
     /// The record is still empty.
-    pub fn plan_of(&self, id: &str) -> Result<plan::Plan, Problem> {
+    pub fn plan_of(&self, id: &str) -> Result<brunt_plan::Plan, Problem> {
         let not_yet = || Problem::conflict("not_running", "this run has not started yet");
-        let mut events = record::RecordReader::open(&self.library.record(id)).map_err(|_| not_yet())?;
+        let mut events = brunt_record::RecordReader::open(&self.library.record(id)).map_err(|_| not_yet())?;
         match events.next() {
-            Some(Ok(record::RunEvent::Started(started))) => Ok(started.plan),
+            Some(Ok(brunt_record::RunEvent::Started(started))) => Ok(started.plan),
             _ => Err(not_yet()),
         }
     }
@@ -236,7 +236,7 @@ impl ActiveRuns {
         for entry in names.into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let record = name.strip_suffix(run_control::PIPE).map(|record| entry.path().with_file_name(record));
-            if record.is_some_and(|record| !record::is_being_written(&record)) {
+            if record.is_some_and(|record| !brunt_record::is_being_written(&record)) {
                 let _ = std::fs::remove_file(entry.path());
             }
         }

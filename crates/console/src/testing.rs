@@ -1,7 +1,7 @@
 //! A synthetic run for tests.
 
-use measure::Nanos;
-use record::{WindowStart, End, RunEnd, RunPart, RunEvent, Second, RunStarted};
+use brunt_measure::Nanos;
+use brunt_record::{WindowStart, End, RunEnd, RunPart, RunEvent, Second, RunStarted};
 use serde_json::{Value, json};
 
 /// Exit code of the run: its seconds contain nothing about the generator.
@@ -13,7 +13,7 @@ pub fn a_run(seconds: i64) -> Vec<RunEvent> {
     let first = include_str!("../../record/src/version-1.jsonl").lines().next().expect("a head");
     let mut head: Value = serde_json::from_str(first).expect("JSON");
     head["unix_ms"] = 7.into();
-    head["schema"] = record::SCHEMA.into();
+    head["schema"] = brunt_record::SCHEMA.into();
     head["plan"]["urls"] = json!([{ "url": "http://127.0.0.1:8080/", "weight": 1 }]);
     head["plan"]["objectives"] = json!([]);
     head["plan"]["warmup"] = 0.into();

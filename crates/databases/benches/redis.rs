@@ -4,8 +4,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use databases::redis::RedisProtocol;
-use wire::{ProtocolConfig, RequestedUrl, EventBuffer, EstablishedConnection, ExchangeId, SlotContext, OutputBuffer, Protocol};
+use brunt_databases::redis::RedisProtocol;
+use brunt_contract::{ProtocolConfig, RequestedUrl, EventBuffer, EstablishedConnection, ExchangeId, SlotContext, OutputBuffer, Protocol};
 
 const ROUNDS: usize = 200;
 const TURNS: u64 = 2_000;

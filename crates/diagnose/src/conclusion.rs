@@ -208,7 +208,7 @@ mod tests {
         let conclusion = judged(&calm, &full);
         let rules: Vec<_> = conclusion.findings.iter().map(|f| (f.rule, f.host.as_deref())).collect();
         assert_eq!((rules, conclusion.coverage, conclusion.core_shares), (vec![("S1", Some("db1"))], CounterCoverage::Service, None));
-        let said = conclusion.findings[0].evidence(words::Lang::En);
+        let said = conclusion.findings[0].evidence(brunt_i18n::Lang::En);
         assert!(said.ends_with("(counted on db1)"), "{said}");
         let conclusion = judged(&full, &calm);
         assert_eq!((conclusion.findings.len(), conclusion.coverage), (0, CounterCoverage::Generator), "what is full here is not the service");

@@ -4,8 +4,8 @@
 //! The arithmetic is that of ports, TIME_WAIT and queues; a change is advised only if a number of this run requires
 //! it.
 
-use words::text::{Text, text};
-use words::{Lang, LocalizedSentence, numbers};
+use brunt_i18n::text::{Text, text};
+use brunt_i18n::{Lang, LocalizedSentence, numbers};
 
 mod service;
 

@@ -1,7 +1,7 @@
 //! A finding of a rule.
 
-use words::text::{Text, text};
-use words::{Lang, LocalizedSentence};
+use brunt_i18n::text::{Text, text};
+use brunt_i18n::{Lang, LocalizedSentence};
 
 /// Strength of the evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,8 +4,8 @@
 //! with a case that looks alike but has another cause.
 
 // Building blocks of rules, imported by each from here.
-use words::text::{Text, text};
-use words::{Lang, LocalizedSentence, numbers};
+use brunt_i18n::text::{Text, text};
+use brunt_i18n::{Lang, LocalizedSentence, numbers};
 
 use crate::case::Case;
 use crate::counter_summary::CounterSummary;
@@ -240,7 +240,7 @@ pub(crate) mod made_up {
         case.run = run();
         change(&mut case.run);
         let found = rule.judge_host(&case)?;
-        for lang in [words::Lang::En, words::Lang::Zh] {
+        for lang in [brunt_i18n::Lang::En, brunt_i18n::Lang::Zh] {
             for said in [found.claim(lang), found.evidence(lang), found.remedy(lang), found.experiment(lang)] {
                 assert!(!said.is_empty() && !said.contains(['{', '}']), "{}: {said}", found.rule);
             }

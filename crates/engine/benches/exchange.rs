@@ -8,13 +8,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::{Resolver, Setup, simulation};
-use measure::{Clock, Nanos};
-use plan::{Arrivals, Load, NetKind, Plan, Stage, Tls, WeightedUrl};
-use protocols::http1::Http1;
-use record::RunEvent;
-use sim::{FakeSecurity, FakeSettings, SimPeer, PeerActions, Sim, SimSettings};
-use wire::{NetworkEvent, ProtocolConfig, RequestedUrl, ConnectParameters, Network, Origin, OutputBuffer, PeerAddress};
+use brunt_engine::{Resolver, Setup, simulation};
+use brunt_measure::{Clock, Nanos};
+use brunt_plan::{Arrivals, Load, NetKind, Plan, Stage, Tls, WeightedUrl};
+use brunt_protocols::http1::Http1;
+use brunt_record::RunEvent;
+use brunt_sim::{FakeSecurity, FakeSettings, SimPeer, PeerActions, Sim, SimSettings};
+use brunt_contract::{NetworkEvent, ProtocolConfig, RequestedUrl, ConnectParameters, Network, Origin, OutputBuffer, PeerAddress};
 
 /// Runs of each sort; the best and the median are shown.
 const ROUNDS: usize = 9;
@@ -140,7 +140,7 @@ fn open(rate: f64) -> Load {
 struct Direct;
 
 impl Resolver for Direct {
-    fn resolve(&self, _: &Origin) -> Result<Vec<PeerAddress>, cause::Cause> {
+    fn resolve(&self, _: &Origin) -> Result<Vec<PeerAddress>, brunt_cause::Cause> {
         Ok(vec![PeerAddress::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80)))])
     }
 }
@@ -148,7 +148,7 @@ impl Resolver for Direct {
 /// A whole run: plan in, merged seconds out.
 fn run(load: &Load, option: Option<&str>) -> Cost {
     let url = "http://127.0.0.1/";
-    let options: plan::PlanOptions = option.map(|name| (name.to_owned(), vec![String::new()])).into_iter().collect();
+    let options: brunt_plan::PlanOptions = option.map(|name| (name.to_owned(), vec![String::new()])).into_iter().collect();
     let plan = Plan {
         protocol: "http".into(),
         urls: vec![WeightedUrl::plain(url)].into(),
@@ -176,7 +176,7 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
         net: NetKind::Auto,
         sources: vec![],
         connect_to: vec![],
-        proxies: plan::ProxySettings::default(),
+        proxies: brunt_plan::ProxySettings::default(),
         unix_socket: None,
         tls: Tls::default(),
         objectives: vec![],

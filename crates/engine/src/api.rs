@@ -3,11 +3,11 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use cause::Cause;
-use plan::Plan;
-use record::GeneratorHost;
-use scenario::Scenario;
-use wire::{FaultKind, Origin, PeerAddress, SecureChannelFactory};
+use brunt_cause::Cause;
+use brunt_plan::Plan;
+use brunt_record::GeneratorHost;
+use brunt_scenario::Scenario;
+use brunt_contract::{FaultKind, Origin, PeerAddress, SecureChannelFactory};
 
 use crate::control::Control;
 use crate::processes::Processes;
@@ -49,7 +49,7 @@ pub struct Setup {
     /// The control that changes the load during the run.
     pub control: Control,
     /// The collector of read delays of responses (epoll only).
-    pub read_late: Option<net::ReadLateness>,
+    pub read_late: Option<brunt_net::ReadLateness>,
     /// The script that users run instead of the plan's own flow, if any.
     pub scenario: Option<MakeScenario>,
 }
@@ -67,7 +67,7 @@ pub trait Resolver: Send + Sync {
 #[derive(Clone, Debug)]
 pub struct ProbeResult {
     /// The result as recorded.
-    pub probe: record::FirstResponse,
+    pub probe: brunt_record::FirstResponse,
     /// The bytes exchanged.
     pub transcript: Transcript,
 }
@@ -75,9 +75,9 @@ pub struct ProbeResult {
 /// The bytes exchanged, before TLS, or a readable form of them where the protocol is not text.
 #[derive(Clone, Debug, Default)]
 pub struct Transcript {
-    /// Bytes sent, up to [`wire::SHOWN`].
+    /// Bytes sent, up to [`brunt_contract::SHOWN`].
     pub sent: Vec<u8>,
-    /// Bytes received, up to [`wire::SHOWN`].
+    /// Bytes received, up to [`brunt_contract::SHOWN`].
     pub received: Vec<u8>,
     /// Total number of bytes sent and received.
     pub bytes: [u64; 2],
@@ -93,7 +93,7 @@ pub struct Transcript {
 #[derive(Clone, Debug)]
 pub struct ProbeFailure {
     /// The result as recorded (`failure` is set).
-    pub probe: record::FirstResponse,
+    pub probe: brunt_record::FirstResponse,
     /// The bytes exchanged.
     pub transcript: Transcript,
     /// Set if the target cannot be reached at all (name, connect, TLS), which makes the run pointless.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use plan::NetKind;
+use brunt_plan::NetKind;
 
 use crate::builder::WorkerBuilder;
 use crate::lookup::Lookups;
@@ -18,7 +18,7 @@ pub(crate) enum Backend {
 /// supported on epoll only.
 pub(crate) fn choose(asked: NetKind, datagrams: bool) -> Backend {
     match asked {
-        NetKind::Uring if !datagrams && net::Uring::is_available() => Backend::Uring,
+        NetKind::Uring if !datagrams && brunt_net::Uring::is_available() => Backend::Uring,
         NetKind::Auto | NetKind::Epoll | NetKind::Uring => Backend::Epoll,
     }
 }
@@ -36,11 +36,11 @@ impl Backend {
         let lookups = Lookups::thread(Arc::clone(&seed.setup.resolver));
         match self {
             Backend::Epoll => {
-                let net = net::Epoll::new().map_err(|e| format!("epoll: {e}"))?.stamping(seed.setup.read_late.clone());
+                let net = brunt_net::Epoll::new().map_err(|e| format!("epoll: {e}"))?.stamping(seed.setup.read_late.clone());
                 seed.run(net, lookups);
             }
             Backend::Uring => {
-                let net = net::Uring::new().map_err(|e| format!("io_uring: {e}"))?;
+                let net = brunt_net::Uring::new().map_err(|e| format!("io_uring: {e}"))?;
                 seed.run(net, lookups);
             }
         }

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use measure::Nanos;
-use measure::random::Rng;
+use brunt_measure::Nanos;
+use brunt_measure::random::Rng;
 
 use crate::ids::UserId;
 

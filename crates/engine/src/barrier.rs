@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 
 /// A barrier of all workers; used only before the start.
 #[derive(Default)]

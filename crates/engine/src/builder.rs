@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use load::{ScenarioCourse, NumberSequence, UserProfile};
-use measure::Nanos;
-use measure::random::Rng;
-use plan::{Load, Plan, Share};
-use scenario::{FlowScenario, DedicatedConnections, FlowProgram, RequestMix, Scenario, RateLimit};
-use wire::{Workload, SlotContext, Network, Origin, PeerAddress, UserValues};
+use brunt_load::{ScenarioCourse, NumberSequence, UserProfile};
+use brunt_measure::Nanos;
+use brunt_measure::random::Rng;
+use brunt_plan::{Load, Plan, Share};
+use brunt_scenario::{FlowScenario, DedicatedConnections, FlowProgram, RequestMix, Scenario, RateLimit};
+use brunt_contract::{Workload, SlotContext, Network, Origin, PeerAddress, UserValues};
 
 use crate::api::CHECKED;
 use crate::barrier::Barrier;
@@ -77,12 +77,12 @@ impl WorkerBuilder<'_> {
     fn limits(&self) -> Limits {
         let plan = &self.setup.plan;
         let window = self.start + plan.warmup;
-        let nominal = load::nominal_end(plan);
-        let ends = [load::run_ends(plan), nominal].into_iter().flatten().min();
+        let nominal = brunt_load::nominal_end(plan);
+        let ends = [brunt_load::run_ends(plan), nominal].into_iter().flatten().min();
         // The duration of iterations cannot be planned, whatever their number.
         let by_iterations = plan.has_flows() && plan.requests.is_some();
         let nominal = nominal.filter(|_| !by_iterations);
-        let ends = ends.filter(|_| !by_iterations).or_else(|| load::run_ends(plan));
+        let ends = ends.filter(|_| !by_iterations).or_else(|| brunt_load::run_ends(plan));
         Limits {
             open: plan.load.is_open(),
             flows: plan.has_flows(),
@@ -90,7 +90,7 @@ impl WorkerBuilder<'_> {
             window,
             end: ends.filter(|_| plan.hold.is_none()).map(|since_start| self.start + since_start),
             until_quota: plan.requests.is_some() && nominal.is_none(),
-            end_at_other_rate: nominal.map(|_| load::run_ends(plan).map(|since_start| self.start + since_start)),
+            end_at_other_rate: nominal.map(|_| brunt_load::run_ends(plan).map(|since_start| self.start + since_start)),
             slack: plan.slack,
             drain: self.drain(),
             timeout: plan.timeout,
@@ -109,8 +109,8 @@ impl WorkerBuilder<'_> {
     /// graceful stop.
     fn drain(&self) -> Nanos {
         let plan = &self.setup.plan;
-        let Some(end) = load::run_ends(plan).filter(|_| !plan.scenarios.is_empty()) else { return plan.drain };
-        let cut_at = |(number, scenario): (usize, &plan::ScenarioPlan)| {
+        let Some(end) = brunt_load::run_ends(plan).filter(|_| !plan.scenarios.is_empty()) else { return plan.drain };
+        let cut_at = |(number, scenario): (usize, &brunt_plan::ScenarioPlan)| {
             ScenarioCourse::of(plan, number, self.share)?.ends().map(|end| end.saturating_add(scenario.graceful_stop))
         };
         let last = plan.scenarios.iter().enumerate().filter_map(cut_at).max();
@@ -195,7 +195,7 @@ impl WorkerBuilder<'_> {
         let names = self.dialogue.names();
         let named = urls.len() == self.dialogue.requests().len() && !names.list().is_empty();
         let mut known = HashMap::<(usize, u64), RateLimit>::new();
-        let turns = |(request, url): (usize, &plan::WeightedUrl)| {
+        let turns = |(request, url): (usize, &brunt_plan::WeightedUrl)| {
             let rate = url.max_rate()?;
             let name = if named { usize::from(names.index_of(request)) } else { request };
             let new = || RateLimit::of(rate, (self.share.index, self.share.of), self.start);
@@ -207,7 +207,7 @@ impl WorkerBuilder<'_> {
     /// Creates the source of one scenario among several.
     fn source_of(
         &self,
-        (number, scenario): (usize, &plan::ScenarioPlan),
+        (number, scenario): (usize, &brunt_plan::ScenarioPlan),
         spans_before: u16,
         seed: u64,
         turns: Vec<Option<RateLimit>>,
@@ -235,7 +235,7 @@ impl WorkerBuilder<'_> {
     fn source(&self, limits: &Limits, seed: u64) -> LoadSource {
         let Plan { load, warmup, requests, duration, seed: run, .. } = &*self.setup.plan;
         let (schedule, profile) = match limits.open {
-            true => (Some(load::arrivals(load, *warmup, *requests, *duration, self.share, *run)), None),
+            true => (Some(brunt_load::arrivals(load, *warmup, *requests, *duration, self.share, *run)), None),
             false => (None, Some(UserProfile::new(load, *warmup, self.share).each(limits.per_user))),
         };
         let quota = requests.map(|total| match limits.open {
@@ -258,7 +258,7 @@ impl WorkerBuilder<'_> {
 
     fn fills(&self, limits: &Limits, seed: u64) -> SlotSource {
         let plan = &self.setup.plan;
-        let numbers = load::numbers(plan, self.share);
+        let numbers = brunt_load::numbers(plan, self.share);
         let fills = SlotSource::new(
             self.share,
             limits.per_user,
@@ -330,13 +330,13 @@ impl WorkerBuilder<'_> {
 
 /// Returns the timeout of each request whose step sets one.
 fn own_timeouts(plan: &Plan) -> Vec<Option<Nanos>> {
-    if plan.has_flows() { plan.urls.iter().map(plan::WeightedUrl::timeout).collect() } else { Vec::new() }
+    if plan.has_flows() { plan.urls.iter().map(brunt_plan::WeightedUrl::timeout).collect() } else { Vec::new() }
 }
 
 /// Returns `true` if requests carry their trace, or belong to one without a place to carry it.
 fn traces(dialogue: &dyn Workload, share: Option<f64>) -> bool {
     let fill = SlotContext::default();
-    let belongs = |request: &wire::Request| {
+    let belongs = |request: &brunt_contract::Request| {
         dialogue.trace(request, &fill).is_some() || share.is_some() && dialogue.carries_no_trace(request)
     };
     dialogue.prepared().has_slots && dialogue.requests().iter().any(|one| belongs(&one.request))
@@ -345,7 +345,7 @@ fn traces(dialogue: &dyn Workload, share: Option<f64>) -> bool {
 /// Returns, for the users of each scenario, which values last as long as the user.
 fn user_lifetime_values(plan: &Plan) -> Vec<Vec<bool>> {
     let of_all = plan.common.as_ref().map(|common| common.lasting_variables(&plan.urls)).unwrap_or_default();
-    let of_one = |flow: &plan::flow::Flow| {
+    let of_one = |flow: &brunt_plan::flow::Flow| {
         let mut own = flow.lasting_variables(&plan.urls);
         own.iter_mut().zip(&of_all).for_each(|(own, of_all)| *own |= of_all);
         own
@@ -354,7 +354,7 @@ fn user_lifetime_values(plan: &Plan) -> Vec<Vec<bool>> {
 }
 
 /// Returns the values that users of a flow have from their beginning.
-pub(crate) fn initial_values(flow: &plan::flow::Flow) -> UserValues {
+pub(crate) fn initial_values(flow: &brunt_plan::flow::Flow) -> UserValues {
     let mut values = UserValues::default();
     flow.known.iter().for_each(|known| values.set_list(known.variable, &known.value, &known.ends));
     values

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use measure::{Clock, Nanos};
-use record::{WindowStart, LoadChange, End, RunEnd, FailureExample, Failure, Notice, RunEvent, Second, Subject, UsedValue};
+use brunt_measure::{Clock, Nanos};
+use brunt_record::{WindowStart, LoadChange, End, RunEnd, FailureExample, Failure, Notice, RunEvent, Second, Subject, UsedValue};
 
 use crate::control::{Control, ScheduledChange};
 use crate::early_failures::OnlyErrorsDetector;
@@ -307,14 +307,14 @@ impl<'a> Collector<'a> {
         let busy = (a.busy_for > 0).then(|| looked - (a.busy_for as i64 - 1));
         second.busy_since_ns = [second.busy_since_ns, busy].into_iter().flatten().min();
         for (code, n) in s.codes {
-            let name = if code == OTHER { record::OTHER_CODES.to_owned() } else { (self.code_name)(code) };
-            let name = record::counted_name(&self.codes, &name);
-            record::add_code(&mut self.codes, name, n);
-            record::add_code(&mut second.status, name, n);
+            let name = if code == OTHER { brunt_record::OTHER_CODES.to_owned() } else { (self.code_name)(code) };
+            let name = brunt_record::counted_name(&self.codes, &name);
+            brunt_record::add_code(&mut self.codes, name, n);
+            brunt_record::add_code(&mut second.status, name, n);
         }
         for (word, n) in s.words {
-            let name = if word == OTHER { record::OTHER_CODES.to_owned() } else { (self.code_name)(word) };
-            record::add_code(&mut second.words, &name, n);
+            let name = if word == OTHER { brunt_record::OTHER_CODES.to_owned() } else { (self.code_name)(word) };
+            brunt_record::add_code(&mut second.words, &name, n);
         }
         for (sort, n) in s.failures {
             add_failure(&mut second.failures, sort, n);
@@ -322,18 +322,18 @@ impl<'a> Collector<'a> {
         add_losses(&mut second.losses, s.losses);
         add_losses(&mut second.unopened, s.unopened);
         second.latency.merge(&s.latency);
-        s.checks.iter().for_each(|told| record::CheckResults::add(&mut second.checks, *told));
+        s.checks.iter().for_each(|told| brunt_record::CheckResults::add(&mut second.checks, *told));
         for told in &s.traces.slowest {
-            record::keep_slowest(&mut second.slowest, told.traced(self.by_name, self.code_name), traces::SLOWEST);
+            brunt_record::keep_slowest(&mut second.slowest, told.traced(self.by_name, self.code_name), traces::SLOWEST);
         }
         for told in s.named {
-            let named = record::NamedFigures::entry(&mut second.named, told.name);
+            let named = brunt_record::NamedFigures::entry(&mut second.named, told.name);
             named.counts.add(&told.counts);
             named.latency.merge(&told.latency);
             named.at_least.merge(&told.at_least);
             for (code, n) in told.codes {
-                let name = if code == OTHER { record::OTHER_CODES.to_owned() } else { (self.code_name)(code) };
-                record::add_code(&mut named.status, record::counted_name(&self.codes, &name), n);
+                let name = if code == OTHER { brunt_record::OTHER_CODES.to_owned() } else { (self.code_name)(code) };
+                brunt_record::add_code(&mut named.status, brunt_record::counted_name(&self.codes, &name), n);
             }
         }
     }
@@ -380,13 +380,13 @@ fn clipped(mut detail: String) -> String {
     detail
 }
 
-fn add_losses(all: &mut Vec<record::ConnectionLoss>, told: Vec<LossCount>) {
+fn add_losses(all: &mut Vec<brunt_record::ConnectionLoss>, told: Vec<LossCount>) {
     for loss in told {
         let (kind, phase) = (loss.kind.name().into(), loss.phase.name().into());
         let errno = loss.errno.map(errno_name);
-        record::ConnectionLoss::add(
+        brunt_record::ConnectionLoss::add(
             all,
-            &record::ConnectionLoss { kind, phase, errno, detail: loss.detail, cause: loss.cause, count: loss.count },
+            &brunt_record::ConnectionLoss { kind, phase, errno, detail: loss.detail, cause: loss.cause, count: loss.count },
         );
     }
 }
@@ -404,7 +404,7 @@ fn add_failure(failures: &mut Vec<Failure>, sort: FailureClass, count: u64) {
 
 /// Returns bytes as text, cut after 4 KiB.
 pub fn readable(bytes: &[u8]) -> String {
-    let mut text = measure::sanitize::bytes(&bytes[..bytes.len().min(EXCERPT)]);
+    let mut text = brunt_measure::sanitize::bytes(&bytes[..bytes.len().min(EXCERPT)]);
     if bytes.len() > EXCERPT {
         text.push('…');
     }

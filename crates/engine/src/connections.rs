@@ -21,9 +21,9 @@ mod backoff;
 mod spin;
 pub(crate) mod traffic;
 
-use measure::Nanos;
-use measure::random::Rng;
-use wire::{ProtocolError, RequestDraft, FaultKind, ChannelProgress, SlotContext, Network, Phase, SubmitOutcome};
+use brunt_measure::Nanos;
+use brunt_measure::random::Rng;
+use brunt_contract::{ProtocolError, RequestDraft, FaultKind, ChannelProgress, SlotContext, Network, Phase, SubmitOutcome};
 
 use crate::exchange::{HELD_BACK, OF_PAGE, ONE_WAY, REUSED, ExchangeState};
 use crate::failure_cause::FailureCause;
@@ -406,7 +406,7 @@ impl<N: Network> WorkerConnections<N> {
     }
 
     /// Like [`Connections::received`], through TLS.
-    fn received_tls(&mut self, conn: ConnId, count: usize, fed: Result<ChannelProgress, cause::Cause>) {
+    fn received_tls(&mut self, conn: ConnId, count: usize, fed: Result<ChannelProgress, brunt_cause::Cause>) {
         self.read_clock();
         self.traffic.recorder.counts().bytes.received += count as u64;
         self.batching.count_read();

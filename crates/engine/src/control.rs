@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use measure::{Clock, Nanos};
-use plan::{Change, Plan};
+use brunt_measure::{Clock, Nanos};
+use brunt_plan::{Change, Plan};
 
 /// Delay before a change takes effect, by which every worker in every process has received it.
 const AHEAD: Nanos = Nanos::from_millis(300);
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn changes_hold_from_a_moment_to_come_one_after_the_other() {
-        let (open, closed) = (SimPlan::open(5.0, plan::Arrivals::Poisson, SECOND).plan, SimPlan::closed(5, SECOND).plan);
+        let (open, closed) = (SimPlan::open(5.0, brunt_plan::Arrivals::Poisson, SECOND).plan, SimPlan::closed(5, SECOND).plan);
         let control = Control::default();
         let before = Clock.now();
         let first = control.change(&open, Change::Rate(5.0)).unwrap();

@@ -10,11 +10,11 @@ mod errors;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use cause::{Cause, connecting, response};
-use measure::Nanos;
-use measure::random::Rng;
-use net::Epoll;
-use wire::{
+use brunt_cause::{Cause, connecting, response};
+use brunt_measure::Nanos;
+use brunt_measure::random::Rng;
+use brunt_net::Epoll;
+use brunt_contract::{
     ProtocolError, Workload, ExchangeEnd, Errno, EstablishedConnection, Event, ExchangeId, FaultKind, ChannelProgress, SlotContext, ResourceSearch, UserState, Network,
     Origin, PeerAddress, Request, SubmitOutcome,
 };
@@ -110,7 +110,7 @@ impl<'a> OneShot<'a> {
         let net = Epoll::new().map_err(|e| unreachable(connecting::epoll(e.to_string())))?;
         let ears = TranscriptTap::default();
         let (address, proxy) = (place_name(&to), self.setup.security.proxy(self.origin));
-        let through = |proxy: &String| cause::proxy::at(proxy, &address).into();
+        let through = |proxy: &String| brunt_cause::proxy::at(proxy, &address).into();
         let name = proxy.as_ref().map_or_else(|| (&address).into(), through);
         let talk = OneShotConversation::new(self, net, requests, name, &ears);
         let mut kept = OpenConversation { conversation: talk, address, through: proxy };
@@ -135,7 +135,7 @@ impl From<OneShotError> for ConversationEnd {
 
 impl From<OpeningError> for ConversationEnd {
     fn from(cut: OpeningError) -> ConversationEnd {
-        let why = cut.why.unwrap_or_else(|| cause::verbatim(""));
+        let why = cut.why.unwrap_or_else(|| brunt_cause::verbatim(""));
         ConversationEnd::Trouble(match cut.kind {
             FaultKind::Tls | FaultKind::Proxy => unreachable(why),
             _ => no_answer(why),
@@ -149,7 +149,7 @@ struct OneShotConversation<'a> {
     links: Links<Epoll>,
     conn: ConnId,
     /// The peer, for messages.
-    name: cause::CauseArgument,
+    name: brunt_cause::CauseArgument,
     /// Deadline of the current step.
     deadline: Nanos,
     spoken: String,
@@ -178,7 +178,7 @@ struct OneShotConversation<'a> {
 }
 
 impl<'a> OneShotConversation<'a> {
-    fn new(one_shot: &OneShot<'a>, mut net: Epoll, requests: &[&'a Request], name: cause::CauseArgument, ears: &TranscriptTap) -> Self {
+    fn new(one_shot: &OneShot<'a>, mut net: Epoll, requests: &[&'a Request], name: brunt_cause::CauseArgument, ears: &TranscriptTap) -> Self {
         let OneShot { dialogue, setup, .. } = one_shot;
         let timeout = setup.plan.connect_timeout;
         let deadline = net.now() + timeout;

@@ -1,6 +1,6 @@
 //! Decoding of worker messages: words, bounded numbers, and causes.
 
-use cause::Cause;
+use brunt_cause::Cause;
 
 /// Reads the next word.
 pub(crate) fn word(bytes: &mut &[u8]) -> Option<u64> {

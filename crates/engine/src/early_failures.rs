@@ -1,7 +1,7 @@
 //! Early failures: a run in which all requests fail reports so within its first second.
 
-use measure::Nanos;
-use record::{Failure, Notice, Second, Subject};
+use brunt_measure::Nanos;
+use brunt_record::{Failure, Notice, Second, Subject};
 
 use crate::failure_class::{FailureClass, errno_name};
 
@@ -60,7 +60,7 @@ impl EarlyFailures {
             errno: sort.errno.map(errno_name),
             count,
         };
-        record::most_frequent(&self.classes.iter().map(failure).collect::<Vec<_>>())
+        brunt_record::most_frequent(&self.classes.iter().map(failure).collect::<Vec<_>>())
     }
 }
 
@@ -92,7 +92,7 @@ impl OnlyErrorsDetector {
 
     /// Checks a second of the run.
     pub fn second(&mut self, second: &Second) -> Option<Notice> {
-        self.check(second.successes(), second.failed, record::most_frequent(&second.failures))
+        self.check(second.successes(), second.failed, brunt_record::most_frequent(&second.failures))
     }
 
     fn check(&mut self, finished: u64, failed: u64, kinds: String) -> Option<Notice> {
@@ -106,7 +106,7 @@ impl OnlyErrorsDetector {
 
 #[cfg(test)]
 mod tests {
-    use wire::{FaultKind, Phase};
+    use brunt_contract::{FaultKind, Phase};
 
     use super::*;
 
@@ -178,9 +178,9 @@ mod tests {
 
     #[test]
     fn records_know_every_kind_and_phase_by_the_word_that_is_written() {
-        let words = |all: &[record::Kind]| all.iter().map(|kind| kind.name()).collect::<Vec<_>>();
-        assert_eq!(FaultKind::ALL.map(FaultKind::name).to_vec(), words(record::Kind::ALL));
-        let words = |all: &[record::Phase]| all.iter().map(|phase| phase.name()).collect::<Vec<_>>();
-        assert_eq!(Phase::ALL.map(Phase::name).to_vec(), words(record::Phase::ALL));
+        let words = |all: &[brunt_record::Kind]| all.iter().map(|kind| kind.name()).collect::<Vec<_>>();
+        assert_eq!(FaultKind::ALL.map(FaultKind::name).to_vec(), words(brunt_record::Kind::ALL));
+        let words = |all: &[brunt_record::Phase]| all.iter().map(|phase| phase.name()).collect::<Vec<_>>();
+        assert_eq!(Phase::ALL.map(Phase::name).to_vec(), words(brunt_record::Phase::ALL));
     }
 }

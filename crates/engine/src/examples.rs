@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use wire::{EventBuffer, FaultKind};
+use brunt_contract::{EventBuffer, FaultKind};
 
 use crate::failure_class::FailureClass;
 

@@ -1,7 +1,7 @@
 //! Exchanges in flight: one cache line each, in a slab whose index is the exchange's id.
 
-use measure::Nanos;
-use plan::flow::OnFailure;
+use brunt_measure::Nanos;
+use brunt_plan::flow::OnFailure;
 
 use crate::ids::{ConnId, ExchangeId, RequestId, UserId};
 

@@ -1,6 +1,6 @@
 //! The cause of a failure, on its way from detection to counting.
 
-use wire::{Errno, FaultKind, Phase};
+use brunt_contract::{Errno, FaultKind, Phase};
 
 use crate::failure_class::FailureClass;
 
@@ -11,7 +11,7 @@ pub(crate) struct FailureCause<'a> {
     /// The status code with which the peer refused; 0 if none.
     pub code: u32,
     /// Details beyond the sort: the last message of the peer, or our own.
-    pub why: Option<&'a cause::Cause>,
+    pub why: Option<&'a brunt_cause::Cause>,
 }
 
 impl<'a> FailureCause<'a> {
@@ -24,7 +24,7 @@ impl<'a> FailureCause<'a> {
         FailureCause { sort: FailureClass { errno: errno.map(|e| e.0), ..self.sort }, ..self }
     }
 
-    pub fn with_details(self, why: impl Into<Option<&'a cause::Cause>>) -> FailureCause<'a> {
+    pub fn with_details(self, why: impl Into<Option<&'a brunt_cause::Cause>>) -> FailureCause<'a> {
         FailureCause { why: why.into(), ..self }
     }
 

@@ -1,6 +1,6 @@
 //! Kinds of failure: what went wrong, where in the life of a request, and the system's error number.
 
-use wire::{FaultKind, Phase};
+use brunt_contract::{FaultKind, Phase};
 
 /// A kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

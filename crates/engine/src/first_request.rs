@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use measure::Nanos;
-use plan::Plan;
-use plan::flow::Flow;
-use scenario::{Action, Actions, UserEvent, FlowProgram, Scenario, UserIndex, Wakeup};
-use wire::UserValues;
+use brunt_measure::Nanos;
+use brunt_plan::Plan;
+use brunt_plan::flow::Flow;
+use brunt_scenario::{Action, Actions, UserEvent, FlowProgram, Scenario, UserIndex, Wakeup};
+use brunt_contract::UserValues;
 
 use crate::api::CHECKED;
 
@@ -20,7 +20,7 @@ pub(crate) fn first_request(plan: &Plan, values: &mut UserValues) -> Option<usiz
     let Some((_, flow)) = plan.flows().next() else { return Some(0) };
     let user = Flow { start: flow.start.clone(), ..flow.with_steps(&flow.steps) };
     let program = FlowProgram::of(&user).expect(CHECKED);
-    let mut user = scenario::FlowScenario::new(Arc::new(program), plan.seed);
+    let mut user = brunt_scenario::FlowScenario::new(Arc::new(program), plan.seed);
     let (mut now, mut news, mut acts) = (Nanos::ZERO, UserEvent::Begin, Actions::new());
     for _ in 0..MOST {
         user.wake(Wakeup::new(UserIndex(0), news, now), values, &mut acts);
@@ -43,8 +43,8 @@ pub(crate) fn first_request(plan: &Plan, values: &mut UserValues) -> Option<usiz
 mod tests {
     use std::collections::BTreeMap;
 
-    use plan::WeightedUrl;
-    use plan::flow::{NamedFlow, LoopList, OnFailure, Pause, Step};
+    use brunt_plan::WeightedUrl;
+    use brunt_plan::flow::{NamedFlow, LoopList, OnFailure, Pause, Step};
 
     use super::*;
     use crate::tests::harness::{SECOND, SimPlan};

@@ -1,4 +1,4 @@
-//! Frames between the processes of a run and their coordinator (`record::frames`): a number (mostly of a worker), a
+//! Frames between the processes of a run and their coordinator (`brunt_record::frames`): a number (mostly of a worker), a
 //! kind and a content, all little-endian. Snapshots are already encoded. The reader trusts nothing in a frame.
 
 #[cfg(any(test, feature = "oracle"))]
@@ -9,9 +9,9 @@ mod tests;
 
 use std::io::{self, BufRead, Read, Write};
 
-use measure::Nanos;
-use record::frames::FrameProtocol;
-use wire::{FaultKind, Phase, Trace};
+use brunt_measure::Nanos;
+use brunt_record::frames::FrameProtocol;
+use brunt_contract::{FaultKind, Phase, Trace};
 
 use crate::early_failures::{self, EarlyFailures};
 use crate::worker_message::{EXCERPT, WorkerMessage, RawExample};

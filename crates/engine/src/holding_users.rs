@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 
 use crate::barrier::Barrier;
 use crate::ids::UserId;

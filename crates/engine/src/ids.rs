@@ -3,11 +3,11 @@
 //! A user's id holds the number of its scenario in the upper bits, so the scenario is known without a table. A run of
 //! one load has one scenario, with the number 0, and the ids of its users are plain numbers.
 
-use scenario::UserIndex;
+use brunt_scenario::UserIndex;
 
-pub(crate) use wire::{ConnId, ExchangeId, OriginId, RequestId};
+pub(crate) use brunt_contract::{ConnId, ExchangeId, OriginId, RequestId};
 
-wire::ids! {
+brunt_contract::ids! {
     /// A user of the run.
     UserId
     /// One of the scenarios that a run has side by side; 0 if it has one load.
@@ -22,7 +22,7 @@ const SCENARIO_SHIFT: u32 = 26;
 const INDEX_MASK: u32 = (1 << SCENARIO_SHIFT) - 1;
 
 const _: () = assert!(
-    plan::scenarios::SCENARIOS < 1 << (u32::BITS - SCENARIO_SHIFT),
+    brunt_plan::scenarios::SCENARIOS < 1 << (u32::BITS - SCENARIO_SHIFT),
     "all of them have a number, and nobody has none of theirs"
 );
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use measure::Nanos;
-use wire::{Workload, SlotContext, Request};
+use brunt_measure::Nanos;
+use brunt_contract::{Workload, SlotContext, Request};
 
 use crate::exchange::{Exchange, ExchangeSlab, ExchangeState};
 use crate::slot_values::SlotSource;
@@ -294,14 +294,14 @@ impl InFlight {
 
 #[cfg(test)]
 mod tests {
-    use plan::Share;
+    use brunt_plan::Share;
 
     use super::*;
 
     const TIMEOUT: Nanos = Nanos::from_secs(1);
 
     fn flights() -> InFlight {
-        InFlight::new(TIMEOUT, Nanos::ZERO, SlotSource::new(Share::WHOLE, 1, (1, 1), load::NumberSequence::from(1), false))
+        InFlight::new(TIMEOUT, Nanos::ZERO, SlotSource::new(Share::WHOLE, 1, (1, 1), brunt_load::NumberSequence::from(1), false))
     }
 
     fn due(flights: &mut InFlight, at: u64, request: RequestId) -> ExchangeId {

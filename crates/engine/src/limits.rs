@@ -1,7 +1,7 @@
 //! Limits of a worker: its share of the plan, as times and numbers.
 
-use measure::Nanos;
-use record::RunPart;
+use brunt_measure::Nanos;
+use brunt_record::RunPart;
 
 const SECOND: u64 = 1_000_000_000;
 

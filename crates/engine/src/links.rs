@@ -12,10 +12,10 @@ mod requests;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use cause::{Cause, StaticCause};
-use measure::Nanos;
-use measure::random::Rng;
-use wire::{
+use brunt_cause::{Cause, StaticCause};
+use brunt_measure::Nanos;
+use brunt_measure::random::Rng;
+use brunt_contract::{
     NetworkEvent, ProtocolError, ConnId, ConnectParameters, Workload, EventBuffer, Errno, EstablishedConnection, FaultKind, ChannelProgress, SlotContext, Handshake, Network,
     Origin, OutputBuffer, PeerAddress, TurnRemainder, SecureChannelFactory, Session,
 };
@@ -26,10 +26,10 @@ use crate::opening_timers::OpeningTimers;
 use crate::pool::{Channel, Conn, ConnStage};
 
 /// The proxy closed before it answered whether it leads to the target.
-pub(crate) const CLOSED_IN_TUNNEL: StaticCause = cause::proxy::closed();
+pub(crate) const CLOSED_IN_TUNNEL: StaticCause = brunt_cause::proxy::closed();
 
 /// The peer closed during the TLS handshake without an alert.
-pub(crate) const CLOSED_IN_HANDSHAKE: StaticCause = cause::tls::closed();
+pub(crate) const CLOSED_IN_HANDSHAKE: StaticCause = brunt_cause::tls::closed();
 
 /// Number of replies to pings from which on their writing is checked, and the unsent bytes up to which they count as
 /// written.
@@ -74,7 +74,7 @@ pub(crate) struct Destination<'a> {
     pub origin: &'a Origin,
     /// The user for whom it is opened.
     pub user: UserId,
-    /// The slot values of its opening, if that user will own it ([`wire::Belongs::ToUser`]).
+    /// The slot values of its opening, if that user will own it ([`brunt_contract::Belongs::ToUser`]).
     pub fill: Option<SlotContext<'a>>,
 }
 

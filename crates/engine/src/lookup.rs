@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use cause::Cause;
-use wire::{Origin, PeerAddress};
+use brunt_cause::Cause;
+use brunt_contract::{Origin, PeerAddress};
 
 use crate::ids::PoolId;
 use crate::{Resolver, Stop};

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Nanos, PackedHistogram};
-use record::{Notice, RunPart, Second, Subject};
+use brunt_measure::{Nanos, PackedHistogram};
+use brunt_record::{Notice, RunPart, Second, Subject};
 
 use crate::tally::Snapshot;
 
@@ -59,7 +59,7 @@ impl OpenWork {
         latency.service_at_least.record_n(Nanos::ZERO, self.requests - unsent);
         latency.heartbeat_at_least.record_n(Nanos::ZERO, self.beats);
         for (name, requests) in self.named.iter().filter(|(_, requests)| **requests > 0) {
-            let named = record::NamedFigures::entry(&mut second.named, *name);
+            let named = brunt_record::NamedFigures::entry(&mut second.named, *name);
             named.counts.censored += requests;
             named.at_least.merge(&PackedHistogram::of(Nanos::ZERO, *requests));
         }
@@ -91,7 +91,7 @@ impl LostProcesses {
         let facts = [
             ("processes", self.processes.to_string()),
             ("how", self.how.join(", ")),
-            ("until", if until == Nanos::ZERO { "0 s".to_owned() } else { measure::format_duration(until) }),
+            ("until", if until == Nanos::ZERO { "0 s".to_owned() } else { brunt_measure::format_duration(until) }),
             ("requests", self.requests.to_string()),
         ];
         Notice::new(Subject::ProcessLost, facts)

@@ -2,9 +2,9 @@
 //!
 //! No memory is held for a request: it carries the index of its name, and its results are counted in that name's row.
 
-use measure::{Nanos, PackedHistogram, HistogramRows};
-use plan::scenarios::SCENARIOS;
-use record::{MAX_CODES, NamedCounts};
+use brunt_measure::{Nanos, PackedHistogram, HistogramRows};
+use brunt_plan::scenarios::SCENARIOS;
+use brunt_record::{MAX_CODES, NamedCounts};
 
 use crate::ids::{ScenarioId, UserId};
 use crate::decode::{number_of, word};
@@ -33,7 +33,7 @@ struct NameRow {
 
 /// Maximum number of rows: all names, the row of those beyond them, two rows for the iterations of each flow and each
 /// group, and one for each scenario.
-pub(crate) const ROWS: usize = wire::MAX_NAMES + 1 + 2 * (SCENARIOS + plan::flow::GROUPS) + SCENARIOS;
+pub(crate) const ROWS: usize = brunt_contract::MAX_NAMES + 1 + 2 * (SCENARIOS + brunt_plan::flow::GROUPS) + SCENARIOS;
 
 /// Number of status codes of a name that need no allocation.
 const USUAL_CODES: usize = 4;
@@ -195,7 +195,7 @@ pub(crate) fn decode(bytes: &mut &[u8]) -> Option<Vec<NameFigures>> {
 
 #[cfg(test)]
 mod tests {
-    use measure::Histogram;
+    use brunt_measure::Histogram;
 
     use super::*;
 

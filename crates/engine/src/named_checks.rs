@@ -1,6 +1,6 @@
 //! Named checks: which of them a request has, and how many passed and failed in a second.
 
-use wire::{Checks, Workload};
+use brunt_contract::{Checks, Workload};
 
 use crate::exchange::Exchange;
 use crate::ids::RequestId;
@@ -111,12 +111,12 @@ impl CheckCounts {
 }
 
 /// Decodes the output of [`CheckCounts::encode`]; None if the bytes are malformed.
-pub(crate) fn decode(bytes: &mut &[u8]) -> Option<Vec<record::CheckResults>> {
+pub(crate) fn decode(bytes: &mut &[u8]) -> Option<Vec<brunt_record::CheckResults>> {
     let count = |bytes: &mut &[u8]| word(bytes).filter(|count| *count <= COUNTED);
     let mut all = Vec::new();
-    for _ in 0..number_of(bytes, wire::MAX_CHECK_NAMES)? {
-        let check = number_of(bytes, wire::MAX_CHECK_NAMES - 1)? as u16;
-        all.push(record::CheckResults { check, passed: count(bytes)?, failed: count(bytes)? });
+    for _ in 0..number_of(bytes, brunt_contract::MAX_CHECK_NAMES)? {
+        let check = number_of(bytes, brunt_contract::MAX_CHECK_NAMES - 1)? as u16;
+        all.push(brunt_record::CheckResults { check, passed: count(bytes)?, failed: count(bytes)? });
     }
     Some(all)
 }

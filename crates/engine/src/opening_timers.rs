@@ -1,6 +1,6 @@
 //! Timeouts of the steps of opening a connection.
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 
 use crate::ids::ConnId;
 use crate::timers::Wheel;

@@ -1,8 +1,8 @@
 //! Outcomes of wanted requests: produced by connections, consumed by users.
 
-use measure::Nanos;
-use scenario::UserEvent;
-use wire::{FollowUp, ResourceSearch};
+use brunt_measure::Nanos;
+use brunt_scenario::UserEvent;
+use brunt_contract::{FollowUp, ResourceSearch};
 
 use crate::failure_cause::FailureCause;
 use crate::ids::UserId;
@@ -64,7 +64,7 @@ pub(crate) struct NotSentCause {
     pub sort: FailureClass,
     /// The status code with which the peer refused, or 0.
     pub code: u32,
-    pub why: Option<cause::Cause>,
+    pub why: Option<brunt_cause::Cause>,
 }
 
 impl NotSentCause {

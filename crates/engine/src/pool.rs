@@ -3,9 +3,9 @@
 
 use std::collections::VecDeque;
 
-use measure::Nanos;
-use measure::random::Rng;
-use wire::{Errno, FaultKind, Origin, Phase, PeerAddress, SecureChannel, Session};
+use brunt_measure::Nanos;
+use brunt_measure::random::Rng;
+use brunt_contract::{Errno, FaultKind, Origin, Phase, PeerAddress, SecureChannel, Session};
 
 use crate::failure_cause::{FailureCause, kind_of};
 use crate::ids::{ConnId, ExchangeId, OriginId, PoolId, ScenarioId, UserId};
@@ -360,7 +360,7 @@ pub(crate) struct Pool {
     /// Time when the last lookup was requested.
     pub looked_up: Nanos,
     /// Cause of the last failed lookup.
-    pub lookup_error: Option<cause::Cause>,
+    pub lookup_error: Option<brunt_cause::Cause>,
 }
 
 impl Pool {

@@ -1,6 +1,6 @@
 //! Number of users over time.
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 
 use crate::ids::ScenarioId;
 

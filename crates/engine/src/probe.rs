@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use cause::{Cause, response};
-use measure::{Clock, Nanos};
-use plan::Plan;
-use record::FirstResponse;
-use wire::{ConnectionOwner, Workload, ExchangeEnd, FaultKind, FollowUp, ResourceSearch, UserState, Origin, Request, MAX_SHOWN_BYTES};
+use brunt_cause::{Cause, response};
+use brunt_measure::{Clock, Nanos};
+use brunt_plan::Plan;
+use brunt_record::FirstResponse;
+use brunt_contract::{ConnectionOwner, Workload, ExchangeEnd, FaultKind, FollowUp, ResourceSearch, UserState, Origin, Request, MAX_SHOWN_BYTES};
 
 use crate::builder::initial_values;
 use crate::conversation::{OpenConversation, OneShot, Pages, ConnectionTranscript, OneShotError, no_answer};
@@ -120,7 +120,7 @@ impl<'a> RequestPass<'a> {
     /// Returns the timeout of a response, as in a run.
     fn timeout(&self, request: usize) -> Nanos {
         let plan = &self.setup.plan;
-        let own = plan.urls.get(request).filter(|_| plan.has_flows()).and_then(plan::WeightedUrl::timeout);
+        let own = plan.urls.get(request).filter(|_| plan.has_flows()).and_then(brunt_plan::WeightedUrl::timeout);
         own.unwrap_or(plan.timeout)
     }
 
@@ -210,7 +210,7 @@ fn hops(
     }
     let Some((kind, why)) = hop.and_then(|ended| Some((ended.fault?, ended.cause))) else { return Ok(()) };
     let trouble = match (kind, why) {
-        (_, None) => no_answer(cause::verbatim(kind.name())),
+        (_, None) => no_answer(brunt_cause::verbatim(kind.name())),
         (FaultKind::BrokenProtocol, Some(why)) => no_answer(response::broken(why)),
         (_, Some(why)) => no_answer(why),
     };
@@ -324,7 +324,7 @@ impl OneShots<'_> {
                 Ok(ended) => {
                     let failed = ended.iter().zip(requests).find(|(ended, _)| ended.fault.is_some());
                     if let Some((ended, request)) = failed {
-                        let why = cause::run::failed(d.display_request(request), failure_text(&**d, ended));
+                        let why = brunt_cause::run::failed(d.display_request(request), failure_text(&**d, ended));
                         return Some(OneShotFailure { why, unreachable: false });
                     }
                 }

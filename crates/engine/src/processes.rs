@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::Scope;
 use std::time::Duration;
 
-use measure::{Clock, Nanos};
+use brunt_measure::{Clock, Nanos};
 
 use crate::barrier::NOTICE;
 use crate::control::{Control, ScheduledChange};
@@ -112,7 +112,7 @@ pub(crate) fn start<'s>(
         Arc::new(ProcessLinks { outboxes: Mutex::default(), missing, stragglers: Mutex::new(Stragglers::of(awaited)) });
     let mut from = 0;
     for index in 0..number {
-        let to = from + plan::Share { index, of: number }.of_total(u64::from(workers)) as u32;
+        let to = from + brunt_plan::Share { index, of: number }.of_total(u64::from(workers)) as u32;
         let task = Task { from, to, of: workers };
         from = to;
         match launcher.launch(&task) {

@@ -9,9 +9,9 @@ mod checks;
 mod spans;
 mod traces;
 
-use measure::{Clock, Nanos};
-use record::Latency;
-use wire::{FaultKind, Phase};
+use brunt_measure::{Clock, Nanos};
+use brunt_record::Latency;
+use brunt_contract::{FaultKind, Phase};
 
 use crate::early_failures::EarlyFailures;
 use crate::exchange::{Exchange, ExchangeState};
@@ -333,13 +333,13 @@ impl Recorder {
 
     /// Counts the loss of a connection that is part of the plan.
     #[cold]
-    pub fn connection_lost(&mut self, kind: FaultKind, errno: Option<i32>, why: Option<&cause::Cause>) {
+    pub fn connection_lost(&mut self, kind: FaultKind, errno: Option<i32>, why: Option<&brunt_cause::Cause>) {
         self.tally.lost(kind, errno, why);
     }
 
     /// Counts a connection that failed to open and that no request waits for.
     #[cold]
-    pub fn connection_not_opened(&mut self, sort: FailureClass, why: Option<&cause::Cause>) {
+    pub fn connection_not_opened(&mut self, sort: FailureClass, why: Option<&brunt_cause::Cause>) {
         self.tally.not_opened(sort, why);
     }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use cause::Cause;
+use brunt_cause::Cause;
 use rustix::process::{Resource, getrlimit};
 
 /// Descriptors of a run besides its connections: standard streams, loops, timers, counters, files.
@@ -14,12 +14,12 @@ pub fn no_thread(why: &io::Error) -> Cause {
         return no_descriptors();
     }
     let own = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
-    cause::connecting::no_thread(why.to_string(), limit(Resource::Nproc), own)
+    brunt_cause::connecting::no_thread(why.to_string(), limit(Resource::Nproc), own)
 }
 
 /// Returns the cause for exhausted descriptors.
 pub fn no_descriptors() -> Cause {
-    cause::connecting::no_descriptors(limit(Resource::Nofile), BESIDE)
+    brunt_cause::connecting::no_descriptors(limit(Resource::Nofile), BESIDE)
 }
 
 fn limit(of: Resource) -> String {

@@ -6,11 +6,11 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-use measure::{Clock, Nanos};
-use plan::flow::{SetupValue, Step};
-use plan::{Load, Plan, ScenarioPlan};
-use record::{Notice, RunEvent, RunStarted, Subject};
-use wire::{ProtocolConfig, OrderedResponses, CHECK_NAMES, Checks, UsageError, Workload, Origin, Protocol};
+use brunt_measure::{Clock, Nanos};
+use brunt_plan::flow::{SetupValue, Step};
+use brunt_plan::{Load, Plan, ScenarioPlan};
+use brunt_record::{Notice, RunEvent, RunStarted, Subject};
+use brunt_contract::{ProtocolConfig, OrderedResponses, CHECK_NAMES, Checks, UsageError, Workload, Origin, Protocol};
 
 use crate::backend::{self, Backend};
 use crate::barrier::Barrier;
@@ -31,7 +31,7 @@ const LEAD: Nanos = Nanos::from_millis(20);
 /// Returns the options without the names of checks and the timeouts and counts of steps, which do not concern
 /// protocols.
 pub(crate) fn without_names(asked: &ProtocolConfig) -> Cow<'_, ProtocolConfig> {
-    let ours = [CHECK_NAMES, plan::flow::TIMEOUT, plan::flow::AT_MOST];
+    let ours = [CHECK_NAMES, brunt_plan::flow::TIMEOUT, brunt_plan::flow::AT_MOST];
     if !asked.url_options.iter().any(|own| ours.iter().any(|name| own.contains_key(*name))) {
         return Cow::Borrowed(asked);
     }
@@ -100,12 +100,12 @@ impl PreparedRun {
         self.checks.as_ref().map_or(&[], |checks| checks.names())
     }
 
-    /// Returns [`wire::Prepared::by_order`].
+    /// Returns [`brunt_contract::Prepared::by_order`].
     pub fn by_order(&self) -> Option<OrderedResponses> {
         self.dialogue.prepared().by_order
     }
 
-    /// Returns [`wire::Prepared::requests_at_most`].
+    /// Returns [`brunt_contract::Prepared::requests_at_most`].
     pub fn requests_at_most(&self) -> Option<u64> {
         self.dialogue.prepared().max_requests
     }
@@ -237,7 +237,7 @@ impl PreparedRun {
     fn backend(&self, plan: &Plan) -> (Backend, Option<Subject>) {
         let datagrams = self.dialogue.origins().iter().any(|origin| origin.datagrams);
         let backend = backend::choose(plan.net, datagrams);
-        let missed = plan.net == plan::NetKind::Uring && backend != Backend::Uring;
+        let missed = plan.net == brunt_plan::NetKind::Uring && backend != Backend::Uring;
         (backend, missed.then_some(if datagrams { Subject::UringStreamsOnly } else { Subject::UringUnavailable }))
     }
 
@@ -313,7 +313,7 @@ fn connections(plan: &Plan, dialogue: &dyn Workload) -> u64 {
 fn started(setup: &Setup, net: &str, workers: u32) -> RunStarted {
     let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     RunStarted {
-        schema: record::SCHEMA.into(),
+        schema: brunt_record::SCHEMA.into(),
         brunt: env!("CARGO_PKG_VERSION").into(),
         unix_ms: since_1970.as_millis() as u64,
         command: setup.command.clone(),
@@ -329,7 +329,7 @@ fn started(setup: &Setup, net: &str, workers: u32) -> RunStarted {
 }
 
 /// Returns the machines of a run, this one first.
-fn hosts(setup: &Setup) -> Vec<record::GeneratorHost> {
+fn hosts(setup: &Setup) -> Vec<brunt_record::GeneratorHost> {
     let others = setup.processes.iter().flat_map(|processes| processes.launcher.hosts());
     std::iter::once(setup.host.clone()).chain(others).collect()
 }

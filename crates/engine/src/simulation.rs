@@ -6,10 +6,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
-use measure::Nanos;
-use plan::Share;
-use record::RunEvent;
-use wire::{NetworkEvent, ProtocolConfig, Checks, UsageError, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, Protocol, TurnRemainder};
+use brunt_measure::Nanos;
+use brunt_plan::Share;
+use brunt_record::RunEvent;
+use brunt_contract::{NetworkEvent, ProtocolConfig, Checks, UsageError, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, Protocol, TurnRemainder};
 
 use crate::barrier::Barrier;
 use crate::builder::{WorkerBuilder, requests};

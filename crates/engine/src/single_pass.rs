@@ -5,10 +5,10 @@ mod pages;
 
 use std::sync::Arc;
 
-use measure::{Clock, Nanos};
-use plan::flow::{Flow, SetupValue, OnFailure};
-use scenario::{Action, Actions, ENDLESS, BatchMember, UserEvent, FlowProgram, Scenario, UserIndex, Wakeup};
-use wire::{Workload, FaultKind, UserState, Origin, UserValues};
+use brunt_measure::{Clock, Nanos};
+use brunt_plan::flow::{Flow, SetupValue, OnFailure};
+use brunt_scenario::{Action, Actions, ENDLESS, BatchMember, UserEvent, FlowProgram, Scenario, UserIndex, Wakeup};
+use brunt_contract::{Workload, FaultKind, UserState, Origin, UserValues};
 
 use crate::api::CHECKED;
 use crate::connections::origins_of;
@@ -128,10 +128,10 @@ fn once(
             if failed.is_none() && !continues_after_failure(steps, request as u32) {
                 let name = setup.plan.urls.get(request).map(|url| url.name.as_deref().unwrap_or(&url.url).to_owned());
                 let (name, why) = (name.unwrap_or_default(), failure.probe.cause.clone());
-                let why = why.unwrap_or_else(|| cause::verbatim(""));
+                let why = why.unwrap_or_else(|| brunt_cause::verbatim(""));
                 let why = match &failure.probe.status[..] {
-                    "" => cause::run::failed(name, why),
-                    status => cause::run::failed_with(name, why, status),
+                    "" => brunt_cause::run::failed(name, why),
+                    status => brunt_cause::run::failed_with(name, why, status),
                 };
                 failed = Some(OneShotFailure { why, unreachable: before && failure.unreachable });
             }
@@ -139,7 +139,7 @@ fn once(
         }
         PassEvent::Paused(pause) => pause,
         PassEvent::Endless => {
-            let why = cause::run::endless().into();
+            let why = brunt_cause::run::endless().into();
             failed.get_or_insert(OneShotFailure { why, unreachable: false });
             Nanos::ZERO
         }
@@ -176,7 +176,7 @@ impl SinglePass<'_> {
     /// Runs steps once and reports each; `told` returns the duration of pauses.
     fn run(&mut self, steps: &Flow, most: Option<usize>, told: &mut dyn FnMut(PassEvent) -> Nanos) {
         let program = Arc::new(FlowProgram::of(steps).expect(CHECKED));
-        let mut user = scenario::FlowScenario::new(Arc::clone(&program), self.seed);
+        let mut user = brunt_scenario::FlowScenario::new(Arc::clone(&program), self.seed);
         let (mut now, mut acts) = (Clock.now(), Actions::new());
         let mut prepares = user.has_start_section(USER);
         let mut news = Some(UserEvent::Begin);

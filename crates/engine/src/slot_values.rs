@@ -2,11 +2,11 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use load::NumberSequence;
-use measure::random::{Rng, scramble};
-use measure::{Clock, Nanos};
-use plan::Share;
-use wire::SlotContext;
+use brunt_load::NumberSequence;
+use brunt_measure::random::{Rng, scramble};
+use brunt_measure::{Clock, Nanos};
+use brunt_plan::Share;
+use brunt_contract::SlotContext;
 
 use crate::exchange::Exchange;
 use crate::ids::{RequestId, UserId};
@@ -220,7 +220,7 @@ mod tests {
         let second = Share { index: 1, of: 2 };
         let shares = [(second, NumberSequence::in_turn(second)), (Share { index: 0, of: 2 }, NumberSequence::from(41))];
         let mut source = source(second, 1, 1).by_iteration(&shares);
-        let [first, second] = [0, 1].map(|scenario| UserId::within(ScenarioId(scenario), scenario::UserIndex(3)));
+        let [first, second] = [0, 1].map(|scenario| UserId::within(ScenarioId(scenario), brunt_scenario::UserIndex(3)));
         let mut begun = |user| {
             source.iteration_begins(user);
             let (fill, _) = source.fill(user, Nanos::ZERO);

@@ -1,10 +1,10 @@
 //! Source of requests: when arrivals are due, which users run or pause, what each does next, and how many there are.
 
-use load::Schedule;
-use measure::Nanos;
-use plan::Change;
-use scenario::{Actions, Scenario, UnsolicitedMessage, Wakeup};
-use wire::UserValues;
+use brunt_load::Schedule;
+use brunt_measure::Nanos;
+use brunt_plan::Change;
+use brunt_scenario::{Actions, Scenario, UnsolicitedMessage, Wakeup};
+use brunt_contract::UserValues;
 
 use crate::ids::{OriginId, UserId};
 use crate::limits::Limits;
@@ -361,7 +361,7 @@ impl LoadSource {
 
 #[cfg(test)]
 mod tests {
-    use scenario::RequestMix;
+    use brunt_scenario::RequestMix;
 
     use super::*;
     use crate::ids::ScenarioId;
@@ -373,7 +373,7 @@ mod tests {
             self.0 += 10;
             (self.0 <= 30).then_some(Nanos(self.0))
         }
-        fn change(&mut self, _: Nanos, _: plan::Change) -> Option<Nanos> {
+        fn change(&mut self, _: Nanos, _: brunt_plan::Change) -> Option<Nanos> {
             self.next_due()
         }
         fn take_rest(&mut self, _: Nanos, until: Nanos, lump: &mut dyn FnMut(Nanos, u64)) {

@@ -1,7 +1,7 @@
 //! The scenarios of a run in one worker: a source each, in one loop.
 
-use measure::Nanos;
-use plan::Change;
+use brunt_measure::Nanos;
+use brunt_plan::Change;
 
 use crate::ids::{ScenarioId, UserId};
 use crate::limits::Limits;

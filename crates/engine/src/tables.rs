@@ -16,12 +16,12 @@ pub(crate) struct DescriptorTables {
 impl DescriptorTables {
     /// Computes the tables for `connections` connections, where `asked` workers would run.
     pub fn for_run(connections: u64, asked: u32) -> DescriptorTables {
-        DescriptorTables::over(connections, asked, net::tables::capacity() as u64)
+        DescriptorTables::over(connections, asked, brunt_net::tables::capacity() as u64)
     }
 
     /// Returns the capacity of all tables if it is less than `connections`.
     pub fn capacity_exceeded(connections: u64) -> Option<u64> {
-        let most = (net::tables::capacity() as u64).saturating_mul(MOST);
+        let most = (brunt_net::tables::capacity() as u64).saturating_mul(MOST);
         (connections > most).then_some(most)
     }
 
@@ -34,7 +34,7 @@ impl DescriptorTables {
     /// lack shows as connections that fail for want of descriptors.
     pub fn take(self) {
         if self.own {
-            let _ = net::tables::own_only(&[]);
+            let _ = brunt_net::tables::own_only(&[]);
         }
     }
 }

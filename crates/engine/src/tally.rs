@@ -6,10 +6,10 @@
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
 
-use cause::Cause;
-use measure::{Histogram, Nanos};
-use record::{ByteCounts, ConnectionFigures, HeartbeatCounts, Latency};
-use wire::{FaultKind, Phase};
+use brunt_cause::Cause;
+use brunt_measure::{Histogram, Nanos};
+use brunt_record::{ByteCounts, ConnectionFigures, HeartbeatCounts, Latency};
+use brunt_contract::{FaultKind, Phase};
 
 use crate::named_checks::CheckCounts;
 use crate::ids::UserId;
@@ -24,17 +24,17 @@ pub(crate) use encoding::{Snapshot, decode, encode, translate};
 /// Counts of a worker in a second: the additive ones, stored as in the record, and the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SecondCounts {
-    pub sums: record::Counts,
+    pub sums: brunt_record::Counts,
     pub bytes: ByteCounts,
     pub connections: ConnectionFigures,
     pub heartbeats: HeartbeatCounts,
     pub apart: UnsummedCounts,
 }
 
-record::counts! {
+brunt_record::counts! {
     /// Counts of workers that are not merged by addition.
     pub(crate) struct UnsummedCounts {
-        /// Gauges at the end of the second, as in [`record::Second`].
+        /// Gauges at the end of the second, as in [`brunt_record::Second`].
         users, in_flight, waiting, open,
         /// Time to open the connections before a common start.
         ahead_ns,
@@ -57,14 +57,14 @@ record::counts! {
 }
 
 impl Deref for SecondCounts {
-    type Target = record::Counts;
-    fn deref(&self) -> &record::Counts {
+    type Target = brunt_record::Counts;
+    fn deref(&self) -> &brunt_record::Counts {
         &self.sums
     }
 }
 
 impl DerefMut for SecondCounts {
-    fn deref_mut(&mut self) -> &mut record::Counts {
+    fn deref_mut(&mut self) -> &mut brunt_record::Counts {
         &mut self.sums
     }
 }
@@ -293,9 +293,9 @@ impl Concurrency {
 
 #[cfg(test)]
 mod tests {
-    use record::RunPart;
+    use brunt_record::RunPart;
 
-    use record::MAX_CODES;
+    use brunt_record::MAX_CODES;
 
     use super::*;
     use crate::name_rows::OTHER;
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn losses_are_told_apart_by_their_words_up_to_a_bound_and_survive_their_encoding() {
-        let said = |words: &str| Some(cause::verbatim(words));
+        let said = |words: &str| Some(brunt_cause::verbatim(words));
         let full = said("1040 too many connections");
         let mut tally = WorkerTally::new(1);
         for _ in 0..2 {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread::Scope;
 
-use measure::{Clock, Nanos};
-use plan::Share;
-use scenario::RequestMix;
-use wire::{Workload, Origin, PeerAddress};
+use brunt_measure::{Clock, Nanos};
+use brunt_plan::Share;
+use brunt_scenario::RequestMix;
+use brunt_contract::{Workload, Origin, PeerAddress};
 
 use crate::backend::Backend;
 use crate::barrier::Barrier;
@@ -119,7 +119,7 @@ pub(crate) fn sources(setup: &Setup, pools: &[(Origin, Vec<PeerAddress>)], conne
         _ => None,
     });
     match first {
-        Some(to) if setup.sources.is_empty() => net::sources::spread(to, connections as usize),
+        Some(to) if setup.sources.is_empty() => brunt_net::sources::spread(to, connections as usize),
         _ => setup.sources.clone(),
     }
 }

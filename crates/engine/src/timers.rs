@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 
 use crate::ids::UserId;
 

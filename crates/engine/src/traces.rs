@@ -4,9 +4,9 @@
 //! Ids follow from the number of a request ([`crate::filling::FillSource::again`]), so they are derived after
 //! completion, and stored for a few requests only.
 
-use measure::Nanos;
-use record::{Failure, Rank, HasRank, RequestSpan, TraceId, TracedRequest, is_slow, keep_slowest};
-use wire::{FaultKind, Trace};
+use brunt_measure::Nanos;
+use brunt_record::{Failure, Rank, HasRank, RequestSpan, TraceId, TracedRequest, is_slow, keep_slowest};
+use brunt_contract::{FaultKind, Trace};
 
 use crate::exchange::{Exchange, ExchangeState};
 use crate::ids::RequestId;
@@ -299,7 +299,7 @@ impl ReportedRequest {
 
 impl TracesReport {
     /// Returns the requests that spans are made of, each once, and the number of further failures and sampled requests.
-    pub fn spans(&self, code_name: &dyn Fn(u32) -> String) -> record::RequestSpans {
+    pub fn spans(&self, code_name: &dyn Fn(u32) -> String) -> brunt_record::RequestSpans {
         let slow = |told: &ReportedRequest| self.slowest.iter().any(|slow| slow.trace == told.trace);
         let chosen = || self.failed.iter().chain(&self.sampled);
         let mut spans: Vec<RequestSpan> = chosen().map(|told| told.span(slow(told), code_name)).collect();
@@ -309,7 +309,7 @@ impl TracesReport {
         spans.extend(others.map(|told| told.span(true, code_name)));
         // Sampled or timed-out requests among the slowest were left out of the others.
         let back = spans[before..].iter().filter(|span| span.sampled || span.failure.is_some()).count() as u64;
-        record::RequestSpans { spans, left_out: left_out.saturating_sub(back) }
+        brunt_record::RequestSpans { spans, left_out: left_out.saturating_sub(back) }
     }
 }
 
@@ -325,7 +325,7 @@ mod tests {
         let mut x = Exchange::due(Nanos(90), Nanos(95), RequestId(0), 3, UserId(0));
         (x.started, x.state) = (Nanos(120), ExchangeState::InFlight);
         for took in 0..20 {
-            let timeout = FailureClass { kind: FaultKind::Timeout, phase: wire::Phase::FirstByte, errno: Some(7) };
+            let timeout = FailureClass { kind: FaultKind::Timeout, phase: brunt_contract::Phase::FirstByte, errno: Some(7) };
             let outcome = TracedOutcome { code: 200, failed: (took == 19).then_some(timeout) };
             traces.record(KeptTrace::of(&x, trace, outcome, (true, Nanos(200 + took))));
         }
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn of_many_that_are_sampled_a_fair_choice_has_spans_and_the_rest_is_counted() {
-        let mut rng = measure::Rng::new(1);
+        let mut rng = brunt_measure::Rng::new(1);
         let mut traces = TraceSelection::new(None);
         let x =
             Exchange { state: ExchangeState::InFlight, ..Exchange::due(Nanos(100), Nanos(100), RequestId(0), 0, UserId(0)) };

@@ -6,8 +6,8 @@
 //! never pause, because a turn ends with one piece read per connection at the latest. Only after a late wakeup may more
 //! than one piece lie in a socket: then it stays until everything is read, or as much time has passed as we were late.
 
-use measure::Nanos;
-use wire::TurnRemainder;
+use brunt_measure::Nanos;
+use brunt_contract::TurnRemainder;
 
 /// Maximum length of a turn before it is interrupted for timers; it goes on afterwards.
 const LONG: Nanos = Nanos::from_millis(1);

@@ -1,7 +1,7 @@
 //! Values of a user that a request uses, for the examples of failures and for `--debug`.
 
-use plan::Plan;
-use wire::UserValues;
+use brunt_plan::Plan;
+use brunt_contract::UserValues;
 
 /// Maximum number of values reported for one request, and of bytes of each.
 const MOST: usize = 32;
@@ -14,7 +14,7 @@ pub type RequestValue = (String, Option<Vec<u8>>);
 pub(crate) fn used_values(plan: &Plan, url: usize, values: &UserValues) -> Vec<RequestValue> {
     let Some(asked) = plan.urls.get(url) else { return Vec::new() };
     let names = plan.variables();
-    let used = plan::flow::values_of(asked, &plan.options, names).into_iter().take(MOST);
+    let used = brunt_plan::flow::values_of(asked, &plan.options, names).into_iter().take(MOST);
     used.map(|at| {
         let value = values.get(at).map(beginning);
         (names[usize::from(at)].clone(), value)

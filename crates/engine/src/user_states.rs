@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use plan::Plan;
-use wire::{UserState, UserValues};
+use brunt_plan::Plan;
+use brunt_contract::{UserState, UserValues};
 
 use crate::ids::{RequestId, UserId};
 use crate::used_values::{RequestValue, used_values};
@@ -107,7 +107,7 @@ mod tests {
     fn what_lasts_for_the_users_of_one_scenario_does_not_last_for_those_of_another() {
         let mut memories = UserStates::new(vec![false; 2], (vec![vec![true], vec![false]], UserValues::default()));
         for (scenario, lasts) in [(0, true), (1, false)] {
-            let user = UserId::within(ScenarioId(scenario), scenario::UserIndex(3));
+            let user = UserId::within(ScenarioId(scenario), brunt_scenario::UserIndex(3));
             memories.of(user).values.set(0, b"a");
             memories.iteration_begins(user);
             assert_eq!(memories.of(user).values.get(0).is_some(), lasts, "scenario {scenario}");

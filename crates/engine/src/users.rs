@@ -7,9 +7,9 @@ mod iterations;
 mod pages;
 mod waking;
 
-use measure::Nanos;
-use scenario::{Actions, UserEvent};
-use wire::{FollowUp, Network};
+use brunt_measure::Nanos;
+use brunt_scenario::{Actions, UserEvent};
+use brunt_contract::{FollowUp, Network};
 
 use crate::connections::WorkerConnections;
 use crate::holding_users::HoldingUsers;

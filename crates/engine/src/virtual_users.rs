@@ -1,10 +1,10 @@
 //! The virtual users of one worker, in both loads: a closed load starts and retires them as its profile says; in an
 //! open load each arrival is the visit of a user, which leaves when it is over.
 
-use load::UserProfile;
-use measure::Nanos;
-use plan::Change;
-use scenario::UserIndex;
+use brunt_load::UserProfile;
+use brunt_measure::Nanos;
+use brunt_plan::Change;
+use brunt_scenario::UserIndex;
 
 use crate::ids::{ScenarioId, UserId};
 
@@ -189,7 +189,7 @@ impl VirtualUsers {
 
 #[cfg(test)]
 mod tests {
-    use plan::{Load, Share, Stage};
+    use brunt_plan::{Load, Share, Stage};
 
     use super::*;
 

@@ -11,7 +11,7 @@ mod common_start;
 mod ending;
 mod time;
 
-use wire::Network;
+use brunt_contract::Network;
 
 use crate::Stop;
 use crate::connections::WorkerConnections;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use measure::Nanos;
-use wire::Trace;
+use brunt_measure::Nanos;
+use brunt_contract::Trace;
 
 use crate::early_failures::EarlyFailures;
 use crate::failure_class::FailureClass;
@@ -40,7 +40,7 @@ pub(crate) struct RawExample {
     /// Moment since the start of the window.
     pub at_ns: i64,
     /// Details beyond the sort.
-    pub why: Option<cause::Cause>,
+    pub why: Option<brunt_cause::Cause>,
     pub sent: Vec<u8>,
     pub received: Vec<u8>,
     pub reused: bool,

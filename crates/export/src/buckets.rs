@@ -4,7 +4,7 @@
 //! exported never decreases later, which readers would take for a restart. Either way a value is off by at most
 //! 0.2 % of itself before it is put into a bucket of the reader's.
 
-use measure::Histogram;
+use brunt_measure::Histogram;
 
 /// Upper bounds of the classic buckets, in seconds: from a tenth of a millisecond to a minute.
 pub(crate) const BOUNDS: [f64; 18] =
@@ -81,7 +81,7 @@ fn index(seconds: f64) -> i32 {
 
 #[cfg(test)]
 mod tests {
-    use measure::{Nanos, Rng};
+    use brunt_measure::{Nanos, Rng};
 
     use super::*;
 

@@ -6,9 +6,9 @@
 
 use std::borrow::Cow;
 
-use measure::{Histogram, Nanos};
-use record::{NamedCounts, RunPart};
-use report::{Grade, NamedTotals, RunSums};
+use brunt_measure::{Histogram, Nanos};
+use brunt_record::{NamedCounts, RunPart};
+use brunt_report::{Grade, NamedTotals, RunSums};
 
 use crate::figures::FiguresSnapshot;
 
@@ -314,8 +314,8 @@ fn checks(sums: &RunSums) -> Family<'_> {
     let family = counters("checks", "Responses by check and by whether they passed it; the warm-up is left out.");
     let rows: Vec<_> = sums.checks().collect();
     let (own, rest) = rows.split_at(rows.len().min(NAMES));
-    let sum = |of: fn(&report::CheckRow<'_>) -> u64| rest.iter().map(of).sum();
-    let others = report::CheckRow { name: OTHERS, passed: sum(|row| row.passed), failed: sum(|row| row.failed) };
+    let sum = |of: fn(&brunt_report::CheckRow<'_>) -> u64| rest.iter().map(of).sum();
+    let others = brunt_report::CheckRow { name: OTHERS, passed: sum(|row| row.passed), failed: sum(|row| row.failed) };
     own.iter().copied().chain((!rest.is_empty()).then_some(others)).fold(family, |family, row| {
         family
             .with([("check", row.name), ("outcome", "passed")], PointValue::Count(row.passed))

@@ -3,7 +3,7 @@
 
 use hyper::Uri;
 use prost::Message;
-use record::{FirstResponse, RequestSpan, RunStarted};
+use brunt_record::{FirstResponse, RequestSpan, RunStarted};
 
 use crate::databases::{PreparedQuery, prepared};
 use crate::messages::{
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_request_is_a_span_from_when_it_was_due_and_its_connection_one_within() {
-        let failure = record::Failure { kind: "wrong_status".into(), phase: "first_byte".into(), ..Default::default() };
+        let failure = brunt_record::Failure { kind: "wrong_status".into(), phase: "first_byte".into(), ..Default::default() };
         let all = exported(&context("https://h/a?b={counter}", "POST /a"), RequestSpan { failure: Some(failure), ..span() });
         let [request, connection] = &all[..] else { panic!("{all:?}") };
         assert_eq!((request.start_time_unix_nano, request.end_time_unix_nano), (500_000, 10_000_000));
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn spans_are_encoded_as_opentelemetry_encodes_them() {
-        let failure = record::Failure { kind: "wrong_status".into(), phase: "first_byte".into(), ..Default::default() };
+        let failure = brunt_record::Failure { kind: "wrong_status".into(), phase: "first_byte".into(), ..Default::default() };
         let failed = RequestSpan { failure: Some(failure), first_byte_ns: Some(8_000_000), ..span() };
         let context = context("https://h/a?b={counter}", "POST /a");
         let export = context.export(&[failed, RequestSpan { span: 9, sampled: false, ..span() }], &[("a".into(), "b".into())]);
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_statement_is_described_as_one_of_its_database_and_what_was_sent_plainly_by_its_place() {
-        let failure = record::Failure { kind: "wrong_status".into(), phase: "first_byte".into(), ..Default::default() };
+        let failure = brunt_record::Failure { kind: "wrong_status".into(), phase: "first_byte".into(), ..Default::default() };
         let of_request = |url: &str, option: &str, asked: &[&str], (name, span): (&str, RequestSpan)| {
             let head = include_str!("../../record/src/version-1.jsonl").lines().next().expect("a head");
             let mut started: RunStarted = serde_json::from_str(head).expect("a head");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hyper::Uri;
 use hyper::header::{HeaderName, HeaderValue};
-use wire::{Proxy, ProxyKind};
+use brunt_contract::{Proxy, ProxyKind};
 
 use crate::grpc::OtlpGrpcClient;
 use crate::http::{HttpClient, ServerAddress, tls_config};

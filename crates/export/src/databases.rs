@@ -2,7 +2,7 @@
 //! known from the plan, and its attributes by the semantic conventions of database clients.
 
 use hyper::Uri;
-use record::{RequestSpan, RunStarted};
+use brunt_record::{RequestSpan, RunStarted};
 
 use crate::messages::{KeyValue, number, text};
 

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use record::{RunListener, Notice, RunPart, RunEvent, Second};
-use report::{InterimSummary, SummaryBuilder};
+use brunt_record::{RunListener, Notice, RunPart, RunEvent, Second};
+use brunt_report::{InterimSummary, SummaryBuilder};
 
 /// The last second, and the current phase of the run.
 #[derive(Clone, Debug, Default)]

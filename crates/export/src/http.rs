@@ -17,7 +17,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
-use wire::{Proxy, bracketed};
+use brunt_contract::{Proxy, bracketed};
 
 /// Maximum number of bytes read of a response.
 const LONGEST: usize = 64 * 1024;

@@ -121,7 +121,7 @@ fn metric(kind: MetricKind, point: &Point<'_>) -> PrometheusMetric {
     metric
 }
 
-fn histogram(times: &measure::Histogram, most: usize) -> PrometheusHistogram {
+fn histogram(times: &brunt_measure::Histogram, most: usize) -> PrometheusHistogram {
     let bucket = |(bound, n): (f64, u64)| Bucket { cumulative_count: Some(n), upper_bound: Some(bound) };
     let classic = BOUNDS.into_iter().zip(buckets::classic(times));
     let native = ExponentialBuckets::of(times, most);

@@ -8,7 +8,7 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use record::{RunListener, Notice, RunEvent, Subject};
+use brunt_record::{RunListener, Notice, RunEvent, Subject};
 
 use crate::collector::CollectorClient;
 use crate::figures::LiveFigures;

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use record::{RunListener, Notice, RunEvent, RequestSpan, Subject};
+use brunt_record::{RunListener, Notice, RunEvent, RequestSpan, Subject};
 
 use crate::collector::CollectorClient;
 use crate::client_spans::SpanContext;
@@ -79,7 +79,7 @@ impl SpanPush {
         }
     }
 
-    fn take(&mut self, spans: &record::RequestSpans) {
+    fn take(&mut self, spans: &brunt_record::RequestSpans) {
         let mut state = self.shared.lock();
         let room = QUEUE.saturating_sub(state.queue.len());
         state.queue.extend(spans.spans.iter().take(room).cloned());
@@ -201,7 +201,7 @@ mod tests {
         assert!(push().final_notices().is_empty());
         let mut push = push();
         let spans = vec![RequestSpan { sampled: true, ..RequestSpan::default() }; QUEUE + 100];
-        push.observe(&RunEvent::Spans(record::RequestSpans { spans, left_out: 5 })).expect("never in the way");
+        push.observe(&RunEvent::Spans(brunt_record::RequestSpans { spans, left_out: 5 })).expect("never in the way");
         let said = push.final_notices();
         let facts: Vec<_> = said.iter().map(|notice| (notice.subject(), notice.facts.clone())).collect();
         let [(Some(Subject::OtlpSpansLost), lost), (Some(Subject::OtlpSpansLeftOut), left_out)] = &facts[..] else {

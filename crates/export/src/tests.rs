@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use measure::{Nanos, PackedHistogram};
-use record::{WindowStart, CheckResults, End, RunEnd, Failure, RunListener, NamedFigures, NamedCounts, RunPart, RunEvent, Second, RunStarted};
+use brunt_measure::{Nanos, PackedHistogram};
+use brunt_record::{WindowStart, CheckResults, End, RunEnd, Failure, RunListener, NamedFigures, NamedCounts, RunPart, RunEvent, Second, RunStarted};
 
 use crate::catalogue::{NAMES, families};
 use crate::{LiveFigures, LingerOutcome, PrometheusServer, text};
@@ -19,7 +19,7 @@ const PLAN: &str = r#"{"protocol": "http", "urls": [{"url": "http://127.0.0.1:1/
 
 fn started(names: usize) -> RunEvent {
     let started = RunStarted {
-        schema: record::SCHEMA.into(),
+        schema: brunt_record::SCHEMA.into(),
         brunt: "0.1.0".into(),
         unix_ms: 1000,
         command: Vec::new(),

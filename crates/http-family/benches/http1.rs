@@ -4,8 +4,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use http_family::http1::{Http1, Http1Server};
-use wire::{
+use brunt_http_family::http1::{Http1, Http1Server};
+use brunt_contract::{
     ProtocolConfig, RequestedUrl, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, ServerResponse, ServerSession, BodyFraming,
 };
 

@@ -5,11 +5,11 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use http_family::http::Http;
-use http_family::http2::frames::{self, END_HEADERS, END_STREAM};
+use brunt_http_family::http::Http;
+use brunt_http_family::http2::frames::{self, END_HEADERS, END_STREAM};
 use std::sync::Arc;
 
-use wire::{ProtocolConfig, RequestedUrl, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, Session};
+use brunt_contract::{ProtocolConfig, RequestedUrl, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, Session};
 
 const ROUNDS: usize = 300;
 const TURNS: usize = 500;
@@ -44,7 +44,7 @@ fn fill(number: u64) -> SlotContext<'static> {
         unix_ns: 1_795_253_195_123_456_789,
         run: 1,
         sequence: 0,
-        values: wire::UserValues::NONE,
+        values: brunt_contract::UserValues::NONE,
     }
 }
 

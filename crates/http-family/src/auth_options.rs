@@ -1,6 +1,6 @@
 //! Authentication options of all protocols that begin with an HTTP head.
 
-use wire::{OptionSpec, many, one};
+use brunt_contract::{OptionSpec, many, one};
 
 /// The `--user` option.
 pub const USER: OptionSpec = one(

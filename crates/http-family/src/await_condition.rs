@@ -2,12 +2,12 @@
 //! streams.
 
 use memchr::memmem;
-use wire::{UsageError, SlotContext};
+use brunt_contract::{UsageError, SlotContext};
 
-use values::side_messages::captures::GroupCaptures;
-use values::template::{SlotScope, Template};
-use values::verify::json::JsonRule;
-use values::verify::raw_json;
+use brunt_values::side_messages::captures::GroupCaptures;
+use brunt_values::template::{SlotScope, Template};
+use brunt_values::verify::json::JsonRule;
+use brunt_values::verify::raw_json;
 
 /// The message to wait for.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl AwaitCondition {
             }
         };
         let scope = SlotScope { variables, ..SlotScope::default() };
-        let template = Template::parse_text(rest, "--await", values::template::Notation::Plain, scope)?;
+        let template = Template::parse_text(rest, "--await", brunt_values::template::Notation::Plain, scope)?;
         match template.fixed_bytes() {
             Some(_) => MessageMatch::parse(kind, rest).map(AwaitCondition::Matching).map_err(wrong),
             None => Ok(AwaitCondition::WithSlots(kind, template)),

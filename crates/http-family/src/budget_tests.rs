@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use values::budget::{MemoryBudget, NO_ROOM_FOR_HEADS};
-use wire::{ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, ExchangeId, SlotContext, OutputBuffer, Protocol};
+use brunt_values::budget::{MemoryBudget, NO_ROOM_FOR_HEADS};
+use brunt_contract::{ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, ExchangeId, SlotContext, OutputBuffer, Protocol};
 
 use crate::grpc::GrpcProtocol;
 use crate::http::Http;
@@ -12,7 +12,7 @@ use crate::websocket::WebSocketProtocol;
 
 /// Feeds endless heads to connections until one runs out of memory. Returns the number of connections before it, and
 /// its error.
-fn crowd(dialogue: &Arc<dyn Workload>, start: &[u8], pieces: &[Vec<u8>]) -> (usize, cause::StaticCause) {
+fn crowd(dialogue: &Arc<dyn Workload>, start: &[u8], pieces: &[Vec<u8>]) -> (usize, brunt_cause::StaticCause) {
     let mut all = Vec::new();
     loop {
         let mut session = dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default());
@@ -33,7 +33,7 @@ fn crowd(dialogue: &Arc<dyn Workload>, start: &[u8], pieces: &[Vec<u8>]) -> (usi
 #[test]
 fn heads_that_do_not_end_have_one_bound_in_every_protocol_and_give_back_what_they_had() {
     let most = MemoryBudget::default().limit();
-    let check = |name: &str, each: usize, crowd: &dyn Fn() -> (usize, cause::StaticCause)| {
+    let check = |name: &str, each: usize, crowd: &dyn Fn() -> (usize, brunt_cause::StaticCause)| {
         let (first, said) = crowd();
         assert_eq!(said, NO_ROOM_FOR_HEADS, "{name}");
         assert!(first > 100 && first * each <= most, "{name}: {first} with {each} bytes each");

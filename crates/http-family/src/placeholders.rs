@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use memchr::memmem;
 use url::Url;
-use wire::{ProtocolConfig, UsageError, SlotContext, OptionSpec, switch};
+use brunt_contract::{ProtocolConfig, UsageError, SlotContext, OptionSpec, switch};
 
-use values::template::{self, TemplateBuilder, DataFiles, SlotTextPiece, SlotGuard, SlotScope, Template};
+use brunt_values::template::{self, TemplateBuilder, DataFiles, SlotTextPiece, SlotGuard, SlotScope, Template};
 
 /// The `--no-slots` option of all protocols whose texts have slots: braces are sent as they are.
 pub const NO_SLOTS: OptionSpec = switch(

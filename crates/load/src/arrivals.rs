@@ -6,8 +6,8 @@
 //! afresh where
 //! the warm-up ends: it never changes what comes after it.
 
-use measure::{Nanos, Rng};
-use plan::{Arrivals, Change, Load, Share, Stage};
+use brunt_measure::{Nanos, Rng};
+use brunt_plan::{Arrivals, Change, Load, Share, Stage};
 
 use crate::counted_arrivals::CountedArrivals;
 use crate::curve::Curve;

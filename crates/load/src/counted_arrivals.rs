@@ -9,8 +9,8 @@
 //! that all
 //! of them know, and every worker draws the moments of its own.
 
-use measure::{Nanos, Rng};
-use plan::{Change, Share, Stage};
+use brunt_measure::{Nanos, Rng};
+use brunt_plan::{Change, Share, Stage};
 
 use crate::Schedule;
 use crate::arrivals::{PoissonArrivals, first_rate, in_lumps};
@@ -158,7 +158,7 @@ mod tests {
         }
     }
     use crate::spacing::{coefficient_of_variation, distance_from_exponential, gaps};
-    use plan::{Arrivals, Load};
+    use brunt_plan::{Arrivals, Load};
 
     fn union(rate: f64, requests: u64, of: u32, seed: u64) -> Vec<Nanos> {
         let stages = vec![Stage { lasts: Nanos::from_secs(1), from: rate, to: rate }];

@@ -4,8 +4,8 @@
 //! long a run lasts. Level pieces that begin at a whole number of arrivals, which is every constant rate, are
 //! answered in 128-bit integers; ramps by the formula of MEASUREMENT 1.5 in the form that also holds for slope zero.
 
-use measure::Nanos;
-use plan::{Change, Stage};
+use brunt_measure::Nanos;
+use brunt_plan::{Change, Stage};
 
 /// A stretch of time in which the rate moves in a straight line.
 #[derive(Clone, Copy, Debug)]

@@ -18,8 +18,8 @@ pub use numbers::NumberSequence;
 pub use scenarios::ScenarioCourse;
 pub use users::UserProfile;
 
-use measure::Nanos;
-use plan::{Arrivals, Load, Plan, Share, Stage};
+use brunt_measure::Nanos;
+use brunt_plan::{Arrivals, Load, Plan, Share, Stage};
 
 /// Returns the end of a plan by time, since the start of the run: warm-up and duration, or warm-up and stages without a
 /// duration. None if only the number of requests ends it: a single stage then continues at its level.

@@ -1,7 +1,7 @@
 //! Sequence numbers of requests, users and iterations: unique across the shares of a run, and consecutive from 1 for a
 //! counted total.
 
-use plan::Share;
+use brunt_plan::Share;
 
 /// First number of a share without regular numbers: its users were added during the run.
 const BEYOND: u64 = 1 << 40;
@@ -75,8 +75,8 @@ impl NumberSequence {
 
 #[cfg(test)]
 mod tests {
-    use measure::Nanos;
-    use plan::{Load, Stage};
+    use brunt_measure::Nanos;
+    use brunt_plan::{Load, Stage};
 
     use super::*;
     use crate::UserProfile;

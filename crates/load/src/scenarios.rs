@@ -4,8 +4,8 @@
 //! since the
 //! start of the run.
 
-use measure::{Nanos, Rng};
-use plan::{Change, Plan, ScenarioPlan, Share};
+use brunt_measure::{Nanos, Rng};
+use brunt_plan::{Change, Plan, ScenarioPlan, Share};
 
 use crate::{NumberSequence, Schedule, UserProfile, arrivals, ends, numbers_of};
 

@@ -1,6 +1,6 @@
 //! Statistics of arrival gaps (MEASUREMENT 1.5). They are effect sizes, because with a million gaps every test rejects.
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 
 /// Returns the gaps between ascending moments, in nanoseconds.
 pub fn gaps(moments: &[Nanos]) -> Vec<f64> {

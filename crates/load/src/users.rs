@@ -3,8 +3,8 @@
 //! A number of users is a function of time, so that workers agree on it without talking: the level of the stages,
 //! rounded, of which each share takes its part.
 
-use measure::Nanos;
-use plan::{Change, Load, Share, Stage};
+use brunt_measure::Nanos;
+use brunt_plan::{Change, Load, Share, Stage};
 
 use crate::{NumberSequence, stages_last};
 

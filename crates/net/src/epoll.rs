@@ -14,12 +14,12 @@ use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 
-use measure::{Clock, Nanos};
+use brunt_measure::{Clock, Nanos};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno as Os;
 use rustix::net::RecvFlags;
-use wire::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, TurnRemainder, ThreadStats};
+use brunt_contract::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, TurnRemainder, ThreadStats};
 
 use self::datagrams::QueuedDatagrams;
 use self::slot::{EpollListener, EpollSlot, EpollState};

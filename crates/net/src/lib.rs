@@ -1,4 +1,4 @@
-//! Transport of bytes: the implementations of [`wire::Network`], and TLS.
+//! Transport of bytes: the implementations of [`brunt_contract::Network`], and TLS.
 //!
 //! - [`Epoll`]: works everywhere, tuned first.
 //! - [`Uring`]: io_uring, one system call a batch, where the kernel and the container allow it.

@@ -4,7 +4,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use wire::PeerAddress;
+use brunt_contract::PeerAddress;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Nagle {

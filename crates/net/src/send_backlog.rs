@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use rustix::net::{SendAncillaryBuffer, SendFlags};
-use wire::OutputBuffer;
+use brunt_contract::OutputBuffer;
 
 /// Bytes a socket did not take yet.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use measure::{Histogram, Nanos};
+use brunt_measure::{Histogram, Nanos};
 use rustix::io::Errno as Os;
 use rustix::time::{ClockId, clock_gettime};
 

@@ -9,8 +9,8 @@
 
 use std::net::IpAddr;
 
-use cause::{Cause, CauseArgument, proxy};
-use wire::{ChannelProgress, Handshake, OutputBuffer, Proxy, ProxyKind, SecureChannel, bracketed};
+use brunt_cause::{Cause, CauseArgument, proxy};
+use brunt_contract::{ChannelProgress, Handshake, OutputBuffer, Proxy, ProxyKind, SecureChannel, bracketed};
 
 /// The longest head of an answer to CONNECT.
 const HEAD_BOUND: usize = 64 << 10;

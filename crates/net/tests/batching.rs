@@ -5,9 +5,9 @@ use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::time::Duration;
 
-use measure::Nanos;
-use net::{Epoll, Uring};
-use wire::{NetworkEvent, ConnectParameters, Network, PeerAddress};
+use brunt_measure::Nanos;
+use brunt_net::{Epoll, Uring};
+use brunt_contract::{NetworkEvent, ConnectParameters, Network, PeerAddress};
 
 const CONNECTIONS: usize = 3;
 

@@ -2,9 +2,9 @@
 
 use std::net::{SocketAddr, UdpSocket};
 
-use measure::Nanos;
-use net::Epoll;
-use wire::{NetworkEvent, ConnId, ConnectParameters, Errno, Network, OutputBuffer, PeerAddress};
+use brunt_measure::Nanos;
+use brunt_net::Epoll;
+use brunt_contract::{NetworkEvent, ConnId, ConnectParameters, Errno, Network, OutputBuffer, PeerAddress};
 
 #[derive(Debug, PartialEq)]
 enum Heard {

@@ -4,9 +4,9 @@ use std::io::Read;
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 
-use measure::Nanos;
-use net::{Epoll, Uring};
-use wire::{NetworkEvent, ConnectParameters, Network, OutputBuffer, PeerAddress};
+use brunt_measure::Nanos;
+use brunt_net::{Epoll, Uring};
+use brunt_contract::{NetworkEvent, ConnectParameters, Network, OutputBuffer, PeerAddress};
 
 const SIZE: usize = 3_000_000;
 

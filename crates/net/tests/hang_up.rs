@@ -4,9 +4,9 @@ use std::io::Write as _;
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 
-use measure::Nanos;
-use net::{Epoll, Uring};
-use wire::{NetworkEvent, ConnectParameters, Network, PeerAddress};
+use brunt_measure::Nanos;
+use brunt_net::{Epoll, Uring};
+use brunt_contract::{NetworkEvent, ConnectParameters, Network, PeerAddress};
 
 /// Connects, lets the server write `size` bytes and close before anything is read, and reads to the end.
 fn reads_to_the_end(mut network: impl Network, size: usize) {

@@ -4,10 +4,10 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use measure::Nanos;
-use net::Epoll;
-use net::tls::{RustlsSecurity, RustlsServer, TlsNetwork, TlsSettings};
-use wire::{NetworkEvent, ChannelProgress, Network, Origin, OutputBuffer, PeerAddress, SecureChannel, SecureChannelFactory};
+use brunt_measure::Nanos;
+use brunt_net::Epoll;
+use brunt_net::tls::{RustlsSecurity, RustlsServer, TlsNetwork, TlsSettings};
+use brunt_contract::{NetworkEvent, ChannelProgress, Network, Origin, OutputBuffer, PeerAddress, SecureChannel, SecureChannelFactory};
 
 /// Sends what is to be sent, in pieces, and reads until there is plaintext, the handshake is done or the end has come.
 struct Client {

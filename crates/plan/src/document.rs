@@ -8,7 +8,7 @@ mod scenarios;
 
 use std::fmt::Write as _;
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 
 use crate::flow::CHECK_NAMES;
 use crate::{Arrivals, Load, NetKind, PlanOptions, Plan, Stage};
@@ -235,7 +235,7 @@ fn quoted(text: &str) -> String {
             '\n' => quoted.push_str("\\n"),
             '\r' => quoted.push_str("\\r"),
             '\t' => quoted.push_str("\\t"),
-            c if measure::sanitize::is_invisible(c) => {
+            c if brunt_measure::sanitize::is_invisible(c) => {
                 let _ = write!(quoted, "\\U{:08x}", c as u32);
             }
             c => quoted.push(c),

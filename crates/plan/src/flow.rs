@@ -9,7 +9,7 @@ mod values;
 
 use std::collections::BTreeMap;
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::{WeightedUrl, quantity};

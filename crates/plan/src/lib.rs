@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// Protocol options by their long name, in the order given: `"header" → ["A: b", "C: d"]`; a switch has one empty value.

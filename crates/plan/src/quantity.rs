@@ -3,7 +3,7 @@
 //! Flags and plan files are parsed by these functions, so that a spelling means the same everywhere. Errors are half a
 //! sentence that a caller appends to the name of the option.
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 
 use crate::Change;
 

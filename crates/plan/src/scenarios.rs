@@ -3,7 +3,7 @@
 //! Their requests are the URLs of the plan, like those of a flow. Settings for the whole run (warm-up, timeouts,
 //! workers) apply to all of them.
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::flow::Flow;

@@ -86,7 +86,7 @@ fn users(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::Nanos;
+    use brunt_measure::Nanos;
 
     #[test]
     fn stages_of_both_sorts() {

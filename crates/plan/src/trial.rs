@@ -1,6 +1,6 @@
 //! The part of a plan that differs between measurements: load and length.
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 
 use crate::{Arrivals, Load, Plan, Stage};
 

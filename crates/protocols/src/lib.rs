@@ -6,14 +6,14 @@ mod names;
 
 use std::sync::Arc;
 
-use wire::Protocol;
+use brunt_contract::Protocol;
 
-pub use databases::{mysql, postgres, redis};
-pub use http_family::{cache, grpc, http, http1, http2, resources, websocket};
-pub use raw;
-pub use values::{capture, file, budget, pipe, template, verify, weight};
+pub use brunt_databases::{mysql, postgres, redis};
+pub use brunt_http_family::{cache, grpc, http, http1, http2, resources, websocket};
+pub use brunt_raw as raw;
+pub use brunt_values::{capture, file, budget, pipe, template, verify, weight};
 
-pub use values::capture::CAPTURE;
+pub use brunt_values::capture::CAPTURE;
 
 /// Returns all protocols in listing order.
 #[must_use]
@@ -25,7 +25,7 @@ pub fn all() -> Vec<Arc<dyn Protocol>> {
         Arc::new(redis::RedisProtocol),
         Arc::new(mysql::MysqlProtocol),
         Arc::new(postgres::PostgresProtocol),
-        Arc::new(raw::RawProtocol),
+        Arc::new(brunt_raw::RawProtocol),
     ])
 }
 

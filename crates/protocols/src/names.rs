@@ -1,10 +1,10 @@
 //! Names of requests in metrics, protocol by protocol.
 
-use wire::{ProtocolConfig, RequestedUrl, Protocol};
+use brunt_contract::{ProtocolConfig, RequestedUrl, Protocol};
 
-use databases::{mysql::MysqlProtocol, postgres::PostgresProtocol, redis::RedisProtocol};
-use http_family::{grpc::GrpcProtocol, http::Http, websocket::WebSocketProtocol};
-use raw::RawProtocol;
+use brunt_databases::{mysql::MysqlProtocol, postgres::PostgresProtocol, redis::RedisProtocol};
+use brunt_http_family::{grpc::GrpcProtocol, http::Http, websocket::WebSocketProtocol};
+use brunt_raw::RawProtocol;
 
 fn asked(urls: &[&str], options: &[(&str, &[&str])]) -> ProtocolConfig {
     let values = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect();

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use base64::Engine as _;
-use measure::Rng;
-use protocols::http2::frames;
-use wire::{
+use brunt_measure::Rng;
+use brunt_protocols::http2::frames;
+use brunt_contract::{
     ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, UserState, OutputBuffer, Protocol, Session,
 };
 
@@ -229,7 +229,7 @@ impl ConformanceSession {
         let mut asked = ProtocolConfig { is_composite_flow: protocol.name() == "mixed", ..ProtocolConfig::default() };
         asked.urls.push(RequestedUrl { url: example.url.to_owned(), weight: 1.0 });
         asked.variables = ["v".to_owned()].into();
-        asked.url_options.push(wire::OptionValues::default());
+        asked.url_options.push(brunt_contract::OptionValues::default());
         for (name, value) in example.options {
             // In a step, all options belong to the step.
             let to = if asked.is_composite_flow { &mut asked.url_options[0] } else { &mut asked.options };
@@ -317,7 +317,7 @@ fn length(protocol: &dyn Protocol, example: &ExampleExchange) -> usize {
 }
 
 fn each(test: impl Fn(&dyn Protocol, &ExampleExchange)) {
-    for protocol in protocols::all() {
+    for protocol in brunt_protocols::all() {
         let example = example(protocol.name());
         let example = example.unwrap_or_else(|| panic!("{} has no example: write one", protocol.name()));
         test(&*protocol, &example);
@@ -397,7 +397,7 @@ fn an_endless_response_is_held_within_a_bound() {
 
 #[test]
 fn the_values_of_a_list_stay_apart_whatever_stands_in_them() {
-    let mixed = protocols::all().pop().expect("flows of several protocols");
+    let mixed = brunt_protocols::all().pop().expect("flows of several protocols");
     let names = ["http", "websocket", "grpc", "redis", "mysql", "postgres"];
     for example in names.map(|name| listing(name).expect(name)) {
         let talk = play_example(&*mixed, &example, (usize::MAX, 0));

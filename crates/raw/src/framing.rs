@@ -1,10 +1,10 @@
 //! Detection of the end of an answer, stateless: for an answer in memory from its first byte on.
 
 use memchr::memmem::Finder;
-use wire::ProtocolError;
+use brunt_contract::ProtocolError;
 
 use super::field::{RawField, FieldResult};
-use values::pattern::Regex;
+use brunt_values::pattern::Regex;
 
 /// The declared end of an answer.
 #[derive(Debug)]
@@ -43,14 +43,14 @@ impl LengthField {
     pub fn total(&self, first: &[u8], second: &[u8]) -> Result<Option<u64>, ProtocolError> {
         let (number, end) = match self.field.find(first, second) {
             FieldResult::Incomplete => return Ok(None),
-            FieldResult::Invalid => return Err(ProtocolError(cause::raw::length_not_a_number())),
+            FieldResult::Invalid => return Err(ProtocolError(brunt_cause::raw::length_not_a_number())),
             FieldResult::Number(number, end) => (self.field.signed(number), end as i128),
         };
         let total = number + self.add.map_or(end, i128::from);
         if total < end {
-            return Err(ProtocolError(cause::raw::length_too_small()));
+            return Err(ProtocolError(brunt_cause::raw::length_too_small()));
         }
-        u64::try_from(total).map(Some).map_err(|_| ProtocolError(cause::raw::length_out_of_range()))
+        u64::try_from(total).map(Some).map_err(|_| ProtocolError(brunt_cause::raw::length_out_of_range()))
     }
 }
 

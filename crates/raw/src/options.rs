@@ -2,16 +2,16 @@
 
 use base64::Engine as _;
 use memchr::memmem::Finder;
-use wire::{ProtocolConfig, UsageError, OptionSpec, many, one, switch};
+use brunt_contract::{ProtocolConfig, UsageError, OptionSpec, many, one, switch};
 
 use super::field::{FieldExtras, RawField};
 use super::framing::{AnswerEnd, LengthField};
 use super::request::SCOPE;
 use super::rules::{RawChecks, RawRules};
-use values::side_messages::{SideMessages, ON_CONNECT, REPLY};
-use values::file;
-use values::pattern::{Regex, TEXT_BOUND};
-use values::template::{Notation, Template};
+use brunt_values::side_messages::{SideMessages, ON_CONNECT, REPLY};
+use brunt_values::file;
+use brunt_values::pattern::{Regex, TEXT_BOUND};
+use brunt_values::template::{Notation, Template};
 
 /// Maximum number of exchanges in flight on a connection.
 const DEEPEST: usize = 4096;

@@ -1,12 +1,12 @@
 //! An answer that arrives in pieces: its size so far, its beginning, and the state of the searches in it.
 
 use regex_automata::util::primitives::StateID;
-use wire::ProtocolError;
+use brunt_contract::ProtocolError;
 
 use super::field::FARTHEST;
 use super::framing::AnswerEnd;
 use super::rules::RawRules;
-use values::pattern::SplitSearch;
+use brunt_values::pattern::SplitSearch;
 
 /// The state of a partial answer. Its memory is bounded whatever the answer's length.
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ impl PartialAnswer {
     /// Returns whether the whole answer contains the required text, and whether it matches the pattern.
     pub fn content(&self, rules: &RawRules) -> [bool; 2] {
         let bytes = rules.checks.bytes.is_none() || self.has_bytes;
-        let ends = |regex: &values::pattern::Regex| regex.matches_at_end(self.regex.unwrap_or(regex.begin()));
+        let ends = |regex: &brunt_values::pattern::Regex| regex.matches_at_end(self.regex.unwrap_or(regex.begin()));
         [bytes, rules.checks.regex.as_ref().is_none_or(|regex| self.has_regex || ends(regex))]
     }
 }

@@ -1,8 +1,8 @@
 //! Prepared requests.
 
-use wire::SlotContext;
+use brunt_contract::SlotContext;
 
-use values::template::{SlotScope, Template};
+use brunt_values::template::{SlotScope, Template};
 
 /// The slots allowed in everything that is sent.
 pub const SCOPE: SlotScope<'static> = SlotScope { sequence: true, captured: None, variables: &[] };

@@ -1,16 +1,16 @@
 //! The settings shared by all exchanges of a run: the end of answers, their matching with requests, and the checks of
 //! success.
 
-use cause::Cause;
+use brunt_cause::Cause;
 use memchr::memmem::Finder;
-use wire::{FailedChecks, FaultKind};
+use brunt_contract::{FailedChecks, FaultKind};
 
 use super::field::RawField;
 use super::framing::AnswerEnd;
-use values::side_messages::SideMessages;
-use values::pattern::Regex;
-use values::template::Template;
-use values::verify;
+use brunt_values::side_messages::SideMessages;
+use brunt_values::pattern::Regex;
+use brunt_values::template::Template;
+use brunt_values::verify;
 
 /// The settings of a run.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl RawChecks {
         match &self.bytes {
             // If both a text and a pattern are required, it is no longer known which of them failed.
             Some(text) if self.regex.is_none() => {
-                verify::missing_text(cause::checks::response_lacks, text.needle(), beginning, size)
+                verify::missing_text(brunt_cause::checks::response_lacks, text.needle(), beginning, size)
             }
             _ => verify::pattern_mismatch("--expect-regex", beginning, size),
         }

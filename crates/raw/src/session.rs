@@ -8,14 +8,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use wire::{ProtocolError, EventBuffer, ExchangeEnd, Event, ExchangeId, FailedChecks, FaultKind, SlotContext, SessionFull, OutputBuffer, SubmitOutcome, Session};
+use brunt_contract::{ProtocolError, EventBuffer, ExchangeEnd, Event, ExchangeId, FailedChecks, FaultKind, SlotContext, SessionFull, OutputBuffer, SubmitOutcome, Session};
 
 use super::field::FARTHEST;
 use super::framing::AnswerEnd;
 use super::partial_answer::PartialAnswer;
 use super::request::RawRequest;
 use super::rules::RawRules;
-use values::side_messages::{UnsolicitedKind, SideMessageState};
+use brunt_values::side_messages::{UnsolicitedKind, SideMessageState};
 
 /// A request in flight.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ pub struct RawSession {
 /// The output and the events.
 type RawOutput<'a> = (&'a mut OutputBuffer, &'a mut EventBuffer);
 
-const UNASKED: ProtocolError = ProtocolError(cause::raw::unsolicited());
+const UNASKED: ProtocolError = ProtocolError(brunt_cause::raw::unsolicited());
 
 impl RawSession {
     pub(super) fn new(rules: Arc<RawRules>, fill: &SlotContext) -> RawSession {
@@ -195,7 +195,7 @@ impl Session for RawSession {
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+    fn submit(&mut self, id: ExchangeId, request: &brunt_contract::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<RawRequest>();
         if self.room() == 0 {
             return Err(SessionFull);

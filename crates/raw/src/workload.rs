@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{
+use brunt_contract::{
     ProtocolDescription, ProtocolConfig, OrderedResponses, UsageError, Workload, EstablishedConnection, SlotContext, UserState, RequestNames, Origin, PreparedWorkload, Protocol, Session,
     WeightedRequest,
 };
@@ -11,8 +11,8 @@ use super::options;
 use super::request::{DATAGRAM_BOUND, RawRequest, SCOPE};
 use super::rules::{RawRules, value_of};
 use super::session::RawSession;
-use values::before_after;
-use values::template::{Notation, Template};
+use brunt_values::before_after;
+use brunt_values::template::{Notation, Template};
 
 /// Bytes over TCP, TLS and UDP with the framing declared by options.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,7 +58,7 @@ impl Protocol for RawProtocol {
         let all = requests.iter().map(|weighted| &*weighted.request).chain(before.iter().chain(&after));
         let counts = all.into_iter().any(|request| request.template.is_numbered());
         rules.side_messages = rules.side_messages.with_numbered_requests(counts);
-        let handles = |requests: Vec<RawRequest>| requests.into_iter().map(wire::Request::shared).collect();
+        let handles = |requests: Vec<RawRequest>| requests.into_iter().map(brunt_contract::Request::shared).collect();
         let by_order = rules.datagrams && !rules.one_way && rules.matched.is_none();
         let prepared = PreparedWorkload {
             before: handles(before),
@@ -127,11 +127,11 @@ impl Workload for RawWorkload {
         &self.prepared
     }
 
-    fn carries_no_trace(&self, _request: &wire::Request) -> bool {
+    fn carries_no_trace(&self, _request: &brunt_contract::Request) -> bool {
         true
     }
 
-    fn encoded_with(&self, request: &wire::Request, fill: &SlotContext, _memory: Option<&UserState>) -> Vec<u8> {
+    fn encoded_with(&self, request: &brunt_contract::Request, fill: &SlotContext, _memory: Option<&UserState>) -> Vec<u8> {
         request.downcast::<RawRequest>().bytes(fill)
     }
 

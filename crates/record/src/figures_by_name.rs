@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::PackedHistogram;
+use brunt_measure::PackedHistogram;
 use serde::{Deserialize, Serialize};
 
 use crate::counts::counts;
@@ -92,7 +92,7 @@ impl NamedFigures {
 
 #[cfg(test)]
 mod tests {
-    use measure::{Nanos, Rng, HistogramRows};
+    use brunt_measure::{Nanos, Rng, HistogramRows};
 
     use super::*;
     use crate::{Latency, RunPart, RunEvent, Second, RecordWriter};

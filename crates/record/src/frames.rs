@@ -46,7 +46,7 @@ impl FrameProtocol {
         let mut line = Vec::new();
         from.take(HELLO_BOUND).read_until(b'\n', &mut line)?;
         let FrameProtocol { hello, version, description: what, .. } = self;
-        let said = measure::sanitize::bytes(line.trim_ascii_end());
+        let said = brunt_measure::sanitize::bytes(line.trim_ascii_end());
         let mut words = said.split(' ');
         let (word, spoken, brunt) =
             (words.next(), words.next().and_then(|v| v.parse::<u32>().ok()), words.next().unwrap_or("?"));

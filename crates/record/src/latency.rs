@@ -1,6 +1,6 @@
 //! The histograms of a second or of a run.
 
-use measure::Histogram;
+use brunt_measure::Histogram;
 use serde::{Deserialize, Serialize};
 
 /// Declares a struct of histograms that can be iterated over.

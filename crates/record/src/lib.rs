@@ -41,9 +41,9 @@ pub use named_enums::{End, Kind, Phase, Subject};
 
 use std::collections::BTreeMap;
 
-use cause::Cause;
-use measure::Nanos;
-use plan::{Change, Plan};
+use brunt_cause::Cause;
+use brunt_measure::Nanos;
+use brunt_plan::{Change, Plan};
 use serde::{Deserialize, Serialize};
 
 /// Version of the record's format; a reader refuses a higher one.

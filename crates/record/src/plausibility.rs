@@ -5,7 +5,7 @@
 
 use std::borrow::Borrow;
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 
 use crate::{RunEnd, Latency, RunPart, ReferenceSecond, RunEvent, Second, RunStarted};
 

@@ -229,7 +229,7 @@ impl ReplaySource for RecordFile {
 
 #[cfg(test)]
 mod tests {
-    use measure::Nanos;
+    use brunt_measure::Nanos;
 
     use super::*;
     use crate::tests::a_run;
@@ -336,7 +336,7 @@ mod tests {
             &|_, b| b.status = std::collections::BTreeMap::from([("200".into(), u64::MAX)]),
             &|_, b| b.failures[0].count = u64::MAX,
             &|_, b| b.service_ns = i128::from(i64::MIN) << 32,
-            &|_, b| b.latency.failed.record_n(measure::Nanos(1), 1 << 61),
+            &|_, b| b.latency.failed.record_n(brunt_measure::Nanos(1), 1 << 61),
         ];
         counts.iter().for_each(|change| assert_eq!(read_all(change), much));
     }

@@ -1,6 +1,6 @@
 //! Results of the reference client: a client beside the load, timed independently of it.
 
-use measure::Histogram;
+use brunt_measure::Histogram;
 use serde::{Deserialize, Serialize};
 
 /// Results of the reference client in a second (or the shorter rest at either end): a few requests a second on one

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::counts::{counts, second};

@@ -1,7 +1,7 @@
 //! A made-up run for the tests of this crate.
 
 use super::*;
-use plan::{Arrivals, Load, NetKind, Stage, WeightedUrl};
+use brunt_plan::{Arrivals, Load, NetKind, Stage, WeightedUrl};
 
 fn plan() -> Plan {
     Plan {
@@ -35,9 +35,9 @@ fn plan() -> Plan {
         net: NetKind::Auto,
         sources: Vec::new(),
         connect_to: Vec::new(),
-        proxies: plan::ProxySettings::default(),
+        proxies: brunt_plan::ProxySettings::default(),
         unix_socket: None,
-        tls: plan::Tls::default(),
+        tls: brunt_plan::Tls::default(),
         objectives: vec!["p99<50ms".into()],
         seed: u64::MAX,
     }
@@ -149,10 +149,10 @@ fn of_very_many_urls_the_first_are_listed_and_the_others_counted() {
 #[test]
 fn changes_of_load_are_written_in_plain_words() {
     for (change, written) in [
-        (plan::Change::Rate(110.5), r#"{"rate":110.5}"#),
-        (plan::Change::Users(7), r#"{"users":7}"#),
-        (plan::Change::Pause, r#""pause""#),
-        (plan::Change::Resume, r#""resume""#),
+        (brunt_plan::Change::Rate(110.5), r#"{"rate":110.5}"#),
+        (brunt_plan::Change::Users(7), r#"{"users":7}"#),
+        (brunt_plan::Change::Pause, r#""pause""#),
+        (brunt_plan::Change::Resume, r#""resume""#),
     ] {
         let event = RunEvent::Changed(crate::LoadChange { at_ns: -5, change });
         let line = serde_json::to_string(&event).unwrap();

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
-        Some("report") => print!("{}", report::schema_json()),
-        Some("comparison") => print!("{}", report::formats::run_comparison::schema_json()),
-        Some("record") => print!("{}", record::schema_json()),
+        Some("report") => print!("{}", brunt_report::schema_json()),
+        Some("comparison") => print!("{}", brunt_report::formats::run_comparison::schema_json()),
+        Some("record") => print!("{}", brunt_record::schema_json()),
         _ => {
             eprintln!("schema: write `schema report`, `schema record` or `schema comparison`");
             return ExitCode::from(64);

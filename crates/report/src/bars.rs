@@ -3,7 +3,7 @@
 //! The finest of a few series of round numbers is chosen that needs at most a dozen rows. A narrow distribution
 //! thus shows its shape and a wide one its far tail.
 
-use measure::{Histogram, Nanos};
+use brunt_measure::{Histogram, Nanos};
 
 const MOST_ROWS: usize = 12;
 /// Inverse of a bucket's relative width. A value stands for its bucket, which reaches down by up to this
@@ -87,7 +87,7 @@ mod tests {
     fn shown(values: &[(u64, u64)]) -> String {
         let mut h = Histogram::new();
         values.iter().for_each(|&(us, n)| h.record_n(Nanos::from_micros(us), n));
-        let rows = bins(&h).into_iter().map(|b| format!("{}:{}", measure::format_duration(b.up_to), b.count));
+        let rows = bins(&h).into_iter().map(|b| format!("{}:{}", brunt_measure::format_duration(b.up_to), b.count));
         rows.collect::<Vec<_>>().join(" ")
     }
 

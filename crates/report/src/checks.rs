@@ -1,6 +1,6 @@
 //! The rows of checks: the condition of each, and how many responses passed and failed it.
 
-use record::CheckResults;
+use brunt_record::CheckResults;
 
 use crate::sums::RunSums;
 

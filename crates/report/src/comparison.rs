@@ -3,7 +3,7 @@
 
 use std::io;
 
-use record::RunStarted;
+use brunt_record::RunStarted;
 use serde::Serialize;
 
 use crate::contrast::{FigureChange, FigureChangeReport, MEASURES, ComparedFigures, compare_figures};

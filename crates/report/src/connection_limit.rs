@@ -1,7 +1,7 @@
 //! The effect of the connection limit: whether arrivals waited for it, and whether it was one queue.
 
-use measure::Nanos;
-use record::{Notice, Subject};
+use brunt_measure::Nanos;
+use brunt_record::{Notice, Subject};
 
 use crate::ranked::{Figure, RankedLatency};
 use crate::numbers;

@@ -22,7 +22,7 @@ mod slowest;
 
 use std::collections::BTreeMap;
 
-use record::{ByteCounts, HeartbeatCounts};
+use brunt_record::{ByteCounts, HeartbeatCounts};
 use serde::Serialize;
 
 use self::checks::CheckReport;
@@ -138,16 +138,16 @@ pub struct Report<'a> {
     objectives: Vec<ObjectiveReport<'a>>,
     /// Changes of the load during the run, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
-    changes: Option<&'a [record::LoadChange]>,
+    changes: Option<&'a [brunt_record::LoadChange]>,
     /// Notices for the reader.
     notices: Vec<recorded::NoticeReport<'a>>,
     /// The pre-flight request, counted separately.
     probe: Option<recorded::FirstAnswerReport<'a>>,
     /// The load generator's machine; with several, the coordinator's.
-    host: Option<&'a record::GeneratorHost>,
+    host: Option<&'a brunt_record::GeneratorHost>,
     /// All of the load generator's machines, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
-    hosts: Option<&'a [record::GeneratorHost]>,
+    hosts: Option<&'a [brunt_record::GeneratorHost]>,
     /// Machines under test with a probe.
     #[serde(skip_serializing_if = "Option::is_none")]
     probes: Option<Vec<ProbedHostReport<'a>>>,
@@ -159,7 +159,7 @@ pub struct Report<'a> {
     /// The command line, secrets masked.
     command: &'a [String],
     /// The plan, secrets masked.
-    plan: Option<&'a plan::Plan>,
+    plan: Option<&'a brunt_plan::Plan>,
     /// Figures of every second.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<self::second::SecondReport<'static>>"))]
     seconds: SecondReports<'a>,
@@ -242,11 +242,11 @@ struct ExampleReport<'a> {
     reused: bool,
     /// Trace of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
-    trace: Option<&'a record::TraceId>,
+    trace: Option<&'a brunt_record::TraceId>,
     /// The user's values in the request, by name, in a flow; null: unknown. Secrets are masked, each is cut at
     /// 256 bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    values: Option<&'a [record::UsedValue]>,
+    values: Option<&'a [brunt_record::UsedValue]>,
 }
 
 #[derive(Serialize)]
@@ -413,7 +413,7 @@ impl<'a> Report<'a> {
 }
 
 impl<'a> GeneratorReport<'a> {
-    fn of(started: &'a record::RunStarted, totals: &'a RunTotals) -> GeneratorReport<'a> {
+    fn of(started: &'a brunt_record::RunStarted, totals: &'a RunTotals) -> GeneratorReport<'a> {
         GeneratorReport {
             net: &started.net,
             workers: started.workers,
@@ -425,8 +425,8 @@ impl<'a> GeneratorReport<'a> {
     }
 }
 
-impl<'a> From<&'a record::FailureExample> for ExampleReport<'a> {
-    fn from(e: &'a record::FailureExample) -> ExampleReport<'a> {
+impl<'a> From<&'a brunt_record::FailureExample> for ExampleReport<'a> {
+    fn from(e: &'a brunt_record::FailureExample) -> ExampleReport<'a> {
         let (detail, sent, received) = (&*e.detail, &*e.sent, &*e.received);
         ExampleReport {
             detail,

@@ -1,7 +1,7 @@
 //! A run that ended before its planned end, and the time after which it did.
 
-use measure::Nanos;
-use record::End;
+use brunt_measure::Nanos;
+use brunt_record::End;
 
 use crate::numbers;
 use crate::sums::RunSums;
@@ -87,8 +87,8 @@ impl RunSums {
 
 #[cfg(test)]
 mod tests {
-    use plan::Change;
-    use record::{LoadChange, RunEnd, Notice, RunEvent, RunStarted, Subject};
+    use brunt_plan::Change;
+    use brunt_record::{LoadChange, RunEnd, Notice, RunEvent, RunStarted, Subject};
 
     use super::*;
     use crate::exit::Exit;
@@ -102,10 +102,10 @@ mod tests {
         let head = include_str!("../../record/src/version-1.jsonl").lines().next().expect("a head");
         let mut started: RunStarted = serde_json::from_str(head).expect("a head");
         started.plan.duration = lasts;
-        let second = record::Second {
-            part: record::RunPart::Window,
+        let second = brunt_record::Second {
+            part: brunt_record::RunPart::Window,
             to_ns: Nanos::from_secs(window).0 as i64,
-            ..record::Second::default()
+            ..brunt_record::Second::default()
         };
         let window = Nanos::from_secs(window);
         let ended = end.map(|reason| RunEvent::Ended(RunEnd { reason, window, elapsed: window }));

@@ -3,9 +3,9 @@
 //! A record may come from any source, and servers write into it. JSON keeps texts unchanged and escapes them
 //! itself.
 
-use cause::Cause;
-use measure::sanitize;
-use record::{Failure, ConnectionLoss};
+use brunt_cause::Cause;
+use brunt_measure::sanitize;
+use brunt_record::{Failure, ConnectionLoss};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -6,7 +6,7 @@
 //! and therefore neither can the objectives), 10. An untrusted run never exits 0. 11 (regression) and 64
 //! (usage) are set by the program.
 
-use record::{End, Subject};
+use brunt_record::{End, Subject};
 
 use crate::objectives::JudgedObjective;
 use crate::sums::RunSums;

@@ -1,6 +1,6 @@
 //! Kinds and phases of failure as a record spells them, with typed predicates.
 
-use record::{Failure, Kind, ConnectionLoss, Phase};
+use brunt_record::{Failure, Kind, ConnectionLoss, Phase};
 
 /// A recorded item that has a kind and a phase.
 pub(crate) trait FailureKind {
@@ -30,7 +30,7 @@ impl FailureKind for ConnectionLoss {
     }
 }
 
-impl FailureKind for record::FailureExample {
+impl FailureKind for brunt_record::FailureExample {
     fn kind_and_phase(&self) -> (&str, &str) {
         (&self.kind, &self.phase)
     }

@@ -1,6 +1,6 @@
 //! The result of a rule: a stable identifier, its severity, and sentences in every language.
 
-use words::LocalizedSentence;
+use brunt_i18n::LocalizedSentence;
 
 use crate::text::{Lang, Text};
 

@@ -1,7 +1,7 @@
 //! The rows of flows: iterations as a whole, and their groups; and the rows of scenarios, which sum up the
 //! requests of each.
 
-use plan::scenarios::SpanName;
+use brunt_plan::scenarios::SpanName;
 
 use crate::name_totals::NamedTotals;
 use crate::ranked::RankedLatency;

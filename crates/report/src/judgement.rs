@@ -1,8 +1,8 @@
 //! Verdicts in words: objectives, exit codes, notices. The findings of rules have their own sentences.
 
-use measure::{Nanos, sanitize};
-use plan::Change;
-use record::{LoadChange, End, Kind, Phase};
+use brunt_measure::{Nanos, sanitize};
+use brunt_plan::Change;
+use brunt_record::{LoadChange, End, Kind, Phase};
 
 use crate::exit::Exit;
 use crate::finding::Grade;
@@ -89,7 +89,7 @@ pub fn exit(summary: &Summary, lang: Lang) -> String {
 }
 
 /// Translates a fact of a notice: kinds of failure by their words, causes as such.
-fn translate_fact(notice: &record::Notice, name: &str, fact: &str, lang: Lang) -> String {
+fn translate_fact(notice: &brunt_record::Notice, name: &str, fact: &str, lang: Lang) -> String {
     if name != "kind" {
         return reason(fact, notice.causes.get(name), lang).into_owned();
     }
@@ -105,7 +105,7 @@ fn translate_fact(notice: &record::Notice, name: &str, fact: &str, lang: Lang) -
 
 /// Formats a notice as a sentence; an unknown code is shown verbatim, and facts that the sentence does not use
 /// are appended.
-pub fn notice(notice: &record::Notice, lang: Lang) -> String {
+pub fn notice(notice: &brunt_record::Notice, lang: Lang) -> String {
     let known = notice.subject().map(say::notice);
     let told: Vec<(&str, String)> =
         notice.facts.iter().map(|(name, fact)| (&**name, translate_fact(notice, name, fact, lang))).collect();
@@ -127,7 +127,7 @@ pub(crate) fn change(LoadChange { at_ns, change }: &LoadChange, lang: Lang) -> S
     let at = if *at_ns < 0 { format!("-{moment}") } else { moment };
     let level = |level: String| lang.fill(say::CHANGED_LEVEL, &[("level", &level), ("at", &at)]);
     match change {
-        Change::Rate(rate) => level(measure::format_rate(*rate)),
+        Change::Rate(rate) => level(brunt_measure::format_rate(*rate)),
         Change::Users(users) => level(lang.fill(say::CHANGED_USERS, &[("n", &users.to_string())])),
         Change::Pause => lang.fill(say::CHANGED_PAUSE, &[("at", &at)]),
         Change::Resume => lang.fill(say::CHANGED_RESUME, &[("at", &at)]),

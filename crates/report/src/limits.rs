@@ -1,13 +1,13 @@
 //! The limits of a run: builds the case for the diagnosis from the sums and the counters recorded with them.
 
-use diagnose::{
+use brunt_diagnose::{
     Case, Conclusion, CounterSummary, FailureCount, LimitFinding, GeneratorDoubt, Outage, DiagnosisOutcome, Proof, LoadResults, CounterCoverage, CoreShares, DurationStats,
     DurationCounts, conclude,
 };
-use measure::{Histogram, Nanos};
-use plan::{Load, Plan};
-use record::{CounterState, HostCounters, ProbedHost, RunPart, RunEvent, Second};
-use words::Lang;
+use brunt_measure::{Histogram, Nanos};
+use brunt_plan::{Load, Plan};
+use brunt_record::{CounterState, HostCounters, ProbedHost, RunPart, RunEvent, Second};
+use brunt_i18n::Lang;
 
 use crate::repeat_command::repeat_command;
 use crate::service_host::{service_host, has_service};

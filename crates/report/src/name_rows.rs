@@ -1,6 +1,6 @@
 //! The rows of figures by name: the names of a run, and the totals of each.
 
-use record::FailureExample;
+use brunt_record::FailureExample;
 
 use crate::name_totals::NamedTotals;
 use crate::sums::RunSums;

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use measure::Histogram;
-use plan::scenarios::SCENARIOS;
-use record::{NamedFigures, NamedCounts, RunPart};
+use brunt_measure::Histogram;
+use brunt_plan::scenarios::SCENARIOS;
+use brunt_record::{NamedFigures, NamedCounts, RunPart};
 
 use crate::ranked::RankedLatency;
 
 /// Maximum number of rows: the names that a run may have, the one shared by further names, iterations and
 /// groups, and scenarios. A record from another source may contain any number.
-const NAMES: usize = 1001 + 2 * (SCENARIOS + plan::flow::GROUPS) + SCENARIOS;
+const NAMES: usize = 1001 + 2 * (SCENARIOS + brunt_plan::flow::GROUPS) + SCENARIOS;
 /// Maximum number of examples kept in addition to the first of each sort.
 pub(crate) const EXAMPLES: usize = 256;
 
@@ -44,7 +44,7 @@ impl NamedTotals {
             self.users_ns_in_window = self.users_ns_in_window.saturating_add(users_ns);
         }
         for (code, n) in &second.status {
-            record::add_code(&mut self.status, code, *n);
+            brunt_record::add_code(&mut self.status, code, *n);
         }
         second.latency.add_to(&mut self.latency);
         if !second.at_least.is_empty() {

@@ -11,10 +11,10 @@ mod windows;
 
 use std::borrow::Cow;
 
-use measure::Nanos;
-use plan::quantity;
-use plan::scenarios::SpanName;
-use record::End;
+use brunt_measure::Nanos;
+use brunt_plan::quantity;
+use brunt_plan::scenarios::SpanName;
+use brunt_record::End;
 
 use crate::iterations::ScenarioRow;
 use crate::name_totals::NamedTotals;

@@ -4,7 +4,7 @@
 //! scheduled, the rest waits in a growing queue: the sustained rate is the server's capacity, and every latency
 //! of the run is that of a queue, growing with the length of the run.
 
-use record::{End, Kind};
+use brunt_record::{End, Kind};
 
 use crate::failure_kind::FailureKind as _;
 use crate::sums::RunSums;

@@ -6,9 +6,9 @@
 
 use std::sync::LazyLock;
 
-use measure::quantile::{self, Interval, QuantileValue};
-use measure::{RunBlocks, Histogram, Nanos};
-use record::Latency;
+use brunt_measure::quantile::{self, Interval, QuantileValue};
+use brunt_measure::{RunBlocks, Histogram, Nanos};
+use brunt_record::Latency;
 
 /// A latency, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Detection of users that waited for their turn at a rate-limited step (`at-most`).
 
-use plan::WeightedUrl;
+use brunt_plan::WeightedUrl;
 
 use crate::sums::RunSums;
 

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use cause::Cause;
+use brunt_cause::Cause;
 
 use crate::Lang;
 
@@ -29,7 +29,7 @@ mod tests {
 
     #[test]
     fn records_with_and_without_causes_are_told_alike() {
-        let cause = cause::connecting::no_connection("h:1", cause::connecting::refused("ECONNREFUSED"));
+        let cause = brunt_cause::connecting::no_connection("h:1", brunt_cause::connecting::refused("ECONNREFUSED"));
         let en = "h:1 does not respond: Connection refused (ECONNREFUSED)";
         for cause in [Some(&cause), None] {
             assert_eq!(reason(en, cause, Lang::En), en);
@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn the_words_of_a_peer_stay_as_they_are() {
         let words = "the response came after the timeout";
-        assert_eq!(reason(words, Some(&cause::verbatim(words)), Lang::Zh), words);
+        assert_eq!(reason(words, Some(&brunt_cause::verbatim(words)), Lang::Zh), words);
         assert_eq!(reason("ERR unknown command 'X'", None, Lang::Zh), "ERR unknown command 'X'");
     }
 }

@@ -1,7 +1,7 @@
 //! The results of a run's reference client, summed up.
 
-use measure::Histogram;
-use record::ReferenceSecond;
+use brunt_measure::Histogram;
+use brunt_record::ReferenceSecond;
 
 use crate::ranked::RankedLatency;
 

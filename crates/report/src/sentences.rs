@@ -2,7 +2,7 @@
 //!
 //! `{name}` is filled in by [`crate::text::Lang::fill`].
 
-use record::{Kind, Phase};
+use brunt_record::{Kind, Phase};
 
 use crate::text::{Text, text};
 

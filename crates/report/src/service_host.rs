@@ -1,7 +1,7 @@
 //! The selection of the service's machine among all machines whose counters a run has.
 
-use diagnose::{CounterSummary, ServiceHost};
-use record::ProbedHost;
+use brunt_diagnose::{CounterSummary, ServiceHost};
+use brunt_record::ProbedHost;
 
 use crate::limits::MachineCounters;
 

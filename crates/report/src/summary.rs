@@ -2,8 +2,8 @@
 
 use std::ops::{Deref, DerefMut};
 
-use diagnose::Conclusion;
-use record::{RunListener, Notice, ReplaySource, ReadFault, RunEvent};
+use brunt_diagnose::Conclusion;
+use brunt_record::{RunListener, Notice, ReplaySource, ReadFault, RunEvent};
 
 use crate::exit::Exit;
 use crate::connection_limit::ConnectionLimitWait;

@@ -4,9 +4,9 @@
 //! They are made by streaming the events once. The seconds themselves are not kept: a format that shows them
 //! reads them again from the record or the spool.
 
-use measure::Nanos;
-use plan::Change;
-use record::{
+use brunt_measure::Nanos;
+use brunt_plan::Change;
+use brunt_record::{
     LoadChange, End, RunEnd, FailureExample, FirstResponse, ProbedHost, Notice, HasRank, RunEvent, Second, RunStarted, Subject, TraceId,
     TracedRequest, UsedValue, is_slow, keep_slowest,
 };
@@ -280,12 +280,12 @@ impl RunSums {
     }
 
     /// Returns the kept example of a sort of failure.
-    pub fn example(&self, failure: &record::Failure) -> Option<&FailureExample> {
+    pub fn example(&self, failure: &brunt_record::Failure) -> Option<&FailureExample> {
         self.example_of(&failure.kind, &failure.phase, &failure.errno)
     }
 
     /// Returns the kept example of connections that were lost, or could not be opened.
-    pub fn example_of_loss(&self, loss: &record::ConnectionLoss) -> Option<&FailureExample> {
+    pub fn example_of_loss(&self, loss: &brunt_record::ConnectionLoss) -> Option<&FailureExample> {
         self.example_of(&loss.kind, &loss.phase, &loss.errno)
     }
 

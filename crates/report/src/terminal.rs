@@ -4,8 +4,8 @@
 //! It renders to strings and writes no output itself; the program decides where they go. In a pipe rows are
 //! plain and never cut. A second's quantiles have the same minimum sample size as a run's.
 
-use measure::{Nanos, sanitize};
-use record::{LoadChange, FirstResponse, Notice, RunPart, Second};
+use brunt_measure::{Nanos, sanitize};
+use brunt_record::{LoadChange, FirstResponse, Notice, RunPart, Second};
 
 use crate::columns::{Paint, truncate, pad_right, pad_left, width, wrap};
 use crate::formats::text::head;

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
-use measure::{RunBlocks, Nanos};
-use record::{ByteCounts, CheckResults, ConnectionFigures, Counts, Failure, HeartbeatCounts, Latency, ConnectionLoss, RunPart, Second};
+use brunt_measure::{RunBlocks, Nanos};
+use brunt_record::{ByteCounts, CheckResults, ConnectionFigures, Counts, Failure, HeartbeatCounts, Latency, ConnectionLoss, RunPart, Second};
 
 use crate::name_totals::TotalsByName;
 use crate::ranked::{RankedLatency, headline};
@@ -114,9 +114,9 @@ impl RunTotals {
         self.latency.merge(&s.latency);
         self.add_blocks(s, length);
         for (code, n) in &s.status {
-            record::add_code(&mut self.status, code, *n);
+            brunt_record::add_code(&mut self.status, code, *n);
         }
-        s.words.iter().for_each(|(word, n)| record::add_code(&mut self.words, word, *n));
+        s.words.iter().for_each(|(word, n)| brunt_record::add_code(&mut self.words, word, *n));
         s.failures.iter().for_each(|f| self.add_failure(f));
         s.losses.iter().for_each(|loss| ConnectionLoss::add(&mut self.losses, loss));
         s.unopened.iter().for_each(|loss| ConnectionLoss::add(&mut self.unopened, loss));

@@ -1,8 +1,8 @@
 //! Traffic of users on connections of their own: the requests that go to the origin of the connection.
 
-use measure::{Nanos, Rng};
+use brunt_measure::{Nanos, Rng};
 
-use wire::{OriginId, RequestId, UserValues};
+use brunt_contract::{OriginId, RequestId, UserValues};
 
 use crate::{Action, Actions, WeightedChoice, UserEvent, Scenario, UserIndex, Wakeup};
 

@@ -11,9 +11,9 @@ mod span_event;
 
 use std::sync::Arc;
 
-use measure::{Nanos, Rng};
-use plan::flow::{OnFailure, Pause};
-use wire::{RequestId, UserValues};
+use brunt_measure::{Nanos, Rng};
+use brunt_plan::flow::{OnFailure, Pause};
+use brunt_contract::{RequestId, UserValues};
 
 use crate::program::{ElementSource, FlowOp, FlowProgram};
 use crate::{Action, Actions, UserEvent, Scenario, RateLimit, UserIndex, Wakeup};

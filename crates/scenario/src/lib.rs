@@ -15,9 +15,9 @@ mod rate_limit;
 
 use std::collections::VecDeque;
 
-use measure::Nanos;
-use plan::flow::OnFailure;
-use wire::{RequestDraft, FaultKind, OriginId, RequestId, UserValues};
+use brunt_measure::Nanos;
+use brunt_plan::flow::OnFailure;
+use brunt_contract::{RequestDraft, FaultKind, OriginId, RequestId, UserValues};
 
 pub use condition::Condition;
 pub use flow::{ENDLESS, FlowScenario, BatchMember, StopScope, SpanEvent, SpanEventKind};
@@ -27,7 +27,7 @@ pub use program::FlowProgram;
 pub use requests::RequestMix;
 pub use rate_limit::RateLimit;
 
-wire::ids! {
+brunt_contract::ids! {
     /// A user, numbered within its scenario.
     UserIndex
 }
@@ -121,7 +121,7 @@ pub enum UserEvent {
     Resumed,
     /// A request is over: the status code of the response (0 for none), and the fault if it failed.
     Ended {
-        /// Status code, see [`wire::Ended::code`].
+        /// Status code, see [`brunt_contract::Ended::code`].
         code: u32,
         /// Fault of the request; `None` if it succeeded.
         fault: Option<FaultKind>,

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use plan::flow::{Flow, LoopList, OnFailure, Pause, TextPiece, Step, pieces};
+use brunt_plan::flow::{Flow, LoopList, OnFailure, Pause, TextPiece, Step, pieces};
 
-use wire::{RequestId, UserValues};
+use brunt_contract::{RequestId, UserValues};
 
 use crate::{Condition, WeightedChoice};
 
@@ -18,7 +18,7 @@ pub(crate) enum FlowOp {
     /// Pauses.
     Pause(Pause),
     /// Waits until this long after the iteration began.
-    Pace(measure::Nanos),
+    Pace(brunt_measure::Nanos),
     /// Begins a group with the next request.
     Begin(u16),
     /// Ends a group with the last response.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 
 /// The turns of the steps of one name that belong to one worker. A clone draws from the same sequence, so that several
 /// scenarios of the worker share it.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use measure::{Nanos, Rng};
-use wire::{OriginId, RequestId, UserValues};
+use brunt_measure::{Nanos, Rng};
+use brunt_contract::{OriginId, RequestId, UserValues};
 
 use crate::{Action, Actions, WeightedChoice, UserEvent, Scenario, Wakeup};
 
@@ -73,7 +73,7 @@ mod tests {
         acts.remove(0).expect("one")
     }
 
-    const ENDED: UserEvent = UserEvent::Ended { code: 200, fault: None, on_failure: plan::flow::OnFailure::NextIteration };
+    const ENDED: UserEvent = UserEvent::Ended { code: 200, fault: None, on_failure: brunt_plan::flow::OnFailure::NextIteration };
 
     #[test]
     fn a_visit_is_one_request_and_a_user_sends_one_after_the_other() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use measure::Rng;
+use brunt_measure::Rng;
 
 /// A random choice of indices with given weights.
 #[derive(Clone, Debug)]

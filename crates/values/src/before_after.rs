@@ -1,7 +1,7 @@
 //! Requests sent once before and once after the run, outside of its measurements: `--before` and `--after`, read in the
 //! same way by every protocol that has them.
 
-use wire::{ProtocolConfig, UsageError};
+use brunt_contract::{ProtocolConfig, UsageError};
 
 /// Compiles both lists. `compile` turns a value into a request and is also given the option that the value comes from.
 ///

@@ -16,9 +16,9 @@ const OF_A_CORE: usize = 8 << 20;
 /// Number of bytes of each buffer that are not charged, so that small answers cost nothing.
 const FREE: usize = 16 << 10;
 /// The reason for giving up on a head that does not end.
-pub const NO_ROOM_FOR_HEADS: cause::StaticCause = cause::http1::no_room_for_heads();
+pub const NO_ROOM_FOR_HEADS: brunt_cause::StaticCause = brunt_cause::http1::no_room_for_heads();
 /// The reason for not keeping a body or header.
-pub const NO_ROOM: cause::StaticCause = cause::checks::no_room();
+pub const NO_ROOM: brunt_cause::StaticCause = brunt_cause::checks::no_room();
 
 /// A budget for kept bytes; clones share it.
 #[derive(Clone, Debug)]

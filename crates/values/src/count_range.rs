@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use wire::{ProtocolConfig, UsageError};
+use brunt_contract::{ProtocolConfig, UsageError};
 
 /// Parses an option with a required count; `what` names the things counted. `None` if the option was not given.
 ///

@@ -12,8 +12,8 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use plan::Bundle;
-use wire::UsageError;
+use brunt_plan::Bundle;
+use brunt_contract::UsageError;
 
 use crate::pipe;
 

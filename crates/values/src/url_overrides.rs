@@ -1,7 +1,7 @@
 //! Options that apply to a single URL of a run, for protocols whose URLs may have options of their own
-//! ([`wire::About::options_of_one_url`]).
+//! ([`brunt_contract::About::options_of_one_url`]).
 
-use wire::{ProtocolConfig, UsageError};
+use brunt_contract::{ProtocolConfig, UsageError};
 
 /// Reads the options of the URL with this index, which must be among `known`; an error names the URL. `None` if the URL
 /// has no options of its own.

@@ -3,7 +3,7 @@
 //! The weight precedes the command, so that one value holds both, on the command line and in a plan file. No command of
 //! a supported protocol begins with a number and an `x`.
 
-use wire::UsageError;
+use brunt_contract::UsageError;
 
 /// Splits `3x GET key` into its weight, which is above zero, and the rest; the default weight is 1. `place` is the
 /// option named in errors.

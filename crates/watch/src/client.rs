@@ -6,8 +6,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-use measure::sanitize;
-use wire::{
+use brunt_measure::sanitize;
+use brunt_contract::{
     ResponseContent, ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, SessionFull, OutputBuffer,
     Protocol, Request, DatabaseRow, Session,
 };
@@ -20,7 +20,7 @@ use crate::service_address::ServiceAddress;
 pub struct ServerProtocol {
     /// `MySQL`.
     pub name: &'static str,
-    /// Formats a refusal as a sentence, from [`Session::begun`] or [`wire::Ended::excerpt`], and the status
+    /// Formats a refusal as a sentence, from [`Session::begun`] or [`brunt_contract::Ended::excerpt`], and the status
     /// code.
     pub refusal: fn(&[u8], u32) -> Option<String>,
 }

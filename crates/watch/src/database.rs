@@ -1,6 +1,6 @@
 //! Parsing of databases given to `--watch`: user, address, and database name.
 
-use wire::Protocol;
+use brunt_contract::Protocol;
 
 use crate::client::{WatchClient, ServerProtocol};
 use crate::service_address::ServiceAddress;
@@ -58,7 +58,7 @@ impl DatabaseKind {
         let database = if database.is_empty() { user } else { database };
         let behind = format!("/{}", escape(&database));
         let mut client = WatchClient::new(self.server_protocol, self.protocol, place, (&before, &behind), options)?;
-        client.name = format!("{}/{}", client.name, measure::sanitize::line(&String::from_utf8_lossy(&database)));
+        client.name = format!("{}/{}", client.name, brunt_measure::sanitize::line(&String::from_utf8_lossy(&database)));
         Ok(client)
     }
 }

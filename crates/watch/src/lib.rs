@@ -25,10 +25,10 @@ mod redis;
 use std::io;
 use std::sync::Arc;
 
-use measure::Clock;
-use probe::{Counters, CounterSink, is_name};
-use record::CounterValue;
-use wire::SecureChannelFactory;
+use brunt_measure::Clock;
+use brunt_counters::{Counters, CounterSink, is_name};
+use brunt_record::CounterValue;
+use brunt_contract::SecureChannelFactory;
 
 use client::WatchClient;
 use log::WatchedLog;

@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use probe::CounterSink;
+use brunt_counters::CounterSink;
 
 /// Maximum number of bytes read at a time; anything beyond that is skipped and reported.
 const AT_ONCE: u64 = 4 << 20;
@@ -128,7 +128,7 @@ impl WatchedLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::Nanos;
+    use brunt_measure::Nanos;
     use std::io::Write;
 
     #[test]

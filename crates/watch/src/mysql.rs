@@ -3,8 +3,8 @@
 
 use std::io;
 
-use probe::CounterSink;
-use wire::DatabaseRow;
+use brunt_counters::CounterSink;
+use brunt_contract::DatabaseRow;
 
 use super::client::{WatchClient, ServerProtocol, invalid, server_error};
 use super::database::DatabaseKind;
@@ -19,8 +19,8 @@ const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('max_conne
 
 /// Accepted form: `mysql://USER[:PASSWORD]@HOST[:PORT][?ssl]`.
 const MYSQL: DatabaseKind = DatabaseKind {
-    server_protocol: ServerProtocol { name: "MySQL", refusal: |kept, _| protocols::mysql::parse_excerpt(kept).map(server_error) },
-    protocol: &protocols::mysql::MysqlProtocol,
+    server_protocol: ServerProtocol { name: "MySQL", refusal: |kept, _| brunt_protocols::mysql::parse_excerpt(kept).map(server_error) },
+    protocol: &brunt_protocols::mysql::MysqlProtocol,
     schemes: &["mysql"],
     port: 3306,
     needs_database: false,

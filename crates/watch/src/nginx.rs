@@ -1,6 +1,6 @@
 //! `stub_status` of nginx (`ngx_http_stub_status_module`): seven numbers on four lines.
 
-use probe::CounterSink;
+use brunt_counters::CounterSink;
 
 /// Adds the numbers under their names; returns `false` if the page is another one.
 pub fn parse(text: &str, sink: &mut CounterSink) -> bool {
@@ -35,7 +35,7 @@ pub fn parse(text: &str, sink: &mut CounterSink) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::Nanos;
+    use brunt_measure::Nanos;
 
     const PAGE: &str = "Active connections: 291 \nserver accepts handled requests\n 16630948 16630940 31070465 \n\
                         Reading: 6 Writing: 179 Waiting: 106 \n";

@@ -34,5 +34,5 @@ pub fn client(text: &str) -> Result<WatchClient, String> {
     let scheme = if tls { "https" } else { "http" };
     let options = [("header", "Accept: text/plain"), ("expect-status", "200"), ("no-keepalive", "")];
     let options = options.map(|(option, value)| (option, vec![value.to_owned()])).into();
-    WatchClient::new(TONGUE, &protocols::http1::Http1, place, (&format!("{scheme}://"), &path), options)
+    WatchClient::new(TONGUE, &brunt_protocols::http1::Http1, place, (&format!("{scheme}://"), &path), options)
 }

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use wire::{ChannelProgress, Handshake, Origin, OutputBuffer, SecureChannel, SecureChannelFactory};
+use brunt_contract::{ChannelProgress, Handshake, Origin, OutputBuffer, SecureChannel, SecureChannelFactory};
 
 /// Timeout for connecting, for each answer, and for each step of a login.
 pub const PATIENCE: Duration = Duration::from_millis(500);

@@ -5,8 +5,8 @@ mod queries;
 
 use std::io;
 
-use probe::CounterSink;
-use wire::DatabaseRow;
+use brunt_counters::CounterSink;
+use brunt_contract::DatabaseRow;
 
 use super::client::{WatchClient, ServerProtocol, invalid, server_error};
 use super::database::DatabaseKind;
@@ -14,8 +14,8 @@ use queries::{ALL, RowAnswer};
 
 /// Accepted form: `postgres://USER[:PASSWORD]@HOST[:PORT][/DATABASE][?sslmode=require]`.
 const POSTGRES: DatabaseKind = DatabaseKind {
-    server_protocol: ServerProtocol { name: "PostgreSQL", refusal: |kept, _| protocols::postgres::parse_excerpt(kept).map(server_error) },
-    protocol: &protocols::postgres::PostgresProtocol,
+    server_protocol: ServerProtocol { name: "PostgreSQL", refusal: |kept, _| brunt_protocols::postgres::parse_excerpt(kept).map(server_error) },
+    protocol: &brunt_protocols::postgres::PostgresProtocol,
     schemes: &["postgres", "postgresql"],
     port: 5432,
     needs_database: true,

@@ -1,9 +1,9 @@
 //! The text format of Prometheus (exposition format 0.0.4): `name{label="value"} 1.5 [timestamp]`.
 
-use record::CounterValue;
+use brunt_record::CounterValue;
 
 use super::is_name;
-use probe::CounterSink;
+use brunt_counters::CounterSink;
 
 /// Adds every sample under `prometheus.` and its name with its labels as they were written; returns `false` if
 /// the text is in another format.
@@ -55,7 +55,7 @@ fn number(word: &str) -> Option<CounterValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::Nanos;
+    use brunt_measure::Nanos;
     use proptest::prelude::*;
 
     const PAGE: &str = "# HELP http_requests_total The total.\n# TYPE http_requests_total counter\n\

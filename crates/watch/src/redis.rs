@@ -1,6 +1,6 @@
 //! `INFO all` of Redis (and Valkey, KeyDB), over one connection: `name:value` lines, some with several values each.
 
-use probe::CounterSink;
+use brunt_counters::CounterSink;
 
 use super::client::{WatchClient, ServerProtocol, server_error};
 use super::service_address::ServiceAddress;
@@ -30,7 +30,7 @@ pub fn client(text: &str) -> Result<WatchClient, String> {
     let scheme = if secured.is_some() { "rediss" } else { "redis" };
     let before = format!("{scheme}://{}", who.map(login).unwrap_or_default());
     let options = vec![("command", vec!["INFO all".to_owned()])];
-    WatchClient::new(TONGUE, &protocols::redis::RedisProtocol, place, (&before, ""), options)
+    WatchClient::new(TONGUE, &brunt_protocols::redis::RedisProtocol, place, (&before, ""), options)
 }
 
 /// Returns the part of a URL in front of the address, from `user:password@`, `:password@` or `password@`.
@@ -66,8 +66,8 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
-    use measure::Nanos;
-    use record::CounterValue;
+    use brunt_measure::Nanos;
+    use brunt_record::CounterValue;
 
     const INFO: &str = "# Server\r\nredis_version:7.0.15\r\nos:Linux x86\r\n\r\n# CPU\r\nused_cpu_user:1.500000\r\n\
         used_cpu_sys_main_thread:0.25\r\n# Commandstats\r\ncmdstat_get:calls=3,usec=9,usec_per_call=3.00,rejected_calls=0\r\n\

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Instant;
 
-use wire::SecureChannelFactory;
+use brunt_contract::SecureChannelFactory;
 
 use crate::pipe::PATIENCE;
 

@@ -7,13 +7,13 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use wire::{
+use brunt_contract::{
     ProtocolDescription, ProtocolConfig, ProtocolError, UsageError, Workload, EventBuffer, ExchangeEnd, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, SessionFull,
     UserState, RequestNames, OptionSpec, Origin, OutputBuffer, PreparedWorkload, Protocol, Request, SubmitOutcome, Session, WeightedRequest, one,
 };
 
 // Errors of a session, as shown in reports.
-cause::sentences! { "lines":
+brunt_cause::sentences! { "lines":
     long_line = "a line is longer than 64 KiB", "一行超过 64 KiB";
     unsolicited_line = "a line nobody asked for", "未经请求的一行";
     more_than_a_line = "more than the line that was asked for", "多于所请求的一行";
@@ -111,5 +111,5 @@ impl Session for LineSession {
 }
 
 fn main() -> ExitCode {
-    cli::main_with(protocols::with_composite(vec![Arc::new(protocols::http::Http), Arc::new(LineProtocol)]))
+    brunt_cli::main_with(brunt_protocols::with_composite(vec![Arc::new(brunt_protocols::http::Http), Arc::new(LineProtocol)]))
 }

@@ -1,12 +1,12 @@
-//! Client side of the simulation: [`wire::Network`] over virtual time.
+//! Client side of the simulation: [`brunt_contract::Network`] over virtual time.
 //!
 //! What becomes due while the client works is delivered in its next turn, as with a real event loop; the peer lives in
 //! the world's time and is never late because of the client.
 
 use std::net::SocketAddr;
 
-use measure::{Nanos, Rng};
-use wire::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, TurnRemainder};
+use brunt_measure::{Nanos, Rng};
+use brunt_contract::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, TurnRemainder};
 
 use super::path::outage;
 use super::peer::SimPeer;

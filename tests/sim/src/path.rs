@@ -2,7 +2,7 @@
 //!
 //! Each kind of chance has its own random stream, so that switching one on leaves the others unchanged.
 
-use measure::{Nanos, Rng};
+use brunt_measure::{Nanos, Rng};
 
 use super::settings::SimSettings;
 use super::stream::SimStream;

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use measure::{Nanos, Rng};
+use brunt_measure::{Nanos, Rng};
 
 use super::settings::SimInterval;
 

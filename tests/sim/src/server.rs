@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use measure::Nanos;
-use wire::{ServerRequest, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
+use brunt_measure::Nanos;
+use brunt_contract::{ServerRequest, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
 
 use super::peer::{SimPeer, PeerActions};
 

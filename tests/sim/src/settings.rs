@@ -1,6 +1,6 @@
 //! Settings of the simulated network and processor.
 
-use measure::{Nanos, Rng};
+use brunt_measure::{Nanos, Rng};
 
 /// A delay: a fixed part plus an exponential one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wire::{Errno, PeerAddress};
+use brunt_contract::{Errno, PeerAddress};
 
 use super::stream::SimStream;
 

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use measure::Nanos;
-use wire::Errno;
+use brunt_measure::Nanos;
+use brunt_contract::Errno;
 
 /// An arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ mod timing;
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use measure::Nanos;
-use wire::{NetworkEvent, ConnId, ConnectParameters, Errno, Network, OutputBuffer, PeerAddress};
+use brunt_measure::Nanos;
+use brunt_contract::{NetworkEvent, ConnId, ConnectParameters, Errno, Network, OutputBuffer, PeerAddress};
 
 use super::{SimPeer, PeerActions, Sim, SimSettings};
 

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cause::Cause;
-use measure::Nanos;
-use wire::{ChannelProgress, Handshake, Origin, OutputBuffer, PeerAddress, SecureChannel, SecureChannelFactory};
+use brunt_cause::Cause;
+use brunt_measure::Nanos;
+use brunt_contract::{ChannelProgress, Handshake, Origin, OutputBuffer, PeerAddress, SecureChannel, SecureChannelFactory};
 
 use super::peer::{PeerAction, SimPeer, PeerActions, ConnectDecision};
 
@@ -82,7 +82,7 @@ impl SecureChannelFactory for FakeSecurity {
         let nth = self.channels.fetch_add(1, Ordering::Relaxed) + 1;
         let failure = self.settings.failure.filter(|(_, every)| nth.is_multiple_of((*every).max(1))).map(|(f, _)| f);
         if failure == Some(FakeFailure::BadName) {
-            return Err(cause::verbatim(format!("`{}` is not a valid server name for TLS", origin.host)));
+            return Err(brunt_cause::verbatim(format!("`{}` is not a valid server name for TLS", origin.host)));
         }
         let offers = alpn.iter().find(|a| self.settings.alpn.iter().any(|s| s == *a)).map(|a| a.to_vec());
         Ok(Box::new(FakeChannel {
@@ -140,10 +140,10 @@ impl FakeChannel {
     fn heard(&mut self, kind: u8, content: &[u8], plain: &mut Vec<u8>, cipher: &mut OutputBuffer) -> Result<(), Cause> {
         match (kind, self.stage) {
             (ALERT, _) if content.first() == Some(&CLOSE_NOTIFY) => self.stage = TlsStage::Ended,
-            (ALERT, _) => return Err(cause::verbatim(format!("{} refused the handshake", self.host))),
+            (ALERT, _) => return Err(brunt_cause::verbatim(format!("{} refused the handshake", self.host))),
             (HANDSHAKE, TlsStage::Handshaking(_)) if self.failure == Some(FakeFailure::BadCertificate) => {
                 frame(ALERT, &[REFUSED], cipher);
-                return Err(cause::verbatim(format!("the certificate of {} comes from an unknown issuer", self.host)));
+                return Err(brunt_cause::verbatim(format!("the certificate of {} comes from an unknown issuer", self.host)));
             }
             (HANDSHAKE, TlsStage::Handshaking(round)) if round < self.rounds => {
                 self.stage = TlsStage::Handshaking(round + 1);
@@ -154,10 +154,10 @@ impl FakeChannel {
                 self.completed.fetch_add(1, Ordering::Relaxed);
             }
             (DATA, TlsStage::Open) if self.failure == Some(FakeFailure::DamagedRecord) => {
-                return Err(cause::verbatim(format!("a TLS record from {} is corrupt: it cannot be decrypted", self.host)));
+                return Err(brunt_cause::verbatim(format!("a TLS record from {} is corrupt: it cannot be decrypted", self.host)));
             }
             (DATA, TlsStage::Open) => plain.extend_from_slice(content),
-            _ => return Err(cause::verbatim(format!("{} sent an unexpected TLS record", self.host))),
+            _ => return Err(brunt_cause::verbatim(format!("{} sent an unexpected TLS record", self.host))),
         }
         Ok(())
     }
@@ -171,7 +171,7 @@ impl SecureChannel for FakeChannel {
     fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut OutputBuffer) -> Result<ChannelProgress, Cause> {
         match self.stage {
             TlsStage::Ended => return Ok(ChannelProgress::More),
-            TlsStage::Failed => return Err(cause::verbatim(format!("TLS with {} failed before", self.host))),
+            TlsStage::Failed => return Err(brunt_cause::verbatim(format!("TLS with {} failed before", self.host))),
             TlsStage::Handshaking(_) | TlsStage::Open => {}
         }
         let before = self.stage;
@@ -182,7 +182,7 @@ impl SecureChannel for FakeChannel {
             result = match frames.next() {
                 Ok(Some((kind, content))) => self.heard(kind, content, plain, cipher),
                 Ok(None) => break,
-                Err(InvalidRecord) => Err(cause::verbatim(format!("{} does not use TLS on this port", self.host))),
+                Err(InvalidRecord) => Err(brunt_cause::verbatim(format!("{} does not use TLS on this port", self.host))),
             };
         }
         frames.shrink();

@@ -4,8 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use measure::Nanos;
-use wire::Errno;
+use brunt_measure::Nanos;
+use brunt_contract::Errno;
 
 use super::path::{SimPath, outage};
 use super::peer::{PeerAction, SimPeer, PeerActions, ConnectDecision};

@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use e2e::external::{ExternalServer, BuildOnce, packages, sources};
-use e2e::report::{TestReport, report};
+use brunt_tests::external::{ExternalServer, BuildOnce, packages, sources};
+use brunt_tests::report::{TestReport, report};
 
 /// Starts a script of a folder of servers with its packages. Returns `None` if Python or pip is missing.
 fn python(fetched: &'static BuildOnce, folder: &str, script: &str) -> Option<ExternalServer> {

@@ -1,13 +1,13 @@
 //! Tests of flows with several protocols: each server's own count agrees with ours, step by step.
 
-use e2e::grpc::ExternalGrpcServer;
-use e2e::mariadb::Mariadb;
-use e2e::nginx::NginxProcess;
-use e2e::postgres::PostgresProcess;
-use e2e::redis::RedisProcess;
-use e2e::report::report;
-use e2e::websocket::ExternalWebSocketServer;
-use e2e::{TestReport, brunt};
+use brunt_tests::grpc::ExternalGrpcServer;
+use brunt_tests::mariadb::Mariadb;
+use brunt_tests::nginx::NginxProcess;
+use brunt_tests::postgres::PostgresProcess;
+use brunt_tests::redis::RedisProcess;
+use brunt_tests::report::report;
+use brunt_tests::websocket::ExternalWebSocketServer;
+use brunt_tests::{TestReport, brunt};
 
 /// A site with a token per login; pages require one.
 const SITE: &str = r#"
@@ -118,7 +118,7 @@ fn what_is_awaited_in_vain_times_out_and_what_is_lost_with_a_connection_is_told(
     assert_eq!((iterations(&vain), vain.failures().get("timeout")), ([4, 0, 4, 0], Some(&4)), "{vain}");
     assert!(vain.json.to_string().contains("no message like json $.tokn == "), "{vain}");
     // `--debug` waits no longer than a run does, and reports what it waits for.
-    let shown = e2e::brunt(["--debug", &path]).with_code(20);
+    let shown = brunt_tests::brunt(["--debug", &path]).with_code(20);
     let failed = "as failed: timeout: no message like json $.tokn == \"{token}\" came within 300 ms";
     assert!(shown.out.contains(failed), "{}", shown.out);
     // The server ends the connection between two steps: its session is lost.

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use e2e::report::report;
-use e2e::target::free_port;
-use e2e::{TargetProcess, brunt};
+use brunt_tests::report::report;
+use brunt_tests::target::free_port;
+use brunt_tests::{TargetProcess, brunt};
 use serde_json::Value;
 
 /// Returns the samples of a record by their host. Returns `None` if zstd is not installed.
 pub fn samples(record: &Path) -> Option<BTreeMap<String, Vec<Value>>> {
     let Ok(output) = Command::new("zstdcat").arg(record).output() else {
-        e2e::skip("zstd is not installed (cargo xtask test installs it)");
+        brunt_tests::skip("zstd is not installed (cargo xtask test installs it)");
         return None;
     };
     let text = String::from_utf8(output.stdout).expect("text");

@@ -9,9 +9,9 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use e2e::certificates::Certificates;
-use e2e::external::{ExternalServer, sources};
-use e2e::{ScriptedPeer, brunt, prepare};
+use brunt_tests::certificates::Certificates;
+use brunt_tests::external::{ExternalServer, sources};
+use brunt_tests::{ScriptedPeer, brunt, prepare};
 use serde_json::Value;
 
 /// Requests that Node rejects from any client: a field with white space that HTTP/2 does not allow, and in HTTP/1.1 an
@@ -294,7 +294,7 @@ fn brunt_sends_what_the_real_curl_sends() {
 /// Starts a server that reports what it received, over TLS.
 fn echo(certificates: &Certificates) -> Option<ExternalServer> {
     if Command::new("node").arg("--version").stdout(Stdio::null()).status().is_err() {
-        e2e::skip("node is not installed");
+        brunt_tests::skip("node is not installed");
         return None;
     }
     let mut node = Command::new("node");
@@ -323,7 +323,7 @@ fn seen(server: ExternalServer) -> Vec<String> {
 
 #[test]
 fn over_tls_a_server_sees_the_same_of_both() {
-    let Some(certificates) = Certificates::make() else { return e2e::skip("openssl is not installed") };
+    let Some(certificates) = Certificates::make() else { return brunt_tests::skip("openssl is not installed") };
     let folder = tempfile::tempdir().expect("a folder");
     files(folder.path());
     for version in ["--http2", "--http1.1"] {
@@ -354,7 +354,7 @@ fn over_tls_a_server_sees_the_same_of_both() {
 #[test]
 fn a_certificate_that_curl_trusts_is_trusted_and_one_that_it_refuses_is_not() {
     let (Some(certificates), Some(others)) = (Certificates::make(), Certificates::make()) else {
-        return e2e::skip("openssl is not installed");
+        return brunt_tests::skip("openssl is not installed");
     };
     let (Some(of_curl), Some(of_brunt)) = (echo(&certificates), echo(&certificates)) else { return };
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,6 +1,6 @@
 //! Tests of `brunt doctor`: the abilities of a machine, and the limits a run would hit.
 
-use e2e::{TargetProcess, brunt};
+use brunt_tests::{TargetProcess, brunt};
 
 #[test]
 fn a_machine_is_examined_with_and_without_a_run() {
@@ -27,7 +27,7 @@ fn more_connections_than_ports_go_to_loopback_from_several_addresses() {
 fn a_run_that_uses_up_its_ports_is_foretold() {
     let reused = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_tw_reuse").is_ok_and(|text| text.trim() == "1");
     if reused {
-        return e2e::skip("this machine reuses ports in TIME_WAIT (net.ipv4.tcp_tw_reuse=1)");
+        return brunt_tests::skip("this machine reuses ports in TIME_WAIT (net.ipv4.tcp_tw_reuse=1)");
     }
     let line = ["-r", "5000/s", "-d", "10m", "--no-keepalive", "http://192.0.2.1:8080/"];
     let told = brunt(["doctor"].iter().chain(&line)).with_code(20);

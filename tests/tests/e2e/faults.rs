@@ -5,10 +5,10 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use e2e::program::until;
-use e2e::report::report;
-use e2e::target::free_port;
-use e2e::{ScriptedPeer, TargetProcess, brunt, prepare, start};
+use brunt_tests::program::until;
+use brunt_tests::report::report;
+use brunt_tests::target::free_port;
+use brunt_tests::{ScriptedPeer, TargetProcess, brunt, prepare, start};
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
@@ -61,7 +61,7 @@ fn a_target_that_is_down_leaves_its_document_too() {
     let url = format!("http://127.0.0.1:{}/", free_port());
     let line = ["-n", "10", &url, "--format", "json", "-o", file.to_str().unwrap()];
     brunt(line).with_code(30);
-    let report = e2e::TestReport::in_file(&file).with_code(30);
+    let report = brunt_tests::TestReport::in_file(&file).with_code(30);
     assert_eq!(report.requests(), [0, 0, 0, 0], "{report}");
 }
 
@@ -82,7 +82,7 @@ fn a_target_that_dies_and_comes_back_is_met_again() {
     let refused = std::time::Instant::now();
     until("a moment without a server", || refused.elapsed().as_millis() > 300);
     let second = TargetProcess::at(&address, &[]);
-    let report = e2e::TestReport::of(running.end());
+    let report = brunt_tests::TestReport::of(running.end());
     let [_, finished, failed, _] = report.requests();
     assert!(failed > 0 && finished > 0, "{report}");
     assert!(second.requests() > 0, "{report}");
@@ -335,12 +335,12 @@ fn a_share_of_closed_connections_is_one_failure_each() {
 #[test]
 fn few_descriptors_bound_a_table_and_not_the_run() {
     if std::process::Command::new("prlimit").arg("--version").output().is_err() {
-        return e2e::skip("prlimit is not installed");
+        return brunt_tests::skip("prlimit is not installed");
     }
     let target = TargetProcess::healthy();
     let line = ["-c", "100", "-n", "1000", "--format", "json", "--quiet", &target.address];
-    let ended = e2e::program::prepare_under(&["prlimit", "--nofile=40:40", "--"], line).run();
-    let report = e2e::TestReport::of(ended).with_code(0);
+    let ended = brunt_tests::program::prepare_under(&["prlimit", "--nofile=40:40", "--"], line).run();
+    let report = brunt_tests::TestReport::of(ended).with_code(0);
     assert_eq!(report.requests(), [1000, 1000, 0, 0], "{report}");
     assert_eq!(report.count("connections.opened"), 100, "{report}");
     assert!(report.count("generator.workers") > 4, "a worker for each table: {report}");
@@ -348,8 +348,8 @@ fn few_descriptors_bound_a_table_and_not_the_run() {
 
 #[test]
 fn no_ports_left_is_a_failure_with_its_name() {
-    if !e2e::is_root() {
-        return e2e::skip("only root can make a network with few ports");
+    if !brunt_tests::is_root() {
+        return brunt_tests::skip("only root can make a network with few ports");
     }
     // A network namespace with a range of ten ports; the loopback must be brought up first. A source address that is
     // given is the only one: otherwise brunt spreads the connections over more of them.
@@ -361,17 +361,17 @@ fn no_ports_left_is_a_failure_with_its_name() {
     let directory = tempfile::tempdir().unwrap();
     let outcome = std::process::Command::new("unshare")
         .args(["--net", "bash", "-c", script])
-        .arg(e2e::program::path())
+        .arg(brunt_tests::program::path())
         .current_dir(directory.path())
         .env("XDG_STATE_HOME", directory.path())
         .output();
-    let Ok(output) = outcome else { return e2e::skip("unshare is not installed") };
+    let Ok(output) = outcome else { return brunt_tests::skip("unshare is not installed") };
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.code() == Some(99) || err.contains("unshare:") {
-        return e2e::skip(&format!("no namespaces here: {err}"));
+        return brunt_tests::skip(&format!("no namespaces here: {err}"));
     }
     let out = String::from_utf8_lossy(&output.stdout).into_owned();
-    let report = e2e::TestReport::of(e2e::ProgramOutput { code: output.status.code(), out, err, peak: 0 });
+    let report = brunt_tests::TestReport::of(brunt_tests::ProgramOutput { code: output.status.code(), out, err, peak: 0 });
     assert_ne!(report.code, 0, "{report}");
     let failure = report.json["failures"].as_array().unwrap().iter().find(|f| f["kind"] == "no_ports");
     assert_eq!(failure.map(|f| f["errno"].clone()), Some("EADDRNOTAVAIL".into()), "{report}");
@@ -402,7 +402,7 @@ fn a_server_that_ends_while_connections_stand_ends_in_failures_and_not_in_a_hang
     let running = start(["-c", "4", "-d", "1s", "--quiet", "--format", "json", &peer.url()]);
     until("the run has begun", || peer.requests() > 50);
     gone.store(true, Ordering::SeqCst);
-    let report = e2e::TestReport::of(running.end());
+    let report = brunt_tests::TestReport::of(running.end());
     assert!(report.count("requests.failed") > 0 && report.count("requests.succeeded") > 0, "{report}");
     assert_ne!(report.code, 70, "{report}");
 }

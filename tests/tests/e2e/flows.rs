@@ -1,10 +1,10 @@
 //! Tests of flows against nginx: users log in, send a token and a cookie, and are let in by them; its log counts what
 //! we count.
 
-use e2e::nginx::NginxProcess;
-use e2e::program::until;
-use e2e::report::report;
-use e2e::{TestReport, prepare};
+use brunt_tests::nginx::NginxProcess;
+use brunt_tests::program::until;
+use brunt_tests::report::report;
+use brunt_tests::{TestReport, prepare};
 use rustix::process::Signal;
 
 /// A site with a token and a session per login; pages require both, and from the same login.
@@ -128,7 +128,7 @@ fn objectives_may_name_a_step_a_group_or_iterations() {
     assert_eq!(met, 4, "{judged}");
     let wrong = shop(&nginx.url(), "users: 2\niterations: 5\nobjectives: [\"p50{brows}<1s\"]");
     let (_folder, path) = plan(&wrong);
-    let said = e2e::brunt(["plan", "--check", &path]);
+    let said = brunt_tests::brunt(["plan", "--check", &path]);
     assert!(said.err.contains("write {browse} if you meant that"), "{}", said.err);
 }
 
@@ -137,7 +137,7 @@ fn debug_goes_through_a_flow_once_and_shows_what_nginx_gave_and_took() {
     let Some(nginx) = NginxProcess::start("", "", SITE) else { return };
     let text = shop(&nginx.url(), "users: 7\niterations: 100");
     let (_folder, path) = plan(&text);
-    let shown = e2e::brunt(["--debug", "--keep-secrets", &path]);
+    let shown = brunt_tests::brunt(["--debug", "--keep-secrets", &path]);
     assert_eq!(shown.code, Some(0), "{}", shown.out);
     let headings: Vec<&str> = shown.out.lines().filter(|line| line.starts_with("=== ")).collect();
     assert_eq!(headings.len(), 6, "five requests and a pause: {headings:?}");
@@ -147,7 +147,7 @@ fn debug_goes_through_a_flow_once_and_shows_what_nginx_gave_and_took() {
     assert!(shown.out.contains(&format!("X-Token: {token}")), "{}", shown.out);
     // A failed step ends it, with the captures so far.
     let (_folder, path) = plan(&text.replace("$.data.token", "$.data.tokn"));
-    let shown = e2e::brunt(["--debug", &path]);
+    let shown = brunt_tests::brunt(["--debug", &path]);
     assert_eq!(shown.code, Some(20), "{}", shown.out);
     assert!(shown.out.contains("json $.data.tokn found nothing") && !shown.out.contains("=== 2"), "{}", shown.out);
     // A condition that never changes must not loop forever.
@@ -156,7 +156,7 @@ fn debug_goes_through_a_flow_once_and_shows_what_nginx_gave_and_took() {
         nginx.url()
     );
     let (_folder, path) = plan(&endless);
-    let shown = e2e::brunt(["--debug", &path]);
+    let shown = brunt_tests::brunt(["--debug", &path]);
     assert!(shown.out.ends_with("=== stopped after 200 requests; a condition may never change\n"), "{}", shown.out);
     assert_eq!(nginx.stop_and_read_log().len(), 5 + 1 + 200, "and nothing else was sent");
 }
@@ -297,11 +297,11 @@ fn an_interrupted_run_is_torn_down_and_one_that_cannot_be_set_up_does_not_begin(
     running.signal(Signal::INT);
     TestReport::of(running.end()).with_code(21);
     let (_folder, path) = plan(&set_up(&nginx.url(), "users: 2\nduration: 60s", "broken"));
-    let failed = e2e::brunt([path.as_str()]);
+    let failed = brunt_tests::brunt([path.as_str()]);
     assert_eq!(failed.code, Some(30), "{}", failed.err);
     assert!(failed.err.contains("setup failed: `make` failed: wrong_status (500); no load was sent"), "{}", failed.err);
     let (_folder, path) = plan(&set_up(&nginx.url(), "users: 2\nduration: 60s", "setup"));
-    let shown = e2e::brunt(["--debug", "--keep-secrets", &path]);
+    let shown = brunt_tests::brunt(["--debug", "--keep-secrets", &path]);
     let parts = ["=== setup", "/setup", "/start", "/item?1", "/item?2", "/item?3", "/end", "=== teardown", "/teardown"];
     let places: Vec<usize> =
         parts.iter().map(|part| shown.out.find(part).unwrap_or_else(|| panic!("{part}: {}", shown.out))).collect();

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use e2e::program::until;
-use e2e::report::report;
-use e2e::{ScriptedPeer, TestReport, TargetProcess, prepare};
+use brunt_tests::program::until;
+use brunt_tests::report::report;
+use brunt_tests::{ScriptedPeer, TestReport, TargetProcess, prepare};
 use rustix::process::Signal;
 
 /// Returns the grade of a reason of the verdict, if it is there.

@@ -1,9 +1,9 @@
 //! Tests against third-party gRPC servers, whose own counts verify ours; a run's counts exclude the pre-flight request.
 
-use e2e::certificates::Certificates;
-use e2e::grpc::ExternalGrpcServer;
-use e2e::report::report;
-use e2e::{TestReport, brunt};
+use brunt_tests::certificates::Certificates;
+use brunt_tests::grpc::ExternalGrpcServer;
+use brunt_tests::report::report;
+use brunt_tests::{TestReport, brunt};
 use serde_json::Value;
 
 /// Returns the number of calls that ended with this status, over all seconds.
@@ -85,7 +85,7 @@ fn services_are_read_from_files_and_from_the_server() {
         .with_code(64)
         .containing("--proto: is missing, and the server offers no reflection");
     drop(silent);
-    let gone = format!("grpc://127.0.0.1:{}/some.Service/Do", e2e::target::free_port());
+    let gone = format!("grpc://127.0.0.1:{}/some.Service/Do", brunt_tests::target::free_port());
     brunt([gone.as_str(), "-n", "1", "-c", "1"]).with_code(30);
 }
 
@@ -143,7 +143,7 @@ fn deadlines_and_metadata_arrive() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("flow.yaml");
     std::fs::write(&path, text).expect("written");
-    let flow = e2e::report::report(&[path.to_str().expect("UTF-8")]).with_code(0);
+    let flow = brunt_tests::report::report(&[path.to_str().expect("UTF-8")]).with_code(0);
     assert_eq!(flow.requests(), [60, 60, 0, 0], "{flow}");
     let checks = flow.json["checks"].as_array().expect("checks");
     assert!(checks.len() == 4 && checks.iter().all(|check| check["passed"] == 30), "{flow}");
@@ -219,7 +219,7 @@ fn a_server_that_takes_fewer_streams_than_asked_for_gets_more_connections() {
 
 #[test]
 fn over_tls() {
-    let Some(certificates) = Certificates::make() else { return e2e::skip("openssl is not here") };
+    let Some(certificates) = Certificates::make() else { return brunt_tests::skip("openssl is not here") };
     let (cert, key) = (certificates.text("server.pem"), certificates.text("server.key"));
     let Some(server) = ExternalGrpcServer::go(&["-cert", &cert, "-key", &key]) else { return };
     let url = format!("grpcs://localhost:{}/brunt.Target/Unary", server.port());
@@ -231,8 +231,8 @@ fn over_tls() {
 
 #[test]
 fn a_target_that_does_not_say_what_it_offers_because_it_is_gone_is_unreachable() {
-    let closing = e2e::ScriptedPeer::new(|mut connection| drop(connection.bytes()));
-    let silent = e2e::ScriptedPeer::new(|mut connection| connection.wait_for_close());
+    let closing = brunt_tests::ScriptedPeer::new(|mut connection| drop(connection.bytes()));
+    let silent = brunt_tests::ScriptedPeer::new(|mut connection| connection.wait_for_close());
     for (peer, why) in [(closing, "closed the connection"), (silent, "did not respond within")] {
         let url = format!("grpc://{}/some.Service/Do", peer.host());
         let ended = brunt(["-t", "500ms", "-n", "1", "-c", "1", &url]).with_code(30);

@@ -1,8 +1,8 @@
 //! Tests of the HTTP/1.1 client: requests are sent as given, byte for byte, and every shape of response is read to its
 //! end.
 
-use e2e::report::report;
-use e2e::{ScriptedPeer, TargetProcess, brunt};
+use brunt_tests::report::report;
+use brunt_tests::{ScriptedPeer, TargetProcess, brunt};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -122,7 +122,7 @@ fn data_is_a_form_and_several_are_joined() {
 #[test]
 fn a_data_file_is_sent_byte_for_byte() {
     let directory = tempfile::tempdir().unwrap();
-    let file = e2e::target::text(directory.path(), "body.bin");
+    let file = brunt_tests::target::text(directory.path(), "body.bin");
     let bytes: Vec<u8> = (0..100_000_u32).map(|n| (n * 7 % 256) as u8).chain(*b"\r\n\n@&=\0").collect();
     std::fs::write(&file, &bytes).unwrap();
     let peer = ScriptedPeer::answering(OK);
@@ -138,7 +138,7 @@ fn a_data_file_is_sent_byte_for_byte() {
 #[test]
 fn a_form_carries_its_file_byte_for_byte() {
     let directory = tempfile::tempdir().unwrap();
-    let file = e2e::target::text(directory.path(), "picture.bin");
+    let file = brunt_tests::target::text(directory.path(), "picture.bin");
     let bytes: Vec<u8> = (0..=255).chain(*b"\r\n--\r\n").collect();
     std::fs::write(&file, &bytes).unwrap();
     let peer = ScriptedPeer::answering(OK);
@@ -290,10 +290,10 @@ fn connections_go_elsewhere_and_over_a_range_of_ports() {
     // Two adjacent free ports.
     let (first, second) = (0..200)
         .find_map(|_| {
-            let port = e2e::target::free_port();
+            let port = brunt_tests::target::free_port();
             let free = |port: u16| std::net::TcpListener::bind(("127.0.0.1", port)).is_ok();
             (port < u16::MAX && free(port) && free(port + 1)).then(|| {
-                let script = |mut connection: e2e::peer::PeerConnection| {
+                let script = |mut connection: brunt_tests::peer::PeerConnection| {
                     while connection.request().is_some() && connection.send(OK.as_bytes()) {}
                 };
                 let at = |port: u16| ScriptedPeer::at(&format!("127.0.0.1:{port}"), script);

@@ -1,11 +1,11 @@
 //! Tests against third-party HTTP/2 servers, nginx, nghttpd, Go and Node, whose own counts verify ours.
 
-use e2e::certificates::Certificates;
-use e2e::http2::{Nghttpd, Http2TestServer};
-use e2e::nginx::NginxProcess;
-use e2e::peer::ScriptedPeer;
-use e2e::report::report;
-use e2e::{TestReport, brunt};
+use brunt_tests::certificates::Certificates;
+use brunt_tests::http2::{Nghttpd, Http2TestServer};
+use brunt_tests::nginx::NginxProcess;
+use brunt_tests::peer::ScriptedPeer;
+use brunt_tests::report::report;
+use brunt_tests::{TestReport, brunt};
 
 const ONE_BYTE: &str = "location / { default_type text/plain; return 200 x; }";
 
@@ -49,7 +49,7 @@ fn nginx_goes_away_and_nothing_is_lost() {
 fn certificates() -> Option<(Certificates, Vec<String>)> {
     let made = Certificates::make();
     if made.is_none() {
-        e2e::skip("openssl is not installed");
+        brunt_tests::skip("openssl is not installed");
     }
     made.map(|c| {
         let files = vec![c.text("server.pem"), c.text("server.key")];

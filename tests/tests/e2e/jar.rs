@@ -2,14 +2,14 @@
 
 use std::process::Command;
 
-use e2e::external::{ExternalServer, sources};
-use e2e::nginx::NginxProcess;
-use e2e::report::report;
-use e2e::{ScriptedPeer, TestReport};
+use brunt_tests::external::{ExternalServer, sources};
+use brunt_tests::nginx::NginxProcess;
+use brunt_tests::report::report;
+use brunt_tests::{ScriptedPeer, TestReport};
 
 fn sessions() -> Option<ExternalServer> {
     if Command::new("python3").arg("--version").output().is_err() {
-        e2e::skip("python3 is not installed");
+        brunt_tests::skip("python3 is not installed");
         return None;
     }
     Some(ExternalServer::start(Command::new("python3").arg(sources("sessions.py"))))

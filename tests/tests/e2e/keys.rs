@@ -5,8 +5,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use e2e::program::until;
-use e2e::{TestReport, TargetProcess, brunt};
+use brunt_tests::program::until;
+use brunt_tests::{TestReport, TargetProcess, brunt};
 
 /// A shell on its own terminal.
 struct TestTerminal {
@@ -69,14 +69,14 @@ fn rests(target: &TargetProcess) {
 fn keys_change_a_rate_pause_it_and_end_it_in_threads_and_processes() {
     for processes in ["", "--processes 2"] {
         let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
-        let record = e2e::target::text(directory.path(), "run.zst");
-        let program = e2e::program::path().display();
+        let record = brunt_tests::target::text(directory.path(), "run.zst");
+        let program = brunt_tests::program::path().display();
         let line = format!(
             "stty cols 150; {program} -r 200/s --arrivals constant -d 60s -w 2 {processes} --record {record} {}; echo code $?; stty -a",
             target.address
         );
         let Some(mut terminal) = TestTerminal::run(&line, directory.path()) else {
-            return e2e::skip("script(1), which makes a terminal, is not installed");
+            return brunt_tests::skip("script(1), which makes a terminal, is not installed");
         };
         terminal.shows("Keys: + more load, - less, p pause and resume, q end the run");
         until("the run has begun", || target.requests() > 100);
@@ -113,9 +113,9 @@ fn keys_change_a_rate_pause_it_and_end_it_in_threads_and_processes() {
 fn keys_change_users_too_and_speak_chinese() {
     let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
     let line =
-        format!("{} --lang zh -c 10 --think 10ms..20ms -d 60s {}", e2e::program::path().display(), target.address);
+        format!("{} --lang zh -c 10 --think 10ms..20ms -d 60s {}", brunt_tests::program::path().display(), target.address);
     let Some(mut terminal) = TestTerminal::run(&line, directory.path()) else {
-        return e2e::skip("script(1), which makes a terminal, is not installed");
+        return brunt_tests::skip("script(1), which makes a terminal, is not installed");
     };
     terminal.shows("按键：");
     until("the run has begun", || target.requests() > 100);
@@ -135,11 +135,11 @@ fn a_signal_from_the_keyboard_leaves_the_terminal_as_it_was() {
     // shell.
     for (signal, key, code) in [("INT", "\x03", "code 21"), ("QUIT", "\x1c", "code 131")] {
         let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
-        let program = e2e::program::path().display();
+        let program = brunt_tests::program::path().display();
         let under = format!("ulimit -c 0; trap '' {signal}; env --default-signal={signal}");
         let line = format!("{under} {program} -c 2 -d 60s {}; echo code $?; stty -a", target.address);
         let Some(mut terminal) = TestTerminal::run(&line, directory.path()) else {
-            return e2e::skip("script(1), which makes a terminal, is not installed");
+            return brunt_tests::skip("script(1), which makes a terminal, is not installed");
         };
         terminal.shows("Keys: ");
         until("the run has begun", || target.requests() > 100);
@@ -157,9 +157,9 @@ fn where_nobody_sits_at_a_terminal_there_are_no_keys() {
     assert!(!ended.out.contains("Keys:"), "{}", ended.out);
     let directory = tempfile::tempdir().unwrap();
     // The screen of a pipeline belongs to another program, which may have its own keys.
-    let line = format!("{} -n 20 -c 2 {} | cat", e2e::program::path().display(), target.address);
+    let line = format!("{} -n 20 -c 2 {} | cat", brunt_tests::program::path().display(), target.address);
     let Some(terminal) = TestTerminal::run(&line, directory.path()) else {
-        return e2e::skip("script(1), which makes a terminal, is not installed");
+        return brunt_tests::skip("script(1), which makes a terminal, is not installed");
     };
     let (_, shown) = terminal.end();
     assert!(shown.contains("Service time") && !shown.contains("Keys:"), "{shown}");

@@ -1,7 +1,7 @@
 //! Tests of what other load generators get wrong, one small test each.
 
-use e2e::report::report;
-use e2e::{ScriptedPeer, TargetProcess};
+use brunt_tests::report::report;
+use brunt_tests::{ScriptedPeer, TargetProcess};
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -74,7 +74,7 @@ fn a_stall_is_in_the_figures_of_a_rate_and_said_of_users() {
     // There is a whole stall in any second and a half: a third of the arrivals came during it, and their median wait is
     // half the stall.
     assert!(open.number("latency.response.p95_us") > 300_000.0, "{open}");
-    let users = e2e::brunt(["-c", "2", "-n", "500", &target.address]).with_code(0);
+    let users = brunt_tests::brunt(["-c", "2", "-n", "500", &target.address]).with_code(0);
     users.containing("a 1 s stall would hide about");
 }
 

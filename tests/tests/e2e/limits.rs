@@ -4,11 +4,11 @@
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
-use e2e::daemon;
-use e2e::nginx::NginxProcess;
-use e2e::program::until;
-use e2e::report::report;
-use e2e::{TestReport, TargetProcess};
+use brunt_tests::daemon;
+use brunt_tests::nginx::NginxProcess;
+use brunt_tests::program::until;
+use brunt_tests::report::report;
+use brunt_tests::{TestReport, TargetProcess};
 
 /// `tests/servers/queueing.py`, which has one limit of its own.
 struct QueueingServer {
@@ -131,7 +131,7 @@ fn a_rate_that_is_kept_meets_no_limit_and_an_old_record_is_judged_the_same() {
     let live = undisturbed(&line);
     let kept = std::fs::read(&record).expect("a record");
     assert!(!kept.is_empty());
-    let again = TestReport::of(e2e::brunt(["report", &record, "--format", "json"]));
+    let again = TestReport::of(brunt_tests::brunt(["report", &record, "--format", "json"]));
     assert_eq!(again.at("diagnosis"), live.at("diagnosis"));
     if !has(&live, "C1", "proved") {
         assert_eq!(live.at("diagnosis.outcome"), "not_reached", "{live}");
@@ -152,12 +152,12 @@ fn a_head_and_a_body_that_nagle_holds_apart_are_told_from_a_whole_response() {
 #[test]
 fn counters_take_no_descriptors_from_connections() {
     if daemon::find("prlimit").is_none() {
-        return e2e::skip("prlimit is not installed");
+        return brunt_tests::skip("prlimit is not installed");
     }
     // Two files of /proc are open for each of its threads.
     let Some(server) = QueueingServer::start(&[], "threads 60") else { return };
     let line = ["-w", "1", "-c", "20", "-d", "2s", "--quiet", "--format", "json", &server.url()];
-    let ended = e2e::program::prepare_under(&["prlimit", "--nofile=60:60", "--"], line).run();
+    let ended = brunt_tests::program::prepare_under(&["prlimit", "--nofile=60:60", "--"], line).run();
     let report = TestReport::of(ended);
     let [scheduled, succeeded, failed, _] = report.requests();
     assert!(scheduled > 100 && succeeded == scheduled && failed == 0, "{report}");

@@ -1,7 +1,7 @@
 //! Tests of closed and open load: the server sees what was requested, and every request has an end.
 
-use e2e::report::{assert_exact_count, report};
-use e2e::{ScriptedPeer, TargetProcess};
+use brunt_tests::report::{assert_exact_count, report};
+use brunt_tests::{ScriptedPeer, TargetProcess};
 
 #[test]
 fn a_number_of_requests_is_kept_exactly_by_users_and_workers_of_any_number() {
@@ -119,7 +119,7 @@ fn users_who_think_send_less() {
     // Each sends its first request and is still in its think time at the end.
     assert_eq!(report.requests(), [5, 5, 0, 0], "{report}");
     assert_exact_count(&target, &report);
-    let often = e2e::report::report(&["-c", "2", "--think", "1ms..20ms", "-n", "50", &target.address]).with_code(0);
+    let often = brunt_tests::report::report(&["-c", "2", "--think", "1ms..20ms", "-n", "50", &target.address]).with_code(0);
     assert_eq!(often.count("requests.succeeded"), 50, "{often}");
 }
 
@@ -148,10 +148,10 @@ fn users_together_start_once_every_connection_stands() {
 fn several_urls_share_the_load_by_their_weights() {
     let peer = ScriptedPeer::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     let directory = tempfile::tempdir().unwrap();
-    let file = e2e::target::text(directory.path(), "urls.txt");
+    let file = brunt_tests::target::text(directory.path(), "urls.txt");
     let url = peer.url();
     std::fs::write(&file, format!("# what people look at\n{url}often 3\n\n{url}seldom 1\n{url}never 0\n")).unwrap();
-    e2e::brunt(["--urls", &file, "-n", "100"]).with_code(64).containing("line 5: `0` is not a weight");
+    brunt_tests::brunt(["--urls", &file, "-n", "100"]).with_code(64).containing("line 5: `0` is not a weight");
     assert_eq!(peer.requests(), 0);
     std::fs::write(&file, format!("# what people look at\n{url}often 3\n\n{url}seldom 1\n")).unwrap();
     report(&["--urls", &file, "-n", "400"]).with_code(0);
@@ -211,9 +211,9 @@ fn both_networks_count_alike() {
     let report = report(&["-n", "500", "-c", "20", "--net", "epoll", &target.address]).with_code(0);
     assert_eq!(report.at("generator.net"), "epoll", "{report}");
     assert_eq!(target.requests() - before, 501);
-    let uring = e2e::report::report_if_possible(&["-n", "500", "-c", "20", "--net", "uring", &target.address]);
+    let uring = brunt_tests::report::report_if_possible(&["-n", "500", "-c", "20", "--net", "uring", &target.address]);
     match uring {
         Some(uring) => assert_eq!(uring.requests(), [500, 500, 0, 0], "{uring}"),
-        None => e2e::skip("io_uring is not available here"),
+        None => brunt_tests::skip("io_uring is not available here"),
     }
 }

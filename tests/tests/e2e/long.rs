@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::process::Command;
 use std::time::Instant;
 
-use e2e::{TargetProcess, brunt};
+use brunt_tests::{TargetProcess, brunt};
 use serde_json::{Value, json};
 
 /// Maximum memory of a report of two hours.
@@ -42,12 +42,12 @@ fn lengthened(short: &str, long: &str, seconds: usize) -> Option<()> {
 #[test]
 fn reports_of_two_hours_with_names_and_failures_are_written_within_50_megabytes() {
     let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
-    let file = |name: &str| e2e::target::text(directory.path(), name);
+    let file = |name: &str| brunt_tests::target::text(directory.path(), name);
     let urls = ["", "bytes/2000", "status/503"].map(|path| target.url(path));
     let line = ["-r", "1000/s", "-d", "3s", "--record", &file("short.zst")];
     brunt(line.into_iter().chain(urls.iter().map(String::as_str)));
     let Some(()) = lengthened(&file("short.zst"), &file("long.jsonl"), SECONDS) else {
-        return e2e::skip("zstd is not installed");
+        return brunt_tests::skip("zstd is not installed");
     };
     for (format, row) in [("json", "    {\"from_s\": "), ("csv", "")] {
         let (document, began) = (file(format), Instant::now());

@@ -5,8 +5,8 @@ use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use e2e::program::{ProgramOutput, RunningProgram, prepare_under, until};
-use e2e::{ScriptedPeer, TargetProcess, brunt, prepare};
+use brunt_tests::program::{ProgramOutput, RunningProgram, prepare_under, until};
+use brunt_tests::{ScriptedPeer, TargetProcess, brunt, prepare};
 
 /// Maximum memory of the process in all of these cases.
 const BOUND: u64 = 100 << 20;
@@ -21,7 +21,7 @@ fn bounded(ended: ProgramOutput) -> ProgramOutput {
 }
 
 /// Sends until the other side closes, at most this many bytes.
-fn pour(mut connection: e2e::peer::PeerConnection, head: &[u8], piece: &[u8], most: usize) {
+fn pour(mut connection: brunt_tests::peer::PeerConnection, head: &[u8], piece: &[u8], most: usize) {
     connection.send(head);
     for _ in 0..most / piece.len() {
         if !connection.send(piece) {
@@ -87,10 +87,10 @@ fn a_body_file_is_held_once() {
 #[test]
 fn a_record_that_is_a_bomb_is_one_sentence() {
     let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
-    let file = |name: &str| e2e::target::text(directory.path(), name);
+    let file = |name: &str| brunt_tests::target::text(directory.path(), name);
     brunt(["-n", "5", "--record", &file("run.zst"), &target.address]).with_code(0);
     let Ok(output) = Command::new("zstdcat").arg(file("run.zst")).output() else {
-        return e2e::skip("zstd is not installed");
+        return brunt_tests::skip("zstd is not installed");
     };
     let first = output.stdout.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
     let head =
@@ -110,11 +110,11 @@ fn a_record_that_is_a_bomb_is_one_sentence() {
 #[test]
 fn a_million_urls_are_kept_once() {
     let directory = tempfile::tempdir().unwrap();
-    let file = e2e::target::text(directory.path(), "urls.txt");
+    let file = brunt_tests::target::text(directory.path(), "urls.txt");
     let target = TargetProcess::healthy();
     let urls: String = (0..1_000_000).map(|n| format!("{}?n={n}\n", target.address)).collect();
     std::fs::write(&file, urls).unwrap();
-    let record = e2e::target::text(directory.path(), "run.zst");
+    let record = brunt_tests::target::text(directory.path(), "run.zst");
     // The same with many workers: none has its own list.
     let ended = brunt(["-n", "10", "-w", "8", "--urls", &file, "--record", &record]).with_code(0);
     assert!(ended.peak > 0 && ended.peak <= 300 << 20, "{} MB", ended.peak >> 20);
@@ -205,9 +205,9 @@ fn talk(target: &TargetProcess, first: &[u8], again: &[u8], most: usize) -> TcpS
 /// Checks that the target's peak is within the bound and that it still answers others.
 #[track_caller]
 fn unmoved(target: &TargetProcess) {
-    let (head, _) = e2e::target::get(target.host(), "/");
+    let (head, _) = brunt_tests::target::get(target.host(), "/");
     assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
-    let peak = e2e::program::resident(target.id());
+    let peak = brunt_tests::program::resident(target.id());
     assert!(peak > 0 && peak <= BOUND, "{} MB", peak >> 20);
 }
 
@@ -255,7 +255,7 @@ fn a_target_lets_go_of_a_client_who_goes_on_asking_and_does_not_read() {
     ] {
         let target = TargetProcess::with(&["-w", "2"]);
         let client = talk(&target, first.as_bytes(), &again, 200 << 20);
-        println!("{name}: {} MB", e2e::program::resident(target.id()) >> 20);
+        println!("{name}: {} MB", brunt_tests::program::resident(target.id()) >> 20);
         unmoved(&target);
         drop(client);
     }
@@ -265,7 +265,7 @@ fn a_target_lets_go_of_a_client_who_goes_on_asking_and_does_not_read() {
 fn a_target_has_so_many_stations() {
     let target = TargetProcess::healthy();
     for n in 1..=40 {
-        let (head, body) = e2e::target::get(target.host(), &format!("/?station={}&service=0ms", 60_000 + n));
+        let (head, body) = brunt_tests::target::get(target.host(), &format!("/?station={}&service=0ms", 60_000 + n));
         let (status, said) = if n <= 17 { ("200", "ok") } else { ("503", "too many") };
         assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{n}: {head}");
         assert!(String::from_utf8_lossy(&body).contains(said), "{n}");

@@ -1,12 +1,12 @@
 //! Tests against MariaDB: its own counters verify ours; errors, deadlocks, lock waits and crashes as outcomes; TLS and
 //! the Unix socket.
 
-use e2e::certificates::Certificates;
-use e2e::mariadb::Mariadb;
-use e2e::mysql_go::MysqlGoServer;
-use e2e::program::until;
-use e2e::report::report;
-use e2e::{TestReport, brunt, prepare};
+use brunt_tests::certificates::Certificates;
+use brunt_tests::mariadb::Mariadb;
+use brunt_tests::mysql_go::MysqlGoServer;
+use brunt_tests::program::until;
+use brunt_tests::report::report;
+use brunt_tests::{TestReport, brunt, prepare};
 
 /// Returns how much each of these counters grew.
 fn grown<const N: usize>(server: &Mariadb, names: [&str; N], during: impl FnOnce()) -> [u64; N] {
@@ -140,7 +140,7 @@ fn a_server_that_crashes_and_comes_back_costs_exactly_what_was_lost() {
 
 #[test]
 fn logins_over_tls_and_unix_sockets() {
-    let Some(certificates) = Certificates::make() else { return e2e::skip("openssl is not installed") };
+    let Some(certificates) = Certificates::make() else { return brunt_tests::skip("openssl is not installed") };
     let flags = ["ca.pem", "server.pem", "server.key"].map(|name| certificates.text(name));
     let flags =
         [format!("--ssl-ca={}", flags[0]), format!("--ssl-cert={}", flags[1]), format!("--ssl-key={}", flags[2])];

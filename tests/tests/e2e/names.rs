@@ -1,7 +1,7 @@
 //! Tests of figures by name: the names of requests, totals over names, and objectives of names.
 
-use e2e::report::report;
-use e2e::{TestReport, TargetProcess, brunt};
+use brunt_tests::report::report;
+use brunt_tests::{TestReport, TargetProcess, brunt};
 
 /// Returns name, due, finished and failed of each row.
 fn rows(report: &TestReport) -> Vec<(String, [u64; 4])> {
@@ -20,7 +20,7 @@ fn names(report: &TestReport) -> Vec<String> {
 }
 
 fn file(directory: &std::path::Path, name: &str, text: &str) -> String {
-    let path = e2e::target::text(directory, name);
+    let path = brunt_tests::target::text(directory, name);
     std::fs::write(&path, text).expect("a file can be written");
     path
 }

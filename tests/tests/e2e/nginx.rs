@@ -1,11 +1,11 @@
 //! Tests against nginx: its access log verifies our counts, also when it cuts connections or restarts, or when we are
 //! interrupted; and TLS with our own certificates.
 
-use e2e::certificates::Certificates;
-use e2e::nginx::NginxProcess;
-use e2e::program::until;
-use e2e::report::report;
-use e2e::{TestReport, brunt, prepare};
+use brunt_tests::certificates::Certificates;
+use brunt_tests::nginx::NginxProcess;
+use brunt_tests::program::until;
+use brunt_tests::report::report;
+use brunt_tests::{TestReport, brunt, prepare};
 use rustix::process::Signal;
 
 const ONE_BYTE: &str = "location / { default_type text/plain; return 200 x; }";
@@ -109,7 +109,7 @@ fn nginx_serves_large_files_chunked_and_sized() {
 /// Starts nginx with TLS. Returns it and its certificates.
 fn secure(more: &str) -> Option<(NginxProcess, Certificates)> {
     let Some(certificates) = Certificates::make() else {
-        e2e::skip("openssl is not installed");
+        brunt_tests::skip("openssl is not installed");
         return None;
     };
     let tls = format!(

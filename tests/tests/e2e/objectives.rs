@@ -1,7 +1,7 @@
 //! Tests of objectives for intervals of a run, against nginx: evaluated during the run, and again from its record.
 
-use e2e::TestReport;
-use e2e::nginx::NginxProcess;
+use brunt_tests::TestReport;
+use brunt_tests::nginx::NginxProcess;
 
 const SITE: &str = "location = /ok { return 200; } location = /broken { return 500; }";
 
@@ -37,7 +37,7 @@ fn an_objective_that_asks_for_it_stops_the_run_in_its_first_bad_stretch() {
         ]
         .map(str::to_owned)
     };
-    let live = TestReport::of(e2e::brunt(line("failed<5% for 1s stop"))).with_code(10);
+    let live = TestReport::of(brunt_tests::brunt(line("failed<5% for 1s stop"))).with_code(10);
     let (met, measured) = objective(&live);
     assert!(!met && measured.starts_with("failed "), "{measured}: {live}");
     let window = live.json["window_s"].as_f64().expect("a window");
@@ -45,7 +45,7 @@ fn an_objective_that_asks_for_it_stops_the_run_in_its_first_bad_stretch() {
     let codes: Vec<&str> =
         live.json["notices"].as_array().expect("notices").iter().filter_map(|n| n["code"].as_str()).collect();
     assert!(codes.contains(&"objective_stop"), "{live}");
-    let again = TestReport::of(e2e::brunt(["report", "--format", "json", &record])).with_code(10);
+    let again = TestReport::of(brunt_tests::brunt(["report", "--format", "json", &record])).with_code(10);
     assert_eq!(objective(&again), (met, measured), "{again}");
     let [due, finished, failed, open] = live.requests();
     assert_eq!(due, finished + failed + open, "{live}");

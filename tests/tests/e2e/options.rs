@@ -1,6 +1,6 @@
 //! Tests of invalid command lines: one sentence that names the option, what is wrong and what would be right.
 
-use e2e::{TargetProcess, brunt};
+use brunt_tests::{TargetProcess, brunt};
 
 /// Command lines and the complete expected output.
 const WRONG: &[(&str, &str)] = &[
@@ -93,7 +93,7 @@ fn every_wrong_line_gets_its_sentence_and_exit_64() {
 #[test]
 fn a_line_of_a_file_of_urls_is_named() {
     let directory = tempfile::tempdir().unwrap();
-    let file = e2e::target::text(directory.path(), "urls.txt");
+    let file = brunt_tests::target::text(directory.path(), "urls.txt");
     for (content, line) in [("http://a/ 1\nhttp://b/ x\n", "line 2"), ("# nothing\n\nhttp://a/ 1 2 3\n", "line 3")] {
         std::fs::write(&file, content).unwrap();
         let ended = brunt(["--urls", &file]).with_code(64);
@@ -143,7 +143,7 @@ fn too_few_workers_for_the_connections_are_refused() {
     let target = TargetProcess::healthy();
     let run = |line: &[&str]| {
         let line = [line, &["-c", "60", "-n", "60", &target.address]].concat();
-        e2e::program::prepare_under(&["prlimit", "--nofile=30", "--"], line).run()
+        brunt_tests::program::prepare_under(&["prlimit", "--nofile=30", "--"], line).run()
     };
     let ended = run(&["-w", "1"]).with_code(64);
     assert!(ended.err.contains("-w: 1 cannot hold that many connections with 30 descriptors each"), "{ended:?}");
@@ -152,7 +152,7 @@ fn too_few_workers_for_the_connections_are_refused() {
     assert!(ended.err.contains("fewer connections (-c), or leave -w out"), "{ended:?}");
     // Without a limit on connections, there are as many as the workers can hold.
     let open = ["-r", "100/s", "-n", "20", "-w", "1", &target.address];
-    e2e::program::prepare_under(&["prlimit", "--nofile=40", "--"], open).run().with_code(0).containing("1 worker thread,");
+    brunt_tests::program::prepare_under(&["prlimit", "--nofile=40", "--"], open).run().with_code(0).containing("1 worker thread,");
     // The number of inherited descriptors may differ by one between runs, and so does what the tables hold.
     let enough = (2 * needed.parse::<u32>().expect("a number")).to_string();
     run(&["-w", &enough]).with_code(0).containing(&format!("{enough} worker threads"));
@@ -194,19 +194,19 @@ fn help_and_version_are_answers() {
 #[test]
 fn a_public_address_above_the_bound_is_asked_about_before_anything_is_sent() {
     // In a network namespace without a route: whatever brunt does, nothing reaches the address.
-    let possible = e2e::is_root()
+    let possible = brunt_tests::is_root()
         && std::process::Command::new("unshare").args(["--net", "true"]).status().is_ok_and(|status| status.success());
     if !possible {
-        return e2e::skip("only root can make a network that leads nowhere");
+        return brunt_tests::skip("only root can make a network that leads nowhere");
     }
     let nowhere = ["unshare", "--net"];
     for (load, said) in [(["-c", "51"], "51 users"), (["-r", "1001/s"], "1001/s")] {
         let line = load.iter().chain(&["-d", "1s", "http://192.0.0.9/"]);
-        let ended = e2e::program::prepare_under(&nowhere, line).run().with_code(64);
+        let ended = brunt_tests::program::prepare_under(&nowhere, line).run().with_code(64);
         assert!(ended.err.contains("--yes") && ended.err.contains("192.0.0.9"), "{}", ended.err);
         assert!(ended.err.replace(',', "").contains(said), "{}", ended.err);
     }
-    let modest = e2e::program::prepare_under(&nowhere, ["-c", "50", "-d", "1s", "http://192.0.0.9/"]).run();
+    let modest = brunt_tests::program::prepare_under(&nowhere, ["-c", "50", "-d", "1s", "http://192.0.0.9/"]).run();
     modest.with_code(30).containing("nothing was sent");
 }
 
@@ -215,7 +215,7 @@ fn a_process_without_descriptors_says_so_and_blames_nobody_else() {
     let target = TargetProcess::healthy();
     for few in [4, 6] {
         let wrapper = ["prlimit", &format!("--nofile={few}"), "--"];
-        let ended = e2e::program::prepare_under(&wrapper, ["-n", "5", "-c", "1", &target.address]).run();
+        let ended = brunt_tests::program::prepare_under(&wrapper, ["-n", "5", "-c", "1", &target.address]).run();
         let said = format!(
             "out of file descriptors: this process may have {few} (ulimit -n), and brunt needs 32 plus one per connection; raise the limit: ulimit -n 1024"
         );

@@ -5,8 +5,8 @@ use std::fs::OpenOptions;
 use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 
-use e2e::program::{brunt, prepare};
-use e2e::target::{TargetProcess, text};
+use brunt_tests::program::{brunt, prepare};
+use brunt_tests::target::{TargetProcess, text};
 
 const SAID: &str = "brunt: standard output could not be written: No space left on device (os error 28).";
 

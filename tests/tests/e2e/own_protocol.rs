@@ -7,13 +7,13 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use e2e::ProgramOutput;
-use e2e::target::TargetProcess;
+use brunt_tests::ProgramOutput;
+use brunt_tests::target::TargetProcess;
 use serde_json::Value;
 
 /// Returns the example's program, built next to brunt by the test run, or else here.
 fn built() -> PathBuf {
-    let program = e2e::program::path().with_file_name("own-protocol");
+    let program = brunt_tests::program::path().with_file_name("own-protocol");
     if std::env::var_os("BRUNT").is_none() {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.args(["build", "--quiet", "-p", "own-protocol"]).current_dir(env!("CARGO_MANIFEST_DIR"));

@@ -1,11 +1,11 @@
 //! Tests against PostgreSQL: its own tables and statistics verify our counts, for every way to log in, simple and
 //! prepared statements, transactions, errors, TLS, and a server that goes away.
 
-use e2e::certificates::Certificates;
-use e2e::postgres::PostgresProcess;
-use e2e::program::until;
-use e2e::report::report;
-use e2e::{TestReport, brunt, prepare};
+use brunt_tests::certificates::Certificates;
+use brunt_tests::postgres::PostgresProcess;
+use brunt_tests::program::until;
+use brunt_tests::report::report;
+use brunt_tests::{TestReport, brunt, prepare};
 
 /// Returns how often a status was counted.
 fn status(report: &TestReport, word: &str) -> u64 {
@@ -64,7 +64,7 @@ fn rows_are_counted_and_passed_over() {
     let report = report(&[&sql[..], &["-n", "40", "-c", "2", &url]].concat()).with_code(0);
     // Each row: the number of columns, the length of the only one, and its text.
     assert_eq!((report.requests(), report.count("bytes.payload")), ([40, 40, 0, 0], 40 * 500 * 1006), "{report}");
-    let few = e2e::report::report(&["--sql", "SELECT 1", "--expect-rows", "2..", "-n", "10", "-c", "1", &url]);
+    let few = brunt_tests::report::report(&["--sql", "SELECT 1", "--expect-rows", "2..", "-n", "10", "-c", "1", &url]);
     assert_eq!((few.requests(), few.failures()["wrong_body"]), ([10, 0, 10, 0], 10), "{few}");
 }
 
@@ -80,14 +80,14 @@ fn passwords_are_proved_in_every_way_and_wrong_ones_refused() {
         wrong.containing("the password is wrong (28P01)");
         let socket = postgres.socket();
         let over = ["--unix-socket", &socket, "postgres://postgres:secret@localhost/postgres"];
-        let report = e2e::report::report(&[&line[..], &over].concat()).with_code(0);
+        let report = brunt_tests::report::report(&[&line[..], &over].concat()).with_code(0);
         assert_eq!(report.requests(), [30, 30, 0, 0], "{method} {report}");
     }
 }
 
 #[test]
 fn postgres_speaks_tls_behind_its_own_request() {
-    let Some(certificates) = Certificates::make() else { return e2e::skip("openssl is not installed") };
+    let Some(certificates) = Certificates::make() else { return brunt_tests::skip("openssl is not installed") };
     let Some(plain) = PostgresProcess::start("trust", "") else { return };
     let line = ["--sql", "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()", "-n", "20", "-c", "2"];
     let refused = brunt([&line[..], &["--ssl", &plain.url("postgres")]].concat());

@@ -3,11 +3,11 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use e2e::certificates::Certificates;
-use e2e::program;
-use e2e::report::report;
-use e2e::target::free_port;
-use e2e::{TestReport, TargetProcess, brunt, prepare, start};
+use brunt_tests::certificates::Certificates;
+use brunt_tests::program;
+use brunt_tests::report::report;
+use brunt_tests::target::free_port;
+use brunt_tests::{TestReport, TargetProcess, brunt, prepare, start};
 use serde_json::Value;
 
 use crate::counters::{samples, tell};
@@ -123,7 +123,7 @@ fn a_probe_that_is_lost_is_told_and_the_run_goes_on() {
     let flags =
         ["--quiet", "--format", "json", "-r", "50/s", "-d", "3s", "--probe", &probe.address, "--record", &path, &url];
     let running = start(flags);
-    e2e::program::until("the load has begun", || target.requests() > 10);
+    brunt_tests::program::until("the load has begun", || target.requests() > 10);
     probe.stop();
     let report = TestReport::of(running.end()).with_code(0);
     assert_eq!(report.notices(), ["probe_lost"], "{report}");
@@ -182,7 +182,7 @@ fn beyond_this_machine_a_probe_needs_a_token_and_a_certificate() {
 
 #[test]
 fn a_probe_speaks_tls_to_those_who_trust_its_certificate() {
-    let Some(made) = Certificates::make() else { return e2e::skip("openssl is not installed") };
+    let Some(made) = Certificates::make() else { return brunt_tests::skip("openssl is not installed") };
     let (cert, key, ca) = (made.text("server.pem"), made.text("server.key"), made.text("ca.pem"));
     let probe = ProbeProcess::with(&["--cert", &cert, "--key", &key], Some("right"));
     let target = TargetProcess::healthy();
@@ -205,8 +205,8 @@ fn a_probe_speaks_tls_to_those_who_trust_its_certificate() {
 /// Runs brunt in its own network namespace against a target and a probe in another one, over a pair of virtual
 /// interfaces. Returns `None` without namespaces.
 fn across_networks(target: &str) -> Option<TestReport> {
-    if !e2e::is_root() {
-        e2e::skip("only root can make two networks");
+    if !brunt_tests::is_root() {
+        brunt_tests::skip("only root can make two networks");
         return None;
     }
     let script = "inner=; trap 'kill $inner $target $probe' EXIT\n\
@@ -237,16 +237,16 @@ fn across_networks(target: &str) -> Option<TestReport> {
         .env("LC_ALL", "C")
         .output();
     let Ok(output) = outcome else {
-        e2e::skip("unshare is not installed");
+        brunt_tests::skip("unshare is not installed");
         return None;
     };
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.code() == Some(99) || err.contains("unshare:") {
-        e2e::skip(&format!("no two networks here: {err}"));
+        brunt_tests::skip(&format!("no two networks here: {err}"));
         return None;
     }
     let out = String::from_utf8_lossy(&output.stdout).into_owned();
-    Some(TestReport::of(e2e::ProgramOutput { code: output.status.code(), out, err, peak: 0 }))
+    Some(TestReport::of(brunt_tests::ProgramOutput { code: output.status.code(), out, err, peak: 0 }))
 }
 
 #[test]

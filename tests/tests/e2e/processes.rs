@@ -1,9 +1,9 @@
 //! Tests of a run in several processes: the same requests as in threads, merged as one run, verified by the server's
 //! count.
 
-use e2e::program::until;
-use e2e::report::{assert_exact_count, report};
-use e2e::{TestReport, TargetProcess, brunt, start};
+use brunt_tests::program::until;
+use brunt_tests::report::{assert_exact_count, report};
+use brunt_tests::{TestReport, TargetProcess, brunt, start};
 
 #[test]
 fn a_rate_and_a_number_are_kept_over_processes() {
@@ -56,7 +56,7 @@ fn children(of: u32) -> Vec<i32> {
 #[test]
 fn a_process_that_is_killed_costs_only_what_it_had_not_told() {
     let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
-    let file = e2e::target::text(directory.path(), "run.zst");
+    let file = brunt_tests::target::text(directory.path(), "run.zst");
     let load = ["-r", "200/s", "-d", "5s", "--arrivals", "constant", "-w", "2", "--processes", "2"];
     let output = ["--record", &file, "--quiet", "--format", "json", &target.address];
     let running = start(load.iter().chain(&output));

@@ -1,7 +1,7 @@
 //! Tests of one target with every protocol it supports: what runs saw agrees with its counts of each.
 
-use e2e::report::report;
-use e2e::{TargetProcess, brunt};
+use brunt_tests::report::report;
+use brunt_tests::{TargetProcess, brunt};
 
 fn of(target: &TargetProcess, protocol: &str, what: &str) -> u64 {
     target.stats()["protocols"][protocol][what].as_u64().unwrap_or(0)
@@ -78,7 +78,7 @@ fn every_protocol_over_tls_agrees_with_the_log_of_arrivals() {
         ("wss://", "chat", &["--data", "hello"]),
     ];
     for (at, (scheme, path, options)) in cases.iter().enumerate() {
-        let file = e2e::target::text(directory.path(), &format!("{at}.log"));
+        let file = brunt_tests::target::text(directory.path(), &format!("{at}.log"));
         let target = TargetProcess::with(&["--tls", "--log-arrivals", &file]);
         let url = target.url(path).replace("https://", scheme);
         let run = report(&[&["-k", "-c", "8", "-n", "400"][..], options, &[&url]].concat()).with_code(0);

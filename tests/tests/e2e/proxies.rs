@@ -1,9 +1,9 @@
 //! Tests through proxies: every protocol, counted on both sides, and the attribution of failures.
 
-use e2e::certificates::Certificates;
-use e2e::redis::RedisProcess;
-use e2e::report::report;
-use e2e::{ScriptedPeer, TestProxy, TargetProcess, brunt, prepare, skip};
+use brunt_tests::certificates::Certificates;
+use brunt_tests::redis::RedisProcess;
+use brunt_tests::report::report;
+use brunt_tests::{ScriptedPeer, TestProxy, TargetProcess, brunt, prepare, skip};
 
 /// Returns the port of a target.
 fn port(target: &TargetProcess) -> String {
@@ -234,7 +234,7 @@ fn processes_and_uring_go_through_it_like_threads() {
     assert_eq!(report.requests(), [20, 20, 0, 0], "{report}");
     assert_eq!(proxy.counts().socks, 5);
     if let Some(report) =
-        e2e::report::report_if_possible(&["--net", "uring", "-x", &through, "-n", "20", "-c", "4", &target.url("")])
+        brunt_tests::report::report_if_possible(&["--net", "uring", "-x", &through, "-n", "20", "-c", "4", &target.url("")])
     {
         assert_eq!(report.requests(), [20, 20, 0, 0], "{report}");
         assert_eq!(proxy.counts().socks, 10);

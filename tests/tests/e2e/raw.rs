@@ -4,11 +4,11 @@
 use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
 
-use e2e::daemon::{Daemon, free_datagram_port};
-use e2e::guide::from_guide;
-use e2e::report::report;
-use e2e::target::free_port;
-use e2e::{TestReport, brunt};
+use brunt_tests::daemon::{Daemon, free_datagram_port};
+use brunt_tests::guide::from_guide;
+use brunt_tests::report::report;
+use brunt_tests::target::free_port;
+use brunt_tests::{TestReport, brunt};
 use rustix::process::Signal;
 
 #[track_caller]
@@ -114,7 +114,7 @@ fn dns_over_udp_answered_by_dnsmasq() {
     let server = server.up(|server| server.text("said").contains("cleared cache"));
     all_answered(&run(&from_guide("udp://127.0.0.1:5353", port)[0]), 2000);
     server.signal(Signal::USR1);
-    e2e::program::until("dnsmasq tells its counts", || server.text("said").contains("answered locally"));
+    brunt_tests::program::until("dnsmasq tells its counts", || server.text("said").contains("answered locally"));
     let said = server.text("said");
     let count = said.rsplit("answered locally ").next().and_then(|rest| rest.lines().next()).expect("a count");
     assert_eq!(count.trim().parse::<u64>().expect("a number"), 2000 + PROBE, "{said}");
@@ -136,13 +136,13 @@ fn radius_answered_by_freeradius() {
     all_answered(&run(arguments), 500);
     // The server writes its log shortly after its reply.
     let logged = |what: &str| server.text("log").matches(what).count() as u64;
-    e2e::program::until("freeradius has logged the logins", || logged("Login OK") >= 500 + PROBE);
+    brunt_tests::program::until("freeradius has logged the logins", || logged("Login OK") >= 500 + PROBE);
     assert_eq!(logged("Login OK"), 500 + PROBE);
     let wrong: Vec<String> = arguments.iter().map(|word| word.replace("hello", "wrong").replace("500", "40")).collect();
     let refused = report(&wrong.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(refused.requests(), [40, 0, 40, 0], "{refused}");
     assert_eq!(refused.count("status.3"), 40, "{refused}");
-    e2e::program::until("freeradius has logged the refusals", || logged("Login incorrect") >= 40 + PROBE);
+    brunt_tests::program::until("freeradius has logged the refusals", || logged("Login incorrect") >= 40 + PROBE);
     assert_eq!(logged("Login incorrect"), 40 + PROBE);
 }
 

@@ -4,9 +4,9 @@ use std::io::Read as _;
 use std::process::Command;
 
 use base64::Engine as _;
-use e2e::program::until;
-use e2e::report::report;
-use e2e::{ScriptedPeer, TestReport, TargetProcess, brunt, prepare, start};
+use brunt_tests::program::until;
+use brunt_tests::report::report;
+use brunt_tests::{ScriptedPeer, TestReport, TargetProcess, brunt, prepare, start};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -22,9 +22,9 @@ fn lines(path: &str) -> Option<Vec<Value>> {
 #[test]
 fn zstdcat_shows_one_json_object_a_line() {
     let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
-    let file = e2e::target::text(directory.path(), "run.zst");
+    let file = brunt_tests::target::text(directory.path(), "run.zst");
     let run = report(&["-n", "100", "-c", "2", "--record", &file, &target.address]).with_code(0);
-    let Some(lines) = lines(&file) else { return e2e::skip("zstd is not installed") };
+    let Some(lines) = lines(&file) else { return brunt_tests::skip("zstd is not installed") };
     assert!(lines.iter().all(Value::is_object), "{lines:?}");
     let text = lines.iter().map(ToString::to_string).collect::<String>();
     assert!(lines[0].to_string().contains("\"schema\""), "the first line says its version: {}", lines[0]);
@@ -35,7 +35,7 @@ fn zstdcat_shows_one_json_object_a_line() {
 #[test]
 fn a_record_prints_the_same_report_again_in_every_format() {
     let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
-    let file = e2e::target::text(directory.path(), "run.zst");
+    let file = brunt_tests::target::text(directory.path(), "run.zst");
     for (format, mark) in [
         ("json", "\"schema\""),
         ("csv", ","),
@@ -44,13 +44,13 @@ fn a_record_prints_the_same_report_again_in_every_format() {
         ("text", "Service time at 3 users"),
         ("html", "id=\"lines\">eN"),
     ] {
-        let document = e2e::target::text(directory.path(), format);
+        let document = brunt_tests::target::text(directory.path(), format);
         let objective = ["--objective", "failed<1%", "--objective", "p50<10s"];
         let line = ["-n", "100", "-c", "3", "--record", &file, "--format", format, "-o", &document, &target.address];
         brunt(objective.iter().chain(&line)).with_code(0);
         let first = std::fs::read_to_string(&document).unwrap();
         assert!(first.contains(mark), "{format}:\n{first}");
-        let again = e2e::target::text(directory.path(), "again");
+        let again = brunt_tests::target::text(directory.path(), "again");
         brunt(["report", &file, "--format", format, "-o", &again]).with_code(0);
         assert_eq!(first, std::fs::read_to_string(&again).unwrap(), "{format}");
         if format != "text" {
@@ -71,7 +71,7 @@ fn drawn(page: &str) -> Vec<Value> {
 #[test]
 fn records_are_laid_over_each_other_on_a_page() {
     let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
-    let file = |name: &str| e2e::target::text(directory.path(), name);
+    let file = |name: &str| brunt_tests::target::text(directory.path(), name);
     for name in ["a.zst", "b.zst"] {
         brunt(["-n", "50", "-c", "2", "--record", &file(name), "--quiet", &target.address]).with_code(0);
     }
@@ -120,7 +120,7 @@ fn records_are_laid_over_each_other_on_a_page() {
 #[test]
 fn a_run_that_is_killed_keeps_all_but_its_last_second() {
     let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
-    let file = e2e::target::text(directory.path(), "run.zst");
+    let file = brunt_tests::target::text(directory.path(), "run.zst");
     let running = start(["-r", "500/s", "--arrivals", "constant", "-d", "60s", "--record", &file, &target.address]);
     until("two seconds have passed for the target", || target.requests() > 1_250);
     running.signal(Signal::KILL);
@@ -147,7 +147,7 @@ fn the_last_run_is_kept_by_itself() {
 fn what_is_no_record_is_said_in_a_sentence() {
     let directory = tempfile::tempdir().unwrap();
     for (name, content) in [("text", &b"no record"[..]), ("empty", b""), ("half", &[0x28, 0xb5, 0x2f, 0xfd, 0, 0])] {
-        let file = e2e::target::text(directory.path(), name);
+        let file = brunt_tests::target::text(directory.path(), name);
         std::fs::write(&file, content).unwrap();
         let ended = brunt(["report", &file]);
         assert!(matches!(ended.code, Some(64 | 21)), "{name}: {ended:?}");
@@ -172,17 +172,17 @@ fn a_full_disk_costs_the_record_and_not_the_run() {
 #[test]
 fn a_disk_that_fills_up_during_the_run_keeps_what_it_could() {
     let directory = tempfile::tempdir().unwrap();
-    let mounted = e2e::is_root()
+    let mounted = brunt_tests::is_root()
         && Command::new("mount")
             .args(["-t", "tmpfs", "-o", "size=16k", "none"])
             .arg(directory.path())
             .status()
             .is_ok_and(|status| status.success());
     if !mounted {
-        return e2e::skip("only root can mount a small file system");
+        return brunt_tests::skip("only root can mount a small file system");
     }
     let target = TargetProcess::healthy();
-    let file = e2e::target::text(directory.path(), "run.zst");
+    let file = brunt_tests::target::text(directory.path(), "run.zst");
     let line = ["-r", "4000/s", "-d", "3s", "--record", &file, "--quiet", "--format", "json", &target.address];
     let ended = prepare(line).run();
     let kept = prepare(["report", &file, "--format", "json"]).run();
@@ -200,7 +200,7 @@ fn a_disk_that_fills_up_during_the_run_keeps_what_it_could() {
 fn objectives_are_judged_and_named_in_junit() {
     let target = TargetProcess::with(&["--delay", "20ms"]);
     let directory = tempfile::tempdir().unwrap();
-    let file = e2e::target::text(directory.path(), "run.xml");
+    let file = brunt_tests::target::text(directory.path(), "run.xml");
     let rules = ["--objective", "p99<10s", "--objective", "p50<1ms", "--objective", "failed<0.1%"];
     let line = ["-n", "100", "-c", "10", "--format", "junit", "-o", &file, "--quiet", &target.address];
     let ended = brunt(rules.iter().chain(&line));
@@ -257,9 +257,9 @@ fn secrets_are_in_no_output_unless_asked() {
 #[test]
 fn a_record_whose_counts_were_changed_contradicts_itself_and_is_no_bug_of_ours() {
     let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
-    let file = e2e::target::text(directory.path(), "run.zst");
+    let file = brunt_tests::target::text(directory.path(), "run.zst");
     report(&["-n", "100", "-c", "2", "--record", &file, &target.address]).with_code(0);
-    let Some(mut lines) = lines(&file) else { return e2e::skip("zstd is not installed") };
+    let Some(mut lines) = lines(&file) else { return brunt_tests::skip("zstd is not installed") };
     let second = lines.iter_mut().find(|line| line["event"] == "second").expect("a second");
     second["failed"] = 7.into();
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();

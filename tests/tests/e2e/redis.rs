@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use e2e::certificates::Certificates;
-use e2e::program::until;
-use e2e::redis::RedisProcess;
-use e2e::report::report;
-use e2e::target::free_port;
-use e2e::{ScriptedPeer, TestReport, brunt, prepare};
+use brunt_tests::certificates::Certificates;
+use brunt_tests::program::until;
+use brunt_tests::redis::RedisProcess;
+use brunt_tests::report::report;
+use brunt_tests::target::free_port;
+use brunt_tests::{ScriptedPeer, TestReport, brunt, prepare};
 
 /// Returns the number of requests sent before the run, which the server counts too.
 fn probes(report: &TestReport) -> u64 {
@@ -132,7 +132,7 @@ fn redis_asks_who_we_are_and_is_told() {
 
 #[test]
 fn redis_speaks_tls() {
-    let Some(certificates) = Certificates::make() else { return e2e::skip("openssl is not installed") };
+    let Some(certificates) = Certificates::make() else { return brunt_tests::skip("openssl is not installed") };
     let port = free_port();
     let (cert, key, ca) =
         (certificates.text("server.pem"), certificates.text("server.key"), certificates.text("ca.pem"));

@@ -1,9 +1,9 @@
 //! Tests of the reference client: its requests are counted separately, and nginx's log has both.
 
-use e2e::nginx::NginxProcess;
-use e2e::program::until;
-use e2e::report::report;
-use e2e::{TestReport, prepare};
+use brunt_tests::nginx::NginxProcess;
+use brunt_tests::program::until;
+use brunt_tests::report::report;
+use brunt_tests::{TestReport, prepare};
 use rustix::process::Signal;
 
 /// Returns scheduled, succeeded, failed and unfinished of the client.
@@ -46,7 +46,7 @@ fn a_stop_ends_the_client_with_the_run_and_the_record_tells_of_it() {
     until("the run has begun", || nginx.logged() > 600);
     running.signal(Signal::INT);
     let live = TestReport::of(running.end()).with_code(21);
-    let again = TestReport::of(e2e::brunt(["report", "--format", "json", &record])).with_code(21);
+    let again = TestReport::of(brunt_tests::brunt(["report", "--format", "json", &record])).with_code(21);
     assert_eq!(client(&live), client(&again), "{live}");
     assert!(client(&live)[1] > 0, "{live}");
 }
@@ -61,7 +61,7 @@ fn a_client_that_could_time_nothing_or_is_a_load_is_refused() {
         (&["--reference", "5000/s", "http://127.0.0.1:9/"], "--reference: 5000/s would itself be a load"),
     ];
     for (line, said) in cases {
-        let ended = e2e::brunt(line);
+        let ended = brunt_tests::brunt(line);
         assert_eq!(ended.code, Some(64), "{line:?}");
         assert!(ended.err.contains(said), "{}", ended.err);
     }

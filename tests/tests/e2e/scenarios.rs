@@ -1,13 +1,13 @@
 //! Tests of scenarios in parallel: each server's log agrees with the counts of each.
 
-use e2e::grpc::ExternalGrpcServer;
-use e2e::mariadb::Mariadb;
-use e2e::nginx::NginxProcess;
-use e2e::postgres::PostgresProcess;
-use e2e::redis::RedisProcess;
-use e2e::report::report;
-use e2e::websocket::ExternalWebSocketServer;
-use e2e::{TestReport, brunt};
+use brunt_tests::grpc::ExternalGrpcServer;
+use brunt_tests::mariadb::Mariadb;
+use brunt_tests::nginx::NginxProcess;
+use brunt_tests::postgres::PostgresProcess;
+use brunt_tests::redis::RedisProcess;
+use brunt_tests::report::report;
+use brunt_tests::websocket::ExternalWebSocketServer;
+use brunt_tests::{TestReport, brunt};
 
 /// A site whose log distinguishes the scenarios by status.
 const SITE: &str = "

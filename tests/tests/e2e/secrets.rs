@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use e2e::program::until;
-use e2e::{ScriptedPeer, brunt, prepare, start};
+use brunt_tests::program::until;
+use brunt_tests::{ScriptedPeer, brunt, prepare, start};
 use tempfile::TempDir;
 
 /// A secret unlike any other word, and too short to be masked inside a longer one.
@@ -59,7 +59,7 @@ impl RunOutputs {
             let text = match packed.then(|| Command::new("zstdcat").arg(&path).output()) {
                 None => std::fs::read_to_string(&path).unwrap(),
                 Some(Ok(unpacked)) => String::from_utf8(unpacked.stdout).unwrap(),
-                Some(Err(_)) => return e2e::skip("zstd is not installed"),
+                Some(Err(_)) => return brunt_tests::skip("zstd is not installed"),
             };
             self.all.push((path.display().to_string(), text));
         }
@@ -107,7 +107,7 @@ fn saying(answer: impl Into<Vec<u8>>) -> ScriptedPeer {
 }
 
 fn closed() -> String {
-    format!("127.0.0.1:{}", e2e::target::free_port())
+    format!("127.0.0.1:{}", brunt_tests::target::free_port())
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn headers_and_users_come_from_files_and_stand_on_no_command_line() {
 
 #[test]
 fn processes_of_a_run_show_no_secret_to_other_users() {
-    let (target, directory) = (e2e::TargetProcess::healthy(), tempfile::tempdir().unwrap());
+    let (target, directory) = (brunt_tests::TargetProcess::healthy(), tempfile::tempdir().unwrap());
     let headers = directory.path().join("headers");
     std::fs::write(&headers, format!("X-Api-Key: {LONG}")).unwrap();
     let headers = format!("@{}", headers.display());
@@ -316,7 +316,7 @@ fn processes_of_a_run_show_no_secret_to_other_users() {
 
 #[test]
 fn records_and_kept_runs_are_their_owners_alone() {
-    let (target, directory) = (e2e::TargetProcess::healthy(), tempfile::tempdir().unwrap());
+    let (target, directory) = (brunt_tests::TargetProcess::healthy(), tempfile::tempdir().unwrap());
     let file = directory.path().join("run.zst");
     let line = ["-n", "5", "-c", "1", "--record", file.to_str().unwrap(), &target.address];
     prepare(line).env("XDG_STATE_HOME", directory.path().join("state")).run().with_code(0);

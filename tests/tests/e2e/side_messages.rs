@@ -4,14 +4,14 @@
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 
-use e2e::certificates::Certificates;
-use e2e::daemon::Daemon;
-use e2e::external::{ExternalServer, BuildOnce};
-use e2e::guide::from_guide;
-use e2e::report::report;
-use e2e::target::free_port;
-use e2e::websocket::ExternalWebSocketServer;
-use e2e::{ScriptedPeer, TestReport, brunt};
+use brunt_tests::certificates::Certificates;
+use brunt_tests::daemon::Daemon;
+use brunt_tests::external::{ExternalServer, BuildOnce};
+use brunt_tests::guide::from_guide;
+use brunt_tests::report::report;
+use brunt_tests::target::free_port;
+use brunt_tests::websocket::ExternalWebSocketServer;
+use brunt_tests::{ScriptedPeer, TestReport, brunt};
 use serde_json::Value;
 
 static MESSAGING: BuildOnce = BuildOnce::new();
@@ -118,7 +118,7 @@ fn graphql_that_closes_on_a_wrong_token_is_a_failure_with_its_code() {
     let login = r#"{"type":"connection_init","payload":{"token":"{env BRUNT_TEST_TOKEN}"}}=>connection_ack"#;
     let line =
         ["-c", "2", "-d", "500ms", "--subprotocol", "graphql-transport-ws", "--on-connect", login, "--data", "x", &url];
-    let ended = e2e::prepare(line).env("BRUNT_TEST_TOKEN", "a-secret-that-nobody-sees").run().with_code(20);
+    let ended = brunt_tests::prepare(line).env("BRUNT_TEST_TOKEN", "a-secret-that-nobody-sees").run().with_code(20);
     let said = [&*ended.out, &*ended.err].concat();
     assert!(said.contains("4403") && said.contains("Forbidden") && said.contains("greeting"), "{said}");
     assert!(!said.contains("a-secret-that-nobody-sees"), "{said}");
@@ -147,7 +147,7 @@ fn logged(server: &Daemon, what: &str) -> u64 {
 #[track_caller]
 fn agrees(server: &Daemon, what: &str, count: u64) {
     // The server writes its log shortly after its reply.
-    e2e::program::until(&format!("mosquitto logged {count} of {what}"), || logged(server, what) >= count);
+    brunt_tests::program::until(&format!("mosquitto logged {count} of {what}"), || logged(server, what) >= count);
     assert_eq!(logged(server, what), count, "{what}");
 }
 
@@ -320,7 +320,7 @@ fn examples_show_the_number_that_was_sent() {
 /// messages.
 #[test]
 fn openings_over_tls_and_in_several_processes() {
-    let Some(certificates) = Certificates::make() else { return e2e::skip("openssl is not installed") };
+    let Some(certificates) = Certificates::make() else { return brunt_tests::skip("openssl is not installed") };
     let tls = [certificates.text("server.pem"), certificates.text("server.key")];
     let Some(server) = ExternalWebSocketServer::go(&tls) else { return };
     let line =

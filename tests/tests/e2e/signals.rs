@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use e2e::program::{prepare_under, until};
-use e2e::{ScriptedPeer, TestReport, TargetProcess, prepare, start};
+use brunt_tests::program::{prepare_under, until};
+use brunt_tests::{ScriptedPeer, TestReport, TargetProcess, prepare, start};
 use rustix::process::Signal;
 
 #[test]
@@ -48,7 +48,7 @@ fn a_file_that_may_not_grow_costs_the_document_and_no_figures() {
     for old in [None, Some("the report of yesterday")] {
         old.iter().for_each(|old| std::fs::write(&file, old).unwrap());
         let line = ["-n", "200", "-c", "2", "-o", file.to_str().unwrap(), &target.address];
-        let ended = e2e::program::prepare_under(&["prlimit", "--fsize=2000", "--"], line).run().with_code(21);
+        let ended = brunt_tests::program::prepare_under(&["prlimit", "--fsize=2000", "--"], line).run().with_code(21);
         assert!(ended.err.contains("was not written"), "{ended:?}");
         // The screen shows the exit code of the process.
         assert!(ended.out.contains("Exit code 21: an output file could not be written"), "{}", ended.out);
@@ -115,7 +115,7 @@ fn one_signal_ends_a_run_whose_answers_hang_and_counts_them_as_open() {
 #[test]
 fn a_reader_that_goes_away_is_no_reason_to_panic() {
     let target = TargetProcess::healthy();
-    let line = format!("{} -c 2 -d 10s {} 2>err | head -n 2", e2e::program::path().display(), target.address);
+    let line = format!("{} -c 2 -d 10s {} 2>err | head -n 2", brunt_tests::program::path().display(), target.address);
     let directory = tempfile::tempdir().unwrap();
     let output = std::process::Command::new("sh")
         .args(["-c", &line])

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use e2e::nginx::NginxProcess;
-use e2e::report::report;
-use e2e::{ScriptedPeer, TargetProcess, brunt, prepare};
+use brunt_tests::nginx::NginxProcess;
+use brunt_tests::report::report;
+use brunt_tests::{ScriptedPeer, TargetProcess, brunt, prepare};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use e2e::TargetProcess;
+use brunt_tests::TargetProcess;
 
 /// Descriptors per thread; 16 and those that a worker needs itself are not available for connections.
 const LIMIT: u32 = 64;

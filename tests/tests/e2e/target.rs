@@ -1,8 +1,8 @@
 //! Tests of the built-in target: its counters, its log and its faults agree with what a run saw.
 
-use e2e::report::report;
-use e2e::target::get;
-use e2e::{TargetProcess, brunt};
+use brunt_tests::report::report;
+use brunt_tests::target::get;
+use brunt_tests::{TargetProcess, brunt};
 
 #[test]
 fn every_path_answers_what_it_says() {
@@ -32,7 +32,7 @@ fn every_path_answers_what_it_says() {
 #[test]
 fn the_log_of_arrivals_has_a_line_for_every_request() {
     let directory = tempfile::tempdir().unwrap();
-    let file = e2e::target::text(directory.path(), "arrivals.log");
+    let file = brunt_tests::target::text(directory.path(), "arrivals.log");
     let target = TargetProcess::with(&["--log-arrivals", &file, "-w", "2"]);
     let report = report(&["-n", "300", "-c", "5", &target.address]).with_code(0);
     target.stop();
@@ -78,7 +78,7 @@ fn the_demo_leaves_no_target_behind() {
 #[test]
 fn a_machine_that_was_calibrated_tells_the_headroom_of_runs_in_clear() {
     let state = tempfile::tempdir().unwrap();
-    let run = |line: &[&str]| e2e::program::prepare(line).env("XDG_STATE_HOME", state.path()).run().with_code(0);
+    let run = |line: &[&str]| brunt_tests::program::prepare(line).env("XDG_STATE_HOME", state.path()).run().with_code(0);
     let target = TargetProcess::healthy();
     let line = ["-n", "20", "-c", "1", &target.address];
     assert!(!run(&line).out.contains("headroom"));

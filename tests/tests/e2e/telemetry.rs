@@ -2,12 +2,12 @@
 
 use std::process::Command;
 
-use e2e::external::{ExternalServer, BuildOnce, packages, sources};
-use e2e::program::until;
-use e2e::redis::RedisProcess;
-use e2e::report::report;
-use e2e::target::free_port;
-use e2e::{TestReport, TargetProcess, brunt, prepare};
+use brunt_tests::external::{ExternalServer, BuildOnce, packages, sources};
+use brunt_tests::program::until;
+use brunt_tests::redis::RedisProcess;
+use brunt_tests::report::report;
+use brunt_tests::target::free_port;
+use brunt_tests::{TestReport, TargetProcess, brunt, prepare};
 use serde_json::{Value, json};
 
 /// Returns the script that reads telemetry. Returns `None` if Python or pip is missing.

@@ -2,16 +2,16 @@
 
 use std::process::Command;
 
-use e2e::{ScriptedPeer, TargetProcess, brunt, prepare};
+use brunt_tests::{ScriptedPeer, TargetProcess, brunt, prepare};
 
 #[test]
 fn quiet_shows_nothing_and_still_writes_its_document() {
     let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
-    let file = e2e::target::text(directory.path(), "run.json");
+    let file = brunt_tests::target::text(directory.path(), "run.json");
     let ended =
         brunt(["-n", "20", "-c", "2", "--quiet", "--format", "json", "-o", &file, &target.address]).with_code(0);
     assert_eq!((ended.out.as_str(), ended.err.as_str()), ("", ""));
-    assert_eq!(e2e::TestReport::in_file(std::path::Path::new(&file)).count("requests.succeeded"), 20);
+    assert_eq!(brunt_tests::TestReport::in_file(std::path::Path::new(&file)).count("requests.succeeded"), 20);
     let silent = brunt(["-n", "20", "-c", "2", "--quiet", &target.address]).with_code(0);
     assert_eq!((silent.out.as_str(), silent.err.as_str()), ("", ""));
 }
@@ -64,7 +64,7 @@ fn the_chinese_table_keeps_its_columns() {
 
 #[test]
 fn our_own_messages_are_chinese_too() {
-    let url = format!("http://127.0.0.1:{}/", e2e::target::free_port());
+    let url = format!("http://127.0.0.1:{}/", brunt_tests::target::free_port());
     brunt(["--lang", "zh", "-n", "10", &url]).with_code(30).containing("无法连接");
     let peer = ScriptedPeer::answering("HTTP/1.1 301 Moved\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n");
     brunt(["--lang", "zh", "-n", "10", &peer.url()]).containing("重定向");
@@ -79,12 +79,12 @@ fn only_redirects_are_told_in_words() {
 #[test]
 fn a_terminal_gets_a_progress_line_and_colours_unless_they_are_not_wanted() {
     if Command::new("script").arg("--version").output().is_err() {
-        return e2e::skip("script(1), which makes a terminal, is not installed");
+        return brunt_tests::skip("script(1), which makes a terminal, is not installed");
     }
     let target = TargetProcess::healthy();
     let directory = tempfile::tempdir().unwrap();
     let on_terminal = |more: &str| {
-        let line = format!("{} -c 2 -d 1200ms {more} {}", e2e::program::path().display(), target.address);
+        let line = format!("{} -c 2 -d 1200ms {more} {}", brunt_tests::program::path().display(), target.address);
         let output = Command::new("script")
             .args(["-q", "-e", "-c", &line, "/dev/null"])
             .env("XDG_STATE_HOME", directory.path())

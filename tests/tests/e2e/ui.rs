@@ -1,7 +1,7 @@
 //! Tests of the console's API: access, runs from start to end, and dropped files.
 
-use e2e::program::until;
-use e2e::{ConsoleProcess, TargetProcess, brunt, prepare};
+use brunt_tests::program::until;
+use brunt_tests::{ConsoleProcess, TargetProcess, brunt, prepare};
 use serde_json::{Value, json};
 
 fn plan(target: &TargetProcess, load: &str) -> String {
@@ -250,7 +250,7 @@ fn who_may_only_look_meets_no_secret_of_a_plan() {
     std::fs::write(&file, record).unwrap();
     match std::process::Command::new("zstdcat").arg(&file).output() {
         Ok(plain) => told.push(("the record".into(), String::from_utf8(plain.stdout).unwrap())),
-        Err(_) => e2e::skip("zstd is not installed: the record itself is not looked at"),
+        Err(_) => brunt_tests::skip("zstd is not installed: the record itself is not looked at"),
     }
     for (route, text) in &told {
         let said = text.lines().find(|line| line.contains("hunter-")).map(|line| {

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use e2e::{ScriptedPeer, brunt};
+use brunt_tests::{ScriptedPeer, brunt};
 use serde_json::{Value, json};
 
 /// Clears a screen, names a window, reverses the text direction, hides a tag and begins a new line.
@@ -61,9 +61,9 @@ fn poison(value: &mut Value, name: &str) {
 fn a_foreign_record_is_shown_without_acting_in_every_format() {
     let peer = ScriptedPeer::answering("HTTP/1.1 500 Oh\r\nContent-Length: 2\r\n\r\nno");
     let directory = tempfile::tempdir().unwrap();
-    let record = e2e::target::text(directory.path(), "run.zst");
+    let record = brunt_tests::target::text(directory.path(), "run.zst");
     brunt(["-n", "5", "-c", "1", "--objective", "p50<10s", "--record", &record, &peer.url()]);
-    let Some(poisoned) = poisoned(&record) else { return e2e::skip("zstd is not installed") };
+    let Some(poisoned) = poisoned(&record) else { return brunt_tests::skip("zstd is not installed") };
     for format in FORMATS {
         let ended = brunt(["report", &poisoned, "--format", format]);
         assert!(ended.out.lines().count() > 1 || format == "csv", "{ended:?}");

@@ -3,13 +3,13 @@
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use e2e::mariadb::Mariadb;
-use e2e::nginx::NginxProcess;
-use e2e::peer::ScriptedPeer;
-use e2e::postgres::PostgresProcess;
-use e2e::redis::RedisProcess;
-use e2e::report::report;
-use e2e::{TestReport, TargetProcess, brunt};
+use brunt_tests::mariadb::Mariadb;
+use brunt_tests::nginx::NginxProcess;
+use brunt_tests::peer::ScriptedPeer;
+use brunt_tests::postgres::PostgresProcess;
+use brunt_tests::redis::RedisProcess;
+use brunt_tests::report::report;
+use brunt_tests::{TestReport, TargetProcess, brunt};
 
 use crate::counters::{samples, tell};
 

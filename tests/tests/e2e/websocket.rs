@@ -1,9 +1,9 @@
 //! Tests of WebSocket against gorilla/websocket (Go) and ws (Node), whose counts verify ours.
 
-use e2e::certificates::Certificates;
-use e2e::report::report;
-use e2e::websocket::ExternalWebSocketServer;
-use e2e::{ScriptedPeer, TestReport, brunt};
+use brunt_tests::certificates::Certificates;
+use brunt_tests::report::report;
+use brunt_tests::websocket::ExternalWebSocketServer;
+use brunt_tests::{ScriptedPeer, TestReport, brunt};
 use serde_json::Value;
 
 /// Returns both servers, as far as they are available.
@@ -117,7 +117,7 @@ fn a_server_that_leaves_is_followed_and_its_code_named() {
 
 #[test]
 fn over_tls_with_a_subprotocol_and_a_header() {
-    let Some(certificates) = Certificates::make() else { return e2e::skip("openssl is not installed") };
+    let Some(certificates) = Certificates::make() else { return brunt_tests::skip("openssl is not installed") };
     let tls = [certificates.text("server.pem"), certificates.text("server.key")];
     let Some(server) = ExternalWebSocketServer::go(&tls) else { return };
     let line = ["-k", "-c", "2", "-n", "50", "--data", "x", "--subprotocol", "v1", "--subprotocol", "v2"];

@@ -1,4 +1,4 @@
-// Numbers as people read them, as `crates/measure/src/format.rs` and `crates/words/src/show.rs` write them: three digits and a unit, nothing that
+// Numbers as people read them, as `crates/measure/src/format.rs` and `crates/i18n/src/show.rs` write them: three digits and a unit, nothing that
 // is not zero shown as zero.
 
 import type { Quantity } from './histogram';

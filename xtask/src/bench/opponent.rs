@@ -35,7 +35,7 @@ impl Server {
         let child = command.spawn().map_err(|e| format!("cannot start {program}: {e}"))?;
         let mut server = Server { port, child };
         let answers = || TcpStream::connect(("127.0.0.1", port)).is_ok();
-        let up = programs::wait_until_up(&mut server.child, Duration::from_secs(20), answers);
+        let up = brunt_programs::wait_until_up(&mut server.child, Duration::from_secs(20), answers);
         up.map_err(|why| format!("{program} {why}"))?;
         Ok(server)
     }
@@ -82,7 +82,7 @@ fn nginx_with(http2: &str, locations: &str) -> Result<Option<Server>, String> {
     let Some(program) = places::find("nginx") else { return Ok(None) };
     let (port, folder) = (free_port()?, places::scratch(&format!("nginx-duel{http2}"))?);
     let http = format!("access_log off; server {{ listen 127.0.0.1:{port} {http2} backlog=20000; {locations} }}");
-    let command = programs::nginx::command(&program, &folder, 19_000, &http);
+    let command = brunt_programs::nginx::command(&program, &folder, 19_000, &http);
     Server::run(command.map_err(|e| format!("cannot write to {}: {e}", folder.display()))?, port).map(Some)
 }
 
@@ -147,7 +147,7 @@ pub(super) fn mariadb(_: &Settings) -> Result<Option<Server>, String> {
     let (data, port) = (folder.join("data"), free_port()?);
     let fresh = !data.join("mysql").is_dir();
     if fresh {
-        shell::run(programs::mariadb_install(&install, &data, "root").stdout(Stdio::null()))?;
+        shell::run(brunt_programs::mariadb_install(&install, &data, "root").stdout(Stdio::null()))?;
     }
     let socket = Path::new("/tmp").join(format!("brunt-bench-{}.sock", std::process::id()));
     let program = places::find("mariadbd");

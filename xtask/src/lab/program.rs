@@ -56,7 +56,7 @@ fn mariadb(options: impl Iterator<Item = String>, port: u16, data: &Path) -> Res
     let (server, install) =
         (places::find("mariadbd").ok_or(missing)?, places::find("mariadb-install-db").ok_or(missing)?);
     let user = if install::is_root() { "root".to_owned() } else { std::env::var("USER").unwrap_or_default() };
-    let mut setting_up = programs::mariadb_install(&install, data, &user);
+    let mut setting_up = brunt_programs::mariadb_install(&install, data, &user);
     setting_up.arg("--innodb-log-file-size=16M");
     quietly(setting_up)?;
     let data = data.display();
@@ -74,7 +74,7 @@ fn mariadb(options: impl Iterator<Item = String>, port: u16, data: &Path) -> Res
 
 /// An empty PostgreSQL in which `postgres` needs no password. It refuses to run as root.
 fn postgres(settings: impl Iterator<Item = String>, port: u16, data: &Path) -> Result<Vec<String>, String> {
-    let programs = programs::postgres().ok_or("PostgreSQL is not here: apt-get install postgresql")?;
+    let programs = brunt_programs::postgres().ok_or("PostgreSQL is not here: apt-get install postgresql")?;
     let (mut under, data) = (Vec::new(), data.display().to_string());
     if install::is_root() {
         let mut handing_over = Command::new("install");
@@ -100,7 +100,7 @@ fn postgres(settings: impl Iterator<Item = String>, port: u16, data: &Path) -> R
 pub fn serves(kind: &str, port: u16) -> bool {
     let asks = || {
         Some(
-            Command::new(programs::postgres()?.join("pg_isready"))
+            Command::new(brunt_programs::postgres()?.join("pg_isready"))
                 .args(["-q", "-h", "127.0.0.1", "-p", &port.to_string()])
                 .status(),
         )

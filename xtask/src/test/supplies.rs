@@ -24,7 +24,7 @@ pub(super) fn begin(pages_follow: bool) -> Supplies {
         let pages = (pages_follow && packages.is_ok()).then(|| std::thread::spawn(web::sources));
         // Whoever needs what could not be had says so again.
         let troubles =
-            packages.err().into_iter().chain(programs::servers::prepare_all(&places::target_dir())).collect();
+            packages.err().into_iter().chain(brunt_programs::servers::prepare_all(&places::target_dir())).collect();
         Fetched { missing: install::missing(install::FOR_TESTS), troubles, pages }
     }))
 }

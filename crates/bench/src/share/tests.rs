@@ -5,14 +5,14 @@ use std::io::{Read, Write, pipe};
 use std::sync::Mutex;
 use std::thread::JoinHandle;
 
-use engine::{ClockOffset, ProcessHandle, Launcher, ProcessLink, Stop, Task};
-use measure::Nanos;
-use plan::Trial;
-use target::{Config, TargetServer};
-use wire::PeerAddress;
+use brunt_engine::{ClockOffset, ProcessHandle, Launcher, ProcessLink, Stop, Task};
+use brunt_measure::Nanos;
+use brunt_plan::Trial;
+use brunt_test_server::{Config, TargetServer};
+use brunt_contract::PeerAddress;
 
 use super::*;
-use intent::{Command, Defaults, read};
+use brunt_config::{Command, Defaults, read};
 
 type ShareResult = Result<(), String>;
 
@@ -57,7 +57,7 @@ impl Launcher for ThreadLauncher {
                 let _ = (&there).read_to_end(&mut Vec::new());
                 return Err("it was a stranger".into());
             }
-            let protocols = protocols::all();
+            let protocols = brunt_protocols::all();
             let assignment = Assignment::accept(there, back).map_err(|error| error.to_string())?;
             run_assignment(assignment, &protocols, &GeneratorHost::default()).map_err(|complaint| complaint.to_string())
         });
@@ -83,7 +83,7 @@ fn target() -> TargetServer {
 fn bench(words: &[&str], launcher: ThreadLauncher) -> (Bench, Plan) {
     let words: Vec<String> = ["--processes", "2", "-w", "2"].iter().chain(words).map(ToString::to_string).collect();
     let defaults = Defaults { cores: 2.0, descriptors: 1024, seed: 7 };
-    let protocols = protocols::all();
+    let protocols = brunt_protocols::all();
     let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{words:?}") };
     let protocol = &*protocols[intent.protocol];
     let bench = Bench::prepare(&mut intent, protocol, &GeneratorHost::default(), Arc::new(launcher));
@@ -151,6 +151,6 @@ fn a_stranger_and_another_version_are_told_in_the_report() {
         let summary = bench.measure(&Trial::from_plan(&plan), &Stop::default(), &mut []).unwrap();
         let how = &summary.notices[0].facts["how"];
         assert!(summary.notices[0].code == "process_lost" && how.starts_with(told), "{how}");
-        assert_eq!((summary.end, target.stats().heard), (report::End::Partial, 0));
+        assert_eq!((summary.end, target.stats().heard), (brunt_report::End::Partial, 0));
     }
 }

@@ -14,7 +14,7 @@ pub const DESCRIPTION: &str = include_str!("../openapi.json");
 
 /// `GET /`: version, role and report formats.
 pub async fn about(State(app): State<App>, Extension(role): Extension<Option<Role>>) -> Json<Value> {
-    let formats: Vec<&str> = report::FORMATS.iter().map(|format| format.name()).collect();
+    let formats: Vec<&str> = brunt_report::FORMATS.iter().map(|format| format.name()).collect();
     Json(json!({
         "brunt": env!("CARGO_PKG_VERSION"),
         "role": role.map(Role::name),

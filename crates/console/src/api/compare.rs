@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use record::RecordFile;
-use report::RecordedSeconds;
-use report::comparison::{ComparedRun, compare_runs};
+use brunt_record::RecordFile;
+use brunt_report::RecordedSeconds;
+use brunt_report::comparison::{ComparedRun, compare_runs};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{self, Stream, StreamExt as _};
-use plan::Change;
+use brunt_plan::Change;
 use serde::Deserialize;
 
 use super::runs::find;
@@ -33,7 +33,7 @@ pub async fn events(
         find(app, &id)?;
         let (record, runs) = (app.library.record(&id), std::sync::Arc::clone(&app.runs));
         let (written, name) = (record.clone(), id.clone());
-        let goes = move || runs.is_active(&name) || record::is_being_written(&written);
+        let goes = move || runs.is_active(&name) || brunt_record::is_being_written(&written);
         let too_many = || {
             Problem::new(
                 StatusCode::TOO_MANY_REQUESTS,

@@ -12,10 +12,10 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use axum::{Extension, Json};
 use futures_util::StreamExt as _;
-use record::RecordFile;
-use report::comparison::ComparedRun;
-use report::formats::{Style, html};
-use report::{ReportFormat, Lang, RecordedSeconds, Summary};
+use brunt_record::RecordFile;
+use brunt_report::comparison::ComparedRun;
+use brunt_report::formats::{Style, html};
+use brunt_report::{ReportFormat, Lang, RecordedSeconds, Summary};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -95,10 +95,10 @@ pub async fn report(
     let wanted = query(wanted)?;
     let name = if wanted.format.is_empty() { "json" } else { &wanted.format };
     let unknown = || {
-        let known: Vec<&str> = report::FORMATS.iter().map(|format| format.name()).collect();
+        let known: Vec<&str> = brunt_report::FORMATS.iter().map(|format| format.name()).collect();
         Problem::bad(format!("`{name}` is not a format; write one of {}", known.join(", ")))
     };
-    let format = report::format(name).ok_or_else(unknown)?;
+    let format = brunt_report::format(name).ok_or_else(unknown)?;
     let lang = if language(wanted.lang.as_deref()) == "zh" { Lang::Zh } else { Lang::En };
     let style = Style { lang, ..Style::default() };
     let body = report_body(app, id.clone(), role, move |_, summary, seconds, out| format.write(summary, seconds, style, out));

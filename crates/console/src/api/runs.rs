@@ -115,7 +115,7 @@ pub async fn mark(
 pub async fn delete(State(app): State<App>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     blocking(&app, move |app| {
         find(app, &id)?;
-        if app.runs.is_active(&id) || record::is_being_written(&app.library.record(&id)) {
+        if app.runs.is_active(&id) || brunt_record::is_being_written(&app.library.record(&id)) {
             return Err(Problem::conflict("running", "this run is still going; stop it first"));
         }
         app.library.delete(&id)?;

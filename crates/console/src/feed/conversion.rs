@@ -1,8 +1,8 @@
 //! Conversion of a run's events to messages: the lines that pages draw, as in a report.
 
-use record::{FailureExample, Notice, RunEvent};
-use report::formats::html::LiveLines;
-use report::{Lang, Summary, SummaryBuilder, reason, sort_of_failure, word_of_failure};
+use brunt_record::{FailureExample, Notice, RunEvent};
+use brunt_report::formats::html::LiveLines;
+use brunt_report::{Lang, Summary, SummaryBuilder, reason, sort_of_failure, word_of_failure};
 use serde_json::{Value, json};
 
 /// Names of messages: a second, and any other line.

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
-use record::{RunEnd, RunEvent, RecordWriter};
+use brunt_record::{RunEnd, RunEvent, RecordWriter};
 
 use super::index::STALE;
 use super::*;

@@ -3,8 +3,8 @@
 //! An exchange ends with the last result of its last statement, or with the first error. An open transaction is rolled
 //! back before the exchange ends, so that the next user of the connection finds it clean and the failure counts once.
 
-use cause::Cause;
-use wire::{ProtocolError, EventBuffer, ExchangeEnd, Event, FaultKind, OutputBuffer};
+use brunt_cause::Cause;
+use brunt_contract::{ProtocolError, EventBuffer, ExchangeEnd, Event, FaultKind, OutputBuffer};
 
 use super::codec::{
     COM_QUERY, EOF, ERR, PacketReader, IN_TRANSACTION, LOCAL_INFILE, MORE_RESULTS, OK, WHOLE, parse_eof, parse_ok, put_packet,
@@ -24,7 +24,7 @@ impl MysqlSession {
         if self.skips_packet(first.unwrap_or(0), packet.len()) && (first.is_some() || self.continued) {
             return self.count_packet(packet.len(), out);
         }
-        let Some(first) = first else { return Err(ProtocolError(cause::mysql::empty_packet())) };
+        let Some(first) = first else { return Err(ProtocolError(brunt_cause::mysql::empty_packet())) };
         if self.pinged {
             return self.on_pong(first, done);
         }
@@ -52,7 +52,7 @@ impl MysqlSession {
             MysqlStage::Prepared => self.on_prepared(packet, out),
             MysqlStage::Idle | MysqlStage::Over => Err(self.on_unsolicited(first, packet)),
             MysqlStage::Described => self.count_packet(packet.len(), out),
-            MysqlStage::Columns | MysqlStage::ColumnsEnd => Err(ProtocolError(cause::mysql::no_column_end())),
+            MysqlStage::Columns | MysqlStage::ColumnsEnd => Err(ProtocolError(brunt_cause::mysql::no_column_end())),
         }
     }
 
@@ -66,14 +66,14 @@ impl MysqlSession {
                 self.on_result_end(fine.status, out, done)
             }
             ERR => self.on_error(packet, out, done),
-            LOCAL_INFILE => Err(ProtocolError(cause::mysql::local_infile())),
+            LOCAL_INFILE => Err(ProtocolError(brunt_cause::mysql::local_infile())),
             _ => {
                 let mut fields = PacketReader(packet);
                 self.remaining = fields.length_encoded()?;
                 // MariaDB's cached metadata: 0 means that the columns are not described again.
                 let described = !self.agreed.cached_columns || fields.byte()? != 0;
                 if self.remaining == 0 || self.remaining > u64::from(u16::MAX) {
-                    return Err(ProtocolError(cause::mysql::too_many_columns()));
+                    return Err(ProtocolError(brunt_cause::mysql::too_many_columns()));
                 }
                 self.stage = if described { MysqlStage::Columns } else { MysqlStage::Rows };
                 Ok(())
@@ -206,7 +206,7 @@ impl MysqlSession {
 
     fn on_pong(&mut self, first: u8, done: &mut EventBuffer) -> Result<(), ProtocolError> {
         if first != OK {
-            return Err(ProtocolError(cause::mysql::no_pong()));
+            return Err(ProtocolError(brunt_cause::mysql::no_pong()));
         }
         (self.pinged, self.number) = (false, self.after_pong);
         done.push(Event::Heartbeat);
@@ -254,8 +254,8 @@ impl MysqlSession {
             self.stage = MysqlStage::Over;
             self.error_text = refusal.excerpt(EXCERPT_BOUND);
             (self.code, self.refused) = (refusal.code, true);
-            return ProtocolError(cause::mysql::ends_idle());
+            return ProtocolError(brunt_cause::mysql::ends_idle());
         }
-        ProtocolError(cause::mysql::unsolicited())
+        ProtocolError(brunt_cause::mysql::unsolicited())
     }
 }

@@ -6,7 +6,7 @@
 use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 use aws_lc_rs::rsa::{OAEP_SHA1_MGF1SHA1, OaepPublicEncryptingKey, PublicEncryptingKey};
 use base64::Engine as _;
-use wire::ProtocolError;
+use brunt_contract::ProtocolError;
 
 /// SHA-1 of the password, mixed with the server's random bytes (since MySQL 4.1; MariaDB's default).
 pub const NATIVE: &[u8] = b"mysql_native_password";
@@ -43,7 +43,7 @@ pub fn sha2_proof(password: &[u8], scramble: &[u8]) -> Vec<u8> {
 /// # Errors
 /// The key is invalid, or too short for this password.
 pub fn encrypt_password(password: &[u8], scramble: &[u8], pem: &[u8]) -> Result<Vec<u8>, ProtocolError> {
-    let no_key = ProtocolError(cause::mysql::no_rsa_key());
+    let no_key = ProtocolError(brunt_cause::mysql::no_rsa_key());
     let key = PublicEncryptingKey::from_der(&from_pem(pem).ok_or(no_key.clone())?)
         .map_err(|_| no_key.clone())
         .and_then(|key| OaepPublicEncryptingKey::new(key).map_err(|_| no_key))?;
@@ -52,7 +52,7 @@ pub fn encrypt_password(password: &[u8], scramble: &[u8], pem: &[u8]) -> Result<
     let mut sealed = vec![0; key.ciphertext_size()];
     let size = key
         .encrypt(&OAEP_SHA1_MGF1SHA1, &text, &mut sealed, None)
-        .map_err(|_| ProtocolError(cause::mysql::long_password()))?
+        .map_err(|_| ProtocolError(brunt_cause::mysql::long_password()))?
         .len();
     sealed.truncate(size);
     Ok(sealed)

@@ -4,7 +4,7 @@
 //! is rejected. Names follow the protocol's documentation ("MySQL Source Code Documentation, Client/Server Protocol",
 //! and "MariaDB Knowledge Base, Client/Server Protocol").
 
-use wire::ProtocolError;
+use brunt_contract::ProtocolError;
 
 /// Size of a packet header: length and sequence number ("Protocol Basics, Packets").
 pub const HEADER: usize = 4;
@@ -37,7 +37,7 @@ pub const COM_STMT_PREPARE: u8 = 0x16;
 /// `COM_STMT_EXECUTE`.
 pub const COM_STMT_EXECUTE: u8 = 0x17;
 
-const SHORT: ProtocolError = ProtocolError(cause::mysql::short_packet());
+const SHORT: ProtocolError = ProtocolError(brunt_cause::mysql::short_packet());
 
 /// Returns the payload length from a packet header.
 #[inline]
@@ -101,7 +101,7 @@ impl<'a> PacketReader<'a> {
             0xfc => 2,
             0xfd => 3,
             0xfe => 8,
-            _ => return Err(ProtocolError(cause::mysql::wrong_integer())),
+            _ => return Err(ProtocolError(brunt_cause::mysql::wrong_integer())),
         };
         Ok(self.bytes(size)?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }

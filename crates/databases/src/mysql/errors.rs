@@ -3,7 +3,7 @@
 //! Numbers and meanings are from "MySQL Error Message Reference, Server Error Message Reference" and "MariaDB Error
 //! Codes"; only those that a load test meets. Others are counted under their bare number.
 
-use cause::StaticCause;
+use brunt_cause::StaticCause;
 
 /// Defines the names of errors, and the causes for connections that an error ends before the first request.
 macro_rules! errors {
@@ -19,8 +19,8 @@ macro_rules! errors {
         /// Returns the cause for a connection refused by the server.
         pub fn refused(code: u16) -> StaticCause {
             match code {
-                $($code => const { &cause::mysql::refused(concat!($code, " ", $name)) }.plain(),)*
-                _ => cause::mysql::refused_by_error(),
+                $($code => const { &brunt_cause::mysql::refused(concat!($code, " ", $name)) }.plain(),)*
+                _ => brunt_cause::mysql::refused_by_error(),
             }
         }
     };

@@ -3,7 +3,7 @@
 //! "Protocol::HandshakeV10", "Protocol::SSLRequest" and "Protocol::HandshakeResponse41"; MariaDB's extended
 //! capabilities are in bytes that MySQL reserves ("MariaDB Knowledge Base, Connecting").
 
-use wire::ProtocolError;
+use brunt_contract::ProtocolError;
 
 use super::codec::{PacketReader, put_integer};
 
@@ -57,7 +57,7 @@ pub struct AgreedCapabilities {
 pub fn read(packet: &[u8]) -> Result<ServerGreeting, ProtocolError> {
     let mut fields = PacketReader(packet);
     if fields.byte()? != 10 {
-        return Err(ProtocolError(cause::mysql::no_mysql()));
+        return Err(ProtocolError(brunt_cause::mysql::no_mysql()));
     }
     fields.text();
     fields.u32()?;
@@ -69,7 +69,7 @@ pub fn read(packet: &[u8]) -> Result<ServerGreeting, ProtocolError> {
     fields.bytes(3)?;
     let capabilities = u32::from(low) | u32::from(fields.u16()?) << 16;
     if capabilities & (PROTOCOL_41 | SECURE_CONNECTION) != PROTOCOL_41 | SECURE_CONNECTION {
-        return Err(ProtocolError(cause::mysql::too_old()));
+        return Err(ProtocolError(brunt_cause::mysql::too_old()));
     }
     let length = fields.byte()?;
     let reserved = fields.bytes(10)?;

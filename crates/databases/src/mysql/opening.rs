@@ -3,7 +3,7 @@
 //! Its state is boxed and dropped when the connection is open, so that it costs nothing later. All statements are
 //! prepared in one batch; the server answers in order.
 
-use wire::ProtocolError;
+use brunt_contract::ProtocolError;
 
 use super::auth::{self, CLEAR, NATIVE, SHA2};
 use super::codec::{EOF, ERR, PacketReader, OK, put_packet, parse_err};
@@ -118,7 +118,7 @@ impl MysqlOpening {
     /// # Errors
     /// The server refuses the connection, or violates the protocol.
     pub fn packet(&mut self, packet: &[u8], number: u8, plan: &MysqlPlan, out: &mut Vec<u8>) -> Result<PacketOutcome, ProtocolError> {
-        let Some(&first) = packet.first() else { return Err(ProtocolError(cause::mysql::empty_packet())) };
+        let Some(&first) = packet.first() else { return Err(ProtocolError(brunt_cause::mysql::empty_packet())) };
         if first == ERR && self.step == HandshakeStep::Prepared {
             // The exchanges that use the statement will fail individually.
             self.ready.push(PreparedStatement::default());
@@ -132,7 +132,7 @@ impl MysqlOpening {
         let number = number.wrapping_add(1);
         match self.step {
             HandshakeStep::Greeting => self.on_greeting(packet, number, plan, out),
-            HandshakeStep::Secure => Err(ProtocolError(cause::mysql::data_before_tls())),
+            HandshakeStep::Secure => Err(ProtocolError(brunt_cause::mysql::data_before_tls())),
             HandshakeStep::Proof | HandshakeStep::Key => self.on_auth_packet(first, packet, number, plan, out),
             HandshakeStep::Prepared => self.prepared(first, packet, plan),
             HandshakeStep::Described(_) => Ok(self.packet_skipped(plan)),
@@ -148,7 +148,7 @@ impl MysqlOpening {
             return Ok(PacketOutcome::More);
         }
         if !greeting.supports_tls() {
-            return Err(ProtocolError(cause::mysql::no_tls()));
+            return Err(ProtocolError(brunt_cause::mysql::no_tls()));
         }
         let mut request = Vec::with_capacity(32);
         greeting.write_tls_request(&self.account(plan).database, &mut request);
@@ -189,7 +189,7 @@ impl MysqlOpening {
     fn on_auth_packet(&mut self, first: u8, packet: &[u8], number: u8, plan: &MysqlPlan, out: &mut Vec<u8>) -> Result<PacketOutcome, ProtocolError> {
         self.auth_packets += 1;
         if self.auth_packets > MOST_ASKED {
-            return Err(ProtocolError(cause::mysql::asks_again()));
+            return Err(ProtocolError(brunt_cause::mysql::asks_again()));
         }
         match (first, &packet[1..]) {
             (OK, _) => Ok(self.on_login(plan, out)),
@@ -209,7 +209,7 @@ impl MysqlOpening {
                 self.step = HandshakeStep::Proof;
                 Ok(PacketOutcome::More)
             }
-            _ => Err(ProtocolError(cause::mysql::wrong_proof())),
+            _ => Err(ProtocolError(brunt_cause::mysql::wrong_proof())),
         }
     }
 
@@ -225,14 +225,14 @@ impl MysqlOpening {
         let proof = match plugin {
             NATIVE | SHA2 => self.password_proof(plugin, plan),
             CLEAR if self.is_private(plan) => with_zero(&self.account(plan).password),
-            CLEAR => return Err(ProtocolError(cause::mysql::clear_password())),
+            CLEAR => return Err(ProtocolError(brunt_cause::mysql::clear_password())),
             b"client_ed25519" => {
-                return Err(ProtocolError(cause::mysql::ed25519()));
+                return Err(ProtocolError(brunt_cause::mysql::ed25519()));
             }
             b"sha256_password" => {
-                return Err(ProtocolError(cause::mysql::sha256_password()));
+                return Err(ProtocolError(brunt_cause::mysql::sha256_password()));
             }
-            _ => return Err(ProtocolError(cause::mysql::no_method())),
+            _ => return Err(ProtocolError(brunt_cause::mysql::no_method())),
         };
         put_packet(number, &proof, out);
         self.step = HandshakeStep::Proof;
@@ -253,7 +253,7 @@ impl MysqlOpening {
     /// Handles "COM_STMT_PREPARE_OK".
     fn prepared(&mut self, first: u8, packet: &[u8], plan: &MysqlPlan) -> Result<PacketOutcome, ProtocolError> {
         if first != OK {
-            return Err(ProtocolError(cause::mysql::wrong_prepare()));
+            return Err(ProtocolError(brunt_cause::mysql::wrong_prepare()));
         }
         let (id, described) = prepared(packet, self.agreed)?;
         self.ready.push(PreparedStatement { id, types_sent: false });

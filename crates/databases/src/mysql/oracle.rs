@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use wire::{ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, ExchangeEnd, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, Protocol};
+use brunt_contract::{ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, ExchangeEnd, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, Protocol};
 
 use super::MysqlProtocol;
 use super::codec::put_packet;
-use values::capture::CapturedValues;
+use brunt_values::capture::CapturedValues;
 
 /// The URL and account of these sessions.
 pub const URL: &str = "mysql://user:password@127.0.0.1/db";
@@ -148,7 +148,7 @@ pub fn play_turns(dialogue: &Arc<dyn Workload>, turns: &[Vec<u8>], first: usize,
         if session.room() > 0 {
             let request = &dialogue.requests()[next % dialogue.requests().len()].request;
             let fill = SlotContext { number: next as u64, random: 7 * next as u64, ..SlotContext::default() };
-            assert_eq!(session.submit(ExchangeId(next as u32), request, &fill, &mut out), Ok(wire::SubmitOutcome::AwaitingResponse));
+            assert_eq!(session.submit(ExchangeId(next as u32), request, &fill, &mut out), Ok(brunt_contract::SubmitOutcome::AwaitingResponse));
             next += 1;
         }
         for piece in cut.pieces(turn, bytes) {

@@ -1,10 +1,10 @@
 //! Connection state of flow steps: the values of their user, and rows that values are captured from.
 
-use wire::{ProtocolError, SlotContext, UserValues};
+use brunt_contract::{ProtocolError, SlotContext, UserValues};
 
 use super::codec::PacketReader;
 use crate::sql::CapturedRows;
-use values::budget::MemoryBudget;
+use brunt_values::budget::MemoryBudget;
 
 /// Marker of NULL in a text row ("Text Resultset Row").
 const NULL: u8 = 0xfb;

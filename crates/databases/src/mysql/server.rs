@@ -4,7 +4,7 @@
 //! reply decides the answer: for a SELECT one row of one column that holds the body, otherwise OK; an error if the
 //! status is 400 or more. Not supported: TLS, other authentication methods, types (every value is text).
 
-use wire::{ServerRequest, ProtocolError, RequestPart, OutputBuffer, ServerResponse, ServerSession};
+use brunt_contract::{ServerRequest, ProtocolError, RequestPart, OutputBuffer, ServerResponse, ServerSession};
 
 use super::codec::{
     COM_PING, COM_QUERY, COM_QUIT, COM_STMT_EXECUTE, COM_STMT_PREPARE, EOF, ERR, HEADER, OK, WHOLE, payload_length,
@@ -42,7 +42,7 @@ impl MysqlServer {
             put_ok(number.wrapping_add(1), &mut self.pending);
             return Ok(());
         }
-        let (&command, argument) = packet.split_first().ok_or(ProtocolError(cause::mysql::client_empty()))?;
+        let (&command, argument) = packet.split_first().ok_or(ProtocolError(brunt_cause::mysql::client_empty()))?;
         match command {
             COM_QUIT => self.over = true,
             COM_PING => put_ok(1, &mut self.pending),
@@ -54,7 +54,7 @@ impl MysqlServer {
             COM_STMT_EXECUTE => {
                 let id = argument.first_chunk().map_or(0, |id| u32::from_le_bytes(*id));
                 let sql = self.prepared.get((id as usize).wrapping_sub(1)).cloned();
-                let sql = sql.ok_or(ProtocolError(cause::mysql::client_unprepared()))?;
+                let sql = sql.ok_or(ProtocolError(brunt_cause::mysql::client_unprepared()))?;
                 self.hear(&sql, argument, true, hear);
             }
             _ => put_err(1047, "Unknown command", &mut self.pending),
@@ -80,7 +80,7 @@ impl MysqlServer {
 
     fn prepare(&mut self, sql: &[u8]) -> Result<(), ProtocolError> {
         if self.prepared.len() == MOST_PREPARED {
-            return Err(ProtocolError(cause::mysql::client_prepares()));
+            return Err(ProtocolError(brunt_cause::mysql::client_prepares()));
         }
         let sql = String::from_utf8_lossy(sql).into_owned();
         let parameters = sql.bytes().filter(|b| *b == b'?').count() as u16;
@@ -114,7 +114,7 @@ impl ServerSession for MysqlServer {
         while self.kept.len() >= HEADER && !self.over {
             let size = payload_length(&self.kept);
             if size > BOUND || size == WHOLE {
-                return Err(ProtocolError(cause::mysql::client_long()));
+                return Err(ProtocolError(brunt_cause::mysql::client_long()));
             }
             if self.kept.len() < HEADER + size {
                 break;

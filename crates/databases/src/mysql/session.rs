@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use wire::{ProtocolError, EventBuffer, Event, ExchangeId, FaultKind, SlotContext, SessionFull, OutputBuffer, SubmitOutcome, Session, UserValues};
+use brunt_contract::{ProtocolError, EventBuffer, Event, ExchangeId, FaultKind, SlotContext, SessionFull, OutputBuffer, SubmitOutcome, Session, UserValues};
 
 use super::codec::{COM_PING, COM_QUIT, EOF, ERR, HEADER, WHOLE, payload_length, put_packet};
 use super::workload::MysqlPlan;
@@ -183,7 +183,7 @@ impl MysqlSession {
                 self.rows = self.rows.saturating_add(u64::from(!self.continued));
                 self.continued = size == WHOLE;
             }
-            _ if size == WHOLE => return Err(ProtocolError(cause::mysql::long_description())),
+            _ if size == WHOLE => return Err(ProtocolError(brunt_cause::mysql::long_description())),
             MysqlStage::Columns => {
                 self.remaining -= 1;
                 if self.remaining == 0 {
@@ -211,7 +211,7 @@ impl MysqlSession {
     fn check_sequence(&mut self, header: &[u8], first: Option<u8>) -> Result<(), ProtocolError> {
         // The message with which a server ends an idle connection belongs to no command, and has any number.
         if header[3] != self.number && (self.stage != MysqlStage::Idle || first != Some(ERR)) {
-            return Err(ProtocolError(cause::mysql::out_of_order()));
+            return Err(ProtocolError(brunt_cause::mysql::out_of_order()));
         }
         self.number = self.number.wrapping_add(1);
         Ok(())
@@ -263,11 +263,11 @@ impl MysqlSession {
     }
 }
 
-const TOO_LARGE: ProtocolError = ProtocolError(cause::mysql::too_large());
+const TOO_LARGE: ProtocolError = ProtocolError(brunt_cause::mysql::too_large());
 
 impl Session for MysqlSession {
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+    fn submit(&mut self, id: ExchangeId, request: &brunt_contract::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<SqlRequest>();
         if self.stage != MysqlStage::Idle {
             return Err(SessionFull);
@@ -375,7 +375,7 @@ impl MysqlSession {
             rest = &rest[HEADER + size..];
             self.on_packet(packet, out, done)?;
             if !rest.is_empty() && self.starts_tls() {
-                return Err(ProtocolError(cause::mysql::data_after_greeting()));
+                return Err(ProtocolError(brunt_cause::mysql::data_after_greeting()));
             }
         }
         if !self.first_byte_reported && self.in_flight() && !(pinged && self.stage == MysqlStage::Answer && self.partial_packet.is_empty()) {

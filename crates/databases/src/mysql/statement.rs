@@ -4,7 +4,7 @@
 //! parameter: integers as `BIGINT`, everything else as text. If a slot is part of a name, or with `--text`, the SQL is
 //! built for every request instead; values are then quoted and escaped, so that both ways mean the same.
 
-use wire::{UsageError, SlotContext};
+use brunt_contract::{UsageError, SlotContext};
 
 use super::codec::{COM_QUERY, COM_STMT_EXECUTE, COM_STMT_PREPARE, WHOLE, close_packet, put_integer};
 use crate::sql::{SqlFragment, LiteralPart, SqlPiece, SqlSlot, SqlSlots, StatementMode, braced, escape_pairs, compile_fragments, yields_integer, literal_template};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{
+use brunt_contract::{
     ProtocolDescription, ProtocolConfig, ConnectionOwner, UsageError, Workload, EstablishedConnection, SlotContext, UserState, OptionSpec, Origin, PreparedWorkload, Protocol,
     Session, HelpText,
 };
@@ -12,7 +12,7 @@ use super::errors;
 use super::session::MysqlSession;
 use super::statement::{MysqlCompiler, MysqlStatement};
 use crate::sql::{self, DatabaseAccount, SqlChecks, DatabaseUrls, SqlPiece, SqlRequest, StatementMode};
-use values::budget::MemoryBudget;
+use brunt_values::budget::MemoryBudget;
 
 /// MySQL and MariaDB over TCP, Unix sockets and TLS.
 #[derive(Clone, Copy, Debug, Default)]
@@ -130,10 +130,10 @@ impl Workload for MysqlWorkload {
     fn connection_owner(&self, _origin: &Origin) -> ConnectionOwner {
         ConnectionOwner::Iteration
     }
-    fn carries_no_trace(&self, _request: &wire::Request) -> bool {
+    fn carries_no_trace(&self, _request: &brunt_contract::Request) -> bool {
         true
     }
-    fn encoded_with(&self, request: &wire::Request, _fill: &SlotContext, _memory: Option<&UserState>) -> Vec<u8> {
+    fn encoded_with(&self, request: &brunt_contract::Request, _fill: &SlotContext, _memory: Option<&UserState>) -> Vec<u8> {
         let request = request.downcast::<SqlRequest>();
         let script = &self.plan.scripts[request.script as usize];
         let texts: Vec<&str> = script.statements.iter().map(|s| s.shown.as_str()).collect();

@@ -1,6 +1,6 @@
 //! Messages of the protocol: a type, a length that includes itself, and a body ("Message Formats"). Stateless.
 
-use wire::ProtocolError;
+use brunt_contract::ProtocolError;
 
 /// Protocol version of a startup message: 3.0.
 const VERSION: u32 = 3 << 16;
@@ -28,10 +28,10 @@ pub struct MessageHead {
 pub fn parse_head(bytes: &[u8; HEAD]) -> Result<MessageHead, ProtocolError> {
     let size = u32::from_be_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]);
     if !(4..=i32::MAX as u32).contains(&size) {
-        return Err(ProtocolError(cause::postgres::wrong_length()));
+        return Err(ProtocolError(brunt_cause::postgres::wrong_length()));
     }
     if !b"DCTZ12snStNAERKIGHdcWVv3".contains(&bytes[0]) {
-        return Err(ProtocolError(cause::postgres::wrong_type()));
+        return Err(ProtocolError(brunt_cause::postgres::wrong_type()));
     }
     Ok(MessageHead { kind: bytes[0], size: size - 4 })
 }

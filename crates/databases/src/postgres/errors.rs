@@ -79,15 +79,15 @@ pub fn name(code: u32) -> String {
 }
 
 /// Returns the cause for a connection refused by the server.
-pub fn refused(state: &[u8]) -> cause::StaticCause {
+pub fn refused(state: &[u8]) -> brunt_cause::StaticCause {
     match state {
-        b"28P01" => cause::postgres::wrong_password(),
-        b"28000" => cause::postgres::not_from_here(),
-        b"42501" => cause::postgres::not_this_database(),
-        b"3D000" => cause::postgres::no_database(),
-        b"53300" => cause::postgres::full(),
-        b"57P01" => cause::postgres::terminated(),
-        b"57P03" => cause::postgres::starting(),
-        _ => cause::postgres::refused(),
+        b"28P01" => brunt_cause::postgres::wrong_password(),
+        b"28000" => brunt_cause::postgres::not_from_here(),
+        b"42501" => brunt_cause::postgres::not_this_database(),
+        b"3D000" => brunt_cause::postgres::no_database(),
+        b"53300" => brunt_cause::postgres::full(),
+        b"57P01" => brunt_cause::postgres::terminated(),
+        b"57P03" => brunt_cause::postgres::starting(),
+        _ => brunt_cause::postgres::refused(),
     }
 }

@@ -2,7 +2,7 @@
 //! Start-up).
 
 use md5::{Digest as _, Md5};
-use wire::ProtocolError;
+use brunt_contract::ProtocolError;
 
 use super::codec::{put_message, ssl_request, startup, put_text};
 use super::workload::PostgresPlan;
@@ -32,7 +32,7 @@ enum LoginStep {
 }
 
 /// The error for a server that requests a password if none was given.
-pub const NO_PASSWORD: ProtocolError = ProtocolError(cause::postgres::no_password());
+pub const NO_PASSWORD: ProtocolError = ProtocolError(brunt_cause::postgres::no_password());
 
 impl PostgresLogin {
     /// Begins a login; `seed` differs between connections.
@@ -75,9 +75,9 @@ impl PostgresLogin {
                 self.step = LoginStep::TlsHandshake;
                 Ok(())
             }
-            [b'N', ..] => Err(ProtocolError(cause::postgres::no_tls())),
-            [b'S', ..] => Err(ProtocolError(cause::postgres::clear_after_tls())),
-            _ => Err(ProtocolError(cause::postgres::wrong_ssl_response())),
+            [b'N', ..] => Err(ProtocolError(brunt_cause::postgres::no_tls())),
+            [b'S', ..] => Err(ProtocolError(brunt_cause::postgres::clear_after_tls())),
+            _ => Err(ProtocolError(brunt_cause::postgres::wrong_ssl_response())),
         }
     }
 
@@ -86,7 +86,7 @@ impl PostgresLogin {
     /// # Errors
     /// An unsupported authentication method, or a message out of order.
     pub fn on_authentication(&mut self, body: &[u8], plan: &PostgresPlan, out: &mut Vec<u8>) -> Result<(), ProtocolError> {
-        let wrong = ProtocolError(cause::postgres::wrong_authentication());
+        let wrong = ProtocolError(brunt_cause::postgres::wrong_authentication());
         let Some((code, rest)) = body.split_first_chunk::<4>() else { return Err(wrong) };
         let Some(account) = self.account(plan).filter(|_| self.step == LoginStep::Authenticating) else { return Err(wrong) };
         let code = u32::from_be_bytes(*code);
@@ -94,11 +94,11 @@ impl PostgresLogin {
             return Err(NO_PASSWORD);
         }
         if matches!(code, 3 | 5) && std::mem::replace(&mut self.password_sent, true) {
-            return Err(ProtocolError(cause::postgres::asks_again()));
+            return Err(ProtocolError(brunt_cause::postgres::asks_again()));
         }
         match code {
             0 if self.scram.lacks_server_proof() => {
-                return Err(ProtocolError(cause::postgres::no_own_proof()));
+                return Err(ProtocolError(brunt_cause::postgres::no_own_proof()));
             }
             0 => self.step = LoginStep::Accepted,
             3 => put_message(b'p', out, |out| put_text(&account.password, out)),
@@ -110,7 +110,7 @@ impl PostgresLogin {
             }
             10 => {
                 if !rest.split(|byte| *byte == 0).any(|name| name == scram::NAME) {
-                    return Err(ProtocolError(cause::postgres::no_method()));
+                    return Err(ProtocolError(brunt_cause::postgres::no_method()));
                 }
                 let first = self.scram.first_message()?;
                 put_message(b'p', out, |out| {
@@ -125,7 +125,7 @@ impl PostgresLogin {
             }
             12 => self.scram.check_signature(rest)?,
             _ => {
-                return Err(ProtocolError(cause::postgres::other_login()));
+                return Err(ProtocolError(brunt_cause::postgres::other_login()));
             }
         }
         Ok(())

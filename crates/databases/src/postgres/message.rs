@@ -4,7 +4,7 @@
 //! the end of a statement) is read in place if it arrives whole; otherwise it is reassembled in a buffer that is kept
 //! from then on.
 
-use wire::ProtocolError;
+use brunt_contract::ProtocolError;
 
 use super::codec::{HEAD, READ_BOUND, parse_head};
 
@@ -61,7 +61,7 @@ impl MessageReader {
             }
             self.remaining = parse_head(&self.head)?.size;
             if self.is_read(self.head[0]) && self.remaining as usize > READ_BOUND {
-                return Err(ProtocolError(cause::postgres::too_large()));
+                return Err(ProtocolError(brunt_cause::postgres::too_large()));
             }
             self.kept.clear();
         }

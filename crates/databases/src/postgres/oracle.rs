@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use wire::{
+use brunt_contract::{
     ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, OutputBuffer, Protocol, Session,
 };
 
 use super::PostgresProtocol;
-use values::capture::CapturedValues;
+use brunt_values::capture::CapturedValues;
 
 /// The server's bytes that accept a login without a password.
 pub const WELCOME: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";

@@ -1,11 +1,11 @@
 //! Rows that values are captured from: RowDescription and DataRow ("Message Formats"), in text format.
 
-use wire::{ProtocolError, EventBuffer};
+use brunt_contract::{ProtocolError, EventBuffer};
 
 use super::message::BackendMessage;
 use super::session::PostgresSession;
 
-const SHORT: ProtocolError = ProtocolError(cause::postgres::short_row());
+const SHORT: ProtocolError = ProtocolError(brunt_cause::postgres::short_row());
 
 impl PostgresSession {
     /// Handles a row, or the description of the following rows.
@@ -40,7 +40,7 @@ impl PostgresSession {
     }
 
     /// Reports the captured values; returns the cause if one could not be found.
-    pub(super) fn report_captures(&mut self, done: &mut EventBuffer) -> Option<cause::Cause> {
+    pub(super) fn report_captures(&mut self, done: &mut EventBuffer) -> Option<brunt_cause::Cause> {
         let (mut looking, random) = *self.looking.take()?;
         looking.report_captures((self.id, random), self.checks(), done).err()
     }

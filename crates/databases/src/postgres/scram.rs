@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use aws_lc_rs::{digest, hmac, pbkdf2};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use wire::ProtocolError;
+use brunt_contract::ProtocolError;
 
 /// The name of the mechanism.
 pub const NAME: &[u8] = b"SCRAM-SHA-256";
@@ -97,7 +97,7 @@ impl ScramExchange {
     fn advance(&mut self, from: ScramStep, to: ScramStep) -> Result<(), ProtocolError> {
         match std::mem::replace(&mut self.step, to) == from {
             true => Ok(()),
-            false => Err(ProtocolError(cause::postgres::scram_order())),
+            false => Err(ProtocolError(brunt_cause::postgres::scram_order())),
         }
     }
 
@@ -116,17 +116,17 @@ impl ScramExchange {
     /// The message is not valid.
     pub fn answer(&mut self, server: &[u8], password: &[u8], keys: &ScramKeys) -> Result<String, ProtocolError> {
         self.advance(ScramStep::Begun, ScramStep::Answered)?;
-        let wrong = ProtocolError(cause::postgres::scram_message());
+        let wrong = ProtocolError(brunt_cause::postgres::scram_message());
         let server = std::str::from_utf8(server).map_err(|_| wrong.clone())?;
         let field = |name: &str| server.split(',').find_map(|field| field.strip_prefix(name)).ok_or(wrong.clone());
         let nonce = field("r=")?;
         if !nonce.starts_with(&self.nonce) || nonce.len() == self.nonce.len() {
-            return Err(ProtocolError(cause::postgres::scram_nonce()));
+            return Err(ProtocolError(brunt_cause::postgres::scram_nonce()));
         }
         let salt = STANDARD.decode(field("s=")?).map_err(|_| wrong.clone())?;
         let rounds: u32 = field("i=")?.parse().map_err(|_| wrong.clone())?;
         let rounds = NonZeroU32::new(rounds).filter(|r| r.get() <= MOST_ROUNDS);
-        let rounds = rounds.ok_or(ProtocolError(cause::postgres::scram_rounds()))?;
+        let rounds = rounds.ok_or(ProtocolError(brunt_cause::postgres::scram_rounds()))?;
         let salted = keys.salted(password, &salt, rounds);
         let client_key = sign(&salted, b"Client Key");
         let stored = digest::digest(&digest::SHA256, &client_key);
@@ -147,7 +147,7 @@ impl ScramExchange {
         let signed = server.strip_prefix(b"v=").and_then(|coded| STANDARD.decode(coded).ok());
         match (signed, self.signature) {
             (Some(signed), Some(expected)) if signed == expected => Ok(()),
-            _ => Err(ProtocolError(cause::postgres::scram_signature())),
+            _ => Err(ProtocolError(brunt_cause::postgres::scram_signature())),
         }
     }
 }

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use cause::Cause;
-use wire::{ProtocolError, EventBuffer, ExchangeEnd, Event, ExchangeId, FaultKind, SlotContext, SessionFull, OutputBuffer, SubmitOutcome, Session};
+use brunt_cause::Cause;
+use brunt_contract::{ProtocolError, EventBuffer, ExchangeEnd, Event, ExchangeId, FaultKind, SlotContext, SessionFull, OutputBuffer, SubmitOutcome, Session};
 
 use super::codec::{self, READ_BOUND, ErrorResponse, put_message, put_text};
 use super::workload::PostgresPlan;
@@ -153,7 +153,7 @@ impl PostgresSession {
             b'A' => done.push_unsolicited(u64::from(message.size), message.body),
             b'R' if self.stage == PostgresStage::Opening => return self.authentication(message.body, out),
             b'G' if self.stage == PostgresStage::Busy && !self.extras().copy_refused => self.refuse_copy(out),
-            b'W' => return Err(ProtocolError(cause::postgres::copy_both())),
+            b'W' => return Err(ProtocolError(brunt_cause::postgres::copy_both())),
             _ => return Err(MISPLACED),
         }
         Ok(())
@@ -205,7 +205,7 @@ impl PostgresSession {
     #[cold]
     fn on_opened(&mut self) -> Result<(), ProtocolError> {
         if !self.login().is_some_and(|login| login.is_accepted()) {
-            return Err(ProtocolError(cause::postgres::ready_too_soon()));
+            return Err(ProtocolError(brunt_cause::postgres::ready_too_soon()));
         }
         self.extras = None;
         self.stage = PostgresStage::Idle;
@@ -298,8 +298,8 @@ impl PostgresSession {
     }
 }
 
-const MISPLACED: ProtocolError = ProtocolError(cause::postgres::misplaced());
-const UNASKED: ProtocolError = ProtocolError(cause::postgres::unsolicited());
+const MISPLACED: ProtocolError = ProtocolError(brunt_cause::postgres::misplaced());
+const UNASKED: ProtocolError = ProtocolError(brunt_cause::postgres::unsolicited());
 
 impl Session for PostgresSession {
     fn open(&mut self, out: &mut OutputBuffer) {
@@ -310,7 +310,7 @@ impl Session for PostgresSession {
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+    fn submit(&mut self, id: ExchangeId, request: &brunt_contract::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<SqlRequest>();
         if self.room() == 0 {
             return Err(SessionFull);

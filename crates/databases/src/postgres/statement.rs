@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use wire::{UsageError, SlotContext};
+use brunt_contract::{UsageError, SlotContext};
 
 use super::codec::{put_message, put_text};
 use super::dialect;

@@ -4,7 +4,7 @@
 //! follows; all other values consist of the line. Rejected: streamed strings and aggregates (`$?`, `*?`, `;`, `.`),
 //! which no server sends.
 
-use wire::ProtocolError;
+use brunt_contract::ProtocolError;
 
 /// Maximum length of a reply line, in bytes: simple strings and errors have no length of their own.
 pub const LINE_BOUND: usize = 64 * 1024;
@@ -38,7 +38,7 @@ pub enum ReplyLine {
 /// The line is not valid in RESP2 or RESP3.
 #[inline]
 pub fn parse_line(line: &[u8]) -> Result<ReplyLine, ProtocolError> {
-    let Some((kind, rest)) = line.split_first() else { return Err(ProtocolError(cause::redis::empty_line())) };
+    let Some((kind, rest)) = line.split_first() else { return Err(ProtocolError(brunt_cause::redis::empty_line())) };
     Ok(match kind {
         b'$' if rest == b"-1" => ReplyLine::Null,
         b'$' | b'=' => ReplyLine::Bytes(parse_count(rest)?),
@@ -55,8 +55,8 @@ pub fn parse_line(line: &[u8]) -> Result<ReplyLine, ProtocolError> {
         b',' if is_double(rest) => ReplyLine::Value,
         b'(' if is_integer(rest) => ReplyLine::Value,
         b'!' => ReplyLine::LongError(parse_count(rest)?),
-        b':' | b'_' | b'#' | b',' | b'(' => return Err(ProtocolError(cause::redis::wrong_value())),
-        b';' | b'.' => return Err(ProtocolError(cause::redis::streamed())),
+        b':' | b'_' | b'#' | b',' | b'(' => return Err(ProtocolError(brunt_cause::redis::wrong_value())),
+        b';' | b'.' => return Err(ProtocolError(brunt_cause::redis::streamed())),
         _ => return Err(type_error(*kind)),
     })
 }
@@ -72,16 +72,16 @@ pub fn check_first_byte(kind: u8) -> Result<(), ProtocolError> {
 
 fn type_error(kind: u8) -> ProtocolError {
     // A TLS alert is recognized by its first byte, which begins no RESP line.
-    if kind == 0x15 { SPEAKS_TLS } else { ProtocolError(cause::redis::no_type()) }
+    if kind == 0x15 { SPEAKS_TLS } else { ProtocolError(brunt_cause::redis::no_type()) }
 }
 
-const SPEAKS_TLS: ProtocolError = ProtocolError(cause::redis::uses_tls());
+const SPEAKS_TLS: ProtocolError = ProtocolError(brunt_cause::redis::uses_tls());
 
 /// Parses a length or a number of elements.
 #[inline]
 fn parse_count(digits: &[u8]) -> Result<u64, ProtocolError> {
     if digits == b"?" {
-        return Err(ProtocolError(cause::redis::streamed()));
+        return Err(ProtocolError(brunt_cause::redis::streamed()));
     }
     if digits.is_empty() || digits.len() > 15 {
         return Err(NO_COUNT);
@@ -94,10 +94,10 @@ fn parse_count(digits: &[u8]) -> Result<u64, ProtocolError> {
         }
         value = value * 10 + u64::from(digit);
     }
-    if value > ANNOUNCED_BOUND { Err(ProtocolError(cause::redis::too_many())) } else { Ok(value) }
+    if value > ANNOUNCED_BOUND { Err(ProtocolError(brunt_cause::redis::too_many())) } else { Ok(value) }
 }
 
-const NO_COUNT: ProtocolError = ProtocolError(cause::redis::no_count());
+const NO_COUNT: ProtocolError = ProtocolError(brunt_cause::redis::no_count());
 
 #[inline]
 fn is_integer(text: &[u8]) -> bool {

@@ -4,7 +4,7 @@
 //! Words are separated by white space, except within a slot. Double quotes support escapes and slots, single quotes
 //! neither, as in a shell. A `;` at the end of a bare word ends a command: all commands of a line are one exchange.
 
-use wire::UsageError;
+use brunt_contract::UsageError;
 
 /// The quoting of a piece of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

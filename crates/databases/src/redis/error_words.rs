@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use cause::StaticCause;
+use brunt_cause::StaticCause;
 
 /// The code of a reply that is not an error.
 pub const OK: u32 = 1;
@@ -23,30 +23,30 @@ const LONGEST: usize = 24;
 /// The words of Redis 7 and of its cluster and sentinel, with their meanings unless the word is self-explanatory.
 const KNOWN: [(&str, Option<StaticCause>); 27] = [
     ("ERR", None),
-    ("WRONGTYPE", Some(cause::redis::wrong_type())),
-    ("MOVED", Some(cause::redis::moved())),
-    ("ASK", Some(cause::redis::ask())),
-    ("NOAUTH", Some(cause::redis::auth_required())),
-    ("WRONGPASS", Some(cause::redis::wrong_account())),
-    ("NOPERM", Some(cause::redis::no_permission())),
-    ("OOM", Some(cause::redis::out_of_memory())),
-    ("BUSY", Some(cause::redis::busy())),
-    ("LOADING", Some(cause::redis::loading())),
-    ("READONLY", Some(cause::redis::read_only())),
-    ("CLUSTERDOWN", Some(cause::redis::cluster_down())),
-    ("CROSSSLOT", Some(cause::redis::cross_slot())),
-    ("TRYAGAIN", Some(cause::redis::try_again())),
-    ("NOSCRIPT", Some(cause::redis::no_script())),
-    ("EXECABORT", Some(cause::redis::exec_aborted())),
-    ("MISCONF", Some(cause::redis::misconfigured())),
-    ("NOREPLICAS", Some(cause::redis::no_replicas())),
-    ("MASTERDOWN", Some(cause::redis::master_down())),
+    ("WRONGTYPE", Some(brunt_cause::redis::wrong_type())),
+    ("MOVED", Some(brunt_cause::redis::moved())),
+    ("ASK", Some(brunt_cause::redis::ask())),
+    ("NOAUTH", Some(brunt_cause::redis::auth_required())),
+    ("WRONGPASS", Some(brunt_cause::redis::wrong_account())),
+    ("NOPERM", Some(brunt_cause::redis::no_permission())),
+    ("OOM", Some(brunt_cause::redis::out_of_memory())),
+    ("BUSY", Some(brunt_cause::redis::busy())),
+    ("LOADING", Some(brunt_cause::redis::loading())),
+    ("READONLY", Some(brunt_cause::redis::read_only())),
+    ("CLUSTERDOWN", Some(brunt_cause::redis::cluster_down())),
+    ("CROSSSLOT", Some(brunt_cause::redis::cross_slot())),
+    ("TRYAGAIN", Some(brunt_cause::redis::try_again())),
+    ("NOSCRIPT", Some(brunt_cause::redis::no_script())),
+    ("EXECABORT", Some(brunt_cause::redis::exec_aborted())),
+    ("MISCONF", Some(brunt_cause::redis::misconfigured())),
+    ("NOREPLICAS", Some(brunt_cause::redis::no_replicas())),
+    ("MASTERDOWN", Some(brunt_cause::redis::master_down())),
     ("UNKILLABLE", None),
     ("BUSYGROUP", None),
     ("NOGROUP", None),
     ("BUSYKEY", None),
-    ("NOPROTO", Some(cause::redis::no_protocol())),
-    ("DENIED", Some(cause::redis::denied())),
+    ("NOPROTO", Some(brunt_cause::redis::no_protocol())),
+    ("DENIED", Some(brunt_cause::redis::denied())),
     ("INPROG", None),
     ("NOTBUSY", None),
 ];

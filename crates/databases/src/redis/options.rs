@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use memchr::memmem::Finder;
 use url::Url;
-use wire::{ProtocolConfig, UsageError, OptionSpec, Origin, many, one};
+use brunt_contract::{ProtocolConfig, UsageError, OptionSpec, Origin, many, one};
 
 use super::request::RedisRequest;
-use values::capture::CAPTURE;
-use values::capture::{self, Capture};
-use values::{before_after, percent, weight};
+use brunt_values::capture::CAPTURE;
+use brunt_values::capture::{self, Capture};
+use brunt_values::{before_after, percent, weight};
 
 /// Options in the order of the help.
 pub const OPTIONS: &[OptionSpec] = &[
@@ -66,9 +66,9 @@ pub struct RedisOptions {
     /// Set if RESP3 is requested.
     pub resp3: bool,
     /// Requests sent once before the run.
-    pub before: Vec<Arc<wire::Request>>,
+    pub before: Vec<Arc<brunt_contract::Request>>,
     /// Requests sent once after the run.
-    pub after: Vec<Arc<wire::Request>>,
+    pub after: Vec<Arc<brunt_contract::Request>>,
     /// Checks of replies.
     pub checks: RedisChecks,
 }
@@ -126,7 +126,7 @@ impl RedisOptions {
             commands.push((1.0, RedisRequest::compile("PING", "--command")?));
         }
         let (before, after) =
-            before_after::compile_lists(asked, |text, place| RedisRequest::compile(text, place).map(wire::Request::shared))?;
+            before_after::compile_lists(asked, |text, place| RedisRequest::compile(text, place).map(brunt_contract::Request::shared))?;
         Ok(RedisOptions {
             commands,
             pipeline: asked.value("pipeline").map_or(Ok(1), parse_pipeline)?,

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use wire::{
+use brunt_contract::{
     ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, OutputBuffer, Protocol,
     ServerSession,
 };
 
 use super::{RedisProtocol, RedisServer, reply};
-use values::capture::CapturedValues;
+use brunt_values::capture::CapturedValues;
 
 /// Feeds arbitrary bytes to the client as replies, whole and split at `at`.
 pub fn check_replies(bytes: &[u8], at: usize) {
@@ -96,7 +96,7 @@ fn play_replies<'a>(
 fn play_commands<'a>(mut pieces: impl Iterator<Item = &'a [u8]>) -> (Option<ProtocolError>, Vec<String>) {
     let (mut server, mut heard) = (RedisServer::new(), Vec::new());
     let broken = pieces.find_map(|piece| {
-        let hear = &mut |ask: wire::ServerRequest<'_>| heard.push(format!("{ask:?}"));
+        let hear = &mut |ask: brunt_contract::ServerRequest<'_>| heard.push(format!("{ask:?}"));
         server.receive(piece, hear).err()
     });
     (broken, heard)

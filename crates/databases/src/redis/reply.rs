@@ -1,6 +1,6 @@
 //! Conversion of a whole reply for captures: strings as they are, aggregates as JSON.
 
-use cause::StaticCause;
+use brunt_cause::StaticCause;
 use memchr::memchr;
 
 use super::codec::{self, ReplyLine};
@@ -36,8 +36,8 @@ pub fn convert_replies(replies: &[u8], many: u32) -> Result<ConvertedReply, Stat
     Ok(ConvertedReply { body, is_nil: false })
 }
 
-const CUT: StaticCause = cause::redis::incomplete();
-const DEEP: StaticCause = cause::redis::too_deep();
+const CUT: StaticCause = brunt_cause::redis::incomplete();
+const DEEP: StaticCause = brunt_cause::redis::too_deep();
 
 fn read_line<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], StaticCause> {
     let end = memchr(b'\n', rest).ok_or(CUT)?;

@@ -4,11 +4,11 @@
 //! with slots is known only once it is filled, so room is reserved for the likely number of digits, and the bytes after
 //! it are moved in the rare case of another number.
 
-use wire::{UsageError, SlotContext, OutputBuffer};
+use brunt_contract::{UsageError, SlotContext, OutputBuffer};
 
 use super::commands::{self, QuoteStyle, CommandWord};
-use values::template::reserved_digits::{TRIAL, digit_count, write_number};
-use values::template::{Notation, SlotScope, Template};
+use brunt_values::template::reserved_digits::{TRIAL, digit_count, write_number};
+use brunt_values::template::{Notation, SlotScope, Template};
 
 /// Commands that are answered by no reply, or by more than one.
 const STREAMING: [&str; 9] = [

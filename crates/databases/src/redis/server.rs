@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use memchr::memchr;
-use wire::{ServerRequest, ProtocolError, RequestPart, OutputBuffer, ServerResponse, ServerSession};
+use brunt_contract::{ServerRequest, ProtocolError, RequestPart, OutputBuffer, ServerResponse, ServerSession};
 
 /// Maximum size of a command, in bytes.
 const COMMAND_BOUND: usize = 1 << 20;
@@ -107,15 +107,15 @@ fn command<'a>(bytes: &'a [u8], words: &mut Vec<&'a [u8]>) -> Result<Option<usiz
         words.extend(line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()));
         return Ok(Some(at));
     };
-    let count = number(count).filter(|n| *n <= WORDS_BOUND).ok_or(ProtocolError(cause::redis::no_words()))?;
+    let count = number(count).filter(|n| *n <= WORDS_BOUND).ok_or(ProtocolError(brunt_cause::redis::no_words()))?;
     for _ in 0..count {
         let Some((line, used)) = self::line(&bytes[at..]) else { return Ok(None) };
         let length = line.strip_prefix(b"$").and_then(number).filter(|n| *n <= COMMAND_BOUND);
-        let length = length.ok_or(ProtocolError(cause::redis::no_word_length()))?;
+        let length = length.ok_or(ProtocolError(brunt_cause::redis::no_word_length()))?;
         at += used;
         let Some(word) = bytes.get(at..at + length + 2) else { return Ok(None) };
         if !word.ends_with(b"\r\n") {
-            return Err(ProtocolError(cause::redis::wrong_word_end()));
+            return Err(ProtocolError(brunt_cause::redis::wrong_word_end()));
         }
         words.push(&word[..length]);
         at += length + 2;
@@ -149,7 +149,7 @@ impl ServerSession for RedisServer {
                 Ok(Some(used)) => rest = &rest[used..],
                 Ok(None) if rest.len() > COMMAND_BOUND => {
                     self.over = true;
-                    return Err(ProtocolError(cause::redis::long_command()));
+                    return Err(ProtocolError(brunt_cause::redis::long_command()));
                 }
                 Ok(None) => break,
                 Err(broken) => {

@@ -7,9 +7,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use cause::Cause;
+use brunt_cause::Cause;
 use memchr::memchr;
-use wire::{ProtocolError, EventBuffer, ExchangeEnd, Event, ExchangeId, FaultKind, SlotContext, SessionFull, StateUpdate, OutputBuffer, SubmitOutcome, Session};
+use brunt_contract::{ProtocolError, EventBuffer, ExchangeEnd, Event, ExchangeId, FaultKind, SlotContext, SessionFull, StateUpdate, OutputBuffer, SubmitOutcome, Session};
 
 use super::codec::{self, ReplyLine, LINE_BOUND};
 use super::workload::{RedisRules, RedisOpeningStep};
@@ -17,10 +17,10 @@ use super::options::RedisChecks;
 use super::reply;
 use super::request::{RedisRequest, heartbeat};
 use super::error_words::{self, NIL, OK};
-use values::capture::{self, CaptureInput};
-use values::budget::BudgetedBuffer;
-use values::verify;
-use values::text_search::TextSearch;
+use brunt_values::capture::{self, CaptureInput};
+use brunt_values::budget::BudgetedBuffer;
+use brunt_values::verify;
+use brunt_values::text_search::TextSearch;
 
 /// Maximum size of a reply kept as an example, in bytes.
 const EXCERPT_BOUND: usize = 4096;
@@ -118,10 +118,10 @@ struct ExchangeCheckpoint {
     found: bool,
 }
 
-const UNASKED: ProtocolError = ProtocolError(cause::redis::unsolicited());
-const UNENDED: ProtocolError = ProtocolError(cause::redis::unended());
-const ENDLESS: ProtocolError = ProtocolError(cause::redis::endless());
-const REFUSED: ProtocolError = ProtocolError(cause::redis::refused());
+const UNASKED: ProtocolError = ProtocolError(brunt_cause::redis::unsolicited());
+const UNENDED: ProtocolError = ProtocolError(brunt_cause::redis::unended());
+const ENDLESS: ProtocolError = ProtocolError(brunt_cause::redis::endless());
+const REFUSED: ProtocolError = ProtocolError(brunt_cause::redis::refused());
 
 impl RedisSession {
     pub(super) fn new(rules: Arc<RedisRules>, bound: u32) -> RedisSession {
@@ -296,7 +296,7 @@ impl RedisSession {
     fn on_line(&mut self, line: &[u8]) -> Result<(), ProtocolError> {
         let Some(line) = line.strip_suffix(b"\r\n").filter(|line| line.len() < LINE_BOUND) else {
             codec::check_first_byte(line[0])?;
-            return Err(if line.len() > LINE_BOUND { ENDLESS } else { ProtocolError(cause::redis::line_end()) });
+            return Err(if line.len() > LINE_BOUND { ENDLESS } else { ProtocolError(brunt_cause::redis::line_end()) });
         };
         if self.values == 0 {
             self.values = 1;
@@ -341,7 +341,7 @@ impl RedisSession {
                 self.flags = self.flags & !OUTERMOST | PUSHED;
                 self.values = self.values.saturating_add(count);
             }
-            ReplyLine::Push(_) => return Err(ProtocolError(cause::redis::push_within())),
+            ReplyLine::Push(_) => return Err(ProtocolError(brunt_cause::redis::push_within())),
         }
         self.values -= 1;
         Ok(())
@@ -417,12 +417,12 @@ impl RedisSession {
         rare.excerpt = [b"-", &rare.error[..], b"\r\n"].concat();
         let word = self.rules.error_words.name(self.error);
         Err(ProtocolError(match (step, word.as_str()) {
-            (_, "WRONGPASS") => cause::redis::wrong_password(),
-            (_, "NOAUTH") => cause::redis::no_password(),
-            (RedisOpeningStep::Hello, _) => cause::redis::no_hello(),
-            (RedisOpeningStep::Login, _) => cause::redis::no_auth(),
-            (RedisOpeningStep::Database, "NOPERM") => cause::redis::select_not_permitted(),
-            (RedisOpeningStep::Database, _) => cause::redis::no_select(),
+            (_, "WRONGPASS") => brunt_cause::redis::wrong_password(),
+            (_, "NOAUTH") => brunt_cause::redis::no_password(),
+            (RedisOpeningStep::Hello, _) => brunt_cause::redis::no_hello(),
+            (RedisOpeningStep::Login, _) => brunt_cause::redis::no_auth(),
+            (RedisOpeningStep::Database, "NOPERM") => brunt_cause::redis::select_not_permitted(),
+            (RedisOpeningStep::Database, _) => brunt_cause::redis::no_select(),
         }))
     }
 
@@ -500,7 +500,7 @@ impl Session for RedisSession {
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+    fn submit(&mut self, id: ExchangeId, request: &brunt_contract::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<RedisRequest>();
         if self.room() == 0 {
             return Err(SessionFull);
@@ -581,7 +581,7 @@ impl Session for RedisSession {
     }
 }
 
-const FULL: ProtocolError = ProtocolError(cause::redis::full());
+const FULL: ProtocolError = ProtocolError(brunt_cause::redis::full());
 
 impl RedisSession {
     /// Handles an error before any answer: a server that accepts no connections sends it whatever the command is, and
@@ -656,11 +656,11 @@ const WHOLE_BOUND: usize = 16 << 20;
 /// Evaluates the captures on the replies of an exchange.
 fn evaluate_captures(checks: &RedisChecks, whole: &[u8], (lost, of): (bool, PendingExchange)) -> Result<StateUpdate, Cause> {
     if lost {
-        return Err(cause::redis::too_large().into());
+        return Err(brunt_cause::redis::too_large().into());
     }
     let said = reply::convert_replies(whole, of.total_replies)?;
     if checks.answers {
-        return Ok(Box::new(wire::ResponseContent::Body(said.body)));
+        return Ok(Box::new(brunt_contract::ResponseContent::Body(said.body)));
     }
     let answer = CaptureInput { body: &said.body, is_nil: said.is_nil, ..CaptureInput::default() };
     Ok(Box::new(capture::take_all(&checks.captures, &answer, u64::from(of.random))?))
@@ -683,7 +683,7 @@ impl RedisSession {
         };
         let mut why = match (fault.filter(|kind| done.wants_example(*kind)), &checks.expect) {
             (Some(FaultKind::WrongBody), Some(text)) => {
-                Some(verify::missing_text(cause::checks::reply_lacks, text.needle(), &excerpt, payload))
+                Some(verify::missing_text(brunt_cause::checks::reply_lacks, text.needle(), &excerpt, payload))
             }
             _ => None,
         };

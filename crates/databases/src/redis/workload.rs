@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{
+use brunt_contract::{
     ProtocolDescription, ProtocolConfig, ConnectionOwner, UsageError, Workload, EstablishedConnection, SlotContext, UserState, RequestNames, Origin, OutputBuffer, PreparedWorkload, Protocol,
     Session, WeightedRequest,
 };
@@ -11,8 +11,8 @@ use super::options::{self, RedisChecks, RedisTarget, RedisOptions};
 use super::request::RedisRequest;
 use super::session::RedisSession;
 use super::error_words::{self, ErrorWords};
-use values::budget::MemoryBudget;
-use values::url_overrides;
+use brunt_values::budget::MemoryBudget;
+use brunt_values::url_overrides;
 
 /// Redis over TCP and TLS.
 #[derive(Clone, Copy, Debug, Default)]
@@ -157,16 +157,16 @@ impl Workload for RedisWorkload {
     fn connection_owner(&self, _origin: &Origin) -> ConnectionOwner {
         ConnectionOwner::Iteration
     }
-    fn carries_no_trace(&self, _request: &wire::Request) -> bool {
+    fn carries_no_trace(&self, _request: &brunt_contract::Request) -> bool {
         true
     }
-    fn encoded_with(&self, request: &wire::Request, fill: &SlotContext, _memory: Option<&UserState>) -> Vec<u8> {
+    fn encoded_with(&self, request: &brunt_contract::Request, fill: &SlotContext, _memory: Option<&UserState>) -> Vec<u8> {
         let request = request.downcast::<RedisRequest>();
         let mut out = OutputBuffer::default();
         request.append(fill, &mut out);
         out.bytes().to_vec()
     }
-    fn display_request(&self, request: &wire::Request) -> String {
+    fn display_request(&self, request: &brunt_contract::Request) -> String {
         let request = request.downcast::<RedisRequest>();
         request.readable()
     }
@@ -179,7 +179,7 @@ impl Workload for RedisWorkload {
     fn code_name(&self, code: u32) -> String {
         self.rules.error_words.name(code)
     }
-    fn code_meaning(&self, code: u32) -> Option<cause::StaticCause> {
+    fn code_meaning(&self, code: u32) -> Option<brunt_cause::StaticCause> {
         error_words::meaning(code)
     }
 }

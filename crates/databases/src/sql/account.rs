@@ -1,9 +1,9 @@
 //! The URL of a database: its address and account.
 
 use url::Url;
-use wire::{RequestedUrl, UsageError, Origin};
+use brunt_contract::{RequestedUrl, UsageError, Origin};
 
-use values::percent::{self, decoded};
+use brunt_values::percent::{self, decoded};
 
 /// The login and the database of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

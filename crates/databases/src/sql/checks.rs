@@ -2,13 +2,13 @@
 
 use std::ops::RangeInclusive;
 
-use cause::Cause;
-use wire::{ResponseContent, ProtocolConfig, UsageError, EventBuffer, Event, ExchangeId};
+use brunt_cause::Cause;
+use brunt_contract::{ResponseContent, ProtocolConfig, UsageError, EventBuffer, Event, ExchangeId};
 
 use super::options::{StatementMode, expected_rows, statement_mode};
-use values::capture::CAPTURE;
-use values::capture::{self, Capture, ResultRows};
-use values::budget::{MemoryBudget, Reservation};
+use brunt_values::capture::CAPTURE;
+use brunt_values::capture::{self, Capture, ResultRows};
+use brunt_values::budget::{MemoryBudget, Reservation};
 
 /// Options that one step of a flow may have for itself.
 pub const OF_ONE_URL: &[&str] = &["sql", "transaction", "prepared", "text", "expect-rows", CAPTURE];
@@ -86,7 +86,7 @@ impl CapturedRows {
     /// A value that could not be found.
     pub fn report_captures(&mut self, (id, random): (ExchangeId, u64), checks: &SqlChecks, done: &mut EventBuffer) -> Result<(), Cause> {
         if self.over_budget {
-            return Err(cause::sql::rows_unchecked(values::budget::NO_ROOM));
+            return Err(brunt_cause::sql::rows_unchecked(brunt_values::budget::NO_ROOM));
         }
         if checks.answers {
             done.push(Event::StateUpdate(id, Box::new(ResponseContent::Rows(self.rows.take()))));

@@ -2,10 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use cause::{Cause, CauseArgument, sql};
-use wire::{ProtocolConfig, UsageError, OptionSpec, HelpText, many, one, switch};
+use brunt_cause::{Cause, CauseArgument, sql};
+use brunt_contract::{ProtocolConfig, UsageError, OptionSpec, HelpText, many, one, switch};
 
-use values::count_range;
+use brunt_values::count_range;
 
 /// The way in which statements are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use wire::{ProtocolConfig, UsageError, RequestNames, Origin, PreparedWorkload, WeightedRequest};
+use brunt_contract::{ProtocolConfig, UsageError, RequestNames, Origin, PreparedWorkload, WeightedRequest};
 
 use super::checks::{SqlChecks, OF_ONE_URL};
 use super::options::StatementMode;
-use values::{before_after, url_overrides, weight};
+use brunt_values::{before_after, url_overrides, weight};
 
 /// The default statement.
 const USUAL: &str = "SELECT 1";
@@ -36,7 +36,7 @@ pub fn prepare_workload<S>(
     let of_run = Arc::new(SqlChecks::read(asked)?);
     let common = weighted_requests(asked, &of_run, &mut script)?;
     // Statements executed once are not worth preparing, and may create objects that others need.
-    let once = |text: &str, place: &str| script(text, StatementMode::Text, false, place, &of_run).map(wire::Request::shared);
+    let once = |text: &str, place: &str| script(text, StatementMode::Text, false, place, &of_run).map(brunt_contract::Request::shared);
     let (before, after) = before_after::compile_lists(asked, once)?;
     let (mut requests, mut names) = (Vec::new(), RequestNames::default());
     for (index, url) in asked.urls.iter().enumerate() {

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use wire::{UsageError, SlotContext};
+use brunt_contract::{UsageError, SlotContext};
 
 use super::scan::{LiteralPart, SqlPiece};
-use values::template::{Notation, SlotScope, Template, expand};
+use brunt_values::template::{Notation, SlotScope, Template, expand};
 
 /// A template with its own random bits.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Checks of the service's machine before a run: the tables that the run would fill there.
 
-use words::text::{Text, text};
-use words::{LocalizedSentence, numbers};
+use brunt_i18n::text::{Text, text};
+use brunt_i18n::{LocalizedSentence, numbers};
 
 use super::{Advice, RunRequirements, Severity, CounterLookup, TIME_WAIT_S, listen_queue, tracked};
 
@@ -76,7 +76,7 @@ fn time_wait(read: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advic
 mod tests {
     use super::*;
     use crate::doctor::tests::{filled, run};
-    use words::Lang;
+    use brunt_i18n::Lang;
 
     fn host(name: &str) -> Option<f64> {
         Some(match name {

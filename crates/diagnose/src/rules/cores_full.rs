@@ -102,7 +102,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
 mod tests {
     use super::*;
     use crate::rules::made_up::{cores, judged, run};
-    use words::Lang;
+    use brunt_i18n::Lang;
 
     fn with(busy: f64, service: f64) -> crate::CounterSummary {
         cores(busy, &[("service.all.cpu", 0.0, service * 1e10)])

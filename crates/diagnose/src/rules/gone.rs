@@ -70,7 +70,7 @@ pub(super) fn refused(case: &Case) -> u64 {
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged, run};
-    use words::Lang;
+    use brunt_i18n::Lang;
 
     /// Refused connects, with or without an outage of a second or more.
     fn refused(n: u64, outage: Option<Outage>) -> impl FnOnce(&mut LoadResults) {

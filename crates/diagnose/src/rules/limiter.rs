@@ -85,7 +85,7 @@ mod tests {
             run.status = [("200".to_owned(), 10), ("503".to_owned(), 1)].into();
             change(&mut run);
             let found = RULE.judge_host(&Case { run, ..Case::default() }).expect("a limiter");
-            (found.claim(words::Lang::En), found.experiment(words::Lang::En))
+            (found.claim(brunt_i18n::Lang::En), found.experiment(brunt_i18n::Lang::En))
         };
         let (claim, experiment) = said(|_| ());
         assert!(claim.contains("1 response was 503"), "{claim}");

@@ -93,7 +93,7 @@ mod tests {
             let mut run = LoadResults { is_open: true, is_overloaded: true, connections: 8, ..crate::rules::made_up::run() };
             (run.waited_for_connection, run.in_flight, run.ended_per_s) = (5_000, 8.0, 100.0);
             change(&mut run);
-            RULE.judge_host(&Case { run, ..Case::default() }).unwrap().claim(words::Lang::En)
+            RULE.judge_host(&Case { run, ..Case::default() }).unwrap().claim(brunt_i18n::Lang::En)
         };
         // Eight requests of 80 ms each, whatever the mean of the successful ones.
         assert!(claim(|_| ()).ends_with("at 80.0 ms per request, they carry 100/s at most"), "{}", claim(|_| ()));

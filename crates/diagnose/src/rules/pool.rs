@@ -72,7 +72,7 @@ fn judge(case: &Case) -> Option<RuleVerdict> {
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged, run};
-    use words::Lang;
+    use brunt_i18n::Lang;
 
     /// A resource with these places, held for `hold` by requests that also take `outside` seconds without it, with 50
     /// users who start at once: responses become longer until all 50 are in the queue.

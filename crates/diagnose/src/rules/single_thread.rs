@@ -131,7 +131,7 @@ fn by_turns(case: &Case, CoreUsage { cores, share, busy, of }: CoreUsage) -> Opt
 mod tests {
     use super::*;
     use crate::rules::made_up::{cores, judged, run};
-    use words::Lang;
+    use brunt_i18n::Lang;
 
     #[test]
     fn one_hot_thread() {

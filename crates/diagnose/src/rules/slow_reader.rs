@@ -167,7 +167,7 @@ mod tests {
         let at_service = |unread| connections("service.tcp", 0.1, 0.0, unread);
         let slow = both(at_service(60e3), sending());
         assert_eq!(seen(&slow), Some((PathStage::Service, Proof::Proved)));
-        let said = RULE.judge_host(&slow).unwrap().evidence(words::Lang::En);
+        let said = RULE.judge_host(&slow).unwrap().evidence(brunt_i18n::Lang::En);
         assert!(
             said.contains("8 connections") && said.contains("50.0 s of 60.0 s") && said.contains("60 kB"),
             "{said}"

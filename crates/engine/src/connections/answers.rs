@@ -1,8 +1,8 @@
 //! Events of sessions: first bytes, messages, ends, refused requests. Each is counted once.
 
-use cause::StaticCause;
-use measure::Nanos;
-use wire::{ExchangeEnd, Event, FaultKind, ResourceSearch, Network, Phase, Request};
+use brunt_cause::StaticCause;
+use brunt_measure::Nanos;
+use brunt_contract::{ExchangeEnd, Event, FaultKind, ResourceSearch, Network, Phase, Request};
 
 use crate::ids::{ConnId, ExchangeId, PoolId, RequestId, UserId};
 

@@ -5,8 +5,8 @@
 //! shortest. The beginning of every second is measured without waiting, because a density caused by our own waiting
 //! proves nothing. When fewer are in flight than were then, arrivals are not waited for.
 
-use measure::Nanos;
-use wire::Network;
+use brunt_measure::Nanos;
+use brunt_contract::Network;
 
 use crate::recorder::Recorder;
 

@@ -1,7 +1,7 @@
 //! The clock of a worker, and what is due by time: ends of seconds, timeouts of exchanges and of openings.
 
-use measure::Nanos;
-use wire::{FaultKind, Network};
+use brunt_measure::Nanos;
+use brunt_contract::{FaultKind, Network};
 
 use crate::recorder::Gauges;
 use crate::exchange::{Exchange, ExchangeState};

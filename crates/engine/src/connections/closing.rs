@@ -1,6 +1,6 @@
 //! Lost and closed connections: requests on them fail, and those that need another connection get one.
 
-use wire::{ConnectionOwner, ExchangeEnd, Errno, Event, FaultKind, Network, Phase};
+use brunt_contract::{ConnectionOwner, ExchangeEnd, Errno, Event, FaultKind, Network, Phase};
 
 use crate::exchange::ExchangeState;
 use crate::ids::{ConnId, ExchangeId, PoolId, UserId};
@@ -17,7 +17,7 @@ pub(crate) fn fail_truncated(events: &mut [Event], came: Box<[u8]>) {
     for event in events {
         if let Event::Ended(ended @ ExchangeEnd { fault: None, .. }) = event {
             (ended.fault, ended.follow_up, ended.cause) =
-                (Some(FaultKind::Closed), None, Some(cause::response::cut().into()));
+                (Some(FaultKind::Closed), None, Some(brunt_cause::response::cut().into()));
             ended.excerpt = Some(came.clone()).filter(|came| !came.is_empty());
         }
     }
@@ -70,7 +70,7 @@ impl<N: Network> WorkerConnections<N> {
         conn: ConnId,
         kind: FaultKind,
         errno: Option<Errno>,
-        why: Option<&cause::Cause>,
+        why: Option<&brunt_cause::Cause>,
     ) {
         let c = self.links.conn(conn);
         let (stage, pool_id, user) = (c.stage, c.pool, c.user);
@@ -138,7 +138,7 @@ impl<N: Network> WorkerConnections<N> {
         self.traffic.in_flight.get(id).state = ExchangeState::Connecting;
         let c = self.links.conn(conn);
         let (pool_id, idle) = (c.pool, c.in_flight() == 0);
-        let words = c.session.as_ref().and_then(|session| session.close_reason()).map(cause::Cause::from);
+        let words = c.session.as_ref().and_then(|session| session.close_reason()).map(brunt_cause::Cause::from);
         self.pools.get_mut(pool_id).remove_idle(self.links.conns_mut(), conn);
         if idle {
             self.retire(conn);
@@ -171,7 +171,7 @@ impl<N: Network> WorkerConnections<N> {
         self.discard(conn, kind != FaultKind::Closed);
         let came = Some(&came[..]).filter(|came| !came.is_empty());
         for id in on_it {
-            let begun = self.traffic.in_flight.get(id).first_byte != measure::Nanos::ZERO;
+            let begun = self.traffic.in_flight.get(id).first_byte != brunt_measure::Nanos::ZERO;
             let phase = if begun { Phase::Transfer } else { cause.sort.phase };
             self.traffic.fail_with(id, &cause.in_phase(phase), came, in_vain);
         }
@@ -214,7 +214,7 @@ impl<N: Network> WorkerConnections<N> {
             let cause = FailureCause::new(FaultKind::Closed, Phase::Hold);
             self.count_loss(conn, &cause);
             self.traffic.recorder.counts().heartbeats.missed += self.heartbeat_unanswered(conn);
-            let words = self.links.session(conn).and_then(|session| session.close_reason()).map(cause::Cause::from);
+            let words = self.links.session(conn).and_then(|session| session.close_reason()).map(brunt_cause::Cause::from);
             let came = Some(self.links.partial_response(conn)).filter(|came| !came.is_empty());
             self.traffic.keep_example(&cause.with_details(words.as_ref()), None, came.as_deref());
         }
@@ -309,7 +309,7 @@ impl<N: Network> WorkerConnections<N> {
             }
             ExchangeState::InFlight if self.links.cancel(x.conn, id) => {
                 self.links.conn_mut(x.conn).end_exchange();
-                let begun = x.first_byte != measure::Nanos::ZERO;
+                let begun = x.first_byte != brunt_measure::Nanos::ZERO;
                 let phase = if begun { Phase::Transfer } else { Phase::FirstByte };
                 self.traffic.fail(id, &FailureCause::new(FaultKind::Timeout, phase), false);
                 self.offer(x.conn);

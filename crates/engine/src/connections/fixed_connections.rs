@@ -1,6 +1,6 @@
 //! Connections that are part of the plan (WebSocket, `--hold`): the number being opened, and their users.
 
-use wire::Network;
+use brunt_contract::Network;
 
 use super::WorkerConnections;
 use crate::failure_cause::FailureCause;

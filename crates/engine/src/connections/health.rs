@@ -9,9 +9,9 @@
 //!   sample of the waits.
 //! - how the thread ran in each second: time on a core, time ready without one, its CPU quota enforced.
 
-use measure::Nanos;
-use record::Latency;
-use wire::{Network, ThreadStats};
+use brunt_measure::Nanos;
+use brunt_record::Latency;
+use brunt_contract::{Network, ThreadStats};
 
 use crate::tally::UnsummedCounts;
 

@@ -5,8 +5,8 @@
 //! interval is over by the next visit. A connection that has not answered by its next heartbeat is dead, and is treated
 //! as such.
 
-use measure::Nanos;
-use wire::{FaultKind, Network};
+use brunt_measure::Nanos;
+use brunt_contract::{FaultKind, Network};
 
 use super::WorkerConnections;
 use crate::ids::ConnId;
@@ -87,7 +87,7 @@ impl<N: Network> WorkerConnections<N> {
         }
         let interval = beat.interval;
         if c.is_set(HEARTBEAT_PENDING) {
-            let why = cause::response::no_heartbeat(measure::format_duration(interval));
+            let why = brunt_cause::response::no_heartbeat(brunt_measure::format_duration(interval));
             self.drop_connection(conn, FaultKind::Timeout, None, Some(&why));
             return;
         }

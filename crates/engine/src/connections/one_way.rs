@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use scenario::UserEvent;
-use wire::{Errno, FaultKind, Network, Phase};
+use brunt_scenario::UserEvent;
+use brunt_contract::{Errno, FaultKind, Network, Phase};
 
 use super::WorkerConnections;
 use crate::exchange::{Exchange, ONE_WAY, ExchangeState};

@@ -1,8 +1,8 @@
 //! Opening of connections: for one request, for any waiting request, or ahead; from connected to accepting exchanges.
 //! TLS and the protocol's own handshake are phases of their own; the connect timeout covers each.
 
-use measure::Nanos;
-use wire::{ConnectionOwner, ProtocolError, Errno, FaultKind, ChannelProgress, SlotContext, Network, Phase, UserValues};
+use brunt_measure::Nanos;
+use brunt_contract::{ConnectionOwner, ProtocolError, Errno, FaultKind, ChannelProgress, SlotContext, Network, Phase, UserValues};
 
 use crate::exchange::ExchangeState;
 use crate::ids::{ConnId, ExchangeId, OriginId, PoolId, ScenarioId, UserId};
@@ -238,7 +238,7 @@ impl<N: Network> WorkerConnections<N> {
 
     /// Processes bytes that went through TLS or came from a proxy; returns how the session parsed the plaintext, or
     /// `None` if there was none or the connection is gone.
-    pub(crate) fn read_tls(&mut self, conn: ConnId, fed: Result<ChannelProgress, cause::Cause>) -> Option<Result<(), ProtocolError>> {
+    pub(crate) fn read_tls(&mut self, conn: ConnId, fed: Result<ChannelProgress, brunt_cause::Cause>) -> Option<Result<(), ProtocolError>> {
         let in_tunnel = self.links.in_tunnel(conn);
         match fed {
             Err(why) => {

@@ -5,10 +5,10 @@
 //! would have used next (the one used last) is closed, and its next request takes none left by others. So each `close`
 //! costs a connect, as it does for users who come back in reality, and the size of the pool stays the same.
 
-use plan::Plan;
-use plan::flow::server_of;
-use scenario::FlowProgram;
-use wire::{Workload, Network};
+use brunt_plan::Plan;
+use brunt_plan::flow::server_of;
+use brunt_scenario::FlowProgram;
+use brunt_contract::{Workload, Network};
 
 use super::WorkerConnections;
 use crate::api::CHECKED;

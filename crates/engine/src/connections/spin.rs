@@ -11,8 +11,8 @@
 //! - A poll that takes long means that the core was given to another thread. If that is frequent, polling rests.
 //! - A budget that does not last until the requests are due is of no use, and is not spent.
 
-use measure::Nanos;
-use plan::Plan;
+use brunt_measure::Nanos;
+use brunt_plan::Plan;
 
 /// Part of one core for a whole run by default: a quarter (our choice, stated in the guide).
 const DEFAULT_SHARE: f64 = 0.25;

@@ -1,6 +1,6 @@
 //! Connections owned by users of a closed load.
 
-use wire::{ConnectionOwner, Network};
+use brunt_contract::{ConnectionOwner, Network};
 
 use crate::ids::{ConnId, OriginId, PoolId, UserId};
 

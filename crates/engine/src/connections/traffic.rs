@@ -7,8 +7,8 @@ mod users;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use measure::Nanos;
-use wire::{Workload, StateUpdate};
+use brunt_measure::Nanos;
+use brunt_contract::{Workload, StateUpdate};
 
 use crate::recorder::Recorder;
 use crate::named_checks::NamedChecks;

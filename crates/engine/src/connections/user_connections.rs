@@ -4,17 +4,17 @@
 //! A user owns at most one connection to each origin, from its first request there to the end of its iteration. The
 //! loss of such a connection is not hidden: the next request on it fails, and the one after that opens another.
 
-use cause::StaticCause;
-use measure::Nanos;
-use wire::{ConnectionOwner, Workload, FaultKind, Network, Phase};
+use brunt_cause::StaticCause;
+use brunt_measure::Nanos;
+use brunt_contract::{ConnectionOwner, Workload, FaultKind, Network, Phase};
 
 use crate::ids::{ConnId, ExchangeId, PoolId, UserId};
 
 use super::WorkerConnections;
 use crate::failure_cause::FailureCause;
 
-const LOST: StaticCause = cause::response::step_lost();
-const BUSY: StaticCause = cause::response::step_busy();
+const LOST: StaticCause = brunt_cause::response::step_lost();
+const BUSY: StaticCause = brunt_cause::response::step_busy();
 
 /// The connections owned by users, by user and origin.
 #[derive(Debug)]
@@ -143,7 +143,7 @@ impl<N: Network> WorkerConnections<N> {
                         let why = if busy { BUSY } else { LOST };
                         self.traffic.fail(
                             id,
-                            &FailureCause::new(FaultKind::Closed, Phase::Wait).with_details(&cause::Cause::from(why)),
+                            &FailureCause::new(FaultKind::Closed, Phase::Wait).with_details(&brunt_cause::Cause::from(why)),
                             false,
                         );
                     }
@@ -153,7 +153,7 @@ impl<N: Network> WorkerConnections<N> {
                 *own = OwnedConnection::None;
                 self.traffic.fail(
                     id,
-                    &FailureCause::new(FaultKind::Closed, Phase::Wait).with_details(&cause::Cause::from(LOST)),
+                    &FailureCause::new(FaultKind::Closed, Phase::Wait).with_details(&brunt_cause::Cause::from(LOST)),
                     false,
                 );
             }

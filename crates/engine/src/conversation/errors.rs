@@ -1,7 +1,7 @@
 //! Reasons of a conversation without the expected response.
 
-use cause::{connecting, response};
-use wire::{ProtocolError, FaultKind, Session, bracketed};
+use brunt_cause::{connecting, response};
+use brunt_contract::{ProtocolError, FaultKind, Session, bracketed};
 
 use super::text::describe;
 use super::{OneShotConversation, OneShotError, no_answer, unreachable};
@@ -26,8 +26,8 @@ impl OneShotConversation<'_> {
         let origin = self.one_shot.origin;
         let beyond = self.one_shot.setup.security.proxy(origin).filter(|_| self.reached);
         let target = || format!("{}:{}", bracketed(&origin.host), origin.port);
-        let name = beyond.map_or_else(|| self.name.clone(), |proxy| cause::proxy::behind(target(), proxy).into());
-        let span = measure::format_duration(span);
+        let name = beyond.map_or_else(|| self.name.clone(), |proxy| brunt_cause::proxy::behind(target(), proxy).into());
+        let span = brunt_measure::format_duration(span);
         let asked = self.requests.get(self.completed()).filter(|_| self.begun > self.completed());
         let awaited = asked.and_then(|request| self.one_shot.dialogue.response_condition(request));
         let (why, fault) = match awaited {

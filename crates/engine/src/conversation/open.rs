@@ -2,8 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use measure::Nanos;
-use wire::{ConnectionOwner, ExchangeEnd, SlotContext, UserState, Request};
+use brunt_measure::Nanos;
+use brunt_contract::{ConnectionOwner, ExchangeEnd, SlotContext, UserState, Request};
 
 use super::{OneShotConversation, OneShot, ConnectionTranscript, OneShotError};
 use crate::ids::UserId;

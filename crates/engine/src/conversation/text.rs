@@ -1,7 +1,7 @@
 //! Text forms of addresses and errors.
 
-use cause::Cause;
-use wire::PeerAddress;
+use brunt_cause::Cause;
+use brunt_contract::PeerAddress;
 
 use crate::failure_class::errno_name;
 
@@ -16,5 +16,5 @@ pub(super) fn place_name(to: &PeerAddress) -> String {
 /// Returns the text of a system error.
 pub(super) fn describe(errno: i32) -> Cause {
     let words = std::io::Error::from_raw_os_error(errno).to_string();
-    cause::connecting::of_system(words.split(" (os error").next().unwrap_or_default(), &errno_name(errno))
+    brunt_cause::connecting::of_system(words.split(" (os error").next().unwrap_or_default(), &errno_name(errno))
 }

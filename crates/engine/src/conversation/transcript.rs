@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use wire::{EstablishedConnection, MAX_SHOWN_BYTES};
+use brunt_contract::{EstablishedConnection, MAX_SHOWN_BYTES};
 
 use crate::links::Tap;
 

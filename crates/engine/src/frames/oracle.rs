@@ -4,9 +4,9 @@
 
 use std::io::{self, Read};
 
-use measure::Nanos;
-use plan::Bundle;
-use record::RunEvent;
+use brunt_measure::Nanos;
+use brunt_plan::Bundle;
+use brunt_record::RunEvent;
 
 use super::*;
 use crate::Assignment;
@@ -38,7 +38,7 @@ fn check_frames(bytes: &[u8]) {
     let name = |code: u32| code.to_string();
     let mut sink = |event| {
         if let RunEvent::Second(second) = &event {
-            assert!(second.status.len() <= record::MAX_CODES + 1 && second.named.len() <= crate::name_rows::ROWS, "{second:?}");
+            assert!(second.status.len() <= brunt_record::MAX_CODES + 1 && second.named.len() <= crate::name_rows::ROWS, "{second:?}");
         }
     };
     let mut collector = Collector::new(WORKERS, true, &name, &mut sink);

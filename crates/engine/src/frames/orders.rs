@@ -2,8 +2,8 @@
 
 use std::io::{self, Read, Write};
 
-use measure::Nanos;
-use plan::{Bundle, Change};
+use brunt_measure::Nanos;
+use brunt_plan::{Bundle, Change};
 
 use super::{byte, long, malformed, number, part, put, read_frame};
 use crate::control::ScheduledChange;

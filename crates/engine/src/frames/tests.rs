@@ -1,7 +1,7 @@
 //! Round trips of frames, and rejection of malformed ones before memory is allocated.
 
-use measure::Rng;
-use plan::Change;
+use brunt_measure::Rng;
+use brunt_plan::Change;
 use proptest::prelude::*;
 
 use super::*;
@@ -16,7 +16,7 @@ fn messages() -> Vec<WorkerMessage> {
     let mut early = EarlyFailures::new(Nanos::ZERO);
     (early.finished, early.failed, early.classes) = (3, 4, vec![(sort, 3), (FailureClass { errno: None, ..sort }, 1)]);
     let (sent, received) = (vec![1, 2], vec![]);
-    let why = cause::connecting::no_connection("h:1", cause::connecting::refused("ECONNREFUSED"));
+    let why = brunt_cause::connecting::no_connection("h:1", brunt_cause::connecting::refused("ECONNREFUSED"));
     let of = FailureClass { errno: None, ..sort };
     let named = RawExample {
         sort: of,
@@ -31,7 +31,7 @@ fn messages() -> Vec<WorkerMessage> {
         values: vec![("token".to_owned(), Some(vec![0, 255])), ("page".to_owned(), None)],
     };
     vec![
-        WorkerMessage::Snapshot(encode(&WorkerTally::new(1), (Nanos(5), Nanos(9)), record::RunPart::Window, Nanos(5))),
+        WorkerMessage::Snapshot(encode(&WorkerTally::new(1), (Nanos(5), Nanos(9)), brunt_record::RunPart::Window, Nanos(5))),
         WorkerMessage::Early(early),
         WorkerMessage::Early(EarlyFailures::new(Nanos::ZERO)),
         WorkerMessage::Example(RawExample { sort, name: None, code: 0, at_ns: 7, trace: None, ..named.clone() }),
@@ -129,7 +129,7 @@ fn an_announced_length_takes_no_memory() {
     struct AnnouncingReader(usize);
     impl Read for AnnouncingReader {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            assert!(into.len() <= record::frames::MEMORY as usize, "room for {} bytes that never came", into.len());
+            assert!(into.len() <= brunt_record::frames::MEMORY as usize, "room for {} bytes that never came", into.len());
             let rest = &LINK.max_length.to_le_bytes()[self.0.min(4)..];
             let n = rest.len().min(into.len());
             into[..n].copy_from_slice(&rest[..n]);
@@ -167,7 +167,7 @@ fn what_is_longer_than_may_be_is_refused_or_cut() {
         name: None,
         code: 0,
         at_ns: 0,
-        why: Some(cause::verbatim("é".repeat(SHOWN))),
+        why: Some(brunt_cause::verbatim("é".repeat(SHOWN))),
         sent: vec![1; 1 << 20],
         received: vec![2; EXCERPT],
         reused: false,
@@ -200,14 +200,14 @@ fn frames() -> Vec<Vec<u8>> {
     (200..220).for_each(|code| tally.code((code as u16 % 3, UserId(0)), code));
     tally.closing(7);
     tally.failure((1, UserId(0)), sort_of(libc::EPIPE));
-    tally.lost(FaultKind::Closed, None, Some(&cause::verbatim("bye")));
-    tally.not_opened(sort_of(libc::ECONNREFUSED), Some(&cause::verbatim("nobody there")));
+    tally.lost(FaultKind::Closed, None, Some(&brunt_cause::verbatim("bye")));
+    tally.not_opened(sort_of(libc::ECONNREFUSED), Some(&brunt_cause::verbatim("nobody there")));
     let histograms = tally.latency.all_mut().enumerate();
     histograms.for_each(|(nth, histogram)| histogram.record_n(Nanos(1000 << nth), 3));
     let named = tally.named.as_mut().expect("three names");
     named.finished(2, Nanos(900));
     named.at_least(0, Nanos(1 << 40));
-    let second = encode(&tally, (Nanos(5), Nanos(1_000_000_005)), record::RunPart::Drain, Nanos(5));
+    let second = encode(&tally, (Nanos(5), Nanos(1_000_000_005)), brunt_record::RunPart::Drain, Nanos(5));
     let told = messages().into_iter().chain([WorkerMessage::Snapshot(second)]);
     let mut all: Vec<Vec<u8>> = told.map(|message| written(&|to| write(to, 1, &message))).collect();
     all.extend(orders().iter().map(|order| written(&|to| order.write(to))));
@@ -274,9 +274,9 @@ fn sort_of(errno: i32) -> FailureClass {
 fn a_second_that_cannot_be_is_no_frame() {
     let mut tally = WorkerTally::new(2);
     (1..200).for_each(|code| tally.code((1, UserId(0)), code));
-    tally.lost(FaultKind::Closed, None, Some(&cause::verbatim("bye")));
+    tally.lost(FaultKind::Closed, None, Some(&brunt_cause::verbatim("bye")));
     tally.failure((1, UserId(0)), sort_of(libc::EPIPE));
-    let good = encode(&tally, (Nanos(5), Nanos(9)), record::RunPart::Window, Nanos(5));
+    let good = encode(&tally, (Nanos(5), Nanos(9)), brunt_record::RunPart::Window, Nanos(5));
     let told = |second: &[u8]| {
         let mut bytes = Vec::new();
         put(&mut bytes, 0, SNAPSHOT, second).unwrap();
@@ -291,7 +291,7 @@ fn a_second_that_cannot_be_is_no_frame() {
         bad[word * 8..word * 8 + 8].fill(0xff);
         !told(&bad)
     });
-    assert!(refused.count() > 2 * record::MAX_CODES);
+    assert!(refused.count() > 2 * brunt_record::MAX_CODES);
 }
 
 proptest! {

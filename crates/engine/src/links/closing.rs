@@ -1,7 +1,7 @@
 //! Ends of connections: closing messages of both sides, and release.
 
-use cause::Cause;
-use wire::{Errno, Network};
+use brunt_cause::Cause;
+use brunt_contract::{Errno, Network};
 
 use super::{CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL, Links};
 use crate::ids::ConnId;

@@ -1,6 +1,6 @@
 //! Operations on an open connection: exchanges submitted, released and cancelled, and heartbeats.
 
-use wire::{ConnId, ExchangeId, SlotContext, SessionFull, UserState, Network, Request, SubmitOutcome};
+use brunt_contract::{ConnId, ExchangeId, SlotContext, SessionFull, UserState, Network, Request, SubmitOutcome};
 
 use super::Links;
 

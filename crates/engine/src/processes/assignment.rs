@@ -5,8 +5,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use measure::{Clock, Nanos};
-use plan::Bundle;
+use brunt_measure::{Clock, Nanos};
+use brunt_plan::Bundle;
 
 use super::task::Task;
 use super::{BARRIERS, PREPARED};

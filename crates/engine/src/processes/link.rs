@@ -6,8 +6,8 @@
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use measure::Nanos;
-use record::GeneratorHost;
+use brunt_measure::Nanos;
+use brunt_record::GeneratorHost;
 
 use super::task::Task;
 

@@ -1,6 +1,6 @@
 //! The briefing and the task of a process of a run.
 
-use plan::Bundle;
+use brunt_plan::Bundle;
 
 /// The briefing sent to every process of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

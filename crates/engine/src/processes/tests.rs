@@ -4,8 +4,8 @@ use std::io::pipe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use plan::Change;
-use record::{End, RunPart, RunEvent};
+use brunt_plan::Change;
+use brunt_record::{End, RunPart, RunEvent};
 
 use super::*;
 use crate::barrier::Barrier;
@@ -139,13 +139,13 @@ fn a_change_reaches_every_process_at_its_moment_and_is_recorded() {
         let began = events
             .iter()
             .find_map(|event| if let RunEvent::Began(began) = event { Some(began.clock_ns) } else { None });
-        let changed: Vec<record::LoadChange> = events
+        let changed: Vec<brunt_record::LoadChange> = events
             .iter()
             .filter_map(|event| if let RunEvent::Changed(changed) = event { Some(*changed) } else { None })
             .collect();
         let since = at.0 as i64 - began.unwrap() as i64;
-        let second = record::LoadChange { at_ns: since + SECOND.0 as i64, change: Change::Pause };
-        assert_eq!(changed, [record::LoadChange { at_ns: since, change: Change::Users(7) }, second]);
+        let second = brunt_record::LoadChange { at_ns: since + SECOND.0 as i64, change: Change::Pause };
+        assert_eq!(changed, [brunt_record::LoadChange { at_ns: since, change: Change::Users(7) }, second]);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Counts of caches: hits, entries, and page resources that were not fetched.
 
-use wire::CacheSavings;
+use brunt_contract::CacheSavings;
 
 use super::Recorder;
 use crate::exchange::Exchange;

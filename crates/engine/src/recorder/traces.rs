@@ -1,7 +1,7 @@
 //! Traces of the slowest requests.
 
-use measure::Nanos;
-use wire::{SlotContext, Trace};
+use brunt_measure::Nanos;
+use brunt_contract::{SlotContext, Trace};
 
 use super::Recorder;
 use crate::exchange::Exchange;

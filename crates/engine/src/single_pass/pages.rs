@@ -1,7 +1,7 @@
 //! Page resources in a single pass: fetched one after the other, so that each can be reported.
 
-use record::FirstResponse;
-use wire::{FaultKind, SlotContext, FollowUp, Origin, Request};
+use brunt_record::FirstResponse;
+use brunt_contract::{FaultKind, SlotContext, FollowUp, Origin, Request};
 
 use super::{SinglePass, PassEvent};
 use crate::conversation::unix_ns;

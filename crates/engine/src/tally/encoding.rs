@@ -1,9 +1,9 @@
 //! The encoding of a worker's second. The reader may be another process: each length has a bound, and no count can
 //! overflow a sum over all workers.
 
-use measure::Nanos;
-use record::{MAX_CODES, Latency, RunPart};
-use wire::FaultKind;
+use brunt_measure::Nanos;
+use brunt_record::{MAX_CODES, Latency, RunPart};
+use brunt_contract::FaultKind;
 
 use super::{SecondCounts, LossCount, WorkerTally, WORDS};
 use crate::named_checks;
@@ -35,7 +35,7 @@ pub(crate) struct Snapshot {
     pub unopened: Vec<LossCount>,
     pub latency: Latency,
     pub named: Vec<NameFigures>,
-    pub checks: Vec<record::CheckResults>,
+    pub checks: Vec<brunt_record::CheckResults>,
     pub traces: TracesReport,
 }
 

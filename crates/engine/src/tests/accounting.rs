@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use measure::{Nanos, Rng};
-use plan::{Arrivals, Load, Stage};
-use sim::{SimDelay, FakeFailure, ReplyFault, SimReply, SimInterval};
-use wire::{ServerRequest, BodyFraming};
+use brunt_measure::{Nanos, Rng};
+use brunt_plan::{Arrivals, Load, Stage};
+use brunt_sim::{SimDelay, FakeFailure, ReplyFault, SimReply, SimInterval};
+use brunt_contract::{ServerRequest, BodyFraming};
 
 use super::harness::{MS, SimResult, SECOND, SimPlan, US, each_seed};
 
@@ -198,7 +198,7 @@ fn random_plans_on_a_faultless_network_account_for_every_request() {
         played.check();
         let s = &played.sum;
         let cut = s.censored + s.failures("timeout") > 0;
-        if !cut && played.ended.reason == record::End::Completed {
+        if !cut && played.ended.reason == brunt_record::End::Completed {
             assert_eq!(played.heard, s.finished + s.failed + s.warmup, "nothing was cut: our count is the server's");
         }
     });

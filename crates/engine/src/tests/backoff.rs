@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
-use measure::Nanos;
-use plan::Arrivals;
-use protocols::http::Http;
-use protocols::http1::Http1Server;
-use protocols::redis::RedisProtocol;
-use sim::{ReplyFault, SimPeer, SimReply, PeerActions, SecurePeer, ServerPeer};
-use wire::ServerRequest;
+use brunt_measure::Nanos;
+use brunt_plan::Arrivals;
+use brunt_protocols::http::Http;
+use brunt_protocols::http1::Http1Server;
+use brunt_protocols::redis::RedisProtocol;
+use brunt_sim::{ReplyFault, SimPeer, SimReply, PeerActions, SecurePeer, ServerPeer};
+use brunt_contract::ServerRequest;
 
 use super::filtered_peer::FilteredPeer;
 use super::harness::{MS, SimResult, SECOND, SimPlan};

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use measure::Nanos;
-use plan::WeightedUrl;
-use plan::flow::{Flow, OnFailure, Step};
-use record::NamedFigures;
-use sim::SimReply;
-use wire::ServerRequest;
+use brunt_measure::Nanos;
+use brunt_plan::WeightedUrl;
+use brunt_plan::flow::{Flow, OnFailure, Step};
+use brunt_record::NamedFigures;
+use brunt_sim::SimReply;
+use brunt_contract::ServerRequest;
 
 use super::harness::{MS, SECOND, SimPlan, each_seed};
 use super::sim_result::SimResult;
@@ -74,7 +74,7 @@ fn a_request_of_a_batch_says_what_follows_where_it_fails_and_those_under_way_end
                 assert_eq!(rows, expected, "{of_first:?} {path}");
                 assert_eq!(row(&played, NAMES), [0, iterations, 0], "iterations: {of_first:?} {path}");
                 assert_eq!((played.sum.due, played.sum.failed), (played.heard, iterations));
-                let stops = |count: fn(&record::Second) -> u64| played.seconds.iter().map(count).sum::<u64>();
+                let stops = |count: fn(&brunt_record::Second) -> u64| played.seconds.iter().map(count).sum::<u64>();
                 let stopped = |when| if of_first == when { u64::from(USERS) } else { 0 };
                 let stops = (stops(|second| second.user_stops), stops(|second| second.run_stops));
                 assert_eq!(stops, (stopped(OnFailure::StopUser), stopped(OnFailure::StopRun)));

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use measure::Nanos;
-use plan::{Arrivals, Load, Stage};
-use record::RunPart;
-use sim::{SimDelay, FakeFailure, SimPeer, SimReply, PeerActions, SimInterval, ConnectDecision};
-use wire::{ServerRequest, Origin, PeerAddress, BodyFraming};
+use brunt_measure::Nanos;
+use brunt_plan::{Arrivals, Load, Stage};
+use brunt_record::RunPart;
+use brunt_sim::{SimDelay, FakeFailure, SimPeer, SimReply, PeerActions, SimInterval, ConnectDecision};
+use brunt_contract::{ServerRequest, Origin, PeerAddress, BodyFraming};
 
 use super::harness::{ServerLog, FixedResolver, MS, SECOND, SimPlan, US, after, never};
 use crate::Resolver;
@@ -234,7 +234,7 @@ fn a_quota_is_split_over_workers_and_kept_to_the_request() {
             played.check();
             assert_eq!(played.sum.finished, requests, "{workers} workers, open {open}");
             assert_eq!(played.heard, requests);
-            assert_eq!(played.ended.reason, record::End::Completed);
+            assert_eq!(played.ended.reason, brunt_record::End::Completed);
         }
     }
 }
@@ -262,7 +262,7 @@ fn a_quota_that_is_done_ends_the_run_whatever_stages_are_left() {
 
 #[test]
 fn the_warm_up_is_counted_apart() {
-    let warm = |p: &mut plan::Plan| p.warmup = Nanos::from_millis(1500);
+    let warm = |p: &mut brunt_plan::Plan| p.warmup = Nanos::from_millis(1500);
     let played = SimPlan::open(100.0, Arrivals::Constant, SECOND).with(warm).play(|| after(MS));
     played.check();
     assert_eq!((played.sum.due, played.sum.warmup, played.heard), (100, 150, 250));
@@ -309,12 +309,12 @@ fn requests_to_a_second_origin_are_served_at_the_bound_of_connections() {
 struct LateResolver(AtomicU32);
 
 impl Resolver for LateResolver {
-    fn resolve(&self, origin: &Origin) -> Result<Vec<PeerAddress>, cause::Cause> {
+    fn resolve(&self, origin: &Origin) -> Result<Vec<PeerAddress>, brunt_cause::Cause> {
         if self.0.load(Ordering::Relaxed) == 0 {
             return FixedResolver.resolve(origin);
         }
         self.0.fetch_sub(1, Ordering::Relaxed);
-        Err(cause::verbatim(format!("{} is not known", origin.host)))
+        Err(brunt_cause::verbatim(format!("{} is not known", origin.host)))
     }
 }
 
@@ -416,7 +416,7 @@ fn books_of_the_harness_count() {
 fn the_window_is_tied_to_the_clock_after_the_warm_up_and_before_the_first_second() {
     for together in [false, true] {
         let mut scene = SimPlan::closed(4, SECOND).with(|plan| (plan.warmup, plan.workers) = (SECOND, 2));
-        if let plan::Load::Closed { together: asked, .. } = &mut scene.plan.load {
+        if let brunt_plan::Load::Closed { together: asked, .. } = &mut scene.plan.load {
             *asked = together;
         }
         let played = scene.play(|| after(MS));

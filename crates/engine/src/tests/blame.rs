@@ -1,8 +1,8 @@
 //! Attribution of waits: to the server (or the connection limit), or to the generator.
 
-use measure::Nanos;
-use plan::Arrivals;
-use sim::SimInterval;
+use brunt_measure::Nanos;
+use brunt_plan::Arrivals;
+use brunt_sim::SimInterval;
 
 use super::harness::{MS, SimResult, SECOND, SimPlan, after};
 
@@ -97,12 +97,12 @@ fn a_pause_over_the_end_of_the_window_counts_in_both_parts() {
     });
     for played in played {
         played.check();
-        let gaps = |part: record::RunPart| {
-            let of = |s: &&record::Second| s.part == part;
+        let gaps = |part: brunt_record::RunPart| {
+            let of = |s: &&brunt_record::Second| s.part == part;
             let longest = played.seconds.iter().filter(of).map(|s| s.latency.loop_gap.max()).max();
             longest.unwrap_or_default() / 1_000_000
         };
-        let (window, drain) = (gaps(record::RunPart::Window), gaps(record::RunPart::Drain));
+        let (window, drain) = (gaps(brunt_record::RunPart::Window), gaps(brunt_record::RunPart::Drain));
         // While responses are awaited a wait lasts 10 ms at most, and it is unknown where in it the pause began.
         assert!((380..=401).contains(&window) && (1_190..=1_200).contains(&drain), "{window} {drain}");
     }

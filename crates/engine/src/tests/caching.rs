@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use measure::Nanos;
-use plan::flow::{Flow, OnFailure, Pause, Step};
-use plan::{Arrivals, WeightedUrl};
-use protocols::http::Http;
-use protocols::http2::Http2Server;
-use record::{NamedFigures, Second};
-use sim::{SimReply, ServerPeer};
-use wire::ServerRequest;
+use brunt_measure::Nanos;
+use brunt_plan::flow::{Flow, OnFailure, Pause, Step};
+use brunt_plan::{Arrivals, WeightedUrl};
+use brunt_protocols::http::Http;
+use brunt_protocols::http2::Http2Server;
+use brunt_record::{NamedFigures, Second};
+use brunt_sim::{SimReply, ServerPeer};
+use brunt_contract::ServerRequest;
 
 use super::harness::{ServerLog, MS, SECOND, SimPlan, each_seed};
 use super::sim_result::SimResult;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use measure::Nanos;
-use plan::Load;
-use protocols::websocket::{WebSocketProtocol, WebSocketServer};
-use sim::{SimDelay, SimReply, ServerPeer};
-use wire::ServerRequest;
+use brunt_measure::Nanos;
+use brunt_plan::Load;
+use brunt_protocols::websocket::{WebSocketProtocol, WebSocketServer};
+use brunt_sim::{SimDelay, SimReply, ServerPeer};
+use brunt_contract::ServerRequest;
 
 use super::harness::{ServerLog, MS, SECOND, SimPlan, after};
 

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use measure::Nanos;
-use protocols::http1::Http1;
-use sim::{SimPeer, PeerActions};
+use brunt_measure::Nanos;
+use brunt_protocols::http1::Http1;
+use brunt_sim::{SimPeer, PeerActions};
 
 use super::harness::{SimResult, SECOND, SimPlan};
 

@@ -1,9 +1,9 @@
 //! Ends of runs: the drain, and a stop at any moment.
 
-use measure::Nanos;
-use plan::Arrivals;
-use record::RunPart;
-use sim::SimSettings;
+use brunt_measure::Nanos;
+use brunt_plan::Arrivals;
+use brunt_record::RunPart;
+use brunt_sim::SimSettings;
 
 use super::harness::{SECOND, SimPlan, US, after};
 
@@ -23,7 +23,7 @@ fn what_the_drain_does_not_finish_is_censored() {
         assert_eq!((s.due, s.finished, s.censored), (100, finished, 100 - finished), "drain {drain}");
         assert_eq!(played.part(RunPart::Window).finished, 50, "the drain is no part of the window");
         assert_eq!(played.ended.window, SECOND);
-        assert_eq!(played.ended.reason, record::End::Completed);
+        assert_eq!(played.ended.reason, brunt_record::End::Completed);
         assert!(played.ended.elapsed <= SECOND + ms(drain), "{}", played.ended.elapsed);
         let bounds = &s.latency.response_at_least;
         assert_eq!(bounds.count(), 100 - finished);
@@ -89,7 +89,7 @@ fn stop_everywhere(scene: &SimPlan, label: &str) {
         let tried = std::panic::catch_unwind(|| played.check());
         assert!(tried.is_ok(), "{label}, stopped at step {step}: {:?}", played.sum);
         assert!(!played.seconds.is_empty() || played.sum.due == 0, "{label}, step {step}");
-        if played.ended.reason == record::End::Interrupted {
+        if played.ended.reason == brunt_record::End::Interrupted {
             let s = &played.sum;
             let seen = s.finished + s.failed + s.censored + s.warmup;
             // The stop is seen within 50 ms: never more than the whole run, never fewer than were received.
@@ -107,7 +107,7 @@ fn a_stop_between_arrivals_leaves_nothing_unfinished() {
         scene.stop_at = Some(scene.sim.starts_at + SECOND + Nanos(US.0 * 25 * pause));
         let played = scene.play(|| after(Nanos(US.0 * 100)));
         played.check();
-        assert_eq!(played.ended.reason, record::End::Interrupted);
+        assert_eq!(played.ended.reason, brunt_record::End::Interrupted);
         assert_eq!((played.sum.censored, played.sum.failed), (0, 0), "{pause}");
         assert!(played.sum.finished == played.sum.due && played.sum.due >= 399, "{pause}: {}", played.sum.due);
     }
@@ -134,7 +134,7 @@ fn a_stop_is_seen_soon_even_when_nothing_happens() {
     scene.stop_at = Some(scene.sim.starts_at + SECOND);
     let played = scene.play(super::harness::never);
     played.check();
-    assert_eq!(played.ended.reason, record::End::Interrupted);
+    assert_eq!(played.ended.reason, brunt_record::End::Interrupted);
     assert!(played.ended.elapsed <= SECOND + ms(50), "{}", played.ended.elapsed);
     assert_eq!((played.sum.censored, played.sum.due), (1, 1));
     assert!(played.ended.window > ms(990));

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use measure::Nanos;
-use protocols::http1::Http1Server;
-use protocols::http2::Http2Server;
-use protocols::mysql::MysqlServer;
-use protocols::redis::RedisServer;
-use protocols::websocket::WebSocketServer;
-use sim::{SimPeer, PeerActions, SecurePeer};
-use wire::{ServerRequest, ProtocolError, OutputBuffer, Protocol, ServerResponse, ServerSession, BodyFraming};
+use brunt_measure::Nanos;
+use brunt_protocols::http1::Http1Server;
+use brunt_protocols::http2::Http2Server;
+use brunt_protocols::mysql::MysqlServer;
+use brunt_protocols::redis::RedisServer;
+use brunt_protocols::websocket::WebSocketServer;
+use brunt_sim::{SimPeer, PeerActions, SecurePeer};
+use brunt_contract::{ServerRequest, ProtocolError, OutputBuffer, Protocol, ServerResponse, ServerSession, BodyFraming};
 
 use super::harness::{SimResult, SECOND, SimPlan};
 
@@ -56,7 +56,7 @@ impl SimPeer for EndlessServer {
     fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut PeerActions) {
         let Some(session) = &mut self.sessions[conn as usize] else { return };
         let (mut out, mut asks) = (OutputBuffer::default(), Vec::new());
-        let whole = |ask: &ServerRequest<'_>| matches!(ask.part, wire::RequestPart::Whole);
+        let whole = |ask: &ServerRequest<'_>| matches!(ask.part, brunt_contract::RequestPart::Whole);
         session.receive(bytes, &mut |ask| asks.extend(whole(&ask).then_some(ask.id))).expect("a client");
         session.write_due(&mut out);
         for id in asks {
@@ -217,7 +217,7 @@ fn every_protocol(each: impl Fn(&str, &dyn Fn(Option<Nanos>) -> SimResult)) {
             })
         };
     }
-    use protocols::{grpc::GrpcProtocol, http::Http, mysql::MysqlProtocol, postgres::PostgresProtocol, raw::RawProtocol, redis::RedisProtocol};
+    use brunt_protocols::{grpc::GrpcProtocol, http::Http, mysql::MysqlProtocol, postgres::PostgresProtocol, raw::RawProtocol, redis::RedisProtocol};
     let http1: MakeServer = || Box::new(Http1Server::new());
     hold!("http/1.1", Http, scene("http://a/"), http1, CHUNKED, b"1\r\nx\r\n");
     hold!("http/1.1 over TLS", Http, scene("https://a/"), http1, CHUNKED, b"1\r\nx\r\n");
@@ -229,7 +229,7 @@ fn every_protocol(each: impl Fn(&str, &dyn Fn(Option<Nanos>) -> SimResult)) {
     hold!("grpc", GrpcProtocol, call.clone(), || Box::new(CallServer::default()), CALL, message);
     let sockets: MakeServer = || Box::new(WebSocketServer::new());
     let socket = || scene("ws://a/").option("data", "{\"id\":1}");
-    let ws = protocols::websocket::WebSocketProtocol;
+    let ws = brunt_protocols::websocket::WebSocketProtocol;
     hold!("websocket, fragments", ws, socket(), sockets, b"\x01\0", b"\0\0");
     let pushed = || socket().option("push", "").option("match-field", "id");
     hold!("websocket, pushes", ws, pushed(), || plain_socket(), b"", b"\x81\x08{\"id\":2}");
@@ -282,7 +282,7 @@ fn whatever_is_spoken_an_endless_answer_times_out_and_others_are_served() {
 fn whatever_is_spoken_an_endless_answer_does_not_hold_up_a_stop() {
     every_protocol(|name, play| {
         let played = play(Some(SECOND + ms(450)));
-        assert_eq!(played.ended.reason, record::End::Interrupted, "{name}");
+        assert_eq!(played.ended.reason, brunt_record::End::Interrupted, "{name}");
         assert!(played.ended.elapsed < ms(520), "{name}: {}", played.ended.elapsed);
         let s = &played.sum;
         assert_eq!(s.due, s.finished + s.failed + s.censored, "{name}");
@@ -294,7 +294,7 @@ fn whatever_is_spoken_an_endless_answer_does_not_hold_up_a_stop() {
 fn pieces_that_are_slow_to_read_do_not_stop_the_clock_either() {
     let scene = scene("http://a/").on(|s| s.event_cost = ms(3));
     let begins = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
-    let played = play(&scene, &protocols::http::Http, || Box::new(Http1Server::new()), begins, b"1\r\nx\r\n");
+    let played = play(&scene, &brunt_protocols::http::Http, || Box::new(Http1Server::new()), begins, b"1\r\nx\r\n");
     let s = &played.sum;
     assert_eq!((s.failed, s.failures("timeout/") >= 5), (s.failures("timeout/"), true), "{s:?}");
     assert!(s.finished > 50, "{}", s.finished);
@@ -304,10 +304,10 @@ fn pieces_that_are_slow_to_read_do_not_stop_the_clock_either() {
 /// Checks an answer of many pieces that lay in its socket while we did not run.
 #[test]
 fn a_large_answer_that_lay_in_its_socket_while_we_were_stopped_did_not_time_out() {
-    use sim::{SimReply, SimInterval};
+    use brunt_sim::{SimReply, SimInterval};
     let scene = SimPlan::closed(3, SECOND).with(|p| p.timeout = ms(100));
     let from = scene.sim.starts_at + ms(50);
-    let costs = |s: &mut sim::SimSettings| {
+    let costs = |s: &mut brunt_sim::SimSettings| {
         s.pauses.push(SimInterval { from, to: from + ms(300) });
         (s.read_size, s.event_cost) = (1000, Nanos::from_micros(100));
     };

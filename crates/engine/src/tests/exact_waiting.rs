@@ -1,8 +1,8 @@
 //! Exact waiting: requests leave when they are due although the CPU wakes late, at a bounded cost.
 
-use measure::Nanos;
-use plan::Arrivals;
-use sim::SimDelay;
+use brunt_measure::Nanos;
+use brunt_plan::Arrivals;
+use brunt_sim::SimDelay;
 
 use super::harness::{SimResult, SECOND, SimPlan, US, after};
 use crate::connections::SpinBudget;
@@ -60,7 +60,7 @@ fn a_worker_that_may_poll_always_is_never_late() {
 fn a_load_of_users_polls_nothing_and_slack_asks_for_none() {
     let open = SimPlan::open(10.0, Arrivals::Poisson, SECOND).plan;
     assert_eq!(SpinBudget::of(&open, 5), SpinBudget::Share(0.05));
-    assert_eq!(SpinBudget::of(&plan::Plan { slack: US, ..open.clone() }, 1), SpinBudget::Never);
+    assert_eq!(SpinBudget::of(&brunt_plan::Plan { slack: US, ..open.clone() }, 1), SpinBudget::Never);
     assert_eq!(SpinBudget::of(&SimPlan::closed(1, SECOND).plan, 1), SpinBudget::Never);
-    assert_eq!(SpinBudget::of(&plan::Plan { precise: true, ..open }, 1), SpinBudget::Always);
+    assert_eq!(SpinBudget::of(&brunt_plan::Plan { precise: true, ..open }, 1), SpinBudget::Always);
 }

@@ -3,12 +3,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use measure::Nanos;
-use plan::WeightedUrl;
-use plan::flow::{Flow, OnFailure, Step};
-use scenario::{Action, Actions, UserEvent, Scenario, StopScope, SpanEvent, UserIndex, SpanEventKind, Wakeup};
-use sim::SimReply;
-use wire::{ServerRequest, RequestDraft, RequestId, UserValues};
+use brunt_measure::Nanos;
+use brunt_plan::WeightedUrl;
+use brunt_plan::flow::{Flow, OnFailure, Step};
+use brunt_scenario::{Action, Actions, UserEvent, Scenario, StopScope, SpanEvent, UserIndex, SpanEventKind, Wakeup};
+use brunt_sim::SimReply;
+use brunt_contract::{ServerRequest, RequestDraft, RequestId, UserValues};
 
 use super::harness::{MS, SimResult, SECOND, SimPlan, each_seed};
 

@@ -1,8 +1,8 @@
 //! A peer with a filter in front: connections may be refused, input intercepted, and closes observed.
 
-use measure::Nanos;
-use sim::{SimPeer, PeerActions, ConnectDecision};
-use wire::PeerAddress;
+use brunt_measure::Nanos;
+use brunt_sim::{SimPeer, PeerActions, ConnectDecision};
+use brunt_contract::PeerAddress;
 
 type AcceptFilter = Box<dyn FnMut(Nanos) -> ConnectDecision + Send>;
 type InputFilter = Box<dyn FnMut(Nanos, u32, &[u8], &mut PeerActions) -> bool + Send>;

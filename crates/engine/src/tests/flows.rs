@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Histogram, Nanos};
-use plan::flow::{NamedFlow, Flow, SetupValue, LoopList, OnFailure, Pause, Step, Branch};
-use plan::{Arrivals, WeightedUrl};
-use record::NamedFigures;
-use sim::SimReply;
-use wire::ServerRequest;
+use brunt_measure::{Histogram, Nanos};
+use brunt_plan::flow::{NamedFlow, Flow, SetupValue, LoopList, OnFailure, Pause, Step, Branch};
+use brunt_plan::{Arrivals, WeightedUrl};
+use brunt_record::NamedFigures;
+use brunt_sim::SimReply;
+use brunt_contract::ServerRequest;
 
 use super::harness::{MS, SECOND, SimPlan, after, each_seed};
 use super::sim_result::{SimResult, SecondSums};
@@ -58,7 +58,7 @@ fn rows(played: &SimResult) -> BTreeMap<u16, NamedFigures> {
     all
 }
 
-fn histogram(packed: &measure::PackedHistogram) -> Histogram {
+fn histogram(packed: &brunt_measure::PackedHistogram) -> Histogram {
     let mut histogram = Histogram::new();
     packed.add_to(&mut histogram);
     histogram
@@ -208,7 +208,7 @@ fn littles_law_holds_for_iterations() {
 fn two_steps_at_one_queue_take_as_long_as_theory_says() {
     let (rate, service) = (20.0, 0.01);
     let queue = move || {
-        let (mut rng, mut free) = (measure::Rng::new(7), Nanos::ZERO);
+        let (mut rng, mut free) = (brunt_measure::Rng::new(7), Nanos::ZERO);
         move |now: Nanos, _: &ServerRequest<'_>| {
             free = free.max(now) + Nanos::from_secs_f64(service * rng.exponential());
             (free, SimReply::new(200, br#"{"token":"t"}"#))
@@ -469,7 +469,7 @@ fn what_checking_a_response_takes_is_no_time_of_the_next_one() {
 }
 
 /// Returns the number of requests of users whose first step fails at once, in three seconds.
-fn failing_users(steps: Vec<Step>, change: impl Fn(&mut plan::Plan)) -> u64 {
+fn failing_users(steps: Vec<Step>, change: impl Fn(&mut brunt_plan::Plan)) -> u64 {
     let missing = || |now: Nanos, _: &ServerRequest<'_>| (now + Nanos(1), SimReply::new(404, b""));
     let scene = flowing(SimPlan::closed(3, Nanos::from_secs(3)), steps).with(change);
     let played = scene.play(missing);
@@ -487,7 +487,7 @@ fn a_failed_step_makes_no_iteration_begin_sooner_than_the_plan_says() {
     assert_eq!(failing_users(vec![send(0), send(1), pause(1000), send(2)], |_| {}), 9);
     assert_eq!(failing_users(vec![group(vec![send(0), send(1)]), pause(1000)], |_| {}), 9);
     // What is checked fails as a status does.
-    let checked = |plan: &mut plan::Plan| {
+    let checked = |plan: &mut brunt_plan::Plan| {
         plan.urls.make_mut()[0].options.insert("expect-status".into(), vec!["404".into()]);
         plan.urls.make_mut()[0].options.insert("expect-body".into(), vec!["welcome".into()]);
     };
@@ -502,7 +502,7 @@ fn a_failed_step_makes_no_iteration_begin_sooner_than_the_plan_says() {
 #[test]
 fn a_failed_step_keeps_what_named_flows_and_loops_behind_it_wait() {
     let rest = || vec![send(1), pause(1000)];
-    let browse = |plan: &mut plan::Plan| {
+    let browse = |plan: &mut brunt_plan::Plan| {
         let flows = vec![NamedFlow { name: "browse".into(), steps: rest() }];
         plan.flow = plan.flow.take().map(|flow| Flow { flows, ..flow });
     };

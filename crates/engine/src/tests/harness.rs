@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
-use measure::Nanos;
-use plan::{Arrivals, Change, Load, NetKind, Plan, Share, Stage, Tls, WeightedUrl};
-use protocols::http1::{Http1, Http1Server};
-use sim::{FakeSecurity, FakeSettings, SimPeer, SimReply, SecurePeer, ServerPeer, Sim, SimSettings};
-use wire::{ServerRequest, ProtocolConfig, RequestedUrl, Origin, PeerAddress, Protocol};
+use brunt_measure::Nanos;
+use brunt_plan::{Arrivals, Change, Load, NetKind, Plan, Share, Stage, Tls, WeightedUrl};
+use brunt_protocols::http1::{Http1, Http1Server};
+use brunt_sim::{FakeSecurity, FakeSettings, SimPeer, SimReply, SecurePeer, ServerPeer, Sim, SimSettings};
+use brunt_contract::{ServerRequest, ProtocolConfig, RequestedUrl, Origin, PeerAddress, Protocol};
 
 pub use super::sim_result::SimResult;
 use super::watched_network::{StepLock, WatchedNetwork};
@@ -54,7 +54,7 @@ pub struct SimPlan {
 pub struct FixedResolver;
 
 impl Resolver for FixedResolver {
-    fn resolve(&self, _origin: &Origin) -> Result<Vec<PeerAddress>, cause::Cause> {
+    fn resolve(&self, _origin: &Origin) -> Result<Vec<PeerAddress>, brunt_cause::Cause> {
         Ok(vec![PeerAddress::Tcp(([127, 0, 0, 1], 80).into())])
     }
 }
@@ -89,7 +89,7 @@ impl SimPlan {
             net: NetKind::Auto,
             sources: vec![],
             connect_to: vec![],
-            proxies: plan::ProxySettings::default(),
+            proxies: brunt_plan::ProxySettings::default(),
             unix_socket: None,
             tls: Tls::default(),
             objectives: vec![],
@@ -194,7 +194,7 @@ impl SimPlan {
             ..ProtocolConfig::default()
         };
         let dialogue = protocol.prepare(&crate::run::without_names(&asked)).expect("the plan can be said");
-        let checks = wire::Checks::read(&asked, |url| protocol.checks(url)).expect("checks");
+        let checks = brunt_contract::Checks::read(&asked, |url| protocol.checks(url)).expect("checks");
         let checks = checks.and_then(|checks| crate::named_checks::NamedChecks::of(checks, &*dialogue)).map(Arc::new);
         let setup = Setup {
             plan: Arc::new(plan.clone()),

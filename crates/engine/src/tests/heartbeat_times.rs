@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use measure::Nanos;
-use protocols::websocket::{WebSocketProtocol, WebSocketServer};
-use sim::{SimReply, ServerPeer};
-use wire::ServerRequest;
+use brunt_measure::Nanos;
+use brunt_protocols::websocket::{WebSocketProtocol, WebSocketServer};
+use brunt_sim::{SimReply, ServerPeer};
+use brunt_contract::ServerRequest;
 
 use super::filtered_peer::FilteredPeer;
 use super::harness::{SECOND, SimPlan};

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use measure::Nanos;
-use protocols::http1::Http1Server;
-use protocols::websocket::{WebSocketProtocol, WebSocketServer};
-use sim::{SimDelay, ReplyFault, SimPeer, SimReply, PeerActions, ServerPeer};
-use wire::ServerRequest;
+use brunt_measure::Nanos;
+use brunt_protocols::http1::Http1Server;
+use brunt_protocols::websocket::{WebSocketProtocol, WebSocketServer};
+use brunt_sim::{SimDelay, ReplyFault, SimPeer, SimReply, PeerActions, ServerPeer};
+use brunt_contract::ServerRequest;
 
 use super::filtered_peer::FilteredPeer;
 use super::harness::{ServerLog, MS, SimResult, SECOND, SimPlan};
@@ -56,7 +56,7 @@ fn what_stood_when_a_run_was_stopped_is_told() {
         let mut scene = held(20, Nanos::from_secs(3));
         scene.stop_at = Some(scene.sim.starts_at + stopped);
         let played = play(&scene, MS, 0);
-        assert_eq!(played.ended.reason, record::End::Interrupted);
+        assert_eq!(played.ended.reason, brunt_record::End::Interrupted);
         let open: Vec<u32> = played.seconds.iter().map(|s| s.connections.open).collect();
         let began = stopped.0.div_ceil(1_000_000_000) as usize;
         assert!(open.len() >= began && open[..began].iter().all(|open| *open == 20), "{stopped}: {open:?}");
@@ -99,9 +99,9 @@ impl SimPeer for SilentServer {
 
 /// Returns the response of a server to an upgrade.
 pub(super) fn upgrade_response(upgrade: &[u8]) -> Vec<u8> {
-    let (mut server, mut out) = (WebSocketServer::new(), wire::OutputBuffer::default());
-    wire::ServerSession::receive(&mut server, upgrade, &mut |_| {}).expect("an upgrade");
-    wire::ServerSession::write_due(&mut server, &mut out);
+    let (mut server, mut out) = (WebSocketServer::new(), brunt_contract::OutputBuffer::default());
+    brunt_contract::ServerSession::receive(&mut server, upgrade, &mut |_| {}).expect("an upgrade");
+    brunt_contract::ServerSession::write_due(&mut server, &mut out);
     out.bytes().to_vec()
 }
 
@@ -119,7 +119,7 @@ fn heartbeats_that_nobody_answers_took_at_least_the_interval() {
 
 #[test]
 fn a_rate_goes_over_the_connections_in_turn() {
-    let scene = SimPlan::open(100.0, plan::Arrivals::Constant, SECOND).urls(&[("ws://test/echo", 1.0)]).with(|p| {
+    let scene = SimPlan::open(100.0, brunt_plan::Arrivals::Constant, SECOND).urls(&[("ws://test/echo", 1.0)]).with(|p| {
         p.max_connections = 4;
         p.options.insert("data".into(), vec!["x".into()]);
     });
@@ -137,7 +137,7 @@ fn one_way_messages_end_when_they_are_written_and_have_no_latency() {
         p.options.insert("data".into(), vec!["x".into()]);
         p.options.insert("one-way".into(), vec![String::new()]);
         (p.requests, p.duration) = (Some(60), None);
-        let plan::Load::Closed { think, .. } = &mut p.load else { unreachable!() };
+        let brunt_plan::Load::Closed { think, .. } = &mut p.load else { unreachable!() };
         *think = Some((Nanos::from_millis(10), Nanos::from_millis(10)));
     });
     let played = play(&scene, MS, 0);
@@ -156,7 +156,7 @@ fn one_way_messages_end_when_they_are_written_and_have_no_latency() {
 /// Returns the causes that ended the lost connections, with their counts.
 fn losses(played: &SimResult) -> Vec<(String, String, u64)> {
     let mut all = Vec::new();
-    played.seconds.iter().flat_map(|s| &s.losses).for_each(|loss| record::ConnectionLoss::add(&mut all, loss));
+    played.seconds.iter().flat_map(|s| &s.losses).for_each(|loss| brunt_record::ConnectionLoss::add(&mut all, loss));
     let lost: u64 = played.seconds.iter().map(|s| s.connections.lost).sum();
     assert_eq!(all.iter().map(|loss| loss.count).sum::<u64>(), lost, "each is counted by what ended it");
     all.into_iter().map(|loss| (loss.kind, loss.detail, loss.count)).collect()
@@ -197,12 +197,12 @@ impl SimPeer for DismissingServer {
 
 #[test]
 fn full_sockets_of_one_way_messages_are_not_looked_at_again() {
-    let scene = sending(SimPlan::open(200.0, plan::Arrivals::Constant, SECOND)).with(|p| {
+    let scene = sending(SimPlan::open(200.0, brunt_plan::Arrivals::Constant, SECOND)).with(|p| {
         p.options.insert("one-way".into(), vec![String::new()]);
         p.max_connections = 100;
     });
     // A message is in transit for 300 ms, and until then its socket is full; two are sent on each connection.
-    let full = |s: &mut sim::SimSettings| {
+    let full = |s: &mut brunt_sim::SimSettings| {
         (s.window, s.latency) = (Some(1), SimDelay::fixed(Nanos::from_millis(300)));
     };
     let played = play(&scene.on(full), MS, 0);
@@ -259,7 +259,7 @@ pub(super) fn sending(scene: SimPlan) -> SimPlan {
 
 #[test]
 fn a_rate_opens_no_more_connections_than_it_may_and_no_faster() {
-    let scene = sending(SimPlan::open(100.0, plan::Arrivals::Constant, SECOND)).with(|p| p.max_connections = 100);
+    let scene = sending(SimPlan::open(100.0, brunt_plan::Arrivals::Constant, SECOND)).with(|p| p.max_connections = 100);
     assert_eq!(play(&scene, MS, 0).sum.opened, 100);
     let paced = play(&scene.with(|p| (p.max_connections, p.connect_rate) = (10, Some(20.0))), MS, 0);
     assert_eq!((paced.sum.opened, paced.sum.due), (10, 100));
@@ -269,8 +269,8 @@ fn a_rate_opens_no_more_connections_than_it_may_and_no_faster() {
 
 #[test]
 fn users_start_together_on_connections_that_say_nothing_and_are_then_held() {
-    let together = |p: &mut plan::Plan| {
-        let plan::Load::Closed { together, .. } = &mut p.load else { unreachable!() };
+    let together = |p: &mut brunt_plan::Plan| {
+        let brunt_plan::Load::Closed { together, .. } = &mut p.load else { unreachable!() };
         *together = true;
     };
     let played = play(&held(40, SECOND).with(together), MS, 0);
@@ -403,7 +403,7 @@ impl<P: SimPeer> SimPeer for ImpatientServer<P> {
 fn a_pause_longer_than_the_servers_patience_does_not_keep_a_user_silent() {
     let pause = Nanos::from_millis(400);
     let scene = sending(SimPlan::closed(5, Nanos::from_secs(3))).with(|p| {
-        let plan::Load::Closed { think, .. } = &mut p.load else { unreachable!() };
+        let brunt_plan::Load::Closed { think, .. } = &mut p.load else { unreachable!() };
         *think = Some((pause, pause));
     });
     let played = scene.play_protocol(&WebSocketProtocol, Arc::default(), |_| {
@@ -444,12 +444,12 @@ fn heartbeats_of_the_warm_up_are_in_no_figure() {
     // Each answer takes 1.2 s: those of the warm-up's last heartbeats come in the window.
     let scene = sending(SimPlan::closed(10, Nanos::from_secs(4))).with(|p| {
         (p.warmup, p.heartbeat) = (Nanos::from_secs(6), Some(Nanos::from_secs(2)));
-        let plan::Load::Closed { think, .. } = &mut p.load else { unreachable!() };
+        let brunt_plan::Load::Closed { think, .. } = &mut p.load else { unreachable!() };
         *think = Some((Nanos::from_secs(60), Nanos::from_secs(60)));
     });
     let played = play(&scene.on(|s| s.latency = SimDelay::fixed(Nanos::from_millis(600))), MS, 0);
-    let mut warm = played.seconds.iter().filter(|s| s.part == record::RunPart::Warmup);
-    assert!(warm.all(|s| s.heartbeats == record::HeartbeatCounts::default()));
+    let mut warm = played.seconds.iter().filter(|s| s.part == brunt_record::RunPart::Warmup);
+    assert!(warm.all(|s| s.heartbeats == brunt_record::HeartbeatCounts::default()));
     let (sent, answered, missed, open) = beats(&played);
     assert_eq!((missed, sent), (0, answered + open));
     assert!(sent > 0 && open > 0, "{sent} sent, {open} open");

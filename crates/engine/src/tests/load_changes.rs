@@ -1,8 +1,8 @@
 //! Changes of load during whole runs: every request is accounted for, and all workers agree.
 
-use measure::Nanos;
-use plan::{Arrivals, Change};
-use record::End;
+use brunt_measure::Nanos;
+use brunt_plan::{Arrivals, Change};
+use brunt_record::End;
 
 use super::harness::{MS, SimResult, SECOND, SimPlan, after, each_seed, never};
 use super::held_connections::{self, sending};
@@ -205,7 +205,7 @@ fn a_drain_ends_the_window_at_its_moment_and_lets_what_is_in_flight_end() {
         for played in [&open, &closed, &counted] {
             assert_eq!((played.ended.reason, played.ended.window), (End::Completed, at(1500)));
             let late = played.seconds.iter().filter(|second| second.from_ns >= 1_500_000_000);
-            assert!(late.into_iter().all(|second| second.part == record::RunPart::Drain && second.due == 0));
+            assert!(late.into_iter().all(|second| second.part == brunt_record::RunPart::Drain && second.due == 0));
             assert!(played.ended.elapsed <= at(2000), "it does not wait for the planned end: {:?}", played.ended);
             assert_eq!(played.changes.iter().map(|c| c.change).collect::<Vec<_>>(), [Change::Drain]);
         }

@@ -1,8 +1,8 @@
 //! Loss of a process during the run: its reported figures stay, its open requests are unfinished.
 
-use measure::Nanos;
-use plan::Arrivals;
-use record::RunPart;
+use brunt_measure::Nanos;
+use brunt_plan::Arrivals;
+use brunt_record::RunPart;
 
 use super::harness::{MS, SimResult, SECOND, SimPlan, after, never};
 
@@ -24,7 +24,7 @@ fn check(played: &SimResult, open: bool) {
     for pair in played.seconds.windows(2) {
         assert_eq!(pair[0].to_ns, pair[1].from_ns, "no gap and no overlap between seconds");
     }
-    assert_eq!(played.ended.reason, record::End::Partial);
+    assert_eq!(played.ended.reason, brunt_record::End::Partial);
 }
 
 #[test]

@@ -5,13 +5,13 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 
-use measure::Nanos;
-use plan::flow::{Flow, OnFailure, Pause, Step, Branch};
-use plan::{Arrivals, WeightedUrl};
-use protocols::http1::Http1;
-use record::RunEvent;
-use sim::{SimPeer, PeerActions, Sim};
-use wire::{ProtocolConfig, RequestedUrl};
+use brunt_measure::Nanos;
+use brunt_plan::flow::{Flow, OnFailure, Pause, Step, Branch};
+use brunt_plan::{Arrivals, WeightedUrl};
+use brunt_protocols::http1::Http1;
+use brunt_record::RunEvent;
+use brunt_sim::{SimPeer, PeerActions, Sim};
+use brunt_contract::{ProtocolConfig, RequestedUrl};
 
 use super::harness::{MS, SimPlan};
 use crate::{Setup, simulation};
@@ -94,7 +94,7 @@ fn cost(scene: &SimPlan, close: bool) -> RunCost {
         command: vec![],
         host: Default::default(),
         resolver: Arc::clone(&scene.resolver),
-        security: Arc::new(sim::FakeSecurity::new(scene.security.clone())),
+        security: Arc::new(brunt_sim::FakeSecurity::new(scene.security.clone())),
         sources: vec![],
         processes: None,
         control: Default::default(),
@@ -131,7 +131,7 @@ fn two_hours_take_the_memory_of_ten_minutes() {
     let open = |lasts| SimPlan::open(20.0, Arrivals::Poisson, lasts);
     let closed = |lasts| {
         let mut scene = SimPlan::closed(3, lasts);
-        let plan::Load::Closed { think, .. } = &mut scene.plan.load else { unreachable!() };
+        let brunt_plan::Load::Closed { think, .. } = &mut scene.plan.load else { unreachable!() };
         *think = Some((MS, Nanos::from_millis(300)));
         scene
     };
@@ -150,7 +150,7 @@ fn two_hours_take_the_memory_of_ten_minutes() {
 
 #[test]
 fn a_request_allocates_nothing() {
-    let latency = |us| move |s: &mut sim::SimSettings| s.latency = sim::SimDelay::fixed(Nanos::from_micros(us));
+    let latency = |us| move |s: &mut brunt_sim::SimSettings| s.latency = brunt_sim::SimDelay::fixed(Nanos::from_micros(us));
     let short = |scene: SimPlan| scene.option("no-keepalive", "");
     let pairs = [
         ("closed", SimPlan::closed(20, secs(10)).on(latency(500)), SimPlan::closed(20, secs(10)).on(latency(250))),
@@ -232,7 +232,7 @@ fn flowing(scene: SimPlan, capture: &str) -> SimPlan {
 
 #[test]
 fn a_flow_allocates_nothing_for_its_steps_and_little_for_what_it_takes_out_of_heads() {
-    let latency = |us| move |s: &mut sim::SimSettings| s.latency = sim::SimDelay::fixed(Nanos::from_micros(us));
+    let latency = |us| move |s: &mut brunt_sim::SimSettings| s.latency = brunt_sim::SimDelay::fixed(Nanos::from_micros(us));
     for (capture, at_most) in [("", 0), ("header Server", 4), ("status", 4)] {
         let run = |us| cost(&flowing(SimPlan::closed(20, secs(10)).on(latency(us)), capture), false);
         let (once, twice) = (run(500), run(250));

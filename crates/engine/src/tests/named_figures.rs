@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Histogram, Nanos};
-use plan::Arrivals;
-use record::{NamedFigures, NamedCounts, Second};
-use sim::SimReply;
-use wire::ServerRequest;
+use brunt_measure::{Histogram, Nanos};
+use brunt_plan::Arrivals;
+use brunt_record::{NamedFigures, NamedCounts, Second};
+use brunt_sim::SimReply;
+use brunt_contract::ServerRequest;
 
 use super::harness::{MS, SECOND, SimPlan, after};
 

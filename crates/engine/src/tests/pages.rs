@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use measure::Nanos;
-use plan::flow::{Flow, OnFailure, Step};
-use plan::{Arrivals, WeightedUrl};
-use protocols::http::Http;
-use protocols::http2::Http2Server;
-use record::NamedFigures;
-use sim::{SimReply, ServerPeer};
-use wire::ServerRequest;
+use brunt_measure::Nanos;
+use brunt_plan::flow::{Flow, OnFailure, Step};
+use brunt_plan::{Arrivals, WeightedUrl};
+use brunt_protocols::http::Http;
+use brunt_protocols::http2::Http2Server;
+use brunt_record::NamedFigures;
+use brunt_sim::{SimReply, ServerPeer};
+use brunt_contract::ServerRequest;
 
 use super::harness::{ServerLog, MS, SECOND, SimPlan, each_seed};
 use super::sim_result::SimResult;

@@ -1,9 +1,9 @@
 //! Rates and intended times, with one worker and with several.
 
-use measure::Nanos;
-use plan::Arrivals;
-use sim::SimReply;
-use wire::ServerRequest;
+use brunt_measure::Nanos;
+use brunt_plan::Arrivals;
+use brunt_sim::SimReply;
+use brunt_contract::ServerRequest;
 
 use super::harness::{MINUTE, MS, SECOND, SimPlan, US, after};
 
@@ -11,7 +11,7 @@ use super::harness::{MINUTE, MS, SECOND, SimPlan, US, after};
 fn a_constant_rate_is_kept_to_the_request_in_every_second() {
     let played = SimPlan::open(1000.0, Arrivals::Constant, MINUTE).play(|| after(MS));
     played.check();
-    let window: Vec<_> = played.seconds.iter().filter(|s| s.part == record::RunPart::Window).collect();
+    let window: Vec<_> = played.seconds.iter().filter(|s| s.part == brunt_record::RunPart::Window).collect();
     assert_eq!(window.len(), 60);
     for second in window {
         assert_eq!((second.due, second.sent), (1000, 1000), "second {}", second.from_ns);
@@ -38,10 +38,10 @@ fn one_worker_and_four_make_the_same_merged_record() {
     four.check();
     assert_eq!(one.seconds.len(), four.seconds.len());
     for (a, b) in one.seconds.iter().zip(&four.seconds) {
-        let plain = |s: &record::Second| record::Second {
+        let plain = |s: &brunt_record::Second| brunt_record::Second {
             cpu_ns: 0,
             connections: Default::default(),
-            latency: record::Latency { connect: Default::default(), ..s.latency.clone() },
+            latency: brunt_record::Latency { connect: Default::default(), ..s.latency.clone() },
             ..s.clone()
         };
         assert_eq!(plain(a), plain(b), "second {}", a.from_ns);
@@ -59,7 +59,7 @@ fn one_worker_and_four_make_the_same_merged_record() {
 #[test]
 fn intended_times_are_kept_while_the_server_does_not_answer() {
     // Nothing is answered for the first second: the arrivals go on.
-    let brain = |now: Nanos, _: &wire::ServerRequest<'_>| (now.max(SECOND + SECOND), sim::SimReply::new(200, b""));
+    let brain = |now: Nanos, _: &brunt_contract::ServerRequest<'_>| (now.max(SECOND + SECOND), brunt_sim::SimReply::new(200, b""));
     let played = SimPlan::open(500.0, Arrivals::Constant, SECOND).play(|| brain);
     played.check();
     let gaps = played.asks.windows(2).map(|w| w[1].0 - w[0].0);
@@ -74,11 +74,11 @@ fn after_a_warm_up_throughput_is_what_the_server_answers_however_slow_it_is() {
     for scene in [open, SimPlan::closed(25, SECOND + SECOND)] {
         let played = scene.with(|p| p.warmup = SECOND + SECOND).play(|| after(slow - Nanos(100 * US.0)));
         played.check();
-        for second in played.seconds.iter().filter(|s| s.part == record::RunPart::Window) {
+        for second in played.seconds.iter().filter(|s| s.part == brunt_record::RunPart::Window) {
             assert_eq!(second.successes(), 100, "in the second from {} on", second.from_ns);
         }
         // Accounts and latency stay by when requests were due.
-        let window = played.part(record::RunPart::Window);
+        let window = played.part(brunt_record::RunPart::Window);
         assert_eq!((window.due, window.finished, window.latency.service.count()), (200, 175, 175));
         assert_eq!((played.sum.due, played.sum.finished), (200, 200));
     }
@@ -87,9 +87,9 @@ fn after_a_warm_up_throughput_is_what_the_server_answers_however_slow_it_is() {
 #[test]
 fn stages_rise_and_fall_as_asked() {
     let mut scene = SimPlan::open(1.0, Arrivals::Constant, SECOND).with(|p| p.duration = None);
-    let stage = |from, to| plan::Stage { lasts: Nanos::from_secs(2), from, to };
+    let stage = |from, to| brunt_plan::Stage { lasts: Nanos::from_secs(2), from, to };
     let stages = vec![stage(100.0, 100.0), stage(100.0, 300.0), stage(0.0, 0.0), stage(50.0, 50.0)];
-    scene.plan.load = plan::Load::Open { stages, arrivals: Arrivals::Constant };
+    scene.plan.load = brunt_plan::Load::Open { stages, arrivals: Arrivals::Constant };
     let played = scene.play(|| after(MS));
     played.check();
     let due: Vec<u64> = played.seconds.iter().map(|s| s.due).collect();
@@ -99,7 +99,7 @@ fn stages_rise_and_fall_as_asked() {
 #[test]
 fn users_think_between_requests() {
     let mut scene = SimPlan::closed(10, Nanos::from_secs(10));
-    let plan::Load::Closed { think, .. } = &mut scene.plan.load else { unreachable!() };
+    let brunt_plan::Load::Closed { think, .. } = &mut scene.plan.load else { unreachable!() };
     *think = Some((Nanos::from_millis(90), Nanos::from_millis(90)));
     let played = scene.play(|| after(Nanos(9_900_000)));
     played.check();
@@ -112,7 +112,7 @@ fn users_think_between_requests() {
 fn users_think_after_failed_requests_as_after_others() {
     let thinking = || {
         let mut scene = SimPlan::closed(3, Nanos::from_secs(3));
-        let plan::Load::Closed { think, .. } = &mut scene.plan.load else { unreachable!() };
+        let brunt_plan::Load::Closed { think, .. } = &mut scene.plan.load else { unreachable!() };
         *think = Some((SECOND, SECOND));
         scene
     };
@@ -129,7 +129,7 @@ fn users_think_after_failed_requests_as_after_others() {
 fn a_number_of_requests_is_done_with_the_last_whoever_still_thinks() {
     for refuse in [0.0, 1.0] {
         let mut scene = SimPlan::closed(5, MINUTE).with(|plan| (plan.requests, plan.duration) = (Some(7), None));
-        let plan::Load::Closed { think, .. } = &mut scene.plan.load else { unreachable!() };
+        let brunt_plan::Load::Closed { think, .. } = &mut scene.plan.load else { unreachable!() };
         *think = Some((SECOND, Nanos::from_secs(30)));
         let played = scene.on(|sim| sim.refuse = refuse).play(|| after(MS));
         assert_eq!(played.sum.due, 7);

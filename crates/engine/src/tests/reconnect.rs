@@ -4,13 +4,13 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
-use measure::Nanos;
-use plan::flow::{Flow, OnFailure, Pause, Step};
-use plan::{Arrivals, WeightedUrl};
-use protocols::http::Http;
-use protocols::redis::RedisProtocol;
-use sim::{SimPeer, PeerActions};
-use wire::Protocol;
+use brunt_measure::Nanos;
+use brunt_plan::flow::{Flow, OnFailure, Pause, Step};
+use brunt_plan::{Arrivals, WeightedUrl};
+use brunt_protocols::http::Http;
+use brunt_protocols::redis::RedisProtocol;
+use brunt_sim::{SimPeer, PeerActions};
+use brunt_contract::Protocol;
 
 use super::harness::{MS, SECOND, SimPlan, each_seed};
 use super::sim_result::SimResult;

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use measure::Nanos;
-use plan::Arrivals;
-use protocols::mysql::MysqlProtocol;
-use protocols::postgres::PostgresProtocol;
-use sim::{SimPeer, PeerActions};
+use brunt_measure::Nanos;
+use brunt_plan::Arrivals;
+use brunt_protocols::mysql::MysqlProtocol;
+use brunt_protocols::postgres::PostgresProtocol;
+use brunt_sim::{SimPeer, PeerActions};
 
 use super::harness::{MS, SimResult, SECOND, SimPlan};
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use measure::Nanos;
-use sim::{SimPeer, PeerActions};
-use wire::{
+use brunt_measure::Nanos;
+use brunt_sim::{SimPeer, PeerActions};
+use brunt_contract::{
     ProtocolDescription, ProtocolConfig, ProtocolError, UsageError, Workload, EventBuffer, EstablishedConnection, ExchangeId, SlotContext, SessionFull, UserState, RequestNames, Origin, OutputBuffer,
     PreparedWorkload, Protocol, Request, SubmitOutcome, Session, WeightedRequest,
 };
@@ -47,8 +47,8 @@ impl Session for RefusingSession {
     fn receive(&mut self, _bytes: &[u8], _out: &mut OutputBuffer, _done: &mut EventBuffer) -> Result<(), ProtocolError> {
         Ok(())
     }
-    fn close_reason(&self) -> Option<cause::StaticCause> {
-        Some(cause::response::refusing())
+    fn close_reason(&self) -> Option<brunt_cause::StaticCause> {
+        Some(brunt_cause::response::refusing())
     }
     fn room(&self) -> usize {
         1
@@ -67,7 +67,7 @@ impl SimPeer for SilentPeer {
 #[test]
 fn a_request_that_no_session_takes_has_failed_and_was_not_sent() {
     let closed = SimPlan::closed(2, SECOND).with(|p| (p.requests, p.duration) = (Some(6), None));
-    let open = SimPlan::open(10.0, plan::Arrivals::Constant, SECOND);
+    let open = SimPlan::open(10.0, brunt_plan::Arrivals::Constant, SECOND);
     for (scene, due) in [(closed, 6), (open, 10)] {
         let played = scene.play_protocol(&RefusingProtocol, Arc::default(), |_| Box::new(SilentPeer));
         played.check();

@@ -1,10 +1,10 @@
 //! Rows of data files that are used once: each by one request or one iteration, whatever the number of workers and the
 //! distribution of users.
 
-use measure::Nanos;
-use plan::flow::{Flow, OnFailure, Pause, Step};
-use plan::scenarios::{ScenarioPlan, total_load};
-use plan::{Arrivals, Load, Stage, WeightedUrl};
+use brunt_measure::Nanos;
+use brunt_plan::flow::{Flow, OnFailure, Pause, Step};
+use brunt_plan::scenarios::{ScenarioPlan, total_load};
+use brunt_plan::{Arrivals, Load, Stage, WeightedUrl};
 
 use super::harness::{MS, SECOND, SimPlan, after};
 use super::sim_result::SimResult;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Histogram, Nanos};
-use plan::flow::{NamedFlow, Flow, OnFailure, Pause, Step, Branch};
-use plan::scenarios::{ScenarioPlan, total_load};
-use plan::{Arrivals, Load, Stage, WeightedUrl};
-use record::NamedFigures;
-use sim::{SimReply, SimSettings};
-use wire::ServerRequest;
+use brunt_measure::{Histogram, Nanos};
+use brunt_plan::flow::{NamedFlow, Flow, OnFailure, Pause, Step, Branch};
+use brunt_plan::scenarios::{ScenarioPlan, total_load};
+use brunt_plan::{Arrivals, Load, Stage, WeightedUrl};
+use brunt_record::NamedFigures;
+use brunt_sim::{SimReply, SimSettings};
+use brunt_contract::ServerRequest;
 
 use super::harness::{MS, SECOND, SimPlan, after, each_seed};
 use super::sim_result::SimResult;
@@ -84,7 +84,7 @@ fn scenario_result(played: &SimResult, number: u16, of: u16) -> ScenarioResult {
     }
     let row = |at: u16| rows.get(&at).cloned().unwrap_or_default();
     let (span, sum) = (row(NAMES + 2 * number), row(NAMES + 2 * of + number));
-    let histogram = |packed: &measure::PackedHistogram| {
+    let histogram = |packed: &brunt_measure::PackedHistogram| {
         let mut histogram = Histogram::new();
         packed.add_to(&mut histogram);
         histogram
@@ -299,7 +299,7 @@ fn littles_law_holds_for_the_iterations_of_each() {
 fn two_steps_at_a_queue_take_as_long_beside_another_scenario_as_theory_says() {
     let (service, lasts) = (0.01, Nanos::from_secs(1500));
     let queue = move || {
-        let (mut rng, mut free) = (measure::Rng::new(7), [Nanos::ZERO; 2]);
+        let (mut rng, mut free) = (brunt_measure::Rng::new(7), [Nanos::ZERO; 2]);
         move |now: Nanos, ask: &ServerRequest<'_>| {
             let free = &mut free[usize::from(ask.path == "/b")];
             *free = (*free).max(now) + Nanos::from_secs_f64(service * rng.exponential());

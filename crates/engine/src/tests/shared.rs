@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use measure::Nanos;
-use protocols::http::Http;
-use protocols::http2::Http2Server;
-use sim::{SimReply, ServerPeer};
-use wire::ServerRequest;
+use brunt_measure::Nanos;
+use brunt_protocols::http::Http;
+use brunt_protocols::http2::Http2Server;
+use brunt_sim::{SimReply, ServerPeer};
+use brunt_contract::ServerRequest;
 
 use super::harness::{ServerLog, SimResult, SECOND, SimPlan};
 
@@ -41,7 +41,7 @@ fn users_share_as_few_connections_as_their_streams_allow() {
 
 #[test]
 fn arrivals_share_connections_too() {
-    let scene = SimPlan::open(1000.0, plan::Arrivals::Constant, SECOND).with(|p| p.max_connections = 2);
+    let scene = SimPlan::open(1000.0, brunt_plan::Arrivals::Constant, SECOND).with(|p| p.max_connections = 2);
     let played = play(&shared(scene, 50), Nanos::from_millis(50));
     played.check();
     let s = &played.sum;

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use measure::Nanos;
-use record::{WindowStart, LoadChange, RunEnd, FailureExample, Latency, Notice, RunPart, RunEvent, Second, Subject};
+use brunt_measure::Nanos;
+use brunt_record::{WindowStart, LoadChange, RunEnd, FailureExample, Latency, Notice, RunPart, RunEvent, Second, Subject};
 
 use super::harness::ServerLog;
 
@@ -12,7 +12,7 @@ use super::harness::ServerLog;
 pub struct SimResult {
     pub seconds: Vec<Second>,
     /// Row numbers of spans are derived from it.
-    pub spans: Vec<record::RequestSpan>,
+    pub spans: Vec<brunt_record::RequestSpan>,
     pub examples: Vec<FailureExample>,
     pub notices: Vec<Notice>,
     pub changes: Vec<LoadChange>,
@@ -162,7 +162,7 @@ impl SimResult {
         let handshakes = s.handshakes;
         assert!(handshakes == 0 || handshakes == s.opened, "{handshakes} handshakes, {} opened", s.opened);
         assert!(s.reused <= s.sent, "reused and sent");
-        if self.ended.reason == record::End::Completed {
+        if self.ended.reason == brunt_record::End::Completed {
             let of_window: i64 =
                 self.seconds.iter().filter(|s| s.part == RunPart::Window).map(|s| s.to_ns - s.from_ns).sum();
             assert_eq!(of_window, self.ended.window.0 as i64, "the seconds of the window are the window");

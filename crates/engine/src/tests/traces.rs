@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use measure::Nanos;
-use plan::flow::{Flow, OnFailure, Step};
-use plan::{Arrivals, WeightedUrl};
-use protocols::redis::{RedisProtocol, RedisServer};
-use record::TracedRequest;
-use sim::{SimReply, ServerPeer};
-use wire::ServerRequest;
+use brunt_measure::Nanos;
+use brunt_plan::flow::{Flow, OnFailure, Step};
+use brunt_plan::{Arrivals, WeightedUrl};
+use brunt_protocols::redis::{RedisProtocol, RedisServer};
+use brunt_record::TracedRequest;
+use brunt_sim::{SimReply, ServerPeer};
+use brunt_contract::ServerRequest;
 
 use super::harness::{MS, SECOND, SimPlan};
 use super::sim_result::SimResult;

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use measure::Nanos;
-use protocols::websocket::WebSocketProtocol;
-use sim::{SimPeer, PeerActions};
+use brunt_measure::Nanos;
+use brunt_protocols::websocket::WebSocketProtocol;
+use brunt_sim::{SimPeer, PeerActions};
 
 use super::harness::{MS, SECOND, SimPlan};
 use super::held_connections::{upgrade_response, sending};
@@ -25,19 +25,19 @@ impl SimPeer for ClosedPort {
 struct DatagramResolver;
 
 impl crate::Resolver for DatagramResolver {
-    fn resolve(&self, _origin: &wire::Origin) -> Result<Vec<wire::PeerAddress>, cause::Cause> {
-        Ok(vec![wire::PeerAddress::Udp(([127, 0, 0, 1], 9).into())])
+    fn resolve(&self, _origin: &brunt_contract::Origin) -> Result<Vec<brunt_contract::PeerAddress>, brunt_cause::Cause> {
+        Ok(vec![brunt_contract::PeerAddress::Udp(([127, 0, 0, 1], 9).into())])
     }
 }
 
 #[test]
 fn refusals_of_datagrams_that_nobody_answers_are_counted() {
     let closed = SimPlan::closed(3, SECOND).with(|p| (p.requests, p.duration) = (Some(60), None));
-    let open = SimPlan::open(100.0, plan::Arrivals::Constant, SECOND);
+    let open = SimPlan::open(100.0, brunt_plan::Arrivals::Constant, SECOND);
     for scene in [closed, open] {
         let scene = scene.urls(&[("udp://test:9", 1.0)]).option("send", "x").option("no-answer", "");
         let scene = SimPlan { resolver: Arc::new(DatagramResolver), ..scene };
-        let played = scene.play_protocol(&protocols::raw::RawProtocol, Arc::default(), |_| Box::new(ClosedPort));
+        let played = scene.play_protocol(&brunt_protocols::raw::RawProtocol, Arc::default(), |_| Box::new(ClosedPort));
         let s = &played.sum;
         let refused: u64 = played.seconds.iter().map(|s| s.connections.refused).sum();
         assert_eq!((s.due, s.due, s.censored), (s.sent, s.finished + s.failed, 0), "each is accounted for");
@@ -64,7 +64,7 @@ fn answers_that_come_twice_are_found_out_at_the_end_at_the_latest() {
         let scene = SimPlan::closed(users, SECOND).with(|p| (p.requests, p.duration) = (Some(requests), None));
         let scene = scene.urls(&[("udp://test:9", 1.0)]).option("send", "x");
         let scene = SimPlan { resolver: Arc::new(DatagramResolver), ..scene };
-        let played = scene.play_protocol(&protocols::raw::RawProtocol, Arc::default(), |_| Box::new(DoubleEcho));
+        let played = scene.play_protocol(&brunt_protocols::raw::RawProtocol, Arc::default(), |_| Box::new(DoubleEcho));
         let (s, strays) = (&played.sum, played.seconds.iter().map(|s| s.strays).sum::<u64>());
         assert_eq!((s.due, s.finished, s.failed, s.censored), (requests, requests, 0, 0));
         assert!(strays > 0, "{users} users, {requests} requests");
@@ -107,9 +107,9 @@ fn answers_that_come_twice_on_a_stream_are_told_apart_from_pushes() {
         let peer = move |_: u32| -> Box<dyn SimPeer> { Box::new(DoubleAnswer { answer, apart, late: VecDeque::new() }) };
         let scene = scene.with(|p| (p.requests, p.duration) = (Some(50), None));
         match scene.plan.urls[0].url.split_once(':').map(|(scheme, _)| scheme) {
-            Some("redis") => scene.play_protocol(&protocols::redis::RedisProtocol, Arc::default(), peer),
-            Some("tcp") => scene.play_protocol(&protocols::raw::RawProtocol, Arc::default(), peer),
-            _ => scene.play_protocol(&protocols::http1::Http1, Arc::default(), peer),
+            Some("redis") => scene.play_protocol(&brunt_protocols::redis::RedisProtocol, Arc::default(), peer),
+            Some("tcp") => scene.play_protocol(&brunt_protocols::raw::RawProtocol, Arc::default(), peer),
+            _ => scene.play_protocol(&brunt_protocols::http1::Http1, Arc::default(), peer),
         }
     };
     for apart in [false, true] {
@@ -162,7 +162,7 @@ fn a_single_answer_too_many_is_waited_for() {
         let scene = SimPlan::closed(1, SECOND).with(|p| (p.requests, p.duration) = (Some(requests), None));
         let scene = scene.urls(&[("udp://test:9", 1.0)]).option("send", "x");
         let scene = SimPlan { resolver: Arc::new(DatagramResolver), ..scene };
-        let played = scene.play_protocol(&protocols::raw::RawProtocol, Arc::default(), |_| Box::new(DelayedEcho::default()));
+        let played = scene.play_protocol(&brunt_protocols::raw::RawProtocol, Arc::default(), |_| Box::new(DelayedEcho::default()));
         let strays = played.seconds.iter().map(|s| s.strays).sum::<u64>();
         assert_eq!((played.sum.finished, strays), (requests, 1), "{requests} requests");
     }
@@ -195,7 +195,7 @@ impl SimPeer for PushingServer {
 #[test]
 fn pushes_that_nobody_announced_are_counted() {
     for apart in [false, true] {
-        for scene in [SimPlan::closed(2, SECOND), SimPlan::open(40.0, plan::Arrivals::Constant, SECOND)] {
+        for scene in [SimPlan::closed(2, SECOND), SimPlan::open(40.0, brunt_plan::Arrivals::Constant, SECOND)] {
             let scene = sending(scene).with(|p| (p.requests, p.max_connections) = (Some(20), 2));
             let played = scene.play_protocol(&WebSocketProtocol, Arc::default(), |_| Box::new(PushingServer { apart }));
             let (s, strays) = (&played.sum, played.seconds.iter().map(|s| s.strays).sum::<u64>());

@@ -3,12 +3,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use measure::Nanos;
-use protocols::raw::RawProtocol;
-use protocols::websocket::WebSocketProtocol;
-use scenario::{Action, Actions, UserEvent, Scenario, UnsolicitedMessage, UserIndex, Wakeup};
-use sim::{SimPeer, PeerActions};
-use wire::{RequestId, UserValues};
+use brunt_measure::Nanos;
+use brunt_protocols::raw::RawProtocol;
+use brunt_protocols::websocket::WebSocketProtocol;
+use brunt_scenario::{Action, Actions, UserEvent, Scenario, UnsolicitedMessage, UserIndex, Wakeup};
+use brunt_sim::{SimPeer, PeerActions};
+use brunt_contract::{RequestId, UserValues};
 
 use super::harness::{MS, SimResult, SECOND, SimPlan, each_seed};
 use super::held_connections::upgrade_response;

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use measure::Nanos;
-use plan::flow::{Flow, OnFailure, Pause, Step};
-use plan::{Arrivals, WeightedUrl};
-use protocols::redis::RedisProtocol;
-use sim::{SimPeer, PeerActions};
+use brunt_measure::Nanos;
+use brunt_plan::flow::{Flow, OnFailure, Pause, Step};
+use brunt_plan::{Arrivals, WeightedUrl};
+use brunt_protocols::redis::RedisProtocol;
+use brunt_sim::{SimPeer, PeerActions};
 
 use super::harness::{MS, SECOND, SimPlan, each_seed};
 
@@ -95,7 +95,7 @@ fn users_of_two_scenarios_go_on_with_what_they_began_each_on_connections_of_its_
     each_seed(1..8, |seed| {
         let scene = scene(SimPlan::closed(1, SECOND)).with(|plan| {
             let flow = plan.flow.take().expect("a flow");
-            let scenario = |name: &str, load: plan::Load| plan::ScenarioPlan {
+            let scenario = |name: &str, load: brunt_plan::Load| brunt_plan::ScenarioPlan {
                 name: name.into(),
                 load,
                 start: Nanos::ZERO,
@@ -108,11 +108,11 @@ fn users_of_two_scenarios_go_on_with_what_they_began_each_on_connections_of_its_
                 max_connections: 3,
                 flow: flow.clone(),
             };
-            let level = |level: f64| vec![plan::Stage { lasts: SECOND, from: level, to: level }];
-            let closed = plan::Load::Closed { stages: level(4.0), think: None, together: false };
-            let open = plan::Load::Open { stages: level(300.0), arrivals: Arrivals::Poisson };
+            let level = |level: f64| vec![brunt_plan::Stage { lasts: SECOND, from: level, to: level }];
+            let closed = brunt_plan::Load::Closed { stages: level(4.0), think: None, together: false };
+            let open = brunt_plan::Load::Open { stages: level(300.0), arrivals: Arrivals::Poisson };
             plan.scenarios = vec![scenario("closed", closed), scenario("open", open)];
-            (plan.seed, plan.duration, plan.load) = (seed, None, plan::scenarios::total_load(&plan.scenarios));
+            (plan.seed, plan.duration, plan.load) = (seed, None, brunt_plan::scenarios::total_load(&plan.scenarios));
         });
         let ledger = Ledger::default();
         let peer = ledger.clone();

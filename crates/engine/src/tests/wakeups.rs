@@ -1,11 +1,11 @@
 //! Users of flows in closed load whose pauses end while the generator is stopped: each step is late by the rest of the
 //! stop, and no other step is.
 
-use measure::Nanos;
-use plan::flow::{Flow, Pause, Step};
-use plan::scenarios::total_load;
-use plan::{Arrivals, Load, Stage, WeightedUrl};
-use sim::SimInterval;
+use brunt_measure::Nanos;
+use brunt_plan::flow::{Flow, Pause, Step};
+use brunt_plan::scenarios::total_load;
+use brunt_plan::{Arrivals, Load, Stage, WeightedUrl};
+use brunt_sim::SimInterval;
 
 use super::harness::{MS, SECOND, SimPlan, after, each_seed};
 use super::sim_result::SimResult;

@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex};
 
-use measure::Nanos;
-use wire::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, TurnRemainder};
+use brunt_measure::Nanos;
+use brunt_contract::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, TurnRemainder};
 
 use super::harness::ServerLog;
 use crate::Stop;

@@ -5,9 +5,9 @@
 //! are taken in order, and their latency counts from when they were due. Those left at the end of the run are counted:
 //! one by one if they are few, else in batches as given by the schedule.
 
-use measure::Nanos;
-use scenario::{Action, Actions, UserEvent, Wakeup};
-use wire::{Network, UserValues};
+use brunt_measure::Nanos;
+use brunt_scenario::{Action, Actions, UserEvent, Wakeup};
+use brunt_contract::{Network, UserValues};
 
 use crate::connections::WorkerConnections;
 use crate::ids::{RequestId, ScenarioId};

@@ -3,9 +3,9 @@
 //! A cache hit is no request: it is counted under its name, and state is updated from it as from a response. Runs
 //! without caches only check whether they have any.
 
-use measure::Nanos;
-use scenario::UserEvent;
-use wire::{FollowUp, Network};
+use brunt_measure::Nanos;
+use brunt_scenario::UserEvent;
+use brunt_contract::{FollowUp, Network};
 
 use crate::connections::WorkerConnections;
 use crate::ids::{RequestId, UserId};

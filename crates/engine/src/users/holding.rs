@@ -1,9 +1,9 @@
 //! Connections that are part of the plan (WebSocket, `--hold`): each user opens its own first, sends its requests, and
 //! with `--hold` keeps it until a set time after the last connection of the run is open.
 
-use measure::Nanos;
-use scenario::UserEvent;
-use wire::Network;
+use brunt_measure::Nanos;
+use brunt_scenario::UserEvent;
+use brunt_contract::Network;
 
 use crate::connections::WorkerConnections;
 use crate::ids::UserId;

@@ -1,8 +1,8 @@
 //! Users with iterations: their begin, the counts of iterations and groups, and their cut.
 
-use measure::Nanos;
-use scenario::{SpanEvent, SpanEventKind};
-use wire::Network;
+use brunt_measure::Nanos;
+use brunt_scenario::{SpanEvent, SpanEventKind};
+use brunt_contract::Network;
 
 use crate::connections::WorkerConnections;
 use crate::ids::{ScenarioId, UserId};

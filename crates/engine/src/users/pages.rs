@@ -6,9 +6,9 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use measure::Nanos;
-use scenario::UserEvent;
-use wire::{FollowUp, ResourceSearch, Network, PageResources};
+use brunt_measure::Nanos;
+use brunt_scenario::UserEvent;
+use brunt_contract::{FollowUp, ResourceSearch, Network, PageResources};
 
 use crate::connections::WorkerConnections;
 use crate::ids::UserId;

@@ -1,8 +1,8 @@
 //! Waking of users: after an event, the scenario decides what the user does next, within the limits of the run.
 
-use measure::Nanos;
-use scenario::{Action, Actions, ENDLESS, BatchMember, UserEvent, UnsolicitedMessage, Wakeup};
-use wire::{RequestDraft, Network, UserValues};
+use brunt_measure::Nanos;
+use brunt_scenario::{Action, Actions, ENDLESS, BatchMember, UserEvent, UnsolicitedMessage, Wakeup};
+use brunt_contract::{RequestDraft, Network, UserValues};
 
 use crate::connections::WorkerConnections;
 use crate::ids::{RequestId, UserId};

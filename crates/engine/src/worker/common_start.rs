@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use measure::Nanos;
-use wire::Network;
+use brunt_measure::Nanos;
+use brunt_contract::Network;
 
 use crate::barrier::Barrier;
 

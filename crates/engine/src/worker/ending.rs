@@ -1,6 +1,6 @@
 //! The end condition of a worker.
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 
 /// The progress of a worker at a moment.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 //! `immutable`: stale responses are never used, and fresh ones are never revalidated.
 
 use crate::cookies::date;
-use values::verify::header;
+use brunt_values::verify::header;
 
 /// Divisor of the heuristic lifetime: without explicit freshness a response is fresh for a tenth of the time since its
 /// last change, as in browsers (RFC 9111 4.2.2).

@@ -1,7 +1,7 @@
 //! Cache lookup for a request: reads its encoded head, so that options, slots and cookies are already applied (RFC 9111
 //! 4, 5.2.1).
 
-use values::verify::header;
+use brunt_values::verify::header;
 
 /// Fields by which a plan makes its own conditional or range request; such a request bypasses the cache.
 const BYPASS_FIELDS: [&str; 6] = ["if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range"];

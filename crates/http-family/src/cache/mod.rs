@@ -15,13 +15,13 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use wire::{ProtocolConfig, UsageError, OptionSpec, one};
+use brunt_contract::{ProtocolConfig, UsageError, OptionSpec, one};
 
 pub use lookup::CacheLookup;
 pub use observer::{CacheEffect, CacheObserver, StorableResponse};
 pub use freshness::Freshness;
 
-use values::budget::{MemoryBudget, Reservation};
+use brunt_values::budget::{MemoryBudget, Reservation};
 
 /// Name of the option.
 pub const CACHE: &str = "cache";

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{CachedResponse, NeededParts, Freshness};
-use values::budget::{MemoryBudget, BudgetedBuffer};
+use brunt_values::budget::{MemoryBudget, BudgetedBuffer};
 
 /// Largest body that is stored, in bytes.
 const LARGEST: usize = 1 << 20;

@@ -1,6 +1,6 @@
 //! Cookie dates, parsed as browsers do (RFC 6265 5.1.1): fields in any order, with any separators.
 
-use measure::Calendar;
+use brunt_measure::Calendar;
 
 /// Parses a date to seconds since 1970; earlier dates become 0. Returns `None` if it is not a date.
 pub fn parse(text: &[u8]) -> Option<u64> {

@@ -16,7 +16,7 @@ pub use set_cookie::{CookieUpdates, NO_ROOM, has_set_cookie, read_set_cookies};
 use std::cell::RefCell;
 use std::cmp::Reverse;
 
-use values::budget::{MemoryBudget, Reservation};
+use brunt_values::budget::{MemoryBudget, Reservation};
 
 use self::set_cookie::SetCookie;
 

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use cause::StaticCause;
+use brunt_cause::StaticCause;
 
 use super::date;
 use super::domain_matches;
-use values::budget::{MemoryBudget, Reservation};
-use values::verify::header;
+use brunt_values::budget::{MemoryBudget, Reservation};
+use brunt_values::verify::header;
 
 /// Maximum length of name and value together, in bytes.
 const LARGEST: usize = 4096;
@@ -19,7 +19,7 @@ const MAX_LINES: usize = 100;
 const MAX_LIFETIME: u64 = 400 * 86_400;
 
 /// The failure of a response whose cookies do not fit.
-pub const NO_ROOM: StaticCause = cause::http1::no_room_for_cookies();
+pub const NO_ROOM: StaticCause = brunt_cause::http1::no_room_for_cookies();
 
 /// The cookies that a response sets.
 #[derive(Debug)]

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use cause::{Cause, StaticCause, grpc};
-use wire::{EventBuffer, ExchangeEnd, Event, ExchangeId, FailedChecks, FaultKind};
+use brunt_cause::{Cause, StaticCause, grpc};
+use brunt_contract::{EventBuffer, ExchangeEnd, Event, ExchangeId, FailedChecks, FaultKind};
 
 use super::compressed::{self, MessageEncoding};
 use super::expect::{CompleteResponse, GrpcChecks, ExaminedResponse};
@@ -19,10 +19,10 @@ use super::status::{self, GrpcStatusSet};
 use crate::http2::connection::{StreamListener, StreamDecision};
 use crate::http2::frames::code;
 use crate::http2::hpack::{HeaderFields, HpackError};
-use values::budget::MemoryBudget;
-use values::verify::header::KeptHeaderLines;
+use brunt_values::budget::MemoryBudget;
+use brunt_values::verify::header::KeptHeaderLines;
 
-/// Maximum number of body bytes kept for capturing: one more than is read ([`wire::Dialogue::learnt`]).
+/// Maximum number of body bytes kept for capturing: one more than is read ([`brunt_contract::Dialogue::learnt`]).
 const CAPTURE_BOUND: usize = (8 << 20) + 1;
 
 const NO_PREFIX: StaticCause = grpc::no_length_prefix();
@@ -329,7 +329,7 @@ impl GrpcEventHandler<'_> {
 
     #[cold]
     fn conclude_examined(&mut self, call: &mut GrpcCall, status: Option<u32>, message: Option<String>) {
-        let said = cause::verbatim(message.unwrap_or_default());
+        let said = brunt_cause::verbatim(message.unwrap_or_default());
         match status {
             None if call.http_status != 200 => {
                 let said = grpc::http_status(call.http_status);

@@ -4,8 +4,8 @@
 //! up to a limit: a small message may stand for a huge one.
 
 use super::framing::{self, PREFIX};
-use values::budget::MemoryBudget;
-use values::verify::coding::{ContentCoding, CodingLayer};
+use brunt_values::budget::MemoryBudget;
+use brunt_values::verify::coding::{ContentCoding, CodingLayer};
 
 /// Maximum size of all messages of a response once decompressed.
 const BOUND: usize = 64 << 20;
@@ -53,18 +53,18 @@ impl MessageEncoding {
 ///
 /// # Errors
 /// Fails if a message cannot be decompressed.
-pub fn decompress_all(body: &[u8], encoding: MessageEncoding) -> Result<Vec<u8>, cause::StaticCause> {
+pub fn decompress_all(body: &[u8], encoding: MessageEncoding) -> Result<Vec<u8>, brunt_cause::StaticCause> {
     let (mut plain, mut rest) = (Vec::new(), body);
     while let Some((&[flag, a, b, c, d], behind)) = rest.split_first_chunk::<PREFIX>() {
         let Some((message, more)) = behind.split_at_checked(u32::from_be_bytes([a, b, c, d]) as usize) else { break };
         if flag == 0 {
             framing::put(message, &mut plain);
         } else {
-            let message = encoding.decompress(message).ok_or(cause::grpc::broken_compression())?;
+            let message = encoding.decompress(message).ok_or(brunt_cause::grpc::broken_compression())?;
             framing::put(&message, &mut plain);
         }
         if plain.len() > BOUND {
-            return Err(cause::grpc::long_decompressed());
+            return Err(brunt_cause::grpc::long_decompressed());
         }
         rest = more;
     }

@@ -11,9 +11,9 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use cause::{Cause, grpc};
+use brunt_cause::{Cause, grpc};
 use prost_reflect::{DynamicMessage, Kind, MessageDescriptor, SerializeOptions};
-use wire::{FailedChecks, FaultKind};
+use brunt_contract::{FailedChecks, FaultKind};
 
 use super::compressed::{self, MessageEncoding};
 use super::framing;
@@ -21,13 +21,13 @@ use super::suggestion::nearest;
 use super::options::GrpcOptions;
 use super::status::{self, GrpcStatusSet};
 use crate::await_condition::MessageMatch;
-use values::capture::{CaptureInput, Capture, ResponsePart, CapturedValues};
-use values::budget::{MemoryBudget, BudgetedBuffer, NO_ROOM};
-use values::count_range;
-use values::verify::KEPT_BOUND;
-use values::verify::header::{ExpectedHeader, KeptHeaderLines};
-use values::verify::json::{JsonRule, PathStep, begins_with_items};
-use values::verify::raw_json;
+use brunt_values::capture::{CaptureInput, Capture, ResponsePart, CapturedValues};
+use brunt_values::budget::{MemoryBudget, BudgetedBuffer, NO_ROOM};
+use brunt_values::count_range;
+use brunt_values::verify::KEPT_BOUND;
+use brunt_values::verify::header::{ExpectedHeader, KeptHeaderLines};
+use brunt_values::verify::json::{JsonRule, PathStep, begins_with_items};
+use brunt_values::verify::raw_json;
 
 /// The largest message that is decoded: a field of two bytes may take a hundred in memory.
 const DECODED_BOUND: usize = 256 << 10;
@@ -270,9 +270,9 @@ impl GrpcChecks {
     /// # Errors
     /// Fails if the message cannot be decoded.
     pub fn to_json(&self, message: &[u8], budget: &MemoryBudget) -> Result<Vec<u8>, Cause> {
-        let size = measure::format_bytes(message.len() as u64);
+        let size = brunt_measure::format_bytes(message.len() as u64);
         if message.len() > DECODED_BOUND {
-            let most = measure::format_bytes(DECODED_BOUND as u64);
+            let most = brunt_measure::format_bytes(DECODED_BOUND as u64);
             return Err(grpc::long_message(size, most));
         }
         let needed = if message.len() > SMALL { message.len() * GROWTH } else { 0 };
@@ -289,7 +289,7 @@ impl GrpcChecks {
 }
 
 fn unwritten(message: &[u8]) -> Cause {
-    grpc::no_json(measure::format_bytes(message.len() as u64))
+    grpc::no_json(brunt_measure::format_bytes(message.len() as u64))
 }
 
 /// The messages of a response, kept for its checks.
@@ -337,11 +337,11 @@ impl MessageBuffer {
         match &self.missed {
             None => Ok(&self.bytes),
             Some(NotKept::TooLong) => {
-                let bound = measure::format_bytes(KEPT_BOUND as u64);
-                Err(cause::checks::response_too_long(bound))
+                let bound = brunt_measure::format_bytes(KEPT_BOUND as u64);
+                Err(brunt_cause::checks::response_too_long(bound))
             }
             Some(NotKept::Cause(why)) => Err(why.clone()),
-            Some(NotKept::BudgetExceeded) => Err(cause::checks::response_unchecked(NO_ROOM)),
+            Some(NotKept::BudgetExceeded) => Err(brunt_cause::checks::response_unchecked(NO_ROOM)),
         }
     }
 }

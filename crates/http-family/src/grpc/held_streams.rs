@@ -8,8 +8,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use cause::{Cause, StaticCause};
-use wire::{EventBuffer, ExchangeEnd, Event, ExchangeId, FaultKind, SubmitOutcome};
+use brunt_cause::{Cause, StaticCause};
+use brunt_contract::{EventBuffer, ExchangeEnd, Event, ExchangeId, FaultKind, SubmitOutcome};
 
 use super::compressed::{self, MessageEncoding};
 use super::expect::{MessageBuffer, CompleteResponse};
@@ -18,19 +18,19 @@ use super::response_head::EXCERPT_BOUND;
 use super::status;
 use super::steps::{HeldStreamPlan, GrpcStep};
 use crate::await_condition::{AwaitCondition, MessageMatch};
-use values::budget::{MemoryBudget, BudgetedBuffer};
-use values::verify::header::KeptHeaderLines;
+use brunt_values::budget::{MemoryBudget, BudgetedBuffer};
+use brunt_values::verify::header::KeptHeaderLines;
 
 /// Maximum number of messages of a stream, and of their bytes, kept for later steps.
 const MOST_KEPT: usize = 1000;
 const MOST_BYTES: usize = 1 << 20;
 
 /// The cause if a step's stream was not opened.
-pub const NOT_OPEN: StaticCause = cause::grpc::not_open();
+pub const NOT_OPEN: StaticCause = brunt_cause::grpc::not_open();
 /// The cause if a step starts while another is in progress.
-pub const BUSY: StaticCause = cause::grpc::step_busy();
+pub const BUSY: StaticCause = brunt_cause::grpc::step_busy();
 /// The cause if a stream cannot be opened on the user's connection.
-pub const NO_ROOM: StaticCause = cause::grpc::no_room_for_streams();
+pub const NO_ROOM: StaticCause = brunt_cause::grpc::no_room_for_streams();
 
 /// The streams held open on one connection.
 #[derive(Debug)]
@@ -269,7 +269,7 @@ impl HeldStream {
 
     /// Marks the stream as given up, since a step timed out on it; the next step reports that.
     pub fn abandon(&mut self) {
-        let (status, said) = (Some(status::CANCELLED), cause::grpc::awaited_in_vain().into());
+        let (status, said) = (Some(status::CANCELLED), brunt_cause::grpc::awaited_in_vain().into());
         (self.id, self.incoming) = (0, MessageBuffer::default());
         self.end = Some(StreamEnd { status, fault: None, cause: said });
     }
@@ -388,7 +388,7 @@ fn report_end(awaiting: StreamStep, steps: &[GrpcStep], metadata: &[KeptHeaderLi
                 }
             },
             false if status == status::OK => {
-                ours = Some(cause::grpc::ended_ok().into());
+                ours = Some(brunt_cause::grpc::ended_ok().into());
                 Some(FaultKind::WrongBody)
             }
             false => Some(FaultKind::WrongStatus),

@@ -9,7 +9,7 @@ use prost_reflect::{
 };
 use serde_json::Deserializer;
 use serde_path_to_error::{Path, Segment};
-use wire::UsageError;
+use brunt_contract::UsageError;
 
 use super::message_template::MessageTemplate;
 use super::suggestion::nearest;

@@ -4,11 +4,11 @@
 
 use prost_reflect::EnumDescriptor;
 use prost_reflect::prost::encoding::encode_varint;
-use wire::SlotContext;
+use brunt_contract::SlotContext;
 
 use super::framing::PREFIX;
 use super::times;
-use values::template::{MOST_MARKS, Template};
+use brunt_values::template::{MOST_MARKS, Template};
 
 /// A message with slots.
 #[derive(Debug)]

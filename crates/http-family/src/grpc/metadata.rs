@@ -4,10 +4,10 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::general_purpose::NO_PAD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use wire::UsageError;
+use brunt_contract::UsageError;
 
 use crate::placeholders::Placeholders;
-use values::template::SlotGuard;
+use brunt_values::template::SlotGuard;
 
 /// Base64 with or without padding, both of which must be accepted.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(

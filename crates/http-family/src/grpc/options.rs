@@ -3,20 +3,20 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use measure::Nanos;
-use wire::{ProtocolConfig, UsageError, OptionSpec, many, one, switch};
+use brunt_measure::Nanos;
+use brunt_contract::{ProtocolConfig, UsageError, OptionSpec, many, one, switch};
 
 use super::metadata;
 use super::status::GrpcStatusSet;
 use crate::auth_options;
 use crate::placeholders::{Placeholders, NO_SLOTS};
-use values::capture::CAPTURE;
-use values::capture::{self, Capture};
-use values::file;
-use values::count_range;
-use values::verify::header::ExpectedHeader;
-use values::verify::json::JsonRule;
-use values::verify::parse_headers;
+use brunt_values::capture::CAPTURE;
+use brunt_values::capture::{self, Capture};
+use brunt_values::file;
+use brunt_values::count_range;
+use brunt_values::verify::header::ExpectedHeader;
+use brunt_values::verify::json::JsonRule;
+use brunt_values::verify::parse_headers;
 
 /// The options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &[

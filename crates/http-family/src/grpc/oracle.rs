@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use wire::{ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol};
+use brunt_contract::{ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol};
 
 use super::GrpcProtocol;
-use values::capture::CapturedValues;
+use brunt_values::capture::CapturedValues;
 
 /// Options that examine metadata.
 const BEHIND: (&str, &[(&str, &str)]) = ("Unary", &[("expect-header", "a: *"), ("expect-trailer", "b: c*")]);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use prost_reflect::prost::Message;
 use prost_reflect::prost_types::FileDescriptorProto;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, Value};
-use wire::UsageError;
+use brunt_contract::UsageError;
 
 use super::framing;
 use super::request::CapturedResponse;

@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost_reflect::MethodDescriptor;
 use url::Url;
-use wire::{UsageError, SlotContext, Origin};
+use brunt_contract::{UsageError, SlotContext, Origin};
 
 use super::expect::GrpcChecks;
 use super::framing;

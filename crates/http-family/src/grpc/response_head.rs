@@ -2,8 +2,8 @@
 
 use super::compressed::MessageEncoding;
 use crate::http2::hpack::{HeaderFields, HpackError};
-use values::budget::MemoryBudget;
-use values::verify::header::KeptHeaderLines;
+use brunt_values::budget::MemoryBudget;
+use brunt_values::verify::header::KeptHeaderLines;
 
 /// Maximum length of a status message kept as an example.
 pub const EXCERPT_BOUND: usize = 4096;

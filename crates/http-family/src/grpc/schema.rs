@@ -8,12 +8,12 @@ use prost_reflect::prost::encoding::encode_varint;
 use prost_reflect::{DescriptorPool, MethodDescriptor, ServiceDescriptor};
 use protox::Compiler;
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
-use wire::UsageError;
+use brunt_contract::UsageError;
 
 use super::editions;
 use super::suggestion::nearest;
 use super::sources::ProtoFiles;
-use values::file;
+use brunt_values::file;
 
 /// The services and methods that can be called.
 #[derive(Clone, Debug)]

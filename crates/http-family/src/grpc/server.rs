@@ -126,7 +126,7 @@ fn needed(bytes: &[u8]) -> Result<usize, CallError> {
             Err(CallError(status::RESOURCE_EXHAUSTED, sentence))
         }
         1 => Err(CallError(status::UNIMPLEMENTED, "compressed messages are not for this server".into())),
-        _ => Err(CallError(status::INTERNAL, cause::grpc::no_length_prefix().en().into())),
+        _ => Err(CallError(status::INTERNAL, brunt_cause::grpc::no_length_prefix().en().into())),
     }
 }
 

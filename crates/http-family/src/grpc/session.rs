@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use cause::{Cause, StaticCause};
-use wire::{ProtocolError, EventBuffer, Event, ExchangeId, FaultKind, SlotContext, SessionFull, OutputBuffer, SubmitOutcome, Session};
+use brunt_cause::{Cause, StaticCause};
+use brunt_contract::{ProtocolError, EventBuffer, Event, ExchangeId, FaultKind, SlotContext, SessionFull, OutputBuffer, SubmitOutcome, Session};
 
 use super::answer::{GrpcCall, GrpcEventHandler};
 use super::expect::MessageBuffer;
@@ -16,7 +16,7 @@ use super::steps::{HeldStreamPlan, StreamOpening, GrpcStep};
 use crate::http2::frames::code;
 use crate::http2::hpack::Lexicon;
 use crate::http2::{Http2Connection, Http2SlotValues};
-use values::budget::MemoryBudget;
+use brunt_values::budget::MemoryBudget;
 
 /// A gRPC session, client side.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl GrpcSession {
         let step = &rules.steps[number];
         let like = match step.awaits.fill(fill).transpose() {
             Ok(like) => like,
-            Err(why) => return held.reject(id, FaultKind::WrongBody, cause::checks::awaited_unreadable(why)),
+            Err(why) => return held.reject(id, FaultKind::WrongBody, brunt_cause::checks::awaited_unreadable(why)),
         };
         let line = held.stream(step.stream);
         if line.is_busy() {
@@ -170,7 +170,7 @@ impl Session for GrpcSession {
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+    fn submit(&mut self, id: ExchangeId, request: &brunt_contract::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<GrpcRequest>();
         if self.room() == 0 {
             return Err(SessionFull);

@@ -6,13 +6,13 @@
 use prost_reflect::prost::encoding::encode_varint;
 use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
 use serde_json::{Map, Value};
-use wire::{UsageError, SlotContext};
+use brunt_contract::{UsageError, SlotContext};
 
 use super::message_template::{MessageTemplate, MessageNode, ScalarEncoding, MessageValues};
 use super::json;
 use crate::placeholders::Placeholders;
-use values::template::reserved_digits::TRIAL;
-use values::template::{MOST_MARKS, Template};
+use brunt_values::template::reserved_digits::TRIAL;
+use brunt_values::template::{MOST_MARKS, Template};
 
 /// Minimum number of requests tried before the run if numbers are expected; more if the data has more rows.
 const TRIALS: u64 = 10_000;

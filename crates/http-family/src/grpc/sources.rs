@@ -9,7 +9,7 @@ use prost_reflect::prost::Message as _;
 use protox::file::{File, FileResolver, IncludeFileResolver};
 
 use super::editions;
-use values::file;
+use brunt_values::file;
 
 /// A resolver for the files below a directory.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //!
 //! The engine uses 0 for "no code", so a status is counted as its number plus one.
 
-use cause::{StaticCause, grpc};
+use brunt_cause::{StaticCause, grpc};
 
 /// Names, by number.
 const NAMES: [&str; 17] = [

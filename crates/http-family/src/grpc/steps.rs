@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use wire::{ProtocolConfig, UsageError};
+use brunt_contract::{ProtocolConfig, UsageError};
 
 use super::expect::GrpcChecks;
 use super::options::GrpcOptions;

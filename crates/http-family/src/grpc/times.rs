@@ -2,7 +2,7 @@
 //!
 //! This runs for every message with slots in a time, so nothing is allocated.
 
-use measure::Calendar;
+use brunt_measure::Calendar;
 
 /// Seconds of the years 1 to 9999, the range of a `Timestamp`.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;

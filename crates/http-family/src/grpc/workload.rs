@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use prost_reflect::MethodDescriptor;
-use wire::{
+use brunt_contract::{
     ProtocolDescription, ProtocolConfig, ConnectionOwner, UsageError, Workload, EstablishedConnection, SlotContext, UserState, RequestNames, Origin, PreparedWorkload, Protocol, Session,
     Trace, WeightedRequest,
 };
@@ -22,8 +22,8 @@ use super::{framing, json};
 use crate::http2::frames::code;
 use crate::http2::hpack::Lexicon;
 use crate::placeholders::Placeholders;
-use values::budget::MemoryBudget;
-use values::url_overrides;
+use brunt_values::budget::MemoryBudget;
+use brunt_values::url_overrides;
 
 /// Services whose descriptors are built in: health checks, reflection, the built-in target.
 const BUILT: [&str; 3] = ["grpc.health.v1.Health", reflection::SERVICES[0], "brunt.Target"];
@@ -290,7 +290,7 @@ impl Workload for GrpcWorkload {
         Some(kept.encode())
     }
     /// Returns the path and the messages, without their frames.
-    fn encoded_with(&self, request: &wire::Request, fill: &SlotContext, _memory: Option<&UserState>) -> Vec<u8> {
+    fn encoded_with(&self, request: &brunt_contract::Request, fill: &SlotContext, _memory: Option<&UserState>) -> Vec<u8> {
         let request = request.downcast::<GrpcRequest>();
         let mut text = format!("POST {}\n", request.path).into_bytes();
         let mut filled = Vec::new();
@@ -304,7 +304,7 @@ impl Workload for GrpcWorkload {
         }
         text
     }
-    fn trace(&self, request: &wire::Request, fill: &SlotContext) -> Option<Trace> {
+    fn trace(&self, request: &brunt_contract::Request, fill: &SlotContext) -> Option<Trace> {
         let request = request.downcast::<GrpcRequest>();
         request.slots.as_ref()?.head.as_ref()?.trace(fill)
     }
@@ -326,7 +326,7 @@ impl Workload for GrpcWorkload {
     fn code_name(&self, code: u32) -> String {
         code::EndCode::describe(code).unwrap_or_else(|| status::name(status::of_counted(code)))
     }
-    fn code_meaning(&self, code: u32) -> Option<cause::StaticCause> {
+    fn code_meaning(&self, code: u32) -> Option<brunt_cause::StaticCause> {
         status::meaning(status::of_counted(code))
     }
 }

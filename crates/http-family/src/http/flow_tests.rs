@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use wire::Protocol;
-use wire::{ProtocolConfig, RequestedUrl, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, UserState, Origin, OutputBuffer};
+use brunt_contract::Protocol;
+use brunt_contract::{ProtocolConfig, RequestedUrl, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, UserState, Origin, OutputBuffer};
 
 use super::Http;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{Workload, EventBuffer, Event, ExchangeId, FaultKind, SlotContext, StateUpdate, UserState, Origin, OutputBuffer};
+use brunt_contract::{Workload, EventBuffer, Event, ExchangeId, FaultKind, SlotContext, StateUpdate, UserState, Origin, OutputBuffer};
 
 use super::tests::{established, prepare};
 use crate::http2::frames;
@@ -14,11 +14,11 @@ const NOW: SlotContext<'static> = SlotContext {
     unix_ns: 1_700_000_000_000_000_000,
     run: 1,
     sequence: 0,
-    values: wire::UserValues::NONE,
+    values: brunt_contract::UserValues::NONE,
 };
 
 /// Returns what a user with this state sends for a request, as a transcript.
-fn sent(dialogue: &Arc<dyn Workload>, request: &wire::Request, memory: &UserState) -> String {
+fn sent(dialogue: &Arc<dyn Workload>, request: &brunt_contract::Request, memory: &UserState) -> String {
     let mut session = dialogue.session(&Origin::default(), &established(None));
     let mut out = OutputBuffer::default();
     session.open(&mut out);
@@ -38,7 +38,7 @@ fn cookies(text: &str) -> Vec<String> {
 fn answered(
     dialogue: &Arc<dyn Workload>,
     two: bool,
-    request: &wire::Request,
+    request: &brunt_contract::Request,
     status: u16,
     lines: &[(&str, &str)],
 ) -> EventBuffer {
@@ -67,10 +67,10 @@ fn answered(
 /// request.
 fn kept(
     dialogue: &Arc<dyn Workload>,
-    request: &wire::Request,
+    request: &brunt_contract::Request,
     done: EventBuffer,
     memory: &mut UserState,
-) -> Option<std::sync::Arc<wire::Request>> {
+) -> Option<std::sync::Arc<brunt_contract::Request>> {
     let mut lesson: Option<StateUpdate> = None;
     for event in done.events {
         match event {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{ProtocolConfig, RequestedUrl, UsageError, Workload, EstablishedConnection, Origin, OutputBuffer, Protocol};
+use brunt_contract::{ProtocolConfig, RequestedUrl, UsageError, Workload, EstablishedConnection, Origin, OutputBuffer, Protocol};
 
 use super::Http;
 

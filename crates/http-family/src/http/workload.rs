@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{
+use brunt_contract::{
     ProtocolDescription, ProtocolConfig, UsageError, Workload, RequestDraft, EstablishedConnection, SlotContext, FollowUp, ResourceSearch, StateUpdate, UserState, Origin, PreparedWorkload,
     Protocol, CacheHit, Session, Trace,
 };
@@ -111,20 +111,20 @@ impl Workload for HttpWorkload {
             HttpVersion::Auto => &[b"h2", b"http/1.1"],
         }
     }
-    fn compose(&self, like: &wire::Request, draft: &RequestDraft) -> Result<FollowUp, cause::Cause> {
+    fn compose(&self, like: &brunt_contract::Request, draft: &RequestDraft) -> Result<FollowUp, brunt_cause::Cause> {
         self.http1.compose(like, draft)
     }
-    fn encoded_with(&self, request: &wire::Request, fill: &SlotContext, memory: Option<&UserState>) -> Vec<u8> {
+    fn encoded_with(&self, request: &brunt_contract::Request, fill: &SlotContext, memory: Option<&UserState>) -> Vec<u8> {
         let text = self.http1.encoded_with(request, fill, memory);
         if self.version == HttpVersion::Http2 { http2::readable(&text) } else { text }
     }
-    fn trace(&self, request: &wire::Request, fill: &SlotContext) -> Option<Trace> {
+    fn trace(&self, request: &brunt_contract::Request, fill: &SlotContext) -> Option<Trace> {
         self.http1.trace(request, fill)
     }
-    fn update_state(&self, request: &wire::Request, fill: &SlotContext, lesson: StateUpdate, memory: &mut UserState) -> Option<ResourceSearch> {
+    fn update_state(&self, request: &brunt_contract::Request, fill: &SlotContext, lesson: StateUpdate, memory: &mut UserState) -> Option<ResourceSearch> {
         self.http1.update_state(request, fill, lesson, memory)
     }
-    fn cached_response(&self, request: &wire::Request, fill: &SlotContext, memory: &mut UserState) -> Option<CacheHit> {
+    fn cached_response(&self, request: &brunt_contract::Request, fill: &SlotContext, memory: &mut UserState) -> Option<CacheHit> {
         self.http1.cached_response(request, fill, memory)
     }
     fn display_bytes(&self, established: &EstablishedConnection, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {

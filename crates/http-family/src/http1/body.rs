@@ -3,7 +3,7 @@
 //!
 //! Chunk lines must end in CR LF. Extensions are skipped, and so are trailers unless they are asked for, up to a bound.
 
-use wire::ProtocolError;
+use brunt_contract::ProtocolError;
 
 use super::codec::HEAD_BOUND;
 
@@ -148,7 +148,7 @@ impl BodyDecoder {
         self.step = match (self.step, byte) {
             (BodyState::Size | BodyState::MoreSize, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
                 if self.left >> 60 != 0 {
-                    return Err(ProtocolError(cause::http1::chunk_out_of_range()));
+                    return Err(ProtocolError(brunt_cause::http1::chunk_out_of_range()));
                 }
                 self.left = self.left << 4 | (byte as char).to_digit(16).map_or(0, u64::from);
                 BodyState::MoreSize
@@ -163,8 +163,8 @@ impl BodyDecoder {
             (BodyState::Trailer | BodyState::TrailerLine, b'\t' | b' '..=b'~' | 0x80..) => self.count_overhead(BodyState::TrailerLine)?,
             (BodyState::TrailerLine, b'\r') => BodyState::TrailerEnd,
             (BodyState::TrailerEnd, b'\n') => BodyState::Trailer,
-            (BodyState::Size | BodyState::MoreSize, _) => return Err(ProtocolError(cause::http1::chunk_not_hex())),
-            (BodyState::DataCr | BodyState::DataLf, _) => return Err(ProtocolError(cause::http1::chunk_too_long())),
+            (BodyState::Size | BodyState::MoreSize, _) => return Err(ProtocolError(brunt_cause::http1::chunk_not_hex())),
+            (BodyState::DataCr | BodyState::DataLf, _) => return Err(ProtocolError(brunt_cause::http1::chunk_too_long())),
             _ => return Err(NO_END),
         };
         Ok(())
@@ -177,8 +177,8 @@ impl BodyDecoder {
 
     fn count_overhead(&mut self, next: BodyState) -> Result<BodyState, ProtocolError> {
         self.overhead += 1;
-        if self.overhead as usize > HEAD_BOUND { Err(ProtocolError(cause::http1::endless_chunks())) } else { Ok(next) }
+        if self.overhead as usize > HEAD_BOUND { Err(ProtocolError(brunt_cause::http1::endless_chunks())) } else { Ok(next) }
     }
 }
 
-const NO_END: ProtocolError = ProtocolError(cause::http1::chunk_line_end());
+const NO_END: ProtocolError = ProtocolError(brunt_cause::http1::chunk_line_end());

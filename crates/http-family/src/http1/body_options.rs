@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use wire::{ProtocolConfig, UsageError};
+use brunt_contract::{ProtocolConfig, UsageError};
 
 use super::multipart;
 use super::request::{RequestBody, HeaderOverride};
 use crate::placeholders::Placeholders;
-use values::file;
-use values::template::SlotGuard;
+use brunt_values::file;
+use brunt_values::template::SlotGuard;
 
 /// Maximum size of a body file searched for slots, in bytes; larger files are sent as they are.
 const LOOKED_THROUGH: usize = 1 << 20;

@@ -1,13 +1,13 @@
 //! Captures from responses (`capture`), and the state update that a response makes for its user.
 
-use cause::Cause;
-use wire::{ProtocolConfig, UsageError, FaultKind};
+use brunt_cause::Cause;
+use brunt_contract::{ProtocolConfig, UsageError, FaultKind};
 
 use crate::cache;
 use crate::cookies;
 use crate::resources::ResourceOutcome;
-use values::capture::{self, CaptureInput, Capture, BodyDocuments, ResponsePart, CapturedValues};
-use values::verify::Expectations;
+use brunt_values::capture::{self, CaptureInput, Capture, BodyDocuments, ResponsePart, CapturedValues};
+use brunt_values::verify::Expectations;
 
 /// Sources of captures that HTTP responses have.
 const KNOWN: &[&str] = &["json", "css", "xpath", "regex", "between", "header", "trailer", "cookie", "status", "body"];

@@ -6,7 +6,7 @@
 //! line (RFC 9112 2.2). Rejected are a bare CR, NUL and other control characters, folded lines (5.2), white space
 //! before the colon and names that are not tokens. Other fields are not looked at here; see [`field`].
 
-use wire::ProtocolError;
+use brunt_contract::ProtocolError;
 
 use super::vector;
 use crate::detect::{DetectedProtocol, detect, may_match_later};
@@ -128,7 +128,7 @@ pub(super) fn request_lines(bytes: &[u8], head: &mut HttpHead) -> Result<bool, P
 /// Parses `METHOD TARGET HTTP/1.x` and records the position of the target.
 #[inline]
 fn request_line(line: &[u8], head: &mut HttpHead) -> Result<(), ProtocolError> {
-    const WRONG: ProtocolError = ProtocolError(cause::http1::wrong_request_line());
+    const WRONG: ProtocolError = ProtocolError(brunt_cause::http1::wrong_request_line());
     let method_end = line.iter().position(|&b| !is_token(b)).ok_or(WRONG)?;
     let (rest, version) = line.split_last_chunk::<9>().ok_or(WRONG)?;
     match version {
@@ -152,7 +152,7 @@ fn request_line(line: &[u8], head: &mut HttpHead) -> Result<(), ProtocolError> {
 /// Returns an error if the target is not UTF-8.
 #[inline]
 pub fn method_and_target<'a>(text: &'a [u8], head: &HttpHead) -> Result<(&'a str, &'a str), ProtocolError> {
-    const NO_TEXT: ProtocolError = ProtocolError(cause::http1::target_not_text());
+    const NO_TEXT: ProtocolError = ProtocolError(brunt_cause::http1::target_not_text());
     let (at, end) = (head.target_at as usize, head.target_end as usize);
     let method = std::str::from_utf8(&text[..at - 1]).map_err(|_| NO_TEXT)?;
     let target = std::str::from_utf8(&text[at..end]).map_err(|_| NO_TEXT)?;
@@ -196,15 +196,15 @@ fn check_prefix(bytes: &[u8]) -> Result<bool, ProtocolError> {
 /// Returns the error for bytes that are no response, with the actual protocol if it is recognized.
 fn not_http(bytes: &[u8]) -> ProtocolError {
     match detect(bytes) {
-        Some(DetectedProtocol::Tls) => ProtocolError(cause::http1::uses_tls()),
-        Some(DetectedProtocol::Http2) => ProtocolError(cause::http1::uses_http2()),
+        Some(DetectedProtocol::Tls) => ProtocolError(brunt_cause::http1::uses_tls()),
+        Some(DetectedProtocol::Http2) => ProtocolError(brunt_cause::http1::uses_http2()),
         _ => NOT_HTTP,
     }
 }
 
-const NOT_HTTP: ProtocolError = ProtocolError(cause::http1::no_http1());
-const NO_FIELD: ProtocolError = ProtocolError(cause::http1::no_field());
-const CONTROL: ProtocolError = ProtocolError(cause::http1::control_character());
+const NOT_HTTP: ProtocolError = ProtocolError(brunt_cause::http1::no_http1());
+const NO_FIELD: ProtocolError = ProtocolError(brunt_cause::http1::no_field());
+const CONTROL: ProtocolError = ProtocolError(brunt_cause::http1::control_character());
 
 #[inline]
 fn status_line(line: &[u8], head: &mut HttpHead) -> Result<(), ProtocolError> {
@@ -237,7 +237,7 @@ fn fields(bytes: &[u8], head: &mut HttpHead) -> Result<bool, ProtocolError> {
             colon += 1;
         }
         if colon == 0 || line.get(colon) != Some(&b':') {
-            return Err(if line[0] == b' ' || line[0] == b'\t' { ProtocolError(cause::http1::folded()) } else { NO_FIELD });
+            return Err(if line[0] == b' ' || line[0] == b'\t' { ProtocolError(brunt_cause::http1::folded()) } else { NO_FIELD });
         }
         let value = &line[colon + 1..];
         if has_control(value) {
@@ -312,12 +312,12 @@ fn content_length(value: &[u8], head: &mut HttpHead) -> Result<(), ProtocolError
 
 #[cold]
 fn lengths(value: &[u8], head: &mut HttpHead) -> Result<(), ProtocolError> {
-    const WRONG: ProtocolError = ProtocolError(cause::http1::length_not_a_number());
+    const WRONG: ProtocolError = ProtocolError(brunt_cause::http1::length_not_a_number());
     for item in value.split(|&b| b == b',').map(<[u8]>::trim_ascii) {
         let digits = std::str::from_utf8(item).ok().filter(|t| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit()));
         let length = digits.and_then(|t| t.parse().ok()).ok_or(WRONG)?;
         if head.has(SIZED) && head.length != length {
-            return Err(ProtocolError(cause::http1::length_twice()));
+            return Err(ProtocolError(brunt_cause::http1::length_twice()));
         }
         head.length = length;
         head.flags |= SIZED;
@@ -330,7 +330,7 @@ fn transfer_encoding(value: &[u8], head: &mut HttpHead) -> Result<(), ProtocolEr
     for coding in value.split(|&b| b == b',').map(<[u8]>::trim_ascii).filter(|c| !c.is_empty()) {
         let chunked = coding.eq_ignore_ascii_case(b"chunked");
         if chunked && head.has(CHUNKED) {
-            return Err(ProtocolError(cause::http1::chunked_twice()));
+            return Err(ProtocolError(brunt_cause::http1::chunked_twice()));
         }
         head.flags = if chunked { head.flags | CHUNKED } else { head.flags & !CHUNKED } | CODED;
     }

@@ -1,8 +1,8 @@
 //! Checks of a response beyond its framing: status, redirect, headers and body. Shared by all versions of HTTP.
 
-use cause::Cause;
+use brunt_cause::Cause;
 use memchr::memmem::Finder;
-use wire::{ProtocolError, FailedChecks, FaultKind};
+use brunt_contract::{ProtocolError, FailedChecks, FaultKind};
 
 use super::captures::{ResponseCaptures, HttpStateUpdate};
 use super::redirect::{self, Redirect};
@@ -10,10 +10,10 @@ use super::request::{ResponseChecks, Recipe, HttpRules};
 use crate::cache::{CachedResponse, CacheObserver};
 use crate::cookies;
 use crate::resources::{PageBody, ResourceOutcome};
-use values::capture::CapturedValues;
-use values::verify::header::KeptHeaderLines;
-use values::verify::{self, AnswerChecks};
-use values::text_search::TextSearch;
+use brunt_values::capture::CapturedValues;
+use brunt_values::verify::header::KeptHeaderLines;
+use brunt_values::verify::{self, AnswerChecks};
+use brunt_values::text_search::TextSearch;
 
 /// Maximum length of a response excerpt kept as an example, in bytes.
 pub const EXCERPT_BOUND: usize = 4096;
@@ -94,7 +94,7 @@ impl ResponseEvaluation {
     }
 
     /// Checks a response from the cache. Returns its state update, or `None` if a check fails.
-    pub fn recall(mut self, rules: (&HttpRules, &ResponseChecks), kept: &CachedResponse) -> Option<Option<wire::StateUpdate>> {
+    pub fn recall(mut self, rules: (&HttpRules, &ResponseChecks), kept: &CachedResponse) -> Option<Option<brunt_contract::StateUpdate>> {
         self.check_head(rules, None, kept.status, (kept.head(), b"")).ok()?;
         self.feed(rules, kept.body());
         self.complete(rules, kept.status);
@@ -201,16 +201,16 @@ impl ResponseEvaluation {
     }
 
     /// Takes the state update for the user; it has values only if the response succeeded.
-    pub fn state_update(&mut self, succeeded: bool) -> Option<wire::StateUpdate> {
+    pub fn state_update(&mut self, succeeded: bool) -> Option<brunt_contract::StateUpdate> {
         if let Some(body) = self.returned_body.take().filter(|_| succeeded) {
-            return Some(Box::new(wire::ResponseContent::Body(body)));
+            return Some(Box::new(brunt_contract::ResponseContent::Body(body)));
         }
         let cookies = self.cookies.take();
         let values = if succeeded { self.captured.take() } else { CapturedValues::default() };
         let heard = self.resources.take().filter(|_| succeeded).map(|heard| *heard);
         let cache = self.cache.take().filter(|_| succeeded);
         let any = cookies.is_some() || !values.0.is_empty() || heard.is_some() || cache.is_some();
-        any.then(|| Box::new(HttpStateUpdate { cookies, values, resources: heard, cache }) as wire::StateUpdate)
+        any.then(|| Box::new(HttpStateUpdate { cookies, values, resources: heard, cache }) as brunt_contract::StateUpdate)
     }
 
     /// Returns the fault of the response, as far as it is known.
@@ -265,7 +265,7 @@ impl ResponseEvaluation {
     pub fn why(&self, (rules, checks): (&HttpRules, &ResponseChecks), kind: FaultKind, size: u64) -> Option<Cause> {
         let (expected, text) = (checks.expected.as_ref(), self.text(checks));
         match (&self.verification, &self.search, text) {
-            _ if kind == FaultKind::Proxy => Some(cause::proxy::unauthorized("-U NAME:PASSWORD")),
+            _ if kind == FaultKind::Proxy => Some(brunt_cause::proxy::unauthorized("-U NAME:PASSWORD")),
             _ if self.out_of_memory => Some(cookies::NO_ROOM.into()),
             _ if self.captured.fault() == Some(kind) => self.captured.why(),
             _ if kind == FaultKind::WrongHeader && self.failed_trailers.any() => self.trailer_cause(checks),
@@ -273,7 +273,7 @@ impl ResponseEvaluation {
             (Some(seen), ..) if seen.keeps_body() => seen.mismatch(expected, text, &rules.budget),
             (_, watch, Some(text)) => {
                 let beginning = watch.as_ref().map_or(&b""[..], |watch| watch.beginning());
-                Some(verify::missing_text(cause::checks::body_lacks, text.needle(), beginning, size))
+                Some(verify::missing_text(brunt_cause::checks::body_lacks, text.needle(), beginning, size))
             }
             _ => None,
         }

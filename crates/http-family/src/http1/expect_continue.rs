@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use cause::Cause;
-use measure::Nanos;
-use wire::{ProtocolConfig, UsageError, SlotContext, OptionSpec, OutputBuffer, one, switch};
+use brunt_cause::Cause;
+use brunt_measure::Nanos;
+use brunt_contract::{ProtocolConfig, UsageError, SlotContext, OptionSpec, OutputBuffer, one, switch};
 
 use super::slots::Http1Template;
 use super::request::HttpRequest;
@@ -33,7 +33,7 @@ const WAIT: Nanos = Nanos::from_secs(1);
 /// Maximum wait; beyond it the request's timeout applies first.
 const LONGEST: Nanos = Nanos::from_secs(3600);
 
-const INSTEAD: cause::StaticCause = cause::http1::instead_of_continue();
+const INSTEAD: brunt_cause::StaticCause = brunt_cause::http1::instead_of_continue();
 
 /// Returns how long a body waits.
 ///
@@ -41,7 +41,7 @@ const INSTEAD: cause::StaticCause = cause::http1::instead_of_continue();
 /// Returns an error for an invalid time, or one out of range.
 pub fn wait(asked: &ProtocolConfig) -> Result<Nanos, UsageError> {
     let Some(text) = asked.value("continue-wait") else { return Ok(WAIT) };
-    plan::quantity::duration(text).ok().filter(|wait| (Nanos::from_millis(1)..=LONGEST).contains(wait)).ok_or_else(
+    brunt_plan::quantity::duration(text).ok().filter(|wait| (Nanos::from_millis(1)..=LONGEST).contains(wait)).ok_or_else(
         || UsageError::new("--continue-wait", format!("\"{text}\" is not a time from 1ms to 1h; write for instance 1s")),
     )
 }

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use wire::UsageError;
+use brunt_contract::UsageError;
 
 use super::request::RequestBody;
 use crate::placeholders::Placeholders;
-use values::file;
-use values::template::SlotGuard;
+use brunt_values::file;
+use brunt_values::template::SlotGuard;
 
 /// Media type of a form.
 pub const KIND: &str = "multipart/form-data";

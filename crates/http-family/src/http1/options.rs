@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use base64::Engine as _;
-use measure::Nanos;
+use brunt_measure::Nanos;
 use memchr::memmem::Finder;
 use url::Url;
-use wire::{ProtocolConfig, UsageError, OptionSpec, ProxyRules, many, one, switch};
+use brunt_contract::{ProtocolConfig, UsageError, OptionSpec, ProxyRules, many, one, switch};
 
 use super::body_options::{self, content};
 use super::captures;
@@ -19,10 +19,10 @@ use super::expect_continue;
 use crate::placeholders::{Placeholders, NO_SLOTS};
 use crate::resources::{self, PageRule};
 use crate::{cache, cookies, auth_options};
-use values::capture::{CAPTURE, Capture};
-use values::budget::MemoryBudget;
-use values::template::SlotGuard;
-use values::verify::{self, Expectations};
+use brunt_values::capture::{CAPTURE, Capture};
+use brunt_values::budget::MemoryBudget;
+use brunt_values::template::SlotGuard;
+use brunt_values::verify::{self, Expectations};
 
 /// Does not quote the line, which may be a bare token, and secret.
 const NO_COLON: &str =

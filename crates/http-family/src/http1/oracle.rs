@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use wire::{ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, ServerSession};
+use brunt_contract::{ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, ServerSession};
 
 use super::codec::{self, CHUNKED, HttpHead, SIZED};
 use super::{Http1, Http1Server};
@@ -35,9 +35,9 @@ pub fn request(bytes: &[u8], at: usize) {
 }
 
 fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Workload> {
-    let url = wire::RequestedUrl { url: "http://h/".to_owned(), weight: 1.0 };
+    let url = brunt_contract::RequestedUrl { url: "http://h/".to_owned(), weight: 1.0 };
     let options = options.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()])).collect();
-    let asked = wire::ProtocolConfig { urls: vec![url], options, ..wire::ProtocolConfig::default() };
+    let asked = brunt_contract::ProtocolConfig { urls: vec![url], options, ..brunt_contract::ProtocolConfig::default() };
     Http1.prepare(&asked).expect("a good plan")
 }
 
@@ -68,7 +68,7 @@ fn played<'a>(dialogue: &Arc<dyn Workload>, mut pieces: impl Iterator<Item = &'a
 fn heard<'a>(mut pieces: impl Iterator<Item = &'a [u8]>) -> (Option<ProtocolError>, Vec<String>) {
     let (mut server, mut heard) = (Http1Server::new(), Vec::new());
     let broken = pieces.find_map(|piece| {
-        let hear = &mut |ask: wire::ServerRequest<'_>| heard.push(format!("{ask:?}"));
+        let hear = &mut |ask: brunt_contract::ServerRequest<'_>| heard.push(format!("{ask:?}"));
         server.receive(piece, hear).err()
     });
     (broken, heard)
@@ -84,7 +84,7 @@ fn ours(bytes: &[u8], read: fn(&[u8], &mut HttpHead) -> Result<bool, ProtocolErr
 
 /// Returns `true` for our errors about the meaning of a field, which `httparse` does not check.
 fn about_meaning(broken: &ProtocolError) -> bool {
-    [cause::http1::length_not_a_number(), cause::http1::length_twice(), cause::http1::chunked_twice()]
+    [brunt_cause::http1::length_not_a_number(), brunt_cause::http1::length_twice(), brunt_cause::http1::chunked_twice()]
         .contains(&broken.0)
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use url::Url;
-use wire::{ProtocolError, FollowUp};
+use brunt_contract::{ProtocolError, FollowUp};
 
 use super::codec;
 use super::request::{self, Recipe, HttpRules};
@@ -50,11 +50,11 @@ pub fn next(recipe: &Recipe, status: u16, head: &[u8], (rules, most): (&HttpRule
     }
     next.url = strip_fragment(url);
     let origin = next.route_through(&rules.proxies).ok_or(NO_URL)?;
-    let request = wire::Request::shared(request::encode(&Arc::new(next)));
+    let request = brunt_contract::Request::shared(request::encode(&Arc::new(next)));
     Ok(Redirect::Follow(Box::new(FollowUp { origin, request })))
 }
 
-const NO_URL: ProtocolError = ProtocolError(cause::http1::no_redirect_url());
+const NO_URL: ProtocolError = ProtocolError(brunt_cause::http1::no_redirect_url());
 
 fn drops_body(status: u16, method: &str) -> bool {
     match status {

@@ -9,10 +9,10 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use base64::Engine as _;
-use measure::Nanos;
+use brunt_measure::Nanos;
 use memchr::memmem::Finder;
 use url::Url;
-use wire::{SlotContext, UserState, Origin, ProxyRules};
+use brunt_contract::{SlotContext, UserState, Origin, ProxyRules};
 
 use super::slots::FilledRequest;
 use super::redirect::is_redirect;
@@ -20,10 +20,10 @@ use super::session::{EXPECTS, LAST, NO_BODY, SECURE, UPGRADES};
 use super::status::StatusSet;
 use crate::cache;
 use crate::resources::{AllowedHosts, PageRule};
-use values::capture::{Capture, ResponsePart};
-use values::budget::MemoryBudget;
-use values::percent::{decoded, host};
-use values::verify::Expectations;
+use brunt_values::capture::{Capture, ResponsePart};
+use brunt_values::budget::MemoryBudget;
+use brunt_values::percent::{decoded, host};
+use brunt_values::verify::Expectations;
 
 /// Minimum size of a body that is shared instead of copied, in bytes.
 pub const SHARED_FROM: usize = 16 * 1024;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use wire::{ServerRequest, ProtocolError, RequestPart, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
+use brunt_contract::{ServerRequest, ProtocolError, RequestPart, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
 
 use super::body::BodyDecoder;
 use super::codec::{CHUNKED, CODED, EXPECTS, HEAD_BOUND, HTTP10, HttpHead, SIZED, UPGRADES, method_and_target, request_head};
@@ -325,7 +325,7 @@ fn count(data: &[u8], bytes: &mut u64, shown: &mut Vec<u8>) {
     shown.extend_from_slice(&data[..data.len().min(SHOWN_BOUND - shown.len())]);
 }
 
-const ENDLESS: ProtocolError = ProtocolError(cause::http1::endless_request_headers());
+const ENDLESS: ProtocolError = ProtocolError(brunt_cause::http1::endless_request_headers());
 
 /// Returns the decoder for the body of a request (RFC 9112 6.3).
 #[inline]
@@ -334,7 +334,7 @@ fn body_of(head: &HttpHead) -> Result<Option<BodyDecoder>, ProtocolError> {
         return Ok(Some(BodyDecoder::chunked()));
     }
     if head.has(CODED) {
-        return Err(ProtocolError(cause::http1::request_not_chunked()));
+        return Err(ProtocolError(brunt_cause::http1::request_not_chunked()));
     }
     Ok((head.has(SIZED) && head.length > 0).then(|| BodyDecoder::of_length(head.length)))
 }

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use wire::{ProtocolError, EventBuffer, ExchangeEnd, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, SessionFull, UserState, OutputBuffer, SubmitOutcome, Session};
+use brunt_contract::{ProtocolError, EventBuffer, ExchangeEnd, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, SessionFull, UserState, OutputBuffer, SubmitOutcome, Session};
 
 use super::body::{BodyDecoder, BodyPart};
 use super::codec::{CHUNKED, CODED, HEAD_BOUND, HttpHead, SIZED, response_head};
@@ -17,7 +17,7 @@ use super::redirect::Redirect;
 use super::request::{Recipe, HttpRequest, HttpRules};
 use super::expect_continue::DeferredBody;
 use crate::cookies::{self, CookieJar};
-use values::budget::{BudgetedBuffer, NO_ROOM_FOR_HEADS};
+use brunt_values::budget::{BudgetedBuffer, NO_ROOM_FOR_HEADS};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Http1State {
@@ -217,7 +217,7 @@ impl Http1Session {
     fn interim(&mut self, head: &HttpHead) -> Result<bool, ProtocolError> {
         if head.status == 101 {
             if self.flags & UPGRADES == 0 {
-                return Err(ProtocolError(cause::http1::unrequested_101()));
+                return Err(ProtocolError(brunt_cause::http1::unrequested_101()));
             }
             self.status = 101;
             self.flags |= LAST;
@@ -391,7 +391,7 @@ impl Http1Session {
     }
 }
 
-const ENDLESS: ProtocolError = ProtocolError(cause::http1::endless_headers());
+const ENDLESS: ProtocolError = ProtocolError(brunt_cause::http1::endless_headers());
 
 impl Session for Http1Session {
     fn restart(&mut self, established: &EstablishedConnection) -> bool {
@@ -402,7 +402,7 @@ impl Session for Http1Session {
         is_ours
     }
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+    fn submit(&mut self, id: ExchangeId, request: &brunt_contract::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<HttpRequest>();
         if self.state != Http1State::Idle {
             return Err(SessionFull);
@@ -438,7 +438,7 @@ impl Session for Http1Session {
     fn submit_with(
         &mut self,
         id: ExchangeId,
-        request: &wire::Request,
+        request: &brunt_contract::Request,
         fill: &SlotContext,
         memory: &UserState,
         out: &mut OutputBuffer,
@@ -523,7 +523,7 @@ impl Session for Http1Session {
     }
 }
 
-const UNASKED: ProtocolError = ProtocolError(cause::http1::unsolicited());
+const UNASKED: ProtocolError = ProtocolError(brunt_cause::http1::unsolicited());
 
 impl Http1Session {
     /// Like [`Self::feed`], but keeps the trailers too.

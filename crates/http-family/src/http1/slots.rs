@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use memchr::memmem::Finder;
 use url::Url;
-use wire::{UsageError, SlotContext, OutputBuffer, Trace, UserValues};
+use brunt_contract::{UsageError, SlotContext, OutputBuffer, Trace, UserValues};
 
 use super::request::{RequestTail, RequestBody, HeaderOverride, Recipe, HttpRequest};
 use super::session::{EXPECTS, SLOTS};
 use crate::placeholders::{self, Placeholders, EncodedPiece};
-use values::template::Template;
-use values::template::reserved_digits::{TRIAL, digit_count, write_number};
+use brunt_values::template::Template;
+use brunt_values::template::reserved_digits::{TRIAL, digit_count, write_number};
 
 /// Template of a request with slots.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Sets of status codes, which define the successful responses.
 
-use wire::UsageError;
+use brunt_contract::UsageError;
 
 /// Bit set of the status codes from 0 to 1023, so that a lookup is one load.
 #[derive(Clone, Debug, PartialEq, Eq)]

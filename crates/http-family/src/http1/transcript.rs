@@ -2,7 +2,7 @@
 
 use super::body::BodyDecoder;
 use super::codec::{CHUNKED, HttpHead, response_head};
-use values::verify;
+use brunt_values::verify;
 
 /// Returns everything received, with the body of the last response decoded and a line with a star that says so. Returns
 /// `None` if there is nothing to decode.

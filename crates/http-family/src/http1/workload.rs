@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use cause::{Cause, connecting};
+use brunt_cause::{Cause, connecting};
 use url::Url;
-use wire::{
+use brunt_contract::{
     ProtocolDescription, ProtocolConfig, UsageError, Workload, RequestDraft, EstablishedConnection, SlotContext, FollowUp, ResourceSearch, UserState, RequestNames, Origin, PreparedWorkload,
     Protocol, ProxyRules, CacheHit, MAX_SHOWN_BYTES, Session, Trace, WeightedRequest,
 };
@@ -21,8 +21,8 @@ use crate::cache::{self, Cache};
 use crate::cookies::{self, CookieJar};
 use crate::placeholders::Placeholders;
 use crate::resources::{self, AllowedHosts, ResourceOutcome, PageRule, RESOURCES};
-use values::template::SlotGuard;
-use values::url_overrides;
+use brunt_values::template::SlotGuard;
+use brunt_values::url_overrides;
 
 thread_local! {
     /// Buffer for a request head, used when its response sets cookies or is looked up in the cache.
@@ -222,12 +222,12 @@ impl Workload for Http1Workload {
     fn alpn(&self, _origin: &Origin) -> &[&'static [u8]] {
         &[b"http/1.1"]
     }
-    fn compose(&self, like: &wire::Request, draft: &RequestDraft) -> Result<FollowUp, Cause> {
+    fn compose(&self, like: &brunt_contract::Request, draft: &RequestDraft) -> Result<FollowUp, Cause> {
         let mut recipe = self.drafted(like.downcast(), draft)?;
         let origin = recipe.route_through(&self.rules.proxies).ok_or_else(|| connecting::no_web_url(recipe.url.as_str()))?;
-        Ok(FollowUp { origin, request: wire::Request::shared(encode(&Arc::new(recipe))) })
+        Ok(FollowUp { origin, request: brunt_contract::Request::shared(encode(&Arc::new(recipe))) })
     }
-    fn encoded_with(&self, request: &wire::Request, fill: &SlotContext, memory: Option<&UserState>) -> Vec<u8> {
+    fn encoded_with(&self, request: &brunt_contract::Request, fill: &SlotContext, memory: Option<&UserState>) -> Vec<u8> {
         let request = request.downcast::<HttpRequest>();
         let (mut bytes, body) = match &request.slots {
             None => (request.text().into_owned(), request.body()),
@@ -244,7 +244,7 @@ impl Workload for Http1Workload {
         }
         bytes
     }
-    fn trace(&self, request: &wire::Request, fill: &SlotContext) -> Option<Trace> {
+    fn trace(&self, request: &brunt_contract::Request, fill: &SlotContext) -> Option<Trace> {
         let request = request.downcast::<HttpRequest>();
         match &request.slots {
             Some(filled) => filled.trace(fill),
@@ -252,7 +252,7 @@ impl Workload for Http1Workload {
             None => request.recipe.as_ref().and_then(|_| Trace::find_in_head(&request.text())),
         }
     }
-    fn update_state(&self, request: &wire::Request, fill: &SlotContext, lesson: wire::StateUpdate, memory: &mut UserState) -> Option<ResourceSearch> {
+    fn update_state(&self, request: &brunt_contract::Request, fill: &SlotContext, lesson: brunt_contract::StateUpdate, memory: &mut UserState) -> Option<ResourceSearch> {
         let request = request.downcast::<HttpRequest>();
         let lesson = lesson.downcast::<HttpStateUpdate>().ok()?;
         // Computed first, while the values are those the request was sent with.
@@ -273,7 +273,7 @@ impl Workload for Http1Workload {
         lesson.values.store(memory);
         found
     }
-    fn cached_response(&self, request: &wire::Request, fill: &SlotContext, memory: &mut UserState) -> Option<CacheHit> {
+    fn cached_response(&self, request: &brunt_contract::Request, fill: &SlotContext, memory: &mut UserState) -> Option<CacheHit> {
         let request = request.downcast::<HttpRequest>();
         let (rule, checks) = (self.rules.cache.as_ref()?, self.rules.checks(request.checks));
         let with = SlotContext { values: &memory.values, ..*fill };
@@ -302,7 +302,7 @@ fn put_head(request: &HttpRequest, fill: &SlotContext, head: &mut Vec<u8>) {
 }
 
 /// Returns the default name of a request.
-fn default_name(recipe: &Recipe, url: &wire::RequestedUrl) -> String {
+fn default_name(recipe: &Recipe, url: &brunt_contract::RequestedUrl) -> String {
     format!("{} {}", recipe.method, url.path())
 }
 

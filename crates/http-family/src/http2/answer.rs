@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use cause::{Cause, StaticCause};
-use wire::{EventBuffer, ExchangeEnd, Event, ExchangeId, FaultKind};
+use brunt_cause::{Cause, StaticCause};
+use brunt_contract::{EventBuffer, ExchangeEnd, Event, ExchangeId, FaultKind};
 
 use super::connection::{StreamListener, StreamDecision};
 use super::frames::code;
@@ -20,9 +20,9 @@ use crate::http1::session::NO_BODY;
 /// Set once the response's head has arrived; it may be earlier than the bytes at hand.
 const BEGUN: u8 = 128;
 
-const TOO_SHORT: StaticCause = cause::http2::body_too_short();
-const BAD_TRAILER: StaticCause = cause::http2::bad_trailer();
-const TOO_LONG: StaticCause = cause::http2::body_too_long();
+const TOO_SHORT: StaticCause = brunt_cause::http2::body_too_short();
+const BAD_TRAILER: StaticCause = brunt_cause::http2::bad_trailer();
+const TOO_LONG: StaticCause = brunt_cause::http2::body_too_long();
 
 /// One exchange in flight.
 #[derive(Debug)]
@@ -167,14 +167,14 @@ impl StreamListener<Http2Exchange> for Http2EventHandler<'_> {
         if said.status < 200 {
             // Interim responses carry nothing that is counted; 101 does not exist in HTTP/2 (8.6).
             return Ok(match said.status {
-                101 => self.fail(x, cause::http2::switches()),
-                _ if end => self.fail(x, cause::http2::ends_interim()),
+                101 => self.fail(x, brunt_cause::http2::switches()),
+                _ if end => self.fail(x, brunt_cause::http2::ends_interim()),
                 _ => StreamDecision::Continue,
             });
         }
         (x.status, x.announced) = (said.status, said.announced);
         if !text.is_empty() && !self.examine_head(x, text) {
-            return Ok(self.fail(x, cause::http2::no_redirect_url()));
+            return Ok(self.fail(x, brunt_cause::http2::no_redirect_url()));
         }
         if end {
             return Ok(self.complete(x));
@@ -187,7 +187,7 @@ impl StreamListener<Http2Exchange> for Http2EventHandler<'_> {
     #[inline]
     fn data(&mut self, x: &mut Http2Exchange, bytes: &[u8], end: bool) -> StreamDecision {
         if x.status == 0 {
-            return self.fail(x, cause::http2::body_first());
+            return self.fail(x, brunt_cause::http2::body_first());
         }
         x.payload += bytes.len() as u64;
         if let Some(rare) = &mut x.extras {
@@ -241,7 +241,7 @@ impl Http2EventHandler<'_> {
             }
             fields.remember(1, 0)?;
         }
-        Ok(if end { self.complete(x) } else { self.fail(x, cause::http2::headers_within()) })
+        Ok(if end { self.complete(x) } else { self.fail(x, brunt_cause::http2::headers_within()) })
     }
 
     /// Examines a head whose status may redirect or be a failure, or whose body has to be checked. Returns `false` if

@@ -8,14 +8,14 @@
 
 use std::sync::Arc;
 
-use cause::{Cause, StaticCause};
-use wire::{ProtocolError, OutputBuffer};
+use brunt_cause::{Cause, StaticCause};
+use brunt_contract::{ProtocolError, OutputBuffer};
 
 use super::frames::{self, FrameHead, HEAD, code, setting};
 use super::hpack::{HpackDecoder, HpackEncoder, HeaderFields, LIST_BOUND, Lexicon, HeaderList, HpackError};
 use super::sending::SendFlow;
 use super::streams::{Http2Stream, StreamTable};
-use values::budget::{MemoryBudget, BudgetedBuffer};
+use brunt_values::budget::{MemoryBudget, BudgetedBuffer};
 
 /// Receive window of a stream.
 pub(super) const STREAM_WINDOW: u32 = 1 << 24;
@@ -28,9 +28,9 @@ const STREAMS_START: u32 = 100;
 const FAREWELL_BOUND: usize = 160;
 
 /// The cause reported if a server closes the connection before its SETTINGS.
-const SILENT: StaticCause = cause::http2::silent_in_clear();
+const SILENT: StaticCause = brunt_cause::http2::silent_in_clear();
 /// Like [`SILENT`], for a connection over TLS.
-const SILENT_IN_TLS: StaticCause = cause::http2::silent();
+const SILENT_IN_TLS: StaticCause = brunt_cause::http2::silent();
 
 /// A listener's decision about a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +60,8 @@ pub trait StreamListener<T> {
     fn end_code(&mut self, _word: code::EndCode) {}
 }
 
-const TURNED_AWAY: StaticCause = cause::http2::turned_away();
-const REFUSED: StaticCause = cause::http2::refused();
+const TURNED_AWAY: StaticCause = brunt_cause::http2::turned_away();
+const REFUSED: StaticCause = brunt_cause::http2::refused();
 
 /// A connection error: its code and its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -289,13 +289,13 @@ impl<T> Http2Connection<T> {
         Some(stream)
     }
 
-    /// Implements [`wire::Session::replies`].
+    /// Implements [`brunt_contract::Session::replies`].
     #[inline]
     pub fn replies(&self) -> u32 {
         self.replies
     }
 
-    /// Implements [`wire::Session::replies_left`].
+    /// Implements [`brunt_contract::Session::replies_left`].
     pub fn replies_left(&mut self) {
         self.replies = 0;
     }
@@ -320,8 +320,8 @@ impl<T> Http2Connection<T> {
         }
         let data = data[..data.len().min(FAREWELL_BOUND)].escape_ascii().to_string();
         Some(match goodbye {
-            Some(goodbye) => cause::http2::with_data(goodbye, data),
-            None => cause::http2::data_alone(data),
+            Some(goodbye) => brunt_cause::http2::with_data(goodbye, data),
+            None => brunt_cause::http2::data_alone(data),
         })
     }
 

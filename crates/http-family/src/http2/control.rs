@@ -14,7 +14,7 @@ impl<T> Http2Connection<T> {
         out: &mut Vec<u8>,
         ear: &mut impl StreamListener<T>,
     ) -> Result<(), ConnectionError> {
-        const ON_STREAM: ConnectionError = ConnectionError(code::PROTOCOL_ERROR, cause::http2::on_stream());
+        const ON_STREAM: ConnectionError = ConnectionError(code::PROTOCOL_ERROR, brunt_cause::http2::on_stream());
         self.count_idle()?;
         match head.kind {
             frames::SETTINGS | frames::PING | frames::GOAWAY if head.stream != 0 => Err(ON_STREAM),
@@ -40,7 +40,7 @@ impl<T> Http2Connection<T> {
             frames::WINDOW_UPDATE => self.window_update(head.stream, payload, out),
             frames::RST_STREAM => self.peer_reset(head.stream, payload, ear),
             frames::PRIORITY if payload.len() != 5 => Err(WRONG_SIZE),
-            frames::PUSH_PROMISE => Err(ConnectionError(code::PROTOCOL_ERROR, cause::http2::pushes())),
+            frames::PUSH_PROMISE => Err(ConnectionError(code::PROTOCOL_ERROR, brunt_cause::http2::pushes())),
             // PRIORITY and unknown frame types are ignored (5.5).
             _ => Ok(()),
         }
@@ -57,14 +57,14 @@ impl<T> Http2Connection<T> {
             match number {
                 setting::HEADER_TABLE_SIZE => self.encoder.resize(value),
                 setting::ENABLE_PUSH if value != 0 => {
-                    return Err(ConnectionError(code::PROTOCOL_ERROR, cause::http2::enables_push()));
+                    return Err(ConnectionError(code::PROTOCOL_ERROR, brunt_cause::http2::enables_push()));
                 }
                 setting::MAX_CONCURRENT_STREAMS => self.max_streams = value,
                 setting::INITIAL_WINDOW_SIZE => self.sending.resize(value, &mut self.streams).ok_or(TOO_WIDE)?,
                 setting::MAX_FRAME_SIZE => {
                     let size = (PAYLOAD_BOUND as u32..1 << 24).contains(&value);
                     size.then(|| self.sending.set_largest(value as usize))
-                        .ok_or(ConnectionError(code::PROTOCOL_ERROR, cause::http2::wrong_frame_size()))?;
+                        .ok_or(ConnectionError(code::PROTOCOL_ERROR, brunt_cause::http2::wrong_frame_size()))?;
                 }
                 _ => {}
             }
@@ -79,21 +79,21 @@ impl<T> Http2Connection<T> {
     /// Counts a reply to be sent. A peer that requests replies without reading them would otherwise fill our memory.
     fn count_reply(&mut self) -> Result<(), ConnectionError> {
         self.replies += 1;
-        let unread = ConnectionError(code::ENHANCE_YOUR_CALM, cause::http2::flood_of_acknowledgements());
+        let unread = ConnectionError(code::ENHANCE_YOUR_CALM, brunt_cause::http2::flood_of_acknowledgements());
         if self.replies > REPLIES_BOUND { Err(unread) } else { Ok(()) }
     }
 
     fn window_update(&mut self, id: u32, payload: &[u8], out: &mut Vec<u8>) -> Result<(), ConnectionError> {
         let increment = u32::from_be_bytes(*payload.as_array::<4>().ok_or(WRONG_SIZE)?) & 0x7fff_ffff;
         if increment == 0 {
-            return Err(ConnectionError(code::PROTOCOL_ERROR, cause::http2::empty_window_update()));
+            return Err(ConnectionError(code::PROTOCOL_ERROR, brunt_cause::http2::empty_window_update()));
         }
         if id == 0 {
             self.sending.widen(increment).ok_or(TOO_WIDE)?;
         } else if let Some(stream) = self.streams.get(id) {
             stream.window = stream.window.checked_add(increment as i32).ok_or(TOO_WIDE)?;
         } else if self.streams.is_idle(id) {
-            return Err(ConnectionError(code::PROTOCOL_ERROR, cause::http2::never_opened()));
+            return Err(ConnectionError(code::PROTOCOL_ERROR, brunt_cause::http2::never_opened()));
         }
         if self.sending.flush(&mut self.streams, out) {
             self.idle_frames = 0;
@@ -104,7 +104,7 @@ impl<T> Http2Connection<T> {
     fn peer_reset(&mut self, id: u32, payload: &[u8], ear: &mut impl StreamListener<T>) -> Result<(), ConnectionError> {
         let code = u32::from_be_bytes(*payload.as_array::<4>().ok_or(WRONG_SIZE)?);
         if self.streams.is_idle(id) {
-            return Err(ConnectionError(code::PROTOCOL_ERROR, cause::http2::never_opened()));
+            return Err(ConnectionError(code::PROTOCOL_ERROR, brunt_cause::http2::never_opened()));
         }
         ear.end_code(code::EndCode::Reset(code));
         match self.forget(id) {
@@ -150,5 +150,5 @@ impl<T> Http2Connection<T> {
 const REPLIES_BOUND: u32 = 32_768;
 /// Maximum number of bytes kept of a GOAWAY's debug data.
 const TEXT_BOUND: usize = 1024;
-const WRONG_SIZE: ConnectionError = ConnectionError(code::FRAME_SIZE_ERROR, cause::http2::wrong_size());
-const TOO_WIDE: ConnectionError = ConnectionError(code::FLOW_CONTROL_ERROR, cause::http2::too_wide());
+const WRONG_SIZE: ConnectionError = ConnectionError(code::FRAME_SIZE_ERROR, brunt_cause::http2::wrong_size());
+const TOO_WIDE: ConnectionError = ConnectionError(code::FLOW_CONTROL_ERROR, brunt_cause::http2::too_wide());

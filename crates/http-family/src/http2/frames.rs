@@ -113,7 +113,7 @@ pub fn put_block(flags: u8, stream: u32, block: &[u8], most: usize, out: &mut Ve
 
 /// Error codes (7).
 pub mod code {
-    use cause::{StaticSentence, StaticCause};
+    use brunt_cause::{StaticSentence, StaticCause};
 
     /// The absence of an error.
     pub const NO_ERROR: u32 = 0;
@@ -140,8 +140,8 @@ pub mod code {
     macro_rules! names {
         ($($name:literal),*) => {
             const NAMES: &[&str] = &[$($name),*];
-            const RESETS: &[StaticSentence] = &[$(cause::http2::reset($name)),*];
-            const GOODBYES: &[StaticSentence] = &[$(cause::http2::goaway($name)),*];
+            const RESETS: &[StaticSentence] = &[$(brunt_cause::http2::reset($name)),*];
+            const GOODBYES: &[StaticSentence] = &[$(brunt_cause::http2::goaway($name)),*];
         };
     }
     names!(
@@ -198,12 +198,12 @@ pub mod code {
 
     /// Returns the cause for a stream that the server reset with this code.
     pub fn of_reset(code: u32) -> StaticCause {
-        RESETS.get(code as usize).map_or(cause::http2::reset_unknown(), StaticSentence::plain)
+        RESETS.get(code as usize).map_or(brunt_cause::http2::reset_unknown(), StaticSentence::plain)
     }
 
     /// Returns the cause for a GOAWAY with this code.
     pub fn of_goaway(code: u32) -> StaticCause {
-        GOODBYES.get(code as usize).map_or(cause::http2::goaway_unknown(), StaticSentence::plain)
+        GOODBYES.get(code as usize).map_or(brunt_cause::http2::goaway_unknown(), StaticSentence::plain)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Unlike 8.2.1 requires, white space around a value is accepted, as browsers do.
 
-use cause::StaticCause;
+use brunt_cause::StaticCause;
 
 use super::hpack::{HeaderFields, HpackError};
 use crate::http1::codec::is_token;
@@ -14,10 +14,10 @@ pub const UNKNOWN: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug)]
 pub struct MalformedHead(pub StaticCause);
 
-const NO_STATUS: MalformedHead = MalformedHead(cause::http2::no_status());
-const BAD_STATUS: MalformedHead = MalformedHead(cause::http2::wrong_status());
-const BAD_FIELD: MalformedHead = MalformedHead(cause::http2::wrong_field());
-const BAD_LENGTH: MalformedHead = MalformedHead(cause::http2::wrong_length());
+const NO_STATUS: MalformedHead = MalformedHead(brunt_cause::http2::no_status());
+const BAD_STATUS: MalformedHead = MalformedHead(brunt_cause::http2::wrong_status());
+const BAD_FIELD: MalformedHead = MalformedHead(brunt_cause::http2::wrong_field());
+const BAD_LENGTH: MalformedHead = MalformedHead(brunt_cause::http2::wrong_length());
 
 /// The result of reading a head: status and announced length. It can be encoded as one number.
 #[derive(Clone, Copy)]

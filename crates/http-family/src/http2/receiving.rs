@@ -3,13 +3,13 @@
 //! A frame that arrives whole is processed in place; an incomplete one is kept until the rest arrives. DATA is never
 //! kept: whatever has arrived is passed on.
 
-use cause::StaticCause;
+use brunt_cause::StaticCause;
 
 use super::connection::{Http2Connection, DataFrame, ConnectionError, StreamListener, StreamDecision, STREAM_WINDOW, WINDOW};
 use super::frames::{self, FrameHead, HEAD, PAYLOAD_BOUND, code};
 use super::hpack::LIST_BOUND;
 use crate::detect::{DetectedProtocol, detect};
-use values::budget::NO_ROOM_FOR_HEADS;
+use brunt_values::budget::NO_ROOM_FOR_HEADS;
 
 /// Maximum number of consecutive frames without effect.
 const FLOOD_BOUND: u32 = 65_536;
@@ -60,15 +60,15 @@ impl<T> Http2Connection<T> {
         let Some(head) = head else { return Ok(HEAD) };
         let head = FrameHead::read(head);
         if head.length > PAYLOAD_BOUND {
-            return Err(ConnectionError(code::FRAME_SIZE_ERROR, cause::http2::too_long()));
+            return Err(ConnectionError(code::FRAME_SIZE_ERROR, brunt_cause::http2::too_long()));
         }
         if let Some((stream, _)) = self.assembling
             && (head.kind != frames::CONTINUATION || head.stream != stream)
         {
-            return Err(ConnectionError(code::PROTOCOL_ERROR, cause::http2::interrupted()));
+            return Err(ConnectionError(code::PROTOCOL_ERROR, brunt_cause::http2::interrupted()));
         }
         if !self.settled && (head.kind != frames::SETTINGS || head.has(frames::ACK)) {
-            return Err(ConnectionError(code::PROTOCOL_ERROR, cause::http2::no_settings()));
+            return Err(ConnectionError(code::PROTOCOL_ERROR, brunt_cause::http2::no_settings()));
         }
         if head.kind != frames::DATA {
             return Ok(HEAD + head.length);
@@ -164,7 +164,7 @@ impl<T> Http2Connection<T> {
     ) -> Result<(), ConnectionError> {
         let mut block = frames::without_padding(head, payload).ok_or(TOO_PADDED)?;
         if head.has(frames::PRIORITIZED) {
-            block = block.get(5..).ok_or(ConnectionError(code::FRAME_SIZE_ERROR, cause::http2::short_headers()))?;
+            block = block.get(5..).ok_or(ConnectionError(code::FRAME_SIZE_ERROR, brunt_cause::http2::short_headers()))?;
         }
         let end = head.has(frames::END_STREAM);
         if head.has(frames::END_HEADERS) {
@@ -183,10 +183,10 @@ impl<T> Http2Connection<T> {
         ear: &mut impl StreamListener<T>,
     ) -> Result<(), ConnectionError> {
         let Some((stream, end)) = self.assembling else {
-            return Err(ConnectionError(code::PROTOCOL_ERROR, cause::http2::lone_continuation()));
+            return Err(ConnectionError(code::PROTOCOL_ERROR, brunt_cause::http2::lone_continuation()));
         };
         if self.block.len() + payload.len() > LIST_BOUND {
-            return Err(ConnectionError(code::ENHANCE_YOUR_CALM, cause::http2::endless_headers()));
+            return Err(ConnectionError(code::ENHANCE_YOUR_CALM, brunt_cause::http2::endless_headers()));
         }
         self.count_idle()?;
         self.keep(payload)?;
@@ -249,10 +249,10 @@ impl<T> Http2Connection<T> {
     /// it.
     fn check_closed(&mut self, id: u32) -> Result<(), ConnectionError> {
         if self.streams.is_idle(id) {
-            return Err(ConnectionError(code::PROTOCOL_ERROR, cause::http2::never_opened()));
+            return Err(ConnectionError(code::PROTOCOL_ERROR, brunt_cause::http2::never_opened()));
         }
         if !self.cancelled {
-            return Err(ConnectionError(code::STREAM_CLOSED, cause::http2::closed_stream()));
+            return Err(ConnectionError(code::STREAM_CLOSED, brunt_cause::http2::closed_stream()));
         }
         self.count_idle()
     }
@@ -260,7 +260,7 @@ impl<T> Http2Connection<T> {
     pub(super) fn count_idle(&mut self) -> Result<(), ConnectionError> {
         self.idle_frames += 1;
         if self.idle_frames > FLOOD_BOUND {
-            return Err(ConnectionError(code::ENHANCE_YOUR_CALM, cause::http2::flood()));
+            return Err(ConnectionError(code::ENHANCE_YOUR_CALM, brunt_cause::http2::flood()));
         }
         Ok(())
     }
@@ -277,8 +277,8 @@ fn reject_other_protocols(first: &[u8]) -> Result<(), ConnectionError> {
 }
 
 /// The server's first bytes are TLS.
-pub(super) const SPEAKS_TLS: StaticCause = cause::http2::uses_tls();
+pub(super) const SPEAKS_TLS: StaticCause = brunt_cause::http2::uses_tls();
 /// The server's first bytes are HTTP/1.
-pub(super) const SPEAKS_HTTP1: StaticCause = cause::http2::speaks_http1();
+pub(super) const SPEAKS_HTTP1: StaticCause = brunt_cause::http2::speaks_http1();
 
-const TOO_PADDED: ConnectionError = ConnectionError(code::PROTOCOL_ERROR, cause::http2::too_padded());
+const TOO_PADDED: ConnectionError = ConnectionError(code::PROTOCOL_ERROR, brunt_cause::http2::too_padded());

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use wire::UsageError;
+use brunt_contract::UsageError;
 
 use super::slots::Http2Template;
 use super::hpack::{Lexicon, HeaderList};

@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
-use cause::{Cause, StaticCause};
-use wire::{ProtocolError, EventBuffer, Event, ExchangeId, SlotContext, SessionFull, UserState, OutputBuffer, SubmitOutcome, Session};
+use brunt_cause::{Cause, StaticCause};
+use brunt_contract::{ProtocolError, EventBuffer, Event, ExchangeId, SlotContext, SessionFull, UserState, OutputBuffer, SubmitOutcome, Session};
 
 use super::answer::{BodyPrefix, Http2EventHandler, Http2Exchange};
 use super::connection::Http2Connection;
@@ -189,7 +189,7 @@ fn put_condition(condition: Option<&Revalidation>, out: &mut Vec<u8>) {
 }
 
 /// A replacement for [`SPEAKS_HTTP1`] whose message suggests leaving out the HTTP/2 option.
-const LEAVE_IT_OUT: StaticCause = cause::http2::leave_it_out();
+const LEAVE_IT_OUT: StaticCause = brunt_cause::http2::leave_it_out();
 
 impl Session for Http2Session {
     fn open(&mut self, out: &mut OutputBuffer) {
@@ -197,7 +197,7 @@ impl Session for Http2Session {
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+    fn submit(&mut self, id: ExchangeId, request: &brunt_contract::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<HttpRequest>();
         if self.room() == 0 {
             return Err(SessionFull);
@@ -208,7 +208,7 @@ impl Session for Http2Session {
     fn submit_with(
         &mut self,
         id: ExchangeId,
-        request: &wire::Request,
+        request: &brunt_contract::Request,
         fill: &SlotContext,
         memory: &UserState,
         out: &mut OutputBuffer,

@@ -1,11 +1,11 @@
 //! HTTP/2 requests with slots. Constant fields are listed before the run like those of any other request; fields with
 //! slots follow as literals that the peer does not index.
 
-use wire::{UsageError, SlotContext, Trace};
+use brunt_contract::{UsageError, SlotContext, Trace};
 
 use super::hpack::{HpackEncoder, Lexicon, HeaderList, named, value};
 use crate::placeholders::{Placeholders, EncodedPiece};
-use values::template::{MOST_MARKS, Template, append_decimal};
+use brunt_values::template::{MOST_MARKS, Template, append_decimal};
 
 /// The template of a request with slots.
 #[derive(Debug)]

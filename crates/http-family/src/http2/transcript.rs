@@ -7,11 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use wire::MAX_SHOWN_BYTES;
+use brunt_contract::MAX_SHOWN_BYTES;
 
 use super::frames::{self, FrameHead, HEAD, PREFACE, code, setting};
 use super::hpack::HpackDecoder;
-use values::verify;
+use brunt_values::verify;
 
 /// Renders the content of streams.
 pub trait ContentReader {

@@ -8,13 +8,13 @@ mod tests;
 use std::sync::Arc;
 
 use url::Url;
-use wire::{ProtocolConfig, UsageError, FollowUp, ResourceSearch, OptionSpec, Origin, PageResources, many, one, switch};
+use brunt_contract::{ProtocolConfig, UsageError, FollowUp, ResourceSearch, OptionSpec, Origin, PageResources, many, one, switch};
 
 use crate::http1::request::{self, HeaderOverride, Recipe, HttpRules};
-use values::budget::BudgetedBuffer;
-use values::percent::host;
-use values::verify::coding::ContentCoding;
-use values::verify::header;
+use brunt_values::budget::BudgetedBuffer;
+use brunt_values::percent::host;
+use brunt_values::verify::coding::ContentCoding;
+use brunt_values::verify::header;
 
 /// Option for the number of resources fetched concurrently, per page of a step of a flow.
 pub const RESOURCES: &str = "resources";
@@ -252,7 +252,7 @@ fn resource_request(basis: &Recipe, url: Url, rules: &HttpRules) -> Option<Follo
     let follows = rules.checks(recipe.checks).redirects > 0 || rules.cache.is_some();
     // Only redirects and the cache need the recipe later.
     let request = if follows { request::encode(&Arc::new(recipe)) } else { request::encode_listed(&recipe, u32::MAX) };
-    Some(FollowUp { origin, request: wire::Request::shared(request) })
+    Some(FollowUp { origin, request: brunt_contract::Request::shared(request) })
 }
 
 /// Returns the `Referer` that browsers send: the full URL to the same origin, the origin to others, nothing when
@@ -279,7 +279,7 @@ pub fn oracle(page: &[u8]) {
     let wish = ResourceSettings { concurrency: 6, hosts: vec![("cdn.test".to_owned(), None)], may_fail: false };
     let allowed = AllowedHosts::of(&[Origin::tcp("h.test", 80, false)], &wish);
     let url = Url::parse("http://h.test/a/page?x=1").expect("a URL");
-    let mut found = finder::find(page, &url, &allowed, &values::budget::MemoryBudget::default());
+    let mut found = finder::find(page, &url, &allowed, &brunt_values::budget::MemoryBudget::default());
     assert!(found.len() <= finder::MAX_RESOURCES, "{}", found.len());
     let (mut all, mut bytes) = (std::collections::HashSet::new(), 0);
     while let Some(text) = found.next() {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use values::budget::MemoryBudget;
+use brunt_values::budget::MemoryBudget;
 
 /// Returns the resources of a page at `http://h.test/a/page`, and the numbers left out because of their host and of the
 /// bounds.

@@ -1,8 +1,8 @@
 //! Close codes (RFC 6455 7.4 and the IANA registry) and the meaning of close frames.
 
-use cause::websocket::{self, closed};
-use cause::{Cause, StaticSentence, StaticCause};
-use wire::ProtocolError;
+use brunt_cause::websocket::{self, closed};
+use brunt_cause::{Cause, StaticSentence, StaticCause};
+use brunt_contract::ProtocolError;
 
 use super::utf8::Utf8Validator;
 
@@ -22,15 +22,15 @@ pub const INTERNAL_ERROR: u16 = 1011;
 pub fn code(payload: &[u8]) -> Result<u16, ProtocolError> {
     let (code, reason) = match payload {
         [] => return Ok(NO_CODE),
-        [_] => return Err(ProtocolError(cause::websocket::half_code())),
+        [_] => return Err(ProtocolError(brunt_cause::websocket::half_code())),
         [high, low, reason @ ..] => (u16::from_be_bytes([*high, *low]), reason),
     };
     if !matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999) {
-        return Err(ProtocolError(cause::websocket::wrong_code()));
+        return Err(ProtocolError(brunt_cause::websocket::wrong_code()));
     }
     let mut text = Utf8Validator::default();
     if !text.feed(reason) || !text.is_whole() {
-        return Err(ProtocolError(cause::websocket::reason_not_text()));
+        return Err(ProtocolError(brunt_cause::websocket::reason_not_text()));
     }
     Ok(code)
 }

@@ -1,6 +1,6 @@
 //! Encoding and decoding of frame headers, stateless (RFC 6455 5.2).
 
-use wire::ProtocolError;
+use brunt_contract::ProtocolError;
 
 /// A frame that continues a message.
 pub const CONTINUATION: u8 = 0;
@@ -62,23 +62,23 @@ pub fn frame(bytes: &[u8], sender: FrameSender, deflates: bool) -> Result<Option
     let mut frame = FrameHeader { last: first & 0x80 != 0, kind, ..FrameHeader::default() };
     if first & 0x70 != 0 {
         if first & 0x30 != 0 || !deflates || !matches!(kind, TEXT | BINARY) {
-            return Err(ProtocolError(cause::websocket::reserved_bits()));
+            return Err(ProtocolError(brunt_cause::websocket::reserved_bits()));
         }
         frame.deflated = true;
     }
     if second & 0x80 != 0 && sender == FrameSender::Server {
-        return Err(ProtocolError(cause::websocket::masked()));
+        return Err(ProtocolError(brunt_cause::websocket::masked()));
     }
     if second & 0x80 == 0 && sender == FrameSender::Client {
-        return Err(ProtocolError(cause::websocket::unmasked()));
+        return Err(ProtocolError(brunt_cause::websocket::unmasked()));
     }
     let short = second & 0x7f;
     match kind {
         CONTINUATION | TEXT | BINARY => {}
-        CLOSE | PING | PONG if !frame.last => return Err(ProtocolError(cause::websocket::control_in_fragments())),
-        CLOSE | PING | PONG if short > 125 => return Err(ProtocolError(cause::websocket::long_control())),
+        CLOSE | PING | PONG if !frame.last => return Err(ProtocolError(brunt_cause::websocket::control_in_fragments())),
+        CLOSE | PING | PONG if short > 125 => return Err(ProtocolError(brunt_cause::websocket::long_control())),
         CLOSE | PING | PONG => {}
-        _ => return Err(ProtocolError(cause::websocket::unknown_opcode())),
+        _ => return Err(ProtocolError(brunt_cause::websocket::unknown_opcode())),
     }
     let (size, used) = match short {
         126 => {
@@ -92,10 +92,10 @@ pub fn frame(bytes: &[u8], sender: FrameSender, deflates: bool) -> Result<Option
         short => (u64::from(short), 0),
     };
     if (used == 2 && size < 126) || (used == 8 && size <= 0xffff) {
-        return Err(ProtocolError(cause::websocket::long_form()));
+        return Err(ProtocolError(brunt_cause::websocket::long_form()));
     }
     if size >> 63 != 0 {
-        return Err(ProtocolError(cause::websocket::out_of_range()));
+        return Err(ProtocolError(brunt_cause::websocket::out_of_range()));
     }
     (frame.size, frame.head) = (size, 2 + used);
     if sender == FrameSender::Client {

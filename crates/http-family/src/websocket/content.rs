@@ -4,11 +4,11 @@
 //! stands for itself, so JSON needs no quoting. With `--escapes`, a backslash begins an escape in all of them.
 
 use base64::Engine as _;
-use wire::{ProtocolConfig, UsageError};
+use brunt_contract::{ProtocolConfig, UsageError};
 
 use crate::placeholders::NO_SLOTS;
-use values::file;
-use values::template::{Notation, SlotScope, TemplateText, Template};
+use brunt_values::file;
+use brunt_values::template::{Notation, SlotScope, TemplateText, Template};
 
 /// The slots allowed in messages.
 pub const SCOPE: SlotScope<'static> = SlotScope { sequence: true, captured: None, variables: &[] };

@@ -1,6 +1,6 @@
 //! Control frames from the server: pings, pongs and close (RFC 6455 5.5).
 
-use wire::{ProtocolError, EventBuffer, ExchangeEnd, Event, FaultKind};
+use brunt_contract::{ProtocolError, EventBuffer, ExchangeEnd, Event, FaultKind};
 
 use super::pending::AnswerOwner;
 use super::close;
@@ -10,7 +10,7 @@ use super::session::{ReceiveState, ClientStage, SessionOutput, WebSocketSession}
 
 /// Maximum number of pongs that may wait for the server to read them.
 const REPLIES_BOUND: u16 = 32_768;
-const UNREAD: ProtocolError = ProtocolError(cause::websocket::flood_of_pings());
+const UNREAD: ProtocolError = ProtocolError(brunt_cause::websocket::flood_of_pings());
 
 impl WebSocketSession {
     /// Handles a control frame (5.5).

@@ -4,7 +4,7 @@
 //! is why it is off by default.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
-use wire::ProtocolError;
+use brunt_contract::ProtocolError;
 
 /// The value of `Sec-WebSocket-Extensions`.
 pub const OFFER: &str = "permessage-deflate; client_max_window_bits";
@@ -23,8 +23,8 @@ pub struct DeflateParameters {
     pub client_bits: u8,
 }
 
-const UNOFFERED: ProtocolError = ProtocolError(cause::websocket::other_extension());
-const PARAMETER: ProtocolError = ProtocolError(cause::websocket::wrong_parameter());
+const UNOFFERED: ProtocolError = ProtocolError(brunt_cause::websocket::other_extension());
+const PARAMETER: ProtocolError = ProtocolError(brunt_cause::websocket::wrong_parameter());
 
 /// Parses the server's answers to [`OFFER`], one element per extension; returns `None` if there are none.
 ///
@@ -126,7 +126,7 @@ impl DeflateStreams {
     /// # Errors
     /// Fails if it is not deflate data, or with the error of `take`.
     pub fn decompress(&mut self, piece: &[u8], take: &mut dyn FnMut(&[u8]) -> Result<(), ProtocolError>) -> Result<(), ProtocolError> {
-        const WRONG: ProtocolError = ProtocolError(cause::websocket::not_deflate());
+        const WRONG: ProtocolError = ProtocolError(brunt_cause::websocket::not_deflate());
         let (mut buffer, mut at) = ([0; 4096], 0);
         while at < piece.len() {
             self.ended = false;

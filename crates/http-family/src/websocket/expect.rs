@@ -1,10 +1,10 @@
 //! The text expected in answers (`--expect-body`): the same for all, or filled with the values of the message.
 
-use wire::{ProtocolConfig, UsageError};
+use brunt_contract::{ProtocolConfig, UsageError};
 
 use super::content::{MessageSource, SCOPE, notation};
 use crate::placeholders::NO_SLOTS;
-use values::template::{SlotTextPiece, Template, collect_part_names, split_pieces};
+use brunt_values::template::{SlotTextPiece, Template, collect_part_names, split_pieces};
 
 const PLACE: &str = "--expect-body";
 

@@ -3,11 +3,11 @@
 
 use std::collections::VecDeque;
 
-use wire::ExchangeId;
+use brunt_contract::ExchangeId;
 
 use super::deflate::DeflateStreams;
 use super::steps::StepInbox;
-use values::side_messages::SideMessageState;
+use brunt_values::side_messages::SideMessageState;
 
 /// The optional state of a connection.
 #[derive(Debug, Default)]

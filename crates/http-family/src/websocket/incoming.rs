@@ -3,12 +3,12 @@
 //! It exists only while there is such a message. The content is kept only if it has to be examined; otherwise it is
 //! counted and, if it is text, validated as it arrives.
 
-use wire::ProtocolError;
+use brunt_contract::ProtocolError;
 
 use super::codec::{BINARY, CONTINUATION, FrameHeader, HEAD_BOUND, FrameSender, TEXT, frame};
 use super::deflate::DeflateStreams;
 use super::utf8::Utf8Validator;
-use values::budget::{MemoryBudget, BudgetedBuffer, NO_ROOM};
+use brunt_values::budget::{MemoryBudget, BudgetedBuffer, NO_ROOM};
 
 /// Maximum size of a message that is not examined.
 pub const MESSAGE_BOUND: u64 = 1 << 30;
@@ -16,7 +16,7 @@ pub const MESSAGE_BOUND: u64 = 1 << 30;
 pub const KEPT_BOUND: u64 = 16 << 20;
 
 /// The error for text that is not UTF-8.
-pub const NO_TEXT: ProtocolError = ProtocolError(cause::websocket::not_text());
+pub const NO_TEXT: ProtocolError = ProtocolError(brunt_cause::websocket::not_text());
 
 /// The frame and message being received.
 #[derive(Debug, Default)]
@@ -61,11 +61,11 @@ impl PartialMessage {
     pub fn add(&mut self, content: &[u8], keep: Option<&MemoryBudget>) -> Result<(), ProtocolError> {
         self.size += content.len() as u64;
         if self.size > MESSAGE_BOUND {
-            return Err(ProtocolError(cause::websocket::long_message()));
+            return Err(ProtocolError(brunt_cause::websocket::long_message()));
         }
         if let Some(budget) = keep {
             if self.size > KEPT_BOUND {
-                return Err(ProtocolError(cause::websocket::long_for_checks()));
+                return Err(ProtocolError(brunt_cause::websocket::long_for_checks()));
             }
             if !self.kept.extend(content, budget) {
                 return Err(ProtocolError(NO_ROOM));
@@ -126,8 +126,8 @@ impl IncomingFrames {
     /// Checks that a data frame begins or continues a message (RFC 6455 5.4).
     fn begin_or_continue(&mut self, frame: &FrameHeader) -> Result<(), ProtocolError> {
         match (frame.kind == CONTINUATION, &self.part) {
-            (true, None) => Err(ProtocolError(cause::websocket::lone_fragment())),
-            (false, Some(_)) => Err(ProtocolError(cause::websocket::message_within())),
+            (true, None) => Err(ProtocolError(brunt_cause::websocket::lone_fragment())),
+            (false, Some(_)) => Err(ProtocolError(brunt_cause::websocket::message_within())),
             (true, Some(_)) => Ok(()),
             (false, None) => {
                 let text = (frame.kind == TEXT).then(Utf8Validator::default);

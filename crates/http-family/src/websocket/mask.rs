@@ -22,7 +22,7 @@ impl MaskKeys {
     /// Returns 64 random bits (splitmix64; Steele, Lea and Flood 2014).
     #[inline]
     pub fn bits(&mut self) -> u64 {
-        measure::random::splitmix64(&mut self.0)
+        brunt_measure::random::splitmix64(&mut self.0)
     }
 
     /// Returns the next key.

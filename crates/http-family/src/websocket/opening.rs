@@ -1,11 +1,11 @@
 //! Side messages on a WebSocket connection: those that open it, and replies to messages of the server.
 
-use wire::{ProtocolError, EventBuffer, OutputBuffer};
+use brunt_contract::{ProtocolError, EventBuffer, OutputBuffer};
 
 use super::extras::ConnectionExtras;
 use super::rules::WebSocketRules;
 use super::session::{EXCERPT_BOUND, ReceiveState, ClientStage, SessionOutput, WebSocketSession};
-use values::side_messages::{UnsolicitedKind, SideMessageState};
+use brunt_values::side_messages::{UnsolicitedKind, SideMessageState};
 
 /// Passes a message to the reply rules; returns `true` if one of them recognizes it.
 #[inline]

@@ -1,6 +1,6 @@
 //! The options of WebSocket, and their values, checked before anything is sent.
 
-use wire::{ProtocolConfig, UsageError, OptionSpec, many, one, switch};
+use brunt_contract::{ProtocolConfig, UsageError, OptionSpec, many, one, switch};
 
 use super::json_path::JsonPath;
 use crate::http1::codec::is_token;
@@ -8,7 +8,7 @@ use crate::http1::options::{credentials, header_with};
 use crate::http1::request::HeaderOverride;
 use crate::auth_options;
 use crate::placeholders::{Placeholders, NO_SLOTS};
-use values::side_messages::{ON_CONNECT, REPLY};
+use brunt_values::side_messages::{ON_CONNECT, REPLY};
 
 /// The options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &[

@@ -2,7 +2,7 @@
 //! as in one, no more ends than messages sent, and no events after the end.
 
 use std::borrow::Cow;
-use wire::{ProtocolConfig, RequestedUrl, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, Protocol, ServerSession};
+use brunt_contract::{ProtocolConfig, RequestedUrl, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, Protocol, ServerSession};
 
 use super::upgrade::{accept, key};
 use super::{WebSocketProtocol, WebSocketServer};

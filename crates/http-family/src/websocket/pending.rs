@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use wire::ExchangeId;
+use brunt_contract::ExchangeId;
 
 /// The identifier of an exchange that was given up: its late answer is dropped.
 const GIVEN_UP: u32 = u32::MAX;

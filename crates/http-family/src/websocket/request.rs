@@ -3,13 +3,13 @@
 //! Sending a constant message is one copy and one pass that masks it. A message with slots is filled in the output
 //! buffer, after room for the longest header, and then moved up to its actual header.
 
-use wire::SlotContext;
+use brunt_contract::SlotContext;
 
 use super::codec::{BINARY, HEAD_BOUND, TEXT, put_head};
 use super::deflate::DeflateStreams;
 use super::mask::mask;
-use values::side_messages::SideMessage;
-use values::template::{CapturedGroups, Template};
+use brunt_values::side_messages::SideMessage;
+use brunt_values::template::{CapturedGroups, Template};
 
 /// A message ready to be sent.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use super::options::WebSocketOptions;
 use super::request::WebSocketMessage;
 use super::steps::WebSocketStep;
 use super::upgrade::HandshakeRequest;
-use values::side_messages::SideMessages;
-use values::budget::MemoryBudget;
+use brunt_values::side_messages::SideMessages;
+use brunt_values::budget::MemoryBudget;
 
 /// The settings shared by every connection of a run.
 #[derive(Debug)]

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use wire::{ServerRequest, ProtocolError, RequestPart, OutputBuffer, ServerResponse, ServerSession};
+use brunt_contract::{ServerRequest, ProtocolError, RequestPart, OutputBuffer, ServerResponse, ServerSession};
 
 use super::close;
 use super::codec::{BINARY, CLOSE, CONTINUATION, FrameHeader, PING, PONG, FrameSender, TEXT, frame, put_head};
@@ -17,7 +17,7 @@ use super::incoming::{IncomingFrames, NO_TEXT};
 use super::mask::mask;
 use super::upgrade::{accept, elements, values};
 use crate::http1::codec::{HEAD_BOUND, HttpHead, method_and_target, request_head};
-use values::budget::MemoryBudget;
+use brunt_values::budget::MemoryBudget;
 
 /// The method under which messages are reported.
 pub const MESSAGE: &str = "MESSAGE";
@@ -161,7 +161,7 @@ impl WebSocketServer {
         rare.partial_request.extend_from_slice(&bytes[..bytes.len().min(HEAD_BOUND + 1 - before)]);
         if !request_head(&rare.partial_request, &mut rare.head)? {
             let endless = rare.partial_request.len() > HEAD_BOUND;
-            let wrong = ProtocolError(cause::websocket::endless_request());
+            let wrong = ProtocolError(brunt_cause::websocket::endless_request());
             return if endless { Err(wrong) } else { Ok(bytes.len()) };
         }
         let kept = std::mem::take(&mut rare.partial_request);
@@ -224,7 +224,7 @@ impl WebSocketServer {
         }
         if let Some(part) = &mut rare.incoming.part {
             if part.size + plain.len() as u64 > MESSAGE_BOUND {
-                return Err(ProtocolError(cause::websocket::long_for_server()));
+                return Err(ProtocolError(brunt_cause::websocket::long_for_server()));
             }
             part.add(&plain, Some(&COMING))?;
         }

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use cause::{Cause, StaticCause};
+use brunt_cause::{Cause, StaticCause};
 use memchr::memmem;
-use wire::{ProtocolError, EventBuffer, ExchangeEnd, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, SessionFull, OutputBuffer, SubmitOutcome, Session};
+use brunt_contract::{ProtocolError, EventBuffer, ExchangeEnd, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, SessionFull, OutputBuffer, SubmitOutcome, Session};
 
 use super::pending::{PendingMessages, AnswerOwner};
 use super::close;
@@ -23,9 +23,9 @@ use super::rules::WebSocketRules;
 use super::upgrade::{agreed, refusal};
 use crate::detect::{DetectedProtocol, detect};
 use crate::http1::codec::{HttpHead, response_head};
-use values::side_messages::SideMessageState;
-use values::budget::{BudgetedBuffer, NO_ROOM_FOR_HEADS};
-use values::verify;
+use brunt_values::side_messages::SideMessageState;
+use brunt_values::budget::{BudgetedBuffer, NO_ROOM_FOR_HEADS};
+use brunt_values::verify;
 
 /// Maximum number of bytes of an answer kept as an example.
 pub(super) const EXCERPT_BOUND: usize = 4096;
@@ -259,7 +259,7 @@ impl WebSocketSession {
             .map(|_| Box::from(&content[..content.len().min(EXCERPT_BOUND)]));
         let text = rules.expect.as_ref().map(|text| text.needle()).or(filled.as_deref());
         let why = match (text, &excerpt) {
-            (Some(text), Some(_)) => Some(verify::missing_text(cause::checks::message_lacks, text, content, size)),
+            (Some(text), Some(_)) => Some(verify::missing_text(brunt_cause::checks::message_lacks, text, content, size)),
             _ => None,
         };
         if let Some(own) = own {
@@ -299,14 +299,14 @@ impl WebSocketSession {
 /// Returns a helpful error if the server uses another protocol on this port.
 fn other_protocol_error(spoken: DetectedProtocol) -> Option<ProtocolError> {
     match spoken {
-        DetectedProtocol::Tls => Some(ProtocolError(cause::websocket::uses_tls())),
-        DetectedProtocol::Http2 => Some(ProtocolError(cause::websocket::uses_http2())),
+        DetectedProtocol::Tls => Some(ProtocolError(brunt_cause::websocket::uses_tls())),
+        DetectedProtocol::Http2 => Some(ProtocolError(brunt_cause::websocket::uses_http2())),
         DetectedProtocol::Http1 => None,
     }
 }
 
-const ENDLESS: ProtocolError = ProtocolError(cause::websocket::endless_response());
-const UNASKED: ProtocolError = ProtocolError(cause::websocket::unsolicited());
+const ENDLESS: ProtocolError = ProtocolError(brunt_cause::websocket::endless_response());
+const UNASKED: ProtocolError = ProtocolError(brunt_cause::websocket::unsolicited());
 
 impl Session for WebSocketSession {
     fn open(&mut self, out: &mut OutputBuffer) {
@@ -324,7 +324,7 @@ impl Session for WebSocketSession {
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+    fn submit(&mut self, id: ExchangeId, request: &brunt_contract::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<WebSocketMessage>();
         if self.room() == 0 {
             return Err(SessionFull);

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use memchr::memmem;
 use url::Url;
-use wire::{
+use brunt_contract::{
     ProtocolConfig, UsageError, EventBuffer, ExchangeEnd, Event, ExchangeId, FaultKind, SlotContext, SessionFull, RequestNames, Origin, OutputBuffer, SubmitOutcome, WeightedRequest,
 };
 
@@ -20,11 +20,11 @@ use super::session::{EXCERPT_BOUND, WebSocketSession};
 use super::upgrade::HandshakeRequest;
 use crate::await_condition::{AwaitCondition, MessageMatch};
 use crate::placeholders::Placeholders;
-use values::capture::CAPTURE;
-use values::capture::{self, CaptureInput, Capture};
-use values::budget::BudgetedBuffer;
-use values::template::{SlotScope, Template};
-use values::{url_overrides, verify};
+use brunt_values::capture::CAPTURE;
+use brunt_values::capture::{self, CaptureInput, Capture};
+use brunt_values::budget::BudgetedBuffer;
+use brunt_values::template::{SlotScope, Template};
+use brunt_values::{url_overrides, verify};
 
 /// Options that may be given for one step.
 pub const OF_ONE_URL: &[&str] = &[
@@ -242,7 +242,7 @@ impl AwaitingStep {
         let missing = self.expected.as_deref().filter(|text| memmem::find(message, text).is_none());
         let (mut fault, mut why) = (None, None);
         if let Some(text) = missing {
-            let lacks = verify::missing_text(cause::checks::message_lacks, text, message, message.len() as u64);
+            let lacks = verify::missing_text(brunt_cause::checks::message_lacks, text, message, message.len() as u64);
             (fault, why) = (Some(FaultKind::WrongBody), Some(lacks));
         } else if !step.captures.is_empty() {
             let answer = CaptureInput { body: message, ..CaptureInput::default() };
@@ -316,7 +316,7 @@ impl WebSocketSession {
             }
             Err(why) => {
                 let (id, fault) = (awaiting.id, Some(FaultKind::WrongBody));
-                let why = Some(cause::checks::awaited_unreadable(why));
+                let why = Some(brunt_cause::checks::awaited_unreadable(why));
                 done.push(Event::Ended(ExchangeEnd { id, fault, code: 0, payload: 0, excerpt: None, follow_up: None, cause: why }));
             }
         }

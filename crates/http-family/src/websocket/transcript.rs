@@ -1,7 +1,7 @@
 //! Readable transcripts of connections: the handshake as it is, then a line for each frame and its payload, unmasked
 //! and decompressed up to the limit: a few bytes may stand for a long message.
 
-use wire::{ProtocolError, MAX_SHOWN_BYTES};
+use brunt_contract::{ProtocolError, MAX_SHOWN_BYTES};
 
 use super::close;
 use super::codec::{self, CLOSE, CONTINUATION, PING, PONG, FrameSender, TEXT};
@@ -74,7 +74,7 @@ fn name(kind: u8) -> &'static str {
 
 /// Decompresses a piece of a message up to the limit; a piece that cannot be decompressed is shown as it came.
 fn unpacked(deflate: &mut DeflateStreams, piece: &[u8], last: bool) -> Vec<u8> {
-    const ENOUGH: ProtocolError = ProtocolError(cause::websocket::more_than_shown());
+    const ENOUGH: ProtocolError = ProtocolError(brunt_cause::websocket::more_than_shown());
     let mut plain = Vec::new();
     let mut take = |part: &[u8]| {
         plain.extend_from_slice(part);

@@ -6,17 +6,17 @@
 use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use cause::StaticSentence;
-use cause::websocket::{self, refused};
+use brunt_cause::StaticSentence;
+use brunt_cause::websocket::{self, refused};
 use url::Url;
-use wire::{ProtocolError, UsageError, SlotContext};
+use brunt_contract::{ProtocolError, UsageError, SlotContext};
 
 use super::deflate::{self, DeflateParameters};
 use super::mask::MaskKeys;
 use super::options::WebSocketOptions;
 use crate::http1::request::{HeaderOverride, Recipe, encode_listed};
 use crate::placeholders::Placeholders;
-use values::template::Template;
+use brunt_values::template::Template;
 
 /// Length of an encoded key in bytes.
 const KEY: usize = 24;
@@ -153,25 +153,25 @@ pub fn elements<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [
 pub fn agreed(head: &[u8], seed: u64, subprotocols: &[String], compress: bool) -> Result<Option<DeflateParameters>, ProtocolError> {
     let has = |name, word: &[u8]| elements(head, name).any(|element| element.eq_ignore_ascii_case(word));
     if !has("Upgrade", b"websocket") {
-        return Err(ProtocolError(cause::websocket::other_protocol()));
+        return Err(ProtocolError(brunt_cause::websocket::other_protocol()));
     }
     if !has("Connection", b"upgrade") {
-        return Err(ProtocolError(cause::websocket::no_connection_upgrade()));
+        return Err(ProtocolError(brunt_cause::websocket::no_connection_upgrade()));
     }
     let mut accepts = values(head, "Sec-WebSocket-Accept");
     if accepts.next() != Some(&accept(&key(seed))) || accepts.next().is_some() {
-        return Err(ProtocolError(cause::websocket::wrong_accept()));
+        return Err(ProtocolError(brunt_cause::websocket::wrong_accept()));
     }
     let mut chosen = elements(head, "Sec-WebSocket-Protocol");
     match (chosen.next(), chosen.next()) {
         (None, _) if subprotocols.is_empty() => {}
-        (None, _) => return Err(ProtocolError(cause::websocket::no_subprotocol())),
+        (None, _) => return Err(ProtocolError(brunt_cause::websocket::no_subprotocol())),
         (Some(name), None) if subprotocols.iter().any(|offered| offered.as_bytes() == name) => {}
-        _ => return Err(ProtocolError(cause::websocket::other_subprotocol())),
+        _ => return Err(ProtocolError(brunt_cause::websocket::other_subprotocol())),
     }
     let mut extensions = elements(head, "Sec-WebSocket-Extensions").peekable();
     if !compress && extensions.peek().is_some() {
-        return Err(ProtocolError(cause::websocket::other_extension()));
+        return Err(ProtocolError(brunt_cause::websocket::other_extension()));
     }
     deflate::agreement(extensions)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use url::Url;
-use wire::{
+use brunt_contract::{
     ProtocolDescription, ProtocolConfig, ConnectionOwner, OrderedResponses, UsageError, Workload, EstablishedConnection, SlotContext, UserState, RequestNames, Origin, PreparedWorkload, Protocol,
     Session, WeightedRequest,
 };
@@ -20,9 +20,9 @@ use super::steps::{self, WebSocketSteps};
 use super::transcript;
 use super::upgrade::HandshakeRequest;
 use crate::placeholders::Placeholders;
-use values::side_messages::SideMessages;
-use values::percent::host;
-use values::template::{SlotGuard, Template};
+use brunt_values::side_messages::SideMessages;
+use brunt_values::percent::host;
+use brunt_values::template::{SlotGuard, Template};
 
 /// WebSocket over TCP and TLS.
 #[derive(Clone, Copy, Debug, Default)]
@@ -153,12 +153,12 @@ impl Workload for WebSocketWorkload {
     fn connection_owner(&self, _origin: &Origin) -> ConnectionOwner {
         ConnectionOwner::User
     }
-    fn response_condition(&self, request: &wire::Request) -> Option<String> {
+    fn response_condition(&self, request: &brunt_contract::Request) -> Option<String> {
         let request = request.downcast::<WebSocketMessage>();
         self.rules.steps.get(request.key as usize)?.awaited.clone()
     }
     /// Returns the message alone; frame and mask are of no interest to readers.
-    fn encoded_with(&self, request: &wire::Request, fill: &SlotContext, _memory: Option<&UserState>) -> Vec<u8> {
+    fn encoded_with(&self, request: &brunt_contract::Request, fill: &SlotContext, _memory: Option<&UserState>) -> Vec<u8> {
         request.downcast::<WebSocketMessage>().payload(fill)
     }
     fn display_bytes(&self, _established: &EstablishedConnection, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {

@@ -1,5 +1,5 @@
-use plan::flow::Flow;
-use plan::{Arrivals, Load, Stage, scenarios};
+use brunt_plan::flow::Flow;
+use brunt_plan::{Arrivals, Load, Stage, scenarios};
 
 use super::*;
 

@@ -85,7 +85,7 @@ fn more_shares_than_users() {
 fn nobody() {
     let open = Load::Open {
         stages: vec![Stage { lasts: Nanos::from_secs(1), from: 9.0, to: 9.0 }],
-        arrivals: plan::Arrivals::Constant,
+        arrivals: brunt_plan::Arrivals::Constant,
     };
     for load in [open, closed(&[]), closed(&[(1000, -5.0, f64::NAN)])] {
         let users = UserProfile::new(&load, Nanos::from_secs(1), Share::WHOLE);

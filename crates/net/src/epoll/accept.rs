@@ -3,7 +3,7 @@
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno as Os;
 use rustix::net::SocketFlags;
-use wire::ConnId;
+use brunt_contract::ConnId;
 
 use super::slot::EpollState;
 use super::{Epoll, LISTENER};

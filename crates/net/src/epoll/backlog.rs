@@ -2,7 +2,7 @@
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno as Os;
-use wire::OutputBuffer;
+use brunt_contract::OutputBuffer;
 
 use super::{Epoll, EpollState};
 use crate::send_backlog::{SendBacklog, write_two};

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno as Os;
 use rustix::net::SendFlags;
-use wire::{ConnId, Errno, OutputBuffer};
+use brunt_contract::{ConnId, Errno, OutputBuffer};
 
 use super::{Epoll, EpollState};
 use crate::socket;

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use cause::Cause;
+use brunt_cause::Cause;
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::pki_types::ServerName;
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
@@ -18,7 +18,7 @@ use rustls::unbuffered::{
     UnbufferedStatus, WriteTraffic,
 };
 use rustls::{ClientConfig, Error, HandshakeKind, ProtocolVersion, ServerConfig};
-use wire::{ChannelProgress, Handshake, OutputBuffer, SecureChannel};
+use brunt_contract::{ChannelProgress, Handshake, OutputBuffer, SecureChannel};
 
 use super::errors;
 

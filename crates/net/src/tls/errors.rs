@@ -1,11 +1,11 @@
 //! Errors of rustls, as a sentence that a person can act on: it names the host and, where there is one, the
 //! option that helps.
 
-use cause::{Cause, CauseArgument, tls};
-use measure::Calendar;
+use brunt_cause::{Cause, CauseArgument, tls};
+use brunt_measure::Calendar;
 use rustls::pki_types::UnixTime;
 use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
-use wire::UsageError;
+use brunt_contract::UsageError;
 
 use super::file_verifier::is_of_an_authority;
 

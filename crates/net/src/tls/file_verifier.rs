@@ -14,7 +14,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
-use wire::UsageError;
+use brunt_contract::UsageError;
 
 /// Trusts authorities, and these certificates themselves.
 #[derive(Debug)]

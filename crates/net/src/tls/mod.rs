@@ -1,4 +1,4 @@
-//! TLS as a layer without I/O: rustls behind [`wire::Security`] and [`wire::SecureChannel`].
+//! TLS as a layer without I/O: rustls behind [`brunt_contract::Security`] and [`brunt_contract::SecureChannel`].
 //!
 //! The unbuffered interface of rustls is used, because an idle connection then holds its keys and nothing else: bytes
 //! are decrypted in a scratch buffer of the thread, and only a record that has not arrived completely is kept. rustls
@@ -25,13 +25,13 @@ mod tests;
 
 use std::sync::Arc;
 
-use cause::Cause;
+use brunt_cause::Cause;
 use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::ServerName;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
-use wire::{UsageError, Origin, SecureChannel, SecureChannelFactory};
+use brunt_contract::{UsageError, Origin, SecureChannel, SecureChannelFactory};
 
 use self::channel::RustlsChannel;
 pub use self::network::TlsNetwork;
@@ -149,5 +149,5 @@ impl SecureChannelFactory for RustlsSecurity {
 /// The name the certificate must be for; a zone (`fe80::1%eth0`) is no part of an address in a certificate.
 fn server_name(host: &str) -> Result<ServerName<'static>, Cause> {
     let bare = host.split('%').next().unwrap_or(host);
-    ServerName::try_from(bare.to_owned()).map_err(|_| cause::tls::no_server_name(host))
+    ServerName::try_from(bare.to_owned()).map_err(|_| brunt_cause::tls::no_server_name(host))
 }

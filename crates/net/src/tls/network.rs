@@ -7,8 +7,8 @@
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
-use measure::Nanos;
-use wire::{NetworkEvent, ConnId, ConnectParameters, Errno, ChannelProgress, ListenerId, Network, OutputBuffer, PeerAddress, SecureChannel};
+use brunt_measure::Nanos;
+use brunt_contract::{NetworkEvent, ConnId, ConnectParameters, Errno, ChannelProgress, ListenerId, Network, OutputBuffer, PeerAddress, SecureChannel};
 
 use super::RustlsServer;
 

@@ -2,7 +2,7 @@
 
 use rustls::pki_types::pem::{Error, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use wire::UsageError;
+use brunt_contract::UsageError;
 
 /// All certificates of a file, at least one.
 ///

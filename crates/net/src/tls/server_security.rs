@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rcgen::{CertificateParams, KeyPair};
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs;
-use wire::SecureChannel;
+use brunt_contract::SecureChannel;
 
 use super::channel::RustlsChannel;
 use super::{pem, errors};

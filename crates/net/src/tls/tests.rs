@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustls::version::{TLS12, TLS13};
 use rustls::{ServerConfig, SupportedProtocolVersion};
-use wire::{ChannelProgress, Handshake, Origin, OutputBuffer, SecureChannel, SecureChannelFactory};
+use brunt_contract::{ChannelProgress, Handshake, Origin, OutputBuffer, SecureChannel, SecureChannelFactory};
 
 use super::server::{TestAuthority, TestServerSettings, TestIdentity, TestTlsServer, config, self_signed};
 use super::{RustlsSecurity, TlsSettings};

@@ -3,7 +3,7 @@
 //! beyond it are set aside. Its receive is armed again once all of them are told, so that the buffers are for the
 //! others.
 
-use wire::Errno;
+use brunt_contract::Errno;
 
 use super::slot::UringState;
 use super::{CompletionEvent, Uring};

@@ -18,8 +18,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 use io_uring::squeue::Flags;
 use io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
-use measure::{Clock, Nanos};
-use wire::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, TurnRemainder, ThreadStats};
+use brunt_measure::{Clock, Nanos};
+use brunt_contract::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, TurnRemainder, ThreadStats};
 
 use self::deferred::DeferredArrival;
 use self::buffers::Buffers;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use io_uring::opcode;
 use io_uring::squeue::Flags;
 use io_uring::types::{Fd, Fixed};
-use wire::{Errno, OutputBuffer};
+use brunt_contract::{Errno, OutputBuffer};
 
 use super::Uring;
 use super::slot::{OperationKind, UringState, mark};

@@ -1,6 +1,6 @@
 //! Output of scenarios in the syntax of plan files.
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 
 use super::{YamlPage, flow, levels, quoted, time};
 use crate::flow::NamedFlow;

@@ -294,7 +294,7 @@ fn whatever_stands_around_a_secret_it_is_hidden() {
         "(",
         "FOR",
     ];
-    let mut random = measure::Rng::new(7);
+    let mut random = brunt_measure::Rng::new(7);
     let mut around =
         || -> String { (0..random.below(14)).map(|_| parts[random.below(parts.len() as u64) as usize]).collect() };
     for planted in [

@@ -139,7 +139,7 @@ impl Secrets {
             return;
         }
         let in_json = value.replace('\\', "\\\\").replace('"', "\\\"");
-        let shown = measure::sanitize::line(value).into_owned();
+        let shown = brunt_measure::sanitize::line(value).into_owned();
         for form in [value.to_owned(), percent_decoded(value), in_json, shown] {
             if !form.trim().is_empty() && self.values.len() < MOST {
                 self.values.insert((Reverse(form.len()), form));

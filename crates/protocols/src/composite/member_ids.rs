@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{Workload, Origin};
+use brunt_contract::{Workload, Origin};
 
 /// Number of low bits of [`Origin::bound`] that belong to the member.
 const BOUND: u32 = 24;
@@ -24,12 +24,12 @@ pub(super) enum MemberRequest {
     /// Prepared before the run; holds its index.
     Prepared(usize),
     /// Created during the run.
-    Created(Arc<wire::Request>),
+    Created(Arc<brunt_contract::Request>),
 }
 
 impl CompositeRequest {
     /// Returns the request as the member knows it.
-    pub fn member_request<'a>(&'a self, dialogue: &'a dyn Workload) -> &'a wire::Request {
+    pub fn member_request<'a>(&'a self, dialogue: &'a dyn Workload) -> &'a brunt_contract::Request {
         match &self.request {
             MemberRequest::Prepared(at) => &dialogue.requests()[*at].request,
             MemberRequest::Created(own) => own,

@@ -3,7 +3,7 @@
 //!
 //! Each member prepares its URLs as it would alone and behaves as it would alone; the composite only dispatches to the
 //! members. It is used only for flows with other protocols than HTTP, so that all other runs are compiled without it.
-//! The protocol of a connection is stored in [`wire::Origin::bound`], and the protocol of a status code in the code's
+//! The protocol of a connection is stored in [`brunt_contract::Origin::bound`], and the protocol of a status code in the code's
 //! high bits; HTTP comes first, so that both are unchanged for it.
 
 mod workload;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use cause::{Cause, StaticCause};
-use wire::{
+use brunt_cause::{Cause, StaticCause};
+use brunt_contract::{
     ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, SessionFull, UserState, Origin, OutputBuffer, SubmitOutcome, Session,
 };
 
@@ -52,7 +52,7 @@ impl Session for CompositeSession {
     fn submit(
         &mut self,
         id: ExchangeId,
-        request: &wire::Request,
+        request: &brunt_contract::Request,
         fill: &SlotContext<'_>,
         out: &mut OutputBuffer,
     ) -> Result<SubmitOutcome, SessionFull> {
@@ -61,7 +61,7 @@ impl Session for CompositeSession {
     fn submit_with(
         &mut self,
         id: ExchangeId,
-        request: &wire::Request,
+        request: &brunt_contract::Request,
         fill: &SlotContext<'_>,
         memory: &UserState,
         out: &mut OutputBuffer,

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use wire::{
+use brunt_contract::{
     ProtocolDescription, ProtocolConfig, ConnectionOwner, UsageError, Workload, RequestDraft, EstablishedConnection, SlotContext, FollowUp, ResourceSearch, StateUpdate, UserState, RequestNames,
     OptionSpec, OptionValues, Origin, PageResources, PreparedWorkload, Protocol, CacheHit, Session, OptionArity, Trace, WeightedRequest,
 };
 
 use super::member_ids::{MemberRequest, CompositeRequest, to_member, to_member_code, to_composite, to_composite_code, member_of_bound};
 use super::session::CompositeSession;
-use values::capture;
-use values::capture::CAPTURE;
+use brunt_values::capture;
+use brunt_values::capture::CAPTURE;
 
 /// Options that only apply to runs of a single protocol, and what to write instead.
 const OF_ONE: [(&str, &str); 8] = [
@@ -290,7 +290,7 @@ impl CompositeWorkload {
     }
 
     /// Returns the member that a request belongs to, and the request as the member knows it.
-    fn member<'a>(&'a self, request: &'a wire::Request) -> (&'a dyn Workload, &'a wire::Request) {
+    fn member<'a>(&'a self, request: &'a brunt_contract::Request) -> (&'a dyn Workload, &'a brunt_contract::Request) {
         let request: &CompositeRequest = request.downcast();
         let part = &**self.parts.get(request.member);
         (part, request.member_request(part))
@@ -312,7 +312,7 @@ fn to_composite_page(part: usize, page: PageResources, rows: &[u16]) -> PageReso
 
 /// Converts a follow-up request of a member to one of the composite.
 pub(super) fn to_composite_follow(part: usize, next: FollowUp) -> FollowUp {
-    let request = wire::Request::shared(CompositeRequest { member: part, request: MemberRequest::Created(next.request) });
+    let request = brunt_contract::Request::shared(CompositeRequest { member: part, request: MemberRequest::Created(next.request) });
     FollowUp { origin: to_composite(part, &next.origin), request }
 }
 
@@ -328,7 +328,7 @@ impl Workload for CompositeWorkload {
         let (part, origin) = to_member(origin);
         self.parts.get(part).connection_owner(&origin)
     }
-    fn update_state(&self, request: &wire::Request, fill: &SlotContext<'_>, lesson: StateUpdate, memory: &mut UserState) -> Option<ResourceSearch> {
+    fn update_state(&self, request: &brunt_contract::Request, fill: &SlotContext<'_>, lesson: StateUpdate, memory: &mut UserState) -> Option<ResourceSearch> {
         let lesson = match lesson.downcast::<capture::CapturedValues>() {
             Ok(taken) => {
                 taken.store(memory);
@@ -342,32 +342,32 @@ impl Workload for CompositeWorkload {
         let rows = Arc::clone(self.name_indices.get(part)?);
         Some(Box::new(move || to_composite_page(part, found(), &rows)))
     }
-    fn cached_response(&self, request: &wire::Request, fill: &SlotContext<'_>, memory: &mut UserState) -> Option<CacheHit> {
+    fn cached_response(&self, request: &brunt_contract::Request, fill: &SlotContext<'_>, memory: &mut UserState) -> Option<CacheHit> {
         let (dialogue, own) = self.member(request);
         let recalled = dialogue.cached_response(own, fill, memory)?;
         Some(CacheHit { code: to_composite_code(request.downcast::<CompositeRequest>().member, recalled.code), ..recalled })
     }
-    fn compose(&self, like: &wire::Request, draft: &RequestDraft) -> Result<FollowUp, cause::Cause> {
+    fn compose(&self, like: &brunt_contract::Request, draft: &RequestDraft) -> Result<FollowUp, brunt_cause::Cause> {
         let (dialogue, own) = self.member(like);
         Ok(to_composite_follow(like.downcast::<CompositeRequest>().member, dialogue.compose(own, draft)?))
     }
-    fn encoded_with(&self, request: &wire::Request, fill: &SlotContext<'_>, memory: Option<&UserState>) -> Vec<u8> {
+    fn encoded_with(&self, request: &brunt_contract::Request, fill: &SlotContext<'_>, memory: Option<&UserState>) -> Vec<u8> {
         let (part, own) = self.member(request);
         part.encoded_with(own, fill, memory)
     }
-    fn trace(&self, request: &wire::Request, fill: &SlotContext<'_>) -> Option<Trace> {
+    fn trace(&self, request: &brunt_contract::Request, fill: &SlotContext<'_>) -> Option<Trace> {
         let (part, own) = self.member(request);
         part.trace(own, fill)
     }
-    fn carries_no_trace(&self, request: &wire::Request) -> bool {
+    fn carries_no_trace(&self, request: &brunt_contract::Request) -> bool {
         let (part, own) = self.member(request);
         part.carries_no_trace(own)
     }
-    fn response_condition(&self, request: &wire::Request) -> Option<String> {
+    fn response_condition(&self, request: &brunt_contract::Request) -> Option<String> {
         let (part, own) = self.member(request);
         part.response_condition(own)
     }
-    fn display_request(&self, request: &wire::Request) -> String {
+    fn display_request(&self, request: &brunt_contract::Request) -> String {
         let (part, own) = self.member(request);
         part.display_request(own)
     }
@@ -389,7 +389,7 @@ impl Workload for CompositeWorkload {
         let (part, code) = to_member_code(code);
         self.parts.0.get(part).and_then(Option::as_ref).map_or_else(|| code.to_string(), |own| own.code_name(code))
     }
-    fn code_meaning(&self, code: u32) -> Option<cause::StaticCause> {
+    fn code_meaning(&self, code: u32) -> Option<brunt_cause::StaticCause> {
         let (part, code) = to_member_code(code);
         self.parts.0.get(part).and_then(Option::as_ref).and_then(|own| own.code_meaning(code))
     }

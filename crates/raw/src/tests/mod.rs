@@ -6,7 +6,7 @@ mod usage_errors;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-use wire::{Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, OutputBuffer, SubmitOutcome, Session};
+use brunt_contract::{Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, OutputBuffer, SubmitOutcome, Session};
 
 use super::oracle::{FRAMINGS, check, dialogue};
 

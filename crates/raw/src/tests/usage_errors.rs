@@ -1,6 +1,6 @@
 //! Invalid options: each error is one sentence that names the option and a correct alternative.
 
-use wire::{ProtocolConfig, RequestedUrl, Protocol};
+use brunt_contract::{ProtocolConfig, RequestedUrl, Protocol};
 
 use crate::RawProtocol;
 

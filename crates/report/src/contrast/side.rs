@@ -2,8 +2,8 @@
 
 use std::io;
 
-use measure::{Estimate, Histogram, Nanos};
-use record::{RunPart, Second};
+use brunt_measure::{Estimate, Histogram, Nanos};
+use brunt_record::{RunPart, Second};
 
 use super::MeasureKind;
 use crate::finding::Grade;

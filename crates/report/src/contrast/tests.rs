@@ -1,7 +1,7 @@
 //! Verdicts on pairs of runs whose true difference is known.
 
-use measure::{Nanos, Rng};
-use record::{End, RunEnd, RunPart, RunEvent, Second};
+use brunt_measure::{Nanos, Rng};
+use brunt_record::{End, RunEnd, RunPart, RunEvent, Second};
 
 use super::*;
 use crate::summary::Summary;

@@ -1,6 +1,6 @@
 //! Connections in the document.
 
-use record::ConnectionFigures;
+use brunt_record::ConnectionFigures;
 use serde::Serialize;
 
 #[derive(Serialize)]

@@ -1,6 +1,6 @@
 //! A distribution of times in the JSON report.
 
-use measure::{Histogram, Nanos};
+use brunt_measure::{Histogram, Nanos};
 use serde::Serialize;
 
 use crate::ranked::{QUANTILES, QuantileEstimate, RankedLatency};

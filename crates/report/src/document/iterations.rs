@@ -1,6 +1,6 @@
 //! Iterations and groups of a flow in the JSON report.
 
-use plan::scenarios::SpanName;
+use brunt_plan::scenarios::SpanName;
 use serde::Serialize;
 
 use super::distribution::Distribution;

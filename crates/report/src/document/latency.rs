@@ -1,6 +1,6 @@
 //! Latencies and phases in the JSON report.
 
-use record::Latency;
+use brunt_record::Latency;
 use serde::Serialize;
 
 use super::distribution::Distribution;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{FailureExample, TraceId};
+use brunt_record::{FailureExample, TraceId};
 use serde::Serialize;
 
 use super::distribution::Distribution;
@@ -61,7 +61,7 @@ struct NameExample<'a> {
     trace: Option<&'a TraceId>,
     /// The user's values in the request, as in `failures`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    values: Option<&'a [record::UsedValue]>,
+    values: Option<&'a [brunt_record::UsedValue]>,
 }
 
 impl<'a> From<&'a FailureExample> for NameExample<'a> {

@@ -31,7 +31,7 @@ pub(super) struct ProbedHostReport<'a> {
 }
 
 impl<'a> ProbedHostReport<'a> {
-    pub fn of((first, last): &'a (record::ProbedHost, Option<record::ProbedHost>)) -> ProbedHostReport<'a> {
+    pub fn of((first, last): &'a (brunt_record::ProbedHost, Option<brunt_record::ProbedHost>)) -> ProbedHostReport<'a> {
         ProbedHostReport {
             host: &first.host,
             probe: &first.probe,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 use serde::Serialize;
 
 /// Connections that were lost or could not be opened, of one kind.
@@ -23,9 +23,9 @@ pub(super) struct LossReport<'a> {
     count: u64,
 }
 
-impl<'a> From<&'a record::ConnectionLoss> for LossReport<'a> {
-    fn from(loss: &'a record::ConnectionLoss) -> LossReport<'a> {
-        let record::ConnectionLoss { kind, phase, errno, detail, count, .. } = loss;
+impl<'a> From<&'a brunt_record::ConnectionLoss> for LossReport<'a> {
+    fn from(loss: &'a brunt_record::ConnectionLoss) -> LossReport<'a> {
+        let brunt_record::ConnectionLoss { kind, phase, errno, detail, count, .. } = loss;
         LossReport { kind, phase, errno: errno.as_deref(), detail, count: *count }
     }
 }
@@ -46,8 +46,8 @@ pub(super) struct NoticeReport<'a> {
     at_ns: Option<i64>,
 }
 
-impl<'a> From<&'a record::Notice> for NoticeReport<'a> {
-    fn from(notice: &'a record::Notice) -> NoticeReport<'a> {
+impl<'a> From<&'a brunt_record::Notice> for NoticeReport<'a> {
+    fn from(notice: &'a brunt_record::Notice) -> NoticeReport<'a> {
         NoticeReport { code: &notice.code, facts: &notice.facts, at_ns: notice.at_ns }
     }
 }
@@ -78,9 +78,9 @@ pub(super) struct FirstAnswerReport<'a> {
     failure: Option<&'a str>,
 }
 
-impl<'a> From<&'a record::FirstResponse> for FirstAnswerReport<'a> {
-    fn from(first: &'a record::FirstResponse) -> FirstAnswerReport<'a> {
-        let record::FirstResponse { url, address, through, spoken, status, payload, took, requests, failure, .. } = first;
+impl<'a> From<&'a brunt_record::FirstResponse> for FirstAnswerReport<'a> {
+    fn from(first: &'a brunt_record::FirstResponse) -> FirstAnswerReport<'a> {
+        let brunt_record::FirstResponse { url, address, through, spoken, status, payload, took, requests, failure, .. } = first;
         FirstAnswerReport {
             url,
             address,
@@ -101,10 +101,10 @@ mod tests {
 
     #[test]
     fn documents_are_what_they_were_before_records_had_causes() {
-        let cause = Some(cause::tls::expired("h"));
-        let loss = record::ConnectionLoss { cause: cause.clone(), ..record::ConnectionLoss::default() };
-        let first = record::FirstResponse { cause, ..record::FirstResponse::default() };
-        let notice = record::Notice::new(record::Subject::AfterFailed, []).with_cause("why", cause::tls::expired("h"));
+        let cause = Some(brunt_cause::tls::expired("h"));
+        let loss = brunt_record::ConnectionLoss { cause: cause.clone(), ..brunt_record::ConnectionLoss::default() };
+        let first = brunt_record::FirstResponse { cause, ..brunt_record::FirstResponse::default() };
+        let notice = brunt_record::Notice::new(brunt_record::Subject::AfterFailed, []).with_cause("why", brunt_cause::tls::expired("h"));
         let documents = [
             serde_json::to_value(LossReport::from(&loss)),
             serde_json::to_value(FirstAnswerReport::from(&first)),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::Second;
+use brunt_record::Second;
 use serde::Serialize;
 
 use super::distribution::Distribution;

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use record::{ByteCounts, RunPart, Second};
+use brunt_record::{ByteCounts, RunPart, Second};
 use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 
@@ -25,7 +25,7 @@ pub struct SecondReport<'a> {
     part: RunPart,
     /// Counts of the second.
     #[serde(flatten)]
-    counts: record::Counts,
+    counts: brunt_record::Counts,
     /// Users at the end of the second.
     users: u32,
     /// Requests in flight at the end of the second.
@@ -39,7 +39,7 @@ pub struct SecondReport<'a> {
     /// Reasons the peer gave for closing connections and streams → count.
     words: &'a BTreeMap<String, u64>,
     /// Failures by kind, phase and errno.
-    failures: &'a [record::Failure],
+    failures: &'a [brunt_record::Failure],
     /// Bytes on the wire.
     bytes: ByteCounts,
     /// Connections.

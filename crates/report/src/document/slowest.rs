@@ -1,6 +1,6 @@
 //! The slowest requests with their traces, in the JSON report.
 
-use record::{TraceId, TracedRequest};
+use brunt_record::{TraceId, TracedRequest};
 use serde::Serialize;
 
 use crate::summary::Summary;

@@ -5,8 +5,8 @@
 
 use std::io::{self, Write};
 
-use measure::Histogram;
-use record::{CheckResults, NamedFigures, RunPart, Second};
+use brunt_measure::Histogram;
+use brunt_record::{CheckResults, NamedFigures, RunPart, Second};
 
 use super::{ReportFormat, Style};
 use crate::ranked::{Figure, RankedLatency, headline};
@@ -219,14 +219,14 @@ fn part(part: RunPart) -> &'static str {
     }
 }
 
-fn failure(f: &record::Failure) -> String {
+fn failure(f: &brunt_record::Failure) -> String {
     let errno = f.errno.as_ref().map_or(String::new(), |e| format!("/{e}"));
     format!("{}/{}{errno}:{}", f.kind, f.phase, f.count)
 }
 
 /// Quotes a cell of untrusted text: a spreadsheet would evaluate anything that begins like a formula.
 fn quote(text: &str) -> String {
-    let text = measure::sanitize::line(text);
+    let text = brunt_measure::sanitize::line(text);
     let formula = if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
     if text.contains([',', '"']) {
         format!("\"{formula}{}\"", text.replace('"', "\"\""))

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use measure::sanitize::is_invisible;
+use brunt_measure::sanitize::is_invisible;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 

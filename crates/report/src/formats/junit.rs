@@ -123,7 +123,7 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<TestCase> {
         reasons.push(said);
     }
     // A run ended early by an objective or a step is judged by those, and by its figures.
-    let interrupted = summary.end != record::End::Completed && !matches!(summary.exit, Exit::Ok | Exit::Missed);
+    let interrupted = summary.end != brunt_record::End::Completed && !matches!(summary.exit, Exit::Ok | Exit::Missed);
     let failure = match (against.is_empty(), interrupted) {
         (false, _) => Some(against.join("; ")),
         (true, true) => Some(judgement::exit(summary, lang)),
@@ -135,7 +135,7 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<TestCase> {
 
 /// Removes characters that control a terminal, and those that XML 1.0 cannot contain.
 fn visible(text: &str) -> String {
-    measure::sanitize::text(text).replace(['\u{fffe}', '\u{ffff}', '\r'], "\u{fffd}")
+    brunt_measure::sanitize::text(text).replace(['\u{fffe}', '\u{ffff}', '\r'], "\u{fffd}")
 }
 
 #[cfg(test)]

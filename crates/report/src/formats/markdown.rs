@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use record::RunStarted;
+use brunt_record::RunStarted;
 
 use super::text::{accounts, figures, head};
 use super::{ReportFormat, Style, named};
@@ -128,7 +128,7 @@ fn run(page: &mut MarkdownPage, summary: &Summary) {
         vec![page.translate(say::TOOK), numbers::duration(summary.elapsed)],
     ];
     if started.workers > 0 {
-        let machine = |host: &record::GeneratorHost| {
+        let machine = |host: &brunt_record::GeneratorHost| {
             let cores = host.cores.to_string();
             let facts: [(&str, &str); 4] =
                 [("version", &started.brunt), ("host", &host.name), ("kernel", &host.kernel), ("cores", &cores)];

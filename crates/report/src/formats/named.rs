@@ -1,6 +1,6 @@
 //! Figures by name for documents that people read: a row of cells for each name, and the failures.
 
-use record::FailureExample;
+use brunt_record::FailureExample;
 
 use super::text::accounts;
 use crate::name_rows::NameTotalsRow;
@@ -82,7 +82,7 @@ fn cells(row: &NameTotalsRow<'_>, summary: &Summary) -> Vec<String> {
     cells.push(numbers::rate(summary.per_s(totals.finished_in_window)));
     cells.push(ranked.mean().show());
     cells.extend(shown_quantiles().map(|(_, q)| ranked.quantile(q).figure.show()));
-    let status = totals.status.iter().map(|(code, n)| format!("{}:{}", measure::sanitize::line(code), numbers::count(*n)));
+    let status = totals.status.iter().map(|(code, n)| format!("{}:{}", brunt_measure::sanitize::line(code), numbers::count(*n)));
     cells.extend([ranked.max().show(), numbers::bytes(counts.payload), status.collect::<Vec<_>>().join(" ")]);
     if is_cached(summary) {
         cells.push(numbers::count(counts.from_cache));
@@ -104,7 +104,7 @@ pub(super) fn failures(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
 
 fn failure(name: &str, example: &FailureExample, lang: Lang) -> Vec<String> {
     let FailureExample { kind, phase, errno, .. } = example;
-    let failure = record::Failure { kind: kind.clone(), phase: phase.clone(), errno: errno.clone(), count: 0 };
+    let failure = brunt_record::Failure { kind: kind.clone(), phase: phase.clone(), errno: errno.clone(), count: 0 };
     let what = [accounts::sort_of(&failure, lang), example.status.clone()];
     let what = what.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
     vec![name.to_owned(), what, reason(&example.detail, example.cause.as_ref(), lang).into_owned()]

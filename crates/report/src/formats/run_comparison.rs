@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use measure::sanitize;
+use brunt_measure::sanitize;
 use serde::Serialize;
 
 use super::text::head;

@@ -1,7 +1,7 @@
 //! The slowest requests with their traces as rows of cells, for documents that people read.
 
-use measure::Nanos;
-use record::{TraceId, TracedRequest};
+use brunt_measure::Nanos;
+use brunt_record::{TraceId, TracedRequest};
 
 use crate::columns::table;
 use crate::ranked::Figure;

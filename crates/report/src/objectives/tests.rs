@@ -1,7 +1,7 @@
 //! Objectives as written, and their results.
 
 use super::*;
-use measure::Histogram;
+use brunt_measure::Histogram;
 
 fn check(objective: &str, facts: &ObjectiveInputs<'_>, wanted: &str) {
     let judged = Objective::parse(objective).unwrap().judge(facts);

@@ -5,8 +5,8 @@
 
 use std::collections::VecDeque;
 
-use measure::Nanos;
-use record::{End, RunEnd, RunListener, Notice, RunPart, RunEvent, Second, RunStarted};
+use brunt_measure::Nanos;
+use brunt_record::{End, RunEnd, RunListener, Notice, RunPart, RunEvent, Second, RunStarted};
 
 use super::{ObjectiveInputs, JudgedObjective, Objective};
 use crate::numbers;
@@ -186,7 +186,7 @@ fn judge(objective: &Objective, mut adding: SumsBuilder, under_way: bool) -> Opt
 
 #[cfg(test)]
 mod tests {
-    use measure::Histogram;
+    use brunt_measure::Histogram;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! The rule for runs without a single success, and the cause: no request was due, or every response had a
 //! status that counts as a failure.
 
-use record::{End, Failure, Kind, Phase};
+use brunt_record::{End, Failure, Kind, Phase};
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};

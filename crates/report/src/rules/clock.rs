@@ -1,7 +1,7 @@
 //! The rule for the clock of the generator's machine (V23): a clock that is slow to read is in every latency
 //! twice.
 
-use record::RunEvent;
+use brunt_record::RunEvent;
 
 use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};
@@ -48,7 +48,7 @@ mod tests {
 
     fn counters(host: &str, clock: &str) -> RunEvent {
         let labels = [("setting.clocksource".to_owned(), clock.to_owned())].into();
-        RunEvent::Counters(record::HostCounters { host: host.into(), labels, ..Default::default() })
+        RunEvent::Counters(brunt_record::HostCounters { host: host.into(), labels, ..Default::default() })
     }
 
     #[test]

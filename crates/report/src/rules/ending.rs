@@ -1,6 +1,6 @@
 //! The rule for a run that did not end as planned, and therefore lacks results.
 
-use record::End;
+use brunt_record::End;
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};

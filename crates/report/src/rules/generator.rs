@@ -4,8 +4,8 @@
 //! a signal that stops it) looks like a slow server. Each cause leaves a distinct trace in the record; it
 //! reduces trust if it is large relative to the figures it would distort.
 
-use measure::{Histogram, Nanos};
-use record::{RunPart, RunEvent};
+use brunt_measure::{Histogram, Nanos};
+use brunt_record::{RunPart, RunEvent};
 
 use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};
@@ -199,7 +199,7 @@ pub(super) fn starved(run: &Evidence<'_>) -> Option<Finding> {
     if delays.count() < SAMPLES || run.only_holds() {
         return None;
     }
-    let delay = delays.finished.at_rank(measure::quantile::rank_of(delays.count(), 0.99))?;
+    let delay = delays.finished.at_rank(brunt_measure::quantile::rank_of(delays.count(), 0.99))?;
     let figure = known(run.headline().quantile(0.99).figure)?;
     let material = delay >= LEAST && delay.0 as f64 > SHARE * figure.0 as f64;
     let facts = [("delay", numbers::duration(delay)), ("figure", numbers::duration(figure))];
@@ -236,7 +236,7 @@ fn late_on_average(late: Nanos, response: Nanos) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use record::{Latency, Second};
+    use brunt_record::{Latency, Second};
 
     use super::*;
     use crate::rules::tests::{found, of_sums};
@@ -280,7 +280,7 @@ mod tests {
             let found = run(open, |s| {
                 well(&mut s.latency);
                 s.generator =
-                    record::GeneratorUsage { busiest_cpu_ns: 650 * MS, ready_ns: 200 * MS, periods: 10, throttled: 0 };
+                    brunt_record::GeneratorUsage { busiest_cpu_ns: 650 * MS, ready_ns: 200 * MS, periods: 10, throttled: 0 };
             });
             assert_eq!(found, [], "open: {open}");
         }

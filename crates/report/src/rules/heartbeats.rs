@@ -1,7 +1,7 @@
 //! The rule for connections with unanswered heartbeats: a connection whose heartbeats are answered late is
 //! lost; if the run ends before that, this rule is the only indication.
 
-use record::End;
+use brunt_record::End;
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
@@ -22,7 +22,7 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use record::{HeartbeatCounts, Second};
+    use brunt_record::{HeartbeatCounts, Second};
 
     use super::*;
     use crate::rules::tests::of_second;

@@ -1,9 +1,9 @@
 //! Rules for runs that hold connections, or only open them: whether all of them were established, and whether
 //! they stayed open.
 
-use plan::Plan;
+use brunt_plan::Plan;
 
-use record::End;
+use brunt_record::End;
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};

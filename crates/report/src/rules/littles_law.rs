@@ -1,8 +1,8 @@
 //! The rule by Little's law, second by second (V3): requests in flight against throughput × service time,
 //! counted independently.
 
-use measure::Nanos;
-use record::{RunPart, RunEvent, Second};
+use brunt_measure::Nanos;
+use brunt_record::{RunPart, RunEvent, Second};
 
 use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};

@@ -2,7 +2,7 @@
 //! (V14, V15): the failures are our own. Fewer users ran than the report names, and the target is not the
 //! cause.
 
-use record::Kind;
+use brunt_record::Kind;
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
@@ -24,7 +24,7 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use record::{End, Failure, Second};
+    use brunt_record::{End, Failure, Second};
 
     use super::*;
     use crate::rules::tests::of_second;

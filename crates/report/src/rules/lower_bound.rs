@@ -1,6 +1,6 @@
 //! The rule for headline quantiles that are only lower bounds.
 
-use record::End;
+use brunt_record::End;
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};

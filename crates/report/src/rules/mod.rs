@@ -28,7 +28,7 @@ mod users;
 
 use std::ops::Deref;
 
-use record::RunEvent;
+use brunt_record::RunEvent;
 
 use crate::finding::Finding;
 use crate::objectives::{self, JudgedObjective};
@@ -138,10 +138,10 @@ pub(crate) mod tests {
     /// Returns the findings of such a rule on a run of a single second that ended in this way.
     pub fn of_second(
         judge: fn(&Evidence<'_>) -> Option<Finding>,
-        second: record::Second,
-        reason: record::End,
+        second: brunt_record::Second,
+        reason: brunt_record::End,
     ) -> Option<Finding> {
-        let ended = record::RunEnd { reason, ..record::RunEnd::default() };
+        let ended = brunt_record::RunEnd { reason, ..brunt_record::RunEnd::default() };
         of_sums(judge, [RunEvent::Second(Box::new(second)), RunEvent::Ended(ended)])
     }
 }

@@ -1,8 +1,8 @@
 //! The rule for outages: stretches of the window with requests in flight without a break, or failing, and not a
 //! single success.
 
-use measure::{Histogram, Nanos, quantile};
-use record::{RunPart, RunEvent, Second};
+use brunt_measure::{Histogram, Nanos, quantile};
+use brunt_record::{RunPart, RunEvent, Second};
 
 use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};
@@ -295,7 +295,7 @@ mod tests {
             Second {
                 from_ns,
                 to_ns: from_ns + 1000 * MS,
-                part: if n < 0 { record::RunPart::Warmup } else { record::RunPart::Window },
+                part: if n < 0 { brunt_record::RunPart::Warmup } else { brunt_record::RunPart::Window },
                 first_success_ns: well.then_some(from_ns + 5 * MS),
                 last_success_ns: well.then_some(from_ns + 900 * MS),
                 busy_since_ns: Some(-2000 * MS),

@@ -1,7 +1,7 @@
 //! The rule for the pairing of answers with requests, if it relies on their order alone.
 
-use plan::Plan;
-use record::{Notice, Subject};
+use brunt_plan::Plan;
+use brunt_record::{Notice, Subject};
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
@@ -43,7 +43,7 @@ fn pipelined(run: &Evidence<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use record::Second;
+    use brunt_record::Second;
 
     use super::*;
 

@@ -1,9 +1,9 @@
 //! The rule that compares the load with the reference client (V10): a delay of the load that the client does
 //! not have is queueing inside brunt.
 
-use measure::quantile::{QuantileValue, quantile};
-use measure::{Histogram, Nanos};
-use record::{RunPart, ReferenceSecond, RunEvent, Second};
+use brunt_measure::quantile::{QuantileValue, quantile};
+use brunt_measure::{Histogram, Nanos};
+use brunt_record::{RunPart, ReferenceSecond, RunEvent, Second};
 
 use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};
@@ -111,7 +111,7 @@ fn is_slower(load: Nanos, client: Nanos) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use record::GeneratorUsage;
+    use brunt_record::GeneratorUsage;
 
     use super::*;
     use crate::rules::tests::found;

@@ -21,7 +21,7 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use record::{ConnectionFigures, End, Second};
+    use brunt_record::{ConnectionFigures, End, Second};
 
     use super::*;
     use crate::rules::tests::of_second;

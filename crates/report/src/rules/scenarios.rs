@@ -1,7 +1,7 @@
 //! Rules for scenarios that did not run as requested: those without any figures, and those whose users were
 //! distributed over workers such that some were idle while iterations were dropped.
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};

@@ -1,7 +1,7 @@
 //! Rules for users who sent hardly any requests under closed load: they waited for an answer that never came,
 //! or got no usable connection.
 
-use record::End;
+use brunt_record::End;
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
@@ -95,8 +95,8 @@ pub(super) fn endless(run: &Evidence<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use measure::Nanos;
-    use record::Second;
+    use brunt_measure::Nanos;
+    use brunt_record::Second;
 
     use super::ended_by_failure as left_of;
     use super::*;
@@ -123,7 +123,7 @@ mod tests {
         let second = |late: u64| {
             let woken_late_ns = 50 * late;
             let mut s = Second { users: 100, woken_late_ns, finished: 50, due: 50, ..Second::default() };
-            (s.part, s.to_ns) = (record::RunPart::Window, 1_000_000_000);
+            (s.part, s.to_ns) = (brunt_record::RunPart::Window, 1_000_000_000);
             s.latency.service.record_n(Nanos::from_millis(2), 50);
             s.latency.gen_late.record_n(Nanos(late), 50);
             s

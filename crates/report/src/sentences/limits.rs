@@ -1,6 +1,6 @@
 //! The sentences on the limits of a run.
 
-use words::text::{Text, text};
+use brunt_i18n::text::{Text, text};
 
 pub(crate) const LIMIT: Text = text("What limited the run", "瓶颈");
 pub(crate) const PROVED: Text = text("proved, {rule}", "已证实，{rule}");

@@ -1,6 +1,6 @@
 //! The sentences of notices.
 
-use record::Subject;
+use brunt_record::Subject;
 
 use crate::text::{Text, text};
 

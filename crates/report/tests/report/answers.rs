@@ -1,8 +1,8 @@
 //! The first questions of a reader: whether the server kept up, and which wrong answers it gave.
 
-use measure::Nanos;
-use record::Second;
-use report::Lang;
+use brunt_measure::Nanos;
+use brunt_record::Second;
+use brunt_report::Lang;
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
 
@@ -18,7 +18,7 @@ fn overload() -> RunBuilder {
     for n in 0..10 {
         run = run.second(overloaded(n));
     }
-    let mut last = second(10).within(record::RunPart::Drain);
+    let mut last = second(10).within(brunt_record::RunPart::Drain);
     last.censored = 800;
     last.latency.response_at_least.record_n(ms(5_000), 800);
     run.second(last)
@@ -151,7 +151,7 @@ fn a_line_before_all_figures_says_whether_they_can_be_trusted() {
     for n in 0..10 {
         late = late.second(overloaded(n));
     }
-    let mut drained = second(10).within(record::RunPart::Drain).answered(800, ms(40));
+    let mut drained = second(10).within(brunt_record::RunPart::Drain).answered(800, ms(40));
     (drained.due, drained.sent) = (0, 800);
     let refused = second(0).answered(900, ms(5)).failing(100, "refused", "connect", None);
     let no_ports = second(0).answered(900, ms(5)).failing(3, "no_ports", "connect", None);

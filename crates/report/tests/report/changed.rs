@@ -1,8 +1,8 @@
 //! Reports of runs whose load was changed during the run: no statement applies only to the planned load.
 
-use plan::Change;
-use record::Second;
-use report::{Grade, Lang};
+use brunt_plan::Change;
+use brunt_record::Second;
+use brunt_report::{Grade, Lang};
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
 

@@ -1,7 +1,7 @@
 //! Named checks: the results of each in every format, and objectives on one.
 
-use record::{CheckResults, RunPart, Second};
-use report::Lang;
+use brunt_record::{CheckResults, RunPart, Second};
+use brunt_report::Lang;
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, second};
 

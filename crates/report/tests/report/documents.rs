@@ -1,10 +1,10 @@
 //! Documents for machines: JSON against its schema, CSV, JUnit, Markdown.
 
-use measure::{Histogram, Nanos};
-use record::Second;
-use report::comparison::ComparedRun;
-use report::formats::run_comparison::writer;
-use report::{FORMATS, Lang, Style, schema_json};
+use brunt_measure::{Histogram, Nanos};
+use brunt_record::Second;
+use brunt_report::comparison::ComparedRun;
+use brunt_report::formats::run_comparison::writer;
+use brunt_report::{FORMATS, Lang, Style, schema_json};
 use serde_json::Value;
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
@@ -81,7 +81,7 @@ fn a_comparison_holds_what_its_schema_says() {
     let mut written = Vec::new();
     writer("json").expect("JSON")(&all, Style::default(), &mut written).expect("written");
     let json: Value = serde_json::from_slice(&written).expect("JSON");
-    let schema: Value = serde_json::from_str(&report::formats::run_comparison::schema_json()).expect("a schema");
+    let schema: Value = serde_json::from_str(&brunt_report::formats::run_comparison::schema_json()).expect("a schema");
     conforms(&json, &schema, &schema, "comparison");
     assert_eq!((json["runs"].as_array().map(Vec::len), json["compared"].as_array().map(Vec::len)), (Some(3), Some(2)));
     assert_eq!((&json["schema"], &json["compared"][1]["differs"][0]), (&"brunt-comparison/1".into(), &"load".into()));
@@ -187,7 +187,7 @@ fn the_users_of_a_run_that_counts_requests_are_those_asked_for() {
 fn markdown_is_well_formed_whatever_it_is_about() {
     let odd = "http://127.0.0.1:8080/a|b_c*<d>`e`[f](g)~~";
     let mut several = mixed();
-    several.plan.urls = (0..7).map(|_| plan::WeightedUrl::plain(odd)).collect();
+    several.plan.urls = (0..7).map(|_| brunt_plan::WeightedUrl::plain(odd)).collect();
     let nothing = RunBuilder { probe: None, events: Vec::new(), ..open(1.0, 0) };
     let strange =
         open(1.0, 1).notice("never_heard_of", &[("a|b", "<c>\n")]).second(second(0).failing(1, "x", "y", None));

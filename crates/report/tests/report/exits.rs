@@ -1,7 +1,7 @@
 //! Exit codes and their precedence.
 
-use record::FirstResponse;
-use report::{Grade, Lang};
+use brunt_record::FirstResponse;
+use brunt_report::{Grade, Lang};
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
 
@@ -164,8 +164,8 @@ fn a_silent_run_is_judged_by_the_connections_that_stood() {
     }
     // The last user of a ramp may have come in its last moment.
     let mut ramp = silent(9, 10);
-    ramp.plan.load = plan::Load::Closed {
-        stages: vec![plan::Stage { lasts: measure::Nanos::from_secs(1), from: 1.0, to: 10.0 }],
+    ramp.plan.load = brunt_plan::Load::Closed {
+        stages: vec![brunt_plan::Stage { lasts: brunt_measure::Nanos::from_secs(1), from: 1.0, to: 10.0 }],
         think: None,
         together: false,
     };
@@ -183,7 +183,7 @@ fn connections_that_did_not_stay_were_not_refused_and_are_told_apart_by_what_end
         let mut s = second(0);
         (s.users, s.connections.open) = (10, 10);
         (s.connections.opened, s.connections.failed, s.connections.lost) = (opened, failed, lost);
-        let loss = |kind: &str, detail: &str, count| record::ConnectionLoss {
+        let loss = |kind: &str, detail: &str, count| brunt_record::ConnectionLoss {
             kind: kind.into(),
             phase: "hold".into(),
             errno: None,
@@ -227,7 +227,7 @@ fn a_run_that_was_to_say_something_and_said_nothing_is_no_success() {
 fn why_connections_could_not_be_opened_is_told_with_an_example() {
     let mut s = second(0).answered(100, ms(20));
     s.connections.failed = 7;
-    let unopened = |phase: &str, detail: &str, count| record::ConnectionLoss {
+    let unopened = |phase: &str, detail: &str, count| brunt_record::ConnectionLoss {
         kind: "wrong_status".into(),
         phase: phase.into(),
         errno: None,
@@ -295,7 +295,7 @@ fn lateness_that_is_a_part_of_the_mean_is_a_caution() {
     let late = |us: u64, response: u64| {
         let mut s = second(0).answered(1000, ms(response));
         s.latency.gen_late = Default::default();
-        s.latency.gen_late.record_n(measure::Nanos::from_micros(us), 1000);
+        s.latency.gen_late.record_n(brunt_measure::Nanos::from_micros(us), 1000);
         open(1000.0, 1).second(s).summary()
     };
     assert_eq!(late(400, 20).trust.verdict(), Grade::Ok);

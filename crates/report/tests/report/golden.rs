@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use measure::Nanos;
-use plan::Change;
-use record::RunPart;
-use report::Lang;
+use brunt_measure::Nanos;
+use brunt_plan::Change;
+use brunt_record::RunPart;
+use brunt_report::Lang;
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
 
@@ -101,9 +101,9 @@ fn no_line_is_wider_than_the_terminal() {
     for (lang, run) in
         [(Lang::En, open_run()), (Lang::Zh, open_run()), (Lang::En, closed_run()), (Lang::Zh, closed_run())]
     {
-        let style = report::Style { lang, color: false, cells: Some(80) };
+        let style = brunt_report::Style { lang, color: false, cells: Some(80) };
         let mut out = Vec::new();
-        report::format("text").unwrap().write(&run.summary(), &Vec::new(), style, &mut out).unwrap();
+        brunt_report::format("text").unwrap().write(&run.summary(), &Vec::new(), style, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         for line in text.lines() {
             assert!(unicode_width::UnicodeWidthStr::width(line) <= 80, "{line}");
@@ -117,9 +117,9 @@ fn no_line_is_wider_than_the_terminal() {
 fn tables_lose_columns_on_a_narrow_terminal_and_no_cell_is_broken() {
     for (lang, cells) in [(Lang::En, 40), (Lang::Zh, 40), (Lang::En, 60), (Lang::Zh, 30)] {
         for run in [open_run(), closed_run()] {
-            let style = report::Style { lang, color: false, cells: Some(cells) };
+            let style = brunt_report::Style { lang, color: false, cells: Some(cells) };
             let mut out = Vec::new();
-            report::format("text").unwrap().write(&run.summary(), &Vec::new(), style, &mut out).unwrap();
+            brunt_report::format("text").unwrap().write(&run.summary(), &Vec::new(), style, &mut out).unwrap();
             let text = String::from_utf8(out).unwrap();
             // The continuation of a wrapped line is indented further than the rows.
             let begins = ["Where the time went", "耗时分解"];

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Nanos, PackedHistogram, HistogramRows};
+use brunt_measure::{Nanos, PackedHistogram, HistogramRows};
 use proptest::prelude::*;
-use record::{
+use brunt_record::{
     LoadChange, RunEnd, FailureExample, Failure, FirstResponse, ConnectionLoss, NamedFigures, NamedCounts, Notice, RunPart, ReplaySource, ReadFault, RecordReader,
     RunEvent, Second,
 };
-use report::{FORMATS, Lang, RecordedSeconds, Style, Summary};
+use brunt_report::{FORMATS, Lang, RecordedSeconds, Style, Summary};
 
 use crate::run_builder;
 
@@ -122,9 +122,9 @@ fn second(n: usize) -> impl Strategy<Value = RunEvent> {
 fn beside() -> impl Strategy<Value = RunEvent> {
     let at = prop_oneof![20 => 0..i64::MAX >> 3, 1 => moment()];
     let change = prop_oneof![
-        any::<f64>().prop_filter("JSON has no other", |rate| rate.is_finite()).prop_map(plan::Change::Rate),
-        any::<u32>().prop_map(plan::Change::Users),
-        Just(plan::Change::Pause),
+        any::<f64>().prop_filter("JSON has no other", |rate| rate.is_finite()).prop_map(brunt_plan::Change::Rate),
+        any::<u32>().prop_map(brunt_plan::Change::Users),
+        Just(brunt_plan::Change::Pause),
     ];
     prop_oneof![
         (at.clone(), change).prop_map(|(at_ns, change)| RunEvent::Changed(LoadChange { at_ns, change })),
@@ -134,7 +134,7 @@ fn beside() -> impl Strategy<Value = RunEvent> {
             ..FailureExample::default()
         })),
         (at, text(), text()).prop_map(|(at, code, fact)| {
-            let causes = BTreeMap::from([("why".into(), cause::verbatim(&*fact))]);
+            let causes = BTreeMap::from([("why".into(), brunt_cause::verbatim(&*fact))]);
             let facts = BTreeMap::from([("kind".into(), fact.clone()), ("why".into(), fact)]);
             RunEvent::Notice(Notice { code, facts, causes, at_ns: Some(at) })
         }),

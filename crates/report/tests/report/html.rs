@@ -3,9 +3,9 @@
 use std::io::Read as _;
 
 use base64::Engine as _;
-use measure::{Histogram, Nanos};
-use record::{HostCounters, CounterValue, RunPart, RunEvent};
-use report::{Lang, RecordedSeconds, Style, Summary};
+use brunt_measure::{Histogram, Nanos};
+use brunt_record::{HostCounters, CounterValue, RunPart, RunEvent};
+use brunt_report::{Lang, RecordedSeconds, Style, Summary};
 use serde_json::{Value, json};
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
@@ -96,7 +96,7 @@ fn texts_of_servers_are_never_markup() {
     const EVIL: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\u{202e}";
     let mut run = closed(1, 1).second(second(0).failing(3, "wrong_status", "transfer", None));
     run = run.example("wrong_status", "transfer", None, (EVIL, EVIL));
-    run.plan.urls = vec![plan::WeightedUrl::plain(format!("http://127.0.0.1:1/{EVIL}"))].into();
+    run.plan.urls = vec![brunt_plan::WeightedUrl::plain(format!("http://127.0.0.1:1/{EVIL}"))].into();
     for lang in [Lang::En, Lang::Zh] {
         let page = page(&run, lang);
         assert!(!page.contains("alert(1)") || page.contains("&lt;script&gt;alert(1)"), "only as text of the title");
@@ -155,22 +155,22 @@ fn counters_are_told_as_often_as_there_is_room_and_end_where_they_ended() {
 /// Writes a page from events, as from a record: made-up seconds alone have no counters.
 fn page_of_events(run: &RunBuilder) -> String {
     struct RecordLines(Vec<u8>);
-    impl record::ReplaySource for RecordLines {
-        fn replay(&self) -> Result<record::RecordReader<'_>, record::ReadFault> {
-            record::RecordReader::from_source(&*self.0)
+    impl brunt_record::ReplaySource for RecordLines {
+        fn replay(&self) -> Result<brunt_record::RecordReader<'_>, brunt_record::ReadFault> {
+            brunt_record::RecordReader::from_source(&*self.0)
         }
     }
     let text: String = run.events().iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect();
     let record = RecordLines(text.into_bytes());
     let mut out = Vec::new();
     let summary = Summary::from_past(&record).unwrap();
-    report::format("html").unwrap().write(&summary, &RecordedSeconds(Some(&record)), Style::default(), &mut out).unwrap();
+    brunt_report::format("html").unwrap().write(&summary, &RecordedSeconds(Some(&record)), Style::default(), &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
 #[test]
 fn a_page_that_shows_a_run_while_it_goes_on_hears_the_same_of_it() {
-    use report::formats::html::LiveLines;
+    use brunt_report::formats::html::LiveLines;
     let mut run = mixed();
     for n in 0..3000_u64 {
         let values =

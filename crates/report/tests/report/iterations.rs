@@ -1,10 +1,10 @@
 //! Iterations and groups of a flow: rows of their own in every format for people, and in JSON; objectives that
 //! name them.
 
-use measure::{Nanos, PackedHistogram};
-use plan::flow::{Flow, OnFailure, Pause, Step};
-use record::{NamedFigures, NamedCounts};
-use report::Lang;
+use brunt_measure::{Nanos, PackedHistogram};
+use brunt_plan::flow::{Flow, OnFailure, Pause, Step};
+use brunt_record::{NamedFigures, NamedCounts};
+use brunt_report::Lang;
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
 
@@ -17,7 +17,7 @@ fn flowing(run: RunBuilder) -> RunBuilder {
         at_least: PackedHistogram::of(ms(900), censored),
         ..NamedFigures::default()
     };
-    let told = |n| record::Second {
+    let told = |n| brunt_record::Second {
         named: vec![
             row(0, [9, 1, 0], ms(5)),
             row(1, [8, 1, 1], ms(40)),

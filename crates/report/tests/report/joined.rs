@@ -1,7 +1,7 @@
 //! Machines under test that reported their counters, in every document.
 
-use record::{HostCounters, ProbedHost, CounterValue, RunPart, RunEvent};
-use report::{Lang, Summary};
+use brunt_record::{HostCounters, ProbedHost, CounterValue, RunPart, RunEvent};
+use brunt_report::{Lang, Summary};
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, second};
 

@@ -1,7 +1,7 @@
 //! Known mistakes of other load generators, none of which may be possible here.
 
-use measure::Nanos;
-use record::{RunPart, Second};
+use brunt_measure::Nanos;
+use brunt_record::{RunPart, Second};
 
 use crate::run_builder::{FillSecond, closed, ms, open, second};
 
@@ -62,7 +62,7 @@ fn below_a_millisecond_and_below_a_microsecond_nothing_is_rounded_to_zero() {
     assert_eq!(json["latency"]["service"]["p50_us"], 0.85);
     assert_eq!(json["latency"]["service"]["p99_us"], 0.85);
     assert_eq!(json["latency"]["service"]["mean_us"], 0.85);
-    let text = run.written("text", report::Lang::En);
+    let text = run.written("text", brunt_report::Lang::En);
     assert!(text.contains("p50    850 ns"), "{text}");
 }
 
@@ -86,7 +86,7 @@ fn a_server_that_hangs_leaves_a_lower_bound_and_no_good_exit() {
 #[test]
 fn heartbeats_without_an_answer_are_lower_bounds_too() {
     let mut beating = second(0);
-    beating.heartbeats = record::HeartbeatCounts { sent: 1000, answered: 900, missed: 60, open: 40 };
+    beating.heartbeats = brunt_record::HeartbeatCounts { sent: 1000, answered: 900, missed: 60, open: 40 };
     beating.latency.heartbeat.record_n(ms(1), 900);
     beating.latency.heartbeat_at_least.record_n(ms(5_000), 100);
     let run = closed(1, 1).second(beating);
@@ -95,7 +95,7 @@ fn heartbeats_without_an_answer_are_lower_bounds_too() {
     assert_eq!((heartbeat["p50_us"].as_f64(), heartbeat["p99_us"].as_f64()), (Some(1000.0), None));
     assert_eq!(heartbeat["p99_at_least_us"].as_f64().map(f64::round), Some(5_000_000.0));
     assert_eq!(heartbeat["max_at_least_us"], 5_000_000.0);
-    let text = run.written("text", report::Lang::En);
+    let text = run.written("text", brunt_report::Lang::En);
     let line = text.lines().find(|line| line.trim_start().starts_with("heartbeat ")).expect("a line");
     assert_eq!(line.matches('≥').count(), 3, "mean, p99 and max: {line}");
 }
@@ -138,7 +138,7 @@ fn an_interval_is_as_wide_as_seconds_differ_and_a_short_run_has_none() {
     let short = run(4, 80);
     assert!(short.json()["latency"]["response"]["p90_ci_us"].is_null());
     assert!(short.json()["latency"]["response"]["p90_us"].is_number());
-    let text = short.written("text", report::Lang::En);
+    let text = short.written("text", brunt_report::Lang::En);
     assert!(
         text.contains("No confidence intervals: they need a run of at least 5 s") && !text.contains("95 % interval"),
         "{text}"
@@ -163,7 +163,7 @@ fn a_limit_that_was_waited_for_is_told_and_one_that_is_split_is_a_caution() {
     assert_eq!(told(run(1, 40)), (true, false, Some(200)));
     assert_eq!(told(run(2, 40)), (true, true, Some(200)));
     assert_eq!(told(run(2, 0)), (false, false, Some(0)));
-    let text = run(2, 40).written("text", report::Lang::En);
+    let text = run(2, 40).written("text", brunt_report::Lang::En);
     let text: Vec<&str> = text.split_whitespace().collect();
     assert!(
         text.join(" ").contains("200 of 500 requests found no free connection and waited at the limit of 2"),
@@ -189,7 +189,7 @@ fn throughput_after_a_warm_up_counts_what_ended_in_the_window() {
 fn closed_load_has_no_response_time_and_says_what_a_stall_would_hide() {
     let run = closed(10, 2).second(second(0).answered(500, ms(20))).second(second(1).answered(500, ms(20)));
     assert!(run.json()["latency"]["response"].is_null());
-    let text = run.written("text", report::Lang::En);
+    let text = run.written("text", brunt_report::Lang::En);
     assert!(text.contains("Service time at 10 users"), "{text}");
     assert!(text.contains("a 1 s stall would hide about 500 requests"), "{text}");
     assert!(!text.to_lowercase().contains("user latency") && !text.contains("Response time"), "{text}");

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use measure::PackedHistogram;
+use brunt_measure::PackedHistogram;
 
-use plan::WeightedUrl;
-use plan::flow::{Flow, OnFailure, Step};
-use record::{Calibration, HostCounters, ConnectionLoss, NamedFigures, NamedCounts, CounterValue, RunPart, RunEvent, Second};
-use report::{Headroom, Lang, Summary};
+use brunt_plan::WeightedUrl;
+use brunt_plan::flow::{Flow, OnFailure, Step};
+use brunt_record::{Calibration, HostCounters, ConnectionLoss, NamedFigures, NamedCounts, CounterValue, RunPart, RunEvent, Second};
+use brunt_report::{Headroom, Lang, Summary};
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, second};
 

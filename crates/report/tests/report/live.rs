@@ -1,12 +1,12 @@
 //! The live table: alignment in both languages, narrow terminals, parts of a run.
 
 use proptest::prelude::*;
-use record::{RunPart, Second};
-use report::{Lang, SecondsTable, LiveMode};
+use brunt_record::{RunPart, Second};
+use brunt_report::{Lang, SecondsTable, LiveMode};
 use unicode_width::UnicodeWidthStr;
 
 use crate::run_builder::{FillSecond, ms, second};
-use measure::Nanos;
+use brunt_measure::Nanos;
 
 fn pipe(lang: Lang, mode: LiveMode) -> SecondsTable {
     SecondsTable::new(lang, false, 0, false, mode)
@@ -93,10 +93,10 @@ fn forty_cells_tell_drain_and_warm_up_from_seconds_of_the_window() {
 #[test]
 fn many_status_codes_are_one_line_however_narrow() {
     let mut many = busy(0);
-    many.status = (100..100 + record::MAX_CODES as u64).map(|code| (code.to_string(), code * 1000)).collect();
+    many.status = (100..100 + brunt_record::MAX_CODES as u64).map(|code| (code.to_string(), code * 1000)).collect();
     // Text chosen by a peer may be long, and in wide characters.
     many.status.insert("状态".repeat(200), 7);
-    many.status.insert(record::OTHER_CODES.into(), u64::MAX);
+    many.status.insert(brunt_record::OTHER_CODES.into(), u64::MAX);
     for cells in [20, 40, 80, 120] {
         for (lang, mode) in [(Lang::En, LiveMode::Closed), (Lang::Zh, LiveMode::Open), (Lang::En, LiveMode::Held)] {
             let mut live = SecondsTable::new(lang, false, cells, true, mode);
@@ -112,7 +112,7 @@ fn many_status_codes_are_one_line_however_narrow() {
     }
     // In a pipe no line is cut, even one with the maximum number of codes.
     let row = pipe(Lang::En, LiveMode::Closed).row(&many);
-    assert_eq!((row.lines().count(), row.matches(':').count()), (2, record::MAX_CODES + 2));
+    assert_eq!((row.lines().count(), row.matches(':').count()), (2, brunt_record::MAX_CODES + 2));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Figures by name: rows of their own in every format, which add up to the run; objectives of single names.
 
-use measure::{Nanos, PackedHistogram};
-use record::{FailureExample, NamedFigures, NamedCounts, RunEvent, Second};
-use report::Lang;
+use brunt_measure::{Nanos, PackedHistogram};
+use brunt_record::{FailureExample, NamedFigures, NamedCounts, RunEvent, Second};
+use brunt_report::Lang;
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
 

@@ -1,8 +1,8 @@
 //! The reference client, next to the load and in none of its figures, in every document.
 
-use measure::Histogram;
-use record::{ReferenceSecond, RunEvent};
-use report::Lang;
+use brunt_measure::Histogram;
+use brunt_record::{ReferenceSecond, RunEvent};
+use brunt_report::Lang;
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, second};
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use measure::Nanos;
-use plan::{Arrivals, Change, Load, NetKind, Plan, Stage, Tls, WeightedUrl};
-use record::{
+use brunt_measure::Nanos;
+use brunt_plan::{Arrivals, Change, Load, NetKind, Plan, Stage, Tls, WeightedUrl};
+use brunt_record::{
     ByteCounts, LoadChange, ConnectionFigures, End, RunEnd, FailureExample, Failure, FirstResponse, GeneratorHost, Notice, RunPart, RunEvent, SCHEMA,
     Second, RunStarted,
 };
-use report::{Lang, Style, Summary};
+use brunt_report::{Lang, Style, Summary};
 
 const S: i64 = 1_000_000_000;
 
@@ -67,7 +67,7 @@ fn run(load: Load, seconds: u64) -> RunBuilder {
         net: NetKind::Auto,
         sources: Vec::new(),
         connect_to: Vec::new(),
-        proxies: plan::ProxySettings::default(),
+        proxies: brunt_plan::ProxySettings::default(),
         unix_socket: None,
         tls: Tls::default(),
         objectives: Vec::new(),
@@ -192,7 +192,7 @@ impl RunBuilder {
     pub fn written(&self, format: &str, lang: Lang) -> String {
         let mut out = Vec::new();
         let style = Style { lang, color: false, cells: None };
-        report::format(format).unwrap().write(&self.summary(), &self.seconds(), style, &mut out).unwrap();
+        brunt_report::format(format).unwrap().write(&self.summary(), &self.seconds(), style, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
     /// Returns the report as JSON.

@@ -1,10 +1,10 @@
 //! Scenarios side by side: their rows in every format, and objectives that name them.
 
-use measure::{Nanos, PackedHistogram};
-use plan::flow::{Flow, OnFailure, Step};
-use plan::{Arrivals, Load, ScenarioPlan, Stage};
-use record::{NamedFigures, NamedCounts, RunEvent};
-use report::Lang;
+use brunt_measure::{Nanos, PackedHistogram};
+use brunt_plan::flow::{Flow, OnFailure, Step};
+use brunt_plan::{Arrivals, Load, ScenarioPlan, Stage};
+use brunt_record::{NamedFigures, NamedCounts, RunEvent};
+use brunt_report::Lang;
 
 use crate::run_builder::{FillSecond, RunBuilder, ms, open, second};
 
@@ -39,7 +39,7 @@ fn side_by_side() -> RunBuilder {
         latency: PackedHistogram::of(took, finished),
         ..NamedFigures::default()
     };
-    let told = |n| record::Second {
+    let told = |n| brunt_record::Second {
         named: vec![
             row(0, [8, 7, 1, 0, 0, 0], ms(5)),
             row(1, [3, 3, 0, 0, 0, 0], ms(9)),
@@ -98,7 +98,7 @@ fn json_has_them_for_the_run_and_in_every_second() {
     assert_eq!(open(1.0, 1).second(second_of_none()).json()["seconds"][0].get("scenarios"), None);
 }
 
-fn second_of_none() -> record::Second {
+fn second_of_none() -> brunt_record::Second {
     second(0).answered(1, ms(1))
 }
 
@@ -181,7 +181,7 @@ fn a_scenario_of_which_nothing_was_measured_is_told() {
     let without_staff = || {
         let mut run = side_by_side();
         run.events.iter_mut().for_each(|event| {
-            if let record::RunEvent::Second(second) = event {
+            if let brunt_record::RunEvent::Second(second) = event {
                 second.named.retain(|row| ![1, 6, 9].contains(&row.name));
             }
         });
@@ -201,7 +201,7 @@ fn iterations_dropped_by_one_of_several_workers_while_users_were_free_are_told()
         run.plan.workers = workers;
         run.plan.scenarios[0].max_users = Some(3);
         for event in &mut run.events {
-            let record::RunEvent::Second(second) = event else { continue };
+            let brunt_record::RunEvent::Second(second) = event else { continue };
             second
                 .named
                 .iter_mut()
@@ -239,7 +239,7 @@ fn a_page_has_each_scenario_second_by_second_as_the_json_report_has() {
     let shop = block["r"].as_array().unwrap().iter().find(|row| row[0] == 2).unwrap();
     assert_eq!((&shop[1], &shop[9]), (&20.into(), &12.into()), "due, and of these dropped");
     let events = run.events();
-    let mut live = report::formats::html::LiveLines::of(&report::Summary::from_events(events.iter().take(1).cloned()));
+    let mut live = brunt_report::formats::html::LiveLines::of(&brunt_report::Summary::from_events(events.iter().take(1).cloned()));
     let mut told: Vec<_> = events.iter().flat_map(|event| live.see(event)).collect();
     told.extend(live.flush());
     assert!(told.contains(block), "while it goes on its names, scenarios and iterations are told as well");

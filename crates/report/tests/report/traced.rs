@@ -1,7 +1,7 @@
 //! The slowest requests with their traces, in every format.
 
-use record::{FailureExample, RunEvent, Second, TraceId, TracedRequest};
-use report::Lang;
+use brunt_record::{FailureExample, RunEvent, Second, TraceId, TracedRequest};
+use brunt_report::Lang;
 
 use crate::run_builder::{FillSecond, RunBuilder, ms, open, second};
 
@@ -47,10 +47,10 @@ fn the_slowest_stand_in_every_format_and_whether_they_can_be_looked_up() {
 #[test]
 fn the_example_of_a_failure_says_its_trace_and_the_values_it_was_made_of() {
     let used =
-        |name: &str, value: Option<&str>| record::UsedValue { name: name.into(), value: value.map(str::to_owned) };
+        |name: &str, value: Option<&str>| brunt_record::UsedValue { name: name.into(), value: value.map(str::to_owned) };
     let mut run = traced().example("wrong_status", "first_byte", None, ("GET /", ""));
     let failure = |second: &mut Second| {
-        second.failures.push(record::Failure {
+        second.failures.push(brunt_record::Failure {
             kind: "wrong_status".into(),
             phase: "first_byte".into(),
             errno: None,

@@ -286,6 +286,6 @@ fn wrong(text: &str, at: usize, why: &str) -> String {
 /// Returns the beginning of a text on one line, with control characters made harmless.
 fn excerpt(text: &str) -> String {
     let cut = text.char_indices().nth(SHOWN).map_or(text.len(), |(at, _)| at);
-    let line = measure::sanitize::line(&text[..cut]);
+    let line = brunt_measure::sanitize::line(&text[..cut]);
     if cut < text.len() { format!("{line}…") } else { line.into_owned() }
 }

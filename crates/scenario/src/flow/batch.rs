@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use measure::Nanos;
-use plan::flow::OnFailure;
+use brunt_measure::Nanos;
+use brunt_plan::flow::OnFailure;
 
 use super::FlowScenario;
 use crate::program::FlowOp;

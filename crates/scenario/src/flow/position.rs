@@ -1,6 +1,6 @@
 //! The position of a user in a flow.
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 
 /// Start time of a span that has not begun.
 const NEVER: Nanos = Nanos::MAX;

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
-use plan::flow::{NamedFlow, Flow as Tree, LoopList, Step, Branch};
-use wire::{FaultKind, RequestId};
+use brunt_plan::flow::{NamedFlow, Flow as Tree, LoopList, Step, Branch};
+use brunt_contract::{FaultKind, RequestId};
 
 use super::*;
 

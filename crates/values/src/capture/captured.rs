@@ -1,7 +1,7 @@
 //! Values captured from a response and their storage in the user's state.
 
-use cause::Cause;
-use wire::{ProtocolConfig, UsageError, UserState};
+use brunt_cause::Cause;
+use brunt_contract::{ProtocolConfig, UsageError, UserState};
 
 use super::CAPTURE;
 use super::{CaptureInput, Capture, BodyDocuments};

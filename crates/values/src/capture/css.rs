@@ -1,6 +1,6 @@
 //! `css input[name=csrf] @value`: HTML elements found by a CSS selector; their text, or one of their attributes.
 
-use cause::Cause;
+use brunt_cause::Cause;
 use scraper::{Html, Selector};
 
 use super::source::{excerpt, unquoted};
@@ -51,7 +51,7 @@ impl CssSelector {
             let beside = |count: usize| count * count;
             let cost: usize = html.tree.nodes().map(|node| beside(node.children().count())).sum();
             if cost > MOST_ASIDE {
-                return Err(cause::captures::too_many_siblings().into());
+                return Err(brunt_cause::captures::too_many_siblings().into());
             }
         }
         for element in html.select(&self.selector) {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use cause::{Cause, captures};
+use brunt_cause::{Cause, captures};
 use scraper::Html;
 use uppsala::Document;
 
@@ -60,7 +60,7 @@ impl<'a> BodyDocuments<'a> {
     fn text(&self) -> Result<Cow<'a, str>, Cause> {
         if self.body.len() > LONGEST {
             let (long, longest) =
-                (measure::format_bytes(self.body.len() as u64), measure::format_bytes(LONGEST as u64));
+                (brunt_measure::format_bytes(self.body.len() as u64), brunt_measure::format_bytes(LONGEST as u64));
             return Err(captures::document_too_long(long, longest));
         }
         Ok(String::from_utf8_lossy(self.body))

@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 
-use cause::{Cause, captures};
+use brunt_cause::{Cause, captures};
 use html5ever::TokenizerResult;
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{BufferQueue, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
@@ -149,7 +149,7 @@ impl TagCost {
         self.attributes += more + 1;
         self.cost += more * self.attributes;
         if self.cost > MOST_OF_TAGS {
-            return Err(cause::captures::too_many_attributes().into());
+            return Err(brunt_cause::captures::too_many_attributes().into());
         }
         Ok(())
     }

@@ -36,7 +36,7 @@ mod captured;
 mod tests;
 mod xpath;
 
-use cause::{Cause, captures};
+use brunt_cause::{Cause, captures};
 
 use crate::template::MOST_OF_A_VALUE;
 pub use documents::BodyDocuments;

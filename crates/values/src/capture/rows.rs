@@ -1,7 +1,7 @@
 //! The rows of a database answer, as captures see them.
 
-use cause::{Cause, captures};
-use wire::DatabaseRow;
+use brunt_cause::{Cause, captures};
+use brunt_contract::DatabaseRow;
 
 use super::source::excerpt;
 

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use cause::{Cause, captures, checks};
+use brunt_cause::{Cause, captures, checks};
 use memchr::memmem;
 
 use super::css::CssSelector;
@@ -242,7 +242,7 @@ pub(super) fn unquoted(text: &str) -> &str {
 pub fn excerpt(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(SHOWN)];
     let text = String::from_utf8_lossy(cut);
-    let line = measure::sanitize::line(&text).into_owned();
+    let line = brunt_measure::sanitize::line(&text).into_owned();
     if cut.len() < bytes.len() { line + "…" } else { line }
 }
 

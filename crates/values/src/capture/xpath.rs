@@ -3,7 +3,7 @@
 //! Prefixes are those of the document, and a name without a prefix is matched as written in the document, whatever its
 //! default namespace: `//item` on a feed finds its items.
 
-use cause::{Cause, captures};
+use brunt_cause::{Cause, captures};
 use scraper::{Html, Node};
 use uppsala::{Attribute, Document, NodeId, NodeKind, Parser, QName, XPathEvaluator, XPathValue};
 

@@ -3,14 +3,14 @@
 //!
 //! Side messages are not requests: they are counted separately, are never due and have no latency. The protocol decides
 //! how a message is put on the wire; this module decides which message is sent, when, and with which values. Opening
-//! messages that use values of an earlier answer are not supported.
+//! messages that use brunt_values of an earlier answer are not supported.
 
 pub mod captures;
 mod state;
 #[cfg(test)]
 mod tests;
 
-use wire::{ProtocolConfig, UsageError, OptionSpec, many};
+use brunt_contract::{ProtocolConfig, UsageError, OptionSpec, many};
 
 use crate::pattern::Regex;
 use crate::template::{SlotScope, Template};
@@ -114,7 +114,7 @@ impl<M: SideMessage> SideMessages<M> {
     }
 
     /// Returns the state of one connection; `None` if there are no side messages and no request is numbered.
-    pub fn connection_state(&self, fill: &wire::SlotContext) -> Option<SideMessageState> {
+    pub fn connection_state(&self, fill: &brunt_contract::SlotContext) -> Option<SideMessageState> {
         let any = self.has_opening() || self.has_replies() || self.numbered;
         any.then(|| SideMessageState::new(fill))
     }

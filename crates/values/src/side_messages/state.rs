@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use wire::{ProtocolError, EventBuffer, Event, SlotContext};
+use brunt_contract::{ProtocolError, EventBuffer, Event, SlotContext};
 
 use super::{SideMessages, SideMessage};
 use crate::template::{CapturedGroups, MOST_CAPTURED, Template};
@@ -34,8 +34,8 @@ impl UnsolicitedKind {
 
 /// Maximum number of replies that wait for the peer to read them.
 const REPLIES_BOUND: u16 = 32_768;
-const UNREAD: ProtocolError = ProtocolError(cause::side_messages::flood());
-const REFUSED: ProtocolError = ProtocolError(cause::side_messages::wrong_opening());
+const UNREAD: ProtocolError = ProtocolError(brunt_cause::side_messages::flood());
+const REFUSED: ProtocolError = ProtocolError(brunt_cause::side_messages::wrong_opening());
 /// Memory kept between messages that are replied to, in bytes.
 const KEPT: usize = 4096;
 

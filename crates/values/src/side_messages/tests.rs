@@ -1,13 +1,13 @@
 //! Openings and replies without a protocol: order of messages, captures and errors.
 
-use wire::{ProtocolConfig, SlotContext};
+use brunt_contract::{ProtocolConfig, SlotContext};
 
 use super::captures::GroupCaptures;
 use super::{SideMessages, UnsolicitedKind, SideMessageState};
 use crate::template::{CapturedGroups, Notation, Template};
 
 const FILL: SlotContext<'static> =
-    SlotContext { number: 3, user: 9, random: 77, unix_ns: 1_000_000_000, run: 1, sequence: 0, values: wire::UserValues::NONE };
+    SlotContext { number: 3, user: 9, random: 77, unix_ns: 1_000_000_000, run: 1, sequence: 0, values: brunt_contract::UserValues::NONE };
 
 fn beside(openings: &[&str], replies: &[&str]) -> Result<SideMessages<Template>, String> {
     let mut asked = ProtocolConfig::default();

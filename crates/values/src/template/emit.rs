@@ -2,7 +2,7 @@
 //! and then replaced by the result, so that no separate buffer is needed.
 
 use base64::Engine as _;
-use wire::SlotContext;
+use brunt_contract::SlotContext;
 
 use super::encoding::{json_escape, percent_encode};
 use super::piece::{TemplateFunction, MOST_PATCHES, TemplatePart, TemplatePiece, TemplateProgram};

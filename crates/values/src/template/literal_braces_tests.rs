@@ -1,12 +1,12 @@
 //! Slots and literal braces in texts with braces.
 
 use proptest::prelude::*;
-use wire::SlotContext;
+use brunt_contract::SlotContext;
 
 use super::{Notation, SlotScope, Template};
 
 const FILL: SlotContext<'static> =
-    SlotContext { number: 41, user: 7, random: 3, unix_ns: 5_000_000_000, run: 9, sequence: 0, values: wire::UserValues::NONE };
+    SlotContext { number: 41, user: 7, random: 3, unix_ns: 5_000_000_000, run: 9, sequence: 0, values: brunt_contract::UserValues::NONE };
 
 fn filled(text: &str) -> String {
     let template = Template::parse_text(text, "--data", Notation::Plain, SlotScope::default())

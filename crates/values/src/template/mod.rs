@@ -1,7 +1,7 @@
 //! Templates: texts with slots, compiled once and filled for every request without allocation.
 //!
 //! `{counter}`, `{random 16}`, `{random 1..100}`, `{user}`, `{time}`, `{uuid}` and `{csv FILE.COLUMN}` are filled from
-//! [`wire::Fill`]. `{name=…}` names a part, and `{length …}`, `{crc32 …}`, `{md5 …}`, `{hmac-md5 KEY …}`, `{xor A B}`
+//! [`brunt_contract::Fill`]. `{name=…}` names a part, and `{length …}`, `{crc32 …}`, `{md5 …}`, `{hmac-md5 KEY …}`, `{xor A B}`
 //! and the like are computed from a part, so that binary protocols need no code. `{{` and `}}` are literal braces.
 //! `docs/guide/data.md` lists all slots. The module is independent of any protocol. Arithmetic and conditions are not
 //! supported.
@@ -34,8 +34,8 @@ mod value;
 use std::ops::Range;
 
 #[cfg(any(test, feature = "oracle"))]
-use wire::UserValues;
-use wire::{UsageError, SlotContext, Trace};
+use brunt_contract::UserValues;
+use brunt_contract::{UsageError, SlotContext, Trace};
 
 pub use csv::DataFiles;
 pub use emit::CapturedGroups;

@@ -1,6 +1,6 @@
 //! Space reserved for a number that is known only after the bytes that follow it: a length in front of its content.
 
-use wire::{SlotContext, UserValues};
+use brunt_contract::{SlotContext, UserValues};
 
 /// The fill with which slots are tried before the run, to estimate the length of their text.
 pub const TRIAL: SlotContext<'static> = SlotContext {

@@ -149,7 +149,7 @@ fn fold_constant(made: FunctionCall) -> TemplatePiece {
     }
     let mut bytes = Vec::new();
     let program = TemplateProgram { pieces: vec![TemplatePiece::Call(Box::new(made))], parts: Vec::new() };
-    emit::fill(&program, &wire::SlotContext::default(), &mut bytes);
+    emit::fill(&program, &brunt_contract::SlotContext::default(), &mut bytes);
     TemplatePiece::Bytes(bytes.into())
 }
 

@@ -1,7 +1,7 @@
 //! Selection of data file rows by the number of a request. No two requests of a run have the same number, so no two
 //! take the same row if each row is used once, whatever the number of workers and processes.
 
-use wire::SlotContext;
+use brunt_contract::SlotContext;
 
 /// The order in which rows are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,7 +107,7 @@ fn permute(number: u64, count: u64, key: u64) -> u64 {
 /// Returns pseudorandom bits derived from `bits`.
 #[inline]
 pub fn scramble(mut bits: u64) -> u64 {
-    measure::random::splitmix64(&mut bits)
+    brunt_measure::random::splitmix64(&mut bits)
 }
 
 #[cfg(test)]

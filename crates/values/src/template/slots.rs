@@ -171,7 +171,7 @@ fn shifted_time(words: &mut SlotWords<'_>) -> Result<SlotValue, String> {
     let days =
         span.strip_suffix('d').and_then(|days| days.parse::<u64>().ok()).and_then(|days| days.checked_mul(86_400));
     let nanos = days.map_or_else(
-        || plan::quantity::duration(span).map(|span| span.0),
+        || brunt_plan::quantity::duration(span).map(|span| span.0),
         |days| Ok(days.saturating_mul(1_000_000_000)),
     );
     let by = nanos.ok().and_then(|nanos| i64::try_from(nanos).ok());
@@ -216,7 +216,7 @@ fn traceparent(words: &mut SlotWords<'_>) -> Result<SlotValue, String> {
     let share = share.ok_or_else(|| {
         format!("{{traceparent {text}}} is not a share of the traces; write for instance {{traceparent 1%}}")
     })?;
-    Ok(SlotValue::Trace { sampled: wire::Trace::sampling_bound(share) })
+    Ok(SlotValue::Trace { sampled: brunt_contract::Trace::sampling_bound(share) })
 }
 
 /// The words of a slot, consumed one by one.

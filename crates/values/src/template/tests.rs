@@ -1,7 +1,7 @@
 //! Template tests as tables: text, fill, bytes; and text, error.
 
 use proptest::prelude::*;
-use wire::SlotContext;
+use brunt_contract::SlotContext;
 
 use super::{Notation, Template};
 
@@ -12,7 +12,7 @@ const FILL: SlotContext<'static> = SlotContext {
     unix_ns: 1_795_253_195_123_456_789,
     run: 11,
     sequence: 5,
-    values: wire::UserValues::NONE,
+    values: brunt_contract::UserValues::NONE,
 };
 
 fn filled(text: &str, notation: Notation, fill: &SlotContext) -> Vec<u8> {

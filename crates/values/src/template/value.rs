@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use measure::Calendar;
-use wire::{SlotContext, Trace};
+use brunt_measure::Calendar;
+use brunt_contract::{SlotContext, Trace};
 
 use super::csv::DataColumn;
 use super::format::{NumberFormat, hex_digits};
@@ -62,7 +62,7 @@ impl SlotRandom {
 
     #[inline]
     fn next(&mut self) -> u64 {
-        measure::random::splitmix64(&mut self.0)
+        brunt_measure::random::splitmix64(&mut self.0)
     }
 }
 

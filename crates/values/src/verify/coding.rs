@@ -5,7 +5,7 @@
 use std::io::Read;
 use std::ops::Deref;
 
-use cause::{Cause, checks};
+use brunt_cause::{Cause, checks};
 
 use crate::budget::{MemoryBudget, BudgetedBuffer, NO_ROOM};
 
@@ -111,10 +111,10 @@ pub enum DecodeFailure {
 impl DecodeFailure {
     /// Returns the cause for a body of `size` bytes.
     pub fn cause(self, size: usize) -> Cause {
-        let bytes = measure::format_bytes(size as u64);
+        let bytes = brunt_measure::format_bytes(size as u64);
         match self {
             DecodeFailure::Malformed => checks::undecodable(bytes),
-            DecodeFailure::TooLong => checks::decoded_too_long(bytes, measure::format_bytes(DECODED_BOUND)),
+            DecodeFailure::TooLong => checks::decoded_too_long(bytes, brunt_measure::format_bytes(DECODED_BOUND)),
             DecodeFailure::OverBudget => checks::undecoded(bytes, NO_ROOM),
         }
     }

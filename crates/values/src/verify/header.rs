@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use cause::{Cause, checks};
+use brunt_cause::{Cause, checks};
 
 use crate::capture::source::excerpt;
 use crate::budget::{MemoryBudget, BudgetedBuffer, NO_ROOM};
@@ -107,7 +107,7 @@ impl KeptHeaderLines {
 }
 
 /// Describes the header names of a head with `there`, or returns `none` if there are none.
-pub fn describe_names(there: fn(String) -> Cause, none: cause::StaticCause, head: &[u8]) -> Cause {
+pub fn describe_names(there: fn(String) -> Cause, none: brunt_cause::StaticCause, head: &[u8]) -> Cause {
     let names = head.split(|&b| b == b'\n').skip(1).filter_map(|line| line.split(|&b| b == b':').next());
     let names: Vec<&[u8]> = names.map(<[u8]>::trim_ascii).filter(|name| !name.is_empty()).collect();
     if names.is_empty() { none.into() } else { there(excerpt(&names.join(&b", "[..]))) }

@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use cause::{Cause, checks};
+use brunt_cause::{Cause, checks};
 use serde_json::value::RawValue;
 
 use super::filter::PathFilter;

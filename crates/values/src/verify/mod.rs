@@ -15,9 +15,9 @@ pub mod raw_json;
 #[cfg(test)]
 mod tests;
 
-use cause::{Cause, CauseArgument, checks};
+use brunt_cause::{Cause, CauseArgument, checks};
 use memchr::memmem::Finder;
-use wire::{ProtocolConfig, UsageError, FailedChecks, FaultKind, OptionSpec, many};
+use brunt_contract::{ProtocolConfig, UsageError, FailedChecks, FaultKind, OptionSpec, many};
 
 use coding::{ContentCoding, DecodedBody};
 use header::ExpectedHeader;
@@ -119,7 +119,7 @@ enum BodyNotKept {
 impl BodyNotKept {
     fn cause(self) -> Cause {
         match self {
-            BodyNotKept::TooLong(most) => checks::too_long(measure::format_bytes(most as u64)),
+            BodyNotKept::TooLong(most) => checks::too_long(brunt_measure::format_bytes(most as u64)),
             BodyNotKept::OverBudget => checks::unchecked(NO_ROOM),
         }
     }
@@ -282,7 +282,7 @@ fn describe_body(beginning: &[u8], size: u64) -> CauseArgument {
         0 => checks::nothing().into(),
         _ => {
             let quoted = quoted(beginning, size > beginning.len() as u64);
-            format!("{quoted} ({})", measure::format_bytes(size)).into()
+            format!("{quoted} ({})", brunt_measure::format_bytes(size)).into()
         }
     }
 }
@@ -290,7 +290,7 @@ fn describe_body(beginning: &[u8], size: u64) -> CauseArgument {
 /// Returns a rule or JSON value on one line, shortened.
 fn one_line(text: &str) -> String {
     let cut = text.floor_char_boundary(2 * SHOWN);
-    let line = measure::sanitize::line(&text[..cut]).into_owned();
+    let line = brunt_measure::sanitize::line(&text[..cut]).into_owned();
     if cut < text.len() { line + "…" } else { line }
 }
 
@@ -302,8 +302,8 @@ fn quoted(bytes: &[u8], goes_on: bool) -> String {
     if let Some(last) = shown.utf8_chunks().last().filter(|_| goes_on) {
         shown = &shown[..shown.len() - last.invalid().len()];
     }
-    let text = measure::sanitize::bytes(shown);
-    format!("\"{}{}", measure::sanitize::line(&text), if goes_on { "…\"" } else { "\"" })
+    let text = brunt_measure::sanitize::bytes(shown);
+    format!("\"{}{}", brunt_measure::sanitize::line(&text), if goes_on { "…\"" } else { "\"" })
 }
 
 /// Decodes the body of an answer with this head, and returns it with the name of its `Content-Encoding`. `None` if the

@@ -1,6 +1,6 @@
 //! Invariants checked by the fuzz target of bodies: any input gets a verdict, and bounds are respected.
 
-use wire::ProtocolConfig;
+use brunt_contract::ProtocolConfig;
 
 use super::{Expectations, KEPT_BOUND, AnswerChecks};
 use crate::budget::MemoryBudget;

@@ -84,7 +84,7 @@ fn counters_and_settings_over_one_connection_that_is_closed_in_form() {
         let told = watched.ask().unwrap();
         assert_eq!(told.get("mysql.Threads_connected"), Some(3));
         assert_eq!(told.get("mysql.variable.max_connections"), Some(151));
-        assert_eq!(told.values[&*"mysql.Innodb_x".to_owned()], record::CounterValue::Real(0.5));
+        assert_eq!(told.values[&*"mysql.Innodb_x".to_owned()], brunt_record::CounterValue::Real(0.5));
         assert_eq!(told.label("mysql.variable.version"), Some("10.11.6-MariaDB"));
         assert!(!told.values.contains_key("mysql.Rpl_status"));
     }

@@ -1,7 +1,7 @@
 //! The queries, and the names under which their answers are kept.
 
 use crate::number;
-use probe::CounterSink;
+use brunt_counters::CounterSink;
 
 /// The texts of the row, NULL among them; or the reason that there is none.
 pub type RowAnswer = Result<Vec<Option<String>>, String>;

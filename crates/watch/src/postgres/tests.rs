@@ -3,7 +3,7 @@ use std::net::TcpListener;
 
 use super::*;
 use crate::WatchedService;
-use probe::Counters;
+use brunt_counters::Counters;
 
 /// Returns a message of a server.
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {

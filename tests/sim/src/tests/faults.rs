@@ -1,7 +1,7 @@
 //! Tests of refusals, resets and closes, limits of descriptors and ports, and the reuse of slots.
 
-use measure::Nanos;
-use wire::{ConnId, Network, PeerAddress};
+use brunt_measure::Nanos;
+use brunt_contract::{ConnId, Network, PeerAddress};
 
 use super::super::{SimDelay, SimPeer, PeerActions, Sim, SimSettings, ConnectDecision};
 use super::{SimEvent, blob, connected, dial, echo, just, refused, send, turn, turns};
@@ -203,7 +203,7 @@ fn the_end_of_waiting_is_told_once() {
 #[test]
 fn nobody_listens_here() {
     let mut sim = echo(1, SimSettings::default());
-    assert_eq!(sim.listen(&dial().to, 5, false).map(|_| ()), Err(wire::Errno(libc::EOPNOTSUPP)));
+    assert_eq!(sim.listen(&dial().to, 5, false).map(|_| ()), Err(brunt_contract::Errno(libc::EOPNOTSUPP)));
 }
 
 #[test]

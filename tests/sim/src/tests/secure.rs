@@ -1,7 +1,7 @@
 //! Tests of simulated TLS: handshakes, records split anywhere, and each failure.
 
-use measure::Nanos;
-use wire::{NetworkEvent, ConnId, ChannelProgress, Network, Origin, OutputBuffer, SecureChannel, SecureChannelFactory};
+use brunt_measure::Nanos;
+use brunt_contract::{NetworkEvent, ConnId, ChannelProgress, Network, Origin, OutputBuffer, SecureChannel, SecureChannelFactory};
 
 use super::super::{FakeFailure, FakeSecurity, FakeSettings, SimPeer, SecurePeer, Sim, SimSettings};
 use super::{EchoPeer, blob, connected, echo};

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use measure::{Nanos, Rng};
-use wire::{ServerRequest, ProtocolError, Network, OutputBuffer, ServerResponse, ServerSession};
+use brunt_measure::{Nanos, Rng};
+use brunt_contract::{ServerRequest, ProtocolError, Network, OutputBuffer, ServerResponse, ServerSession};
 
 use super::super::{ReplyFault, SimReply, ServerPeer, Sim, SimSettings, SimInterval, SimQueue};
 use super::{SimEvent, connected, just, send, turn, turns};
@@ -25,7 +25,7 @@ impl ServerSession for LineServer {
             let line: Vec<u8> = self.partial.drain(..=end).collect();
             let path = str::from_utf8(&line[..end]).unwrap();
             if path == "?" {
-                return Err(ProtocolError(cause::http1::unsolicited()));
+                return Err(ProtocolError(brunt_cause::http1::unsolicited()));
             }
             self.over |= path == "bye";
             self.next += 1;

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use measure::Nanos;
-use wire::Network;
+use brunt_measure::Nanos;
+use brunt_contract::Network;
 
 use super::super::{SimDelay, SimPeer, PeerActions, Sim, SimSettings, SimInterval};
 use super::{SimEvent, connected, echo, just, send, turn, turns};
@@ -151,13 +151,13 @@ fn an_hour_of_load_holds_no_more_memory_than_a_minute_and_runs_fast() {
     for conn in &conns {
         send(&mut sim, *conn, &[7; 200]);
     }
-    let mut out = wire::OutputBuffer::default();
+    let mut out = brunt_contract::OutputBuffer::default();
     let mut run = |sim: &mut Sim<super::EchoPeer>, events: u64| {
         let end = sim.events() + events;
         while sim.events() < end {
             let until = sim.now() + SECOND;
             sim.wait(until);
-            while let Some(wire::NetworkEvent::Received(conn, bytes)) = sim.next() {
+            while let Some(brunt_contract::NetworkEvent::Received(conn, bytes)) = sim.next() {
                 out.put(bytes);
                 sim.send(conn, &mut out);
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer};
+use brunt_contract::{Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer};
 
 use super::super::oracle::{CAPABILITIES, TurnSplit, MysqlTranscript, dialogue, greeting, packet, play_turns};
 
@@ -279,9 +279,9 @@ fn an_idle_session_is_small() {
 
 #[test]
 fn whole_answers_are_told_to_who_asks_for_them() {
-    let urls = vec![wire::RequestedUrl { url: super::super::oracle::URL.to_owned(), weight: 1.0 }];
-    let asked = wire::ProtocolConfig { urls, returns_content: true, ..wire::ProtocolConfig::default() };
-    let dialogue = wire::Protocol::prepare(&super::super::MysqlProtocol, &asked).unwrap();
+    let urls = vec![brunt_contract::RequestedUrl { url: super::super::oracle::URL.to_owned(), weight: 1.0 }];
+    let asked = brunt_contract::ProtocolConfig { urls, returns_content: true, ..brunt_contract::ProtocolConfig::default() };
+    let dialogue = brunt_contract::Protocol::prepare(&super::super::MysqlProtocol, &asked).unwrap();
     let mut turns = opened(&[]);
     turns.push(answer(&[b"\x02", COLUMN, COLUMN, b"\x01x\xfb", b"\0\x01y", END]));
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
@@ -300,5 +300,5 @@ fn whole_answers_are_told_to_who_asks_for_them() {
     });
     let text = |text: &str| Some(text.as_bytes().to_vec());
     let rows = vec![vec![text("x"), None], vec![text(""), text("y")]];
-    assert_eq!(told, Some(Box::new(wire::ResponseContent::Rows(rows))));
+    assert_eq!(told, Some(Box::new(brunt_contract::ResponseContent::Rows(rows))));
 }

@@ -57,13 +57,13 @@ fn over_tls_and_unix_sockets_the_password_is_told_in_clear() {
     assert_eq!((outcome.sent[5] >> 3 & 1, outcome.sent[39]), (1, 2));
     assert!(outcome.sent.ends_with(b"\x09\0\0\x04password\0"));
 
-    let mut asked = wire::ProtocolConfig {
-        urls: vec![wire::RequestedUrl { url: URL.to_owned(), weight: 1.0 }],
+    let mut asked = brunt_contract::ProtocolConfig {
+        urls: vec![brunt_contract::RequestedUrl { url: URL.to_owned(), weight: 1.0 }],
         unix_socket: Some("/run/mysqld.sock".to_owned()),
-        ..wire::ProtocolConfig::default()
+        ..brunt_contract::ProtocolConfig::default()
     };
     asked.seed = 1;
-    let dialogue = wire::Protocol::prepare(&super::super::MysqlProtocol, &asked).unwrap();
+    let dialogue = brunt_contract::Protocol::prepare(&super::super::MysqlProtocol, &asked).unwrap();
     let turns = [greeting("caching_sha2_password", CAPABILITIES, 0), packet(2, &[1, 4]), packet(4, OK)];
     let outcome = play_turns(&dialogue, &turns, 0, TurnSplit::Nowhere);
     assert!(outcome.sent.ends_with(b"\x09\0\0\x03password\0") && outcome.room == 1);

@@ -10,7 +10,7 @@ mod slots;
 
 use std::sync::Arc;
 
-use wire::{ProtocolConfig, RequestedUrl, UsageError, Workload, Protocol};
+use brunt_contract::{ProtocolConfig, RequestedUrl, UsageError, Workload, Protocol};
 
 use super::MysqlProtocol;
 

@@ -1,6 +1,6 @@
 //! Client and server against each other.
 
-use wire::{EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
+use brunt_contract::{EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
 
 use super::super::{MysqlServer, oracle};
 

@@ -1,6 +1,6 @@
 //! SQL with slots: splitting, parameters, and the equivalence of both ways of sending.
 
-use wire::SlotContext;
+use brunt_contract::SlotContext;
 
 use super::super::dialect::statements;
 use super::super::statement::{MysqlCompiler, PreparedStatement};

@@ -7,7 +7,7 @@ mod statements;
 
 use std::sync::Arc;
 
-use wire::{
+use brunt_contract::{
     ProtocolConfig, RequestedUrl, ProtocolError, UsageError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, OutputBuffer, Protocol,
     Session,
 };

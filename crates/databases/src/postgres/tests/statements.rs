@@ -109,7 +109,7 @@ fn what_is_said_once_is_text_and_in_order() {
     let dialogue =
         dialogue(&["before=CREATE TABLE t (a int)", "before=INSERT INTO t VALUES ({counter})", "after=DROP TABLE t"]);
     let shown =
-        |requests: &[std::sync::Arc<wire::Request>]| requests.iter().map(|r| dialogue.encoded(r)).collect::<Vec<_>>();
+        |requests: &[std::sync::Arc<brunt_contract::Request>]| requests.iter().map(|r| dialogue.encoded(r)).collect::<Vec<_>>();
     assert_eq!(
         shown(&dialogue.prepared().before),
         [&b"CREATE TABLE t (a int)"[..], b"INSERT INTO t VALUES ({counter})"]

@@ -1,7 +1,7 @@
 //! Client and server against each other, with the bytes split anywhere in both directions.
 
 use proptest::prelude::*;
-use wire::{ServerRequest, ServerResponse, ServerSession, BodyFraming};
+use brunt_contract::{ServerRequest, ServerResponse, ServerSession, BodyFraming};
 
 use super::*;
 use crate::redis::RedisServer;

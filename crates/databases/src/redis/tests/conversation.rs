@@ -252,8 +252,8 @@ fn an_idle_connection_is_small() {
 
 #[test]
 fn whole_replies_are_told_to_who_asks_for_them() {
-    let urls = vec![wire::RequestedUrl { url: "redis://h".to_owned(), weight: 1.0 }];
-    let dialogue = RedisProtocol.prepare(&wire::ProtocolConfig { urls, returns_content: true, ..wire::ProtocolConfig::default() }).unwrap();
+    let urls = vec![brunt_contract::RequestedUrl { url: "redis://h".to_owned(), weight: 1.0 }];
+    let dialogue = RedisProtocol.prepare(&brunt_contract::ProtocolConfig { urls, returns_content: true, ..brunt_contract::ProtocolConfig::default() }).unwrap();
     let mut session = dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default());
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     session.submit(ExchangeId(7), &dialogue.requests()[0].request, &SlotContext::default(), &mut out).unwrap();
@@ -262,5 +262,5 @@ fn whole_replies_are_told_to_who_asks_for_them() {
         Event::StateUpdate(ExchangeId(7), lesson) => lesson.downcast().ok(),
         _ => None,
     });
-    assert_eq!(told, Some(Box::new(wire::ResponseContent::Body(b"a\r\nb".to_vec()))));
+    assert_eq!(told, Some(Box::new(brunt_contract::ResponseContent::Body(b"a\r\nb".to_vec()))));
 }

@@ -9,7 +9,7 @@ mod urls;
 
 use std::sync::Arc;
 
-use wire::{
+use brunt_contract::{
     ProtocolConfig, RequestedUrl, UsageError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, OutputBuffer, Protocol, Session,
 };
 

@@ -1,10 +1,10 @@
 //! Ends of requests: their results are counted, the first failure of each kind is kept, state is updated from
 //! responses, and users are told.
 
-use cause::StaticCause;
-use measure::Nanos;
-use scenario::UserEvent;
-use wire::{EventBuffer, ExchangeEnd, FaultKind, SlotContext, ResourceSearch, StateUpdate, UserState, Phase, Request, Trace};
+use brunt_cause::StaticCause;
+use brunt_measure::Nanos;
+use brunt_scenario::UserEvent;
+use brunt_contract::{EventBuffer, ExchangeEnd, FaultKind, SlotContext, ResourceSearch, StateUpdate, UserState, Phase, Request, Trace};
 
 use crate::exchange::{Exchange, OF_PAGE, REUSED, ExchangeState};
 use crate::failure_cause::FailureCause;
@@ -90,10 +90,10 @@ impl Traffic {
         };
         let known = || match kind {
             FaultKind::BrokenProtocol => broken,
-            FaultKind::Timeout => Some(cause::response::late()),
+            FaultKind::Timeout => Some(brunt_cause::response::late()),
             _ => self.dialogue.code_meaning(ended.code),
         };
-        let known = if ended.cause.is_none() { known().map(cause::Cause::from) } else { None };
+        let known = if ended.cause.is_none() { known().map(brunt_cause::Cause::from) } else { None };
         let why = ended.cause.as_ref().or(known.as_ref());
         let cause = FailureCause { sort: FailureClass { kind, phase, errno: None }, code: ended.code, why };
         self.failed(x, ended.id, &cause, ended.excerpt.as_deref());
@@ -146,8 +146,8 @@ impl Traffic {
         let code = Some(cause.code).filter(|code| *code > 0).map(|code| self.dialogue.code_name(code));
         let unsaid = code.filter(|code| cause.why.is_none_or(|why| !why.en().contains(code)));
         let whole = unsaid.map(|code| match cause.why {
-            Some(why) => cause::response::with_code(code, why.clone()),
-            None => cause::response::code_alone(code),
+            Some(why) => brunt_cause::response::with_code(code, why.clone()),
+            None => brunt_cause::response::code_alone(code),
         });
         self.recorder.connection_not_opened(cause.sort, whole.as_ref().or(cause.why));
         self.keep_example(cause, None, None);
@@ -193,9 +193,9 @@ impl Traffic {
     }
 
     /// Returns what the request waited for in vain, if other messages came.
-    fn awaited(&self, x: &Exchange, id: ExchangeId) -> Option<cause::Cause> {
+    fn awaited(&self, x: &Exchange, id: ExchangeId) -> Option<brunt_cause::Cause> {
         let request = self.in_flight.request(&*self.dialogue, x, id).filter(|_| x.state == ExchangeState::InFlight)?;
-        Some(cause::connecting::none_like(self.dialogue.response_condition(request)?))
+        Some(brunt_cause::connecting::none_like(self.dialogue.response_condition(request)?))
     }
 
     /// Keeps the trace of a request that is over, if it is among the slowest.

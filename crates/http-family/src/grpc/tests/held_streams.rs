@@ -1,10 +1,10 @@
 //! Steps on streams held open: sending, waiting, unread messages and `finish`, and streams that end early.
 
-use wire::{ConnectionOwner, FaultKind, SubmitOutcome};
+use brunt_contract::{ConnectionOwner, FaultKind, SubmitOutcome};
 
 use super::*;
 use crate::http2::frames::code;
-use values::capture::CapturedValues;
+use brunt_values::capture::CapturedValues;
 
 /// The options of a step.
 type StepOptions<'a> = &'a [(&'a str, &'a str)];

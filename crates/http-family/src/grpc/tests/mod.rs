@@ -14,7 +14,7 @@ mod statuses;
 
 use std::sync::Arc;
 
-use wire::{ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, Protocol, Session};
+use brunt_contract::{ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, Protocol, Session};
 
 use super::framing;
 use super::{GrpcProtocol, GrpcRequest};

@@ -104,7 +104,7 @@ fn of_stream(captures: &[&str], heard: &[u8]) -> Vec<String> {
     talk.call(0);
     talk.hear(&[settings(&[]), heard.to_vec()].concat()).unwrap();
     let values = talk.done.events.drain(..).find_map(|event| match event {
-        Event::StateUpdate(_, lesson) => lesson.downcast::<values::capture::CapturedValues>().ok(),
+        Event::StateUpdate(_, lesson) => lesson.downcast::<brunt_values::capture::CapturedValues>().ok(),
         _ => None,
     });
     values
@@ -233,7 +233,7 @@ fn taken(captures: &[&str], heard: &[u8]) -> Result<Vec<String>, String> {
     for event in talk.done.events.drain(..) {
         match event {
             Event::StateUpdate(_, lesson) => {
-                let lesson = lesson.downcast::<values::capture::CapturedValues>().expect("values");
+                let lesson = lesson.downcast::<brunt_values::capture::CapturedValues>().expect("values");
                 values = lesson.0.iter().map(|value| String::from_utf8_lossy(&value.bytes).into_owned()).collect();
             }
             Event::Ended(ended) => why = ended.fault.map(|_| ended.cause.map(|why| why.to_string()).unwrap_or_default()),

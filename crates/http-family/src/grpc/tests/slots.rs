@@ -2,7 +2,7 @@
 
 use prost_reflect::prost::Message as _;
 use prost_reflect::{DynamicMessage, MessageDescriptor};
-use wire::{EstablishedConnection, ExchangeId, SlotContext, OutputBuffer, Protocol};
+use brunt_contract::{EstablishedConnection, ExchangeId, SlotContext, OutputBuffer, Protocol};
 
 use super::super::json::{self, PreparedMessage};
 use super::super::schema::Schema;
@@ -38,7 +38,7 @@ fn all() -> MessageDescriptor {
 }
 
 fn fill(number: u64) -> SlotContext<'static> {
-    SlotContext { number, user: 7, random: number, unix_ns: 5_000_000_000, run: 1, sequence: 0, values: wire::UserValues::NONE }
+    SlotContext { number, user: 7, random: number, unix_ns: 5_000_000_000, run: 1, sequence: 0, values: brunt_contract::UserValues::NONE }
 }
 
 /// Encodes a JSON message with slots.

@@ -1,7 +1,7 @@
 //! Tests of client and server against each other, with the bytes split anywhere in both directions.
 
 use proptest::prelude::*;
-use wire::{ServerRequest, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
+use brunt_contract::{ServerRequest, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
 
 use super::dialogue;
 use crate::http1::Http1Server;

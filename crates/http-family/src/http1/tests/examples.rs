@@ -1,6 +1,6 @@
 //! Tests of the excerpts kept of failed responses.
 
-use wire::{EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, Origin, OutputBuffer};
+use brunt_contract::{EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, Origin, OutputBuffer};
 
 use super::dialogue;
 

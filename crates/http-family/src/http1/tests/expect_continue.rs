@@ -1,10 +1,10 @@
 //! Tests of bodies that wait for `100 Continue`: when they are sent, when they never are, and whether the connection is
 //! reused.
 
-use measure::Nanos;
+use brunt_measure::Nanos;
 use std::sync::Arc;
 
-use wire::{Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, SubmitOutcome, Session};
+use brunt_contract::{Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, SubmitOutcome, Session};
 
 use super::{Http1, asked, dialogue};
 

@@ -13,7 +13,7 @@ mod expect_continue;
 
 use std::sync::Arc;
 
-use wire::{
+use brunt_contract::{
     ProtocolConfig, RequestedUrl, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, Origin, OutputBuffer, Protocol, Session,
 };
 

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use wire::{Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, FollowUp, Origin, OutputBuffer};
+use brunt_contract::{Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, FollowUp, Origin, OutputBuffer};
 
 use super::dialogue;
 
 /// Responds to a request with a redirect, in two pieces split at `cut`.
 fn hop(
     dialogue: &Arc<dyn Workload>,
-    request: &wire::Request,
+    request: &brunt_contract::Request,
     answer: &str,
     cut: usize,
 ) -> (Option<FaultKind>, Option<Box<FollowUp>>) {

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use wire::{ProtocolConfig, Workload, EstablishedConnection, ProxyException, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, ProxyRules, Proxy};
+use brunt_contract::{ProtocolConfig, Workload, EstablishedConnection, ProxyException, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, ProxyRules, Proxy};
 
 use super::{Http1, asked, dialogue};
 

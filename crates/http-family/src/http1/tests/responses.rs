@@ -1,7 +1,7 @@
 //! Table tests of responses: whole, split at every position and at every pair of positions, byte by byte, and with the
 //! connection closed at every position.
 
-use wire::{EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, Origin, OutputBuffer};
+use brunt_contract::{EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, Origin, OutputBuffer};
 
 use super::{PlayedExchange, dialogue, play};
 

@@ -1,6 +1,6 @@
 //! Tests of the server: the requests it reports, however they are split, and its replies.
 
-use wire::{ProtocolError, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
+use brunt_contract::{ProtocolError, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
 
 use crate::http1::Http1Server;
 
@@ -67,7 +67,7 @@ fn requests_are_heard_however_they_are_cut() {
 
 #[test]
 fn what_is_no_request_is_refused() {
-    let line = cause::http1::wrong_request_line();
+    let line = brunt_cause::http1::wrong_request_line();
     for (text, why) in [
         ("GET /\r\n\r\n", line),
         ("GET / HTTP/2.0\r\n\r\n", line),
@@ -78,9 +78,9 @@ fn what_is_no_request_is_refused() {
         ("G:T / HTTP/1.1\r\n\r\n", line),
         ("GET HTTP/1.1\r\n\r\n", line),
         ("GET  HTTP/1.1\r\n\r\n", line),
-        ("GET / HTTP/1.1\r\nHost : h\r\n\r\n", cause::http1::no_field()),
-        ("GET / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", cause::http1::request_not_chunked()),
-        ("GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n", cause::http1::length_not_a_number()),
+        ("GET / HTTP/1.1\r\nHost : h\r\n\r\n", brunt_cause::http1::no_field()),
+        ("GET / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", brunt_cause::http1::request_not_chunked()),
+        ("GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n", brunt_cause::http1::length_not_a_number()),
     ] {
         expect(text, &Err(ProtocolError(why)));
     }
@@ -90,7 +90,7 @@ fn what_is_no_request_is_refused() {
     let endless = format!("GET / HTTP/1.1\r\n{}", "X: y\r\n".repeat(60_000));
     for size in [endless.len(), 1000] {
         let pieces: Vec<&[u8]> = endless.as_bytes().chunks(size).collect();
-        let why = ProtocolError(cause::http1::endless_request_headers());
+        let why = ProtocolError(brunt_cause::http1::endless_request_headers());
         assert_eq!(hear(&mut Http1Server::new(), &pieces), Err(why));
     }
 }

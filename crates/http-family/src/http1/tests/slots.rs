@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::sync::Arc;
 
-use wire::{Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, Origin, OutputBuffer, Protocol};
+use brunt_contract::{Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, Origin, OutputBuffer, Protocol};
 
 use super::{Http1, asked, dialogue};
 
@@ -15,7 +15,7 @@ fn fill(number: u64) -> SlotContext<'static> {
         unix_ns: 5,
         run: 1,
         sequence: 0,
-        values: wire::UserValues::NONE,
+        values: brunt_contract::UserValues::NONE,
     }
 }
 

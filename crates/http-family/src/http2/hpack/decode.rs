@@ -4,7 +4,7 @@
 //! next. Servers repeat themselves in response after response, so the last blocks that left the table unchanged are
 //! remembered with a number chosen by the caller, and need not be decoded again.
 
-use cause::StaticCause;
+use brunt_cause::StaticCause;
 
 use super::table::{OVERHEAD, DynamicTable};
 use super::{static_table, huffman};
@@ -168,7 +168,7 @@ impl HeaderFields<'_> {
             if first & 0xe0 == 0x20 {
                 let size = self.integer(5)?;
                 if !self.sizes || size > TABLE_BOUND {
-                    return Err(HpackError(cause::http2::table_size()));
+                    return Err(HpackError(brunt_cause::http2::table_size()));
                 }
                 self.decoder.table.resize(size);
                 continue;
@@ -250,11 +250,11 @@ impl HeaderFields<'_> {
                 return Ok(value);
             }
         }
-        Err(HpackError(cause::http2::integer()))
+        Err(HpackError(brunt_cause::http2::integer()))
     }
 }
 
-const TOO_MUCH: HpackError = HpackError(cause::http2::endless_list());
-const NO_ENTRY: HpackError = HpackError(cause::http2::no_entry());
-const NO_CODE: HpackError = HpackError(cause::http2::no_huffman());
-const CUT: HpackError = HpackError(cause::http2::cut_field());
+const TOO_MUCH: HpackError = HpackError(brunt_cause::http2::endless_list());
+const NO_ENTRY: HpackError = HpackError(brunt_cause::http2::no_entry());
+const NO_CODE: HpackError = HpackError(brunt_cause::http2::no_huffman());
+const CUT: HpackError = HpackError(brunt_cause::http2::cut_field());

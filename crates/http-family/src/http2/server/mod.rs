@@ -11,8 +11,8 @@ mod receiving;
 #[cfg(test)]
 mod tests;
 
-use cause::StaticCause;
-use wire::{ServerRequest, ProtocolError, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
+use brunt_cause::StaticCause;
+use brunt_contract::{ServerRequest, ProtocolError, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
 
 use super::frames::{self, setting};
 use super::hpack::{HpackDecoder, HpackEncoder, LIST_BOUND, Lexicon};
@@ -154,7 +154,7 @@ impl Http2Server {
         Http2Server::default()
     }
 
-    /// Like [`Http2Server::new`]; requests matching `which` are reported in pieces, as they arrive ([`wire::Extent`]).
+    /// Like [`Http2Server::new`]; requests matching `which` are reported in pieces, as they arrive ([`brunt_contract::Extent`]).
     pub fn in_pieces(which: PiecewisePredicate) -> Http2Server {
         Http2Server { in_pieces: which, ..Http2Server::default() }
     }

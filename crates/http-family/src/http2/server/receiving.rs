@@ -1,6 +1,6 @@
 //! Frames from a client, and the requests they form (RFC 9113 6 and 8.3.1).
 
-use wire::{ServerRequest, RequestPart};
+use brunt_contract::{ServerRequest, RequestPart};
 
 use super::{ServerExchange, ServerError, Http2Server, STREAMS, RequestHead, WINDOW};
 use crate::http2::frames::{self, FrameHead, HEAD, PAYLOAD_BOUND, PREFACE, code, setting};
@@ -15,10 +15,10 @@ const ASKING_BOUND: usize = 16 << 20;
 /// Maximum number of consecutive frames without effect.
 const FLOOD_BOUND: u32 = 65_536;
 
-const WRONG_SIZE: ServerError = ServerError(code::FRAME_SIZE_ERROR, cause::http2::wrong_size());
-const TOO_PADDED: ServerError = ServerError(code::PROTOCOL_ERROR, cause::http2::too_padded());
-const NO_STREAM: ServerError = ServerError(code::PROTOCOL_ERROR, cause::http2::never_opened());
-const TOO_WIDE: ServerError = ServerError(code::FLOW_CONTROL_ERROR, cause::http2::too_wide());
+const WRONG_SIZE: ServerError = ServerError(code::FRAME_SIZE_ERROR, brunt_cause::http2::wrong_size());
+const TOO_PADDED: ServerError = ServerError(code::PROTOCOL_ERROR, brunt_cause::http2::too_padded());
+const NO_STREAM: ServerError = ServerError(code::PROTOCOL_ERROR, brunt_cause::http2::never_opened());
+const TOO_WIDE: ServerError = ServerError(code::FLOW_CONTROL_ERROR, brunt_cause::http2::too_wide());
 
 impl From<HpackError> for ServerError {
     fn from(malformed: HpackError) -> ServerError {
@@ -62,17 +62,17 @@ impl Http2Server {
         if !self.greeted {
             let seen = bytes.len().min(PREFACE.len());
             let good = bytes[..seen] == PREFACE[..seen];
-            return good.then_some(PREFACE.len()).ok_or(ServerError(code::PROTOCOL_ERROR, cause::http2::no_preface()));
+            return good.then_some(PREFACE.len()).ok_or(ServerError(code::PROTOCOL_ERROR, brunt_cause::http2::no_preface()));
         }
         let Some(head) = bytes.first_chunk::<HEAD>() else { return Ok(HEAD) };
         let head = FrameHead::read(head);
         if head.length > PAYLOAD_BOUND {
-            return Err(ServerError(code::FRAME_SIZE_ERROR, cause::http2::too_long()));
+            return Err(ServerError(code::FRAME_SIZE_ERROR, brunt_cause::http2::too_long()));
         }
         if let Some((stream, _)) = self.assembling
             && (head.kind != frames::CONTINUATION || head.stream != stream)
         {
-            return Err(ServerError(code::PROTOCOL_ERROR, cause::http2::interrupted()));
+            return Err(ServerError(code::PROTOCOL_ERROR, brunt_cause::http2::interrupted()));
         }
         Ok(HEAD + head.length)
     }
@@ -107,10 +107,10 @@ impl Http2Server {
     #[cold]
     fn continuation(&mut self, head: FrameHead, payload: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ServerError> {
         let Some((stream, end)) = self.assembling else {
-            return Err(ServerError(code::PROTOCOL_ERROR, cause::http2::lone_continuation()));
+            return Err(ServerError(code::PROTOCOL_ERROR, brunt_cause::http2::lone_continuation()));
         };
         if self.block.len() + payload.len() > LIST_BOUND {
-            return Err(ServerError(code::ENHANCE_YOUR_CALM, cause::http2::endless_headers()));
+            return Err(ServerError(code::ENHANCE_YOUR_CALM, brunt_cause::http2::endless_headers()));
         }
         self.count_idle()?;
         self.block.extend_from_slice(payload);
@@ -132,7 +132,7 @@ impl Http2Server {
             fields.finish()?;
             return match self.streams.get(id) {
                 Some(stream) if end && stream.state.open => self.report_request(id, hear),
-                Some(_) => Err(ServerError(code::PROTOCOL_ERROR, cause::http2::open_trailer())),
+                Some(_) => Err(ServerError(code::PROTOCOL_ERROR, brunt_cause::http2::open_trailer())),
                 None => self.count_idle(),
             };
         }
@@ -190,7 +190,7 @@ impl Http2Server {
         let end = head.has(frames::END_STREAM);
         let Some(stream) = self.streams.get(id) else { return self.count_idle() };
         if !stream.state.open {
-            return Err(ServerError(code::STREAM_CLOSED, cause::http2::closed_stream()));
+            return Err(ServerError(code::STREAM_CLOSED, brunt_cause::http2::closed_stream()));
         }
         stream.received += payload.len() as u32;
         if stream.received > WINDOW / 2 && !end {
@@ -249,13 +249,13 @@ impl Http2Server {
     fn keep(&mut self, bytes: usize) -> Result<(), ServerError> {
         self.request_bytes += bytes;
         let few = self.request_bytes <= ASKING_BOUND;
-        few.then_some(()).ok_or(ServerError(code::ENHANCE_YOUR_CALM, cause::http2::no_room_for_requests()))
+        few.then_some(()).ok_or(ServerError(code::ENHANCE_YOUR_CALM, brunt_cause::http2::no_room_for_requests()))
     }
 
     fn count_idle(&mut self) -> Result<(), ServerError> {
         self.idle_frames += 1;
         if self.idle_frames > FLOOD_BOUND {
-            return Err(ServerError(code::ENHANCE_YOUR_CALM, cause::http2::flood()));
+            return Err(ServerError(code::ENHANCE_YOUR_CALM, brunt_cause::http2::flood()));
         }
         Ok(())
     }
@@ -267,7 +267,7 @@ impl Http2Server {
         let of_connection = matches!(head.kind, frames::SETTINGS | frames::PING | frames::GOAWAY);
         let of_stream = matches!(head.kind, frames::RST_STREAM | frames::PRIORITY);
         if (of_connection && id != 0) || (of_stream && id == 0) {
-            return Err(ServerError(code::PROTOCOL_ERROR, cause::http2::misplaced()));
+            return Err(ServerError(code::PROTOCOL_ERROR, brunt_cause::http2::misplaced()));
         }
         match head.kind {
             frames::SETTINGS => self.settings(head, payload),
@@ -288,7 +288,7 @@ impl Http2Server {
                 Ok(())
             }
             frames::PRIORITY if payload.len() != 5 => Err(WRONG_SIZE),
-            frames::PUSH_PROMISE => Err(ServerError(code::PROTOCOL_ERROR, cause::http2::client_pushes())),
+            frames::PUSH_PROMISE => Err(ServerError(code::PROTOCOL_ERROR, brunt_cause::http2::client_pushes())),
             frames::WINDOW_UPDATE => self.window_update(id, payload),
             _ => Ok(()),
         }
@@ -321,7 +321,7 @@ impl Http2Server {
     fn window_update(&mut self, id: u32, payload: &[u8]) -> Result<(), ServerError> {
         let increment = u32::from_be_bytes(*payload.as_array::<4>().ok_or(WRONG_SIZE)?) & 0x7fff_ffff;
         if increment == 0 {
-            return Err(ServerError(code::PROTOCOL_ERROR, cause::http2::empty_window_update()));
+            return Err(ServerError(code::PROTOCOL_ERROR, brunt_cause::http2::empty_window_update()));
         }
         if id == 0 {
             self.sending.widen(increment).ok_or(TOO_WIDE)?;
@@ -353,7 +353,7 @@ impl Http2Server {
     }
 }
 
-const OUT_OF_RANGE: ServerError = ServerError(code::PROTOCOL_ERROR, cause::http2::setting());
+const OUT_OF_RANGE: ServerError = ServerError(code::PROTOCOL_ERROR, brunt_cause::http2::setting());
 
 /// Converts the head of a request to text; `None` if it is malformed (8.3.1).
 fn text(fields: &mut HeaderFields<'_>) -> Result<Option<RequestHead>, HpackError> {

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use wire::{OutputBuffer, ServerResponse};
+use brunt_contract::{OutputBuffer, ServerResponse};
 
 use super::{ServerExchange, Http2Server};
 use crate::http2::frames::{self, FrameHead, HEAD, code};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{ExchangeEnd, Event, ExchangeId, SlotContext, ServerResponse, ServerSession, BodyFraming};
+use brunt_contract::{ExchangeEnd, Event, ExchangeId, SlotContext, ServerResponse, ServerSession, BodyFraming};
 
 use super::*;
 use crate::http2::frames::{FrameHead, HEAD, PREFACE, code};

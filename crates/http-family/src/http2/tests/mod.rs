@@ -12,7 +12,7 @@ mod slots;
 
 use std::sync::Arc;
 
-use wire::{
+use brunt_contract::{
     ProtocolConfig, RequestedUrl, Workload, EventBuffer, ExchangeEnd, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, Session,
 };
 
@@ -126,7 +126,7 @@ pub fn in_words(event: &Event) -> String {
         | Event::StateUpdate(..)
         | Event::PeerCode(_) => "?".to_owned(),
         Event::Ended(ExchangeEnd { id, fault, code, payload, follow_up: follow, .. }) => {
-            let fault = fault.map_or("ok", wire::FaultKind::name);
+            let fault = fault.map_or("ok", brunt_contract::FaultKind::name);
             let follow = follow.as_ref().map_or("", |_| " follow");
             format!("{} {fault} {code} {payload}{follow}", id.0)
         }

@@ -1,6 +1,6 @@
 //! Requests with slots in HTTP/2: the decoded request equals what was filled in.
 
-use wire::{Event, ExchangeId, SlotContext};
+use brunt_contract::{Event, ExchangeId, SlotContext};
 
 use super::super::frames::{self, FrameHead, HEAD, setting};
 use super::super::hpack::HpackDecoder;

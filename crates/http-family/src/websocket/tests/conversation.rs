@@ -1,7 +1,7 @@
 //! Whole conversations split at every position, closed at every position, and random bytes.
 
 use proptest::prelude::*;
-use wire::{EventBuffer, Event, ExchangeId, OutputBuffer, Session};
+use brunt_contract::{EventBuffer, Event, ExchangeId, OutputBuffer, Session};
 
 use super::*;
 use crate::websocket::oracle;
@@ -122,7 +122,7 @@ fn one_way_messages_wait_for_nobody() {
     let mut session = opened(&dialogue, "");
     let mut out = OutputBuffer::default();
     let sent = session.submit(ExchangeId(1), &dialogue.requests()[0].request, &SlotContext::default(), &mut out);
-    assert_eq!((sent, unmasked(out.bytes())), (Ok(wire::SubmitOutcome::OneWay), vec![(0x81, b"x".to_vec())]));
+    assert_eq!((sent, unmasked(out.bytes())), (Ok(brunt_contract::SubmitOutcome::OneWay), vec![(0x81, b"x".to_vec())]));
     assert_eq!(feed(&mut session, &[&frame(0x81, b"x")]), heard(&["push of 1"], &[]));
 }
 

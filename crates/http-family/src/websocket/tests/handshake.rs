@@ -1,6 +1,6 @@
 //! The upgrade: the request, and every response that does not accept it.
 
-use wire::FaultKind;
+use brunt_contract::FaultKind;
 
 use super::*;
 
@@ -57,7 +57,7 @@ fn consent_in_pieces_and_with_frames_behind_it() {
             assert_eq!(heard, ScriptResult { opening: true, ..ScriptResult::default() }, "cut at {cut}");
             assert_eq!(
                 begun.submit(ExchangeId(0), &dialogue.requests()[0].request, &SlotContext::default(), &mut OutputBuffer::default()),
-                Err(wire::SessionFull)
+                Err(brunt_contract::SessionFull)
             );
         }
     }

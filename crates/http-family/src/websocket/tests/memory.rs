@@ -75,8 +75,8 @@ fn the_server_holds_the_path_and_nothing_else() {
     let (_server, held, _) = cost(|| {
         let mut server = WebSocketServer::new();
         let mut out = OutputBuffer::default();
-        wire::ServerSession::receive(&mut server, upgrade.bytes(), &mut |_| {}).expect("good");
-        wire::ServerSession::write_due(&mut server, &mut out);
+        brunt_contract::ServerSession::receive(&mut server, upgrade.bytes(), &mut |_| {}).expect("good");
+        brunt_contract::ServerSession::write_due(&mut server, &mut out);
         server
     });
     assert_eq!(held, "/chat?x=1".len() as isize);

@@ -12,7 +12,7 @@ mod steps;
 
 use std::sync::Arc;
 
-use wire::{ProtocolConfig, RequestedUrl, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, Protocol, Session};
+use brunt_contract::{ProtocolConfig, RequestedUrl, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, Protocol, Session};
 
 use super::upgrade::{accept, key};
 use super::{WebSocketMessage, WebSocketProtocol};

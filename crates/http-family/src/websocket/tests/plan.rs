@@ -1,6 +1,6 @@
 //! Results of options, and the error for each mistake.
 
-use wire::Protocol;
+use brunt_contract::Protocol;
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! The server on scripted bytes.
 
-use wire::{ServerRequest, ProtocolError, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
+use brunt_contract::{ServerRequest, ProtocolError, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
 
 use crate::websocket::{WebSocketServer, codec, mask::mask};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::FaultKind;
+use brunt_contract::FaultKind;
 
 use super::*;
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use wire::{ConnectionOwner, Event, FaultKind, UserState, SubmitOutcome, UserValues};
+use brunt_contract::{ConnectionOwner, Event, FaultKind, UserState, SubmitOutcome, UserValues};
 
 use super::*;
-use values::capture::CapturedValues;
+use brunt_values::capture::CapturedValues;
 
 /// Creates a session of steps, with its upgrade accepted.
 fn steps(options: &[&[&str]]) -> (Arc<dyn Workload>, Box<dyn Session>) {

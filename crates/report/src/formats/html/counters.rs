@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{CounterState, HostCounters, CounterValue};
+use brunt_record::{CounterState, HostCounters, CounterValue};
 use serde_json::{Map, Value, json};
 
 use super::resolution::{Resolution, HostCounterSet};
@@ -136,10 +136,10 @@ impl CounterLines {
             let before = host.written.insert(name.clone(), now);
             if before.flatten() != now {
                 let to = if is_prominent(name) { &mut telling } else { &mut others };
-                to.insert(measure::sanitize::line(name).into_owned(), json!(now));
+                to.insert(brunt_measure::sanitize::line(name).into_owned(), json!(now));
             }
         }
-        let name = measure::sanitize::line(&sample.host);
+        let name = brunt_measure::sanitize::line(&sample.host);
         Some(json!({ "c": name, "t": sample.at_ns as f64 / 1e6, "v": telling, "o": others }))
     }
 }

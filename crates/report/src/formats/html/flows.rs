@@ -1,6 +1,6 @@
 //! Scenarios in a second: their users, iterations and requests. A run with one flow has one entry.
 
-use record::{NamedCounts, Second};
+use brunt_record::{NamedCounts, Second};
 use serde_json::{Value, json};
 
 use crate::summary::Summary;
@@ -25,7 +25,7 @@ impl Flows {
         let (first, behind) = (summary.names().len(), summary.names().len() + 2 * spans.len());
         let whole = spans.iter().enumerate().filter(|(_, span)| span.group.is_none());
         let flow = |(number, (at, span)): (usize, (usize, &crate::iterations::SpanRow<'_>))| FlowRows {
-            name: span.scenario.map(|name| measure::sanitize::line(name).into_owned()),
+            name: span.scenario.map(|name| brunt_measure::sanitize::line(name).into_owned()),
             iterations: first + 2 * at,
             requests: span.scenario.map(|_| behind + number),
         };

@@ -29,12 +29,12 @@ pub(super) fn head(name: &str, summary: &Summary, grain: &Resolution) -> Value {
     let percentiles = PERCENTILES.map(|q| percentile(q, ranked.quantile(q)));
     let host = |(host, told): (&String, &HostCounterSet)| {
         let told = json!({ "readings": told.readings, "coarse": told.coarse_interval() });
-        (measure::sanitize::line(host).into_owned(), told)
+        (brunt_measure::sanitize::line(host).into_owned(), told)
     };
     let hosts: Map<String, Value> = grain.hosts.iter().map(host).collect();
     json!({
         "run": FORMAT,
-        "name": measure::sanitize::line(name),
+        "name": brunt_measure::sanitize::line(name),
         "report": report,
         "percentiles": percentiles,
         "only_holds": summary.only_holds(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::Histogram;
+use brunt_measure::Histogram;
 
 /// Finest and coarsest number of buckets per power of two, as a power of two: that of the record, and the
 /// coarsest supported. A decoded value is off by at most 0.2 % with the finest, twice as much with each step,
@@ -65,7 +65,7 @@ pub(super) fn numbers(histogram: &Histogram, grouping: u32) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
-    use measure::Nanos;
+    use brunt_measure::Nanos;
 
     use super::*;
 

@@ -22,7 +22,7 @@ use std::io::{self, Write};
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use record::RunEvent;
+use brunt_record::RunEvent;
 use serde_json::{Value, json};
 
 use self::run_lines::RunLines;
@@ -57,7 +57,7 @@ impl ReportFormat for HtmlFormat {
 pub fn compare(runs: &[ComparedRun<'_>], style: Style, out: &mut dyn Write) -> io::Result<()> {
     let title = runs.first().map_or(String::new(), |run| sentences::title(run.summary, style.lang));
     let lang = sentences::code(style.lang);
-    web::fill(&web::REPORT, lang, &title, out, |out| {
+    brunt_assets::fill(&brunt_assets::REPORT, lang, &title, out, |out| {
         let text = base64::write::EncoderWriter::new(out, &base64::engine::general_purpose::STANDARD);
         let mut packed = ZlibEncoder::new(text, Compression::new(7));
         let against: Vec<Value> = compare_runs(runs)?.iter().map(|told| json!(told.document())).collect();

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use measure::Histogram;
-use record::{NamedFigures, NamedCounts, RunPart, Second};
+use brunt_measure::Histogram;
+use brunt_record::{NamedFigures, NamedCounts, RunPart, Second};
 use serde_json::{Value, json};
 
 use super::resolution::Resolution;

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use measure::Histogram;
-use record::{Latency, RunPart, Second};
+use brunt_measure::Histogram;
+use brunt_record::{Latency, RunPart, Second};
 use serde_json::{Map, Value, json};
 
 use super::resolution::Resolution;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use record::{HostCounters, CounterValue, RunEvent};
+use brunt_record::{HostCounters, CounterValue, RunEvent};
 
 use super::counters::is_prominent;
 use super::histogram::{COARSEST, FINEST, bucket_of};
@@ -164,7 +164,7 @@ const HOSTS: usize = 64;
 const COUNTERS: usize = 20_000;
 
 impl Survey {
-    fn second(&mut self, second: &record::Second, open: bool) {
+    fn second(&mut self, second: &brunt_record::Second, open: bool) {
         self.seconds += 1;
         self.parts += super::phases::filled(second);
         let finished = headline(&second.latency, open).finished;

@@ -1,6 +1,6 @@
 //! The lines after the head, made from the events of a run as they arrive.
 
-use record::RunEvent;
+use brunt_record::RunEvent;
 use serde_json::{Value, json};
 
 use super::counters::CounterLines;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{RunPart, Second};
+use brunt_record::{RunPart, Second};
 use serde_json::{Value, json};
 
 use super::histogram::numbers;
@@ -66,7 +66,7 @@ type FailureEntry = (String, String, Option<String>, u64);
 
 fn failures(second: &Second) -> Vec<FailureEntry> {
     let mut all: BTreeMap<(String, String, Option<String>), u64> = BTreeMap::new();
-    let plain = |text: &str| measure::sanitize::line(text).into_owned();
+    let plain = |text: &str| brunt_measure::sanitize::line(text).into_owned();
     for failure in &second.failures {
         let sort = (plain(&failure.kind), plain(&failure.phase), failure.errno.as_deref().map(plain));
         let known = all.len() < SORTS || all.contains_key(&sort);
@@ -87,7 +87,7 @@ fn checks(second: &Second) -> Vec<[u64; 3]> {
 fn codes(second: &Second) -> BTreeMap<String, u64> {
     let mut all: BTreeMap<String, u64> = BTreeMap::new();
     for (code, n) in second.status.iter().filter(|_| second.part != RunPart::Warmup) {
-        let code = measure::sanitize::line(code).into_owned();
+        let code = brunt_measure::sanitize::line(code).into_owned();
         let code = if all.len() < SORTS || all.contains_key(&code) { code } else { "other".into() };
         let count = all.entry(code).or_default();
         *count = count.saturating_add(*n);

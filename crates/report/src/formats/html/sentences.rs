@@ -1,6 +1,6 @@
 //! The sentences of a report in one language: the page has them in both.
 
-use diagnose::{LimitRule, rules};
+use brunt_diagnose::{LimitRule, rules};
 use serde_json::{Value, json};
 
 use crate::formats::text::{accounts, figures, head};

@@ -1,6 +1,6 @@
 //! Counts: requests and their outcomes, failures with an example, connections and bytes.
 
-use record::{FailureExample, Failure, Kind, ConnectionLoss, Phase};
+use brunt_record::{FailureExample, Failure, Kind, ConnectionLoss, Phase};
 
 use super::TextPage;
 use crate::columns::{truncate, pad_left, width};
@@ -131,7 +131,7 @@ fn example(page: &mut TextPage, example: &FailureExample, indent: usize) {
         page.indented_line(&format!("{indent}{}", page.lang.fill(slowest::OF_EXAMPLE, &[("id", &id)])));
     }
     let unknown = || page.translate(say::NOT_KNOWN).to_owned();
-    let of_values = |used: &record::UsedValue| match &used.value {
+    let of_values = |used: &brunt_record::UsedValue| match &used.value {
         Some(value) => format!("{}={value}", used.name),
         None => format!("{} {}", used.name, unknown()),
     };
@@ -156,7 +156,7 @@ const SENTENCE: usize = 180;
 /// Returns the beginning of a text on one line; the whole is in the JSON report.
 fn one_line(text: &str, cells: usize) -> String {
     let begins = text.char_indices().nth(4 * CELLS).map_or(text, |(at, _)| &text[..at]);
-    truncate(&measure::sanitize::line(begins), cells)
+    truncate(&brunt_measure::sanitize::line(begins), cells)
 }
 
 /// Number of causes of lost connections shown; the document contains all.
@@ -192,7 +192,7 @@ pub(crate) fn connection_lines(summary: &Summary, lang: Lang) -> Vec<String> {
     lines.extend(held(summary, lang));
     if !summary.totals.words.is_empty() {
         let words = &summary.totals.words;
-        let words = words.iter().map(|(word, n)| format!("{} {}", measure::sanitize::line(word), numbers::count(*n)));
+        let words = words.iter().map(|(word, n)| format!("{} {}", brunt_measure::sanitize::line(word), numbers::count(*n)));
         let words = words.collect::<Vec<_>>().join(lang.of(say::COMMA));
         lines.push(lang.fill(say::WORDS, &[("words", &words)]));
     }

@@ -1,9 +1,9 @@
 //! The headline and what supports it: quantiles, throughput, distribution, phases.
 
-use measure::Nanos;
-use measure::quantile::minimum_count;
-use plan::{Arrivals, Change, Load, Stage};
-use record::{LoadChange, End};
+use brunt_measure::Nanos;
+use brunt_measure::quantile::minimum_count;
+use brunt_plan::{Arrivals, Change, Load, Stage};
+use brunt_record::{LoadChange, End};
 
 use super::{TextPage, head};
 use crate::bars;
@@ -187,7 +187,7 @@ pub(super) fn throughput(page: &mut TextPage, summary: &Summary) {
 /// Returns the responses per second; under open load also the requested rate.
 pub(crate) fn throughput_lines(summary: &Summary, lang: Lang) -> Vec<String> {
     let totals = &summary.totals;
-    let rate = measure::format_rate(summary.throughput_per_s());
+    let rate = brunt_measure::format_rate(summary.throughput_per_s());
     let mut line = lang.fill(say::THROUGHPUT_LINE, &[("rate", &rate), ("window", &numbers::duration(summary.window))]);
     let paused = summary.paused();
     if paused > Nanos::ZERO {

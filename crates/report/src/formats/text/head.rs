@@ -1,8 +1,8 @@
 //! The requested load, and the first answer.
 
-use measure::{Nanos, format_rate};
-use plan::{Arrivals, Load, Plan, ScenarioPlan, Stage};
-use record::{FirstResponse, ProbedHost, RunStarted};
+use brunt_measure::{Nanos, format_rate};
+use brunt_plan::{Arrivals, Load, Plan, ScenarioPlan, Stage};
+use brunt_record::{FirstResponse, ProbedHost, RunStarted};
 
 use super::TextPage;
 use crate::reasons::reason;

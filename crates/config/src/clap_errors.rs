@@ -1,0 +1,204 @@
+//! Conversion of clap's errors to our own messages: which option, what is wrong, what to write instead.
+
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use brunt_contract::UsageError;
+
+use super::tool_options;
+use super::suggestions::distance;
+use crate::other_tools;
+
+/// Converts an error of clap about the words after `command`.
+pub fn complaint(error: &clap::Error, command: &Command, line: &[String]) -> UsageError {
+    let option = context(error, ContextKind::InvalidArg).unwrap_or_default();
+    let (name, value) = option.split_once([' ', '=']).unwrap_or((option.as_str(), ""));
+    let name = preferred_name(name, command);
+    match error.kind() {
+        ErrorKind::UnknownArgument => unknown(&name, command, line),
+        ErrorKind::InvalidValue if context(error, ContextKind::InvalidValue).is_none_or(|v| v.is_empty()) => {
+            let trouble = format!("needs a value; write {name} {}", value.trim_matches(['<', '>']));
+            UsageError::new(name, trouble)
+        }
+        ErrorKind::TooManyValues => UsageError::new(&name, format!("takes no value; write {name}")),
+        ErrorKind::ArgumentConflict => UsageError::new(name, "is given more than once; write it once"),
+        _ => UsageError::new(if name.is_empty() { "arguments".into() } else { name }, first_line(error)),
+    }
+}
+
+/// Returns an error for a long option with a single dash, as in Go tools; `None` if there is none.
+pub fn one_dash(line: &[String]) -> Option<UsageError> {
+    let name = tool_options::one_dash(line)?;
+    let ours = tool_options::hint(name, value_of(line, name))?;
+    Some(with_translation(UsageError::new(name, format!("unknown option; {ours}")), name, line))
+}
+
+/// Completes an error about a bare number, which other tools accept for threads or seconds. With `--timeout 5` threads
+/// were not meant.
+pub fn explain_bare_number(complaint: UsageError, line: &[String]) -> UsageError {
+    if let Some(value) = value_of(line, "--timeout").filter(|_| complaint.location == "-t")
+        && let Err(trouble) = brunt_plan::quantity::positive_duration(value)
+    {
+        return UsageError::new("--timeout", trouble);
+    }
+    let bare = |name: &&str| value_of(line, name).is_some_and(|value| value.parse::<f64>().is_ok());
+    match &complaint.location[..] {
+        "-t" if bare(&"-t") => with_translation(complaint, "-t", line),
+        "-d" if ["-d", "--duration"].iter().any(bare) => with_translation(complaint, "-d", line),
+        _ => complaint,
+    }
+}
+
+/// Adds the equivalent brunt command to an error if the whole line is another tool's.
+pub fn with_translation(complaint: UsageError, option: &str, line: &[String]) -> UsageError {
+    match other_tools::guess_tool(line, option) {
+        None => complaint,
+        Some(found) => {
+            let trouble = format!("{}. If this is {}:", complaint.problem, found.tool);
+            UsageError { problem: trouble, ..complaint }.with_lines(found.answer())
+        }
+    }
+}
+
+/// Returns the value given to an option that brunt does not know: after `=`, after a letter, or the next word.
+fn value_of<'a>(line: &'a [String], name: &str) -> Option<&'a str> {
+    let at = line.iter().position(|word| word.starts_with(name))?;
+    let rest = &line[at][name.len()..];
+    match rest.strip_prefix('=') {
+        Some(value) => Some(value),
+        None if !rest.is_empty() => Some(rest),
+        None => line.get(at + 1).map(String::as_str).filter(|value| !value.starts_with('-')),
+    }
+}
+
+/// Returns the short name of a flag, if it has one: the one that users type and that all other errors use.
+fn preferred_name(name: &str, command: &Command) -> String {
+    let long = name.strip_prefix("--");
+    let flag = command.get_arguments().find(|arg| long.is_some() && arg.get_long() == long);
+    flag.and_then(clap::Arg::get_short).map_or_else(|| name.to_string(), |short| format!("-{short}"))
+}
+
+fn unknown(name: &str, command: &Command, line: &[String]) -> UsageError {
+    if !name.starts_with('-') {
+        return UsageError::new(name, "is one word too many; leave it out");
+    }
+    let flags: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+    // Options of other tools are about runs.
+    let runs = flags.contains(&"users");
+    let value = value_of(line, name);
+    if let Some(ours) = tool_options::hint(name, value).filter(|_| runs) {
+        return with_translation(UsageError::new(name, format!("unknown option; {ours}")), name, line);
+    }
+    let said = match nearest(name, &flags, runs) {
+        Some((near, true)) => format!("unknown option; write --{near} if you meant that"),
+        Some((near, false)) => {
+            let near = format!("--{near}");
+            format!("unknown option, and so is {near}; {}", tool_options::hint(&near, value).unwrap_or_default())
+        }
+        None => "unknown option; `brunt --help` lists all of them".into(),
+    };
+    with_translation(UsageError::new(name, said), name, line)
+}
+
+/// Returns the most similar long name, and whether it is one of ours: one letter plus one in six may be wrong.
+fn nearest<'a>(name: &str, flags: &[&'a str], runs: bool) -> Option<(&'a str, bool)> {
+    let wrong = name.strip_prefix("--").filter(|wrong| wrong.len() > 2)?;
+    let theirs = tool_options::long_names().filter(|_| runs).map(|known| (known.trim_start_matches('-'), false));
+    let all = flags.iter().map(|flag| (*flag, true)).chain(theirs);
+    // Our own takes precedence if both are equally similar.
+    let (letters, near) =
+        all.map(|known| (distance(wrong, known.0), known)).min_by_key(|(letters, known)| (*letters, !known.1))?;
+    let most = (1 + wrong.len() / 6).min(wrong.len() / 3);
+    (letters <= most).then_some(near)
+}
+
+fn context(error: &clap::Error, kind: ContextKind) -> Option<String> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(text.clone()),
+        ContextValue::Strings(texts) => texts.first().cloned(),
+        other => Some(other.to_string()),
+    }
+}
+
+fn first_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::command_line::run_command;
+    use super::*;
+
+    fn said(line: &str) -> String {
+        let line: Vec<String> = line.split_whitespace().map(String::from).collect();
+        if let Some(complaint) = one_dash(&line) {
+            return complaint.to_string();
+        }
+        let spoken = [("http", brunt_contract::Protocol::description(&brunt_protocols::http::Http).options.to_vec())];
+        let command = run_command(&spoken);
+        let error = command.clone().try_get_matches_from(std::iter::once(&String::new()).chain(&line)).unwrap_err();
+        complaint(&error, &command, &line).to_string()
+    }
+
+    #[test]
+    fn options_of_other_tools_are_translated_with_their_values() {
+        for (line, wanted) in [
+            ("--qps 5 h", "--qps: unknown option; write -r 5/s"),
+            ("--rps=50 h", "--rps: unknown option; write -r 50/s"),
+            ("--vus 20 h", "--vus: unknown option; write -c 20"),
+            ("--host a.example h", "--host: unknown option; write -H 'Host: a.example'"),
+            ("--threshold p99<1s h", "--threshold: unknown option; write --objective 'p99<1s'"),
+            ("--num-requests 7 h", "--num-requests: unknown option; write -n 7"),
+            ("--run-time 90 h", "--run-time: unknown option; write -d 90s"),
+            ("--spawn-rate 10 h", "--spawn-rate: unknown option; write --connect-rate 10/s"),
+            ("--auth a:b h", "--auth: unknown option; write --user a:b"),
+            ("--follow h", "--follow: unknown option; write -L, or --redirects N"),
+            ("--disable-keepalive h", "--disable-keepalive: unknown option; write --no-keepalive"),
+            ("-disable-keepalive h", "-disable-keepalive: unknown option; write --no-keepalive"),
+            ("-T text/plain h", "-T: unknown option; write -H 'Content-Type: text/plain'"),
+            ("-p body.json h", "-p: unknown option; write --data-file body.json"),
+            ("-D body.json h", "-D: unknown option; write --data-file body.json"),
+            ("-F a=b h", "-F: unknown option; write --form a=b"),
+            ("-a me:pw h", "-a: unknown option; write --user me:pw"),
+            ("-b a=1 h", "-b: unknown option; write --cookie a=1"),
+            ("-j h", "-j: unknown option; write --format json"),
+        ] {
+            assert_eq!(said(line), wanted, "{line}");
+        }
+        for (line, holds) in [
+            ("-s a.lua h", "slots such as {counter}"),
+            ("--socks5 proxy:1 h", "write -x socks5://proxy:1"),
+            ("--html h", "write -o report.html"),
+            ("--percentiles 99 h", "leave it out"),
+        ] {
+            assert!(said(line).contains(holds), "{line}: {}", said(line));
+        }
+    }
+
+    #[test]
+    fn far_names_get_no_suggestion_and_near_ones_do() {
+        for line in ["--frobnicate h", "--qqq h", "--abc h", "--xyzzy h"] {
+            assert!(said(line).ends_with("unknown option; `brunt --help` lists all of them"), "{}", said(line));
+        }
+        for (line, near) in [
+            ("--objectve x h", "--objective"),
+            ("--expct-status 200 h", "--expect-status"),
+            ("--durration 5s h", "--duration"),
+        ] {
+            assert!(said(line).ends_with(&format!("unknown option; write {near} if you meant that")), "{}", said(line));
+        }
+    }
+
+    #[test]
+    fn the_whole_line_of_another_tool_is_answered_whole() {
+        assert_eq!(
+            said("-z 30s -c 20 -q 5 http://h/"),
+            "-z: unknown option; write -d 30s. If this is hey:\n  brunt -r 100/s --max-connections 20 -d 30s http://h/"
+        );
+        assert!(!said("-z 30s --warmup 2s http://h/").contains('\n'));
+        let typed = UsageError::new("-t", "4 is missing its unit; write `-w 4` for workers or `-t 4s`");
+        let line: Vec<String> = ["-t4", "-c100", "-d30s", "http://h/"].map(String::from).into();
+        let whole = explain_bare_number(typed, &line).to_string();
+        assert!(whole.ends_with("If this is wrk:\n  brunt -c 100 -w 4 -d 30s http://h/"), "{whole}");
+    }
+}

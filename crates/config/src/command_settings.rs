@@ -1,0 +1,122 @@
+//! The settings of `brunt demo`, `brunt calibrate` and `brunt report`: mostly presentation.
+
+use brunt_measure::Nanos;
+use brunt_plan::quantity;
+use brunt_contract::UsageError;
+
+use super::intent::{Presentation, presentation};
+use super::setting::{TypedSetting, SettingSpec, many, one, text};
+use super::settings::{DOCUMENT, LANG, NO_COLOR, QUIET};
+use super::values::SettingValues;
+use super::{help, command_line};
+
+/// The settings of `brunt demo`.
+#[derive(Debug)]
+pub struct DemoSettings {
+    /// Duration of the load.
+    pub duration: Nanos,
+    /// The presentation of the results.
+    pub presentation: Presentation,
+}
+
+/// The settings of `brunt calibrate`.
+#[derive(Debug)]
+pub struct CalibrateSettings {
+    /// Duration of each of its measurements.
+    pub duration: Nanos,
+    /// Number of users that send back to back, for the maximum rate of a core.
+    pub users: u32,
+    /// Number of worker threads; `None`: as for a run.
+    pub workers: Option<u32>,
+    /// Language; `None`: that of the locale.
+    pub language: Option<brunt_report::Lang>,
+}
+
+const DEMO_DURATION: TypedSetting<Nanos> =
+    one("duration", "TIME", quantity::positive_duration, "Load for TIME [default: 10s]").short('d');
+
+/// Options of `brunt demo`.
+pub const DEMO: [SettingSpec; 6] = [DEMO_DURATION.spec, DOCUMENT[0], DOCUMENT[1], DOCUMENT[2], QUIET.spec, NO_COLOR.spec];
+
+/// Returns the command line of `brunt demo`.
+pub fn demo_command() -> clap::Command {
+    command_line::bare("brunt demo")
+        .about("Load the built-in target, started in a second process.")
+        .after_help(help::DEMO)
+        .args(command_line::args(&DEMO[..1]))
+        .args(command_line::document())
+}
+
+/// Reads `brunt demo`.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn demo(said: &SettingValues) -> Result<DemoSettings, UsageError> {
+    let duration = said.get(&DEMO_DURATION)?.unwrap_or(Nanos::from_secs(10));
+    Ok(DemoSettings { duration, presentation: presentation(said)? })
+}
+
+const MEASURED: TypedSetting<Nanos> =
+    one("duration", "TIME", quantity::positive_duration, "Load for TIME, twice [default: 3s]").short('d');
+const MEASURED_USERS: TypedSetting<u32> = one(
+    "users",
+    "N",
+    |text| quantity::bounded_count(text, "users", 10_000),
+    "Users, each sending requests back to back [default: 64]",
+)
+.short('c');
+const MEASURED_WORKERS: TypedSetting<u32> = one(
+    "workers",
+    "N",
+    |text| quantity::bounded_count(text, "workers", 1024),
+    "Worker threads [default: the cores available to brunt]",
+)
+.short('w');
+
+/// Options of `brunt calibrate`.
+pub const CALIBRATE: [SettingSpec; 4] = [MEASURED.spec, MEASURED_USERS.spec, MEASURED_WORKERS.spec, LANG.spec];
+
+/// Returns the command line of `brunt calibrate`.
+pub fn calibrate_command() -> clap::Command {
+    command_line::bare("brunt calibrate")
+        .about("Measure and save what brunt itself costs on this machine, using the built-in target.")
+        .after_help(help::CALIBRATE)
+        .args(command_line::args(&CALIBRATE))
+}
+
+/// Reads `brunt calibrate`.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn calibrate(said: &SettingValues) -> Result<CalibrateSettings, UsageError> {
+    Ok(CalibrateSettings {
+        duration: said.get(&MEASURED)?.unwrap_or(Nanos::from_secs(3)),
+        users: said.get(&MEASURED_USERS)?.unwrap_or(64),
+        workers: said.get(&MEASURED_WORKERS)?,
+        language: said.get(&LANG)?,
+    })
+}
+
+const FILE: TypedSetting<String> = many("file", "FILE", text, "A file written by --record");
+
+/// Options of `brunt report`, files last.
+pub const REPORT: [SettingSpec; 6] = [DOCUMENT[0], DOCUMENT[1], DOCUMENT[2], QUIET.spec, NO_COLOR.spec, FILE.spec];
+
+/// Returns the command line of `brunt report`.
+pub fn report_command() -> clap::Command {
+    command_line::bare("brunt report")
+        .about(
+            "Show a past run again: the last one, or the one in FILE. Several are compared with the first; -o \
+            compare.html overlays them.",
+        )
+        .arg(command_line::words(&FILE.spec).num_args(0..))
+        .args(command_line::document())
+}
+
+/// Reads `brunt report`.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn report(said: &SettingValues) -> Result<(Vec<String>, Presentation), UsageError> {
+    Ok((said.each(&FILE)?, presentation(said)?))
+}

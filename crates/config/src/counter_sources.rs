@@ -1,0 +1,82 @@
+//! The counters that are read during a run.
+
+use brunt_contract::UsageError;
+
+use super::settings::{PROBE, PROBE_CACERT, PROBE_TOKEN, WATCH, WATCH_LOG, WATCH_PID, WATCH_PORT};
+use super::values::SettingValues;
+
+/// The sources of counters besides this machine itself.
+#[derive(Clone, Debug, Default)]
+pub struct CounterSources {
+    /// The local service; `None`: the one that listens on the address under load.
+    pub service: Option<LocalService>,
+    /// Services that are queried for their own counters, as written: `redis=127.0.0.1:6379`.
+    pub services: Vec<String>,
+    /// Log files that are followed.
+    pub logs: Vec<String>,
+    /// Probes on other hosts.
+    pub probes: ProbeTargets,
+}
+
+/// The probes to connect to, and the credentials.
+#[derive(Clone, Debug, Default)]
+pub struct ProbeTargets {
+    /// Addresses, host and port.
+    pub addresses: Vec<String>,
+    /// Token for the probes.
+    pub token: Option<String>,
+    /// CA certificates for the probes (PEM file); `None`: public CAs.
+    pub cacert: Option<String>,
+}
+
+/// Environment variable for the token of probes.
+pub const TOKEN: &str = "BRUNT_PROBE_TOKEN";
+
+/// A service on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalService {
+    /// The process and its children.
+    Process(u32),
+    /// The service that listens on this port.
+    Port(u16),
+}
+
+/// Reads the settings.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn read(said: &SettingValues) -> Result<CounterSources, UsageError> {
+    let service = match (said.get(&WATCH_PID)?, said.get(&WATCH_PORT)?) {
+        (Some(_), Some(_)) => {
+            let trouble = "does not go with --watch-pid, which already names the service; leave one of them out";
+            return Err(said.wrong(&WATCH_PORT, trouble));
+        }
+        (pid, port) => pid.map(LocalService::Process).or(port.map(LocalService::Port)),
+    };
+    let (told, names): (Vec<String>, Vec<String>) = said.each(&WATCH)?.into_iter().unzip();
+    refuse_twice(said, WATCH.spec.name, &names)?;
+    let logs = said.each(&WATCH_LOG)?;
+    Ok(CounterSources { service, services: told, logs, probes: probes(said)? })
+}
+
+/// Refuses duplicates of an option.
+fn refuse_twice(said: &SettingValues, option: &'static str, names: &[String]) -> Result<(), UsageError> {
+    let twice = (0..names.len()).find(|at| names[at + 1..].contains(&names[*at]));
+    let said = twice.and_then(|at| Some((said.named(option).nth(at)?, &names[at])));
+    said.map_or(Ok(()), |(said, name)| {
+        Err(said.wrong(&format!("--{option}"), format!("{name} is given twice; leave one of them out")))
+    })
+}
+
+fn probes(said: &SettingValues) -> Result<ProbeTargets, UsageError> {
+    let addresses = said.each(&PROBE)?;
+    refuse_twice(said, PROBE.spec.name, &addresses)?;
+    if addresses.is_empty() {
+        said.refuse(&[PROBE_TOKEN.spec, PROBE_CACERT.spec], "needs a probe; add --probe HOST:PORT")?;
+    }
+    let token = said.get(&PROBE_TOKEN)?.or_else(|| std::env::var(TOKEN).ok());
+    if token.as_deref() == Some("") {
+        return Err(said.wrong(&PROBE_TOKEN, "is empty; write the token that the probe was started with"));
+    }
+    Ok(ProbeTargets { addresses, token, cacert: said.get(&PROBE_CACERT)? })
+}

@@ -1,0 +1,111 @@
+//! The body or the query of a curl command: `-d` and related options, combined in the same way as curl.
+
+use brunt_protocols::file;
+use brunt_contract::UsageError;
+
+use super::command::CurlOptions;
+
+/// The combined data options.
+#[derive(Debug, PartialEq, Eq)]
+pub enum CurlData {
+    /// A text.
+    Text(String),
+    /// The unmodified bytes of one file.
+    File(String),
+}
+
+const OPTIONS: [&str; 6] = ["data", "data-ascii", "data-raw", "data-binary", "data-urlencode", "json"];
+
+/// Returns the data of a command; `None` if it has none.
+///
+/// # Errors
+/// A file that cannot be read, or non-text bytes among several pieces.
+pub fn of(asked: &CurlOptions, place: &str) -> Result<Option<CurlData>, UsageError> {
+    let given: Vec<_> = asked.values.iter().filter(|(name, _)| OPTIONS.contains(name)).collect();
+    match given[..] {
+        [] => return Ok(None),
+        [(name @ ("data-binary" | "json"), value)] if value.starts_with('@') => {
+            let path = &value[1..];
+            readable(name, path, place)?;
+            return Ok(Some(CurlData::File(path.to_owned())));
+        }
+        _ => {}
+    }
+    let mut whole = String::new();
+    for (name, value) in given {
+        if !whole.is_empty() && *name != "json" {
+            whole.push('&');
+        }
+        whole.push_str(&piece(name, value, place)?);
+    }
+    Ok(Some(CurlData::Text(whole)))
+}
+
+fn piece(name: &str, value: &str, place: &str) -> Result<String, UsageError> {
+    match (name, value.strip_prefix('@')) {
+        ("data-urlencode", _) => urlencoded(value, place),
+        ("data" | "data-ascii", Some(path)) => Ok(text(name, path, place)?.replace(['\r', '\n', '\0'], "")),
+        ("data-binary" | "json", Some(path)) => text(name, path, place),
+        _ => Ok(value.to_owned()),
+    }
+}
+
+/// Encodes `content`, `=content`, `name=content`, `@file` or `name@file`; the name is not encoded.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn urlencoded(value: &str, place: &str) -> Result<String, UsageError> {
+    let Some(at) = value.find(['=', '@']) else { return Ok(escaped(value.as_bytes())) };
+    let (name, content) = (&value[..at], &value[at + 1..]);
+    let encoded = match value.as_bytes()[at] {
+        b'@' => escaped(&bytes("data-urlencode", content, place)?),
+        _ => escaped(content.as_bytes()),
+    };
+    Ok(if name.is_empty() { encoded } else { format!("{name}={encoded}") })
+}
+
+/// Percent-encodes everything but the unreserved characters (RFC 3986 2.3); a space becomes `+`, as in curl since 7.87.
+fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for byte in bytes {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => text.push(char::from(*byte)),
+            b' ' => text.push('+'),
+            byte => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
+}
+
+fn text(name: &str, path: &str, place: &str) -> Result<String, UsageError> {
+    String::from_utf8(bytes(name, path, place)?).map_err(|_| {
+        let trouble =
+            format!("--{name} @{path}: the file is not text (UTF-8); send it alone with --data-binary @{path}");
+        UsageError::new(place, trouble)
+    })
+}
+
+fn bytes(name: &str, path: &str, place: &str) -> Result<Vec<u8>, UsageError> {
+    readable(name, path, place)?;
+    file::read_bounded(path, file::TEXT_BOUND).map_err(|trouble| UsageError::new(place, format!("--{name}: {trouble}")))
+}
+
+/// Checks that the file named by an option can be read.
+///
+/// # Errors
+/// The reason why it cannot.
+pub fn readable(name: &str, path: &str, place: &str) -> Result<(), UsageError> {
+    if path == "-" {
+        let trouble = format!(
+            "--{name} would read standard input again, which can be read only once; write the \
+            name of a file"
+        );
+        return Err(UsageError::new(place, trouble));
+    }
+    file::check_readable(path).map_err(|error| unreadable(name, path, &error.to_string(), place))
+}
+
+fn unreadable(name: &str, path: &str, error: &str, place: &str) -> UsageError {
+    let trouble = format!("--{name}: {path} cannot be read ({error}); write the path of a readable file");
+    UsageError::new(place, trouble)
+}

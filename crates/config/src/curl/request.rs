@@ -1,0 +1,322 @@
+//! Translation of a command to URLs with options of their own.
+
+use std::fs;
+
+use brunt_protocols::file;
+use brunt_contract::UsageError;
+
+use super::command::CurlOptions;
+use super::cookies;
+use super::data::{self, CurlData};
+use super::headers::{self, HeaderLines};
+use super::target::{CurlTarget, globbed};
+use crate::draft::{CurlNote, DraftUrl};
+use crate::origin::ValueOrigin;
+use crate::values::SettingValues;
+
+/// Body size above which curl first sends `Expect: 100-continue` (`EXPECT_100_THRESHOLD`).
+const EXPECTS_FROM: u64 = 1024 * 1024;
+
+/// Note for requests for which curl may do so and brunt does not.
+const AT_ONCE: &str = "a body above 1 MiB: over HTTP/1.1 curl sends Expect: 100-continue and waits; brunt sends it \
+    at once";
+
+/// The requests of one part of a command.
+#[derive(Debug, Default)]
+pub struct CurlRequests {
+    /// The URLs, each with its options.
+    pub urls: Vec<DraftUrl>,
+    /// Differences from curl.
+    pub notes: Vec<CurlNote>,
+}
+
+/// Translates one part of a command.
+///
+/// # Errors
+/// An option that cannot be honoured, and the consequence.
+pub fn requests(asked: &CurlOptions, place: &str, origin: &ValueOrigin) -> Result<CurlRequests, UsageError> {
+    let wrong = |trouble: &str| Err(UsageError::new(place, trouble));
+    if asked.urls.is_empty() {
+        return wrong("has no URL; write one after the options");
+    }
+    let data = data::of(asked, place)?;
+    let forms = forms(asked);
+    let uploads: Vec<&str> = asked.all("upload-file").collect();
+    let (get, head) = (asked.has("get"), asked.has("head"));
+    let bodies = [data.is_some() && !get, !forms.is_empty(), !uploads.is_empty(), head && !get];
+    if bodies.iter().filter(|given| **given).count() > 1 {
+        return wrong(
+            "has more than one of -d, -F, -T and -I, and a request has one method and one body; keep one of them",
+        );
+    }
+    let mut all = CurlRequests::default();
+    for (index, written) in asked.urls.iter().enumerate() {
+        let urls = if asked.has("globoff") { vec![written.clone()] } else { globbed(written, place)? };
+        for url in urls {
+            let mut target = CurlTarget::parse(&url, asked.has("path-as-is"), place)?;
+            let upload = uploads.get(index).copied();
+            let mut options = RequestOptions { values: SettingValues::default(), origin };
+            let mut notes: Vec<CurlNote> = Vec::new();
+            queries(asked, &mut target, data.as_ref().filter(|_| get), place)?;
+            let method = body(&mut options, (&data, &forms, upload), &mut target, (get, head), place)?;
+            let mut lines = lines(asked, &target, (&options, &mut notes), place)?;
+            if expects_continue(asked, upload, &options, &lines) {
+                match uses_http1(asked, &target) {
+                    true => options.say("expect-continue", ""),
+                    false => notes.push(AT_ONCE.to_owned().into()),
+                }
+            }
+            let method = asked.value("request").unwrap_or(method).to_owned();
+            let has_body = ["data-raw", "data-file", "form"].iter().any(|name| options.values.contains(name));
+            if !has_body && ["POST", "PUT", "PATCH"].contains(&method.as_str()) {
+                lines.suppress("Content-Length");
+            }
+            let line = asked.value("request-target").map(str::to_owned).or_else(|| target.differing_line());
+            add_trailing_lines(asked, &mut lines, &options, upload.is_some());
+            if let Some(user) = user(asked, &target, &lines, place)? {
+                options.say("user", user);
+            }
+            lines.all().into_iter().for_each(|line| options.say("header", line));
+            if method != if has_body { "POST" } else { "GET" } {
+                options.say("method", method);
+            }
+            line.into_iter().for_each(|line| options.say("request-target", line));
+            all.urls.push(DraftUrl { own: options.values, ..DraftUrl::plain(target.url(), origin.clone()) });
+            notes.into_iter().for_each(|note| {
+                if !all.notes.contains(&note) {
+                    all.notes.push(note);
+                }
+            });
+        }
+    }
+    Ok(all)
+}
+
+/// The options of a request while they are collected.
+struct RequestOptions<'a> {
+    values: SettingValues,
+    origin: &'a ValueOrigin,
+}
+
+impl RequestOptions<'_> {
+    fn say(&mut self, name: &'static str, text: impl Into<String>) {
+        self.values.push(name, text, self.origin.clone());
+    }
+
+    fn first<'a>(&'a self, name: &'a str) -> Option<&'a str> {
+        self.values.named(name).next().map(|said| said.text.as_str())
+    }
+}
+
+/// Returns `-F` and `--form-string` in one notation, in the order given.
+fn forms(asked: &CurlOptions) -> Vec<String> {
+    let quoted = |text: &str| match text.split_once('=') {
+        Some((name, value)) if value.contains(';') || value.starts_with(['@', '<', '"']) => {
+            format!("{name}=\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
+        }
+        _ => text.to_owned(),
+    };
+    let form = |(name, value): &(&str, String)| match *name {
+        "form" => Some(value.clone()),
+        "form-string" => Some(quoted(value)),
+        _ => None,
+    };
+    asked.values.iter().filter_map(form).collect()
+}
+
+/// Adds `--url-query`, and with `-G` the data, to the query.
+fn queries(asked: &CurlOptions, target: &mut CurlTarget, data: Option<&CurlData>, place: &str) -> Result<(), UsageError> {
+    match data {
+        Some(CurlData::Text(text)) => target.add_query(text),
+        Some(CurlData::File(path)) => {
+            let text = file::text("-G", path)
+                .map_err(|said| UsageError::new(place, format!("{said}, or send it without -G")))?;
+            target.add_query(&text);
+        }
+        None => {}
+    }
+    for query in asked.all("url-query") {
+        let query = match query.strip_prefix('+') {
+            Some(as_is) => as_is.to_owned(),
+            None => data::urlencoded(query, place)?,
+        };
+        target.add_query(&query);
+    }
+    Ok(())
+}
+
+/// Adds the body to the options; returns the method that follows from it.
+fn body(
+    options: &mut RequestOptions<'_>,
+    (data, forms, upload): (&Option<CurlData>, &[String], Option<&str>),
+    target: &mut CurlTarget,
+    (get, head): (bool, bool),
+    place: &str,
+) -> Result<&'static str, UsageError> {
+    if let Some(path) = upload {
+        data::readable("upload-file", path, place)?;
+        if target.path.ends_with('/') {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            target.path.push_str(&data::urlencoded(name, place)?.replace('+', "%20"));
+        }
+        options.say("data-file", path);
+        return Ok("PUT");
+    }
+    if !forms.is_empty() {
+        forms.iter().for_each(|form| options.say("form", form));
+        return Ok("POST");
+    }
+    match data {
+        Some(_) if get => {}
+        Some(CurlData::Text(text)) => {
+            options.say("data-raw", text);
+            return Ok("POST");
+        }
+        Some(CurlData::File(path)) => {
+            let short = file::read_bounded(path, EXPECTS_FROM).ok();
+            match short.and_then(|bytes| String::from_utf8(bytes).ok()) {
+                Some(text) => options.say("data-raw", text),
+                None => options.say("data-file", path),
+            }
+            return Ok("POST");
+        }
+        None => {}
+    }
+    Ok(if head { "HEAD" } else { "GET" })
+}
+
+/// Collects curl's own lines up to the user's.
+fn lines(
+    asked: &CurlOptions,
+    target: &CurlTarget,
+    (options, notes): (&RequestOptions<'_>, &mut Vec<CurlNote>),
+    place: &str,
+) -> Result<HeaderLines, UsageError> {
+    let mut lines = HeaderLines::from_user(asked, notes, place)?;
+    target.differing_host().into_iter().for_each(|host| lines.host(&host));
+    if options.values.contains("form") {
+        check_form_content_type(&lines, place)?;
+    }
+    let length = length(options);
+    if let Some(token) = asked.value("oauth2-bearer") {
+        lines.add_default("Authorization", &format!("Bearer {token}"));
+    }
+    match (asked.value("range"), length) {
+        (Some(range), None) => lines.add_default("Range", &format!("bytes={range}")),
+        (Some(range), Some(length)) => lines.add_default("Content-Range", &format!("bytes {range}/{length}")),
+        (None, _) => {}
+    }
+    headers::agent(&mut lines, asked);
+    match asked.value("json") {
+        Some(_) => lines.suppress("Accept"),
+        None => lines.add_default("Accept", "*/*"),
+    }
+    if asked.has("compressed") {
+        lines.add_default("Accept-Encoding", "deflate, gzip, br, zstd");
+    }
+    if let Some(referer) = asked.value("referer") {
+        let referer = referer.strip_suffix(";auto").unwrap_or(referer);
+        if !referer.is_empty() {
+            lines.add_default("Referer", referer);
+        }
+    }
+    cookie(asked, target, &mut lines, notes);
+    Ok(lines)
+}
+
+/// Returns the length of the body, if known.
+fn length(options: &RequestOptions<'_>) -> Option<u64> {
+    match (options.first("data-raw"), options.first("data-file")) {
+        (Some(text), _) => Some(text.len() as u64),
+        (None, Some(path)) => fs::metadata(path).ok().map(|file| file.len()),
+        (None, None) => None,
+    }
+}
+
+/// Returns `true` if curl would send `Expect: 100-continue`.
+fn expects_continue(asked: &CurlOptions, upload: Option<&str>, options: &RequestOptions<'_>, lines: &HeaderLines) -> bool {
+    let length = length(options);
+    let long = length.is_some_and(|length| length > EXPECTS_FROM) || upload.is_some_and(|_| length.is_none());
+    // It sends an Upgrade instead.
+    let upgrades = asked.switches.contains(&"http2");
+    long && !upgrades && !lines.has_user_line("Expect") && !asked.has("http1.0")
+}
+
+/// Returns `true` if HTTP/1.1 is used, whatever the server selects.
+fn uses_http1(asked: &CurlOptions, target: &CurlTarget) -> bool {
+    asked.has("http1.1") || (target.scheme == "http" && !asked.has("http2-prior-knowledge"))
+}
+
+/// Rejects a content type for which curl encodes form parts differently.
+fn check_form_content_type(lines: &HeaderLines, place: &str) -> Result<(), UsageError> {
+    let is_form =
+        |kind: &str| kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("multipart/form-data");
+    if lines.value("Content-Type").is_none_or(is_form) {
+        return Ok(());
+    }
+    let trouble = "-H 'Content-Type: …' with -F makes curl send the parts as attachments, and brunt sends a form; \
+        leave it out";
+    Err(UsageError::new(place, trouble))
+}
+
+/// Adds the lines after the user's.
+fn add_trailing_lines(asked: &CurlOptions, lines: &mut HeaderLines, options: &RequestOptions<'_>, upload: bool) {
+    if asked.value("json").is_some() {
+        lines.add_last("Content-Type", "application/json");
+        lines.add_last("Accept", "application/json");
+    }
+    if options.values.contains("data-file") && !upload {
+        lines.add_last("Content-Type", "application/x-www-form-urlencoded");
+    }
+}
+
+fn cookie(asked: &CurlOptions, target: &CurlTarget, lines: &mut HeaderLines, notes: &mut Vec<CurlNote>) {
+    let mut jar = Vec::new();
+    let mut texts = Vec::new();
+    for value in asked.all("cookie") {
+        if value.contains('=') {
+            texts.push(value);
+        } else if let Ok(text) = file::text("-b", value) {
+            jar.extend(cookies::of_file(&text, target.host(), &target.path, target.scheme == "https"));
+            let text = format!("-b {value}: cookies that responses set are not kept without --cookie-jar");
+            notes.push(CurlNote { text, without_cookies: true });
+        } else if !value.is_empty() {
+            notes.push(format!("-b {value}: there is no such file, so no cookie is sent, as with curl").into());
+        }
+    }
+    jar.extend((!texts.is_empty()).then(|| texts.join(";")));
+    if !jar.is_empty() {
+        lines.add_default("Cookie", &jar.join("; "));
+    }
+}
+
+/// Returns the `user:password` of `-u` or of the URL.
+fn user(asked: &CurlOptions, target: &CurlTarget, lines: &HeaderLines, place: &str) -> Result<Option<String>, UsageError> {
+    if lines.has_user_line("Authorization") || asked.value("oauth2-bearer").is_some() {
+        return Ok(None);
+    }
+    match (asked.value("user"), &target.user) {
+        (Some(user), _) if !user.contains(':') => {
+            let trouble = format!(
+                "-u {user} has no password, and curl would ask for it; write -u '{user}:PASSWORD', or -u '{user}:'"
+            );
+            Err(UsageError::new(place, trouble))
+        }
+        (Some(user), _) => Ok(Some(user.to_owned())),
+        (None, Some(user)) => {
+            let (name, password) = user.split_once(':').unwrap_or((user, ""));
+            Ok(Some(format!("{}:{}", decoded(name), decoded(password))))
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+/// Decodes percent-encoding.
+fn decoded(text: &str) -> String {
+    let pairs: Vec<(std::borrow::Cow<'_, str>, _)> =
+        url::form_urlencoded::parse(text.replace('+', "%2B").replace('&', "%26").replace('=', "%3D").as_bytes())
+            .into_owned()
+            .map(|(name, value)| (name.into(), value))
+            .collect();
+    pairs.first().map(|(name, _)| name.to_string()).unwrap_or_default()
+}

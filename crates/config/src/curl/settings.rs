@@ -1,0 +1,168 @@
+//! The options of a curl command that apply to a whole run: TLS, timeouts, redirects, connection targets.
+//!
+//! A run has one of each, so several commands must agree; redirections of connections add up.
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use brunt_contract::{UsageError, Proxy};
+
+use super::command::CurlOptions;
+
+/// Number of redirects that `-L` follows without `--max-redirs` (curl's default).
+const REDIRECTS: u32 = 50;
+/// Maximum number of redirects in brunt.
+const MOST_REDIRECTS: u32 = 100;
+
+/// Settings by flag name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CurlSettings(Vec<(&'static str, String)>);
+
+impl CurlSettings {
+    /// Returns them as flags; a switch has an empty value.
+    pub fn flags(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.0.iter().map(|(name, text)| (*name, text.as_str()))
+    }
+
+    /// Checks that another command has the same settings.
+    ///
+    /// # Errors
+    /// The first setting that differs.
+    pub fn check_equal(&self, other: &CurlSettings, place: &str, first: &str) -> Result<(), UsageError> {
+        let differs =
+            |a: &CurlSettings, b: &CurlSettings| a.0.iter().find(|setting| !b.0.contains(setting)).map(|(name, _)| *name);
+        match differs(self, other).or_else(|| differs(other, self)) {
+            None => Ok(()),
+            Some(name) => {
+                let trouble = format!(
+                    "differs from the first command ({first}) in --{name}, which applies to the whole run; make it \
+                        the same in all commands, or use two runs"
+                );
+                Err(UsageError::new(place, trouble))
+            }
+        }
+    }
+}
+
+/// Returns the settings of one part of a command.
+///
+/// # Errors
+/// An option that cannot be honoured.
+pub fn run_settings(asked: &CurlOptions, place: &str) -> Result<CurlSettings, UsageError> {
+    let mut all = Vec::new();
+    for (switch, flag) in [("insecure", "insecure"), ("no-sessionid", "no-resume"), ("tlsv1.3", "tlsv1.3")] {
+        if asked.has(switch) {
+            all.push((flag, String::new()));
+        }
+    }
+    // With -k nothing is verified, and curl does not read the roots either.
+    if let Some(path) = asked.value("cacert").filter(|_| !asked.has("insecure")) {
+        all.push(("cacert", path.to_owned()));
+    }
+    if let Some(path) = asked.value("cert") {
+        if let (Some((file, _)), false) = (path.rsplit_once(':'), Path::new(path).exists()) {
+            let trouble = format!(
+                "-E {file}:*** has a passphrase, which is not supported; use a PEM certificate and key without one"
+            );
+            return Err(UsageError::new(place, trouble));
+        }
+        all.push(("cert", path.to_owned()));
+        all.push(("key", asked.value("key").unwrap_or(path).to_owned()));
+    }
+    limits(asked, place, &mut all)?;
+    // curl uses the last of several versions.
+    let versions = ["http1.0", "http1.1", "http2", "http2-prior-knowledge"];
+    match asked.switches.iter().rev().find(|switch| versions.contains(switch)) {
+        Some(&"http1.0") => all.push(("http", "1.0".to_owned())),
+        Some(&"http1.1") => all.push(("http", "1.1".to_owned())),
+        Some(&"http2-prior-knowledge") => all.push(("http2", String::new())),
+        // The server selects the version.
+        _ => {}
+    }
+    proxies(asked, place, &mut all)?;
+    if let Some(path) = asked.value("unix-socket") {
+        all.push(("unix-socket", path.to_owned()));
+    }
+    if let Some(name) = asked.value("interface") {
+        let address = name.rsplit('!').next().unwrap_or(name);
+        if address.parse::<IpAddr>().is_err() {
+            let trouble =
+                format!("--interface {name} names a device; write the address to connect from, such as 127.0.0.2");
+            return Err(UsageError::new(place, trouble));
+        }
+        all.push(("source", address.to_owned()));
+    }
+    Ok(CurlSettings(all))
+}
+
+/// Adds timeouts and the number of redirects.
+fn limits(asked: &CurlOptions, place: &str, all: &mut Vec<(&'static str, String)>) -> Result<(), UsageError> {
+    for (option, flag) in [("max-time", "timeout"), ("connect-timeout", "connect-timeout")] {
+        if let Some(text) = asked.value(option) {
+            let seconds = text.parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0);
+            let seconds = seconds.ok_or_else(|| {
+                UsageError::new(
+                    place,
+                    format!("--{option} {text} is not a number of seconds; write one such as 5 or 2.5"),
+                )
+            })?;
+            if seconds > 0.0 {
+                all.push((flag, format!("{seconds}s")));
+            }
+        }
+    }
+    if asked.has("location") {
+        let most = match asked.value("max-redirs") {
+            None => REDIRECTS,
+            Some(text) => {
+                text.parse::<i64>().ok().map(|n| u32::try_from(n).unwrap_or(MOST_REDIRECTS)).ok_or_else(|| {
+                    UsageError::new(place, format!("--max-redirs {text} is not a number; write one such as 5"))
+                })?
+            }
+        };
+        all.push(("redirects", most.min(MOST_REDIRECTS).to_string()));
+    }
+    Ok(())
+}
+
+fn proxies(asked: &CurlOptions, place: &str, all: &mut Vec<(&'static str, String)>) -> Result<(), UsageError> {
+    for (option, scheme) in [("proxy", ""), ("socks5", "socks5://"), ("socks5-hostname", "socks5h://")] {
+        if let Some(text) = asked.value(option) {
+            let proxy = Some(format!("{scheme}{text}")).filter(|proxy| !proxy.is_empty());
+            let wrong = |trouble: String| UsageError::new(place, format!("--{option} {trouble}"));
+            proxy.map(|proxy| Proxy::parse(&proxy).map_err(wrong)).transpose()?;
+            all.push(("proxy", format!("{scheme}{text}")));
+        }
+    }
+    for flag in ["proxy-user", "noproxy", "tls-max"] {
+        all.extend(asked.value(flag).map(|text| (flag, text.to_owned())));
+    }
+    Ok(())
+}
+
+/// Returns `--connect-to` and `--resolve` as rules of `--connect-to`.
+///
+/// # Errors
+/// A `--resolve` without an address.
+pub fn redirections(asked: &CurlOptions, place: &str) -> Result<Vec<String>, UsageError> {
+    // curl resolves a name only after redirection, and here the first matching rule applies.
+    let mut rules: Vec<String> = asked.all("connect-to").map(str::to_owned).collect();
+    for text in asked.all("resolve") {
+        let text = text.strip_prefix('+').unwrap_or(text);
+        // `-HOST:PORT` removes an entry, and there is none.
+        if text.starts_with('-') {
+            continue;
+        }
+        let mut parts = text.splitn(3, ':');
+        let (Some(host), Some(port), Some(addresses)) = (parts.next(), parts.next(), parts.next()) else {
+            let trouble =
+                format!("--resolve {text} is not HOST:PORT:ADDRESS; write one such as example.com:443:127.0.0.1");
+            return Err(UsageError::new(place, trouble));
+        };
+        let address = addresses.split(',').next().unwrap_or_default().trim_matches(['[', ']']);
+        let address = if address.contains(':') { format!("[{address}]") } else { address.to_owned() };
+        let host = if host == "*" { "" } else { host };
+        rules.push(format!("{host}:{port}:{address}:"));
+    }
+    Ok(rules)
+}

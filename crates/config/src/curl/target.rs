@@ -1,0 +1,198 @@
+//! URL parsing as in curl: globs, a missing scheme, the path as it is sent.
+//!
+//! curl sends a path almost unmodified (only `.` and `..` are resolved and non-ASCII characters encoded), whereas the
+//! URL standard of browsers, which brunt follows, encodes more. If both differ, the request target is set explicitly.
+
+use brunt_protocols::template::slot_length;
+use url::Url;
+use brunt_contract::UsageError;
+
+/// Maximum number of URLs of one glob; more are a mistake.
+const MOST: usize = 1000;
+
+/// The parts of a URL.
+#[derive(Debug, PartialEq, Eq)]
+pub struct CurlTarget {
+    /// `http` or `https`.
+    pub scheme: String,
+    /// `user:password`, still encoded.
+    pub user: Option<String>,
+    /// Host and port as written.
+    pub authority: String,
+    /// The path as curl sends it, including the leading slash.
+    pub path: String,
+    /// The text after `?`.
+    pub query: Option<String>,
+}
+
+impl CurlTarget {
+    /// Parses a URL.
+    ///
+    /// # Errors
+    /// A part that curl or brunt would refuse.
+    pub fn parse(text: &str, as_is: bool, place: &str) -> Result<CurlTarget, UsageError> {
+        let wrong = |trouble: &str| UsageError::new(place, format!("the URL `{}` {trouble}", brunt_plan::mask::url(text)));
+        if outside_slots(text).any(|c| c <= ' ' || c == '\x7f') {
+            return Err(wrong("contains a space or another character that ends it; write %20"));
+        }
+        let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
+        let scheme = scheme.to_ascii_lowercase();
+        if scheme != "http" && scheme != "https" {
+            return Err(wrong("is neither http nor https; only these are supported in curl commands"));
+        }
+        let rest = rest.split('#').next().unwrap_or_default();
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, rest) = rest.split_at(end);
+        let (user, authority) = match authority.rsplit_once('@') {
+            Some((user, host)) => (Some(user.to_owned()), host.to_owned()),
+            None => (None, authority.to_owned()),
+        };
+        if authority.is_empty() || authority.starts_with(':') {
+            return Err(wrong("has no host"));
+        }
+        let (path, query) = match rest.split_once('?') {
+            Some((path, query)) => (path, Some(query.to_owned())),
+            None => (rest, None),
+        };
+        let path = if as_is { path.to_owned() } else { without_dots(path) };
+        let path = if path.is_empty() { "/".to_owned() } else { ascii(&path) };
+        Ok(CurlTarget { scheme, user, authority, path, query })
+    }
+
+    /// Appends to the query.
+    pub fn add_query(&mut self, more: &str) {
+        match &mut self.query {
+            Some(query) if query.is_empty() => query.push_str(more),
+            Some(query) => *query = format!("{query}&{more}"),
+            None => self.query = Some(more.to_owned()),
+        }
+    }
+
+    /// Returns the request target.
+    pub fn line(&self) -> String {
+        self.query.as_ref().map_or_else(|| self.path.clone(), |query| format!("{}?{query}", self.path))
+    }
+
+    /// Returns the whole URL, without a user.
+    pub fn url(&self) -> String {
+        format!("{}://{}{}", self.scheme, self.authority, self.line())
+    }
+
+    /// Returns the host without port and brackets.
+    pub fn host(&self) -> &str {
+        let host = match self.authority.rsplit_once(':') {
+            Some((host, port)) if !port.contains(']') => host,
+            _ => &self.authority,
+        };
+        host.trim_start_matches('[').trim_end_matches(']')
+    }
+
+    /// Returns the host as written, if curl sends it like that and brunt would send it in lower case.
+    pub fn differing_host(&self) -> Option<String> {
+        let url = Url::parse(&self.url()).ok()?;
+        let (written, ours) = (self.host(), url.host_str()?);
+        let differs = written != ours && written.eq_ignore_ascii_case(ours);
+        differs.then(|| url.port().map_or_else(|| written.to_owned(), |port| format!("{written}:{port}")))
+    }
+
+    /// Returns the request target, if brunt would write it differently.
+    pub fn differing_line(&self) -> Option<String> {
+        let line = self.line();
+        let url = Url::parse(&self.url()).ok()?;
+        let ours = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
+        (ours != line).then_some(line)
+    }
+}
+
+/// Iterates over the characters outside placeholders (`{random 1..9}`).
+fn outside_slots(text: &str) -> impl Iterator<Item = char> {
+    let mut inside = 0;
+    text.char_indices().filter_map(move |(at, c)| {
+        if c == '{' && at >= inside {
+            inside = at + slot_length(&text[at..]).unwrap_or_default();
+        }
+        (at >= inside).then_some(c)
+    })
+}
+
+/// Removes dot segments (RFC 3986 5.2.4): `/a/../b/./c` is `/b/c`.
+fn without_dots(path: &str) -> String {
+    let mut out: Vec<&str> = Vec::new();
+    let mut segments = path.split('/').skip(1).peekable();
+    while let Some(segment) = segments.next() {
+        let last = segments.peek().is_none();
+        match segment {
+            "." if last => out.push(""),
+            "." => {}
+            ".." => {
+                out.pop();
+                if last {
+                    out.push("");
+                }
+            }
+            segment => out.push(segment),
+        }
+    }
+    out.iter().map(|segment| format!("/{segment}")).collect()
+}
+
+fn ascii(path: &str) -> String {
+    let encoded = |c: char| c.encode_utf8(&mut [0; 4]).bytes().map(|b| format!("%{b:02x}")).collect::<String>();
+    path.chars().map(|c| if c.is_ascii() { c.to_string() } else { encoded(c) }).collect()
+}
+
+/// Expands `{a,b}` and `[1-3]` in a URL (curl's globbing), except the brackets of IPv6 addresses and placeholders.
+///
+/// # Errors
+/// An invalid glob, or one with too many URLs.
+pub fn globbed(text: &str, place: &str) -> Result<Vec<String>, UsageError> {
+    let host = text.find("://").map_or(0, |at| at + 3);
+    let start = text[host..].find(']').filter(|_| text[host..].starts_with('[')).map_or(0, |end| host + end + 1);
+    let mut all = vec![text[..start].to_owned()];
+    let mut rest = &text[start..];
+    while let Some(at) = rest.find(['{', '[']) {
+        if let Some(length) = slot_length(&rest[at..]) {
+            let (slot, behind) = rest.split_at(at + length);
+            all.iter_mut().for_each(|start| start.push_str(slot));
+            rest = behind;
+            continue;
+        }
+        let (before, glob) = rest.split_at(at);
+        let close = if glob.starts_with('{') { '}' } else { ']' };
+        let wrong = || {
+            let trouble = format!(
+                "the URL `{}` has a {} that does not open a list; add -g to send it literally",
+                brunt_plan::mask::url(text),
+                &glob[..1]
+            );
+            UsageError::new(place, trouble)
+        };
+        let end = glob.find(close).ok_or_else(wrong)?;
+        let inside = &glob[1..end];
+        let values = if close == '}' { Some(inside.split(',').map(str::to_owned).collect()) } else { range(inside) };
+        let values: Vec<String> = values.filter(|values| !values.is_empty()).ok_or_else(wrong)?;
+        if all.len() * values.len() > MOST {
+            let trouble = format!("the URL expands to more than {MOST} URLs; write --urls FILE for so many");
+            return Err(UsageError::new(place, trouble));
+        }
+        all = all.iter().flat_map(|start| values.iter().map(move |v| format!("{start}{before}{v}"))).collect();
+        rest = &glob[end + 1..];
+    }
+    Ok(all.into_iter().map(|start| start + rest).collect())
+}
+
+/// Expands `1-10`, `001-100:5` or `a-z`.
+fn range(inside: &str) -> Option<Vec<String>> {
+    let (span, step) = inside.split_once(':').unwrap_or((inside, "1"));
+    let step: usize = step.parse().ok().filter(|step| *step > 0)?;
+    let (from, to) = span.split_once('-')?;
+    if let (Ok(low), Ok(high)) = (from.parse::<u64>(), to.parse::<u64>()) {
+        let width = if from.starts_with('0') { from.len() } else { 0 };
+        let few = low <= high && (high - low) / step as u64 <= MOST as u64;
+        return few.then(|| (low..=high).step_by(step).map(|n| format!("{n:0width$}")).collect());
+    }
+    let mut ends = [from, to].map(|end| end.parse::<char>().ok().filter(char::is_ascii_alphabetic)).into_iter();
+    let (low, high) = (ends.next()??, ends.next()??);
+    (low <= high && low.is_ascii_lowercase() == high.is_ascii_lowercase())
+        .then(|| (low..=high).step_by(step).map(String::from).collect())
+}

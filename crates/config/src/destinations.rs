@@ -1,0 +1,227 @@
+//! Destinations and transport of requests: URLs, redirections, source addresses, TLS.
+
+use std::sync::Arc;
+
+use brunt_plan::{Tls, WeightedUrl, mask};
+use brunt_contract::{UsageError, Protocol};
+
+use super::draft::DraftUrl;
+use super::origin::ValueOrigin;
+use super::setting::SettingSpec;
+use super::settings::*;
+use super::urls;
+use super::values::SettingValues;
+
+/// Reads `--unix-socket`.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn unix_socket(said: &SettingValues) -> Result<Option<String>, UsageError> {
+    let Some(path) = said.text(&UNIX_SOCKET) else { return Ok(None) };
+    let trouble = "is for TCP and does not go with --unix-socket; leave one of them out";
+    said.refuse(&[CONNECT_TO.spec, SOURCE.spec], trouble)?;
+    // sun_path holds 108 bytes including the terminating zero.
+    let trouble = match path.len() {
+        0 => "is empty; write the path of a socket, such as /run/app.sock".to_owned(),
+        1..108 => return Ok(Some(path.to_owned())),
+        long => format!("has {long} bytes; write a path of at most 107 bytes"),
+    };
+    Err(said.wrong(&UNIX_SOCKET, trouble))
+}
+
+/// Reads the TLS settings; checks that the files can be read.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn tls(said: &SettingValues) -> Result<Tls, UsageError> {
+    for (one, other) in [(CERT, KEY), (KEY, CERT)] {
+        if said.has(&one) && !said.has(&other) {
+            return Err(said.wrong(&one, format!("needs --{} FILE; add it", other.spec.name)));
+        }
+    }
+    if said.has(&INSECURE) && said.has(&CACERT) {
+        let trouble = "has no effect with -k, which accepts any certificate; leave one of them out";
+        return Err(said.wrong(&CACERT, trouble));
+    }
+    let file = |setting| {
+        let Some(path) = said.text(setting) else { return Ok(None) };
+        let readable = brunt_protocols::file::check_readable(path);
+        readable.map(|()| Some(path.to_owned())).map_err(|error| {
+            said.wrong(setting, format!("{path} cannot be read ({error}); write the path of a readable file"))
+        })
+    };
+    Ok(Tls {
+        insecure: said.has(&INSECURE),
+        cacert: file(&CACERT)?,
+        cert: file(&CERT)?,
+        key: file(&KEY)?,
+        resume: !said.has(&NO_RESUME),
+        version: version(said)?,
+    })
+}
+
+/// Reads `--tlsv1.3` and `--tls-max`; returns the version if only one is left.
+fn version(said: &SettingValues) -> Result<Option<String>, UsageError> {
+    let trouble = match (said.has(&TLS_1_3), said.text(&TLS_MAX)) {
+        (true, Some("1.2")) => "1.2 and --tlsv1.3 contradict each other; leave one of them out".to_owned(),
+        (true, Some("1.3") | None) => return Ok(Some("1.3".into())),
+        (false, Some("1.2")) => return Ok(Some("1.2".into())),
+        (false, Some("1.3" | "default") | None) => return Ok(None),
+        (_, Some(other)) => format!("`{other}` is not supported; write 1.2 or 1.3"),
+    };
+    Err(said.wrong(&TLS_MAX, trouble))
+}
+
+/// Applies `--name` to the only URL.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn apply_request_name(said: &SettingValues, urls: &mut [WeightedUrl]) -> Result<(), UsageError> {
+    let Some(name) = said.get(&NAME)? else { return Ok(()) };
+    match urls {
+        [url] => url.name = Some(name),
+        all => {
+            let trouble = format!(
+                "is for a single URL, and there are {}; write `name:` at each in a plan, or `# name: {name}` above \
+                    each curl command",
+                all.len()
+            );
+            return Err(said.wrong(&NAME, trouble));
+        }
+    }
+    Ok(())
+}
+
+/// Settings whose value is never a URL.
+const EATERS: [SettingSpec; 13] = [
+    RATE.spec,
+    USERS.spec,
+    REQUESTS.spec,
+    DURATION.spec,
+    TIMEOUT.spec,
+    WORKERS.spec,
+    THINK.spec,
+    WARMUP.spec,
+    DRAIN.spec,
+    SEED.spec,
+    CONNECT_TIMEOUT.spec,
+    RUN_TIMEOUT.spec,
+    MAX_CONNECTIONS.spec,
+];
+
+/// Returns the URLs of the command line and of `--urls`, with their schemes; may be empty.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn command_line_urls(
+    said: &SettingValues,
+    protocols: &[Arc<dyn Protocol>],
+    commands: Option<&[&str]>,
+) -> Result<Vec<WeightedUrl>, UsageError> {
+    let schemes: Vec<&str> = protocols.iter().flat_map(|p| p.schemes()).copied().collect();
+    let read = |place: &str, text: &str| {
+        let url = urls::with_scheme(text, &schemes).map_err(|trouble| UsageError::new(place, trouble));
+        url.map(WeightedUrl::plain)
+    };
+    let mut urls = Vec::new();
+    for text in positional_urls(said) {
+        commands.map_or(Ok(()), |commands| urls::refuse_command_words(text, commands))?;
+        urls.push(read("URL", text)?);
+    }
+    for text in said.texts(&URL) {
+        urls.push(read("-u", text)?);
+    }
+    if let Some(path) = said.text(&URLS) {
+        let text = brunt_protocols::file::text("--urls", path).map_err(|wrong| said.wrong(&URLS, wrong.problem))?;
+        let mut listed = urls::from_file(path, &text, &schemes, |trouble| said.wrong(&URLS, trouble))?;
+        // URLs of the command line come first; the long list is not copied.
+        listed.splice(..0, urls);
+        urls = listed;
+    }
+    if !urls.is_empty() && (said.has(&CURL) || said.has(&CURL_FILE)) {
+        let trouble = "does not go with a curl command, which has its own URL; leave one of them out";
+        return Err(UsageError::new("URL", trouble));
+    }
+    Ok(urls)
+}
+
+/// Returns the positional URLs.
+fn positional_urls(said: &SettingValues) -> impl Iterator<Item = &str> {
+    said.texts(&TARGET).into_iter().filter(|text| !urls::is_plan(text))
+}
+
+/// Returns `true` if the command line has URLs.
+pub fn has_urls(said: &SettingValues) -> bool {
+    positional_urls(said).next().is_some() || said.has(&URL) || said.has(&URLS)
+}
+
+/// Returns the error for a missing URL.
+pub fn no_url(said: &SettingValues) -> String {
+    let taken = EATERS.iter().flat_map(|spec| said.named(spec.name).map(|said| (spec.display_name(), &said.text)));
+    match taken.into_iter().find(|(_, text)| urls::looks_like_one(text)) {
+        Some((name, text)) => {
+            let text = mask::url(text);
+            format!("is missing: `{text}` was taken as the value of {name}; write {name} VALUE {text}")
+        }
+        None => "is missing; write where to send requests, such as `brunt http://localhost:8080/`, or try `brunt demo`"
+            .to_owned(),
+    }
+}
+
+/// Refuses options of single URLs that the protocol would ignore.
+///
+/// # Errors
+/// The first URL that has some.
+pub fn refuse_own_options(urls: &[WeightedUrl], written: &[DraftUrl], protocol: &dyn Protocol) -> Result<(), UsageError> {
+    match urls.iter().enumerate().find(|(_, url)| !url.options.is_empty()) {
+        Some((at, url)) if protocol.options_of_one_url().is_empty() => {
+            let trouble = format!(
+                "`{}` has options of its own, which {} does not support; write them next to the URLs",
+                mask::url(&url.url),
+                protocol.name()
+            );
+            Err(wrong(written, at, trouble))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Creates an error about a URL, which may be `written` in a file.
+fn wrong(written: &[DraftUrl], at: usize, trouble: String) -> UsageError {
+    written.get(at).map_or(&ValueOrigin::CommandLine, |url| &url.origin).wrong("URL", trouble)
+}
+
+/// Returns the index of the protocol for all of them; for a flow with several, the one that combines them.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn protocol_of(
+    urls: &[WeightedUrl],
+    written: &[DraftUrl],
+    flow: bool,
+    protocols: &[Arc<dyn Protocol>],
+) -> Result<usize, UsageError> {
+    let speaker = |url: &str| {
+        let scheme = url.split("://").next().unwrap_or_default();
+        protocols.iter().position(|p| p.schemes().contains(&scheme))
+    };
+    let first = speaker(&urls[0].url)
+        .ok_or_else(|| wrong(written, 0, format!("`{}` is not supported by this build", mask::url(&urls[0].url))))?;
+    let other = urls.iter().find(|other| speaker(&other.url) != Some(first));
+    let several = protocols.iter().position(|p| p.name() == brunt_protocols::composite::NAME);
+    if let Some(several) = several.filter(|_| flow && (other.is_some() || protocols[first].name() != "http")) {
+        return Ok(several);
+    }
+    match other {
+        None => Ok(first),
+        Some(other) => Err(wrong(
+            written,
+            0,
+            format!(
+                "`{}` and `{}` are not the same protocol; use URLs of one protocol in a run",
+                mask::url(&urls[0].url),
+                mask::url(&other.url)
+            ),
+        )),
+    }
+}

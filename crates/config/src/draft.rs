@@ -1,0 +1,168 @@
+//! The input of a run before validation. Command lines, plan files and curl commands each produce one, and drafts are
+//! merged by precedence.
+
+use brunt_measure::Nanos;
+use brunt_plan::flow::Flow;
+use brunt_plan::mask::Secrets;
+use brunt_plan::{ScenarioPlan, WeightedUrl};
+use brunt_contract::UsageError;
+
+use super::origin::ValueOrigin;
+use super::settings::{RATE, STAGE, USERS, all};
+use super::values::{SettingValue, SettingValues};
+
+/// A run as written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunDraft {
+    /// Settings and protocol options.
+    pub values: SettingValues,
+    /// The URLs, with options of their own.
+    pub urls: Vec<DraftUrl>,
+    /// The flow over these URLs.
+    pub flow: Option<Flow>,
+    /// Concurrent scenarios, as an alternative.
+    pub scenarios: Vec<DraftScenario>,
+    /// The common parts of the scenarios.
+    pub common: Option<Flow>,
+    /// Differences from the given command: shown, and kept in the record.
+    pub notes: Vec<CurlNote>,
+    /// Remarks without consequence: only shown.
+    pub remarks: Vec<String>,
+    /// Hints for the author of a flow, a sentence each.
+    pub flow_remarks: Vec<String>,
+}
+
+/// A URL as written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DraftUrl {
+    /// The URL with its scheme.
+    pub url: String,
+    /// Weight relative to the other URLs.
+    pub weight: f64,
+    /// Name of its requests.
+    pub name: Option<String>,
+    /// Position of the URL.
+    pub origin: ValueOrigin,
+    /// Options of the URL itself.
+    pub own: SettingValues,
+    /// Options of the run that do not apply to it.
+    pub without: Vec<&'static str>,
+}
+
+impl DraftUrl {
+    /// Creates a URL without options.
+    pub fn plain(url: impl Into<String>, origin: ValueOrigin) -> DraftUrl {
+        DraftUrl { url: url.into(), weight: 1.0, name: None, origin, own: SettingValues::default(), without: Vec::new() }
+    }
+
+    /// Converts the URL for a plan.
+    pub fn weighted(&self) -> WeightedUrl {
+        let DraftUrl { url, weight, name, .. } = self;
+        let mut options = self.own.options();
+        options.extend(self.without.iter().map(|name| ((*name).to_owned(), Vec::new())));
+        WeightedUrl { url: url.clone(), weight: *weight, options, name: name.clone() }
+    }
+}
+
+/// A scenario as written; missing values are taken from the settings of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DraftScenario {
+    /// The scenario.
+    pub scenario: ScenarioPlan,
+    /// Time that its iterations may continue after its end.
+    pub graceful_stop: Option<Nanos>,
+    /// Maximum number of connections of its rate.
+    pub max_connections: Option<u32>,
+}
+
+/// A difference from a curl command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CurlNote {
+    /// The sentence.
+    pub text: String,
+    /// Set if it applies only without cookies.
+    pub without_cookies: bool,
+}
+
+impl From<String> for CurlNote {
+    fn from(text: String) -> CurlNote {
+        CurlNote { text, without_cookies: false }
+    }
+}
+
+impl RunDraft {
+    /// Merges this draft over another: its values hide those of `below` on the same subject. A rate has no users, and
+    /// users have no arrivals; all URLs are one subject.
+    pub fn merged_over(mut self, below: RunDraft) -> RunDraft {
+        let hidden = self.hides();
+        self.values = self.values.merged_over(below.values, hidden);
+        if self.urls.is_empty() {
+            (self.urls, self.flow) = (below.urls, below.flow);
+            (self.scenarios, self.common) = (below.scenarios, below.common);
+        }
+        self.notes.extend(below.notes);
+        self.remarks.extend(below.remarks);
+        self.flow_remarks.extend(below.flow_remarks);
+        self
+    }
+
+    /// Returns the settings of another draft that its load hides.
+    fn hides(&self) -> &'static [&'static str] {
+        let said = &self.values;
+        let staged = said.has(&STAGE);
+        let rate = said.has(&RATE) || said.texts(&STAGE).iter().any(|stage| stage.contains('/'));
+        match (rate, said.has(&USERS) || staged) {
+            (true, _) if staged => &["users", "rate", "duration", "think", "interval", "together"],
+            (true, _) => &["users", "stage", "think", "interval", "together"],
+            (false, true) if staged => &["users", "rate", "duration", "arrivals", "slack", "max-connections"],
+            (false, true) => &["rate", "stage", "arrivals", "slack", "max-connections"],
+            (false, false) => &[],
+        }
+    }
+
+    /// Refuses options on the command line that the URLs set themselves.
+    ///
+    /// # Errors
+    /// The first option of the command line that would have no effect.
+    pub fn refuse_overridden(&self) -> Result<(), UsageError> {
+        let on_line = |name: &str| self.values.named(name).any(|said| said.origin == ValueOrigin::CommandLine);
+        match self.urls.iter().flat_map(|url| url.own.iter()).find(|said| on_line(said.name)) {
+            None => Ok(()),
+            Some(SettingValue { name, .. }) => {
+                let trouble = "is set by the URLs themselves (in the plan file or the curl command); change it there";
+                Err(UsageError::new(format!("--{name}"), trouble))
+            }
+        }
+    }
+
+    /// Returns the values of an option, those of the run and then of its URLs.
+    pub fn option<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a SettingValue> {
+        self.values.named(name).chain(self.urls.iter().flat_map(move |url| url.own.named(name)))
+    }
+
+    /// Returns the origin of the value that an error is about, by the option name used in errors: `--header`, `-t`,
+    /// `URL`. Of several values the one that the error quotes, at least partly; otherwise the first.
+    pub fn origin_of<'a>(&'a self, called: &'a str, trouble: &str) -> Option<&'a ValueOrigin> {
+        let by_short = called.strip_prefix('-').and_then(|rest| {
+            let mut letters = rest.chars();
+            let short = letters.next().filter(|_| letters.next().is_none())?;
+            all().find(|spec| spec.short == Some(short)).map(|spec| spec.name)
+        });
+        let name = by_short.unwrap_or(called.trim_start_matches('-'));
+        let urls = self.urls.iter().filter(|_| name == "URL").map(|url| (&url.url, &url.origin));
+        let values: Vec<_> = self.option(name).map(|said| (&said.text, &said.origin)).chain(urls).collect();
+        let quoted = trouble.split('`').nth(1).filter(|part| !part.is_empty());
+        let meant = values.iter().find(|(text, _)| !text.is_empty() && trouble.contains(&**text));
+        let in_part = || values.iter().find(|(text, _)| quoted.is_some_and(|part| text.contains(part)));
+        meant.or_else(in_part).or(values.first()).map(|(_, origin)| *origin)
+    }
+
+    /// Returns its secrets, except those of the command line.
+    pub fn secrets(&self) -> Secrets {
+        let mut secrets = Secrets::default();
+        self.urls.iter().for_each(|url| secrets.learn_url(&url.url));
+        let said = self.values.iter().chain(self.urls.iter().flat_map(|url| url.own.iter()));
+        said.filter(|said| said.origin != ValueOrigin::CommandLine).for_each(|said| secrets.learn_option(said.name, &said.text));
+        secrets
+    }
+}

@@ -1,0 +1,140 @@
+//! Example plans, one for each kind of test: `brunt plan --example soak`.
+
+use brunt_contract::UsageError;
+
+/// The plans by name.
+const EXAMPLES: [(&str, &str); 9] = [
+    ("smoke", include_str!("examples/smoke.yaml")),
+    ("load", include_str!("examples/load.yaml")),
+    ("users", include_str!("examples/users.yaml")),
+    ("stress", include_str!("examples/stress.yaml")),
+    ("spike", include_str!("examples/spike.yaml")),
+    ("soak", include_str!("examples/soak.yaml")),
+    ("breakpoint", include_str!("examples/breakpoint.yaml")),
+    ("flow", include_str!("examples/flow.yaml")),
+    ("scenarios", include_str!("examples/scenarios.yaml")),
+];
+
+/// The address under test in the examples.
+const PLACEHOLDER: &str = "http://localhost:8080";
+
+/// Returns the plan of this name, with the address of a URL if given.
+///
+/// # Errors
+/// There is none of that name.
+pub(super) fn find(name: &str, urls: &[&str]) -> Result<String, UsageError> {
+    let Some((_, text)) = EXAMPLES.iter().find(|(known, _)| *known == name) else {
+        let names = EXAMPLES.map(|(name, _)| name).join(", ");
+        return Err(UsageError::new("--example", format!("`{name}` is not one of {names}")));
+    };
+    match urls {
+        [] => Ok((*text).to_owned()),
+        [url] if url.contains(['{', '"', '\'', '#', ' ']) => {
+            Err(UsageError::new("URL", "must be a plain address, such as http://localhost:8080"))
+        }
+        [url] if url.contains("://") => with_address((name, text), url),
+        [url] => with_address((name, text), &format!("http://{url}")),
+        [_, second, ..] => Err(UsageError::new(*second, "is a second address; an example takes one")),
+    }
+}
+
+/// Puts this address into a plan: a URL without a path in it becomes the given one, as written; the others are paths
+/// below it.
+fn with_address((name, text): (&str, &str), url: &str) -> Result<String, UsageError> {
+    let has_path = url.split_once("://").is_some_and(|(_, behind)| behind.contains(['/', '?']));
+    let alone = format!("{PLACEHOLDER}/\n");
+    let text = text.replace(&alone, &format!("{url}{}\n", if has_path { "" } else { "/" }));
+    if !text.contains(PLACEHOLDER) {
+        return Ok(text);
+    }
+    if !url.starts_with("http://") && !url.starts_with("https://") {
+        let trouble =
+            format!("has steps of HTTP, and {url} is none; write http://… or https://…, or take the example `load`");
+        return Err(UsageError::new("--example", format!("`{name}` {trouble}")));
+    }
+    if let Some((path, _)) = url.split_once('?') {
+        let trouble = format!("has steps at paths below the URL, which have no query; write {path}");
+        return Err(UsageError::new("--example", format!("`{name}` {trouble}")));
+    }
+    Ok(text.replace(PLACEHOLDER, url.trim_end_matches('/')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::file_tests::with_file;
+    use super::*;
+
+    #[test]
+    fn every_example_is_a_plan_that_can_be_run_and_says_what_it_is_for() {
+        for (name, text) in EXAMPLES {
+            let intent = with_file(text, &[]).unwrap_or_else(|complaint| panic!("{name}: {complaint}"));
+            assert!(!intent.plan.objectives.is_empty(), "{name}");
+            assert_eq!(intent.flow_remarks, [""; 0], "{name}");
+            assert!(text.starts_with("# ") && text.contains(PLACEHOLDER), "{name}");
+        }
+    }
+
+    /// Valid plans get no remarks: neither the examples nor those in the documentation.
+    #[test]
+    fn no_plan_that_we_show_is_remarked_on() {
+        let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        let mut plans = Vec::new();
+        for folder in std::fs::read_dir(docs.join("examples")).expect("examples").flatten() {
+            let text = std::fs::read_to_string(folder.path().join("plan.yaml")).expect("a plan");
+            plans.push((
+                folder.path().display().to_string(),
+                text.replace("csv ", &format!("csv {}/", folder.path().display())),
+            ));
+        }
+        let guide = std::fs::read_dir(docs.join("guide")).expect("the guide").flatten().map(|entry| entry.path());
+        for page in guide.chain([docs.join("../README.md")]).filter(|page| page.extension().is_some_and(|e| e == "md"))
+        {
+            let text = std::fs::read_to_string(&page).expect("a page");
+            let files = text.split("<<'PLAN'\n").skip(1).filter_map(|rest| rest.split("\nPLAN\n").next());
+            let blocks = text.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+            plans.extend(files.chain(blocks).map(|plan| (page.display().to_string(), plan.to_owned())));
+        }
+        assert!(plans.len() >= 20, "{}", plans.len());
+        for (place, text) in plans {
+            let intent = with_file(&text, &[]).unwrap_or_else(|complaint| panic!("{place}: {complaint}"));
+            assert_eq!((&intent.flow_remarks, intent.unused_columns()), (&Vec::new(), Vec::new()), "{place}: {text}");
+        }
+    }
+
+    #[test]
+    fn an_example_takes_the_address_of_a_url() {
+        let urls = |text: &str| with_file(text, &[]).expect("a plan").plan.urls[0].url.clone();
+        assert_eq!(urls(&find("soak", &["https://shop.example/"]).expect("soak")), "https://shop.example/");
+        assert_eq!(urls(&find("flow", &["shop.example:81/v1"]).expect("flow")), "http://shop.example:81/v1/login");
+        for (url, wanted) in [
+            ("http://h/shop", "http://h/shop"),
+            ("http://h/shop/", "http://h/shop/"),
+            ("http://h/items?page=2", "http://h/items?page=2"),
+            ("http://h?page=2", "http://h?page=2"),
+            ("redis://h:1/2", "redis://h:1/2"),
+            ("h", "http://h/"),
+        ] {
+            for name in ["smoke", "load", "users", "stress", "spike", "soak", "breakpoint"] {
+                let text = find(name, &[url]).unwrap_or_else(|complaint| panic!("{name} {url}: {complaint}"));
+                assert!(text.contains(&format!("  - {wanted}\n")), "{name} {url}: {text}");
+            }
+        }
+        for (url, wanted) in
+            [("redis://h/", "has steps of HTTP, and redis://h/ is none"), ("http://h/a?b=1", "write http://h/a")]
+        {
+            for name in ["flow", "scenarios"] {
+                let said = find(name, &[url]).expect_err("no such steps").to_string();
+                assert!(said.contains(wanted), "{said}");
+            }
+        }
+        let said = find("sok", &[]).expect_err("none").to_string();
+        assert!(said.starts_with("--example: `sok` is not one of smoke, load"), "{said}");
+        for (beside, named) in [(["-c", "5"], "-c"), (["--think", "5s"], "--think"), (["--show", "h"], "--show")] {
+            let line = ["plan", "--example", "soak"].iter().chain(&beside).map(ToString::to_string).collect::<Vec<_>>();
+            let said = super::super::read(&line, &super::super::tests::protocols(), &super::super::tests::DEFAULTS);
+            let said = said.expect_err("without effect").to_string();
+            assert_eq!(said, format!("{named}: does not go with --example, which only prints a plan; leave it out"));
+        }
+        assert!(find("soak", &["a", "b"]).is_err() && find("soak", &["h/{x}"]).is_err());
+    }
+}

@@ -1,0 +1,81 @@
+//! Settings for the export of figures during a run: to Prometheus and OpenTelemetry.
+
+use std::net::SocketAddr;
+
+use brunt_measure::Nanos;
+use brunt_plan::{PlanOptions, WeightedUrl};
+use brunt_contract::{UsageError, OptionSpec};
+
+use super::otlp::{self, OtlpCollectors};
+use super::parsers::share;
+use super::settings::{LINGER, OTLP, PROMETHEUS, TRACE};
+use super::values::SettingValues;
+
+/// The exports of a run.
+#[derive(Clone, Debug, Default)]
+pub struct ExportSettings {
+    /// Address for Prometheus.
+    pub prometheus: Option<SocketAddr>,
+    /// Time that the final figures are kept for it; `None`: the usual scrape interval.
+    pub linger: Option<Nanos>,
+    /// The OpenTelemetry collectors.
+    pub otlp: Option<OtlpCollectors>,
+    /// Set if requests belong to traces.
+    pub traced: bool,
+}
+
+/// Reads the settings.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn read(said: &SettingValues) -> Result<ExportSettings, UsageError> {
+    let prometheus = said.get(&PROMETHEUS)?;
+    let linger = said.get(&LINGER)?;
+    if linger.is_some() && prometheus.is_none() {
+        return Err(said.wrong(&LINGER, "needs --prometheus; add --prometheus 9464"));
+    }
+    let otlp = said.named(OTLP.spec.name).next().map(|url| otlp::read(url, &|name| std::env::var(name).ok()));
+    Ok(ExportSettings { prometheus, linger, otlp: otlp.transpose()?, traced: said.has(&TRACE) })
+}
+
+/// Adds the header line of `--trace SHARE` to every request, also to those with header lines of their own. Requests of
+/// a protocol without headers belong to traces that only a collector sees. Returns the share.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn trace(
+    said: &SettingValues,
+    specs: &[OptionSpec],
+    (options, urls): (&mut PlanOptions, &mut [WeightedUrl]),
+) -> Result<Option<f64>, UsageError> {
+    let Some(part) = said.get(&TRACE)? else { return Ok(None) };
+    if !specs.iter().any(|spec| spec.name == "header") {
+        if !said.has(&OTLP) {
+            let trouble = "has no header to go in with this protocol, and makes spans for a collector alone; add --otlp URL, or leave it out";
+            return Err(said.wrong(&TRACE, trouble));
+        }
+        return Ok(Some(part));
+    }
+    let all = || urls.iter().map(|url| &url.options).chain([&*options]).filter_map(|options| options.get("header"));
+    // A plan written from a run has both, with the same value.
+    let same = |line: &str| {
+        let text = line.strip_prefix(&format!("{HEADER}: {{{HEADER} ")).and_then(|text| text.strip_suffix('}'));
+        text.and_then(share).is_some_and(|other| (other - part).abs() < 1e-9)
+    };
+    if all().flatten().any(|line| same(line)) {
+        return Ok(Some(part));
+    }
+    let is_taken =
+        |line: &String| line.split([':', ';']).next().is_some_and(|name| name.trim().eq_ignore_ascii_case(HEADER));
+    if all().flatten().any(is_taken) {
+        return Err(said.wrong(&TRACE, "sets the traceparent header, and so does -H; leave one of them out"));
+    }
+    let line = format!("{HEADER}: {{{HEADER} {}}}", said.text(&TRACE).unwrap_or_default());
+    let own = urls.iter_mut().filter_map(|url| url.options.get_mut("header"));
+    own.for_each(|lines| lines.push(line.clone()));
+    options.entry("header".into()).or_default().push(line);
+    Ok(Some(part))
+}
+
+/// The trace header, and the placeholder for its value.
+const HEADER: &str = "traceparent";

@@ -1,0 +1,171 @@
+//! The keys of a plan file: the flags of a run by their long names, the options of the protocols, and a few structured
+//! ones. One list serves the reader, the suggestions and the schema.
+
+use std::sync::Arc;
+
+use brunt_contract::{Protocol, OptionArity};
+
+use crate::suggestions::nearest;
+use crate::{settings, protocol_flags};
+
+/// The kinds of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyKind {
+    /// The URLs.
+    Urls,
+    /// The flow.
+    Flow,
+    /// Sections next to the flow: named flows, and the steps before and after.
+    FlowSection,
+    /// Concurrent scenarios.
+    Scenarios,
+    /// The name of the protocol, which follows from the URLs.
+    Protocol,
+    /// Protocol options in a map.
+    Options,
+    /// TLS settings in a map.
+    Tls,
+    /// The load of a recorded plan.
+    Load,
+    /// A setting of the run.
+    Setting(&'static str),
+    /// An option of a protocol.
+    Option(&'static str),
+}
+
+/// Keys that are not settings, and their kinds.
+const SPECIAL: [(&str, KeyKind); 13] = [
+    ("urls", KeyKind::Urls),
+    ("url", KeyKind::Urls),
+    ("flow", KeyKind::Flow),
+    ("flows", KeyKind::FlowSection),
+    ("setup", KeyKind::FlowSection),
+    ("start", KeyKind::FlowSection),
+    ("end", KeyKind::FlowSection),
+    ("teardown", KeyKind::FlowSection),
+    ("scenarios", KeyKind::Scenarios),
+    ("protocol", KeyKind::Protocol),
+    ("options", KeyKind::Options),
+    ("tls", KeyKind::Tls),
+    ("load", KeyKind::Load),
+];
+
+/// A setting or an option as a key.
+#[derive(Debug)]
+pub struct NamedKey {
+    /// The name.
+    pub name: &'static str,
+    /// The kind of value.
+    pub takes: OptionArity,
+    /// One line of help.
+    pub help: String,
+    /// An alternative name.
+    pub alias: Option<&'static str>,
+    /// Set if it is a key of the plan by its own name.
+    pub is_key: bool,
+    /// Set if it is a protocol option.
+    pub option: bool,
+    /// Set if a single URL may have it.
+    pub of_one_url: bool,
+}
+
+/// Keys of other tools with their equivalent here, and keys of scenarios.
+const ELSEWHERE: [(&str, &str); 11] = [
+    ("vus", "`users: 10`"),
+    ("thresholds", "`objectives: [p95<300ms]`"),
+    ("check", CHECKS),
+    ("checks", CHECKS),
+    ("body", "`data: TEXT`"),
+    ("base-url", "the whole URL at each step"),
+    ("max-users", "`max-connections: 100`, or it in a scenario"),
+    ("executor", "`users`, `rate` or `stages`"),
+    ("iterations-per-user", "it in a scenario: `scenarios: {all: {users: 10, iterations-per-user: 5, flow: …}}`"),
+    ("spawn-rate", "it in a scenario, or `--connect-rate`"),
+    ("graceful-stop", "`drain: 5s`, or it in a scenario"),
+];
+
+/// Hint for the checks of a response.
+const CHECKS: &str = "`expect-status: 200`, `expect-body: TEXT` or `expect-json: $.token`";
+
+/// All keys.
+#[derive(Debug)]
+pub struct PlanKeys(Vec<NamedKey>);
+
+impl PlanKeys {
+    /// Creates the keys for these protocols.
+    pub fn new(protocols: &[Arc<dyn Protocol>]) -> PlanKeys {
+        let of_one_url: Vec<&str> = protocols.iter().flat_map(|p| p.options_of_one_url()).copied().collect();
+        let settings = settings::all().map(|spec| NamedKey {
+            name: spec.name,
+            takes: spec.takes,
+            help: spec.help.to_owned(),
+            alias: spec.alias,
+            is_key: spec.is_key,
+            option: false,
+            of_one_url: of_one_url.contains(&spec.name),
+        });
+        let options = protocol_flags::flags(&protocol_flags::protocol_options(protocols)).into_iter().map(|option| NamedKey {
+            name: option.name,
+            takes: option.takes,
+            help: option.help,
+            alias: None,
+            is_key: true,
+            option: true,
+            of_one_url: of_one_url.contains(&option.name),
+        });
+        PlanKeys(settings.chain(options).collect())
+    }
+
+    /// Returns the settings and options among them.
+    pub fn named(&self) -> impl Iterator<Item = &NamedKey> {
+        self.0.iter()
+    }
+
+    /// Returns the kind of a key (written with `-`).
+    pub fn find(&self, name: &str) -> Option<KeyKind> {
+        if let Some((_, key)) = SPECIAL.iter().find(|(special, _)| *special == name) {
+            return Some(*key);
+        }
+        let meant = |known: &&NamedKey| known.name == name && known.is_key || known.alias == Some(name);
+        let known = self.0.iter().find(meant)?;
+        Some(if known.option { KeyKind::Option(known.name) } else { KeyKind::Setting(known.name) })
+    }
+
+    /// Returns the option of this name that a single URL may have, in at least one protocol.
+    pub fn of_one_url(&self, name: &str) -> Option<&'static str> {
+        self.0.iter().find(|known| known.name == name && known.of_one_url).map(|known| known.name)
+    }
+
+    /// Returns the kind of value of a setting or an option.
+    pub fn takes(&self, name: &str) -> OptionArity {
+        self.0.iter().find(|known| known.name == name).map_or(OptionArity::One(""), |known| known.takes)
+    }
+
+    /// Returns the error message for an unknown key.
+    pub fn unknown(&self, name: &str) -> String {
+        if let Some((_, ours)) = ELSEWHERE.iter().find(|(other, _)| *other == name) {
+            return format!("has another name here; write {ours}");
+        }
+        match nearest(name, self.names()) {
+            Some(known) => format!("unknown key; write `{known}` if you meant that"),
+            None => "unknown key; `brunt plan --schema` lists all keys".into(),
+        }
+    }
+
+    /// Returns the error message for an unknown key of a URL: suggests its options, its weight and its name.
+    pub fn unknown_of_one_url(&self, name: &str) -> String {
+        let options = self.0.iter().filter(|known| known.of_one_url).map(|known| known.name);
+        if ELSEWHERE.iter().any(|(other, _)| *other == name) {
+            return self.unknown(name);
+        }
+        match nearest(name, options.chain(["url", "weight", "name", "options", "capture", "on-failure"])) {
+            Some(known) => format!("unknown key; write `{known}` if you meant that"),
+            None => self.unknown(name),
+        }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        let known = self.0.iter().flat_map(|known| known.is_key.then_some(known.name).into_iter().chain(known.alias));
+        known.chain(SPECIAL.map(|(name, _)| name))
+    }
+}

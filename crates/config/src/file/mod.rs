@@ -1,0 +1,194 @@
+//! The parser of plan files.
+//!
+//! The keys are the names of the settings and of the protocols' options. The `plan` of a JSON report is accepted as
+//! well: there `load` is a map, times are nanoseconds and words are joined by `_`. One reader serves both.
+
+mod sections;
+mod calls;
+pub mod keys;
+mod positions;
+mod reader;
+mod report_plan;
+mod remarks;
+mod scenarios;
+pub mod schema;
+mod steps;
+mod single_pass;
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use brunt_plan::document;
+use brunt_plan::yaml::{self, FilePosition, YamlNode, YamlValue};
+use brunt_contract::{UsageError, Protocol};
+
+use self::keys::{KeyKind, PlanKeys};
+use self::positions::StepPositions;
+use self::reader::{PlanFileEntry, PlanFileReader, text_of};
+use crate::draft::RunDraft;
+
+/// Parses the plan in this text.
+///
+/// # Errors
+/// The mistake, its line and column, and what to write instead.
+pub fn read(path: &str, text: &str, protocols: &[Arc<dyn Protocol>]) -> Result<RunDraft, UsageError> {
+    let wrong = |(FilePosition { line, column }, trouble): yaml::YamlError| {
+        UsageError::new(format!("{path} line {line} column {column}"), trouble)
+    };
+    let root = yaml::parse(text).map_err(wrong)?;
+    let schemes = protocols.iter().flat_map(|p| p.schemes()).copied().collect();
+    let mut reader = PlanFileReader {
+        path: path.into(),
+        keys: Rc::new(PlanKeys::new(protocols)),
+        schemes,
+        recorded: false,
+        draft: RunDraft::default(),
+        deferred: Vec::new(),
+        places: StepPositions::default(),
+    };
+    reader.root(&root)?;
+    Ok(reader.draft)
+}
+
+impl PlanFileReader {
+    fn root(&mut self, root: &YamlNode) -> Result<(), UsageError> {
+        let YamlValue::Map(entries) = &root.value else {
+            let trouble = yaml::missing_space_hint(text_of(root));
+            let usual = || "must be a map of keys and values, such as `users: 10`".to_owned();
+            return self.wrong(root.at, "plan", trouble.unwrap_or_else(usual));
+        };
+        // A whole report: its plan is meant.
+        if let (Some((.., plan)), true) = (entry(entries, "plan"), entry(entries, "schema").is_some()) {
+            return self.root(plan);
+        }
+        self.recorded = matches!(entry(entries, "load"), Some((.., YamlNode { value: YamlValue::Map(_), .. })));
+        let closed =
+            self.recorded && entry(entries, "load").is_some_and(|(.., load)| word_of(load, "model") == "closed");
+        let keys = Rc::clone(&self.keys);
+        let side_by_side = entry(entries, "scenarios").is_some_and(|(.., node)| node.value != YamlValue::List(Vec::new()));
+        for (written, at, node) in entries {
+            let name = written.replace('_', "-");
+            let nothing = node.value == YamlValue::Null || (closed && ["max-connections", "slack"].contains(&&name[..]));
+            if nothing {
+                continue;
+            }
+            match keys.find(&name) {
+                None if self.recorded && name == "common" => self.recorded_common(*at, node)?,
+                None => {
+                    let trouble = keys.unknown(&name);
+                    return self.wrong(*at, written, trouble);
+                }
+                Some(KeyKind::Urls) => self.urls(node)?,
+                Some(KeyKind::Flow) => self.flow(*at, node, entries)?,
+                Some(KeyKind::FlowSection) if side_by_side || entry(entries, "flow").is_some() => {}
+                Some(KeyKind::FlowSection) => {
+                    return self.wrong(*at, written, "needs a `flow` or `scenarios`; add one, or leave it out");
+                }
+                Some(KeyKind::Scenarios) => self.scenarios(*at, node, entries)?,
+                Some(KeyKind::Protocol) => {}
+                // The total load of scenarios follows from the individual ones.
+                Some(KeyKind::Load) if self.recorded && side_by_side => {}
+                // Already part of the load.
+                Some(KeyKind::Setting("duration")) if self.recorded => {}
+                Some(KeyKind::Options) => {
+                    self.map(node, "options", |reader, name, at, node| match reader.keys.find(name) {
+                        Some(KeyKind::Option(name)) => reader.setting(name, at, node),
+                        _ => {
+                            let trouble = reader.keys.unknown(name);
+                            reader.wrong(at, name, trouble)
+                        }
+                    })?
+                }
+                Some(KeyKind::Tls) => self.map(node, "tls", Self::tls)?,
+                Some(KeyKind::Load) => self.load(node, entries)?,
+                Some(KeyKind::Setting("net")) if text_of(node) == "auto" => {}
+                // In a report's plan with a flow the requests are iterations.
+                Some(KeyKind::Setting("requests")) if self.recorded && entry(entries, "flow").is_some() => {
+                    self.setting("iterations", *at, node)?;
+                }
+                Some(KeyKind::Setting(name) | KeyKind::Option(name)) => self.setting(name, *at, node)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads each entry of a nested map.
+    fn map(
+        &mut self,
+        node: &YamlNode,
+        name: &str,
+        each: impl Fn(&mut Self, &str, FilePosition, &YamlNode) -> Result<(), UsageError>,
+    ) -> Result<(), UsageError> {
+        let YamlValue::Map(entries) = &node.value else {
+            return self.wrong(node.at, name, "must be a map of keys and values");
+        };
+        entries
+            .iter()
+            .filter(|(.., node)| node.value != YamlValue::Null)
+            .try_for_each(|(key, at, node)| each(self, key, *at, node))
+    }
+
+    fn tls(&mut self, key: &str, at: FilePosition, node: &YamlNode) -> Result<(), UsageError> {
+        const VALUED: [&str; 5] = ["insecure", "cacert", "cert", "key", "no-resume"];
+        match (key, text_of(node)) {
+            ("resume", "true") => {}
+            ("resume", "false") => self.say("no-resume", "", (at, key)),
+            ("version", "1.2") => self.say("tls-max", "1.2", (at, key)),
+            ("version", "1.3") => self.say("tlsv1.3", "", (at, key)),
+            ("version", _) => return self.wrong(at, key, "is not a TLS version; write \"1.2\" or \"1.3\""),
+            _ => match VALUED.iter().find(|known| **known == key) {
+                Some(name) => return self.setting(name, at, node),
+                None => return self.wrong(at, key, "is not one of insecure, cacert, cert, key, resume, version"),
+            },
+        }
+        Ok(())
+    }
+
+    /// Reads the load of a report.
+    fn load(&mut self, node: &YamlNode, root: &[PlanFileEntry]) -> Result<(), UsageError> {
+        if !self.recorded {
+            let trouble = "is a key of reports, not of plans; write `users: 10`, `rate: 500/s` or `stages: [...]`";
+            return self.wrong(node.at, "load", trouble);
+        }
+        let load: brunt_plan::Load = serde_json::from_value(report_plan::json_of(node))
+            .or_else(|error| self.wrong(node.at, "load", format!("is not a load as in a report: {error}")))?;
+        let place = (node.at, "load");
+        let open = load.is_open();
+        match load.stages() {
+            [stage] if stage.from == stage.to => {
+                match open {
+                    true => self.say("rate", format!("{}/s", stage.from), place),
+                    false => self.say("users", stage.from.to_string(), place),
+                }
+                if let Some((_, at, duration)) = entry(root, "duration").filter(|(.., node)| node.value != YamlValue::Null)
+                {
+                    self.setting("duration", *at, duration)?;
+                }
+            }
+            stages => stages.iter().for_each(|stage| self.say("stage", document::stage(stage, open), place)),
+        }
+        match load {
+            brunt_plan::Load::Open { .. } => self.say("arrivals", word_of(node, "arrivals"), place),
+            brunt_plan::Load::Closed { think, together, .. } => {
+                if let Some((low, high)) = think {
+                    self.say("think", format!("{}..{}", document::time(low), document::time(high)), place);
+                }
+                if together {
+                    self.say("together", "", place);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn entry<'a>(entries: &'a [(String, FilePosition, YamlNode)], name: &str) -> Option<&'a PlanFileEntry> {
+    entries.iter().find(|(key, ..)| key == name)
+}
+
+fn word_of<'a>(node: &'a YamlNode, name: &str) -> &'a str {
+    match &node.value {
+        YamlValue::Map(entries) => entry(entries, name).map_or("", |(.., node)| text_of(node)),
+        _ => "",
+    }
+}

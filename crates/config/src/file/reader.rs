@@ -1,0 +1,272 @@
+//! The shared parts of the plan file reader: values of keys with their positions, URLs and their options, errors.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use brunt_measure::Nanos;
+use brunt_plan::flow::{AT_MOST, CAPTURE, CHECK_NAMES, TIMEOUT};
+use brunt_plan::yaml::{FilePosition, YamlNode, YamlValue};
+use brunt_plan::{WeightedUrl, document};
+use brunt_contract::{UsageError, OptionArity};
+
+use super::keys::PlanKeys;
+use super::positions::StepPositions;
+use crate::draft::{RunDraft, DraftUrl};
+use crate::origin::ValueOrigin;
+use crate::values::SettingValue;
+use crate::{parsers, urls};
+
+/// A key, its position, and its value.
+pub(super) type PlanFileEntry = (String, FilePosition, YamlNode);
+
+pub(super) struct PlanFileReader {
+    pub(super) path: Arc<str>,
+    pub(super) keys: Rc<PlanKeys>,
+    pub(super) schemes: Vec<&'static str>,
+    /// Set for the plan of a report: bare numbers are nanoseconds.
+    pub(super) recorded: bool,
+    pub(super) draft: RunDraft,
+    /// Checks that need the complete flow, and their positions.
+    pub(super) deferred: Vec<(DeferredCheck, FilePosition)>,
+    /// Positions of steps.
+    pub(super) places: StepPositions,
+}
+
+/// A check that needs the complete flow.
+pub(super) enum DeferredCheck {
+    /// A condition, as written.
+    Condition(String),
+    /// The name of a list.
+    List(String),
+    /// The name of a called flow.
+    Call(String),
+    /// A text with values.
+    Text(String),
+    /// The definition of a called flow.
+    Called(String),
+    /// A server that steps connect to.
+    Server(String),
+}
+
+/// The context of a list of steps.
+#[derive(Default)]
+pub(super) struct StepContext {
+    /// The names of the enclosing groups.
+    pub(super) groups: Vec<String>,
+    /// The nesting depth.
+    pub(super) depth: usize,
+}
+
+impl PlanFileReader {
+    pub(super) fn origin(&self, at: FilePosition, key: &str) -> ValueOrigin {
+        ValueOrigin::File { path: Arc::clone(&self.path), at, key: key.into() }
+    }
+
+    pub(super) fn wrong<T>(&self, at: FilePosition, name: &str, trouble: impl Into<String>) -> Result<T, UsageError> {
+        Err(self.origin(at, name).wrong(name, trouble))
+    }
+
+    pub(super) fn say(&mut self, name: &'static str, text: impl Into<String>, (at, key): (FilePosition, &str)) {
+        let origin = self.origin(at, key);
+        self.draft.values.push(name, text, origin);
+    }
+
+    /// Reads a setting of the run or a protocol option: one value, or a list if it may be repeated.
+    pub(super) fn setting(&mut self, name: &'static str, at: FilePosition, node: &YamlNode) -> Result<(), UsageError> {
+        let takes = self.keys.takes(name);
+        for (text, at) in self.values(name, at, node, takes)? {
+            let bare = self.recorded && takes == OptionArity::One("TIME") && text.bytes().all(|b| b.is_ascii_digit());
+            let text = text.parse().ok().filter(|_| bare).map_or(text, |nanos| document::time(Nanos(nanos)));
+            self.say(name, text, (at, name));
+        }
+        Ok(())
+    }
+
+    /// Returns the values of a key; a switch that is on has one empty value.
+    fn values(&self, name: &str, at: FilePosition, node: &YamlNode, takes: OptionArity) -> Result<Vec<(String, FilePosition)>, UsageError> {
+        match (&node.value, takes) {
+            (YamlValue::Text(text), OptionArity::Switch) => match &text[..] {
+                "true" => Ok(vec![(String::new(), at)]),
+                "false" => Ok(Vec::new()),
+                other => self.wrong(node.at, name, format!("`{other}` is neither true nor false; write one of them")),
+            },
+            (YamlValue::List(items), OptionArity::Switch) if self.recorded && items.len() == 1 => Ok(vec![(String::new(), at)]),
+            (YamlValue::Text(text), _) => self.revealed(name, text, node.at).map(|text| vec![(text, node.at)]),
+            (YamlValue::List(items), takes) => {
+                if matches!(takes, OptionArity::One(_)) && !(self.recorded && items.len() == 1) {
+                    return self.wrong(node.at, name, "takes a single value, not a list");
+                }
+                items.iter().map(|item| Ok((self.scalar(name, item)?, item.at))).collect()
+            }
+            (YamlValue::Map(_), OptionArity::Many(_)) => self.wrong(node.at, name, "is a map; write a value or a list of values"),
+            (YamlValue::Map(_), _) => self.wrong(node.at, name, "is a map; write a single value"),
+            (YamlValue::Null, _) => Ok(Vec::new()),
+        }
+    }
+
+    pub(super) fn scalar(&self, name: &str, node: &YamlNode) -> Result<String, UsageError> {
+        match &node.value {
+            YamlValue::Text(text) => self.revealed(name, text, node.at),
+            // The notation of k6: `{duration: 1m, target: 50}`.
+            YamlValue::Map(_) if name == "stage" => {
+                let usual =
+                    "write `1m:50` (users) or `1m:10/s..100/s` (a rate), which begins where the stage before it ended";
+                self.wrong(node.at, name, format!("is a map; {usual}"))
+            }
+            _ => self.wrong(node.at, name, "must be a single value; write a text or a number"),
+        }
+    }
+
+    /// Refuses a masked value, which cannot be sent. In a file written by a person, three stars may be meant literally,
+    /// so there they are refused only in place of a secret.
+    fn revealed(&self, name: &str, text: &str, at: FilePosition) -> Result<String, UsageError> {
+        if self.recorded && text.contains(brunt_plan::mask::MASK) {
+            return self.wrong(
+                at,
+                name,
+                "is masked in the report (***); write the real value, or record with --keep-secrets",
+            );
+        }
+        let secret = text == brunt_plan::mask::MASK || text.ends_with(": ***") || text.contains("//***@");
+        if !self.recorded && secret {
+            return self.wrong(at, name, "was masked (***) when the plan was saved; write the real value");
+        }
+        Ok(text.to_owned())
+    }
+
+    pub(super) fn urls(&mut self, node: &YamlNode) -> Result<(), UsageError> {
+        let items = match &node.value {
+            YamlValue::List(items) => &items[..],
+            _ => std::slice::from_ref(node),
+        };
+        for item in items {
+            let url = match &item.value {
+                YamlValue::Map(entries) => self.url(item, entries)?,
+                _ => self.plain_url(item)?,
+            };
+            self.add_url(item.at, url)?;
+        }
+        Ok(())
+    }
+
+    /// Reads a URL without options.
+    pub(super) fn plain_url(&self, item: &YamlNode) -> Result<DraftUrl, UsageError> {
+        Ok(DraftUrl::plain(self.scalar("URL", item)?, self.origin(item.at, "URL")))
+    }
+
+    pub(super) fn add_url(&mut self, at: FilePosition, url: DraftUrl) -> Result<(), UsageError> {
+        let typed = urls::with_scheme(&url.url, &self.schemes).or_else(|trouble| self.wrong(at, "URL", trouble))?;
+        self.places.url(at);
+        self.draft.urls.push(DraftUrl { url: typed, ..url });
+        Ok(())
+    }
+
+    /// Returns the URLs so far in the form of a plan.
+    pub(super) fn weighted(&self) -> Vec<WeightedUrl> {
+        self.draft.urls.iter().map(DraftUrl::weighted).collect()
+    }
+
+    /// Reads a URL with a weight and options of its own.
+    pub(super) fn url(&mut self, item: &YamlNode, entries: &[PlanFileEntry]) -> Result<DraftUrl, UsageError> {
+        let mut url = DraftUrl::plain("", self.origin(item.at, "URL"));
+        for (written, at, node) in entries {
+            let name = written.replace('_', "-");
+            match &name[..] {
+                "url" => url.url = self.scalar("URL", node)?,
+                "weight" => url.weight = self.weight(node)?,
+                "name" => url.name = Some(self.name(node)?),
+                "options" => {
+                    let YamlValue::Map(inner) = &node.value else {
+                        return self.wrong(node.at, "options", "must be a map of keys and values");
+                    };
+                    for (name, at, node) in inner {
+                        self.url_option(name, *at, node, &mut url)?;
+                    }
+                }
+                _ => self.url_option(&name, *at, node, &mut url)?,
+            }
+        }
+        if url.url.is_empty() {
+            return self.wrong(item.at, "urls", "has no `url`; write `- url: http://localhost:8080/`");
+        }
+        Ok(url)
+    }
+
+    fn name(&mut self, node: &YamlNode) -> Result<String, UsageError> {
+        let name = self.scalar("name", node)?;
+        let checked = parsers::request_name(&name);
+        checked.or_else(|trouble| self.wrong(node.at, "name", trouble))
+    }
+
+    pub(super) fn url_option(&mut self, name: &str, at: FilePosition, node: &YamlNode, url: &mut DraftUrl) -> Result<(), UsageError> {
+        if let (YamlValue::Map(entries), true) = (&node.value, name.starts_with("expect-")) {
+            return self.named_checks(name, (at, entries), url);
+        }
+        // Option of a step, in the form of a report.
+        let of_step = [CAPTURE, CHECK_NAMES, TIMEOUT, AT_MOST].into_iter().find(|own| self.recorded && *own == name);
+        let Some(name) = of_step.or_else(|| self.keys.of_one_url(name)) else {
+            let trouble = match self.keys.find(name) {
+                Some(_) if ["await", "push"].contains(&name) => {
+                    "is for steps that send or await messages, such as those of ws:// URLs; leave it out here"
+                        .to_owned()
+                }
+                Some(_) => {
+                    "applies to the whole run; write it at the top of the plan, not at one URL or step".to_owned()
+                }
+                None => self.keys.unknown_of_one_url(name),
+            };
+            return self.wrong(at, name, trouble);
+        };
+        let takes = if of_step.is_some() { OptionArity::Many("") } else { self.keys.takes(name) };
+        let values = self.values(name, at, node, takes)?;
+        url.own.take(name);
+        if values.is_empty() {
+            url.without.push(name);
+        }
+        values.into_iter().for_each(|(text, at)| url.own.push(name, text, self.origin(at, name)));
+        Ok(())
+    }
+
+    /// Reads named checks: `expect-json: {has a token: $.token}`.
+    fn named_checks(&mut self, name: &str, (at, entries): (FilePosition, &[PlanFileEntry]), url: &mut DraftUrl) -> Result<(), UsageError> {
+        let items: Vec<YamlNode> = entries.iter().map(|(_, _, node)| node.clone()).collect();
+        let rules = match &items[..] {
+            [one] => one.clone(),
+            _ => YamlNode { at, value: YamlValue::List(items) },
+        };
+        self.url_option(name, at, &rules, url)?;
+        let mut names = url.own.take(CHECK_NAMES);
+        for (which, (check, at, _)) in entries.iter().enumerate() {
+            if check.trim().is_empty() || check.len() > 100 {
+                return self.wrong(*at, check, "cannot be the name of a check; use at most 100 characters");
+            }
+            let text = format!("{name} {which} {check}");
+            names.push(SettingValue { name: CHECK_NAMES, text, origin: self.origin(*at, name) });
+        }
+        // The order in which a plan is shown: by option.
+        names.sort_by_key(|said| said.text.split(' ').next().unwrap_or_default().to_owned());
+        url.own.extend(names);
+        Ok(())
+    }
+
+    pub(super) fn weight(&self, node: &YamlNode) -> Result<f64, UsageError> {
+        let weight = text_of(node).parse::<f64>().ok().filter(|weight| weight.is_finite() && *weight > 0.0);
+        weight.map_or_else(
+            || {
+                self.wrong(
+                    node.at,
+                    "weight",
+                    format!("`{}` is not a weight; write a number above zero, such as 3", text_of(node)),
+                )
+            },
+            Ok,
+        )
+    }
+}
+
+pub(super) fn text_of(node: &YamlNode) -> &str {
+    match &node.value {
+        YamlValue::Text(text) => text,
+        _ => "",
+    }
+}

@@ -1,0 +1,366 @@
+//! The `scenarios` of a plan file: each has a load, and a flow or URLs that are appended to those of the plan.
+
+use brunt_measure::Nanos;
+use brunt_plan::flow::{Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, Branch, each};
+use brunt_plan::scenarios::SCENARIOS;
+use brunt_plan::stages::Level;
+use brunt_plan::yaml::{FilePosition, YamlNode, YamlValue};
+use brunt_plan::{Load, ScenarioPlan, Stage, quantity, stages};
+use brunt_contract::UsageError;
+
+use super::positions::Section;
+use super::reader::{PlanFileEntry, PlanFileReader, text_of};
+use super::{report_plan, remarks};
+use crate::draft::DraftScenario;
+use crate::suggestions::nearest;
+use crate::parsers::{self, MOST_USERS, UNTIL_DONE};
+
+/// The keys of a scenario.
+const KEYS: [&str; 20] = [
+    "name",
+    "users",
+    "rate",
+    "stages",
+    "arrivals",
+    "duration",
+    "start-time",
+    "start",
+    "end",
+    "iterations",
+    "iterations-per-user",
+    "graceful-stop",
+    "spawn-rate",
+    "max-users",
+    "max-connections",
+    "think",
+    "clear-cookies",
+    "flow",
+    "urls",
+    "url",
+];
+/// Maximum length of a name.
+const LONGEST: usize = 60;
+
+impl PlanFileReader {
+    /// Reads `scenarios`: a map by name, or a list of maps with a name.
+    pub(super) fn scenarios(&mut self, at: FilePosition, node: &YamlNode, beside: &[PlanFileEntry]) -> Result<(), UsageError> {
+        if self.recorded {
+            return self.recorded_scenarios(at, node);
+        }
+        if !self.draft.urls.is_empty() {
+            let trouble = "do not go with `urls` or `flow` at the top level; move those into a scenario";
+            return self.wrong(at, "scenarios", trouble);
+        }
+        let named: Vec<(String, FilePosition, &YamlNode)> = match &node.value {
+            YamlValue::Map(entries) => entries.iter().map(|(name, at, node)| (name.clone(), *at, node)).collect(),
+            YamlValue::List(items) => items.iter().map(|item| self.named_item(item)).collect::<Result<_, _>>()?,
+            _ => {
+                return self.wrong(at, "scenarios", "must be a map of names, each with its users and flow");
+            }
+        };
+        let mut all: Vec<DraftScenario> = Vec::new();
+        for (name, at, node) in named {
+            if name.trim().is_empty() || name.len() > LONGEST || name.contains(['{', '}']) {
+                let trouble =
+                    format!("cannot be the name of a scenario; use at most {LONGEST} characters and no braces");
+                return self.wrong(at, &name, trouble);
+            }
+            if all.iter().any(|written| written.scenario.name == name) {
+                return self.wrong(at, &name, "is the name of two scenarios; rename one");
+            }
+            all.push(self.scenario(name, at, node)?);
+        }
+        let mut common = Flow::default();
+        self.scenario_sections(beside, &mut common)?;
+        self.complete_scenarios(at, &mut all, &mut common)?;
+        self.draft.scenarios = all;
+        self.draft.common = Some(common).filter(|common| *common != Flow::default());
+        Ok(())
+    }
+
+    /// Reads the common part of a report's scenarios.
+    pub(super) fn recorded_common(&mut self, at: FilePosition, node: &YamlNode) -> Result<(), UsageError> {
+        let common = serde_json::from_value(report_plan::flow(node));
+        let common = common.or_else(|error| self.wrong(at, "common", format!("is not as in a report: {error}")))?;
+        self.draft.common = Some(common);
+        Ok(())
+    }
+
+    fn recorded_scenarios(&mut self, at: FilePosition, node: &YamlNode) -> Result<(), UsageError> {
+        let read: Result<Vec<ScenarioPlan>, _> = serde_json::from_value(report_plan::scenarios(node));
+        let all = read.or_else(|error| self.wrong(at, "scenarios", format!("are not as in a report: {error}")))?;
+        let written = |scenario: ScenarioPlan| {
+            let (graceful_stop, most) = (Some(scenario.graceful_stop), Some(scenario.max_connections));
+            DraftScenario { scenario, graceful_stop, max_connections: most }
+        };
+        self.draft.scenarios = all.into_iter().map(written).collect();
+        Ok(())
+    }
+
+    fn named_item<'n>(&self, item: &'n YamlNode) -> Result<(String, FilePosition, &'n YamlNode), UsageError> {
+        let YamlValue::Map(entries) = &item.value else {
+            return self.wrong(
+                item.at,
+                "scenarios",
+                "has an item that is not a map; write `- name: shop`, and its keys below it",
+            );
+        };
+        match entries.iter().find(|(key, ..)| key == "name") {
+            Some((_, at, node)) => Ok((self.scalar("name", node)?, *at, item)),
+            None => self.wrong(item.at, "scenarios", "has an item without a name; write `- name: shop`"),
+        }
+    }
+
+    /// Checks and completes all scenarios together.
+    fn complete_scenarios(&mut self, at: FilePosition, all: &mut [DraftScenario], common: &mut Flow) -> Result<(), UsageError> {
+        if all.is_empty() || all.len() > SCENARIOS {
+            return self.wrong(at, "scenarios", format!("are {}; write 1 to {SCENARIOS}", all.len()));
+        }
+        let steps =
+            |of: fn(&Flow) -> &[Step]| all.iter().flat_map(|written| of(&written.scenario.flow).to_vec()).collect();
+        let whole =
+            Flow { steps: steps(|f| &f.steps), start: steps(|f| &f.start), end: steps(|f| &f.end), ..common.clone() };
+        let urls = self.weighted();
+        let whole = whole.with_variables(&urls);
+        self.check_flow(&whole)?;
+        for DraftScenario { scenario, .. } in &mut *all {
+            scenario.flow.flows.clone_from(&common.flows);
+            scenario.flow.remove_uncalled();
+        }
+        let groups: usize = all.iter().map(|written| written.scenario.flow.groups().len()).sum();
+        if self.draft.urls.len() > REQUESTS || groups > GROUPS {
+            let trouble = format!("have more than {REQUESTS} requests or {GROUPS} groups in all; use fewer, or loops");
+            return self.wrong(at, "scenarios", trouble);
+        }
+        let flows: Vec<(&str, &Flow)> = all.iter().map(|w| (w.scenario.name.as_str(), &w.scenario.flow)).collect();
+        self.draft.flow_remarks = remarks::of_scenarios(common, &flows, &urls, &self.places);
+        // A single list of names, so that a value has the same index in all of them.
+        all.iter_mut().for_each(|written| written.scenario.flow.variables.clone_from(&whole.variables));
+        if *common != Flow::default() {
+            common.variables = whole.variables;
+        }
+        Ok(())
+    }
+
+    fn scenario(&mut self, name: String, at: FilePosition, node: &YamlNode) -> Result<DraftScenario, UsageError> {
+        let YamlValue::Map(entries) = &node.value else {
+            return self.wrong(at, &name, "must be a map; write `users: 10` and a `flow` below it");
+        };
+        // Keys as in reports are accepted, too.
+        let entries: Vec<PlanFileEntry> =
+            entries.iter().map(|(key, at, node)| (key.replace('_', "-"), *at, node.clone())).collect();
+        for (key, at, _) in &entries {
+            if !KEYS.contains(&key.as_str()) {
+                let trouble = match nearest(key, KEYS.into_iter()) {
+                    Some(near) => format!("unknown key; write `{near}` if you meant that"),
+                    None => format!(
+                        "is not a key of a scenario, though it may be one of the whole plan; a scenario has {}",
+                        KEYS.join(", ")
+                    ),
+                };
+                return self.wrong(*at, key, trouble);
+            }
+        }
+        self.refuse_together(&entries)?;
+        let (load, duration) = self.load_of(&entries)?;
+        if load.is_open() {
+            self.refuse_of_users(&entries)?;
+        }
+        let flow = self.flow_of(&name, at, &entries)?;
+        let time = |key| self.read(&entries, key, quantity::duration);
+        let count = |key, what, most| self.read(&entries, key, move |text| quantity::bounded_count(text, what, most));
+        let connections = count("max-connections", "connections", 10_000_000)?;
+        let graceful_stop = time("graceful-stop")?;
+        let scenario = ScenarioPlan {
+            name,
+            load,
+            start: self.start_time(&entries)?,
+            duration,
+            iterations: self.read(&entries, "iterations", |text| quantity::count(text, "iterations"))?,
+            iterations_per_user: count("iterations-per-user", "iterations", u64::from(u32::MAX))?,
+            graceful_stop: Nanos::ZERO,
+            spawn_rate: self.read(&entries, "spawn-rate", quantity::rate)?,
+            max_users: count("max-users", "users", MOST_USERS)?,
+            max_connections: 0,
+            flow,
+        };
+        Ok(DraftScenario { scenario, graceful_stop, max_connections: connections })
+    }
+
+    /// Reads the start time. `start` is the section of first steps, unless it has a time as value.
+    fn start_time(&self, entries: &[PlanFileEntry]) -> Result<Nanos, UsageError> {
+        let time = self.read(entries, "start-time", quantity::duration)?;
+        match find(entries, "start") {
+            Some((_, at, YamlNode { value: YamlValue::Text(_), .. })) if time.is_some() => {
+                self.wrong(*at, "start", "is a time here, and so is `start-time`; leave one of them out")
+            }
+            Some((.., YamlNode { value: YamlValue::Text(_), .. })) => {
+                Ok(self.read(entries, "start", quantity::duration)?.unwrap_or_default())
+            }
+            _ => Ok(time.unwrap_or_default()),
+        }
+    }
+
+    /// Refuses `start` and `end` for a rate, where each iteration is a new user.
+    fn refuse_of_users(&self, entries: &[PlanFileEntry]) -> Result<(), UsageError> {
+        for (key, place) in [("start", "first"), ("end", "last")] {
+            if let Some((_, at, YamlNode { value: YamlValue::List(_), .. })) = find(entries, key) {
+                let trouble = format!(
+                    "runs once per user, and with a rate each iteration is a new user; write it {place} in `flow`"
+                );
+                return self.wrong(*at, key, trouble);
+            }
+        }
+        Ok(())
+    }
+
+    /// Parses the value of a key; `None` if it is missing.
+    fn read<T>(
+        &self,
+        entries: &[PlanFileEntry],
+        key: &str,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, UsageError> {
+        let Some((_, at, node)) = find(entries, key) else { return Ok(None) };
+        let text = self.scalar(key, node)?;
+        read(&text).map(Some).or_else(|trouble| self.wrong(*at, key, trouble))
+    }
+
+    /// Refuses keys that exclude each other.
+    fn refuse_together(&self, entries: &[PlanFileEntry]) -> Result<(), UsageError> {
+        let open =
+            find(entries, "rate").is_some() || self.stages_of(entries)?.is_some_and(|(_, level)| level == Level::Rate);
+        let staged = find(entries, "stages").is_some();
+        let users_only = "is for a number of users and does not go with a rate; leave it out";
+        let rate_only = "is for a rate; write `rate: 10/s` instead of `users`, or leave it out";
+        let clashes = [
+            (
+                "rate",
+                find(entries, "users").is_some(),
+                "does not go with `users`: the load is a number of users or a rate; leave one out",
+            ),
+            (
+                "stages",
+                find(entries, "users").or(find(entries, "rate")).is_some(),
+                "give the number of users or the rate themselves; leave out `users` and `rate`",
+            ),
+            ("duration", staged, "does not go with `stages`, which have their own times; leave one of them out"),
+            ("iterations-per-user", open, users_only),
+            ("iterations-per-user", staged, "needs a constant number of users; write `users: 10` instead of `stages`"),
+            (
+                "iterations-per-user",
+                find(entries, "iterations").is_some(),
+                "does not go with `iterations`, which all users share; leave one out",
+            ),
+            ("spawn-rate", open, users_only),
+            ("spawn-rate", staged, "does not go with `stages`, which say how fast users start; leave one of them out"),
+            ("arrivals", !open, rate_only),
+            ("max-users", !open, "is for a rate; leave it out, or write `rate: 10/s` instead of `users`"),
+            ("max-connections", !open, rate_only),
+            (
+                "think",
+                find(entries, "flow").is_some(),
+                "is the pause between requests of `urls`; in a flow, add `pause` steps",
+            ),
+            (
+                "urls",
+                find(entries, "flow").is_some(),
+                "do not go with `flow`; make each a step of it, or leave one out",
+            ),
+            ("url", find(entries, "flow").is_some(), "does not go with `flow`; make it a step of it, or leave one out"),
+        ];
+        match clashes.into_iter().find(|(key, clash, _)| *clash && find(entries, key).is_some()) {
+            Some((key, _, trouble)) => {
+                let at = find(entries, key).map_or(FilePosition { line: 0, column: 0 }, |(_, at, _)| *at);
+                self.wrong(at, key, trouble)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn stages_of(&self, entries: &[PlanFileEntry]) -> Result<Option<(Vec<Stage>, Level)>, UsageError> {
+        let Some((_, at, node)) = find(entries, "stages") else { return Ok(None) };
+        let items = match &node.value {
+            YamlValue::List(items) => &items[..],
+            _ => std::slice::from_ref(node),
+        };
+        let texts: Vec<String> = items.iter().map(|item| self.scalar("stages", item)).collect::<Result<_, _>>()?;
+        let read = stages::parse_all(texts.iter().map(String::as_str));
+        read.map(Some).or_else(|(_, trouble)| self.wrong(*at, "stages", trouble))
+    }
+
+    /// Reads the load, and the time during which iterations are started.
+    fn load_of(&self, entries: &[PlanFileEntry]) -> Result<(Load, Option<Nanos>), UsageError> {
+        let arrivals = self.read(entries, "arrivals", parsers::arrivals)?.unwrap_or_default();
+        let closed = |stages| Load::Closed { stages, think: None, together: false };
+        if let Some((stages, level)) = self.stages_of(entries)? {
+            let lasts = stages.iter().fold(Nanos::ZERO, |sum, stage| sum.saturating_add(stage.lasts));
+            let load = if level == Level::Rate { Load::Open { stages, arrivals } } else { closed(stages) };
+            return Ok((load, Some(lasts)));
+        }
+        let counted = find(entries, "iterations").or(find(entries, "iterations-per-user")).is_some();
+        let duration = match self.read(entries, "duration", quantity::positive_duration)? {
+            None if !counted => Some(Nanos::from_secs(10)),
+            given => given,
+        };
+        let level = |level: f64| vec![Stage { lasts: duration.unwrap_or(UNTIL_DONE), from: level, to: level }];
+        if let Some(rate) = self.read(entries, "rate", quantity::rate)? {
+            return Ok((Load::Open { stages: level(rate), arrivals }, duration));
+        }
+        let users = self.read(entries, "users", parsers::users)?;
+        Ok((closed(level(f64::from(users.unwrap_or(1)))), duration))
+    }
+
+    /// Reads the steps of its users: the flow, or a random choice of its URLs.
+    fn flow_of(&mut self, name: &str, at: FilePosition, entries: &[PlanFileEntry]) -> Result<Flow, UsageError> {
+        let clear_cookies = match find(entries, "clear-cookies").map(|(_, at, node)| (at, text_of(node))) {
+            None | Some((_, "false")) => false,
+            Some((_, "true")) => true,
+            Some((at, other)) => {
+                return self.wrong(
+                    *at,
+                    "clear-cookies",
+                    format!(
+                        "`{other}` is neither true nor false; write one of \
+                    them"
+                    ),
+                );
+            }
+        };
+        let before = self.draft.urls.len() as u32;
+        let steps = if let Some((_, _, node)) = find(entries, "flow") {
+            self.section(&Section::Own(name, "flow"), node)?
+        } else if let Some((_, _, node)) = find(entries, "urls").or(find(entries, "url")) {
+            self.urls(node)?;
+            let urls = before..self.draft.urls.len() as u32;
+            let request = |url| Step::Request { url, on_failure: OnFailure::default() };
+            let way = |url: u32| Branch { weight: self.draft.urls[url as usize].weight, steps: vec![request(url)] };
+            let mut steps = vec![Step::Choose { ways: urls.map(way).collect() }];
+            let think = self.read(entries, "think", quantity::duration_range)?;
+            steps.extend(think.map(|(from, to)| Step::Pause(Pause::Uniform { from, to })));
+            steps
+        } else {
+            return self.wrong(at, name, "sends nothing; write a `flow` or `urls`");
+        };
+        let mut sends = false;
+        each(&steps, &mut |step| sends |= !step.urls().is_empty() || matches!(step, Step::Call { .. }));
+        if !sends {
+            return self.wrong(at, name, "sends nothing; write a step such as `- url: http://localhost:8080/`");
+        }
+        // The weights become those of the branches: the flow chooses the requests.
+        self.draft.urls[before as usize..].iter_mut().for_each(|url| url.weight = 1.0);
+        let mut flow = Flow { steps, clear_cookies, ..Flow::default() };
+        for (key, section) in [("start", &mut flow.start), ("end", &mut flow.end)] {
+            match find(entries, key) {
+                Some((.., YamlNode { value: YamlValue::Text(_), .. })) if key == "start" => {}
+                Some((_, _, node)) => *section = self.section(&Section::Own(name, key), node)?,
+                None => {}
+            }
+        }
+        Ok(flow)
+    }
+}
+
+fn find<'a>(entries: &'a [PlanFileEntry], key: &str) -> Option<&'a PlanFileEntry> {
+    entries.iter().find(|(name, _, node)| name == key && node.value != YamlValue::Null)
+}

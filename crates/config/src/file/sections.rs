@@ -1,0 +1,122 @@
+//! The sections next to a flow (`flows`, `setup`, `start`, `end`, `teardown`), and the requests of a `batch`.
+
+use brunt_plan::flow::{AT_MOST, Flow, OnFailure, Step};
+use brunt_plan::quantity;
+use brunt_plan::yaml::{YamlNode, YamlValue};
+use brunt_contract::UsageError;
+
+use super::positions::Section;
+use super::reader::{PlanFileEntry, PlanFileReader, text_of};
+use super::steps::KINDS;
+use crate::draft::DraftUrl;
+
+/// Default number of concurrent requests of a batch: the number of connections of a browser to one origin.
+const AT_ONCE: u32 = 6;
+/// Maximum number of concurrent requests of a user.
+const MOST_AT_ONCE: u64 = 1000;
+
+impl PlanFileReader {
+    /// Reads the sections next to a flow, in the order in which their requests are appended to the URLs of the plan.
+    pub(super) fn flow_sections(&mut self, entries: &[PlanFileEntry], flow: &mut Flow) -> Result<(), UsageError> {
+        let find = |name: &str| entries.iter().find(|(key, _, node)| key == name && node.value != YamlValue::Null);
+        if let Some((_, _, node)) = find("flows") {
+            flow.flows = self.called_flows(node)?;
+        }
+        let sections = [
+            ("start", &mut flow.start),
+            ("end", &mut flow.end),
+            ("setup", &mut flow.setup),
+            ("teardown", &mut flow.teardown),
+        ];
+        for (name, section) in sections {
+            if let Some((_, _, node)) = find(name) {
+                *section = self.section(&Section::Own("", name), node)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads these sections for scenarios, whose users each have their own `start` and `end`.
+    pub(super) fn scenario_sections(&mut self, entries: &[PlanFileEntry], common: &mut Flow) -> Result<(), UsageError> {
+        let of_users = entries.iter().find(|(key, ..)| key == "start" || key == "end");
+        if let Some((key, at, _)) = of_users {
+            return self.wrong(*at, key, "runs once per user; write it in the scenario it belongs to");
+        }
+        self.flow_sections(entries, common)
+    }
+
+    /// Reads `batch: {at-most: 6, requests: [...]}`, or only the list.
+    pub(super) fn batch(&mut self, node: &YamlNode) -> Result<Step, UsageError> {
+        let (mut at_most, mut on_failure, mut requests) = (AT_ONCE, OnFailure::default(), None);
+        match &node.value {
+            YamlValue::List(_) => requests = Some(node),
+            YamlValue::Map(entries) => {
+                for (key, at, node) in entries {
+                    match &key.replace('_', "-")[..] {
+                        "at-most" => {
+                            let count = quantity::bounded_count(text_of(node), "requests", MOST_AT_ONCE);
+                            let count = count.and_then(|count| match count {
+                                0 => Err("0 sends nothing; write 1 or more".to_owned()),
+                                count => Ok(count),
+                            });
+                            at_most = count.or_else(|trouble| self.wrong(node.at, key, trouble))?;
+                        }
+                        "on-failure" => on_failure = self.on_failure((key, *at), node)?,
+                        "requests" => requests = Some(node),
+                        _ => {
+                            let usual = "is not a key of a batch; write `requests`, `at-most` or `on-failure`";
+                            return self.wrong(*at, key, usual);
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+        let Some(YamlNode { value: YamlValue::List(items), at }) = requests else {
+            return self.wrong(node.at, "batch", "needs a list of requests; write `batch: [URL, URL]`");
+        };
+        if items.is_empty() {
+            return self.wrong(*at, "batch", "has no requests; write `batch: [URL, URL]`");
+        }
+        let requests = items.iter().map(|item| self.request_of_batch(item)).collect::<Result<Vec<_>, _>>()?;
+        let (urls, mut own): (Vec<u32>, Vec<Option<OnFailure>>) = requests.into_iter().unzip();
+        if own.iter().all(Option::is_none) {
+            own.clear();
+        }
+        Ok(Step::Batch { at_most, urls, on_failure, own })
+    }
+
+    /// Reads a request of a batch: its URL, and its own policy on failure, if any.
+    fn request_of_batch(&mut self, item: &YamlNode) -> Result<(u32, Option<OnFailure>), UsageError> {
+        let mut says_so = false;
+        let step = match &item.value {
+            YamlValue::Map(entries) => {
+                says_so = entries.iter().any(|(key, ..)| key.replace('_', "-") == "on-failure");
+                if let Some((key, at, _)) = entries.iter().find(|(key, ..)| key.replace('_', "-") == AT_MOST) {
+                    let trouble = "is inside a batch, where requests do not wait; move it to a step";
+                    return self.wrong(*at, key, trouble);
+                }
+                let other = entries.iter().find(|(key, ..)| key != "url" && KINDS.contains(&key.as_str()));
+                if let Some((key, at, _)) = other {
+                    return self.wrong(
+                        *at,
+                        key,
+                        "is not a request, and a batch has only requests; move it before or after the batch",
+                    );
+                }
+                self.request_step(item, entries)?
+            }
+            _ => {
+                let url = self.plain_url(item)?;
+                self.request(item.at, url, OnFailure::default())?
+            }
+        };
+        // Connections of other protocols belong to their user and send one request after another.
+        let is_http = |url: &DraftUrl| url.url.starts_with("http://") || url.url.starts_with("https://");
+        if !self.draft.urls.last().is_some_and(is_http) {
+            return self.wrong(item.at, "batch", "takes HTTP requests only; make others steps of their own");
+        }
+        let (url, on_failure) = step.requests().next().unwrap_or_default();
+        Ok((url, says_so.then_some(on_failure)))
+    }
+}

@@ -1,0 +1,88 @@
+//! Validation of a run with a flow.
+
+use brunt_plan::Plan;
+use brunt_plan::flow::{Flow, OnFailure, REQUESTS, Step, each};
+use brunt_contract::{UsageError, Protocol};
+
+use super::draft::{RunDraft, DraftUrl};
+use super::origin::ValueOrigin;
+use super::settings::{self, CLEAR_COOKIES, HOLD, INTERVAL, ITERATIONS, THINK};
+use super::destinations::has_urls;
+
+/// Returns a draft whose requests are sent in order, by users that keep cookies.
+///
+/// # Errors
+/// There are no requests, or more than a flow can have.
+pub(super) fn into_flow(mut draft: RunDraft) -> Result<RunDraft, UsageError> {
+    let trouble = match draft.urls.len() {
+        0 => "needs curl commands; add --curl-file FILE".to_owned(),
+        more if more > REQUESTS => {
+            format!("makes a flow of {more} requests, and at most {REQUESTS} are allowed; use fewer")
+        }
+        _ => String::new(),
+    };
+    if !trouble.is_empty() {
+        return Err(UsageError::new("--as-flow", trouble));
+    }
+    let urls: Vec<_> = draft.urls.iter().map(DraftUrl::weighted).collect();
+    let step = |url| Step::Request { url, on_failure: OnFailure::default() };
+    let steps = (0..urls.len() as u32).map(step).collect();
+    draft.flow = Some(Flow { steps, ..Flow::default() }.with_variables(&urls));
+    if !draft.values.contains("cookie-jar") {
+        draft.values.push("cookie-jar", "", ValueOrigin::Curl("--as-flow".into()));
+    }
+    draft.notes.retain(|note| !note.without_cookies);
+    Ok(draft)
+}
+
+/// Checks settings that do not go with a flow, or only with one.
+///
+/// # Errors
+/// The first setting that does not.
+pub(super) fn validate(draft: &RunDraft, protocol: &dyn Protocol) -> Result<Option<Flow>, UsageError> {
+    let said = &draft.values;
+    let Some(flow) = &draft.flow else {
+        if draft.scenarios.is_empty() {
+            said.refuse(&[ITERATIONS.spec], "needs a flow; for requests write -n")?;
+            said.refuse(&[CLEAR_COOKIES.spec], "needs a flow; leave it out")?;
+        }
+        return Ok(None);
+    };
+    if protocol.name() != "http" && protocol.name() != brunt_protocols::composite::NAME {
+        let trouble = format!("has steps of {}, which flows of this build do not support", protocol.name());
+        return Err(UsageError::new("flow", trouble));
+    }
+    if has_urls(said) {
+        return Err(UsageError::new("URL", "does not go with a flow, whose steps have URLs of their own; leave it out"));
+    }
+    if said.has(&CLEAR_COOKIES) && !said.contains("cookie-jar") {
+        return Err(said.wrong(&CLEAR_COOKIES, "has no cookies to clear; add `cookie-jar: true`"));
+    }
+    for (setting, trouble) in [
+        (settings::REQUESTS.spec, "counts requests; with a flow, write --iterations"),
+        (THINK.spec, "is the pause between requests; in a flow, add `pause` steps"),
+        (INTERVAL.spec, "is the time from request to request; in a flow, use `pace`"),
+        (HOLD.spec, "does not go with a flow; leave it out"),
+    ] {
+        said.refuse(&[setting], trouble)?;
+    }
+    Ok(Some(Flow { clear_cookies: said.has(&CLEAR_COOKIES), ..flow.clone() }))
+}
+
+/// Checks that the flow goes with the load of its plan.
+///
+/// # Errors
+/// The section that does not.
+pub(super) fn check_load(plan: &Plan) -> Result<(), UsageError> {
+    let Some(flow) = plan.flow.as_ref().filter(|_| plan.load.is_open()) else { return Ok(()) };
+    for (name, section, place) in [("start", &flow.start, "first"), ("end", &flow.end, "last")] {
+        let mut any = false;
+        each(section, &mut |_| any = true);
+        if any {
+            let trouble =
+                format!("runs once per user, and with a rate each iteration is a new user; write it {place} in `flow`");
+            return Err(UsageError::new(name, trouble));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,366 @@
+//! Conversion of a draft to an intent: the plan of a run, and its presentation and recording.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use brunt_measure::Nanos;
+use brunt_plan::mask::{self, Secrets};
+use brunt_plan::{Plan, WeightedUrl};
+use brunt_report::Lang;
+use brunt_report::formats::{self, FORMATS, ReportFormat};
+use brunt_contract::{UsageError, Protocol};
+
+use crate::curl;
+use crate::redact::Redaction;
+
+use super::draft::{RunDraft, DraftUrl};
+use super::export_settings::ExportSettings;
+use super::origin::ValueOrigin;
+use super::parsers::{self, MOST_WORKERS};
+use super::settings::*;
+use super::values::SettingValues;
+use super::counter_sources::CounterSources;
+use super::{
+    export_settings, unused_columns, file, flows, command_line, load, proxies, scenarios, secret_files, shorthand, protocol_flags, step_limits, urls, counter_sources,
+    destinations,
+};
+
+/// Default values that depend on the machine and on chance.
+#[derive(Clone, Copy, Debug)]
+pub struct Defaults {
+    /// Cores available to the process.
+    pub cores: f64,
+    /// Soft limit of file descriptors.
+    pub descriptors: u64,
+    /// Seed of a run without one.
+    pub seed: u64,
+}
+
+/// The presentation of a record.
+#[derive(Clone, Debug)]
+pub struct Presentation {
+    /// Format of the document.
+    pub format: &'static dyn ReportFormat,
+    /// Set if the format was requested explicitly.
+    pub format_given: bool,
+    /// Path of the document besides the screen.
+    pub output: Option<String>,
+    /// Language; `None`: that of the locale.
+    pub language: Option<Lang>,
+    /// Set if there is no console output.
+    pub quiet: bool,
+    /// Set if there are no colours.
+    pub no_color: bool,
+}
+
+/// A requested run.
+#[derive(Debug)]
+pub struct Intent {
+    /// The plan to run.
+    pub plan: Plan,
+    /// The plan with secrets masked.
+    pub shown: Plan,
+    /// The command line with secrets masked.
+    pub command: Vec<String>,
+    /// Index of the protocol.
+    pub protocol: usize,
+    /// The presentation of the results.
+    pub presentation: Presentation,
+    /// Path for the events.
+    pub record: Option<String>,
+    /// Time after which the whole run is stopped.
+    pub run_timeout: Option<Nanos>,
+    /// Set if only one exchange is made, and shown in full.
+    pub debug: bool,
+    /// Set if public addresses need no confirmation.
+    pub yes: bool,
+    /// Masks the secrets of the plan; nothing with `--keep-secrets`.
+    pub redaction: Redaction,
+    /// The counters that are read during the run.
+    pub watching: CounterSources,
+    /// The export of figures during the run.
+    pub exporting: ExportSettings,
+    /// Number of processes for the workers; `None`: threads of this process.
+    pub processes: Option<u32>,
+    /// Differences of the run from its curl commands.
+    pub notes: Vec<String>,
+    /// Parts of the curl commands without consequence.
+    pub remarks: Vec<String>,
+    /// Remarks on its flow.
+    pub flow_remarks: Vec<String>,
+    /// The draft that it was made from.
+    draft: RunDraft,
+}
+
+impl Intent {
+    /// Returns the language of the output.
+    pub fn lang(&self) -> Lang {
+        self.presentation.language.unwrap_or_else(Lang::from_env)
+    }
+
+    /// Returns `true` if a number of workers was given.
+    pub fn asks_for_workers(&self) -> bool {
+        self.draft.values.has(&WORKERS)
+    }
+
+    /// Returns remarks on the plan's data files, a sentence each. Must be called before the URLs are taken out of the
+    /// plan.
+    pub fn unused_columns(&self) -> Vec<String> {
+        unused_columns::remarks(&self.plan, &self.draft)
+    }
+
+    /// Completes an error from preparing or measuring the plan, which names only the option: adds the position of the
+    /// value, and masks secrets that it quotes.
+    pub fn locate_error(&self, complaint: UsageError) -> UsageError {
+        let UsageError { location: place, problem: trouble, extra_lines: below } = complaint;
+        let named = place.rsplit(", ").next().unwrap_or_default();
+        let origin = self.draft.origin_of(named, &trouble).and_then(ValueOrigin::place);
+        UsageError { location: origin.unwrap_or(place), problem: self.redaction.sentence(&trouble), extra_lines: below }
+    }
+}
+
+/// Reads a run from the values of its command line; `words` is that line.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn read(
+    line: SettingValues,
+    words: &[String],
+    protocols: &[Arc<dyn Protocol>],
+    defaults: &Defaults,
+) -> Result<Intent, UsageError> {
+    let draft = RunDraft { values: line, ..RunDraft::default() };
+    let file = plan_file(&draft.values, protocols)?;
+    let draft = draft.merged_over(file);
+    let curl = curl_commands(&draft.values)?;
+    let draft = draft.merged_over(curl);
+    let intent = build(&draft, words, protocols, defaults);
+    let checked = intent.and_then(|intent| step_limits::check(&intent.plan).map(|()| intent));
+    let mut intent = checked.map_err(|UsageError { location: place, problem: trouble, extra_lines: below }| {
+        // There is no plan yet: texts of the file or the curl command may be quoted.
+        let keep = draft.values.has(&KEEP_SECRETS);
+        let redaction = if keep { Redaction::default() } else { Redaction::new(draft.secrets()) };
+        UsageError { problem: redaction.sentence(&trouble), location: place, extra_lines: below }
+    })?;
+    intent.notes = draft.notes.iter().map(|note| note.text.clone()).collect();
+    intent.remarks.clone_from(&draft.remarks);
+    intent.flow_remarks.clone_from(&draft.flow_remarks);
+    intent.flow_remarks.extend(step_limits::remarks(&intent.plan));
+    intent.draft = draft;
+    if destinations::has_urls(&intent.draft.values) {
+        intent.draft.urls.clear();
+    }
+    Ok(intent)
+}
+
+/// Reads the plan file, if one is among the URLs.
+fn plan_file(line: &SettingValues, protocols: &[Arc<dyn Protocol>]) -> Result<RunDraft, UsageError> {
+    let paths: Vec<&str> = line.texts(&TARGET).into_iter().filter(|text| urls::is_plan(text)).collect();
+    match paths[..] {
+        [] => Ok(RunDraft::default()),
+        [path] => {
+            let text = brunt_protocols::file::text("PLAN", path)?;
+            file::read(path, &text, protocols)
+        }
+        [_, second, ..] => Err(UsageError::new(second, "is a second plan; name only one")),
+    }
+}
+
+/// Reads `--curl` and `--curl-file`.
+fn curl_commands(said: &SettingValues) -> Result<RunDraft, UsageError> {
+    let draft = match (&said.texts(&CURL)[..], said.text(&CURL_FILE)) {
+        ([], None) => RunDraft::default(),
+        (texts, None) => curl::read(texts, "--curl")?,
+        ([], Some(path)) => {
+            let text = brunt_protocols::file::text("--curl-file", path)?;
+            curl::read(&[&text], path)?
+        }
+        _ => return Err(UsageError::new("--curl-file", "does not go with --curl; put all commands in the file")),
+    };
+    if said.has(&AS_FLOW) { flows::into_flow(draft) } else { Ok(draft) }
+}
+
+/// Validates a draft and creates the intent.
+fn build(
+    draft: &RunDraft,
+    words: &[String],
+    protocols: &[Arc<dyn Protocol>],
+    defaults: &Defaults,
+) -> Result<Intent, UsageError> {
+    let said = &draft.values;
+    draft.refuse_overridden()?;
+    let commands = (words.first().is_none_or(|first| first != "run")).then_some(&command_line::COMMANDS[..]);
+    let mut urls = destinations::command_line_urls(said, protocols, commands)?;
+    let written = if urls.is_empty() { &draft.urls[..] } else { &[] };
+    urls.extend(written.iter().map(DraftUrl::weighted));
+    if urls.is_empty() {
+        return Err(UsageError::new("URL", destinations::no_url(said)));
+    }
+    let protocol = destinations::protocol_of(&urls, written, draft.flow.is_some() || !draft.scenarios.is_empty(), protocols)?;
+    destinations::refuse_own_options(&urls, written, &*protocols[protocol])?;
+    protocol_flags::refuse_others(said, protocols, protocol)?;
+    let specs = protocols[protocol].options();
+    let spelled = |options: SettingValues| shorthand::expand(secret_files::read_secret_files(options)?, specs);
+    let options = spelled(said.filtered(|name| specs.iter().any(|spec| spec.name == name)))?;
+    destinations::apply_request_name(said, &mut urls)?;
+    for (url, written) in urls.iter_mut().zip(written) {
+        url.options = DraftUrl { own: spelled(written.own.clone())?, ..written.clone() }.weighted().options;
+    }
+    let mut options = options.options();
+    let trace = export_settings::trace(said, specs, (&mut options, &mut urls))?;
+    scenarios::refuse_loads(draft)?;
+    let flow = flows::validate(draft, &*protocols[protocol])?;
+    let plan = plan(draft, urls, &*protocols[protocol], defaults)?;
+    let plan = Plan { flow, trace, options, ..plan };
+    flows::check_load(&plan)?;
+    let plan = scenarios::apply(draft, plan, &*protocols[protocol])?;
+    let watching = counter_sources::read(said)?;
+    let (shown, command, redaction) = shown(said, &plan, &watching, words);
+    Ok(Intent {
+        shown,
+        command,
+        protocol,
+        presentation: presentation(said)?,
+        record: said.get(&RECORD)?,
+        run_timeout: said.get(&RUN_TIMEOUT)?,
+        debug: said.has(&DEBUG),
+        yes: said.has(&YES),
+        redaction,
+        watching,
+        exporting: export_settings::read(said)?,
+        processes: said.get(&PROCESSES)?,
+        notes: Vec::new(),
+        remarks: Vec::new(),
+        flow_remarks: Vec::new(),
+        draft: RunDraft::default(),
+        plan,
+    })
+}
+
+/// Returns the plan and the command line with secrets masked, and the redaction of these secrets elsewhere.
+fn shown(said: &SettingValues, plan: &Plan, watching: &CounterSources, words: &[String]) -> (Plan, Vec<String>, Redaction) {
+    let command: Vec<String> = std::iter::once("brunt".to_string()).chain(words.iter().cloned()).collect();
+    if said.has(&KEEP_SECRETS) {
+        return (plan.clone(), command, Redaction::default());
+    }
+    let mut known = Secrets::of_plan(plan);
+    said.texts(&WATCH).into_iter().filter_map(place).for_each(|place| known.learn_url(place));
+    said.texts(&OTLP).into_iter().for_each(|url| known.learn_url(url));
+    watching.probes.token.iter().for_each(|token| known.learn_option("token", token));
+    let redaction = Redaction::new(known);
+    let command = mask::command(&command, &secrets(said, plan));
+    (mask::plan(plan), command.iter().map(|word| redaction.sentence(word)).collect(), redaction)
+}
+
+fn plan(
+    draft: &RunDraft,
+    urls: Vec<WeightedUrl>,
+    protocol: &dyn Protocol,
+    defaults: &Defaults,
+) -> Result<Plan, UsageError> {
+    let said = &draft.values;
+    let load::LoadSettings { load, requests, duration, connections } =
+        load::read(said, protocol.fixed_connections(), !draft.scenarios.is_empty())?;
+    let timeout = timeout(said)?.unwrap_or(Nanos::from_secs(10));
+    let bound = defaults.descriptors.saturating_mul(3) / 4;
+    // The given workers limit the connections, so that a plan that asks for no more is not refused.
+    let asked = said.text(&WORKERS).and_then(|text| text.parse::<u64>().ok());
+    let held = asked.map(|workers| (brunt_net::tables::capacity() as u64).saturating_mul(workers));
+    let bound = bound.min(held.unwrap_or(u64::MAX));
+    let limit = said.get(&MAX_CONNECTIONS)?.or(connections);
+    let proxies = proxies::read(said, protocol.name(), &urls, |name| std::env::var(name).ok())?;
+    Ok(Plan {
+        protocol: protocol.name().to_string(),
+        urls: urls.into(),
+        more_urls: 0,
+        options: brunt_plan::PlanOptions::new(),
+        requests,
+        duration,
+        flow: None,
+        scenarios: Vec::new(),
+        common: None,
+        warmup: said.get(&WARMUP)?.unwrap_or_default(),
+        drain: said.get(&DRAIN)?.unwrap_or(timeout.min(Nanos::from_secs(5))),
+        timeout,
+        connect_timeout: said.get(&CONNECT_TIMEOUT)?.unwrap_or(Nanos::from_secs(5)),
+        max_connections: limit.unwrap_or(bound.clamp(1, 1000) as u32),
+        workers: workers(said, defaults, limit.is_some_and(|limit| load::needs_single_worker(&load, limit)))?,
+        load,
+        pin: said.has(&PIN),
+        precise: said.has(&PRECISE),
+        slack: said.get(&SLACK)?.unwrap_or_default(),
+        connect_rate: said.get(&CONNECT_RATE)?,
+        hold: said.get(&HOLD)?,
+        heartbeat: said.get(&PING)?,
+        reference: said.get(&REFERENCE)?,
+        trace: None,
+        net: said.get(&NET)?.unwrap_or_default(),
+        sources: said.each(&SOURCE)?.concat(),
+        connect_to: said.each(&CONNECT_TO)?,
+        unix_socket: destinations::unix_socket(said)?,
+        proxies,
+        tls: destinations::tls(said)?,
+        objectives: said.each(&OBJECTIVE)?,
+        seed: said.get(&SEED)?.unwrap_or(defaults.seed),
+    })
+}
+
+fn workers(said: &SettingValues, defaults: &Defaults, one: bool) -> Result<u32, UsageError> {
+    let cores = (defaults.cores.floor() as u32).clamp(1, MOST_WORKERS as u32);
+    let asked = said.get(&WORKERS)?.unwrap_or(if one { 1 } else { cores });
+    // Each process has at least one worker.
+    Ok(asked.max(said.get(&PROCESSES)?.unwrap_or(1)))
+}
+
+fn timeout(said: &SettingValues) -> Result<Option<Nanos>, UsageError> {
+    match said.named(TIMEOUT.spec.name).next() {
+        Some(line) if line.origin == ValueOrigin::CommandLine => {
+            parsers::timeout_on_line(&line.text).map(Some).map_err(|trouble| said.wrong(&TIMEOUT, trouble))
+        }
+        _ => said.get(&TIMEOUT),
+    }
+}
+
+/// Returns the address of a watched service: the text after its kind.
+fn place(watch: &str) -> Option<&str> {
+    watch.split_once('=').map(|(_, place)| place)
+}
+
+/// Returns the secrets of a command line: as written, and masked.
+fn secrets(said: &SettingValues, plan: &Plan) -> Vec<(String, String)> {
+    let urls = [&TARGET, &URL, &PROXY, &OTLP].into_iter().flat_map(|setting| said.texts(setting));
+    let urls = urls.map(|url| (url.to_string(), mask::url(url)));
+    // `redis=redis://USER:PASSWORD@HOST`
+    let hidden = |text: &str| place(text).map(|place| text.replace(place, &mask::url(place)));
+    let watched = said.texts(&WATCH).into_iter().filter_map(|text| Some((text.to_string(), hidden(text)?)));
+    let options = plan
+        .options
+        .iter()
+        .flat_map(|(name, values)| values.iter().map(|value| (value.clone(), mask::option(name, value))));
+    let whole = ["curl", "bearer", "cookie", "proxy-user", "probe-token"].into_iter().flat_map(|name| said.named(name));
+    let commands = whole.map(|said| (said.text.clone(), mask::MASK.to_string()));
+    let key = plan.tls.key.iter().map(|key| (key.clone(), mask::MASK.to_string()));
+    urls.chain(watched).chain(options).chain(commands).chain(key).filter(|(raw, shown)| raw != shown).collect()
+}
+
+/// Returns the format for a file name.
+fn format_of_file(path: &str) -> Option<&'static dyn ReportFormat> {
+    formats::format_of_extension(Path::new(path).extension()?.to_str()?)
+}
+
+/// Reads the presentation.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn presentation(said: &SettingValues) -> Result<Presentation, UsageError> {
+    let format = said.get(&FORMAT)?;
+    let ending = said.text(&OUTPUT).and_then(format_of_file);
+    Ok(Presentation {
+        format: format.or(ending).unwrap_or(FORMATS[0]),
+        format_given: format.is_some(),
+        output: said.get(&OUTPUT)?,
+        language: said.get(&LANG)?,
+        quiet: said.has(&QUIET),
+        no_color: said.has(&NO_COLOR),
+    })
+}

@@ -1,0 +1,129 @@
+//! The load of a run: users or a rate, duration, stages; and combinations that are not allowed.
+
+use brunt_measure::Nanos;
+use brunt_plan::stages::Level;
+use brunt_plan::{Load, Stage, stages};
+use brunt_contract::UsageError;
+
+use super::parsers::UNTIL_DONE;
+use super::settings::*;
+use super::values::SettingValues;
+
+/// The load and the end of a run.
+#[derive(Debug, PartialEq)]
+pub struct LoadSettings {
+    /// The load model.
+    pub load: Load,
+    /// Number of requests after which it stops.
+    pub requests: Option<u64>,
+    /// Time after which it stops.
+    pub duration: Option<Nanos>,
+    /// Number of connections for a rate, if the protocol keeps `-c` of them.
+    pub connections: Option<u32>,
+}
+
+/// Reads the load. `fixed`: the protocol keeps `-c` connections, so that it can be combined with a rate. `several`:
+/// each scenario of the plan has a load of its own, and settings for rates apply to those.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn read(said: &SettingValues, fixed: bool, several: bool) -> Result<LoadSettings, UsageError> {
+    let requests = said.get(&REQUESTS)?;
+    let requests = said.get(&ITERATIONS)?.or(requests);
+    let duration = said.get(&DURATION)?;
+    let staged = staged(said)?;
+    if let (Some(_), Some(given)) = (&staged, said.text(&DURATION)) {
+        let trouble = format!("{given} does not go with --stage, whose times add up; leave one of them out");
+        return Err(said.wrong(&DURATION, trouble));
+    }
+    let duration = match (&staged, duration, requests) {
+        (Some((stages, _)), _, _) => Some(stages.iter().fold(Nanos::ZERO, |sum, s| sum.saturating_add(s.lasts))),
+        (None, None, None) if said.has(&HOLD) => None,
+        (None, None, None) => Some(Nanos::from_secs(10)),
+        (None, given, _) => given,
+    };
+    let constant = |level: f64| vec![Stage { lasts: duration.unwrap_or(UNTIL_DONE), from: level, to: level }];
+    let load = match (staged, said.get(&RATE)?) {
+        (Some((stages, Level::Rate)), _) => open(said, stages, fixed)?,
+        (Some((stages, Level::Users)), _) => closed(said, stages, several)?,
+        (None, Some(rate)) => open(said, constant(rate), fixed)?,
+        (None, None) => closed(said, constant(f64::from(users(said, requests)?)), several)?,
+    };
+    let connections = (load.is_open() && fixed).then(|| users(said, None)).transpose()?;
+    Ok(LoadSettings { load, requests, duration, connections })
+}
+
+fn staged(said: &SettingValues) -> Result<Option<(Vec<Stage>, Level)>, UsageError> {
+    let texts = said.texts(&STAGE);
+    if texts.is_empty() {
+        return Ok(None);
+    }
+    for level in [USERS.spec, RATE.spec] {
+        if let Some(given) = said.named(level.name).next_back() {
+            let trouble =
+                format!("{} does not go with --stage, which has its own levels; leave one of them out", given.text);
+            return Err(given.wrong(&level.display_name(), trouble));
+        }
+    }
+    stages::parse_all(texts).map(Some).map_err(|(which, trouble)| {
+        let said = said.named(STAGE.spec.name).nth(which).expect("the stage that is wrong");
+        said.wrong("--stage", trouble)
+    })
+}
+
+fn users(said: &SettingValues, requests: Option<u64>) -> Result<u32, UsageError> {
+    match (said.get(&USERS)?, requests) {
+        (Some(users), Some(requests)) if requests < u64::from(users) => Err(said.wrong(
+            &REQUESTS,
+            format!("{requests} requests are too few for {users} users; write -n {users} or more, or -c {requests}"),
+        )),
+        (Some(users), _) => Ok(users),
+        (None, requests) => Ok(requests.map_or(10, |n| n.min(10) as u32)),
+    }
+}
+
+fn open(said: &SettingValues, stages: Vec<Stage>, fixed: bool) -> Result<Load, UsageError> {
+    if let Some(users) = said.text(&USERS).filter(|_| !fixed) {
+        let trouble = format!(
+            "{users} users do not go with a rate (-r); leave one of them out, or limit the connections with \
+                --max-connections {users}"
+        );
+        return Err(said.wrong(&USERS, trouble));
+    }
+    let trouble = "needs users and does not go with a rate; leave it out, or write -c 10 instead of the rate";
+    said.refuse(&[THINK.spec, INTERVAL.spec, TOGETHER.spec, HOLD.spec], trouble)?;
+    Ok(Load::Open { stages, arrivals: said.get(&ARRIVALS)?.unwrap_or_default() })
+}
+
+fn closed(said: &SettingValues, stages: Vec<Stage>, several: bool) -> Result<Load, UsageError> {
+    said.refuse(&[ARRIVALS.spec], "needs a rate; add one, such as -r 100/s")?;
+    if !several {
+        let trouble = "needs a rate, as users have a connection each; add one, such as -r 100/s, or use -c";
+        said.refuse(&[MAX_CONNECTIONS.spec], trouble)?;
+        said.refuse(&[SLACK.spec], "needs a rate; add one, such as -r 100/s")?;
+    }
+    let together = said.has(&TOGETHER);
+    if together && stages.iter().any(|s| s.from != s.to) {
+        let trouble = "starts all users at once, and --stage changes their number; leave one of them out";
+        return Err(said.wrong(&TOGETHER, trouble));
+    }
+    let (think, interval) = (said.get(&THINK)?, said.get(&INTERVAL)?);
+    if think.is_some() && interval.is_some() {
+        return Err(said.wrong(&INTERVAL, "is the same as --think; leave one of them out"));
+    }
+    if said.has(&HOLD) && (said.has(&DURATION) || said.has(&REQUESTS) || said.has(&STAGE)) {
+        let trouble = "holds the connections once all messages are sent, and does not go with -d, -n or --stage; \
+            leave one of them out";
+        return Err(said.wrong(&HOLD, trouble));
+    }
+    Ok(Load::Closed { stages, think: think.or(interval), together })
+}
+
+/// Returns `true` if arrivals wait for a connection in a single queue, and so need a single worker. If workers shared
+/// the limit, an arrival could wait at one while a connection of another is free. This number of connections, and this
+/// rate, are within the capacity of one worker.
+pub fn needs_single_worker(load: &Load, limit: u32) -> bool {
+    const CONNECTIONS: u32 = 4096;
+    const RATE: f64 = 20_000.0;
+    load.is_open() && limit <= CONNECTIONS && load.peak() <= RATE
+}

@@ -1,0 +1,198 @@
+//! Parsers for settings that are more than a quantity of the plan.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+
+use brunt_measure::Nanos;
+use brunt_plan::address::{self, ConnectTo};
+use brunt_plan::{Arrivals, NetKind, quantity};
+use brunt_report::formats::{self, FORMATS, ReportFormat};
+use brunt_report::{Lang, Objective};
+use brunt_watch::WatchedService;
+
+/// Maximum number of users.
+pub const MOST_USERS: u64 = brunt_plan::Change::MOST_USERS as u64;
+/// Maximum number of worker threads.
+pub const MOST_WORKERS: u64 = 1024;
+/// Length of a level if only `-n` ends the run: longer than any run.
+pub const UNTIL_DONE: Nanos = Nanos::from_secs(100 * 86_400);
+/// Default port of OpenTelemetry's Prometheus exporters, and of ours.
+const PORT: u16 = 9464;
+
+/// Parses a number of users.
+pub fn users(text: &str) -> Result<u32, String> {
+    quantity::bounded_count(text, "users", MOST_USERS)
+}
+
+/// Parses a number of workers.
+pub fn workers(text: &str) -> Result<u32, String> {
+    quantity::bounded_count(text, "workers", MOST_WORKERS)
+}
+
+/// Parses a number of connections.
+pub fn connections(text: &str) -> Result<u32, String> {
+    quantity::bounded_count(text, "connections", 10_000_000)
+}
+
+/// Parses an arrival rate.
+pub fn rate(text: &str) -> Result<f64, String> {
+    match text.strip_prefix('-').map(quantity::rate) {
+        Some(Ok(_)) => Err(format!("`{text}` must be above zero; write a rate such as 100/s")),
+        _ => quantity::rate(text),
+    }
+}
+
+/// Parses the rate of the reference client: its own load must be negligible.
+pub fn reference(text: &str) -> Result<f64, String> {
+    const MOST: f64 = 100.0;
+    let rate = quantity::rate(text)?;
+    if rate > MOST {
+        return Err(format!("{text} would itself be a load; write at most {MOST}/s, such as 20/s"));
+    }
+    Ok(rate)
+}
+
+/// Parses a seed.
+pub fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("`{text}` is not a seed; write a whole number, such as 42"))
+}
+
+/// Parses one of a few words.
+fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
+    words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value).ok_or_else(|| {
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        format!("`{text}` is not one of {}", known.join(", "))
+    })
+}
+
+/// Parses the spacing of arrivals.
+pub fn arrivals(text: &str) -> Result<Arrivals, String> {
+    word(text, &[("poisson", Arrivals::Poisson), ("constant", Arrivals::Constant), ("burst", Arrivals::Burst)])
+}
+
+/// Parses the network implementation.
+pub fn net(text: &str) -> Result<NetKind, String> {
+    word(text, &[("epoll", NetKind::Epoll), ("uring", NetKind::Uring)])
+}
+
+/// Parses the timeout on a command line: `-t 8` is a habit from wrk; in a plan it means a time.
+pub fn timeout_on_line(text: &str) -> Result<Nanos, String> {
+    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) && text != "0" {
+        return Err(format!("{text} is missing its unit; write `-w {text}` for workers or `-t {text}s`"));
+    }
+    quantity::positive_duration(text)
+}
+
+/// Parses source addresses: a list of single ones and ranges, each checked.
+pub fn sources(text: &str) -> Result<Vec<String>, String> {
+    let parts = text.split(',').map(str::trim);
+    parts.map(|part| address::sources(part).map(|_| part.to_owned())).collect()
+}
+
+/// Checks a redirection of connections; returns it as written.
+pub fn connect_to(text: &str) -> Result<String, String> {
+    ConnectTo::parse(text).map(|_| text.to_owned())
+}
+
+/// Checks an objective; returns it as written.
+pub fn objective(text: &str) -> Result<String, String> {
+    Objective::parse(text).map(|_| text.to_owned())
+}
+
+/// Parses the name of requests in the figures.
+pub fn request_name(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("is empty; write a name for the request, such as checkout".into()),
+        brunt_contract::OTHER => Err(format!(
+            "`{}` is brunt's own name for those beyond the first {}; write another",
+            brunt_contract::OTHER,
+            brunt_contract::MAX_NAMES
+        )),
+        name => Ok(name.to_owned()),
+    }
+}
+
+/// Returns the format of this name, or of the usual file extension if that is shorter.
+pub fn format(text: &str) -> Result<&'static dyn ReportFormat, String> {
+    let name = if text == "md" { "markdown" } else { text };
+    let unknown = || format!("`{text}` is not one of {}", FORMATS.map(ReportFormat::name).join(", "));
+    formats::format(name).ok_or_else(unknown)
+}
+
+/// Parses a language, or a locale of it: `zh`, `zh-CN`, `zh_CN.UTF-8`.
+pub fn language(text: &str) -> Result<Lang, String> {
+    match text.to_ascii_lowercase().split(['-', '_', '.']).next() {
+        Some("en") => Ok(Lang::En),
+        Some("zh") => Ok(Lang::Zh),
+        _ => Err(format!("`{text}` is not a language of brunt; write en or zh")),
+    }
+}
+
+/// Parses a process id.
+pub fn pid(text: &str) -> Result<u32, String> {
+    text.parse().ok().filter(|pid| *pid > 0).ok_or_else(|| format!("`{text}` is not a process id"))
+}
+
+/// Parses a port.
+pub fn port(text: &str) -> Result<u16, String> {
+    text.parse().ok().filter(|port| *port > 0).ok_or_else(|| format!("`{text}` is not a port; write 1 to 65535"))
+}
+
+/// Parses a service with counters of its own; returns it as written, and its name.
+pub fn watched(text: &str) -> Result<(String, String), String> {
+    WatchedService::parse(text).map(|watched| (text.to_owned(), watched.name().to_owned()))
+}
+
+/// Parses the address of a probe.
+pub fn probe(text: &str) -> Result<String, String> {
+    let host_and_port = text.rsplit_once(':').filter(|(host, _)| !host.is_empty());
+    let port = host_and_port.and_then(|(_, port)| port.parse::<u16>().ok()).filter(|port| *port > 0);
+    match port {
+        Some(_) if !text.contains('/') => Ok(text.to_owned()),
+        _ => Err(format!("`{text}` is not an address; write HOST:PORT, such as 10.0.0.7:7070")),
+    }
+}
+
+/// Parses a share: `1%`, `0.01`.
+pub fn share(text: &str) -> Option<f64> {
+    let number = text.strip_suffix('%').map_or(text.parse(), |percent| percent.parse().map(|n: f64| n / 100.0));
+    number.ok().filter(|share| (0.0..=1.0).contains(share))
+}
+
+/// Parses a share of the traces.
+pub fn traces(text: &str) -> Result<f64, String> {
+    share(text).ok_or_else(|| format!("`{text}` is not a share of the traces; write for instance 1%"))
+}
+
+/// Parses an address to serve figures on: a port of this machine, `:PORT` on all its addresses, a host with or without
+/// a port.
+pub fn served_at(text: &str) -> Result<SocketAddr, String> {
+    let whole = match (text.parse::<u16>(), text.strip_prefix(':')) {
+        (Ok(_), _) => format!("127.0.0.1:{text}"),
+        (_, Some(port)) => format!("0.0.0.0:{port}"),
+        _ => text.to_owned(),
+    };
+    // A bare number that is not a port would be resolved as an address with a single part.
+    let number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let named = || (&*whole, PORT).to_socket_addrs();
+    let found = whole.to_socket_addrs().or_else(|why| if number { Err(why) } else { named() });
+    found.ok().and_then(|mut all| all.next()).ok_or_else(|| {
+        format!("`{text}` is not an address to listen on; write a port such as {PORT}, or 127.0.0.1:{PORT}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_port_is_this_machines_alone() {
+        let of = |text: &str| served_at(text).map(|found| found.to_string());
+        assert_eq!(of("9999").unwrap(), "127.0.0.1:9999");
+        assert_eq!(of(":9999").unwrap(), "0.0.0.0:9999");
+        assert_eq!(of("127.0.0.1").unwrap(), "127.0.0.1:9464");
+        assert_eq!(of("[::1]:80").unwrap(), "[::1]:80");
+        for wrong in ["", "99999", "127.0.0.1:x", "http://127.0.0.1:80"] {
+            assert!(of(wrong).is_err_and(|said| said.contains("is not an address to listen on")), "{wrong}");
+        }
+    }
+}

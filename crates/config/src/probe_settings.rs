@@ -1,0 +1,147 @@
+//! The settings of `brunt probe`.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+
+use brunt_net::tls::RustlsServer;
+use brunt_counters::remote::ServiceSelector;
+use brunt_contract::UsageError;
+
+use super::command_line;
+use super::parsers;
+use super::setting::{TypedSetting, SettingSpec, one, settings, text};
+use super::values::SettingValues;
+use super::counter_sources::TOKEN;
+
+/// Default address.
+const LISTEN: &str = "127.0.0.1:7070";
+
+/// The settings of a probe.
+pub struct ProbeSettings {
+    /// Address to listen on.
+    pub listen: SocketAddr,
+    /// Token that clients must send.
+    pub token: Option<String>,
+    /// TLS configuration; `None`: plain TCP.
+    pub tls: Option<RustlsServer>,
+    /// The service whose counters are sent.
+    pub follow: ServiceSelector,
+}
+
+impl std::fmt::Debug for ProbeSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // A token must not be shown.
+        f.debug_struct("Probing").field("listen", &self.listen).field("follow", &self.follow).finish_non_exhaustive()
+    }
+}
+
+settings! { SETTINGS {
+    LISTEN_AT: SocketAddr = one(
+        "listen", "ADDRESS", address,
+        "Where to listen; other than on this machine, a token and a certificate are needed [default: 127.0.0.1:7070]",
+    );
+    TOKEN_TEXT: String = one("token", "TOKEN", text, "Token that clients must send [default: $BRUNT_PROBE_TOKEN]");
+    TOKEN_FILE: String = one("token-file", "FILE", text, "Read the token from the first line of FILE");
+    CERT: String = one("cert", "FILE", text, "Use TLS with this certificate chain (PEM)");
+    KEY: String = one("key", "FILE", text, "Private key of --cert (PEM)");
+    PORT: u16 = one(
+        "port", "PORT", parsers::port,
+        "Count the service on this port of this host [default: the one at the address under load]",
+    );
+    PID: u32 = one("pid", "PID", parsers::pid, "Count this process and its children as the service");
+} }
+
+/// Returns the command line of `brunt probe`.
+pub fn command() -> clap::Command {
+    command_line::bare("brunt probe")
+        .about("Serves the counters of this host to runs on other machines (--probe HOST:PORT).")
+        .args(command_line::args(SETTINGS))
+}
+
+/// Reads `brunt probe`.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn read(said: &SettingValues) -> Result<ProbeSettings, UsageError> {
+    let listen = match said.get(&LISTEN_AT)? {
+        Some(listen) => listen,
+        None => address(LISTEN).map_err(|trouble| said.wrong(&LISTEN_AT, trouble))?,
+    };
+    let (token, tls) = (token(said)?, tls(said)?);
+    if !listen.ip().to_canonical().is_loopback() && (token.is_none() || tls.is_none()) {
+        let missing = match (&token, &tls) {
+            (None, None) => "--token-file FILE, --cert FILE and --key FILE",
+            (None, _) => "--token-file FILE",
+            _ => "--cert FILE and --key FILE",
+        };
+        let trouble = format!(
+            "{listen} can be reached from other machines: add {missing}, or listen on {LISTEN} and use an \
+                SSH tunnel"
+        );
+        return Err(said.wrong(&LISTEN_AT, trouble));
+    }
+    Ok(ProbeSettings { listen, token, tls, follow: follow(said)? })
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let whole = if text.starts_with(':') { format!("0.0.0.0{text}") } else { text.to_owned() };
+    let found = whole.to_socket_addrs().ok().and_then(|mut all| all.next());
+    found.ok_or_else(|| format!("`{text}` is not an address to listen on; write one such as {LISTEN} or 0.0.0.0:7070"))
+}
+
+fn token(said: &SettingValues) -> Result<Option<String>, UsageError> {
+    let (option, token) = match (said.text(&TOKEN_TEXT), said.text(&TOKEN_FILE)) {
+        (Some(_), Some(_)) => {
+            return Err(said.wrong(&TOKEN_FILE, "does not go with --token; leave one of them out"));
+        }
+        (Some(token), None) => ("--token", Some(token.to_owned())),
+        (None, Some(file)) => {
+            let text = std::fs::read_to_string(file);
+            let text = text.map_err(|e| said.wrong(&TOKEN_FILE, format!("{file} cannot be read: {e}")))?;
+            ("--token-file", Some(text.lines().next().unwrap_or_default().trim().to_owned()))
+        }
+        (None, None) => (TOKEN, std::env::var(TOKEN).ok()),
+    };
+    match token {
+        Some(token) if token.is_empty() => Err(UsageError::new(option, "is empty; write a token that is hard to guess")),
+        token => Ok(token),
+    }
+}
+
+/// Returns the certificate, if one is given.
+pub(super) fn tls(said: &SettingValues) -> Result<Option<RustlsServer>, UsageError> {
+    shown(said, |file| std::fs::read(file).map_err(|e| format!("{file} cannot be read: {e}")), &[])
+}
+
+/// Returns the certificate and key, their files read by `read`.
+///
+/// # Errors
+/// One of the two is missing, cannot be read, or is invalid.
+pub(super) fn shown(
+    said: &SettingValues,
+    read: impl Fn(&str) -> Result<Vec<u8>, String>,
+    alpn: &[&[u8]],
+) -> Result<Option<RustlsServer>, UsageError> {
+    match (said.text(&CERT), said.text(&KEY)) {
+        (None, None) => Ok(None),
+        (Some(_), None) => Err(said.wrong(&CERT, "needs its private key; add --key FILE")),
+        (None, Some(_)) => Err(said.wrong(&KEY, "needs its certificate; add --cert FILE")),
+        (Some(cert), Some(key)) => {
+            let cert = read(cert).map_err(|trouble| said.wrong(&CERT, trouble))?;
+            let key = read(key).map_err(|trouble| said.wrong(&KEY, trouble))?;
+            // The message names its option.
+            RustlsServer::new(&cert, &key, alpn).map(Some).map_err(|sentence| match sentence.split_once(": ") {
+                Some((option, trouble)) if option.starts_with("--") => UsageError::new(option, trouble),
+                _ => said.wrong(&CERT, sentence),
+            })
+        }
+    }
+}
+
+fn follow(said: &SettingValues) -> Result<ServiceSelector, UsageError> {
+    match (said.get(&PORT)?, said.get(&PID)?) {
+        (Some(_), Some(_)) => {
+            Err(said.wrong(&PORT, "does not go with --pid, which already names the service; leave one of them out"))
+        }
+        (port, pid) => Ok(port.map(ServiceSelector::Port).or(pid.map(ServiceSelector::Process)).unwrap_or_default()),
+    }
+}

@@ -1,0 +1,139 @@
+//! The options of all protocols as flags of one command.
+//!
+//! Two protocols may have an option of the same name: it is one flag then, shown under the first of them, with its
+//! meaning for the others. An option that the protocol of the run does not have is refused, never ignored.
+
+use std::sync::Arc;
+
+use brunt_contract::{UsageError, OptionSpec, Protocol, OptionArity};
+
+use super::values::SettingValues;
+
+/// The name and options of a protocol, known before a URL selects one.
+pub type ProtocolOptions = (&'static str, Vec<OptionSpec>);
+
+/// Returns the names and options of these protocols.
+pub fn protocol_options(protocols: &[Arc<dyn Protocol>]) -> Vec<ProtocolOptions> {
+    standalone(protocols).map(|p| (p.name(), p.options().to_vec())).collect()
+}
+
+/// Returns the protocols with options of their own: not the one that combines the others in a flow.
+fn standalone(protocols: &[Arc<dyn Protocol>]) -> impl Iterator<Item = &dyn Protocol> {
+    protocols.iter().map(|p| &**p).filter(|p| !p.schemes().is_empty())
+}
+
+/// An option that several protocols may have, shown under the first of them.
+#[derive(Debug)]
+pub struct SharedOption {
+    /// The name.
+    pub name: &'static str,
+    /// The short name.
+    pub short: Option<char>,
+    /// The kind of value.
+    pub takes: OptionArity,
+    /// Help with its meaning for each protocol.
+    pub help: String,
+    /// The heading in the help.
+    pub heading: String,
+}
+
+/// Merges options of the same name, under a heading for each protocol.
+pub fn flags(spoken: &[ProtocolOptions]) -> Vec<SharedOption> {
+    let mut merged: Vec<(OptionSpec, Vec<(&str, &str)>)> = Vec::new();
+    for (protocol, options) in spoken {
+        for spec in options {
+            let of = (*protocol, spec.help.en);
+            match merged.iter_mut().find(|(known, _)| known.name == spec.name) {
+                Some((known, all)) => {
+                    known.arity = more_general(known.arity, spec.arity);
+                    all.push(of);
+                }
+                None => merged.push((*spec, vec![of])),
+            }
+        }
+    }
+    let shared = |(OptionSpec { name, short, arity: takes, .. }, of): (OptionSpec, Vec<(&str, &str)>)| SharedOption {
+        name,
+        short,
+        takes,
+        help: help(&of),
+        heading: format!("Request ({})", of[0].0),
+    };
+    merged.into_iter().map(shared).collect()
+}
+
+/// Returns the more general kind: one protocol may take a value once, another several times; the name of the value
+/// stays.
+fn more_general(known: OptionArity, other: OptionArity) -> OptionArity {
+    match (known, other) {
+        (OptionArity::One(value), OptionArity::Many(_)) => OptionArity::Many(value),
+        _ => known,
+    }
+}
+
+/// Returns the help of the first protocol, then the other protocols, with their help if it differs.
+fn help(of: &[(&str, &str)]) -> String {
+    let Some(((_, first), others)) = of.split_first() else { return String::new() };
+    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (protocol, words) in others {
+        match told.iter_mut().find(|(known, _)| known == words) {
+            Some((_, protocols)) => protocols.push(protocol),
+            None => told.push((words, vec![protocol])),
+        }
+    }
+    told.iter().fold((*first).to_owned(), |text, (words, protocols)| match protocols.join(", ") {
+        names if words == first => format!("{text} [also {names}]"),
+        names => format!("{text} [{names}: {words}]"),
+    })
+}
+
+/// Refuses options that the protocol of the run does not have.
+///
+/// # Errors
+/// The first such option, and the protocols that have it.
+pub fn refuse_others(said: &SettingValues, protocols: &[Arc<dyn Protocol>], chosen: usize) -> Result<(), UsageError> {
+    let own = protocols[chosen].options();
+    for other in standalone(protocols) {
+        let foreign = |spec: &&OptionSpec| !own.iter().any(|o| o.name == spec.name);
+        let given = other.options().iter().filter(foreign).find_map(|spec| said.named(spec.name).next());
+        if let Some(said) = given {
+            let has = |other: &dyn Protocol| other.options().iter().any(|o| o.name == said.name);
+            let names: Vec<&str> = standalone(protocols).filter(|other| has(*other)).map(|other| other.name()).collect();
+            let trouble = format!(
+                "is an option for {}, and the URL is {}; leave it out",
+                listed(&names),
+                protocols[chosen].name()
+            );
+            return Err(said.wrong(&format!("--{}", said.name), trouble));
+        }
+    }
+    Ok(())
+}
+
+/// Formats a list: `a`, `a and b`, `a, b and c`.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_who_have_an_option_are_named() {
+        assert_eq!(listed(&["redis", "mysql", "postgres"]), "redis, mysql and postgres");
+        assert_eq!((listed(&["a", "b"]), listed(&["a"])), ("a and b".to_owned(), "a".to_owned()));
+    }
+
+    #[test]
+    fn a_shared_option_tells_who_else_has_it_and_what_it_is_there() {
+        let of = [("http", "Send TEXT"), ("websocket", "A message"), ("redis", "Send TEXT"), ("grpc", "A message")];
+        assert_eq!(help(&of), "Send TEXT [websocket, grpc: A message] [also redis]");
+        assert_eq!(help(&of[..1]), "Send TEXT");
+        assert_eq!(more_general(OptionArity::Many("TEXT"), OptionArity::Many("JSON")), OptionArity::Many("TEXT"));
+        assert_eq!(more_general(OptionArity::One("TEXT"), OptionArity::Many("JSON")), OptionArity::Many("TEXT"));
+    }
+}

@@ -1,0 +1,194 @@
+//! Masking of secrets in everything that leaves the program: events before they are shown or recorded, and our own
+//! messages.
+
+use std::sync::RwLock;
+
+use brunt_cause::Cause;
+use brunt_plan::mask::{self, Secrets};
+use brunt_record::{FirstResponse, RunEvent};
+
+/// Hides secrets by position and by value; with `--keep-secrets` it hides nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Redaction(Option<Secrets>);
+
+/// The redaction of all error messages.
+static UNSAID: RwLock<Redaction> = RwLock::new(Redaction(None));
+
+/// Returns an error message without the secrets of [`Redaction::over_complaints`].
+pub fn redact_error(text: &str) -> String {
+    UNSAID.read().map_or_else(|_| text.to_owned(), |redaction| redaction.sentence(text))
+}
+
+impl Redaction {
+    /// Creates a redaction of these secrets.
+    pub fn new(secrets: Secrets) -> Redaction {
+        Redaction(Some(secrets))
+    }
+
+    /// Creates a redaction of possible secrets on a command line, before it is parsed.
+    pub fn for_command_line(line: &[String]) -> Redaction {
+        let shown = line.iter().any(|word| word == "--keep-secrets");
+        if shown { Redaction::default() } else { Redaction::new(Secrets::of_words(line)) }
+    }
+
+    /// Hides these secrets in error messages as well from now on.
+    pub fn apply_to_errors(&self) {
+        if let (Ok(mut unsaid), Some(secrets)) = (UNSAID.write(), &self.0) {
+            unsaid.0.get_or_insert_default().join(secrets);
+        }
+    }
+
+    /// Masks a message: quoted values may be secrets, its own words describe the syntax.
+    pub fn sentence(&self, text: &str) -> String {
+        self.0.as_ref().map_or_else(|| text.to_owned(), |secrets| secrets.hide(text))
+    }
+
+    /// Masks related texts: a secret of one of them is hidden in all.
+    pub fn texts<const N: usize>(&self, mut texts: [&mut String; N]) {
+        if let Some(secrets) = &self.0 {
+            secrets.hide_all(&mut texts.each_mut().map(|text| &mut **text));
+        }
+    }
+
+    /// Masks the bytes sent and received, and the captured values by name: a secret of one of them is hidden in all.
+    pub fn exchange(&self, said: [&mut String; 2], captured: &mut [(String, String)]) {
+        let Some(secrets) = &self.0 else { return };
+        for (_, value) in captured.iter_mut().filter(|(name, _)| mask::is_secret_name(name)) {
+            *value = mask::MASK.into();
+        }
+        let mut texts: Vec<&mut String> = said.into_iter().chain(captured.iter_mut().map(|(_, value)| value)).collect();
+        secrets.hide_all(&mut texts);
+    }
+
+    /// Masks an event; the plan and the command of its head are masked where they are created.
+    pub fn event(&self, event: &mut RunEvent) {
+        match event {
+            RunEvent::Example(example) => {
+                let Some(secrets) = &self.0 else { return };
+                let brunt_record::FailureExample { sent, received, detail, cause, values, .. } = example;
+                let places = cause.iter_mut().flat_map(Cause::words_mut);
+                let values = values.iter_mut().filter_map(|used| {
+                    let value = used.value.as_mut()?;
+                    if mask::is_secret_name(&used.name) {
+                        *value = mask::MASK.into();
+                    }
+                    Some(value)
+                });
+                secrets.hide_all(
+                    &mut [sent, received, detail].into_iter().chain(places).chain(values).collect::<Vec<_>>(),
+                );
+            }
+            RunEvent::FirstResponse(found) => self.probe(found),
+            // The reasons of a server are in its own words.
+            RunEvent::Second(second) => {
+                let losses = second.losses.iter_mut().chain(&mut second.unopened);
+                losses.for_each(|loss| self.reason(Some(&mut loss.detail), loss.cause.as_mut()));
+            }
+            RunEvent::Notice(notice) => {
+                notice.facts.values_mut().for_each(|fact| self.texts([fact]));
+                notice.causes.values_mut().for_each(|cause| self.reason(None, Some(cause)));
+            }
+            // Thread names are chosen by their program.
+            RunEvent::Counters(counters) => counters.labels.values_mut().for_each(|word| self.texts([word])),
+            // Some names are part of the request: a path, a statement.
+            RunEvent::Started(started) => {
+                started.names.iter_mut().chain(&mut started.checks).for_each(|name| self.texts([name]));
+            }
+            RunEvent::Joined(joined) => self.texts([&mut joined.host, &mut joined.probe, &mut joined.kernel]),
+            RunEvent::Reference(_)
+            | RunEvent::Began(_)
+            | RunEvent::Changed(_)
+            | RunEvent::Ended(_)
+            | RunEvent::Spans(_)
+            | RunEvent::Unknown => {}
+        }
+    }
+
+    /// Masks a first answer.
+    pub fn probe(&self, probe: &mut FirstResponse) {
+        if self.0.is_some() {
+            probe.url = mask::url(&probe.url);
+        }
+        self.texts([&mut probe.url, &mut probe.status, &mut probe.spoken]);
+        self.reason(probe.failure.as_mut(), probe.cause.as_mut());
+    }
+
+    /// Masks the reason of a failure, in English and as a structured cause.
+    fn reason(&self, detail: Option<&mut String>, cause: Option<&mut Cause>) {
+        if let Some(secrets) = &self.0 {
+            secrets.hide_all(
+                &mut detail.into_iter().chain(cause.into_iter().flat_map(Cause::words_mut)).collect::<Vec<_>>(),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use brunt_record::FailureExample;
+
+    fn redaction() -> Redaction {
+        Redaction::for_command_line(&["--user".into(), "ann:hunter-22".into()])
+    }
+
+    #[test]
+    fn examples_and_probes_are_masked() {
+        let mut example = RunEvent::Example(FailureExample {
+            sent: "GET /?token=a HTTP/1.1\r\nCookie: b\r\n".into(),
+            received: "HTTP/1.1 500 Oh\r\nSet-Cookie: c\r\n\r\nann, hunter-22 is wrong".into(),
+            ..FailureExample::default()
+        });
+        redaction().event(&mut example);
+        let RunEvent::Example(example) = example else { unreachable!() };
+        assert_eq!(example.sent, "GET /?token=*** HTTP/1.1\r\nCookie: ***\r\n");
+        assert_eq!(example.received, "HTTP/1.1 500 Oh\r\nSet-Cookie: ***\r\n\r\nann, *** is wrong");
+        let mut found = RunEvent::FirstResponse(FirstResponse { url: "http://u:p@h/".into(), ..FirstResponse::default() });
+        redaction().event(&mut found);
+        assert_eq!(found, RunEvent::FirstResponse(FirstResponse { url: "http://***@h/".into(), ..FirstResponse::default() }));
+    }
+
+    #[test]
+    fn what_was_captured_is_masked_with_what_was_received() {
+        let mut sent = "POST /token HTTP/1.1\r\n\r\ngrant=x".to_owned();
+        let mut received =
+            "HTTP/1.1 200 OK\r\nSet-Cookie: sid=abcdef99; Path=/login\r\n\r\n{\"access_token\":\"t-8821\",\"n\":3}"
+                .to_owned();
+        let pairs = [("access", "t-8821"), ("csrf", "a&b"), ("n", "3"), ("where", "/login")];
+        let mut captured = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        redaction().exchange([&mut sent, &mut received], &mut captured);
+        assert_eq!(captured.map(|(_, value)| value), ["***", "***", "3", "/login"]);
+        assert!(!received.contains("8821") && sent.starts_with("POST /token"), "{sent} {received}");
+    }
+
+    #[test]
+    fn values_of_an_example_are_masked_by_their_names_and_by_what_they_are() {
+        let used = |name: &str, value: &str| brunt_record::UsedValue { name: name.into(), value: Some(value.into()) };
+        let mut example = RunEvent::Example(FailureExample {
+            sent: "GET /7 HTTP/1.1\r\nAuthorization: Bearer t-8821\r\n".into(),
+            values: vec![used("token", "abcdef"), used("access", "t-8821"), used("id", "7")],
+            ..FailureExample::default()
+        });
+        redaction().event(&mut example);
+        let RunEvent::Example(example) = example else { unreachable!() };
+        assert_eq!(example.values, [used("token", "***"), used("access", "***"), used("id", "7")]);
+        assert!(!example.sent.contains("8821"), "{}", example.sent);
+    }
+
+    #[test]
+    fn names_of_threads_are_masked() {
+        let labels = [("service.7.busiest.comm".to_owned(), "job hunter-22".to_owned())];
+        let mut event = RunEvent::Counters(brunt_record::HostCounters { labels: labels.into(), ..Default::default() });
+        redaction().event(&mut event);
+        let RunEvent::Counters(counters) = event else { unreachable!() };
+        assert_eq!(counters.labels["service.7.busiest.comm"], "job ***");
+    }
+
+    #[test]
+    fn our_own_sentences_keep_their_words() {
+        let said = "`hunter-22` is refused; write redis://:password@host";
+        assert_eq!(redaction().sentence(said), "`***` is refused; write redis://:password@host");
+        assert_eq!(Redaction::default().sentence(said), said);
+        assert_eq!(Redaction::for_command_line(&["--keep-secrets".into(), "http://u:p@h".into()]), Redaction::default());
+    }
+}

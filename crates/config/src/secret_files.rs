@@ -1,0 +1,157 @@
+//! Values in files, so that they do not appear on a command line, where every user of the machine can read them: `-H
+//! @FILE`, `--user @FILE`. `@-` is standard input.
+
+use std::io::Read;
+
+use brunt_contract::UsageError;
+
+use super::values::{SettingValue, SettingValues};
+
+/// The options that accept a file, with their flag.
+const SEALED: [(&str, &str); 2] = [("header", "-H"), ("user", "--user")];
+
+/// Maximum size of a file: a header line or a password, not a body.
+const BOUND: u64 = 1 << 20;
+
+/// Replaces files by their contents: for headers one per line, as in curl; for a user the first line.
+///
+/// # Errors
+/// A file that cannot be read, or is empty.
+pub fn read_secret_files(options: SettingValues) -> Result<SettingValues, UsageError> {
+    let mut open = SettingValues::default();
+    for said in options {
+        let flag = SEALED.iter().find(|(name, _)| *name == said.name).map(|(_, flag)| *flag);
+        // A user name with a password may begin with `@`.
+        let is_path = |path: &&str| said.name != "user" || !path.contains(':') || std::path::Path::new(path).exists();
+        match (flag, said.text.strip_prefix('@').filter(is_path)) {
+            (Some(flag), Some(path)) => open.extend(lines_of(&said, flag, path)?),
+            _ => open.extend([said]),
+        }
+    }
+    Ok(open)
+}
+
+/// Returns the lines of the file that a value names, each as a separate value.
+///
+/// # Errors
+/// See [`lines`].
+pub(super) fn lines_of(said: &SettingValue, flag: &str, path: &str) -> Result<Vec<SettingValue>, UsageError> {
+    let lines = lines(flag, path).map_err(|wrong| said.wrong(flag, wrong.problem))?;
+    Ok(lines.into_iter().map(|text| SettingValue { text, ..said.clone() }).collect())
+}
+
+/// Returns the lines of a file that a flag names; errors do not quote them.
+///
+/// # Errors
+/// It cannot be read, or a line is not valid for the flag.
+pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, UsageError> {
+    let wrong = |trouble: String| UsageError::new(flag, trouble);
+    let bytes = match path {
+        "-" => {
+            let mut bytes = Vec::new();
+            let read = std::io::stdin().take(BOUND).read_to_end(&mut bytes);
+            read.map(|_| bytes).map_err(|error| wrong(format!("standard input cannot be read ({error})")))?
+        }
+        _ => brunt_protocols::file::read_bounded(path, BOUND).map_err(wrong)?,
+    };
+    let text = String::from_utf8(bytes).map_err(|_| wrong(format!("{path} is not text (UTF-8)")))?;
+    let mut lines = Vec::new();
+    for (at, line) in brunt_protocols::file::without_byte_order_mark(&text).lines().enumerate().map(|(at, line)| (at + 1, line.trim_end())) {
+        match fault(flag, line) {
+            _ if line.is_empty() => {}
+            None => lines.push(line.to_owned()),
+            // The contents must not be shown: they are in a file in order to stay secret.
+            Some(fault) => return Err(wrong(format!("@{path} line {at} {fault}"))),
+        }
+    }
+    match (lines.len(), flag) {
+        (0, "--user" | "--proxy-user") => Err(wrong(format!("{path} is empty; write NAME:PASSWORD into it"))),
+        (0, _) => Err(wrong(format!("{path} is empty; write NAME: VALUE into it, one per line"))),
+        (2.., "--user" | "--proxy-user") => Err(wrong(format!(
+            "{path} has several lines; write NAME:PASSWORD on a \
+            single line"
+        ))),
+        (2.., "--bearer") => Err(wrong(format!("{path} has several lines; write the token on a single line"))),
+        _ => Ok(lines),
+    }
+}
+
+/// Returns the reason why a line is invalid, without quoting it.
+fn fault(flag: &str, line: &str) -> Option<&'static str> {
+    if matches!(flag, "--user" | "--proxy-user") {
+        return (!line.contains(':')).then_some("has no colon; write NAME:PASSWORD");
+    }
+    let breaks = |c: char| c.is_ascii_control() && c != '\t';
+    match flag {
+        "--bearer" => return line.contains(breaks).then_some("contains a control character; write only the token"),
+        "--cookie" => return (!line.contains('=')).then_some("has no `=`; write NAME=VALUE"),
+        _ => {}
+    }
+    // As in curl, a semicolon ends a header without a value.
+    let Some(name) = line.split_once(':').map(|(name, _)| name).or_else(|| line.strip_suffix(';')) else {
+        return Some("has no colon; write NAME: VALUE");
+    };
+    if name.is_empty() || name.contains(|c: char| !c.is_ascii_graphic()) {
+        return Some("has no valid name before the colon; write NAME: VALUE");
+    }
+    line.contains(breaks).then_some("contains a control character; write NAME: VALUE")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::origin::ValueOrigin;
+    use super::*;
+
+    fn options(name: &'static str, texts: &[&str]) -> SettingValues {
+        let mut values = SettingValues::default();
+        texts.iter().for_each(|text| values.push(name, *text, ValueOrigin::CommandLine));
+        values
+    }
+
+    fn read(name: &'static str, texts: &[&str]) -> Vec<String> {
+        read_secret_files(options(name, texts)).unwrap().options().remove(name).unwrap()
+    }
+
+    #[test]
+    fn values_are_read_from_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            format!("@{}", path.display())
+        };
+        let headers = path("headers", "X-Api-Key: k1\r\n\nAccept: */*\n");
+        assert_eq!(read("header", &["A: b", &headers]), ["A: b", "X-Api-Key: k1", "Accept: */*"]);
+        let marked = path("marked", "\u{feff}X-Api-Key: k1\r\n");
+        assert_eq!(read("header", &[&marked]), ["X-Api-Key: k1"]);
+        let user = path("user", "ann:p w\n");
+        assert_eq!(read("user", &[&user]), ["ann:p w"]);
+        // A user name that begins with `@`, and an option with another meaning of `@`.
+        assert_eq!(read("user", &["@ann:pw"]), ["@ann:pw"]);
+        assert_eq!(read("data", &["@x"]), ["@x"]);
+    }
+
+    #[test]
+    fn files_that_hold_none_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        let said = |name: &'static str, text: &str| {
+            std::fs::write(&path, text).unwrap();
+            read_secret_files(options(name, &[&format!("@{}", path.display())])).unwrap_err().to_string()
+        };
+        assert!(said("header", "\n").ends_with("is empty; write NAME: VALUE into it, one per line"));
+        assert!(said("user", "").ends_with("is empty; write NAME:PASSWORD into it"));
+        assert!(said("user", "a:b\nc:d").ends_with("has several lines; write NAME:PASSWORD on a single line"));
+        for (name, text, fault) in [
+            ("header", "A: b\n\nBearer s3cr3t", "line 3 has no colon; write NAME: VALUE"),
+            ("header", "X Token: s3cr3t", "line 1 has no valid name before the colon; write NAME: VALUE"),
+            ("header", "X-Plain: s3cr3t\u{1}x", "line 1 contains a control character; write NAME: VALUE"),
+            ("user", "s3cr3t\n", "line 1 has no colon; write NAME:PASSWORD"),
+        ] {
+            let said = said(name, text);
+            assert!(said.ends_with(&format!("f {fault}")) && !said.contains("s3cr3t"), "{said}");
+        }
+        let missing = read_secret_files(options("header", &["@/nowhere/x"])).unwrap_err().to_string();
+        assert!(missing.starts_with("-H: /nowhere/x cannot be read (No such file"), "{missing}");
+    }
+}

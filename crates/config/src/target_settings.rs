@@ -1,0 +1,103 @@
+//! `brunt target`: the configuration of the built-in server.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::ArgAction;
+use brunt_net::tls::RustlsServer;
+use brunt_plan::quantity;
+use brunt_test_server::{Config, DelayDistribution, ServerStall};
+use brunt_contract::{UsageError, PeerAddress};
+
+use super::setting::{TypedSetting, SettingSpec, many, one, settings, switch, text};
+use super::values::SettingValues;
+use super::{command_line, probe_settings, parsers};
+
+/// The settings of a target.
+#[derive(Debug)]
+pub struct TargetSettings {
+    /// Configuration of the server.
+    pub config: Config,
+    /// Set if it ends with its parent process.
+    pub with_parent: bool,
+}
+
+settings! { SETTINGS {
+    LISTEN: PeerAddress =
+        one("listen", "ADDRESS", brunt_test_server::place, "Where to listen: 127.0.0.1:8080, :8080, unix:/path [default: 127.0.0.1:8080]");
+    UNIX_SOCKET: String = one("unix-socket", "PATH", text, "Listen on this Unix socket");
+    WORKERS: u32 = one("workers", "N", parsers::workers, "Threads [default: one per core available]").short('w');
+    BACKLOG: u32 = one(
+        "backlog", "N", |text| quantity::bounded_count(text, "connections", i32::MAX as u64),
+        "Listen backlog: connections the kernel holds before they are accepted [default: the system's maximum]",
+    );
+    MAX_CONNECTIONS: u32 =
+        one("max-connections", "N", parsers::connections, "Accept no more than this many open connections");
+    DELAY: DelayDistribution =
+        one("delay", "DELAY", str::parse, "Delay responses: 10ms, uniform:5ms..15ms, exponential:2ms, lognormal:10ms,0.5");
+    ERROR_RATE: f64 = one("error-rate", "SHARE", brunt_test_server::share, "Share of requests to fail with 500: 0.01 or 1%");
+    CLOSE_RATE: f64 =
+        one("close-rate", "SHARE", brunt_test_server::share, "Share of requests whose connection is closed instead");
+    STALL: ServerStall =
+        many("stall", "AT+TIME[/EVERY]", str::parse, "Stall: 5s+1s, or 5s+1s/10s every ten seconds; repeatable");
+    LOG_ARRIVALS: String =
+        one("log-arrivals", "FILE", text, "Log the arrival time of every request to FILE, in nanoseconds");
+    SEED: u64 = one("seed", "N", parsers::seed, "Seed for all random choices [default: 0]");
+    TLS: () = switch("tls", "Use TLS, with a certificate made for this run (clients need -k) or that of --cert");
+    CERT: String = one("cert", "FILE", text, "Certificate chain (PEM)");
+    KEY: String = probe_settings::KEY;
+    WITH_PARENT: () = switch("with-parent", "");
+} }
+
+/// Returns the command line of `brunt target`.
+pub fn command() -> clap::Command {
+    command_line::bare("brunt target")
+        .about("The built-in server: a target to load, with faults on request.")
+        .arg(command_line::words(&LISTEN.spec))
+        .args(command_line::args(&SETTINGS[1..14]))
+        .arg(clap::Arg::new(WITH_PARENT.spec.name).long("with-parent").action(ArgAction::SetTrue).hide(true))
+}
+
+/// Reads `brunt target`.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn read(said: &SettingValues) -> Result<TargetSettings, UsageError> {
+    let usual = Config::default();
+    let config = Config {
+        listen: listen(said)?,
+        workers: said.get(&WORKERS)?.unwrap_or(usual.workers),
+        backlog: said.get(&BACKLOG)?.unwrap_or(usual.backlog),
+        max_connections: said.get(&MAX_CONNECTIONS)?,
+        delay: said.get(&DELAY)?,
+        error_rate: said.get(&ERROR_RATE)?.unwrap_or(0.0),
+        close_rate: said.get(&CLOSE_RATE)?.unwrap_or(0.0),
+        stalls: said.each(&STALL)?,
+        log_arrivals: said.text(&LOG_ARRIVALS).map(PathBuf::from),
+        tls: tls(said)?,
+        seed: said.get(&SEED)?.unwrap_or(0),
+    };
+    Ok(TargetSettings { config, with_parent: said.has(&WITH_PARENT) })
+}
+
+fn listen(said: &SettingValues) -> Result<PeerAddress, UsageError> {
+    match (said.text(&LISTEN), said.text(&UNIX_SOCKET)) {
+        (Some(address), Some(_)) => {
+            let trouble = format!("does not go with the address {address}; leave one of them out");
+            Err(said.wrong(&UNIX_SOCKET, trouble))
+        }
+        (None, Some(path)) => Ok(PeerAddress::Unix(Arc::new(PathBuf::from(path)))),
+        (Some(address), None) => brunt_test_server::place(address).map_err(|trouble| UsageError::new("ADDRESS", trouble)),
+        (None, None) => Ok(Config::default().listen),
+    }
+}
+
+/// Returns the certificate: a given one, or a new self-signed one.
+fn tls(said: &SettingValues) -> Result<Option<RustlsServer>, UsageError> {
+    let given = probe_settings::shown(said, |file| brunt_protocols::file::read_bounded(file, brunt_protocols::file::TEXT_BOUND), brunt_test_server::ALPN)?;
+    if given.is_some() || !said.has(&TLS) {
+        return Ok(given);
+    }
+    let made = RustlsServer::self_signed(&["localhost", "127.0.0.1", "::1"], brunt_test_server::ALPN);
+    made.map(Some).map_err(|sentence| said.wrong(&TLS, sentence))
+}

@@ -1,0 +1,179 @@
+//! The settings of `brunt ui`.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+
+use brunt_net::tls::RustlsServer;
+use brunt_report::Lang;
+use brunt_contract::UsageError;
+
+use super::setting::{TypedSetting, SettingSpec, many, one, settings, switch, text};
+use super::values::SettingValues;
+use super::{help, command_line, probe_settings, settings};
+
+/// Default address: a free port.
+const LISTEN: &str = "127.0.0.1:0";
+
+/// Environment variable for the password.
+const PASSWORD: &str = "BRUNT_UI_PASSWORD";
+
+/// Minimum length of the password: it is all that keeps others on the network from sending any load.
+const SHORTEST: usize = 8;
+
+/// The settings of the console.
+pub struct UiSettings {
+    /// Address to listen on.
+    pub listen: SocketAddr,
+    /// Host names in addition to its addresses.
+    pub names: Vec<String>,
+    /// Password required in addition to the link.
+    pub password: Option<String>,
+    /// TLS configuration; `None`: plain HTTP.
+    pub tls: Option<RustlsServer>,
+    /// Directory of the library; `None`: the default one.
+    pub library: Option<PathBuf>,
+    /// Set if a browser is opened.
+    pub open: bool,
+    /// Language; `None`: that of the locale.
+    pub language: Option<Lang>,
+}
+
+impl std::fmt::Debug for UiSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // A password must not be shown.
+        f.debug_struct("Ui").field("listen", &self.listen).field("library", &self.library).finish_non_exhaustive()
+    }
+}
+
+settings! { SETTINGS {
+    LISTEN_AT: SocketAddr = one(
+        "listen", "ADDRESS", address,
+        "Where to listen; beyond this machine a password and a certificate are needed [default: 127.0.0.1 and a free port]",
+    );
+    NO_OPEN: () = switch("no-open", "Print the link without opening a browser");
+    LIBRARY: String = one("library", "DIR", text, "Keep runs in DIR [default: $XDG_STATE_HOME/brunt/library]");
+    PASSWORD_FILE: String =
+        one("password-file", "FILE", text, "The password is the first line of FILE [default: $BRUNT_UI_PASSWORD]");
+    CERT: String = probe_settings::CERT;
+    KEY: String = probe_settings::KEY;
+    NAME: String =
+        many("name", "HOST", text, "Another host name the console is reached by, besides this machine's; repeatable");
+    LANG: Lang = settings::LANG;
+} }
+
+/// Returns the command line of `brunt ui`.
+pub fn command() -> clap::Command {
+    command_line::bare("brunt ui")
+        .about("The console in the browser: browse, start, watch, steer and compare runs.")
+        .after_help(help::UI)
+        .args(command_line::args(SETTINGS))
+}
+
+/// Reads `brunt ui`.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn read(said: &SettingValues) -> Result<UiSettings, UsageError> {
+    let listen = match said.get(&LISTEN_AT)? {
+        Some(listen) => listen,
+        None => address(LISTEN).map_err(|trouble| said.wrong(&LISTEN_AT, trouble))?,
+    };
+    let (password, tls) = (password(said)?, probe_settings::tls(said)?);
+    if !listen.ip().to_canonical().is_loopback() && (password.is_none() || tls.is_none()) {
+        let missing = match (&password, &tls) {
+            (None, None) => "--password-file FILE, --cert FILE and --key FILE",
+            (None, _) => "--password-file FILE",
+            _ => "--cert FILE and --key FILE",
+        };
+        let trouble = format!(
+            "{listen} can be reached from other machines, and anyone could send load from here: add {missing}, or \
+                listen on 127.0.0.1 and use an SSH tunnel"
+        );
+        return Err(said.wrong(&LISTEN_AT, trouble));
+    }
+    Ok(UiSettings {
+        listen,
+        names: said.each(&NAME)?,
+        password,
+        tls,
+        library: said.text(&LIBRARY).map(PathBuf::from),
+        open: !said.has(&NO_OPEN),
+        language: said.get(&LANG)?,
+    })
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.parse::<u16>().map(|port| format!("127.0.0.1:{port}"));
+    let whole = match port {
+        Ok(local) => local,
+        Err(_) if text.starts_with(':') => format!("0.0.0.0{text}"),
+        Err(_) => text.to_owned(),
+    };
+    let found = whole.to_socket_addrs().ok().and_then(|mut all| all.next());
+    found.ok_or_else(|| format!("`{text}` is not an address to listen on; write one such as 127.0.0.1:8089 or 8089"))
+}
+
+fn password(said: &SettingValues) -> Result<Option<String>, UsageError> {
+    let (option, password) = match said.text(&PASSWORD_FILE) {
+        Some(file) => {
+            let wrong = |trouble: String| said.wrong(&PASSWORD_FILE, trouble);
+            let text = brunt_protocols::file::read_bounded(file, 1 << 16).map_err(wrong)?;
+            let text = String::from_utf8(text).map_err(|_| wrong(format!("{file} is not text (UTF-8)")))?;
+            ("--password-file", Some(text.lines().next().unwrap_or_default().trim().to_owned()))
+        }
+        None => (PASSWORD, std::env::var(PASSWORD).ok()),
+    };
+    match password {
+        Some(password) if password.chars().count() < SHORTEST => Err(UsageError::new(
+            option,
+            format!("is shorter than {SHORTEST} characters; choose one that is hard to guess"),
+        )),
+        password => Ok(password),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(words: &str) -> Result<UiSettings, String> {
+        let words = std::iter::once("").chain(words.split_whitespace());
+        let matches = command().try_get_matches_from(words).map_err(|error| error.to_string())?;
+        read(&command_line::values(&matches, SETTINGS.iter().map(|spec| spec.name))).map_err(|complaint| complaint.to_string())
+    }
+
+    #[test]
+    fn beyond_loopback_a_password_and_tls_are_asked_for() {
+        for listen in ["0.0.0.0:8089", ":8089", "[::]:8089", "10.0.0.7:1"] {
+            let said = asked(&format!("--listen {listen}")).unwrap_err();
+            assert!(
+                said.starts_with("--listen: ") && said.contains("add --password-file FILE, --cert FILE and --key FILE"),
+                "{said}"
+            );
+        }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, "open sesame\nnot this\n").unwrap();
+        let said = asked(&format!("--listen :1 --password-file {}", file.path().display())).unwrap_err();
+        assert!(said.contains("add --cert FILE and --key FILE"), "{said}");
+        let local = asked(&format!("--listen 8089 --password-file {}", file.path().display())).unwrap();
+        assert_eq!(
+            (local.listen.to_string(), local.password.as_deref()),
+            ("127.0.0.1:8089".into(), Some("open sesame"))
+        );
+        assert!(!format!("{local:?}").contains("sesame"));
+    }
+
+    #[test]
+    fn mistakes_name_their_option() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, "short\n").unwrap();
+        let said = asked(&format!("--password-file {}", file.path().display())).unwrap_err();
+        assert_eq!(said, "--password-file: is shorter than 8 characters; choose one that is hard to guess");
+        assert!(
+            asked("--listen nowhere").unwrap_err().starts_with("--listen: `nowhere` is not an address to listen on")
+        );
+        assert!(asked("--cert c.pem").unwrap_err().starts_with("--cert: needs its private key"));
+        assert!(asked("--lang de").unwrap_err().starts_with("--lang: "));
+        assert!(asked("").unwrap().open && !asked("--no-open").unwrap().open);
+    }
+}

@@ -1,0 +1,77 @@
+//! Unused columns of data files: too expensive to find for a run, but worth a remark when a plan is only checked.
+
+use brunt_plan::Plan;
+
+use super::draft::{RunDraft, DraftUrl};
+
+/// Maximum number of columns of a file that are named.
+const NAMED: usize = 8;
+
+/// Returns remarks on the data files of a plan, a sentence each.
+pub(super) fn remarks(plan: &Plan, draft: &RunDraft) -> Vec<String> {
+    let options = |options: &brunt_plan::PlanOptions| -> Vec<String> { options.values().flatten().cloned().collect() };
+    let mut texts = options(&plan.options);
+    for url in &plan.urls {
+        texts.push(url.url.clone());
+        texts.extend(options(&url.options));
+    }
+    // Bodies may be in files with placeholders.
+    let files: Vec<String> = texts.iter().filter_map(|text| file_text(text)).collect();
+    texts.extend(files);
+    let unused = brunt_protocols::template::unused_columns(texts.iter().map(String::as_str));
+    let one = |unused: &brunt_protocols::template::UnusedColumns| {
+        let names_it = |text: &str| text.contains(&format!(" {}.", unused.file));
+        let said = draft.values.iter().find(|said| names_it(&said.text)).map(|said| &said.origin);
+        let of_url = |url: &'_ DraftUrl| {
+            let own = url.own.iter().find(|said| names_it(&said.text)).map(|said| said.origin.clone());
+            own.or_else(|| names_it(&url.url).then(|| url.origin.clone()))
+        };
+        let origin = said.cloned().or_else(|| draft.urls.iter().find_map(of_url));
+        let place = origin.and_then(|origin| origin.place()).map(|place| format!("{place}: ")).unwrap_or_default();
+        let more = match unused.columns.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let names: Vec<String> = unused.columns.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
+        let (word, verb) = if unused.columns.len() == 1 { ("column", "is") } else { ("columns", "are") };
+        format!("{place}the {word} {}{more} of {} {verb} not used", names.join(", "), unused.file)
+    };
+    unused.iter().map(one).collect()
+}
+
+/// Returns the contents of the file that an option names: `@body.json`, `body.json`.
+fn file_text(text: &str) -> Option<String> {
+    let path = text.rsplit_once(['@', '<']).map_or(text, |(_, path)| path);
+    let named = !path.is_empty() && path.len() < 1024 && !path.contains(['\n', '{', '\0']);
+    let bytes = named.then(|| std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)).flatten();
+    bytes
+        .and_then(|_| brunt_protocols::file::read_bounded(path, 1 << 20).ok())
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::file_tests::with_file;
+
+    #[test]
+    fn columns_of_data_files_that_nothing_uses_are_told_at_their_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        std::fs::write(path("users.csv"), "name,age,city\nann,3,x\n").expect("written");
+        std::fs::write(path("body"), format!("{{csv {}.city}}", path("users.csv"))).expect("written");
+        let said = |more: &str| {
+            let text = format!("users: 1\nflow:\n  - url: http://h/{{csv {}.name}}\n{more}", path("users.csv"));
+            let intent = with_file(&text, &[]).unwrap_or_else(|complaint| panic!("{complaint}"));
+            let all = intent.unused_columns();
+            all.into_iter()
+                .map(|said| said.rsplit_once("p.yaml ").map_or(said.clone(), |(_, said)| said.to_owned()))
+                .collect::<Vec<_>>()
+        };
+        let file = path("users.csv");
+        let both = format!("line 3 column 5 (URL): the columns `age`, `city` of {file} are not used");
+        assert_eq!(said(""), [both]);
+        let one = format!("line 3 column 5 (URL): the column `age` of {file} is not used");
+        assert_eq!(said(&format!("    data: '@{}'\n", path("body"))), [one]);
+        assert_eq!(said(&format!("    data: '{{csv {file}.age u32}}{{csv {file}.city | url}}'\n")), [""; 0]);
+    }
+}

@@ -1,0 +1,140 @@
+//! The values of a command line, a plan file or curl commands: settings and options, each with its origin.
+
+use brunt_plan::PlanOptions;
+use brunt_contract::UsageError;
+
+use super::origin::ValueOrigin;
+use super::setting::{TypedSetting, SettingSpec};
+
+/// A value of a setting or option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingValue {
+    /// The setting or option, by its long name.
+    pub name: &'static str,
+    /// The value as written; empty for a switch.
+    pub text: String,
+    /// The origin of the value.
+    pub origin: ValueOrigin,
+}
+
+impl SettingValue {
+    /// Creates an error about it; `flag` is its name on the command line.
+    pub fn wrong(&self, flag: &str, trouble: impl Into<String>) -> UsageError {
+        self.origin.wrong(flag, trouble)
+    }
+}
+
+/// All values of a source, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SettingValues(Vec<SettingValue>);
+
+impl SettingValues {
+    /// Appends a value.
+    pub fn push(&mut self, name: &'static str, text: impl Into<String>, origin: ValueOrigin) {
+        self.0.push(SettingValue { name, text: text.into(), origin });
+    }
+
+    /// Iterates over all values.
+    pub fn iter(&self) -> std::slice::Iter<'_, SettingValue> {
+        self.0.iter()
+    }
+
+    /// Returns the values of this name.
+    pub fn named<'a>(&'a self, name: &'a str) -> impl DoubleEndedIterator<Item = &'a SettingValue> {
+        self.0.iter().filter(move |said| said.name == name)
+    }
+
+    /// Returns `true` if there is a value of this name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.named(name).next().is_some()
+    }
+
+    /// Removes and returns the values of this name.
+    pub fn take(&mut self, name: &str) -> Vec<SettingValue> {
+        self.0.extract_if(.., |said| said.name == name).collect()
+    }
+
+    /// Appends values.
+    pub fn extend(&mut self, more: impl IntoIterator<Item = SettingValue>) {
+        self.0.extend(more);
+    }
+
+    /// Returns only the values of matching names.
+    pub fn filtered(&self, wanted: impl Fn(&str) -> bool) -> SettingValues {
+        SettingValues(self.0.iter().filter(|said| wanted(said.name)).cloned().collect())
+    }
+
+    /// Merges these over others: adds the values of `below` whose name is neither set here nor hidden.
+    pub fn merged_over(mut self, below: SettingValues, hidden: &[&str]) -> SettingValues {
+        let silent = |said: &SettingValue| !self.contains(said.name) && !hidden.contains(&said.name);
+        let more: Vec<SettingValue> = below.0.into_iter().filter(silent).collect();
+        self.extend(more);
+        self
+    }
+
+    /// Returns only their texts, in the form for protocols.
+    pub fn options(&self) -> PlanOptions {
+        let mut options = PlanOptions::new();
+        self.0.iter().for_each(|said| options.entry(said.name.to_owned()).or_default().push(said.text.clone()));
+        options
+    }
+
+    /// Returns `true` if a setting has a value.
+    pub fn has<T>(&self, setting: &TypedSetting<T>) -> bool {
+        self.contains(setting.spec.name)
+    }
+
+    /// Returns the text of a setting, the last of several.
+    pub fn text<T>(&self, setting: &TypedSetting<T>) -> Option<&str> {
+        self.named(setting.spec.name).next_back().map(|said| said.text.as_str())
+    }
+
+    /// Returns all texts of a setting.
+    pub fn texts<T>(&self, setting: &TypedSetting<T>) -> Vec<&str> {
+        self.named(setting.spec.name).map(|said| said.text.as_str()).collect()
+    }
+
+    /// Returns the parsed value of a setting.
+    ///
+    /// # Errors
+    /// Its text is invalid.
+    pub fn get<T>(&self, setting: &TypedSetting<T>) -> Result<Option<T>, UsageError> {
+        let said = self.named(setting.spec.name).next_back();
+        said.map(|said| read(setting, said)).transpose()
+    }
+
+    /// Returns the parsed values of a setting.
+    ///
+    /// # Errors
+    /// The first invalid text.
+    pub fn each<T>(&self, setting: &TypedSetting<T>) -> Result<Vec<T>, UsageError> {
+        self.named(setting.spec.name).map(|said| read(setting, said)).collect()
+    }
+
+    /// Refuses settings.
+    ///
+    /// # Errors
+    /// The first of them that has a value, with this message.
+    pub fn refuse(&self, settings: &[SettingSpec], trouble: &str) -> Result<(), UsageError> {
+        let said = |spec: &SettingSpec| Some(self.named(spec.name).next()?.wrong(&spec.display_name(), trouble));
+        settings.iter().find_map(said).map_or(Ok(()), Err)
+    }
+
+    /// Creates an error about the value of a setting.
+    pub fn wrong<T>(&self, setting: &TypedSetting<T>, trouble: impl Into<String>) -> UsageError {
+        let said = self.named(setting.spec.name).next_back();
+        said.map_or(&ValueOrigin::CommandLine, |said| &said.origin).wrong(&setting.spec.display_name(), trouble)
+    }
+}
+
+fn read<T>(setting: &TypedSetting<T>, said: &SettingValue) -> Result<T, UsageError> {
+    (setting.read)(&said.text).map_err(|trouble| said.wrong(&setting.spec.display_name(), trouble))
+}
+
+impl IntoIterator for SettingValues {
+    type Item = SettingValue;
+    type IntoIter = std::vec::IntoIter<SettingValue>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}

@@ -1,0 +1,152 @@
+//! The trait that a network implements: completion-style sockets. One instance per worker thread; nothing is shared.
+
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use brunt_measure::Nanos;
+
+use crate::{ConnId, Errno, OutputBuffer};
+
+/// A listening socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ListenerId(pub u32);
+
+/// Address of a peer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum PeerAddress {
+    /// TCP.
+    Tcp(SocketAddr),
+    /// UDP: every [`Out::end_datagram`] ends a datagram, and every `Received` is one. Rejections by the other side
+    /// (ICMP) arrive as `Closed`, or are counted in [`Network::refused`].
+    Udp(SocketAddr),
+    /// A Unix stream socket.
+    Unix(Arc<PathBuf>),
+}
+
+/// Parameters of a connect.
+#[derive(Clone, Debug)]
+pub struct ConnectParameters {
+    /// Address to connect to.
+    pub to: PeerAddress,
+    /// Source address; the port is bound late, so that one machine is not limited to one port range.
+    pub source: Option<IpAddr>,
+    /// Set if the connection carries a single request: setup that only pays off over many requests is skipped.
+    pub single_use: bool,
+}
+
+/// Scheduler statistics of the calling thread since it started; zero if the operating system has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadStats {
+    /// Time on a core.
+    pub cpu: Nanos,
+    /// Time spent runnable without a core to run on.
+    pub ready: Nanos,
+    /// Number of enforcement periods of the CPU quota of the thread's control group.
+    pub periods: u64,
+    /// Number of these periods in which the quota was used up and the group was throttled.
+    pub throttled: u64,
+}
+
+/// A network event. `Received` borrows the network's buffer until the next call.
+#[derive(Debug)]
+pub enum NetworkEvent<'a> {
+    /// A requested connection is established.
+    Connected(ConnId),
+    /// Bytes arrived.
+    Received(ConnId, &'a [u8]),
+    /// The connection is closed (`None`: the peer closed in order) or failed to open (`Some` before `Connected`). The
+    /// slot stays occupied until [`Network::close`].
+    Closed(ConnId, Option<Errno>),
+    /// Bytes that had to wait for the socket were sent: nothing is [`Network::unsent`] on this connection.
+    Sent(ConnId),
+    /// A listener accepted a connection.
+    Accepted(ListenerId, ConnId),
+}
+
+/// Events remaining after a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnRemainder {
+    /// The turn is not over.
+    Unfinished,
+    /// No events: everything that had arrived when [`Network::wait`] was called has been returned.
+    Nothing,
+    /// Some connections have more to read, after one read of each.
+    MoreToRead,
+    /// Connections left unread in this turn, this many; those that have waited longest come first in the next one.
+    UnreadConnections(u32),
+}
+
+/// Sockets of one worker, in completion style. Events are returned in turns: a turn begins with [`Network::wait`] and
+/// reads at most one piece per connection, so that no peer keeps the loop from checking the time.
+pub trait Network {
+    /// Reads the clock: about 20 ns on real networks.
+    fn now(&mut self) -> Nanos;
+    /// Starts a connect; `Connected` or `Closed` follows, never from within this call.
+    ///
+    /// # Errors
+    /// Returns an immediate error of the operating system (EMFILE, EADDRNOTAVAIL …); no slot is taken.
+    fn connect(&mut self, dial: &ConnectParameters) -> Result<ConnId, Errno>;
+    /// Queues the bytes of `out` for sending and empties it. They leave as soon as the socket takes them; failures
+    /// arrive as `Closed`.
+    fn send(&mut self, conn: ConnId, out: &mut OutputBuffer);
+    /// Closes the connection: bytes not yet taken by the socket are dropped.
+    fn close(&mut self, conn: ConnId);
+    /// Like `close`, but the peer sees a reset (no TIME_WAIT is left behind).
+    fn abort(&mut self, conn: ConnId) {
+        self.close(conn);
+    }
+    /// Listens; `backlog` as in listen(2), `shared` lets several workers listen on the same address.
+    ///
+    /// # Errors
+    /// Returns the error of the operating system.
+    fn listen(&mut self, at: &PeerAddress, backlog: u32, shared: bool) -> Result<ListenerId, Errno>;
+    /// Accepts connections from a stream socket that is already listening and non-blocking: one listener may be passed
+    /// from worker to worker, or be polled by several.
+    ///
+    /// # Errors
+    /// Returns the error of the operating system; EOPNOTSUPP (95) for networks without descriptors.
+    fn adopt(&mut self, _listener: OwnedFd) -> Result<ListenerId, Errno> {
+        Err(Errno(95))
+    }
+    /// Returns the address a listener is bound to (port 0 asks for any).
+    fn local_addr(&self, listener: ListenerId) -> Option<SocketAddr>;
+    /// Stops or resumes accepting connections: a stalled accept loop, for fault injection.
+    fn set_accepting(&mut self, listener: ListenerId, accepting: bool);
+    /// Lets [`Self::wait`] return only once this many arrivals have come together (1: with the first), if the network
+    /// can wait for them without a wake-up for each. If fewer come within a few milliseconds, it stops waiting for
+    /// them.
+    fn wait_for_at_least(&mut self, _arrivals: u32) {}
+    /// Sends what is queued and waits for an event or until `until`; returns at once if something is pending, possibly
+    /// with no event. An unfinished turn is continued.
+    fn wait(&mut self, until: Nanos);
+    /// Returns the next event of this turn; further data of a connection is returned in the next turn.
+    fn next(&mut self) -> Option<NetworkEvent<'_>>;
+    /// Returns the time at which the bytes returned last were read, however long they have been processed since. Must
+    /// be called before anything else.
+    fn last_read_at(&mut self) -> Nanos {
+        self.now()
+    }
+    /// Returns what remains unread in the turn and beyond it.
+    fn remaining(&mut self) -> TurnRemainder {
+        TurnRemainder::Nothing
+    }
+    /// Returns the number of bytes the sockets have taken so far.
+    fn bytes_sent(&self) -> u64;
+    /// Returns the number of rejections of earlier datagrams (ICMP) that were reported by a later send so far; the
+    /// socket stays open.
+    fn rejected_datagrams(&self) -> u64 {
+        0
+    }
+    /// Returns the number of bytes still queued on this connection.
+    fn unsent(&self, conn: ConnId) -> usize;
+    /// Returns the scheduler statistics of the calling thread; reads some files, so call it once a second.
+    fn thread_stats(&mut self) -> ThreadStats {
+        ThreadStats::default()
+    }
+    /// Returns [`Running::ready`] alone, if available: about 1 µs.
+    fn ready_time(&mut self) -> Option<Nanos> {
+        None
+    }
+}

@@ -1,0 +1,509 @@
+//! The traits that a protocol implements.
+
+use std::fmt;
+use std::sync::Arc;
+
+use brunt_cause::{Cause, StaticCause};
+use brunt_measure::Nanos;
+
+use crate::{
+    ProtocolConfig, UsageError, EventBuffer, RequestDraft, ExchangeId, FaultKind, SlotContext, FollowUp, ResourceSearch, StateUpdate, UserState, RequestNames, OptionSpec, OutputBuffer,
+    CacheHit, Request, RequestList, Trace,
+};
+
+/// Destination of a request's connections: the key of the connection pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Origin {
+    /// Host name or address, without brackets.
+    pub host: String,
+    /// TCP or UDP port.
+    pub port: u16,
+    /// Set if connections use TLS.
+    pub tls: bool,
+    /// Set if connections carry datagrams (UDP) instead of a stream.
+    pub datagrams: bool,
+    /// Index, private to the workload, of what a connection is bound to besides the address (a WebSocket's path, a
+    /// database). 0 if connections serve every request to the address.
+    pub bound: u32,
+    /// Set if an HTTP proxy reads the requests in clear: no tunnel is opened, and requests name their target in full
+    /// ([`crate::Proxies::forwarding`]).
+    pub forwarded: bool,
+}
+
+impl Origin {
+    /// Creates the origin of a stream to `host`, bound to nothing.
+    pub fn tcp(host: impl Into<String>, port: u16, tls: bool) -> Origin {
+        Origin { host: host.into(), port, tls, ..Origin::default() }
+    }
+}
+
+/// Static description of a protocol: its name, its options and its abilities.
+#[derive(Clone, Copy, Debug)]
+pub struct ProtocolDescription<'a> {
+    /// Name in plans and reports.
+    pub name: &'static str,
+    /// URL schemes that the protocol handles, without `://`: `http`, `https`. [`Protocol::prepare`] interprets what a
+    /// scheme implies.
+    pub schemes: &'static [&'static str],
+    /// Options of the protocol, one description each.
+    pub options: &'a [OptionSpec],
+    /// Names of the options that may be set for a single URL of a run ([`Asked::own`]); empty if URLs have no options
+    /// of their own.
+    pub url_options: &'a [&'static str],
+    /// Names of the options that are checks of a response, in the order in which sessions report the failed ones
+    /// ([`crate::Done::failed`]).
+    pub checks: &'static [&'static str],
+    /// Set if the number of connections is part of the plan: the `-c` connections are opened first and kept open, and
+    /// with a rate arrivals use them in turn.
+    pub fixed_connections: bool,
+    /// Set if connections have a heartbeat that the peer answers (`--ping`, [`Session::heartbeat`]).
+    pub heartbeats: bool,
+}
+
+impl<'a> ProtocolDescription<'a> {
+    /// Creates a description with this name, these schemes and these options, and defaults for everything else.
+    pub fn new(
+        name: &'static str,
+        schemes: &'static [&'static str],
+        options: &'a [OptionSpec],
+        options_of_one_url: &'a [&'static str],
+    ) -> ProtocolDescription<'a> {
+        ProtocolDescription { name, schemes, options, url_options: options_of_one_url, checks: &[], fixed_connections: false, heartbeats: false }
+    }
+}
+
+/// A protocol as the rest of brunt sees it: listed once, in order, and passed to `cli::main_with`.
+pub trait Protocol: Send + Sync + 'static {
+    /// Returns the protocol's description.
+    fn description(&self) -> ProtocolDescription<'_>;
+    /// Returns the options that are checks ([`About::checks`]) of a response to a request of this URL.
+    fn checks(&self, _url: &str) -> &'static [&'static str] {
+        self.description().checks
+    }
+    /// Checks that connections of this run have a heartbeat that the peer answers.
+    ///
+    /// # Errors
+    /// Returns why they have none and what to do instead, phrased to follow `--ping:`.
+    fn check_heartbeats(&self, _asked: &ProtocolConfig) -> Result<(), String> {
+        let ProtocolDescription { name, heartbeats, .. } = self.description();
+        if heartbeats { Ok(()) } else { Err(format!("{name} has no heartbeat; leave it out")) }
+    }
+    /// Returns a workload whose first request asks the target for something that is needed before requests can be
+    /// prepared (a schema); [`Dialogue::learnt`] then returns the response. Called again with all responses so far
+    /// ([`Asked::learnt`]) until it returns `None`: nothing (more) is needed.
+    ///
+    /// # Errors
+    /// Returns a usage error that names the option.
+    fn inquiry(&self, _asked: &ProtocolConfig) -> Result<Option<Arc<dyn Workload>>, UsageError> {
+        Ok(None)
+    }
+    /// Prepares the workload: encodes everything that can be encoded before the run.
+    ///
+    /// # Errors
+    /// Returns a usage error that names the option.
+    fn prepare(&self, asked: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError>;
+}
+
+impl dyn Protocol {
+    /// Returns the name in plans and reports.
+    pub fn name(&self) -> &'static str {
+        self.description().name
+    }
+    /// Returns the URL schemes that the protocol handles.
+    pub fn schemes(&self) -> &'static [&'static str] {
+        self.description().schemes
+    }
+    /// Returns the protocol's options.
+    pub fn options(&self) -> &[OptionSpec] {
+        self.description().options
+    }
+    /// Returns the names of the options that may be set for a single URL.
+    pub fn options_of_one_url(&self) -> &[&'static str] {
+        self.description().url_options
+    }
+    /// Returns `true` if the number of connections is part of the plan.
+    pub fn fixed_connections(&self) -> bool {
+        self.description().fixed_connections
+    }
+}
+
+/// Maximum number of bytes shown of each direction of a connection; bytes beyond it are only counted.
+pub const MAX_SHOWN_BYTES: usize = 1 << 20;
+
+/// Kind of responses that are matched to requests by their order alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrderedResponses {
+    /// Datagrams, which the network may duplicate.
+    Datagrams,
+    /// Messages, which a server may send unsolicited.
+    Messages,
+}
+
+/// A prepared workload: its requests, their origins and the properties that the engine needs before it starts.
+#[derive(Debug)]
+pub struct PreparedWorkload {
+    /// Requests to choose from; at least one.
+    pub requests: Box<dyn RequestList>,
+    /// Origins of the requests; at least one.
+    pub origins: Vec<Origin>,
+    /// Names of the requests in reports, in the order of the requests. If empty, all requests share a single row, the
+    /// total.
+    pub names: RequestNames,
+    /// Requests sent once before the run (`--before`), outside of all figures: on one connection to each origin, one
+    /// after the other, in this order. A failed one ends the run before it begins.
+    pub before: Vec<Arc<Request>>,
+    /// Like `before`, but sent once the run is over (`--after`), also if it was interrupted. A failed one is reported,
+    /// and the rest are still sent.
+    pub after: Vec<Arc<Request>>,
+    /// Set if a connection serves one exchange only.
+    pub one_exchange_per_connection: bool,
+    /// Maximum number of exchanges that share a connection (`--streams`); the peer may allow fewer, see
+    /// [`Session::room`].
+    pub exchanges_per_connection: u32,
+    /// Number of exchanges that one user keeps in flight (`--pipeline`).
+    pub exchanges_per_user: u32,
+    /// Set if nothing is sent: connections are opened and held, and the requests are not used.
+    pub holds_only: bool,
+    /// Kind of responses, if they are matched to requests by order alone and the peer may send unsolicited or
+    /// duplicate ones: a run that saw such responses reports it. `None` if a response always identifies its request.
+    pub by_order: Option<OrderedResponses>,
+    /// Set if responses are inspected beyond their end (checks, captures), which can take long enough for a cached
+    /// clock reading to become stale.
+    pub inspects_responses: bool,
+    /// Set if users keep state from responses for later requests (cookies): each user then has a [`Memory`] from its
+    /// first request to its last, which the engine passes to [`Session::submit_with`].
+    pub keeps_state: bool,
+    /// Set if users cache responses and skip requests while these are fresh: [`Dialogue::recall`] is called only then.
+    pub caches_responses: bool,
+    /// Set if requests of this run have slots: the engine creates a [`Fill`] only then.
+    pub has_slots: bool,
+    /// Set if the messages of a connection are counted: the engine calls [`Session::sequence`] only then.
+    pub counts_messages: bool,
+    /// Number of requests after which the workload is exhausted (a data file that is read once); `None` if it never
+    /// is.
+    pub max_requests: Option<u64>,
+}
+
+impl PreparedWorkload {
+    /// Creates a prepared workload of requests with their names and origins, with one exchange at a time on each
+    /// connection.
+    pub fn new(requests: impl RequestList + 'static, origins: Vec<Origin>, names: RequestNames) -> PreparedWorkload {
+        PreparedWorkload {
+            requests: Box::new(requests),
+            origins,
+            names,
+            before: Vec::new(),
+            after: Vec::new(),
+            one_exchange_per_connection: false,
+            exchanges_per_connection: 1,
+            exchanges_per_user: 1,
+            holds_only: false,
+            by_order: None,
+            inspects_responses: true,
+            keeps_state: false,
+            caches_responses: false,
+            has_slots: false,
+            counts_messages: false,
+            max_requests: None,
+        }
+    }
+}
+
+/// The whole content of a run in one protocol: prepared once, shared read-only by the workers.
+pub trait Workload: Send + Sync + 'static {
+    /// Returns what was prepared before the run.
+    fn prepared(&self) -> &PreparedWorkload;
+    /// Returns the protocols to offer by ALPN on TLS connections to `origin`.
+    fn alpn(&self, _origin: &Origin) -> &[&'static [u8]] {
+        &[]
+    }
+    /// Returns who owns a connection to this origin while users go through a flow.
+    fn connection_owner(&self, _origin: &Origin) -> ConnectionOwner {
+        ConnectionOwner::Pool
+    }
+    /// Composes a request during the run from a prepared one and a draft; called only if [`Asked::composes`] is set.
+    ///
+    /// # Errors
+    /// Returns why there is no such request: its URL cannot be parsed, or this protocol does not support composed
+    /// requests.
+    fn compose(&self, _like: &Request, _draft: &RequestDraft) -> Result<FollowUp, Cause> {
+        Err(brunt_cause::connecting::composes_nothing().into())
+    }
+    /// Returns the bytes of a request as sent with this slot context, by a user with this state
+    /// ([`Prepared::remembers`]): for examples of failures and for `--debug`.
+    fn encoded_with(&self, request: &Request, fill: &SlotContext<'_>, memory: Option<&UserState>) -> Vec<u8>;
+    /// Returns the trace that a request announces with this slot context. It is derived again on each call; nothing is
+    /// stored while the request is in flight.
+    fn trace(&self, _request: &Request, _fill: &SlotContext<'_>) -> Option<Trace> {
+        None
+    }
+    /// Returns `true` if a request cannot carry a trace header. The request still belongs to a trace, if the run has
+    /// traces.
+    fn carries_no_trace(&self, _request: &Request) -> bool {
+        false
+    }
+    /// Stores in a user's state what a response to one of its requests asked it to keep ([`crate::Event::Learnt`]).
+    /// Returns a closure that finds the resources named in the response, to be called once the end of the response was
+    /// timestamped.
+    fn update_state(&self, _request: &Request, _fill: &SlotContext<'_>, _lesson: StateUpdate, _memory: &mut UserState) -> Option<ResourceSearch> {
+        None
+    }
+    /// Returns the cached response that a user has for a request, or `None` if the request must be sent.
+    fn cached_response(&self, _request: &Request, _fill: &SlotContext<'_>, _memory: &mut UserState) -> Option<CacheHit> {
+        None
+    }
+    /// Returns a description of the message that is the response to a request (`json $.type == "joined"`), if other
+    /// messages may come before it: shown to users whose run never receives one.
+    fn response_condition(&self, _request: &Request) -> Option<String> {
+        None
+    }
+    /// Returns a request as users write it, for messages that name it. Overridden by protocols whose encoded bytes are
+    /// not what was written.
+    fn display_request(&self, request: &Request) -> String {
+        let sent = self.encoded_with(request, &SlotContext::default(), None);
+        String::from_utf8_lossy(&sent).trim().to_owned()
+    }
+    /// Returns the bytes of a connection, sent ones first, in readable form: for `--debug`, by protocols whose bytes
+    /// are not text. `None` if the bytes are shown as they are. Few bytes may expand to huge texts: no text is made
+    /// beyond [`SHOWN`].
+    fn display_bytes(&self, _established: &EstablishedConnection, _sent: &[u8], _received: &[u8]) -> Option<[Vec<u8>; 2]> {
+        None
+    }
+    /// Creates the session of a connection to `origin` that was just established.
+    fn session(&self, origin: &Origin, established: &EstablishedConnection) -> Box<dyn Session>;
+    /// Takes the response to an inquiry ([`Protocol::inquire`]); `None` once it was taken.
+    fn take_inquiry_response(&self) -> Option<Vec<u8>> {
+        None
+    }
+    /// Returns the protocol and version used on a connection, for display: `HTTP/1.1`.
+    fn protocol_version(&self, _established: &EstablishedConnection) -> String {
+        String::new()
+    }
+    /// Returns the name, as counted in reports, of a status code of this protocol or of a connection-level code sent
+    /// by the peer ([`crate::Event::Word`]): "200", "OK".
+    fn code_name(&self, code: u32) -> String {
+        code.to_string()
+    }
+    /// Returns the meaning of a status code in one sentence, for readers who do not know it: the detail of its example
+    /// in reports. `None` if the name is explanation enough.
+    fn code_meaning(&self, _code: u32) -> Option<StaticCause> {
+        None
+    }
+}
+
+impl dyn Workload {
+    /// Returns the requests to choose from.
+    #[inline]
+    pub fn requests(&self) -> &dyn RequestList {
+        &*self.prepared().requests
+    }
+    /// Returns the origins of the requests.
+    #[inline]
+    pub fn origins(&self) -> &[Origin] {
+        &self.prepared().origins
+    }
+    /// Returns the names of the requests in reports.
+    #[inline]
+    pub fn names(&self) -> &RequestNames {
+        &self.prepared().names
+    }
+    /// Returns the bytes of a request as sent, with its slots left empty.
+    pub fn encoded(&self, request: &Request) -> Vec<u8> {
+        self.encoded_with(request, &SlotContext::default(), None)
+    }
+}
+
+impl fmt::Debug for dyn Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.origins()).finish()
+    }
+}
+
+/// Owner of a connection while users go through a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ConnectionOwner {
+    /// No user: each request takes a free connection.
+    #[default]
+    Pool,
+    /// The user, from its first request on the connection to the end of the iteration, since later requests may depend
+    /// on earlier ones (a transaction). After that the connection returns to the pool.
+    Iteration,
+    /// The user alone, who opens it with the values it knows. The connection is closed at the end of the iteration.
+    User,
+}
+
+/// Properties of a newly established connection.
+#[derive(Clone, Debug, Default)]
+pub struct EstablishedConnection {
+    /// Index of what the origin is bound to ([`Origin::bound`]).
+    pub bound: u32,
+    /// Protocol chosen by ALPN.
+    pub alpn: Option<Vec<u8>>,
+    /// Set if the connection uses TLS.
+    pub tls: bool,
+    /// Random number drawn from the run's seed, for what must differ between connections (masks, keys, nonces).
+    pub seed: u64,
+    /// Slot context for the messages that open the connection. Its `number` is the connection's, unique within the run
+    /// (0 outside of the load), and its `user` the one that the connection is opened for.
+    pub context: SlotContext<'static>,
+}
+
+/// Outcome of a successful submit: how the exchange ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubmitOutcome {
+    /// A response will end the exchange.
+    AwaitingResponse,
+    /// No response is expected: the exchange ends once its bytes are written, and has no latency.
+    OneWay,
+    /// A response will end the exchange. Part of the request waits until the peer asks for it, at most for this
+    /// duration: then the engine calls [`Session::release`].
+    AwaitingContinue(Nanos),
+    /// The message that ends the exchange arrived before it was submitted; a call of [`Session::receive`] with no
+    /// bytes reports it.
+    AlreadyComplete,
+}
+
+/// Error of a submit: the session has no room for another exchange now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionFull;
+
+/// Protocol violation by the peer. The connection must be closed, and all exchanges on it fail with this error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProtocolError(pub StaticCause);
+
+impl fmt::Display for ProtocolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.en())
+    }
+}
+
+/// The client side of one connection. Bytes in, bytes out, finished exchanges out.
+pub trait Session: Send {
+    /// Appends the bytes that open the connection, before any request: preface, upgrade, AUTH.
+    fn open(&mut self, _out: &mut OutputBuffer) {}
+    /// Like [`Session::open`], but with the slot context of its user's first request, if the connection belongs to a
+    /// user ([`Belongs::ToUser`]).
+    fn open_with(&mut self, _fill: &SlotContext<'_>, out: &mut OutputBuffer) {
+        self.open(out);
+    }
+    /// Resets the session for another connection to the same origin, reusing its memory: for runs with one connection
+    /// per request. Returns `false` if that is impossible (ALPN may have chosen another protocol): a new session is
+    /// then created.
+    fn restart(&mut self, _established: &EstablishedConnection) -> bool {
+        false
+    }
+    /// Starts an exchange: appends its bytes to `out`.
+    ///
+    /// # Errors
+    /// Returns [`Full`] if [`Session::room`] is 0; nothing was appended.
+    fn submit(&mut self, id: ExchangeId, request: &Request, fill: &SlotContext<'_>, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull>;
+    /// Like [`Session::submit`], for a user who keeps state from earlier responses: called instead of it if
+    /// [`Prepared::remembers`] is set.
+    ///
+    /// # Errors
+    /// As for [`Session::submit`].
+    fn submit_with(
+        &mut self,
+        id: ExchangeId,
+        request: &Request,
+        fill: &SlotContext<'_>,
+        _memory: &UserState,
+        out: &mut OutputBuffer,
+    ) -> Result<SubmitOutcome, SessionFull> {
+        self.submit(id, request, fill, out)
+    }
+    /// Cancels an exchange that timed out. Returns `true` if the connection stays usable and its other exchanges go
+    /// on, `false` if the connection must be closed.
+    fn cancel(&mut self, _id: ExchangeId, _out: &mut OutputBuffer) -> bool {
+        false
+    }
+    /// Appends the part of an exchange that was still held back ([`Sent::Withheld`]) when its wait ran out. Returns
+    /// `false` if nothing is held back any more.
+    fn continue_request(&mut self, _id: ExchangeId, _out: &mut OutputBuffer) -> bool {
+        false
+    }
+    /// Processes received bytes (one datagram, on a datagram network) and appends the resulting events to `done`.
+    ///
+    /// # Errors
+    /// Returns [`Broken`] if the peer violates the protocol; events before the violation are in `done`.
+    fn receive(&mut self, bytes: &[u8], out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<(), ProtocolError>;
+    /// Returns the sequence number ([`Fill::sequence`]) of the request submitted last; 0 if it has none.
+    fn sequence(&self) -> u64 {
+        0
+    }
+    /// Returns the number of received messages that were buffered for a later request and never awaited by one. Once
+    /// the connection is closed they count as pushes.
+    fn unread_messages(&self) -> u32 {
+        0
+    }
+    /// Returns the number of messages sent so far to open the connection; they are not requests.
+    fn opening_messages(&self) -> u32 {
+        0
+    }
+    /// Writes the replies due for unsolicited messages ([`crate::Event::Owed`]) at the given time (nanoseconds since
+    /// 1970); returns how many.
+    fn write_replies(&mut self, _unix_ns: u64, _out: &mut OutputBuffer) -> u32 {
+        0
+    }
+    /// Handles the peer's close. A response delimited by the end of the connection is complete; the engine fails
+    /// everything else in flight.
+    fn peer_closed(&mut self, _done: &mut EventBuffer) {}
+    /// Returns what was received of an incomplete response, if it was buffered: shown when the exchange fails.
+    fn partial_response(&self) -> &[u8] {
+        &[]
+    }
+    /// Returns the number of replies to unsolicited messages (pings) that may not have been sent yet. The session
+    /// bounds it: a peer that asks and never reads causes a protocol error instead of filling our memory.
+    fn pending_replies(&self) -> u32 {
+        0
+    }
+    /// Resets the count of [`Session::replies`], since nearly all of them have been sent.
+    fn reset_pending_replies(&mut self) {}
+    /// Returns, in a sentence, what the peer announced about the end of the connection before it closed; `None` if
+    /// nothing. Used as the detail of exchanges that fail with the connection.
+    fn close_reason(&self) -> Option<StaticCause> {
+        None
+    }
+    /// Like [`Session::goodbye`], with the details particular to this peer (a reason, a private code): lost
+    /// connections are grouped by it.
+    fn close_cause(&self) -> Option<Cause> {
+        self.close_reason().map(Cause::from)
+    }
+    /// Returns, in a sentence, why the peer did not process exchanges ([`crate::Event::Refused`]).
+    fn not_processed_reason(&self) -> StaticCause {
+        brunt_cause::response::refusing()
+    }
+    /// Appends a heartbeat that the peer answers, reported by [`crate::Event::Heartbeat`]; returns `false` if the
+    /// protocol has none or cannot send one now. At most one is in flight.
+    fn heartbeat(&mut self, _out: &mut OutputBuffer) -> bool {
+        false
+    }
+    /// Appends what the protocol sends before a close by the client: close frame, GOAWAY, COM_QUIT.
+    fn finish(&mut self, _out: &mut OutputBuffer) {}
+    /// Returns the number of exchanges that the session would accept now. 0 with nothing in flight means that the
+    /// connection is used up (unless it is [`Session::opening`]).
+    fn room(&self) -> usize;
+    /// Returns the kind of failure to count when [`Session::receive`] returned an error: a peer that refuses an
+    /// upgrade or a password follows its protocol.
+    fn refusal_kind(&self) -> FaultKind {
+        FaultKind::BrokenProtocol
+    }
+    /// Returns the status code (as in [`crate::Ended::code`]) of such a refusal; 0 if the peer sent none.
+    fn refusal_code(&self) -> u32 {
+        0
+    }
+    /// Returns `true` while the session's own handshake (an upgrade, AUTH, QUIC) is in progress and it accepts no
+    /// exchange yet.
+    fn is_opening(&self) -> bool {
+        false
+    }
+    /// Returns `true` if TLS starts now, within the connection (MySQL's SSLRequest, STARTTLS): called after each
+    /// [`Session::receive`] while the session is [`Session::opening`]. Bytes already appended to `out` are sent in
+    /// clear; then a [`crate::SecureChannel`] is inserted, which gets all bytes received before its handshake is
+    /// complete, and [`Session::secured`] is called when it is. Only used on connections without TLS.
+    fn starts_tls(&self) -> bool {
+        false
+    }
+    /// Continues after the TLS handshake requested by [`Session::secures_now`]: everything from now on is encrypted.
+    fn tls_established(&mut self, _out: &mut OutputBuffer) {}
+}

@@ -1,0 +1,335 @@
+//! The service under load, if it is on this host: its listen queue, its processes, its connections.
+//!
+//! Found by the address under load, by its port, or by a process id. Operations that scan all processes or all
+//! connections are rate-limited by their cost; in between, their counters are absent.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use brunt_measure::{Clock, Nanos};
+
+use crate::HostReader;
+use crate::counters::CounterSink;
+use crate::listener::{TargetListener, inodes};
+use crate::socket_holders::{family, holders};
+use crate::cpu_budget::CpuBudget;
+use crate::parse::network::is_local;
+use crate::parse::process::is_zombie;
+use crate::process::{ProcessReading, Process, Units};
+use crate::quotas::Quotas;
+use crate::tcp_sample::TcpSample;
+use crate::source::{CounterSource, reason};
+use sums::{ServiceTotals, ServiceProcess, ServiceSums};
+
+/// Maximum number of processes followed, and of those reported one by one; the sums include all.
+const MOST: usize = 256;
+const TOLD: usize = 16;
+
+/// Reason why a process selected by its id is no longer reported.
+pub const ENDED: &str = "the process has ended";
+
+/// A service at an address of this host.
+#[derive(Debug)]
+pub struct Service {
+    /// Address under load; `None` if only its processes are known.
+    target: Option<SocketAddr>,
+    /// Process that was selected by its id: the service is this process and its descendants, whichever process holds
+    /// the socket.
+    selected_pid: Option<u32>,
+    own_pid: u32,
+    listener: Option<TargetListener>,
+    /// TCP statistics of a sample of its connections.
+    sampled: Option<TcpSample>,
+    inodes: BTreeSet<u32>,
+    holders: BTreeSet<u32>,
+    /// Reason why the processes are unknown.
+    unobservable: Option<&'static str>,
+    processes: BTreeMap<u32, ServiceProcess>,
+    reported: BTreeSet<u32>,
+    sums: ServiceSums,
+    quotas: Quotas,
+    /// Set if the holders of the sockets must be searched for.
+    needs_search: bool,
+    /// Time of the first reading, since the boot of the host.
+    since: Option<Nanos>,
+    searching: CpuBudget,
+    listing: CpuBudget,
+    asking: CpuBudget,
+    counting: CpuBudget,
+}
+
+impl Service {
+    /// Returns the service that listens at an address; `None` if the address is not of this host, or no socket
+    /// listens.
+    pub fn listening_at(host: &HostReader, target: SocketAddr) -> Option<Service> {
+        let source = host.source();
+        let text = |path| source.text(path).unwrap_or_default();
+        if !is_local(target.ip(), &text("/proc/net/fib_trie"), &text("/proc/net/if_inet6")) {
+            return None;
+        }
+        match TargetListener::for_target(source, target) {
+            Ok(Some(listener)) => Some(Service::new(Some(target), Some(listener), std::process::id())),
+            Ok(None) => None,
+            // A socket may be listening; samples will report why that cannot be seen.
+            Err(_) => Some(Service::new(Some(target), None, std::process::id())),
+        }
+    }
+
+    /// Returns the service that listens at a port of this host, at any address.
+    ///
+    /// # Errors
+    /// Returns an error if no socket listens there or the kernel cannot be asked, phrased to follow the port.
+    pub fn at_port(host: &HostReader, port: u16) -> Result<Service, &'static str> {
+        match TargetListener::at_port(host.source(), port) {
+            Ok(Some(listener)) => Ok(Service::new(Some(listener.address), Some(listener), std::process::id())),
+            Ok(None) => Err("nobody listens there"),
+            Err(error) => Err(reason(&error)),
+        }
+    }
+
+    /// Returns the service of a process and its descendants; if `target` is an address of this host, it includes the
+    /// queue of the listener there.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such process.
+    pub fn of_process(host: &HostReader, pid: u32, target: Option<SocketAddr>) -> Result<Service, &'static str> {
+        if host.source().text(&format!("/proc/{pid}/stat")).is_err() {
+            return Err("there is no such process");
+        }
+        let listening = target.and_then(|target| Service::listening_at(host, target));
+        let mut service = listening.unwrap_or_else(|| Service::new(None, None, std::process::id()));
+        service.selected_pid = Some(pid);
+        service.holders.insert(pid);
+        service.needs_search = false;
+        Ok(service)
+    }
+
+    fn new(target: Option<SocketAddr>, listener: Option<TargetListener>, me: u32) -> Service {
+        Service {
+            target,
+            selected_pid: None,
+            own_pid: me,
+            listener,
+            sampled: None,
+            inodes: BTreeSet::new(),
+            holders: BTreeSet::new(),
+            unobservable: None,
+            processes: BTreeMap::new(),
+            reported: BTreeSet::new(),
+            sums: ServiceSums::default(),
+            quotas: Quotas::default(),
+            needs_search: true,
+            since: None,
+            searching: CpuBudget::at_most_every(Nanos::from_secs(1)),
+            listing: CpuBudget::at_most_every(Nanos::from_secs(5)),
+            asking: CpuBudget::at_most_every(Nanos::ZERO),
+            counting: CpuBudget::at_most_every(Nanos::ZERO),
+        }
+    }
+
+    /// Adds its counters under `listener` and `service`.
+    pub(crate) fn report(&mut self, source: &CounterSource, units: Units, now: Nanos, buffer: &mut Vec<u8>, sink: &mut CounterSink) {
+        self.report_listener(source, sink);
+        self.find_processes(source, now);
+        self.find_children(source, now);
+        self.report_processes(source, units, buffer, sink);
+        let folders = self.holders.iter().map(|pid| format!("/proc/{pid}"));
+        self.quotas.follow(folders);
+        self.quotas.report(source, buffer, "service", sink);
+        self.report_connections(source, now, sink);
+        self.report_transfers(source, now, sink);
+    }
+
+    fn report_listener(&mut self, source: &CounterSource, sink: &mut CounterSink) {
+        let name = |address: SocketAddr| format!("listener.{address}");
+        let Some(target) = self.target else { return };
+        if self.listener.is_none() {
+            match TargetListener::for_target(source, target) {
+                Ok(found) => self.listener = found,
+                Err(error) => return sink.unobservable(&name(target), reason(&error)),
+            }
+        }
+        let Some(listener) = self.listener else {
+            return sink.unobservable(&name(target), "nobody listens");
+        };
+        match listener.sockets(source) {
+            Ok(sockets) if sockets.is_empty() => {
+                // The listener may reappear at another address.
+                self.listener = None;
+                sink.unobservable(&name(listener.address), "nobody listens");
+            }
+            Ok(sockets) => {
+                listener.report(&sockets, sink);
+                let inodes = inodes(&sockets);
+                self.needs_search |= inodes != self.inodes && self.selected_pid.is_none();
+                self.inodes = inodes;
+            }
+            Err(error) => sink.unobservable(&name(listener.address), reason(&error)),
+        }
+    }
+
+    fn find_processes(&mut self, source: &CounterSource, now: Nanos) {
+        let search = self.needs_search && !self.inodes.is_empty() && self.searching.is_due(now);
+        if !search && !self.listing.is_due(now) {
+            return;
+        }
+        let before = Clock.thread_cpu_time();
+        if search {
+            let found = holders(source, &self.inodes);
+            self.unobservable = match (found.pids.is_empty(), found.denied) {
+                (false, _) => None,
+                (true, 0) => Some("no visible process holds the socket (other namespace)"),
+                (true, _) => Some("the listening process belongs to another user (permission)"),
+            };
+            self.holders = found.pids;
+            self.needs_search = false;
+        }
+        let family = if self.holders.is_empty() { BTreeSet::new() } else { family(source, &self.holders, self.own_pid) };
+        // Listening processes come first.
+        let (first, then): (Vec<u32>, Vec<u32>) = family.into_iter().partition(|pid| self.holders.contains(pid));
+        self.follow(first.into_iter().chain(then));
+        let took = Clock.thread_cpu_time() - before;
+        if search {
+            self.searching.spend(now, took);
+        }
+        self.listing.spend(now, took);
+    }
+
+    /// Reads the new children of processes that ran: cheaper than a list of all processes, and therefore done more
+    /// often.
+    fn find_children(&mut self, source: &CounterSource, now: Nanos) {
+        if !self.asking.is_due(now) {
+            return;
+        }
+        let before = Clock.thread_cpu_time();
+        let started: Vec<u32> = self.processes.values().flat_map(|followed| followed.process.new_children(source)).collect();
+        self.follow(started.into_iter());
+        self.asking.spend(now, Clock.thread_cpu_time() - before);
+    }
+
+    /// Follows these processes from now on, until they end.
+    fn follow(&mut self, pids: impl Iterator<Item = u32>) {
+        for pid in pids.filter(|pid| *pid != self.own_pid || self.holders.contains(pid)) {
+            if self.processes.len() < MOST {
+                self.processes.entry(pid).or_insert_with(|| ServiceProcess::of(pid));
+            }
+            if self.reported.len() < TOLD && self.processes.contains_key(&pid) {
+                self.reported.insert(pid);
+            }
+        }
+    }
+
+    fn report_processes(&mut self, source: &CounterSource, units: Units, buffer: &mut Vec<u8>, sink: &mut CounterSink) {
+        // Its counters stay readable until its parent has waited for it.
+        let stat = |pid| source.text(&format!("/proc/{pid}/stat")).unwrap_or_default();
+        if self.unobservable.is_none() && self.selected_pid.is_some_and(|pid| is_zombie(&stat(pid))) {
+            self.unobservable = Some(ENDED);
+        }
+        if let Some(hidden) = self.unobservable {
+            sink.unobservable("service", hidden);
+        }
+        let first = self.since.is_none();
+        let since = *self.since.get_or_insert_with(|| uptime(source));
+        let mut all = ServiceTotals::default();
+        // CPU time of processes that ended, by their parent.
+        let mut ended: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut befores = Vec::new();
+        for pid in by_generation(&self.processes) {
+            let Some(followed) = self.processes.get_mut(&pid) else { continue };
+            let Some(looked) = followed.process.read(source, units, buffer) else {
+                if let Some(last) = followed.last {
+                    *ended.entry(last.parent).or_default() += last.cpu.saturating_add(last.reaped);
+                }
+                self.ended(pid);
+                continue;
+            };
+            // Time before the first reading is not counted; a process started since then did all its work for the
+            // service.
+            let earlier = if first || looked.started >= since.0 { ProcessReading::default() } else { looked };
+            let before = followed.last.replace(looked).unwrap_or(earlier);
+            all.add(&looked, &before, &followed.process, &mut self.sums);
+            befores.push((pid, before));
+            if self.reported.contains(&pid) {
+                let name = format!("service.{pid}");
+                report_process(&name, &looked, &followed.process, sink);
+                followed.process.report_unobservable(&name, &looked, source, sink);
+            }
+        }
+        for (pid, before) in befores {
+            let Some(followed) = self.processes.get_mut(&pid) else { continue };
+            self.sums.cpu += followed.new_child_time(&before, ended.get(&pid).copied().unwrap_or_default());
+        }
+        if all.processes >= MOST {
+            sink.unobservable("service.all", &format!("more than {MOST} processes: the rest are left out"));
+        }
+        if all.processes > 0 {
+            all.report(&mut self.sums, sink);
+        }
+    }
+
+    fn ended(&mut self, pid: u32) {
+        self.processes.remove(&pid);
+        self.reported.remove(&pid);
+        // A successor, if there is one, may hold the socket by now.
+        self.needs_search |= self.holders.remove(&pid) && self.selected_pid.is_none();
+        if self.selected_pid == Some(pid) {
+            self.unobservable = Some(ENDED);
+        }
+    }
+
+    fn report_connections(&mut self, source: &CounterSource, now: Nanos, sink: &mut CounterSink) {
+        let Some(listener) = self.listener.filter(|_| self.counting.is_due(now)) else { return };
+        let before = Clock.thread_cpu_time();
+        match listener.connections(source) {
+            Ok(count) => sink.put(&["service", "connections"], count),
+            Err(error) => sink.unobservable("service.connections", reason(&error)),
+        }
+        self.counting.spend(now, Clock.thread_cpu_time() - before);
+    }
+
+    fn report_transfers(&mut self, source: &CounterSource, now: Nanos, sink: &mut CounterSink) {
+        let Some(listener) = self.listener else { return };
+        let sampled = self.sampled.take().filter(|sampled| sampled.is_of(listener.address));
+        self.sampled.insert(sampled.unwrap_or_else(|| TcpSample::of_service(listener.address))).report(source, now, sink);
+    }
+}
+
+/// Returns the processes, parents before children: if a child has disappeared when it is read, its parent must not
+/// already have included the child's time when the parent was read.
+fn by_generation(processes: &BTreeMap<u32, ServiceProcess>) -> Vec<u32> {
+    let parent = |pid: &u32| processes.get(pid)?.last.map(|last| last.parent);
+    let depth = |pid: &u32| std::iter::successors(Some(*pid), parent).take(processes.len() + 1).count();
+    let mut pids: Vec<u32> = processes.keys().copied().collect();
+    // Processes that were not read yet were started last.
+    pids.sort_by_cached_key(|pid| (processes[pid].last.is_none(), depth(pid)));
+    pids
+}
+
+/// Returns the uptime of the host; zero if it is unknown.
+fn uptime(source: &CounterSource) -> Nanos {
+    let text = source.text("/proc/uptime").unwrap_or_default();
+    let seconds = text.split_ascii_whitespace().next().and_then(|up| up.parse::<f64>().ok()).unwrap_or_default();
+    Nanos((seconds * 1e9) as u64)
+}
+
+fn report_process(name: &str, looked: &ProcessReading, process: &Process, sink: &mut CounterSink) {
+    let mut put = |what, value| sink.put_some(&[name, what], value);
+    put("cpu", Some(looked.cpu));
+    put("wait", looked.totals.wait);
+    put("threads", Some(looked.threads));
+    put("fds", looked.descriptors);
+    put("fd_limit", looked.descriptor_limit);
+    put("rss", Some(looked.rss));
+    put("swap", looked.swap);
+    put("voluntary", looked.totals.voluntary);
+    put("involuntary", looked.totals.involuntary);
+    put("busiest.cpu", looked.totals.busiest.filter(|_| looked.left_out == 0));
+    if let Some((tid, comm)) = process.busiest().filter(|_| looked.left_out == 0) {
+        sink.put(&[name, "busiest.tid"], u64::from(tid));
+        sink.label(&[name, "busiest.comm"], comm);
+    }
+}
+
+mod sums;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! The configuration of a target.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use brunt_net::tls::RustlsServer;
+use brunt_contract::PeerAddress;
+
+use crate::{DelayDistribution, ServerStall};
+
+/// ALPN protocols that a target with TLS offers, in order of preference.
+pub const ALPN: &[&[u8]] = &[b"h2", b"http/1.1"];
+
+/// The configuration of a target; [`Config::default`] is a healthy server on 127.0.0.1:8080.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Address to listen on; port 0 asks for any free one.
+    pub listen: PeerAddress,
+    /// Connections the kernel may queue before they are accepted, as in listen(2); capped by
+    /// `net.core.somaxconn`.
+    pub backlog: u32,
+    /// Number of listening sockets with a thread each; 0: one per core available. A Unix socket always has one.
+    /// A thread whose descriptor table is full is succeeded by another one.
+    pub workers: u32,
+    /// Number of open connections above which nothing is accepted (each listening socket takes its share of the
+    /// limit).
+    pub max_connections: Option<u32>,
+    /// Delay of every answer whose path asks for none.
+    pub delay: Option<DelayDistribution>,
+    /// Share of requests answered with 500, 0 to 1.
+    pub error_rate: f64,
+    /// Share of requests whose connection is closed instead of an answer, 0 to 1.
+    pub close_rate: f64,
+    /// Stalls of the whole server.
+    pub stalls: Vec<ServerStall>,
+    /// Seed of all random draws.
+    pub seed: u64,
+    /// File for one line per request (see [`crate::arrivals`]).
+    pub log_arrivals: Option<PathBuf>,
+    /// TLS with this certificate, if set.
+    pub tls: Option<RustlsServer>,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            listen: PeerAddress::Tcp(SocketAddr::from(([127, 0, 0, 1], 8080))),
+            backlog: u32::MAX,
+            workers: 0,
+            max_connections: None,
+            delay: None,
+            error_rate: 0.0,
+            close_rate: 0.0,
+            stalls: Vec::new(),
+            seed: 0,
+            log_arrivals: None,
+            tls: None,
+        }
+    }
+}
+
+/// Parses an address to listen on: `127.0.0.1:8080`, `[::1]:8080`, `:8080` (all interfaces), `8080` (this host
+/// only), `unix:/run/target.sock`.
+///
+/// # Errors
+///
+/// Returns one sentence that states the accepted forms.
+pub fn place(text: &str) -> Result<PeerAddress, String> {
+    if let Some(path) = text.strip_prefix("unix:").or_else(|| text.starts_with('/').then_some(text)) {
+        return Ok(PeerAddress::Unix(Arc::new(PathBuf::from(path))));
+    }
+    let full = match text.strip_prefix(':') {
+        Some(port) => format!("[::]:{port}"),
+        None if !text.contains(':') => format!("127.0.0.1:{text}"),
+        None => text.replacen("localhost:", "127.0.0.1:", 1),
+    };
+    full.parse().map(PeerAddress::Tcp).map_err(|_| {
+        format!("\"{text}\" is not an address to listen on: write 127.0.0.1:8080, [::1]:8080, :8080 or unix:/path")
+    })
+}
+
+/// Parses a share: `0.01` or `1%`.
+///
+/// # Errors
+///
+/// Returns one sentence that states the accepted forms.
+pub fn share(text: &str) -> Result<f64, String> {
+    let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let share = number.parse::<f64>().map(|n| n / scale).ok().filter(|n| (0.0..=1.0).contains(n));
+    share.ok_or_else(|| format!("\"{text}\" is not a share: write a number from 0 to 1, or a percentage such as 1%"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read() {
+        let tcp = |text: &str| Ok(PeerAddress::Tcp(text.parse().unwrap()));
+        for (text, read) in [
+            ("127.0.0.1:8080", tcp("127.0.0.1:8080")),
+            ("[::1]:80", tcp("[::1]:80")),
+            (":8080", tcp("[::]:8080")),
+            ("9000", tcp("127.0.0.1:9000")),
+            ("localhost:0", tcp("127.0.0.1:0")),
+            ("unix:/tmp/t", Ok(PeerAddress::Unix(Arc::new("/tmp/t".into())))),
+            ("/tmp/t", Ok(PeerAddress::Unix(Arc::new("/tmp/t".into())))),
+        ] {
+            assert_eq!(place(text), read, "{text}");
+        }
+        for text in ["", "host", "1.2.3.4:70000", "a:b"] {
+            assert!(place(text).unwrap_err().contains("write 127.0.0.1:8080"), "{text}");
+        }
+    }
+
+    #[test]
+    fn shares_are_read() {
+        assert_eq!(share("0.25"), Ok(0.25));
+        assert_eq!(share("1%"), Ok(0.01));
+        for text in ["2", "-0.1", "101%", "x", "NaN"] {
+            assert!(share(text).is_err(), "{text}");
+        }
+    }
+}
