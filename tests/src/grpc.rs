@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::external::{ExternalServer, BuildOnce, packages, sources};
+use crate::external::{BuildOnce, ExternalServer, packages, sources};
 
 /// A running server; killed on drop.
 pub struct ExternalGrpcServer(ExternalServer);

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::external::{ExternalServer, BuildOnce, sources};
+use crate::external::{BuildOnce, ExternalServer, sources};
 use crate::program::until;
 use crate::target::free_port;
 

@@ -1,7 +1,7 @@
 //! Third-party MySQL server in Go: its accounts use `caching_sha2_password`, and its result sets end as those of old
 //! servers do.
 
-use crate::external::{ExternalServer, BuildOnce};
+use crate::external::{BuildOnce, ExternalServer};
 
 /// A running server; killed on drop.
 pub struct MysqlGoServer(ExternalServer);

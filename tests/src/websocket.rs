@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::external::{ExternalServer, BuildOnce};
+use crate::external::{BuildOnce, ExternalServer};
 
 /// A running server; killed on drop.
 pub struct ExternalWebSocketServer(ExternalServer);

@@ -57,7 +57,9 @@ impl Nginx {
         let child = command.spawn().map_err(|e| format!("cannot start nginx: {e}"))?;
         let mut server = Self { child, port: setup.port, status_port: setup.status_port };
         let status_port = server.status_port;
-        let up = brunt_programs::wait_until_up(&mut server.child, Duration::from_secs(10), || counts_at(status_port).is_ok());
+        let up = brunt_programs::wait_until_up(&mut server.child, Duration::from_secs(10), || {
+            counts_at(status_port).is_ok()
+        });
         up.map_err(|why| format!("nginx {why}; see {}", folder.join("error.log").display()))?;
         Ok(server)
     }

@@ -13,7 +13,8 @@ use flate2::read::GzDecoder;
 pub static REPORT: LazyLock<String> = LazyLock::new(|| decompress(include_bytes!("../../../web/dist/report.html.gz")));
 
 /// The console page.
-pub static CONSOLE: LazyLock<String> = LazyLock::new(|| decompress(include_bytes!("../../../web/dist/console.html.gz")));
+pub static CONSOLE: LazyLock<String> =
+    LazyLock::new(|| decompress(include_bytes!("../../../web/dist/console.html.gz")));
 
 /// The script that the console page requests when a plan is edited; the page's policy contains the hash of this text.
 pub static EDITOR: LazyLock<String> = LazyLock::new(|| decompress(include_bytes!("../../../web/dist/editor.js.gz")));

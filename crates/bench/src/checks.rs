@@ -4,11 +4,11 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, UdpSocket};
 use std::sync::Arc;
 
+use brunt_contract::{Protocol, ProtocolConfig, RequestedUrl, UsageError};
 use brunt_engine::PreparedRun;
 use brunt_net::tls::{RustlsSecurity, TlsSettings, Versions};
 use brunt_plan::{Load, Plan, Urls, address};
 use brunt_report::numbers;
-use brunt_contract::{ProtocolConfig, RequestedUrl, UsageError, Protocol};
 
 use crate::{data_end, host, objective_names, proxy_route};
 use brunt_config::Intent;
@@ -112,14 +112,15 @@ pub fn workers(plan: &Plan, prepared: &PreparedRun) -> Result<(), UsageError> {
         "{asked} cannot hold that many connections with {} descriptors each (ulimit -n), of which {} are for \
             connections; raise that limit, write -w {needed}, use fewer connections ({fewer}), or leave -w out",
         host::descriptors(),
-        net::tables::capacity()
+        brunt_net::tables::capacity()
     );
     Err(UsageError::new("-w", trouble))
 }
 
 /// Refuses heartbeats for a protocol without them instead of silently ignoring the option.
 pub(crate) fn heartbeats(plan: &Plan, protocol: &dyn Protocol, asked: &ProtocolConfig) -> Result<(), UsageError> {
-    plan.heartbeat.map_or(Ok(()), |_| protocol.check_heartbeats(asked).map_err(|trouble| UsageError::new("--ping", trouble)))
+    plan.heartbeat
+        .map_or(Ok(()), |_| protocol.check_heartbeats(asked).map_err(|trouble| UsageError::new("--ping", trouble)))
 }
 
 fn sources(plan: &Plan) -> Result<Vec<IpAddr>, UsageError> {

@@ -1,11 +1,11 @@
 //! The end of a run by its data: rows that are used only once limit the number of requests, or of iterations of a flow
 //! or a scenario.
 
+use brunt_contract::{Protocol, ProtocolConfig, UsageError};
 use brunt_engine::PreparedRun;
 use brunt_plan::{Plan, ScenarioPlan};
 use brunt_record::{Notice, Subject};
 use brunt_report::numbers;
-use brunt_contract::{ProtocolConfig, UsageError, Protocol};
 
 /// Returns the number of requests (in a flow: iterations) after which the run ends, at the latest when its data is used
 /// up. Scenarios end individually.

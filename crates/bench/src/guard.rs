@@ -9,9 +9,9 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, RwLock};
 
 use brunt_cause::Cause;
+use brunt_contract::{Origin, PeerAddress};
 use brunt_engine::Resolver;
 use brunt_plan::address;
-use brunt_contract::{Origin, PeerAddress};
 
 /// A resolver that only returns confirmed public addresses.
 pub struct PublicAddressGuard {

@@ -3,7 +3,7 @@
 //! Nothing here may stop a run: a listener that fails (a full disk) is removed, and its notice goes to the others; a
 //! screen without a reader is ignored.
 
-use brunt_record::{RunListener, Notice, RunEvent};
+use brunt_record::{Notice, RunEvent, RunListener};
 
 use brunt_config::redact::Redaction;
 
@@ -44,7 +44,8 @@ impl<'a> Journal<'a> {
         match &event {
             RunEvent::Second(second) => self.until = Some(second.to_ns),
             RunEvent::Ended(_) => {
-                let theirs: Vec<Notice> = self.listeners.iter_mut().flat_map(|listener| listener.final_notices()).collect();
+                let theirs: Vec<Notice> =
+                    self.listeners.iter_mut().flat_map(|listener| listener.final_notices()).collect();
                 let words = std::mem::take(&mut self.final_notices).into_iter().chain(theirs);
                 words.for_each(|notice| self.broadcast(RunEvent::Notice(notice)));
             }
@@ -65,7 +66,8 @@ impl<'a> Journal<'a> {
             notice.at_ns = notice.at_ns.or(self.until);
         }
         let mut troubles = Vec::new();
-        self.listeners.retain_mut(|listener| listener.observe(&event).map_err(|trouble| troubles.push(trouble)).is_ok());
+        self.listeners
+            .retain_mut(|listener| listener.observe(&event).map_err(|trouble| troubles.push(trouble)).is_ok());
         troubles.into_iter().for_each(|trouble| self.broadcast(RunEvent::Notice(trouble)));
     }
 }
@@ -120,7 +122,8 @@ mod tests {
 
     #[test]
     fn one_that_fails_is_told_no_more_and_the_others_hear_everything_and_why() {
-        let (mut before, mut failing, mut after) = (FailingListener::after(99), FailingListener::after(1), FailingListener::after(99));
+        let (mut before, mut failing, mut after) =
+            (FailingListener::after(99), FailingListener::after(1), FailingListener::after(99));
         let redaction = Redaction::for_command_line(&["--user".into(), "ann:hunter-22".into()]);
         let mut journal = Journal::new(redaction);
         journal.add_listener(&mut before);

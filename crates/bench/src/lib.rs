@@ -8,37 +8,37 @@ mod cores;
 mod data_end;
 pub mod guard;
 pub mod host;
-mod target_queries;
-pub mod remote_probes;
 pub mod journal;
 mod objective_names;
+pub mod proxy_route;
 mod readings;
 mod reference;
+pub mod remote_probes;
 mod resolver;
 pub mod share;
-pub mod proxy_route;
+mod target_queries;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use brunt_contract::{FaultKind, Protocol, UsageError};
 use brunt_engine::{
     AfterFailure, Assignment, Control, Launcher, OneShotFailure, PreparedRun, ProbeFailure, Processes, Setup, Stop,
 };
 use brunt_measure::Nanos;
 use brunt_plan::{Bundle, Plan, Trial};
 use brunt_protocols::file::gathering;
-use brunt_record::{FirstResponse, GeneratorHost, RunListener, Notice, RunEvent, Subject};
+use brunt_record::{FirstResponse, GeneratorHost, Notice, RunEvent, RunListener, Subject};
 use brunt_report::{Summary, SummaryBuilder};
-use brunt_contract::{UsageError, FaultKind, Protocol};
 
 use crate::guard::PublicAddressGuard;
 use crate::journal::Journal;
+use crate::proxy_route::ProxyRoute;
 use crate::readings::CounterReadings;
 use crate::reference::ReferenceClient;
 use crate::resolver::SystemResolver;
-use crate::proxy_route::ProxyRoute;
 use brunt_config::redact::Redaction;
-use brunt_config::{Intent, CounterSources};
+use brunt_config::{CounterSources, Intent};
 
 /// A plan whose requests are encoded.
 pub struct Bench {
@@ -107,7 +107,9 @@ impl Bench {
         bundle.check().map_err(|trouble| UsageError::new("--processes", trouble))?;
         intent.plan.requests = bench.setup.plan.requests;
         intent.shown.requests = intent.plan.requests;
-        [&mut intent.plan, &mut intent.shown].into_iter().for_each(|plan| data_end::limit_iterations(plan, &bench.rows));
+        [&mut intent.plan, &mut intent.shown]
+            .into_iter()
+            .for_each(|plan| data_end::limit_iterations(plan, &bench.rows));
         bench.setup.shown = intent.shown.clone();
         bench.setup.command = intent.command.clone();
         bench.redaction = intent.redaction.clone();
@@ -358,8 +360,8 @@ impl Bench {
             (Subject::NoKeepalive, plan.options.contains_key("no-keepalive")),
         ];
         let ends = data_end::notices(plan, prepared, &self.rows);
-        let through =
-            (!plan.proxies.is_none()).then(|| Notice::new(Subject::Proxy, [("proxy", proxy_route::shown_proxies(plan))]));
+        let through = (!plan.proxies.is_none())
+            .then(|| Notice::new(Subject::Proxy, [("proxy", proxy_route::shown_proxies(plan))]));
         off.into_iter()
             .filter(|(_, off)| *off)
             .map(|(subject, _)| Notice::new(subject, []))

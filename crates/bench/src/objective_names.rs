@@ -1,9 +1,9 @@
 //! Check that names in objectives exist in the run.
 
+use brunt_contract::UsageError;
 use brunt_engine::PreparedRun;
 use brunt_plan::Plan;
 use brunt_report::Objective;
-use brunt_contract::UsageError;
 
 use brunt_config::nearest;
 

@@ -8,12 +8,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 
 use brunt_cause::Cause;
+use brunt_contract::{
+    Origin, PeerAddress, Proxy, ProxyException, ProxyKind, ProxyRules, SecureChannel, SecureChannelFactory, UsageError,
+};
 use brunt_engine::Resolver;
 use brunt_net::tls::RustlsSecurity;
 use brunt_net::tunnel::tunnel;
 use brunt_plan::Plan;
 use brunt_plan::address::ConnectTo;
-use brunt_contract::{UsageError, ProxyException, Origin, PeerAddress, ProxyRules, Proxy, ProxyKind, SecureChannel, SecureChannelFactory};
 
 use crate::guard::PublicAddressGuard;
 use crate::resolver::SystemResolver;

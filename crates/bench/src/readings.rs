@@ -5,16 +5,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
+use brunt_contract::UsageError;
+use brunt_counters::{CounterSource, Counters, HostReader, Sampler, Service};
 use brunt_measure::{Clock, Nanos};
 use brunt_plan::Plan;
-use brunt_counters::{Counters, HostReader, Sampler, Service, CounterSource};
 use brunt_record::{ChangeEncoder, Notice, RunEvent, Subject};
 use brunt_watch::WatchedService;
-use brunt_contract::UsageError;
 
 use crate::checks;
 use crate::remote_probes::{self, RemoteProbe};
-use brunt_config::{LocalService, CounterSources};
+use brunt_config::{CounterSources, LocalService};
 
 /// Interval of the readings.
 const EVERY: Nanos = Nanos::from_secs(1);
@@ -160,7 +160,9 @@ impl CounterReadings {
 
 /// Reads with a separate file descriptor table: the counter files, two for each thread of a service, would otherwise
 /// use descriptors that the connections of the run need.
-fn with_own_descriptors(mut read: impl FnMut() -> Counters + Send + 'static) -> impl FnMut() -> Counters + Send + 'static {
+fn with_own_descriptors(
+    mut read: impl FnMut() -> Counters + Send + 'static,
+) -> impl FnMut() -> Counters + Send + 'static {
     let mut shared = true;
     move || {
         if std::mem::take(&mut shared) {
@@ -211,7 +213,11 @@ fn watched_services(watching: &CounterSources, plan: &Plan) -> Result<Vec<Watche
 }
 
 /// Returns the local service to be watched; by default the one under load.
-fn service(host: &HostReader, watching: &CounterSources, target: Option<SocketAddr>) -> Result<Option<Service>, UsageError> {
+fn service(
+    host: &HostReader,
+    watching: &CounterSources,
+    target: Option<SocketAddr>,
+) -> Result<Option<Service>, UsageError> {
     let missing = |option, what: String, why| UsageError::new(option, format!("{what}: {why}"));
     match watching.service {
         None => Ok(target.and_then(|address| Service::listening_at(host, address))),

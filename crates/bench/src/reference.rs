@@ -96,7 +96,13 @@ fn plan(of: &Plan, rate: f64) -> Plan {
     }
 }
 
-fn run(prepared: Arc<PreparedRun>, setup: &Setup, stop: &Stop, lateness: &ReadLateness, tell: &Sender<(Nanos, ReferenceSecond)>) {
+fn run(
+    prepared: Arc<PreparedRun>,
+    setup: &Setup,
+    stop: &Stop,
+    lateness: &ReadLateness,
+    tell: &Sender<(Nanos, ReferenceSecond)>,
+) {
     let mut window = Nanos::ZERO;
     prepared.run(setup, stop, &mut |event| match event {
         RunEvent::Began(began) => window = Nanos(began.clock_ns),

@@ -5,11 +5,13 @@ use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use brunt_contract::UsageError;
+use brunt_counters::remote::{
+    ByteStream, ClockReading, JoinOptions, JoinedProbe, ProbeEvent, ProbeReceiver, TlsWrapper,
+};
 use brunt_measure::Nanos;
 use brunt_net::tls::{RustlsSecurity, TlsSettings};
-use brunt_counters::remote::{ByteStream, ClockReading, ProbeReceiver, JoinedProbe, JoinOptions, ProbeEvent, TlsWrapper};
 use brunt_record::{HostCounters, Notice, RunEvent, Subject};
-use brunt_contract::UsageError;
 
 use brunt_config::ProbeTargets;
 
@@ -145,7 +147,7 @@ impl RemoteProbe {
             cores: facts.cores,
             holds_target: facts.holds_target,
             shares_kernel: facts.shares_kernel,
-            ..record::ProbedHost::default()
+            ..brunt_record::ProbedHost::default()
         };
         RemoteProbe { following, news, joined, first, last: None }
     }

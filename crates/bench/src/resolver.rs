@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use brunt_cause::{Cause, connecting};
+use brunt_contract::{Origin, PeerAddress};
 use brunt_engine::Resolver;
 use brunt_plan::Plan;
 use brunt_plan::address::ConnectTo;
-use brunt_contract::{Origin, PeerAddress};
 
 /// Duration from which a lookup is reported as slow.
 const SLOW: Duration = Duration::from_secs(1);
@@ -189,7 +189,9 @@ mod tests {
     fn datagrams_go_to_datagram_places_and_nobody_knocks() {
         let datagrams = Origin { datagrams: true, ..origin("localhost", 53) };
         let found = resolver(&[], None, |_| panic!("nobody knocks")).resolve(&datagrams).unwrap();
-        assert!(!found.is_empty() && found.iter().all(|place| matches!(place, PeerAddress::Udp(to) if to.port() == 53)));
+        assert!(
+            !found.is_empty() && found.iter().all(|place| matches!(place, PeerAddress::Udp(to) if to.port() == 53))
+        );
     }
 
     #[test]

@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
+use brunt_contract::{Protocol, UsageError};
 use brunt_engine::{Assignment, Briefing};
 use brunt_plan::{Bundle, Plan};
 use brunt_record::GeneratorHost;
 use serde::{Deserialize, Serialize};
-use brunt_contract::{UsageError, Protocol};
 
 use crate::Bench;
 
@@ -36,7 +36,11 @@ pub fn briefing(plan: Plan, bundle: Bundle, allowed: Option<Vec<String>>) -> Bri
 ///
 /// # Errors
 /// It cannot be done; the parent process receives the error, too.
-pub fn run_assignment(mut assignment: Assignment, protocols: &[Arc<dyn Protocol>], host: &GeneratorHost) -> Result<(), UsageError> {
+pub fn run_assignment(
+    mut assignment: Assignment,
+    protocols: &[Arc<dyn Protocol>],
+    host: &GeneratorHost,
+) -> Result<(), UsageError> {
     let bundle = assignment.take_bundle();
     match brunt_protocols::file::from_bundle(bundle, || prepare(assignment.description(), protocols, host)) {
         Ok(bench) => {

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
+use brunt_contract::{FaultKind, Protocol, ProtocolConfig, UsageError};
 use brunt_engine::{PreparedRun, ProbeFailure, Setup, Stop};
-use brunt_contract::{ProtocolConfig, UsageError, FaultKind, Protocol};
 
 /// Maximum number of queries; a protocol that sends more is in a loop.
 const MOST: usize = 64;
@@ -20,7 +20,11 @@ pub type InquiryOutcome = (Arc<PreparedRun>, Option<Box<ProbeFailure>>);
 ///
 /// # Errors
 /// The user's mistake, naming the option; or a target that cannot be queried.
-pub fn prepare(protocol: &dyn Protocol, asked: &mut ProtocolConfig, setup: &Setup) -> Result<InquiryOutcome, UsageError> {
+pub fn prepare(
+    protocol: &dyn Protocol,
+    asked: &mut ProtocolConfig,
+    setup: &Setup,
+) -> Result<InquiryOutcome, UsageError> {
     let mut learnt = 0;
     for _ in 0..MOST {
         let Some(inquiry) = PreparedRun::inquiry(protocol, asked)? else { break };

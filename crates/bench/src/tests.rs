@@ -1,9 +1,9 @@
 //! Repeated measurements of one bench; one-time requests are sent once, checked against the server's count.
 
+use brunt_contract::PeerAddress;
 use brunt_plan::{Arrivals, Load};
 use brunt_report::End;
 use brunt_test_server::{Config, TargetServer};
-use brunt_contract::PeerAddress;
 
 use super::*;
 use brunt_config::{Command, Defaults, read};

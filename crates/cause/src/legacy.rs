@@ -6,7 +6,9 @@ impl Cause {
     /// Recognizes the cause in the text of such a record; `None` if it matches no sentence of that time.
     pub fn from_legacy_text(text: &str) -> Option<Cause> {
         let bare = text.strip_suffix('.').unwrap_or(text);
-        all().filter(|sentence| sentence.before).find_map(|sentence| Some(Cause::of(sentence, match_arguments(bare, sentence)?)))
+        all()
+            .filter(|sentence| sentence.before)
+            .find_map(|sentence| Some(Cause::of(sentence, match_arguments(bare, sentence)?)))
     }
 }
 
@@ -25,7 +27,8 @@ fn match_arguments(text: &str, sentence: &Sentence) -> Option<Vec<CauseArgument>
         };
         if let Some(open) = open {
             let words = rest.get(..at).filter(|words| !words.is_empty())?;
-            places[open] = Cause::from_legacy_text(words).map_or_else(|| CauseArgument::Words(words.to_owned()), CauseArgument::Cause);
+            places[open] = Cause::from_legacy_text(words)
+                .map_or_else(|| CauseArgument::Words(words.to_owned()), CauseArgument::Cause);
         }
         (rest, open) = (&rest[at + before.len()..], Some(place));
     }

@@ -9,15 +9,15 @@
 //! A record made before causes were stored has the English text only: [`Cause::before`] recognizes its sentence.
 
 mod legacy;
-mod sentence;
 mod message;
+mod sentence;
 
 #[macro_use]
 mod table;
 
-pub mod side_messages;
 pub mod captures;
 pub mod checks;
+pub mod connecting;
 pub mod grpc;
 pub mod http1;
 pub mod http2;
@@ -25,10 +25,10 @@ pub mod mysql;
 pub mod postgres;
 pub mod proxy;
 pub mod raw;
-pub mod connecting;
 pub mod redis;
 pub mod response;
 pub mod run;
+pub mod side_messages;
 pub mod sql;
 pub mod tls;
 pub mod websocket;
@@ -36,8 +36,8 @@ pub mod websocket;
 #[cfg(test)]
 mod tests;
 
+pub use message::{Cause, CauseArgument, StaticCause, StaticSentence};
 pub use sentence::Sentence;
-pub use message::{Cause, StaticSentence, CauseArgument, StaticCause};
 
 /// All sentences by area. The text of an old record is matched to the first sentence that fits.
 const AREAS: &[&[Sentence]] = &[

@@ -75,7 +75,11 @@ impl Cause {
 
     /// Returns the English text.
     pub fn en(&self) -> Cow<'static, str> {
-        if self.places.is_empty() { self.sentence.en.into() } else { self.filled(self.sentence.en, &CauseArgument::en).into() }
+        if self.places.is_empty() {
+            self.sentence.en.into()
+        } else {
+            self.filled(self.sentence.en, &CauseArgument::en).into()
+        }
     }
 
     /// Returns the Chinese text; `None` for a sentence of a later version or of a third-party protocol.
@@ -170,7 +174,8 @@ impl Eq for StaticSentence {}
 
 impl From<StaticCause> for Cause {
     fn from(StaticCause(fixed): StaticCause) -> Cause {
-        let places = if fixed.word.is_empty() { Box::default() } else { Box::new([fixed.word.into()]) as Box<[CauseArgument]> };
+        let places =
+            if fixed.word.is_empty() { Box::default() } else { Box::new([fixed.word.into()]) as Box<[CauseArgument]> };
         Cause { sentence: fixed.sentence, places }
     }
 }

@@ -9,7 +9,8 @@ fn every_sentence_has_its_places_in_both_languages() {
     let mut keys = HashSet::new();
     for sentence in all() {
         assert!(keys.insert(sentence.key), "{} stands there twice", sentence.key);
-        let numbers: Vec<CauseArgument> = (0..sentence.places.len()).map(|n| CauseArgument::Words(format!("<{n}>"))).collect();
+        let numbers: Vec<CauseArgument> =
+            (0..sentence.places.len()).map(|n| CauseArgument::Words(format!("<{n}>"))).collect();
         let cause = Cause::of(sentence, numbers);
         let (en, zh) = (cause.en(), cause.zh().expect("Chinese"));
         for n in 0..sentence.places.len() {

@@ -11,18 +11,18 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use brunt_contract::{Protocol, UsageError};
 use brunt_measure::quantile::rank_of;
 use brunt_plan::Trial;
 use brunt_record::{Calibration, GeneratorHost};
 use brunt_report::{Lang, Summary, numbers};
-use brunt_contract::{UsageError, Protocol};
 
 use crate::demo::parse_run;
 use crate::run::CommandResult;
 use crate::second_process::SecondProcess;
 use crate::signals::Interrupts;
 use crate::worker::SelfLauncher;
-use crate::{preflight, kept_runs, messages, screen};
+use crate::{kept_runs, messages, preflight, screen};
 use brunt_bench::Bench;
 use brunt_config::{CalibrateSettings, Defaults};
 

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use brunt_contract::UsageError;
 use brunt_record::RecordFile;
 use brunt_report::comparison::ComparedRun;
 use brunt_report::formats::Style;
 use brunt_report::formats::run_comparison::writer;
 use brunt_report::{Exit, Lang, RecordedSeconds, Summary};
-use brunt_contract::UsageError;
 
 use crate::replay::summarize;
 use crate::run::CommandResult;

@@ -10,15 +10,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use brunt_console::{RunCommand, run_control};
+use brunt_contract::UsageError;
 use brunt_engine::{Control, Stop};
 use brunt_measure::Nanos;
 use brunt_plan::Plan;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
-use brunt_contract::UsageError;
 
-use crate::preflight;
 use crate::load_control::LoadControl;
+use crate::preflight;
 use brunt_config::Intent;
 
 /// Interval of checks whether the run is over.
@@ -74,8 +74,12 @@ impl ControlListener {
         // Opened for writing as well, so that the pipe never reports end of file, whichever writers come and go.
         let mut pipe = OpenOptions::new().read(true).write(true).open(pipe).ok()?;
         let over = Arc::new(AtomicBool::new(false));
-        let mut orders =
-            CommandReader { load: LoadControl::new(plan, control), stop: stop.clone(), drains: false, line: Vec::new() };
+        let mut orders = CommandReader {
+            load: LoadControl::new(plan, control),
+            stop: stop.clone(),
+            drains: false,
+            line: Vec::new(),
+        };
         let ended = Arc::clone(&over);
         let listening = std::thread::Builder::new().name("driver".into()).spawn(move || {
             while !ended.load(Ordering::Relaxed) {
@@ -138,7 +142,8 @@ impl CommandReader {
 pub fn checked(intent: &Intent, workers: u32, unused: &[String]) -> Value {
     let said = preflight::announcement(&intent.shown, workers, intent.lang());
     let heavy = preflight::is_heavy(&intent.plan);
-    let notes: Vec<&String> = intent.notes.iter().chain(&intent.remarks).chain(&intent.flow_remarks).chain(unused).collect();
+    let notes: Vec<&String> =
+        intent.notes.iter().chain(&intent.remarks).chain(&intent.flow_remarks).chain(unused).collect();
     json!({ "ok": true, "said": said, "notes": notes, "heavy": heavy, "plan": intent.shown })
 }
 

@@ -1,11 +1,14 @@
 //! `--debug`: one complete exchange, as sent and received, and the outcome that a run would count; for a flow each of
 //! its requests.
 
-use brunt_engine::{SkippedResources, PreparedRun, ProbeFailure, ProbeResult, FetchedResource, Setup, Stop, Transcript, RequestValue, PassEvent};
+use brunt_contract::FaultKind;
+use brunt_engine::{
+    FetchedResource, PassEvent, PreparedRun, ProbeFailure, ProbeResult, RequestValue, Setup, SkippedResources, Stop,
+    Transcript,
+};
 use brunt_measure::sanitize;
 use brunt_record::FirstResponse;
 use brunt_report::{Exit, Lang};
-use brunt_contract::FaultKind;
 
 use crate::{messages, screen};
 use brunt_config::redact::Redaction;
@@ -69,7 +72,10 @@ fn run_flow(prepared: &PreparedRun, setup: &Setup, shown: &ExchangeFormatter<'_>
         PassEvent::LeftOut(left_out) => text += &shown.left_out(left_out),
         PassEvent::Section(part) => text += &format!("=== {part}\n"),
         PassEvent::Paused(pause) => {
-            text += &format!("{}\n", lang.fill(messages::DEBUG_PAUSE, &[("time", &brunt_report::numbers::duration(pause))]));
+            text += &format!(
+                "{}\n",
+                lang.fill(messages::DEBUG_PAUSE, &[("time", &brunt_report::numbers::duration(pause))])
+            );
         }
         PassEvent::Endless => {
             text += &format!("{}\n", lang.of(messages::DEBUG_ENDLESS));
@@ -120,9 +126,10 @@ impl ExchangeFormatter<'_> {
                 let why = verdict(&probe, kind, &brunt_report::reason(failure, probe.cause.as_ref(), self.lang));
                 (format!("{}\n", self.lang.fill(messages::DEBUG_FAILURE, &[("why", &why)])), ExchangeOutcome::Failure)
             }
-            (Some(failure), None) => {
-                (String::new(), ExchangeOutcome::NoAnswer(brunt_report::reason(failure, probe.cause.as_ref(), self.lang).into_owned()))
-            }
+            (Some(failure), None) => (
+                String::new(),
+                ExchangeOutcome::NoAnswer(brunt_report::reason(failure, probe.cause.as_ref(), self.lang).into_owned()),
+            ),
         };
         text += &(told + &captured);
         (text, ending)
@@ -148,7 +155,10 @@ impl ExchangeFormatter<'_> {
     }
 
     /// Formats the number of resources of a page that were not fetched.
-    fn left_out(&self, SkippedResources { other_hosts: elsewhere, over_limit: beyond, cut }: SkippedResources) -> String {
+    fn left_out(
+        &self,
+        SkippedResources { other_hosts: elsewhere, over_limit: beyond, cut }: SkippedResources,
+    ) -> String {
         let counted = [(messages::DEBUG_ELSEWHERE, elsewhere), (messages::DEBUG_BEYOND, beyond)];
         let counted = counted.into_iter().filter(|(_, n)| *n > 0);
         let lines = counted.map(|(message, n)| self.lang.fill(message, &[("n", &n.to_string())]));

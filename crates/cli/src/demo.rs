@@ -5,16 +5,16 @@
 
 use std::sync::Arc;
 
+use brunt_contract::{Protocol, UsageError};
 use brunt_record::GeneratorHost;
 use brunt_report::{Exit, Lang};
-use brunt_contract::{UsageError, Protocol};
 
 use crate::run::{self, CommandResult};
 use crate::second_process::SecondProcess;
 use crate::signals::Interrupts;
 use crate::view::View;
 use crate::worker::SelfLauncher;
-use crate::{preflight, messages};
+use crate::{messages, preflight};
 use brunt_bench::Bench;
 use brunt_config::{self, Defaults, DemoSettings, Intent};
 

@@ -7,14 +7,16 @@ use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use brunt_diagnose::doctor::{Advice, RunRequirements, Severity, abilities, examine, examine_service, service_abilities};
+use brunt_contract::{PeerAddress, Protocol};
+use brunt_counters::{CounterSource, HostReader, Service};
+use brunt_diagnose::doctor::{
+    Advice, RunRequirements, Severity, abilities, examine, examine_service, service_abilities,
+};
 use brunt_measure::Nanos;
 use brunt_plan::{Load, Plan};
-use brunt_counters::{HostReader, Service, CounterSource};
 use brunt_record::CounterValue;
 use brunt_report::Lang;
 use brunt_report::text::{Text, text};
-use brunt_contract::{PeerAddress, Protocol};
 
 use crate::run::CommandResult;
 use crate::screen;
@@ -38,7 +40,10 @@ const UNFIT: u8 = 20;
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn examine_run(planned: Option<(&mut Intent, &dyn Protocol)>, facts: &brunt_record::GeneratorHost) -> CommandResult {
+pub fn examine_run(
+    planned: Option<(&mut Intent, &dyn Protocol)>,
+    facts: &brunt_record::GeneratorHost,
+) -> CommandResult {
     let mut host = HostReader::new(CounterSource::here());
     let (lang, run, others) = match planned {
         None => (Lang::from_env(), None, Vec::new()),
@@ -146,7 +151,9 @@ fn plan_of(
     let setup = bench.shown();
     let mut addresses: Vec<SocketAddr> = Vec::new();
     for origin in bench.prepared().origins() {
-        for place in setup.resolver.resolve(origin).map_err(|why| brunt_contract::UsageError::new("URL", why.to_string()))? {
+        for place in
+            setup.resolver.resolve(origin).map_err(|why| brunt_contract::UsageError::new("URL", why.to_string()))?
+        {
             if let PeerAddress::Tcp(address) = place
                 && !addresses.contains(&address)
             {

@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use brunt_record::{RunListener, Notice, ReplaySource, ReadFault, RecordReader, RunEvent, Spool, Subject, RecordWriter};
+use brunt_record::{
+    Notice, ReadFault, RecordReader, RecordWriter, ReplaySource, RunEvent, RunListener, Spool, Subject,
+};
 
 use brunt_report::Lang;
 
@@ -85,8 +87,9 @@ impl EventFiles {
 
     fn keep(&mut self) {
         let directory = kept_runs::directory().ok_or_else(|| "there is no home directory".to_owned());
-        let kept = directory
-            .and_then(|directory| kept_runs::begin(&directory).map_err(|error| format!("{}: {error}", directory.display())));
+        let kept = directory.and_then(|directory| {
+            kept_runs::begin(&directory).map_err(|error| format!("{}: {error}", directory.display()))
+        });
         match kept {
             Ok((writer, path)) => self.add(writer, path, Subject::NotKept, false),
             Err(error) => self.notices.push(Notice::new(Subject::NotKept, [("error", error)])),

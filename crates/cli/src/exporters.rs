@@ -3,15 +3,15 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use brunt_contract::UsageError;
 use brunt_engine::Stop;
-use brunt_export::{CollectorClient, LiveFigures, LingerOutcome, PrometheusServer, FiguresPush, SpanPush};
+use brunt_export::{CollectorClient, FiguresPush, LingerOutcome, LiveFigures, PrometheusServer, SpanPush};
 use brunt_measure::Nanos;
 use brunt_record::RunListener;
 use brunt_report::Lang;
-use brunt_contract::UsageError;
 
-use crate::preflight::span;
 use crate::messages;
+use crate::preflight::span;
 use crate::view::View;
 use brunt_config::ExportSettings;
 
@@ -47,9 +47,11 @@ impl Exporters {
         };
         let both = asked.otlp.as_ref().map(|otlp| Ok((of(&otlp.metrics)?, of(&otlp.traces)?))).transpose();
         let (metrics, traces) = both.map_err(wrong)?.unwrap_or_default();
-        let sent = [&metrics, if asked.traced { &traces } else { &None }].map(|to| to.as_ref().map(CollectorClient::shown));
+        let sent =
+            [&metrics, if asked.traced { &traces } else { &None }].map(|to| to.as_ref().map(CollectorClient::shown));
         let spans = traces.map(SpanPush::new);
-        let otlp = metrics.map(|collector| FiguresPush::start(collector, figures.clone())).transpose().map_err(wrong)?;
+        let otlp =
+            metrics.map(|collector| FiguresPush::start(collector, figures.clone())).transpose().map_err(wrong)?;
         Ok(Exporters { figures: Some(figures), prometheus, otlp, spans, sent, linger: asked.linger })
     }
 

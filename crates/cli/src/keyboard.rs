@@ -14,7 +14,7 @@ use brunt_plan::Plan;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 
-use crate::load_control::{STEP, LoadControl};
+use crate::load_control::{LoadControl, STEP};
 
 /// Interval of checks whether the run is over and whether the process is still in the foreground.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };

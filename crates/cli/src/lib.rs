@@ -1,35 +1,35 @@
 //! The program: command line and composition. The only crate that knows all others.
 
-mod preflight;
 mod calibrate;
 mod compare;
+mod control_pipe;
 mod debug;
+mod delayed_actions;
 mod demo;
 mod doctor;
 mod document;
-mod control_pipe;
-mod report_output;
+mod event_files;
 mod exporters;
 mod kept_runs;
 mod keyboard;
-mod event_files;
+mod load_control;
 mod messages;
-mod timed_writer;
 mod plans;
+mod preflight;
 mod probe_server;
 mod remarks;
 mod replay;
+mod report_output;
 mod run;
 mod screen;
 mod second_process;
 mod serve;
 mod signals;
-mod load_control;
 mod stop_conditions;
+mod timed_writer;
 mod timer;
 mod ui;
 mod view;
-mod delayed_actions;
 mod worker;
 
 use std::sync::Arc;
@@ -37,7 +37,7 @@ use std::sync::Arc;
 use std::hash::{BuildHasher, RandomState};
 use std::process::ExitCode;
 
-use brunt_contract::{UsageError, Protocol};
+use brunt_contract::{Protocol, UsageError};
 
 use brunt_bench::{checks, host};
 use brunt_config::redact::Redaction;
@@ -130,7 +130,8 @@ fn execute(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::CommandResu
         Command::Doctor(None) => doctor::examine_run(None, &host),
         Command::Doctor(Some(mut intent)) => {
             let protocol = spoken(&intent);
-            doctor::examine_run(Some((&mut intent, protocol)), &host).map_err(|complaint| intent.locate_error(complaint))
+            doctor::examine_run(Some((&mut intent, protocol)), &host)
+                .map_err(|complaint| intent.locate_error(complaint))
         }
         Command::Report(files, shown) if files.len() > 1 => compare::compare(&files, &shown),
         Command::Report(files, shown) => replay::replay(files.first().map(String::as_str), &shown),

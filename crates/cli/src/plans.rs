@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use brunt_bench::checks;
-use brunt_console::PlanService;
 use brunt_config::{Command, Defaults};
+use brunt_console::PlanService;
+use brunt_contract::{Protocol, UsageError};
 use brunt_measure::sanitize;
 use serde_json::Value;
-use brunt_contract::{UsageError, Protocol};
 
 use crate::control_pipe;
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal, Write};
 use std::net::IpAddr;
 
+use brunt_contract::{Origin, UsageError};
 use brunt_plan::{Arrivals, Load, Plan};
 use brunt_report::{Lang, numbers};
-use brunt_contract::{UsageError, Origin};
 
 use crate::messages;
 use brunt_bench::guard::PublicAddressGuard;
@@ -117,7 +117,12 @@ fn level_of(plan: &Plan) -> f64 {
 ///
 /// # Errors
 /// The run must not begin: nobody could be asked, or the answer was no (exit 64).
-pub fn confirm_targets(plan: &Plan, origins: &[Origin], guard: &PublicAddressGuard, lang: Lang) -> Result<(), UsageError> {
+pub fn confirm_targets(
+    plan: &Plan,
+    origins: &[Origin],
+    guard: &PublicAddressGuard,
+    lang: Lang,
+) -> Result<(), UsageError> {
     if !is_heavy(plan) {
         return Ok(());
     }
@@ -169,11 +174,11 @@ fn confirm(plan: &Plan, hosts: &BTreeMap<String, IpAddr>, lang: Lang) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use brunt_engine::Resolver;
     use brunt_config::{Command, Defaults, read};
+    use brunt_contract::PeerAddress;
+    use brunt_engine::Resolver;
     use brunt_measure::Nanos;
     use std::sync::Arc;
-    use brunt_contract::PeerAddress;
 
     struct IpLiteralResolver;
     impl Resolver for IpLiteralResolver {
@@ -215,8 +220,12 @@ mod tests {
         let guard = || PublicAddressGuard::new(Arc::new(IpLiteralResolver));
         let (heavy, light) = (plan("-c 51 http://h"), plan("http://h"));
         assert_eq!(confirm_targets(&light, &origins(&["8.8.8.8"]), &guard(), Lang::En), Ok(()));
-        assert_eq!(confirm_targets(&heavy, &origins(&["127.0.0.1", "10.0.0.1", "nowhere"]), &guard(), Lang::En), Ok(()));
-        let said = confirm_targets(&heavy, &origins(&["127.0.0.1", "8.8.8.8"]), &guard(), Lang::En).unwrap_err().to_string();
+        assert_eq!(
+            confirm_targets(&heavy, &origins(&["127.0.0.1", "10.0.0.1", "nowhere"]), &guard(), Lang::En),
+            Ok(())
+        );
+        let said =
+            confirm_targets(&heavy, &origins(&["127.0.0.1", "8.8.8.8"]), &guard(), Lang::En).unwrap_err().to_string();
         assert!(said.starts_with("--yes: 8.8.8.8 (8.8.8.8) is a public address and 51 users may harm it"), "{said}");
     }
 

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::net::TcpListener;
 
-use brunt_counters::remote::{ByteStream, HostDescription, ProbeServerOptions, TlsWrapper, ProbeServer};
-use brunt_counters::{HostReader, CounterSource};
-use brunt_report::{Exit, Lang};
 use brunt_contract::UsageError;
+use brunt_counters::remote::{ByteStream, HostDescription, ProbeServer, ProbeServerOptions, TlsWrapper};
+use brunt_counters::{CounterSource, HostReader};
+use brunt_report::{Exit, Lang};
 
 use crate::run::CommandResult;
 use crate::{messages, signals};
@@ -19,8 +19,12 @@ use brunt_config::ProbeSettings;
 pub fn probe(probing: ProbeSettings, host: &brunt_record::GeneratorHost) -> CommandResult {
     let signals = signals::EndSignals::register().map_err(|error| UsageError::new("signals", error.to_string()))?;
     let ProbeSettings { listen, token, tls, follow } = probing;
-    let missing =
-        |why| UsageError::new(if matches!(follow, brunt_counters::remote::ServiceSelector::Port(_)) { "--port" } else { "--pid" }, why);
+    let missing = |why| {
+        UsageError::new(
+            if matches!(follow, brunt_counters::remote::ServiceSelector::Port(_)) { "--port" } else { "--pid" },
+            why,
+        )
+    };
     follow.service(&HostReader::new(CounterSource::here()), None).map_err(missing)?;
     let seal: TlsWrapper = match tls {
         None => Box::new(|socket| Ok(Box::new(socket) as Box<dyn ByteStream>)),
@@ -28,10 +32,16 @@ pub fn probe(probing: ProbeSettings, host: &brunt_record::GeneratorHost) -> Comm
             tls.over(socket).map(|clear| Box::new(clear) as Box<dyn ByteStream>).map_err(io::Error::other)
         }),
     };
-    let facts = HostDescription { host: host.name.clone(), kernel: host.kernel.clone(), cores: host.cores, ..HostDescription::default() };
+    let facts = HostDescription {
+        host: host.name.clone(),
+        kernel: host.kernel.clone(),
+        cores: host.cores,
+        ..HostDescription::default()
+    };
     let refused = |error: io::Error| UsageError::new("--listen", format!("{listen} cannot be listened on: {error}"));
     let listener = TcpListener::bind(listen).map_err(refused)?;
-    let serving = ProbeServer::start(listener, ProbeServerOptions { token, service: follow, host: facts, tls: seal }).map_err(refused)?;
+    let serving = ProbeServer::start(listener, ProbeServerOptions { token, service: follow, host: facts, tls: seal })
+        .map_err(refused)?;
     let line = Lang::from_env().fill(messages::LISTENING, &[("address", &serving.address().to_string())]);
     // The parent process may not read the output: that is no reason to stop serving.
     let _ = writeln!(io::stdout(), "{line}");

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use brunt_record::{HostCounters, RunListener, Notice, RunPart, RunEvent, Second, Subject};
 use brunt_contract::OrderedResponses;
+use brunt_record::{HostCounters, Notice, RunEvent, RunListener, RunPart, Second, Subject};
 
 /// The state collected from the seconds so far.
 #[derive(Default)]

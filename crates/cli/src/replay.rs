@@ -3,9 +3,9 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use brunt_record::RecordFile;
-use brunt_report::{Exit, Lang, Summary, RunTotals};
 use brunt_contract::UsageError;
+use brunt_record::RecordFile;
+use brunt_report::{Exit, Lang, RunTotals, Summary};
 
 use crate::report_output::conclude;
 use crate::run::CommandResult;

@@ -12,7 +12,13 @@ use crate::{document, messages, screen};
 use brunt_config::Presentation;
 
 /// Writes and shows the report of a run; returns the exit code.
-pub fn conclude(summary: &Summary, past: Option<&dyn ReplaySource>, shown: &Presentation, lang: Lang, view: &mut View) -> u8 {
+pub fn conclude(
+    summary: &Summary,
+    past: Option<&dyn ReplaySource>,
+    shown: &Presentation,
+    lang: Lang,
+    view: &mut View,
+) -> u8 {
     let mut summary = summary.clone();
     let mut written = write_output(&summary, past, shown, lang);
     if view.document_on_stdout() {

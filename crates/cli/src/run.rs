@@ -4,25 +4,25 @@ use std::sync::Arc;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use brunt_contract::{Protocol, UsageError};
 use brunt_engine::{Control, Stop};
 use brunt_plan::Trial;
-use brunt_record::{End, RunEnd, FirstResponse, GeneratorHost, Notice, RunEvent, RunStarted, Subject};
+use brunt_record::{End, FirstResponse, GeneratorHost, Notice, RunEnd, RunEvent, RunStarted, Subject};
 use brunt_report::text::Text;
 use brunt_report::{Exit, Lang, SummaryBuilder};
-use brunt_contract::{UsageError, Protocol};
 
 use crate::control_pipe::ControlListener;
-use crate::report_output::{conclude, write_output};
+use crate::event_files::EventFiles;
 use crate::exporters::Exporters;
 use crate::keyboard::{self, KeyListener};
-use crate::event_files::EventFiles;
 use crate::remarks::RunRemarks;
+use crate::report_output::{conclude, write_output};
 use crate::signals::Interrupts;
 use crate::stop_conditions::StopConditions;
 use crate::timer::Timer;
 use crate::view::View;
 use crate::worker::SelfLauncher;
-use crate::{preflight, checks, debug, document, control_pipe, messages, screen, delayed_actions};
+use crate::{checks, control_pipe, debug, delayed_actions, document, messages, preflight, screen};
 use brunt_bench::journal::Journal;
 use brunt_bench::{Bench, FirstOutcome, NoLoadReason};
 use brunt_config::Intent;
@@ -34,7 +34,12 @@ pub type CommandResult = Result<u8, UsageError>;
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn run(intent: &mut Intent, protocol: &dyn Protocol, host: &GeneratorHost, interrupts: &Interrupts) -> CommandResult {
+pub fn run(
+    intent: &mut Intent,
+    protocol: &dyn Protocol,
+    host: &GeneratorHost,
+    interrupts: &Interrupts,
+) -> CommandResult {
     let lang = intent.lang();
     control_pipe::redirect_record(intent)?;
     let late = |after| lang.fill(messages::OUT_OF_TIME, &[("time", &preflight::span(after))]);
@@ -115,7 +120,9 @@ fn probe(
     let before = bench.shown().plan.options.contains_key("before");
     let waiting = before.then(|| wait(waiting_for(bench, messages::WAITING_BEFORE, lang))).flatten();
     let failed = |reached: Text| {
-        move |why: Box<NoLoadReason>| Box::new((why.answer, if why.unreachable { messages::UNREACHABLE } else { reached }))
+        move |why: Box<NoLoadReason>| {
+            Box::new((why.answer, if why.unreachable { messages::UNREACHABLE } else { reached }))
+        }
     };
     bench.before(stop).map_err(failed(messages::BEFORE_FAILED))?;
     bench.set_up(stop).map_err(failed(messages::SETUP_FAILED))?;
@@ -187,7 +194,11 @@ fn load(
             if let (Some(after), true) = (intent.run_timeout, timer.as_ref().is_some_and(Timer::has_fired)) {
                 journal.add_final_notice(Notice::new(Subject::RunTimeout, [("time", preflight::span(after))]));
             }
-            bench.refused_hosts().into_iter().chain(bench.slow_lookup()).for_each(|said| journal.add_final_notice(said));
+            bench
+                .refused_hosts()
+                .into_iter()
+                .chain(bench.slow_lookup())
+                .for_each(|said| journal.add_final_notice(said));
             bench.tear_down(stop, within).into_iter().for_each(|said| journal.add_final_notice(said));
             let within = timer.as_mut().map(Timer::cancel_and_remaining);
             bench.after(stop, within).into_iter().for_each(|said| journal.add_final_notice(said));

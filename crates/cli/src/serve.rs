@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
+use brunt_contract::{PeerAddress, UsageError};
 use brunt_report::{Exit, Lang};
 use brunt_test_server::TargetServer;
-use brunt_contract::{UsageError, PeerAddress};
 
 use crate::run::CommandResult;
 use crate::{messages, screen, signals};

@@ -71,7 +71,7 @@ fn stopping_steps(plan: &Plan) -> String {
 #[cfg(test)]
 mod tests {
     use brunt_measure::Nanos;
-    use brunt_record::{RunEnd, RunPart, Second, RunStarted};
+    use brunt_record::{RunEnd, RunPart, RunStarted, Second};
 
     use super::*;
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use brunt_measure::Nanos;
 
 use crate::signals::Interrupts;
-use crate::{timed_writer, delayed_actions};
+use crate::{delayed_actions, timed_writer};
 
 /// Minimum time for the work after the run, so that a stopped run does not leave behind what it created.
 const AT_LEAST: Duration = Duration::from_secs(1);

@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use brunt_console::{Console, ConsoleSettings};
+use brunt_contract::{Protocol, UsageError};
 use brunt_report::text::{Text, text};
 use brunt_report::{Exit, Lang};
-use brunt_contract::{UsageError, Protocol};
 
 use crate::plans::PlanParser;
 use crate::run::CommandResult;

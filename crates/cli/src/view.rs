@@ -5,11 +5,11 @@
 
 use brunt_measure::Nanos;
 use brunt_plan::Plan;
-use brunt_record::{FirstResponse, RunListener, Notice, ReplaySource, RunEvent, Second, Subject};
+use brunt_record::{FirstResponse, Notice, ReplaySource, RunEvent, RunListener, Second, Subject};
 use brunt_report::formats::{FORMATS, Style};
-use brunt_report::{Lang, SecondsTable, LiveMode, RecordedSeconds, Summary};
+use brunt_report::{Lang, LiveMode, RecordedSeconds, SecondsTable, Summary};
 
-use crate::screen::{Screen, OutputStream};
+use crate::screen::{OutputStream, Screen};
 use brunt_config::Presentation;
 
 /// The output of one command.

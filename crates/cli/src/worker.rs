@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use brunt_bench::share::{self, WORD};
+use brunt_contract::{Protocol, UsageError};
 use brunt_engine::{Assignment, Launcher, ProcessLink, Task};
 use brunt_record::GeneratorHost;
-use brunt_contract::{UsageError, Protocol};
 
 use crate::run::CommandResult;
 

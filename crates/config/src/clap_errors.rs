@@ -1,11 +1,11 @@
 //! Conversion of clap's errors to our own messages: which option, what is wrong, what to write instead.
 
+use brunt_contract::UsageError;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use brunt_contract::UsageError;
 
-use super::tool_options;
 use super::suggestions::distance;
+use super::tool_options;
 use crate::other_tools;
 
 /// Converts an error of clap about the words after `command`.

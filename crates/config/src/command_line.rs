@@ -2,15 +2,15 @@
 //!
 //! All values are taken as text and parsed by our own functions, so that error messages are our own.
 
+use brunt_contract::OptionArity;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use brunt_contract::OptionArity;
 
 use super::help;
 use super::origin::ValueOrigin;
-use super::setting::{TypedSetting, SettingSpec, one, switch, text};
-use super::settings::{DOCUMENT, HEADINGS, NO_COLOR, QUIET, TARGET, all};
 use super::protocol_flags::{self, ProtocolOptions};
+use super::setting::{SettingSpec, TypedSetting, one, switch, text};
+use super::settings::{DOCUMENT, HEADINGS, NO_COLOR, QUIET, TARGET, all};
 use super::values::SettingValues;
 
 /// The commands.
@@ -33,7 +33,8 @@ pub const EXAMPLE: TypedSetting<String> = one(
 /// Returns the command line of `brunt run`, which `brunt --help` shows as well.
 pub fn run_command(spoken: &[ProtocolOptions]) -> Command {
     let ((load, settings), others) = HEADINGS.split_first().expect("there are headings");
-    let under = |heading: &'static str, specs: &'static [SettingSpec]| args(specs).map(move |arg| arg.help_heading(heading));
+    let under =
+        |heading: &'static str, specs: &'static [SettingSpec]| args(specs).map(move |arg| arg.help_heading(heading));
     bare("brunt")
         .override_usage(
             "brunt [run] [OPTIONS] URL... | PLAN.yaml\n       brunt demo | plan | calibrate | report | target [OPTIONS]",
@@ -117,7 +118,9 @@ fn arg(name: &'static str, short: Option<char>, takes: OptionArity) -> Arg {
     let arg = match takes {
         OptionArity::Switch => arg.action(ArgAction::SetTrue),
         OptionArity::One(value) => arg.value_name(value).num_args(1).allow_negative_numbers(true),
-        OptionArity::Many(value) => arg.value_name(value).num_args(1).allow_negative_numbers(true).action(ArgAction::Append),
+        OptionArity::Many(value) => {
+            arg.value_name(value).num_args(1).allow_negative_numbers(true).action(ArgAction::Append)
+        }
     };
     match short {
         Some(short) => arg.short(short),

@@ -1,14 +1,14 @@
 //! The settings of `brunt demo`, `brunt calibrate` and `brunt report`: mostly presentation.
 
+use brunt_contract::UsageError;
 use brunt_measure::Nanos;
 use brunt_plan::quantity;
-use brunt_contract::UsageError;
 
 use super::intent::{Presentation, presentation};
-use super::setting::{TypedSetting, SettingSpec, many, one, text};
+use super::setting::{SettingSpec, TypedSetting, many, one, text};
 use super::settings::{DOCUMENT, LANG, NO_COLOR, QUIET};
 use super::values::SettingValues;
-use super::{help, command_line};
+use super::{command_line, help};
 
 /// The settings of `brunt demo`.
 #[derive(Debug)]
@@ -36,7 +36,8 @@ const DEMO_DURATION: TypedSetting<Nanos> =
     one("duration", "TIME", quantity::positive_duration, "Load for TIME [default: 10s]").short('d');
 
 /// Options of `brunt demo`.
-pub const DEMO: [SettingSpec; 6] = [DEMO_DURATION.spec, DOCUMENT[0], DOCUMENT[1], DOCUMENT[2], QUIET.spec, NO_COLOR.spec];
+pub const DEMO: [SettingSpec; 6] =
+    [DEMO_DURATION.spec, DOCUMENT[0], DOCUMENT[1], DOCUMENT[2], QUIET.spec, NO_COLOR.spec];
 
 /// Returns the command line of `brunt demo`.
 pub fn demo_command() -> clap::Command {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use brunt_contract::{Protocol, UsageError};
 use brunt_plan::{Tls, WeightedUrl, mask};
-use brunt_contract::{UsageError, Protocol};
 
 use super::draft::DraftUrl;
 use super::origin::ValueOrigin;
@@ -172,7 +172,11 @@ pub fn no_url(said: &SettingValues) -> String {
 ///
 /// # Errors
 /// The first URL that has some.
-pub fn refuse_own_options(urls: &[WeightedUrl], written: &[DraftUrl], protocol: &dyn Protocol) -> Result<(), UsageError> {
+pub fn refuse_own_options(
+    urls: &[WeightedUrl],
+    written: &[DraftUrl],
+    protocol: &dyn Protocol,
+) -> Result<(), UsageError> {
     match urls.iter().enumerate().find(|(_, url)| !url.options.is_empty()) {
         Some((at, url)) if protocol.options_of_one_url().is_empty() => {
             let trouble = format!(

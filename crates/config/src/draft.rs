@@ -1,11 +1,11 @@
 //! The input of a run before validation. Command lines, plan files and curl commands each produce one, and drafts are
 //! merged by precedence.
 
+use brunt_contract::UsageError;
 use brunt_measure::Nanos;
 use brunt_plan::flow::Flow;
 use brunt_plan::mask::Secrets;
 use brunt_plan::{ScenarioPlan, WeightedUrl};
-use brunt_contract::UsageError;
 
 use super::origin::ValueOrigin;
 use super::settings::{RATE, STAGE, USERS, all};
@@ -52,7 +52,14 @@ pub struct DraftUrl {
 impl DraftUrl {
     /// Creates a URL without options.
     pub fn plain(url: impl Into<String>, origin: ValueOrigin) -> DraftUrl {
-        DraftUrl { url: url.into(), weight: 1.0, name: None, origin, own: SettingValues::default(), without: Vec::new() }
+        DraftUrl {
+            url: url.into(),
+            weight: 1.0,
+            name: None,
+            origin,
+            own: SettingValues::default(),
+            without: Vec::new(),
+        }
     }
 
     /// Converts the URL for a plan.
@@ -162,7 +169,8 @@ impl RunDraft {
         let mut secrets = Secrets::default();
         self.urls.iter().for_each(|url| secrets.learn_url(&url.url));
         let said = self.values.iter().chain(self.urls.iter().flat_map(|url| url.own.iter()));
-        said.filter(|said| said.origin != ValueOrigin::CommandLine).for_each(|said| secrets.learn_option(said.name, &said.text));
+        said.filter(|said| said.origin != ValueOrigin::CommandLine)
+            .for_each(|said| secrets.learn_option(said.name, &said.text));
         secrets
     }
 }

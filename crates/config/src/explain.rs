@@ -1,8 +1,8 @@
 //! `brunt explain [RULE]`: the pages about the limits of a run.
 
+use brunt_contract::UsageError;
 use brunt_diagnose::rules;
 use brunt_report::Lang;
-use brunt_contract::UsageError;
 
 /// Returns the page of a rule, or the list of all; `all` returns them as the Markdown of the guide.
 ///

@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 
+use brunt_contract::{OptionSpec, UsageError};
 use brunt_measure::Nanos;
 use brunt_plan::{PlanOptions, WeightedUrl};
-use brunt_contract::{UsageError, OptionSpec};
 
 use super::otlp::{self, OtlpCollectors};
 use super::parsers::share;

@@ -160,7 +160,8 @@ fn mistakes_have_a_line_and_a_column() {
     for (text, said) in table {
         match with_file(text, &[]) {
             Ok(intent) if text.contains("user: 5") => {
-                let run = intent.locate_error(UsageError::new("--user", "the password is missing; write NAME:PASSWORD"));
+                let run =
+                    intent.locate_error(UsageError::new("--user", "the password is missing; write NAME:PASSWORD"));
                 assert!(run.to_string().ends_with(&format!("/{said}")), "{run}");
             }
             Ok(_) => panic!("{text} is taken"),

@@ -1,13 +1,13 @@
 //! Validation of a run with a flow.
 
+use brunt_contract::{Protocol, UsageError};
 use brunt_plan::Plan;
 use brunt_plan::flow::{Flow, OnFailure, REQUESTS, Step, each};
-use brunt_contract::{UsageError, Protocol};
 
-use super::draft::{RunDraft, DraftUrl};
+use super::destinations::has_urls;
+use super::draft::{DraftUrl, RunDraft};
 use super::origin::ValueOrigin;
 use super::settings::{self, CLEAR_COOKIES, HOLD, INTERVAL, ITERATIONS, THINK};
-use super::destinations::has_urls;
 
 /// Returns a draft whose requests are sent in order, by users that keep cookies.
 ///
@@ -53,7 +53,10 @@ pub(super) fn validate(draft: &RunDraft, protocol: &dyn Protocol) -> Result<Opti
         return Err(UsageError::new("flow", trouble));
     }
     if has_urls(said) {
-        return Err(UsageError::new("URL", "does not go with a flow, whose steps have URLs of their own; leave it out"));
+        return Err(UsageError::new(
+            "URL",
+            "does not go with a flow, whose steps have URLs of their own; leave it out",
+        ));
     }
     if said.has(&CLEAR_COOKIES) && !said.contains("cookie-jar") {
         return Err(said.wrong(&CLEAR_COOKIES, "has no cookies to clear; add `cookie-jar: true`"));

@@ -3,26 +3,26 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use brunt_contract::{Protocol, UsageError};
 use brunt_measure::Nanos;
 use brunt_plan::mask::{self, Secrets};
 use brunt_plan::{Plan, WeightedUrl};
 use brunt_report::Lang;
 use brunt_report::formats::{self, FORMATS, ReportFormat};
-use brunt_contract::{UsageError, Protocol};
 
 use crate::curl;
 use crate::redact::Redaction;
 
-use super::draft::{RunDraft, DraftUrl};
+use super::counter_sources::CounterSources;
+use super::draft::{DraftUrl, RunDraft};
 use super::export_settings::ExportSettings;
 use super::origin::ValueOrigin;
 use super::parsers::{self, MOST_WORKERS};
 use super::settings::*;
 use super::values::SettingValues;
-use super::counter_sources::CounterSources;
 use super::{
-    export_settings, unused_columns, file, flows, command_line, load, proxies, scenarios, secret_files, shorthand, protocol_flags, step_limits, urls, counter_sources,
-    destinations,
+    command_line, counter_sources, destinations, export_settings, file, flows, load, protocol_flags, proxies,
+    scenarios, secret_files, shorthand, step_limits, unused_columns, urls,
 };
 
 /// Default values that depend on the machine and on chance.
@@ -196,7 +196,8 @@ fn build(
     if urls.is_empty() {
         return Err(UsageError::new("URL", destinations::no_url(said)));
     }
-    let protocol = destinations::protocol_of(&urls, written, draft.flow.is_some() || !draft.scenarios.is_empty(), protocols)?;
+    let protocol =
+        destinations::protocol_of(&urls, written, draft.flow.is_some() || !draft.scenarios.is_empty(), protocols)?;
     destinations::refuse_own_options(&urls, written, &*protocols[protocol])?;
     protocol_flags::refuse_others(said, protocols, protocol)?;
     let specs = protocols[protocol].options();
@@ -238,7 +239,12 @@ fn build(
 }
 
 /// Returns the plan and the command line with secrets masked, and the redaction of these secrets elsewhere.
-fn shown(said: &SettingValues, plan: &Plan, watching: &CounterSources, words: &[String]) -> (Plan, Vec<String>, Redaction) {
+fn shown(
+    said: &SettingValues,
+    plan: &Plan,
+    watching: &CounterSources,
+    words: &[String],
+) -> (Plan, Vec<String>, Redaction) {
     let command: Vec<String> = std::iter::once("brunt".to_string()).chain(words.iter().cloned()).collect();
     if said.has(&KEEP_SECRETS) {
         return (plan.clone(), command, Redaction::default());

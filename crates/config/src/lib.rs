@@ -1,63 +1,63 @@
 //! The user's input: command lines, plan files and curl commands, parsed into a plan, or into one error message with
 //! its position.
 
-mod unquoted_curl;
+mod clap_errors;
+mod command_line;
+mod command_settings;
+mod counter_sources;
 mod curl;
+mod destinations;
 mod draft;
 mod examples;
 mod explain;
 mod export_settings;
-mod unused_columns;
 mod file;
 mod flows;
-mod other_tools;
-mod tool_options;
 mod help;
 mod intent;
-mod command_line;
 mod load;
-mod suggestions;
 mod origin;
+mod other_tools;
 mod otlp;
 mod pages;
-mod probe_settings;
-mod proxies;
 mod parsers;
+mod probe_settings;
+mod protocol_flags;
+mod proxies;
 pub mod redact;
 mod scenarios;
 mod secret_files;
-mod target_settings;
 mod setting;
 mod settings;
 mod shorthand;
-mod command_settings;
-mod protocol_flags;
-mod topics;
 mod step_limits;
+mod suggestions;
+mod target_settings;
+mod tool_options;
+mod topics;
 mod ui;
+mod unquoted_curl;
+mod unused_columns;
 mod urls;
-mod clap_errors;
 mod values;
-mod counter_sources;
-mod destinations;
 
 use std::sync::Arc;
 
+use brunt_contract::{Protocol, UsageError};
 use clap::error::ErrorKind;
-use brunt_contract::{UsageError, Protocol};
 
 use setting::SettingSpec;
 use values::SettingValues;
 
+pub use command_line::COMMANDS;
+pub use command_settings::{CalibrateSettings, DemoSettings};
+pub use counter_sources::{CounterSources, LocalService, ProbeTargets};
 pub use export_settings::ExportSettings;
 pub use intent::{Defaults, Intent, Presentation};
-pub use command_line::COMMANDS;
-pub use suggestions::nearest;
 pub use probe_settings::ProbeSettings;
+pub use suggestions::nearest;
 pub use target_settings::TargetSettings;
-pub use command_settings::{CalibrateSettings, DemoSettings};
 pub use ui::UiSettings;
-pub use counter_sources::{LocalService, ProbeTargets, CounterSources};
 
 /// A parsed command line.
 #[derive(Debug)]
@@ -127,12 +127,19 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
         Err(error) => return Err(clap_errors::complaint(&error, &described, rest)),
     };
     let of = |specs: &[SettingSpec]| command_line::values(&matches, specs.iter().map(|spec| spec.name));
-    let run = || intent::read(command_line::values(&matches, command_line::names(&spoken)), words, protocols, defaults).map(Box::new);
+    let run = || {
+        intent::read(command_line::values(&matches, command_line::names(&spoken)), words, protocols, defaults)
+            .map(Box::new)
+    };
     match command {
         "demo" => command_settings::demo(&of(&command_settings::DEMO)).map(Command::Demo),
         "calibrate" => command_settings::calibrate(&of(&command_settings::CALIBRATE)).map(Command::Calibrate),
-        "report" => command_settings::report(&of(&command_settings::REPORT)).map(|(files, shown)| Command::Report(files, shown)),
-        "target" => target_settings::read(&of(target_settings::SETTINGS)).map(|serving| Command::Target(Box::new(serving))),
+        "report" => {
+            command_settings::report(&of(&command_settings::REPORT)).map(|(files, shown)| Command::Report(files, shown))
+        }
+        "target" => {
+            target_settings::read(&of(target_settings::SETTINGS)).map(|serving| Command::Target(Box::new(serving)))
+        }
         "probe" => probe_settings::read(&of(probe_settings::SETTINGS)).map(|probing| Command::Probe(Box::new(probing))),
         "ui" => ui::read(&of(ui::SETTINGS)).map(|asked| Command::Ui(Box::new(asked))),
         "plan" => match planned(&command_line::values(&matches, command_line::names(&spoken)), &spoken, protocols)? {
@@ -158,7 +165,11 @@ enum PlanAction {
     Check(bool),
 }
 
-fn planned(said: &SettingValues, spoken: &[protocol_flags::ProtocolOptions], protocols: &[Arc<dyn Protocol>]) -> Result<PlanAction, UsageError> {
+fn planned(
+    said: &SettingValues,
+    spoken: &[protocol_flags::ProtocolOptions],
+    protocols: &[Arc<dyn Protocol>],
+) -> Result<PlanAction, UsageError> {
     if let Some(name) = said.text(&command_line::EXAMPLE) {
         let own = [command_line::EXAMPLE.spec.name, settings::TARGET.spec.name];
         if let Some(other) = said.iter().find(|said| !own.contains(&said.name)) {

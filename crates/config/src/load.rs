@@ -1,9 +1,9 @@
 //! The load of a run: users or a rate, duration, stages; and combinations that are not allowed.
 
+use brunt_contract::UsageError;
 use brunt_measure::Nanos;
 use brunt_plan::stages::Level;
 use brunt_plan::{Load, Stage, stages};
-use brunt_contract::UsageError;
 
 use super::parsers::UNTIL_DONE;
 use super::settings::*;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use brunt_plan::yaml::FilePosition;
 use brunt_contract::UsageError;
+use brunt_plan::yaml::FilePosition;
 
 /// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,9 @@ impl ValueOrigin {
     pub fn place(&self) -> Option<String> {
         match self {
             ValueOrigin::CommandLine => None,
-            ValueOrigin::File { path, at, key } => Some(format!("{path} line {} column {} ({key})", at.line, at.column)),
+            ValueOrigin::File { path, at, key } => {
+                Some(format!("{path} line {} column {} ({key})", at.line, at.column))
+            }
             ValueOrigin::Curl(place) => Some(place.to_string()),
         }
     }

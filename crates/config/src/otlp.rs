@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use brunt_export::{Endpoint, ExporterSettings, EnvVariable};
 use brunt_contract::UsageError;
+use brunt_export::{Endpoint, EnvVariable, ExporterSettings};
 
 use super::proxies;
 use super::values::SettingValue;
@@ -176,7 +176,8 @@ mod tests {
             ("OTEL_EXPORTER_OTLP_TIMEOUT", "2500"),
             ("OTEL_SERVICE_NAME", "load"),
         ];
-        let OtlpCollectors { metrics: Some((_, metrics)), traces: Some((_, traces)) } = with("h", &set).expect("right") else {
+        let OtlpCollectors { metrics: Some((_, metrics)), traces: Some((_, traces)) } = with("h", &set).expect("right")
+        else {
             panic!("both are sent")
         };
         let headers = [metrics.headers, traces.headers].map(|said| said.map(|said| said.value));

@@ -1,10 +1,10 @@
 //! Pages that steps of a flow load with their resources: validation, and their groups.
 
+use brunt_contract::UsageError;
 use brunt_plan::flow::{GROUPS, Step, is_page};
-use brunt_plan::{PlanOptions, Plan};
+use brunt_plan::{Plan, PlanOptions};
 use brunt_protocols::cache::CACHE;
 use brunt_protocols::resources::{FROM, MAY_FAIL, RESOURCES};
-use brunt_contract::UsageError;
 
 use super::draft::RunDraft;
 use super::origin::ValueOrigin;
@@ -43,7 +43,8 @@ pub(super) fn add_page_groups(mut plan: Plan, draft: &RunDraft) -> Result<Plan, 
         flow.visit_all_steps(&mut |step| {
             if let Step::Batch { urls: of_batch, .. } = step {
                 let own = of_batch.iter().filter_map(|url| urls.get(*url as usize));
-                in_batch = in_batch.take().or_else(|| own.into_iter().find(|url| is_page(url, &PlanOptions::default())));
+                in_batch =
+                    in_batch.take().or_else(|| own.into_iter().find(|url| is_page(url, &PlanOptions::default())));
             }
         });
         if let Some(url) = in_batch {

@@ -2,15 +2,15 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use brunt_net::tls::RustlsServer;
-use brunt_counters::remote::ServiceSelector;
 use brunt_contract::UsageError;
+use brunt_counters::remote::ServiceSelector;
+use brunt_net::tls::RustlsServer;
 
 use super::command_line;
-use super::parsers;
-use super::setting::{TypedSetting, SettingSpec, one, settings, text};
-use super::values::SettingValues;
 use super::counter_sources::TOKEN;
+use super::parsers;
+use super::setting::{SettingSpec, TypedSetting, one, settings, text};
+use super::values::SettingValues;
 
 /// Default address.
 const LISTEN: &str = "127.0.0.1:7070";
@@ -102,7 +102,9 @@ fn token(said: &SettingValues) -> Result<Option<String>, UsageError> {
         (None, None) => (TOKEN, std::env::var(TOKEN).ok()),
     };
     match token {
-        Some(token) if token.is_empty() => Err(UsageError::new(option, "is empty; write a token that is hard to guess")),
+        Some(token) if token.is_empty() => {
+            Err(UsageError::new(option, "is empty; write a token that is hard to guess"))
+        }
         token => Ok(token),
     }
 }

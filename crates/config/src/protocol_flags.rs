@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use brunt_contract::{UsageError, OptionSpec, Protocol, OptionArity};
+use brunt_contract::{OptionArity, OptionSpec, Protocol, UsageError};
 
 use super::values::SettingValues;
 
@@ -98,7 +98,8 @@ pub fn refuse_others(said: &SettingValues, protocols: &[Arc<dyn Protocol>], chos
         let given = other.options().iter().filter(foreign).find_map(|spec| said.named(spec.name).next());
         if let Some(said) = given {
             let has = |other: &dyn Protocol| other.options().iter().any(|o| o.name == said.name);
-            let names: Vec<&str> = standalone(protocols).filter(|other| has(*other)).map(|other| other.name()).collect();
+            let names: Vec<&str> =
+                standalone(protocols).filter(|other| has(*other)).map(|other| other.name()).collect();
             let trouble = format!(
                 "is an option for {}, and the URL is {}; leave it out",
                 listed(&names),

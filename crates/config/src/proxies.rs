@@ -3,8 +3,8 @@
 //! Like curl, with two exceptions that matter for measurements: a proxy of the environment is never used for this
 //! machine itself, and `-x` is used whatever `no_proxy` contains.
 
+use brunt_contract::{Origin, Proxy, ProxyException, UsageError};
 use brunt_plan::{ProxySettings, WeightedUrl};
-use brunt_contract::{UsageError, ProxyException, Origin, Proxy};
 
 use super::secret_files;
 use super::settings::{NOPROXY, PROXY, PROXY_USER, UNIX_SOCKET};

@@ -143,9 +143,13 @@ mod tests {
         let RunEvent::Example(example) = example else { unreachable!() };
         assert_eq!(example.sent, "GET /?token=*** HTTP/1.1\r\nCookie: ***\r\n");
         assert_eq!(example.received, "HTTP/1.1 500 Oh\r\nSet-Cookie: ***\r\n\r\nann, *** is wrong");
-        let mut found = RunEvent::FirstResponse(FirstResponse { url: "http://u:p@h/".into(), ..FirstResponse::default() });
+        let mut found =
+            RunEvent::FirstResponse(FirstResponse { url: "http://u:p@h/".into(), ..FirstResponse::default() });
         redaction().event(&mut found);
-        assert_eq!(found, RunEvent::FirstResponse(FirstResponse { url: "http://***@h/".into(), ..FirstResponse::default() }));
+        assert_eq!(
+            found,
+            RunEvent::FirstResponse(FirstResponse { url: "http://***@h/".into(), ..FirstResponse::default() })
+        );
     }
 
     #[test]
@@ -189,6 +193,9 @@ mod tests {
         let said = "`hunter-22` is refused; write redis://:password@host";
         assert_eq!(redaction().sentence(said), "`***` is refused; write redis://:password@host");
         assert_eq!(Redaction::default().sentence(said), said);
-        assert_eq!(Redaction::for_command_line(&["--keep-secrets".into(), "http://u:p@h".into()]), Redaction::default());
+        assert_eq!(
+            Redaction::for_command_line(&["--keep-secrets".into(), "http://u:p@h".into()]),
+            Redaction::default()
+        );
     }
 }

@@ -1,15 +1,15 @@
 //! Validation of a run with scenarios, and the selection of a single one.
 
+use brunt_contract::{Protocol, UsageError};
 use brunt_plan::{Plan, ScenarioPlan};
 use brunt_report::Objective;
-use brunt_contract::{UsageError, Protocol};
 
-use super::draft::{RunDraft, DraftScenario};
+use super::destinations::has_urls;
+use super::draft::{DraftScenario, RunDraft};
 use super::load::needs_single_worker;
-use super::suggestions::nearest;
 use super::pages;
 use super::settings::*;
-use super::destinations::has_urls;
+use super::suggestions::nearest;
 
 /// Returns the names that objectives use for scenarios, their iterations and groups.
 fn objective_names(plan: &Plan) -> Vec<String> {

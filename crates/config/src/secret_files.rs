@@ -56,7 +56,11 @@ pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, UsageError> {
     };
     let text = String::from_utf8(bytes).map_err(|_| wrong(format!("{path} is not text (UTF-8)")))?;
     let mut lines = Vec::new();
-    for (at, line) in brunt_protocols::file::without_byte_order_mark(&text).lines().enumerate().map(|(at, line)| (at + 1, line.trim_end())) {
+    for (at, line) in brunt_protocols::file::without_byte_order_mark(&text)
+        .lines()
+        .enumerate()
+        .map(|(at, line)| (at + 1, line.trim_end()))
+    {
         match fault(flag, line) {
             _ if line.is_empty() => {}
             None => lines.push(line.to_owned()),

@@ -36,7 +36,12 @@ impl SettingSpec {
 }
 
 impl<T> TypedSetting<T> {
-    const fn new(name: &'static str, takes: OptionArity, read: fn(&str) -> Result<T, String>, help: &'static str) -> Self {
+    const fn new(
+        name: &'static str,
+        takes: OptionArity,
+        read: fn(&str) -> Result<T, String>,
+        help: &'static str,
+    ) -> Self {
         TypedSetting { spec: SettingSpec { name, short: None, takes, help, alias: None, is_key: true }, read }
     }
 

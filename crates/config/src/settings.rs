@@ -9,7 +9,7 @@ use brunt_report::Lang;
 use brunt_report::formats::ReportFormat;
 
 use super::parsers::{self, MOST_WORKERS};
-use super::setting::{TypedSetting, SettingSpec, many, one, switch, text};
+use super::setting::{SettingSpec, TypedSetting, many, one, switch, text};
 
 macro_rules! settings {
     ($($heading:literal { $($name:ident: $type:ty = $made:expr;)* })*) => {

@@ -1,7 +1,7 @@
 //! Shorthand options: `--json`, `--bearer`, `--cookie`, `-L` and `--data @FILE` are expanded to header lines, a body
 //! and a number of redirects, so that protocols, plans and records know only one form of each.
 
-use brunt_contract::{UsageError, OptionSpec};
+use brunt_contract::{OptionSpec, UsageError};
 
 use super::secret_files;
 use super::urls::looks_like_one;

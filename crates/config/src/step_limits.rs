@@ -1,8 +1,8 @@
 //! Steps with a rate limit (`at-most`): remarks if the load of a plan exceeds it.
 
+use brunt_contract::UsageError;
 use brunt_plan::flow::{AT_MOST, Flow, Step};
 use brunt_plan::{Plan, WeightedUrl};
-use brunt_contract::UsageError;
 
 /// Maximum depth of calls between flows.
 const DEEPEST: usize = 32;

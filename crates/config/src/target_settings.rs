@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::ArgAction;
+use brunt_contract::{PeerAddress, UsageError};
 use brunt_net::tls::RustlsServer;
 use brunt_plan::quantity;
 use brunt_test_server::{Config, DelayDistribution, ServerStall};
-use brunt_contract::{UsageError, PeerAddress};
+use clap::ArgAction;
 
-use super::setting::{TypedSetting, SettingSpec, many, one, settings, switch, text};
+use super::setting::{SettingSpec, TypedSetting, many, one, settings, switch, text};
 use super::values::SettingValues;
-use super::{command_line, probe_settings, parsers};
+use super::{command_line, parsers, probe_settings};
 
 /// The settings of a target.
 #[derive(Debug)]
@@ -87,14 +87,20 @@ fn listen(said: &SettingValues) -> Result<PeerAddress, UsageError> {
             Err(said.wrong(&UNIX_SOCKET, trouble))
         }
         (None, Some(path)) => Ok(PeerAddress::Unix(Arc::new(PathBuf::from(path)))),
-        (Some(address), None) => brunt_test_server::place(address).map_err(|trouble| UsageError::new("ADDRESS", trouble)),
+        (Some(address), None) => {
+            brunt_test_server::place(address).map_err(|trouble| UsageError::new("ADDRESS", trouble))
+        }
         (None, None) => Ok(Config::default().listen),
     }
 }
 
 /// Returns the certificate: a given one, or a new self-signed one.
 fn tls(said: &SettingValues) -> Result<Option<RustlsServer>, UsageError> {
-    let given = probe_settings::shown(said, |file| brunt_protocols::file::read_bounded(file, brunt_protocols::file::TEXT_BOUND), brunt_test_server::ALPN)?;
+    let given = probe_settings::shown(
+        said,
+        |file| brunt_protocols::file::read_bounded(file, brunt_protocols::file::TEXT_BOUND),
+        brunt_test_server::ALPN,
+    )?;
     if given.is_some() || !said.has(&TLS) {
         return Ok(given);
     }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use brunt_contract::{OptionArity, OptionSpec, Protocol};
 use brunt_measure::Nanos;
 use brunt_plan::{Arrivals, Load, NetKind, Stage};
-use brunt_contract::{OptionSpec, Protocol, OptionArity};
 
 use super::*;
 
@@ -316,8 +316,10 @@ fn an_option_of_two_protocols_is_one_flag() {
     let command = command_line::run_command(&spoken);
     command.clone().debug_assert();
     let matches = command.get_matches_from(["brunt", "--expect", "x", "--expect", "y", "--switch"]);
-    let said: Vec<(&str, String)> =
-        command_line::values(&matches, command_line::names(&spoken)).into_iter().map(|said| (said.name, said.text)).collect();
+    let said: Vec<(&str, String)> = command_line::values(&matches, command_line::names(&spoken))
+        .into_iter()
+        .map(|said| (said.name, said.text))
+        .collect();
     assert_eq!(said, [("expect", "x".into()), ("expect", "y".into()), ("switch", String::new())]);
 }
 

@@ -21,7 +21,12 @@ enum ValueKind {
     Nothing,
 }
 
-const fn habit(names: &'static [&'static str], ours: &'static str, example: &'static str, fits: ValueKind) -> ToolOption {
+const fn habit(
+    names: &'static [&'static str],
+    ours: &'static str,
+    example: &'static str,
+    fits: ValueKind,
+) -> ToolOption {
     ToolOption { names, ours, example, fits }
 }
 
@@ -69,7 +74,12 @@ const HABITS: &[ToolOption] = &[
     habit(&["-h2", "-http2"], "--http 2", "", ValueKind::Nothing),
     habit(&["-v", "--verbose", "-debug"], "--debug", "", ValueKind::Nothing),
     habit(&["-j", "--out-json"], "--format json", "", ValueKind::Nothing),
-    habit(&["--out", "--summary-export", "--csv", "-l"], "-o {} (json, csv, md or xml)", "report.json", ValueKind::Text),
+    habit(
+        &["--out", "--summary-export", "--csv", "-l"],
+        "-o {} (json, csv, md or xml)",
+        "report.json",
+        ValueKind::Text,
+    ),
     habit(&["--html"], "-o report.html, or --format json for other tools", "", ValueKind::Nothing),
     habit(&["--threshold", "--thresholds", "--slo"], "--objective {}", "'p99<250ms'", ValueKind::Text),
     habit(
@@ -122,7 +132,9 @@ impl ToolOption {
             value.filter(|value| self.fits.holds(value)).map_or(self.example.to_owned(), |value| match self.fits {
                 ValueKind::Number => value.trim_end_matches("/s").to_owned(),
                 ValueKind::Time if value.bytes().all(|b| b.is_ascii_digit()) => format!("{value}s"),
-                ValueKind::Text if value.contains([' ', '\'', '"', '<', '>', '&', '{']) && !self.ours.contains('\'') => {
+                ValueKind::Text
+                    if value.contains([' ', '\'', '"', '<', '>', '&', '{']) && !self.ours.contains('\'') =>
+                {
                     format!("'{}'", value.replace('\'', "'\\''"))
                 }
                 _ => value.to_owned(),

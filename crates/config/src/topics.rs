@@ -1,13 +1,13 @@
 //! Help by topic, shell completions and the manual page.
 
-use clap::{Arg, Command};
 use brunt_contract::UsageError;
+use clap::{Arg, Command};
 
 use super::command_line::{self, COMMANDS};
-use super::suggestions::distance;
-use super::settings::HEADINGS;
 use super::protocol_flags::ProtocolOptions;
-use super::{help, probe_settings, target_settings, command_settings, ui};
+use super::settings::HEADINGS;
+use super::suggestions::distance;
+use super::{command_settings, help, probe_settings, target_settings, ui};
 
 /// Returns the text of `brunt help [TOPIC]`.
 ///

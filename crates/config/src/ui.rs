@@ -3,13 +3,13 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
+use brunt_contract::UsageError;
 use brunt_net::tls::RustlsServer;
 use brunt_report::Lang;
-use brunt_contract::UsageError;
 
-use super::setting::{TypedSetting, SettingSpec, many, one, settings, switch, text};
+use super::setting::{SettingSpec, TypedSetting, many, one, settings, switch, text};
 use super::values::SettingValues;
-use super::{help, command_line, probe_settings, settings};
+use super::{command_line, help, probe_settings, settings};
 
 /// Default address: a free port.
 const LISTEN: &str = "127.0.0.1:0";
@@ -139,7 +139,8 @@ mod tests {
     fn asked(words: &str) -> Result<UiSettings, String> {
         let words = std::iter::once("").chain(words.split_whitespace());
         let matches = command().try_get_matches_from(words).map_err(|error| error.to_string())?;
-        read(&command_line::values(&matches, SETTINGS.iter().map(|spec| spec.name))).map_err(|complaint| complaint.to_string())
+        read(&command_line::values(&matches, SETTINGS.iter().map(|spec| spec.name)))
+            .map_err(|complaint| complaint.to_string())
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use brunt_plan::Plan;
 
-use super::draft::{RunDraft, DraftUrl};
+use super::draft::{DraftUrl, RunDraft};
 
 /// Maximum number of columns of a file that are named.
 const NAMED: usize = 8;

@@ -2,9 +2,9 @@
 //!
 //! A missing scheme means http. The rest of a URL is validated by its protocol.
 
+use brunt_contract::UsageError;
 use brunt_plan::{WeightedUrl, mask};
 use brunt_protocols::template::slot_length;
-use brunt_contract::UsageError;
 
 use super::suggestions::nearest;
 
@@ -170,9 +170,10 @@ fn words(line: &str) -> Vec<&str> {
 fn weight(place: &str, word: &str) -> Result<f64, UsageError> {
     match word.parse::<f64>() {
         Ok(weight) if weight.is_finite() && weight > 0.0 => Ok(weight),
-        _ => {
-            Err(UsageError::new(place, format!("`{word}` is not a weight; write a number above zero, such as 3 or 0.5")))
-        }
+        _ => Err(UsageError::new(
+            place,
+            format!("`{word}` is not a weight; write a number above zero, such as 3 or 0.5"),
+        )),
     }
 }
 

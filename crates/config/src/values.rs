@@ -1,10 +1,10 @@
 //! The values of a command line, a plan file or curl commands: settings and options, each with its origin.
 
-use brunt_plan::PlanOptions;
 use brunt_contract::UsageError;
+use brunt_plan::PlanOptions;
 
 use super::origin::ValueOrigin;
-use super::setting::{TypedSetting, SettingSpec};
+use super::setting::{SettingSpec, TypedSetting};
 
 /// A value of a setting or option.
 #[derive(Clone, Debug, PartialEq, Eq)]

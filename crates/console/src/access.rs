@@ -137,7 +137,11 @@ impl Access {
         if self.recent_failures(Some(role)) >= TRIES {
             return Err(LoginRefusal::TooManyAttempts);
         }
-        if constant_time_eq(password, right) { Ok(role) } else { Err(self.record_failure(Some(role), LoginRefusal::Password)) }
+        if constant_time_eq(password, right) {
+            Ok(role)
+        } else {
+            Err(self.record_failure(Some(role), LoginRefusal::Password))
+        }
     }
 
     fn role_of(&self, token: &str) -> Option<Role> {
@@ -219,7 +223,11 @@ mod tests {
             assert_eq!(access.authenticate(&cookie), Ok(Some((role, CredentialKind::Cookie))));
             let header = headers("authorization", &format!("Bearer {}", access.token(role)));
             assert_eq!(access.authenticate(&header), Ok(Some((role, CredentialKind::Header))));
-            assert_eq!(access.authenticate(&headers("cookie", &format!("brunt-8081={id}"))), Ok(None), "another console's");
+            assert_eq!(
+                access.authenticate(&headers("cookie", &format!("brunt-8081={id}"))),
+                Ok(None),
+                "another console's"
+            );
         }
         assert_eq!(access.authenticate(&HeaderMap::new()), Ok(None));
         assert_eq!(access.authenticate(&headers("cookie", "brunt-8080=")), Ok(None));

@@ -3,11 +3,11 @@
 
 mod about;
 mod compare;
+mod downloads;
 mod live;
 mod plans;
 mod records;
 mod runs;
-mod downloads;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;

@@ -14,7 +14,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::App;
-use crate::access::{LoginRefusal, Role, CredentialKind};
+use crate::access::{CredentialKind, LoginRefusal, Role};
 use crate::problem::Problem;
 
 /// Timeout of handlers; streaming responses are not limited.
@@ -85,7 +85,9 @@ pub fn refused(why: LoginRefusal) -> Problem {
             (StatusCode::UNAUTHORIZED, "token", "the token is missing or wrong; open the link that `brunt ui` printed")
         }
         LoginRefusal::Password => (StatusCode::UNAUTHORIZED, "password", "the password is missing or wrong"),
-        LoginRefusal::TooManyAttempts => (StatusCode::TOO_MANY_REQUESTS, "too_often", "too many wrong attempts; wait a minute"),
+        LoginRefusal::TooManyAttempts => {
+            (StatusCode::TOO_MANY_REQUESTS, "too_often", "too many wrong attempts; wait a minute")
+        }
     };
     Problem::new(status, code, sentence)
 }

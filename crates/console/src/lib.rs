@@ -6,7 +6,6 @@
 
 mod access;
 mod api;
-pub mod run_control;
 mod feed;
 mod figures;
 mod gate;
@@ -16,6 +15,7 @@ mod pages;
 mod plans;
 mod problem;
 mod program;
+pub mod run_control;
 mod runs;
 #[cfg(test)]
 mod testing;
@@ -34,8 +34,8 @@ use plans::PlanExecutor;
 use program::BruntProgram;
 use runs::ActiveRuns;
 
-pub use run_control::RunCommand;
 pub use plans::PlanService;
+pub use run_control::RunCommand;
 pub use tokio_rustls::rustls::ServerConfig;
 
 /// The settings of a console.

@@ -109,8 +109,11 @@ fn log_in(app: &App, token: &str, password: Option<&str>, foreign: bool) -> Resp
             login_page(app, StatusCode::UNAUTHORIZED, token, tried)
         }
         Err(why) => {
-            let status =
-                if why == LoginRefusal::TooManyAttempts { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::UNAUTHORIZED };
+            let status = if why == LoginRefusal::TooManyAttempts {
+                StatusCode::TOO_MANY_REQUESTS
+            } else {
+                StatusCode::UNAUTHORIZED
+            };
             login_page(app, status, "", Some(why))
         }
     }
@@ -172,7 +175,10 @@ mod tests {
     fn the_editor_stands_beside_the_page_and_its_policy_allows_it() {
         let (_, kind, editor) = FILES.iter().find(|(name, ..)| *name == "editor.js").expect("the editor");
         assert_eq!((*kind, editor()), ("text/javascript; charset=utf-8", brunt_assets::EDITOR.as_bytes()));
-        assert!(brunt_assets::EDITOR.contains("cm-content") && !PAGE.html.contains("cm-content"), "in one of them alone");
+        assert!(
+            brunt_assets::EDITOR.contains("cm-content") && !PAGE.html.contains("cm-content"),
+            "in one of them alone"
+        );
         let scripts = PAGE.policy.split("; ").find(|part| part.starts_with("script-src ")).expect("scripts");
         assert_eq!(scripts.matches("'sha256-").count(), 2, "{scripts}");
         assert!(!scripts.contains("self") && !scripts.contains("unsafe"), "{scripts}");

@@ -45,7 +45,10 @@ impl PlanExecutor {
     ///
     /// # Errors
     /// It takes too long, or too many others are running.
-    pub fn run<T: Send + 'static>(&self, ask: impl FnOnce(&dyn PlanService) -> T + Send + 'static) -> Result<T, Problem> {
+    pub fn run<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&dyn PlanService) -> T + Send + 'static,
+    ) -> Result<T, Problem> {
         self.run_within(LONGEST, ask)
     }
 

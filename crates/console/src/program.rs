@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::run_control;
 use crate::problem::Problem;
+use crate::run_control;
 
 /// Maximum size of a child's output that is kept.
 const SAID: u64 = 4 << 20;

@@ -13,10 +13,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::run_control::{self, RunCommand};
 use crate::library::{Library, RunSource, RunState};
 use crate::problem::Problem;
 use crate::program::BruntProgram;
+use crate::run_control::{self, RunCommand};
 
 /// Maximum number of concurrent runs: they compete for cores.
 const MOST: usize = 4;

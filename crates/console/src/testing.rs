@@ -1,7 +1,7 @@
 //! A synthetic run for tests.
 
 use brunt_measure::Nanos;
-use brunt_record::{WindowStart, End, RunEnd, RunPart, RunEvent, Second, RunStarted};
+use brunt_record::{End, RunEnd, RunEvent, RunPart, RunStarted, Second, WindowStart};
 use serde_json::{Value, json};
 
 /// Exit code of the run: its seconds contain nothing about the generator.

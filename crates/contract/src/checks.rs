@@ -31,7 +31,10 @@ impl Checks {
     ///
     /// # Errors
     /// Returns a usage error if a request has more than [`CHECKS`] checks.
-    pub fn read(asked: &ProtocolConfig, options: impl Fn(&str) -> &'static [&'static str]) -> Result<Option<Checks>, UsageError> {
+    pub fn read(
+        asked: &ProtocolConfig,
+        options: impl Fn(&str) -> &'static [&'static str],
+    ) -> Result<Option<Checks>, UsageError> {
         let mut reading = CheckCollector::default();
         let first = asked.urls.first().map_or("", |url| &url.url);
         if asked.url_options.iter().all(|own| own.is_empty())
@@ -86,7 +89,12 @@ fn checks_of<'a>(asked: &'a ProtocolConfig, options: &'static [&'static str]) ->
         let values = values.iter().enumerate().skip(from).filter(|(_, value)| !value.is_empty());
         let option = *option;
         values
-            .map(move |(at, value)| NamedCheck { option, value, custom_name: named(option, at), has_request_prefix: false })
+            .map(move |(at, value)| NamedCheck {
+                option,
+                value,
+                custom_name: named(option, at),
+                has_request_prefix: false,
+            })
             .collect::<Vec<_>>()
     };
     options.iter().flat_map(of_option).collect()
@@ -132,8 +140,10 @@ impl CheckCollector {
     fn set(&mut self, wanted: &[NamedCheck<'_>], request: &str) -> Result<u16, UsageError> {
         if wanted.len() > MAX_CHECKS {
             let place = wanted.last().map_or("", |check| check.option);
-            let trouble =
-                format!("is one of {} checks of a request, and at most {MAX_CHECKS} are allowed; use fewer", wanted.len());
+            let trouble = format!(
+                "is one of {} checks of a request, and at most {MAX_CHECKS} are allowed; use fewer",
+                wanted.len()
+            );
             return Err(UsageError::new(format!("--{place}"), trouble));
         }
         let rows: Box<[u16]> = wanted.iter().map(|check| self.row(check.name(request))).collect();
@@ -198,7 +208,7 @@ impl FailedChecks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{RequestedUrl, OptionValues};
+    use crate::{OptionValues, RequestedUrl};
 
     fn options(pairs: &[(&str, &str)]) -> OptionValues {
         let mut options = OptionValues::new();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use brunt_cause::Cause;
 
-use crate::{ExchangeId, FaultKind, StateUpdate, Origin, Request};
+use crate::{ExchangeId, FaultKind, Origin, Request, StateUpdate};
 
 /// Event buffer that a session appends to and the engine drains.
 #[derive(Debug)]
@@ -19,14 +19,24 @@ pub struct EventBuffer {
 
 impl Default for EventBuffer {
     fn default() -> Self {
-        EventBuffer { events: Vec::with_capacity(64), wanted_examples: u32::MAX, reports_unsolicited: false, failed: Vec::new() }
+        EventBuffer {
+            events: Vec::with_capacity(64),
+            wanted_examples: u32::MAX,
+            reports_unsolicited: false,
+            failed: Vec::new(),
+        }
     }
 }
 
 impl EventBuffer {
     /// Creates an empty buffer that reuses the allocation of `events` and has the settings of `other`.
     pub fn with_settings_of(other: &EventBuffer, events: Vec<Event>) -> EventBuffer {
-        EventBuffer { events, wanted_examples: other.wanted_examples, reports_unsolicited: other.reports_unsolicited, failed: Vec::new() }
+        EventBuffer {
+            events,
+            wanted_examples: other.wanted_examples,
+            reports_unsolicited: other.reports_unsolicited,
+            failed: Vec::new(),
+        }
     }
     /// Appends an event.
     #[inline]

@@ -5,13 +5,10 @@
 //! A session takes bytes in and gives bytes and finished exchanges out: no I/O, no clock, no threads. The same session
 //! runs on epoll, on io_uring and on the simulated network.
 
-mod response_content;
 mod checks;
 mod events;
 mod fault;
-mod slot_context;
 mod ids;
-mod user_state;
 mod names;
 mod network;
 mod options;
@@ -19,28 +16,34 @@ mod output;
 mod protocol;
 mod proxy;
 mod request;
+mod response_content;
 mod secure;
 mod server;
+mod slot_context;
 mod trace;
+mod user_state;
 mod values;
 
-pub use response_content::{ResponseContent, DatabaseRow};
-pub use checks::{CHECK_NAMES, MAX_CHECK_NAMES, MAX_CHECKS, Checks, FailedChecks};
-pub use events::{EventBuffer, ExchangeEnd, Event, FollowUp, ResourceSearch, PageResources};
+pub use checks::{CHECK_NAMES, Checks, FailedChecks, MAX_CHECK_NAMES, MAX_CHECKS};
+pub use events::{Event, EventBuffer, ExchangeEnd, FollowUp, PageResources, ResourceSearch};
 pub use fault::{Errno, FaultKind, Phase};
-pub use slot_context::SlotContext;
 pub use ids::{ConnId, ExchangeId, OriginId, RequestId};
-pub use user_state::{StateUpdate, UserState, CacheHit, CacheSavings};
-pub use names::{MAX_NAMES, RequestNames, OTHER};
-pub use network::{NetworkEvent, ConnectParameters, ListenerId, Network, PeerAddress, TurnRemainder, ThreadStats};
-pub use options::{ProtocolConfig, RequestedUrl, UsageError, OptionSpec, OptionValues, OptionArity, HelpText, many, one, switch};
+pub use names::{MAX_NAMES, OTHER, RequestNames};
+pub use network::{ConnectParameters, ListenerId, Network, NetworkEvent, PeerAddress, ThreadStats, TurnRemainder};
+pub use options::{
+    HelpText, OptionArity, OptionSpec, OptionValues, ProtocolConfig, RequestedUrl, UsageError, many, one, switch,
+};
 pub use output::OutputBuffer;
 pub use protocol::{
-    ProtocolDescription, ConnectionOwner, ProtocolError, OrderedResponses, Workload, EstablishedConnection, SessionFull, Origin, PreparedWorkload, Protocol, MAX_SHOWN_BYTES, SubmitOutcome, Session,
+    ConnectionOwner, EstablishedConnection, MAX_SHOWN_BYTES, OrderedResponses, Origin, PreparedWorkload, Protocol,
+    ProtocolDescription, ProtocolError, Session, SessionFull, SubmitOutcome, Workload,
 };
-pub use proxy::{ProxyException, ProxyRules, Proxy, ProxyKind, bracketed};
-pub use request::{RequestDraft, Request, RequestList, WeightedRequest};
+pub use proxy::{Proxy, ProxyException, ProxyKind, ProxyRules, bracketed};
+pub use request::{Request, RequestDraft, RequestList, WeightedRequest};
+pub use response_content::{DatabaseRow, ResponseContent};
 pub use secure::{ChannelProgress, Handshake, SecureChannel, SecureChannelFactory};
-pub use server::{ServerRequest, RequestPart, ServerResponse, ServerSession, BodyFraming};
+pub use server::{BodyFraming, RequestPart, ServerRequest, ServerResponse, ServerSession};
+pub use slot_context::SlotContext;
 pub use trace::{TRACEPARENT, Trace};
+pub use user_state::{CacheHit, CacheSavings, StateUpdate, UserState};
 pub use values::UserValues;

@@ -94,7 +94,10 @@ mod tests {
         (0..MAX_NAMES + 50).for_each(|n| names.add(&format!("GET /{n}")));
         names.add("GET /7");
         assert_eq!((names.list().len(), names.list().last().map(String::as_str)), (MAX_NAMES + 1, Some(OTHER)));
-        assert_eq!((names.index_of(MAX_NAMES - 1), names.index_of(MAX_NAMES), names.index_of(MAX_NAMES + 49)), (999, 1000, 1000));
+        assert_eq!(
+            (names.index_of(MAX_NAMES - 1), names.index_of(MAX_NAMES), names.index_of(MAX_NAMES + 49)),
+            (999, 1000, 1000)
+        );
         assert_eq!(names.index_of(MAX_NAMES + 50), 7, "a name that has a row keeps it");
     }
 

@@ -7,8 +7,8 @@ use brunt_cause::{Cause, StaticCause};
 use brunt_measure::Nanos;
 
 use crate::{
-    ProtocolConfig, UsageError, EventBuffer, RequestDraft, ExchangeId, FaultKind, SlotContext, FollowUp, ResourceSearch, StateUpdate, UserState, RequestNames, OptionSpec, OutputBuffer,
-    CacheHit, Request, RequestList, Trace,
+    CacheHit, EventBuffer, ExchangeId, FaultKind, FollowUp, OptionSpec, OutputBuffer, ProtocolConfig, Request,
+    RequestDraft, RequestList, RequestNames, ResourceSearch, SlotContext, StateUpdate, Trace, UsageError, UserState,
 };
 
 /// Destination of a request's connections: the key of the connection pool.
@@ -68,7 +68,15 @@ impl<'a> ProtocolDescription<'a> {
         options: &'a [OptionSpec],
         options_of_one_url: &'a [&'static str],
     ) -> ProtocolDescription<'a> {
-        ProtocolDescription { name, schemes, options, url_options: options_of_one_url, checks: &[], fixed_connections: false, heartbeats: false }
+        ProtocolDescription {
+            name,
+            schemes,
+            options,
+            url_options: options_of_one_url,
+            checks: &[],
+            fixed_connections: false,
+            heartbeats: false,
+        }
     }
 }
 
@@ -245,11 +253,22 @@ pub trait Workload: Send + Sync + 'static {
     /// Stores in a user's state what a response to one of its requests asked it to keep ([`crate::Event::Learnt`]).
     /// Returns a closure that finds the resources named in the response, to be called once the end of the response was
     /// timestamped.
-    fn update_state(&self, _request: &Request, _fill: &SlotContext<'_>, _lesson: StateUpdate, _memory: &mut UserState) -> Option<ResourceSearch> {
+    fn update_state(
+        &self,
+        _request: &Request,
+        _fill: &SlotContext<'_>,
+        _lesson: StateUpdate,
+        _memory: &mut UserState,
+    ) -> Option<ResourceSearch> {
         None
     }
     /// Returns the cached response that a user has for a request, or `None` if the request must be sent.
-    fn cached_response(&self, _request: &Request, _fill: &SlotContext<'_>, _memory: &mut UserState) -> Option<CacheHit> {
+    fn cached_response(
+        &self,
+        _request: &Request,
+        _fill: &SlotContext<'_>,
+        _memory: &mut UserState,
+    ) -> Option<CacheHit> {
         None
     }
     /// Returns a description of the message that is the response to a request (`json $.type == "joined"`), if other
@@ -266,7 +285,12 @@ pub trait Workload: Send + Sync + 'static {
     /// Returns the bytes of a connection, sent ones first, in readable form: for `--debug`, by protocols whose bytes
     /// are not text. `None` if the bytes are shown as they are. Few bytes may expand to huge texts: no text is made
     /// beyond [`SHOWN`].
-    fn display_bytes(&self, _established: &EstablishedConnection, _sent: &[u8], _received: &[u8]) -> Option<[Vec<u8>; 2]> {
+    fn display_bytes(
+        &self,
+        _established: &EstablishedConnection,
+        _sent: &[u8],
+        _received: &[u8],
+    ) -> Option<[Vec<u8>; 2]> {
         None
     }
     /// Creates the session of a connection to `origin` that was just established.
@@ -396,7 +420,13 @@ pub trait Session: Send {
     ///
     /// # Errors
     /// Returns [`Full`] if [`Session::room`] is 0; nothing was appended.
-    fn submit(&mut self, id: ExchangeId, request: &Request, fill: &SlotContext<'_>, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull>;
+    fn submit(
+        &mut self,
+        id: ExchangeId,
+        request: &Request,
+        fill: &SlotContext<'_>,
+        out: &mut OutputBuffer,
+    ) -> Result<SubmitOutcome, SessionFull>;
     /// Like [`Session::submit`], for a user who keeps state from earlier responses: called instead of it if
     /// [`Prepared::remembers`] is set.
     ///

@@ -285,13 +285,20 @@ mod tests {
             assert!(!holds(host), "{host}");
         }
         assert!(ProxyException::parse_list("*")[0].matches("anything") && ProxyException::parse_list(" , ").is_empty());
-        assert!(ProxyException::parse_list("0.0.0.0/0")[0].matches("8.8.8.8") && !ProxyException::parse_list("0.0.0.0/0")[0].matches("::1"));
+        assert!(
+            ProxyException::parse_list("0.0.0.0/0")[0].matches("8.8.8.8")
+                && !ProxyException::parse_list("0.0.0.0/0")[0].matches("::1")
+        );
     }
 
     #[test]
     fn a_proxy_is_chosen_by_origin() {
         let proxy = |text: &str| Some(Arc::new(Proxy::parse(text).unwrap()));
-        let proxies = ProxyRules { clear: proxy("http://a"), tls: proxy("socks5://b"), exceptions: ProxyException::parse_list("inside") };
+        let proxies = ProxyRules {
+            clear: proxy("http://a"),
+            tls: proxy("socks5://b"),
+            exceptions: ProxyException::parse_list("inside"),
+        };
         let of = |origin: &Origin| proxies.for_origin(origin).map(|proxy| proxy.host.clone());
         let (clear, tls) = (Origin::tcp("h", 80, false), Origin::tcp("h", 443, true));
         assert_eq!((of(&clear).as_deref(), of(&tls).as_deref()), (Some("a"), Some("b")));

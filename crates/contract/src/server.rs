@@ -1,6 +1,6 @@
 //! The server side of a protocol, used by the built-in test server and the simulation.
 
-use crate::{ProtocolError, OutputBuffer};
+use crate::{OutputBuffer, ProtocolError};
 
 /// Extent of a request that an [`Ask`] covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

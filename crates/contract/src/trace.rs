@@ -110,7 +110,9 @@ mod tests {
 
     #[test]
     fn the_requests_of_an_iteration_share_their_trace_and_a_share_is_sampled() {
-        let of = |number, random| Trace::derive(&SlotContext { number, random, run: 5, ..SlotContext::default() }, u64::MAX / 10);
+        let of = |number, random| {
+            Trace::derive(&SlotContext { number, random, run: 5, ..SlotContext::default() }, u64::MAX / 10)
+        };
         assert_eq!(of(1, 2).id, of(1, 3).id);
         assert_ne!(of(1, 2).span, of(1, 3).span);
         let sampled = (0..10_000).filter(|number| of(*number, 1).sampled).count();

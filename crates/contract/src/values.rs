@@ -102,7 +102,8 @@ mod tests {
     fn lists_have_elements_and_a_value_is_a_list_of_one() {
         let mut values = UserValues::default();
         values.set_list(0, b"a,b,c,,d", &[1, 5, 6, 8]);
-        let all = |values: &UserValues| (0..5).map_while(|n| values.element(0, n).map(<[u8]>::to_vec)).collect::<Vec<_>>();
+        let all =
+            |values: &UserValues| (0..5).map_while(|n| values.element(0, n).map(<[u8]>::to_vec)).collect::<Vec<_>>();
         assert_eq!(all(&values), [&b"a"[..], b"b,c", b"", b"d"]);
         values.set(0, b"a,b");
         assert_eq!(all(&values), [b"a,b"]);

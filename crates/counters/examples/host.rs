@@ -5,8 +5,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::mpsc;
 
+use brunt_counters::{CounterSource, Counters, HostReader, Sampler, Service, delta};
 use brunt_measure::{Clock, Nanos};
-use brunt_counters::{Counters, HostReader, Sampler, Service, CounterSource, delta};
 use brunt_record::ChangeEncoder;
 
 /// Number of samples compared.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use brunt_measure::Nanos;
-use brunt_record::{ChangeEncoder, HostCounters, CounterValue};
+use brunt_record::{ChangeEncoder, CounterValue, HostCounters};
 
 /// The name of a counter: `Tcp.RetransSegs`, `cpu.0.steal`.
 pub type CounterName = Arc<str>;

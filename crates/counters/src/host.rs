@@ -4,15 +4,15 @@ use std::net::SocketAddr;
 
 use brunt_measure::{Clock, Nanos};
 
-use crate::counters::{Counters, CounterSink};
+use crate::counters::{CounterSink, Counters};
 use crate::interfaces::Interfaces;
-use crate::own_process::{ThreadLabels, OwnProcess};
+use crate::own_process::{OwnProcess, ThreadLabels};
 use crate::parse::settings::{SETTINGS, setting};
 use crate::parse::{cpu, host, network, number};
 use crate::process::Units;
-use crate::tcp_sample::TcpSample;
 use crate::service::Service;
-use crate::source::{PersistentFile, CounterSource, reason};
+use crate::source::{CounterSource, PersistentFile, reason};
+use crate::tcp_sample::TcpSample;
 
 type CounterParser = fn(&str, Units, &mut CounterSink);
 
@@ -141,7 +141,12 @@ fn idle_exit(source: &CounterSource) -> Option<u64> {
 }
 
 /// Parses a text, or records why it is unavailable.
-fn parse_or_report(what: &str, text: Result<&str, &'static str>, sink: &mut CounterSink, parse: impl FnOnce(&str, &mut CounterSink)) {
+fn parse_or_report(
+    what: &str,
+    text: Result<&str, &'static str>,
+    sink: &mut CounterSink,
+    parse: impl FnOnce(&str, &mut CounterSink),
+) {
     let before = sink.count();
     match text {
         Ok(text) => parse(text, sink),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::counters::CounterSink;
 use crate::parse::network::{Interface, interfaces, speed};
-use crate::source::{PersistentFile, CounterSource, reason};
+use crate::source::{CounterSource, PersistentFile, reason};
 
 /// Maximum number of interfaces: a host of containers has hundreds, most of which carry nothing of the run.
 const MOST: usize = 16;

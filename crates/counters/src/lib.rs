@@ -35,6 +35,7 @@
 //! one.
 
 mod counters;
+mod cpu_budget;
 mod delta;
 #[cfg(test)]
 mod fake_host;
@@ -43,20 +44,19 @@ mod interfaces;
 mod listener;
 mod netlink;
 mod own_process;
-mod socket_holders;
-mod cpu_budget;
 mod parse;
 mod process;
 mod quotas;
 pub mod remote;
-mod tcp_sample;
 mod sampler;
 mod service;
 mod sock_diag;
+mod socket_holders;
 mod source;
+mod tcp_sample;
 mod threads;
 
-pub use counters::{Counters, CounterName, CounterSink, is_name};
+pub use counters::{CounterName, CounterSink, Counters, is_name};
 pub use delta::{Delta, delta};
 pub use host::HostReader;
 pub use own_process::ThreadLabels;

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use crate::counters::CounterSink;
-use crate::sock_diag::{SocketQuery, Socket, TcpState};
+use crate::sock_diag::{Socket, SocketQuery, TcpState};
 use crate::source::CounterSource;
 
 /// A listener that accepts the connections to a target.
@@ -115,7 +115,7 @@ fn match_quality(target: IpAddr, socket: &Socket) -> Option<u8> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::counters::{found, expected};
+    use crate::counters::{expected, found};
     use crate::fake_host::FakeHost;
     use crate::sock_diag::TcpStats;
 

@@ -7,7 +7,7 @@ use rustix::io::retry_on_intr;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with};
 
-use crate::sock_diag::{SocketQuery, Socket, AnswerProgress, answers};
+use crate::sock_diag::{AnswerProgress, Socket, SocketQuery, answers};
 
 /// Maximum size of a datagram from the kernel.
 const DATAGRAM: usize = 32 << 10;

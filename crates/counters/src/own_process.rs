@@ -72,7 +72,12 @@ impl OwnProcess {
         const FOLDER: &str = "/proc/self";
         let mut quotas = Quotas::default();
         quotas.follow(std::iter::once(FOLDER.to_owned()));
-        OwnProcess { labels: ThreadLabels::default(), process: Process::at(FOLDER), quotas, names: ThreadNames::default() }
+        OwnProcess {
+            labels: ThreadLabels::default(),
+            process: Process::at(FOLDER),
+            quotas,
+            names: ThreadNames::default(),
+        }
     }
 
     /// Adds its counters under `self`.
@@ -103,7 +108,7 @@ impl OwnProcess {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::{found, expected};
+    use crate::counters::{expected, found};
     use crate::fake_host::FakeHost;
     use crate::process::tests::UNITS;
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::counters::CounterSink;
 use crate::parse::process::{children, descriptors, stat};
-use crate::source::{PersistentFile, CounterSource, reason};
+use crate::source::{CounterSource, PersistentFile, reason};
 use crate::threads::{MOST, ProcessThreads, ThreadTotals};
 
 /// Units of the system's process counters.
@@ -120,7 +120,13 @@ impl Process {
     }
 
     /// Records which of its counters could not be read.
-    pub fn report_unobservable(&self, name: &str, looked: &ProcessReading, source: &CounterSource, sink: &mut CounterSink) {
+    pub fn report_unobservable(
+        &self,
+        name: &str,
+        looked: &ProcessReading,
+        source: &CounterSource,
+        sink: &mut CounterSink,
+    ) {
         if looked.descriptors.is_none() {
             let why = match source.count_descriptors(&format!("{}/fd", self.folder)) {
                 Err(error) => reason(&error),

@@ -5,8 +5,8 @@
 //! effect.
 
 use crate::counters::CounterSink;
-use crate::parse::quota::{QuotaEnforcement, Quota, CgroupVersion, enforced, folders};
-use crate::source::{PersistentFile, CounterSource, reason};
+use crate::parse::quota::{CgroupVersion, Quota, QuotaEnforcement, enforced, folders};
+use crate::source::{CounterSource, PersistentFile, reason};
 
 /// Number of readings between searches for quotas, which seldom change.
 const LOOKS: u32 = 10;
@@ -101,7 +101,8 @@ impl Quotas {
             let Some(now) = group.stat.read(source, buffer).ok().and_then(|text| enforced(&text)) else { continue };
             // The first reading counts everything since the group was created; groups that appear later count from
             // then on.
-            let before = group.last.replace(now).unwrap_or(if self.sums.is_none() { QuotaEnforcement::default() } else { now });
+            let before =
+                group.last.replace(now).unwrap_or(if self.sums.is_none() { QuotaEnforcement::default() } else { now });
             let (since, cores) = (now - before, group.quota.cores());
             let more = felt.is_none_or(|(most, least)| {
                 since.throttled_us > most.throttled_us || (since.throttled_us == most.throttled_us && cores < least)
@@ -130,7 +131,7 @@ fn quota(source: &CounterSource, version: CgroupVersion, folder: &str) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::{found, expected};
+    use crate::counters::{expected, found};
     use crate::fake_host::FakeHost;
     use brunt_measure::Nanos;
 

@@ -11,10 +11,10 @@
 
 mod clock;
 mod joined_probe;
+mod messages;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
 mod server;
-mod messages;
 #[cfg(test)]
 mod tests;
 
@@ -23,9 +23,9 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 pub use clock::ClockReading;
-pub use joined_probe::{ProbeReceiver, JoinedProbe, JoinOptions, ProbeEvent};
-pub use server::{ServiceSelector, ProbeServerOptions, ProbeServer};
+pub use joined_probe::{JoinOptions, JoinedProbe, ProbeEvent, ProbeReceiver};
 pub use messages::HostDescription;
+pub use server::{ProbeServer, ProbeServerOptions, ServiceSelector};
 
 /// A connection that is read and written as plaintext, whatever is on the wire.
 pub trait ByteStream: Read + Write + Send {}

@@ -10,16 +10,16 @@ use brunt_measure::{Clock, Nanos};
 
 use crate::HostReader;
 use crate::counters::CounterSink;
-use crate::listener::{TargetListener, inodes};
-use crate::socket_holders::{family, holders};
 use crate::cpu_budget::CpuBudget;
+use crate::listener::{TargetListener, inodes};
 use crate::parse::network::is_local;
 use crate::parse::process::is_zombie;
-use crate::process::{ProcessReading, Process, Units};
+use crate::process::{Process, ProcessReading, Units};
 use crate::quotas::Quotas;
-use crate::tcp_sample::TcpSample;
+use crate::socket_holders::{family, holders};
 use crate::source::{CounterSource, reason};
-use sums::{ServiceTotals, ServiceProcess, ServiceSums};
+use crate::tcp_sample::TcpSample;
+use sums::{ServiceProcess, ServiceSums, ServiceTotals};
 
 /// Maximum number of processes followed, and of those reported one by one; the sums include all.
 const MOST: usize = 256;
@@ -128,7 +128,14 @@ impl Service {
     }
 
     /// Adds its counters under `listener` and `service`.
-    pub(crate) fn report(&mut self, source: &CounterSource, units: Units, now: Nanos, buffer: &mut Vec<u8>, sink: &mut CounterSink) {
+    pub(crate) fn report(
+        &mut self,
+        source: &CounterSource,
+        units: Units,
+        now: Nanos,
+        buffer: &mut Vec<u8>,
+        sink: &mut CounterSink,
+    ) {
         self.report_listener(source, sink);
         self.find_processes(source, now);
         self.find_children(source, now);
@@ -184,7 +191,8 @@ impl Service {
             self.holders = found.pids;
             self.needs_search = false;
         }
-        let family = if self.holders.is_empty() { BTreeSet::new() } else { family(source, &self.holders, self.own_pid) };
+        let family =
+            if self.holders.is_empty() { BTreeSet::new() } else { family(source, &self.holders, self.own_pid) };
         // Listening processes come first.
         let (first, then): (Vec<u32>, Vec<u32>) = family.into_iter().partition(|pid| self.holders.contains(pid));
         self.follow(first.into_iter().chain(then));
@@ -202,7 +210,8 @@ impl Service {
             return;
         }
         let before = Clock.thread_cpu_time();
-        let started: Vec<u32> = self.processes.values().flat_map(|followed| followed.process.new_children(source)).collect();
+        let started: Vec<u32> =
+            self.processes.values().flat_map(|followed| followed.process.new_children(source)).collect();
         self.follow(started.into_iter());
         self.asking.spend(now, Clock.thread_cpu_time() - before);
     }
@@ -290,7 +299,9 @@ impl Service {
     fn report_transfers(&mut self, source: &CounterSource, now: Nanos, sink: &mut CounterSink) {
         let Some(listener) = self.listener else { return };
         let sampled = self.sampled.take().filter(|sampled| sampled.is_of(listener.address));
-        self.sampled.insert(sampled.unwrap_or_else(|| TcpSample::of_service(listener.address))).report(source, now, sink);
+        self.sampled
+            .insert(sampled.unwrap_or_else(|| TcpSample::of_service(listener.address)))
+            .report(source, now, sink);
     }
 }
 

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
 use crate::netlink;
-use crate::sock_diag::{SocketQuery, Socket};
+use crate::sock_diag::{Socket, SocketQuery};
 
 /// Maximum size of a file; no real one is longer.
 const LONGEST: usize = 16 << 20;
@@ -201,7 +201,8 @@ mod tests {
     fn files_are_kept_open_only_in_a_table_that_has_room() {
         let fake = FakeHost::new(&[("proc/loadavg", "1\n")]);
         for (kept, open) in [(i32::MAX, true), (0, false)] {
-            let (source, mut file) = (CounterSource { max_kept_fd: kept, ..fake.source() }, PersistentFile::new("/proc/loadavg"));
+            let (source, mut file) =
+                (CounterSource { max_kept_fd: kept, ..fake.source() }, PersistentFile::new("/proc/loadavg"));
             for _ in 0..2 {
                 assert_eq!(file.read(&source, &mut Vec::new()).unwrap(), "1\n");
                 assert_eq!(file.file.is_some(), open);

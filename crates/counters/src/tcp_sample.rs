@@ -11,7 +11,7 @@ use brunt_measure::{Clock, Nanos};
 
 use crate::counters::CounterSink;
 use crate::cpu_budget::CpuBudget;
-use crate::sock_diag::{SocketQuery, Socket, TcpState, TcpStats};
+use crate::sock_diag::{Socket, SocketQuery, TcpState, TcpStats};
 use crate::source::{CounterSource, reason};
 
 /// Maximum number of connections followed.
@@ -136,7 +136,8 @@ impl TcpSample {
 
     fn follow(&mut self, found: &[Socket], now: Nanos) {
         let time_us = now.0.saturating_sub(self.last_read.0) / 1000;
-        let seen: BTreeMap<u64, TcpStats> = found.iter().filter_map(|socket| Some((socket.cookie, socket.tcp?))).collect();
+        let seen: BTreeMap<u64, TcpStats> =
+            found.iter().filter_map(|socket| Some((socket.cookie, socket.tcp?))).collect();
         for (cookie, tcp) in &seen {
             if let Some(before) = self.known.get(cookie) {
                 self.sums.add(before, tcp, time_us);
@@ -176,7 +177,8 @@ mod tests {
     const TARGET: &str = "10.0.0.1:80";
 
     fn connection(cookie: u64, peer: &str, busy: u64, window_limited: u64) -> Socket {
-        let tcp = TcpStats { rtt: 100 * cookie as u32, retransmits: busy as u32, busy, window_limited, buffer_limited: 1 };
+        let tcp =
+            TcpStats { rtt: 100 * cookie as u32, retransmits: busy as u32, busy, window_limited, buffer_limited: 1 };
         let near = socket("10.0.0.9:5000", TcpState::Established, 0, (7, 0));
         Socket { cookie, peer: peer.parse().unwrap(), tcp: Some(tcp), ..near }
     }

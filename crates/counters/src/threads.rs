@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::parse::process::{SchedulerStats, name, scheduled, swapped, switches};
-use crate::source::{PersistentFile, CounterSource};
+use crate::source::{CounterSource, PersistentFile};
 
 /// Maximum number of threads of a process that are read.
 pub(crate) const MOST: usize = 256;

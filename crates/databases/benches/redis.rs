@@ -4,8 +4,10 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use brunt_contract::{
+    EstablishedConnection, EventBuffer, ExchangeId, OutputBuffer, Protocol, ProtocolConfig, RequestedUrl, SlotContext,
+};
 use brunt_databases::redis::RedisProtocol;
-use brunt_contract::{ProtocolConfig, RequestedUrl, EventBuffer, EstablishedConnection, ExchangeId, SlotContext, OutputBuffer, Protocol};
 
 const ROUNDS: usize = 200;
 const TURNS: u64 = 2_000;

@@ -1,9 +1,9 @@
 //! The conclusion from all findings: one principal limit, or the reason why there is none.
 
 use crate::case::Case;
-use crate::limit_finding::{LimitFinding, Proof, PathStage};
-use crate::rules;
+use crate::limit_finding::{LimitFinding, PathStage, Proof};
 use crate::load_results::LoadResults;
+use crate::rules;
 
 /// The outcome of a diagnosis: what limited the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,15 +139,21 @@ pub fn conclude(case: &Case) -> Conclusion {
     } else {
         DiagnosisOutcome::NotReached
     };
-    Conclusion { outcome, findings: found, coverage: seen, core_shares: CoreShares::of(case), at_most: run.at_most.clone() }
+    Conclusion {
+        outcome,
+        findings: found,
+        coverage: seen,
+        core_shares: CoreShares::of(case),
+        at_most: run.at_most.clone(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::case::ServiceHost;
+    use crate::load_results::{DurationStats, FailureCount, GeneratorDoubt};
     use crate::rules::made_up::{cores, counted, run};
-    use crate::load_results::{FailureCount, GeneratorDoubt, DurationStats};
 
     fn concluded(run: LoadResults, here: crate::CounterSummary) -> (DiagnosisOutcome, Vec<&'static str>) {
         let conclusion = conclude(&Case { run, counters: here, ..Case::default() });
@@ -162,7 +168,10 @@ mod tests {
         assert_eq!(concluded(open, calm.clone()), (DiagnosisOutcome::NotReached, vec![]));
         let dropping = LoadResults { is_open: true, dropped_iterations: true, ..run() };
         assert_eq!(concluded(dropping, calm.clone()), (DiagnosisOutcome::MaxUsers, vec![]));
-        assert_eq!(concluded(LoadResults { has_pauses: true, ..run() }, calm.clone()), (DiagnosisOutcome::NotReached, vec![]));
+        assert_eq!(
+            concluded(LoadResults { has_pauses: true, ..run() }, calm.clone()),
+            (DiagnosisOutcome::NotReached, vec![])
+        );
         let changed = LoadResults { is_open: true, load_changed: true, ..run() };
         assert_eq!(
             concluded(changed, calm.clone()),
@@ -203,20 +212,37 @@ mod tests {
         let busy_here = LoadResults { generator_cores: 0.4, ..run() };
         let judged = |here: &crate::CounterSummary, there: &crate::CounterSummary| {
             let elsewhere = Some(ServiceHost { host: "db1".into(), counters: there.clone(), shares_kernel: false });
-            conclude(&Case { run: busy_here.clone(), counters: here.clone(), service_host: elsewhere, ..Case::default() })
+            conclude(&Case {
+                run: busy_here.clone(),
+                counters: here.clone(),
+                service_host: elsewhere,
+                ..Case::default()
+            })
         };
         let conclusion = judged(&calm, &full);
         let rules: Vec<_> = conclusion.findings.iter().map(|f| (f.rule, f.host.as_deref())).collect();
-        assert_eq!((rules, conclusion.coverage, conclusion.core_shares), (vec![("S1", Some("db1"))], CounterCoverage::Service, None));
+        assert_eq!(
+            (rules, conclusion.coverage, conclusion.core_shares),
+            (vec![("S1", Some("db1"))], CounterCoverage::Service, None)
+        );
         let said = conclusion.findings[0].evidence(brunt_i18n::Lang::En);
         assert!(said.ends_with("(counted on db1)"), "{said}");
         let conclusion = judged(&full, &calm);
-        assert_eq!((conclusion.findings.len(), conclusion.coverage), (0, CounterCoverage::Generator), "what is full here is not the service");
+        assert_eq!(
+            (conclusion.findings.len(), conclusion.coverage),
+            (0, CounterCoverage::Generator),
+            "what is full here is not the service"
+        );
         let lost = LoadResults { service: DurationStats { longest: 0.3, ..run().service }, ..run() };
         let dropped = counted(&[("softnet.all.dropped", 0.0, 9.0)]);
         for (here, there, host) in [(&dropped, &calm, None), (&calm, &dropped, Some("db1"))] {
             let elsewhere = Some(ServiceHost { host: "db1".into(), counters: there.clone(), shares_kernel: false });
-            let conclusion = conclude(&Case { run: lost.clone(), counters: here.clone(), service_host: elsewhere, ..Case::default() });
+            let conclusion = conclude(&Case {
+                run: lost.clone(),
+                counters: here.clone(),
+                service_host: elsewhere,
+                ..Case::default()
+            });
             let found: Vec<_> = conclusion.findings.iter().map(|f| (f.rule, f.host.as_deref())).collect();
             assert_eq!(found, [("N7", host)]);
         }

@@ -164,7 +164,10 @@ mod tests {
         for (at, value) in [(-2, 100.0), (0, 110.0), (1, 111.0), (2, 130.0)] {
             counted.add_reading(at * S, [("a", value)]);
         }
-        assert_eq!((counted.increase("a"), counted.per_s("a"), counted.max("a")), (Some(20.0), Some(10.0), Some(130.0)));
+        assert_eq!(
+            (counted.increase("a"), counted.per_s("a"), counted.max("a")),
+            (Some(20.0), Some(10.0), Some(130.0))
+        );
         assert_eq!((counted.increase("b"), counted.has_increased("a"), counted.is_empty()), (None, true, false));
     }
 

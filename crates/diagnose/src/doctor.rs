@@ -314,7 +314,13 @@ mod tests {
 
     /// A hundred users for ten minutes.
     pub(super) fn run() -> RunRequirements {
-        RunRequirements { connections: 100, lasts_s: Some(600.0), sources: 1, destinations: 1, ..RunRequirements::default() }
+        RunRequirements {
+            connections: 100,
+            lasts_s: Some(600.0),
+            sources: 1,
+            destinations: 1,
+            ..RunRequirements::default()
+        }
     }
 
     /// Checks that all placeholders of the texts are filled, in both languages.
@@ -357,7 +363,11 @@ mod tests {
         assert_eq!(all[0].0, Severity::Blocker);
         assert!(all[0].1.ends_with("at 2,000 new connections per second, ports run out after 14.1 s"), "{all:?}");
         assert_eq!(said(&RunRequirements { lasts_s: Some(10.0), ..short.clone() }), [], "it ends before");
-        assert_eq!(said(&RunRequirements { sources: 8, ..short.clone() }), [], "eight addresses have eight times as many");
+        assert_eq!(
+            said(&RunRequirements { sources: 8, ..short.clone() }),
+            [],
+            "eight addresses have eight times as many"
+        );
         let local = said(&RunRequirements { is_local: true, ..short });
         assert!(local.iter().all(|(prospect, _)| *prospect == Severity::Caution), "loopback reuses them: {local:?}");
         let users = said(&RunRequirements { is_one_shot: true, ..run() });
@@ -389,7 +399,9 @@ mod tests {
             "listener.limit" => Some(5.0),
             _ => None,
         };
-        let of = |planned: &RunRequirements| examine(&with, planned).iter().map(|advice| advice.prospect).collect::<Vec<_>>();
+        let of = |planned: &RunRequirements| {
+            examine(&with, planned).iter().map(|advice| advice.prospect).collect::<Vec<_>>()
+        };
         assert_eq!(of(&run()), []);
         assert_eq!(of(&RunRequirements { connections: 750, ..run() }), [Severity::Caution]);
         assert_eq!(of(&RunRequirements { connections: 950, ..run() }), [Severity::Blocker]);

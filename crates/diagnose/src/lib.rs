@@ -12,12 +12,12 @@ mod conclusion;
 mod counter_summary;
 pub mod doctor;
 mod limit_finding;
-mod rules;
 mod load_results;
+mod rules;
 
 pub use case::{Case, ServiceHost};
-pub use conclusion::{Conclusion, DiagnosisOutcome, CounterCoverage, CoreShares, conclude};
+pub use conclusion::{Conclusion, CoreShares, CounterCoverage, DiagnosisOutcome, conclude};
 pub use counter_summary::CounterSummary;
-pub use limit_finding::{LimitFinding, Proof, PathStage};
+pub use limit_finding::{LimitFinding, PathStage, Proof};
+pub use load_results::{DurationCounts, DurationStats, FailureCount, GeneratorDoubt, LoadResults, Outage};
 pub use rules::{LimitRule, rules};
-pub use load_results::{FailureCount, GeneratorDoubt, Outage, LoadResults, DurationStats, DurationCounts};

@@ -129,7 +129,11 @@ pub(crate) fn consistent(claim: impl Into<LocalizedSentence>, evidence: impl Int
 }
 
 impl RuleVerdict {
-    pub fn new(proof: Proof, claim: impl Into<LocalizedSentence>, evidence: impl Into<LocalizedSentence>) -> RuleVerdict {
+    pub fn new(
+        proof: Proof,
+        claim: impl Into<LocalizedSentence>,
+        evidence: impl Into<LocalizedSentence>,
+    ) -> RuleVerdict {
         let (claim, evidence, facts) = (claim.into(), evidence.into(), Vec::new());
         let (host, stage, remedy, experiment) = Default::default();
         RuleVerdict { proof, claim, evidence, is_limit: true, host, stage, remedy, experiment, facts }

@@ -9,10 +9,10 @@ use brunt_i18n::{Lang, LocalizedSentence, numbers};
 
 use crate::case::Case;
 use crate::counter_summary::CounterSummary;
-use crate::limit_finding::{LimitFinding, Proof, PathStage, RuleVerdict, consistent, proved};
+use crate::limit_finding::{LimitFinding, PathStage, Proof, RuleVerdict, consistent, proved};
+use crate::load_results::{DurationCounts, GeneratorDoubt, LoadResults, Outage};
 #[cfg(test)]
-use crate::load_results::{FailureCount, DurationStats};
-use crate::load_results::{GeneratorDoubt, Outage, LoadResults, DurationCounts};
+use crate::load_results::{DurationStats, FailureCount};
 
 mod proxy_log;
 
@@ -178,7 +178,7 @@ fn whole(n: f64) -> String {
 pub(crate) mod made_up {
     use super::{Case, LimitRule};
     use crate::counter_summary::CounterSummary;
-    use crate::load_results::{LoadResults, DurationStats};
+    use crate::load_results::{DurationStats, LoadResults};
 
     /// A run of fifty users against a service with uniform behavior.
     pub fn run() -> LoadResults {
@@ -227,12 +227,20 @@ pub(crate) mod made_up {
     }
 
     /// Returns the proof of a rule's finding for a changed run and these counters.
-    pub fn judged(rule: &LimitRule, change: impl FnOnce(&mut LoadResults), here: CounterSummary) -> Option<&'static str> {
+    pub fn judged(
+        rule: &LimitRule,
+        change: impl FnOnce(&mut LoadResults),
+        here: CounterSummary,
+    ) -> Option<&'static str> {
         proof(rule, change, Case { counters: here, ..Case::default() })
     }
 
     /// Like [`judged`], with counters reported by a service.
-    pub fn judged_told(rule: &LimitRule, change: impl FnOnce(&mut LoadResults), told: CounterSummary) -> Option<&'static str> {
+    pub fn judged_told(
+        rule: &LimitRule,
+        change: impl FnOnce(&mut LoadResults),
+        told: CounterSummary,
+    ) -> Option<&'static str> {
         proof(rule, change, Case { reported: vec![told], ..Case::default() })
     }
 

@@ -8,13 +8,15 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use brunt_contract::{
+    ConnectParameters, Network, NetworkEvent, Origin, OutputBuffer, PeerAddress, ProtocolConfig, RequestedUrl,
+};
 use brunt_engine::{Resolver, Setup, simulation};
 use brunt_measure::{Clock, Nanos};
 use brunt_plan::{Arrivals, Load, NetKind, Plan, Stage, Tls, WeightedUrl};
 use brunt_protocols::http1::Http1;
 use brunt_record::RunEvent;
-use brunt_sim::{FakeSecurity, FakeSettings, SimPeer, PeerActions, Sim, SimSettings};
-use brunt_contract::{NetworkEvent, ProtocolConfig, RequestedUrl, ConnectParameters, Network, Origin, OutputBuffer, PeerAddress};
+use brunt_sim::{FakeSecurity, FakeSettings, PeerActions, Sim, SimPeer, SimSettings};
 
 /// Runs of each sort; the best and the median are shown.
 const ROUNDS: usize = 9;
@@ -103,7 +105,11 @@ fn sim(connections: f64) -> Sim<Answers> {
 /// The same traffic without an engine.
 fn bare(connections: u32) -> Cost {
     let mut net = sim(f64::from(connections));
-    let dial = ConnectParameters { to: PeerAddress::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))), source: None, single_use: false };
+    let dial = ConnectParameters {
+        to: PeerAddress::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))),
+        source: None,
+        single_use: false,
+    };
     measured(|| {
         for _ in 0..connections {
             net.connect(&dial).expect("the simulation has descriptors enough");
@@ -148,7 +154,8 @@ impl Resolver for Direct {
 /// A whole run: plan in, merged seconds out.
 fn run(load: &Load, option: Option<&str>) -> Cost {
     let url = "http://127.0.0.1/";
-    let options: brunt_plan::PlanOptions = option.map(|name| (name.to_owned(), vec![String::new()])).into_iter().collect();
+    let options: brunt_plan::PlanOptions =
+        option.map(|name| (name.to_owned(), vec![String::new()])).into_iter().collect();
     let plan = Plan {
         protocol: "http".into(),
         urls: vec![WeightedUrl::plain(url)].into(),
@@ -195,7 +202,11 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
         read_late: None,
         scenario: None,
     };
-    let asked = ProtocolConfig { urls: vec![RequestedUrl { url: url.into(), weight: 1.0 }], options, ..ProtocolConfig::default() };
+    let asked = ProtocolConfig {
+        urls: vec![RequestedUrl { url: url.into(), weight: 1.0 }],
+        options,
+        ..ProtocolConfig::default()
+    };
     let net = sim(if load.is_open() { 100.0 } else { load.peak() });
     let start = SimSettings::default().starts_at;
     measured(|| {

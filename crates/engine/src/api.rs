@@ -4,10 +4,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use brunt_cause::Cause;
+use brunt_contract::{FaultKind, Origin, PeerAddress, SecureChannelFactory};
 use brunt_plan::Plan;
 use brunt_record::GeneratorHost;
 use brunt_scenario::Scenario;
-use brunt_contract::{FaultKind, Origin, PeerAddress, SecureChannelFactory};
 
 use crate::control::Control;
 use crate::processes::Processes;

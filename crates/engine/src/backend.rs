@@ -36,7 +36,8 @@ impl Backend {
         let lookups = Lookups::thread(Arc::clone(&seed.setup.resolver));
         match self {
             Backend::Epoll => {
-                let net = brunt_net::Epoll::new().map_err(|e| format!("epoll: {e}"))?.stamping(seed.setup.read_late.clone());
+                let net =
+                    brunt_net::Epoll::new().map_err(|e| format!("epoll: {e}"))?.stamping(seed.setup.read_late.clone());
                 seed.run(net, lookups);
             }
             Backend::Uring => {

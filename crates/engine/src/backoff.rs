@@ -114,14 +114,19 @@ mod tests {
                 let whole = Nanos(MIN_PAUSE.0 << n.min(10)).min(longest);
                 let until = setbacks.record_failure(now, longest, &mut rng);
                 assert!(until >= now + Nanos(whole.0 / 2) && until <= now + whole, "{n}: {until} after {now}");
-                assert_eq!(setbacks.record_failure(now, longest, &mut rng), until, "those under way already are the same setback");
+                assert_eq!(
+                    setbacks.record_failure(now, longest, &mut rng),
+                    until,
+                    "those under way already are the same setback"
+                );
                 now = until;
             }
             assert_eq!(
                 longest == MAX_ARRIVAL_PAUSE,
                 setbacks.record_failure(now, longest, &mut rng) == now + MAX_ARRIVAL_PAUSE
             );
-            let mut firsts: Vec<u64> = (0..20).map(|_| Backoff::default().record_failure(now, longest, &mut rng).0).collect();
+            let mut firsts: Vec<u64> =
+                (0..20).map(|_| Backoff::default().record_failure(now, longest, &mut rng).0).collect();
             firsts.sort_unstable();
             firsts.dedup();
             assert!(firsts.len() > 15, "{firsts:?}");

@@ -4,35 +4,38 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use brunt_load::{ScenarioCourse, NumberSequence, UserProfile};
+use brunt_contract::{Network, Origin, PeerAddress, SlotContext, UserValues, Workload};
+use brunt_load::{NumberSequence, ScenarioCourse, UserProfile};
 use brunt_measure::Nanos;
 use brunt_measure::random::Rng;
 use brunt_plan::{Load, Plan, Share};
-use brunt_scenario::{FlowScenario, DedicatedConnections, FlowProgram, RequestMix, Scenario, RateLimit};
-use brunt_contract::{Workload, SlotContext, Network, Origin, PeerAddress, UserValues};
+use brunt_scenario::{DedicatedConnections, FlowProgram, FlowScenario, RateLimit, RequestMix, Scenario};
 
 use crate::api::CHECKED;
 use crate::barrier::Barrier;
-use crate::recorder::Recorder;
-use crate::named_checks::NamedChecks;
-use crate::connections::{Reconnects, UserConnections, WorkerConnections, FixedConnections, HeartbeatRounds, ConnectionParts, SpinBudget, traffic};
+use crate::connections::{
+    ConnectionParts, FixedConnections, HeartbeatRounds, Reconnects, SpinBudget, UserConnections, WorkerConnections,
+    traffic,
+};
 use crate::control::ControlCursor;
-use crate::slot_values::SlotSource;
-use crate::in_flight::InFlight;
 use crate::holding_users::HoldingUsers;
 use crate::ids::{OriginId, ScenarioId};
+use crate::in_flight::InFlight;
 use crate::limits::Limits;
 use crate::links::Links;
 use crate::lookup::Lookups;
-use crate::user_states::UserStates;
-use crate::worker_message::WorkerMessage;
+use crate::named_checks::NamedChecks;
 use crate::pool::{PoolGroup, Pools};
 use crate::population::Population;
+use crate::recorder::Recorder;
+use crate::slot_values::SlotSource;
 use crate::source::{self, Bounds, LoadSource};
 use crate::sources::LoadSources;
+use crate::user_states::UserStates;
 use crate::users;
 use crate::virtual_users::VirtualUsers;
 use crate::worker::{self, CommonStart, Worker};
+use crate::worker_message::WorkerMessage;
 use crate::{Setup, Stop};
 
 /// Maximum number of queued arrivals of a run (some hundred bytes each), and the minimum capacity of each worker's
@@ -156,7 +159,8 @@ impl WorkerBuilder<'_> {
         let requests: Vec<(f64, OriginId)> =
             self.dialogue.requests().iter().map(|r| (r.weight, OriginId::of(r.origin))).collect();
         let silent = self.dialogue.prepared().holds_only;
-        let own = DedicatedConnections::new(self.dialogue.origins().len(), &requests, silent, seed).with_think_time(think);
+        let own =
+            DedicatedConnections::new(self.dialogue.origins().len(), &requests, silent, seed).with_think_time(think);
         Box::new(if plan.hold.is_some() { own.once() } else { own })
     }
 

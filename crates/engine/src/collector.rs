@@ -6,18 +6,20 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use brunt_measure::{Clock, Nanos};
-use brunt_record::{WindowStart, LoadChange, End, RunEnd, FailureExample, Failure, Notice, RunEvent, Second, Subject, UsedValue};
+use brunt_record::{
+    End, Failure, FailureExample, LoadChange, Notice, RunEnd, RunEvent, Second, Subject, UsedValue, WindowStart,
+};
 
 use crate::control::{Control, ScheduledChange};
 use crate::early_failures::OnlyErrorsDetector;
 use crate::examples::EXAMPLES_BY_NAME;
-use crate::lost_processes::{LostProcesses, OpenWork};
-use crate::worker_message::{EXCERPT, WorkerMessage, RawExample};
-use crate::name_rows::OTHER;
 use crate::failure_class::{FailureClass, errno_name};
+use crate::lost_processes::{LostProcesses, OpenWork};
+use crate::name_rows::OTHER;
 use crate::stragglers::AwaitedWorkers;
 use crate::tally::{LossCount, Snapshot, decode};
 use crate::traces;
+use crate::worker_message::{EXCERPT, RawExample, WorkerMessage};
 
 /// Interval at which changes of the load are looked for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -229,7 +231,8 @@ impl<'a> Collector<'a> {
     fn enforce_limit(&mut self) {
         let Some(middle) = self.seconds.keys().nth(self.seconds.len() / 2).copied() else { return };
         let behind = |reached: &Option<i64>| reached.is_some_and(|reached| reached <= middle);
-        let behind: Vec<usize> = (0..self.reported_until.len()).filter(|worker| behind(&self.reported_until[*worker])).collect();
+        let behind: Vec<usize> =
+            (0..self.reported_until.len()).filter(|worker| behind(&self.reported_until[*worker])).collect();
         if self.seconds.len() > 2 * HELD {
             self.give_up_silent(behind, "it reported nothing for two minutes while others went on");
             self.release();
@@ -386,7 +389,14 @@ fn add_losses(all: &mut Vec<brunt_record::ConnectionLoss>, told: Vec<LossCount>)
         let errno = loss.errno.map(errno_name);
         brunt_record::ConnectionLoss::add(
             all,
-            &brunt_record::ConnectionLoss { kind, phase, errno, detail: loss.detail, cause: loss.cause, count: loss.count },
+            &brunt_record::ConnectionLoss {
+                kind,
+                phase,
+                errno,
+                detail: loss.detail,
+                cause: loss.cause,
+                count: loss.count,
+            },
         );
     }
 }

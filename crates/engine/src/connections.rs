@@ -4,53 +4,55 @@
 //! and the request is over. The result is an [`Outcome`] for the part of the worker that knows users; nothing here
 //! knows what users do.
 
-mod reconnect;
 mod answers;
+mod backoff;
 mod batching;
-mod user_connections;
 mod clock;
+mod closing;
 mod final_read;
+mod fixed_connections;
 mod health;
 mod heartbeat;
-mod fixed_connections;
-mod closing;
 mod one_way;
 mod opening;
-mod sticky_connections;
-mod backoff;
+mod reconnect;
 mod spin;
+mod sticky_connections;
 pub(crate) mod traffic;
+mod user_connections;
 
+use brunt_contract::{
+    ChannelProgress, FaultKind, Network, Phase, ProtocolError, RequestDraft, SlotContext, SubmitOutcome,
+};
 use brunt_measure::Nanos;
 use brunt_measure::random::Rng;
-use brunt_contract::{ProtocolError, RequestDraft, FaultKind, ChannelProgress, SlotContext, Network, Phase, SubmitOutcome};
 
-use crate::exchange::{HELD_BACK, OF_PAGE, ONE_WAY, REUSED, ExchangeState};
+use crate::backoff::UserBackoffs;
+use crate::due_request::{DerivedRequest, DueRequest, RequestRef};
+use crate::exchange::{ExchangeState, HELD_BACK, OF_PAGE, ONE_WAY, REUSED};
+use crate::expect_continue::ContinueTimers;
 use crate::failure_cause::FailureCause;
 use crate::ids::{ConnId, ExchangeId, OriginId, PoolId, RequestId, UserId};
 use crate::limits::Limits;
 use crate::links::{LinkEvent, Links};
 use crate::lookup::Lookups;
-use crate::backoff::UserBackoffs;
-use crate::pool::{NOT_IDLE, Pools, ConnStage};
+use crate::pool::{ConnStage, NOT_IDLE, Pools};
 use crate::turn::Turn;
-use crate::due_request::{DerivedRequest, DueRequest, RequestRef};
-use crate::expect_continue::ContinueTimers;
 
 use self::batching::Batching;
 use self::health::Health;
 use self::one_way::OneWayRequests;
-use self::sticky_connections::StickyConnections;
 use self::spin::{SpinWait, Wait};
+use self::sticky_connections::StickyConnections;
 use self::traffic::Traffic;
 
-pub(crate) use self::reconnect::{Reconnects, origins_of};
-pub(crate) use self::user_connections::UserConnections;
 pub(crate) use self::clock::STOP_CHECK_INTERVAL;
-pub(crate) use self::heartbeat::HeartbeatRounds;
-pub(crate) use self::fixed_connections::FixedConnections;
 pub(crate) use self::closing::fail_truncated;
+pub(crate) use self::fixed_connections::FixedConnections;
+pub(crate) use self::heartbeat::HeartbeatRounds;
+pub(crate) use self::reconnect::{Reconnects, origins_of};
 pub(crate) use self::spin::SpinBudget;
+pub(crate) use self::user_connections::UserConnections;
 
 /// The connections of a worker, and the requests in flight on them.
 pub(crate) struct WorkerConnections<N: Network> {
@@ -294,10 +296,12 @@ impl<N: Network> WorkerConnections<N> {
     /// failed.
     pub fn add_composed(&mut self, user: UserId, due: Nanos, draft: &RequestDraft) {
         let like = draft.base;
-        let (name, within) = (self.traffic.dialogue.names().index_of(like.at()), self.traffic.in_flight.timeout_of(like));
+        let (name, within) =
+            (self.traffic.dialogue.names().index_of(like.at()), self.traffic.in_flight.timeout_of(like));
         match self.traffic.dialogue.compose(&self.traffic.dialogue.requests()[like.at()].request, draft) {
             Ok(follow) => {
-                let request = RequestRef::Derived(DerivedRequest { follow, name, hops: 0, timeout: within, of_page: false });
+                let request =
+                    RequestRef::Derived(DerivedRequest { follow, name, hops: 0, timeout: within, of_page: false });
                 self.add_request(DueRequest { user, due, request, on_failure: None, held_back: false });
             }
             Err(why) => {

@@ -104,7 +104,8 @@ mod tests {
 
     #[test]
     fn changes_hold_from_a_moment_to_come_one_after_the_other() {
-        let (open, closed) = (SimPlan::open(5.0, brunt_plan::Arrivals::Poisson, SECOND).plan, SimPlan::closed(5, SECOND).plan);
+        let (open, closed) =
+            (SimPlan::open(5.0, brunt_plan::Arrivals::Poisson, SECOND).plan, SimPlan::closed(5, SECOND).plan);
         let control = Control::default();
         let before = Clock.now();
         let first = control.change(&open, Change::Rate(5.0)).unwrap();

@@ -2,34 +2,34 @@
 //! transcript. It serves the probe and the requests before and after a run. The connection goes through the same life
 //! cycle as those of a run ([`Links`]).
 
-mod transcript;
+mod errors;
 mod open;
 mod text;
-mod errors;
+mod transcript;
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
 use brunt_cause::{Cause, connecting, response};
+use brunt_contract::{
+    ChannelProgress, Errno, EstablishedConnection, Event, ExchangeEnd, ExchangeId, FaultKind, Network, Origin,
+    PeerAddress, ProtocolError, Request, ResourceSearch, SlotContext, SubmitOutcome, UserState, Workload,
+};
 use brunt_measure::Nanos;
 use brunt_measure::random::Rng;
 use brunt_net::Epoll;
-use brunt_contract::{
-    ProtocolError, Workload, ExchangeEnd, Errno, EstablishedConnection, Event, ExchangeId, FaultKind, ChannelProgress, SlotContext, ResourceSearch, UserState, Network,
-    Origin, PeerAddress, Request, SubmitOutcome,
-};
 
-use self::transcript::TranscriptTap;
-pub(crate) use self::transcript::ConnectionTranscript;
-use self::open::StartedConversation;
 pub(crate) use self::open::OpenConversation;
+use self::open::StartedConversation;
 use self::open::led;
 pub(crate) use self::open::unix_ns;
 use self::text::{describe, place_name};
+pub(crate) use self::transcript::ConnectionTranscript;
+use self::transcript::TranscriptTap;
 use crate::connections::fail_truncated;
-use crate::slot_values::SlotSource;
 use crate::ids::{ConnId, PoolId};
-use crate::links::{LinkEvent, CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL, OpeningError, Links, OpeningStep};
+use crate::links::{CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL, LinkEvent, Links, OpeningError, OpeningStep};
+use crate::slot_values::SlotSource;
 use crate::{Setup, Stop, lookup};
 
 /// Maximum number of retries of a request the peer did not process, as in a run.
@@ -86,14 +86,22 @@ impl Copy for OneShot<'_> {}
 impl<'a> OneShot<'a> {
     /// Sends the requests one after the other on a connection to the first address that accepts one; without requests,
     /// the connection is opened and its handshake done. Returns the outcome of each, in order.
-    pub fn run(&self, requests: &[&'a Request], transcribed: &mut ConnectionTranscript) -> Result<Vec<ExchangeEnd>, OneShotError> {
+    pub fn run(
+        &self,
+        requests: &[&'a Request],
+        transcribed: &mut ConnectionTranscript,
+    ) -> Result<Vec<ExchangeEnd>, OneShotError> {
         let (outcome, kept) = self.begin(requests, transcribed)?;
         kept.end_transcribed(transcribed);
         Ok(outcome)
     }
 
     /// Like [`OneShot::run`], and returns the conversation so that it can continue.
-    pub fn begin(&self, requests: &[&'a Request], transcribed: &mut ConnectionTranscript) -> Result<StartedConversation<'a>, OneShotError> {
+    pub fn begin(
+        &self,
+        requests: &[&'a Request],
+        transcribed: &mut ConnectionTranscript,
+    ) -> Result<StartedConversation<'a>, OneShotError> {
         let found = lookup::find(&self.setup.resolver, self.origin, self.stop);
         let places = found.ok_or_else(|| no_answer(response::stopped()))?.map_err(unreachable)?;
         let mut last = unreachable(connecting::no_address(&self.origin.host));
@@ -106,7 +114,12 @@ impl<'a> OneShot<'a> {
         Err(last)
     }
 
-    fn converse(&self, to: PeerAddress, requests: &[&'a Request], transcribed: &mut ConnectionTranscript) -> Result<StartedConversation<'a>, OneShotError> {
+    fn converse(
+        &self,
+        to: PeerAddress,
+        requests: &[&'a Request],
+        transcribed: &mut ConnectionTranscript,
+    ) -> Result<StartedConversation<'a>, OneShotError> {
         let net = Epoll::new().map_err(|e| unreachable(connecting::epoll(e.to_string())))?;
         let ears = TranscriptTap::default();
         let (address, proxy) = (place_name(&to), self.setup.security.proxy(self.origin));
@@ -178,7 +191,13 @@ struct OneShotConversation<'a> {
 }
 
 impl<'a> OneShotConversation<'a> {
-    fn new(one_shot: &OneShot<'a>, mut net: Epoll, requests: &[&'a Request], name: brunt_cause::CauseArgument, ears: &TranscriptTap) -> Self {
+    fn new(
+        one_shot: &OneShot<'a>,
+        mut net: Epoll,
+        requests: &[&'a Request],
+        name: brunt_cause::CauseArgument,
+        ears: &TranscriptTap,
+    ) -> Self {
         let OneShot { dialogue, setup, .. } = one_shot;
         let timeout = setup.plan.connect_timeout;
         let deadline = net.now() + timeout;
@@ -288,7 +307,9 @@ impl<'a> OneShotConversation<'a> {
                 // The peer sends no more, whether or not it closes the underlying connection.
                 if fed == ChannelProgress::PeerFinished { self.on_closed(None, false) } else { Ok(()) }
             }
-            LinkEvent::Closed(conn, Some(errno)) if self.links.session(conn).is_none() && !self.links.in_tunnel(conn) => {
+            LinkEvent::Closed(conn, Some(errno))
+                if self.links.session(conn).is_none() && !self.links.in_tunnel(conn) =>
+            {
                 Err(ConversationEnd::Before(errno.0))
             }
             LinkEvent::Closed(conn, why) => {
@@ -302,7 +323,10 @@ impl<'a> OneShotConversation<'a> {
     fn note_reached(&mut self, step: OpeningStep) {
         self.reached |= step != OpeningStep::Tunnelling;
         if step != OpeningStep::Tunnelling && !self.one_shot.origin.tls {
-            self.start_session(EstablishedConnection { bound: self.one_shot.origin.bound, ..EstablishedConnection::default() });
+            self.start_session(EstablishedConnection {
+                bound: self.one_shot.origin.bound,
+                ..EstablishedConnection::default()
+            });
         }
         self.step(step);
     }
@@ -318,7 +342,12 @@ impl<'a> OneShotConversation<'a> {
         let suite = format!("{} {}", settled.version, settled.suite);
         if self.links.session(conn).is_none() {
             let bound = self.one_shot.origin.bound;
-            self.start_session(EstablishedConnection { bound, alpn: settled.alpn, tls: true, ..EstablishedConnection::default() });
+            self.start_session(EstablishedConnection {
+                bound,
+                alpn: settled.alpn,
+                tls: true,
+                ..EstablishedConnection::default()
+            });
         }
         let now = self.links.net().now();
         let step = self.links.tls_established(conn, led(&self.one_shot, &self.one_shot.memory.borrow()), now);
@@ -388,7 +417,8 @@ impl<'a> OneShotConversation<'a> {
                 }
                 Event::StateUpdate(id, lesson) => {
                     let (dialogue, request) = (self.one_shot.dialogue, self.requests[id.0 as usize]);
-                    let found = dialogue.update_state(request, &self.fill, lesson, &mut self.one_shot.memory.borrow_mut());
+                    let found =
+                        dialogue.update_state(request, &self.fill, lesson, &mut self.one_shot.memory.borrow_mut());
                     // Only callers that show each exchange fetch the resources of a page outside the load.
                     if let (Some(pages), Some(found)) = (self.one_shot.pages, found) {
                         pages.borrow_mut().push(found);
@@ -430,7 +460,15 @@ impl<'a> OneShotConversation<'a> {
                 SubmitOutcome::AwaitingResponse => {}
                 SubmitOutcome::OneWay => {
                     let (fault, excerpt, follow) = (None, None, None);
-                    self.ended.push(ExchangeEnd { id, fault, code: 0, payload: 0, excerpt, follow_up: follow, cause: None });
+                    self.ended.push(ExchangeEnd {
+                        id,
+                        fault,
+                        code: 0,
+                        payload: 0,
+                        excerpt,
+                        follow_up: follow,
+                        cause: None,
+                    });
                 }
                 SubmitOutcome::AwaitingContinue(at_most) => self.release_at = self.links.net().now() + at_most,
                 SubmitOutcome::AlreadyComplete => {

@@ -1,8 +1,8 @@
 //! Requests wanted by users: the interface between users and connections.
 
+use brunt_contract::FollowUp;
 use brunt_measure::Nanos;
 use brunt_plan::flow::OnFailure;
-use brunt_contract::FollowUp;
 
 use crate::ids::{RequestId, UserId};
 

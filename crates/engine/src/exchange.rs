@@ -173,7 +173,11 @@ impl ExchangeSlab {
 
     /// Returns the ids of all exchanges that are not over.
     pub fn alive(&self) -> impl Iterator<Item = ExchangeId> + '_ {
-        self.slots.iter().enumerate().filter(|(_, e)| e.state != ExchangeState::Vacant).map(|(at, _)| ExchangeId::of(at))
+        self.slots
+            .iter()
+            .enumerate()
+            .filter(|(_, e)| e.state != ExchangeState::Vacant)
+            .map(|(at, _)| ExchangeId::of(at))
     }
 
     /// Returns the ids of the exchanges on one connection.

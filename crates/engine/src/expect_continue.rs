@@ -3,8 +3,8 @@
 //! They are watched like timeouts: one entry per slot of the slab, checked when it comes up. A body that the peer asked
 //! for meanwhile costs nothing, and a run without such requests has no timers at all.
 
-use brunt_measure::Nanos;
 use brunt_contract::ExchangeId;
+use brunt_measure::Nanos;
 
 use crate::timers::Wheel;
 

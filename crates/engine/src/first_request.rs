@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use brunt_contract::UserValues;
 use brunt_measure::Nanos;
 use brunt_plan::Plan;
 use brunt_plan::flow::Flow;
-use brunt_scenario::{Action, Actions, UserEvent, FlowProgram, Scenario, UserIndex, Wakeup};
-use brunt_contract::UserValues;
+use brunt_scenario::{Action, Actions, FlowProgram, Scenario, UserEvent, UserIndex, Wakeup};
 
 use crate::api::CHECKED;
 
@@ -44,7 +44,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use brunt_plan::WeightedUrl;
-    use brunt_plan::flow::{NamedFlow, LoopList, OnFailure, Pause, Step};
+    use brunt_plan::flow::{LoopList, NamedFlow, OnFailure, Pause, Step};
 
     use super::*;
     use crate::tests::harness::{SECOND, SimPlan};

@@ -9,21 +9,22 @@ mod tests;
 
 use std::io::{self, BufRead, Read, Write};
 
+use brunt_contract::{FaultKind, Phase, Trace};
 use brunt_measure::Nanos;
 use brunt_record::frames::FrameProtocol;
-use brunt_contract::{FaultKind, Phase, Trace};
 
-use crate::early_failures::{self, EarlyFailures};
-use crate::worker_message::{EXCERPT, WorkerMessage, RawExample};
 use crate::decode::{cause, cause_bytes};
-use crate::failure_class::{MAX_ERRNO, PHASES, FailureClass};
+use crate::early_failures::{self, EarlyFailures};
+use crate::failure_class::{FailureClass, MAX_ERRNO, PHASES};
 use crate::tally::decode;
 use crate::used_values::RequestValue;
+use crate::worker_message::{EXCERPT, RawExample, WorkerMessage};
 
 pub(crate) use orders::Order;
 
 /// The link between processes. The length limit is far beyond the longest frame, a second with all histograms full.
-const LINK: FrameProtocol = FrameProtocol { hello: "brunt-link", version: 1, description: "the link between processes", max_length: 16 << 20 };
+const LINK: FrameProtocol =
+    FrameProtocol { hello: "brunt-link", version: 1, description: "the link between processes", max_length: 16 << 20 };
 /// Maximum length of a reason, in bytes.
 const REASON: usize = 4 << 10;
 /// Maximum length of a request or a response: the shown part, plus one byte that marks it as cut.

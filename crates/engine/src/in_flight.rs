@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use brunt_contract::{Request, SlotContext, Workload};
 use brunt_measure::Nanos;
-use brunt_contract::{Workload, SlotContext, Request};
 
 use crate::exchange::{Exchange, ExchangeSlab, ExchangeState};
-use crate::slot_values::SlotSource;
 use crate::ids::{ConnId, ExchangeId, RequestId, UserId};
+use crate::slot_values::SlotSource;
 use crate::timers::Wheel;
 
 /// Timeouts that are not all the same.
@@ -74,7 +74,11 @@ impl InFlight {
         let all = || of_requests.iter().copied().chain([self.timeout]);
         let (shortest, longest) = (all().min().unwrap_or(self.timeout), all().max().unwrap_or(self.timeout));
         let timeouts = Wheel::for_timeouts((shortest, longest), now);
-        InFlight { timeouts, own_timeouts: Some(Box::new(RequestTimeouts { by_request: of_requests, ..RequestTimeouts::default() })), ..self }
+        InFlight {
+            timeouts,
+            own_timeouts: Some(Box::new(RequestTimeouts { by_request: of_requests, ..RequestTimeouts::default() })),
+            ..self
+        }
     }
 
     /// Returns `true` if timeouts are not all the same.
@@ -301,7 +305,11 @@ mod tests {
     const TIMEOUT: Nanos = Nanos::from_secs(1);
 
     fn flights() -> InFlight {
-        InFlight::new(TIMEOUT, Nanos::ZERO, SlotSource::new(Share::WHOLE, 1, (1, 1), brunt_load::NumberSequence::from(1), false))
+        InFlight::new(
+            TIMEOUT,
+            Nanos::ZERO,
+            SlotSource::new(Share::WHOLE, 1, (1, 1), brunt_load::NumberSequence::from(1), false),
+        )
     }
 
     fn due(flights: &mut InFlight, at: u64, request: RequestId) -> ExchangeId {

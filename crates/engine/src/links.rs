@@ -13,17 +13,18 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use brunt_cause::{Cause, StaticCause};
+use brunt_contract::{
+    ChannelProgress, ConnId, ConnectParameters, Errno, EstablishedConnection, EventBuffer, FaultKind, Handshake,
+    Network, NetworkEvent, Origin, OutputBuffer, PeerAddress, ProtocolError, SecureChannelFactory, Session,
+    SlotContext, TurnRemainder, Workload,
+};
 use brunt_measure::Nanos;
 use brunt_measure::random::Rng;
-use brunt_contract::{
-    NetworkEvent, ProtocolError, ConnId, ConnectParameters, Workload, EventBuffer, Errno, EstablishedConnection, FaultKind, ChannelProgress, SlotContext, Handshake, Network,
-    Origin, OutputBuffer, PeerAddress, TurnRemainder, SecureChannelFactory, Session,
-};
 
-use crate::slot_values::SlotSource;
 use crate::ids::{PoolId, UserId};
 use crate::opening_timers::OpeningTimers;
 use crate::pool::{Channel, Conn, ConnStage};
+use crate::slot_values::SlotSource;
 
 /// The proxy closed before it answered whether it leads to the target.
 pub(crate) const CLOSED_IN_TUNNEL: StaticCause = brunt_cause::proxy::closed();
@@ -286,7 +287,8 @@ impl<N: Network> Links<N> {
     /// # Errors
     /// The proxy cannot be instructed, or TLS cannot begin.
     pub fn connected(&mut self, conn: ConnId, led: Destination<'_>, now: Nanos) -> Result<OpeningStep, OpeningError> {
-        let tunnel = self.security.tunnel(led.origin).map_err(|why| OpeningError { kind: FaultKind::Proxy, why: Some(why) })?;
+        let tunnel =
+            self.security.tunnel(led.origin).map_err(|why| OpeningError { kind: FaultKind::Proxy, why: Some(why) })?;
         let Some(mut tunnel) = tunnel else { return self.reached(conn, led, now) };
         tunnel.start(&mut self.cipher);
         self.net.send(conn, &mut self.cipher);
@@ -314,7 +316,13 @@ impl<N: Network> Links<N> {
     }
 
     /// Starts TLS between network and session; with `outer`, before any bytes of the protocol.
-    fn start_tls(&mut self, conn: ConnId, origin: &Origin, outer: bool, now: Nanos) -> Result<OpeningStep, OpeningError> {
+    fn start_tls(
+        &mut self,
+        conn: ConnId,
+        origin: &Origin,
+        outer: bool,
+        now: Nanos,
+    ) -> Result<OpeningStep, OpeningError> {
         let c = &mut self.conns[conn.at()];
         (c.stage, c.since) = (ConnStage::Handshaking, now);
         let alpn = if outer { self.dialogue.alpn(origin) } else { &[] };
@@ -336,7 +344,12 @@ impl<N: Network> Links<N> {
         let alpn = self.handshake(conn).alpn;
         let c = &mut self.conns[conn.at()];
         let Some(session) = &mut c.session else {
-            return self.start_session(conn, led, EstablishedConnection { alpn, tls: true, ..EstablishedConnection::default() }, now);
+            return self.start_session(
+                conn,
+                led,
+                EstablishedConnection { alpn, tls: true, ..EstablishedConnection::default() },
+                now,
+            );
         };
         (c.stage, c.since) = (ConnStage::Greeting, now);
         self.out_for = conn;
@@ -345,7 +358,11 @@ impl<N: Network> Links<N> {
     }
 
     /// Returns a session for an open connection: an ended one restarted where it fits, else a new one.
-    fn session_for(&mut self, (pool, origin): (PoolId, &Origin), established: &EstablishedConnection) -> Box<dyn Session> {
+    fn session_for(
+        &mut self,
+        (pool, origin): (PoolId, &Origin),
+        established: &EstablishedConnection,
+    ) -> Box<dyn Session> {
         if let Some((led, mut session)) = self.idle_sessions.pop()
             && led == pool
             && session.restart(established)
@@ -356,7 +373,13 @@ impl<N: Network> Links<N> {
     }
 
     /// Starts the session: it writes its first message.
-    fn start_session(&mut self, conn: ConnId, led: Destination<'_>, mut established: EstablishedConnection, now: Nanos) -> OpeningStep {
+    fn start_session(
+        &mut self,
+        conn: ConnId,
+        led: Destination<'_>,
+        mut established: EstablishedConnection,
+        now: Nanos,
+    ) -> OpeningStep {
         established.seed = self.seeds.next_u64();
         established.bound = led.origin.bound;
         (established.context, _) = self.fill_source.fill(led.user, now);

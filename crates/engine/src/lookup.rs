@@ -15,7 +15,11 @@ const ATTENTION: Duration = Duration::from_millis(20);
 
 /// Returns the addresses of an origin, or None if a stop was requested first: the system waits longer for an
 /// unresponsive name server than a user would.
-pub(crate) fn find(resolver: &Arc<dyn Resolver>, origin: &Origin, stop: &Stop) -> Option<Result<Vec<PeerAddress>, Cause>> {
+pub(crate) fn find(
+    resolver: &Arc<dyn Resolver>,
+    origin: &Origin,
+    stop: &Stop,
+) -> Option<Result<Vec<PeerAddress>, Cause>> {
     let (answer, found) = channel();
     let (asked, wanted) = (Arc::clone(resolver), origin.clone());
     let serve = move || drop(answer.send(asked.resolve(&wanted)));

@@ -2,12 +2,12 @@
 //!
 //! No memory is held for a request: it carries the index of its name, and its results are counted in that name's row.
 
-use brunt_measure::{Nanos, PackedHistogram, HistogramRows};
+use brunt_measure::{HistogramRows, Nanos, PackedHistogram};
 use brunt_plan::scenarios::SCENARIOS;
 use brunt_record::{MAX_CODES, NamedCounts};
 
-use crate::ids::{ScenarioId, UserId};
 use crate::decode::{number_of, word};
+use crate::ids::{ScenarioId, UserId};
 
 /// The code that stands for those beyond the first [`CODES`] of a second; no protocol has it.
 pub(crate) const OTHER: u32 = u32::MAX;
@@ -45,7 +45,12 @@ impl NameRows {
         (names > 1).then(|| {
             let rows = (0..names).map(|_| row()).collect();
             let scenarios = (scenarios > 0).then(|| (names - scenarios) as u16);
-            Box::new(NameRows { rows, scenarios, times: HistogramRows::new(2 * names), used: Vec::with_capacity(names) })
+            Box::new(NameRows {
+                rows,
+                scenarios,
+                times: HistogramRows::new(2 * names),
+                used: Vec::with_capacity(names),
+            })
         })
     }
 

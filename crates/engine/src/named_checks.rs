@@ -2,9 +2,9 @@
 
 use brunt_contract::{Checks, Workload};
 
+use crate::decode::{number_of, word};
 use crate::exchange::Exchange;
 use crate::ids::RequestId;
-use crate::decode::{number_of, word};
 
 /// Upper bound of one check's count in a second of a worker; sums over some thousand workers do not overflow.
 const COUNTED: u64 = 1 << 52;

@@ -1,12 +1,12 @@
 //! Outcomes of wanted requests: produced by connections, consumed by users.
 
+use brunt_contract::{FollowUp, ResourceSearch};
 use brunt_measure::Nanos;
 use brunt_scenario::UserEvent;
-use brunt_contract::{FollowUp, ResourceSearch};
 
 use crate::failure_cause::FailureCause;
-use crate::ids::UserId;
 use crate::failure_class::FailureClass;
+use crate::ids::UserId;
 
 /// An event of a user's connection or request.
 pub(crate) enum UserOutcome {
@@ -82,6 +82,15 @@ impl NotSentCause {
 impl FinishedRequest {
     /// Creates the end of a request that leads to no further one.
     pub fn of(user: UserId, news: UserEvent) -> FinishedRequest {
-        FinishedRequest { user, name: 0, hops: 0, follow: None, page_finder: None, timeout: Nanos::ZERO, event: news, back_off: false }
+        FinishedRequest {
+            user,
+            name: 0,
+            hops: 0,
+            follow: None,
+            page_finder: None,
+            timeout: Nanos::ZERO,
+            event: news,
+            back_off: false,
+        }
     }
 }

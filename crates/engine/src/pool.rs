@@ -3,14 +3,14 @@
 
 use std::collections::VecDeque;
 
+use brunt_contract::{Errno, FaultKind, Origin, PeerAddress, Phase, SecureChannel, Session};
 use brunt_measure::Nanos;
 use brunt_measure::random::Rng;
-use brunt_contract::{Errno, FaultKind, Origin, Phase, PeerAddress, SecureChannel, Session};
 
+use crate::backoff::{Backoff, MAX_ARRIVAL_PAUSE, MAX_PAUSE};
 use crate::failure_cause::{FailureCause, kind_of};
 use crate::ids::{ConnId, ExchangeId, OriginId, PoolId, ScenarioId, UserId};
 use crate::limits::Limits;
-use crate::backoff::{MAX_PAUSE, MAX_ARRIVAL_PAUSE, Backoff};
 
 /// Index of a connection that is not idle.
 pub(crate) const NOT_IDLE: u32 = u32::MAX;
@@ -162,13 +162,22 @@ impl Pools {
     pub fn new(origins: &[(Origin, Vec<PeerAddress>)], index: u32, groups: Vec<PoolGroup>) -> Pools {
         let first = index as usize;
         let of = |group| {
-            let pool =
-                move |(origin, places): &(Origin, Vec<PeerAddress>)| Pool::new(origin.clone(), places.clone(), first, group);
+            let pool = move |(origin, places): &(Origin, Vec<PeerAddress>)| {
+                Pool::new(origin.clone(), places.clone(), first, group)
+            };
             origins.iter().map(pool)
         };
         let all = (0..groups.len()).map(ScenarioId::of).flat_map(of).collect();
         let (shared, one_shot) = (1, false);
-        Pools { all, origins: origins.len() as u32, groups, retry_at: Nanos::MAX, first_address: first, shared, one_shot }
+        Pools {
+            all,
+            origins: origins.len() as u32,
+            groups,
+            retry_at: Nanos::MAX,
+            first_address: first,
+            shared,
+            one_shot,
+        }
     }
 
     /// Sets how many exchanges share a connection, or that each has its own, from the limits.

@@ -4,13 +4,16 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use brunt_cause::{Cause, response};
+use brunt_contract::{
+    ConnectionOwner, ExchangeEnd, FaultKind, FollowUp, MAX_SHOWN_BYTES, Origin, Request, ResourceSearch, UserState,
+    Workload,
+};
 use brunt_measure::{Clock, Nanos};
 use brunt_plan::Plan;
 use brunt_record::FirstResponse;
-use brunt_contract::{ConnectionOwner, Workload, ExchangeEnd, FaultKind, FollowUp, ResourceSearch, UserState, Origin, Request, MAX_SHOWN_BYTES};
 
 use crate::builder::initial_values;
-use crate::conversation::{OpenConversation, OneShot, Pages, ConnectionTranscript, OneShotError, no_answer};
+use crate::conversation::{ConnectionTranscript, OneShot, OneShotError, OpenConversation, Pages, no_answer};
 use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop, Transcript};
 
 /// Timeout of each response before a run; such a request may fill a table.
@@ -126,7 +129,17 @@ impl<'a> RequestPass<'a> {
 
     fn one_shot(&self, dialogue: &'a Arc<dyn Workload>, origin: &'a Origin, patience: Nanos) -> OneShot<'a> {
         let (setup, stop, memory, pages) = (self.setup, self.stop, self.memory, self.pages);
-        OneShot { dialogue, setup, stop, origin, memory, timeout: patience, deadline: self.until, until_failure: true, pages }
+        OneShot {
+            dialogue,
+            setup,
+            stop,
+            origin,
+            memory,
+            timeout: patience,
+            deadline: self.until,
+            until_failure: true,
+            pages,
+        }
     }
 
     /// Sends a request on the user's own connection, which the first request opens.
@@ -244,7 +257,12 @@ fn exchange(
 }
 
 /// Appends the transcript of one connection to those before.
-fn append_transcript(d: &dyn Workload, transcribed: ConnectionTranscript, probe: &mut FirstResponse, told: &mut Transcript) {
+fn append_transcript(
+    d: &dyn Workload,
+    transcribed: ConnectionTranscript,
+    probe: &mut FirstResponse,
+    told: &mut Transcript,
+) {
     let ConnectionTranscript { address, through, spoken, established, sent, received, failed_checks } = transcribed;
     told.failed_checks = failed_checks;
     (probe.address, probe.through, probe.spoken) = (address, through, spoken);
@@ -317,8 +335,17 @@ impl OneShots<'_> {
         let &OneShots { setup, stop, patience, until, until_failure } = self;
         let memory = &RefCell::default();
         for origin in d.origins() {
-            let one_shot =
-                OneShot { dialogue: d, setup, stop, origin, memory, timeout: patience, deadline: until, until_failure, pages: None };
+            let one_shot = OneShot {
+                dialogue: d,
+                setup,
+                stop,
+                origin,
+                memory,
+                timeout: patience,
+                deadline: until,
+                until_failure,
+                pages: None,
+            };
             match one_shot.run(&list, &mut ConnectionTranscript::default()) {
                 Err(OneShotError { why, unreachable, .. }) => return Some(OneShotFailure { why, unreachable }),
                 Ok(ended) => {

@@ -5,17 +5,17 @@
 //! once all are prepared. The death of a process is reported together with what it had reported before; there is never
 //! a silent gap.
 
+mod assignment;
 mod child;
 mod link;
-mod assignment;
 mod task;
 #[cfg(test)]
 mod tests;
 
-pub use child::child;
-pub use link::{ClockOffset, ProcessHandle, Launcher, ProcessLink};
 pub use assignment::Assignment;
 pub(crate) use assignment::serve;
+pub use child::child;
+pub use link::{ClockOffset, Launcher, ProcessHandle, ProcessLink};
 pub use task::{Briefing, Task};
 
 use std::io::{self, BufReader, Read, Write};
@@ -28,10 +28,10 @@ use brunt_measure::{Clock, Nanos};
 
 use crate::barrier::NOTICE;
 use crate::control::{Control, ScheduledChange};
-use crate::frames::{self, ProcessFrame, Order};
-use crate::worker_message::WorkerMessage;
+use crate::frames::{self, Order, ProcessFrame};
 use crate::resource_errors::no_thread;
-use crate::stragglers::{AwaitedWorkers, WatchedProcess, Stragglers};
+use crate::stragglers::{AwaitedWorkers, Stragglers, WatchedProcess};
+use crate::worker_message::WorkerMessage;
 use crate::{Stop, tally};
 
 /// Delay between the decision to start and the start: by then all processes have the order, and their workers have made
@@ -182,7 +182,11 @@ fn write(mut to: impl Write, briefing: &Briefing, task: Task, orders: &Receiver<
     }
 }
 
-fn write_briefing(to: &mut impl Write, Briefing { description: words, bundle }: &Briefing, task: Task) -> io::Result<()> {
+fn write_briefing(
+    to: &mut impl Write,
+    Briefing { description: words, bundle }: &Briefing,
+    task: Task,
+) -> io::Result<()> {
     for (path, content) in &bundle.files {
         Order::File(path.clone(), content.len() as u64).write(to)?;
         content.chunks(PIECE).try_for_each(|piece| Order::Piece(piece.to_vec()).write(to))?;

@@ -9,18 +9,18 @@ mod checks;
 mod spans;
 mod traces;
 
+use brunt_contract::{FaultKind, Phase};
 use brunt_measure::{Clock, Nanos};
 use brunt_record::Latency;
-use brunt_contract::{FaultKind, Phase};
 
 use crate::early_failures::EarlyFailures;
 use crate::exchange::{Exchange, ExchangeState};
+use crate::failure_class::FailureClass;
 use crate::ids::UserId;
 use crate::limits::Limits;
-use crate::worker_message::WorkerMessage;
 use crate::population::Population;
-use crate::failure_class::FailureClass;
-use crate::tally::{SecondCounts, Concurrency, WorkerTally, encode};
+use crate::tally::{Concurrency, SecondCounts, WorkerTally, encode};
+use crate::worker_message::WorkerMessage;
 
 /// The counts of one worker since the last second was passed on.
 pub(crate) struct Recorder {

@@ -6,22 +6,22 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
+use brunt_contract::{CHECK_NAMES, Checks, OrderedResponses, Origin, Protocol, ProtocolConfig, UsageError, Workload};
 use brunt_measure::{Clock, Nanos};
 use brunt_plan::flow::{SetupValue, Step};
 use brunt_plan::{Load, Plan, ScenarioPlan};
 use brunt_record::{Notice, RunEvent, RunStarted, Subject};
-use brunt_contract::{ProtocolConfig, OrderedResponses, CHECK_NAMES, Checks, UsageError, Workload, Origin, Protocol};
 
 use crate::backend::{self, Backend};
 use crate::barrier::Barrier;
-use crate::named_checks::NamedChecks;
 use crate::collector::Collector;
 use crate::first_request::first_request;
+use crate::named_checks::NamedChecks;
 use crate::stragglers::AwaitedWorkers;
 use crate::tables::DescriptorTables;
 use crate::threads::{self, WorkerThreads};
 use crate::{
-    AfterFailure, Assignment, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop, Transcript, PassEvent, probe,
+    AfterFailure, Assignment, OneShotFailure, PassEvent, ProbeFailure, ProbeResult, Setup, Stop, Transcript, probe,
     processes, single_pass,
 };
 
@@ -241,7 +241,13 @@ impl PreparedRun {
         (backend, missed.then_some(if datagrams { Subject::UringStreamsOnly } else { Subject::UringUnavailable }))
     }
 
-    fn threads<'a>(&self, setup: &'a Setup, stop: &Stop, tables: DescriptorTables, workers: Range<u32>) -> WorkerThreads<'a> {
+    fn threads<'a>(
+        &self,
+        setup: &'a Setup,
+        stop: &Stop,
+        tables: DescriptorTables,
+        workers: Range<u32>,
+    ) -> WorkerThreads<'a> {
         let pools = threads::pools(self.dialogue.origins(), setup, stop);
         let sources = threads::sources(setup, &pools, connections(&setup.plan, &*self.dialogue));
         let barriers = [Barrier::for_workers(workers.len() as u32), Barrier::for_workers(workers.len() as u32)];
@@ -283,7 +289,8 @@ pub fn worker_count(plan: &Plan) -> u32 {
 fn names_outside_load(plan: &Plan, dialogue: &dyn Workload) -> Vec<u16> {
     let Some(around) = plan.setup_flow() else { return Vec::new() };
     let (names, mut all, mut of_users) = (dialogue.names(), BTreeSet::new(), BTreeSet::new());
-    let add = |to: &mut BTreeSet<u16>, step: &Step| to.extend(step.urls().iter().map(|url| names.index_of(*url as usize)));
+    let add =
+        |to: &mut BTreeSet<u16>, step: &Step| to.extend(step.urls().iter().map(|url| names.index_of(*url as usize)));
     plan.flows().for_each(|(_, flow)| flow.visit_steps(&mut |step| add(&mut of_users, step)));
     around.visit_all_steps(&mut |step| add(&mut all, step));
     all.difference(&of_users).copied().collect()

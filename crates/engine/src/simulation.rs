@@ -6,17 +6,20 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
+use brunt_contract::{
+    Checks, ConnId, ConnectParameters, Errno, ListenerId, Network, NetworkEvent, OutputBuffer, PeerAddress, Protocol,
+    ProtocolConfig, TurnRemainder, UsageError,
+};
 use brunt_measure::Nanos;
 use brunt_plan::Share;
 use brunt_record::RunEvent;
-use brunt_contract::{NetworkEvent, ProtocolConfig, Checks, UsageError, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, Protocol, TurnRemainder};
 
 use crate::barrier::Barrier;
 use crate::builder::{WorkerBuilder, requests};
-use crate::named_checks::NamedChecks;
 use crate::collector::Collector;
 use crate::connections::SpinBudget;
 use crate::lookup::Lookups;
+use crate::named_checks::NamedChecks;
 use crate::worker_message::WorkerMessage;
 use crate::{Setup, Stop};
 

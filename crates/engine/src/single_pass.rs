@@ -5,10 +5,10 @@ mod pages;
 
 use std::sync::Arc;
 
+use brunt_contract::{FaultKind, Origin, UserState, UserValues, Workload};
 use brunt_measure::{Clock, Nanos};
-use brunt_plan::flow::{Flow, SetupValue, OnFailure};
-use brunt_scenario::{Action, Actions, ENDLESS, BatchMember, UserEvent, FlowProgram, Scenario, UserIndex, Wakeup};
-use brunt_contract::{Workload, FaultKind, UserState, Origin, UserValues};
+use brunt_plan::flow::{Flow, OnFailure, SetupValue};
+use brunt_scenario::{Action, Actions, BatchMember, ENDLESS, FlowProgram, Scenario, UserEvent, UserIndex, Wakeup};
 
 use crate::api::CHECKED;
 use crate::connections::origins_of;
@@ -17,7 +17,7 @@ use crate::probe::{RequestPass, initial_state, probe_of};
 use crate::used_values::{RequestValue, used_values};
 use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop};
 
-pub use pages::{SkippedResources, FetchedResource};
+pub use pages::{FetchedResource, SkippedResources};
 
 /// The only user of the pass.
 const USER: UserIndex = UserIndex(0);
@@ -64,7 +64,9 @@ pub(crate) fn walk(
     let mut walk = SinglePass { dialogue, pass: way, stop, flow, seed: setup.plan.seed, sent: 0, fetched: None };
     let user = Flow { start: flow.start.clone(), end: flow.end.clone(), ..flow.with_steps(&flow.steps) };
     let around = setup.plan.setup_flow().unwrap_or(flow);
-    for (part, steps) in [("setup", around.with_steps(&around.setup)), ("", user), ("teardown", around.with_steps(&around.teardown))] {
+    for (part, steps) in
+        [("setup", around.with_steps(&around.setup)), ("", user), ("teardown", around.with_steps(&around.teardown))]
+    {
         if steps.steps.is_empty() {
             continue;
         }
@@ -84,7 +86,11 @@ pub(crate) fn walk(
 ///
 /// # Errors
 /// The failed step and the cause.
-pub(crate) fn set_up(dialogue: &Arc<dyn Workload>, setup: &Setup, stop: &Stop) -> Result<Vec<SetupValue>, OneShotFailure> {
+pub(crate) fn set_up(
+    dialogue: &Arc<dyn Workload>,
+    setup: &Setup,
+    stop: &Stop,
+) -> Result<Vec<SetupValue>, OneShotFailure> {
     let Some(flow) = setup.plan.setup_flow().filter(|flow| !flow.setup.is_empty()) else { return Ok(Vec::new()) };
     let memory = once(dialogue, (setup, stop), &flow.with_steps(&flow.setup), Nanos::MAX, true)?;
     let known = (0..flow.variables.len() as u16).filter_map(|variable| {
@@ -199,7 +205,9 @@ impl SinglePass<'_> {
                     Some(UserEvent::Resumed)
                 }
                 // Either the start steps or the iteration are complete.
-                Action::Done => Some(if std::mem::take(&mut prepares) { UserEvent::Begin } else { UserEvent::NoMoreVisits }),
+                Action::Done => {
+                    Some(if std::mem::take(&mut prepares) { UserEvent::Begin } else { UserEvent::NoMoreVisits })
+                }
                 Action::Yielded(ENDLESS) => {
                     told(PassEvent::Endless);
                     return;
@@ -220,7 +228,12 @@ impl SinglePass<'_> {
     }
 
     /// Sends a request and fetches the resources of its response if it is a page; returns the event for the user.
-    fn request(&mut self, request: usize, batch: Option<BatchMember>, told: &mut dyn FnMut(PassEvent) -> Nanos) -> UserEvent {
+    fn request(
+        &mut self,
+        request: usize,
+        batch: Option<BatchMember>,
+        told: &mut dyn FnMut(PassEvent) -> Nanos,
+    ) -> UserEvent {
         let fault = self.send(request, told);
         let of_page = self.fetch(request, batch.is_none(), &mut |walked| {
             told(walked);

@@ -2,11 +2,11 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use brunt_contract::SlotContext;
 use brunt_load::NumberSequence;
 use brunt_measure::random::{Rng, scramble};
 use brunt_measure::{Clock, Nanos};
 use brunt_plan::Share;
-use brunt_contract::SlotContext;
 
 use crate::exchange::Exchange;
 use crate::ids::{RequestId, UserId};
@@ -48,7 +48,13 @@ impl IterationNumbers {
 
 impl SlotSource {
     /// Creates the values for the worker with this share, whose requests take these numbers.
-    pub fn new(share: Share, per_user: u32, (seed, run): (u64, u64), numbers: NumberSequence, fills: bool) -> SlotSource {
+    pub fn new(
+        share: Share,
+        per_user: u32,
+        (seed, run): (u64, u64),
+        numbers: NumberSequence,
+        fills: bool,
+    ) -> SlotSource {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i128;
         let unix = since_1970 - i128::from(Clock.now().0);
         // 0 is used by the probe.
@@ -83,7 +89,9 @@ impl SlotSource {
 
     /// Starts another iteration of a user.
     pub fn iteration_begins(&mut self, user: UserId) {
-        let Some(IterationNumbers { of_users, numbers }) = self.iterations.get_mut(user.scenario().at()) else { return };
+        let Some(IterationNumbers { of_users, numbers }) = self.iterations.get_mut(user.scenario().at()) else {
+            return;
+        };
         let user = user.index().at();
         if of_users.len() <= user {
             of_users.resize(user + 1, 0);

@@ -1,10 +1,10 @@
 //! Source of requests: when arrivals are due, which users run or pause, what each does next, and how many there are.
 
+use brunt_contract::UserValues;
 use brunt_load::Schedule;
 use brunt_measure::Nanos;
 use brunt_plan::Change;
 use brunt_scenario::{Actions, Scenario, UnsolicitedMessage, Wakeup};
-use brunt_contract::UserValues;
 
 use crate::ids::{OriginId, UserId};
 use crate::limits::Limits;
@@ -385,7 +385,12 @@ mod tests {
 
     fn source(schedule: Option<Box<dyn Schedule>>, quota: Option<u64>) -> LoadSource {
         let scenario = Box::new(RequestMix::new([(1.0, OriginId(0))].into_iter()));
-        LoadSource::new(schedule, VirtualUsers::new(None, ScenarioId(0)), scenario, Bounds { quota, ..Bounds::default() })
+        LoadSource::new(
+            schedule,
+            VirtualUsers::new(None, ScenarioId(0)),
+            scenario,
+            Bounds { quota, ..Bounds::default() },
+        )
     }
 
     fn limits() -> Limits {
@@ -477,8 +482,9 @@ mod tests {
     fn connections_are_begun_at_a_rate_and_little_of_a_delay_is_made_up_for() {
         let mut source = source(None, None);
         source.bounds.start_rate = Some(100.0);
-        let begun =
-            |source: &mut LoadSource, at: u64| (0..1000).filter(|_| source.take_start_permit(Nanos::from_millis(at))).count();
+        let begun = |source: &mut LoadSource, at: u64| {
+            (0..1000).filter(|_| source.take_start_permit(Nanos::from_millis(at))).count()
+        };
         begun(&mut source, 5000);
         assert_eq!([begun(&mut source, 5005), begun(&mut source, 5010)], [0, 1]);
         assert_eq!(begun(&mut source, 9000), 11, "a tenth of a second, not four");

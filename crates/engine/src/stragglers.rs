@@ -152,8 +152,7 @@ impl Stragglers {
             // In seconds, for suspended and for running processes. After a stop suspended ones are not waited for.
             let (still, running) = if self.stopping { (0, 30) } else { (10, 60) };
             let waits_long = silence.looks > still * SECOND && silence.looks.is_multiple_of(SECOND / 5);
-            if waits_long && !member.was_killed() && (silence.looks > running * SECOND || member.ending.is_stopped())
-            {
+            if waits_long && !member.was_killed() && (silence.looks > running * SECOND || member.ending.is_stopped()) {
                 member.kill();
             }
         }

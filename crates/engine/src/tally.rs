@@ -7,14 +7,14 @@ use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
 
 use brunt_cause::Cause;
+use brunt_contract::{FaultKind, Phase};
 use brunt_measure::{Histogram, Nanos};
 use brunt_record::{ByteCounts, ConnectionFigures, HeartbeatCounts, Latency};
-use brunt_contract::{FaultKind, Phase};
 
-use crate::named_checks::CheckCounts;
+use crate::failure_class::FailureClass;
 use crate::ids::UserId;
 use crate::name_rows::{NameRows, count_code};
-use crate::failure_class::FailureClass;
+use crate::named_checks::CheckCounts;
 use crate::traces::TraceSelection;
 
 mod encoding;
@@ -308,7 +308,10 @@ mod tests {
         (1..=10_000).for_each(|word| tally.closing(word));
         let snapshot = decode(&encode(&tally, (Nanos(0), Nanos(1)), RunPart::Window, Nanos(0))).expect("a second");
         assert_eq!((&snapshot.codes, &snapshot.words), (&tally.codes, &tally.closings));
-        assert_eq!((tally.closings.len(), tally.closings[MAX_CODES]), (MAX_CODES + 1, (OTHER, 10_000 - MAX_CODES as u64)));
+        assert_eq!(
+            (tally.closings.len(), tally.closings[MAX_CODES]),
+            (MAX_CODES + 1, (OTHER, 10_000 - MAX_CODES as u64))
+        );
         assert!(tally.codes.len() <= MAX_CODES + 1, "{}", tally.codes.len());
         assert_eq!(tally.codes.iter().map(|(_, n)| n).sum::<u64>(), 10_001);
         assert_eq!((tally.codes[0], tally.codes[MAX_CODES].0), ((1, 2), OTHER));

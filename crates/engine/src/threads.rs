@@ -6,19 +6,19 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread::Scope;
 
+use brunt_contract::{Origin, PeerAddress, Workload};
 use brunt_measure::{Clock, Nanos};
 use brunt_plan::Share;
 use brunt_scenario::RequestMix;
-use brunt_contract::{Workload, Origin, PeerAddress};
 
 use crate::backend::Backend;
 use crate::barrier::Barrier;
 use crate::builder::{WorkerBuilder, requests};
-use crate::named_checks::NamedChecks;
 use crate::connections::SpinBudget;
-use crate::worker_message::WorkerMessage;
+use crate::named_checks::NamedChecks;
 use crate::resource_errors::no_thread;
 use crate::tables::DescriptorTables;
+use crate::worker_message::WorkerMessage;
 use crate::{Setup, Stop, lookup};
 
 /// The parameters of the workers.

@@ -4,14 +4,14 @@
 //! Ids follow from the number of a request ([`crate::filling::FillSource::again`]), so they are derived after
 //! completion, and stored for a few requests only.
 
-use brunt_measure::Nanos;
-use brunt_record::{Failure, Rank, HasRank, RequestSpan, TraceId, TracedRequest, is_slow, keep_slowest};
 use brunt_contract::{FaultKind, Trace};
+use brunt_measure::Nanos;
+use brunt_record::{Failure, HasRank, Rank, RequestSpan, TraceId, TracedRequest, is_slow, keep_slowest};
 
-use crate::exchange::{Exchange, ExchangeState};
-use crate::ids::RequestId;
 use crate::decode::{number_of, word};
-use crate::failure_class::{MAX_ERRNO, PHASES, FailureClass, errno_name};
+use crate::exchange::{Exchange, ExchangeState};
+use crate::failure_class::{FailureClass, MAX_ERRNO, PHASES, errno_name};
+use crate::ids::RequestId;
 
 /// Number of slowest requests kept of a second among the sampled ones, and again among the others.
 pub(crate) const SLOWEST: usize = 8;
@@ -126,7 +126,12 @@ impl TraceSelection {
     /// Creates an empty selection.
     pub fn new(unsaid: Option<u64>) -> TraceSelection {
         let slowest = Vec::with_capacity(2 * SLOWEST);
-        TraceSelection { implicit_below: unsaid, slowest, failed: Reservoir::of(FAILED), sampled: Reservoir::of(SAMPLED) }
+        TraceSelection {
+            implicit_below: unsaid,
+            slowest,
+            failed: Reservoir::of(FAILED),
+            sampled: Reservoir::of(SAMPLED),
+        }
     }
 
     /// Records a completed request.
@@ -325,7 +330,8 @@ mod tests {
         let mut x = Exchange::due(Nanos(90), Nanos(95), RequestId(0), 3, UserId(0));
         (x.started, x.state) = (Nanos(120), ExchangeState::InFlight);
         for took in 0..20 {
-            let timeout = FailureClass { kind: FaultKind::Timeout, phase: brunt_contract::Phase::FirstByte, errno: Some(7) };
+            let timeout =
+                FailureClass { kind: FaultKind::Timeout, phase: brunt_contract::Phase::FirstByte, errno: Some(7) };
             let outcome = TracedOutcome { code: 200, failed: (took == 19).then_some(timeout) };
             traces.record(KeptTrace::of(&x, trace, outcome, (true, Nanos(200 + took))));
         }
@@ -353,8 +359,10 @@ mod tests {
     fn of_many_that_are_sampled_a_fair_choice_has_spans_and_the_rest_is_counted() {
         let mut rng = brunt_measure::Rng::new(1);
         let mut traces = TraceSelection::new(None);
-        let x =
-            Exchange { state: ExchangeState::InFlight, ..Exchange::due(Nanos(100), Nanos(100), RequestId(0), 0, UserId(0)) };
+        let x = Exchange {
+            state: ExchangeState::InFlight,
+            ..Exchange::due(Nanos(100), Nanos(100), RequestId(0), 0, UserId(0))
+        };
         let outcome = TracedOutcome { code: 200, failed: None };
         for n in 0..10_000 {
             let trace = Trace { id: 1 + n, span: rng.next_u64(), sampled: true };

@@ -6,8 +6,8 @@
 //! never pause, because a turn ends with one piece read per connection at the latest. Only after a late wakeup may more
 //! than one piece lie in a socket: then it stays until everything is read, or as much time has passed as we were late.
 
-use brunt_measure::Nanos;
 use brunt_contract::TurnRemainder;
+use brunt_measure::Nanos;
 
 /// Maximum length of a turn before it is interrupted for timers; it goes on afterwards.
 const LONG: Nanos = Nanos::from_millis(1);
@@ -82,7 +82,8 @@ impl Turn {
             return;
         }
         if rest == TurnRemainder::Nothing {
-            (self.caught_up, self.round, self.late, self.backlog_until) = (self.wait_began, None, Nanos::ZERO, Nanos::ZERO);
+            (self.caught_up, self.round, self.late, self.backlog_until) =
+                (self.wait_began, None, Nanos::ZERO, Nanos::ZERO);
             return;
         }
         let (since, seen) = self.round.unwrap_or((self.wait_began, 0));

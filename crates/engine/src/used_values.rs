@@ -1,7 +1,7 @@
 //! Values of a user that a request uses, for the examples of failures and for `--debug`.
 
-use brunt_plan::Plan;
 use brunt_contract::UserValues;
+use brunt_plan::Plan;
 
 /// Maximum number of values reported for one request, and of bytes of each.
 const MOST: usize = 32;

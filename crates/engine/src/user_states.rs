@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use brunt_plan::Plan;
 use brunt_contract::{UserState, UserValues};
+use brunt_plan::Plan;
 
 use crate::ids::{RequestId, UserId};
 use crate::used_values::{RequestValue, used_values};

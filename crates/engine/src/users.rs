@@ -7,16 +7,16 @@ mod iterations;
 mod pages;
 mod waking;
 
+use brunt_contract::{FollowUp, Network};
 use brunt_measure::Nanos;
 use brunt_scenario::{Actions, UserEvent};
-use brunt_contract::{FollowUp, Network};
 
 use crate::connections::WorkerConnections;
+use crate::due_request::{DerivedRequest, DueRequest, RequestRef};
 use crate::holding_users::HoldingUsers;
 use crate::ids::{ScenarioId, UserId};
-use crate::outcome::{UserOutcome, FinishedRequest};
+use crate::outcome::{FinishedRequest, UserOutcome};
 use crate::sources::LoadSources;
-use crate::due_request::{DerivedRequest, DueRequest, RequestRef};
 
 use self::pages::PageVisits;
 

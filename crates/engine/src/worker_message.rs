@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use brunt_measure::Nanos;
 use brunt_contract::Trace;
+use brunt_measure::Nanos;
 
 use crate::early_failures::EarlyFailures;
 use crate::failure_class::FailureClass;

@@ -117,7 +117,10 @@ mod tests {
         }
         let told = ExponentialBuckets::of(&histogram(&[0, 0, 7]), 160);
         assert_eq!((told.zero, told.counts), (2, vec![1]));
-        assert_eq!(ExponentialBuckets::of(&Histogram::new(), 160), ExponentialBuckets { scale: 8, ..ExponentialBuckets::default() });
+        assert_eq!(
+            ExponentialBuckets::of(&Histogram::new(), 160),
+            ExponentialBuckets { scale: 8, ..ExponentialBuckets::default() }
+        );
     }
 
     #[test]

@@ -404,7 +404,8 @@ fn judged(reading: &FiguresSnapshot) -> Vec<Family<'_>> {
             number(trust.verdict()),
             "Whether the results can be trusted so far: 0 yes, 1 with caution, 2 no.",
         ),
-        told.into_iter().fold(findings, |all, (code, grade)| all.with([("code", code)], PointValue::Real(number(grade)))),
+        told.into_iter()
+            .fold(findings, |all, (code, grade)| all.with([("code", code)], PointValue::Real(number(grade)))),
         met.into_iter().fold(objectives, |all, (objective, met)| {
             all.with([("objective", objective)], PointValue::Real(f64::from(u8::from(met))))
         }),
@@ -412,8 +413,9 @@ fn judged(reading: &FiguresSnapshot) -> Vec<Family<'_>> {
 }
 
 fn generator(sums: &RunSums) -> Vec<Family<'_>> {
-    let seconds =
-        |name, time: Nanos, help| family(MetricKind::Counter, (name, "s"), help).with([], PointValue::Real(time.as_secs_f64()));
+    let seconds = |name, time: Nanos, help| {
+        family(MetricKind::Counter, (name, "s"), help).with([], PointValue::Real(time.as_secs_f64()))
+    };
     let generator = &sums.totals.generator;
     vec![
         seconds("generator.cpu", generator.cpu, "CPU time of brunt's workers within the window."),

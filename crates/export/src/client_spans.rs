@@ -1,14 +1,14 @@
 //! A request as OpenTelemetry describes it: a client span with the attributes of its semantic conventions, and
 //! some specific to brunt.
 
+use brunt_record::{FirstResponse, RequestSpan, RunStarted};
 use hyper::Uri;
 use prost::Message;
-use brunt_record::{FirstResponse, RequestSpan, RunStarted};
 
 use crate::databases::{PreparedQuery, prepared};
 use crate::messages::{
-    CLIENT, ERROR, OtlpEvent, ExportTraceServiceRequest, INTERNAL, KeyValue, ResourceSpans, ScopeSpans, OtlpSpan as Proto,
-    Status, UNSET, number, text,
+    CLIENT, ERROR, ExportTraceServiceRequest, INTERNAL, KeyValue, OtlpEvent, OtlpSpan as Proto, ResourceSpans,
+    ScopeSpans, Status, UNSET, number, text,
 };
 use crate::otlp::{otlp_resource, scope};
 
@@ -242,8 +242,10 @@ mod tests {
 
     #[test]
     fn a_request_is_a_span_from_when_it_was_due_and_its_connection_one_within() {
-        let failure = brunt_record::Failure { kind: "wrong_status".into(), phase: "first_byte".into(), ..Default::default() };
-        let all = exported(&context("https://h/a?b={counter}", "POST /a"), RequestSpan { failure: Some(failure), ..span() });
+        let failure =
+            brunt_record::Failure { kind: "wrong_status".into(), phase: "first_byte".into(), ..Default::default() };
+        let all =
+            exported(&context("https://h/a?b={counter}", "POST /a"), RequestSpan { failure: Some(failure), ..span() });
         let [request, connection] = &all[..] else { panic!("{all:?}") };
         assert_eq!((request.start_time_unix_nano, request.end_time_unix_nano), (500_000, 10_000_000));
         assert_eq!((&*request.name, request.kind, request.flags), ("POST /a", CLIENT, 1));
@@ -261,16 +263,19 @@ mod tests {
 
     #[test]
     fn spans_are_encoded_as_opentelemetry_encodes_them() {
-        let failure = brunt_record::Failure { kind: "wrong_status".into(), phase: "first_byte".into(), ..Default::default() };
+        let failure =
+            brunt_record::Failure { kind: "wrong_status".into(), phase: "first_byte".into(), ..Default::default() };
         let failed = RequestSpan { failure: Some(failure), first_byte_ns: Some(8_000_000), ..span() };
         let context = context("https://h/a?b={counter}", "POST /a");
-        let export = context.export(&[failed, RequestSpan { span: 9, sampled: false, ..span() }], &[("a".into(), "b".into())]);
+        let export =
+            context.export(&[failed, RequestSpan { span: 9, sampled: false, ..span() }], &[("a".into(), "b".into())]);
         crate::tests::same_as(include_bytes!("golden/spans.bin"), &export);
     }
 
     #[test]
     fn a_statement_is_described_as_one_of_its_database_and_what_was_sent_plainly_by_its_place() {
-        let failure = brunt_record::Failure { kind: "wrong_status".into(), phase: "first_byte".into(), ..Default::default() };
+        let failure =
+            brunt_record::Failure { kind: "wrong_status".into(), phase: "first_byte".into(), ..Default::default() };
         let of_request = |url: &str, option: &str, asked: &[&str], (name, span): (&str, RequestSpan)| {
             let head = include_str!("../../record/src/version-1.jsonl").lines().next().expect("a head");
             let mut started: RunStarted = serde_json::from_str(head).expect("a head");
@@ -287,7 +292,8 @@ mod tests {
             let known = known.map(|key| of(&told, key).unwrap_or_default());
             (told.name.clone(), known, ["error.type", "db.response.status_code"].map(|key| of(&told, key)), told)
         };
-        let failed = RequestSpan { request: 1, status: "1062 duplicate entry".into(), failure: Some(failure), ..span() };
+        let failed =
+            RequestSpan { request: 1, status: "1062 duplicate entry".into(), failure: Some(failure), ..span() };
         let sql = ["3x SELECT 1", "INSERT INTO t VALUES ({counter})"];
         let (name, known, error, told) = of_request("mysql://***@h/shop", "sql", &sql, (sql[1], failed));
         assert_eq!((&*name, known), ("INSERT t", ["mysql", "shop", "INSERT", sql[1], "3306"].map(str::to_owned)));
@@ -303,12 +309,17 @@ mod tests {
 
     #[test]
     fn a_call_of_grpc_is_described_as_one_and_what_is_not_known_is_left_out() {
-        let told =
-            exported(&context("grpc://h:50051/shop.Cart/Add", ""), RequestSpan { status: "UNAVAILABLE".into(), ..span() });
+        let told = exported(
+            &context("grpc://h:50051/shop.Cart/Add", ""),
+            RequestSpan { status: "UNAVAILABLE".into(), ..span() },
+        );
         assert_eq!(of(&told[0], "rpc.method").as_deref(), Some("shop.Cart/Add"));
         assert_eq!(of(&told[0], "rpc.response.status_code").as_deref(), Some("UNAVAILABLE"));
         assert_eq!((of(&told[0], "http.request.method"), of(&told[0], "error.type")), (None, None));
-        let hop = exported(&context("http://h/", "GET /"), RequestSpan { request: u32::MAX, written_ns: 1_000_000, ..span() });
+        let hop = exported(
+            &context("http://h/", "GET /"),
+            RequestSpan { request: u32::MAX, written_ns: 1_000_000, ..span() },
+        );
         assert_eq!((hop.len(), of(&hop[0], "url.full")), (1, None));
     }
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use brunt_contract::{Proxy, ProxyKind};
 use hyper::Uri;
 use hyper::header::{HeaderName, HeaderValue};
-use brunt_contract::{Proxy, ProxyKind};
 
 use crate::grpc::OtlpGrpcClient;
 use crate::http::{HttpClient, ServerAddress, tls_config};
@@ -301,8 +301,12 @@ mod tests {
         );
         assert!(pairs("a").is_err() && pairs("=b").is_err() && pairs("a=%zz").is_err() && pairs("a=%é").is_err());
         let endpoint = || Endpoint::parse("http://127.0.0.1").unwrap();
-        let of = |settings: &ExporterSettings| CollectorClient::new(endpoint(), settings).map(|collector| collector.resource);
-        let told = of(&ExporterSettings { attributes: Some("service.name=a,env=ci".into()), ..ExporterSettings::default() }).unwrap();
+        let of = |settings: &ExporterSettings| {
+            CollectorClient::new(endpoint(), settings).map(|collector| collector.resource)
+        };
+        let told =
+            of(&ExporterSettings { attributes: Some("service.name=a,env=ci".into()), ..ExporterSettings::default() })
+                .unwrap();
         assert!(told.contains(&("service.name".into(), "a".into())) && told.contains(&("env".into(), "ci".into())));
         assert!(of(&ExporterSettings::default()).unwrap().contains(&("service.name".into(), "brunt".into())));
         let wrong = ExporterSettings { certificate: Some(b"nothing".to_vec()), ..ExporterSettings::default() };

@@ -1,8 +1,8 @@
 //! Requests to databases and over plain connections as OpenTelemetry describes them: the operation of each,
 //! known from the plan, and its attributes by the semantic conventions of database clients.
 
-use hyper::Uri;
 use brunt_record::{RequestSpan, RunStarted};
+use hyper::Uri;
 
 use crate::messages::{KeyValue, number, text};
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use brunt_record::{RunListener, Notice, RunPart, RunEvent, Second};
+use brunt_record::{Notice, RunEvent, RunListener, RunPart, Second};
 use brunt_report::{InterimSummary, SummaryBuilder};
 
 /// The last second, and the current phase of the run.

@@ -2,7 +2,7 @@
 
 use hyper::HeaderMap;
 
-use crate::http::{HttpResponse, HttpClient};
+use crate::http::{HttpClient, HttpResponse};
 
 /// A gRPC service to call.
 #[derive(Clone)]
@@ -54,7 +54,7 @@ mod tests {
     use rustls::ServerConfig;
     use tokio::runtime::Builder;
 
-    use crate::collector::{CollectorClient, Endpoint, ExporterSettings, EnvVariable};
+    use crate::collector::{CollectorClient, Endpoint, EnvVariable, ExporterSettings};
     use crate::messages::ExportMetricsServiceRequest;
 
     type ReceivedCalls = Arc<Mutex<Vec<(String, Option<String>, usize)>>>;
@@ -120,7 +120,8 @@ mod tests {
         for (url, protocol) in [(format!("grpc://{address}"), None), (format!("http://{address}"), by_variable)] {
             let headers = said("OTEL_EXPORTER_OTLP_HEADERS", "Api-Key=a");
             let settings = ExporterSettings { headers, protocol, ..ExporterSettings::default() };
-            let collector = CollectorClient::new(Endpoint::parse(&url).expect("a URL"), &settings).expect("a collector");
+            let collector =
+                CollectorClient::new(Endpoint::parse(&url).expect("a URL"), &settings).expect("a collector");
             for _ in 0..3 {
                 assert_eq!(collector.send("metrics", &export), Ok(()));
             }
@@ -181,7 +182,8 @@ mod tests {
     fn a_collector_that_is_away_is_said_to_be() {
         let gone = std::net::TcpListener::bind("127.0.0.1:0").and_then(|gone| gone.local_addr()).expect("a port");
         let endpoint = Endpoint::parse(&format!("grpc://{gone}")).expect("a URL");
-        let said = CollectorClient::new(endpoint, &ExporterSettings::default()).expect("a collector").send("metrics", b"");
+        let said =
+            CollectorClient::new(endpoint, &ExporterSettings::default()).expect("a collector").send("metrics", b"");
         assert!(said.clone().is_err_and(|why| why.to_lowercase().contains("refused")), "{said:?}");
     }
 }

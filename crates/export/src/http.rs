@@ -5,6 +5,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use brunt_contract::{Proxy, bracketed};
 use http_body_util::{BodyExt, Collected, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::{http1, http2};
@@ -17,7 +18,6 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
-use brunt_contract::{Proxy, bracketed};
 
 /// Maximum number of bytes read of a response.
 const LONGEST: usize = 64 * 1024;

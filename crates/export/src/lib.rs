@@ -8,9 +8,9 @@
 mod accept;
 mod buckets;
 mod catalogue;
+mod client_spans;
 mod collector;
 mod databases;
-mod client_spans;
 mod figures;
 mod grpc;
 mod http;
@@ -25,7 +25,7 @@ mod tests;
 mod text;
 
 pub use accept::{ScrapeRequest, parse_request};
-pub use collector::{CollectorClient, Endpoint, ExporterSettings, EnvVariable};
+pub use collector::{CollectorClient, Endpoint, EnvVariable, ExporterSettings};
 pub use figures::LiveFigures;
 pub use push::FiguresPush;
 pub use serve::{LingerOutcome, PrometheusServer};

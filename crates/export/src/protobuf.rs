@@ -106,8 +106,10 @@ pub(crate) fn write(families: &[Family<'_>]) -> Vec<u8> {
 
 fn metric(kind: MetricKind, point: &Point<'_>) -> PrometheusMetric {
     let label = |name: &str, value: &str| Label { name: Some(name.into()), value: Some(value.into()) };
-    let mut metric =
-        PrometheusMetric { label: point.labels.iter().map(|(name, value)| label(name, value)).collect(), ..PrometheusMetric::default() };
+    let mut metric = PrometheusMetric {
+        label: point.labels.iter().map(|(name, value)| label(name, value)).collect(),
+        ..PrometheusMetric::default()
+    };
     let number = match &point.value {
         PointValue::Count(n) => *n as f64,
         PointValue::Real(real) => *real,

@@ -8,7 +8,7 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use brunt_record::{RunListener, Notice, RunEvent, Subject};
+use brunt_record::{Notice, RunEvent, RunListener, Subject};
 
 use crate::collector::CollectorClient;
 use crate::figures::LiveFigures;
@@ -52,7 +52,8 @@ impl FiguresPush {
         let (shown, last) = (collector.shown(), collector.final_wait());
         let (sent, read) = (Arc::new(PushStatus::default()), figures.clone());
         let account = Arc::clone(&sent);
-        let thread = std::thread::Builder::new().name("otlp".into()).spawn(move || run_pusher(&collector, &read, &account));
+        let thread =
+            std::thread::Builder::new().name("otlp".into()).spawn(move || run_pusher(&collector, &read, &account));
         thread.map_err(|why: io::Error| why.to_string())?;
         Ok(FiguresPush { figures, shown, last, sent, failure_reported: false })
     }

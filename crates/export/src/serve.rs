@@ -112,7 +112,9 @@ fn answer(mut client: TcpStream, figures: &LiveFigures) -> io::Result<()> {
     client.set_write_timeout(Some(PATIENCE))?;
     let asked = head(&mut client)?;
     let (status, kind, body) = match asked {
-        Some(ScrapeRequest::Text | ScrapeRequest::Protobuf) => return scrape(client, figures, asked == Some(ScrapeRequest::Protobuf)),
+        Some(ScrapeRequest::Text | ScrapeRequest::Protobuf) => {
+            return scrape(client, figures, asked == Some(ScrapeRequest::Protobuf));
+        }
         Some(ScrapeRequest::Root) => ("200 OK", text::CONTENT_TYPE, "brunt: the metrics of this run are at /metrics\n"),
         Some(ScrapeRequest::Nothing) => ("404 Not Found", text::CONTENT_TYPE, "the metrics are at /metrics\n"),
         Some(ScrapeRequest::Method) => ("405 Method Not Allowed", text::CONTENT_TYPE, "write GET\n"),

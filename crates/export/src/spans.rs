@@ -8,10 +8,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use brunt_record::{RunListener, Notice, RunEvent, RequestSpan, Subject};
+use brunt_record::{Notice, RequestSpan, RunEvent, RunListener, Subject};
 
-use crate::collector::CollectorClient;
 use crate::client_spans::SpanContext;
+use crate::collector::CollectorClient;
 
 /// Maximum number of spans in the queue.
 const QUEUE: usize = 16 << 10;
@@ -88,7 +88,8 @@ impl SpanPush {
         drop(state);
         let Some(collector) = self.collector.take() else { return };
         let shared = Arc::clone(&self.shared);
-        let thread = std::thread::Builder::new().name("otlp-spans".into()).spawn(move || run_pusher(&collector, &shared));
+        let thread =
+            std::thread::Builder::new().name("otlp-spans".into()).spawn(move || run_pusher(&collector, &shared));
         if let Err(why) = thread {
             let mut state = self.shared.lock();
             (state.done, state.account.last_error) = (true, Some(why.to_string()));
@@ -197,7 +198,9 @@ mod tests {
         let port =
             std::net::TcpListener::bind("127.0.0.1:0").and_then(|gone| gone.local_addr()).expect("a port").port();
         let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{port}")).expect("a URL");
-        let push = || SpanPush::new(CollectorClient::new(endpoint.clone(), &ExporterSettings::default()).expect("a collector"));
+        let push = || {
+            SpanPush::new(CollectorClient::new(endpoint.clone(), &ExporterSettings::default()).expect("a collector"))
+        };
         assert!(push().final_notices().is_empty());
         let mut push = push();
         let spans = vec![RequestSpan { sampled: true, ..RequestSpan::default() }; QUEUE + 100];

@@ -6,10 +6,13 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use brunt_measure::{Nanos, PackedHistogram};
-use brunt_record::{WindowStart, CheckResults, End, RunEnd, Failure, RunListener, NamedFigures, NamedCounts, RunPart, RunEvent, Second, RunStarted};
+use brunt_record::{
+    CheckResults, End, Failure, NamedCounts, NamedFigures, RunEnd, RunEvent, RunListener, RunPart, RunStarted, Second,
+    WindowStart,
+};
 
 use crate::catalogue::{NAMES, families};
-use crate::{LiveFigures, LingerOutcome, PrometheusServer, text};
+use crate::{LingerOutcome, LiveFigures, PrometheusServer, text};
 
 /// A plan as a record holds it: fields left out have their defaults.
 const PLAN: &str = r#"{"protocol": "http", "urls": [{"url": "http://127.0.0.1:1/", "weight": 1.0}], "options": {},
@@ -139,7 +142,8 @@ fn checks_are_counted_by_name_and_bounded_likewise() {
 #[test]
 fn a_step_that_hangs_does_not_look_fast_by_name() {
     let counts = NamedCounts { finished: 2, censored: 1, ..NamedCounts::default() };
-    let (latency, at_least) = (PackedHistogram::of(Nanos::from_millis(3), 2), PackedHistogram::of(Nanos::from_secs(2), 1));
+    let (latency, at_least) =
+        (PackedHistogram::of(Nanos::from_millis(3), 2), PackedHistogram::of(Nanos::from_secs(2), 1));
     let mut second = second(0, RunPart::Window);
     second.named = vec![NamedFigures { name: 0, counts, latency, at_least, ..NamedFigures::default() }];
     let said = told(&run([started(2), RunEvent::Second(Box::new(second))]));

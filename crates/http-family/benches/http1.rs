@@ -4,10 +4,11 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use brunt_http_family::http1::{Http1, Http1Server};
 use brunt_contract::{
-    ProtocolConfig, RequestedUrl, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, ServerResponse, ServerSession, BodyFraming,
+    BodyFraming, EstablishedConnection, Event, EventBuffer, ExchangeId, Origin, OutputBuffer, Protocol, ProtocolConfig,
+    RequestedUrl, ServerResponse, ServerSession, SlotContext,
 };
+use brunt_http_family::http1::{Http1, Http1Server};
 
 const ROUNDS: usize = 300;
 const TURNS: usize = 2_000;
@@ -34,7 +35,8 @@ fn main() {
 /// A request submitted and its answer received, `sessions` connections in turn.
 fn client(name: &str, answer: &[u8], sessions: usize) {
     let url = RequestedUrl { url: "http://127.0.0.1:8080/".into(), weight: 1.0 };
-    let dialogue = Http1.prepare(&ProtocolConfig { urls: vec![url], ..ProtocolConfig::default() }).expect("a good plan");
+    let dialogue =
+        Http1.prepare(&ProtocolConfig { urls: vec![url], ..ProtocolConfig::default() }).expect("a good plan");
     let request = &dialogue.requests()[0].request;
     let mut sessions: Vec<_> =
         (0..sessions).map(|_| dialogue.session(&Origin::default(), &EstablishedConnection::default())).collect();

@@ -9,7 +9,10 @@ use brunt_http_family::http::Http;
 use brunt_http_family::http2::frames::{self, END_HEADERS, END_STREAM};
 use std::sync::Arc;
 
-use brunt_contract::{ProtocolConfig, RequestedUrl, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, Session};
+use brunt_contract::{
+    EstablishedConnection, Event, EventBuffer, ExchangeId, Origin, OutputBuffer, Protocol, ProtocolConfig,
+    RequestedUrl, Session, SlotContext, Workload,
+};
 
 const ROUNDS: usize = 300;
 const TURNS: usize = 500;

@@ -1,8 +1,8 @@
 //! Conditions on the message that a step of a flow awaits (`await: json $.type == "joined"`), for WebSocket and gRPC
 //! streams.
 
+use brunt_contract::{SlotContext, UsageError};
 use memchr::memmem;
-use brunt_contract::{UsageError, SlotContext};
 
 use brunt_values::side_messages::captures::GroupCaptures;
 use brunt_values::template::{SlotScope, Template};

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use brunt_contract::{
+    EstablishedConnection, EventBuffer, ExchangeId, OutputBuffer, Protocol, ProtocolConfig, ProtocolError,
+    RequestedUrl, SlotContext, Workload,
+};
 use brunt_values::budget::{MemoryBudget, NO_ROOM_FOR_HEADS};
-use brunt_contract::{ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, ExchangeId, SlotContext, OutputBuffer, Protocol};
 
 use crate::grpc::GrpcProtocol;
 use crate::http::Http;

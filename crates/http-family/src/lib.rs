@@ -1,6 +1,9 @@
 //! HTTP and the protocols on top of it: HTTP/1.1, HTTP/2, WebSocket and gRPC, implemented without I/O.
 
+mod auth_options;
 mod await_condition;
+#[cfg(test)]
+mod budget_tests;
 pub mod cache;
 mod cookies;
 mod detect;
@@ -8,9 +11,6 @@ pub mod grpc;
 pub mod http;
 pub mod http1;
 pub mod http2;
-mod auth_options;
-#[cfg(test)]
-mod budget_tests;
 mod placeholders;
 pub mod resources;
 pub mod websocket;

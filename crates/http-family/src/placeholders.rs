@@ -7,11 +7,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use brunt_contract::{OptionSpec, ProtocolConfig, SlotContext, UsageError, switch};
 use memchr::memmem;
 use url::Url;
-use brunt_contract::{ProtocolConfig, UsageError, SlotContext, OptionSpec, switch};
 
-use brunt_values::template::{self, TemplateBuilder, DataFiles, SlotTextPiece, SlotGuard, SlotScope, Template};
+use brunt_values::template::{self, DataFiles, SlotGuard, SlotScope, SlotTextPiece, Template, TemplateBuilder};
 
 /// The `--no-slots` option of all protocols whose texts have slots: braces are sent as they are.
 pub const NO_SLOTS: OptionSpec = switch(
@@ -99,12 +99,17 @@ impl Placeholders {
     ///
     /// # Errors
     /// Returns an error for a word in braces that is meant to be a slot but is none.
-    pub fn replace_slots<'a>(&mut self, text: &'a str, place: &str, guard: SlotGuard) -> Result<Cow<'a, str>, UsageError> {
+    pub fn replace_slots<'a>(
+        &mut self,
+        text: &'a str,
+        place: &str,
+        guard: SlotGuard,
+    ) -> Result<Cow<'a, str>, UsageError> {
         if self.off || memchr::memchr(b'{', text.as_bytes()).is_none() {
             return Ok(Cow::Borrowed(text));
         }
-        let found =
-            template::split_pieces(text, &self.names, self.scope()).map_err(|trouble| UsageError::new(place, trouble))?;
+        let found = template::split_pieces(text, &self.names, self.scope())
+            .map_err(|trouble| UsageError::new(place, trouble))?;
         if found == [SlotTextPiece::Text(text)] {
             return Ok(Cow::Borrowed(text));
         }
@@ -126,8 +131,8 @@ impl Placeholders {
         if self.off {
             return Ok(None);
         }
-        let found =
-            template::split_pieces(text, &self.names, self.scope()).map_err(|trouble| UsageError::new(place, trouble))?;
+        let found = template::split_pieces(text, &self.names, self.scope())
+            .map_err(|trouble| UsageError::new(place, trouble))?;
         Ok((found != [SlotTextPiece::Text(text)]).then(|| template::to_template(&found)))
     }
 
@@ -161,8 +166,8 @@ impl Placeholders {
         if self.off || memchr::memchr(b'{', text.as_bytes()).is_none() {
             return Ok(Cow::Borrowed(text));
         }
-        let found =
-            template::split_pieces(text, &self.names, self.scope()).map_err(|trouble| UsageError::new(place, trouble))?;
+        let found = template::split_pieces(text, &self.names, self.scope())
+            .map_err(|trouble| UsageError::new(place, trouble))?;
         let (mut marked, mut quoted, mut escaped) = (String::with_capacity(text.len()), false, false);
         for piece in found {
             match piece {
@@ -309,7 +314,8 @@ impl Placeholders {
 
     /// Returns the error with slots in place of placeholders.
     pub fn restore_error(&self, complaint: UsageError) -> UsageError {
-        UsageError::new(self.restore(&complaint.location), self.restore(&complaint.problem)).with_lines(complaint.extra_lines)
+        UsageError::new(self.restore(&complaint.location), self.restore(&complaint.problem))
+            .with_lines(complaint.extra_lines)
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The sentences themselves are defined where they are used.
 
-mod sentence;
 pub mod numbers;
+mod sentence;
 pub mod text;
 
 pub use sentence::LocalizedSentence;

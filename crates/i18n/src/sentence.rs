@@ -50,8 +50,8 @@ mod tests {
 
     #[test]
     fn clauses_follow_each_other() {
-        let said =
-            LocalizedSentence::new(text("{n} failed", "{n} 个失败"), [("n", "3".into())]).with_clause(text(", and more", "，等等"), []);
+        let said = LocalizedSentence::new(text("{n} failed", "{n} 个失败"), [("n", "3".into())])
+            .with_clause(text(", and more", "，等等"), []);
         assert_eq!(said.render(Lang::En), "3 failed, and more");
         assert_eq!(said.render(Lang::Zh), "3 个失败，等等");
     }

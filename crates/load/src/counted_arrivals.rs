@@ -42,7 +42,14 @@ pub(crate) struct CountedArrivals {
 }
 
 impl CountedArrivals {
-    pub(crate) fn new(stages: &[Stage], warmup: Nanos, requests: u64, end: Nanos, share: Share, seed: u64) -> CountedArrivals {
+    pub(crate) fn new(
+        stages: &[Stage],
+        warmup: Nanos,
+        requests: u64,
+        end: Nanos,
+        share: Share,
+        seed: u64,
+    ) -> CountedArrivals {
         let seeds = Rng::new(seed);
         let mut common = seeds.fork(COMMON);
         let warming = Curve::level(first_rate(stages), Nanos::ZERO, warmup);

@@ -117,7 +117,10 @@ mod tests {
     #[test]
     fn turns_and_blocks() {
         assert_eq!(first(NumberSequence::in_turn(Share { index: 1, of: 3 }), 3), [2, 5, 8]);
-        assert_eq!((first(NumberSequence::from(41), 3), first(NumberSequence::constant(0), 2)), (vec![41, 42, 43], vec![0, 0]));
+        assert_eq!(
+            (first(NumberSequence::from(41), 3), first(NumberSequence::constant(0), 2)),
+            (vec![41, 42, 43], vec![0, 0])
+        );
         let numbers = NumberSequence::from(7);
         assert_eq!([numbers.peek(), numbers.peek()], [7, 7]);
     }

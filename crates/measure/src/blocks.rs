@@ -221,7 +221,8 @@ mod tests {
     #[test]
     fn two_regimes_are_worth_little() {
         // Five times slower from the middle on: the median is anywhere in between.
-        let run: SimulatedRun = (0..6000).map(|i| (i / 200, Nanos::from_millis(if i < 3000 { 2 } else { 10 }))).collect();
+        let run: SimulatedRun =
+            (0..6000).map(|i| (i / 200, Nanos::from_millis(if i < 3000 { 2 } else { 10 }))).collect();
         let [low, high] = interval(&run, 30, 0.5);
         assert!(low < 0.0021 && high > 0.0099, "{low} – {high}");
     }

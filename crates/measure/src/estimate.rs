@@ -153,6 +153,9 @@ mod tests {
         let unbounded = Estimate { high: f64::INFINITY, ..b }.divided_by(a).expect("a ratio");
         assert!(unbounded.high.is_infinite() && unbounded.low == ratio.low, "{unbounded:?}");
         assert_eq!(Estimate { low: 0.0, ..a }.divided_by(b).map(|ratio| ratio.low), Some(0.0));
-        assert_eq!([a.divided_by(Estimate::new(0.0, 0.0, 1.0)), Estimate::new(0.0, 0.0, 1.0).divided_by(a)], [None, None]);
+        assert_eq!(
+            [a.divided_by(Estimate::new(0.0, 0.0, 1.0)), Estimate::new(0.0, 0.0, 1.0).divided_by(a)],
+            [None, None]
+        );
     }
 }

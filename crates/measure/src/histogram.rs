@@ -11,7 +11,7 @@ use std::ops::Range;
 use base64::Engine as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-pub use packed::{PackedHistogram, HistogramRows};
+pub use packed::{HistogramRows, PackedHistogram};
 
 use crate::Nanos;
 

@@ -5,7 +5,7 @@
 //! resemble their neighbours: [`resembling`] uses the number of independent requests that they are worth, derived from
 //! their order.
 
-use crate::{RunBlocks, Histogram, Nanos};
+use crate::{Histogram, Nanos, RunBlocks};
 
 /// Maximum probability outside the interval at either end.
 const TAIL: f64 = 0.025;

@@ -14,20 +14,23 @@ use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 
+use brunt_contract::{
+    ConnId, ConnectParameters, Errno, ListenerId, Network, NetworkEvent, OutputBuffer, PeerAddress, ThreadStats,
+    TurnRemainder,
+};
 use brunt_measure::{Clock, Nanos};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno as Os;
 use rustix::net::RecvFlags;
-use brunt_contract::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, TurnRemainder, ThreadStats};
 
 use self::datagrams::QueuedDatagrams;
 use self::slot::{EpollListener, EpollSlot, EpollState};
 use crate::nagle::Nagle;
 use crate::running::OwnThreadCounters;
+use crate::send_backlog::{SendBacklog, write_two};
 use crate::socket;
 use crate::stamps::ReadLateness;
-use crate::send_backlog::{SendBacklog, write_two};
 
 mod accept;
 mod backlog;
@@ -446,7 +449,8 @@ impl Network for Epoll {
     }
 
     fn remaining(&mut self) -> TurnRemainder {
-        if self.at < self.events.len() || self.accepting.is_some() || !self.recheck.is_empty() || self.later_budget > 0 {
+        if self.at < self.events.len() || self.accepting.is_some() || !self.recheck.is_empty() || self.later_budget > 0
+        {
             TurnRemainder::Unfinished
         } else if self.events.len() == TURN || self.later.len() > TURN {
             TurnRemainder::UnreadConnections(TURN as u32)

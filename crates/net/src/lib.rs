@@ -12,13 +12,13 @@ mod epoll;
 pub mod heap;
 mod nagle;
 mod running;
+mod send_backlog;
 mod socket;
 pub mod sources;
 mod stamps;
 pub mod tables;
 pub mod tls;
 pub mod tunnel;
-mod send_backlog;
 mod uring;
 
 pub use epoll::Epoll;

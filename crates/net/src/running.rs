@@ -5,8 +5,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use brunt_measure::{Clock, Nanos};
 use brunt_contract::ThreadStats;
+use brunt_measure::{Clock, Nanos};
 
 /// Open files and initial counts of the first calling thread.
 #[derive(Debug, Default)]

@@ -3,8 +3,8 @@
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use rustix::net::{SendAncillaryBuffer, SendFlags};
 use brunt_contract::OutputBuffer;
+use rustix::net::{SendAncillaryBuffer, SendFlags};
 
 /// Bytes a socket did not take yet.
 #[derive(Debug, Default)]

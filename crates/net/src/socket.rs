@@ -3,11 +3,11 @@
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
 
+use brunt_contract::{ConnectParameters, Errno, PeerAddress};
 use brunt_measure::Nanos;
 use rustix::event::Timespec;
 use rustix::io::Errno as Os;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
-use brunt_contract::{ConnectParameters, Errno, PeerAddress};
 
 pub(crate) fn errno(e: Os) -> Errno {
     Errno(e.raw_os_error())

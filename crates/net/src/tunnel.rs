@@ -48,7 +48,14 @@ pub fn tunnel(through: &Proxy, host: &str, port: u16) -> Result<Box<dyn SecureCh
                 let part = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
                 [vec![1], part(name), part(password)].concat()
             });
-            Ok(Box::new(SocksTunnel { request, user, heard, step: SocksStep::Method, proxy: through.to_string(), target }))
+            Ok(Box::new(SocksTunnel {
+                request,
+                user,
+                heard,
+                step: SocksStep::Method,
+                proxy: through.to_string(),
+                target,
+            }))
         }
     }
 }
@@ -79,7 +86,12 @@ impl SecureChannel for HttpTunnel {
         cipher.put(self.request.as_bytes());
     }
 
-    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, _cipher: &mut OutputBuffer) -> Result<ChannelProgress, Cause> {
+    fn feed(
+        &mut self,
+        bytes: &[u8],
+        plain: &mut Vec<u8>,
+        _cipher: &mut OutputBuffer,
+    ) -> Result<ChannelProgress, Cause> {
         self.heard.extend_from_slice(bytes);
         loop {
             let Some(end) = end_of_head(&self.heard) else {
@@ -165,7 +177,9 @@ impl SocksTunnel {
                 Ok(Some(2))
             }
             (SocksStep::Password, [_, _, ..]) => Err(proxy::wrong_password(&self.proxy)),
-            (SocksStep::Reply, [_, code, ..]) if *code > 0 => Err(proxy::refused(&self.proxy, &self.target, reason(*code))),
+            (SocksStep::Reply, [_, code, ..]) if *code > 0 => {
+                Err(proxy::refused(&self.proxy, &self.target, reason(*code)))
+            }
             (SocksStep::Reply, [_, _, _, kind, first, ..]) => {
                 let address = match kind {
                     1 => 4,
@@ -253,8 +267,11 @@ mod tests {
 
     #[test]
     fn connect_says_where_and_hands_on_what_comes_behind() {
-        let (said, behind, fed) =
-            run_script("http://ann:pw@p:3128", "db.example", b"HTTP/1.1 200 Connection established\r\nVia: x\r\n\r\nhello");
+        let (said, behind, fed) = run_script(
+            "http://ann:pw@p:3128",
+            "db.example",
+            b"HTTP/1.1 200 Connection established\r\nVia: x\r\n\r\nhello",
+        );
         assert_eq!(fed, Ok(ChannelProgress::Established));
         assert_eq!(behind, b"hello");
         let said = String::from_utf8(said).unwrap();

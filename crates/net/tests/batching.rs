@@ -5,9 +5,9 @@ use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::time::Duration;
 
+use brunt_contract::{ConnectParameters, Network, NetworkEvent, PeerAddress};
 use brunt_measure::Nanos;
 use brunt_net::{Epoll, Uring};
-use brunt_contract::{NetworkEvent, ConnectParameters, Network, PeerAddress};
 
 const CONNECTIONS: usize = 3;
 
@@ -18,7 +18,13 @@ fn arrivals_by_wait(mut network: impl Network, together: u32, speakers: usize) -
     let listener = UnixListener::bind(&path).unwrap();
     let mut servers = Vec::new();
     for _ in 0..CONNECTIONS {
-        network.connect(&ConnectParameters { to: PeerAddress::Unix(Arc::new(path.clone())), source: None, single_use: false }).unwrap();
+        network
+            .connect(&ConnectParameters {
+                to: PeerAddress::Unix(Arc::new(path.clone())),
+                source: None,
+                single_use: false,
+            })
+            .unwrap();
         servers.push(listener.accept().unwrap().0);
     }
     let mut connected = 0;

@@ -2,9 +2,9 @@
 
 use std::net::{SocketAddr, UdpSocket};
 
+use brunt_contract::{ConnId, ConnectParameters, Errno, Network, NetworkEvent, OutputBuffer, PeerAddress};
 use brunt_measure::Nanos;
 use brunt_net::Epoll;
-use brunt_contract::{NetworkEvent, ConnId, ConnectParameters, Errno, Network, OutputBuffer, PeerAddress};
 
 #[derive(Debug, PartialEq)]
 enum Heard {
@@ -33,7 +33,8 @@ fn hear(network: &mut Epoll, conn: ConnId, count: usize) -> Vec<Heard> {
 }
 
 fn dialled(network: &mut Epoll, to: SocketAddr) -> ConnId {
-    let conn = network.connect(&ConnectParameters { to: PeerAddress::Udp(to), source: None, single_use: false }).unwrap();
+    let conn =
+        network.connect(&ConnectParameters { to: PeerAddress::Udp(to), source: None, single_use: false }).unwrap();
     assert_eq!(hear(network, conn, 1), [Heard::Connected]);
     conn
 }

@@ -4,9 +4,9 @@ use std::io::Read;
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 
+use brunt_contract::{ConnectParameters, Network, NetworkEvent, OutputBuffer, PeerAddress};
 use brunt_measure::Nanos;
 use brunt_net::{Epoll, Uring};
-use brunt_contract::{NetworkEvent, ConnectParameters, Network, OutputBuffer, PeerAddress};
 
 const SIZE: usize = 3_000_000;
 
@@ -14,7 +14,9 @@ fn says_when_all_has_left(mut network: impl Network) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("socket");
     let listener = UnixListener::bind(&path).unwrap();
-    let conn = network.connect(&ConnectParameters { to: PeerAddress::Unix(Arc::new(path)), source: None, single_use: false }).unwrap();
+    let conn = network
+        .connect(&ConnectParameters { to: PeerAddress::Unix(Arc::new(path)), source: None, single_use: false })
+        .unwrap();
     let mut server = Some(listener.accept().unwrap().0);
     let (mut reader, mut sent, mut answered) = (None, 0, false);
     for _ in 0..1000 {

@@ -4,16 +4,18 @@ use std::io::Write as _;
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 
+use brunt_contract::{ConnectParameters, Network, NetworkEvent, PeerAddress};
 use brunt_measure::Nanos;
 use brunt_net::{Epoll, Uring};
-use brunt_contract::{NetworkEvent, ConnectParameters, Network, PeerAddress};
 
 /// Connects, lets the server write `size` bytes and close before anything is read, and reads to the end.
 fn reads_to_the_end(mut network: impl Network, size: usize) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
     let listener = UnixListener::bind(&path).unwrap();
-    let conn = network.connect(&ConnectParameters { to: PeerAddress::Unix(Arc::new(path)), source: None, single_use: false }).unwrap();
+    let conn = network
+        .connect(&ConnectParameters { to: PeerAddress::Unix(Arc::new(path)), source: None, single_use: false })
+        .unwrap();
     let (mut server, _) = listener.accept().unwrap();
     let writer = std::thread::spawn(move || server.write_all(&vec![b'x'; size]).unwrap());
     // What fits lies there, with the end behind it, before the first look.

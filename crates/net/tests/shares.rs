@@ -5,9 +5,9 @@ use std::io::Write as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 
+use brunt_contract::{ConnId, ConnectParameters, Network, NetworkEvent, PeerAddress};
 use brunt_measure::Nanos;
 use brunt_net::{Epoll, Uring};
-use brunt_contract::{NetworkEvent, ConnId, ConnectParameters, Network, PeerAddress};
 
 /// Numbers that the one sends, each of four bytes, and what it has of a turn at the most.
 const NUMBERS: u32 = 3_000_000;

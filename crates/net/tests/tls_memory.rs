@@ -9,12 +9,12 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicIsize, Ordering};
 
+use brunt_contract::{Origin, OutputBuffer, SecureChannel, SecureChannelFactory};
 use brunt_net::tls::{RustlsSecurity, TlsSettings};
 use rcgen::generate_simple_self_signed;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ServerConfig, ServerConnection};
-use brunt_contract::{Origin, OutputBuffer, SecureChannel, SecureChannelFactory};
 
 struct Counting;
 

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use brunt_contract::{ChannelProgress, Handshake, Origin, OutputBuffer, SecureChannelFactory};
 use brunt_net::tls::{RustlsSecurity, TlsSettings, Versions};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
-use brunt_contract::{ChannelProgress, Handshake, Origin, OutputBuffer, SecureChannelFactory};
 
 /// A certificate for `localhost` and what signs it, as files and as PEM.
 struct Files {

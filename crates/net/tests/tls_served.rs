@@ -4,10 +4,12 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use brunt_contract::{
+    ChannelProgress, Network, NetworkEvent, Origin, OutputBuffer, PeerAddress, SecureChannel, SecureChannelFactory,
+};
 use brunt_measure::Nanos;
 use brunt_net::Epoll;
 use brunt_net::tls::{RustlsSecurity, RustlsServer, TlsNetwork, TlsSettings};
-use brunt_contract::{NetworkEvent, ChannelProgress, Network, Origin, OutputBuffer, PeerAddress, SecureChannel, SecureChannelFactory};
 
 /// Sends what is to be sent, in pieces, and reads until there is plaintext, the handshake is done or the end has come.
 struct Client {

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use brunt_measure::Nanos;
 
 use crate::flow::CHECK_NAMES;
-use crate::{Arrivals, Load, NetKind, PlanOptions, Plan, Stage};
+use crate::{Arrivals, Load, NetKind, Plan, PlanOptions, Stage};
 
 /// Formats a duration in the largest unit that divides it: `90s`, `250ms`. [`crate::quantity::duration`] parses it
 /// without loss.

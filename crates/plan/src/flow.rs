@@ -3,8 +3,8 @@
 //! A flow is a tree of steps. Its requests are URLs of the plan, by index, so that code that reads a plan's requests
 //! also reads those of a flow.
 
-mod pages;
 mod calls;
+mod pages;
 mod values;
 
 use std::collections::BTreeMap;

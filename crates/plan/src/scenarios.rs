@@ -90,7 +90,8 @@ impl ScenarioPlan {
 pub fn total_load(scenarios: &[ScenarioPlan]) -> Load {
     let open = scenarios.iter().any(|scenario| scenario.load.is_open());
     let counted: Vec<&ScenarioPlan> = scenarios.iter().filter(|scenario| scenario.load.is_open() == open).collect();
-    let mut turns: Vec<Nanos> = counted.iter().flat_map(|scenario| scenario.slope_changes()).chain([Nanos::ZERO]).collect();
+    let mut turns: Vec<Nanos> =
+        counted.iter().flat_map(|scenario| scenario.slope_changes()).chain([Nanos::ZERO]).collect();
     turns.sort_unstable();
     turns.dedup();
     let stretch = |ends: &[Nanos]| {

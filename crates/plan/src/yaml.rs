@@ -106,7 +106,10 @@ pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
         }
     }
     root.ok_or_else(|| {
-        (FilePosition { line: 1, column: 1 }, "is empty; write a plan, for instance `urls: [http://localhost:8080/]`".into())
+        (
+            FilePosition { line: 1, column: 1 },
+            "is empty; write a plan, for instance `urls: [http://localhost:8080/]`".into(),
+        )
     })
 }
 

@@ -1,6 +1,6 @@
 //! Names of requests in metrics, protocol by protocol.
 
-use brunt_contract::{ProtocolConfig, RequestedUrl, Protocol};
+use brunt_contract::{Protocol, ProtocolConfig, RequestedUrl};
 
 use brunt_databases::{mysql::MysqlProtocol, postgres::PostgresProtocol, redis::RedisProtocol};
 use brunt_http_family::{grpc::GrpcProtocol, http::Http, websocket::WebSocketProtocol};

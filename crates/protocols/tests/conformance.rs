@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use base64::Engine as _;
+use brunt_contract::{
+    EstablishedConnection, Event, EventBuffer, ExchangeId, OutputBuffer, Protocol, ProtocolConfig, ProtocolError,
+    RequestedUrl, Session, SlotContext, UserState, Workload,
+};
 use brunt_measure::Rng;
 use brunt_protocols::http2::frames;
-use brunt_contract::{
-    ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, UserState, OutputBuffer, Protocol, Session,
-};
 
 /// An allocator that counts what this thread holds.
 struct ConformanceAllocator;
@@ -122,9 +123,10 @@ fn listing(name: &str) -> Option<ExampleExchange> {
             &[("capture", "v json $[*] | all")],
             &[|_| b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n[\"a,b\",\"c\"]".to_vec()],
         ),
-        "websocket" => {
-            (&[("capture", "v json $[*] | all"), ("await", "any")], &[upgrade_response, |_| b"\x81\x0b[\"a,b\",\"c\"]".to_vec()])
-        }
+        "websocket" => (
+            &[("capture", "v json $[*] | all"), ("await", "any")],
+            &[upgrade_response, |_| b"\x81\x0b[\"a,b\",\"c\"]".to_vec()],
+        ),
         "grpc" => (&[("capture", "v header x | all")], &[settings, two_lines]),
         "redis" => (&[("capture", "v json $[*] | all")], &[|_| b"*2\r\n$3\r\na,b\r\n$1\r\nc\r\n".to_vec()]),
         "mysql" => (
@@ -239,7 +241,8 @@ impl ConformanceSession {
         let origin = dialogue.origins()[0].clone();
         let established = EstablishedConnection { bound: origin.bound, ..EstablishedConnection::default() };
         let (session, out) = (dialogue.session(&origin, &established), OutputBuffer::default());
-        let mut talk = ConformanceSession { session, dialogue, out, done: EventBuffer::default(), submitted: false, broken: None };
+        let mut talk =
+            ConformanceSession { session, dialogue, out, done: EventBuffer::default(), submitted: false, broken: None };
         talk.session.open(&mut talk.out);
         talk.submit_request();
         talk
@@ -293,7 +296,11 @@ impl ConformanceSession {
 }
 
 /// Plays the example with each turn in pieces of `length` bytes, and one more split at `cut` bytes from the beginning.
-fn play_example(protocol: &dyn Protocol, example: &ExampleExchange, (length, cut): (usize, usize)) -> ConformanceSession {
+fn play_example(
+    protocol: &dyn Protocol,
+    example: &ExampleExchange,
+    (length, cut): (usize, usize),
+) -> ConformanceSession {
     let mut talk = ConformanceSession::of(protocol, example);
     let mut before = 0;
     for turn in example.turns {
@@ -333,7 +340,12 @@ fn a_response_is_the_same_wherever_it_is_cut_and_however_slowly_it_comes() {
             let parted = play_example(protocol, example, (usize::MAX, cut));
             assert_eq!(parted.outcome(), whole.outcome(), "{} cut at {cut}", protocol.name());
         }
-        assert_eq!(play_example(protocol, example, (1, 0)).outcome(), whole.outcome(), "{} byte by byte", protocol.name());
+        assert_eq!(
+            play_example(protocol, example, (1, 0)).outcome(),
+            whole.outcome(),
+            "{} byte by byte",
+            protocol.name()
+        );
     });
 }
 

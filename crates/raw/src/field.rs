@@ -82,14 +82,17 @@ impl RawField {
         let width = width.ok_or("its size is missing (2 bytes)")?;
         match kind {
             NumberEncoding::Digits if order.is_some() => return Err("digits have no byte order".into()),
-            NumberEncoding::Varint | NumberEncoding::Zigzag if order.is_some() => return Err("a varint has one byte order".into()),
+            NumberEncoding::Varint | NumberEncoding::Zigzag if order.is_some() => {
+                return Err("a varint has one byte order".into());
+            }
             _ => {}
         }
         let most = if kind == NumberEncoding::Digits { 20 } else { 8 };
         if !(1..=most).contains(&width) {
             return Err(format!("a field of {width} is not 1 to {most} long"));
         }
-        let longest = if matches!(kind, NumberEncoding::Varint | NumberEncoding::Zigzag) { LONGEST_VARINT as u64 } else { width };
+        let longest =
+            if matches!(kind, NumberEncoding::Varint | NumberEncoding::Zigzag) { LONGEST_VARINT as u64 } else { width };
         if at.saturating_add(longest) > FARTHEST as u64 {
             return Err(format!("it lies beyond the first {FARTHEST} bytes"));
         }
@@ -193,7 +196,7 @@ fn values(text: &str) -> Result<Vec<(u64, u64)>, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FieldExtras, RawField, FieldResult};
+    use super::{FieldExtras, FieldResult, RawField};
 
     #[test]
     fn declarations_and_what_they_read() {

@@ -1,9 +1,9 @@
 //! Detection of the end of an answer, stateless: for an answer in memory from its first byte on.
 
-use memchr::memmem::Finder;
 use brunt_contract::ProtocolError;
+use memchr::memmem::Finder;
 
-use super::field::{RawField, FieldResult};
+use super::field::{FieldResult, RawField};
 use brunt_values::pattern::Regex;
 
 /// The declared end of an answer.

@@ -6,7 +6,6 @@
 //! matched with requests in order or by a field that both contain. Not supported: requests that depend on earlier
 //! answers, answers of several datagrams, a server side for the built-in target.
 
-mod workload;
 mod field;
 mod framing;
 mod options;
@@ -18,7 +17,8 @@ mod rules;
 mod session;
 #[cfg(test)]
 mod tests;
+mod workload;
 
-pub use workload::{RawProtocol, RawWorkload};
 pub use request::RawRequest;
 pub use session::RawSession;
+pub use workload::{RawProtocol, RawWorkload};

@@ -1,16 +1,16 @@
 //! The options of declared framing, and their values, checked before anything is sent.
 
 use base64::Engine as _;
+use brunt_contract::{OptionSpec, ProtocolConfig, UsageError, many, one, switch};
 use memchr::memmem::Finder;
-use brunt_contract::{ProtocolConfig, UsageError, OptionSpec, many, one, switch};
 
 use super::field::{FieldExtras, RawField};
 use super::framing::{AnswerEnd, LengthField};
 use super::request::SCOPE;
 use super::rules::{RawChecks, RawRules};
-use brunt_values::side_messages::{SideMessages, ON_CONNECT, REPLY};
 use brunt_values::file;
 use brunt_values::pattern::{Regex, TEXT_BOUND};
+use brunt_values::side_messages::{ON_CONNECT, REPLY, SideMessages};
 use brunt_values::template::{Notation, Template};
 
 /// Maximum number of exchanges in flight on a connection.
@@ -149,8 +149,13 @@ pub fn rules(asked: &ProtocolConfig, datagrams: bool) -> Result<RawRules, UsageE
 }
 
 /// Reads the rules for side messages.
-fn side_messages(asked: &ProtocolConfig, datagrams: bool, end: &AnswerEnd) -> Result<SideMessages<Template>, UsageError> {
-    let beside = SideMessages::read(asked, |text, place, scope| Template::parse_scoped(text, place, Notation::Escaped, scope))?;
+fn side_messages(
+    asked: &ProtocolConfig,
+    datagrams: bool,
+    end: &AnswerEnd,
+) -> Result<SideMessages<Template>, UsageError> {
+    let beside =
+        SideMessages::read(asked, |text, place, scope| Template::parse_scoped(text, place, Notation::Escaped, scope))?;
     let place = if beside.has_opening() { "--on-connect" } else { "--reply" };
     if datagrams && (beside.has_opening() || beside.has_replies()) {
         return Err(UsageError::new(place, "is for connections, and UDP has none; leave it out, or write tcp://"));

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use brunt_contract::{ProtocolConfig, RequestedUrl, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, Protocol, Session};
+use brunt_contract::{
+    EstablishedConnection, Event, EventBuffer, ExchangeId, OutputBuffer, Protocol, ProtocolConfig, RequestedUrl,
+    Session, SlotContext, Workload,
+};
 
 use super::RawProtocol;
 
@@ -29,8 +32,10 @@ pub const FRAMINGS: [&[(&str, &str)]; 14] = [
 /// # Panics
 /// Panics if the options are invalid.
 pub fn dialogue(scheme: &str, options: &[(&str, &str)]) -> Arc<dyn Workload> {
-    let mut asked =
-        ProtocolConfig { urls: vec![RequestedUrl { url: format!("{scheme}://127.0.0.1:7"), weight: 1.0 }], ..ProtocolConfig::default() };
+    let mut asked = ProtocolConfig {
+        urls: vec![RequestedUrl { url: format!("{scheme}://127.0.0.1:7"), weight: 1.0 }],
+        ..ProtocolConfig::default()
+    };
     asked.options.insert("send".into(), vec!["{counter u8}{counter}\r\n".into()]);
     for (name, value) in options {
         asked.options.insert((*name).into(), vec![(*value).into()]);
@@ -88,7 +93,9 @@ fn record_events(done: &mut EventBuffer, told: &mut Vec<String>) {
                 }
                 told.push(format!("unsolicited {}", before.unwrap_or(0) + bytes));
             }
-            Event::SurplusResponse(_) if told.last().is_none_or(|last| last != "stray") => told.push("stray".to_owned()),
+            Event::SurplusResponse(_) if told.last().is_none_or(|last| last != "stray") => {
+                told.push("stray".to_owned())
+            }
             _ => {}
         }
     }

@@ -1,7 +1,7 @@
 //! An answer that arrives in pieces: its size so far, its beginning, and the state of the searches in it.
 
-use regex_automata::util::primitives::StateID;
 use brunt_contract::ProtocolError;
+use regex_automata::util::primitives::StateID;
 
 use super::field::FARTHEST;
 use super::framing::AnswerEnd;

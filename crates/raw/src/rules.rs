@@ -2,13 +2,13 @@
 //! success.
 
 use brunt_cause::Cause;
-use memchr::memmem::Finder;
 use brunt_contract::{FailedChecks, FaultKind};
+use memchr::memmem::Finder;
 
 use super::field::RawField;
 use super::framing::AnswerEnd;
-use brunt_values::side_messages::SideMessages;
 use brunt_values::pattern::Regex;
+use brunt_values::side_messages::SideMessages;
 use brunt_values::template::Template;
 use brunt_values::verify;
 

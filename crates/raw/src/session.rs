@@ -8,14 +8,17 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use brunt_contract::{ProtocolError, EventBuffer, ExchangeEnd, Event, ExchangeId, FailedChecks, FaultKind, SlotContext, SessionFull, OutputBuffer, SubmitOutcome, Session};
+use brunt_contract::{
+    Event, EventBuffer, ExchangeEnd, ExchangeId, FailedChecks, FaultKind, OutputBuffer, ProtocolError, Session,
+    SessionFull, SlotContext, SubmitOutcome,
+};
 
 use super::field::FARTHEST;
 use super::framing::AnswerEnd;
 use super::partial_answer::PartialAnswer;
 use super::request::RawRequest;
 use super::rules::RawRules;
-use brunt_values::side_messages::{UnsolicitedKind, SideMessageState};
+use brunt_values::side_messages::{SideMessageState, UnsolicitedKind};
 
 /// A request in flight.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +101,10 @@ impl RawSession {
     /// Handles a message that belongs to no request.
     #[cold]
     fn handle_unsolicited(&mut self, message: &[u8], size: u64, done: &mut EventBuffer) -> Result<(), ProtocolError> {
-        if self.rules.matched.is_some() && self.rules.side_messages.has_replies() && self.handle_prompt(message, size, done)? {
+        if self.rules.matched.is_some()
+            && self.rules.side_messages.has_replies()
+            && self.handle_prompt(message, size, done)?
+        {
             return Ok(());
         }
         if self.rules.matched.is_some() || self.rules.one_way {
@@ -157,7 +163,15 @@ impl RawSession {
         if fault.is_some() {
             done.record_failed_checks(flight.id, failed.bits());
         }
-        done.push(Event::Ended(ExchangeEnd { id: flight.id, fault, code, payload, excerpt, follow_up: None, cause: why }));
+        done.push(Event::Ended(ExchangeEnd {
+            id: flight.id,
+            fault,
+            code,
+            payload,
+            excerpt,
+            follow_up: None,
+            cause: why,
+        }));
         if self.rules.one_shot {
             self.state = RawState::Over;
         }
@@ -167,7 +181,11 @@ impl RawSession {
     /// Returns whether a message may arrive now.
     fn expects(&self) -> bool {
         let RawRules { matched, one_way, side_messages: beside, .. } = &*self.rules;
-        !self.in_flight.is_empty() || matched.is_some() || self.state == RawState::Opening || *one_way || beside.has_replies()
+        !self.in_flight.is_empty()
+            || matched.is_some()
+            || self.state == RawState::Opening
+            || *one_way
+            || beside.has_replies()
     }
 
     /// Reports the first byte of an answer that continues in another piece.
@@ -195,14 +213,22 @@ impl Session for RawSession {
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &brunt_contract::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+    fn submit(
+        &mut self,
+        id: ExchangeId,
+        request: &brunt_contract::Request,
+        fill: &SlotContext,
+        out: &mut OutputBuffer,
+    ) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<RawRequest>();
         if self.room() == 0 {
             return Err(SessionFull);
         }
         let from = out.bytes().len();
         match &mut self.side_conversation {
-            Some(talk) if request.template.is_numbered() => request.template.fill(&talk.next_numbered(fill), out.buffer()),
+            Some(talk) if request.template.is_numbered() => {
+                request.template.fill(&talk.next_numbered(fill), out.buffer())
+            }
             _ => request.template.fill(fill, out.buffer()),
         }
         let key = self.rules.matched.as_ref().and_then(|(field, _)| field.read(&out.bytes()[from..], &[]));
@@ -258,9 +284,13 @@ impl Session for RawSession {
     }
 
     fn write_replies(&mut self, unix_ns: u64, out: &mut OutputBuffer) -> u32 {
-        let (RawState::Opening | RawState::Open, Some(talk)) = (self.state, &mut self.side_conversation) else { return 0 };
+        let (RawState::Opening | RawState::Open, Some(talk)) = (self.state, &mut self.side_conversation) else {
+            return 0;
+        };
         let beside = &self.rules.side_messages;
-        talk.write_replies(beside, unix_ns, |template, fill, captured| template.fill_captured(fill, captured, out.buffer()))
+        talk.write_replies(beside, unix_ns, |template, fill, captured| {
+            template.fill_captured(fill, captured, out.buffer())
+        })
     }
 
     #[inline]

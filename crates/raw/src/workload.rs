@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use brunt_contract::{
-    ProtocolDescription, ProtocolConfig, OrderedResponses, UsageError, Workload, EstablishedConnection, SlotContext, UserState, RequestNames, Origin, PreparedWorkload, Protocol, Session,
-    WeightedRequest,
+    EstablishedConnection, OrderedResponses, Origin, PreparedWorkload, Protocol, ProtocolConfig, ProtocolDescription,
+    RequestNames, Session, SlotContext, UsageError, UserState, WeightedRequest, Workload,
 };
 
 use super::options;
@@ -131,7 +131,12 @@ impl Workload for RawWorkload {
         true
     }
 
-    fn encoded_with(&self, request: &brunt_contract::Request, fill: &SlotContext, _memory: Option<&UserState>) -> Vec<u8> {
+    fn encoded_with(
+        &self,
+        request: &brunt_contract::Request,
+        fill: &SlotContext,
+        _memory: Option<&UserState>,
+    ) -> Vec<u8> {
         request.downcast::<RawRequest>().bytes(fill)
     }
 

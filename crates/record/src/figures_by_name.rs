@@ -92,10 +92,10 @@ impl NamedFigures {
 
 #[cfg(test)]
 mod tests {
-    use brunt_measure::{Nanos, Rng, HistogramRows};
+    use brunt_measure::{HistogramRows, Nanos, Rng};
 
     use super::*;
-    use crate::{Latency, RunPart, RunEvent, Second, RecordWriter};
+    use crate::{Latency, RecordWriter, RunEvent, RunPart, Second};
 
     /// Service times of a server: lognormal around 3 ms (p99 about 10 ms), and one in a hundred fifty times as long.
     fn service(rng: &mut Rng) -> Nanos {

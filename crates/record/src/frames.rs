@@ -137,7 +137,8 @@ impl FrameBuffer {
 mod tests {
     use super::*;
 
-    const PROTOCOL: FrameProtocol = FrameProtocol { hello: "brunt-x", version: 3, description: "the x", max_length: 100 };
+    const PROTOCOL: FrameProtocol =
+        FrameProtocol { hello: "brunt-x", version: 3, description: "the x", max_length: 100 };
 
     /// A reader that returns a limited number of bytes at a time, and times out on every second call.
     struct HaltingReader<'a>(&'a [u8], usize, bool);
@@ -161,7 +162,8 @@ mod tests {
         }
         assert!(PROTOCOL.write_frame(&mut Vec::new(), 0, 0, &[0; 96]).is_err(), "too long");
         for at_once in [1, 2, 3, 5, 64, 1000] {
-            let (mut from, mut pieces, mut found) = (HaltingReader(&bytes, at_once, false), FrameBuffer::default(), Vec::new());
+            let (mut from, mut pieces, mut found) =
+                (HaltingReader(&bytes, at_once, false), FrameBuffer::default(), Vec::new());
             loop {
                 match pieces.read_frame(&PROTOCOL, &mut from) {
                     Ok(Some(frame)) => found.push(frame),

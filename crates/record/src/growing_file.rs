@@ -41,7 +41,7 @@ impl<W: FnMut() -> bool> Read for GrowingFile<W> {
 mod tests {
     use super::*;
     use crate::tests::a_run;
-    use crate::{RecordReader, RunEvent, RecordWriter};
+    use crate::{RecordReader, RecordWriter, RunEvent};
 
     #[test]
     fn events_come_as_they_are_written_and_end_with_the_writer() {

@@ -41,7 +41,9 @@ impl CounterValue {
     /// unknown.
     pub fn since(self, before: CounterValue) -> Option<CounterValue> {
         match (before, self) {
-            (CounterValue::Whole(before), CounterValue::Whole(after)) => increase(before, after).map(CounterValue::Whole),
+            (CounterValue::Whole(before), CounterValue::Whole(after)) => {
+                increase(before, after).map(CounterValue::Whole)
+            }
             (before, after) => {
                 let grown = after.real() - before.real();
                 (grown >= 0.0).then_some(CounterValue::Real(grown))

@@ -6,13 +6,13 @@
 mod calibration;
 mod check_results;
 mod counts;
-mod writer;
-mod growing_file;
+mod figures_by_name;
 pub mod frames;
+mod growing_file;
 mod host_counters;
 mod latency;
 mod listener;
-mod figures_by_name;
+mod named_enums;
 mod plausibility;
 mod reader;
 mod reference;
@@ -22,22 +22,22 @@ mod spool;
 mod tests;
 mod traced_requests;
 mod wide_numbers;
-mod named_enums;
+mod writer;
 
 pub use calibration::Calibration;
 pub use check_results::CheckResults;
-pub use writer::RecordWriter;
+pub use figures_by_name::{NamedCounts, NamedFigures};
 pub use growing_file::is_being_written;
-pub use host_counters::{CounterState, ChangeEncoder, HostCounters, CounterValue, increase};
+pub use host_counters::{ChangeEncoder, CounterState, CounterValue, HostCounters, increase};
 pub use latency::Latency;
 pub use listener::RunListener;
-pub use figures_by_name::{NamedFigures, NamedCounts};
-pub use reader::{ReadFault, RecordReader, RecordFile};
+pub use named_enums::{End, Kind, Phase, Subject};
+pub use reader::{ReadFault, RecordFile, RecordReader};
 pub use reference::ReferenceSecond;
 pub use second::{ByteCounts, ConnectionFigures, Counts, GeneratorUsage, HeartbeatCounts, Second};
 pub use spool::{ReplaySource, Spool};
-pub use traced_requests::{Rank, HasRank, RequestSpan, RequestSpans, TraceId, TracedRequest, is_slow, keep_slowest};
-pub use named_enums::{End, Kind, Phase, Subject};
+pub use traced_requests::{HasRank, Rank, RequestSpan, RequestSpans, TraceId, TracedRequest, is_slow, keep_slowest};
+pub use writer::RecordWriter;
 
 use std::collections::BTreeMap;
 

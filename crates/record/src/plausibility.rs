@@ -7,7 +7,7 @@ use std::borrow::Borrow;
 
 use brunt_measure::Nanos;
 
-use crate::{RunEnd, Latency, RunPart, ReferenceSecond, RunEvent, Second, RunStarted};
+use crate::{Latency, ReferenceSecond, RunEnd, RunEvent, RunPart, RunStarted, Second};
 
 /// Maximum distance of a time from the start of the window, and maximum length of the window (nanoseconds: 73 years).
 const FARTHEST: u64 = 1 << 61;

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::growing_file::GrowingFile;
 use crate::plausibility::PlausibilityCheck;
-use crate::{ReplaySource, RunEvent, SCHEMA, RunStarted};
+use crate::{ReplaySource, RunEvent, RunStarted, SCHEMA};
 
 /// Maximum length of a line: the histograms with every bucket filled are three megabytes, and those of a thousand
 /// names are nine. The first line holds the plan.
@@ -136,7 +136,8 @@ impl<'a> RecordReader<'a> {
         if self.line == 1 {
             check_head(&self.text)?;
             // Parsed as its only possible type: parsing the enum would buffer the whole line in memory twice.
-            let started = serde_json::from_slice::<RunStarted>(&self.text).map_err(|e| fault(self.line, describe_parse_error(&e)))?;
+            let started = serde_json::from_slice::<RunStarted>(&self.text)
+                .map_err(|e| fault(self.line, describe_parse_error(&e)))?;
             self.plausible.start(&started);
             return Ok(Some(RunEvent::Started(Box::new(started))));
         }

@@ -6,7 +6,7 @@ use brunt_measure::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::counts::{counts, second};
-use crate::{CheckResults, Failure, Latency, ConnectionLoss, NamedFigures, RunPart, TracedRequest, wide_numbers};
+use crate::{CheckResults, ConnectionLoss, Failure, Latency, NamedFigures, RunPart, TracedRequest, wide_numbers};
 
 second! {
     /// Results of one second (or the shorter rest at either end).

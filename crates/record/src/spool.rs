@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use crate::{RunListener, Notice, ReadFault, RecordReader, RunEvent, Subject, RecordWriter};
+use crate::{Notice, ReadFault, RecordReader, RecordWriter, RunEvent, RunListener, Subject};
 
 /// Events that can be read again: a spool or a record on disk. Totals and documents are computed by reading it
 /// through.

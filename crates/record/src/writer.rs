@@ -184,7 +184,8 @@ mod tests {
     fn a_full_disk_is_told_once_and_leaves_a_readable_file() {
         let whole = {
             let held = Arc::new(Mutex::new(Vec::new()));
-            let mut writer = RecordWriter::from_destination(Box::new(FullDisk { left: usize::MAX, held: held.clone() })).unwrap();
+            let mut writer =
+                RecordWriter::from_destination(Box::new(FullDisk { left: usize::MAX, held: held.clone() })).unwrap();
             a_run(3).iter().for_each(|e| writer.write(e).unwrap());
             held.lock().unwrap().len()
         };
@@ -199,7 +200,8 @@ mod tests {
             let held = held.lock().unwrap().clone();
             assert_eq!(held.len() as u64, writer.bytes());
             if faults[0] > 0 {
-                let back: Vec<RunEvent> = RecordReader::from_source(io::Cursor::new(held)).unwrap().map(Result::unwrap).collect();
+                let back: Vec<RunEvent> =
+                    RecordReader::from_source(io::Cursor::new(held)).unwrap().map(Result::unwrap).collect();
                 assert_eq!(back, events[..faults[0]]);
             }
         }
@@ -234,7 +236,8 @@ mod tests {
     #[test]
     fn cut_anywhere_keeps_what_came_before() {
         let held = Arc::new(Mutex::new(Vec::new()));
-        let mut writer = RecordWriter::from_destination(Box::new(FullDisk { left: usize::MAX, held: held.clone() })).unwrap();
+        let mut writer =
+            RecordWriter::from_destination(Box::new(FullDisk { left: usize::MAX, held: held.clone() })).unwrap();
         let events = a_run(2);
         let mut ends = vec![0];
         for event in &events {

@@ -91,7 +91,8 @@ pub fn table(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> =
         (0..columns).map(|c| rows.iter().filter_map(|r| r.get(c)).map(|t| width(t)).max().unwrap_or(0)).collect();
-    let cell = |(c, text): (usize, &String)| if c == 0 { pad_right(text, widths[0]) } else { pad_left(text, widths[c]) };
+    let cell =
+        |(c, text): (usize, &String)| if c == 0 { pad_right(text, widths[0]) } else { pad_left(text, widths[c]) };
     rows.iter().map(|row| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ").trim_end().into()).collect()
 }
 

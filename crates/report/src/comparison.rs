@@ -6,7 +6,7 @@ use std::io;
 use brunt_record::RunStarted;
 use serde::Serialize;
 
-use crate::contrast::{FigureChange, FigureChangeReport, MEASURES, ComparedFigures, compare_figures};
+use crate::contrast::{ComparedFigures, FigureChange, FigureChangeReport, MEASURES, compare_figures};
 use crate::seconds::SecondsSource;
 use crate::summary::Summary;
 

@@ -3,8 +3,8 @@
 use brunt_measure::Nanos;
 use brunt_record::{Notice, Subject};
 
-use crate::ranked::{Figure, RankedLatency};
 use crate::numbers;
+use crate::ranked::{Figure, RankedLatency};
 use crate::sums::RunSums;
 
 /// Threshold for a notice: one request in this many waited.

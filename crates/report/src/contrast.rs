@@ -65,11 +65,41 @@ impl Measure {
 
 /// Figures compared between runs.
 pub const MEASURES: [Measure; 5] = [
-    Measure { name: "throughput_per_s", more_is_better: true, threshold: 0.05, is_share: false, kind: MeasureKind::Throughput },
-    Measure { name: "p50_us", more_is_better: false, threshold: 0.05, is_share: false, kind: MeasureKind::Quantile(0.5) },
-    Measure { name: "p95_us", more_is_better: false, threshold: 0.1, is_share: false, kind: MeasureKind::Quantile(0.95) },
-    Measure { name: "p99_us", more_is_better: false, threshold: 0.1, is_share: false, kind: MeasureKind::Quantile(0.99) },
-    Measure { name: "failed_share", more_is_better: false, threshold: 0.001, is_share: true, kind: MeasureKind::Failed },
+    Measure {
+        name: "throughput_per_s",
+        more_is_better: true,
+        threshold: 0.05,
+        is_share: false,
+        kind: MeasureKind::Throughput,
+    },
+    Measure {
+        name: "p50_us",
+        more_is_better: false,
+        threshold: 0.05,
+        is_share: false,
+        kind: MeasureKind::Quantile(0.5),
+    },
+    Measure {
+        name: "p95_us",
+        more_is_better: false,
+        threshold: 0.1,
+        is_share: false,
+        kind: MeasureKind::Quantile(0.95),
+    },
+    Measure {
+        name: "p99_us",
+        more_is_better: false,
+        threshold: 0.1,
+        is_share: false,
+        kind: MeasureKind::Quantile(0.99),
+    },
+    Measure {
+        name: "failed_share",
+        more_is_better: false,
+        threshold: 0.001,
+        is_share: true,
+        kind: MeasureKind::Failed,
+    },
 ];
 
 /// A figure of two runs.

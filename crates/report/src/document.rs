@@ -7,9 +7,9 @@
 
 mod checks;
 mod connections;
-mod early_end;
 mod diagnosis;
 mod distribution;
+mod early_end;
 mod iterations;
 mod latency;
 mod named;
@@ -27,8 +27,8 @@ use serde::Serialize;
 
 use self::checks::CheckReport;
 use self::connections::ConnectionReport;
-use self::early_end::EarlyEndReport;
 use self::distribution::Distribution;
+use self::early_end::EarlyEndReport;
 use self::iterations::SpanReport;
 use self::latency::{LatencyReport, PhasesReport};
 use self::named::NameReport;
@@ -402,7 +402,8 @@ impl<'a> Report<'a> {
             probe: summary.probe.as_ref().map(recorded::FirstAnswerReport::from),
             host: started.and_then(|s| s.host()),
             hosts: started.map(|s| &*s.hosts).filter(|hosts| hosts.len() > 1),
-            probes: Some(summary.joined.iter().map(ProbedHostReport::of).collect()).filter(|all: &Vec<_>| !all.is_empty()),
+            probes: Some(summary.joined.iter().map(ProbedHostReport::of).collect())
+                .filter(|all: &Vec<_>| !all.is_empty()),
             headroom: summary.headroom().map(|headroom| headroom.times),
             generator: started.map(|s| GeneratorReport::of(s, &summary.totals)),
             command: started.map_or(&[], |s| &s.command),

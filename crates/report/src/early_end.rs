@@ -88,7 +88,7 @@ impl RunSums {
 #[cfg(test)]
 mod tests {
     use brunt_plan::Change;
-    use brunt_record::{LoadChange, RunEnd, Notice, RunEvent, RunStarted, Subject};
+    use brunt_record::{LoadChange, Notice, RunEnd, RunEvent, RunStarted, Subject};
 
     use super::*;
     use crate::exit::Exit;

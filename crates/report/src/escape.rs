@@ -5,7 +5,7 @@
 
 use brunt_cause::Cause;
 use brunt_measure::sanitize;
-use brunt_record::{Failure, ConnectionLoss};
+use brunt_record::{ConnectionLoss, Failure};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -32,7 +32,9 @@ impl Summary {
         for Failure { kind, phase, errno, .. } in &mut totals.failures {
             [Some(kind), Some(phase), errno.as_mut()].into_iter().flatten().for_each(escape_line);
         }
-        for ConnectionLoss { kind, phase, errno, detail, cause, .. } in totals.losses.iter_mut().chain(&mut totals.unopened) {
+        for ConnectionLoss { kind, phase, errno, detail, cause, .. } in
+            totals.losses.iter_mut().chain(&mut totals.unopened)
+        {
             [Some(kind), Some(phase), errno.as_mut(), Some(detail)].into_iter().flatten().for_each(escape_line);
             cause.iter_mut().flat_map(Cause::words_mut).for_each(escape_line);
         }

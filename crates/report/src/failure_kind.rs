@@ -1,6 +1,6 @@
 //! Kinds and phases of failure as a record spells them, with typed predicates.
 
-use brunt_record::{Failure, Kind, ConnectionLoss, Phase};
+use brunt_record::{ConnectionLoss, Failure, Kind, Phase};
 
 /// A recorded item that has a kind and a phase.
 pub(crate) trait FailureKind {

@@ -2,15 +2,15 @@
 
 use brunt_measure::{Nanos, sanitize};
 use brunt_plan::Change;
-use brunt_record::{LoadChange, End, Kind, Phase};
+use brunt_record::{End, Kind, LoadChange, Phase};
 
 use crate::exit::Exit;
 use crate::finding::Grade;
+use crate::numbers;
 use crate::objectives::JudgedObjective;
 use crate::overload::Overload;
 use crate::reasons::reason;
 use crate::sentences as say;
-use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text};
 

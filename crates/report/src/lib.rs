@@ -4,42 +4,44 @@
 //! judged (`rules`, `objectives`, `exit`), and written in one of the [`formats`]; [`Live`] shows the seconds as
 //! they pass. Out of scope: anything that would need the engine, the network or a clock.
 
-mod repeat_command;
 mod bars;
-mod name_rows;
 mod checks;
 mod columns;
 pub mod comparison;
+mod connection_limit;
 pub mod contrast;
-mod early_end;
 mod document;
-mod service_host;
+mod early_end;
+mod escape;
 mod exit;
+mod failure_kind;
 mod finding;
 pub mod formats;
 mod iterations;
 mod judgement;
-mod failure_kind;
-mod connection_limit;
 mod limits;
-mod verdict_line;
+mod name_rows;
 mod name_totals;
 mod objectives;
 mod overload;
-mod escape;
 mod ranked;
+mod rate_limited_steps;
 mod reasons;
 mod reference;
+mod repeat_command;
 mod rules;
 mod seconds;
 mod sentences;
+mod service_host;
 mod summary;
 mod sums;
 mod terminal;
 mod totals;
 mod trust;
-mod rate_limited_steps;
+mod verdict_line;
 
+pub use brunt_i18n::{Lang, numbers, text};
+pub use brunt_record::End;
 pub use checks::CheckRow;
 pub use columns::wrap;
 #[cfg(feature = "schema")]
@@ -54,12 +56,10 @@ pub use name_totals::NamedTotals;
 pub use objectives::{JudgedObjective, Objective, StretchObjectives};
 pub use ranked::RankedLatency;
 pub use reasons::reason;
-pub use brunt_record::End;
 pub use reference::ReferenceTotals;
 pub use seconds::{RecordedSeconds, SecondsSource};
 pub use summary::{Headroom, InterimSummary, Summary, SummaryBuilder};
 pub use sums::RunSums;
-pub use terminal::{SecondsTable, LiveMode};
+pub use terminal::{LiveMode, SecondsTable};
 pub use totals::RunTotals;
 pub use trust::Trust;
-pub use brunt_i18n::{Lang, numbers, text};

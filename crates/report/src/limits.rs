@@ -1,22 +1,22 @@
 //! The limits of a run: builds the case for the diagnosis from the sums and the counters recorded with them.
 
 use brunt_diagnose::{
-    Case, Conclusion, CounterSummary, FailureCount, LimitFinding, GeneratorDoubt, Outage, DiagnosisOutcome, Proof, LoadResults, CounterCoverage, CoreShares, DurationStats,
-    DurationCounts, conclude,
+    Case, Conclusion, CoreShares, CounterCoverage, CounterSummary, DiagnosisOutcome, DurationCounts, DurationStats,
+    FailureCount, GeneratorDoubt, LimitFinding, LoadResults, Outage, Proof, conclude,
 };
+use brunt_i18n::Lang;
 use brunt_measure::{Histogram, Nanos};
 use brunt_plan::{Load, Plan};
-use brunt_record::{CounterState, HostCounters, ProbedHost, RunPart, RunEvent, Second};
-use brunt_i18n::Lang;
+use brunt_record::{CounterState, HostCounters, ProbedHost, RunEvent, RunPart, Second};
 
-use crate::repeat_command::repeat_command;
-use crate::service_host::{service_host, has_service};
 use crate::finding::Grade;
 use crate::overload::Overload;
+use crate::repeat_command::repeat_command;
 use crate::rules::outages::Outages;
 use crate::rules::{TrustRule, dropped_iterations};
 use crate::sentences as say;
 use crate::sentences::limits as words_of;
+use crate::service_host::{has_service, service_host};
 use crate::sums::RunSums;
 use crate::totals::RunTotals;
 use crate::trust::Trust;
@@ -202,7 +202,9 @@ fn run(sums: &RunSums, trust: &Trust) -> LoadResults {
         ended_per_s: sums.per_s(totals.finished_in_window.saturating_add(totals.failed)),
         failed_responses: spread(&totals.latency.failed_responses),
         per_connection: plan.and_then(streams).unwrap_or(1),
-        refused_by_database: plan.filter(|plan| DATABASES.contains(&&*plan.protocol)).map_or(0, |_| refused_by_database(totals)),
+        refused_by_database: plan
+            .filter(|plan| DATABASES.contains(&&*plan.protocol))
+            .map_or(0, |_| refused_by_database(totals)),
         is_overloaded: Overload::of(sums).is_some(),
         dropped_iterations: dropped_iterations::worst(sums).is_some(),
         waited_for_connection: totals.limited,
@@ -368,7 +370,10 @@ fn limits(conclusion: &Conclusion, lang: Lang) -> Vec<LimitText> {
     match (conclusion.outcome, conclusion.coverage) {
         (DiagnosisOutcome::Limit, _) => {
             let first = conclusion.principal().map(|found| limit_text(found, lang));
-            first.into_iter().chain(conclusion.findings.iter().skip(1).map(|found| secondary_limit(found, lang))).collect()
+            first
+                .into_iter()
+                .chain(conclusion.findings.iter().skip(1).map(|found| secondary_limit(found, lang)))
+                .collect()
         }
         // Known from the plan and the counts of its steps alone.
         (DiagnosisOutcome::AtMost, _) => alone(words_of::AT_MOST),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use brunt_measure::Histogram;
 use brunt_plan::scenarios::SCENARIOS;
-use brunt_record::{NamedFigures, NamedCounts, RunPart};
+use brunt_record::{NamedCounts, NamedFigures, RunPart};
 
 use crate::ranked::RankedLatency;
 

@@ -18,8 +18,8 @@ use brunt_record::End;
 
 use crate::iterations::ScenarioRow;
 use crate::name_totals::NamedTotals;
-use crate::ranked::{Figure, RankedLatency};
 use crate::numbers;
+use crate::ranked::{Figure, RankedLatency};
 use crate::sums::RunSums;
 
 pub use self::windows::StretchObjectives;
@@ -101,7 +101,14 @@ impl JudgedObjective {
     /// Creates the result for an objective of a record that this version cannot parse: never met.
     pub fn unreadable(text: &str) -> JudgedObjective {
         let measured = numbers::WITHHELD.into();
-        JudgedObjective { objective: text.into(), met: false, measured, counted: None, too_few_requests: false, is_of_failures: false }
+        JudgedObjective {
+            objective: text.into(),
+            met: false,
+            measured,
+            counted: None,
+            too_few_requests: false,
+            is_of_failures: false,
+        }
     }
 }
 
@@ -164,7 +171,14 @@ impl Objective {
                 Criterion::Quantile { name: name.into(), share, whole, limit: time()? }
             }
         };
-        Ok(Objective { text: text.into(), name_filter: of.map(str::to_owned), metric, strict, stretch: lasts, stop_after: stops })
+        Ok(Objective {
+            text: text.into(),
+            name_filter: of.map(str::to_owned),
+            metric,
+            strict,
+            stretch: lasts,
+            stop_after: stops,
+        })
     }
 
     /// Returns the name of the requests it applies to; `None`: all of them.
@@ -213,7 +227,13 @@ impl Objective {
         }
     }
 
-    fn judge_quantile(&self, facts: &ObjectiveInputs<'_>, name: &str, (share, whole): (u64, u64), limit: Nanos) -> JudgedObjective {
+    fn judge_quantile(
+        &self,
+        facts: &ObjectiveInputs<'_>,
+        name: &str,
+        (share, whole): (u64, u64),
+        limit: Nanos,
+    ) -> JudgedObjective {
         let (within, due) = (self.within(facts, limit), self.due(facts, limit));
         let enough = u128::from(within) * u128::from(whole) >= u128::from(due) * u128::from(share);
         let figure = facts.latency.quantile(share as f64 / whole as f64).figure;
@@ -240,7 +260,14 @@ impl Objective {
     fn judged(&self, met: bool, measured: String, counted: Option<(u64, u64)>) -> JudgedObjective {
         let all = self.name_filter.as_ref().is_none_or(|of| of == SpanName::ITERATION);
         let of_failures = all && matches!(self.metric, Criterion::Failed(_));
-        JudgedObjective { objective: self.text.clone(), met, measured, counted, too_few_requests: false, is_of_failures: of_failures }
+        JudgedObjective {
+            objective: self.text.clone(),
+            met,
+            measured,
+            counted,
+            too_few_requests: false,
+            is_of_failures: of_failures,
+        }
     }
 }
 
@@ -301,7 +328,9 @@ impl<'a> ObjectiveInputs<'a> {
         let of_group = || run.spans().find(|row| row.group == Some(name)).map(|row| row.totals);
         let of_scenario = || run.scenarios().find(|row| row.objective_name() == name);
         let Some(totals) = of_name.or_else(of_span).or_else(of_group) else {
-            return of_scenario().map(|row| ObjectiveInputs::of_scenario(run, &row)).or_else(|| ObjectiveInputs::of_check(run, name));
+            return of_scenario()
+                .map(|row| ObjectiveInputs::of_scenario(run, &row))
+                .or_else(|| ObjectiveInputs::of_check(run, name));
         };
         Some(ObjectiveInputs::of_totals(run, totals))
     }

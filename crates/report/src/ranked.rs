@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 use brunt_measure::quantile::{self, Interval, QuantileValue};
-use brunt_measure::{RunBlocks, Histogram, Nanos};
+use brunt_measure::{Histogram, Nanos, RunBlocks};
 use brunt_record::Latency;
 
 /// A latency, as far as it is known.
@@ -102,7 +102,8 @@ impl<'a> RankedLatency<'a> {
     /// Returns the quantile with its interval.
     pub fn quantile(&self, q: f64) -> QuantileEstimate {
         static NONE: LazyLock<Histogram> = LazyLock::new(Histogram::new);
-        let (value, interval) = quantile::correlated_quantile(self.finished, self.at_least.unwrap_or(&NONE), q, self.blocks);
+        let (value, interval) =
+            quantile::correlated_quantile(self.finished, self.at_least.unwrap_or(&NONE), q, self.blocks);
         let figure = match value {
             QuantileValue::Value(t) => Figure::Exact(t),
             QuantileValue::AtLeast(t) => Figure::AtLeast(t),

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use brunt_record::{ReplaySource, ReadFault, RunEvent, Second};
+use brunt_record::{ReadFault, ReplaySource, RunEvent, Second};
 
 /// One pass over the seconds of a run. A second that cannot be read ends the pass, and the document with it.
 pub type SecondsPass<'a> = Box<dyn Iterator<Item = io::Result<Second>> + 'a>;

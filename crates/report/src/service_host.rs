@@ -13,7 +13,11 @@ pub(crate) fn has_service(counted: &CounterSummary) -> bool {
 /// Returns the machine of the service, among those that generate no load: the one that has the address under
 /// load; if no machine has it, one on which a service was counted, or else the only one that was joined.
 /// Returns `None` if the service is on the generator's machine.
-pub(crate) fn service_host(others: Vec<MachineCounters>, joined: &[ProbedHost], service_is_here: bool) -> Option<ServiceHost> {
+pub(crate) fn service_host(
+    others: Vec<MachineCounters>,
+    joined: &[ProbedHost],
+    service_is_here: bool,
+) -> Option<ServiceHost> {
     let told_of = |counts: &MachineCounters| joined.iter().find(|joined| joined.host == counts.host);
     let holds_target = |counts: &MachineCounters| told_of(counts).is_some_and(|joined| joined.holds_target);
     let shares_kernel = |counts: &MachineCounters| told_of(counts).is_some_and(|joined| joined.shares_kernel);

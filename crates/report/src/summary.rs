@@ -3,14 +3,14 @@
 use std::ops::{Deref, DerefMut};
 
 use brunt_diagnose::Conclusion;
-use brunt_record::{RunListener, Notice, ReplaySource, ReadFault, RunEvent};
+use brunt_record::{Notice, ReadFault, ReplaySource, RunEvent, RunListener};
 
-use crate::exit::Exit;
 use crate::connection_limit::ConnectionLimitWait;
+use crate::exit::Exit;
 use crate::limits::CounterCollector;
 use crate::objectives::{self, JudgedObjective, StretchObjectives};
 use crate::rules::{self, Evidence, TrustRule};
-use crate::sums::{SumsBuilder, RunSums};
+use crate::sums::{RunSums, SumsBuilder};
 use crate::trust::Trust;
 
 /// A run, summed up and judged.

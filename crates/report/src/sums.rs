@@ -7,8 +7,8 @@
 use brunt_measure::Nanos;
 use brunt_plan::Change;
 use brunt_record::{
-    LoadChange, End, RunEnd, FailureExample, FirstResponse, ProbedHost, Notice, HasRank, RunEvent, Second, RunStarted, Subject, TraceId,
-    TracedRequest, UsedValue, is_slow, keep_slowest,
+    End, FailureExample, FirstResponse, HasRank, LoadChange, Notice, ProbedHost, RunEnd, RunEvent, RunStarted, Second,
+    Subject, TraceId, TracedRequest, UsedValue, is_slow, keep_slowest,
 };
 
 use crate::name_totals::EXAMPLES;
@@ -64,8 +64,21 @@ fn clip(text: &str) -> String {
 }
 
 fn clipped(example: &FailureExample) -> FailureExample {
-    let FailureExample { kind, phase, errno, detail, cause, sent, received, reused, name, status, at_ns, trace, values } =
-        example;
+    let FailureExample {
+        kind,
+        phase,
+        errno,
+        detail,
+        cause,
+        sent,
+        received,
+        reused,
+        name,
+        status,
+        at_ns,
+        trace,
+        values,
+    } = example;
     let [kind, phase, detail, sent, received, status] =
         [kind, phase, detail, sent, received, status].map(|text| clip(text));
     let (errno, cause) = (errno.as_deref().map(clip), cause.as_ref().map(|cause| cause.truncated(TEXT)));
@@ -256,7 +269,11 @@ impl RunSums {
     pub fn only_holds(&self) -> bool {
         let totals = &self.totals;
         let to_speak = self.started.as_ref().is_some_and(|s| s.plan.hold.is_none() && s.silent == Some(false));
-        !to_speak && !self.open && totals.due == 0 && totals.warmup == 0 && (totals.max_established > 0 || totals.users > 0)
+        !to_speak
+            && !self.open
+            && totals.due == 0
+            && totals.warmup == 0
+            && (totals.max_established > 0 || totals.users > 0)
     }
 
     /// Returns `true` if a request succeeded, and so has a latency to judge.

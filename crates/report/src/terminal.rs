@@ -5,14 +5,14 @@
 //! plain and never cut. A second's quantiles have the same minimum sample size as a run's.
 
 use brunt_measure::{Nanos, sanitize};
-use brunt_record::{LoadChange, FirstResponse, Notice, RunPart, Second};
+use brunt_record::{FirstResponse, LoadChange, Notice, RunPart, Second};
 
-use crate::columns::{Paint, truncate, pad_right, pad_left, width, wrap};
+use crate::columns::{Paint, pad_left, pad_right, truncate, width, wrap};
 use crate::formats::text::head;
 use crate::judgement;
+use crate::numbers;
 use crate::ranked::{headline, heartbeats};
 use crate::sentences as say;
-use crate::numbers;
 use crate::text::{Lang, Text};
 
 /// The kind of load: open load has no users to show.

@@ -7,8 +7,11 @@
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
-use brunt_measure::{RunBlocks, Nanos};
-use brunt_record::{ByteCounts, CheckResults, ConnectionFigures, Counts, Failure, HeartbeatCounts, Latency, ConnectionLoss, RunPart, Second};
+use brunt_measure::{Nanos, RunBlocks};
+use brunt_record::{
+    ByteCounts, CheckResults, ConnectionFigures, ConnectionLoss, Counts, Failure, HeartbeatCounts, Latency, RunPart,
+    Second,
+};
 
 use crate::name_totals::TotalsByName;
 use crate::ranked::{RankedLatency, headline};

@@ -109,7 +109,8 @@ pub(crate) fn verdict_line(summary: &Summary, lang: Lang) -> String {
     };
     match judgement::overload(summary, lang) {
         Some(overload) => {
-            let text = if summary.trust.verdict() == Grade::Ok && EarlyEnd::of(summary).is_none() { AND } else { AND_ALSO };
+            let text =
+                if summary.trust.verdict() == Grade::Ok && EarlyEnd::of(summary).is_none() { AND } else { AND_ALSO };
             lang.fill(text, &[("verdict", &verdict), ("overload", &overload)])
         }
         None => verdict,

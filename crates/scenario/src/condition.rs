@@ -28,7 +28,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-use operand::{ResolvedOperand, Operand};
+use operand::{Operand, ResolvedOperand};
 
 /// A condition whose names are resolved to value indices.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +97,9 @@ impl ConditionNode {
             ConditionNode::Any(nodes) => nodes.iter().any(|node| node.holds(look_up)),
             ConditionNode::Not(node) => !node.holds(look_up),
             ConditionNode::Value(value) => look_up(*value).is_some_and(operand::is_truthy),
-            ConditionNode::Compare(left, comparison, right) => comparison.holds(left.resolve(look_up), right.resolve(look_up)),
+            ConditionNode::Compare(left, comparison, right) => {
+                comparison.holds(left.resolve(look_up), right.resolve(look_up))
+            }
         }
     }
 
@@ -116,7 +118,9 @@ impl ConditionNode {
 
     fn collect_values(&self, into: &mut Vec<u16>) {
         match self {
-            ConditionNode::All(nodes) | ConditionNode::Any(nodes) => nodes.iter().for_each(|node| node.collect_values(into)),
+            ConditionNode::All(nodes) | ConditionNode::Any(nodes) => {
+                nodes.iter().for_each(|node| node.collect_values(into))
+            }
             ConditionNode::Not(node) => node.collect_values(into),
             ConditionNode::Value(value) => into.push(*value),
             ConditionNode::Compare(left, _, right) => {

@@ -4,7 +4,7 @@ use brunt_measure::{Nanos, Rng};
 
 use brunt_contract::{OriginId, RequestId, UserValues};
 
-use crate::{Action, Actions, WeightedChoice, UserEvent, Scenario, UserIndex, Wakeup};
+use crate::{Action, Actions, Scenario, UserEvent, UserIndex, Wakeup, WeightedChoice};
 
 /// The requests for one origin.
 #[derive(Debug)]
@@ -39,7 +39,13 @@ impl DedicatedConnections {
         });
         let (weights, leads): (Vec<f64>, Vec<OriginId>) = requests.iter().copied().unzip();
         let all = (!silent).then(|| (WeightedChoice::new(&weights, seed), leads));
-        DedicatedConnections { by_origin: said.collect(), origin_choice: all, progress: None, think: None, rng: Rng::new(seed).fork(1) }
+        DedicatedConnections {
+            by_origin: said.collect(),
+            origin_choice: all,
+            progress: None,
+            think: None,
+            rng: Rng::new(seed).fork(1),
+        }
     }
 
     /// Lets each user send every request once and then hold its connection.
@@ -67,7 +73,12 @@ impl DedicatedConnections {
 }
 
 impl Scenario for DedicatedConnections {
-    fn wake(&mut self, Wakeup { user, origin: on, event: news, disconnected: rests, .. }: Wakeup, _values: &mut UserValues, acts: &mut Actions) {
+    fn wake(
+        &mut self,
+        Wakeup { user, origin: on, event: news, disconnected: rests, .. }: Wakeup,
+        _values: &mut UserValues,
+        acts: &mut Actions,
+    ) {
         acts.extend(match (news, self.think) {
             (UserEvent::NoMoreVisits, _) => Some(Action::Leave),
             (UserEvent::Ended { .. }, Some((from, to))) => Some(Action::Pause(self.rng.between(from, to))),
@@ -102,7 +113,8 @@ mod tests {
     #[test]
     fn everything_that_leads_to_the_connection_is_said_once_by_each_user() {
         let mut own = DedicatedConnections::new(2, &REQUESTS, false, 1).once();
-        let mut says = |user, on| -> Vec<Action> { (0..4).map(|_| next(&mut own, user, on, UserEvent::Resumed)).collect() };
+        let mut says =
+            |user, on| -> Vec<Action> { (0..4).map(|_| next(&mut own, user, on, UserEvent::Resumed)).collect() };
         assert_eq!(says(5, 1), [Action::Send(RequestId(1)), Action::Send(RequestId(2)), Action::Hold, Action::Hold]);
         assert_eq!(says(0, 0), [Action::Send(RequestId(0)), Action::Hold, Action::Hold, Action::Hold]);
         assert_eq!(says(1, 1)[..2], [Action::Send(RequestId(1)), Action::Send(RequestId(2))], "each user for itself");

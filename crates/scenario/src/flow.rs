@@ -5,21 +5,21 @@
 
 mod batch;
 mod position;
+mod span_event;
 #[cfg(test)]
 mod tests;
-mod span_event;
 
 use std::sync::Arc;
 
+use brunt_contract::{RequestId, UserValues};
 use brunt_measure::{Nanos, Rng};
 use brunt_plan::flow::{OnFailure, Pause};
-use brunt_contract::{RequestId, UserValues};
 
 use crate::program::{ElementSource, FlowOp, FlowProgram};
-use crate::{Action, Actions, UserEvent, Scenario, RateLimit, UserIndex, Wakeup};
+use crate::{Action, Actions, RateLimit, Scenario, UserEvent, UserIndex, Wakeup};
 
 pub use batch::BatchMember;
-use position::{NEW, NOT_BEGUN, FlowSection, FlowPosition, SOON, OpenSpan};
+use position::{FlowPosition, FlowSection, NEW, NOT_BEGUN, OpenSpan, SOON};
 pub use span_event::{SpanEvent, SpanEventKind};
 
 /// Minimum duration of an iteration that sends nothing, so that a user with nothing to send does not spin on a core.
@@ -113,7 +113,14 @@ impl FlowScenario {
 
     fn enter_section(&mut self, user: UserIndex, at: Nanos, (phase, from): (FlowSection, u32)) {
         let player = &mut self.players[user.at()];
-        *player = FlowPosition { at: from, active: true, section: phase, has_iterated: player.has_iterated, last_answer: at, ..NEW };
+        *player = FlowPosition {
+            at: from,
+            active: true,
+            section: phase,
+            has_iterated: player.has_iterated,
+            last_answer: at,
+            ..NEW
+        };
         self.spans_of(user).fill(NOT_BEGUN);
     }
 
@@ -134,8 +141,9 @@ impl FlowScenario {
 
     /// Starts the end section of a user that begins no further iteration; returns `false` if there is none left to run.
     fn enter_end_section(&mut self, user: UserIndex, at: Nanos) -> bool {
-        let iterated =
-            |player: &&FlowPosition| player.section == FlowSection::Iterations || (player.section == FlowSection::Start && !player.leaving);
+        let iterated = |player: &&FlowPosition| {
+            player.section == FlowSection::Iterations || (player.section == FlowSection::Start && !player.leaving)
+        };
         let ready = self.players.get(user.at()).filter(iterated).is_some_and(|player| !player.active);
         let Some(from) = self.program.end.filter(|_| ready) else { return false };
         self.enter_section(user, at, (FlowSection::End, from));
@@ -178,7 +186,14 @@ impl FlowScenario {
     /// to others.
     fn request_cached(&mut self, user: UserIndex, at: Nanos) {
         let Some(player) = self.players.get(user.at()) else { return };
-        let FlowPosition { answered: sent, cached_in_a_row: recalled, busy_turns: busy, last_answer, paused_by_answer: slept_by_answer, .. } = *player;
+        let FlowPosition {
+            answered: sent,
+            cached_in_a_row: recalled,
+            busy_turns: busy,
+            last_answer,
+            paused_by_answer: slept_by_answer,
+            ..
+        } = *player;
         self.request_ended(user, None, at);
         let player = &mut self.players[user.at()];
         (player.answered, player.cached_in_a_row, player.busy_turns) = (sent, recalled + 1, busy);
@@ -281,7 +296,12 @@ impl FlowScenario {
     /// user reaches is passed once, even if the list it iterates over was never captured.
     fn is_skipped(op: &FlowOp, next: u32) -> bool {
         match op {
-            FlowOp::Send(..) | FlowOp::Batch(_) | FlowOp::EndRepeat(..) | FlowOp::Begin(_) | FlowOp::Close(_) | FlowOp::NextElement(..) => true,
+            FlowOp::Send(..)
+            | FlowOp::Batch(_)
+            | FlowOp::EndRepeat(..)
+            | FlowOp::Begin(_)
+            | FlowOp::Close(_)
+            | FlowOp::NextElement(..) => true,
             FlowOp::Goto(to) => *to < next,
             _ => false,
         }
@@ -325,7 +345,9 @@ impl FlowScenario {
                 player.at = ways[mix.next_from(&mut self.rng)];
             }
             FlowOp::Goto(to) => player.at = *to,
-            FlowOp::Unless(condition, to) if !program.conditions[*condition].holds(|at| values.get(at)) => player.at = *to,
+            FlowOp::Unless(condition, to) if !program.conditions[*condition].holds(|at| values.get(at)) => {
+                player.at = *to
+            }
             FlowOp::Once(past) if player.has_iterated => player.at = *past,
             FlowOp::NextElement(list, counter, past) if !self.next_element(user, (*list, *counter), values) => {
                 self.players[user.at()].at = *past;
@@ -459,7 +481,12 @@ impl FlowScenario {
 }
 
 impl Scenario for FlowScenario {
-    fn wake(&mut self, Wakeup { user, event: news, at, disconnected: rests, .. }: Wakeup, values: &mut UserValues, acts: &mut Actions) {
+    fn wake(
+        &mut self,
+        Wakeup { user, event: news, at, disconnected: rests, .. }: Wakeup,
+        values: &mut UserValues,
+        acts: &mut Actions,
+    ) {
         if news == UserEvent::NoMoreVisits && !self.enter_end_section(user, at) {
             return acts.push_back(Action::Leave);
         }

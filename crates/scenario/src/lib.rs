@@ -6,26 +6,26 @@
 //! belongs to one worker: it shares nothing and never blocks.
 
 mod condition;
-mod flow;
-mod weighted;
 mod dedicated;
+mod flow;
 mod program;
-mod requests;
 mod rate_limit;
+mod requests;
+mod weighted;
 
 use std::collections::VecDeque;
 
+use brunt_contract::{FaultKind, OriginId, RequestDraft, RequestId, UserValues};
 use brunt_measure::Nanos;
 use brunt_plan::flow::OnFailure;
-use brunt_contract::{RequestDraft, FaultKind, OriginId, RequestId, UserValues};
 
 pub use condition::Condition;
-pub use flow::{ENDLESS, FlowScenario, BatchMember, StopScope, SpanEvent, SpanEventKind};
-pub use weighted::WeightedChoice;
 pub use dedicated::DedicatedConnections;
+pub use flow::{BatchMember, ENDLESS, FlowScenario, SpanEvent, SpanEventKind, StopScope};
 pub use program::FlowProgram;
-pub use requests::RequestMix;
 pub use rate_limit::RateLimit;
+pub use requests::RequestMix;
+pub use weighted::WeightedChoice;
 
 brunt_contract::ids! {
     /// A user, numbered within its scenario.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use brunt_plan::flow::{Flow, LoopList, OnFailure, Pause, TextPiece, Step, pieces};
+use brunt_plan::flow::{Flow, LoopList, OnFailure, Pause, Step, TextPiece, pieces};
 
 use brunt_contract::{RequestId, UserValues};
 
@@ -191,7 +191,11 @@ impl<'a> FlowCompiler<'a> {
     fn set_target(&mut self, place: usize) {
         let here = self.position();
         match &mut self.program.ops[place] {
-            FlowOp::Unless(_, to) | FlowOp::Goto(to) | FlowOp::Once(to) | FlowOp::NextElement(.., to) | FlowOp::Call(_, to) => *to = here,
+            FlowOp::Unless(_, to)
+            | FlowOp::Goto(to)
+            | FlowOp::Once(to)
+            | FlowOp::NextElement(.., to)
+            | FlowOp::Call(_, to) => *to = here,
             _ => {}
         }
     }
@@ -292,7 +296,8 @@ impl<'a> FlowCompiler<'a> {
             Step::ForEach { name, list, steps } => self.for_each(name, list, steps),
             Step::Call { flow, with } => {
                 let names = &self.flow.variables;
-                let sets = with.iter().map(|(name, text)| FlowOp::Set(index_of(names, name), FlowText::of(text, names)));
+                let sets =
+                    with.iter().map(|(name, text)| FlowOp::Set(index_of(names, name), FlowText::of(text, names)));
                 self.program.ops.extend(sets);
                 let place = self.push(FlowOp::Call(0, 0));
                 self.call_sites.entry(flow).or_default().push(place);
@@ -316,7 +321,9 @@ impl<'a> FlowCompiler<'a> {
         let names = &self.flow.variables;
         let of = match list {
             LoopList::Captured(name) => ElementSource::Value(index_of(names, name)),
-            LoopList::Fixed(texts) => ElementSource::Fixed(texts.iter().map(|text| FlowText::of(text, names)).collect()),
+            LoopList::Fixed(texts) => {
+                ElementSource::Fixed(texts.iter().map(|text| FlowText::of(text, names)).collect())
+            }
         };
         let variable = index_of(names, name);
         self.program.lists.push(ForEachList { variable, source: of });

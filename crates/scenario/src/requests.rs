@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use brunt_measure::{Nanos, Rng};
 use brunt_contract::{OriginId, RequestId, UserValues};
+use brunt_measure::{Nanos, Rng};
 
-use crate::{Action, Actions, WeightedChoice, UserEvent, Scenario, Wakeup};
+use crate::{Action, Actions, Scenario, UserEvent, Wakeup, WeightedChoice};
 
 /// The default scenario: every user sends randomly chosen requests.
 #[derive(Clone, Debug)]
@@ -45,7 +45,12 @@ impl RequestMix {
 
 impl Scenario for RequestMix {
     #[inline]
-    fn wake(&mut self, Wakeup { event: news, disconnected: rests, .. }: Wakeup, _values: &mut UserValues, acts: &mut Actions) {
+    fn wake(
+        &mut self,
+        Wakeup { event: news, disconnected: rests, .. }: Wakeup,
+        _values: &mut UserValues,
+        acts: &mut Actions,
+    ) {
         acts.extend(match (news, self.think) {
             (UserEvent::NoMoreVisits, _) => Some(Action::Leave),
             (UserEvent::Ended { .. }, Some((from, to))) => Some(Action::Pause(self.rng.between(from, to))),
@@ -73,15 +78,22 @@ mod tests {
         acts.remove(0).expect("one")
     }
 
-    const ENDED: UserEvent = UserEvent::Ended { code: 200, fault: None, on_failure: brunt_plan::flow::OnFailure::NextIteration };
+    const ENDED: UserEvent =
+        UserEvent::Ended { code: 200, fault: None, on_failure: brunt_plan::flow::OnFailure::NextIteration };
 
     #[test]
     fn a_visit_is_one_request_and_a_user_sends_one_after_the_other() {
         let requests = RequestMix::new([(1.0, OriginId(0))].into_iter());
         let mut visit = requests.seeded(1);
-        assert_eq!([next(&mut visit, UserEvent::Begin), next(&mut visit, ENDED)], [Action::Send(RequestId(0)), Action::Done]);
+        assert_eq!(
+            [next(&mut visit, UserEvent::Begin), next(&mut visit, ENDED)],
+            [Action::Send(RequestId(0)), Action::Done]
+        );
         let mut user = requests.seeded(1).repeated(None);
-        assert_eq!([next(&mut user, UserEvent::Begin), next(&mut user, ENDED)], [const { Action::Send(RequestId(0)) }; 2]);
+        assert_eq!(
+            [next(&mut user, UserEvent::Begin), next(&mut user, ENDED)],
+            [const { Action::Send(RequestId(0)) }; 2]
+        );
     }
 
     #[test]

@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use brunt_measure::Nanos;
 use brunt_contract::OutputBuffer;
+use brunt_measure::Nanos;
 
 use crate::arrivals::{ArrivalEntry, ArrivalLog};
 use crate::calls::CallAction;
-use crate::protocol_session::{TargetSession, TargetProtocol};
 use crate::connection::{CloseMode, TargetConnection};
 use crate::path_spec::{PathKind, WithheldAnswer};
-use crate::responder::{ParsedRequest, NextStep, AnswerPlan, Responder};
-use crate::stats::{Tallies, ServerTally};
+use crate::protocol_session::{TargetProtocol, TargetSession};
+use crate::responder::{AnswerPlan, NextStep, ParsedRequest, Responder};
+use crate::stats::{ServerTally, Tallies};
 
 /// Limit on bytes waiting for the client's flow-control windows; above it answers are held back.
 const MOST_UNTAKEN: usize = 4 << 20;
@@ -63,7 +63,13 @@ impl Accounting {
     /// Writes an answer that is due now, or queues it. `room` is the limit on bytes waiting for the client to
     /// read them.
     #[inline]
-    pub fn take<S: TargetSession>(&mut self, line: &mut TargetConnection<S>, plan: AnswerPlan, now: Nanos, room: usize) {
+    pub fn take<S: TargetSession>(
+        &mut self,
+        line: &mut TargetConnection<S>,
+        plan: AnswerPlan,
+        now: Nanos,
+        room: usize,
+    ) {
         if line.may_pass() && line.is_free() && plan.due <= now && self.has_room(line, room) {
             self.begin_answer(line, plan);
         } else {

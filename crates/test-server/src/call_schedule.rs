@@ -1,22 +1,28 @@
 //! The scheduling and accounting of gRPC calls: which parts of an answer are due when, in order within a call,
 //! with one accounting entry for each call.
 
+use brunt_contract::RequestPart;
 use brunt_measure::Nanos;
 use brunt_protocols::grpc::server;
-use brunt_contract::RequestPart;
 
 use crate::accounting::Accounting;
-use crate::calls::{TargetCall, CallAction, CallPart};
-use crate::protocol_session::TargetSession;
+use crate::calls::{CallAction, CallPart, TargetCall};
 use crate::connection::TargetConnection;
 use crate::path_spec::WithheldAnswer;
-use crate::responder::{ParsedRequest, AnswerPlan};
+use crate::protocol_session::TargetSession;
+use crate::responder::{AnswerPlan, ParsedRequest};
 
 const TOO_LATE: &str = "the deadline passed";
 
 impl Accounting {
     /// Handles a received part of a call; `room` is as in [`Accounting::take`].
-    pub fn receive_call<S: TargetSession>(&mut self, line: &mut TargetConnection<S>, heard: ParsedRequest, now: Nanos, room: usize) {
+    pub fn receive_call<S: TargetSession>(
+        &mut self,
+        line: &mut TargetConnection<S>,
+        heard: ParsedRequest,
+        now: Nanos,
+        room: usize,
+    ) {
         let id = heard.id;
         match heard.extent {
             RequestPart::Whole | RequestPart::Head => {
@@ -44,7 +50,14 @@ impl Accounting {
     }
 
     /// Schedules a part of an answer for its due time, after the parts before it.
-    fn plan_part<S: TargetSession>(&mut self, line: &mut TargetConnection<S>, id: u32, saying: CallPart, now: Nanos, room: usize) {
+    fn plan_part<S: TargetSession>(
+        &mut self,
+        line: &mut TargetConnection<S>,
+        id: u32,
+        saying: CallPart,
+        now: Nanos,
+        room: usize,
+    ) {
         let Some(call) = line.calls.get_mut(id).filter(|call| !call.end_planned) else { return };
         let hangs = call.instead.is_none() && call.spec.withheld == Some(WithheldAnswer::Hang);
         let at = match saying.0 {

@@ -8,16 +8,16 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use brunt_contract::{OutputBuffer, RequestPart, ServerSession};
 use brunt_measure::Nanos;
-use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, encode_varint, skip_field};
-use brunt_protocols::grpc::server::{self, MessageSplitter, CallError, ending};
+use brunt_protocols::grpc::server::{self, CallError, MessageSplitter, ending};
 use brunt_protocols::http2::{Http2Server, frames::code};
-use brunt_contract::{RequestPart, OutputBuffer, ServerSession};
+use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, encode_varint, skip_field};
 
-use crate::raw_answer::FILLER;
 use crate::framed::{GARBAGE, LARGEST, reply};
 use crate::path_spec::{PathKind, PathSpec};
-use crate::responder::{ParsedRequest, NextStep, AnswerPlan};
+use crate::raw_answer::FILLER;
+use crate::responder::{AnswerPlan, NextStep, ParsedRequest};
 
 /// Maximum number of answers to one call.
 const MOST_ANSWERS: u64 = 65_536;
@@ -188,7 +188,10 @@ impl TargetCall {
 
     /// Handles the end of the request body.
     fn end(&mut self, prompt: bool) -> Option<CallPart> {
-        let takes_one = matches!(self.method, TargetMethod::Unary | TargetMethod::ServerStream | TargetMethod::Check | TargetMethod::Watch);
+        let takes_one = matches!(
+            self.method,
+            TargetMethod::Unary | TargetMethod::ServerStream | TargetMethod::Check | TargetMethod::Watch
+        );
         if takes_one && self.heard == 0 {
             return Some(end(server::UNIMPLEMENTED, "a call without its message"));
         }
@@ -218,7 +221,14 @@ impl TargetCall {
     pub(crate) fn plan(&self, at: Nanos, (say, message): CallPart) -> AnswerPlan {
         let (spec, instead) = (Arc::clone(&self.spec), self.instead.clone());
         let echo = Some(message);
-        let heard = ParsedRequest { id: self.id, head_only: false, spec, echo, extent: RequestPart::LastChunk, timeout: Nanos::MAX };
+        let heard = ParsedRequest {
+            id: self.id,
+            head_only: false,
+            spec,
+            echo,
+            extent: RequestPart::LastChunk,
+            timeout: Nanos::MAX,
+        };
         AnswerPlan { arrived: self.arrived, due: at, request: heard, instead, action: say }
     }
 }
@@ -405,7 +415,10 @@ mod tests {
         assert_eq!(status(&answers_to("/brunt.Target/Other", &[&one])), Some(server::UNIMPLEMENTED));
         assert_eq!(status(&answers_to("/brunt.Target/Unary", &[&[1, 0, 0, 0, 0]])), Some(server::UNIMPLEMENTED));
         assert_eq!(status(&answers_to("/brunt.Target/Unary", &[&one.repeat(2)])), Some(server::UNIMPLEMENTED));
-        assert_eq!(status(&answers_to("/brunt.Target/Unary", &[&[0, 0xff, 0, 0, 0]])), Some(server::RESOURCE_EXHAUSTED));
+        assert_eq!(
+            status(&answers_to("/brunt.Target/Unary", &[&[0, 0xff, 0, 0, 0]])),
+            Some(server::RESOURCE_EXHAUSTED)
+        );
         for cut in 1..one.len() {
             assert!(status(&answers_to("/brunt.Target/Unary", &[&one[..cut]])).is_some(), "cut at {cut}");
         }

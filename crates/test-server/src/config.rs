@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use brunt_net::tls::RustlsServer;
 use brunt_contract::PeerAddress;
+use brunt_net::tls::RustlsServer;
 
 use crate::{DelayDistribution, ServerStall};
 

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use brunt_measure::Nanos;
 
-use crate::calls::{OpenCalls, CallAction};
-use crate::protocol_session::{TargetSession, TargetProtocol};
+use crate::calls::{CallAction, OpenCalls};
+use crate::protocol_session::{TargetProtocol, TargetSession};
 use crate::responder::AnswerPlan;
 
 /// A connection, its session and its pending answers.

@@ -41,7 +41,9 @@ impl DelayDistribution {
         match *self {
             DelayDistribution::Constant(span) | DelayDistribution::Exponential(span) => span,
             DelayDistribution::Uniform(low, high) => Nanos(low.0 + (high - low).0 / 2),
-            DelayDistribution::Lognormal(median, sigma) => Nanos((median.0 as f64 * (sigma * sigma / 2.0).exp()).round() as u64),
+            DelayDistribution::Lognormal(median, sigma) => {
+                Nanos((median.0 as f64 * (sigma * sigma / 2.0).exp()).round() as u64)
+            }
         }
     }
 

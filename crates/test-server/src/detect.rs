@@ -4,13 +4,13 @@
 //! The path `/status/N` with 400 or more refuses an upgrade with that status, so that clients can be tested
 //! against it.
 
+use brunt_contract::{OutputBuffer, ProtocolError, ServerRequest, ServerResponse, ServerSession};
 use brunt_protocols::grpc::server::is_call;
 use brunt_protocols::http1::{Http1Server, UpgradeRequest};
 use brunt_protocols::http2::Http2Server;
 use brunt_protocols::websocket::WebSocketServer;
-use brunt_contract::{ServerRequest, ProtocolError, OutputBuffer, ServerResponse, ServerSession};
 
-use crate::protocol_session::{TargetSession, AnswerFault, TargetProtocol};
+use crate::protocol_session::{AnswerFault, TargetProtocol, TargetSession};
 
 /// The beginning of the HTTP/2 preface (RFC 9113 3.4), up to the point where it differs from any HTTP/1.1
 /// request.
@@ -38,7 +38,12 @@ impl DetectingSession {
     }
 
     /// Detects the protocol.
-    fn detect(&mut self, known: usize, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
+    fn detect(
+        &mut self,
+        known: usize,
+        bytes: &[u8],
+        hear: &mut dyn FnMut(ServerRequest<'_>),
+    ) -> Result<(), ProtocolError> {
         let ahead = &PREFACE[known..];
         if bytes.len() < ahead.len() && ahead.starts_with(bytes) {
             self.0 = DetectedSession::Undetected((known + bytes.len()) as u8);
@@ -54,7 +59,11 @@ impl DetectingSession {
         self.receive(bytes, hear)
     }
 
-    fn upgrade(&mut self, upgrade: &UpgradeRequest, hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
+    fn upgrade(
+        &mut self,
+        upgrade: &UpgradeRequest,
+        hear: &mut dyn FnMut(ServerRequest<'_>),
+    ) -> Result<(), ProtocolError> {
         let mut greeting = OutputBuffer::default();
         let mut session = WebSocketServer::accept(&upgrade.head, &upgrade.path, &mut greeting);
         let read = session.receive(&upgrade.rest, hear);

@@ -4,13 +4,13 @@
 //! A WebSocket message is echoed, unless its path asks for a size; a status of 400 or more, drawn at random
 //! ([`crate::Config::error_rate`]), closes the WebSocket.
 
-use brunt_contract::{OutputBuffer, ServerResponse, BodyFraming};
+use brunt_contract::{BodyFraming, OutputBuffer, ServerResponse};
 
 use crate::calls::{self, CallAction};
-use crate::protocol_session::{TargetSession, AnswerFault, TargetProtocol};
-use crate::raw_answer::{self, BLOCK, FILLER};
 use crate::path_spec::{AnswerBody, PathKind, PathSpec, WithheldAnswer};
-use crate::responder::{NextStep, AnswerPlan};
+use crate::protocol_session::{AnswerFault, TargetProtocol, TargetSession};
+use crate::raw_answer::{self, BLOCK, FILLER};
+use crate::responder::{AnswerPlan, NextStep};
 
 /// Largest body; it is built in one piece.
 pub(crate) const LARGEST: u64 = 16 << 20;
@@ -19,7 +19,12 @@ pub(crate) const LARGEST: u64 = 16 << 20;
 pub(crate) const GARBAGE: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x16\x03garbage";
 
 /// Writes an answer in frames, like [`Plan::answer`].
-pub(crate) fn answer(plan: &AnswerPlan, session: &mut dyn TargetSession, stats: &dyn Fn() -> String, out: &mut OutputBuffer) -> NextStep {
+pub(crate) fn answer(
+    plan: &AnswerPlan,
+    session: &mut dyn TargetSession,
+    stats: &dyn Fn() -> String,
+    out: &mut OutputBuffer,
+) -> NextStep {
     let spec = plan.spec();
     match spec.withheld {
         Some(WithheldAnswer::Hang) if plan.action == CallAction::Whole => return NextStep::Nothing,
@@ -101,7 +106,13 @@ pub(crate) fn put_filler(size: usize, left: u64, out: &mut OutputBuffer) -> u64 
 }
 
 pub(crate) fn reply<'a>(spec: &'a PathSpec, body: &'a [u8]) -> ServerResponse<'a> {
-    ServerResponse { status: spec.status, headers: &spec.headers, body, framing: BodyFraming::Length, close: spec.close }
+    ServerResponse {
+        status: spec.status,
+        headers: &spec.headers,
+        body,
+        framing: BodyFraming::Length,
+        close: spec.close,
+    }
 }
 
 fn spoil(plan: &AnswerPlan, session: &mut dyn TargetSession, out: &mut OutputBuffer) -> NextStep {
@@ -116,7 +127,11 @@ fn spoil(plan: &AnswerPlan, session: &mut dyn TargetSession, out: &mut OutputBuf
             return NextStep::SpoiledClose;
         }
     };
-    if session.spoil(plan.request.id, &reply(spec, &body), how, out) { NextStep::Spoiled } else { NextStep::SpoiledClose }
+    if session.spoil(plan.request.id, &reply(spec, &body), how, out) {
+        NextStep::Spoiled
+    } else {
+        NextStep::SpoiledClose
+    }
 }
 
 /// Returns `size` bytes of filler.

@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
+use brunt_contract::Network;
 use brunt_measure::Nanos;
 use brunt_net::tables;
-use brunt_contract::Network;
 
 use crate::arrivals::{ArrivalLog, ArrivalLogs};
 use crate::protocol_session::TargetSession;
@@ -75,7 +75,11 @@ impl<N: Network + 'static, S: TargetSession + 'static> Foreman<N, S> {
     /// # Errors
     ///
     /// Returns the error of the operating system.
-    pub fn start(works: WorkerSettings<N, S>, logs: Option<ArrivalLogs>, listeners: Vec<OwnedFd>) -> io::Result<Foreman<N, S>> {
+    pub fn start(
+        works: WorkerSettings<N, S>,
+        logs: Option<ArrivalLogs>,
+        listeners: Vec<OwnedFd>,
+    ) -> io::Result<Foreman<N, S>> {
         let (tell, news) = channel();
         let (count, most) = (listeners.len(), works.config.max_connections);
         let lanes = listeners.into_iter().enumerate().map(|(number, listener)| {
@@ -204,7 +208,11 @@ impl WorkerThread {
             if worker.is_full() != full {
                 full = !full;
                 // The foreman is gone only when all workers are stopping.
-                let _ = self.tell.send(if full { ForemanMessage::Full(self.lane) } else { ForemanMessage::Room(self.lane) });
+                let _ = self.tell.send(if full {
+                    ForemanMessage::Full(self.lane)
+                } else {
+                    ForemanMessage::Room(self.lane)
+                });
             }
         }
         worker.finish();

@@ -6,12 +6,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use brunt_protocols::grpc::server::{INVALID_ARGUMENT, CallError};
 use brunt_contract::BodyFraming;
+use brunt_protocols::grpc::server::{CallError, INVALID_ARGUMENT};
 
-use crate::raw_answer::{BLOCK, FILLER, RawAnswer};
 use crate::path::{self, PathOptions};
 use crate::queue_model::QueueModel;
+use crate::raw_answer::{BLOCK, FILLER, RawAnswer};
 use crate::{DelayDistribution, SharedState};
 
 /// The branch of the language that a path belongs to; each has its own counter.
@@ -222,7 +222,9 @@ impl PathSpec {
         let announced = size.unwrap_or(0);
         let head = |spec: &PathSpec| raw_head(spec.status, &spec.headers, BodyFraming::Length, announced);
         let (raw, close) = match kind {
-            PathKind::Garbage => (RawAnswer::bytes(b"\x16\x03garbage \xff\xfe\x00 this is not HTTP\r\n\r\n".to_vec()), true),
+            PathKind::Garbage => {
+                (RawAnswer::bytes(b"\x16\x03garbage \xff\xfe\x00 this is not HTTP\r\n\r\n".to_vec()), true)
+            }
             PathKind::EndlessHeaders => {
                 let mut head = head(self);
                 head.truncate(head.len() - 2);
@@ -262,7 +264,9 @@ impl PathSpec {
                 bytes.extend_from_slice(text);
                 RawAnswer::bytes(bytes)
             }
-            AnswerBody::Echo | AnswerBody::Stats => return Err((400, "cut: only responses of a known size can be cut".into())),
+            AnswerBody::Echo | AnswerBody::Stats => {
+                return Err((400, "cut: only responses of a known size can be cut".into()));
+            }
         };
         (self.body, self.close, self.spoiled) = (AnswerBody::Raw(whole.cut(keep)), true, true);
         Ok(())

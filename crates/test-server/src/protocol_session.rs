@@ -1,11 +1,11 @@
 //! The protocol of a connection, as far as the worker must know it: whether answers keep the order of their
 //! requests, and how a fault looks in the protocol.
 
+use brunt_contract::{OutputBuffer, ServerResponse, ServerSession};
 use brunt_protocols::http1::Http1Server;
 use brunt_protocols::http2::Http2Server;
 use brunt_protocols::http2::frames::code::INTERNAL_ERROR;
 use brunt_protocols::websocket::WebSocketServer;
-use brunt_contract::{OutputBuffer, ServerResponse, ServerSession};
 
 /// A protocol the target speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,16 +9,16 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use brunt_contract::{BodyFraming, OutputBuffer, RequestPart, ServerRequest, ServerResponse};
 use brunt_measure::{Nanos, Rng};
 use brunt_protocols::grpc::server::{field, timeout_ns};
-use brunt_contract::{ServerRequest, RequestPart, OutputBuffer, ServerResponse, BodyFraming};
 
 use crate::calls::CallAction;
-use crate::protocol_session::{TargetSession, TargetProtocol};
 use crate::framed;
 use crate::path_spec::{AnswerBody, PathKind, PathSpec, WithheldAnswer};
-use crate::stall::ServerStalls;
+use crate::protocol_session::{TargetProtocol, TargetSession};
 use crate::queue_model::QueueModel;
+use crate::stall::ServerStalls;
 use crate::{Config, DelayDistribution};
 
 /// Number of distinct paths cached; the cache is cleared above it.
@@ -162,7 +162,8 @@ pub struct Responder {
 impl Responder {
     /// Creates the responder of worker number `worker`.
     pub fn new(config: &Config, shop: &Arc<SharedState>, worker: u32) -> Responder {
-        let closing = PathSpec { withheld: Some(WithheldAnswer::Close), ..PathSpec::sentence("", PathKind::Unknown, 500, "") };
+        let closing =
+            PathSpec { withheld: Some(WithheldAnswer::Close), ..PathSpec::sentence("", PathKind::Unknown, 500, "") };
         Responder {
             shop: Arc::clone(shop),
             rng: Rng::new(config.seed).fork(u64::from(worker)),
@@ -204,7 +205,14 @@ impl Responder {
         } else {
             matches!(spec.body, AnswerBody::Echo).then(|| [ask.head, ask.body].concat().into())
         };
-        ParsedRequest { id: ask.id, head_only: ask.method == "HEAD", spec, echo, extent: RequestPart::Whole, timeout: Nanos::MAX }
+        ParsedRequest {
+            id: ask.id,
+            head_only: ask.method == "HEAD",
+            spec,
+            echo,
+            extent: RequestPart::Whole,
+            timeout: Nanos::MAX,
+        }
     }
 
     /// Parses a part of a call. Options apart from its path come in metadata.
@@ -249,7 +257,13 @@ impl Responder {
         let instead = self.draw_fault();
         let hangs = instead.is_none() && spec.withheld == Some(WithheldAnswer::Hang);
         let at = self.due(now, spec);
-        AnswerPlan { arrived: now, due: if hangs { Nanos::MAX } else { at }, request: heard, instead, action: CallAction::Whole }
+        AnswerPlan {
+            arrived: now,
+            due: if hangs { Nanos::MAX } else { at },
+            request: heard,
+            instead,
+            action: CallAction::Whole,
+        }
     }
 
     /// Draws whether the requested answer is replaced at random, and by which.
@@ -298,7 +312,12 @@ impl AnswerPlan {
 
     /// Writes the answer, or its beginning, and returns the next step. Answers of one connection must be
     /// written in the order of their requests. `stats` is the body of `/-/stats`.
-    pub fn answer(&self, session: &mut dyn TargetSession, stats: &dyn Fn() -> String, out: &mut OutputBuffer) -> NextStep {
+    pub fn answer(
+        &self,
+        session: &mut dyn TargetSession,
+        stats: &dyn Fn() -> String,
+        out: &mut OutputBuffer,
+    ) -> NextStep {
         if session.protocol() != TargetProtocol::Http1 {
             return framed::answer(self, session, stats, out);
         }
@@ -326,7 +345,11 @@ impl AnswerPlan {
             AnswerBody::Text(_) | AnswerBody::Filler(_) => spec.known_body(),
         };
         let (headers, shape, close) = (&*spec.headers, spec.shape, spec.close);
-        session.respond(self.request.id, &ServerResponse { status: spec.status, headers, body, framing: shape, close }, out);
+        session.respond(
+            self.request.id,
+            &ServerResponse { status: spec.status, headers, body, framing: shape, close },
+            out,
+        );
         NextStep::Complete
     }
 

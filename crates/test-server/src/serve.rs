@@ -10,13 +10,13 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use brunt_net::tls::TlsNetwork;
 use brunt_contract::{Network, PeerAddress};
+use brunt_net::tls::TlsNetwork;
 
 use crate::arrivals::ArrivalLogWriter;
-use crate::protocol_session::TargetSession;
 use crate::detect::DetectingSession;
 use crate::lanes::{Foreman, ForemanMessage, WorkerSettings};
+use crate::protocol_session::TargetSession;
 use crate::{Config, SharedState, Stats, Tallies};
 
 /// A running target; dropping it stops it.
@@ -91,7 +91,8 @@ impl TargetServer {
             foreman.run()
         })?;
         let told = told.recv().unwrap_or_else(|_| Err(io::Error::other("the first thread died at its start")));
-        let mut target = TargetServer { place, tallies, stop, foreman_sender: None, foreman: Some(foreman), writer, socket_file };
+        let mut target =
+            TargetServer { place, tallies, stop, foreman_sender: None, foreman: Some(foreman), writer, socket_file };
         target.foreman_sender = Some(told?);
         Ok(target)
     }

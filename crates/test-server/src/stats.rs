@@ -9,8 +9,8 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::protocol_session::TargetProtocol;
 use crate::path_spec::PathKind;
+use crate::protocol_session::TargetProtocol;
 
 const KINDS: usize = PathKind::ALL.len();
 const STATUSES: usize = 1000;
@@ -179,7 +179,9 @@ impl Stats {
         for ((_, prefix), counter) in PathKind::ALL.iter().zip(&tally.kinds).filter(|(_, counter)| counter.get() > 0) {
             *self.by_path.entry(prefix).or_default() += counter.get();
         }
-        for ((_, name), tally) in TargetProtocol::ALL.iter().zip(&tally.spoken).filter(|(_, tally)| tally.opened.get() > 0) {
+        for ((_, name), tally) in
+            TargetProtocol::ALL.iter().zip(&tally.spoken).filter(|(_, tally)| tally.opened.get() > 0)
+        {
             let stats = self.by_protocol.entry(name).or_default();
             let closed = tally.closed.get();
             stats.opened += tally.opened.get();

@@ -13,15 +13,15 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use brunt_contract::{ConnId, ListenerId, Network, NetworkEvent, OutputBuffer, RequestPart};
 use brunt_measure::Nanos;
-use brunt_contract::{NetworkEvent, ConnId, RequestPart, ListenerId, Network, OutputBuffer};
 
 use crate::accounting::Accounting;
 use crate::arrivals::ArrivalLog;
 use crate::calls::CallAction;
-use crate::protocol_session::{TargetSession, TargetProtocol};
-use crate::framed::put_filler;
 use crate::connection::{CloseMode, TargetConnection};
+use crate::framed::put_filler;
+use crate::protocol_session::{TargetProtocol, TargetSession};
 use crate::responder::{ParsedRequest, Responder};
 use crate::stats::Tallies;
 
@@ -239,7 +239,11 @@ impl<N: Network, S: TargetSession, F: FnMut() -> S> TargetWorker<N, S, F> {
                                 held += heard.last().and_then(|heard| heard.echo.as_ref()).map_or(0, |echo| echo.len());
                             }
                         });
-                        if held > MOST_HELD { WorkerStep::Flooded(conn) } else { WorkerStep::Received(conn, read.is_ok()) }
+                        if held > MOST_HELD {
+                            WorkerStep::Flooded(conn)
+                        } else {
+                            WorkerStep::Received(conn, read.is_ok())
+                        }
                     }
                     _ => WorkerStep::Nothing,
                 }
@@ -268,7 +272,8 @@ impl<N: Network, S: TargetSession, F: FnMut() -> S> TargetWorker<N, S, F> {
         let Some(line) = &mut self.lines[conn.0 as usize] else { return };
         let (accounting, room) = (&mut self.accounting, MOST_UNSENT.saturating_sub(self.net.unsent(conn)));
         line.session.set_room(room);
-        let begun = self.heard.iter().filter(|heard| matches!(heard.extent, RequestPart::Whole | RequestPart::Head)).count();
+        let begun =
+            self.heard.iter().filter(|heard| matches!(heard.extent, RequestPart::Whole | RequestPart::Head)).count();
         accounting.update_protocol(line, begun as u64);
         let in_frames = line.session.protocol() != TargetProtocol::Http1;
         if in_frames && line.large_answer.is_none() {

@@ -1,9 +1,9 @@
 //! The responder alone: the answer to each path, and its time.
 
+use brunt_contract::{BodyFraming, ServerRequest};
 use brunt_measure::Nanos;
+use brunt_test_server::{AnswerBody, AnswerPlan, Config, PathKind, Responder, WithheldAnswer};
 use proptest::prelude::*;
-use brunt_test_server::{AnswerBody, Config, PathKind, AnswerPlan, Responder, WithheldAnswer};
-use brunt_contract::{ServerRequest, BodyFraming};
 
 fn hear(responder: &mut Responder, now: Nanos, path: &str) -> AnswerPlan {
     responder.respond(now, &ServerRequest { method: "GET", path, head: b"GET", ..ServerRequest::default() })
@@ -40,8 +40,24 @@ fn every_path_is_understood() {
         ("/redirect/2", PathKind::Redirect, 302, "location: /redirect/1\r\n", Ok("Found\n"), length, false),
         ("/redirect/1?x=1", PathKind::Redirect, 302, "location: /redirect/0?x=1\r\n", Ok("Found\n"), length, false),
         ("/redirect/0", PathKind::Redirect, 200, "", Ok(ok), length, false),
-        ("/nothing/here", PathKind::Unknown, 404, text, Ok("/nothing/here is not a path of this target"), length, false),
-        ("/status/99", PathKind::Status, 400, text, Ok("status: \"99\" is not a number from 200 to 999\n"), length, false),
+        (
+            "/nothing/here",
+            PathKind::Unknown,
+            404,
+            text,
+            Ok("/nothing/here is not a path of this target"),
+            length,
+            false,
+        ),
+        (
+            "/status/99",
+            PathKind::Status,
+            400,
+            text,
+            Ok("status: \"99\" is not a number from 200 to 999\n"),
+            length,
+            false,
+        ),
         ("/status", PathKind::Status, 400, text, Ok("status: write the code, as in /status/503\n"), length, false),
         ("/bytes/1073741825", PathKind::Bytes, 400, text, Ok("size: \"1073741825\" is not a number"), length, false),
         ("/chunked/1/0", PathKind::Chunked, 400, text, Ok("chunked: \"0\" is not a number from 1"), length, false),

@@ -4,9 +4,9 @@
 mod fake;
 mod tongues;
 
-use fake::{ClosedBy, WorkerScene};
 use brunt_measure::Nanos;
 use brunt_test_server::{Config, Stats};
+use fake::{ClosedBy, WorkerScene};
 
 fn scene() -> WorkerScene {
     let mut scene = WorkerScene::new(&Config::default());

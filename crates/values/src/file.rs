@@ -12,8 +12,8 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use brunt_plan::Bundle;
 use brunt_contract::UsageError;
+use brunt_plan::Bundle;
 
 use crate::pipe;
 
@@ -230,7 +230,9 @@ mod tests {
         for name in [&body_path, &text_path, &other] {
             std::fs::write(name, format!("content of {name}")).expect("written");
         }
-        let read = || (shared_body("--data-file", &body_path), text("--urls", &text_path), super::environment_variable("PATH"));
+        let read = || {
+            (shared_body("--data-file", &body_path), text("--urls", &text_path), super::environment_variable("PATH"))
+        };
         let (here, bundle) = super::gathering(|| {
             let _ = body("--form", &body_path);
             assert!(body("--form", &path("missing")).is_err());

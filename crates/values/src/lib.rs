@@ -2,16 +2,16 @@
 //! bytes kept under one budget.
 
 pub mod before_after;
-pub mod side_messages;
-pub mod capture;
-pub mod file;
 pub mod budget;
+pub mod capture;
+pub mod count_range;
+pub mod file;
 pub mod pattern;
 pub mod percent;
 pub mod pipe;
-pub mod count_range;
+pub mod side_messages;
 pub mod template;
+pub mod text_search;
 pub mod url_overrides;
 pub mod verify;
-pub mod text_search;
 pub mod weight;

@@ -31,7 +31,8 @@ pub fn read(path: &Path, bound: u64, patience: PipeTimeouts) -> io::Result<Vec<u
     let path = path.to_owned();
     std::thread::Builder::new().name("pipe".into()).spawn(move || forward_pieces(&path, bound, &tell))?;
     // The first piece is empty and says that the pipe has a writer.
-    let mut bytes = receive_piece(pieces.recv_timeout(patience.writer), "nothing writes to this pipe", patience.writer)?;
+    let mut bytes =
+        receive_piece(pieces.recv_timeout(patience.writer), "nothing writes to this pipe", patience.writer)?;
     loop {
         let piece = receive_piece(pieces.recv_timeout(patience.more), "nothing came through this pipe", patience.more)?;
         if piece.is_empty() {
@@ -63,7 +64,11 @@ fn forward_pieces(path: &Path, bound: u64, tell: &SyncSender<io::Result<Vec<u8>>
     }
 }
 
-fn receive_piece(said: Result<io::Result<Vec<u8>>, RecvTimeoutError>, nothing: &str, waited: Duration) -> io::Result<Vec<u8>> {
+fn receive_piece(
+    said: Result<io::Result<Vec<u8>>, RecvTimeoutError>,
+    nothing: &str,
+    waited: Duration,
+) -> io::Result<Vec<u8>> {
     let late = || io::Error::new(io::ErrorKind::TimedOut, format!("{nothing} for {} s", waited.as_secs()));
     said.unwrap_or_else(|_| Err(late()))
 }

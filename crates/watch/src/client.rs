@@ -6,11 +6,11 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-use brunt_measure::sanitize;
 use brunt_contract::{
-    ResponseContent, ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, SessionFull, OutputBuffer,
-    Protocol, Request, DatabaseRow, Session,
+    DatabaseRow, EstablishedConnection, Event, EventBuffer, ExchangeId, FaultKind, OutputBuffer, Protocol,
+    ProtocolConfig, ProtocolError, Request, RequestedUrl, ResponseContent, Session, SessionFull, SlotContext, Workload,
 };
+use brunt_measure::sanitize;
 
 use crate::pipe::TimedSocket;
 use crate::service_address::ServiceAddress;
@@ -112,13 +112,20 @@ impl WatchClient {
     fn open(&mut self) -> io::Result<WatchLink> {
         let origin = &self.dialogue.origins()[0];
         let mut pipe = TimedSocket::over(self.place.connect()?);
-        let mut established = EstablishedConnection { bound: origin.bound, seed: random(), ..EstablishedConnection::default() };
+        let mut established =
+            EstablishedConnection { bound: origin.bound, seed: random(), ..EstablishedConnection::default() };
         if origin.tls {
             established.alpn = pipe.secure(self.place.security()?, origin, self.dialogue.alpn(origin))?.alpn;
             established.tls = true;
         }
         let session = self.dialogue.session(origin, &established);
-        let mut link = WatchLink { protocol: self.protocol, pipe, session, out: OutputBuffer::default(), answer: EventBuffer::default() };
+        let mut link = WatchLink {
+            protocol: self.protocol,
+            pipe,
+            session,
+            out: OutputBuffer::default(),
+            answer: EventBuffer::default(),
+        };
         link.session.open(&mut link.out);
         while link.session.is_opening() {
             link.exchange()?;

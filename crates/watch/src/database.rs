@@ -2,7 +2,7 @@
 
 use brunt_contract::Protocol;
 
-use crate::client::{WatchClient, ServerProtocol};
+use crate::client::{ServerProtocol, WatchClient};
 use crate::service_address::ServiceAddress;
 use crate::{escape, unescape};
 

@@ -17,18 +17,18 @@ mod mysql;
 mod nginx;
 mod page;
 mod pipe;
-mod service_address;
 mod postgres;
 mod prometheus;
 mod redis;
+mod service_address;
 
 use std::io;
 use std::sync::Arc;
 
-use brunt_measure::Clock;
-use brunt_counters::{Counters, CounterSink, is_name};
-use brunt_record::CounterValue;
 use brunt_contract::SecureChannelFactory;
+use brunt_counters::{CounterSink, Counters, is_name};
+use brunt_measure::Clock;
+use brunt_record::CounterValue;
 
 use client::WatchClient;
 use log::WatchedLog;
@@ -110,7 +110,12 @@ impl WatchedService {
 
     /// Creates a watch on the log of a service, whose lines are counted by their content.
     pub fn log(path: &str) -> WatchedService {
-        WatchedService { name: format!("log={path}"), tls: false, source: WatchSource::Log(WatchedLog::new(path)), sink: CounterSink::default() }
+        WatchedService {
+            name: format!("log={path}"),
+            tls: false,
+            source: WatchSource::Log(WatchedLog::new(path)),
+            sink: CounterSink::default(),
+        }
     }
 
     /// Returns the name used in records: its kind and address, without a password.
@@ -302,7 +307,8 @@ mod tests {
         let long = format!("{head}{:x}\r\n{long}\r\n0\r\n\r\n", long.len()).leak();
         let cut = format!("{head}9\r\nlast 1\n");
         let address = served(vec![long.as_bytes(), cut.leak().as_bytes()].leak());
-        let mut watched = WatchedService::parse(&format!("prometheus=http://{address}/federate?match[]={{a=\"b\"}}")).unwrap();
+        let mut watched =
+            WatchedService::parse(&format!("prometheus=http://{address}/federate?match[]={{a=\"b\"}}")).unwrap();
         assert_eq!(watched.ask().unwrap().get("prometheus.last"), Some(2));
         assert_eq!(watched.ask().unwrap_err(), "its response was cut short");
     }

@@ -3,10 +3,10 @@
 
 use std::io;
 
-use brunt_counters::CounterSink;
 use brunt_contract::DatabaseRow;
+use brunt_counters::CounterSink;
 
-use super::client::{WatchClient, ServerProtocol, invalid, server_error};
+use super::client::{ServerProtocol, WatchClient, invalid, server_error};
 use super::database::DatabaseKind;
 use super::{is_name, number};
 
@@ -19,7 +19,10 @@ const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('max_conne
 
 /// Accepted form: `mysql://USER[:PASSWORD]@HOST[:PORT][?ssl]`.
 const MYSQL: DatabaseKind = DatabaseKind {
-    server_protocol: ServerProtocol { name: "MySQL", refusal: |kept, _| brunt_protocols::mysql::parse_excerpt(kept).map(server_error) },
+    server_protocol: ServerProtocol {
+        name: "MySQL",
+        refusal: |kept, _| brunt_protocols::mysql::parse_excerpt(kept).map(server_error),
+    },
     protocol: &brunt_protocols::mysql::MysqlProtocol,
     schemes: &["mysql"],
     port: 3306,

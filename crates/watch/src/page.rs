@@ -1,9 +1,10 @@
 //! A page that is fetched once a second, over a new connection each time.
 
-use super::client::{WatchClient, ServerProtocol};
+use super::client::{ServerProtocol, WatchClient};
 use super::service_address::ServiceAddress;
 
-const TONGUE: ServerProtocol = ServerProtocol { name: "HTTP", refusal: |_, status| Some(format!("it responded with status {status}")) };
+const TONGUE: ServerProtocol =
+    ServerProtocol { name: "HTTP", refusal: |_, status| Some(format!("it responded with status {status}")) };
 
 /// Parses `http://HOST[:PORT]/PATH`, or `https://`.
 ///

@@ -5,16 +5,19 @@ mod queries;
 
 use std::io;
 
-use brunt_counters::CounterSink;
 use brunt_contract::DatabaseRow;
+use brunt_counters::CounterSink;
 
-use super::client::{WatchClient, ServerProtocol, invalid, server_error};
+use super::client::{ServerProtocol, WatchClient, invalid, server_error};
 use super::database::DatabaseKind;
 use queries::{ALL, RowAnswer};
 
 /// Accepted form: `postgres://USER[:PASSWORD]@HOST[:PORT][/DATABASE][?sslmode=require]`.
 const POSTGRES: DatabaseKind = DatabaseKind {
-    server_protocol: ServerProtocol { name: "PostgreSQL", refusal: |kept, _| brunt_protocols::postgres::parse_excerpt(kept).map(server_error) },
+    server_protocol: ServerProtocol {
+        name: "PostgreSQL",
+        refusal: |kept, _| brunt_protocols::postgres::parse_excerpt(kept).map(server_error),
+    },
     protocol: &brunt_protocols::postgres::PostgresProtocol,
     schemes: &["postgres", "postgresql"],
     port: 5432,

@@ -2,7 +2,7 @@
 
 use brunt_counters::CounterSink;
 
-use super::client::{WatchClient, ServerProtocol, server_error};
+use super::client::{ServerProtocol, WatchClient, server_error};
 use super::service_address::ServiceAddress;
 use super::{escape, is_name, number, unescape};
 
@@ -10,8 +10,10 @@ use super::{escape, is_name, number, unescape};
 const LABELS: [&str; 4] = ["redis_version", "role", "redis_mode", "maxmemory_policy"];
 
 /// Redis states the reason for a refusal in one line, which sessions keep verbatim.
-const TONGUE: ServerProtocol =
-    ServerProtocol { name: "Redis", refusal: |kept, _| Some(server_error((b"", kept.strip_prefix(b"-")?.trim_ascii_end()))) };
+const TONGUE: ServerProtocol = ServerProtocol {
+    name: "Redis",
+    refusal: |kept, _| Some(server_error((b"", kept.strip_prefix(b"-")?.trim_ascii_end()))),
+};
 
 /// Parses `HOST`, `HOST:PORT` or `redis://[USER][:PASSWORD]@HOST:PORT`; `rediss://` is queried over TLS.
 ///

@@ -8,8 +8,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use brunt_contract::{
-    ProtocolDescription, ProtocolConfig, ProtocolError, UsageError, Workload, EventBuffer, ExchangeEnd, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, SessionFull,
-    UserState, RequestNames, OptionSpec, Origin, OutputBuffer, PreparedWorkload, Protocol, Request, SubmitOutcome, Session, WeightedRequest, one,
+    EstablishedConnection, Event, EventBuffer, ExchangeEnd, ExchangeId, FaultKind, OptionSpec, Origin, OutputBuffer,
+    PreparedWorkload, Protocol, ProtocolConfig, ProtocolDescription, ProtocolError, Request, RequestNames, Session,
+    SessionFull, SlotContext, SubmitOutcome, UsageError, UserState, WeightedRequest, Workload, one,
 };
 
 // Errors of a session, as shown in reports.
@@ -84,7 +85,13 @@ struct LineSession {
 }
 
 impl Session for LineSession {
-    fn submit(&mut self, id: ExchangeId, request: &Request, _: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+    fn submit(
+        &mut self,
+        id: ExchangeId,
+        request: &Request,
+        _: &SlotContext,
+        out: &mut OutputBuffer,
+    ) -> Result<SubmitOutcome, SessionFull> {
         let None = self.in_flight else { return Err(SessionFull) };
         self.in_flight = Some(id);
         let line = request.downcast::<LineRequest>();
@@ -100,7 +107,15 @@ impl Session for LineSession {
         let id = self.in_flight.take().ok_or(ProtocolError(unsolicited_line()))?;
         let wrong = self.expected.as_ref().is_some_and(|expected| **expected != self.answer[..end]);
         let (fault, payload) = (wrong.then_some(FaultKind::WrongBody), end as u64);
-        done.push(Event::Ended(ExchangeEnd { id, fault, code: 0, payload, excerpt: None, follow_up: None, cause: None }));
+        done.push(Event::Ended(ExchangeEnd {
+            id,
+            fault,
+            code: 0,
+            payload,
+            excerpt: None,
+            follow_up: None,
+            cause: None,
+        }));
         let more = self.answer.len() > end + 1;
         self.answer.clear();
         if more { Err(ProtocolError(more_than_a_line())) } else { Ok(()) }
@@ -111,5 +126,8 @@ impl Session for LineSession {
 }
 
 fn main() -> ExitCode {
-    brunt_cli::main_with(brunt_protocols::with_composite(vec![Arc::new(brunt_protocols::http::Http), Arc::new(LineProtocol)]))
+    brunt_cli::main_with(brunt_protocols::with_composite(vec![
+        Arc::new(brunt_protocols::http::Http),
+        Arc::new(LineProtocol),
+    ]))
 }

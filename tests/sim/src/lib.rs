@@ -11,10 +11,10 @@
 mod network;
 mod path;
 mod peer;
+mod queue;
 mod server;
 mod settings;
 mod slot;
-mod queue;
 mod stream;
 pub mod tls;
 mod world;
@@ -23,8 +23,8 @@ mod world;
 mod tests;
 
 pub use network::Sim;
-pub use peer::{PeerAction, SimPeer, PeerActions, ConnectDecision};
-pub use server::{ReplyFault, SimReply, ServerPeer};
-pub use settings::{SimDelay, SimSettings, SimInterval};
+pub use peer::{ConnectDecision, PeerAction, PeerActions, SimPeer};
 pub use queue::SimQueue;
+pub use server::{ReplyFault, ServerPeer, SimReply};
+pub use settings::{SimDelay, SimInterval, SimSettings};
 pub use tls::{FakeFailure, FakeSecurity, FakeSettings, SecurePeer};

@@ -5,8 +5,10 @@
 
 use std::net::SocketAddr;
 
+use brunt_contract::{
+    ConnId, ConnectParameters, Errno, ListenerId, Network, NetworkEvent, OutputBuffer, PeerAddress, TurnRemainder,
+};
 use brunt_measure::{Nanos, Rng};
-use brunt_contract::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, TurnRemainder};
 
 use super::path::outage;
 use super::peer::SimPeer;

@@ -1,7 +1,7 @@
 //! Peer of the simulated connections, and the actions it can take.
 
-use brunt_measure::Nanos;
 use brunt_contract::{OutputBuffer, PeerAddress};
+use brunt_measure::Nanos;
 
 /// Decision about a requested connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
+use brunt_contract::{BodyFraming, OutputBuffer, ServerRequest, ServerResponse, ServerSession};
 use brunt_measure::Nanos;
-use brunt_contract::{ServerRequest, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
 
-use super::peer::{SimPeer, PeerActions};
+use super::peer::{PeerActions, SimPeer};
 
 /// A reply that waits for its time.
 #[derive(Clone, Debug)]
@@ -210,7 +210,14 @@ where
         self.heard += self.asks.len() as u64;
         for (id, due, reply) in self.asks.drain(..).filter(|(_, due, _)| *due < Nanos::MAX) {
             self.sequence += 1;
-            self.waiting.push(ScheduledReply { due: due.max(now), sequence: self.sequence, conn, generation, id, reply });
+            self.waiting.push(ScheduledReply {
+                due: due.max(now),
+                sequence: self.sequence,
+                conn,
+                generation,
+                id,
+                reply,
+            });
         }
         self.flush(conn, say);
         if followed.is_err() {

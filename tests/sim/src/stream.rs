@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use brunt_measure::Nanos;
 use brunt_contract::Errno;
+use brunt_measure::Nanos;
 
 /// An arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,10 +9,10 @@ mod timing;
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use brunt_contract::{ConnId, ConnectParameters, Errno, Network, NetworkEvent, OutputBuffer, PeerAddress};
 use brunt_measure::Nanos;
-use brunt_contract::{NetworkEvent, ConnId, ConnectParameters, Errno, Network, OutputBuffer, PeerAddress};
 
-use super::{SimPeer, PeerActions, Sim, SimSettings};
+use super::{PeerActions, Sim, SimPeer, SimSettings};
 
 /// A peer that echoes everything at once, and obeys "close" and "reset".
 #[derive(Default)]
@@ -59,7 +59,11 @@ enum SimEvent {
 }
 
 fn dial() -> ConnectParameters {
-    ConnectParameters { to: PeerAddress::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))), source: None, single_use: false }
+    ConnectParameters {
+        to: PeerAddress::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))),
+        source: None,
+        single_use: false,
+    }
 }
 
 fn echo(seed: u64, settings: SimSettings) -> Sim<EchoPeer> {

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use brunt_cause::Cause;
+use brunt_contract::{
+    ChannelProgress, Handshake, Origin, OutputBuffer, PeerAddress, SecureChannel, SecureChannelFactory,
+};
 use brunt_measure::Nanos;
-use brunt_contract::{ChannelProgress, Handshake, Origin, OutputBuffer, PeerAddress, SecureChannel, SecureChannelFactory};
 
-use super::peer::{PeerAction, SimPeer, PeerActions, ConnectDecision};
+use super::peer::{ConnectDecision, PeerAction, PeerActions, SimPeer};
 
 const HEADER: usize = 5;
 /// Bytes that sealing adds besides the header.
@@ -143,7 +145,10 @@ impl FakeChannel {
             (ALERT, _) => return Err(brunt_cause::verbatim(format!("{} refused the handshake", self.host))),
             (HANDSHAKE, TlsStage::Handshaking(_)) if self.failure == Some(FakeFailure::BadCertificate) => {
                 frame(ALERT, &[REFUSED], cipher);
-                return Err(brunt_cause::verbatim(format!("the certificate of {} comes from an unknown issuer", self.host)));
+                return Err(brunt_cause::verbatim(format!(
+                    "the certificate of {} comes from an unknown issuer",
+                    self.host
+                )));
             }
             (HANDSHAKE, TlsStage::Handshaking(round)) if round < self.rounds => {
                 self.stage = TlsStage::Handshaking(round + 1);
@@ -154,7 +159,10 @@ impl FakeChannel {
                 self.completed.fetch_add(1, Ordering::Relaxed);
             }
             (DATA, TlsStage::Open) if self.failure == Some(FakeFailure::DamagedRecord) => {
-                return Err(brunt_cause::verbatim(format!("a TLS record from {} is corrupt: it cannot be decrypted", self.host)));
+                return Err(brunt_cause::verbatim(format!(
+                    "a TLS record from {} is corrupt: it cannot be decrypted",
+                    self.host
+                )));
             }
             (DATA, TlsStage::Open) => plain.extend_from_slice(content),
             _ => return Err(brunt_cause::verbatim(format!("{} sent an unexpected TLS record", self.host))),
@@ -182,7 +190,9 @@ impl SecureChannel for FakeChannel {
             result = match frames.next() {
                 Ok(Some((kind, content))) => self.heard(kind, content, plain, cipher),
                 Ok(None) => break,
-                Err(InvalidRecord) => Err(brunt_cause::verbatim(format!("{} does not use TLS on this port", self.host))),
+                Err(InvalidRecord) => {
+                    Err(brunt_cause::verbatim(format!("{} does not use TLS on this port", self.host)))
+                }
             };
         }
         frames.shrink();
@@ -279,7 +289,14 @@ impl<P: SimPeer> SecurePeer<P> {
     }
 
     /// Handles one record of the client.
-    fn heard(conn: u32, kind: u8, content: &[u8], plain: &mut Vec<u8>, out: &mut OutputBuffer, say: &mut PeerActions) -> bool {
+    fn heard(
+        conn: u32,
+        kind: u8,
+        content: &[u8],
+        plain: &mut Vec<u8>,
+        out: &mut OutputBuffer,
+        say: &mut PeerActions,
+    ) -> bool {
         match (kind, content) {
             (DATA, _) => plain.extend_from_slice(content),
             (HANDSHAKE, [1, ..]) => {

@@ -4,14 +4,14 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use brunt_measure::Nanos;
 use brunt_contract::Errno;
+use brunt_measure::Nanos;
 
 use super::path::{SimPath, outage};
-use super::peer::{PeerAction, SimPeer, PeerActions, ConnectDecision};
+use super::peer::{ConnectDecision, PeerAction, PeerActions, SimPeer};
 use super::settings::SimSettings;
 use super::slot::SimConnection;
-use super::stream::{SimPiece, SimStream, SimSignal};
+use super::stream::{SimPiece, SimSignal, SimStream};
 
 /// Number of timer calls at one moment after which the peer is considered stuck.
 const STUCK: u32 = 10_000_000;
@@ -64,7 +64,10 @@ impl<P: SimPeer + ?Sized> SimWorld<P> {
 
     pub(super) fn memory(&self) -> usize {
         let slots: usize = self.slots.iter().map(|s| s.to_peer.memory() + s.to_client.memory()).sum();
-        slots + self.slots.capacity() * size_of::<SimConnection>() + self.queue.capacity() * 24 + self.arrivals.capacity() * 4
+        slots
+            + self.slots.capacity() * size_of::<SimConnection>()
+            + self.queue.capacity() * 24
+            + self.arrivals.capacity() * 4
     }
 
     /// Processes everything due up to `until`; with `stop`, only until there is an arrival for the client. Returns the

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use brunt_tests::external::{ExternalServer, BuildOnce, packages, sources};
+use brunt_tests::external::{BuildOnce, ExternalServer, packages, sources};
 use brunt_tests::report::{TestReport, report};
 
 /// Starts a script of a folder of servers with its packages. Returns `None` if Python or pip is missing.

@@ -87,7 +87,9 @@ fn chat(nginx: &NginxProcess, server: &ExternalWebSocketServer, load: &str) -> S
 #[test]
 fn users_open_a_websocket_with_their_token_and_await_what_they_said_among_pushes() {
     for load in ["users: 5\niterations: 40", "rate: 200/s\niterations: 40"] {
-        let (Some(nginx), Some(server)) = (NginxProcess::start("", "", SITE), ExternalWebSocketServer::node()) else { return };
+        let (Some(nginx), Some(server)) = (NginxProcess::start("", "", SITE), ExternalWebSocketServer::node()) else {
+            return;
+        };
         let (_folder, path) = plan(&chat(&nginx, &server, load));
         let report = report(&[&path]);
         assert_eq!(iterations(&report), [40, 40, 0, 0], "{load}: {report}");
@@ -135,7 +137,9 @@ fn what_is_awaited_in_vain_times_out_and_what_is_lost_with_a_connection_is_told(
 
 #[test]
 fn debug_shows_steps_of_all_protocols_on_connections_that_go_on() {
-    let (Some(nginx), Some(server)) = (NginxProcess::start("", "", SITE), ExternalWebSocketServer::node()) else { return };
+    let (Some(nginx), Some(server)) = (NginxProcess::start("", "", SITE), ExternalWebSocketServer::node()) else {
+        return;
+    };
     let (_folder, path) = plan(&chat(&nginx, &server, "users: 1\niterations: 1"));
     let shown = brunt(["--debug", "--keep-secrets", &path]);
     assert_eq!(shown.code, Some(0), "{}", shown.out);

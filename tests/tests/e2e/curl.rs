@@ -430,7 +430,8 @@ fn a_file_of_curl_commands_is_loaded_in_equal_shares() {
     );
     std::fs::write(&path, text).expect("written");
     brunt(["-n", "200", "-c", "4", "--curl-file", &path.display().to_string()]).with_code(0);
-    let heard: Vec<String> = peer.received().iter().map(|request| String::from_utf8_lossy(request).into_owned()).collect();
+    let heard: Vec<String> =
+        peer.received().iter().map(|request| String::from_utf8_lossy(request).into_owned()).collect();
     let of_first =
         heard.iter().filter(|request| request.starts_with("GET ") && request.contains("\r\nX: 1\r\n")).count();
     let of_second = heard.iter().filter(|request| request.starts_with("PUT ") && request.ends_with("c=d")).count();

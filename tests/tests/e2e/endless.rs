@@ -3,7 +3,7 @@
 
 use brunt_tests::program::until;
 use brunt_tests::report::report_if_possible;
-use brunt_tests::{ScriptedPeer, TestReport, TargetProcess, start};
+use brunt_tests::{ScriptedPeer, TargetProcess, TestReport, start};
 use rustix::process::Signal;
 
 const NETWORKS: [&str; 2] = ["epoll", "uring"];
@@ -88,14 +88,28 @@ fn the_time_of_a_run_is_kept_before_its_load_too() {
         }
     });
     let said = "by --run-timeout";
-    brunt_tests::brunt(["-c", "1", "-d", "1s", "-t", "300s", "--run-timeout", "1s", &endless.url()]).with_code(21).containing(said);
+    brunt_tests::brunt(["-c", "1", "-d", "1s", "-t", "300s", "--run-timeout", "1s", &endless.url()])
+        .with_code(21)
+        .containing(said);
     let silent = ScriptedPeer::new(|mut connection| connection.wait_for_close());
     let redis = format!("redis://{}", silent.host());
     let line = ["--before", "PING", "-c", "1", "-d", "1s", "--connect-timeout", "300s", "--run-timeout", "1s", &redis];
     brunt_tests::brunt(line).with_code(21).containing(said);
     // Reflection is queried before anything that needs an orderly end.
     let grpc = format!("grpc://{}/a.B/C", silent.host());
-    brunt_tests::brunt(["-c", "1", "-d", "1s", "-t", "300s", "--connect-timeout", "300s", "--run-timeout", "1s", &grpc])
-        .with_code(21)
-        .containing(said);
+    brunt_tests::brunt([
+        "-c",
+        "1",
+        "-d",
+        "1s",
+        "-t",
+        "300s",
+        "--connect-timeout",
+        "300s",
+        "--run-timeout",
+        "1s",
+        &grpc,
+    ])
+    .with_code(21)
+    .containing(said);
 }

@@ -371,7 +371,8 @@ fn no_ports_left_is_a_failure_with_its_name() {
         return brunt_tests::skip(&format!("no namespaces here: {err}"));
     }
     let out = String::from_utf8_lossy(&output.stdout).into_owned();
-    let report = brunt_tests::TestReport::of(brunt_tests::ProgramOutput { code: output.status.code(), out, err, peak: 0 });
+    let report =
+        brunt_tests::TestReport::of(brunt_tests::ProgramOutput { code: output.status.code(), out, err, peak: 0 });
     assert_ne!(report.code, 0, "{report}");
     let failure = report.json["failures"].as_array().unwrap().iter().find(|f| f["kind"] == "no_ports");
     assert_eq!(failure.map(|f| f["errno"].clone()), Some("EADDRNOTAVAIL".into()), "{report}");
@@ -481,12 +482,17 @@ fn a_first_response_that_fails_a_check_is_not_called_by_its_good_status() {
     assert!(!ended.out.contains("The first response is 200"), "{}", ended.out);
     ended.containing("The first response failed; expect the same under load.");
     let plain = brunt(["-n", "10", "-c", "1", &target.url("status/400")]).with_code(20);
-    plain.containing("If this port uses TLS, write https://").containing("use --expect-status 400").containing("failed responses:");
+    plain
+        .containing("If this port uses TLS, write https://")
+        .containing("use --expect-status 400")
+        .containing("failed responses:");
 }
 
 #[test]
 fn a_reset_is_told_as_a_reset_before_the_run_as_in_it() {
     let target = TargetProcess::healthy();
     let ended = brunt(["-n", "3", "-c", "1", &target.url("reset")]);
-    ended.containing("First request: the connection was lost before the response was complete").containing("ECONNRESET");
+    ended
+        .containing("First request: the connection was lost before the response was complete")
+        .containing("ECONNRESET");
 }

@@ -226,7 +226,8 @@ flows:
     let last = format!("  - url: {url}broken\n    name: broken\n    on-failure: stop-run");
     for processes in ["", "processes: 2\nworkers: 2\n"] {
         let (_folder, path) = plan(&format!("users: 2\nduration: 60s\n{processes}{}", flow(&last)));
-        let stopped = TestReport::of(prepare([path.as_str(), "--quiet", "--format", "json"]).start().end()).with_code(10);
+        let stopped =
+            TestReport::of(prepare([path.as_str(), "--quiet", "--format", "json"]).start().end()).with_code(10);
         assert_eq!(iterations(&stopped, "iteration"), [2, 0, 2, 0], "{stopped}");
         let text = stopped.json.to_string();
         assert!(text.contains("step_stop") && text.contains("broken"), "{stopped}");

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 
 use brunt_tests::peer::PeerConnection;
 use brunt_tests::report::report;
-use brunt_tests::{ScriptedPeer, TestReport, TargetProcess, brunt};
+use brunt_tests::{ScriptedPeer, TargetProcess, TestReport, brunt};
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut bytes = (payload.len() as u32).to_be_bytes()[1..].to_vec();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use brunt_tests::program::until;
 use brunt_tests::report::report;
-use brunt_tests::{ScriptedPeer, TestReport, TargetProcess, prepare};
+use brunt_tests::{ScriptedPeer, TargetProcess, TestReport, prepare};
 use rustix::process::Signal;
 
 /// Returns the grade of a reason of the verdict, if it is there.
@@ -95,8 +95,9 @@ fn a_generator_kept_busy_by_its_own_checks_is_not_trusted() {
     (0..60_000).for_each(|n| body += &format!(",{n}"));
     body += "]}";
     let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-    let peer =
-        ScriptedPeer::new(move |mut connection| while connection.request().is_some() && connection.send(answer.as_bytes()) {});
+    let peer = ScriptedPeer::new(
+        move |mut connection| while connection.request().is_some() && connection.send(answer.as_bytes()) {},
+    );
     let checks = ["--expect-json", "$.v[0]==1234567"];
     let line = ["-w", "1", "-r", "2000/s", "-d", "2s", "--drain", "1s", "--max-connections", "20", &peer.url()];
     let report = report(&checks.iter().chain(&line).copied().collect::<Vec<_>>());

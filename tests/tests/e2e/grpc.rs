@@ -102,7 +102,9 @@ fn statuses_are_outcomes_and_their_message_is_shown() {
     let wanted = report(&[&failing[..], &["--expect-status", "NOT_FOUND"]].concat()).with_code(0);
     assert_eq!(wanted.requests(), [20, 20, 0, 0], "{wanted}");
     let unknown = server.url("brunt.Target/Unary").replace("Unary", "Other");
-    brunt([unknown.as_str(), "-n", "1", "-c", "1"]).with_code(64).containing("there is no method of brunt.Target Other");
+    brunt([unknown.as_str(), "-n", "1", "-c", "1"])
+        .with_code(64)
+        .containing("there is no method of brunt.Target Other");
 }
 
 /// Uses a server that fails as the message tells it to, so it must have read the message.

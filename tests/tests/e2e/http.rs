@@ -37,12 +37,9 @@ const WHOLE: &[(&str, &str, u64)] = &[
 fn every_shape_of_answer_is_read_whole_or_byte_by_byte() {
     for (name, answer, payload) in WHOLE {
         for piece in [answer.len(), 1] {
-            let peer =
-                ScriptedPeer::new(
-                    move |mut connection| {
-                        while connection.request().is_some() && connection.dribble(answer.as_bytes(), piece) {}
-                    },
-                );
+            let peer = ScriptedPeer::new(move |mut connection| {
+                while connection.request().is_some() && connection.dribble(answer.as_bytes(), piece) {}
+            });
             let report = report(&["-n", "6", "-c", "2", &peer.url()]).with_code(0);
             assert_eq!(report.requests(), [6, 6, 0, 0], "{name}: {report}");
             assert_eq!(report.count("bytes.payload"), payload * 6, "{name}: {report}");
@@ -277,8 +274,10 @@ fn a_unix_socket_is_a_target_like_any_other() {
 
 #[test]
 fn ipv6_is_spoken() {
-    let peer =
-        ScriptedPeer::at("[::1]:0", |mut connection| while connection.request().is_some() && connection.send(OK.as_bytes()) {});
+    let peer = ScriptedPeer::at(
+        "[::1]:0",
+        |mut connection| while connection.request().is_some() && connection.send(OK.as_bytes()) {},
+    );
     let report = report(&["-n", "20", "-c", "2", &peer.url()]).with_code(0);
     assert_eq!(report.requests(), [20, 20, 0, 0], "{report}");
     let request = String::from_utf8_lossy(&peer.received()[0]).into_owned();
@@ -324,7 +323,8 @@ fn source_addresses_take_turns() {
 
 #[test]
 fn debug_shows_the_exchange_as_sent_and_received() {
-    let peer = ScriptedPeer::answering("HTTP/1.1 418 I'm a teapot\r\nContent-Length: 5\r\nSet-Cookie: secret=1\r\n\r\nshort");
+    let peer =
+        ScriptedPeer::answering("HTTP/1.1 418 I'm a teapot\r\nContent-Length: 5\r\nSet-Cookie: secret=1\r\n\r\nshort");
     let url = format!("{}tea?cups=2", peer.url());
     let line = ["--debug", "-H", "Authorization: Bearer abc", "--data", "x=y", &url];
     let ended = brunt(line).with_code(20).containing("a run would count this exchange as failed: wrong_status (418)");
@@ -350,7 +350,9 @@ fn debug_judges_the_exchange_as_a_run_would_and_decodes_its_body() {
     }
     let status = brunt(["--debug", "--expect-status", "404", &url]).with_code(20);
     status.containing("as failed: wrong_status (200)");
-    brunt(["--debug", "--expect-json", "$.code = 200", &url]).with_code(64).containing("write == to compare: $.code == 200");
+    brunt(["--debug", "--expect-json", "$.code = 200", &url])
+        .with_code(64)
+        .containing("write == to compare: $.code == 200");
     // `plain text` in gzip, stored.
     let coded = "1f8b08000000000000ff010a00f5ff706c61696e2074657874";
     let mut body: Vec<u8> =
@@ -358,7 +360,8 @@ fn debug_judges_the_exchange_as_a_run_would_and_decodes_its_body() {
     body.extend([0xb8, 0x0f, 0x0b, 0x44, 10, 0, 0, 0]);
     let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n", body.len());
     let answer = [head.as_bytes(), &body].concat();
-    let peer = ScriptedPeer::new(move |mut connection| while connection.request().is_some() && connection.send(&answer) {});
+    let peer =
+        ScriptedPeer::new(move |mut connection| while connection.request().is_some() && connection.send(&answer) {});
     let shown = brunt(["--debug", "--expect-body", "plain text", &peer.url()]).with_code(0);
     shown.containing("bytes of gzip, decoded to 10:\nplain text\n");
 }

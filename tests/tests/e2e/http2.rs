@@ -1,7 +1,7 @@
 //! Tests against third-party HTTP/2 servers, nginx, nghttpd, Go and Node, whose own counts verify ours.
 
 use brunt_tests::certificates::Certificates;
-use brunt_tests::http2::{Nghttpd, Http2TestServer};
+use brunt_tests::http2::{Http2TestServer, Nghttpd};
 use brunt_tests::nginx::NginxProcess;
 use brunt_tests::peer::ScriptedPeer;
 use brunt_tests::report::report;

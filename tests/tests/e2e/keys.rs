@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use brunt_tests::program::until;
-use brunt_tests::{TestReport, TargetProcess, brunt};
+use brunt_tests::{TargetProcess, TestReport, brunt};
 
 /// A shell on its own terminal.
 struct TestTerminal {
@@ -112,8 +112,11 @@ fn keys_change_a_rate_pause_it_and_end_it_in_threads_and_processes() {
 #[test]
 fn keys_change_users_too_and_speak_chinese() {
     let (target, directory) = (TargetProcess::healthy(), tempfile::tempdir().unwrap());
-    let line =
-        format!("{} --lang zh -c 10 --think 10ms..20ms -d 60s {}", brunt_tests::program::path().display(), target.address);
+    let line = format!(
+        "{} --lang zh -c 10 --think 10ms..20ms -d 60s {}",
+        brunt_tests::program::path().display(),
+        target.address
+    );
     let Some(mut terminal) = TestTerminal::run(&line, directory.path()) else {
         return brunt_tests::skip("script(1), which makes a terminal, is not installed");
     };

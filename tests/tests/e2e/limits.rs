@@ -8,7 +8,7 @@ use brunt_tests::daemon;
 use brunt_tests::nginx::NginxProcess;
 use brunt_tests::program::until;
 use brunt_tests::report::report;
-use brunt_tests::{TestReport, TargetProcess};
+use brunt_tests::{TargetProcess, TestReport};
 
 /// `tests/servers/queueing.py`, which has one limit of its own.
 struct QueueingServer {

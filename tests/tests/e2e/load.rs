@@ -119,7 +119,8 @@ fn users_who_think_send_less() {
     // Each sends its first request and is still in its think time at the end.
     assert_eq!(report.requests(), [5, 5, 0, 0], "{report}");
     assert_exact_count(&target, &report);
-    let often = brunt_tests::report::report(&["-c", "2", "--think", "1ms..20ms", "-n", "50", &target.address]).with_code(0);
+    let often =
+        brunt_tests::report::report(&["-c", "2", "--think", "1ms..20ms", "-n", "50", &target.address]).with_code(0);
     assert_eq!(often.count("requests.succeeded"), 50, "{often}");
 }
 

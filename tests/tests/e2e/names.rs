@@ -1,7 +1,7 @@
 //! Tests of figures by name: the names of requests, totals over names, and objectives of names.
 
 use brunt_tests::report::report;
-use brunt_tests::{TestReport, TargetProcess, brunt};
+use brunt_tests::{TargetProcess, TestReport, brunt};
 
 /// Returns name, due, finished and failed of each row.
 fn rows(report: &TestReport) -> Vec<(String, [u64; 4])> {

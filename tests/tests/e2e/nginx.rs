@@ -50,7 +50,9 @@ fn nginx_counts_what_we_count_for_users_and_for_a_rate() {
 #[test]
 fn nginx_cuts_connections_in_the_middle_and_each_is_one_failure() {
     let http = "split_clients $request_id $cut { 10% 1; * 0; }";
-    let Some(nginx) = NginxProcess::start(http, "", "location / { if ($cut) { return 444; } return 200 x; }") else { return };
+    let Some(nginx) = NginxProcess::start(http, "", "location / { if ($cut) { return 444; } return 200 x; }") else {
+        return;
+    };
     let report = report(&["-c", "10", "-n", "3000", "-w", "2", &nginx.url()]);
     let (answered, cut) = counts(&nginx.stop_and_read_log());
     let [due, finished, failed, censored] = report.requests();

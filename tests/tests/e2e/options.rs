@@ -152,7 +152,10 @@ fn too_few_workers_for_the_connections_are_refused() {
     assert!(ended.err.contains("fewer connections (-c), or leave -w out"), "{ended:?}");
     // Without a limit on connections, there are as many as the workers can hold.
     let open = ["-r", "100/s", "-n", "20", "-w", "1", &target.address];
-    brunt_tests::program::prepare_under(&["prlimit", "--nofile=40", "--"], open).run().with_code(0).containing("1 worker thread,");
+    brunt_tests::program::prepare_under(&["prlimit", "--nofile=40", "--"], open)
+        .run()
+        .with_code(0)
+        .containing("1 worker thread,");
     // The number of inherited descriptors may differ by one between runs, and so does what the tables hold.
     let enough = (2 * needed.parse::<u32>().expect("a number")).to_string();
     run(&["-w", &enough]).with_code(0).containing(&format!("{enough} worker threads"));

@@ -102,7 +102,9 @@ fn pipes_are_files_to_read_and_none_is_waited_for_without_an_end() {
         .with_code(64)
         .containing("--urls: ")
         .containing("cannot be read (nothing writes to this pipe for 5 s); write the path of a readable file");
-    brunt(["report", &pipe]).with_code(64).containing("is a named pipe, and records cannot be read from one; name a file");
+    brunt(["report", &pipe])
+        .with_code(64)
+        .containing("is a named pipe, and records cannot be read from one; name a file");
     brunt(["-n", "10", "-c", "1", "-o", &pipe, &target.address])
         .with_code(64)
         .containing("-o: ")

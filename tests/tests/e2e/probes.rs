@@ -7,7 +7,7 @@ use brunt_tests::certificates::Certificates;
 use brunt_tests::program;
 use brunt_tests::report::report;
 use brunt_tests::target::free_port;
-use brunt_tests::{TestReport, TargetProcess, brunt, prepare, start};
+use brunt_tests::{TargetProcess, TestReport, brunt, prepare, start};
 use serde_json::Value;
 
 use crate::counters::{samples, tell};

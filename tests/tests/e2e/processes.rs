@@ -3,7 +3,7 @@
 
 use brunt_tests::program::until;
 use brunt_tests::report::{assert_exact_count, report};
-use brunt_tests::{TestReport, TargetProcess, brunt, start};
+use brunt_tests::{TargetProcess, TestReport, brunt, start};
 
 #[test]
 fn a_rate_and_a_number_are_kept_over_processes() {

@@ -3,7 +3,7 @@
 use brunt_tests::certificates::Certificates;
 use brunt_tests::redis::RedisProcess;
 use brunt_tests::report::report;
-use brunt_tests::{ScriptedPeer, TestProxy, TargetProcess, brunt, prepare, skip};
+use brunt_tests::{ScriptedPeer, TargetProcess, TestProxy, brunt, prepare, skip};
 
 /// Returns the port of a target.
 fn port(target: &TargetProcess) -> String {
@@ -233,9 +233,17 @@ fn processes_and_uring_go_through_it_like_threads() {
     let report = report(&["-x", &through, "--processes", "2", "-n", "20", "-c", "4", &target.url("")]).with_code(0);
     assert_eq!(report.requests(), [20, 20, 0, 0], "{report}");
     assert_eq!(proxy.counts().socks, 5);
-    if let Some(report) =
-        brunt_tests::report::report_if_possible(&["--net", "uring", "-x", &through, "-n", "20", "-c", "4", &target.url("")])
-    {
+    if let Some(report) = brunt_tests::report::report_if_possible(&[
+        "--net",
+        "uring",
+        "-x",
+        &through,
+        "-n",
+        "20",
+        "-c",
+        "4",
+        &target.url(""),
+    ]) {
         assert_eq!(report.requests(), [20, 20, 0, 0], "{report}");
         assert_eq!(proxy.counts().socks, 10);
     }

@@ -6,7 +6,7 @@ use std::process::Command;
 use base64::Engine as _;
 use brunt_tests::program::until;
 use brunt_tests::report::report;
-use brunt_tests::{ScriptedPeer, TestReport, TargetProcess, brunt, prepare, start};
+use brunt_tests::{ScriptedPeer, TargetProcess, TestReport, brunt, prepare, start};
 use rustix::process::Signal;
 use serde_json::Value;
 

@@ -126,7 +126,9 @@ fn redis_asks_who_we_are_and_is_told() {
     assert_ne!(wrong.code, Some(0), "{wrong:?}");
     wrong.containing("name or password (WRONGPASS)");
     let nobody = format!("redis://{address}");
-    brunt(["-n", "4", "-c", "2", &nobody]).with_code(20).containing("the server requires a password; put it in the URL");
+    brunt(["-n", "4", "-c", "2", &nobody])
+        .with_code(20)
+        .containing("the server requires a password; put it in the URL");
     assert_eq!(redis.calls("AUTH secret", "set"), 0);
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use brunt_tests::certificates::Certificates;
 use brunt_tests::daemon::Daemon;
-use brunt_tests::external::{ExternalServer, BuildOnce};
+use brunt_tests::external::{BuildOnce, ExternalServer};
 use brunt_tests::guide::from_guide;
 use brunt_tests::report::report;
 use brunt_tests::target::free_port;

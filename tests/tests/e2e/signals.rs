@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use brunt_tests::program::{prepare_under, until};
-use brunt_tests::{ScriptedPeer, TestReport, TargetProcess, prepare, start};
+use brunt_tests::{ScriptedPeer, TargetProcess, TestReport, prepare, start};
 use rustix::process::Signal;
 
 #[test]

@@ -76,7 +76,8 @@ fn curl_commands_and_lists_of_urls_have_slots() {
     let text = format!("curl '{url}' -H 'X-User: u{{user}}' --json '{{\"a\":{{\"n\":{{counter}}}}}}'\n");
     std::fs::write(&commands, text).expect("written");
     report(&["-n", "2", "-c", "1", "--curl-file", commands.to_str().expect("a path")]).with_code(0);
-    let heard: Vec<String> = peer.received().iter().map(|request| String::from_utf8_lossy(request).into_owned()).collect();
+    let heard: Vec<String> =
+        peer.received().iter().map(|request| String::from_utf8_lossy(request).into_owned()).collect();
     let last = heard.last().expect("a request");
     assert!(last.starts_with("POST /i/2?r=3 HTTP/1.1\r\n") && last.contains("\r\nX-User: u0\r\n"), "{last}");
     assert!(last.ends_with("\r\n\r\n{\"a\":{\"n\":2}}"), "{last}");
@@ -126,7 +127,8 @@ fn each_scenario_ends_with_its_rows(directory: &std::path::Path, row: &str) {
     );
     std::fs::write(&plan, text).expect("written");
     let report = report(&[plan.to_str().expect("a path")]).with_code(0);
-    let heard: Vec<String> = peer.received().iter().map(|request| String::from_utf8_lossy(request).into_owned()).collect();
+    let heard: Vec<String> =
+        peer.received().iter().map(|request| String::from_utf8_lossy(request).into_owned()).collect();
     let rows: Vec<&str> = heard.iter().filter_map(|r| r.strip_prefix("GET /rows?u=")?.split(' ').next()).collect();
     let (first, different) = (rows[0], rows[1..].iter().collect::<HashSet<_>>());
     assert_eq!((rows.len(), different.len(), first), (401, 400, "u0"), "{report}");
@@ -171,9 +173,11 @@ fn every_protocol_fills_its_slots() {
 /// Uses nginx as a third-party server that reads every body completely; its log has each path once.
 #[test]
 fn nginx_sees_each_number_once() {
-    let Some(nginx) =
-        NginxProcess::start("log_format paths \"$uri\";", "", "access_log access.log paths; location / { return 200 ok; }")
-    else {
+    let Some(nginx) = NginxProcess::start(
+        "log_format paths \"$uri\";",
+        "",
+        "access_log access.log paths; location / { return 200 ok; }",
+    ) else {
         return;
     };
     let url = format!("{}i/{{counter}}", nginx.url());

@@ -78,7 +78,8 @@ fn the_demo_leaves_no_target_behind() {
 #[test]
 fn a_machine_that_was_calibrated_tells_the_headroom_of_runs_in_clear() {
     let state = tempfile::tempdir().unwrap();
-    let run = |line: &[&str]| brunt_tests::program::prepare(line).env("XDG_STATE_HOME", state.path()).run().with_code(0);
+    let run =
+        |line: &[&str]| brunt_tests::program::prepare(line).env("XDG_STATE_HOME", state.path()).run().with_code(0);
     let target = TargetProcess::healthy();
     let line = ["-n", "20", "-c", "1", &target.address];
     assert!(!run(&line).out.contains("headroom"));

@@ -2,12 +2,12 @@
 
 use std::process::Command;
 
-use brunt_tests::external::{ExternalServer, BuildOnce, packages, sources};
+use brunt_tests::external::{BuildOnce, ExternalServer, packages, sources};
 use brunt_tests::program::until;
 use brunt_tests::redis::RedisProcess;
 use brunt_tests::report::report;
 use brunt_tests::target::free_port;
-use brunt_tests::{TestReport, TargetProcess, brunt, prepare};
+use brunt_tests::{TargetProcess, TestReport, brunt, prepare};
 use serde_json::{Value, json};
 
 /// Returns the script that reads telemetry. Returns `None` if Python or pip is missing.
@@ -133,7 +133,9 @@ fn what_cannot_be_exported_is_refused_before_anything_is_sent() {
     for (line, said) in cases {
         brunt([line, &["-n", "1", &taken.address]].concat()).with_code(64).containing(said);
     }
-    brunt(["--trace", "1%", "-n", "1", "redis://127.0.0.1:9"]).with_code(64).containing("--trace: has no header to go in");
+    brunt(["--trace", "1%", "-n", "1", "redis://127.0.0.1:9"])
+        .with_code(64)
+        .containing("--trace: has no header to go in");
     assert_eq!(taken.requests(), 0);
 }
 

@@ -9,7 +9,7 @@ use brunt_tests::peer::ScriptedPeer;
 use brunt_tests::postgres::PostgresProcess;
 use brunt_tests::redis::RedisProcess;
 use brunt_tests::report::report;
-use brunt_tests::{TestReport, TargetProcess, brunt};
+use brunt_tests::{TargetProcess, TestReport, brunt};
 
 use crate::counters::{samples, tell};
 

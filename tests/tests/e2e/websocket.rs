@@ -160,7 +160,8 @@ fn a_server_that_lets_nobody_in_is_judged_though_nothing_was_to_be_said() {
     for length in [["-d", "1s"], ["--hold", "1s"]] {
         let line = ["-c", "3", "-t", "300ms", "--connect-timeout", "300ms", &url];
         let ended = brunt(line.iter().chain(&length)).with_code(20);
-        let ended = ended.containing("none of the 3 connections could be opened").containing("Exit code 20: not trusted");
+        let ended =
+            ended.containing("none of the 3 connections could be opened").containing("Exit code 20: not trusted");
         assert!(!ended.out.contains("No request was scheduled"), "{}", ended.out);
     }
 }

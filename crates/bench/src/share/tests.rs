@@ -5,11 +5,11 @@ use std::io::{Read, Write, pipe};
 use std::sync::Mutex;
 use std::thread::JoinHandle;
 
-use brunt_engine::{ClockOffset, ProcessHandle, Launcher, ProcessLink, Stop, Task};
+use brunt_contract::PeerAddress;
+use brunt_engine::{ClockOffset, Launcher, ProcessHandle, ProcessLink, Stop, Task};
 use brunt_measure::Nanos;
 use brunt_plan::Trial;
 use brunt_test_server::{Config, TargetServer};
-use brunt_contract::PeerAddress;
 
 use super::*;
 use brunt_config::{Command, Defaults, read};
@@ -131,7 +131,8 @@ fn schemas_and_what_they_import_travel_too() {
                    service Target { rpc Unary(Payload) returns (Payload); }";
     std::fs::write(path("service.proto"), service).unwrap();
     let url = format!("grpc://{}/brunt.Target/Unary", target.addr());
-    let (bench, plan) = bench(&["-c", "2", "-n", "20", "--proto", &path("service.proto"), &url], ThreadLauncher::default());
+    let (bench, plan) =
+        bench(&["-c", "2", "-n", "20", "--proto", &path("service.proto"), &url], ThreadLauncher::default());
     drop(folder);
     let summary = bench.measure(&Trial::from_plan(&plan), &Stop::default(), &mut []).unwrap();
     assert_eq!((summary.totals.due, summary.totals.finished), (20, 20), "{:?}", summary.notices);
@@ -146,8 +147,10 @@ fn a_stranger_and_another_version_are_told_in_the_report() {
         (b"brunt-link 2 7.0.0\n", "it is brunt 7.0.0 with version 2 of the link between processes, and this is brunt"),
         (b"brunt-link 1 0.1.0\n\xff\xff\xff\xff", "it sent a frame with an impossible length"),
     ] {
-        let (bench, plan) =
-            bench(&["-c", "4", "-n", "40", &url], ThreadLauncher { says_first: Some(says), ..ThreadLauncher::default() });
+        let (bench, plan) = bench(
+            &["-c", "4", "-n", "40", &url],
+            ThreadLauncher { says_first: Some(says), ..ThreadLauncher::default() },
+        );
         let summary = bench.measure(&Trial::from_plan(&plan), &Stop::default(), &mut []).unwrap();
         let how = &summary.notices[0].facts["how"];
         assert!(summary.notices[0].code == "process_lost" && how.starts_with(told), "{how}");

@@ -2,7 +2,7 @@
 
 use brunt_contract::UsageError;
 
-use super::options::{self, OptionTreatment, CurlOption};
+use super::options::{self, CurlOption, OptionTreatment};
 use crate::draft::CurlNote;
 
 /// The options of the part of a command up to `--next`.

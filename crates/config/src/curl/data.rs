@@ -1,7 +1,7 @@
 //! The body or the query of a curl command: `-d` and related options, combined in the same way as curl.
 
-use brunt_protocols::file;
 use brunt_contract::UsageError;
+use brunt_protocols::file;
 
 use super::command::CurlOptions;
 

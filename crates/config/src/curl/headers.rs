@@ -1,7 +1,7 @@
 //! The header lines of a curl command, in curl's order: its own, then the user's (`Curl_http` in lib/http.c).
 
-use brunt_protocols::file;
 use brunt_contract::UsageError;
+use brunt_protocols::file;
 
 use super::command::CurlOptions;
 use super::data;

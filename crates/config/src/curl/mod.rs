@@ -5,7 +5,6 @@
 //! known, and one that cannot be honoured is reported with its consequence. Everything that curl does with a response
 //! is left out.
 
-mod windows;
 mod command;
 mod cookies;
 mod data;
@@ -13,14 +12,15 @@ mod headers;
 mod options;
 mod request;
 mod settings;
+mod shell;
 mod target;
 #[cfg(test)]
 mod tests;
-mod shell;
+mod windows;
 
 use brunt_contract::UsageError;
 
-use crate::draft::{RunDraft, CurlNote, DraftUrl};
+use crate::draft::{CurlNote, DraftUrl, RunDraft};
 use crate::origin::ValueOrigin;
 use shell::ShellCommand;
 

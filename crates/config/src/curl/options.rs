@@ -107,7 +107,11 @@ const GROUPS: &[OptionGroup] = &[
         "ciphers tls13-ciphers curves crlfile pinnedpubkey capath cert-type key-type tls-earlydata ech sigalgs",
     ),
     OptionGroup(OptionTreatment::Differs("hosts are reached as given in the URLs"), "", "alt-svc hsts"),
-    OptionGroup(OptionTreatment::Differs("the length that the server sends is trusted"), "ignore-content-length http0.9", ""),
+    OptionGroup(
+        OptionTreatment::Differs("the length that the server sends is trusted"),
+        "ignore-content-length http0.9",
+        "",
+    ),
     OptionGroup(OptionTreatment::Differs("quotes in the names of form fields are written %22"), "form-escape", ""),
     OptionGroup(
         OptionTreatment::Refused(
@@ -133,7 +137,9 @@ const GROUPS: &[OptionGroup] = &[
         "",
     ),
     OptionGroup(
-        OptionTreatment::Refused("is a proxy setting that brunt does not support; use -x with http://, socks5:// or socks5h://"),
+        OptionTreatment::Refused(
+            "is a proxy setting that brunt does not support; use -x with http://, socks5:// or socks5h://",
+        ),
         "p,proxytunnel socks5-gssapi socks5-gssapi-nec haproxy-protocol proxy-insecure \
          proxy-http2 proxy-tlsv1 proxy-ssl-allow-beast proxy-ssl-auto-client-cert proxy-ca-native",
         "preproxy proxy1.0 socks4 socks4a socks5-gssapi-service haproxy-clientip proxy-header \

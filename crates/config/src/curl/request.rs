@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use brunt_protocols::file;
 use brunt_contract::UsageError;
+use brunt_protocols::file;
 
 use super::command::CurlOptions;
 use super::cookies;
@@ -125,7 +125,12 @@ fn forms(asked: &CurlOptions) -> Vec<String> {
 }
 
 /// Adds `--url-query`, and with `-G` the data, to the query.
-fn queries(asked: &CurlOptions, target: &mut CurlTarget, data: Option<&CurlData>, place: &str) -> Result<(), UsageError> {
+fn queries(
+    asked: &CurlOptions,
+    target: &mut CurlTarget,
+    data: Option<&CurlData>,
+    place: &str,
+) -> Result<(), UsageError> {
     match data {
         Some(CurlData::Text(text)) => target.add_query(text),
         Some(CurlData::File(path)) => {
@@ -234,7 +239,12 @@ fn length(options: &RequestOptions<'_>) -> Option<u64> {
 }
 
 /// Returns `true` if curl would send `Expect: 100-continue`.
-fn expects_continue(asked: &CurlOptions, upload: Option<&str>, options: &RequestOptions<'_>, lines: &HeaderLines) -> bool {
+fn expects_continue(
+    asked: &CurlOptions,
+    upload: Option<&str>,
+    options: &RequestOptions<'_>,
+    lines: &HeaderLines,
+) -> bool {
     let length = length(options);
     let long = length.is_some_and(|length| length > EXPECTS_FROM) || upload.is_some_and(|_| length.is_none());
     // It sends an Upgrade instead.
@@ -291,7 +301,12 @@ fn cookie(asked: &CurlOptions, target: &CurlTarget, lines: &mut HeaderLines, not
 }
 
 /// Returns the `user:password` of `-u` or of the URL.
-fn user(asked: &CurlOptions, target: &CurlTarget, lines: &HeaderLines, place: &str) -> Result<Option<String>, UsageError> {
+fn user(
+    asked: &CurlOptions,
+    target: &CurlTarget,
+    lines: &HeaderLines,
+    place: &str,
+) -> Result<Option<String>, UsageError> {
     if lines.has_user_line("Authorization") || asked.value("oauth2-bearer").is_some() {
         return Ok(None);
     }

@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 use std::path::Path;
 
-use brunt_contract::{UsageError, Proxy};
+use brunt_contract::{Proxy, UsageError};
 
 use super::command::CurlOptions;
 
@@ -29,8 +29,9 @@ impl CurlSettings {
     /// # Errors
     /// The first setting that differs.
     pub fn check_equal(&self, other: &CurlSettings, place: &str, first: &str) -> Result<(), UsageError> {
-        let differs =
-            |a: &CurlSettings, b: &CurlSettings| a.0.iter().find(|setting| !b.0.contains(setting)).map(|(name, _)| *name);
+        let differs = |a: &CurlSettings, b: &CurlSettings| {
+            a.0.iter().find(|setting| !b.0.contains(setting)).map(|(name, _)| *name)
+        };
         match differs(self, other).or_else(|| differs(other, self)) {
             None => Ok(()),
             Some(name) => {

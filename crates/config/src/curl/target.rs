@@ -3,9 +3,9 @@
 //! curl sends a path almost unmodified (only `.` and `..` are resolved and non-ASCII characters encoded), whereas the
 //! URL standard of browsers, which brunt follows, encodes more. If both differ, the request target is set explicitly.
 
+use brunt_contract::UsageError;
 use brunt_protocols::template::slot_length;
 use url::Url;
-use brunt_contract::UsageError;
 
 /// Maximum number of URLs of one glob; more are a mistake.
 const MOST: usize = 1000;
@@ -31,7 +31,8 @@ impl CurlTarget {
     /// # Errors
     /// A part that curl or brunt would refuse.
     pub fn parse(text: &str, as_is: bool, place: &str) -> Result<CurlTarget, UsageError> {
-        let wrong = |trouble: &str| UsageError::new(place, format!("the URL `{}` {trouble}", brunt_plan::mask::url(text)));
+        let wrong =
+            |trouble: &str| UsageError::new(place, format!("the URL `{}` {trouble}", brunt_plan::mask::url(text)));
         if outside_slots(text).any(|c| c <= ' ' || c == '\x7f') {
             return Err(wrong("contains a space or another character that ends it; write %20"));
         }

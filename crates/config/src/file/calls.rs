@@ -1,12 +1,12 @@
 //! Steps that run other steps: `for-each` over a list, and calls of named flows.
 
-use brunt_plan::flow::{NamedFlow, Flow, LoopList, TextPiece, Step, each, pieces, server_of};
+use brunt_contract::UsageError;
+use brunt_plan::flow::{Flow, LoopList, NamedFlow, Step, TextPiece, each, pieces, server_of};
 use brunt_plan::yaml::{FilePosition, YamlNode, YamlValue};
 use brunt_scenario::Condition;
-use brunt_contract::UsageError;
 
 use super::positions::Section;
-use super::reader::{PlanFileEntry, DeferredCheck, PlanFileReader, StepContext};
+use super::reader::{DeferredCheck, PlanFileEntry, PlanFileReader, StepContext};
 use crate::suggestions::nearest;
 
 /// Maximum number of named flows in a plan.
@@ -63,7 +63,11 @@ impl PlanFileReader {
     }
 
     /// Reads `call: NAME`, `with`.
-    pub(super) fn call(&mut self, (_, node): (FilePosition, &YamlNode), rest: &[&PlanFileEntry]) -> Result<Step, UsageError> {
+    pub(super) fn call(
+        &mut self,
+        (_, node): (FilePosition, &YamlNode),
+        rest: &[&PlanFileEntry],
+    ) -> Result<Step, UsageError> {
         let flow = self.scalar("call", node)?;
         self.deferred.push((DeferredCheck::Call(flow.clone()), node.at));
         let mut with = std::collections::BTreeMap::new();

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use brunt_contract::{Protocol, OptionArity};
+use brunt_contract::{OptionArity, Protocol};
 
 use crate::suggestions::nearest;
-use crate::{settings, protocol_flags};
+use crate::{protocol_flags, settings};
 
 /// The kinds of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,15 +104,16 @@ impl PlanKeys {
             option: false,
             of_one_url: of_one_url.contains(&spec.name),
         });
-        let options = protocol_flags::flags(&protocol_flags::protocol_options(protocols)).into_iter().map(|option| NamedKey {
-            name: option.name,
-            takes: option.takes,
-            help: option.help,
-            alias: None,
-            is_key: true,
-            option: true,
-            of_one_url: of_one_url.contains(&option.name),
-        });
+        let options =
+            protocol_flags::flags(&protocol_flags::protocol_options(protocols)).into_iter().map(|option| NamedKey {
+                name: option.name,
+                takes: option.takes,
+                help: option.help,
+                alias: None,
+                is_key: true,
+                option: true,
+                of_one_url: of_one_url.contains(&option.name),
+            });
         PlanKeys(settings.chain(options).collect())
     }
 

@@ -3,24 +3,24 @@
 //! The keys are the names of the settings and of the protocols' options. The `plan` of a JSON report is accepted as
 //! well: there `load` is a map, times are nanoseconds and words are joined by `_`. One reader serves both.
 
-mod sections;
 mod calls;
 pub mod keys;
 mod positions;
 mod reader;
-mod report_plan;
 mod remarks;
+mod report_plan;
 mod scenarios;
 pub mod schema;
-mod steps;
+mod sections;
 mod single_pass;
+mod steps;
 
 use std::rc::Rc;
 use std::sync::Arc;
 
+use brunt_contract::{Protocol, UsageError};
 use brunt_plan::document;
 use brunt_plan::yaml::{self, FilePosition, YamlNode, YamlValue};
-use brunt_contract::{UsageError, Protocol};
 
 use self::keys::{KeyKind, PlanKeys};
 use self::positions::StepPositions;
@@ -65,10 +65,12 @@ impl PlanFileReader {
         let closed =
             self.recorded && entry(entries, "load").is_some_and(|(.., load)| word_of(load, "model") == "closed");
         let keys = Rc::clone(&self.keys);
-        let side_by_side = entry(entries, "scenarios").is_some_and(|(.., node)| node.value != YamlValue::List(Vec::new()));
+        let side_by_side =
+            entry(entries, "scenarios").is_some_and(|(.., node)| node.value != YamlValue::List(Vec::new()));
         for (written, at, node) in entries {
             let name = written.replace('_', "-");
-            let nothing = node.value == YamlValue::Null || (closed && ["max-connections", "slack"].contains(&&name[..]));
+            let nothing =
+                node.value == YamlValue::Null || (closed && ["max-connections", "slack"].contains(&&name[..]));
             if nothing {
                 continue;
             }
@@ -160,7 +162,8 @@ impl PlanFileReader {
                     true => self.say("rate", format!("{}/s", stage.from), place),
                     false => self.say("users", stage.from.to_string(), place),
                 }
-                if let Some((_, at, duration)) = entry(root, "duration").filter(|(.., node)| node.value != YamlValue::Null)
+                if let Some((_, at, duration)) =
+                    entry(root, "duration").filter(|(.., node)| node.value != YamlValue::Null)
                 {
                     self.setting("duration", *at, duration)?;
                 }

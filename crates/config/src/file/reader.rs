@@ -3,15 +3,15 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use brunt_contract::{OptionArity, UsageError};
 use brunt_measure::Nanos;
 use brunt_plan::flow::{AT_MOST, CAPTURE, CHECK_NAMES, TIMEOUT};
 use brunt_plan::yaml::{FilePosition, YamlNode, YamlValue};
 use brunt_plan::{WeightedUrl, document};
-use brunt_contract::{UsageError, OptionArity};
 
 use super::keys::PlanKeys;
 use super::positions::StepPositions;
-use crate::draft::{RunDraft, DraftUrl};
+use crate::draft::{DraftUrl, RunDraft};
 use crate::origin::ValueOrigin;
 use crate::values::SettingValue;
 use crate::{parsers, urls};
@@ -83,14 +83,22 @@ impl PlanFileReader {
     }
 
     /// Returns the values of a key; a switch that is on has one empty value.
-    fn values(&self, name: &str, at: FilePosition, node: &YamlNode, takes: OptionArity) -> Result<Vec<(String, FilePosition)>, UsageError> {
+    fn values(
+        &self,
+        name: &str,
+        at: FilePosition,
+        node: &YamlNode,
+        takes: OptionArity,
+    ) -> Result<Vec<(String, FilePosition)>, UsageError> {
         match (&node.value, takes) {
             (YamlValue::Text(text), OptionArity::Switch) => match &text[..] {
                 "true" => Ok(vec![(String::new(), at)]),
                 "false" => Ok(Vec::new()),
                 other => self.wrong(node.at, name, format!("`{other}` is neither true nor false; write one of them")),
             },
-            (YamlValue::List(items), OptionArity::Switch) if self.recorded && items.len() == 1 => Ok(vec![(String::new(), at)]),
+            (YamlValue::List(items), OptionArity::Switch) if self.recorded && items.len() == 1 => {
+                Ok(vec![(String::new(), at)])
+            }
             (YamlValue::Text(text), _) => self.revealed(name, text, node.at).map(|text| vec![(text, node.at)]),
             (YamlValue::List(items), takes) => {
                 if matches!(takes, OptionArity::One(_)) && !(self.recorded && items.len() == 1) {
@@ -98,7 +106,9 @@ impl PlanFileReader {
                 }
                 items.iter().map(|item| Ok((self.scalar(name, item)?, item.at))).collect()
             }
-            (YamlValue::Map(_), OptionArity::Many(_)) => self.wrong(node.at, name, "is a map; write a value or a list of values"),
+            (YamlValue::Map(_), OptionArity::Many(_)) => {
+                self.wrong(node.at, name, "is a map; write a value or a list of values")
+            }
             (YamlValue::Map(_), _) => self.wrong(node.at, name, "is a map; write a single value"),
             (YamlValue::Null, _) => Ok(Vec::new()),
         }
@@ -198,7 +208,13 @@ impl PlanFileReader {
         checked.or_else(|trouble| self.wrong(node.at, "name", trouble))
     }
 
-    pub(super) fn url_option(&mut self, name: &str, at: FilePosition, node: &YamlNode, url: &mut DraftUrl) -> Result<(), UsageError> {
+    pub(super) fn url_option(
+        &mut self,
+        name: &str,
+        at: FilePosition,
+        node: &YamlNode,
+        url: &mut DraftUrl,
+    ) -> Result<(), UsageError> {
         if let (YamlValue::Map(entries), true) = (&node.value, name.starts_with("expect-")) {
             return self.named_checks(name, (at, entries), url);
         }
@@ -228,7 +244,12 @@ impl PlanFileReader {
     }
 
     /// Reads named checks: `expect-json: {has a token: $.token}`.
-    fn named_checks(&mut self, name: &str, (at, entries): (FilePosition, &[PlanFileEntry]), url: &mut DraftUrl) -> Result<(), UsageError> {
+    fn named_checks(
+        &mut self,
+        name: &str,
+        (at, entries): (FilePosition, &[PlanFileEntry]),
+        url: &mut DraftUrl,
+    ) -> Result<(), UsageError> {
         let items: Vec<YamlNode> = entries.iter().map(|(_, _, node)| node.clone()).collect();
         let rules = match &items[..] {
             [one] => one.clone(),

@@ -5,7 +5,7 @@ use brunt_plan::WeightedUrl;
 use brunt_plan::flow::{Flow, Step};
 use brunt_plan::yaml::FilePosition;
 
-use super::positions::{StepPositions, Section, format_remarks};
+use super::positions::{Section, StepPositions, format_remarks};
 use super::single_pass::{FlowPass, captured_in};
 
 /// Returns the remarks on a flow, a sentence each.
@@ -21,7 +21,9 @@ pub(super) fn of_flow(flow: &Flow, urls: &[WeightedUrl], places: &StepPositions)
     let reader = FlowPass::read((flow, urls, places), &sections, Vec::new());
     let mut all: Vec<(FilePosition, String)> = reader.unused().into_iter().map(|unused| unused_one(&unused)).collect();
     all.extend(uncalled(flow, &reader.called, places));
-    all.extend(reader.into_remarks(|name| format!("`{{{name}}}` is not a slot and no step captures it; it is sent literally")));
+    all.extend(
+        reader.into_remarks(|name| format!("`{{{name}}}` is not a slot and no step captures it; it is sent literally")),
+    );
     format_remarks(all)
 }
 
@@ -57,9 +59,9 @@ pub(super) fn of_scenarios(
     let unused = around.unused().into_iter().filter(|(name, ..)| !used_by_any(name));
     let mut all: Vec<(FilePosition, String)> = unused.map(|unused| unused_one(&unused)).collect();
     all.extend(uncalled(common, &called, places));
-    all.extend(
-        around.into_remarks(|name| format!("`{{{name}}}` is not a slot and `setup` does not capture it; it is sent literally")),
-    );
+    all.extend(around.into_remarks(|name| {
+        format!("`{{{name}}}` is not a slot and `setup` does not capture it; it is sent literally")
+    }));
     for ((name, _), reader) in scenarios.iter().zip(readers) {
         let of_it = |(at, sentence): (FilePosition, String)| (at, format!("{name}: {sentence}"));
         let unused = reader.unused().into_iter().filter(|(known, ..)| !of_setup.contains(known));

@@ -58,7 +58,9 @@ fn json_part(node: &YamlNode, no_text: bool) -> serde_json::Value {
 /// Converts a map of texts, whatever its keys.
 fn texts(node: &YamlNode) -> serde_json::Value {
     match &node.value {
-        YamlValue::Map(entries) => entries.iter().map(|(name, _, node)| (name.clone(), json_part(node, false))).collect(),
+        YamlValue::Map(entries) => {
+            entries.iter().map(|(name, _, node)| (name.clone(), json_part(node, false))).collect()
+        }
         _ => json_of(node),
     }
 }

@@ -1,19 +1,19 @@
 //! The `scenarios` of a plan file: each has a load, and a flow or URLs that are appended to those of the plan.
 
+use brunt_contract::UsageError;
 use brunt_measure::Nanos;
-use brunt_plan::flow::{Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, Branch, each};
+use brunt_plan::flow::{Branch, Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, each};
 use brunt_plan::scenarios::SCENARIOS;
 use brunt_plan::stages::Level;
 use brunt_plan::yaml::{FilePosition, YamlNode, YamlValue};
 use brunt_plan::{Load, ScenarioPlan, Stage, quantity, stages};
-use brunt_contract::UsageError;
 
 use super::positions::Section;
 use super::reader::{PlanFileEntry, PlanFileReader, text_of};
-use super::{report_plan, remarks};
+use super::{remarks, report_plan};
 use crate::draft::DraftScenario;
-use crate::suggestions::nearest;
 use crate::parsers::{self, MOST_USERS, UNTIL_DONE};
+use crate::suggestions::nearest;
 
 /// The keys of a scenario.
 const KEYS: [&str; 20] = [
@@ -43,7 +43,12 @@ const LONGEST: usize = 60;
 
 impl PlanFileReader {
     /// Reads `scenarios`: a map by name, or a list of maps with a name.
-    pub(super) fn scenarios(&mut self, at: FilePosition, node: &YamlNode, beside: &[PlanFileEntry]) -> Result<(), UsageError> {
+    pub(super) fn scenarios(
+        &mut self,
+        at: FilePosition,
+        node: &YamlNode,
+        beside: &[PlanFileEntry],
+    ) -> Result<(), UsageError> {
         if self.recorded {
             return self.recorded_scenarios(at, node);
         }
@@ -112,7 +117,12 @@ impl PlanFileReader {
     }
 
     /// Checks and completes all scenarios together.
-    fn complete_scenarios(&mut self, at: FilePosition, all: &mut [DraftScenario], common: &mut Flow) -> Result<(), UsageError> {
+    fn complete_scenarios(
+        &mut self,
+        at: FilePosition,
+        all: &mut [DraftScenario],
+        common: &mut Flow,
+    ) -> Result<(), UsageError> {
         if all.is_empty() || all.len() > SCENARIOS {
             return self.wrong(at, "scenarios", format!("are {}; write 1 to {SCENARIOS}", all.len()));
         }

@@ -1,10 +1,10 @@
 //! The JSON Schema of plan files, for editors: `schema.json`, completed with the settings and the options of the
 //! protocols.
 
-use serde_json::{Map, Value, json};
 use brunt_contract::OptionArity;
+use serde_json::{Map, Value, json};
 
-use super::keys::{PlanKeys, NamedKey};
+use super::keys::{NamedKey, PlanKeys};
 
 /// Returns the schema.
 pub fn schema(keys: &PlanKeys) -> Value {

@@ -1,9 +1,9 @@
 //! The sections next to a flow (`flows`, `setup`, `start`, `end`, `teardown`), and the requests of a `batch`.
 
+use brunt_contract::UsageError;
 use brunt_plan::flow::{AT_MOST, Flow, OnFailure, Step};
 use brunt_plan::quantity;
 use brunt_plan::yaml::{YamlNode, YamlValue};
-use brunt_contract::UsageError;
 
 use super::positions::Section;
 use super::reader::{PlanFileEntry, PlanFileReader, text_of};

@@ -10,7 +10,7 @@ use brunt_plan::yaml::FilePosition;
 use brunt_scenario::Condition;
 
 use super::calls::values_in;
-use super::positions::{NOWHERE, StepPositions, Section};
+use super::positions::{NOWHERE, Section, StepPositions};
 
 /// The state of the pass, in the order of the steps.
 pub(super) struct FlowPass<'a> {
@@ -44,8 +44,21 @@ impl<'a> FlowPass<'a> {
     ) -> FlowPass<'a> {
         let (used, early, unknown, defined, called, found) = Default::default();
         let (ahead, at, endless) = ([].iter(), NOWHERE, NOWHERE);
-        let mut reader =
-            FlowPass { flow, urls, places, ahead, at, endless, known, used, early, unknown, defined, called, remarks: found };
+        let mut reader = FlowPass {
+            flow,
+            urls,
+            places,
+            ahead,
+            at,
+            endless,
+            known,
+            used,
+            early,
+            unknown,
+            defined,
+            called,
+            remarks: found,
+        };
         for (section, steps) in sections {
             reader.ahead = places.of(section).iter();
             reader.steps(steps);
@@ -55,7 +68,8 @@ impl<'a> FlowPass<'a> {
 
     /// Returns the remarks, except those on unused values.
     pub(super) fn into_remarks(self, unknown: impl Fn(&str) -> String) -> impl Iterator<Item = (FilePosition, String)> {
-        let unknown: Vec<(FilePosition, String)> = self.unknown.into_iter().map(|(name, at)| (at, unknown(name))).collect();
+        let unknown: Vec<(FilePosition, String)> =
+            self.unknown.into_iter().map(|(name, at)| (at, unknown(name))).collect();
         self.remarks.into_iter().chain(unknown)
     }
 
@@ -105,7 +119,9 @@ impl<'a> FlowPass<'a> {
             Step::Group { steps, .. } | Step::Once { steps } => return self.steps(steps),
             Step::Repeat { times, steps } => {
                 if *times == 0 {
-                    self.add_remark("the steps of `repeat: 0` never run; write 1 or more, or leave them out".to_owned());
+                    self.add_remark(
+                        "the steps of `repeat: 0` never run; write 1 or more, or leave them out".to_owned(),
+                    );
                 }
                 return self.visit_loop(steps) || *times == 0;
             }
@@ -159,12 +175,16 @@ impl<'a> FlowPass<'a> {
         let changes = looked_at.iter().any(|name| set.contains(name));
         let names = looked_at.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         match always {
-            Some(false) => {
-                self.add_remark(format!("the steps of `while: {condition}` never run: no step captures {names} before them"))
+            Some(false) => self.add_remark(format!(
+                "the steps of `while: {condition}` never run: no step captures {names} before them"
+            )),
+            Some(true) => {
+                self.add_remark(format!("`while: {condition}` never ends: none of its steps captures {names}"))
             }
-            Some(true) => self.add_remark(format!("`while: {condition}` never ends: none of its steps captures {names}")),
             None if !changes => {
-                self.add_remark(format!("`while: {condition}` never ends once it holds: none of its steps captures {names}"));
+                self.add_remark(format!(
+                    "`while: {condition}` never ends once it holds: none of its steps captures {names}"
+                ));
             }
             None => {}
         }
@@ -181,10 +201,14 @@ impl<'a> FlowPass<'a> {
         let names = self.tested_values(condition).iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         match always {
             Some(false) if !steps.is_empty() => {
-                self.add_remark(format!("the steps of `if: {condition}` never run: no step captures {names} before it"));
+                self.add_remark(format!(
+                    "the steps of `if: {condition}` never run: no step captures {names} before it"
+                ));
             }
             Some(true) if !otherwise.is_empty() => {
-                self.add_remark(format!("the `else` of `if: {condition}` never runs: no step captures {names} before it"));
+                self.add_remark(format!(
+                    "the `else` of `if: {condition}` never runs: no step captures {names} before it"
+                ));
             }
             _ => {}
         }
@@ -229,7 +253,9 @@ impl<'a> FlowPass<'a> {
         let one =
             |text: &&String| text.split_once(' ').is_some_and(|(name, source)| name == list && !source.contains('|'));
         if sources.any(|text| one(&text)) {
-            self.add_remark(format!("`for-each: {name}` runs once, as `{list}` holds one value; capture it with `| all`"));
+            self.add_remark(format!(
+                "`for-each: {name}` runs once, as `{list}` holds one value; capture it with `| all`"
+            ));
         }
     }
 
@@ -269,7 +295,8 @@ impl<'a> FlowPass<'a> {
     /// Returns the values that a condition tests, each once.
     fn tested_values(&self, text: &str) -> Vec<&'a str> {
         let names = &self.flow.variables;
-        let mut values = Condition::parse(text, names).map_or_else(|_| Vec::new(), |condition| condition.value_indices());
+        let mut values =
+            Condition::parse(text, names).map_or_else(|_| Vec::new(), |condition| condition.value_indices());
         values.sort_unstable();
         values.dedup();
         values.into_iter().filter_map(|value| names.get(usize::from(value))).map(String::as_str).collect()
@@ -354,7 +381,8 @@ fn words_in_braces(text: &str) -> impl Iterator<Item = &str> {
         let inside = &text[at + 1..];
         let end = inside.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-')?;
         let closes = inside[end..].trim_start_matches(' ').starts_with(['}', '|']);
-        (brunt_protocols::capture::is_word(&inside[..end]) && closes && !text[..at].ends_with('{')).then_some(&inside[..end])
+        (brunt_protocols::capture::is_word(&inside[..end]) && closes && !text[..at].ends_with('{'))
+            .then_some(&inside[..end])
     })
 }
 

@@ -1,15 +1,15 @@
 //! The `flow` of a plan file: parsed into steps whose requests are appended to the URLs of the plan.
 
+use brunt_contract::UsageError;
 use brunt_measure::Nanos;
-use brunt_plan::flow::{AT_MOST, Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, TIMEOUT, Branch};
+use brunt_plan::flow::{AT_MOST, Branch, Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, TIMEOUT};
 use brunt_plan::quantity;
 use brunt_plan::yaml::{FilePosition, YamlNode, YamlValue};
 use brunt_protocols::CAPTURE;
-use brunt_contract::UsageError;
 
 use super::positions::Section;
-use super::reader::{PlanFileEntry, DeferredCheck, PlanFileReader, StepContext, text_of};
-use super::{report_plan, remarks};
+use super::reader::{DeferredCheck, PlanFileEntry, PlanFileReader, StepContext, text_of};
+use super::{remarks, report_plan};
 use crate::draft::DraftUrl;
 use crate::suggestions::nearest;
 use crate::values::SettingValues;
@@ -24,7 +24,12 @@ const MOST_TIMES: u64 = 1_000_000;
 
 impl PlanFileReader {
     /// Reads `flow`, and the sections next to it.
-    pub(super) fn flow(&mut self, at: FilePosition, node: &YamlNode, beside: &[PlanFileEntry]) -> Result<(), UsageError> {
+    pub(super) fn flow(
+        &mut self,
+        at: FilePosition,
+        node: &YamlNode,
+        beside: &[PlanFileEntry],
+    ) -> Result<(), UsageError> {
         if self.recorded {
             let flow = serde_json::from_value(report_plan::flow(node));
             self.draft.flow =
@@ -127,7 +132,12 @@ impl PlanFileReader {
         }
     }
 
-    fn group(&mut self, (at, node): (FilePosition, &YamlNode), rest: &[&PlanFileEntry], within: &mut StepContext) -> Result<Step, UsageError> {
+    fn group(
+        &mut self,
+        (at, node): (FilePosition, &YamlNode),
+        rest: &[&PlanFileEntry],
+        within: &mut StepContext,
+    ) -> Result<Step, UsageError> {
         let name = self.scalar("group", node)?;
         if name.trim().is_empty() || within.groups.contains(&name) {
             let trouble = if name.trim().is_empty() { "has no name" } else { "is inside itself" };
@@ -139,9 +149,15 @@ impl PlanFileReader {
         Ok(Step::Group { name, steps })
     }
 
-    fn choice(&mut self, (at, node): (FilePosition, &YamlNode), rest: Vec<&PlanFileEntry>, within: &mut StepContext) -> Result<Step, UsageError> {
+    fn choice(
+        &mut self,
+        (at, node): (FilePosition, &YamlNode),
+        rest: Vec<&PlanFileEntry>,
+        within: &mut StepContext,
+    ) -> Result<Step, UsageError> {
         let condition = self.condition(node)?;
-        let (otherwise, rest): (Vec<&PlanFileEntry>, Vec<&PlanFileEntry>) = rest.into_iter().partition(|(key, ..)| key == "else");
+        let (otherwise, rest): (Vec<&PlanFileEntry>, Vec<&PlanFileEntry>) =
+            rest.into_iter().partition(|(key, ..)| key == "else");
         let steps = self.nested_steps("if", at, &rest, within)?;
         let otherwise = match otherwise[..] {
             [(.., node)] => self.steps(node, within)?,
@@ -194,7 +210,8 @@ impl PlanFileReader {
 
     pub(super) fn request_step(&mut self, item: &YamlNode, entries: &[PlanFileEntry]) -> Result<Step, UsageError> {
         let of_flow = ["on-failure", "on_failure", CAPTURE, TIMEOUT, AT_MOST, "at_most"];
-        let of_url: Vec<PlanFileEntry> = entries.iter().filter(|(key, ..)| !of_flow.contains(&key.as_str())).cloned().collect();
+        let of_url: Vec<PlanFileEntry> =
+            entries.iter().filter(|(key, ..)| !of_flow.contains(&key.as_str())).cloned().collect();
         if let Some((key, at, _)) = of_url.iter().find(|(key, ..)| key == "weight") {
             return self.wrong(*at, key, "is for URLs that share a load; in a flow, use `choose`");
         }
@@ -230,7 +247,12 @@ impl PlanFileReader {
         }
     }
 
-    pub(super) fn request(&mut self, at: FilePosition, url: DraftUrl, on_failure: OnFailure) -> Result<Step, UsageError> {
+    pub(super) fn request(
+        &mut self,
+        at: FilePosition,
+        url: DraftUrl,
+        on_failure: OnFailure,
+    ) -> Result<Step, UsageError> {
         self.add_url(at, url)?;
         Ok(Step::Request { url: self.draft.urls.len() as u32 - 1, on_failure })
     }

@@ -7,7 +7,7 @@ mod tools;
 
 use brunt_plan::{mask, quantity};
 
-use self::tools::{Equivalent, TOOLS, LoadTool};
+use self::tools::{Equivalent, LoadTool, TOOLS};
 
 /// The translation of another tool's command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -54,7 +54,8 @@ pub fn translate_pasted(line: &[String]) -> Option<Translation> {
 pub fn guess_tool(line: &[String], option: &str) -> Option<Translation> {
     let line = if line.first().is_some_and(|word| word == "run") { &line[1..] } else { line };
     let readings = TOOLS.iter().filter(|tool| tool.find(option).is_some());
-    let reading = readings.filter_map(|tool| LineTranslator::of(tool, line, true)).find(|reading| reading.options >= 2)?;
+    let reading =
+        readings.filter_map(|tool| LineTranslator::of(tool, line, true)).find(|reading| reading.options >= 2)?;
     reading.url.is_some().then(|| reading.translation())
 }
 

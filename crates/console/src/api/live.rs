@@ -8,16 +8,16 @@ use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
-use futures_util::stream::{self, Stream, StreamExt as _};
 use brunt_plan::Change;
+use futures_util::stream::{self, Stream, StreamExt as _};
 use serde::Deserialize;
 
 use super::runs::find;
 use super::{blocking, body};
 use crate::App;
-use crate::run_control::RunCommand;
 use crate::feed::{FeedMessage, Watcher};
 use crate::problem::Problem;
+use crate::run_control::RunCommand;
 
 /// Interval of keep-alive messages, so that a broken connection is noticed.
 const ALIVE: Duration = Duration::from_secs(15);
@@ -54,8 +54,9 @@ fn event_stream(watcher: Watcher) -> impl Stream<Item = Result<Event, Infallible
         let messages = watcher.next().await;
         (!messages.is_empty()).then_some((messages, watcher))
     };
-    let event =
-        |message: FeedMessage| Ok(Event::default().id(message.number.to_string()).event(message.name).data(&*message.data));
+    let event = |message: FeedMessage| {
+        Ok(Event::default().id(message.number.to_string()).event(message.name).data(&*message.data))
+    };
     stream::unfold(watcher, some).flat_map(move |messages| stream::iter(messages.into_iter().map(event)))
 }
 
@@ -82,7 +83,9 @@ impl LoadChangeRequest {
             LoadChangeRequest::Users(users) => RunCommand::Change(Change::Users(users)),
             LoadChangeRequest::Pause => RunCommand::Change(Change::Pause),
             LoadChangeRequest::Resume => RunCommand::Change(Change::Resume),
-            LoadChangeRequest::ByPercent(percent) if (-90.0..=900.0).contains(&percent) => RunCommand::Scale(1.0 + percent / 100.0),
+            LoadChangeRequest::ByPercent(percent) if (-90.0..=900.0).contains(&percent) => {
+                RunCommand::Scale(1.0 + percent / 100.0)
+            }
             LoadChangeRequest::ByPercent(percent) => {
                 return Err(Problem::unfit("change", format!("{percent}% is not a valid change; write -90 to 900")));
             }

@@ -17,7 +17,7 @@ use super::{blocking, body, language};
 use crate::App;
 use crate::access::Role;
 use crate::problem::Problem;
-use crate::program::{LONGEST_PLAN, normalize_error, missing_output};
+use crate::program::{LONGEST_PLAN, missing_output, normalize_error};
 use crate::runs::{new_id, private_file};
 
 /// A plan as text.
@@ -71,7 +71,10 @@ impl Drop for TemporaryPlan {
 }
 
 /// `POST /plan/check`: the plan, or the error in it and its position.
-pub async fn check(State(app): State<App>, asked: Result<Json<PlanText>, JsonRejection>) -> Result<Json<Value>, Problem> {
+pub async fn check(
+    State(app): State<App>,
+    asked: Result<Json<PlanText>, JsonRejection>,
+) -> Result<Json<Value>, Problem> {
     let PlanText { plan, lang } = body(asked)?;
     blocking(&app, move |app| {
         let file = TemporaryPlan::new(app, &plan, "yaml")?;
@@ -108,7 +111,10 @@ pub async fn try_once(
 }
 
 /// `POST /plan/doctor`: the limits that the run would reach.
-pub async fn doctor(State(app): State<App>, asked: Result<Json<PlanText>, JsonRejection>) -> Result<Json<Value>, Problem> {
+pub async fn doctor(
+    State(app): State<App>,
+    asked: Result<Json<PlanText>, JsonRejection>,
+) -> Result<Json<Value>, Problem> {
     command_output(app, asked, &["doctor"]).await
 }
 

@@ -11,16 +11,16 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_T
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use axum::{Extension, Json};
-use futures_util::StreamExt as _;
 use brunt_record::RecordFile;
 use brunt_report::comparison::ComparedRun;
 use brunt_report::formats::{Style, html};
-use brunt_report::{ReportFormat, Lang, RecordedSeconds, Summary};
+use brunt_report::{Lang, RecordedSeconds, ReportFormat, Summary};
+use futures_util::StreamExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::runs::find;
-use super::{blocking, language, query, downloads};
+use super::{blocking, downloads, language, query};
 use crate::App;
 use crate::access::Role;
 use crate::figures;
@@ -101,7 +101,8 @@ pub async fn report(
     let format = brunt_report::format(name).ok_or_else(unknown)?;
     let lang = if language(wanted.lang.as_deref()) == "zh" { Lang::Zh } else { Lang::En };
     let style = Style { lang, ..Style::default() };
-    let body = report_body(app, id.clone(), role, move |_, summary, seconds, out| format.write(summary, seconds, style, out));
+    let body =
+        report_body(app, id.clone(), role, move |_, summary, seconds, out| format.write(summary, seconds, style, out));
     let ending = format.extensions().first().copied().unwrap_or("txt");
     let mut response = attachment(&format!("{id}.{ending}"), media_type(format), body.await?);
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(REPORT_POLICY));

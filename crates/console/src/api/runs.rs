@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{blocking, body, language, query};
 use crate::App;
-use crate::library::{self, RunEdits, LibraryRun, RunState as Standing};
+use crate::library::{self, LibraryRun, RunEdits, RunState as Standing};
 use crate::problem::Problem;
 use crate::program::LONGEST_PLAN;
 use crate::runs::RunRequest;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{RunEdits, LibraryRun, RunState};
+use super::{LibraryRun, RunEdits, RunState};
 use crate::figures::RunFigures;
 
 /// Version of the file; later versions are not touched.
@@ -86,7 +86,9 @@ impl Index {
             let fits = match line {
                 IndexLine::BruntLibrary(_) => false,
                 IndexLine::Run(run) => !index.runs.contains_key(&run.id),
-                IndexLine::Known { id, .. } | IndexLine::Marked(id, _) | IndexLine::Deleted(id) => index.runs.contains_key(id),
+                IndexLine::Known { id, .. } | IndexLine::Marked(id, _) | IndexLine::Deleted(id) => {
+                    index.runs.contains_key(id)
+                }
             };
             if fits {
                 index.append(line)?;

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
-use brunt_record::{RunEnd, RunEvent, RecordWriter};
+use brunt_record::{RecordWriter, RunEnd, RunEvent};
 
 use super::index::STALE;
 use super::*;

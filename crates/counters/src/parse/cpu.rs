@@ -74,7 +74,7 @@ pub(crate) fn softnet(text: &str, sink: &mut CounterSink) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::{found, expected};
+    use crate::counters::{expected, found};
 
     fn cpu(text: &str) -> Vec<(String, u64)> {
         found(|sink| stat(text, 10_000_000, sink))

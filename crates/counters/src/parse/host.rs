@@ -34,7 +34,7 @@ pub(crate) fn files(text: &str, sink: &mut CounterSink) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::{found, expected};
+    use crate::counters::{expected, found};
 
     #[test]
     fn memory_in_bytes_and_absent_where_the_kernel_does_not_say() {

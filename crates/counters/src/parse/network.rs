@@ -121,7 +121,7 @@ fn is_local_v4(address: Ipv4Addr, fib_trie: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::{found, expected};
+    use crate::counters::{expected, found};
 
     #[test]
     fn tables_are_read_by_name_whatever_the_kernel_has() {

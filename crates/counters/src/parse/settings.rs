@@ -68,7 +68,7 @@ fn ports(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::{found, expected};
+    use crate::counters::{expected, found};
 
     #[test]
     fn settings_of_each_form() {

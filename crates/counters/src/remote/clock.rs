@@ -32,7 +32,8 @@ pub struct ClockReading {
 impl ClockExchange {
     /// Computes the offset; `None` if the timestamps are impossible.
     pub fn reading(&self) -> Option<ClockReading> {
-        let [asked, heard, told, came] = [self.sent, self.received, self.replied, self.arrived].map(|at| i128::from(at.0));
+        let [asked, heard, told, came] =
+            [self.sent, self.received, self.replied, self.arrived].map(|at| i128::from(at.0));
         let round = (came - asked) - (told - heard);
         if came < asked || told < heard || round < 0 {
             return None;
@@ -67,7 +68,12 @@ mod tests {
     fn exchange(asked: u64, there: u64, spent: u64, back: u64, ahead: i64) -> ClockExchange {
         let theirs = |ours: u64| Nanos(ours.saturating_add_signed(ahead));
         let (heard, told) = (asked + there, asked + there + spent);
-        ClockExchange { sent: Nanos(asked), received: theirs(heard), replied: theirs(told), arrived: Nanos(told + back) }
+        ClockExchange {
+            sent: Nanos(asked),
+            received: theirs(heard),
+            replied: theirs(told),
+            arrived: Nanos(told + back),
+        }
     }
 
     #[test]
@@ -93,13 +99,15 @@ mod tests {
         ] {
             assert_eq!(wrong.reading(), None, "{wrong:?}");
         }
-        let far = ClockExchange { sent: Nanos(0), received: Nanos(u64::MAX), replied: Nanos(u64::MAX), arrived: Nanos(1) };
+        let far =
+            ClockExchange { sent: Nanos(0), received: Nanos(u64::MAX), replied: Nanos(u64::MAX), arrived: Nanos(1) };
         assert_eq!(far.reading(), None, "no clock is so far ahead");
     }
 
     #[test]
     fn a_reading_is_kept_until_its_age_makes_it_worse_than_a_new_one() {
-        let reading = |at_s: u64, within_ns| ClockReading { at: Nanos::from_secs(at_s), ahead_ns: 0, error_ns: within_ns };
+        let reading =
+            |at_s: u64, within_ns| ClockReading { at: Nanos::from_secs(at_s), ahead_ns: 0, error_ns: within_ns };
         let sharp = reading(0, 1_000);
         assert_eq!(sharp.better_of(reading(1, 200_000)), sharp);
         assert_eq!(sharp.better_of(reading(1, 900)), reading(1, 900));

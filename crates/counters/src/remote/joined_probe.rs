@@ -13,10 +13,12 @@ use brunt_measure::{Clock, Nanos};
 use brunt_record::HostCounters;
 use brunt_record::frames::FrameBuffer;
 
-use super::clock::{ClockReading, ClockExchange};
+use super::clock::{ClockExchange, ClockReading};
+use super::messages::{
+    CLIENT_FRAMES, ClientMessage, CounterRequest, HostDescription, MOST, PROBE_FRAMES, ProbeMessage, prove,
+};
 use super::server::kernel_namespace;
-use super::messages::{CLIENT_FRAMES, CounterRequest, ClientMessage, HostDescription, MOST, PROBE_FRAMES, ProbeMessage, prove};
-use super::{ProbeConnection, PATIENCE, TlsWrapper, timed_out};
+use super::{PATIENCE, ProbeConnection, TlsWrapper, timed_out};
 use crate::CounterSource;
 
 /// Number of exchanges that compare the clocks, before a run and at its end.

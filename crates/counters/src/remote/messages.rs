@@ -96,7 +96,9 @@ impl ProbeMessage {
             ProbeMessage::Refused(why) => (REFUSED, why.as_bytes().to_vec()),
             ProbeMessage::Sample(sample) => (SAMPLE, json(sample)),
             ProbeMessage::LastSample(sample) => (LAST_SAMPLE, json(sample)),
-            ProbeMessage::Timestamps(stamps) => (STAMPS, stamps.iter().flat_map(|stamp| stamp.0.to_le_bytes()).collect()),
+            ProbeMessage::Timestamps(stamps) => {
+                (STAMPS, stamps.iter().flat_map(|stamp| stamp.0.to_le_bytes()).collect())
+            }
         }
     }
 
@@ -108,7 +110,11 @@ impl ProbeMessage {
             WELCOME => {
                 let facts: HostDescription = serde_json::from_slice(body).ok()?;
                 let plain = |text: &str| brunt_measure::sanitize::line(shortened(text)).into_owned();
-                Some(ProbeMessage::Welcome(HostDescription { host: plain(&facts.host), kernel: plain(&facts.kernel), ..facts }))
+                Some(ProbeMessage::Welcome(HostDescription {
+                    host: plain(&facts.host),
+                    kernel: plain(&facts.kernel),
+                    ..facts
+                }))
             }
             REFUSED => {
                 let why = String::from_utf8_lossy(&body[..body.len().min(WORDS)]);

@@ -31,13 +31,16 @@ fn check_probe_message(frame: &[u8]) {
                 "{facts:?}"
             );
         }
-        ProbeMessage::Sample(sample) | ProbeMessage::LastSample(sample) => assert!(sample.values.len() + sample.labels.len() <= MOST),
+        ProbeMessage::Sample(sample) | ProbeMessage::LastSample(sample) => {
+            assert!(sample.values.len() + sample.labels.len() <= MOST)
+        }
         ProbeMessage::Challenge(_) | ProbeMessage::Timestamps(_) => {}
     }
     let (kind, body) = told.body();
     match (ProbeMessage::parse(&numbered(kind, &body)), told) {
         // The last digit of a number that is not whole may differ.
-        (Some(ProbeMessage::Sample(again)), ProbeMessage::Sample(told)) | (Some(ProbeMessage::LastSample(again)), ProbeMessage::LastSample(told)) => {
+        (Some(ProbeMessage::Sample(again)), ProbeMessage::Sample(told))
+        | (Some(ProbeMessage::LastSample(again)), ProbeMessage::LastSample(told)) => {
             assert!(
                 again.values.keys().eq(told.values.keys()) && again.labels == told.labels && again.gone == told.gone
             );

@@ -16,9 +16,12 @@ use brunt_record::ChangeEncoder;
 use brunt_record::frames::FrameBuffer;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::messages::{CLIENT_FRAMES, CounterRequest, ClientMessage, Challenge, HostDescription, KernelNamespace, PROBE_FRAMES, ProbeMessage, verify_proof};
-use super::{ProbeConnection, PATIENCE, TlsWrapper, timed_out};
-use crate::{HostReader, Service, CounterSource};
+use super::messages::{
+    CLIENT_FRAMES, Challenge, ClientMessage, CounterRequest, HostDescription, KernelNamespace, PROBE_FRAMES,
+    ProbeMessage, verify_proof,
+};
+use super::{PATIENCE, ProbeConnection, TlsWrapper, timed_out};
+use crate::{CounterSource, HostReader, Service};
 
 /// Maximum number of clients served at once, and of open connections, including those that have not sent a hello.
 const CLIENTS: usize = 8;
@@ -50,7 +53,9 @@ impl ServiceSelector {
     pub fn service(self, host: &HostReader, target: Option<SocketAddr>) -> Result<Option<Service>, String> {
         match self {
             ServiceSelector::Target => Ok(target.and_then(|target| Service::listening_at(host, target))),
-            ServiceSelector::Port(port) => Service::at_port(host, port).map(Some).map_err(|why| format!("port {port}: {why}")),
+            ServiceSelector::Port(port) => {
+                Service::at_port(host, port).map(Some).map_err(|why| format!("port {port}: {why}"))
+            }
             ServiceSelector::Process(pid) => {
                 Service::of_process(host, pid, target).map(Some).map_err(|why| format!("process {pid}: {why}"))
             }
@@ -235,9 +240,13 @@ impl ClientHandler {
             |target: &SocketAddr| !target.ip().to_canonical().is_loopback() || (shares_kernel && here == ask.place);
         let target = ask.target.filter(is_ours);
         let holds_target = target.is_some_and(|target| Service::listening_at(&host, target).is_some());
-        let service = self.granting.service.service(&host, target.filter(|_| holds_target)).map_err(ServingEnd::Refused)?;
+        let service =
+            self.granting.service.service(&host, target.filter(|_| holds_target)).map_err(ServingEnd::Refused)?;
         service.into_iter().for_each(|service| host.watch(service));
-        send(line, &ProbeMessage::Welcome(HostDescription { holds_target, shares_kernel, ..self.granting.host.clone() }))?;
+        send(
+            line,
+            &ProbeMessage::Welcome(HostDescription { holds_target, shares_kernel, ..self.granting.host.clone() }),
+        )?;
         let mut changes = ChangeEncoder::new(self.granting.host.host.clone());
         let mut sample = || host.read().into_event(&mut changes, Nanos::ZERO);
         let (mut pieces, mut heard, mut questions) = (FrameBuffer::default(), Clock.now(), 0);

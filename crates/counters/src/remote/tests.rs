@@ -5,12 +5,15 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::channel;
 
 use brunt_measure::{Clock, Nanos};
+use brunt_record::{CounterValue, HostCounters};
 use proptest::prelude::*;
-use brunt_record::{HostCounters, CounterValue};
 
 use super::joined_probe::{JoinOptions, ProbeEvent};
-use super::server::{ServiceSelector, ProbeServerOptions, ProbeServer, kernel_namespace};
-use super::messages::{CLIENT_FRAMES, CounterRequest, ClientMessage, HostDescription, KernelNamespace, PROBE_FRAMES, ProbeMessage, verify_proof, prove};
+use super::messages::{
+    CLIENT_FRAMES, ClientMessage, CounterRequest, HostDescription, KernelNamespace, PROBE_FRAMES, ProbeMessage, prove,
+    verify_proof,
+};
+use super::server::{ProbeServer, ProbeServerOptions, ServiceSelector, kernel_namespace};
 use super::{ByteStream, TlsWrapper};
 use crate::CounterSource;
 
@@ -19,7 +22,8 @@ fn bare() -> TlsWrapper {
 }
 
 fn serving(token: Option<&str>, follow: ServiceSelector) -> ProbeServer {
-    let facts = HostDescription { host: "db1".into(), kernel: "Linux 6".into(), cores: 2.0, ..HostDescription::default() };
+    let facts =
+        HostDescription { host: "db1".into(), kernel: "Linux 6".into(), cores: 2.0, ..HostDescription::default() };
     let granting = ProbeServerOptions { token: token.map(str::to_owned), service: follow, host: facts, tls: bare() };
     ProbeServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), granting).unwrap()
 }
@@ -118,12 +122,15 @@ fn loopback_is_an_address_of_this_host_only_for_those_who_share_its_network() {
         let ask = ClientMessage::Ask(CounterRequest { target, place, ..CounterRequest::default() });
         let last = frame(&ClientMessage::Last);
         let told = stranger(probe.address(), &[hello(), frame(&ask), last.clone(), last].concat());
-        told.into_iter().find_map(|told| if let ProbeMessage::Welcome(facts) = told { Some(facts.holds_target) } else { None })
+        told.into_iter()
+            .find_map(|told| if let ProbeMessage::Welcome(facts) = told { Some(facts.holds_target) } else { None })
     };
     assert_eq!(holds(here.clone()), Some(true));
-    for place in
-        [KernelNamespace { network: "net:[1]".into(), ..here.clone() }, KernelNamespace { boot: "x".into(), ..here }, KernelNamespace::default()]
-    {
+    for place in [
+        KernelNamespace { network: "net:[1]".into(), ..here.clone() },
+        KernelNamespace { boot: "x".into(), ..here },
+        KernelNamespace::default(),
+    ] {
         assert_eq!(holds(place.clone()), Some(false), "{place:?}");
     }
 }
@@ -140,7 +147,11 @@ fn who_does_not_have_the_token_is_told_so_and_nothing_else() {
     // A proof is valid only once, and does not contain the token.
     let (one, other) = ([1; 32], [2; 32]);
     let proof = prove("right", &one);
-    assert!(verify_proof("right", &one, &proof) && !verify_proof("right", &other, &proof) && !verify_proof("r", &one, &proof));
+    assert!(
+        verify_proof("right", &one, &proof)
+            && !verify_proof("right", &other, &proof)
+            && !verify_proof("r", &one, &proof)
+    );
 }
 
 #[test]
@@ -184,7 +195,11 @@ fn a_client_can_ask_for_the_time_and_for_the_end_and_nothing_else() {
     };
     let nothing = "it got an invalid request";
     assert_eq!(refused(frame(&ClientMessage::Ask(CounterRequest::default()))), nothing);
-    assert_eq!(refused([frame(&ClientMessage::Last), frame(&ClientMessage::Last)].concat()), nothing, "there is one end");
+    assert_eq!(
+        refused([frame(&ClientMessage::Last), frame(&ClientMessage::Last)].concat()),
+        nothing,
+        "there is one end"
+    );
     assert_eq!(refused(vec![6, 0, 0, 0, 0, 0, 0, 0, 99, 1]), nothing);
     assert_eq!(refused(frame(&ClientMessage::Time(Nanos(7))).repeat(5_000)), "it gets too many requests");
     let told = stranger(probe.address(), &[hello(), frame(&ClientMessage::Last)].concat());

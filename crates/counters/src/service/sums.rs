@@ -4,7 +4,7 @@
 //! then includes what was already read from the child, which must not be counted twice.
 
 use crate::counters::CounterSink;
-use crate::process::{ProcessReading, Process};
+use crate::process::{Process, ProcessReading};
 
 /// A process of the service.
 #[derive(Debug)]

@@ -4,11 +4,11 @@
 //! back before the exchange ends, so that the next user of the connection finds it clean and the failure counts once.
 
 use brunt_cause::Cause;
-use brunt_contract::{ProtocolError, EventBuffer, ExchangeEnd, Event, FaultKind, OutputBuffer};
+use brunt_contract::{Event, EventBuffer, ExchangeEnd, FaultKind, OutputBuffer, ProtocolError};
 
 use super::codec::{
-    COM_QUERY, EOF, ERR, PacketReader, IN_TRANSACTION, LOCAL_INFILE, MORE_RESULTS, OK, WHOLE, parse_eof, parse_ok, put_packet,
-    parse_err,
+    COM_QUERY, EOF, ERR, IN_TRANSACTION, LOCAL_INFILE, MORE_RESULTS, OK, PacketReader, WHOLE, parse_eof, parse_err,
+    parse_ok, put_packet,
 };
 use super::errors;
 use super::opening::{self, PacketOutcome};
@@ -19,7 +19,12 @@ use crate::sql::row_count_mismatch;
 impl MysqlSession {
     /// Handles a whole packet.
     #[inline]
-    pub(super) fn on_packet(&mut self, packet: &[u8], out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<(), ProtocolError> {
+    pub(super) fn on_packet(
+        &mut self,
+        packet: &[u8],
+        out: &mut OutputBuffer,
+        done: &mut EventBuffer,
+    ) -> Result<(), ProtocolError> {
         let first = packet.first().copied();
         if self.skips_packet(first.unwrap_or(0), packet.len()) && (first.is_some() || self.continued) {
             return self.count_packet(packet.len(), out);
@@ -32,7 +37,9 @@ impl MysqlSession {
             MysqlStage::Answer => self.on_answer(first, packet, out, done),
             MysqlStage::Columns if self.captures_rows() => self.on_column(packet, out),
             MysqlStage::Rows if first == ERR => self.on_error(packet, out, done),
-            MysqlStage::Rows if self.captures_rows() && (first != EOF || packet.len() == WHOLE) => self.on_row(packet, out),
+            MysqlStage::Rows if self.captures_rows() && (first != EOF || packet.len() == WHOLE) => {
+                self.on_row(packet, out)
+            }
             MysqlStage::Rows => {
                 let status = if self.agreed.without_eof { parse_ok(packet)?.status } else { parse_eof(packet)? };
                 self.on_result_end(status, out, done)
@@ -58,7 +65,13 @@ impl MysqlSession {
 
     /// Handles the first packet of an answer ("COM_QUERY Response").
     #[inline]
-    fn on_answer(&mut self, first: u8, packet: &[u8], out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<(), ProtocolError> {
+    fn on_answer(
+        &mut self,
+        first: u8,
+        packet: &[u8],
+        out: &mut OutputBuffer,
+        done: &mut EventBuffer,
+    ) -> Result<(), ProtocolError> {
         match first {
             OK => {
                 let fine = parse_ok(packet)?;
@@ -100,7 +113,12 @@ impl MysqlSession {
 
     /// Handles a complete result: another result or statement follows, or the exchange ends.
     #[inline]
-    fn on_result_end(&mut self, status: u16, out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<(), ProtocolError> {
+    fn on_result_end(
+        &mut self,
+        status: u16,
+        out: &mut OutputBuffer,
+        done: &mut EventBuffer,
+    ) -> Result<(), ProtocolError> {
         self.status = status;
         if status & MORE_RESULTS != 0 {
             self.stage = MysqlStage::Answer;
@@ -168,7 +186,15 @@ impl MysqlSession {
             done.record_failed_checks(self.id, u32::from(kind == FaultKind::WrongStatus || !rows.contains(&self.rows)));
         }
         let (code, payload) = (u32::from(std::mem::take(&mut self.code)), self.payload);
-        done.push(Event::Ended(ExchangeEnd { id: self.id, fault, code, payload, excerpt, follow_up: None, cause: why }));
+        done.push(Event::Ended(ExchangeEnd {
+            id: self.id,
+            fault,
+            code,
+            payload,
+            excerpt,
+            follow_up: None,
+            cause: why,
+        }));
     }
 
     /// Reports the values captured from the answer.

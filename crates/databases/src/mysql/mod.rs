@@ -10,22 +10,22 @@ mod answer;
 mod auth;
 mod codec;
 mod dialect;
-mod workload;
 mod errors;
 mod greeting;
-mod row_capture;
 mod opening;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
+mod row_capture;
 mod server;
 mod session;
 mod statement;
 #[cfg(test)]
 mod tests;
+mod workload;
 
 pub use codec::parse_excerpt;
-pub use workload::{MysqlProtocol, MysqlWorkload};
 pub use server::MysqlServer;
 pub use session::MysqlSession;
+pub use workload::{MysqlProtocol, MysqlWorkload};
 
 pub use crate::sql::SqlRequest;

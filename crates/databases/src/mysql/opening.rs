@@ -6,11 +6,11 @@
 use brunt_contract::ProtocolError;
 
 use super::auth::{self, CLEAR, NATIVE, SHA2};
-use super::codec::{EOF, ERR, PacketReader, OK, put_packet, parse_err};
-use super::workload::MysqlPlan;
+use super::codec::{EOF, ERR, OK, PacketReader, parse_err, put_packet};
 use super::errors;
-use super::greeting::{self, AgreedCapabilities, ServerGreeting, HandshakeResponse};
+use super::greeting::{self, AgreedCapabilities, HandshakeResponse, ServerGreeting};
 use super::statement::PreparedStatement;
+use super::workload::MysqlPlan;
 use crate::sql::DatabaseAccount;
 
 /// `AuthMoreData`: data of the authentication method follows.
@@ -117,7 +117,13 @@ impl MysqlOpening {
     ///
     /// # Errors
     /// The server refuses the connection, or violates the protocol.
-    pub fn packet(&mut self, packet: &[u8], number: u8, plan: &MysqlPlan, out: &mut Vec<u8>) -> Result<PacketOutcome, ProtocolError> {
+    pub fn packet(
+        &mut self,
+        packet: &[u8],
+        number: u8,
+        plan: &MysqlPlan,
+        out: &mut Vec<u8>,
+    ) -> Result<PacketOutcome, ProtocolError> {
         let Some(&first) = packet.first() else { return Err(ProtocolError(brunt_cause::mysql::empty_packet())) };
         if first == ERR && self.step == HandshakeStep::Prepared {
             // The exchanges that use the statement will fail individually.
@@ -139,7 +145,13 @@ impl MysqlOpening {
         }
     }
 
-    fn on_greeting(&mut self, packet: &[u8], number: u8, plan: &MysqlPlan, out: &mut Vec<u8>) -> Result<PacketOutcome, ProtocolError> {
+    fn on_greeting(
+        &mut self,
+        packet: &[u8],
+        number: u8,
+        plan: &MysqlPlan,
+        out: &mut Vec<u8>,
+    ) -> Result<PacketOutcome, ProtocolError> {
         let greeting = greeting::read(packet)?;
         self.agreed = greeting.agreed();
         self.scramble = greeting.scramble.to_vec();
@@ -186,7 +198,14 @@ impl MysqlOpening {
         proof(&self.account(plan).password, &self.scramble)
     }
 
-    fn on_auth_packet(&mut self, first: u8, packet: &[u8], number: u8, plan: &MysqlPlan, out: &mut Vec<u8>) -> Result<PacketOutcome, ProtocolError> {
+    fn on_auth_packet(
+        &mut self,
+        first: u8,
+        packet: &[u8],
+        number: u8,
+        plan: &MysqlPlan,
+        out: &mut Vec<u8>,
+    ) -> Result<PacketOutcome, ProtocolError> {
         self.auth_packets += 1;
         if self.auth_packets > MOST_ASKED {
             return Err(ProtocolError(brunt_cause::mysql::asks_again()));
@@ -218,7 +237,13 @@ impl MysqlOpening {
     }
 
     /// Handles a switch of the authentication method ("Protocol::AuthSwitchRequest").
-    fn switch(&mut self, asked: &[u8], number: u8, plan: &MysqlPlan, out: &mut Vec<u8>) -> Result<PacketOutcome, ProtocolError> {
+    fn switch(
+        &mut self,
+        asked: &[u8],
+        number: u8,
+        plan: &MysqlPlan,
+        out: &mut Vec<u8>,
+    ) -> Result<PacketOutcome, ProtocolError> {
         let mut fields = PacketReader(asked);
         let plugin = fields.text();
         self.scramble = fields.0.strip_suffix(&[0]).unwrap_or(fields.0).to_vec();

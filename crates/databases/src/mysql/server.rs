@@ -4,7 +4,7 @@
 //! reply decides the answer: for a SELECT one row of one column that holds the body, otherwise OK; an error if the
 //! status is 400 or more. Not supported: TLS, other authentication methods, types (every value is text).
 
-use brunt_contract::{ServerRequest, ProtocolError, RequestPart, OutputBuffer, ServerResponse, ServerSession};
+use brunt_contract::{OutputBuffer, ProtocolError, RequestPart, ServerRequest, ServerResponse, ServerSession};
 
 use super::codec::{
     COM_PING, COM_QUERY, COM_QUIT, COM_STMT_EXECUTE, COM_STMT_PREPARE, EOF, ERR, HEADER, OK, WHOLE, payload_length,
@@ -37,7 +37,12 @@ impl MysqlServer {
         MysqlServer::default()
     }
 
-    fn packet(&mut self, packet: &[u8], number: u8, hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
+    fn packet(
+        &mut self,
+        packet: &[u8],
+        number: u8,
+        hear: &mut dyn FnMut(ServerRequest<'_>),
+    ) -> Result<(), ProtocolError> {
         if !std::mem::replace(&mut self.logged_in, true) {
             put_ok(number.wrapping_add(1), &mut self.pending);
             return Ok(());

@@ -6,14 +6,17 @@
 
 use std::sync::Arc;
 
-use brunt_contract::{ProtocolError, EventBuffer, Event, ExchangeId, FaultKind, SlotContext, SessionFull, OutputBuffer, SubmitOutcome, Session, UserValues};
+use brunt_contract::{
+    Event, EventBuffer, ExchangeId, FaultKind, OutputBuffer, ProtocolError, Session, SessionFull, SlotContext,
+    SubmitOutcome, UserValues,
+};
 
 use super::codec::{COM_PING, COM_QUIT, EOF, ERR, HEADER, WHOLE, payload_length, put_packet};
-use super::workload::MysqlPlan;
 use super::greeting::AgreedCapabilities;
-use super::row_capture::MysqlFlowState;
 use super::opening::MysqlOpening;
+use super::row_capture::MysqlFlowState;
 use super::statement::PreparedStatement;
+use super::workload::MysqlPlan;
 use crate::sql::{SqlChecks, SqlRequest};
 
 /// Maximum size of the excerpt of a server's error, in bytes.
@@ -165,7 +168,9 @@ impl MysqlSession {
     pub(super) fn skips_packet(&self, first: u8, size: usize) -> bool {
         match self.stage {
             _ if self.continued => true,
-            MysqlStage::Rows if !self.pinged => !self.captures_rows() && first != ERR && (first != EOF || size == WHOLE),
+            MysqlStage::Rows if !self.pinged => {
+                !self.captures_rows() && first != ERR && (first != EOF || size == WHOLE)
+            }
             MysqlStage::Columns if !self.pinged => !self.captures_rows(),
             // The last description is handled, because it ends the answer.
             MysqlStage::Described => self.remaining > 1,
@@ -219,7 +224,12 @@ impl MysqlSession {
 
     /// Continues a packet that was partly received; returns the remaining bytes.
     #[cold]
-    fn continue_packet<'a>(&mut self, bytes: &'a [u8], out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<&'a [u8], ProtocolError> {
+    fn continue_packet<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        out: &mut OutputBuffer,
+        done: &mut EventBuffer,
+    ) -> Result<&'a [u8], ProtocolError> {
         let mut rest = bytes;
         loop {
             let size = if self.partial_packet.len() < HEADER { 0 } else { payload_length(&self.partial_packet) };
@@ -239,7 +249,8 @@ impl MysqlSession {
                 continue;
             }
             if wanted == HEADER + 1 && self.skips_packet(self.partial_packet[HEADER], size) {
-                let header = [self.partial_packet[0], self.partial_packet[1], self.partial_packet[2], self.partial_packet[3]];
+                let header =
+                    [self.partial_packet[0], self.partial_packet[1], self.partial_packet[2], self.partial_packet[3]];
                 self.partial_packet.clear();
                 self.check_sequence(&header, None)?;
                 self.skip = size as u32 - 1;
@@ -267,7 +278,13 @@ const TOO_LARGE: ProtocolError = ProtocolError(brunt_cause::mysql::too_large());
 
 impl Session for MysqlSession {
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &brunt_contract::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+    fn submit(
+        &mut self,
+        id: ExchangeId,
+        request: &brunt_contract::Request,
+        fill: &SlotContext,
+        out: &mut OutputBuffer,
+    ) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<SqlRequest>();
         if self.stage != MysqlStage::Idle {
             return Err(SessionFull);
@@ -349,7 +366,12 @@ impl Session for MysqlSession {
 impl MysqlSession {
     /// Reads packets, whole and in pieces.
     #[inline]
-    fn read_packets(&mut self, bytes: &[u8], out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<(), ProtocolError> {
+    fn read_packets(
+        &mut self,
+        bytes: &[u8],
+        out: &mut OutputBuffer,
+        done: &mut EventBuffer,
+    ) -> Result<(), ProtocolError> {
         let (mut rest, pinged) = (bytes, self.pinged);
         while !rest.is_empty() {
             if self.skip > 0 {
@@ -378,7 +400,10 @@ impl MysqlSession {
                 return Err(ProtocolError(brunt_cause::mysql::data_after_greeting()));
             }
         }
-        if !self.first_byte_reported && self.in_flight() && !(pinged && self.stage == MysqlStage::Answer && self.partial_packet.is_empty()) {
+        if !self.first_byte_reported
+            && self.in_flight()
+            && !(pinged && self.stage == MysqlStage::Answer && self.partial_packet.is_empty())
+        {
             self.first_byte_reported = true;
             done.push(Event::FirstByte(self.id));
         }

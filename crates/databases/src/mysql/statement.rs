@@ -4,10 +4,13 @@
 //! parameter: integers as `BIGINT`, everything else as text. If a slot is part of a name, or with `--text`, the SQL is
 //! built for every request instead; values are then quoted and escaped, so that both ways mean the same.
 
-use brunt_contract::{UsageError, SlotContext};
+use brunt_contract::{SlotContext, UsageError};
 
 use super::codec::{COM_QUERY, COM_STMT_EXECUTE, COM_STMT_PREPARE, WHOLE, close_packet, put_integer};
-use crate::sql::{SqlFragment, LiteralPart, SqlPiece, SqlSlot, SqlSlots, StatementMode, braced, escape_pairs, compile_fragments, yields_integer, literal_template};
+use crate::sql::{
+    LiteralPart, SqlFragment, SqlPiece, SqlSlot, SqlSlots, StatementMode, braced, compile_fragments, escape_pairs,
+    literal_template, yields_integer,
+};
 
 /// `MYSQL_TYPE_LONGLONG`, signed ("Column Definition, Field Types").
 const BIGINT: [u8; 2] = [0x08, 0];
@@ -73,7 +76,12 @@ impl MysqlCompiler {
     ///
     /// # Errors
     /// A description of what is wrong with a slot, or that the statement cannot be prepared.
-    pub fn statement(&mut self, pieces: &[SqlPiece], way: StatementMode, place: &str) -> Result<MysqlStatement, UsageError> {
+    pub fn statement(
+        &mut self,
+        pieces: &[SqlPiece],
+        way: StatementMode,
+        place: &str,
+    ) -> Result<MysqlStatement, UsageError> {
         let shown = format_pieces(pieces);
         let plain = pieces.iter().all(|piece| matches!(piece, SqlPiece::Sql(_)));
         let named = pieces.iter().any(|piece| matches!(piece, SqlPiece::Name(_)));
@@ -82,7 +90,9 @@ impl MysqlCompiler {
             return Err(UsageError::new(place, format!("\"{shown}\": {trouble}")));
         }
         let how = match way {
-            StatementMode::Text | StatementMode::Auto if plain || named || way == StatementMode::Text => self.text(pieces, place)?,
+            StatementMode::Text | StatementMode::Auto if plain || named || way == StatementMode::Text => {
+                self.text(pieces, place)?
+            }
             _ => StatementForm::Execute(self.execute(pieces, place)?),
         };
         Ok(MysqlStatement { shown, form: how })
@@ -133,7 +143,12 @@ impl MysqlCompiler {
             self.texts.push(sql);
             self.texts.len() - 1
         });
-        Ok(ExecuteTemplate { number: number as u32, first: first.into(), later: later.into(), parameters: parameters.into() })
+        Ok(ExecuteTemplate {
+            number: number as u32,
+            first: first.into(),
+            later: later.into(),
+            parameters: parameters.into(),
+        })
     }
 }
 

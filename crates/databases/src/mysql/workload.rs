@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use brunt_contract::{
-    ProtocolDescription, ProtocolConfig, ConnectionOwner, UsageError, Workload, EstablishedConnection, SlotContext, UserState, OptionSpec, Origin, PreparedWorkload, Protocol,
-    Session, HelpText,
+    ConnectionOwner, EstablishedConnection, HelpText, OptionSpec, Origin, PreparedWorkload, Protocol, ProtocolConfig,
+    ProtocolDescription, Session, SlotContext, UsageError, UserState, Workload,
 };
 
 use super::dialect::statements;
 use super::errors;
 use super::session::MysqlSession;
 use super::statement::{MysqlCompiler, MysqlStatement};
-use crate::sql::{self, DatabaseAccount, SqlChecks, DatabaseUrls, SqlPiece, SqlRequest, StatementMode};
+use crate::sql::{self, DatabaseAccount, DatabaseUrls, SqlChecks, SqlPiece, SqlRequest, StatementMode};
 use brunt_values::budget::MemoryBudget;
 
 /// MySQL and MariaDB over TCP, Unix sockets and TLS.
@@ -24,7 +24,9 @@ const OPTIONS: &[OptionSpec] = &sql::options(
         en: "Put START TRANSACTION and COMMIT around each --sql; a failure rolls back and counts once",
         zh: "为每个 --sql 加上 START TRANSACTION 和 COMMIT；失败时回滚，只计一次失败",
     },
-    HelpText { en: "Use TLS, which MySQL starts after its greeting", zh: "使用 TLS（MySQL 在问候之后开始）" },
+    HelpText {
+        en: "Use TLS, which MySQL starts after its greeting", zh: "使用 TLS（MySQL 在问候之后开始）"
+    },
 );
 
 impl Protocol for MysqlProtocol {
@@ -37,7 +39,8 @@ impl Protocol for MysqlProtocol {
     }
 
     fn prepare(&self, asked: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
-        const DOOR: DatabaseUrls = DatabaseUrls { schemes: ["mysql", "mariadb"], port: 3306, password_nul_terminated: false };
+        const DOOR: DatabaseUrls =
+            DatabaseUrls { schemes: ["mysql", "mariadb"], port: 3306, password_nul_terminated: false };
         let (origins, logins) = DOOR.parse_all(&asked.urls)?;
         let (mut compiler, mut scripts) = (MysqlCompiler::default(), Vec::new());
         compiler.slots.variables = Arc::clone(&asked.variables);
@@ -133,7 +136,12 @@ impl Workload for MysqlWorkload {
     fn carries_no_trace(&self, _request: &brunt_contract::Request) -> bool {
         true
     }
-    fn encoded_with(&self, request: &brunt_contract::Request, _fill: &SlotContext, _memory: Option<&UserState>) -> Vec<u8> {
+    fn encoded_with(
+        &self,
+        request: &brunt_contract::Request,
+        _fill: &SlotContext,
+        _memory: Option<&UserState>,
+    ) -> Vec<u8> {
         let request = request.downcast::<SqlRequest>();
         let script = &self.plan.scripts[request.script as usize];
         let texts: Vec<&str> = script.statements.iter().map(|s| s.shown.as_str()).collect();

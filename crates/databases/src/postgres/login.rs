@@ -1,12 +1,12 @@
 //! Login on a connection: SSLRequest, startup, and the password proof that the server requests ("Message Flow",
 //! Start-up).
 
-use md5::{Digest as _, Md5};
 use brunt_contract::ProtocolError;
+use md5::{Digest as _, Md5};
 
-use super::codec::{put_message, ssl_request, startup, put_text};
-use super::workload::PostgresPlan;
+use super::codec::{put_message, put_text, ssl_request, startup};
 use super::scram::{self, ScramExchange};
+use super::workload::PostgresPlan;
 use crate::sql::DatabaseAccount;
 
 /// The state of a login.
@@ -37,7 +37,12 @@ pub const NO_PASSWORD: ProtocolError = ProtocolError(brunt_cause::postgres::no_p
 impl PostgresLogin {
     /// Begins a login; `seed` differs between connections.
     pub fn new(ssl: bool, bound: u32, seed: u64) -> PostgresLogin {
-        PostgresLogin { bound, step: if ssl { LoginStep::TlsRequested } else { LoginStep::Authenticating }, scram: ScramExchange::new(seed), password_sent: false }
+        PostgresLogin {
+            bound,
+            step: if ssl { LoginStep::TlsRequested } else { LoginStep::Authenticating },
+            scram: ScramExchange::new(seed),
+            password_sent: false,
+        }
     }
 
     fn account<'a>(&self, plan: &'a PostgresPlan) -> Option<&'a DatabaseAccount> {
@@ -85,10 +90,17 @@ impl PostgresLogin {
     ///
     /// # Errors
     /// An unsupported authentication method, or a message out of order.
-    pub fn on_authentication(&mut self, body: &[u8], plan: &PostgresPlan, out: &mut Vec<u8>) -> Result<(), ProtocolError> {
+    pub fn on_authentication(
+        &mut self,
+        body: &[u8],
+        plan: &PostgresPlan,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ProtocolError> {
         let wrong = ProtocolError(brunt_cause::postgres::wrong_authentication());
         let Some((code, rest)) = body.split_first_chunk::<4>() else { return Err(wrong) };
-        let Some(account) = self.account(plan).filter(|_| self.step == LoginStep::Authenticating) else { return Err(wrong) };
+        let Some(account) = self.account(plan).filter(|_| self.step == LoginStep::Authenticating) else {
+            return Err(wrong);
+        };
         let code = u32::from_be_bytes(*code);
         if matches!(code, 3 | 5 | 10) && account.password.is_empty() {
             return Err(NO_PASSWORD);

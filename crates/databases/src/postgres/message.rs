@@ -41,7 +41,11 @@ impl MessageReader {
 
     /// Returns the size of the body of the current message; 0 if there is none.
     pub fn body_size(&self) -> usize {
-        if usize::from(self.head_bytes) < HEAD { 0 } else { parse_head(&self.head).map_or(0, |head| head.size as usize) }
+        if usize::from(self.head_bytes) < HEAD {
+            0
+        } else {
+            parse_head(&self.head).map_or(0, |head| head.size as usize)
+        }
     }
 
     /// Returns the next whole message of `bytes` from `at` on and advances `at`; `None` once all bytes are consumed.
@@ -49,7 +53,11 @@ impl MessageReader {
     /// # Errors
     /// The bytes are not a valid message.
     #[inline]
-    pub fn next<'a>(&'a mut self, bytes: &'a [u8], at: &mut usize) -> Result<Option<BackendMessage<'a>>, ProtocolError> {
+    pub fn next<'a>(
+        &'a mut self,
+        bytes: &'a [u8],
+        at: &mut usize,
+    ) -> Result<Option<BackendMessage<'a>>, ProtocolError> {
         if usize::from(self.head_bytes) < HEAD {
             let from = usize::from(self.head_bytes);
             let rest = &bytes[*at..];

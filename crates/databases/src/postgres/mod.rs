@@ -8,21 +8,21 @@
 
 mod codec;
 mod dialect;
-mod workload;
 mod errors;
 mod login;
-mod row_capture;
 mod message;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
+mod row_capture;
 mod scram;
 mod session;
 mod statement;
 #[cfg(test)]
 mod tests;
+mod workload;
 
 pub use codec::parse_excerpt;
-pub use workload::{PostgresProtocol, PostgresWorkload};
 pub use session::PostgresSession;
+pub use workload::{PostgresProtocol, PostgresWorkload};
 
 pub use crate::sql::SqlRequest;

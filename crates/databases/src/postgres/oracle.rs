@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use brunt_contract::{
-    ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, OutputBuffer, Protocol, Session,
+    EstablishedConnection, Event, EventBuffer, ExchangeId, FaultKind, OutputBuffer, Protocol, ProtocolConfig,
+    ProtocolError, RequestedUrl, Session, SlotContext, Workload,
 };
 
 use super::PostgresProtocol;
@@ -59,7 +60,11 @@ fn dialogue(sql: &str, prepared: bool) -> Arc<dyn Workload> {
 /// The events of an answer, the protocol error, the bytes sent, and the number of further exchanges accepted.
 type PostgresTranscript = (Vec<String>, Option<ProtocolError>, Vec<u8>, usize);
 
-fn played<'a>(dialogue: &Arc<dyn Workload>, welcome: &[u8], mut pieces: impl Iterator<Item = &'a [u8]>) -> PostgresTranscript {
+fn played<'a>(
+    dialogue: &Arc<dyn Workload>,
+    welcome: &[u8],
+    mut pieces: impl Iterator<Item = &'a [u8]>,
+) -> PostgresTranscript {
     let mut session: Box<dyn Session> = dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default());
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     session.open(&mut out);

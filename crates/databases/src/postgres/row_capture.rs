@@ -1,6 +1,6 @@
 //! Rows that values are captured from: RowDescription and DataRow ("Message Formats"), in text format.
 
-use brunt_contract::{ProtocolError, EventBuffer};
+use brunt_contract::{EventBuffer, ProtocolError};
 
 use super::message::BackendMessage;
 use super::session::PostgresSession;

@@ -215,14 +215,19 @@ mod tests {
             scram
         };
         assert!(begun().check_signature(b"v=AAAA").is_err());
-        assert!(answered().check_signature(b"v=AAAA").is_err() && answered().check_signature(b"e=other-error").is_err());
+        assert!(
+            answered().check_signature(b"v=AAAA").is_err() && answered().check_signature(b"e=other-error").is_err()
+        );
         let mut scram = answered();
         assert!(scram.lacks_server_proof());
         let right = format!("v={}", STANDARD.encode(scram.signature.unwrap()));
         assert!(scram.check_signature(right.as_bytes()).is_ok() && !scram.lacks_server_proof());
         // No step is taken twice, since each costs thousands of hashes.
         assert!(answered().answer(server, b"pw", &keys).is_err() && begun().first_message().is_err());
-        assert!(ScramExchange::new(42).answer(server, b"pw", &keys).is_err() && scram.check_signature(right.as_bytes()).is_err());
+        assert!(
+            ScramExchange::new(42).answer(server, b"pw", &keys).is_err()
+                && scram.check_signature(right.as_bytes()).is_err()
+        );
     }
 
     fn begun() -> ScramExchange {

@@ -7,15 +7,18 @@
 use std::sync::Arc;
 
 use brunt_cause::Cause;
-use brunt_contract::{ProtocolError, EventBuffer, ExchangeEnd, Event, ExchangeId, FaultKind, SlotContext, SessionFull, OutputBuffer, SubmitOutcome, Session};
+use brunt_contract::{
+    Event, EventBuffer, ExchangeEnd, ExchangeId, FaultKind, OutputBuffer, ProtocolError, Session, SessionFull,
+    SlotContext, SubmitOutcome,
+};
 
-use super::codec::{self, READ_BOUND, ErrorResponse, put_message, put_text};
-use super::workload::PostgresPlan;
+use super::codec::{self, ErrorResponse, READ_BOUND, put_message, put_text};
 use super::errors;
 use super::login::PostgresLogin;
 use super::message::{BackendMessage, MessageReader};
 use super::statement::SYNC;
-use crate::sql::{SqlChecks, CapturedRows, SqlRequest, row_count_mismatch};
+use super::workload::PostgresPlan;
+use crate::sql::{CapturedRows, SqlChecks, SqlRequest, row_count_mismatch};
 
 /// Maximum size of an error kept as an example, in bytes.
 const EXCERPT_BOUND: usize = 4096;
@@ -133,7 +136,12 @@ impl PostgresSession {
     }
 
     #[inline]
-    fn on_message(&mut self, message: &BackendMessage<'_>, out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<(), ProtocolError> {
+    fn on_message(
+        &mut self,
+        message: &BackendMessage<'_>,
+        out: &mut OutputBuffer,
+        done: &mut EventBuffer,
+    ) -> Result<(), ProtocolError> {
         match message.kind {
             b'T' | b'D' if self.stage == PostgresStage::Busy && self.looking.is_some() => return self.on_row(message),
             // DataRow, CopyData: the row begins with two bytes that count its columns.
@@ -181,7 +189,12 @@ impl PostgresSession {
 
     /// Handles ReadyForQuery: the exchange is over, unless a transaction must be rolled back first.
     #[inline]
-    fn ready_for_query(&mut self, body: &[u8], out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<(), ProtocolError> {
+    fn ready_for_query(
+        &mut self,
+        body: &[u8],
+        out: &mut OutputBuffer,
+        done: &mut EventBuffer,
+    ) -> Result<(), ProtocolError> {
         match self.stage {
             PostgresStage::Busy if self.heartbeat_in_flight => {
                 self.heartbeat_in_flight = false;
@@ -245,7 +258,8 @@ impl PostgresSession {
         let (payload, id) = (self.payload, self.id);
         let missing = if self.error == 0 && !outside { self.report_captures(done) } else { None };
         if self.error == 0 && !outside && missing.is_none() {
-            let ended = ExchangeEnd { id, fault: None, code: errors::OK, payload, excerpt: None, follow_up: None, cause: None };
+            let ended =
+                ExchangeEnd { id, fault: None, code: errors::OK, payload, excerpt: None, follow_up: None, cause: None };
             return done.push(Event::Ended(ended));
         }
         self.end_with_checks(missing, done);
@@ -266,14 +280,24 @@ impl PostgresSession {
         }
         let why = match &self.checks().rows {
             _ if missing.is_some() => missing,
-            Some(asked) if fault == FaultKind::WrongBody && done.wants_example(fault) => Some(row_count_mismatch(asked, rows)),
+            Some(asked) if fault == FaultKind::WrongBody && done.wants_example(fault) => {
+                Some(row_count_mismatch(asked, rows))
+            }
             _ => None,
         };
         let excerpt = done.wants_example(fault).then(|| excerpt.into_boxed_slice());
         if let Some(asked) = &self.checks().rows {
             done.record_failed_checks(id, u32::from(fault == FaultKind::WrongStatus || !asked.contains(&rows)));
         }
-        done.push(Event::Ended(ExchangeEnd { id, fault: Some(fault), code, payload, excerpt, follow_up: None, cause: why }));
+        done.push(Event::Ended(ExchangeEnd {
+            id,
+            fault: Some(fault),
+            code,
+            payload,
+            excerpt,
+            follow_up: None,
+            cause: why,
+        }));
     }
 
     /// Ends the session after a protocol error.
@@ -310,7 +334,13 @@ impl Session for PostgresSession {
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &brunt_contract::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+    fn submit(
+        &mut self,
+        id: ExchangeId,
+        request: &brunt_contract::Request,
+        fill: &SlotContext,
+        out: &mut OutputBuffer,
+    ) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<SqlRequest>();
         if self.room() == 0 {
             return Err(SessionFull);
@@ -377,7 +407,10 @@ impl Session for PostgresSession {
 
     #[inline]
     fn room(&self) -> usize {
-        usize::from(self.stage == PostgresStage::Idle || self.stage == PostgresStage::Busy && self.heartbeat_in_flight && !self.in_flight)
+        usize::from(
+            self.stage == PostgresStage::Idle
+                || self.stage == PostgresStage::Busy && self.heartbeat_in_flight && !self.in_flight,
+        )
     }
 
     fn refusal_kind(&self) -> FaultKind {

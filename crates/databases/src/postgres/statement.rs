@@ -7,11 +7,14 @@
 
 use std::sync::Arc;
 
-use brunt_contract::{UsageError, SlotContext};
+use brunt_contract::{SlotContext, UsageError};
 
 use super::codec::{put_message, put_text};
 use super::dialect;
-use crate::sql::{SqlChecks, SqlFragment, SqlPiece, SqlSlot, SqlSlots, StatementMode, braced, escape_pairs, compile_fragments, literal_template};
+use crate::sql::{
+    SqlChecks, SqlFragment, SqlPiece, SqlSlot, SqlSlots, StatementMode, braced, compile_fragments, escape_pairs,
+    literal_template,
+};
 
 /// One exchange: one statement or several.
 #[derive(Debug)]
@@ -64,7 +67,13 @@ impl PostgresCompiler {
     ///
     /// # Errors
     /// A description of what is wrong with the text or with a slot.
-    pub fn script(&mut self, sql: &str, way: StatementMode, around: bool, place: &str) -> Result<PostgresScript, UsageError> {
+    pub fn script(
+        &mut self,
+        sql: &str,
+        way: StatementMode,
+        around: bool,
+        place: &str,
+    ) -> Result<PostgresScript, UsageError> {
         let wrong = |trouble: &str| UsageError::new(place, format!("\"{sql}\": {trouble}"));
         let mut statements = dialect::statements(sql).map_err(|trouble| wrong(&trouble))?;
         if statements.is_empty() {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use brunt_contract::{
-    ProtocolDescription, ProtocolConfig, ConnectionOwner, UsageError, Workload, EstablishedConnection, SlotContext, UserState, OptionSpec, Origin, PreparedWorkload, Protocol,
-    Session, HelpText,
+    ConnectionOwner, EstablishedConnection, HelpText, OptionSpec, Origin, PreparedWorkload, Protocol, ProtocolConfig,
+    ProtocolDescription, Session, SlotContext, UsageError, UserState, Workload,
 };
 
 use super::errors;
@@ -37,7 +37,8 @@ impl Protocol for PostgresProtocol {
     }
 
     fn prepare(&self, asked: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
-        const DOOR: DatabaseUrls = DatabaseUrls { schemes: ["postgres", "postgresql"], port: 5432, password_nul_terminated: true };
+        const DOOR: DatabaseUrls =
+            DatabaseUrls { schemes: ["postgres", "postgresql"], port: 5432, password_nul_terminated: true };
         let (origins, accounts) = DOOR.parse_all(&asked.urls)?;
         let (mut compiler, mut scripts) = (PostgresCompiler::default(), Vec::new());
         compiler.slots.variables = Arc::clone(&asked.variables);
@@ -88,7 +89,12 @@ impl Workload for PostgresWorkload {
     fn carries_no_trace(&self, _request: &brunt_contract::Request) -> bool {
         true
     }
-    fn encoded_with(&self, request: &brunt_contract::Request, _fill: &SlotContext, _memory: Option<&UserState>) -> Vec<u8> {
+    fn encoded_with(
+        &self,
+        request: &brunt_contract::Request,
+        _fill: &SlotContext,
+        _memory: Option<&UserState>,
+    ) -> Vec<u8> {
         let request = request.downcast::<SqlRequest>();
         self.plan.scripts[request.script as usize].shown.clone().into_bytes()
     }

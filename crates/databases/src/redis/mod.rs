@@ -9,7 +9,7 @@
 
 mod codec;
 mod commands;
-mod workload;
+mod error_words;
 mod options;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
@@ -19,9 +19,9 @@ mod server;
 mod session;
 #[cfg(test)]
 mod tests;
-mod error_words;
+mod workload;
 
-pub use workload::{RedisProtocol, RedisWorkload};
 pub use request::RedisRequest;
 pub use server::RedisServer;
 pub use session::RedisSession;
+pub use workload::{RedisProtocol, RedisWorkload};

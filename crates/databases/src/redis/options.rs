@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use brunt_contract::{OptionSpec, Origin, ProtocolConfig, UsageError, many, one};
 use memchr::memmem::Finder;
 use url::Url;
-use brunt_contract::{ProtocolConfig, UsageError, OptionSpec, Origin, many, one};
 
 use super::request::RedisRequest;
 use brunt_values::capture::CAPTURE;
@@ -125,8 +125,9 @@ impl RedisOptions {
         if commands.is_empty() {
             commands.push((1.0, RedisRequest::compile("PING", "--command")?));
         }
-        let (before, after) =
-            before_after::compile_lists(asked, |text, place| RedisRequest::compile(text, place).map(brunt_contract::Request::shared))?;
+        let (before, after) = before_after::compile_lists(asked, |text, place| {
+            RedisRequest::compile(text, place).map(brunt_contract::Request::shared)
+        })?;
         Ok(RedisOptions {
             commands,
             pipeline: asked.value("pipeline").map_or(Ok(1), parse_pipeline)?,
@@ -209,7 +210,11 @@ mod tests {
     fn a_value_of_the_user_is_no_text_to_expect() {
         let checks = |text: &str| {
             let options = [("expect-body".to_owned(), vec![text.to_owned()])].into();
-            RedisChecks::read(&ProtocolConfig { options, variables: vec!["heard".to_owned()].into(), ..ProtocolConfig::default() })
+            RedisChecks::read(&ProtocolConfig {
+                options,
+                variables: vec!["heard".to_owned()].into(),
+                ..ProtocolConfig::default()
+            })
         };
         assert!(checks("{\"a\":{b}}").is_ok());
         let refused = checks("x{heard}").expect_err("a value").to_string();

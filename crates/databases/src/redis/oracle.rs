@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use brunt_contract::{
-    ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, OutputBuffer, Protocol,
-    ServerSession,
+    EstablishedConnection, Event, EventBuffer, ExchangeId, FaultKind, OutputBuffer, Protocol, ProtocolConfig,
+    ProtocolError, RequestedUrl, ServerSession, SlotContext, Workload,
 };
 
 use super::{RedisProtocol, RedisServer, reply};
@@ -61,7 +61,12 @@ fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Workload> {
     let url = RequestedUrl { url: "redis://h".to_owned(), weight: 1.0 };
     let options = options.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()])).collect();
     RedisProtocol
-        .prepare(&ProtocolConfig { urls: vec![url], options, variables: ["a".to_owned()].into(), ..ProtocolConfig::default() })
+        .prepare(&ProtocolConfig {
+            urls: vec![url],
+            options,
+            variables: ["a".to_owned()].into(),
+            ..ProtocolConfig::default()
+        })
         .expect("a good plan")
 }
 

@@ -4,9 +4,9 @@
 //! with slots is known only once it is filled, so room is reserved for the likely number of digits, and the bytes after
 //! it are moved in the rare case of another number.
 
-use brunt_contract::{UsageError, SlotContext, OutputBuffer};
+use brunt_contract::{OutputBuffer, SlotContext, UsageError};
 
-use super::commands::{self, QuoteStyle, CommandWord};
+use super::commands::{self, CommandWord, QuoteStyle};
 use brunt_values::template::reserved_digits::{TRIAL, digit_count, write_number};
 use brunt_values::template::{Notation, SlotScope, Template};
 

@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use brunt_contract::{OutputBuffer, ProtocolError, RequestPart, ServerRequest, ServerResponse, ServerSession};
 use memchr::memchr;
-use brunt_contract::{ServerRequest, ProtocolError, RequestPart, OutputBuffer, ServerResponse, ServerSession};
 
 /// Maximum size of a command, in bytes.
 const COMMAND_BOUND: usize = 1 << 20;

@@ -8,19 +8,22 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use brunt_cause::Cause;
+use brunt_contract::{
+    Event, EventBuffer, ExchangeEnd, ExchangeId, FaultKind, OutputBuffer, ProtocolError, Session, SessionFull,
+    SlotContext, StateUpdate, SubmitOutcome,
+};
 use memchr::memchr;
-use brunt_contract::{ProtocolError, EventBuffer, ExchangeEnd, Event, ExchangeId, FaultKind, SlotContext, SessionFull, StateUpdate, OutputBuffer, SubmitOutcome, Session};
 
-use super::codec::{self, ReplyLine, LINE_BOUND};
-use super::workload::{RedisRules, RedisOpeningStep};
+use super::codec::{self, LINE_BOUND, ReplyLine};
+use super::error_words::{self, NIL, OK};
 use super::options::RedisChecks;
 use super::reply;
 use super::request::{RedisRequest, heartbeat};
-use super::error_words::{self, NIL, OK};
-use brunt_values::capture::{self, CaptureInput};
+use super::workload::{RedisOpeningStep, RedisRules};
 use brunt_values::budget::BudgetedBuffer;
-use brunt_values::verify;
+use brunt_values::capture::{self, CaptureInput};
 use brunt_values::text_search::TextSearch;
+use brunt_values::verify;
 
 /// Maximum size of a reply kept as an example, in bytes.
 const EXCERPT_BOUND: usize = 4096;
@@ -177,7 +180,13 @@ impl RedisSession {
 
     /// Reads on. `at` is the position in `bytes`, `from` the beginning of the current reply.
     #[inline]
-    fn advance(&mut self, bytes: &[u8], at: &mut usize, from: &mut usize, done: &mut EventBuffer) -> Result<(), ProtocolError> {
+    fn advance(
+        &mut self,
+        bytes: &[u8],
+        at: &mut usize,
+        from: &mut usize,
+        done: &mut EventBuffer,
+    ) -> Result<(), ProtocolError> {
         while *at < bytes.len() {
             let rest = &bytes[*at..];
             if self.bytes > 0 {
@@ -361,7 +370,13 @@ impl RedisSession {
 
     /// Handles the end of a reply that lies in `from..at`.
     #[inline]
-    fn on_reply_end(&mut self, bytes: &[u8], at: usize, from: &mut usize, done: &mut EventBuffer) -> Result<(), ProtocolError> {
+    fn on_reply_end(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        from: &mut usize,
+        done: &mut EventBuffer,
+    ) -> Result<(), ProtocolError> {
         if self.flags & PUSHED != 0 {
             self.flags &= !PUSHED;
             self.on_push_end(&bytes[*from..at], done);
@@ -500,7 +515,13 @@ impl Session for RedisSession {
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &brunt_contract::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+    fn submit(
+        &mut self,
+        id: ExchangeId,
+        request: &brunt_contract::Request,
+        fill: &SlotContext,
+        out: &mut OutputBuffer,
+    ) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<RedisRequest>();
         if self.room() == 0 {
             return Err(SessionFull);
@@ -654,7 +675,11 @@ impl RedisSession {
 const WHOLE_BOUND: usize = 16 << 20;
 
 /// Evaluates the captures on the replies of an exchange.
-fn evaluate_captures(checks: &RedisChecks, whole: &[u8], (lost, of): (bool, PendingExchange)) -> Result<StateUpdate, Cause> {
+fn evaluate_captures(
+    checks: &RedisChecks,
+    whole: &[u8],
+    (lost, of): (bool, PendingExchange),
+) -> Result<StateUpdate, Cause> {
     if lost {
         return Err(brunt_cause::redis::too_large().into());
     }
@@ -669,7 +694,13 @@ fn evaluate_captures(checks: &RedisChecks, whole: &[u8], (lost, of): (bool, Pend
 impl RedisSession {
     /// Like [`Self::end`], for an error or an exchange with checks.
     #[cold]
-    fn end_with_checks(&mut self, ended: PendingExchange, (code, erred): (u32, bool), payload: u64, done: &mut EventBuffer) {
+    fn end_with_checks(
+        &mut self,
+        ended: PendingExchange,
+        (code, erred): (u32, bool),
+        payload: u64,
+        done: &mut EventBuffer,
+    ) {
         let (rules, id) = (Arc::clone(&self.rules), ExchangeId(ended.id));
         let checks = &rules.checks[usize::from(ended.checks)];
         let rare = self.extras();
@@ -708,7 +739,8 @@ impl RedisSession {
         let kept = &mut rare.excerpt;
         kept.extend_from_slice(&fresh[..fresh.len().min(EXCERPT_BOUND.saturating_sub(kept.len()))]);
         if takes && !rare.over_budget {
-            rare.over_budget = rare.whole_reply.len() + fresh.len() > WHOLE_BOUND || !rare.whole_reply.extend(fresh, &rules.reply_budget);
+            rare.over_budget = rare.whole_reply.len() + fresh.len() > WHOLE_BOUND
+                || !rare.whole_reply.extend(fresh, &rules.reply_budget);
         }
     }
 }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use brunt_contract::{
-    ProtocolDescription, ProtocolConfig, ConnectionOwner, UsageError, Workload, EstablishedConnection, SlotContext, UserState, RequestNames, Origin, OutputBuffer, PreparedWorkload, Protocol,
-    Session, WeightedRequest,
+    ConnectionOwner, EstablishedConnection, Origin, OutputBuffer, PreparedWorkload, Protocol, ProtocolConfig,
+    ProtocolDescription, RequestNames, Session, SlotContext, UsageError, UserState, WeightedRequest, Workload,
 };
 
-use super::options::{self, RedisChecks, RedisTarget, RedisOptions};
+use super::error_words::{self, ErrorWords};
+use super::options::{self, RedisChecks, RedisOptions, RedisTarget};
 use super::request::RedisRequest;
 use super::session::RedisSession;
-use super::error_words::{self, ErrorWords};
 use brunt_values::budget::MemoryBudget;
 use brunt_values::url_overrides;
 
@@ -62,7 +62,8 @@ impl Protocol for RedisProtocol {
         let checks: Vec<RedisChecks> = std::iter::once(checks).chain(others).collect();
         let looks = checks.iter().any(|checks| !checks.is_empty());
         let (words, kept) = (ErrorWords::default(), MemoryBudget::default());
-        let rules = RedisRules { openings, checks, searches_replies: looks, pipeline, error_words: words, reply_budget: kept };
+        let rules =
+            RedisRules { openings, checks, searches_replies: looks, pipeline, error_words: words, reply_budget: kept };
         let prepared = PreparedWorkload {
             before,
             after,
@@ -160,7 +161,12 @@ impl Workload for RedisWorkload {
     fn carries_no_trace(&self, _request: &brunt_contract::Request) -> bool {
         true
     }
-    fn encoded_with(&self, request: &brunt_contract::Request, fill: &SlotContext, _memory: Option<&UserState>) -> Vec<u8> {
+    fn encoded_with(
+        &self,
+        request: &brunt_contract::Request,
+        fill: &SlotContext,
+        _memory: Option<&UserState>,
+    ) -> Vec<u8> {
         let request = request.downcast::<RedisRequest>();
         let mut out = OutputBuffer::default();
         request.append(fill, &mut out);

@@ -1,7 +1,7 @@
 //! The URL of a database: its address and account.
 
+use brunt_contract::{Origin, RequestedUrl, UsageError};
 use url::Url;
-use brunt_contract::{RequestedUrl, UsageError, Origin};
 
 use brunt_values::percent::{self, decoded};
 

@@ -3,12 +3,12 @@
 use std::ops::RangeInclusive;
 
 use brunt_cause::Cause;
-use brunt_contract::{ResponseContent, ProtocolConfig, UsageError, EventBuffer, Event, ExchangeId};
+use brunt_contract::{Event, EventBuffer, ExchangeId, ProtocolConfig, ResponseContent, UsageError};
 
 use super::options::{StatementMode, expected_rows, statement_mode};
+use brunt_values::budget::{MemoryBudget, Reservation};
 use brunt_values::capture::CAPTURE;
 use brunt_values::capture::{self, Capture, ResultRows};
-use brunt_values::budget::{MemoryBudget, Reservation};
 
 /// Options that one step of a flow may have for itself.
 pub const OF_ONE_URL: &[&str] = &["sql", "transaction", "prepared", "text", "expect-rows", CAPTURE];
@@ -84,7 +84,12 @@ impl CapturedRows {
     ///
     /// # Errors
     /// A value that could not be found.
-    pub fn report_captures(&mut self, (id, random): (ExchangeId, u64), checks: &SqlChecks, done: &mut EventBuffer) -> Result<(), Cause> {
+    pub fn report_captures(
+        &mut self,
+        (id, random): (ExchangeId, u64),
+        checks: &SqlChecks,
+        done: &mut EventBuffer,
+    ) -> Result<(), Cause> {
         if self.over_budget {
             return Err(brunt_cause::sql::rows_unchecked(brunt_values::budget::NO_ROOM));
         }

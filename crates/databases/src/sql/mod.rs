@@ -9,8 +9,10 @@ mod scan;
 mod slots;
 
 pub use account::{DatabaseAccount, DatabaseUrls};
-pub use checks::{SqlChecks, CapturedRows, OF_ONE_URL};
+pub use checks::{CapturedRows, OF_ONE_URL, SqlChecks};
 pub use options::{StatementMode, options, row_count_mismatch};
 pub use requests::{SqlRequest, prepare_workload};
 pub use scan::{LiteralPart, SqlPiece, SqlScanner, is_word, unclosed_error};
-pub use slots::{SqlFragment, SqlSlot, SqlSlots, braced, escape_pairs, compile_fragments, yields_integer, literal_template};
+pub use slots::{
+    SqlFragment, SqlSlot, SqlSlots, braced, compile_fragments, escape_pairs, literal_template, yields_integer,
+};

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use brunt_cause::{Cause, CauseArgument, sql};
-use brunt_contract::{ProtocolConfig, UsageError, OptionSpec, HelpText, many, one, switch};
+use brunt_contract::{HelpText, OptionSpec, ProtocolConfig, UsageError, many, one, switch};
 
 use brunt_values::count_range;
 

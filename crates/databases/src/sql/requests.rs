@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use brunt_contract::{ProtocolConfig, UsageError, RequestNames, Origin, PreparedWorkload, WeightedRequest};
+use brunt_contract::{Origin, PreparedWorkload, ProtocolConfig, RequestNames, UsageError, WeightedRequest};
 
-use super::checks::{SqlChecks, OF_ONE_URL};
+use super::checks::{OF_ONE_URL, SqlChecks};
 use super::options::StatementMode;
 use brunt_values::{before_after, url_overrides, weight};
 
@@ -36,7 +36,9 @@ pub fn prepare_workload<S>(
     let of_run = Arc::new(SqlChecks::read(asked)?);
     let common = weighted_requests(asked, &of_run, &mut script)?;
     // Statements executed once are not worth preparing, and may create objects that others need.
-    let once = |text: &str, place: &str| script(text, StatementMode::Text, false, place, &of_run).map(brunt_contract::Request::shared);
+    let once = |text: &str, place: &str| {
+        script(text, StatementMode::Text, false, place, &of_run).map(brunt_contract::Request::shared)
+    };
     let (before, after) = before_after::compile_lists(asked, once)?;
     let (mut requests, mut names) = (Vec::new(), RequestNames::default());
     for (index, url) in asked.urls.iter().enumerate() {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use brunt_contract::{UsageError, SlotContext};
+use brunt_contract::{SlotContext, UsageError};
 
 use super::scan::{LiteralPart, SqlPiece};
 use brunt_values::template::{Notation, SlotScope, Template, expand};
@@ -79,7 +79,11 @@ impl SqlFragment {
 ///
 /// # Errors
 /// A description of what is wrong with a slot.
-pub fn compile_fragments(pieces: &[SqlPiece], slots: &mut SqlSlots, place: &str) -> Result<Box<[SqlFragment]>, UsageError> {
+pub fn compile_fragments(
+    pieces: &[SqlPiece],
+    slots: &mut SqlSlots,
+    place: &str,
+) -> Result<Box<[SqlFragment]>, UsageError> {
     let (mut all, mut sql) = (Vec::new(), Vec::new());
     for piece in pieces {
         let (template, quote) = match piece {

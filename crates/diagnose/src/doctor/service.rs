@@ -3,13 +3,14 @@
 use brunt_i18n::text::{Text, text};
 use brunt_i18n::{LocalizedSentence, numbers};
 
-use super::{Advice, RunRequirements, Severity, CounterLookup, TIME_WAIT_S, listen_queue, tracked};
+use super::{Advice, CounterLookup, RunRequirements, Severity, TIME_WAIT_S, listen_queue, tracked};
 
 /// Returns the problems that a run would have on the service's machine, if its counters were read; the worst first. In
 /// addition to the names of counters it asks for `listener.limit`, the queue of the only possible listener, and
 /// `service.room`, the number of descriptors that all processes of the service can still open.
 pub fn examine_service(read: CounterLookup<'_>, planned: &RunRequirements) -> Vec<Advice> {
-    let checks: [fn(CounterLookup<'_>, &RunRequirements) -> Option<Advice>; 4] = [descriptors, listen_queue, tracked, time_wait];
+    let checks: [fn(CounterLookup<'_>, &RunRequirements) -> Option<Advice>; 4] =
+        [descriptors, listen_queue, tracked, time_wait];
     let mut all: Vec<Advice> = checks.iter().filter_map(|check| check(read, planned)).collect();
     all.sort_by_key(|advice| std::cmp::Reverse(advice.prospect));
     all
@@ -68,7 +69,8 @@ fn time_wait(read: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advic
     (more > max).then(|| {
         let facts = [("more", numbers::count(more as u64)), ("max", numbers::count(max as u64))];
         let wanted = [("wanted", format!("{:.0}", (more * 1.25).ceil()))];
-        Advice::new(Severity::Caution, LocalizedSentence::new(LEFT, facts)).change(LocalizedSentence::new(LARGER, wanted))
+        Advice::new(Severity::Caution, LocalizedSentence::new(LEFT, facts))
+            .change(LocalizedSentence::new(LARGER, wanted))
     })
 }
 
@@ -105,7 +107,11 @@ mod tests {
         assert_eq!(said(&run()), []);
         let rate = RunRequirements { rate_per_s: Some(1000.0), is_one_shot: true, lasts_s: Some(5.0), ..run() };
         assert_eq!(said(&rate), [], "5,000 connections and no more");
-        assert_eq!(examine_service(&|_| None, &RunRequirements { connections: 1_000_000, ..run() }), [], "nothing was told");
+        assert_eq!(
+            examine_service(&|_| None, &RunRequirements { connections: 1_000_000, ..run() }),
+            [],
+            "nothing was told"
+        );
         assert_eq!(service_abilities(&|_| None).len(), 0);
         let able: Vec<String> = service_abilities(&host).iter().map(|said| said.render(Lang::En)).collect();
         assert_eq!(able, ["4 cores", "accept queue of 128", "900 file descriptors left for the service (1 process)"]);

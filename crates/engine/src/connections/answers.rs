@@ -1,8 +1,8 @@
 //! Events of sessions: first bytes, messages, ends, refused requests. Each is counted once.
 
 use brunt_cause::StaticCause;
+use brunt_contract::{Event, ExchangeEnd, FaultKind, Network, Phase, Request, ResourceSearch};
 use brunt_measure::Nanos;
-use brunt_contract::{ExchangeEnd, Event, FaultKind, ResourceSearch, Network, Phase, Request};
 
 use crate::ids::{ConnId, ExchangeId, PoolId, RequestId, UserId};
 
@@ -23,7 +23,9 @@ impl<N: Network> WorkerConnections<N> {
                 Event::Ended(ended) => self.ended(conn, ended, broken),
                 Event::StateUpdate(_, lesson) => self.traffic.state_update = Some(lesson),
                 Event::FirstByte(id) => self.first_byte(conn, id),
-                Event::Message(id, _) => self.traffic.recorder.message(self.traffic.in_flight.get(id), self.traffic.stamp),
+                Event::Message(id, _) => {
+                    self.traffic.recorder.message(self.traffic.in_flight.get(id), self.traffic.stamp)
+                }
                 Event::PeerCode(word) => self.traffic.recorder.count_close_code(word),
                 Event::Heartbeat => self.heartbeat_answered(conn),
                 Event::Refused(id) => self.requeue(conn, id),
@@ -70,7 +72,8 @@ impl<N: Network> WorkerConnections<N> {
         let x = self.traffic.in_flight.get(id);
         if x.resent == RESENT_AT_MOST {
             let session = self.links.session(conn);
-            let why = session.map(|session| session.close_cause().unwrap_or_else(|| session.not_processed_reason().into()));
+            let why =
+                session.map(|session| session.close_cause().unwrap_or_else(|| session.not_processed_reason().into()));
             let cause = FailureCause::new(FaultKind::Closed, Phase::FirstByte).with_details(why.as_ref());
             return self.traffic.fail(id, &cause, true);
         }
@@ -106,7 +109,12 @@ impl<N: Network> WorkerConnections<N> {
     }
 
     /// Like [`Connections::recalled_prepared`], for a request derived from an answer.
-    pub fn cached_derived(&mut self, of: (UserId, u16), due: Nanos, request: &Request) -> Option<Option<ResourceSearch>> {
+    pub fn cached_derived(
+        &mut self,
+        of: (UserId, u16),
+        due: Nanos,
+        request: &Request,
+    ) -> Option<Option<ResourceSearch>> {
         let found = self.traffic.cached_derived(of, due, request)?;
         self.advance_clock();
         Some(found)

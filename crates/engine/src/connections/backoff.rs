@@ -1,8 +1,8 @@
 //! Backoff from servers that refuse connections, or drop them before they served anything (`crate::patience` has the
 //! arithmetic).
 
-use brunt_measure::Nanos;
 use brunt_contract::{FaultKind, Network};
+use brunt_measure::Nanos;
 
 use crate::backoff::MAX_PAUSE;
 use crate::pool::USEFUL;

@@ -5,8 +5,8 @@
 //! shortest. The beginning of every second is measured without waiting, because a density caused by our own waiting
 //! proves nothing. When fewer are in flight than were then, arrivals are not waited for.
 
-use brunt_measure::Nanos;
 use brunt_contract::Network;
+use brunt_measure::Nanos;
 
 use crate::recorder::Recorder;
 
@@ -67,7 +67,8 @@ impl Batching {
     fn evaluate(&mut self, now: Nanos, net: &mut impl Network, books: &mut Recorder, connections: u32) {
         let service = &books.times().service;
         let answers = service.count();
-        let Some(short) = service.at_rank(answers.div_ceil(SHORT_RANK_DIVISOR)).filter(|_| answers >= MIN_ANSWERS) else {
+        let Some(short) = service.at_rank(answers.div_ceil(SHORT_RANK_DIVISOR)).filter(|_| answers >= MIN_ANSWERS)
+        else {
             return self.begin_second(now, net);
         };
         let Batching { from, reads, .. } = std::mem::replace(self, Batching::NONE);

@@ -1,14 +1,14 @@
 //! The clock of a worker, and what is due by time: ends of seconds, timeouts of exchanges and of openings.
 
-use brunt_measure::Nanos;
 use brunt_contract::{FaultKind, Network};
+use brunt_measure::Nanos;
 
-use crate::recorder::Gauges;
 use crate::exchange::{Exchange, ExchangeState};
 use crate::ids::{ConnId, ExchangeId};
 use crate::pool::ConnStage;
+use crate::recorder::Gauges;
 
-use super::{WorkerConnections, HeartbeatRounds};
+use super::{HeartbeatRounds, WorkerConnections};
 use crate::worker_message::WorkerMessage;
 
 /// Maximum interval at which a stop requested from outside is checked.
@@ -159,7 +159,11 @@ impl<N: Network> WorkerConnections<N> {
     fn release_held_bodies(&mut self) {
         for id in self.continue_timers.take_expired(self.turn.caught_up) {
             let x = *self.traffic.in_flight.get(id);
-            if x.state == ExchangeState::InFlight && x.conn != ConnId::NONE && self.links.release(x.conn, id) && !x.warmup {
+            if x.state == ExchangeState::InFlight
+                && x.conn != ConnId::NONE
+                && self.links.release(x.conn, id)
+                && !x.warmup
+            {
                 self.traffic.recorder.counts().released += 1;
             }
         }

@@ -1,12 +1,12 @@
 //! Lost and closed connections: requests on them fail, and those that need another connection get one.
 
-use brunt_contract::{ConnectionOwner, ExchangeEnd, Errno, Event, FaultKind, Network, Phase};
+use brunt_contract::{ConnectionOwner, Errno, Event, ExchangeEnd, FaultKind, Network, Phase};
 
 use crate::exchange::ExchangeState;
 use crate::ids::{ConnId, ExchangeId, PoolId, UserId};
 use crate::pool::ConnStage;
 
-use crate::outcome::{UserOutcome, NotSentCause};
+use crate::outcome::{NotSentCause, UserOutcome};
 
 use super::WorkerConnections;
 use crate::failure_cause::{FailureCause, kind_of};
@@ -88,7 +88,9 @@ impl<N: Network> WorkerConnections<N> {
         };
         self.traffic.recorder.counts().heartbeats.missed += self.heartbeat_unanswered(conn);
         let code = match stage {
-            ConnStage::Greeting | ConnStage::Open => self.links.session(conn).map_or(0, |session| session.refusal_code()),
+            ConnStage::Greeting | ConnStage::Open => {
+                self.links.session(conn).map_or(0, |session| session.refusal_code())
+            }
             _ => 0,
         };
         let cause = FailureCause::new(kind, phase).with_errno(errno).with_code(code).with_details(why);
@@ -214,7 +216,8 @@ impl<N: Network> WorkerConnections<N> {
             let cause = FailureCause::new(FaultKind::Closed, Phase::Hold);
             self.count_loss(conn, &cause);
             self.traffic.recorder.counts().heartbeats.missed += self.heartbeat_unanswered(conn);
-            let words = self.links.session(conn).and_then(|session| session.close_reason()).map(brunt_cause::Cause::from);
+            let words =
+                self.links.session(conn).and_then(|session| session.close_reason()).map(brunt_cause::Cause::from);
             let came = Some(self.links.partial_response(conn)).filter(|came| !came.is_empty());
             self.traffic.keep_example(&cause.with_details(words.as_ref()), None, came.as_deref());
         }

@@ -4,8 +4,8 @@
 //! It finds refusals of unanswered datagrams, and surplus answers: where answers are matched to requests by order
 //! alone, such a rest means that some answers were matched to the wrong request.
 
+use brunt_contract::{Event, Network, ProtocolError};
 use brunt_measure::Nanos;
-use brunt_contract::{ProtocolError, Event, Network};
 
 use crate::Stop;
 use crate::ids::ConnId;

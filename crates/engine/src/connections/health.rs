@@ -9,9 +9,9 @@
 //!   sample of the waits.
 //! - how the thread ran in each second: time on a core, time ready without one, its CPU quota enforced.
 
+use brunt_contract::{Network, ThreadStats};
 use brunt_measure::Nanos;
 use brunt_record::Latency;
-use brunt_contract::{Network, ThreadStats};
 
 use crate::tally::UnsummedCounts;
 
@@ -54,7 +54,14 @@ impl Health {
 
     /// Records how the thread ran in the second that ends at `to`, in which requests were in flight without a break
     /// since `busy`. Time spent polling was available for work.
-    pub fn count(&mut self, now: ThreadStats, polled: Nanos, busy: Option<Nanos>, to: Nanos, apart: &mut UnsummedCounts) {
+    pub fn count(
+        &mut self,
+        now: ThreadStats,
+        polled: Nanos,
+        busy: Option<Nanos>,
+        to: Nanos,
+        apart: &mut UnsummedCounts,
+    ) {
         let since = std::mem::replace(&mut self.second_began, now);
         apart.busiest_cpu_ns = (now.cpu - since.cpu - polled).0;
         apart.ready_ns = (now.ready - since.ready).0;

@@ -5,12 +5,12 @@
 //! interval is over by the next visit. A connection that has not answered by its next heartbeat is dead, and is treated
 //! as such.
 
-use brunt_measure::Nanos;
 use brunt_contract::{FaultKind, Network};
+use brunt_measure::Nanos;
 
 use super::WorkerConnections;
 use crate::ids::ConnId;
-use crate::pool::{HEARTBEAT_PENDING, USEFUL, ConnStage};
+use crate::pool::{ConnStage, HEARTBEAT_PENDING, USEFUL};
 
 /// Rounds per interval.
 const ROUNDS: u64 = 8;

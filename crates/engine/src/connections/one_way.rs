@@ -5,14 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use brunt_scenario::UserEvent;
 use brunt_contract::{Errno, FaultKind, Network, Phase};
+use brunt_scenario::UserEvent;
 
 use super::WorkerConnections;
-use crate::exchange::{Exchange, ONE_WAY, ExchangeState};
+use crate::exchange::{Exchange, ExchangeState, ONE_WAY};
 use crate::failure_cause::FailureCause;
 use crate::ids::{ConnId, ExchangeId};
-use crate::outcome::{UserOutcome, FinishedRequest};
+use crate::outcome::{FinishedRequest, UserOutcome};
 use crate::pool::ConnStage;
 
 /// One-way requests that are not over.
@@ -118,7 +118,9 @@ impl<N: Network> WorkerConnections<N> {
         // The user's next request is checked in the next turn, so that arrivals are read in between.
         let fault = late.then_some(FaultKind::Timeout);
         let news = UserEvent::Ended { code: 0, fault, on_failure: x.on_failure() };
-        self.traffic.outcomes.push(UserOutcome::Finished(FinishedRequest { name: x.name, ..FinishedRequest::of(x.user, news) }));
+        self.traffic
+            .outcomes
+            .push(UserOutcome::Finished(FinishedRequest { name: x.name, ..FinishedRequest::of(x.user, news) }));
     }
 }
 

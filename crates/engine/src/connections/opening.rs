@@ -1,15 +1,17 @@
 //! Opening of connections: for one request, for any waiting request, or ahead; from connected to accepting exchanges.
 //! TLS and the protocol's own handshake are phases of their own; the connect timeout covers each.
 
+use brunt_contract::{
+    ChannelProgress, ConnectionOwner, Errno, FaultKind, Network, Phase, ProtocolError, SlotContext, UserValues,
+};
 use brunt_measure::Nanos;
-use brunt_contract::{ConnectionOwner, ProtocolError, Errno, FaultKind, ChannelProgress, SlotContext, Network, Phase, UserValues};
 
 use crate::exchange::ExchangeState;
 use crate::ids::{ConnId, ExchangeId, OriginId, PoolId, ScenarioId, UserId};
-use crate::links::{OpeningError, Destination, OpeningStep};
-use crate::user_states::UserStates;
+use crate::links::{Destination, OpeningError, OpeningStep};
 use crate::outcome::UserOutcome;
-use crate::pool::{Pools, ConnStage};
+use crate::pool::{ConnStage, Pools};
+use crate::user_states::UserStates;
 
 use super::WorkerConnections;
 use crate::failure_cause::{FailureCause, kind_of};
@@ -81,7 +83,9 @@ impl<N: Network> WorkerConnections<N> {
             return self.look_up(pool_id);
         }
         let owned = self.belongs(pool_id) == ConnectionOwner::User;
-        if self.traffic.limits.one_exchange_per_connection || owned || (!self.pools.group(pool_id).by_arrivals && self.traffic.limits.exchanges_per_connection == 1)
+        if self.traffic.limits.one_exchange_per_connection
+            || owned
+            || (!self.pools.group(pool_id).by_arrivals && self.traffic.limits.exchanges_per_connection == 1)
         {
             return self.open_for_each(pool_id);
         }
@@ -164,7 +168,11 @@ impl<N: Network> WorkerConnections<N> {
         let pool = self.pools.get_mut(pool_id);
         let why = pool.lookup_error.clone();
         for id in std::mem::take(&mut pool.waiting) {
-            self.traffic.fail(id, &FailureCause::new(FaultKind::Resolve, Phase::Resolve).with_details(why.as_ref()), true);
+            self.traffic.fail(
+                id,
+                &FailureCause::new(FaultKind::Resolve, Phase::Resolve).with_details(why.as_ref()),
+                true,
+            );
         }
     }
 
@@ -238,7 +246,11 @@ impl<N: Network> WorkerConnections<N> {
 
     /// Processes bytes that went through TLS or came from a proxy; returns how the session parsed the plaintext, or
     /// `None` if there was none or the connection is gone.
-    pub(crate) fn read_tls(&mut self, conn: ConnId, fed: Result<ChannelProgress, brunt_cause::Cause>) -> Option<Result<(), ProtocolError>> {
+    pub(crate) fn read_tls(
+        &mut self,
+        conn: ConnId,
+        fed: Result<ChannelProgress, brunt_cause::Cause>,
+    ) -> Option<Result<(), ProtocolError>> {
         let in_tunnel = self.links.in_tunnel(conn);
         match fed {
             Err(why) => {

@@ -5,10 +5,10 @@
 //! would have used next (the one used last) is closed, and its next request takes none left by others. So each `close`
 //! costs a connect, as it does for users who come back in reality, and the size of the pool stays the same.
 
+use brunt_contract::{Network, Workload};
 use brunt_plan::Plan;
 use brunt_plan::flow::server_of;
 use brunt_scenario::FlowProgram;
-use brunt_contract::{Workload, Network};
 
 use super::WorkerConnections;
 use crate::api::CHECKED;
@@ -114,7 +114,8 @@ impl<N: Network> WorkerConnections<N> {
     /// connection.
     #[cold]
     pub(crate) fn place_on_user_connection(&mut self, id: ExchangeId, pool: PoolId) -> bool {
-        self.reconnects.is_some() && self.open_for_reconnect(id, pool) || self.owned.is_some() && self.place_on_owned(id, pool)
+        self.reconnects.is_some() && self.open_for_reconnect(id, pool)
+            || self.owned.is_some() && self.place_on_owned(id, pool)
     }
 
     /// Opens a connection for a request of a user who had disconnected. Returns `false` if the request takes a

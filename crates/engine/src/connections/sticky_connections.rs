@@ -94,7 +94,10 @@ impl<N: Network> WorkerConnections<N> {
     /// Assigns a connection to a user; the one it had returns to the pool.
     pub(crate) fn assign_connection(&mut self, user: UserId, conn: ConnId) {
         let belongs = self.belongs(self.links.conn(conn).pool);
-        if self.traffic.limits.exchanges_per_connection > 1 || self.sticky.by_arrival(user) || belongs != ConnectionOwner::Pool {
+        if self.traffic.limits.exchanges_per_connection > 1
+            || self.sticky.by_arrival(user)
+            || belongs != ConnectionOwner::Pool
+        {
             return;
         }
         let had = self.sticky.set(user, conn);

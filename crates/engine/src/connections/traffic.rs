@@ -7,18 +7,18 @@ mod users;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use brunt_contract::{StateUpdate, Workload};
 use brunt_measure::Nanos;
-use brunt_contract::{Workload, StateUpdate};
 
-use crate::recorder::Recorder;
-use crate::named_checks::NamedChecks;
 use crate::examples::ExampleFilter;
 use crate::exchange::Exchange;
-use crate::in_flight::InFlight;
 use crate::ids::{ExchangeId, RequestId, UserId};
+use crate::in_flight::InFlight;
 use crate::limits::Limits;
-use crate::user_states::UserStates;
+use crate::named_checks::NamedChecks;
 use crate::outcome::UserOutcome;
+use crate::recorder::Recorder;
+use crate::user_states::UserStates;
 
 /// The requests of a worker.
 pub(crate) struct Traffic {
@@ -62,7 +62,8 @@ pub(crate) struct TrafficParts {
 impl Traffic {
     /// Creates the state without requests.
     pub fn new(parts: TrafficParts) -> Traffic {
-        let TrafficParts { dialogue, limits, now, in_flight: flights, recorder: books, user_states: memories, checks } = parts;
+        let TrafficParts { dialogue, limits, now, in_flight: flights, recorder: books, user_states: memories, checks } =
+            parts;
         Traffic {
             stamp: now,
             event_time: now,

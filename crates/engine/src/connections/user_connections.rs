@@ -5,8 +5,8 @@
 //! loss of such a connection is not hidden: the next request on it fails, and the one after that opens another.
 
 use brunt_cause::StaticCause;
+use brunt_contract::{ConnectionOwner, FaultKind, Network, Phase, Workload};
 use brunt_measure::Nanos;
-use brunt_contract::{ConnectionOwner, Workload, FaultKind, Network, Phase};
 
 use crate::ids::{ConnId, ExchangeId, PoolId, UserId};
 
@@ -42,7 +42,8 @@ enum OwnedConnection {
 impl UserConnections {
     /// Creates the state for the origins of a dialogue; `None` if no connection is owned by a user.
     pub fn of(dialogue: &dyn Workload, scenarios: usize) -> Option<UserConnections> {
-        let belongs: Vec<ConnectionOwner> = dialogue.origins().iter().map(|origin| dialogue.connection_owner(origin)).collect();
+        let belongs: Vec<ConnectionOwner> =
+            dialogue.origins().iter().map(|origin| dialogue.connection_owner(origin)).collect();
         let mut each = 0;
         let place = |belongs: &ConnectionOwner| match belongs {
             ConnectionOwner::Pool => None,
@@ -52,7 +53,12 @@ impl UserConnections {
             }
         };
         let places = belongs.iter().map(place).collect();
-        (each > 0).then(|| UserConnections { belongs, indexes: places, per_user: each, conns: vec![Vec::new(); scenarios.max(1)] })
+        (each > 0).then(|| UserConnections {
+            belongs,
+            indexes: places,
+            per_user: each,
+            conns: vec![Vec::new(); scenarios.max(1)],
+        })
     }
 
     fn belongs(&self, pool_id: PoolId) -> ConnectionOwner {
@@ -143,7 +149,8 @@ impl<N: Network> WorkerConnections<N> {
                         let why = if busy { BUSY } else { LOST };
                         self.traffic.fail(
                             id,
-                            &FailureCause::new(FaultKind::Closed, Phase::Wait).with_details(&brunt_cause::Cause::from(why)),
+                            &FailureCause::new(FaultKind::Closed, Phase::Wait)
+                                .with_details(&brunt_cause::Cause::from(why)),
                             false,
                         );
                     }
@@ -157,7 +164,9 @@ impl<N: Network> WorkerConnections<N> {
                     false,
                 );
             }
-            OwnedConnection::None if belongs == ConnectionOwner::User && !self.pools.get(pool_id).addresses.is_empty() => {
+            OwnedConnection::None
+                if belongs == ConnectionOwner::User && !self.pools.get(pool_id).addresses.is_empty() =>
+            {
                 self.dial_for(id, pool_id, x.intended);
             }
             OwnedConnection::None => return false,

@@ -1,7 +1,7 @@
 //! Reasons of a conversation without the expected response.
 
 use brunt_cause::{connecting, response};
-use brunt_contract::{ProtocolError, FaultKind, Session, bracketed};
+use brunt_contract::{FaultKind, ProtocolError, Session, bracketed};
 
 use super::text::describe;
 use super::{OneShotConversation, OneShotError, no_answer, unreachable};
@@ -10,7 +10,9 @@ impl OneShotConversation<'_> {
     /// Returns the failure for a peer that violates the protocol, or refuses as the protocol allows.
     pub(super) fn protocol_error(&self, broken: ProtocolError) -> OneShotError {
         match self.links.session(self.conn).map_or(FaultKind::BrokenProtocol, Session::refusal_kind) {
-            kind @ FaultKind::BrokenProtocol => OneShotError { fault: Some(kind), ..no_answer(response::broken(broken.0)) },
+            kind @ FaultKind::BrokenProtocol => {
+                OneShotError { fault: Some(kind), ..no_answer(response::broken(broken.0)) }
+            }
             kind => OneShotError { fault: Some(kind), ..no_answer(broken.0) },
         }
     }

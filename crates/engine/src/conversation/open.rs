@@ -2,17 +2,22 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use brunt_contract::{ConnectionOwner, ExchangeEnd, Request, SlotContext, UserState};
 use brunt_measure::Nanos;
-use brunt_contract::{ConnectionOwner, ExchangeEnd, SlotContext, UserState, Request};
 
-use super::{OneShotConversation, OneShot, ConnectionTranscript, OneShotError};
+use super::{ConnectionTranscript, OneShot, OneShotConversation, OneShotError};
 use crate::ids::UserId;
 use crate::links::Destination;
 
 /// Returns the destination of the connection.
 pub(super) fn led<'a>(one_shot: &OneShot<'a>, memory: &'a UserState) -> Destination<'a> {
     let owned = one_shot.dialogue.connection_owner(one_shot.origin) == ConnectionOwner::User;
-    let fill = SlotContext { unix_ns: unix_ns(), run: one_shot.setup.plan.seed, values: &memory.values, ..SlotContext::default() };
+    let fill = SlotContext {
+        unix_ns: unix_ns(),
+        run: one_shot.setup.plan.seed,
+        values: &memory.values,
+        ..SlotContext::default()
+    };
     Destination { origin: one_shot.origin, user: UserId::NONE, fill: owned.then_some(fill) }
 }
 

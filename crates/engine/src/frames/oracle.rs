@@ -38,14 +38,19 @@ fn check_frames(bytes: &[u8]) {
     let name = |code: u32| code.to_string();
     let mut sink = |event| {
         if let RunEvent::Second(second) = &event {
-            assert!(second.status.len() <= brunt_record::MAX_CODES + 1 && second.named.len() <= crate::name_rows::ROWS, "{second:?}");
+            assert!(
+                second.status.len() <= brunt_record::MAX_CODES + 1 && second.named.len() <= crate::name_rows::ROWS,
+                "{second:?}"
+            );
         }
     };
     let mut collector = Collector::new(WORKERS, true, &name, &mut sink);
     while let Ok(frame) = read(&mut from) {
         let again = read(&mut slowly).expect("read at once, it was a frame");
         let Some(frame) = frame else { return collector.end(Nanos::ZERO) };
-        let (Some(ProcessFrame::Worker(_, again)), ProcessFrame::Worker(worker, message)) = (again, frame) else { continue };
+        let (Some(ProcessFrame::Worker(_, again)), ProcessFrame::Worker(worker, message)) = (again, frame) else {
+            continue;
+        };
         assert_eq!(format!("{again:?}"), format!("{message:?}"));
         let mut written = Vec::new();
         write(&mut written, worker, &message).expect("what was read can be written");

@@ -31,7 +31,12 @@ fn messages() -> Vec<WorkerMessage> {
         values: vec![("token".to_owned(), Some(vec![0, 255])), ("page".to_owned(), None)],
     };
     vec![
-        WorkerMessage::Snapshot(encode(&WorkerTally::new(1), (Nanos(5), Nanos(9)), brunt_record::RunPart::Window, Nanos(5))),
+        WorkerMessage::Snapshot(encode(
+            &WorkerTally::new(1),
+            (Nanos(5), Nanos(9)),
+            brunt_record::RunPart::Window,
+            Nanos(5),
+        )),
         WorkerMessage::Early(early),
         WorkerMessage::Early(EarlyFailures::new(Nanos::ZERO)),
         WorkerMessage::Example(RawExample { sort, name: None, code: 0, at_ns: 7, trace: None, ..named.clone() }),
@@ -129,7 +134,11 @@ fn an_announced_length_takes_no_memory() {
     struct AnnouncingReader(usize);
     impl Read for AnnouncingReader {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            assert!(into.len() <= brunt_record::frames::MEMORY as usize, "room for {} bytes that never came", into.len());
+            assert!(
+                into.len() <= brunt_record::frames::MEMORY as usize,
+                "room for {} bytes that never came",
+                into.len()
+            );
             let rest = &LINK.max_length.to_le_bytes()[self.0.min(4)..];
             let n = rest.len().min(into.len());
             into[..n].copy_from_slice(&rest[..n]);
@@ -151,7 +160,10 @@ fn what_is_longer_than_may_be_is_refused_or_cut() {
     };
     let failure = [&sort_bytes(sort_of(1))[..], &1u64.to_le_bytes()].concat();
     let early = |sorts: usize| [[0; 16].as_slice(), &failure.repeat(sorts)].concat();
-    assert!(told(EARLY, &early(early_failures::MAX_CLASSES)).is_ok() && told(EARLY, &early(early_failures::MAX_CLASSES + 1)).is_err());
+    assert!(
+        told(EARLY, &early(early_failures::MAX_CLASSES)).is_ok()
+            && told(EARLY, &early(early_failures::MAX_CLASSES + 1)).is_err()
+    );
     for (kind, length) in [(BROKEN, 0), (REFUSED, 1)] {
         let long = "x".repeat(REASON + 1 + length);
         let (ProcessFrame::Refused(why) | ProcessFrame::Worker(_, WorkerMessage::Broken(why))) =

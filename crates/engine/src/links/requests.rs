@@ -1,6 +1,6 @@
 //! Operations on an open connection: exchanges submitted, released and cancelled, and heartbeats.
 
-use brunt_contract::{ConnId, ExchangeId, SlotContext, SessionFull, UserState, Network, Request, SubmitOutcome};
+use brunt_contract::{ConnId, ExchangeId, Network, Request, SessionFull, SlotContext, SubmitOutcome, UserState};
 
 use super::Links;
 
@@ -10,7 +10,13 @@ impl<N: Network> Links<N> {
     /// # Errors
     /// The session has no room.
     #[inline]
-    pub fn submit(&mut self, conn: ConnId, id: ExchangeId, request: &Request, fill: &SlotContext) -> Result<SubmitOutcome, SessionFull> {
+    pub fn submit(
+        &mut self,
+        conn: ConnId,
+        id: ExchangeId,
+        request: &Request,
+        fill: &SlotContext,
+    ) -> Result<SubmitOutcome, SessionFull> {
         self.aim(conn);
         let session = self.conns[conn.at()].session.as_mut().ok_or(SessionFull)?;
         session.submit(id, request, fill, &mut self.out)

@@ -14,8 +14,8 @@ use crate::Stop;
 use crate::barrier::{Barrier, NOTICE};
 use crate::control::Control;
 use crate::frames::{self, Order};
-use crate::worker_message::WorkerMessage;
 use crate::resource_errors::no_thread;
+use crate::worker_message::WorkerMessage;
 
 /// Interval at which the start of the run is checked.
 const LOOK: Duration = Duration::from_millis(1);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use brunt_plan::Change;
-use brunt_record::{End, RunPart, RunEvent};
+use brunt_record::{End, RunEvent, RunPart};
 
 use super::*;
 use crate::barrier::Barrier;
@@ -127,7 +127,8 @@ fn a_change_reaches_every_process_at_its_moment_and_is_recorded() {
                     assert!(Instant::now() < until, "it is not told");
                     std::thread::sleep(Duration::from_millis(1));
                 }
-                let changes = [(clock.to_process(at), Change::Users(7)), (clock.to_process(at + SECOND), Change::Pause)];
+                let changes =
+                    [(clock.to_process(at), Change::Users(7)), (clock.to_process(at + SECOND), Change::Pause)];
                 let told = told.since(0);
                 assert_eq!(told, changes.map(|(at, change)| ScheduledChange { at, change }));
                 report_second(task, start, &report);

@@ -1,7 +1,7 @@
 //! Iterations and groups of a flow, counted in rows behind those of the names.
 
 use brunt_measure::Nanos;
-use brunt_scenario::{StopScope, SpanEvent, SpanEventKind};
+use brunt_scenario::{SpanEvent, SpanEventKind, StopScope};
 
 use super::Recorder;
 use crate::ids::ScenarioId;

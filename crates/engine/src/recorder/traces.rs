@@ -1,11 +1,11 @@
 //! Traces of the slowest requests.
 
-use brunt_measure::Nanos;
 use brunt_contract::{SlotContext, Trace};
+use brunt_measure::Nanos;
 
 use super::Recorder;
 use crate::exchange::Exchange;
-use crate::traces::{KeptTrace, TracedOutcome, TraceSelection};
+use crate::traces::{KeptTrace, TraceSelection, TracedOutcome};
 
 impl Recorder {
     /// Sets whether requests have traces; `share` is the sampled share of those that cannot carry one.

@@ -1,11 +1,11 @@
 //! Page resources in a single pass: fetched one after the other, so that each can be reported.
 
+use brunt_contract::{FaultKind, FollowUp, Origin, Request, SlotContext};
 use brunt_record::FirstResponse;
-use brunt_contract::{FaultKind, SlotContext, FollowUp, Origin, Request};
 
-use super::{SinglePass, PassEvent};
+use super::{PassEvent, SinglePass};
 use crate::conversation::unix_ns;
-use crate::probe::{set_failure, follow_up};
+use crate::probe::{follow_up, set_failure};
 
 /// Maximum number of resources fetched in a pass; the rest is counted.
 const MOST: usize = 1000;
@@ -48,7 +48,8 @@ impl SinglePass<'_> {
         let mut first = None;
         for found in heard {
             let mut page = found();
-            let mut left_out = SkippedResources { other_hosts: page.on_other_hosts, over_limit: page.over_limit, cut: page.truncated };
+            let mut left_out =
+                SkippedResources { other_hosts: page.on_other_hosts, over_limit: page.over_limit, cut: page.truncated };
             while let Some(follow) = (page.next)() {
                 let may = !self.stop.requested();
                 let Some(fetched) = self.fetched.as_mut().filter(|fetched| may && **fetched < MOST) else {

@@ -1,15 +1,15 @@
 //! The encoding of a worker's second. The reader may be another process: each length has a bound, and no count can
 //! overflow a sum over all workers.
 
-use brunt_measure::Nanos;
-use brunt_record::{MAX_CODES, Latency, RunPart};
 use brunt_contract::FaultKind;
+use brunt_measure::Nanos;
+use brunt_record::{Latency, MAX_CODES, RunPart};
 
-use super::{SecondCounts, LossCount, WorkerTally, WORDS};
-use crate::named_checks;
-use crate::name_rows::{self, NameFigures};
+use super::{LossCount, SecondCounts, WORDS, WorkerTally};
 use crate::decode::{self, number_of, word};
-use crate::failure_class::{MAX_ERRNO, PHASES, FailureClass};
+use crate::failure_class::{FailureClass, MAX_ERRNO, PHASES};
+use crate::name_rows::{self, NameFigures};
+use crate::named_checks;
 use crate::traces::{self, TracesReport};
 
 /// Maximum number of failure sorts and loss causes in a second, far above the real number.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use brunt_contract::{BodyFraming, ServerRequest};
 use brunt_measure::{Nanos, Rng};
 use brunt_plan::{Arrivals, Load, Stage};
-use brunt_sim::{SimDelay, FakeFailure, ReplyFault, SimReply, SimInterval};
-use brunt_contract::{ServerRequest, BodyFraming};
+use brunt_sim::{FakeFailure, ReplyFault, SimDelay, SimInterval, SimReply};
 
-use super::harness::{MS, SimResult, SECOND, SimPlan, US, each_seed};
+use super::harness::{MS, SECOND, SimPlan, SimResult, US, each_seed};
 
 /// Returns one of the choices at random, each equally likely.
 fn one_of<T: Copy>(rng: &mut Rng, choices: &[T]) -> T {

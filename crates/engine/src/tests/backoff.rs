@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
+use brunt_contract::ServerRequest;
 use brunt_measure::Nanos;
 use brunt_plan::Arrivals;
 use brunt_protocols::http::Http;
 use brunt_protocols::http1::Http1Server;
 use brunt_protocols::redis::RedisProtocol;
-use brunt_sim::{ReplyFault, SimPeer, SimReply, PeerActions, SecurePeer, ServerPeer};
-use brunt_contract::ServerRequest;
+use brunt_sim::{PeerActions, ReplyFault, SecurePeer, ServerPeer, SimPeer, SimReply};
 
 use super::filtered_peer::FilteredPeer;
-use super::harness::{MS, SimResult, SECOND, SimPlan};
+use super::harness::{MS, SECOND, SimPlan, SimResult};
 
 /// Wraps a server so that it accepts a limited number of connections at a time.
 fn with_capacity<P: SimPeer>(server: P, room: usize) -> FilteredPeer<P> {
@@ -116,7 +116,9 @@ fn a_pool_grows_to_what_is_needed_once_the_server_takes_connections_again() {
 /// An incomplete or wrong answer is an answer: closed load goes on at once, and arrivals are sent.
 #[test]
 fn a_server_whose_answers_are_never_whole_is_asked_as_often_as_it_was_to_be() {
-    for mishap in [ReplyFault::Cut(3), ReplyFault::Cut(500), ReplyFault::Garbage(Arc::from(&b"nothing of the kind"[..]))] {
+    for mishap in
+        [ReplyFault::Cut(3), ReplyFault::Cut(500), ReplyFault::Garbage(Arc::from(&b"nothing of the kind"[..]))]
+    {
         let kind = if matches!(mishap, ReplyFault::Garbage(_)) { "broken_protocol/" } else { "closed/transfer/" };
         for secure in [false, true] {
             let url = if secure { "https://test/" } else { "http://test/" };
@@ -124,7 +126,8 @@ fn a_server_whose_answers_are_never_whole_is_asked_as_often_as_it_was_to_be() {
             for (scene, least) in [(open, 300), (SimPlan::closed(4, SECOND), 1000)] {
                 let played = scene.urls(&[(url, 1.0)]).play_with(Arc::default(), |_| -> Box<dyn SimPeer> {
                     let reply = SimReply::new(200, &[b'x'; 1000]).with(mishap.clone());
-                    let server = ServerPeer::new(Http1Server::new, move |now, _: &ServerRequest<'_>| (now + MS, reply.clone()));
+                    let server =
+                        ServerPeer::new(Http1Server::new, move |now, _: &ServerRequest<'_>| (now + MS, reply.clone()));
                     // Over TLS it sends no close_notify, as if the connection were truncated.
                     match secure {
                         true => Box::new(SecurePeer::new(server).without_close_notify()),
@@ -168,10 +171,13 @@ impl SimPeer for FullRedisServer {
 fn a_server_that_answers_only_that_it_is_full_is_not_stormed_and_its_word_is_counted() {
     let lasts = Nanos::from_secs(3);
     // Two users find room, four do not; arrivals find only what one connection carries.
-    let scenes = [("closed", SimPlan::closed(6, lasts), 4), ("open", SimPlan::open(50_000.0, Arrivals::Poisson, lasts), 1)];
+    let scenes =
+        [("closed", SimPlan::closed(6, lasts), 4), ("open", SimPlan::open(50_000.0, Arrivals::Poisson, lasts), 1)];
     for (name, scene, who) in scenes {
         let scene = scene.urls(&[("redis://test", 1.0)]).with(|p| p.timeout = Nanos::from_millis(50));
-        let played = scene.play_protocol(&RedisProtocol, Arc::default(), |_| Box::new(FullRedisServer { room: 2, inside: Vec::new() }));
+        let played = scene.play_protocol(&RedisProtocol, Arc::default(), |_| {
+            Box::new(FullRedisServer { room: 2, inside: Vec::new() })
+        });
         let s = &played.sum;
         assert_eq!(s.due, s.finished + s.failed + s.censored, "{name}: {s:?}");
         let refused = s.failures("wrong_status/first_byte/");

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use brunt_contract::ServerRequest;
 use brunt_measure::Nanos;
 use brunt_plan::WeightedUrl;
 use brunt_plan::flow::{Flow, OnFailure, Step};
 use brunt_record::NamedFigures;
 use brunt_sim::SimReply;
-use brunt_contract::ServerRequest;
 
 use super::harness::{MS, SECOND, SimPlan, each_seed};
 use super::sim_result::SimResult;

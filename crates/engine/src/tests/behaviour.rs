@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use brunt_contract::{BodyFraming, Origin, PeerAddress, ServerRequest};
 use brunt_measure::Nanos;
 use brunt_plan::{Arrivals, Load, Stage};
 use brunt_record::RunPart;
-use brunt_sim::{SimDelay, FakeFailure, SimPeer, SimReply, PeerActions, SimInterval, ConnectDecision};
-use brunt_contract::{ServerRequest, Origin, PeerAddress, BodyFraming};
+use brunt_sim::{ConnectDecision, FakeFailure, PeerActions, SimDelay, SimInterval, SimPeer, SimReply};
 
-use super::harness::{ServerLog, FixedResolver, MS, SECOND, SimPlan, US, after, never};
+use super::harness::{FixedResolver, MS, SECOND, ServerLog, SimPlan, US, after, never};
 use crate::Resolver;
 
 fn ms(n: u64) -> Nanos {
@@ -107,7 +107,8 @@ fn attempts_to_connect_time_out() {
 
 #[test]
 fn a_target_that_refuses_is_not_hammered() {
-    let played = SimPlan::closed(4, SECOND).play_with(Arc::default(), |_| Box::new(WelcomePeer(ConnectDecision::Refuse)));
+    let played =
+        SimPlan::closed(4, SECOND).play_with(Arc::default(), |_| Box::new(WelcomePeer(ConnectDecision::Refuse)));
     played.check();
     let s = &played.sum;
     assert_eq!(s.failures("refused/connect/ECONNREFUSED"), s.failed);
@@ -408,7 +409,8 @@ fn a_failed_answer_is_kept_as_an_example() {
 #[test]
 fn books_of_the_harness_count() {
     let books = Arc::new(ServerLog::default());
-    let played = SimPlan::closed(1, SECOND).play_with(Arc::clone(&books), |_| Box::new(WelcomePeer(ConnectDecision::Accept)));
+    let played =
+        SimPlan::closed(1, SECOND).play_with(Arc::clone(&books), |_| Box::new(WelcomePeer(ConnectDecision::Accept)));
     assert_eq!((played.sum.opened, played.sum.censored), (1, 1));
 }
 

@@ -4,7 +4,7 @@ use brunt_measure::Nanos;
 use brunt_plan::Arrivals;
 use brunt_sim::SimInterval;
 
-use super::harness::{MS, SimResult, SECOND, SimPlan, after};
+use super::harness::{MS, SECOND, SimPlan, SimResult, after};
 
 /// Returns the three parts and the whole: every request finished, so they add up exactly.
 fn parts(played: &SimResult) -> (u128, u128, u128, u128) {

@@ -4,16 +4,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use brunt_contract::ServerRequest;
 use brunt_measure::Nanos;
 use brunt_plan::flow::{Flow, OnFailure, Pause, Step};
 use brunt_plan::{Arrivals, WeightedUrl};
 use brunt_protocols::http::Http;
 use brunt_protocols::http2::Http2Server;
 use brunt_record::{NamedFigures, Second};
-use brunt_sim::{SimReply, ServerPeer};
-use brunt_contract::ServerRequest;
+use brunt_sim::{ServerPeer, SimReply};
 
-use super::harness::{ServerLog, MS, SECOND, SimPlan, each_seed};
+use super::harness::{MS, SECOND, ServerLog, SimPlan, each_seed};
 use super::sim_result::SimResult;
 
 /// Rows: the requests, the page's resources, and behind the names iterations and the group, two each.
@@ -28,10 +28,8 @@ const HTML: &str =
 /// Returns a page that is revalidated each time, its resources, and a JSON that is fresh for an hour and has a value
 /// that the user captures.
 fn reply(ask: &ServerRequest<'_>) -> SimReply {
-    let with = |headers: &str, body: &[u8]| SimReply {
-        headers: Arc::from(headers.as_bytes()),
-        ..SimReply::new(200, body)
-    };
+    let with =
+        |headers: &str, body: &[u8]| SimReply { headers: Arc::from(headers.as_bytes()), ..SimReply::new(200, body) };
     let has = |mark: &str| String::from_utf8_lossy(ask.head).to_ascii_lowercase().contains(mark);
     match ask.path {
         "/page" | "/r/asked" if has("\"v1\"") => SimReply::new(304, b""),

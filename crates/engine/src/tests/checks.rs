@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use brunt_contract::ServerRequest;
 use brunt_measure::Nanos;
 use brunt_plan::WeightedUrl;
 use brunt_plan::flow::{Flow, OnFailure, Step};
-use brunt_sim::{SimPeer, SimReply, PeerActions};
-use brunt_contract::ServerRequest;
+use brunt_sim::{PeerActions, SimPeer, SimReply};
 
 use super::harness::{MS, SECOND, SimPlan};
 use super::sim_result::SimResult;
@@ -46,7 +46,9 @@ fn scene(iterations: u64) -> SimPlan {
 }
 
 /// Returns a server whose responses to `/a` are these in turn.
-fn in_turn(replies: &'static [(u16, &'static str)]) -> impl FnMut(Nanos, &ServerRequest<'_>) -> (Nanos, SimReply) + Send {
+fn in_turn(
+    replies: &'static [(u16, &'static str)],
+) -> impl FnMut(Nanos, &ServerRequest<'_>) -> (Nanos, SimReply) + Send {
     let mut at = 0;
     move |now, ask| {
         if ask.path != "/a" {
@@ -129,7 +131,8 @@ fn what_comes_behind_a_body_is_checked_and_goes_into_the_next_request() {
         plan.flow = Some(Flow { steps: vec![send(0), send(1)], variables: vec!["sum".into()], ..Flow::default() });
         (plan.requests, plan.duration) = (Some(30), None);
     });
-    let played = scene.play_protocol(&brunt_protocols::http::Http, Arc::default(), |_| Box::new(TrailerServer::default()));
+    let played =
+        scene.play_protocol(&brunt_protocols::http::Http, Arc::default(), |_| Box::new(TrailerServer::default()));
     // Requests 1 and 3 are pages with a checksum, 2 and 4 follow them: the one without is never that of a page.
     assert_eq!((played.sum.due, played.sum.failed), (60, 0), "{:?}", played.sum.failures);
     assert_eq!(checks(&played)[&0], [30, 0]);

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use brunt_contract::ServerRequest;
 use brunt_measure::Nanos;
 use brunt_plan::Load;
 use brunt_protocols::websocket::{WebSocketProtocol, WebSocketServer};
-use brunt_sim::{SimDelay, SimReply, ServerPeer};
-use brunt_contract::ServerRequest;
+use brunt_sim::{ServerPeer, SimDelay, SimReply};
 
-use super::harness::{ServerLog, MS, SECOND, SimPlan, after};
+use super::harness::{MS, SECOND, ServerLog, SimPlan, after};
 
 fn together(scene: SimPlan, workers: u32) -> SimPlan {
     scene.with(|p| {

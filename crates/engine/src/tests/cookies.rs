@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use brunt_measure::Nanos;
 use brunt_protocols::http1::Http1;
-use brunt_sim::{SimPeer, PeerActions};
+use brunt_sim::{PeerActions, SimPeer};
 
-use super::harness::{SimResult, SECOND, SimPlan};
+use super::harness::{SECOND, SimPlan, SimResult};
 
 /// A server that sets a cookie with its first answer and changes it with its third; it records the cookies received.
 struct CookieServer {
@@ -34,10 +34,12 @@ impl SimPeer for CookieServer {
 /// Returns the cookies of six requests of one user.
 fn cookies(third: &'static str, connections: &str) -> (SimResult, Vec<String>) {
     let heard = Arc::new(Mutex::new(Vec::new()));
-    let scene = SimPlan::closed(1, SECOND).with(|p| (p.requests, p.duration) = (Some(6), None)).option("cookie-jar", "");
+    let scene =
+        SimPlan::closed(1, SECOND).with(|p| (p.requests, p.duration) = (Some(6), None)).option("cookie-jar", "");
     let scene = if connections.is_empty() { scene } else { scene.option(connections, "") };
     let told = Arc::clone(&heard);
-    let played = scene.play_protocol(&Http1, Arc::default(), |_| Box::new(CookieServer { heard: Arc::clone(&told), third }));
+    let played =
+        scene.play_protocol(&Http1, Arc::default(), |_| Box::new(CookieServer { heard: Arc::clone(&told), third }));
     let heard = heard.lock().unwrap().clone();
     (played, heard)
 }

@@ -3,16 +3,18 @@
 
 use std::sync::Arc;
 
+use brunt_contract::{
+    BodyFraming, OutputBuffer, Protocol, ProtocolError, ServerRequest, ServerResponse, ServerSession,
+};
 use brunt_measure::Nanos;
 use brunt_protocols::http1::Http1Server;
 use brunt_protocols::http2::Http2Server;
 use brunt_protocols::mysql::MysqlServer;
 use brunt_protocols::redis::RedisServer;
 use brunt_protocols::websocket::WebSocketServer;
-use brunt_sim::{SimPeer, PeerActions, SecurePeer};
-use brunt_contract::{ServerRequest, ProtocolError, OutputBuffer, Protocol, ServerResponse, ServerSession, BodyFraming};
+use brunt_sim::{PeerActions, SecurePeer, SimPeer};
 
-use super::harness::{SimResult, SECOND, SimPlan};
+use super::harness::{SECOND, SimPlan, SimResult};
 
 /// Bytes in one piece of the endless answer, and how often one is sent: twice as fast as they are read.
 const PIECE: usize = 1000;
@@ -67,7 +69,13 @@ impl SimPeer for EndlessServer {
                     self.next = self.next.min(now);
                 }
             } else {
-                let reply = ServerResponse { status: 200, headers: b"", body: b"x", framing: BodyFraming::Length, close: false };
+                let reply = ServerResponse {
+                    status: 200,
+                    headers: b"",
+                    body: b"x",
+                    framing: BodyFraming::Length,
+                    close: false,
+                };
                 session.respond(id, &reply, &mut out);
             }
         }
@@ -196,7 +204,13 @@ fn scene(url: &str) -> SimPlan {
     scene.with(|p| (p.timeout, p.drain) = (ms(100), ms(200)))
 }
 
-fn play(scene: &SimPlan, protocol: &impl Protocol, make: MakeServer, begins: &'static [u8], goes_on: &[u8]) -> SimResult {
+fn play(
+    scene: &SimPlan,
+    protocol: &impl Protocol,
+    make: MakeServer,
+    begins: &'static [u8],
+    goes_on: &[u8],
+) -> SimResult {
     scene.play_protocol(protocol, Arc::default(), |_| -> Box<dyn SimPeer> {
         let peer = EndlessServer::new(make, begins, goes_on);
         if scene.plan.urls[0].url.starts_with("https") { Box::new(SecurePeer::new(peer)) } else { Box::new(peer) }
@@ -217,7 +231,10 @@ fn every_protocol(each: impl Fn(&str, &dyn Fn(Option<Nanos>) -> SimResult)) {
             })
         };
     }
-    use brunt_protocols::{grpc::GrpcProtocol, http::Http, mysql::MysqlProtocol, postgres::PostgresProtocol, raw::RawProtocol, redis::RedisProtocol};
+    use brunt_protocols::{
+        grpc::GrpcProtocol, http::Http, mysql::MysqlProtocol, postgres::PostgresProtocol, raw::RawProtocol,
+        redis::RedisProtocol,
+    };
     let http1: MakeServer = || Box::new(Http1Server::new());
     hold!("http/1.1", Http, scene("http://a/"), http1, CHUNKED, b"1\r\nx\r\n");
     hold!("http/1.1 over TLS", Http, scene("https://a/"), http1, CHUNKED, b"1\r\nx\r\n");
@@ -304,7 +321,7 @@ fn pieces_that_are_slow_to_read_do_not_stop_the_clock_either() {
 /// Checks an answer of many pieces that lay in its socket while we did not run.
 #[test]
 fn a_large_answer_that_lay_in_its_socket_while_we_were_stopped_did_not_time_out() {
-    use brunt_sim::{SimReply, SimInterval};
+    use brunt_sim::{SimInterval, SimReply};
     let scene = SimPlan::closed(3, SECOND).with(|p| p.timeout = ms(100));
     let from = scene.sim.starts_at + ms(50);
     let costs = |s: &mut brunt_sim::SimSettings| {

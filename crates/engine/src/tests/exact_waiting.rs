@@ -4,7 +4,7 @@ use brunt_measure::Nanos;
 use brunt_plan::Arrivals;
 use brunt_sim::SimDelay;
 
-use super::harness::{SimResult, SECOND, SimPlan, US, after};
+use super::harness::{SECOND, SimPlan, SimResult, US, after};
 use crate::connections::SpinBudget;
 
 /// Creates a CPU that wakes 30 µs late, plus 20 µs on average; a poll takes a microsecond.

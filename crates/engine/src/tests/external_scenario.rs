@@ -3,14 +3,14 @@
 
 use std::sync::{Arc, Mutex};
 
+use brunt_contract::{RequestDraft, RequestId, ServerRequest, UserValues};
 use brunt_measure::Nanos;
 use brunt_plan::WeightedUrl;
 use brunt_plan::flow::{Flow, OnFailure, Step};
-use brunt_scenario::{Action, Actions, UserEvent, Scenario, StopScope, SpanEvent, UserIndex, SpanEventKind, Wakeup};
+use brunt_scenario::{Action, Actions, Scenario, SpanEvent, SpanEventKind, StopScope, UserEvent, UserIndex, Wakeup};
 use brunt_sim::SimReply;
-use brunt_contract::{ServerRequest, RequestDraft, RequestId, UserValues};
 
-use super::harness::{MS, SimResult, SECOND, SimPlan, each_seed};
+use super::harness::{MS, SECOND, SimPlan, SimResult, each_seed};
 
 /// The variable for the path, and the one that holds the last response.
 const PATH: u16 = 0;
@@ -68,7 +68,12 @@ impl Scenario for BookScenario {
 
     fn on_leave(&mut self, user: UserIndex, at: Nanos, _anew: bool, acts: &mut Actions) {
         let Some((began, _)) = self.began.get(user.at()) else { return };
-        acts.push_back(Action::Report(SpanEvent { user, span: 0, began: *began, kind: SpanEventKind::Cut(at - *began) }));
+        acts.push_back(Action::Report(SpanEvent {
+            user,
+            span: 0,
+            began: *began,
+            kind: SpanEventKind::Cut(at - *began),
+        }));
     }
 }
 

@@ -1,8 +1,8 @@
 //! A peer with a filter in front: connections may be refused, input intercepted, and closes observed.
 
-use brunt_measure::Nanos;
-use brunt_sim::{SimPeer, PeerActions, ConnectDecision};
 use brunt_contract::PeerAddress;
+use brunt_measure::Nanos;
+use brunt_sim::{ConnectDecision, PeerActions, SimPeer};
 
 type AcceptFilter = Box<dyn FnMut(Nanos) -> ConnectDecision + Send>;
 type InputFilter = Box<dyn FnMut(Nanos, u32, &[u8], &mut PeerActions) -> bool + Send>;
@@ -19,7 +19,12 @@ impl<P: SimPeer> FilteredPeer<P> {
     /// Wraps a peer with an empty filter.
     pub fn new(peer: P) -> FilteredPeer<P> {
         let heard = |_: Nanos, _: u32, _: &[u8], _: &mut PeerActions| false;
-        FilteredPeer { peer, asked: Box::new(|_| ConnectDecision::Accept), heard: Box::new(heard), left: Box::new(|| {}) }
+        FilteredPeer {
+            peer,
+            asked: Box::new(|_| ConnectDecision::Accept),
+            heard: Box::new(heard),
+            left: Box::new(|| {}),
+        }
     }
 
     /// Accepts connections only at times for which `open` returns `true`.
@@ -29,7 +34,10 @@ impl<P: SimPeer> FilteredPeer<P> {
     }
 
     /// Intercepts all input; the peer does not receive input for which `heard` returns `true`.
-    pub fn with_input_filter(mut self, heard: impl FnMut(Nanos, u32, &[u8], &mut PeerActions) -> bool + Send + 'static) -> Self {
+    pub fn with_input_filter(
+        mut self,
+        heard: impl FnMut(Nanos, u32, &[u8], &mut PeerActions) -> bool + Send + 'static,
+    ) -> Self {
         self.heard = Box::new(heard);
         self
     }

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use brunt_contract::ServerRequest;
 use brunt_measure::{Histogram, Nanos};
-use brunt_plan::flow::{NamedFlow, Flow, SetupValue, LoopList, OnFailure, Pause, Step, Branch};
+use brunt_plan::flow::{Branch, Flow, LoopList, NamedFlow, OnFailure, Pause, SetupValue, Step};
 use brunt_plan::{Arrivals, WeightedUrl};
 use brunt_record::NamedFigures;
 use brunt_sim::SimReply;
-use brunt_contract::ServerRequest;
 
 use super::harness::{MS, SECOND, SimPlan, after, each_seed};
-use super::sim_result::{SimResult, SecondSums};
+use super::sim_result::{SecondSums, SimResult};
 
 /// Number of names in these tests: `/a`, `/b` and `/c`.
 const NAMES: u16 = 3;
@@ -303,8 +303,8 @@ fn a_step_that_is_to_end_the_run_is_counted_and_its_user_leaves() {
     assert_eq!((heard(&played, "/a"), heard(&played, "/b")), (2, 0));
     let steps = vec![Step::Request { url: 0, on_failure: OnFailure::StopUser }];
     for (scene, left) in [(SimPlan::closed(2, SECOND), 2), (SimPlan::open(5.0, Arrivals::Constant, SECOND), 0)] {
-        let played =
-            flowing(scene, steps.clone()).play(|| |now: Nanos, _: &ServerRequest<'_>| (now + MS, SimReply::new(500, b"")));
+        let played = flowing(scene, steps.clone())
+            .play(|| |now: Nanos, _: &ServerRequest<'_>| (now + MS, SimReply::new(500, b"")));
         assert_eq!(played.seconds.iter().map(|second| second.user_stops).sum::<u64>(), left, "arrivals bring the next");
     }
 }

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
+use brunt_contract::{Origin, PeerAddress, Protocol, ProtocolConfig, RequestedUrl, ServerRequest};
 use brunt_measure::Nanos;
 use brunt_plan::{Arrivals, Change, Load, NetKind, Plan, Share, Stage, Tls, WeightedUrl};
 use brunt_protocols::http1::{Http1, Http1Server};
-use brunt_sim::{FakeSecurity, FakeSettings, SimPeer, SimReply, SecurePeer, ServerPeer, Sim, SimSettings};
-use brunt_contract::{ServerRequest, ProtocolConfig, RequestedUrl, Origin, PeerAddress, Protocol};
+use brunt_sim::{FakeSecurity, FakeSettings, SecurePeer, ServerPeer, Sim, SimPeer, SimReply, SimSettings};
 
 pub use super::sim_result::SimResult;
 use super::watched_network::{StepLock, WatchedNetwork};
@@ -22,8 +22,8 @@ use crate::collector::Collector;
 use crate::connections::SpinBudget;
 use crate::control::{Control, ScheduledChange};
 use crate::lookup::Lookups;
-use crate::worker_message::WorkerMessage;
 use crate::run::worker_count;
+use crate::worker_message::WorkerMessage;
 use crate::{MakeScenario, Resolver, Setup, Stop};
 
 pub const SECOND: Nanos = Nanos::from_secs(1);
@@ -161,7 +161,11 @@ impl SimPlan {
     }
 
     /// Runs it against any peer at the other end of each worker's network.
-    pub fn play_with<P: SimPeer + ?Sized + 'static>(&self, books: Arc<ServerLog>, peer: impl FnMut(u32) -> Box<P>) -> SimResult {
+    pub fn play_with<P: SimPeer + ?Sized + 'static>(
+        &self,
+        books: Arc<ServerLog>,
+        peer: impl FnMut(u32) -> Box<P>,
+    ) -> SimResult {
         self.play_protocol(&Http1, books, peer)
     }
 
@@ -260,7 +264,9 @@ impl SimPlan {
     fn control(&self) -> Control {
         let control = Control::default();
         let start = self.sim.starts_at + MS;
-        self.changes.iter().for_each(|(at, change)| control.add_scheduled(ScheduledChange { at: start + *at, change: *change }));
+        self.changes
+            .iter()
+            .for_each(|(at, change)| control.add_scheduled(ScheduledChange { at: start + *at, change: *change }));
         control
     }
 

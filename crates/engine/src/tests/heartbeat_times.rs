@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
+use brunt_contract::ServerRequest;
 use brunt_measure::Nanos;
 use brunt_protocols::websocket::{WebSocketProtocol, WebSocketServer};
-use brunt_sim::{SimReply, ServerPeer};
-use brunt_contract::ServerRequest;
+use brunt_sim::{ServerPeer, SimReply};
 
 use super::filtered_peer::FilteredPeer;
 use super::harness::{SECOND, SimPlan};
@@ -17,12 +17,14 @@ fn listened(scene: &SimPlan) -> Vec<Vec<Nanos>> {
     scene.play_protocol(&WebSocketProtocol, Arc::default(), |_| {
         let answer = |now: Nanos, ask: &ServerRequest<'_>| (now, SimReply::new(200, ask.body));
         let notes = Arc::clone(&notes);
-        Box::new(FilteredPeer::new(ServerPeer::new(WebSocketServer::new, answer)).with_input_filter(move |now, conn, bytes, _| {
-            if bytes[0] == 0x89 || bytes.starts_with(b"GET ") {
-                notes.lock().unwrap().push((conn, now));
-            }
-            false
-        }))
+        Box::new(FilteredPeer::new(ServerPeer::new(WebSocketServer::new, answer)).with_input_filter(
+            move |now, conn, bytes, _| {
+                if bytes[0] == 0x89 || bytes.starts_with(b"GET ") {
+                    notes.lock().unwrap().push((conn, now));
+                }
+                false
+            },
+        ))
     });
     let mut each: Vec<Vec<Nanos>> = Vec::new();
     for (conn, at) in notes.lock().unwrap().drain(..) {

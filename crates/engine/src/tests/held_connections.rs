@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
+use brunt_contract::ServerRequest;
 use brunt_measure::Nanos;
 use brunt_protocols::http1::Http1Server;
 use brunt_protocols::websocket::{WebSocketProtocol, WebSocketServer};
-use brunt_sim::{SimDelay, ReplyFault, SimPeer, SimReply, PeerActions, ServerPeer};
-use brunt_contract::ServerRequest;
+use brunt_sim::{PeerActions, ReplyFault, ServerPeer, SimDelay, SimPeer, SimReply};
 
 use super::filtered_peer::FilteredPeer;
-use super::harness::{ServerLog, MS, SimResult, SECOND, SimPlan};
+use super::harness::{MS, SECOND, ServerLog, SimPlan, SimResult};
 
 /// Runs it against a server that answers each message after `delay`, and cuts the connection of every `cut`-th.
 pub(super) fn play(scene: &SimPlan, delay: Nanos, cut: u64) -> SimResult {
@@ -119,10 +119,11 @@ fn heartbeats_that_nobody_answers_took_at_least_the_interval() {
 
 #[test]
 fn a_rate_goes_over_the_connections_in_turn() {
-    let scene = SimPlan::open(100.0, brunt_plan::Arrivals::Constant, SECOND).urls(&[("ws://test/echo", 1.0)]).with(|p| {
-        p.max_connections = 4;
-        p.options.insert("data".into(), vec!["x".into()]);
-    });
+    let scene =
+        SimPlan::open(100.0, brunt_plan::Arrivals::Constant, SECOND).urls(&[("ws://test/echo", 1.0)]).with(|p| {
+            p.max_connections = 4;
+            p.options.insert("data".into(), vec!["x".into()]);
+        });
     let played = play(&scene, Nanos::from_millis(200), 0);
     let s = &played.sum;
     assert_eq!((s.due, s.finished, s.failed, s.opened, played.heard), (100, 100, 0, 4, 100));
@@ -276,7 +277,8 @@ fn users_start_together_on_connections_that_say_nothing_and_are_then_held() {
     let played = play(&held(40, SECOND).with(together), MS, 0);
     assert_eq!((played.sum.opened, played.sum.due), (40, 0));
     // The hold time begins when everything is sent, not before the start.
-    let slow = sending(held(4, SECOND)).with(together).on(|s| s.connect_delay = SimDelay::fixed(Nanos::from_millis(300)));
+    let slow =
+        sending(held(4, SECOND)).with(together).on(|s| s.connect_delay = SimDelay::fixed(Nanos::from_millis(300)));
     let played = play(&slow, Nanos::from_millis(800), 0);
     assert_eq!((played.sum.opened, played.sum.finished), (4, 4));
     assert!(played.ended.window >= Nanos::from_millis(1800), "{:?}", played.ended);
@@ -346,7 +348,8 @@ impl SimPeer for BusyServer {
 #[test]
 fn a_server_that_lets_in_and_closes_in_one_write_is_not_held_and_tried_again_slowly() {
     for hangs_up in [false, true] {
-        let played = held(3, Nanos::from_secs(2)).play_protocol(&WebSocketProtocol, Arc::default(), |_| Box::new(BusyServer { hangs_up }));
+        let played = held(3, Nanos::from_secs(2))
+            .play_protocol(&WebSocketProtocol, Arc::default(), |_| Box::new(BusyServer { hangs_up }));
         let s = &played.sum;
         let open: u32 = played.seconds.iter().map(|s| s.connections.open).max().unwrap_or(0);
         assert_eq!((s.opened, open, s.latency.greeting.count()), (0, 0, 0), "none stood");

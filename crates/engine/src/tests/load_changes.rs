@@ -4,7 +4,7 @@ use brunt_measure::Nanos;
 use brunt_plan::{Arrivals, Change};
 use brunt_record::End;
 
-use super::harness::{MS, SimResult, SECOND, SimPlan, after, each_seed, never};
+use super::harness::{MS, SECOND, SimPlan, SimResult, after, each_seed, never};
 use super::held_connections::{self, sending};
 
 /// Returns the requests that were due in each second of the window.
@@ -129,7 +129,8 @@ fn a_pause_of_users_on_connections_of_their_own_loses_nothing() {
 #[test]
 fn connections_that_a_rate_goes_over_stand_through_a_pause() {
     let scene = sending(SimPlan::open(100.0, Arrivals::Constant, at(4000))).with(|p| p.max_connections = 4);
-    let played = held_connections::play(&scene.changed(at(1500), Change::Pause).changed(at(3500), Change::Resume), at(10), 0);
+    let played =
+        held_connections::play(&scene.changed(at(1500), Change::Pause).changed(at(3500), Change::Resume), at(10), 0);
     check(&played);
     assert_eq!((played.sum.opened, played.heard), (4, played.sum.due));
     // The window begins once the connections are open, and the times of the changes are those of the run.
@@ -155,7 +156,8 @@ fn what_is_in_flight_when_a_pause_begins_is_waited_for_and_counted_as_ever() {
     let timed = SimPlan::closed(3, at(3000)).changed(at(500), Change::Pause).play(|| after(at(10)));
     check(&timed);
     assert_eq!(timed.ended.window, at(3000));
-    let counted = SimPlan::open(100.0, Arrivals::Constant, SECOND).with(|p| (p.requests, p.duration) = (Some(100), None));
+    let counted =
+        SimPlan::open(100.0, Arrivals::Constant, SECOND).with(|p| (p.requests, p.duration) = (Some(100), None));
     let mut stopped = counted.changed(at(500), Change::Pause);
     stopped.stop_at = Some(stopped.sim.starts_at + at(4000));
     let stopped = stopped.play(|| after(at(10)));

@@ -4,7 +4,7 @@ use brunt_measure::Nanos;
 use brunt_plan::Arrivals;
 use brunt_record::RunPart;
 
-use super::harness::{MS, SimResult, SECOND, SimPlan, after, never};
+use super::harness::{MS, SECOND, SimPlan, SimResult, after, never};
 
 const SECONDS: u64 = 4;
 
@@ -65,7 +65,8 @@ fn a_process_lost_at_the_end_of_the_window_leaves_the_drain_a_drain() {
     for lost in [0, 1] {
         let played = of_two(scene.clone(), lost).play(|| after(Nanos::from_millis(700)));
         check(&played, false);
-        let window: i64 = played.seconds.iter().filter(|s| s.part == RunPart::Window).map(|s| s.to_ns - s.from_ns).sum();
+        let window: i64 =
+            played.seconds.iter().filter(|s| s.part == RunPart::Window).map(|s| s.to_ns - s.from_ns).sum();
         assert_eq!(window, 2_000_000_000);
         assert_eq!((played.sum.due, played.sum.censored), (12, 2));
     }

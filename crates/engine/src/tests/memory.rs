@@ -5,13 +5,13 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 
+use brunt_contract::{ProtocolConfig, RequestedUrl};
 use brunt_measure::Nanos;
-use brunt_plan::flow::{Flow, OnFailure, Pause, Step, Branch};
+use brunt_plan::flow::{Branch, Flow, OnFailure, Pause, Step};
 use brunt_plan::{Arrivals, WeightedUrl};
 use brunt_protocols::http1::Http1;
 use brunt_record::RunEvent;
-use brunt_sim::{SimPeer, PeerActions, Sim};
-use brunt_contract::{ProtocolConfig, RequestedUrl};
+use brunt_sim::{PeerActions, Sim, SimPeer};
 
 use super::harness::{MS, SimPlan};
 use crate::{Setup, simulation};
@@ -104,7 +104,13 @@ fn cost(scene: &SimPlan, close: bool) -> RunCost {
     let urls = plan.urls.iter().map(|url| RequestedUrl { url: url.url.clone(), weight: url.weight }).collect();
     let own = plan.urls.iter().map(|u| u.options.clone()).collect();
     let variables = plan.flow.iter().flat_map(|flow| flow.variables.clone()).collect();
-    let asked = ProtocolConfig { urls, options: plan.options.clone(), url_options: own, variables, ..ProtocolConfig::default() };
+    let asked = ProtocolConfig {
+        urls,
+        options: plan.options.clone(),
+        url_options: own,
+        variables,
+        ..ProtocolConfig::default()
+    };
     let sim = Sim::new(plan.seed, scene.sim.clone(), Box::new(ConstantServer { close }));
     let mut cost = RunCost { finished: 0, failed: 0, seconds: 0, calls: CALLS.get(), peak: 0 };
     let before = LIVE.get();
@@ -150,7 +156,8 @@ fn two_hours_take_the_memory_of_ten_minutes() {
 
 #[test]
 fn a_request_allocates_nothing() {
-    let latency = |us| move |s: &mut brunt_sim::SimSettings| s.latency = brunt_sim::SimDelay::fixed(Nanos::from_micros(us));
+    let latency =
+        |us| move |s: &mut brunt_sim::SimSettings| s.latency = brunt_sim::SimDelay::fixed(Nanos::from_micros(us));
     let short = |scene: SimPlan| scene.option("no-keepalive", "");
     let pairs = [
         ("closed", SimPlan::closed(20, secs(10)).on(latency(500)), SimPlan::closed(20, secs(10)).on(latency(250))),
@@ -217,7 +224,8 @@ fn flowing(scene: SimPlan, capture: &str) -> SimPlan {
             urls[0].options.insert("capture".into(), vec![format!("token {capture}")]);
         }
         plan.urls = urls.to_vec().into();
-        let ways = vec![Branch { weight: 1.0, steps: vec![send(2)] }, Branch { weight: 2.0, steps: vec![send(1), send(1)] }];
+        let ways =
+            vec![Branch { weight: 1.0, steps: vec![send(2)] }, Branch { weight: 2.0, steps: vec![send(1), send(1)] }];
         let steps = vec![
             send(0),
             Step::Pause(Pause::Exponential { mean }),
@@ -232,7 +240,8 @@ fn flowing(scene: SimPlan, capture: &str) -> SimPlan {
 
 #[test]
 fn a_flow_allocates_nothing_for_its_steps_and_little_for_what_it_takes_out_of_heads() {
-    let latency = |us| move |s: &mut brunt_sim::SimSettings| s.latency = brunt_sim::SimDelay::fixed(Nanos::from_micros(us));
+    let latency =
+        |us| move |s: &mut brunt_sim::SimSettings| s.latency = brunt_sim::SimDelay::fixed(Nanos::from_micros(us));
     for (capture, at_most) in [("", 0), ("header Server", 4), ("status", 4)] {
         let run = |us| cost(&flowing(SimPlan::closed(20, secs(10)).on(latency(us)), capture), false);
         let (once, twice) = (run(500), run(250));

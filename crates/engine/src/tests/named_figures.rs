@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use brunt_contract::ServerRequest;
 use brunt_measure::{Histogram, Nanos};
 use brunt_plan::Arrivals;
-use brunt_record::{NamedFigures, NamedCounts, Second};
+use brunt_record::{NamedCounts, NamedFigures, Second};
 use brunt_sim::SimReply;
-use brunt_contract::ServerRequest;
 
 use super::harness::{MS, SECOND, SimPlan, after};
 
@@ -66,7 +66,9 @@ const URLS: [(&str, f64); 3] = [("http://a/fast?x=1", 3.0), ("http://b/slow", 1.
 
 #[test]
 fn each_name_has_its_own_latency_statuses_and_failures() {
-    for scene in [SimPlan::open(500.0, Arrivals::Constant, Nanos::from_secs(4)), SimPlan::closed(20, Nanos::from_secs(4))] {
+    for scene in
+        [SimPlan::open(500.0, Arrivals::Constant, Nanos::from_secs(4)), SimPlan::closed(20, Nanos::from_secs(4))]
+    {
         let scene = scene.urls(&URLS).with(|plan| (plan.workers, plan.warmup) = (2, SECOND));
         let played = scene.play(|| by_path);
         played.check();
@@ -119,7 +121,9 @@ fn urls_of_one_name_share_a_row_and_a_run_of_one_name_has_none() {
 #[test]
 fn what_a_lost_process_had_open_is_unfinished_by_name_too() {
     let urls = [("http://h/a", 1.0), ("http://h/b", 1.0)];
-    for scene in [SimPlan::closed(10, Nanos::from_secs(4)), SimPlan::open(100.0, Arrivals::Constant, Nanos::from_secs(4))] {
+    for scene in
+        [SimPlan::closed(10, Nanos::from_secs(4)), SimPlan::open(100.0, Arrivals::Constant, Nanos::from_secs(4))]
+    {
         let scene = SimPlan { lost: Some((1, 2)), ..scene.urls(&urls).with(|plan| plan.workers = 2) };
         let played = scene.play(|| after(Nanos::from_millis(30)));
         assert!(played.sum.censored > 0);

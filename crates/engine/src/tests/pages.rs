@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use brunt_contract::ServerRequest;
 use brunt_measure::Nanos;
 use brunt_plan::flow::{Flow, OnFailure, Step};
 use brunt_plan::{Arrivals, WeightedUrl};
 use brunt_protocols::http::Http;
 use brunt_protocols::http2::Http2Server;
 use brunt_record::NamedFigures;
-use brunt_sim::{SimReply, ServerPeer};
-use brunt_contract::ServerRequest;
+use brunt_sim::{ServerPeer, SimReply};
 
-use super::harness::{ServerLog, MS, SECOND, SimPlan, each_seed};
+use super::harness::{MS, SECOND, ServerLog, SimPlan, each_seed};
 use super::sim_result::SimResult;
 
 /// Rows: the two requests, the page's resources, and behind the names iterations and the group, two each.

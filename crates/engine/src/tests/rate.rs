@@ -1,9 +1,9 @@
 //! Rates and intended times, with one worker and with several.
 
+use brunt_contract::ServerRequest;
 use brunt_measure::Nanos;
 use brunt_plan::Arrivals;
 use brunt_sim::SimReply;
-use brunt_contract::ServerRequest;
 
 use super::harness::{MINUTE, MS, SECOND, SimPlan, US, after};
 
@@ -59,7 +59,9 @@ fn one_worker_and_four_make_the_same_merged_record() {
 #[test]
 fn intended_times_are_kept_while_the_server_does_not_answer() {
     // Nothing is answered for the first second: the arrivals go on.
-    let brain = |now: Nanos, _: &brunt_contract::ServerRequest<'_>| (now.max(SECOND + SECOND), brunt_sim::SimReply::new(200, b""));
+    let brain = |now: Nanos, _: &brunt_contract::ServerRequest<'_>| {
+        (now.max(SECOND + SECOND), brunt_sim::SimReply::new(200, b""))
+    };
     let played = SimPlan::open(500.0, Arrivals::Constant, SECOND).play(|| brain);
     played.check();
     let gaps = played.asks.windows(2).map(|w| w[1].0 - w[0].0);

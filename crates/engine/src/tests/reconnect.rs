@@ -4,13 +4,13 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
+use brunt_contract::Protocol;
 use brunt_measure::Nanos;
 use brunt_plan::flow::{Flow, OnFailure, Pause, Step};
 use brunt_plan::{Arrivals, WeightedUrl};
 use brunt_protocols::http::Http;
 use brunt_protocols::redis::RedisProtocol;
-use brunt_sim::{SimPeer, PeerActions};
-use brunt_contract::Protocol;
+use brunt_sim::{PeerActions, SimPeer};
 
 use super::harness::{MS, SECOND, SimPlan, each_seed};
 use super::sim_result::SimResult;

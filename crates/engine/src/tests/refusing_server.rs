@@ -7,9 +7,9 @@ use brunt_measure::Nanos;
 use brunt_plan::Arrivals;
 use brunt_protocols::mysql::MysqlProtocol;
 use brunt_protocols::postgres::PostgresProtocol;
-use brunt_sim::{SimPeer, PeerActions};
+use brunt_sim::{PeerActions, SimPeer};
 
-use super::harness::{MS, SimResult, SECOND, SimPlan};
+use super::harness::{MS, SECOND, SimPlan, SimResult};
 
 /// A server that sends this on each connection, and closes.
 struct RefusingServer {

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use brunt_measure::Nanos;
-use brunt_sim::{SimPeer, PeerActions};
 use brunt_contract::{
-    ProtocolDescription, ProtocolConfig, ProtocolError, UsageError, Workload, EventBuffer, EstablishedConnection, ExchangeId, SlotContext, SessionFull, UserState, RequestNames, Origin, OutputBuffer,
-    PreparedWorkload, Protocol, Request, SubmitOutcome, Session, WeightedRequest,
+    EstablishedConnection, EventBuffer, ExchangeId, Origin, OutputBuffer, PreparedWorkload, Protocol, ProtocolConfig,
+    ProtocolDescription, ProtocolError, Request, RequestNames, Session, SessionFull, SlotContext, SubmitOutcome,
+    UsageError, UserState, WeightedRequest, Workload,
 };
+use brunt_measure::Nanos;
+use brunt_sim::{PeerActions, SimPeer};
 
 use super::harness::{MS, SECOND, SimPlan};
 
@@ -41,10 +42,21 @@ impl Workload for RefusingWorkload {
 struct RefusingSession;
 
 impl Session for RefusingSession {
-    fn submit(&mut self, _id: ExchangeId, _request: &Request, _fill: &SlotContext, _out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+    fn submit(
+        &mut self,
+        _id: ExchangeId,
+        _request: &Request,
+        _fill: &SlotContext,
+        _out: &mut OutputBuffer,
+    ) -> Result<SubmitOutcome, SessionFull> {
         Err(SessionFull)
     }
-    fn receive(&mut self, _bytes: &[u8], _out: &mut OutputBuffer, _done: &mut EventBuffer) -> Result<(), ProtocolError> {
+    fn receive(
+        &mut self,
+        _bytes: &[u8],
+        _out: &mut OutputBuffer,
+        _done: &mut EventBuffer,
+    ) -> Result<(), ProtocolError> {
         Ok(())
     }
     fn close_reason(&self) -> Option<brunt_cause::StaticCause> {

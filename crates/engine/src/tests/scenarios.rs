@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use brunt_contract::ServerRequest;
 use brunt_measure::{Histogram, Nanos};
-use brunt_plan::flow::{NamedFlow, Flow, OnFailure, Pause, Step, Branch};
+use brunt_plan::flow::{Branch, Flow, NamedFlow, OnFailure, Pause, Step};
 use brunt_plan::scenarios::{ScenarioPlan, total_load};
 use brunt_plan::{Arrivals, Load, Stage, WeightedUrl};
 use brunt_record::NamedFigures;
 use brunt_sim::{SimReply, SimSettings};
-use brunt_contract::ServerRequest;
 
 use super::harness::{MS, SECOND, SimPlan, after, each_seed};
 use super::sim_result::SimResult;
@@ -280,7 +280,8 @@ fn the_iterations_of_the_warm_up_are_in_no_number_of_iterations() {
 #[test]
 fn littles_law_holds_for_the_iterations_of_each() {
     let ten = Nanos::from_secs(10);
-    let at_once = |all: Vec<ScenarioPlan>| all.into_iter().map(|s| ScenarioPlan { graceful_stop: Nanos::ZERO, ..s }).collect();
+    let at_once =
+        |all: Vec<ScenarioPlan>| all.into_iter().map(|s| ScenarioPlan { graceful_stop: Nanos::ZERO, ..s }).collect();
     let all: Vec<ScenarioPlan> = at_once(vec![
         scenario("closed", users(20, ten), vec![send(0), pause(30), send(0)]),
         scenario("open", rate(40.0, ten, Arrivals::Poisson), vec![send(1), pause(250)]),

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use brunt_contract::ServerRequest;
 use brunt_measure::Nanos;
 use brunt_protocols::http::Http;
 use brunt_protocols::http2::Http2Server;
-use brunt_sim::{SimReply, ServerPeer};
-use brunt_contract::ServerRequest;
+use brunt_sim::{ServerPeer, SimReply};
 
-use super::harness::{ServerLog, SimResult, SECOND, SimPlan};
+use super::harness::{SECOND, ServerLog, SimPlan, SimResult};
 
 fn play(scene: &SimPlan, delay: Nanos) -> SimResult {
     let books = Arc::new(ServerLog::default());

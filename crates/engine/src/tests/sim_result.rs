@@ -3,7 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use brunt_measure::Nanos;
-use brunt_record::{WindowStart, LoadChange, RunEnd, FailureExample, Latency, Notice, RunPart, RunEvent, Second, Subject};
+use brunt_record::{
+    FailureExample, Latency, LoadChange, Notice, RunEnd, RunEvent, RunPart, Second, Subject, WindowStart,
+};
 
 use super::harness::ServerLog;
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use brunt_contract::ServerRequest;
 use brunt_measure::Nanos;
 use brunt_plan::flow::{Flow, OnFailure, Step};
 use brunt_plan::scenarios::{ScenarioPlan, total_load};
 use brunt_plan::{Arrivals, Load, Stage, WeightedUrl};
 use brunt_record::{NamedFigures, Second};
 use brunt_sim::SimReply;
-use brunt_contract::ServerRequest;
 
 use super::harness::{MS, SimPlan, each_seed};
 use super::sim_result::SimResult;

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
+use brunt_contract::ServerRequest;
 use brunt_measure::Nanos;
 use brunt_plan::flow::{Flow, OnFailure, Step};
 use brunt_plan::{Arrivals, WeightedUrl};
 use brunt_protocols::redis::{RedisProtocol, RedisServer};
 use brunt_record::TracedRequest;
-use brunt_sim::{SimReply, ServerPeer};
-use brunt_contract::ServerRequest;
+use brunt_sim::{ServerPeer, SimReply};
 
 use super::harness::{MS, SECOND, SimPlan};
 use super::sim_result::SimResult;

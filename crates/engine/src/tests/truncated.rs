@@ -5,9 +5,9 @@ use std::sync::Arc;
 use brunt_measure::Nanos;
 use brunt_protocols::grpc::GrpcProtocol;
 use brunt_protocols::raw::RawProtocol;
-use brunt_sim::{SimPeer, PeerActions, SecurePeer};
+use brunt_sim::{PeerActions, SecurePeer, SimPeer};
 
-use super::harness::{SimResult, SECOND, SimPlan};
+use super::harness::{SECOND, SimPlan, SimResult};
 
 /// A server that answers everything with these pieces, and closes or not.
 struct FixedReply {
@@ -99,7 +99,8 @@ fn a_stream_reset_in_its_body_fails_in_transfer_with_what_had_come() {
         let scene = SimPlan::closed(1, SECOND).with(|p| (p.requests, p.duration) = (Some(1), None));
         let scene = scene.option("http2", "");
         let mut once = Some(FixedReply { pieces, closes: false });
-        let played = scene.play_protocol(&brunt_protocols::http::Http, Arc::default(), |_| Box::new(SingleReply(once.take())));
+        let played =
+            scene.play_protocol(&brunt_protocols::http::Http, Arc::default(), |_| Box::new(SingleReply(once.take())));
         assert_eq!(failures(&played), [("reset".to_owned(), "transfer".to_owned(), 1)]);
         let example = &played.examples[0];
         assert_eq!(example.detail, "the server reset the stream: INTERNAL_ERROR");

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use super::queueing_laws::{StallLaw, mm1_mean, mm1_quantile};
+use brunt_contract::ServerRequest;
 use brunt_measure::{Histogram, Nanos, QuantileValue, Rng, quantile};
 use brunt_plan::Arrivals;
-use brunt_sim::{SimDelay, SimReply, SimSettings, SimInterval, SimQueue};
-use brunt_contract::ServerRequest;
+use brunt_sim::{SimDelay, SimInterval, SimQueue, SimReply, SimSettings};
 
-use super::harness::{MINUTE, MS, SimResult, SECOND, SimPlan, after, never};
+use super::harness::{MINUTE, MS, SECOND, SimPlan, SimResult, after, never};
 
 /// Sets the network's round trip to 2 ns: what is left is the server.
 fn near(sim: &mut SimSettings) {
@@ -119,7 +119,8 @@ fn a_limit_of_connections_is_one_queue_for_all_arrivals() {
         let played = scene.play(|| after(service));
         played.check();
         let arrivals = |lasts| {
-            let mut due = brunt_load::arrivals(&plan.load, Nanos::ZERO, None, Some(lasts), brunt_plan::Share::WHOLE, plan.seed);
+            let mut due =
+                brunt_load::arrivals(&plan.load, Nanos::ZERO, None, Some(lasts), brunt_plan::Share::WHOLE, plan.seed);
             std::iter::from_fn(|| due.next_due()).collect::<Vec<Nanos>>()
         };
         let due = arrivals(lasts);

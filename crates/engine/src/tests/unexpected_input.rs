@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use brunt_measure::Nanos;
 use brunt_protocols::websocket::WebSocketProtocol;
-use brunt_sim::{SimPeer, PeerActions};
+use brunt_sim::{PeerActions, SimPeer};
 
 use super::harness::{MS, SECOND, SimPlan};
-use super::held_connections::{upgrade_response, sending};
+use super::held_connections::{sending, upgrade_response};
 
 /// A host with closed ports: every datagram is refused when it comes.
 struct ClosedPort;
@@ -25,7 +25,10 @@ impl SimPeer for ClosedPort {
 struct DatagramResolver;
 
 impl crate::Resolver for DatagramResolver {
-    fn resolve(&self, _origin: &brunt_contract::Origin) -> Result<Vec<brunt_contract::PeerAddress>, brunt_cause::Cause> {
+    fn resolve(
+        &self,
+        _origin: &brunt_contract::Origin,
+    ) -> Result<Vec<brunt_contract::PeerAddress>, brunt_cause::Cause> {
         Ok(vec![brunt_contract::PeerAddress::Udp(([127, 0, 0, 1], 9).into())])
     }
 }
@@ -104,7 +107,8 @@ impl SimPeer for DoubleAnswer {
 #[test]
 fn answers_that_come_twice_on_a_stream_are_told_apart_from_pushes() {
     let twice = |scene: SimPlan, answer, apart| {
-        let peer = move |_: u32| -> Box<dyn SimPeer> { Box::new(DoubleAnswer { answer, apart, late: VecDeque::new() }) };
+        let peer =
+            move |_: u32| -> Box<dyn SimPeer> { Box::new(DoubleAnswer { answer, apart, late: VecDeque::new() }) };
         let scene = scene.with(|p| (p.requests, p.duration) = (Some(50), None));
         match scene.plan.urls[0].url.split_once(':').map(|(scheme, _)| scheme) {
             Some("redis") => scene.play_protocol(&brunt_protocols::redis::RedisProtocol, Arc::default(), peer),
@@ -162,7 +166,8 @@ fn a_single_answer_too_many_is_waited_for() {
         let scene = SimPlan::closed(1, SECOND).with(|p| (p.requests, p.duration) = (Some(requests), None));
         let scene = scene.urls(&[("udp://test:9", 1.0)]).option("send", "x");
         let scene = SimPlan { resolver: Arc::new(DatagramResolver), ..scene };
-        let played = scene.play_protocol(&brunt_protocols::raw::RawProtocol, Arc::default(), |_| Box::new(DelayedEcho::default()));
+        let played = scene
+            .play_protocol(&brunt_protocols::raw::RawProtocol, Arc::default(), |_| Box::new(DelayedEcho::default()));
         let strays = played.seconds.iter().map(|s| s.strays).sum::<u64>();
         assert_eq!((played.sum.finished, strays), (requests, 1), "{requests} requests");
     }

@@ -3,14 +3,14 @@
 
 use std::sync::{Arc, Mutex};
 
+use brunt_contract::{RequestId, UserValues};
 use brunt_measure::Nanos;
 use brunt_protocols::raw::RawProtocol;
 use brunt_protocols::websocket::WebSocketProtocol;
-use brunt_scenario::{Action, Actions, UserEvent, Scenario, UnsolicitedMessage, UserIndex, Wakeup};
-use brunt_sim::{SimPeer, PeerActions};
-use brunt_contract::{RequestId, UserValues};
+use brunt_scenario::{Action, Actions, Scenario, UnsolicitedMessage, UserEvent, UserIndex, Wakeup};
+use brunt_sim::{PeerActions, SimPeer};
 
-use super::harness::{MS, SimResult, SECOND, SimPlan, each_seed};
+use super::harness::{MS, SECOND, SimPlan, SimResult, each_seed};
 use super::held_connections::upgrade_response;
 
 const PUBLISHES: Action = Action::Send(RequestId(0));

@@ -1,10 +1,10 @@
 //! Values used in a failed request, reported with its example.
 
+use brunt_contract::ServerRequest;
 use brunt_measure::Nanos;
 use brunt_plan::WeightedUrl;
 use brunt_plan::flow::{Flow, OnFailure, Step};
 use brunt_sim::SimReply;
-use brunt_contract::ServerRequest;
 
 use super::harness::{MS, SECOND, SimPlan};
 

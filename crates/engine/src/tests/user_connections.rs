@@ -7,7 +7,7 @@ use brunt_measure::Nanos;
 use brunt_plan::flow::{Flow, OnFailure, Pause, Step};
 use brunt_plan::{Arrivals, WeightedUrl};
 use brunt_protocols::redis::RedisProtocol;
-use brunt_sim::{SimPeer, PeerActions};
+use brunt_sim::{PeerActions, SimPeer};
 
 use super::harness::{MS, SECOND, SimPlan, each_seed};
 

@@ -8,8 +8,8 @@ use brunt_plan::{Arrivals, Load, Stage, WeightedUrl};
 use brunt_sim::SimInterval;
 
 use super::harness::{MS, SECOND, SimPlan, after, each_seed};
-use super::sim_result::SimResult;
 use super::scenarios::scenario;
+use super::sim_result::SimResult;
 
 const FROM: Nanos = Nanos::from_millis(2_500);
 const TO: Nanos = Nanos::from_millis(2_600);
@@ -90,7 +90,8 @@ fn a_pace_goes_on_as_if_the_generator_had_not_stood_still() {
 
 #[test]
 fn plain_closed_load_has_no_lateness() {
-    let plain = SimPlan::closed(5, SECOND).on(|sim| sim.pauses = vec![SimInterval { from: FROM - SECOND, to: TO - SECOND }]);
+    let plain =
+        SimPlan::closed(5, SECOND).on(|sim| sim.pauses = vec![SimInterval { from: FROM - SECOND, to: TO - SECOND }]);
     let played = plain.play(|| after(MS));
     assert_eq!((played.sum.latency.gen_late.count(), woken_late(&played)), (0, Nanos::ZERO));
 }

@@ -3,8 +3,10 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex};
 
+use brunt_contract::{
+    ConnId, ConnectParameters, Errno, ListenerId, Network, NetworkEvent, OutputBuffer, PeerAddress, TurnRemainder,
+};
 use brunt_measure::Nanos;
-use brunt_contract::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, TurnRemainder};
 
 use super::harness::ServerLog;
 use crate::Stop;

@@ -5,9 +5,9 @@
 //! are taken in order, and their latency counts from when they were due. Those left at the end of the run are counted:
 //! one by one if they are few, else in batches as given by the schedule.
 
+use brunt_contract::{Network, UserValues};
 use brunt_measure::Nanos;
 use brunt_scenario::{Action, Actions, UserEvent, Wakeup};
-use brunt_contract::{Network, UserValues};
 
 use crate::connections::WorkerConnections;
 use crate::ids::{RequestId, ScenarioId};
@@ -45,7 +45,13 @@ impl WorkerUsers {
 
     /// Counts `many` arrivals that were never sent, the last of them due at `due`. All of them get the name that the
     /// scenario chooses for one.
-    pub(crate) fn count_unsent<N: Network>(&mut self, c: &mut WorkerConnections<N>, scenario: ScenarioId, due: Nanos, many: u64) {
+    pub(crate) fn count_unsent<N: Network>(
+        &mut self,
+        c: &mut WorkerConnections<N>,
+        scenario: ScenarioId,
+        due: Nanos,
+        many: u64,
+    ) {
         let user = self.sources.get(scenario).users().add_arrival();
         // A visit begins with a request. The scenario is woken for a user without values to see with which; nothing of
         // it is counted.

@@ -3,9 +3,9 @@
 //! A cache hit is no request: it is counted under its name, and state is updated from it as from a response. Runs
 //! without caches only check whether they have any.
 
+use brunt_contract::{FollowUp, Network};
 use brunt_measure::Nanos;
 use brunt_scenario::UserEvent;
-use brunt_contract::{FollowUp, Network};
 
 use crate::connections::WorkerConnections;
 use crate::ids::{RequestId, UserId};
@@ -39,7 +39,12 @@ impl WorkerUsers {
 
     /// Like [`Users::is_there`], for the target of a redirect; its user goes on.
     #[cold]
-    pub(crate) fn hop_cached<N: Network>(&mut self, c: &mut WorkerConnections<N>, over: &FinishedRequest, follow: &FollowUp) -> bool {
+    pub(crate) fn hop_cached<N: Network>(
+        &mut self,
+        c: &mut WorkerConnections<N>,
+        over: &FinishedRequest,
+        follow: &FollowUp,
+    ) -> bool {
         let (user, due) = (over.user, c.event_time());
         let Some(found) = c.cached_derived((user, over.name), due, &follow.request) else { return false };
         if self.pages.has(user) {

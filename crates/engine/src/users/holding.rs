@@ -1,13 +1,13 @@
 //! Connections that are part of the plan (WebSocket, `--hold`): each user opens its own first, sends its requests, and
 //! with `--hold` keeps it until a set time after the last connection of the run is open.
 
+use brunt_contract::Network;
 use brunt_measure::Nanos;
 use brunt_scenario::UserEvent;
-use brunt_contract::Network;
 
 use crate::connections::WorkerConnections;
 use crate::ids::UserId;
-use crate::outcome::{UserOutcome, FinishedRequest, NotSentCause};
+use crate::outcome::{FinishedRequest, NotSentCause, UserOutcome};
 
 use super::WorkerUsers;
 
@@ -70,7 +70,12 @@ impl WorkerUsers {
     }
 
     /// Handles a connection that failed to open: the request that its user would have sent has failed.
-    pub(crate) fn opening_failed<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, why: &NotSentCause) {
+    pub(crate) fn opening_failed<N: Network>(
+        &mut self,
+        c: &mut WorkerConnections<N>,
+        user: UserId,
+        why: &NotSentCause,
+    ) {
         if c.window_over() || self.sources.only().quota_spent(c.limits(), c.now()) {
             return self.user_ends(c, user);
         }
@@ -83,7 +88,10 @@ impl WorkerUsers {
         if let Some(held) = &mut self.holding {
             held.settle(user);
         }
-        c.traffic().push_outcome(UserOutcome::Finished(FinishedRequest { back_off, ..FinishedRequest::of(user, UserEvent::Resumed) }));
+        c.traffic().push_outcome(UserOutcome::Finished(FinishedRequest {
+            back_off,
+            ..FinishedRequest::of(user, UserEvent::Resumed)
+        }));
     }
 
     /// Returns when connections kept by `--hold` may be closed, once all users of all workers hold (or failed to).

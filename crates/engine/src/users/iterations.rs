@@ -1,8 +1,8 @@
 //! Users with iterations: their begin, the counts of iterations and groups, and their cut.
 
+use brunt_contract::Network;
 use brunt_measure::Nanos;
 use brunt_scenario::{SpanEvent, SpanEventKind};
-use brunt_contract::Network;
 
 use crate::connections::WorkerConnections;
 use crate::ids::{ScenarioId, UserId};
@@ -39,7 +39,12 @@ impl WorkerUsers {
     }
 
     /// Counts the begin or end of an iteration or group.
-    pub(super) fn record_span<N: Network>(&mut self, c: &mut WorkerConnections<N>, scenario: ScenarioId, told: &SpanEvent) {
+    pub(super) fn record_span<N: Network>(
+        &mut self,
+        c: &mut WorkerConnections<N>,
+        scenario: ScenarioId,
+        told: &SpanEvent,
+    ) {
         let row = self.row_of_span(c, scenario, told.span);
         c.traffic().record_span(row, told);
         if told.span == 0 && told.kind != SpanEventKind::Began {
@@ -93,7 +98,12 @@ impl WorkerUsers {
 
     /// Counts an iteration of a scenario that was due and that no user could begin.
     #[cold]
-    pub(crate) fn drop_iteration<N: Network>(&mut self, c: &mut WorkerConnections<N>, scenario: ScenarioId, due: Nanos) {
+    pub(crate) fn drop_iteration<N: Network>(
+        &mut self,
+        c: &mut WorkerConnections<N>,
+        scenario: ScenarioId,
+        due: Nanos,
+    ) {
         let row = self.row_of_span(c, scenario, 0);
         c.traffic().iteration_dropped(row, due);
     }

@@ -6,13 +6,13 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use brunt_contract::{FollowUp, Network, PageResources, ResourceSearch};
 use brunt_measure::Nanos;
 use brunt_scenario::UserEvent;
-use brunt_contract::{FollowUp, ResourceSearch, Network, PageResources};
 
 use crate::connections::WorkerConnections;
-use crate::ids::UserId;
 use crate::due_request::{DerivedRequest, DueRequest, RequestRef};
+use crate::ids::UserId;
 
 use super::WorkerUsers;
 
@@ -91,19 +91,27 @@ impl WorkerUsers {
     /// Parses the queued pages one after the other, and begins to fetch their resources.
     #[cold]
     pub(crate) fn parse_pages<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
-        while let Some(UnparsedPage { user, at, timeout: within, news, finder: found }) = self.pages.unparsed.pop_front() {
+        while let Some(UnparsedPage { user, at, timeout: within, news, finder: found }) =
+            self.pages.unparsed.pop_front()
+        {
             let page = found();
             // Later events are late by the time of parsing, and due as if it had taken none.
             c.read_clock();
             c.traffic().set_event_time(at);
             let window = c.limits().window;
-            c.traffic().recorder().skipped_resources(at < window, u64::from(page.on_other_hosts), u64::from(page.over_limit), page.truncated);
+            c.traffic().recorder().skipped_resources(
+                at < window,
+                u64::from(page.on_other_hosts),
+                u64::from(page.over_limit),
+                page.truncated,
+            );
             if self.pages.has(user) {
                 self.resource_ended(c, user, news, false);
             } else if page.resources == 0 {
                 self.advance(c, user, at, news);
             } else {
-                let visit = PageVisit { page, ended: at, full: false, in_flight: 0, timeout: within, news, back_off: false };
+                let visit =
+                    PageVisit { page, ended: at, full: false, in_flight: 0, timeout: within, news, back_off: false };
                 self.pages.open.insert(user, visit);
                 self.fetch_more(c, user);
             }
@@ -160,7 +168,11 @@ impl WorkerUsers {
             }
             let (news, back_off) = (visit.news, visit.back_off);
             self.pages.open.remove(&user);
-            return if back_off { self.user_backs_off(c, user, news) } else { self.advance(c, user, c.event_time(), news) };
+            return if back_off {
+                self.user_backs_off(c, user, news)
+            } else {
+                self.advance(c, user, c.event_time(), news)
+            };
         }
     }
 

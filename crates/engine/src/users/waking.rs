@@ -1,12 +1,12 @@
 //! Waking of users: after an event, the scenario decides what the user does next, within the limits of the run.
 
+use brunt_contract::{Network, RequestDraft, UserValues};
 use brunt_measure::Nanos;
-use brunt_scenario::{Action, Actions, ENDLESS, BatchMember, UserEvent, UnsolicitedMessage, Wakeup};
-use brunt_contract::{RequestDraft, Network, UserValues};
+use brunt_scenario::{Action, Actions, BatchMember, ENDLESS, UnsolicitedMessage, UserEvent, Wakeup};
 
 use crate::connections::WorkerConnections;
-use crate::ids::{RequestId, UserId};
 use crate::due_request::DueRequest;
+use crate::ids::{RequestId, UserId};
 
 use super::WorkerUsers;
 
@@ -28,7 +28,13 @@ impl WorkerUsers {
     /// Step 2: decides what a user does next; a request it sends is due at `due`. This is where the scenario's choice
     /// meets the limits of the run.
     #[inline]
-    pub(crate) fn advance<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, due: Nanos, news: UserEvent) {
+    pub(crate) fn advance<N: Network>(
+        &mut self,
+        c: &mut WorkerConnections<N>,
+        user: UserId,
+        due: Nanos,
+        news: UserEvent,
+    ) {
         let source = self.sources.of(user);
         let (arrives, iterates) = (source.users().by_arrivals(), source.iterates());
         let news = if arrives || self.may_go_on(c, user, news) { news } else { UserEvent::NoMoreVisits };
@@ -42,7 +48,11 @@ impl WorkerUsers {
         if !rests && !arrives && on.is_none() && c.are_fixed() && news != UserEvent::NoMoreVisits {
             return self.user_connects(c, user);
         }
-        match self.wake_and_act(c, user, Wakeup { origin: on, disconnected: rests, ..Wakeup::new(user.index(), news, due) }) {
+        match self.wake_and_act(
+            c,
+            user,
+            Wakeup { origin: on, disconnected: rests, ..Wakeup::new(user.index(), news, due) },
+        ) {
             None if rests => self.sources.pause(user, waits),
             last => self.finish_actions(c, user, due, last),
         }
@@ -50,7 +60,13 @@ impl WorkerUsers {
 
     /// Performs the final action of a user, after its requests.
     #[inline]
-    fn finish_actions<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, due: Nanos, last: Option<Action>) {
+    fn finish_actions<N: Network>(
+        &mut self,
+        c: &mut WorkerConnections<N>,
+        user: UserId,
+        due: Nanos,
+        last: Option<Action>,
+    ) {
         let source = self.sources.of(user);
         let (arrives, iterates) = (source.users().by_arrivals(), source.iterates());
         match last {
@@ -108,7 +124,12 @@ impl WorkerUsers {
     /// Wakes a user and performs its actions: all its requests are submitted. Returns its final action, or `None` if it
     /// waits for a response.
     #[inline]
-    fn wake_and_act<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, woken: Wakeup) -> Option<Action> {
+    fn wake_and_act<N: Network>(
+        &mut self,
+        c: &mut WorkerConnections<N>,
+        user: UserId,
+        woken: Wakeup,
+    ) -> Option<Action> {
         let mut acts = std::mem::take(&mut self.acts);
         self.wake(c, user, woken, &mut acts);
         self.perform(c, (user, woken.at), acts)
@@ -124,7 +145,12 @@ impl WorkerUsers {
     /// Performs a user's actions: all its requests are submitted. Returns its final action, or `None` if it waits for a
     /// response.
     #[inline]
-    fn perform<N: Network>(&mut self, c: &mut WorkerConnections<N>, (user, at): (UserId, Nanos), mut acts: Actions) -> Option<Action> {
+    fn perform<N: Network>(
+        &mut self,
+        c: &mut WorkerConnections<N>,
+        (user, at): (UserId, Nanos),
+        mut acts: Actions,
+    ) -> Option<Action> {
         let (mut last, mut recalled) = (None, 0_u32);
         loop {
             while let Some(act) = acts.pop_front() {
@@ -156,10 +182,17 @@ impl WorkerUsers {
 
     /// Performs an action that is only recorded; any other is returned.
     #[inline]
-    pub(super) fn record_action<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, act: Action) -> Option<Action> {
+    pub(super) fn record_action<N: Network>(
+        &mut self,
+        c: &mut WorkerConnections<N>,
+        user: UserId,
+        act: Action,
+    ) -> Option<Action> {
         match act {
             Action::Report(told) => self.record_span(c, user.scenario(), &told),
-            Action::Stop(stops) => c.traffic().recorder().count_stops(stops, self.sources.of(user).users().by_arrivals()),
+            Action::Stop(stops) => {
+                c.traffic().recorder().count_stops(stops, self.sources.of(user).users().by_arrivals())
+            }
             Action::Close(which) => {
                 let ending = self.is_ending(c);
                 c.disconnect_user(user, which, ending);

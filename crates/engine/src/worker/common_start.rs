@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use brunt_measure::Nanos;
 use brunt_contract::Network;
+use brunt_measure::Nanos;
 
 use crate::barrier::Barrier;
 

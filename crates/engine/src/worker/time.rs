@@ -1,8 +1,8 @@
 //! Time in a worker: its beginning, what is due when, timeouts, seconds, and the end.
 
+use brunt_contract::Network;
 use brunt_measure::Nanos;
 use brunt_plan::Change;
-use brunt_contract::Network;
 
 use crate::Stop;
 use crate::connections::STOP_CHECK_INTERVAL;

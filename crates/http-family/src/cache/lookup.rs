@@ -4,7 +4,8 @@
 use brunt_values::verify::header;
 
 /// Fields by which a plan makes its own conditional or range request; such a request bypasses the cache.
-const BYPASS_FIELDS: [&str; 6] = ["if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range"];
+const BYPASS_FIELDS: [&str; 6] =
+    ["if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range"];
 
 /// A request that may be served from the cache.
 #[derive(Debug)]
@@ -20,7 +21,8 @@ impl<'a> CacheLookup<'a> {
     pub fn read(head: &'a [u8]) -> Option<CacheLookup<'a>> {
         let end = memchr::memmem::find(head, b"\r\n\r\n")?;
         let head = &head[..end + 2];
-        let plain = head.starts_with(b"GET ") && BYPASS_FIELDS.iter().all(|name| header::field_values(head, name).next().is_none());
+        let plain = head.starts_with(b"GET ")
+            && BYPASS_FIELDS.iter().all(|name| header::field_values(head, name).next().is_none());
         let says = |name, words: &[&[u8]]| {
             let words = |line: &[u8]| {
                 line.split(|b| *b == b',')

@@ -5,9 +5,9 @@
 //! bounded. Beyond the bound the least recently used responses are evicted first; what still does not fit is not
 //! stored, and that is counted.
 
+mod freshness;
 mod lookup;
 mod observer;
-mod freshness;
 #[cfg(test)]
 mod tests;
 
@@ -15,11 +15,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use brunt_contract::{ProtocolConfig, UsageError, OptionSpec, one};
+use brunt_contract::{OptionSpec, ProtocolConfig, UsageError, one};
 
+pub use freshness::Freshness;
 pub use lookup::CacheLookup;
 pub use observer::{CacheEffect, CacheObserver, StorableResponse};
-pub use freshness::Freshness;
 
 use brunt_values::budget::{MemoryBudget, Reservation};
 
@@ -60,7 +60,9 @@ impl CacheSettings {
     /// Returns an error for an unknown value.
     pub fn read(asked: &ProtocolConfig) -> Result<Option<CacheSettings>, UsageError> {
         let Some(word) = asked.value(CACHE) else { return Ok(None) };
-        let rule = |for_iteration| Ok(Some(CacheSettings { per_iteration: for_iteration, budget: MemoryBudget::of(TOTAL_LIMIT) }));
+        let rule = |for_iteration| {
+            Ok(Some(CacheSettings { per_iteration: for_iteration, budget: MemoryBudget::of(TOTAL_LIMIT) }))
+        };
         match word {
             "per-user" | "yes" | "true" | "" => rule(false),
             "per-iteration" => rule(true),
@@ -193,9 +195,15 @@ impl Cache {
     }
 
     /// Returns the stored response if it is fresh and has the parts in `need`, so that the request need not be sent.
-    pub fn fresh(&mut self, rule: &CacheSettings, sent: OutgoingRequest<'_>, need: NeededParts) -> Option<Arc<CachedResponse>> {
+    pub fn fresh(
+        &mut self,
+        rule: &CacheSettings,
+        sent: OutgoingRequest<'_>,
+        need: NeededParts,
+    ) -> Option<Arc<CachedResponse>> {
         let (entry, anew) = self.entry(rule, sent, need)?;
-        let answer = (!anew && entry.freshness.is_fresh(entry.requested_at, sent.at)).then(|| Arc::clone(&entry.answer))?;
+        let answer =
+            (!anew && entry.freshness.is_fresh(entry.requested_at, sent.at)).then(|| Arc::clone(&entry.answer))?;
         self.touch(sent);
         Some(answer)
     }
@@ -211,10 +219,16 @@ impl Cache {
     }
 
     /// Returns the condition to send if there is a stored response that can be validated.
-    pub fn revalidation(&self, rule: &CacheSettings, sent: OutgoingRequest<'_>, need: NeededParts) -> Option<Revalidation> {
+    pub fn revalidation(
+        &self,
+        rule: &CacheSettings,
+        sent: OutgoingRequest<'_>,
+        need: NeededParts,
+    ) -> Option<Revalidation> {
         let (entry, _) = self.entry(rule, sent, need)?;
         let line = |name, text: &Option<Box<[u8]>>| text.as_ref().map(|text| (name, text.clone()));
-        let lines = [line("If-None-Match", &entry.freshness.etag), line("If-Modified-Since", &entry.freshness.last_modified)];
+        let lines =
+            [line("If-None-Match", &entry.freshness.etag), line("If-Modified-Since", &entry.freshness.last_modified)];
         lines.iter().any(Option::is_some).then(|| Revalidation { response: Arc::clone(&entry.answer), lines })
     }
 
@@ -258,7 +272,13 @@ impl Cache {
         }
     }
 
-    fn store(&mut self, rule: &CacheSettings, (sent, asking): (OutgoingRequest<'_>, &CacheLookup<'_>), key: &[u8], new: StorableResponse) -> bool {
+    fn store(
+        &mut self,
+        rule: &CacheSettings,
+        (sent, asking): (OutgoingRequest<'_>, &CacheLookup<'_>),
+        key: &[u8],
+        new: StorableResponse,
+    ) -> bool {
         let StorableResponse { freshness: said, status, head, body, size, need, cut } = new;
         if cut {
             return false;
@@ -273,7 +293,8 @@ impl Cache {
         self.uses += 1;
         self.bytes += bytes;
         let answer = Arc::new(CachedResponse { status, size, head, body, taken });
-        let entry = CacheEntry { answer, freshness: said, vary_values: selecting, requested_at: sent.at, last_used: self.uses };
+        let entry =
+            CacheEntry { answer, freshness: said, vary_values: selecting, requested_at: sent.at, last_used: self.uses };
         self.entries.insert(key.into(), entry);
         true
     }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{CachedResponse, NeededParts, Freshness};
-use brunt_values::budget::{MemoryBudget, BudgetedBuffer};
+use super::{CachedResponse, Freshness, NeededParts};
+use brunt_values::budget::{BudgetedBuffer, MemoryBudget};
 
 /// Largest body that is stored, in bytes.
 const LARGEST: usize = 1 << 20;
@@ -59,7 +59,13 @@ impl CacheObserver {
             (200, _) if method == "GET" => {
                 let head = if need.head || need.body { without_cookies(text) } else { Box::default() };
                 let need = NeededParts { head: need.head || need.body, ..need };
-                let new = StorableResponse { freshness: Freshness::read(text), status, head, need, ..StorableResponse::default() };
+                let new = StorableResponse {
+                    freshness: Freshness::read(text),
+                    status,
+                    head,
+                    need,
+                    ..StorableResponse::default()
+                };
                 self.effect = Some(CacheEffect::Store(Box::new(new)));
             }
             // RFC 9111 4.4: an unsafe method may have changed the stored resource.

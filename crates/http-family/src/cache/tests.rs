@@ -5,7 +5,8 @@ const BASE: u64 = 1000;
 const SECOND: u64 = 1_000_000_000;
 
 fn rule(word: &str) -> CacheSettings {
-    let asked = ProtocolConfig { options: [(CACHE.to_owned(), vec![word.to_owned()])].into(), ..ProtocolConfig::default() };
+    let asked =
+        ProtocolConfig { options: [(CACHE.to_owned(), vec![word.to_owned()])].into(), ..ProtocolConfig::default() };
     CacheSettings::read(&asked).expect("a word").expect("a rule")
 }
 
@@ -89,7 +90,8 @@ fn of_what_is_good_no_more_is_asked_with_what_it_was_marked_by() {
     // Confirmed by a 304, with a new lifetime.
     let mut judged = CacheObserver::default();
     judged.stored = Some(condition.response);
-    let answer = judged.head("GET", NeededParts::default(), 304, &head("Cache-Control: max-age=9\r\n")).expect("what is kept");
+    let answer =
+        judged.head("GET", NeededParts::default(), 304, &head("Cache-Control: max-age=9\r\n")).expect("what is kept");
     assert_eq!((answer.body(), answer.size, answer.status), (&b"body"[..], 4, 200));
     assert!(cache.learn(&rule, sent(&asked, BASE + 6), judged.take().expect("heard")));
     assert!(is_fresh(&mut cache, &asked, BASE + 14) && !is_fresh(&mut cache, &asked, BASE + 15));
@@ -140,14 +142,21 @@ fn answers_have_what_is_looked_at_and_caches_are_emptied_with_iterations_where_a
     let (rule, asked) = (rule("per-iteration"), get("/", ""));
     cache.learn(&rule, sent(&asked, BASE), judged.take().expect("heard"));
     let of = |iteration| OutgoingRequest { iteration, ..sent(&asked, BASE) };
-    assert!(cache.fresh(&rule, of(0), NeededParts { head: true, ..NeededParts::default() }).is_none(), "nobody looked at it");
-    assert!(cache.fresh(&rule, of(0), NeededParts { trailers: true, ..NeededParts::default() }).is_none(), "no trailers are kept");
+    assert!(
+        cache.fresh(&rule, of(0), NeededParts { head: true, ..NeededParts::default() }).is_none(),
+        "nobody looked at it"
+    );
+    assert!(
+        cache.fresh(&rule, of(0), NeededParts { trailers: true, ..NeededParts::default() }).is_none(),
+        "no trailers are kept"
+    );
     assert_eq!(cache.fresh(&rule, of(0), NeededParts::default()).map(|answer| answer.size), Some(5));
     assert!(cache.fresh(&rule, of(1), NeededParts::default()).is_none());
     let head = without(b"HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nX: y\r\n\r\n");
     assert_eq!(head, b"HTTP/1.1 200 OK\r\nX: y\r\n\r\n");
     for (word, expected) in [("no", None), ("sometimes", Some("\"sometimes\" is not a kind of cache"))] {
-        let asked = ProtocolConfig { options: [(CACHE.to_owned(), vec![word.to_owned()])].into(), ..ProtocolConfig::default() };
+        let asked =
+            ProtocolConfig { options: [(CACHE.to_owned(), vec![word.to_owned()])].into(), ..ProtocolConfig::default() };
         let read = CacheSettings::read(&asked);
         match expected {
             None => assert!(read.expect("read").is_none()),

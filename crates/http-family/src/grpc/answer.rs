@@ -7,16 +7,16 @@
 use std::sync::Arc;
 
 use brunt_cause::{Cause, StaticCause, grpc};
-use brunt_contract::{EventBuffer, ExchangeEnd, Event, ExchangeId, FailedChecks, FaultKind};
+use brunt_contract::{Event, EventBuffer, ExchangeEnd, ExchangeId, FailedChecks, FaultKind};
 
 use super::compressed::{self, MessageEncoding};
-use super::expect::{CompleteResponse, GrpcChecks, ExaminedResponse};
+use super::expect::{CompleteResponse, ExaminedResponse, GrpcChecks};
 use super::framing::MessageFraming;
 use super::held_streams::{HeldStreams, StreamEnd};
 use super::request::{ANYHOW, COMPRESSED, CaptureCell, CapturedResponse, DEADLINE, GrpcRequest, STREAMS};
 use super::response_head::{EXCERPT_BOUND, ResponseHead, read};
 use super::status::{self, GrpcStatusSet};
-use crate::http2::connection::{StreamListener, StreamDecision};
+use crate::http2::connection::{StreamDecision, StreamListener};
 use crate::http2::frames::code;
 use crate::http2::hpack::{HeaderFields, HpackError};
 use brunt_values::budget::MemoryBudget;
@@ -101,7 +101,18 @@ impl GrpcCall {
         });
         let (framing, encoding) = (MessageFraming::default(), MessageEncoding::Identity);
         let GrpcRequest { flags: marks, success, .. } = *request;
-        GrpcCall { id, framing, payload: 0, messages: 0, http_status: 0, flags: marks, success, encoding, begun: false, extras: rare }
+        GrpcCall {
+            id,
+            framing,
+            payload: 0,
+            messages: 0,
+            http_status: 0,
+            flags: marks,
+            success,
+            encoding,
+            begun: false,
+            extras: rare,
+        }
     }
 }
 
@@ -110,7 +121,18 @@ impl GrpcCall {
     pub fn for_held_stream(stream: usize, marks: u8) -> GrpcCall {
         let rare = Some(Box::new(CallExtras { held: Some(stream as u16), ..CallExtras::default() }));
         let (framing, encoding, success) = (MessageFraming::default(), MessageEncoding::Identity, GrpcStatusSet::USUAL);
-        GrpcCall { id: NOBODYS, framing, payload: 0, messages: 0, http_status: 0, flags: marks, success, encoding, begun: true, extras: rare }
+        GrpcCall {
+            id: NOBODYS,
+            framing,
+            payload: 0,
+            messages: 0,
+            http_status: 0,
+            flags: marks,
+            success,
+            encoding,
+            begun: true,
+            extras: rare,
+        }
     }
 
     fn held_stream(&self) -> Option<usize> {
@@ -143,7 +165,12 @@ pub struct GrpcEventHandler<'a> {
 
 impl StreamListener<GrpcCall> for GrpcEventHandler<'_> {
     #[inline]
-    fn head(&mut self, call: &mut GrpcCall, fields: &mut HeaderFields<'_>, end: bool) -> Result<StreamDecision, HpackError> {
+    fn head(
+        &mut self,
+        call: &mut GrpcCall,
+        fields: &mut HeaderFields<'_>,
+        end: bool,
+    ) -> Result<StreamDecision, HpackError> {
         let sort = usize::from(end);
         let mut message = None;
         let wanted = match (call.extras.as_deref_mut(), &mut self.held) {
@@ -377,7 +404,9 @@ impl GrpcEventHandler<'_> {
     fn report_failed_checks(&mut self, call: &GrpcCall, status: u32) {
         let expected = call.extras.as_ref().and_then(|rare| rare.expected.as_ref());
         let failed = match expected {
-            Some((expected, heard)) => expected.failed(&complete_response(call, heard, status), call.success, self.kept),
+            Some((expected, heard)) => {
+                expected.failed(&complete_response(call, heard, status), call.success, self.kept)
+            }
             None => FailedChecks::default().extend([!call.success.has(status)]),
         };
         self.done.record_failed_checks(call.id, failed.bits());

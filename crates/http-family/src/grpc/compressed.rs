@@ -5,7 +5,7 @@
 
 use super::framing::{self, PREFIX};
 use brunt_values::budget::MemoryBudget;
-use brunt_values::verify::coding::{ContentCoding, CodingLayer};
+use brunt_values::verify::coding::{CodingLayer, ContentCoding};
 
 /// Maximum size of all messages of a response once decompressed.
 const BOUND: usize = 64 << 20;
@@ -26,7 +26,8 @@ pub enum MessageEncoding {
 
 impl MessageEncoding {
     /// All encodings, by number.
-    pub const ALL: [MessageEncoding; 4] = [MessageEncoding::Identity, MessageEncoding::Gzip, MessageEncoding::Deflate, MessageEncoding::Other];
+    pub const ALL: [MessageEncoding; 4] =
+        [MessageEncoding::Identity, MessageEncoding::Gzip, MessageEncoding::Deflate, MessageEncoding::Other];
 
     /// Parses the value of `grpc-encoding`.
     pub fn of(value: &[u8]) -> MessageEncoding {

@@ -12,17 +12,17 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use brunt_cause::{Cause, grpc};
-use prost_reflect::{DynamicMessage, Kind, MessageDescriptor, SerializeOptions};
 use brunt_contract::{FailedChecks, FaultKind};
+use prost_reflect::{DynamicMessage, Kind, MessageDescriptor, SerializeOptions};
 
 use super::compressed::{self, MessageEncoding};
 use super::framing;
-use super::suggestion::nearest;
 use super::options::GrpcOptions;
 use super::status::{self, GrpcStatusSet};
+use super::suggestion::nearest;
 use crate::await_condition::MessageMatch;
-use brunt_values::capture::{CaptureInput, Capture, ResponsePart, CapturedValues};
-use brunt_values::budget::{MemoryBudget, BudgetedBuffer, NO_ROOM};
+use brunt_values::budget::{BudgetedBuffer, MemoryBudget, NO_ROOM};
+use brunt_values::capture::{Capture, CaptureInput, CapturedValues, ResponsePart};
 use brunt_values::count_range;
 use brunt_values::verify::KEPT_BOUND;
 use brunt_values::verify::header::{ExpectedHeader, KeptHeaderLines};
@@ -119,11 +119,18 @@ impl GrpcChecks {
     ///
     /// # Errors
     /// Fails with the first failed check.
-    pub fn examine(&self, came: &CompleteResponse<'_>, (budget, random): (&MemoryBudget, u64)) -> Result<CapturedValues, CheckFailure> {
+    pub fn examine(
+        &self,
+        came: &CompleteResponse<'_>,
+        (budget, random): (&MemoryBudget, u64),
+    ) -> Result<CapturedValues, CheckFailure> {
         let of_metadata = |why| (FaultKind::WrongHeader, why);
         let [head, trailers] = self.metadata(came).map_err(of_metadata)?;
         let called = status::name(came.status);
-        let (mut taken, answer) = (CapturedValues::default(), CaptureInput { status_name: &called, head, trailers, ..CaptureInput::default() });
+        let (mut taken, answer) = (
+            CapturedValues::default(),
+            CaptureInput { status_name: &called, head, trailers, ..CaptureInput::default() },
+        );
         let of_rest = self.captures.iter().filter(|(_, capture)| capture.part() != ResponsePart::Body);
         taken.add(of_rest, &answer, random).map_err(of_metadata)?;
         if came.status == status::OK && self.has_wrong_count(came) {
@@ -149,7 +156,9 @@ impl GrpcChecks {
     /// Returns the metadata, after checking it.
     fn metadata<'a>(&self, came: &CompleteResponse<'a>) -> Result<[&'a [u8]; 2], Cause> {
         let texts = [came.metadata[0].text()?, came.metadata[1].text()?];
-        for ((lines, text), why) in self.lines.iter().zip(texts).zip([ExpectedHeader::mismatch, ExpectedHeader::trailer_mismatch]) {
+        for ((lines, text), why) in
+            self.lines.iter().zip(texts).zip([ExpectedHeader::mismatch, ExpectedHeader::trailer_mismatch])
+        {
             if let Some(line) = lines.iter().find(|line| !line.holds(text)) {
                 return Err(why(line, text));
             }

@@ -9,16 +9,16 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use brunt_cause::{Cause, StaticCause};
-use brunt_contract::{EventBuffer, ExchangeEnd, Event, ExchangeId, FaultKind, SubmitOutcome};
+use brunt_contract::{Event, EventBuffer, ExchangeEnd, ExchangeId, FaultKind, SubmitOutcome};
 
 use super::compressed::{self, MessageEncoding};
-use super::expect::{MessageBuffer, CompleteResponse};
+use super::expect::{CompleteResponse, MessageBuffer};
 use super::framing;
 use super::response_head::EXCERPT_BOUND;
 use super::status;
-use super::steps::{HeldStreamPlan, GrpcStep};
+use super::steps::{GrpcStep, HeldStreamPlan};
 use crate::await_condition::{AwaitCondition, MessageMatch};
-use brunt_values::budget::{MemoryBudget, BudgetedBuffer};
+use brunt_values::budget::{BudgetedBuffer, MemoryBudget};
 use brunt_values::verify::header::KeptHeaderLines;
 
 /// Maximum number of messages of a stream, and of their bytes, kept for later steps.
@@ -169,7 +169,13 @@ impl HeldStreams {
     }
 
     /// Handles the message that is now complete.
-    pub fn complete_message(&mut self, stream: usize, size: u32, encoding: MessageEncoding, (budget, done): (&MemoryBudget, &mut EventBuffer)) {
+    pub fn complete_message(
+        &mut self,
+        stream: usize,
+        size: u32,
+        encoding: MessageEncoding,
+        (budget, done): (&MemoryBudget, &mut EventBuffer),
+    ) {
         let HeldStreams { rules, streams, .. } = self;
         let line = &mut streams[stream];
         let plain = decompressed(&std::mem::take(&mut line.incoming), encoding);
@@ -280,7 +286,8 @@ impl HeldStream {
             return done.push_unsolicited(u64::from(size), message);
         }
         self.unread.push_back((kept, size));
-        let bytes = |kept: &VecDeque<(BudgetedBuffer, u32)>| kept.iter().map(|(message, _)| message.len()).sum::<usize>();
+        let bytes =
+            |kept: &VecDeque<(BudgetedBuffer, u32)>| kept.iter().map(|(message, _)| message.len()).sum::<usize>();
         while self.unread.len() > MOST_KEPT || self.unread.len() > 1 && bytes(&self.unread) > MOST_BYTES {
             let Some((message, size)) = self.unread.pop_front() else { break };
             done.push_unsolicited(u64::from(size), &message);
@@ -330,14 +337,28 @@ impl StreamStep {
             framing::put(message, &mut framed);
             body.feed(&framed, budget);
         }
-        let came = CompleteResponse { heard: &body, metadata, status: status::OK, encoding: MessageEncoding::Identity, messages: 1 };
+        let came = CompleteResponse {
+            heard: &body,
+            metadata,
+            status: status::OK,
+            encoding: MessageEncoding::Identity,
+            messages: 1,
+        };
         match expected.examine(&came, (budget, self.random)) {
             Ok(taken) => {
                 if expected.has_captures() {
                     done.push(Event::StateUpdate(id, Box::new(taken)));
                 }
                 let (fault, excerpt) = (None, None);
-                done.push(Event::Ended(ExchangeEnd { id, fault, code: 0, payload, excerpt, follow_up: None, cause: None }));
+                done.push(Event::Ended(ExchangeEnd {
+                    id,
+                    fault,
+                    code: 0,
+                    payload,
+                    excerpt,
+                    follow_up: None,
+                    cause: None,
+                }));
             }
             Err((fault, why)) => {
                 done.record_failed_checks(id, expected.failed(&came, status::GrpcStatusSet::USUAL, budget).bits());
@@ -346,7 +367,15 @@ impl StreamStep {
                     text.into_iter().take(EXCERPT_BOUND).collect()
                 });
                 let (fault, why) = (Some(fault), Some(why));
-                done.push(Event::Ended(ExchangeEnd { id, fault, code: 0, payload, excerpt, follow_up: None, cause: why }));
+                done.push(Event::Ended(ExchangeEnd {
+                    id,
+                    fault,
+                    code: 0,
+                    payload,
+                    excerpt,
+                    follow_up: None,
+                    cause: why,
+                }));
             }
         }
     }
@@ -366,7 +395,13 @@ fn decompressed(coming: &MessageBuffer, encoding: MessageEncoding) -> Result<Vec
 
 /// Reports the end of a stream to the step on it: for `finish` this completes the response, for another step the
 /// awaited message never comes.
-fn report_end(awaiting: StreamStep, steps: &[GrpcStep], metadata: &[KeptHeaderLines; 2], over: &StreamEnd, (budget, done): (&MemoryBudget, &mut EventBuffer)) {
+fn report_end(
+    awaiting: StreamStep,
+    steps: &[GrpcStep],
+    metadata: &[KeptHeaderLines; 2],
+    over: &StreamEnd,
+    (budget, done): (&MemoryBudget, &mut EventBuffer),
+) {
     let StreamStep { id, step, random, response, messages, payload, .. } = awaiting;
     let step = &steps[step];
     let status = over.status.unwrap_or(status::OK);

@@ -2,6 +2,7 @@
 //!
 //! An error names the line, the field and a correct alternative.
 
+use brunt_contract::UsageError;
 use prost_reflect::prost::Message as _;
 use prost_reflect::{
     Cardinality, DeserializeOptions, DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, ReflectMessage as _,
@@ -9,11 +10,10 @@ use prost_reflect::{
 };
 use serde_json::Deserializer;
 use serde_path_to_error::{Path, Segment};
-use brunt_contract::UsageError;
 
 use super::message_template::MessageTemplate;
-use super::suggestion::nearest;
 use super::slots;
+use super::suggestion::nearest;
 use crate::placeholders::Placeholders;
 
 /// A message ready to be sent.

@@ -2,9 +2,9 @@
 //!
 //! A call thus costs only its values: its JSON is not parsed again, and nothing is allocated.
 
+use brunt_contract::SlotContext;
 use prost_reflect::EnumDescriptor;
 use prost_reflect::prost::encoding::encode_varint;
-use brunt_contract::SlotContext;
 
 use super::framing::PREFIX;
 use super::times;
@@ -119,7 +119,9 @@ impl ScalarEncoding {
     /// Returns the wire type (protobuf, "Message Structure").
     pub fn wire_type(&self) -> u64 {
         match self {
-            ScalarEncoding::FixedSigned { bits: 64 } | ScalarEncoding::FixedUnsigned { bits: 64 } | ScalarEncoding::Double => 1,
+            ScalarEncoding::FixedSigned { bits: 64 }
+            | ScalarEncoding::FixedUnsigned { bits: 64 }
+            | ScalarEncoding::Double => 1,
             ScalarEncoding::FixedSigned { .. } | ScalarEncoding::FixedUnsigned { .. } | ScalarEncoding::Float => 5,
             ScalarEncoding::Timestamp | ScalarEncoding::Duration => 2,
             _ => 0,

@@ -8,15 +8,13 @@
 
 mod answer;
 mod compressed;
-mod workload;
 mod editions;
 mod expect;
-mod message_template;
 mod framing;
 mod held_streams;
 mod json;
+mod message_template;
 mod metadata;
-mod suggestion;
 mod options;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
@@ -30,11 +28,13 @@ mod slots;
 mod sources;
 mod status;
 mod steps;
+mod suggestion;
 #[cfg(test)]
 mod tests;
 mod times;
 mod transcript;
+mod workload;
 
-pub use workload::{GrpcProtocol, GrpcWorkload};
 pub use request::GrpcRequest;
 pub use session::GrpcSession;
+pub use workload::{GrpcProtocol, GrpcWorkload};

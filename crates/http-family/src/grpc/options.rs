@@ -3,17 +3,17 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use brunt_contract::{OptionSpec, ProtocolConfig, UsageError, many, one, switch};
 use brunt_measure::Nanos;
-use brunt_contract::{ProtocolConfig, UsageError, OptionSpec, many, one, switch};
 
 use super::metadata;
 use super::status::GrpcStatusSet;
 use crate::auth_options;
-use crate::placeholders::{Placeholders, NO_SLOTS};
+use crate::placeholders::{NO_SLOTS, Placeholders};
 use brunt_values::capture::CAPTURE;
 use brunt_values::capture::{self, Capture};
-use brunt_values::file;
 use brunt_values::count_range;
+use brunt_values::file;
 use brunt_values::verify::header::ExpectedHeader;
 use brunt_values::verify::json::JsonRule;
 use brunt_values::verify::parse_headers;
@@ -196,7 +196,10 @@ impl GrpcOptions {
             says_status: asked.value("expect-status").is_some(),
             expected: rules(asked)?,
             messages: count_range::read_range(asked, "expect-messages", "messages")?,
-            metadata_expected: Arc::new([parse_headers(asked, "expect-header")?, parse_headers(asked, "expect-trailer")?]),
+            metadata_expected: Arc::new([
+                parse_headers(asked, "expect-header")?,
+                parse_headers(asked, "expect-trailer")?,
+            ]),
             captures: capture::parse_captures(asked, ("a gRPC response", KNOWN))?.into(),
         })
     }

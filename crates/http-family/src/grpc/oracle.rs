@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
-use brunt_contract::{ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol};
+use brunt_contract::{
+    EstablishedConnection, Event, EventBuffer, ExchangeId, Origin, OutputBuffer, Protocol, ProtocolConfig,
+    ProtocolError, RequestedUrl, SlotContext, Workload,
+};
 
 use super::GrpcProtocol;
 use brunt_values::capture::CapturedValues;
@@ -62,15 +65,27 @@ fn played<'a>(dialogue: &Arc<dyn Workload>, mut pieces: impl Iterator<Item = &'a
             Event::Message(id, size) => events.push(format!("message {} {size}", id.0)),
             Event::Ended(ended) => {
                 ends[ended.id.0 as usize] += 1;
-                events.push(format!("{} {:?} {} {}", ended.id.0, (ended.fault, &ended.cause), ended.code, ended.payload));
+                events.push(format!(
+                    "{} {:?} {} {}",
+                    ended.id.0,
+                    (ended.fault, &ended.cause),
+                    ended.code,
+                    ended.payload
+                ));
             }
             Event::Refused(id) => {
                 ends[id.0 as usize] += 1;
                 events.push(format!("{} refused", id.0));
             }
-            Event::StateUpdate(id, lesson) => events.push(format!("{} {:?}", id.0, lesson.downcast_ref::<CapturedValues>())),
+            Event::StateUpdate(id, lesson) => {
+                events.push(format!("{} {:?}", id.0, lesson.downcast_ref::<CapturedValues>()))
+            }
             Event::PeerCode(word) => events.push(format!("word {word}")),
-            Event::Heartbeat | Event::Unsolicited(..) | Event::ReplyDue | Event::SurplusResponse(_) | Event::RestNotSent(_) => {
+            Event::Heartbeat
+            | Event::Unsolicited(..)
+            | Event::ReplyDue
+            | Event::SurplusResponse(_)
+            | Event::RestNotSent(_) => {
                 events.push("unasked".to_owned());
             }
         }

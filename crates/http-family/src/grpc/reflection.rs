@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
+use brunt_contract::UsageError;
 use prost_reflect::prost::Message;
 use prost_reflect::prost_types::FileDescriptorProto;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, Value};
-use brunt_contract::UsageError;
 
 use super::framing;
 use super::request::CapturedResponse;
@@ -77,7 +77,8 @@ pub fn next(wanted: &[String], answers: &[CapturedResponse]) -> Result<Reflectio
     if let Some(missing) = wanted.iter().find(|s| unheard(s) && !services.contains(s)) {
         return Err(UsageError::new("URL", unknown("service", missing, services)));
     }
-    let mut questions: Vec<ReflectionQuestion> = wanted.iter().filter(unheard).cloned().map(ReflectionQuestion::Symbol).collect();
+    let mut questions: Vec<ReflectionQuestion> =
+        wanted.iter().filter(unheard).cloned().map(ReflectionQuestion::Symbol).collect();
     questions.extend(told.missing().into_iter().map(ReflectionQuestion::File));
     if questions.is_empty() {
         let files = told.files.values().map(Vec::as_slice);

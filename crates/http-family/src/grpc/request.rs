@@ -3,11 +3,11 @@
 use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 
+use brunt_contract::{Origin, SlotContext, UsageError};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost_reflect::MethodDescriptor;
 use url::Url;
-use brunt_contract::{UsageError, SlotContext, Origin};
 
 use super::expect::GrpcChecks;
 use super::framing;
@@ -15,7 +15,7 @@ use super::json::PreparedMessage;
 use super::options::GrpcOptions;
 use super::status::GrpcStatusSet;
 use crate::http2;
-use crate::http2::hpack::{Lexicon, HeaderList};
+use crate::http2::hpack::{HeaderList, Lexicon};
 use crate::placeholders::Placeholders;
 
 /// Flag: the response is a stream of messages.

@@ -4,15 +4,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use brunt_contract::UsageError;
 use prost_reflect::prost::encoding::encode_varint;
 use prost_reflect::{DescriptorPool, MethodDescriptor, ServiceDescriptor};
 use protox::Compiler;
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
-use brunt_contract::UsageError;
 
 use super::editions;
-use super::suggestion::nearest;
 use super::sources::ProtoFiles;
+use super::suggestion::nearest;
 use brunt_values::file;
 
 /// The services and methods that can be called.

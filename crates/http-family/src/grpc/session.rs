@@ -6,13 +6,16 @@
 use std::sync::Arc;
 
 use brunt_cause::{Cause, StaticCause};
-use brunt_contract::{ProtocolError, EventBuffer, Event, ExchangeId, FaultKind, SlotContext, SessionFull, OutputBuffer, SubmitOutcome, Session};
+use brunt_contract::{
+    Event, EventBuffer, ExchangeId, FaultKind, OutputBuffer, ProtocolError, Session, SessionFull, SlotContext,
+    SubmitOutcome,
+};
 
 use super::answer::{GrpcCall, GrpcEventHandler};
 use super::expect::MessageBuffer;
-use super::held_streams::{StreamStep, BUSY, HeldStreams, NO_ROOM, NOT_OPEN};
-use super::request::{GrpcRequest, CallTemplate};
-use super::steps::{HeldStreamPlan, StreamOpening, GrpcStep};
+use super::held_streams::{BUSY, HeldStreams, NO_ROOM, NOT_OPEN, StreamStep};
+use super::request::{CallTemplate, GrpcRequest};
+use super::steps::{GrpcStep, HeldStreamPlan, StreamOpening};
 use crate::http2::frames::code;
 use crate::http2::hpack::Lexicon;
 use crate::http2::{Http2Connection, Http2SlotValues};
@@ -43,7 +46,17 @@ impl GrpcSession {
     pub(super) fn new(lexicon: Arc<Lexicon>, streams: u32, (tls, kept): (bool, MemoryBudget)) -> GrpcSession {
         let connection = Http2Connection::with_budget(tls, kept.clone());
         let (begun, turns, scratch, said) = (Vec::new(), Vec::new(), Default::default(), Http2SlotValues::default());
-        GrpcSession { connection, lexicon, budget: kept, streams, begun, turns, scratch, metadata_values: said, held: None }
+        GrpcSession {
+            connection,
+            lexicon,
+            budget: kept,
+            streams,
+            begun,
+            turns,
+            scratch,
+            metadata_values: said,
+            held: None,
+        }
     }
 
     /// Enables streams held open by steps.
@@ -52,20 +65,29 @@ impl GrpcSession {
     }
 
     /// Submits a call with slots in its metadata or its messages.
-    fn submit_filled(&mut self, id: ExchangeId, request: &GrpcRequest, slots: &CallTemplate, fill: &SlotContext, out: &mut OutputBuffer) {
+    fn submit_filled(
+        &mut self,
+        id: ExchangeId,
+        request: &GrpcRequest,
+        slots: &CallTemplate,
+        fill: &SlotContext,
+        out: &mut OutputBuffer,
+    ) {
         let [scratch, body] = &mut self.scratch;
         let (lexicon, list) = (&self.lexicon, &request.list);
         let (head, said) = (slots.head.as_ref(), &mut self.metadata_values);
         if let Some(head) = head {
             head.fill(fill, said);
         }
-        let stream =
-            self.connection.begin_with(GrpcCall::new(id, request).with_random(fill.random), false, out, |encoder, out| {
-                match head {
-                    Some(head) => head.head(said, list, lexicon, encoder, out),
-                    None => encoder.write(lexicon, list, out),
-                }
-            });
+        let stream = self.connection.begin_with(
+            GrpcCall::new(id, request).with_random(fill.random),
+            false,
+            out,
+            |encoder, out| match head {
+                Some(head) => head.head(said, list, lexicon, encoder, out),
+                None => encoder.write(lexicon, list, out),
+            },
+        );
         if request.further.is_some()
             && let Some(rare) = self.connection.stream_state(stream).and_then(|call| call.extras.as_deref_mut())
         {
@@ -81,7 +103,13 @@ impl GrpcSession {
 
     /// Begins a step on a stream held open.
     #[cold]
-    fn begin_step(&mut self, (id, number): (ExchangeId, usize), request: &GrpcRequest, fill: &SlotContext, out: &mut OutputBuffer) -> SubmitOutcome {
+    fn begin_step(
+        &mut self,
+        (id, number): (ExchangeId, usize),
+        request: &GrpcRequest,
+        fill: &SlotContext,
+        out: &mut OutputBuffer,
+    ) -> SubmitOutcome {
         let Some(held) = self.held.as_deref_mut() else { return SubmitOutcome::AlreadyComplete };
         let rules = Arc::clone(&held.rules);
         let step = &rules.steps[number];
@@ -122,17 +150,29 @@ impl GrpcSession {
         if let Some(head) = head {
             head.fill(fill, said);
         }
-        let own = self.connection.begin_with(GrpcCall::for_held_stream(stream, *marks), false, out, |encoder, out| match head {
-            Some(head) => head.head(said, list, lexicon, encoder, out),
-            None => encoder.write(lexicon, list, out),
-        });
+        let own =
+            self.connection.begin_with(
+                GrpcCall::for_held_stream(stream, *marks),
+                false,
+                out,
+                |encoder, out| match head {
+                    Some(head) => head.head(said, list, lexicon, encoder, out),
+                    None => encoder.write(lexicon, list, out),
+                },
+            );
         if let Some(held) = self.held.as_deref_mut() {
             held.stream(stream).reset(own);
         }
     }
 
     /// Sends a step's message on its stream; ends our side if it is the last one.
-    fn send_step(&mut self, (step, opening, opened): (&GrpcStep, &StreamOpening, bool), request: &GrpcRequest, fill: &SlotContext, out: &mut OutputBuffer) {
+    fn send_step(
+        &mut self,
+        (step, opening, opened): (&GrpcStep, &StreamOpening, bool),
+        request: &GrpcRequest,
+        fill: &SlotContext,
+        out: &mut OutputBuffer,
+    ) {
         let Some(line) = self.held.as_deref_mut().map(|held| held.stream(step.stream)) else { return };
         let own = line.id;
         let says = step.sends || opened && !opening.client_streaming;
@@ -154,7 +194,9 @@ impl GrpcSession {
     fn send_next_messages(&mut self, out: &mut OutputBuffer) {
         let mut turns = std::mem::take(&mut self.turns);
         for stream in turns.drain(..) {
-            let Some(rare) = self.connection.stream_state(stream).and_then(|call| call.extras.as_deref_mut()) else { continue };
+            let Some(rare) = self.connection.stream_state(stream).and_then(|call| call.extras.as_deref_mut()) else {
+                continue;
+            };
             let Some(further) = rare.further.as_ref().filter(|further| rare.sent < further.len()) else { continue };
             let (message, last) = (Arc::clone(&further[rare.sent]), rare.sent + 1 == further.len());
             rare.sent += 1;
@@ -170,7 +212,13 @@ impl Session for GrpcSession {
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &brunt_contract::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+    fn submit(
+        &mut self,
+        id: ExchangeId,
+        request: &brunt_contract::Request,
+        fill: &SlotContext,
+        out: &mut OutputBuffer,
+    ) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<GrpcRequest>();
         if self.room() == 0 {
             return Err(SessionFull);

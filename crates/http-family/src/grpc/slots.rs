@@ -3,13 +3,13 @@
 //! A slot may be part of a string, or stand alone as a number, a bool or an enum (`{"id": {counter}}`) or as a time
 //! (`{"at": "{time iso}"}`). Fields without slots are encoded like those of any other message.
 
+use brunt_contract::{SlotContext, UsageError};
 use prost_reflect::prost::encoding::encode_varint;
 use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
 use serde_json::{Map, Value};
-use brunt_contract::{UsageError, SlotContext};
 
-use super::message_template::{MessageTemplate, MessageNode, ScalarEncoding, MessageValues};
 use super::json;
+use super::message_template::{MessageNode, MessageTemplate, MessageValues, ScalarEncoding};
 use crate::placeholders::Placeholders;
 use brunt_values::template::reserved_digits::TRIAL;
 use brunt_values::template::{MOST_MARKS, Template};
@@ -21,7 +21,12 @@ const TRIALS: u64 = 10_000;
 ///
 /// # Errors
 /// Fails if the message is invalid.
-pub fn compiled(kind: &MessageDescriptor, json: &str, place: &str, marks: &mut Placeholders) -> Result<MessageTemplate, UsageError> {
+pub fn compiled(
+    kind: &MessageDescriptor,
+    json: &str,
+    place: &str,
+    marks: &mut Placeholders,
+) -> Result<MessageTemplate, UsageError> {
     let wrong = |trouble: String| UsageError::new(place, trouble);
     let value: Value = serde_json::from_str(json).map_err(|error| wrong(format!("this is not JSON ({error})")))?;
     let Value::Object(object) = value else {
@@ -146,7 +151,12 @@ impl MessageCompiler<'_> {
         }
     }
 
-    fn single_value(&mut self, field: &FieldDescriptor, value: Value, nodes: &mut Vec<MessageNode>) -> Result<(), String> {
+    fn single_value(
+        &mut self,
+        field: &FieldDescriptor,
+        value: Value,
+        nodes: &mut Vec<MessageNode>,
+    ) -> Result<(), String> {
         let name = field.json_name();
         if !self.varies(&value) {
             let value = if field.is_list() { Value::Array(vec![value]) } else { value };

@@ -75,7 +75,8 @@ pub fn stream(asked: &ProtocolConfig, index: usize) -> Result<Option<&str>, Usag
     let own = asked.url_options.get(index);
     let place = |name: &str| format!("URL {}, {name}", index + 1);
     // Options given for the whole flow may be meant for WebSocket steps.
-    let beside = if asked.is_composite_flow { &["stream", "finish"][..] } else { &["stream", "finish", "await", "one-way"] };
+    let beside =
+        if asked.is_composite_flow { &["stream", "finish"][..] } else { &["stream", "finish", "await", "one-way"] };
     let beside = beside.iter().find(|name| asked.options.contains_key(**name));
     if let Some(name) = beside {
         return Err(UsageError::new(format!("--{name}"), "is for one step of a flow; write it at that step"));
@@ -83,7 +84,9 @@ pub fn stream(asked: &ProtocolConfig, index: usize) -> Result<Option<&str>, Usag
     let name = own.and_then(|own| own.get("stream")?.last()).map(|name| name.trim());
     let lonely = own.into_iter().flat_map(|own| own.keys()).find(|name| OF_STREAMS.contains(&name.as_str()));
     match (name, lonely) {
-        (Some(_), _) if !asked.is_composite_flow => Err(UsageError::new(place("stream"), "is for steps of a flow; leave it out")),
+        (Some(_), _) if !asked.is_composite_flow => {
+            Err(UsageError::new(place("stream"), "is for steps of a flow; leave it out"))
+        }
         (Some(""), _) => Err(UsageError::new(place("stream"), "names no stream; write for instance `stream: chat`")),
         (None, Some(lonely)) => {
             let trouble = "is for steps on a stream that is held open; write `stream: NAME` beside it, or leave it out";
@@ -122,7 +125,16 @@ impl HeldStreamPlan {
                 let (list, head) = request.opening();
                 let (name, url) = (name.to_owned(), url.clone());
                 let marks = request.flags | if gives { STREAMS } else { 0 };
-                self.streams.push(StreamOpening { name, url, first: index, list, head, flags: marks, client_streaming: takes, metadata: false });
+                self.streams.push(StreamOpening {
+                    name,
+                    url,
+                    first: index,
+                    list,
+                    head,
+                    flags: marks,
+                    client_streaming: takes,
+                    metadata: false,
+                });
                 self.streams.len() - 1
             }
         };
@@ -134,7 +146,8 @@ impl HeldStreamPlan {
         let alone = alone.as_ref().unwrap_or(asked);
         let step = self.step((alone, &place), stream, known.is_none(), (takes, gives), wishes, &asks)?;
         let kind = method.output();
-        let expected = if step.finish { GrpcChecks::new(wishes, kind, gives) } else { GrpcChecks::for_one_message(wishes, kind) };
+        let expected =
+            if step.finish { GrpcChecks::new(wishes, kind, gives) } else { GrpcChecks::for_one_message(wishes, kind) };
         let expected = expected.map_err(|trouble| UsageError::new(place("expect-json"), trouble))?;
         if let AwaitCondition::Matching(like) = &step.awaits {
             expected.check_names(like).map_err(|trouble| UsageError::new(place("await"), trouble))?;
@@ -153,7 +166,12 @@ impl HeldStreamPlan {
     }
 
     /// Checks that a later step does not contradict the step that opens the stream.
-    fn agrees(&self, (asked, index): (&ProtocolConfig, usize), opening: &StreamOpening, url: &str) -> Result<(), UsageError> {
+    fn agrees(
+        &self,
+        (asked, index): (&ProtocolConfig, usize),
+        opening: &StreamOpening,
+        url: &str,
+    ) -> Result<(), UsageError> {
         if opening.url != url {
             let trouble = format!("`{}` is a stream of {} already; write another name", opening.name, opening.url);
             return Err(UsageError::new(format!("URL {}, stream", index + 1), trouble));
@@ -228,7 +246,15 @@ impl HeldStreamPlan {
             return wrong("capture", &trouble);
         }
         let (opens, success) = (first || says, wishes.success);
-        Ok(UncheckedStep { stream, opens, says, one_way, finish, awaits: awaits.unwrap_or(AwaitCondition::Any), success })
+        Ok(UncheckedStep {
+            stream,
+            opens,
+            says,
+            one_way,
+            finish,
+            awaits: awaits.unwrap_or(AwaitCondition::Any),
+            success,
+        })
     }
 }
 

@@ -2,17 +2,17 @@
 
 use std::sync::{Arc, Mutex};
 
-use prost_reflect::MethodDescriptor;
 use brunt_contract::{
-    ProtocolDescription, ProtocolConfig, ConnectionOwner, UsageError, Workload, EstablishedConnection, SlotContext, UserState, RequestNames, Origin, PreparedWorkload, Protocol, Session,
-    Trace, WeightedRequest,
+    ConnectionOwner, EstablishedConnection, Origin, PreparedWorkload, Protocol, ProtocolConfig, ProtocolDescription,
+    RequestNames, Session, SlotContext, Trace, UsageError, UserState, WeightedRequest, Workload,
 };
+use prost_reflect::MethodDescriptor;
 
 use super::expect::GrpcChecks;
 use super::json::PreparedMessage;
 use super::options::{self, GrpcOptions};
 use super::reflection::{self, ReflectionStep};
-use super::request::{CaptureCell, CapturedResponse, CallBuilder, GrpcUrl, GrpcRequest};
+use super::request::{CallBuilder, CaptureCell, CapturedResponse, GrpcRequest, GrpcUrl};
 use super::schema::{Schema, shape};
 use super::session::GrpcSession;
 use super::status::{self, GrpcStatusSet};
@@ -87,7 +87,8 @@ fn prepared(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<GrpcWork
     let (mut names, mut holds) = (RequestNames::default(), HeldStreamPlan::default());
     for (index, (place, url)) in places.iter().zip(&asked.urls).enumerate() {
         let method = method(&schema, place)?;
-        let own = url_overrides::read_overrides(asked, index, options::OF_ONE_URL, |asked| GrpcOptions::read(asked, marks))?;
+        let own =
+            url_overrides::read_overrides(asked, index, options::OF_ONE_URL, |asked| GrpcOptions::read(asked, marks))?;
         let (own, stream) = (own.as_ref().unwrap_or(&wishes), steps::stream(asked, index)?);
         let leads = Origin { bound: stream.map_or(0, |_| HELD), ..place.origin.clone() };
         let origin = origins.iter().position(|origin| *origin == leads).unwrap_or_else(|| {
@@ -164,14 +165,18 @@ fn schema(asked: &ProtocolConfig, wishes: &GrpcOptions, places: &[GrpcUrl]) -> R
     }
     match reflection::next(&wanted(places), &answers(asked))? {
         ReflectionStep::Done(schema) => Ok(schema),
-        ReflectionStep::Ask(..) => Err(UsageError::new("--proto", "is missing; give the FILE that defines the service")),
+        ReflectionStep::Ask(..) => {
+            Err(UsageError::new("--proto", "is missing; give the FILE that defines the service"))
+        }
     }
 }
 
 /// Returns the method named by a URL.
 fn method(schema: &Schema, place: &GrpcUrl) -> Result<MethodDescriptor, UsageError> {
     match &place.method {
-        Some((service, method)) if is_builtin(place) && !schema.has(service) => Schema::built()?.method(service, method),
+        Some((service, method)) if is_builtin(place) && !schema.has(service) => {
+            Schema::built()?.method(service, method)
+        }
         Some((service, method)) => schema.method(service, method),
         None => {
             let all = schema.listing().join(", ");
@@ -262,7 +267,11 @@ impl GrpcWorkload {
         let mut request = maker.call(&place, wishes, messages, (false, true), marks)?;
         let has_slots = request.slots.is_some();
         (request.capture, request.success) = (Some(Arc::clone(&capture)), GrpcStatusSet::USUAL);
-        let prepared = PreparedWorkload::new(vec![WeightedRequest::new(request, 0, 1.0)], vec![place.origin], RequestNames::default());
+        let prepared = PreparedWorkload::new(
+            vec![WeightedRequest::new(request, 0, 1.0)],
+            vec![place.origin],
+            RequestNames::default(),
+        );
         Ok(GrpcWorkload {
             prepared: PreparedWorkload { has_slots, ..prepared },
             lexicon: Arc::new(maker.lexicon),
@@ -290,7 +299,12 @@ impl Workload for GrpcWorkload {
         Some(kept.encode())
     }
     /// Returns the path and the messages, without their frames.
-    fn encoded_with(&self, request: &brunt_contract::Request, fill: &SlotContext, _memory: Option<&UserState>) -> Vec<u8> {
+    fn encoded_with(
+        &self,
+        request: &brunt_contract::Request,
+        fill: &SlotContext,
+        _memory: Option<&UserState>,
+    ) -> Vec<u8> {
         let request = request.downcast::<GrpcRequest>();
         let mut text = format!("POST {}\n", request.path).into_bytes();
         let mut filled = Vec::new();

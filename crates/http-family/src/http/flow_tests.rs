@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use brunt_contract::Protocol;
-use brunt_contract::{ProtocolConfig, RequestedUrl, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, UserState, Origin, OutputBuffer};
+use brunt_contract::{
+    EstablishedConnection, Event, EventBuffer, ExchangeId, FaultKind, Origin, OutputBuffer, ProtocolConfig,
+    RequestedUrl, SlotContext, UserState, Workload,
+};
 
 use super::Http;
 
@@ -62,7 +65,9 @@ fn ended(
     for event in done.events {
         match event {
             Event::StateUpdate(_, lesson) => drop(dialogue.update_state(request, &fill, lesson, memory)),
-            Event::Ended(ended) => what = Some((ended.fault, ended.cause.map(|why| why.to_string()).unwrap_or_default())),
+            Event::Ended(ended) => {
+                what = Some((ended.fault, ended.cause.map(|why| why.to_string()).unwrap_or_default()))
+            }
             _ => {}
         }
     }

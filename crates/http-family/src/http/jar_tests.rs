@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use brunt_contract::{Workload, EventBuffer, Event, ExchangeId, FaultKind, SlotContext, StateUpdate, UserState, Origin, OutputBuffer};
+use brunt_contract::{
+    Event, EventBuffer, ExchangeId, FaultKind, Origin, OutputBuffer, SlotContext, StateUpdate, UserState, Workload,
+};
 
 use super::tests::{established, prepare};
 use crate::http2::frames;
@@ -156,7 +158,8 @@ fn the_peers_table_stays_right_whatever_the_jar_holds() {
         assert_eq!(text.matches("x-a: b").count(), id as usize + 1, "{text}");
         assert_eq!(cookies(&text).len(), (0..=id).filter(|id| *id > 0).count(), "{text}");
         assert!(out.bytes().len() > from && cookies(&text).len() >= expected);
-        let lesson = crate::cookies::read_set_cookies(head, &crate::cookies::budget()).expect("room").expect("a cookie");
+        let lesson =
+            crate::cookies::read_set_cookies(head, &crate::cookies::budget()).expect("room").expect("a cookie");
         let lesson = crate::http1::captures::HttpStateUpdate {
             cookies: Some(lesson),
             values: Default::default(),

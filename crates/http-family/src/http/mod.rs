@@ -4,7 +4,6 @@
 //! connection is known once it is established: from the option, or from ALPN. Not supported: the upgrade from 1.1 to 2
 //! (removed by RFC 9113 3.1), HTTP/3.
 
-mod workload;
 #[cfg(test)]
 mod flow_tests;
 #[cfg(test)]
@@ -12,5 +11,6 @@ mod jar_tests;
 mod options;
 #[cfg(test)]
 mod tests;
+mod workload;
 
 pub use workload::{Http, HttpWorkload};

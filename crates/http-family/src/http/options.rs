@@ -1,6 +1,6 @@
 //! Version options, followed by those of requests.
 
-use brunt_contract::{ProtocolConfig, UsageError, OptionSpec, one, switch};
+use brunt_contract::{OptionSpec, ProtocolConfig, UsageError, one, switch};
 
 use crate::http1::options::OPTIONS as OF_REQUESTS;
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use brunt_contract::{ProtocolConfig, RequestedUrl, UsageError, Workload, EstablishedConnection, Origin, OutputBuffer, Protocol};
+use brunt_contract::{
+    EstablishedConnection, Origin, OutputBuffer, Protocol, ProtocolConfig, RequestedUrl, UsageError, Workload,
+};
 
 use super::Http;
 
@@ -11,7 +13,8 @@ pub fn prepare(url: &str, options: &[&str]) -> Result<Arc<dyn Workload>, UsageEr
 }
 
 fn asked(url: &str, options: &[&str]) -> ProtocolConfig {
-    let mut asked = ProtocolConfig { urls: vec![RequestedUrl { url: url.to_owned(), weight: 1.0 }], ..ProtocolConfig::default() };
+    let mut asked =
+        ProtocolConfig { urls: vec![RequestedUrl { url: url.to_owned(), weight: 1.0 }], ..ProtocolConfig::default() };
     for option in options {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         asked.options.entry(name.to_owned()).or_default().push(value.to_owned());

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use brunt_contract::{
-    ProtocolDescription, ProtocolConfig, UsageError, Workload, RequestDraft, EstablishedConnection, SlotContext, FollowUp, ResourceSearch, StateUpdate, UserState, Origin, PreparedWorkload,
-    Protocol, CacheHit, Session, Trace,
+    CacheHit, EstablishedConnection, FollowUp, Origin, PreparedWorkload, Protocol, ProtocolConfig, ProtocolDescription,
+    RequestDraft, ResourceSearch, Session, SlotContext, StateUpdate, Trace, UsageError, UserState, Workload,
 };
 
 use super::options::{self, HttpVersion};
 use crate::http1::options::URL_OPTIONS;
 use crate::http1::{self, Http1, Http1Workload};
-use crate::http2::{self, Http2Session, Http2Preparer, hpack::Lexicon};
+use crate::http2::{self, Http2Preparer, Http2Session, hpack::Lexicon};
 use crate::placeholders::Placeholders;
 
 /// HTTP/1.1 and HTTP/2 over TCP and TLS.
@@ -76,7 +76,8 @@ impl Http {
                 request.http2 = Some(preparer.prepare(request, tls, marks)?);
             }
         }
-        one.prepared = PreparedWorkload { requests: Box::new(requests), exchanges_per_connection: streams, ..one.prepared };
+        one.prepared =
+            PreparedWorkload { requests: Box::new(requests), exchanges_per_connection: streams, ..one.prepared };
         Ok(HttpWorkload { http1: one, version, lexicon: Arc::new(preparer.lexicon) })
     }
 }
@@ -114,17 +115,33 @@ impl Workload for HttpWorkload {
     fn compose(&self, like: &brunt_contract::Request, draft: &RequestDraft) -> Result<FollowUp, brunt_cause::Cause> {
         self.http1.compose(like, draft)
     }
-    fn encoded_with(&self, request: &brunt_contract::Request, fill: &SlotContext, memory: Option<&UserState>) -> Vec<u8> {
+    fn encoded_with(
+        &self,
+        request: &brunt_contract::Request,
+        fill: &SlotContext,
+        memory: Option<&UserState>,
+    ) -> Vec<u8> {
         let text = self.http1.encoded_with(request, fill, memory);
         if self.version == HttpVersion::Http2 { http2::readable(&text) } else { text }
     }
     fn trace(&self, request: &brunt_contract::Request, fill: &SlotContext) -> Option<Trace> {
         self.http1.trace(request, fill)
     }
-    fn update_state(&self, request: &brunt_contract::Request, fill: &SlotContext, lesson: StateUpdate, memory: &mut UserState) -> Option<ResourceSearch> {
+    fn update_state(
+        &self,
+        request: &brunt_contract::Request,
+        fill: &SlotContext,
+        lesson: StateUpdate,
+        memory: &mut UserState,
+    ) -> Option<ResourceSearch> {
         self.http1.update_state(request, fill, lesson, memory)
     }
-    fn cached_response(&self, request: &brunt_contract::Request, fill: &SlotContext, memory: &mut UserState) -> Option<CacheHit> {
+    fn cached_response(
+        &self,
+        request: &brunt_contract::Request,
+        fill: &SlotContext,
+        memory: &mut UserState,
+    ) -> Option<CacheHit> {
         self.http1.cached_response(request, fill, memory)
     }
     fn display_bytes(&self, established: &EstablishedConnection, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {

@@ -103,7 +103,11 @@ impl BodyDecoder {
     ///
     /// # Errors
     /// Like [`Body::feed`].
-    pub fn feed_with_trailers(&mut self, bytes: &[u8], mut hear: impl FnMut(BodyPart<'_>)) -> Result<(usize, bool), ProtocolError> {
+    pub fn feed_with_trailers(
+        &mut self,
+        bytes: &[u8],
+        mut hear: impl FnMut(BodyPart<'_>),
+    ) -> Result<(usize, bool), ProtocolError> {
         match self.step {
             BodyState::Length | BodyState::UntilClose => self.feed(bytes, |data| hear(BodyPart::Content(data))),
             _ => self.feed_chunks(bytes, hear),
@@ -120,7 +124,11 @@ impl BodyDecoder {
         n
     }
 
-    fn feed_chunks(&mut self, bytes: &[u8], mut hear: impl FnMut(BodyPart<'_>)) -> Result<(usize, bool), ProtocolError> {
+    fn feed_chunks(
+        &mut self,
+        bytes: &[u8],
+        mut hear: impl FnMut(BodyPart<'_>),
+    ) -> Result<(usize, bool), ProtocolError> {
         let mut at = 0;
         while at < bytes.len() {
             if self.step == BodyState::Data {
@@ -160,11 +168,17 @@ impl BodyDecoder {
             (BodyState::DataCr, b'\r') => BodyState::DataLf,
             (BodyState::DataLf, b'\n') => BodyState::Size,
             (BodyState::Trailer, b'\r') => BodyState::LastLf,
-            (BodyState::Trailer | BodyState::TrailerLine, b'\t' | b' '..=b'~' | 0x80..) => self.count_overhead(BodyState::TrailerLine)?,
+            (BodyState::Trailer | BodyState::TrailerLine, b'\t' | b' '..=b'~' | 0x80..) => {
+                self.count_overhead(BodyState::TrailerLine)?
+            }
             (BodyState::TrailerLine, b'\r') => BodyState::TrailerEnd,
             (BodyState::TrailerEnd, b'\n') => BodyState::Trailer,
-            (BodyState::Size | BodyState::MoreSize, _) => return Err(ProtocolError(brunt_cause::http1::chunk_not_hex())),
-            (BodyState::DataCr | BodyState::DataLf, _) => return Err(ProtocolError(brunt_cause::http1::chunk_too_long())),
+            (BodyState::Size | BodyState::MoreSize, _) => {
+                return Err(ProtocolError(brunt_cause::http1::chunk_not_hex()));
+            }
+            (BodyState::DataCr | BodyState::DataLf, _) => {
+                return Err(ProtocolError(brunt_cause::http1::chunk_too_long()));
+            }
             _ => return Err(NO_END),
         };
         Ok(())
@@ -177,7 +191,11 @@ impl BodyDecoder {
 
     fn count_overhead(&mut self, next: BodyState) -> Result<BodyState, ProtocolError> {
         self.overhead += 1;
-        if self.overhead as usize > HEAD_BOUND { Err(ProtocolError(brunt_cause::http1::endless_chunks())) } else { Ok(next) }
+        if self.overhead as usize > HEAD_BOUND {
+            Err(ProtocolError(brunt_cause::http1::endless_chunks()))
+        } else {
+            Ok(next)
+        }
     }
 }
 

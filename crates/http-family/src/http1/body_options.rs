@@ -5,7 +5,7 @@ use std::sync::Arc;
 use brunt_contract::{ProtocolConfig, UsageError};
 
 use super::multipart;
-use super::request::{RequestBody, HeaderOverride};
+use super::request::{HeaderOverride, RequestBody};
 use crate::placeholders::Placeholders;
 use brunt_values::file;
 use brunt_values::template::SlotGuard;
@@ -65,7 +65,11 @@ const CHUNK: usize = 16 * 1024;
 ///
 /// # Errors
 /// Returns an error if the request cannot have chunks.
-pub fn apply_chunked(asked: &ProtocolConfig, headers: &[HeaderOverride], content: &mut Option<RequestBody>) -> Result<(), UsageError> {
+pub fn apply_chunked(
+    asked: &ProtocolConfig,
+    headers: &[HeaderOverride],
+    content: &mut Option<RequestBody>,
+) -> Result<(), UsageError> {
     let is_coding = |wish: &&HeaderOverride| wish.name().eq_ignore_ascii_case("transfer-encoding");
     let Some(HeaderOverride::Set(_, value)) = headers.iter().find(is_coding) else { return Ok(()) };
     let wrong = |trouble: &str| Err(UsageError::new("--header", trouble));

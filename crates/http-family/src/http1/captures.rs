@@ -1,12 +1,12 @@
 //! Captures from responses (`capture`), and the state update that a response makes for its user.
 
 use brunt_cause::Cause;
-use brunt_contract::{ProtocolConfig, UsageError, FaultKind};
+use brunt_contract::{FaultKind, ProtocolConfig, UsageError};
 
 use crate::cache;
 use crate::cookies;
 use crate::resources::ResourceOutcome;
-use brunt_values::capture::{self, CaptureInput, Capture, BodyDocuments, ResponsePart, CapturedValues};
+use brunt_values::capture::{self, BodyDocuments, Capture, CaptureInput, CapturedValues, ResponsePart};
 use brunt_values::verify::Expectations;
 
 /// Sources of captures that HTTP responses have.
@@ -56,7 +56,11 @@ impl ResponseCaptures {
     pub fn head(&mut self, captures: &[(u16, Capture)], status: u16, head: &[u8], random: u64) -> bool {
         let any = |part| captures.iter().any(|(_, capture)| capture.part() == part);
         (self.body, self.trailers) = (any(ResponsePart::Body), any(ResponsePart::Trailers));
-        self.capture_part((captures, ResponsePart::Head), &CaptureInput { status, head, ..CaptureInput::default() }, random);
+        self.capture_part(
+            (captures, ResponsePart::Head),
+            &CaptureInput { status, head, ..CaptureInput::default() },
+            random,
+        );
         self.body
     }
 
@@ -77,7 +81,11 @@ impl ResponseCaptures {
 
     /// Captures from the trailers.
     pub fn trailers(&mut self, captures: &[(u16, Capture)], trailers: &[u8], random: u64) {
-        self.capture_part((captures, ResponsePart::Trailers), &CaptureInput { trailers, ..CaptureInput::default() }, random);
+        self.capture_part(
+            (captures, ResponsePart::Trailers),
+            &CaptureInput { trailers, ..CaptureInput::default() },
+            random,
+        );
     }
 
     /// Records that the body or the trailers are not available.
@@ -85,7 +93,12 @@ impl ResponseCaptures {
         self.missing.get_or_insert((kind, why));
     }
 
-    fn capture_part(&mut self, (captures, part): (&[(u16, Capture)], ResponsePart), answer: &CaptureInput<'_>, random: u64) {
+    fn capture_part(
+        &mut self,
+        (captures, part): (&[(u16, Capture)], ResponsePart),
+        answer: &CaptureInput<'_>,
+        random: u64,
+    ) {
         let kind = if part == ResponsePart::Body { FaultKind::WrongBody } else { FaultKind::WrongHeader };
         let documents = BodyDocuments::of(answer.body);
         for one in captures.iter().filter(|(_, capture)| capture.part() == part) {

@@ -237,7 +237,11 @@ fn fields(bytes: &[u8], head: &mut HttpHead) -> Result<bool, ProtocolError> {
             colon += 1;
         }
         if colon == 0 || line.get(colon) != Some(&b':') {
-            return Err(if line[0] == b' ' || line[0] == b'\t' { ProtocolError(brunt_cause::http1::folded()) } else { NO_FIELD });
+            return Err(if line[0] == b' ' || line[0] == b'\t' {
+                ProtocolError(brunt_cause::http1::folded())
+            } else {
+                NO_FIELD
+            });
         }
         let value = &line[colon + 1..];
         if has_control(value) {

@@ -1,19 +1,19 @@
 //! Checks of a response beyond its framing: status, redirect, headers and body. Shared by all versions of HTTP.
 
 use brunt_cause::Cause;
+use brunt_contract::{FailedChecks, FaultKind, ProtocolError};
 use memchr::memmem::Finder;
-use brunt_contract::{ProtocolError, FailedChecks, FaultKind};
 
-use super::captures::{ResponseCaptures, HttpStateUpdate};
+use super::captures::{HttpStateUpdate, ResponseCaptures};
 use super::redirect::{self, Redirect};
-use super::request::{ResponseChecks, Recipe, HttpRules};
-use crate::cache::{CachedResponse, CacheObserver};
+use super::request::{HttpRules, Recipe, ResponseChecks};
+use crate::cache::{CacheObserver, CachedResponse};
 use crate::cookies;
 use crate::resources::{PageBody, ResourceOutcome};
 use brunt_values::capture::CapturedValues;
+use brunt_values::text_search::TextSearch;
 use brunt_values::verify::header::KeptHeaderLines;
 use brunt_values::verify::{self, AnswerChecks};
-use brunt_values::text_search::TextSearch;
 
 /// Maximum length of a response excerpt kept as an example, in bytes.
 pub const EXCERPT_BOUND: usize = 4096;
@@ -94,7 +94,11 @@ impl ResponseEvaluation {
     }
 
     /// Checks a response from the cache. Returns its state update, or `None` if a check fails.
-    pub fn recall(mut self, rules: (&HttpRules, &ResponseChecks), kept: &CachedResponse) -> Option<Option<brunt_contract::StateUpdate>> {
+    pub fn recall(
+        mut self,
+        rules: (&HttpRules, &ResponseChecks),
+        kept: &CachedResponse,
+    ) -> Option<Option<brunt_contract::StateUpdate>> {
         self.check_head(rules, None, kept.status, (kept.head(), b"")).ok()?;
         self.feed(rules, kept.body());
         self.complete(rules, kept.status);
@@ -210,7 +214,9 @@ impl ResponseEvaluation {
         let heard = self.resources.take().filter(|_| succeeded).map(|heard| *heard);
         let cache = self.cache.take().filter(|_| succeeded);
         let any = cookies.is_some() || !values.0.is_empty() || heard.is_some() || cache.is_some();
-        any.then(|| Box::new(HttpStateUpdate { cookies, values, resources: heard, cache }) as brunt_contract::StateUpdate)
+        any.then(|| {
+            Box::new(HttpStateUpdate { cookies, values, resources: heard, cache }) as brunt_contract::StateUpdate
+        })
     }
 
     /// Returns the fault of the response, as far as it is known.

@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use brunt_cause::Cause;
+use brunt_contract::{OptionSpec, OutputBuffer, ProtocolConfig, SlotContext, UsageError, one, switch};
 use brunt_measure::Nanos;
-use brunt_contract::{ProtocolConfig, UsageError, SlotContext, OptionSpec, OutputBuffer, one, switch};
 
-use super::slots::Http1Template;
 use super::request::HttpRequest;
+use super::slots::Http1Template;
 
 /// The `--expect-continue` and `--continue-wait` options.
 pub const OPTIONS: [OptionSpec; 2] = [
@@ -41,9 +41,15 @@ const INSTEAD: brunt_cause::StaticCause = brunt_cause::http1::instead_of_continu
 /// Returns an error for an invalid time, or one out of range.
 pub fn wait(asked: &ProtocolConfig) -> Result<Nanos, UsageError> {
     let Some(text) = asked.value("continue-wait") else { return Ok(WAIT) };
-    brunt_plan::quantity::duration(text).ok().filter(|wait| (Nanos::from_millis(1)..=LONGEST).contains(wait)).ok_or_else(
-        || UsageError::new("--continue-wait", format!("\"{text}\" is not a time from 1ms to 1h; write for instance 1s")),
-    )
+    brunt_plan::quantity::duration(text)
+        .ok()
+        .filter(|wait| (Nanos::from_millis(1)..=LONGEST).contains(wait))
+        .ok_or_else(|| {
+            UsageError::new(
+                "--continue-wait",
+                format!("\"{text}\" is not a time from 1ms to 1h; write for instance 1s"),
+            )
+        })
 }
 
 /// Checks that the options fit the requests; `any` is set if a body waits.

@@ -5,13 +5,12 @@
 //! `Expect: 100-continue`. Not supported: pipelining (client side), decompression (bodies are counted as received),
 //! other protocols after an upgrade, folded header lines. `codec` documents what is tolerated and what is rejected.
 
-mod body_options;
 mod body;
+mod body_options;
 pub(crate) mod captures;
 pub(crate) mod codec;
-mod workload;
-pub(crate) mod slots;
 pub(crate) mod evaluation;
+mod expect_continue;
 mod multipart;
 pub(crate) mod options;
 #[cfg(any(test, feature = "oracle"))]
@@ -20,14 +19,15 @@ pub(crate) mod redirect;
 pub(crate) mod request;
 mod server;
 pub(crate) mod session;
+pub(crate) mod slots;
 mod status;
 #[cfg(test)]
 mod tests;
 pub(crate) mod transcript;
 mod vector;
-mod expect_continue;
+mod workload;
 
-pub use workload::{Http1, Http1Workload};
 pub use request::HttpRequest;
 pub use server::{Http1Server, UpgradeRequest};
 pub use session::Http1Session;
+pub use workload::{Http1, Http1Workload};

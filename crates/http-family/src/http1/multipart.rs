@@ -32,7 +32,12 @@ struct FormItem {
 ///
 /// # Errors
 /// Returns an error for an invalid field, or a file that cannot be read.
-pub fn content(fields: &[String], literal: &[String], seed: u64, marks: &mut Placeholders) -> Result<RequestBody, UsageError> {
+pub fn content(
+    fields: &[String],
+    literal: &[String],
+    seed: u64,
+    marks: &mut Placeholders,
+) -> Result<RequestBody, UsageError> {
     let mut parts = Vec::new();
     for field in fields {
         parts.push(part(&marks.replace_slots(field, "--form", SlotGuard::None)?, marks)?);
@@ -61,7 +66,12 @@ pub fn content(fields: &[String], literal: &[String], seed: u64, marks: &mut Pla
     }
     body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
     let length = marks.occur_in(&body).then(|| marks.length_placeholder());
-    Ok(RequestBody { bytes: Arc::from(body), kind: Some(format!("{KIND}; boundary={boundary}")), length, chunked: false })
+    Ok(RequestBody {
+        bytes: Arc::from(body),
+        kind: Some(format!("{KIND}; boundary={boundary}")),
+        length,
+        chunked: false,
+    })
 }
 
 /// Appends one item, preceded by its boundary.
@@ -79,7 +89,8 @@ fn put(boundary: &str, disposition: &str, item: &FormItem, body: &mut Vec<u8>) {
 }
 
 fn named<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), UsageError> {
-    let wrong = |trouble: &str| UsageError::new(option, format!("\"{text}\" {trouble}; write NAME=VALUE or NAME=@FILE"));
+    let wrong =
+        |trouble: &str| UsageError::new(option, format!("\"{text}\" {trouble}; write NAME=VALUE or NAME=@FILE"));
     match text.split_once('=') {
         None => Err(wrong("has no =")),
         Some(("", _)) => Err(wrong("has no name")),

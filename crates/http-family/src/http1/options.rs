@@ -3,24 +3,24 @@
 use std::sync::Arc;
 
 use base64::Engine as _;
+use brunt_contract::{OptionSpec, ProtocolConfig, ProxyRules, UsageError, many, one, switch};
 use brunt_measure::Nanos;
 use memchr::memmem::Finder;
 use url::Url;
-use brunt_contract::{ProtocolConfig, UsageError, OptionSpec, ProxyRules, many, one, switch};
 
 use super::body_options::{self, content};
 use super::captures;
 use super::codec::is_token;
 use super::evaluation;
-use super::multipart;
-use super::request::{ResponseChecks, RequestBody, HeaderOverride, Recipe, HttpRules};
-use super::status::StatusSet;
 use super::expect_continue;
-use crate::placeholders::{Placeholders, NO_SLOTS};
+use super::multipart;
+use super::request::{HeaderOverride, HttpRules, Recipe, RequestBody, ResponseChecks};
+use super::status::StatusSet;
+use crate::placeholders::{NO_SLOTS, Placeholders};
 use crate::resources::{self, PageRule};
-use crate::{cache, cookies, auth_options};
-use brunt_values::capture::{CAPTURE, Capture};
+use crate::{auth_options, cache, cookies};
 use brunt_values::budget::MemoryBudget;
+use brunt_values::capture::{CAPTURE, Capture};
 use brunt_values::template::SlotGuard;
 use brunt_values::verify::{self, Expectations};
 
@@ -113,7 +113,8 @@ pub const URL_OPTIONS: &[&str] =
     &joined::<24>(&[REQUEST_OPTIONS, RESPONSE_OPTIONS, &["location", resources::FROM, resources::MAY_FAIL]]);
 
 /// Options per URL about the response; a URL with one of them gets its own checks.
-pub const RESPONSE_OPTIONS: &[&str] = &joined::<8>(&[evaluation::CHECKS, &["redirects", resources::RESOURCES, CAPTURE]]);
+pub const RESPONSE_OPTIONS: &[&str] =
+    &joined::<8>(&[evaluation::CHECKS, &["redirects", resources::RESOURCES, CAPTURE]]);
 
 /// Options per URL that make the request.
 const REQUEST_OPTIONS: &[&str] = &[
@@ -312,7 +313,17 @@ impl HttpSettings {
         proxies: Arc<ProxyRules>,
     ) -> HttpRules {
         let (jar, cache, waits) = (self.jar.then(cookies::budget), self.cache.clone(), self.continue_wait);
-        HttpRules { default_checks: self.checks(), other_checks: others, budget: MemoryBudget::default(), recipes, pages, jar, cache, continue_wait: waits, proxies }
+        HttpRules {
+            default_checks: self.checks(),
+            other_checks: others,
+            budget: MemoryBudget::default(),
+            recipes,
+            pages,
+            jar,
+            cache,
+            continue_wait: waits,
+            proxies,
+        }
     }
 }
 
@@ -365,7 +376,9 @@ pub fn header(text: &str) -> Result<HeaderOverride, UsageError> {
         Some(pair) => pair,
         None => {
             let name = text.trim_end().strip_suffix(';').ok_or_else(|| UsageError::new("--header", NO_COLON))?;
-            return named(name).map(|name| HeaderOverride::Set(name, String::new())).ok_or_else(|| wrong("is not a name"));
+            return named(name)
+                .map(|name| HeaderOverride::Set(name, String::new()))
+                .ok_or_else(|| wrong("is not a name"));
         }
     };
     let name = named(name).ok_or_else(|| wrong("has no valid name before the colon"))?;

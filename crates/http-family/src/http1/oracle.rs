@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
-use brunt_contract::{ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, ServerSession};
+use brunt_contract::{
+    EstablishedConnection, Event, EventBuffer, ExchangeId, Origin, OutputBuffer, Protocol, ProtocolError,
+    ServerSession, SlotContext, Workload,
+};
 
 use super::codec::{self, CHUNKED, HttpHead, SIZED};
 use super::{Http1, Http1Server};
@@ -37,7 +40,8 @@ pub fn request(bytes: &[u8], at: usize) {
 fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Workload> {
     let url = brunt_contract::RequestedUrl { url: "http://h/".to_owned(), weight: 1.0 };
     let options = options.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()])).collect();
-    let asked = brunt_contract::ProtocolConfig { urls: vec![url], options, ..brunt_contract::ProtocolConfig::default() };
+    let asked =
+        brunt_contract::ProtocolConfig { urls: vec![url], options, ..brunt_contract::ProtocolConfig::default() };
     Http1.prepare(&asked).expect("a good plan")
 }
 

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
+use brunt_contract::{FollowUp, ProtocolError};
 use url::Url;
-use brunt_contract::{ProtocolError, FollowUp};
 
 use super::codec;
-use super::request::{self, Recipe, HttpRules};
+use super::request::{self, HttpRules, Recipe};
 
 /// Redirect that a response asks for.
 #[derive(Debug, Default)]
@@ -32,7 +32,12 @@ pub fn is_redirect(status: u16) -> bool {
 ///
 /// # Errors
 /// Returns an error for a `Location` that is not an HTTP URL.
-pub fn next(recipe: &Recipe, status: u16, head: &[u8], (rules, most): (&HttpRules, u32)) -> Result<Redirect, ProtocolError> {
+pub fn next(
+    recipe: &Recipe,
+    status: u16,
+    head: &[u8],
+    (rules, most): (&HttpRules, u32),
+) -> Result<Redirect, ProtocolError> {
     let Some(location) = codec::field(head, "location") else { return Ok(Redirect::None) };
     if recipe.hops >= most {
         return Ok(Redirect::TooMany);

@@ -9,19 +9,19 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use base64::Engine as _;
+use brunt_contract::{Origin, ProxyRules, SlotContext, UserState};
 use brunt_measure::Nanos;
 use memchr::memmem::Finder;
 use url::Url;
-use brunt_contract::{SlotContext, UserState, Origin, ProxyRules};
 
-use super::slots::FilledRequest;
 use super::redirect::is_redirect;
 use super::session::{EXPECTS, LAST, NO_BODY, SECURE, UPGRADES};
+use super::slots::FilledRequest;
 use super::status::StatusSet;
 use crate::cache;
 use crate::resources::{AllowedHosts, PageRule};
-use brunt_values::capture::{Capture, ResponsePart};
 use brunt_values::budget::MemoryBudget;
+use brunt_values::capture::{Capture, ResponsePart};
 use brunt_values::percent::{decoded, host};
 use brunt_values::verify::Expectations;
 
@@ -175,7 +175,12 @@ impl HttpRules {
     }
 
     /// Returns the recipe of a request with its slots filled, if the response is a redirect.
-    pub(crate) fn filled_recipe(&self, recipe: Option<&Recipe>, with: Option<&FilledRequest>, status: u16) -> Option<Recipe> {
+    pub(crate) fn filled_recipe(
+        &self,
+        recipe: Option<&Recipe>,
+        with: Option<&FilledRequest>,
+        status: u16,
+    ) -> Option<Recipe> {
         let with = with.filter(|_| is_redirect(status))?;
         Some(with.template.recipe(recipe?, &with.fill()))
     }
@@ -300,7 +305,8 @@ impl Recipe {
     pub fn convert_to_get(&mut self) {
         self.method = "GET".into();
         self.content = None;
-        let content = |h: &HeaderOverride| h.name().get(..8).is_some_and(|start| start.eq_ignore_ascii_case("content-"));
+        let content =
+            |h: &HeaderOverride| h.name().get(..8).is_some_and(|start| start.eq_ignore_ascii_case("content-"));
         let of_body = ["transfer-encoding", "expect"];
         self.headers.retain(|h| !content(h) && !of_body.iter().any(|name| h.name().eq_ignore_ascii_case(name)));
     }
@@ -361,7 +367,8 @@ impl Recipe {
             line("Connection", "close");
         }
         // Same position as curl's: after its standard lines, before the others.
-        let of_curl = |wish: &HeaderOverride| BEFORE_PROXY_CONNECTION.iter().any(|name| wish.name().eq_ignore_ascii_case(name));
+        let of_curl =
+            |wish: &HeaderOverride| BEFORE_PROXY_CONNECTION.iter().any(|name| wish.name().eq_ignore_ascii_case(name));
         let mut to_proxy = self.forwarded.is_some() && !self.overrides("Proxy-Connection");
         for wish in &self.headers {
             if to_proxy && !of_curl(wish) {
@@ -409,7 +416,8 @@ impl Recipe {
 
     fn flags(&self) -> u8 {
         let closes = |h: &HeaderOverride| h.has_token("connection", "close");
-        let upgrades = |h: &HeaderOverride| matches!(h, HeaderOverride::Set(name, _) if name.eq_ignore_ascii_case("upgrade"));
+        let upgrades =
+            |h: &HeaderOverride| matches!(h, HeaderOverride::Set(name, _) if name.eq_ignore_ascii_case("upgrade"));
         let mut marks = 0;
         if !self.keepalive || self.headers.iter().any(closes) {
             marks |= LAST;
@@ -446,7 +454,16 @@ pub fn encode_listed(recipe: &Recipe, listed: u32) -> HttpRequest {
 /// Creates a request from its bytes.
 fn encoded(recipe: &Recipe, listed: u32, (bytes, common): (Box<[u8]>, Option<Arc<RequestTail>>)) -> HttpRequest {
     let (marks, checks) = (recipe.flags(), recipe.checks);
-    HttpRequest { bytes, tail: common, recipe_index: listed, flags: marks, checks, recipe: None, http2: None, slots: None }
+    HttpRequest {
+        bytes,
+        tail: common,
+        recipe_index: listed,
+        flags: marks,
+        checks,
+        recipe: None,
+        http2: None,
+        slots: None,
+    }
 }
 
 /// Encodes a request except for its method and target.

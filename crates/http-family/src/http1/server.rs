@@ -7,10 +7,14 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use brunt_contract::{ServerRequest, ProtocolError, RequestPart, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
+use brunt_contract::{
+    BodyFraming, OutputBuffer, ProtocolError, RequestPart, ServerRequest, ServerResponse, ServerSession,
+};
 
 use super::body::BodyDecoder;
-use super::codec::{CHUNKED, CODED, EXPECTS, HEAD_BOUND, HTTP10, HttpHead, SIZED, UPGRADES, method_and_target, request_head};
+use super::codec::{
+    CHUNKED, CODED, EXPECTS, HEAD_BOUND, HTTP10, HttpHead, SIZED, UPGRADES, method_and_target, request_head,
+};
 
 /// Flag of a request in flight: its reply has no body.
 const HEAD_ONLY: u8 = 1;
@@ -132,13 +136,18 @@ impl Http1Server {
         let leave = head.has(EXPECTS) && !head.has(HTTP10) && used == 0;
         let rare = self.extras();
         rare.kept.extend_from_slice(text);
-        (rare.head, rare.body, rare.body_bytes, rare.body_prefix, rare.awaits_continue) = (head, Some(body), body_bytes, shown, leave);
+        (rare.head, rare.body, rare.body_bytes, rare.body_prefix, rare.awaits_continue) =
+            (head, Some(body), body_bytes, shown, leave);
         Ok(None)
     }
 
     /// Continues an incomplete request.
     #[cold]
-    fn resume(&mut self, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<Option<usize>, ProtocolError> {
+    fn resume(
+        &mut self,
+        bytes: &[u8],
+        hear: &mut dyn FnMut(ServerRequest<'_>),
+    ) -> Result<Option<usize>, ProtocolError> {
         let rare = self.extras();
         let mut at = 0;
         if rare.body.is_none() {
@@ -151,7 +160,8 @@ impl Http1Server {
             rare.kept.truncate(rare.head.at);
             rare.body = body_of(&rare.head)?;
             rare.body_bytes = 0;
-            rare.awaits_continue = rare.body.is_some() && rare.head.has(EXPECTS) && !rare.head.has(HTTP10) && at == bytes.len();
+            rare.awaits_continue =
+                rare.body.is_some() && rare.head.has(EXPECTS) && !rare.head.has(HTTP10) && at == bytes.len();
         }
         if let Some(body) = &mut rare.body {
             let (body_bytes, shown) = (&mut rare.body_bytes, &mut rare.body_prefix);
@@ -173,7 +183,13 @@ impl Http1Server {
 
     /// Reports a complete request and remembers the flags for its reply.
     #[inline]
-    fn report(&mut self, text: &[u8], head: &HttpHead, body: ReceivedBody<'_>, hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
+    fn report(
+        &mut self,
+        text: &[u8],
+        head: &HttpHead,
+        body: ReceivedBody<'_>,
+        hear: &mut dyn FnMut(ServerRequest<'_>),
+    ) -> Result<(), ProtocolError> {
         if text.len() > HEAD_BOUND {
             return Err(ENDLESS);
         }
@@ -353,7 +369,8 @@ fn path(target: &str) -> Range<usize> {
 fn encode(marks: u8, reply: &ServerResponse<'_>, out: &mut Vec<u8>) -> bool {
     let old = marks & OLD != 0;
     // HTTP/1.0 has no chunks.
-    let shape = if old && matches!(reply.framing, BodyFraming::Chunked(_)) { BodyFraming::UntilClose } else { reply.framing };
+    let shape =
+        if old && matches!(reply.framing, BodyFraming::Chunked(_)) { BodyFraming::UntilClose } else { reply.framing };
     let bodiless = reply.status < 200 || reply.status == 204 || reply.status == 304;
     let until_close = shape == BodyFraming::UntilClose && !bodiless && marks & HEAD_ONLY == 0;
     let closes = reply.close || until_close || marks & LAST != 0;

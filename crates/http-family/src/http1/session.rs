@@ -7,15 +7,18 @@
 
 use std::sync::Arc;
 
-use brunt_contract::{ProtocolError, EventBuffer, ExchangeEnd, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, SessionFull, UserState, OutputBuffer, SubmitOutcome, Session};
+use brunt_contract::{
+    EstablishedConnection, Event, EventBuffer, ExchangeEnd, ExchangeId, FaultKind, OutputBuffer, ProtocolError,
+    Session, SessionFull, SlotContext, SubmitOutcome, UserState,
+};
 
 use super::body::{BodyDecoder, BodyPart};
 use super::codec::{CHUNKED, CODED, HEAD_BOUND, HttpHead, SIZED, response_head};
-use super::slots::FilledRequest;
 use super::evaluation::{EXCERPT_BOUND, ResponseEvaluation};
-use super::redirect::Redirect;
-use super::request::{Recipe, HttpRequest, HttpRules};
 use super::expect_continue::DeferredBody;
+use super::redirect::Redirect;
+use super::request::{HttpRequest, HttpRules, Recipe};
+use super::slots::FilledRequest;
 use crate::cookies::{self, CookieJar};
 use brunt_values::budget::{BudgetedBuffer, NO_ROOM_FOR_HEADS};
 
@@ -107,7 +110,13 @@ impl Http1Session {
     /// Reads on from `bytes`. Returns `true` once the exchange is over. `at` is advanced past what was read, `kept_to`
     /// past what is buffered.
     #[inline]
-    fn advance(&mut self, bytes: &[u8], at: &mut usize, kept_to: &mut usize, done: &EventBuffer) -> Result<bool, ProtocolError> {
+    fn advance(
+        &mut self,
+        bytes: &[u8],
+        at: &mut usize,
+        kept_to: &mut usize,
+        done: &EventBuffer,
+    ) -> Result<bool, ProtocolError> {
         while self.state == Http1State::Head {
             let mut head = HttpHead::default();
             let over = if self.extras.as_ref().is_none_or(|r| r.kept.is_empty()) {
@@ -153,7 +162,12 @@ impl Http1Session {
 
     /// Continues a buffered head. Returns `None` if it is still incomplete.
     #[cold]
-    fn complete_head(&mut self, bytes: &[u8], at: &mut usize, done: &EventBuffer) -> Result<Option<bool>, ProtocolError> {
+    fn complete_head(
+        &mut self,
+        bytes: &[u8],
+        at: &mut usize,
+        done: &EventBuffer,
+    ) -> Result<Option<bool>, ProtocolError> {
         let rare = self.extras.get_or_insert_default();
         let before = rare.kept.len();
         let room = HEAD_BOUND + 1 - before;
@@ -314,9 +328,11 @@ impl Http1Session {
             excerpt.into_boxed_slice()
         });
         let why = match fault.filter(|kind| done.wants_example(*kind)) {
-            Some(kind) => {
-                rare.deferred_body.why(rare.evaluation.why((&self.rules, self.rules.checks(self.checks)), kind, self.payload))
-            }
+            Some(kind) => rare.deferred_body.why(rare.evaluation.why(
+                (&self.rules, self.rules.checks(self.checks)),
+                kind,
+                self.payload,
+            )),
             None => None,
         };
         let rules = (&*self.rules, self.rules.checks(self.checks));
@@ -334,7 +350,15 @@ impl Http1Session {
             Redirect::Follow(follow) if fault.is_none() => Some(follow),
             _ => None,
         };
-        done.push(Event::Ended(ExchangeEnd { id: self.id, fault, code, payload: self.payload, excerpt, follow_up: follow, cause: why }));
+        done.push(Event::Ended(ExchangeEnd {
+            id: self.id,
+            fault,
+            code,
+            payload: self.payload,
+            excerpt,
+            follow_up: follow,
+            cause: why,
+        }));
     }
 
     /// Sends the body once the server has asked for it.
@@ -361,7 +385,13 @@ impl Http1Session {
     }
 
     /// Makes the request that begins at `from` conditional if the user's cache has a response to validate.
-    fn revalidate(&mut self, (request, from): (&HttpRequest, usize), fill: &SlotContext, memory: &UserState, out: &mut OutputBuffer) {
+    fn revalidate(
+        &mut self,
+        (request, from): (&HttpRequest, usize),
+        fill: &SlotContext,
+        memory: &UserState,
+        out: &mut OutputBuffer,
+    ) {
         let rules = Arc::clone(&self.rules);
         let expects = self.extras.as_ref().is_some_and(|rare| rare.evaluation.expected.is_some());
         let (need, bytes) = (rules.checks(request.checks).needed_parts(expects), out.bytes_mut());
@@ -386,7 +416,8 @@ impl Http1Session {
         if self.flags & CAPTURES != 0 && !fresh.is_empty() {
             let kept = &mut self.extras.get_or_insert_default().kept;
             // Such a small amount always fits.
-            let _ = kept.extend(&fresh[..fresh.len().min(EXCERPT_BOUND.saturating_sub(kept.len()))], &self.rules.budget);
+            let _ =
+                kept.extend(&fresh[..fresh.len().min(EXCERPT_BOUND.saturating_sub(kept.len()))], &self.rules.budget);
         }
     }
 }
@@ -402,7 +433,13 @@ impl Session for Http1Session {
         is_ours
     }
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &brunt_contract::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+    fn submit(
+        &mut self,
+        id: ExchangeId,
+        request: &brunt_contract::Request,
+        fill: &SlotContext,
+        out: &mut OutputBuffer,
+    ) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<HttpRequest>();
         if self.state != Http1State::Idle {
             return Err(SessionFull);
@@ -432,7 +469,11 @@ impl Session for Http1Session {
         if !self.rules.checks(request.checks).captures.is_empty() {
             self.extras().evaluation.random = fill.random;
         }
-        Ok(if request.flags & EXPECTS == 0 { SubmitOutcome::AwaitingResponse } else { SubmitOutcome::AwaitingContinue(self.rules.continue_wait) })
+        Ok(if request.flags & EXPECTS == 0 {
+            SubmitOutcome::AwaitingResponse
+        } else {
+            SubmitOutcome::AwaitingContinue(self.rules.continue_wait)
+        })
     }
 
     fn submit_with(

@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
+use brunt_contract::{OutputBuffer, SlotContext, Trace, UsageError, UserValues};
 use memchr::memmem::Finder;
 use url::Url;
-use brunt_contract::{UsageError, SlotContext, OutputBuffer, Trace, UserValues};
 
-use super::request::{RequestTail, RequestBody, HeaderOverride, Recipe, HttpRequest};
+use super::request::{HeaderOverride, HttpRequest, Recipe, RequestBody, RequestTail};
 use super::session::{EXPECTS, SLOTS};
-use crate::placeholders::{self, Placeholders, EncodedPiece};
+use crate::placeholders::{self, EncodedPiece, Placeholders};
 use brunt_values::template::Template;
 use brunt_values::template::reserved_digits::{TRIAL, digit_count, write_number};
 

@@ -4,23 +4,26 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use brunt_cause::{Cause, connecting};
-use url::Url;
 use brunt_contract::{
-    ProtocolDescription, ProtocolConfig, UsageError, Workload, RequestDraft, EstablishedConnection, SlotContext, FollowUp, ResourceSearch, UserState, RequestNames, Origin, PreparedWorkload,
-    Protocol, ProxyRules, CacheHit, MAX_SHOWN_BYTES, Session, Trace, WeightedRequest,
+    CacheHit, EstablishedConnection, FollowUp, MAX_SHOWN_BYTES, Origin, PreparedWorkload, Protocol, ProtocolConfig,
+    ProtocolDescription, ProxyRules, RequestDraft, RequestNames, ResourceSearch, Session, SlotContext, Trace,
+    UsageError, UserState, WeightedRequest, Workload,
 };
+use url::Url;
 
 use super::captures::HttpStateUpdate;
-use super::slots::compile;
 use super::evaluation::ResponseEvaluation;
-use super::options::{self, URL_OPTIONS, RESPONSE_OPTIONS, HttpSettings};
-use super::request::{ResponseChecks, RequestBody, RequestEncoder, HeaderOverride, Recipe, HttpRequest, HttpRules, encode, encode_listed};
-use super::session::{EXPECTS, Http1Session, LAST, SECURE};
 use super::expect_continue;
+use super::options::{self, HttpSettings, RESPONSE_OPTIONS, URL_OPTIONS};
+use super::request::{
+    HeaderOverride, HttpRequest, HttpRules, Recipe, RequestBody, RequestEncoder, ResponseChecks, encode, encode_listed,
+};
+use super::session::{EXPECTS, Http1Session, LAST, SECURE};
+use super::slots::compile;
 use crate::cache::{self, Cache};
 use crate::cookies::{self, CookieJar};
 use crate::placeholders::Placeholders;
-use crate::resources::{self, AllowedHosts, ResourceOutcome, PageRule, RESOURCES};
+use crate::resources::{self, AllowedHosts, PageRule, RESOURCES, ResourceOutcome};
 use brunt_values::template::SlotGuard;
 use brunt_values::url_overrides;
 
@@ -35,7 +38,10 @@ pub struct Http1;
 
 impl Protocol for Http1 {
     fn description(&self) -> ProtocolDescription<'_> {
-        ProtocolDescription { checks: super::evaluation::CHECKS, ..ProtocolDescription::new("http", &["http", "https"], options::OPTIONS, URL_OPTIONS) }
+        ProtocolDescription {
+            checks: super::evaluation::CHECKS,
+            ..ProtocolDescription::new("http", &["http", "https"], options::OPTIONS, URL_OPTIONS)
+        }
     }
 
     fn prepare(&self, asked: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
@@ -72,7 +78,8 @@ impl Http1 {
         let (mut others, mut pages) = (Vec::new(), PlannedPages::default());
         let (mut withheld, mut slots, mut once) = (false, false, true);
         for (index, url) in asked.urls.iter().enumerate() {
-            let own = url_overrides::read_overrides(asked, index, URL_OPTIONS, |asked| HttpSettings::read(asked, marks))?;
+            let own =
+                url_overrides::read_overrides(asked, index, URL_OPTIONS, |asked| HttpSettings::read(asked, marks))?;
             let wished = own.as_ref().unwrap_or(&wishes);
             let mut recipe = wished.recipe(parse_url(&url.url, marks)?);
             let expect_filled = wished.expect_filled().map(str::to_owned);
@@ -160,7 +167,13 @@ impl Http1Workload {
     }
 
     /// Applies a response to the user's cache.
-    fn learn_cache(&self, request: &HttpRequest, fill: &SlotContext, heard: cache::CacheEffect, memory: &mut UserState) {
+    fn learn_cache(
+        &self,
+        request: &HttpRequest,
+        fill: &SlotContext,
+        heard: cache::CacheEffect,
+        memory: &mut UserState,
+    ) {
         let Some(rule) = &self.rules.cache else { return };
         let mut saved = memory.savings;
         if let cache::CacheEffect::Confirmed(_, answer) = &heard {
@@ -224,10 +237,16 @@ impl Workload for Http1Workload {
     }
     fn compose(&self, like: &brunt_contract::Request, draft: &RequestDraft) -> Result<FollowUp, Cause> {
         let mut recipe = self.drafted(like.downcast(), draft)?;
-        let origin = recipe.route_through(&self.rules.proxies).ok_or_else(|| connecting::no_web_url(recipe.url.as_str()))?;
+        let origin =
+            recipe.route_through(&self.rules.proxies).ok_or_else(|| connecting::no_web_url(recipe.url.as_str()))?;
         Ok(FollowUp { origin, request: brunt_contract::Request::shared(encode(&Arc::new(recipe))) })
     }
-    fn encoded_with(&self, request: &brunt_contract::Request, fill: &SlotContext, memory: Option<&UserState>) -> Vec<u8> {
+    fn encoded_with(
+        &self,
+        request: &brunt_contract::Request,
+        fill: &SlotContext,
+        memory: Option<&UserState>,
+    ) -> Vec<u8> {
         let request = request.downcast::<HttpRequest>();
         let (mut bytes, body) = match &request.slots {
             None => (request.text().into_owned(), request.body()),
@@ -252,12 +271,19 @@ impl Workload for Http1Workload {
             None => request.recipe.as_ref().and_then(|_| Trace::find_in_head(&request.text())),
         }
     }
-    fn update_state(&self, request: &brunt_contract::Request, fill: &SlotContext, lesson: brunt_contract::StateUpdate, memory: &mut UserState) -> Option<ResourceSearch> {
+    fn update_state(
+        &self,
+        request: &brunt_contract::Request,
+        fill: &SlotContext,
+        lesson: brunt_contract::StateUpdate,
+        memory: &mut UserState,
+    ) -> Option<ResourceSearch> {
         let request = request.downcast::<HttpRequest>();
         let lesson = lesson.downcast::<HttpStateUpdate>().ok()?;
         // Computed first, while the values are those the request was sent with.
-        let found =
-            lesson.resources.and_then(|heard| self.found(request, &SlotContext { values: &memory.values, ..*fill }, heard));
+        let found = lesson
+            .resources
+            .and_then(|heard| self.found(request, &SlotContext { values: &memory.values, ..*fill }, heard));
         if let Some(heard) = lesson.cache {
             self.learn_cache(request, fill, heard, memory);
         }
@@ -273,7 +299,12 @@ impl Workload for Http1Workload {
         lesson.values.store(memory);
         found
     }
-    fn cached_response(&self, request: &brunt_contract::Request, fill: &SlotContext, memory: &mut UserState) -> Option<CacheHit> {
+    fn cached_response(
+        &self,
+        request: &brunt_contract::Request,
+        fill: &SlotContext,
+        memory: &mut UserState,
+    ) -> Option<CacheHit> {
         let request = request.downcast::<HttpRequest>();
         let (rule, checks) = (self.rules.cache.as_ref()?, self.rules.checks(request.checks));
         let with = SlotContext { values: &memory.values, ..*fill };

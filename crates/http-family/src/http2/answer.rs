@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use brunt_cause::{Cause, StaticCause};
-use brunt_contract::{EventBuffer, ExchangeEnd, Event, ExchangeId, FaultKind};
+use brunt_contract::{Event, EventBuffer, ExchangeEnd, ExchangeId, FaultKind};
 
-use super::connection::{StreamListener, StreamDecision};
+use super::connection::{StreamDecision, StreamListener};
 use super::frames::code;
-use super::head::{self, HeadSummary, UNKNOWN, MalformedHead};
+use super::head::{self, HeadSummary, MalformedHead, UNKNOWN};
 use super::hpack::{HeaderFields, HpackError};
 use crate::cache::Revalidation;
 use crate::http1::HttpRequest;
-use crate::http1::slots::FilledRequest;
 use crate::http1::evaluation::{EXCERPT_BOUND, ResponseEvaluation};
 use crate::http1::redirect::Redirect;
-use crate::http1::request::{Recipe, HttpRules};
+use crate::http1::request::{HttpRules, Recipe};
 use crate::http1::session::NO_BODY;
+use crate::http1::slots::FilledRequest;
 
 /// Set once the response's head has arrived; it may be earlier than the bytes at hand.
 const BEGUN: u8 = 128;
@@ -55,7 +55,10 @@ impl Http2Exchange {
     /// Creates the exchange of a request that was just sent.
     #[inline]
     pub fn new(id: ExchangeId, request: &HttpRequest) -> Http2Exchange {
-        let rare = request.recipe.as_ref().map(|own| Box::new(ExchangeExtras { recipe: Some(Arc::clone(own)), ..ExchangeExtras::default() }));
+        let rare = request
+            .recipe
+            .as_ref()
+            .map(|own| Box::new(ExchangeExtras { recipe: Some(Arc::clone(own)), ..ExchangeExtras::default() }));
         let (listed, marks, checks) = (request.recipe_index, request.flags & !BEGUN, request.checks);
         Http2Exchange { id, payload: 0, announced: UNKNOWN, listed, status: 0, flags: marks, checks, extras: rare }
     }
@@ -82,7 +85,12 @@ impl Http2Exchange {
 
     /// Like [`Exchange::new`], for a request with slots: also takes the slot values (if redirects have to repeat them)
     /// and the checks of the response body.
-    pub fn with_slots(id: ExchangeId, request: &HttpRequest, filled: Option<FilledRequest>, judge: ResponseEvaluation) -> Http2Exchange {
+    pub fn with_slots(
+        id: ExchangeId,
+        request: &HttpRequest,
+        filled: Option<FilledRequest>,
+        judge: ResponseEvaluation,
+    ) -> Http2Exchange {
         let closely = filled.is_some() || judge.expected.is_some() || judge.random != 0;
         let rare = closely.then(|| Box::new(ExchangeExtras { filled, judge, ..ExchangeExtras::default() }));
         Http2Exchange { extras: rare, ..Http2Exchange::new(id, request) }
@@ -143,13 +151,19 @@ pub struct Http2EventHandler<'a> {
 
 impl StreamListener<Http2Exchange> for Http2EventHandler<'_> {
     #[inline]
-    fn head(&mut self, x: &mut Http2Exchange, fields: &mut HeaderFields<'_>, end: bool) -> Result<StreamDecision, HpackError> {
+    fn head(
+        &mut self,
+        x: &mut Http2Exchange,
+        fields: &mut HeaderFields<'_>,
+        end: bool,
+    ) -> Result<StreamDecision, HpackError> {
         if x.status != 0 {
             return self.trailer(x, fields, end);
         }
         let (checks, done) = (self.rules.checks(x.checks), &*self.done);
-        let closely =
-            |status| !checks.status_only || (!checks.success.contains(status) && done.wants_example(FaultKind::WrongStatus));
+        let closely = |status| {
+            !checks.status_only || (!checks.success.contains(status) && done.wants_example(FaultKind::WrongStatus))
+        };
         let known = fields.remembered_digest(0).map(HeadSummary::from_digest).filter(|said| !closely(said.status));
         let mut text = Vec::new();
         let said = match known {
@@ -228,7 +242,12 @@ impl Http2EventHandler<'_> {
     /// Handles a head after the final one: a trailer ends the response and holds nothing that is counted (RFC 9113
     /// 8.1).
     #[cold]
-    fn trailer(&mut self, x: &mut Http2Exchange, fields: &mut HeaderFields<'_>, end: bool) -> Result<StreamDecision, HpackError> {
+    fn trailer(
+        &mut self,
+        x: &mut Http2Exchange,
+        fields: &mut HeaderFields<'_>,
+        end: bool,
+    ) -> Result<StreamDecision, HpackError> {
         let wanted = x.extras.as_deref_mut().filter(|_| self.rules.checks(x.checks).trailers);
         if let Some(rare) = wanted {
             let kept = &self.rules.budget;
@@ -253,7 +272,8 @@ impl Http2EventHandler<'_> {
         let recipe = rare.recipe.as_deref().or_else(|| rules.recipes.get(listed as usize));
         let filled = rules.filled_recipe(recipe, rare.filled.as_ref(), status);
         let checks = rules.checks(x.checks);
-        let good = checks.status_only || rare.judge.head((rules, checks), filled.as_ref().or(recipe), status, &text).is_ok();
+        let good =
+            checks.status_only || rare.judge.head((rules, checks), filled.as_ref().or(recipe), status, &text).is_ok();
         rare.excerpt = text;
         rare.excerpt.truncate(EXCERPT_BOUND);
         good
@@ -330,6 +350,14 @@ impl Http2EventHandler<'_> {
             }
         }
         let (code, payload) = (u32::from(x.status), x.payload);
-        self.done.push(Event::Ended(ExchangeEnd { id: x.id, fault, code, payload, excerpt, follow_up: follow, cause: said }));
+        self.done.push(Event::Ended(ExchangeEnd {
+            id: x.id,
+            fault,
+            code,
+            payload,
+            excerpt,
+            follow_up: follow,
+            cause: said,
+        }));
     }
 }

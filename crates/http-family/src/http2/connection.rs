@@ -9,13 +9,13 @@
 use std::sync::Arc;
 
 use brunt_cause::{Cause, StaticCause};
-use brunt_contract::{ProtocolError, OutputBuffer};
+use brunt_contract::{OutputBuffer, ProtocolError};
 
 use super::frames::{self, FrameHead, HEAD, code, setting};
-use super::hpack::{HpackDecoder, HpackEncoder, HeaderFields, LIST_BOUND, Lexicon, HeaderList, HpackError};
+use super::hpack::{HeaderFields, HeaderList, HpackDecoder, HpackEncoder, HpackError, LIST_BOUND, Lexicon};
 use super::sending::SendFlow;
 use super::streams::{Http2Stream, StreamTable};
-use brunt_values::budget::{MemoryBudget, BudgetedBuffer};
+use brunt_values::budget::{BudgetedBuffer, MemoryBudget};
 
 /// Receive window of a stream.
 pub(super) const STREAM_WINDOW: u32 = 1 << 24;
@@ -251,7 +251,9 @@ impl<T> Http2Connection<T> {
 
     /// Sends a block of a stream's body if it fits the peer's window; returns `false` if nothing was sent.
     pub fn try_send(&mut self, id: u32, block: &[u8], end: bool, out: &mut OutputBuffer) -> bool {
-        let Some(stream) = self.streams.get(id).filter(|s| s.queue.is_none() && !s.closed_locally) else { return false };
+        let Some(stream) = self.streams.get(id).filter(|s| s.queue.is_none() && !s.closed_locally) else {
+            return false;
+        };
         if self.sending.window_for(stream) < block.len() {
             return false;
         }
@@ -358,7 +360,12 @@ impl<T> Http2Connection<T> {
     /// # Errors
     /// Fails if the bytes violate HTTP/2. A GOAWAY with the error code was appended, and the connection must be closed.
     #[inline]
-    pub fn receive(&mut self, bytes: &[u8], out: &mut OutputBuffer, ear: &mut impl StreamListener<T>) -> Result<(), ProtocolError> {
+    pub fn receive(
+        &mut self,
+        bytes: &[u8],
+        out: &mut OutputBuffer,
+        ear: &mut impl StreamListener<T>,
+    ) -> Result<(), ProtocolError> {
         self.read(bytes, out.buffer(), ear).map_err(|ConnectionError(code, what)| {
             put_goaway(code, out);
             self.going_away = true;

@@ -1,6 +1,6 @@
 //! Connection frames, and frames that end a stream or widen its window (RFC 9113 6.3 to 6.9).
 
-use super::connection::{Http2Connection, ConnectionError, StreamListener};
+use super::connection::{ConnectionError, Http2Connection, StreamListener};
 use super::frames::{self, FrameHead, PAYLOAD_BOUND, code, setting};
 use super::streams::Http2Stream;
 

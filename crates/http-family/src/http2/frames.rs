@@ -113,7 +113,7 @@ pub fn put_block(flags: u8, stream: u32, block: &[u8], most: usize, out: &mut Ve
 
 /// Error codes (7).
 pub mod code {
-    use brunt_cause::{StaticSentence, StaticCause};
+    use brunt_cause::{StaticCause, StaticSentence};
 
     /// The absence of an error.
     pub const NO_ERROR: u32 = 0;

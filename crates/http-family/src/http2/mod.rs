@@ -7,7 +7,6 @@
 mod answer;
 pub mod connection;
 mod control;
-mod slots;
 pub mod frames;
 mod head;
 pub mod hpack;
@@ -18,14 +17,15 @@ mod request;
 mod sending;
 mod server;
 mod session;
+mod slots;
 mod streams;
 #[cfg(test)]
 mod tests;
 pub mod transcript;
 
-pub use connection::{Http2Connection, StreamListener, StreamDecision};
-pub(crate) use slots::{Http2Template, Http2SlotValues};
+pub use connection::{Http2Connection, StreamDecision, StreamListener};
 pub use request::Http2Request;
 pub(crate) use request::{Http2Preparer, readable};
 pub use server::Http2Server;
 pub use session::Http2Session;
+pub(crate) use slots::{Http2SlotValues, Http2Template};

@@ -4,7 +4,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use brunt_contract::{ProtocolConfig, RequestedUrl, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol};
+use brunt_contract::{
+    EstablishedConnection, Event, EventBuffer, ExchangeId, Origin, OutputBuffer, Protocol, ProtocolConfig,
+    RequestedUrl, SlotContext, Workload,
+};
 
 use super::hpack::HpackDecoder;
 use crate::http::Http;
@@ -68,7 +71,9 @@ fn played<'a>(
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     session.open(&mut out);
     for id in 0..EXCHANGES {
-        session.submit(ExchangeId(id), &dialogue.requests()[0].request, &SlotContext::default(), &mut out).expect("room");
+        session
+            .submit(ExchangeId(id), &dialogue.requests()[0].request, &SlotContext::default(), &mut out)
+            .expect("room");
     }
     let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err()).map(|broken| broken.0.en());
     session.peer_closed(&mut done);

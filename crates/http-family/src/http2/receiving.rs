@@ -5,7 +5,9 @@
 
 use brunt_cause::StaticCause;
 
-use super::connection::{Http2Connection, DataFrame, ConnectionError, StreamListener, StreamDecision, STREAM_WINDOW, WINDOW};
+use super::connection::{
+    ConnectionError, DataFrame, Http2Connection, STREAM_WINDOW, StreamDecision, StreamListener, WINDOW,
+};
 use super::frames::{self, FrameHead, HEAD, PAYLOAD_BOUND, code};
 use super::hpack::LIST_BOUND;
 use crate::detect::{DetectedProtocol, detect};
@@ -15,7 +17,12 @@ use brunt_values::budget::NO_ROOM_FOR_HEADS;
 const FLOOD_BOUND: u32 = 65_536;
 
 impl<T> Http2Connection<T> {
-    pub(super) fn read(&mut self, bytes: &[u8], out: &mut Vec<u8>, ear: &mut impl StreamListener<T>) -> Result<(), ConnectionError> {
+    pub(super) fn read(
+        &mut self,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+        ear: &mut impl StreamListener<T>,
+    ) -> Result<(), ConnectionError> {
         let mut rest = bytes;
         while !self.partial_frame.is_empty() {
             let missing = self.needed(&self.partial_frame)?.saturating_sub(self.partial_frame.len());
@@ -81,7 +88,12 @@ impl<T> Http2Connection<T> {
 
     /// Processes one whole frame, or the beginning of DATA.
     #[inline]
-    fn process_frame(&mut self, unit: &[u8], out: &mut Vec<u8>, ear: &mut impl StreamListener<T>) -> Result<(), ConnectionError> {
+    fn process_frame(
+        &mut self,
+        unit: &[u8],
+        out: &mut Vec<u8>,
+        ear: &mut impl StreamListener<T>,
+    ) -> Result<(), ConnectionError> {
         let Some((head, payload)) = unit.split_first_chunk::<HEAD>() else { return Ok(()) };
         let head = FrameHead::read(head);
         match head.kind {
@@ -164,7 +176,8 @@ impl<T> Http2Connection<T> {
     ) -> Result<(), ConnectionError> {
         let mut block = frames::without_padding(head, payload).ok_or(TOO_PADDED)?;
         if head.has(frames::PRIORITIZED) {
-            block = block.get(5..).ok_or(ConnectionError(code::FRAME_SIZE_ERROR, brunt_cause::http2::short_headers()))?;
+            block =
+                block.get(5..).ok_or(ConnectionError(code::FRAME_SIZE_ERROR, brunt_cause::http2::short_headers()))?;
         }
         let end = head.has(frames::END_STREAM);
         if head.has(frames::END_HEADERS) {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use brunt_contract::UsageError;
 
+use super::hpack::{HeaderList, Lexicon};
 use super::slots::Http2Template;
-use super::hpack::{Lexicon, HeaderList};
 use crate::http1::HttpRequest;
 use crate::placeholders::Placeholders;
 
@@ -50,7 +50,12 @@ impl Http2Preparer {
     ///
     /// # Errors
     /// Fails if a slot is invalid.
-    pub fn prepare(&mut self, request: &HttpRequest, tls: bool, marks: &mut Placeholders) -> Result<Arc<Http2Request>, UsageError> {
+    pub fn prepare(
+        &mut self,
+        request: &HttpRequest,
+        tls: bool,
+        marks: &mut Placeholders,
+    ) -> Result<Arc<Http2Request>, UsageError> {
         let Some(filled) = &request.slots else { return Ok(self.shared(request, tls)) };
         let end = memchr::memmem::find(&filled.marked, b"\r\n\r\n").map_or(filled.marked.len(), |at| at + 4);
         let (head, small) = filled.marked.split_at(end);
@@ -92,7 +97,11 @@ pub fn prepare(request: &HttpRequest, tls: bool, jar: bool) -> Http2Request {
 
 type HeaderPairs<'a> = dyn Iterator<Item = (&'a str, &'a str)> + 'a;
 
-fn prepared(request: &HttpRequest, (tls, jar): (bool, bool), list: impl FnOnce(&mut HeaderPairs<'_>) -> HeaderList) -> Http2Request {
+fn prepared(
+    request: &HttpRequest,
+    (tls, jar): (bool, bool),
+    list: impl FnOnce(&mut HeaderPairs<'_>) -> HeaderList,
+) -> Http2Request {
     let text = request.text();
     let end = memchr::memmem::find(&text, b"\r\n\r\n").map_or(text.len(), |at| at + 4);
     let (head, small) = text.split_at(end);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::frames::{self, FrameHead, PAYLOAD_BOUND, WINDOW_BOUND, WINDOW_START};
-use super::streams::{QueuedBlock, Http2Stream, StreamTable, SendQueue};
+use super::streams::{Http2Stream, QueuedBlock, SendQueue, StreamTable};
 
 /// The sending half of flow control.
 #[derive(Debug)]

@@ -8,22 +8,25 @@
 use std::sync::Arc;
 
 use brunt_cause::{Cause, StaticCause};
-use brunt_contract::{ProtocolError, EventBuffer, Event, ExchangeId, SlotContext, SessionFull, UserState, OutputBuffer, SubmitOutcome, Session};
+use brunt_contract::{
+    Event, EventBuffer, ExchangeId, OutputBuffer, ProtocolError, Session, SessionFull, SlotContext, SubmitOutcome,
+    UserState,
+};
 
 use super::answer::{BodyPrefix, Http2EventHandler, Http2Exchange};
 use super::connection::Http2Connection;
-use super::slots::{Http2Template, Http2SlotValues};
 use super::frames::code;
 use super::hpack::{Lexicon, literal};
 use super::receiving::SPEAKS_HTTP1;
 use super::request::{self, Http2Request};
+use super::slots::{Http2SlotValues, Http2Template};
 use crate::cache::Revalidation;
 use crate::cookies::{self, CookieJar};
 use crate::http1::HttpRequest;
-use crate::http1::slots::FilledRequest;
 use crate::http1::evaluation::ResponseEvaluation;
 use crate::http1::request::HttpRules;
 use crate::http1::session::{LAST, SECURE};
+use crate::http1::slots::FilledRequest;
 
 /// An HTTP/2 session, client side.
 #[derive(Debug)]
@@ -100,7 +103,13 @@ impl Http2Session {
         self.condition = self.rules.condition(memory, fill, (&self.head, secure), need);
     }
 
-    fn submit_now(&mut self, id: ExchangeId, request: &HttpRequest, fill: &SlotContext, out: &mut OutputBuffer) -> SubmitOutcome {
+    fn submit_now(
+        &mut self,
+        id: ExchangeId,
+        request: &HttpRequest,
+        fill: &SlotContext,
+        out: &mut OutputBuffer,
+    ) -> SubmitOutcome {
         self.last |= request.flags & LAST != 0;
         let made;
         let prepared = match &request.http2 {
@@ -118,7 +127,9 @@ impl Http2Session {
         let end = prepared.body.is_none();
         let captures = !self.rules.checks(request.checks).captures.is_empty();
         let condition = self.condition.take();
-        let own = Http2Exchange::new(id, request).with_random(if captures { fill.random } else { 0 }).revalidating(condition.as_ref());
+        let own = Http2Exchange::new(id, request)
+            .with_random(if captures { fill.random } else { 0 })
+            .revalidating(condition.as_ref());
         let (lexicon, list, cookie) = (&self.lexicon, &prepared.list, &self.cookie);
         let stream = self.connection.begin_with(own, end, out, |encoder, out| {
             match list.leaves_path_out() {
@@ -197,7 +208,13 @@ impl Session for Http2Session {
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &brunt_contract::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+    fn submit(
+        &mut self,
+        id: ExchangeId,
+        request: &brunt_contract::Request,
+        fill: &SlotContext,
+        out: &mut OutputBuffer,
+    ) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<HttpRequest>();
         if self.room() == 0 {
             return Err(SessionFull);

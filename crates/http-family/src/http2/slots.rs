@@ -1,10 +1,10 @@
 //! HTTP/2 requests with slots. Constant fields are listed before the run like those of any other request; fields with
 //! slots follow as literals that the peer does not index.
 
-use brunt_contract::{UsageError, SlotContext, Trace};
+use brunt_contract::{SlotContext, Trace, UsageError};
 
-use super::hpack::{HpackEncoder, Lexicon, HeaderList, named, value};
-use crate::placeholders::{Placeholders, EncodedPiece};
+use super::hpack::{HeaderList, HpackEncoder, Lexicon, named, value};
+use crate::placeholders::{EncodedPiece, Placeholders};
 use brunt_values::template::{MOST_MARKS, Template, append_decimal};
 
 /// The template of a request with slots.
@@ -56,7 +56,9 @@ impl Http2Template {
         for (name, text) in fields {
             match &marks.split(text.as_bytes())[..] {
                 [EncodedPiece::Length] => length = Some(named(name)),
-                pieces if pieces.iter().any(|piece| matches!(piece, EncodedPiece::Slot(_))) => filled.push((name, *text)),
+                pieces if pieces.iter().any(|piece| matches!(piece, EncodedPiece::Slot(_))) => {
+                    filled.push((name, *text))
+                }
                 _ if jar && name == "cookie" => {}
                 _ => fixed.push((name.as_str(), *text)),
             }
@@ -93,7 +95,14 @@ impl Http2Template {
     }
 
     /// Appends the head; `list` holds the pseudo-header fields without slots.
-    pub fn head(&self, said: &Http2SlotValues, list: &HeaderList, lexicon: &Lexicon, encoder: &mut HpackEncoder, out: &mut Vec<u8>) {
+    pub fn head(
+        &self,
+        said: &Http2SlotValues,
+        list: &HeaderList,
+        lexicon: &Lexicon,
+        encoder: &mut HpackEncoder,
+        out: &mut Vec<u8>,
+    ) {
         encoder.write(lexicon, list, out);
         self.fields(said, 0..self.pseudo, out);
         encoder.write(lexicon, &self.rest, out);

@@ -112,7 +112,15 @@ impl<T> StreamTable<T> {
         let slot = self.slot(id);
         self.next += 2;
         self.live += 1;
-        self.slots[slot].insert(Http2Stream { id, window, received: 0, answered: false, closed_locally: said, queue: None, state: own })
+        self.slots[slot].insert(Http2Stream {
+            id,
+            window,
+            received: 0,
+            answered: false,
+            closed_locally: said,
+            queue: None,
+            state: own,
+        })
     }
 
     /// Adds a stream opened by the peer; returns `None` if its slot is taken and the table may not grow.
@@ -126,7 +134,8 @@ impl<T> StreamTable<T> {
         }
         let slot = self.slot(id);
         self.live += 1;
-        let stream = Http2Stream { id, window, received: 0, answered: false, closed_locally: false, queue: None, state: own };
+        let stream =
+            Http2Stream { id, window, received: 0, answered: false, closed_locally: false, queue: None, state: own };
         Some(self.slots[slot].insert(stream))
     }
 

@@ -82,7 +82,8 @@ pub fn readable_on(bytes: &[u8], decoder: &mut HpackDecoder, reader: &mut impl C
     }
     while let Some((head, more)) = rest.split_first_chunk::<HEAD>() {
         let head = FrameHead::read(head);
-        let Some((payload, more)) = more.split_at_checked(head.length).filter(|_| shown.text.len() < MAX_SHOWN_BYTES) else {
+        let Some((payload, more)) = more.split_at_checked(head.length).filter(|_| shown.text.len() < MAX_SHOWN_BYTES)
+        else {
             break;
         };
         shown.frame(head, payload);

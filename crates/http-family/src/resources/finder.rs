@@ -11,8 +11,8 @@ use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult, Toke
 use url::Url;
 
 use super::{AllowedHosts, srcset};
+use brunt_values::budget::{BudgetedBuffer, MemoryBudget};
 use brunt_values::capture::html;
-use brunt_values::budget::{MemoryBudget, BudgetedBuffer};
 
 /// Maximum number of resources per page.
 pub const MAX_RESOURCES: usize = 1000;

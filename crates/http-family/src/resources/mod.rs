@@ -7,10 +7,12 @@ mod tests;
 
 use std::sync::Arc;
 
+use brunt_contract::{
+    FollowUp, OptionSpec, Origin, PageResources, ProtocolConfig, ResourceSearch, UsageError, many, one, switch,
+};
 use url::Url;
-use brunt_contract::{ProtocolConfig, UsageError, FollowUp, ResourceSearch, OptionSpec, Origin, PageResources, many, one, switch};
 
-use crate::http1::request::{self, HeaderOverride, Recipe, HttpRules};
+use crate::http1::request::{self, HeaderOverride, HttpRules, Recipe};
 use brunt_values::budget::BudgetedBuffer;
 use brunt_values::percent::host;
 use brunt_values::verify::coding::ContentCoding;
@@ -148,7 +150,16 @@ impl PageRule {
 
     fn page(&self) -> PageResources {
         let Self { concurrency: at_once, name, may_fail, .. } = *self;
-        PageResources { max_in_flight: at_once, name, may_fail, resources: 0, on_other_hosts: 0, over_limit: 0, truncated: false, next: Box::new(|| None) }
+        PageResources {
+            max_in_flight: at_once,
+            name,
+            may_fail,
+            resources: 0,
+            on_other_hosts: 0,
+            over_limit: 0,
+            truncated: false,
+            next: Box::new(|| None),
+        }
     }
 }
 
@@ -220,7 +231,14 @@ fn page(body: &PageBody, rule: &PageRule, recipe: &Recipe, rules: Arc<HttpRules>
         let url = Url::parse(found.next()?).ok()?;
         resource_request(&basis, url, &rules)
     };
-    PageResources { resources: count, on_other_hosts: elsewhere, over_limit: beyond, truncated: cut, next: Box::new(next), ..rule.page() }
+    PageResources {
+        resources: count,
+        on_other_hosts: elsewhere,
+        over_limit: beyond,
+        truncated: cut,
+        next: Box::new(next),
+        ..rule.page()
+    }
 }
 
 /// Returns the recipe shared by all resources of a page: the page's own, without what applies to the page only.

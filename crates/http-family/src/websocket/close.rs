@@ -1,7 +1,7 @@
 //! Close codes (RFC 6455 7.4 and the IANA registry) and the meaning of close frames.
 
 use brunt_cause::websocket::{self, closed};
-use brunt_cause::{Cause, StaticSentence, StaticCause};
+use brunt_cause::{Cause, StaticCause, StaticSentence};
 use brunt_contract::ProtocolError;
 
 use super::utf8::Utf8Validator;

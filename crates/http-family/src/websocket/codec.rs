@@ -75,7 +75,9 @@ pub fn frame(bytes: &[u8], sender: FrameSender, deflates: bool) -> Result<Option
     let short = second & 0x7f;
     match kind {
         CONTINUATION | TEXT | BINARY => {}
-        CLOSE | PING | PONG if !frame.last => return Err(ProtocolError(brunt_cause::websocket::control_in_fragments())),
+        CLOSE | PING | PONG if !frame.last => {
+            return Err(ProtocolError(brunt_cause::websocket::control_in_fragments()));
+        }
         CLOSE | PING | PONG if short > 125 => return Err(ProtocolError(brunt_cause::websocket::long_control())),
         CLOSE | PING | PONG => {}
         _ => return Err(ProtocolError(brunt_cause::websocket::unknown_opcode())),

@@ -8,7 +8,7 @@ use brunt_contract::{ProtocolConfig, UsageError};
 
 use crate::placeholders::NO_SLOTS;
 use brunt_values::file;
-use brunt_values::template::{Notation, SlotScope, TemplateText, Template};
+use brunt_values::template::{Notation, SlotScope, Template, TemplateText};
 
 /// The slots allowed in messages.
 pub const SCOPE: SlotScope<'static> = SlotScope { sequence: true, captured: None, variables: &[] };
@@ -37,7 +37,13 @@ pub struct MessageSource {
 impl MessageSource {
     /// Creates a placeholder for runs without messages; never sent.
     pub fn placeholder() -> MessageSource {
-        MessageSource { bytes: Vec::new(), place: String::new(), binary: false, slots: false, notation: Notation::Plain }
+        MessageSource {
+            bytes: Vec::new(),
+            place: String::new(),
+            binary: false,
+            slots: false,
+            notation: Notation::Plain,
+        }
     }
 
     /// Creates a message from the text of an option.
@@ -94,7 +100,8 @@ impl MessageSource {
 pub fn contents(asked: &ProtocolConfig) -> Result<Vec<MessageSource>, UsageError> {
     let mut all: Vec<MessageSource> =
         asked.values("data").iter().map(|data| MessageSource::of_text(data, "--data", asked)).collect();
-    let fixed = |bytes, place: &str| MessageSource { bytes, binary: true, place: place.into(), ..MessageSource::placeholder() };
+    let fixed =
+        |bytes, place: &str| MessageSource { bytes, binary: true, place: place.into(), ..MessageSource::placeholder() };
     for hex in asked.values("data-hex") {
         all.push(fixed(from_hex(hex)?, "--data-hex"));
     }

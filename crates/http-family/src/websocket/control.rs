@@ -1,12 +1,12 @@
 //! Control frames from the server: pings, pongs and close (RFC 6455 5.5).
 
-use brunt_contract::{ProtocolError, EventBuffer, ExchangeEnd, Event, FaultKind};
+use brunt_contract::{Event, EventBuffer, ExchangeEnd, FaultKind, ProtocolError};
 
-use super::pending::AnswerOwner;
 use super::close;
 use super::codec::{CLOSE, PING, PONG};
+use super::pending::AnswerOwner;
 use super::request::put_frame;
-use super::session::{ReceiveState, ClientStage, SessionOutput, WebSocketSession};
+use super::session::{ClientStage, ReceiveState, SessionOutput, WebSocketSession};
 
 /// Maximum number of pongs that may wait for the server to read them.
 const REPLIES_BOUND: u16 = 32_768;
@@ -15,7 +15,12 @@ const UNREAD: ProtocolError = ProtocolError(brunt_cause::websocket::flood_of_pin
 impl WebSocketSession {
     /// Handles a control frame (5.5).
     #[cold]
-    pub(super) fn control(&mut self, kind: u8, payload: &[u8], (out, done): SessionOutput<'_>) -> Result<(), ProtocolError> {
+    pub(super) fn control(
+        &mut self,
+        kind: u8,
+        payload: &[u8],
+        (out, done): SessionOutput<'_>,
+    ) -> Result<(), ProtocolError> {
         match kind {
             PING if self.replies == REPLIES_BOUND => return Err(UNREAD),
             PING => {

@@ -3,8 +3,8 @@
 //! The offer allows the server every parameter. A connection that agreed on it holds two windows, about 300 KiB, which
 //! is why it is off by default.
 
-use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use brunt_contract::ProtocolError;
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
 /// The value of `Sec-WebSocket-Extensions`.
 pub const OFFER: &str = "permessage-deflate; client_max_window_bits";
@@ -125,7 +125,11 @@ impl DeflateStreams {
     ///
     /// # Errors
     /// Fails if it is not deflate data, or with the error of `take`.
-    pub fn decompress(&mut self, piece: &[u8], take: &mut dyn FnMut(&[u8]) -> Result<(), ProtocolError>) -> Result<(), ProtocolError> {
+    pub fn decompress(
+        &mut self,
+        piece: &[u8],
+        take: &mut dyn FnMut(&[u8]) -> Result<(), ProtocolError>,
+    ) -> Result<(), ProtocolError> {
         const WRONG: ProtocolError = ProtocolError(brunt_cause::websocket::not_deflate());
         let (mut buffer, mut at) = ([0; 4096], 0);
         while at < piece.len() {
@@ -171,7 +175,10 @@ impl DeflateStreams {
     ///
     /// # Errors
     /// Fails like [`Deflate::unpack`].
-    pub fn finish_message(&mut self, take: &mut dyn FnMut(&[u8]) -> Result<(), ProtocolError>) -> Result<(), ProtocolError> {
+    pub fn finish_message(
+        &mut self,
+        take: &mut dyn FnMut(&[u8]) -> Result<(), ProtocolError>,
+    ) -> Result<(), ProtocolError> {
         if !self.ended {
             self.decompress(&TAIL, take)?;
         }

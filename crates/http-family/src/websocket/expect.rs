@@ -25,7 +25,9 @@ impl ExpectedText {
     /// # Errors
     /// Fails if a slot is invalid.
     pub fn read(asked: &ProtocolConfig, contents: &[MessageSource]) -> Result<ExpectedText, UsageError> {
-        let Some(text) = asked.value("expect-body").filter(|text| !text.is_empty()) else { return Ok(ExpectedText::None) };
+        let Some(text) = asked.value("expect-body").filter(|text| !text.is_empty()) else {
+            return Ok(ExpectedText::None);
+        };
         let wrong = |trouble: String| UsageError::new(PLACE, trouble);
         if asked.switch(NO_SLOTS.name) {
             return notation(asked).decode(text).map(ExpectedText::Constant).map_err(wrong);
@@ -34,8 +36,10 @@ impl ExpectedText {
         let messages = contents.iter().filter_map(|content| std::str::from_utf8(&content.bytes).ok());
         messages.chain([text]).for_each(|text| collect_part_names(text, SCOPE, &mut known));
         let found = split_pieces(text, &known, SCOPE).map_err(wrong)?;
-        let slots: Vec<&str> =
-            found.iter().filter_map(|piece| if let SlotTextPiece::Slot(slot) = piece { Some(*slot) } else { None }).collect();
+        let slots: Vec<&str> = found
+            .iter()
+            .filter_map(|piece| if let SlotTextPiece::Slot(slot) = piece { Some(*slot) } else { None })
+            .collect();
         if slots.iter().all(|slot| slot.starts_with("{env ")) {
             let template = Template::parse_text(text, PLACE, notation(asked), SCOPE)?;
             return Ok(ExpectedText::Constant(template.fixed_bytes().unwrap_or_default().to_vec()));

@@ -5,10 +5,10 @@
 
 use brunt_contract::ProtocolError;
 
-use super::codec::{BINARY, CONTINUATION, FrameHeader, HEAD_BOUND, FrameSender, TEXT, frame};
+use super::codec::{BINARY, CONTINUATION, FrameHeader, FrameSender, HEAD_BOUND, TEXT, frame};
 use super::deflate::DeflateStreams;
 use super::utf8::Utf8Validator;
-use brunt_values::budget::{MemoryBudget, BudgetedBuffer, NO_ROOM};
+use brunt_values::budget::{BudgetedBuffer, MemoryBudget, NO_ROOM};
 
 /// Maximum size of a message that is not examined.
 pub const MESSAGE_BOUND: u64 = 1 << 30;

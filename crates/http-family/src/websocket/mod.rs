@@ -6,22 +6,21 @@
 //! UTF-8, close codes. Not supported: redirects of the upgrade, WebSocket over HTTP/2 (RFC 8441), other extensions, and
 //! compression on the server side, which declines it.
 
-mod pending;
 mod close;
 mod codec;
 mod content;
 mod control;
 mod deflate;
-mod workload;
 mod expect;
-mod json_path;
+mod extras;
 mod incoming;
-mod opening;
+mod json_path;
 mod mask;
+mod opening;
 mod options;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
-mod extras;
+mod pending;
 mod request;
 mod rules;
 mod server;
@@ -32,8 +31,9 @@ mod tests;
 mod transcript;
 mod upgrade;
 mod utf8;
+mod workload;
 
-pub use workload::{WebSocketProtocol, WebSocketWorkload};
 pub use request::WebSocketMessage;
 pub use server::WebSocketServer;
 pub use session::WebSocketSession;
+pub use workload::{WebSocketProtocol, WebSocketWorkload};

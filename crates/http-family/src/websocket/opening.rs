@@ -1,11 +1,11 @@
 //! Side messages on a WebSocket connection: those that open it, and replies to messages of the server.
 
-use brunt_contract::{ProtocolError, EventBuffer, OutputBuffer};
+use brunt_contract::{EventBuffer, OutputBuffer, ProtocolError};
 
 use super::extras::ConnectionExtras;
 use super::rules::WebSocketRules;
-use super::session::{EXCERPT_BOUND, ReceiveState, ClientStage, SessionOutput, WebSocketSession};
-use brunt_values::side_messages::{UnsolicitedKind, SideMessageState};
+use super::session::{ClientStage, EXCERPT_BOUND, ReceiveState, SessionOutput, WebSocketSession};
+use brunt_values::side_messages::{SideMessageState, UnsolicitedKind};
 
 /// Passes a message to the reply rules; returns `true` if one of them recognizes it.
 #[inline]
@@ -53,7 +53,12 @@ impl WebSocketSession {
 
     /// Handles a message during the opening.
     #[cold]
-    pub(super) fn receive_opening(&mut self, size: u64, content: &[u8], (out, done): SessionOutput<'_>) -> Result<(), ProtocolError> {
+    pub(super) fn receive_opening(
+        &mut self,
+        size: u64,
+        content: &[u8],
+        (out, done): SessionOutput<'_>,
+    ) -> Result<(), ProtocolError> {
         let WebSocketSession { rules, extras: own, .. } = self;
         let Some(talk) = own.as_mut().and_then(|own| own.side_conversation.as_mut()) else { return Ok(()) };
         match talk.on_opening_message(&rules.side_messages, content) {

@@ -1,13 +1,13 @@
 //! The options of WebSocket, and their values, checked before anything is sent.
 
-use brunt_contract::{ProtocolConfig, UsageError, OptionSpec, many, one, switch};
+use brunt_contract::{OptionSpec, ProtocolConfig, UsageError, many, one, switch};
 
 use super::json_path::JsonPath;
+use crate::auth_options;
 use crate::http1::codec::is_token;
 use crate::http1::options::{credentials, header_with};
 use crate::http1::request::HeaderOverride;
-use crate::auth_options;
-use crate::placeholders::{Placeholders, NO_SLOTS};
+use crate::placeholders::{NO_SLOTS, Placeholders};
 use brunt_values::side_messages::{ON_CONNECT, REPLY};
 
 /// The options, in the order the help shows them.
@@ -104,7 +104,8 @@ impl WebSocketOptions {
             headers.push(checked(if asked.is_composite_flow { wish } else { once(wish, marks)? })?);
         }
         let user = asked.value("user").map(|text| credentials(text, marks)).transpose()?;
-        let once = |user: String| if asked.is_composite_flow { Ok(user) } else { constant_text(&user, "--user", marks) };
+        let once =
+            |user: String| if asked.is_composite_flow { Ok(user) } else { constant_text(&user, "--user", marks) };
         let user = user.map(once).transpose()?;
         let one_way = asked.switch("one-way");
         for name in ["match-field", "expect-body"] {

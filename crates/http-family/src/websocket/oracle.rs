@@ -1,8 +1,11 @@
 //! Properties that hold for arbitrary bytes, for the fuzz targets and the property tests: the same result in two pieces
 //! as in one, no more ends than messages sent, and no events after the end.
 
+use brunt_contract::{
+    EstablishedConnection, Event, EventBuffer, ExchangeId, OutputBuffer, Protocol, ProtocolConfig, RequestedUrl,
+    ServerSession, SlotContext,
+};
 use std::borrow::Cow;
-use brunt_contract::{ProtocolConfig, RequestedUrl, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, Protocol, ServerSession};
 
 use super::upgrade::{accept, key};
 use super::{WebSocketProtocol, WebSocketServer};

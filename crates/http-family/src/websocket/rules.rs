@@ -8,8 +8,8 @@ use super::options::WebSocketOptions;
 use super::request::WebSocketMessage;
 use super::steps::WebSocketStep;
 use super::upgrade::HandshakeRequest;
-use brunt_values::side_messages::SideMessages;
 use brunt_values::budget::MemoryBudget;
+use brunt_values::side_messages::SideMessages;
 
 /// The settings shared by every connection of a run.
 #[derive(Debug)]
@@ -40,13 +40,31 @@ pub struct WebSocketRules {
 
 impl WebSocketRules {
     /// Creates the settings from the options and the upgrade request for each URL.
-    pub fn new(wishes: WebSocketOptions, upgrades: Vec<HandshakeRequest>, expect: ExpectedText, beside: SideMessages<WebSocketMessage>) -> WebSocketRules {
+    pub fn new(
+        wishes: WebSocketOptions,
+        upgrades: Vec<HandshakeRequest>,
+        expect: ExpectedText,
+        beside: SideMessages<WebSocketMessage>,
+    ) -> WebSocketRules {
         let WebSocketOptions { subprotocols, field, one_way, push, compress, .. } = wishes;
         let kept = MemoryBudget::default();
         let expects_filled = expect.filled().is_some();
-        let expect = if let ExpectedText::Constant(text) = expect { Some(Finder::new(&text).into_owned()) } else { None };
+        let expect =
+            if let ExpectedText::Constant(text) = expect { Some(Finder::new(&text).into_owned()) } else { None };
         let steps = Vec::new();
-        WebSocketRules { upgrades, subprotocols, field, expect, expects_filled, side_messages: beside, one_way, push, compress, budget: kept, steps }
+        WebSocketRules {
+            upgrades,
+            subprotocols,
+            field,
+            expect,
+            expects_filled,
+            side_messages: beside,
+            one_way,
+            push,
+            compress,
+            budget: kept,
+            steps,
+        }
     }
 
     /// Returns `true` if the next message counts as the next answer: no matching field is given and pushes are not
@@ -58,6 +76,7 @@ impl WebSocketRules {
     /// Returns the memory budget for answers if their content is examined.
     pub fn examined_budget(&self) -> Option<&MemoryBudget> {
         let of_answers = self.field.is_some() || self.expect.is_some() || self.expects_filled;
-        (of_answers || !self.steps.is_empty() || self.side_messages.has_opening() || self.side_messages.has_replies()).then_some(&self.budget)
+        (of_answers || !self.steps.is_empty() || self.side_messages.has_opening() || self.side_messages.has_replies())
+            .then_some(&self.budget)
     }
 }

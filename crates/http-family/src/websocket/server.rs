@@ -9,10 +9,10 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use brunt_contract::{ServerRequest, ProtocolError, RequestPart, OutputBuffer, ServerResponse, ServerSession};
+use brunt_contract::{OutputBuffer, ProtocolError, RequestPart, ServerRequest, ServerResponse, ServerSession};
 
 use super::close;
-use super::codec::{BINARY, CLOSE, CONTINUATION, FrameHeader, PING, PONG, FrameSender, TEXT, frame, put_head};
+use super::codec::{BINARY, CLOSE, CONTINUATION, FrameHeader, FrameSender, PING, PONG, TEXT, frame, put_head};
 use super::incoming::{IncomingFrames, NO_TEXT};
 use super::mask::mask;
 use super::upgrade::{accept, elements, values};
@@ -69,7 +69,10 @@ struct ServerExtras {
 
 impl ServerExtras {
     fn at_rest(&self) -> bool {
-        self.partial_request.is_empty() && self.incoming.is_idle() && self.due_replies.is_empty() && self.waiting_answers.is_empty()
+        self.partial_request.is_empty()
+            && self.incoming.is_idle()
+            && self.due_replies.is_empty()
+            && self.waiting_answers.is_empty()
     }
 }
 
@@ -82,7 +85,14 @@ impl Default for WebSocketServer {
 impl WebSocketServer {
     /// Creates a session for a new connection, which begins with an upgrade request.
     pub fn new() -> WebSocketServer {
-        WebSocketServer { path: Box::default(), extras: None, received: 0, due: 0, pings: 0, stage: ServerStage::Opening }
+        WebSocketServer {
+            path: Box::default(),
+            extras: None,
+            received: 0,
+            due: 0,
+            pings: 0,
+            stage: ServerStage::Opening,
+        }
     }
 
     /// Returns `true` if a request's head asks for WebSocket; such a request is for [`WebSocketServer::accept`].
@@ -125,7 +135,9 @@ impl WebSocketServer {
     pub fn held_bytes(&self) -> usize {
         let part = |rare: &ServerExtras| rare.incoming.part.as_ref().map_or(0, |part| part.kept.len());
         let held = |rare: &ServerExtras| rare.waiting_answers.values().map(Vec::len).sum::<usize>();
-        self.extras.as_ref().map_or(0, |rare| rare.partial_request.len() + rare.due_replies.len() + part(rare) + held(rare))
+        self.extras
+            .as_ref()
+            .map_or(0, |rare| rare.partial_request.len() + rare.due_replies.len() + part(rare) + held(rare))
     }
 
     /// Responds to an upgrade request (RFC 6455 4.2).
@@ -173,7 +185,11 @@ impl WebSocketServer {
 
     /// Processes a frame that is complete and a message of its own; returns `None` if it is not.
     #[inline]
-    fn read_whole_frame(&mut self, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<Option<usize>, ProtocolError> {
+    fn read_whole_frame(
+        &mut self,
+        bytes: &[u8],
+        hear: &mut dyn FnMut(ServerRequest<'_>),
+    ) -> Result<Option<usize>, ProtocolError> {
         let Some(frame) = frame(bytes, FrameSender::Client, false)? else { return Ok(None) };
         let size = usize::try_from(frame.size).unwrap_or(usize::MAX);
         let Some(payload) = bytes[frame.head..].get(..size) else { return Ok(None) };
@@ -195,7 +211,12 @@ impl WebSocketServer {
 
     /// Reports a whole message. The lowest bit of its identifier tells whether it is binary.
     #[inline]
-    fn report_message(&mut self, kind: u8, message: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError> {
+    fn report_message(
+        &mut self,
+        kind: u8,
+        message: &[u8],
+        hear: &mut dyn FnMut(ServerRequest<'_>),
+    ) -> Result<(), ProtocolError> {
         if kind == TEXT && std::str::from_utf8(message).is_err() {
             return Err(NO_TEXT);
         }
@@ -207,7 +228,12 @@ impl WebSocketServer {
     }
 
     /// Processes frames that come in pieces, belong to fragmented messages, or are control frames.
-    fn read_piecewise(&mut self, rare: &mut ServerExtras, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<usize, ProtocolError> {
+    fn read_piecewise(
+        &mut self,
+        rare: &mut ServerExtras,
+        bytes: &[u8],
+        hear: &mut dyn FnMut(ServerRequest<'_>),
+    ) -> Result<usize, ProtocolError> {
         let mut at = 0;
         let Some(frame) = rare.incoming.frame(bytes, &mut at, FrameSender::Client, false)? else { return Ok(at) };
         let (piece, over) = rare.incoming.payload(bytes, &mut at);

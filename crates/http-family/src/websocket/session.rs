@@ -7,24 +7,27 @@
 use std::sync::Arc;
 
 use brunt_cause::{Cause, StaticCause};
+use brunt_contract::{
+    EstablishedConnection, Event, EventBuffer, ExchangeEnd, ExchangeId, FaultKind, OutputBuffer, ProtocolError,
+    Session, SessionFull, SlotContext, SubmitOutcome,
+};
 use memchr::memmem;
-use brunt_contract::{ProtocolError, EventBuffer, ExchangeEnd, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, SessionFull, OutputBuffer, SubmitOutcome, Session};
 
-use super::pending::{PendingMessages, AnswerOwner};
 use super::close;
-use super::codec::{CLOSE, CONTINUATION, FrameHeader, PING, FrameSender, TEXT, frame};
+use super::codec::{CLOSE, CONTINUATION, FrameHeader, FrameSender, PING, TEXT, frame};
 use super::deflate::DeflateStreams;
-use super::incoming::{IncomingFrames, NO_TEXT, unpack};
-use super::opening::handle_prompt;
-use super::mask::MaskKeys;
 use super::extras::ConnectionExtras;
+use super::incoming::{IncomingFrames, NO_TEXT, unpack};
+use super::mask::MaskKeys;
+use super::opening::handle_prompt;
+use super::pending::{AnswerOwner, PendingMessages};
 use super::request::{MessageInput, WebSocketMessage, put_frame};
 use super::rules::WebSocketRules;
 use super::upgrade::{agreed, refusal};
 use crate::detect::{DetectedProtocol, detect};
 use crate::http1::codec::{HttpHead, response_head};
-use brunt_values::side_messages::SideMessageState;
 use brunt_values::budget::{BudgetedBuffer, NO_ROOM_FOR_HEADS};
+use brunt_values::side_messages::SideMessageState;
 use brunt_values::verify;
 
 /// Maximum number of bytes of an answer kept as an example.
@@ -143,7 +146,11 @@ impl WebSocketSession {
 
     /// Processes a frame that is complete and a message of its own; returns `None` if it is not.
     #[inline]
-    fn read_whole_frame(&mut self, bytes: &[u8], (out, done): SessionOutput<'_>) -> Result<Option<usize>, ProtocolError> {
+    fn read_whole_frame(
+        &mut self,
+        bytes: &[u8],
+        (out, done): SessionOutput<'_>,
+    ) -> Result<Option<usize>, ProtocolError> {
         let Some(frame) = frame(bytes, FrameSender::Server, self.deflates())? else { return Ok(None) };
         let size = usize::try_from(frame.size).unwrap_or(usize::MAX);
         let Some(payload) = bytes[frame.head..].get(..size) else { return Ok(None) };
@@ -214,7 +221,12 @@ impl WebSocketSession {
 
     /// Handles a whole message: an answer, a late one, or a push. `content` may be empty if it is not examined.
     #[inline]
-    fn receive_message(&mut self, size: u64, content: &[u8], (out, done): SessionOutput<'_>) -> Result<(), ProtocolError> {
+    fn receive_message(
+        &mut self,
+        size: u64,
+        content: &[u8],
+        (out, done): SessionOutput<'_>,
+    ) -> Result<(), ProtocolError> {
         if self.stage == ClientStage::SendingOpening {
             return self.receive_opening(size, content, (out, done));
         }
@@ -233,7 +245,9 @@ impl WebSocketSession {
         let id = match whose {
             AnswerOwner::Exchange(id) => id,
             AnswerOwner::GivenUp => return Ok(()),
-            AnswerOwner::None if rules.field.is_some() && handle_prompt(rules, own.as_deref_mut(), (size, content), done)? => {
+            AnswerOwner::None
+                if rules.field.is_some() && handle_prompt(rules, own.as_deref_mut(), (size, content), done)? =>
+            {
                 return Ok(());
             }
             AnswerOwner::None if rules.push => {
@@ -259,7 +273,9 @@ impl WebSocketSession {
             .map(|_| Box::from(&content[..content.len().min(EXCERPT_BOUND)]));
         let text = rules.expect.as_ref().map(|text| text.needle()).or(filled.as_deref());
         let why = match (text, &excerpt) {
-            (Some(text), Some(_)) => Some(verify::missing_text(brunt_cause::checks::message_lacks, text, content, size)),
+            (Some(text), Some(_)) => {
+                Some(verify::missing_text(brunt_cause::checks::message_lacks, text, content, size))
+            }
             _ => None,
         };
         if let Some(own) = own {
@@ -268,7 +284,15 @@ impl WebSocketSession {
         if missing {
             done.record_failed_checks(id, 1);
         }
-        done.push(Event::Ended(ExchangeEnd { id, fault, code: 0, payload: size, excerpt, follow_up: None, cause: why }));
+        done.push(Event::Ended(ExchangeEnd {
+            id,
+            fault,
+            code: 0,
+            payload: size,
+            excerpt,
+            follow_up: None,
+            cause: why,
+        }));
         Ok(())
     }
 
@@ -324,7 +348,13 @@ impl Session for WebSocketSession {
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &brunt_contract::Request, fill: &SlotContext, out: &mut OutputBuffer) -> Result<SubmitOutcome, SessionFull> {
+    fn submit(
+        &mut self,
+        id: ExchangeId,
+        request: &brunt_contract::Request,
+        fill: &SlotContext,
+        out: &mut OutputBuffer,
+    ) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<WebSocketMessage>();
         if self.room() == 0 {
             return Err(SessionFull);
@@ -411,7 +441,9 @@ impl Session for WebSocketSession {
 
     fn write_replies(&mut self, unix_ns: u64, out: &mut OutputBuffer) -> u32 {
         let WebSocketSession { rules, extras: own, masks, stage, .. } = self;
-        let Some(ConnectionExtras { side_conversation: Some(talk), deflate, .. }) = own.as_deref_mut() else { return 0 };
+        let Some(ConnectionExtras { side_conversation: Some(talk), deflate, .. }) = own.as_deref_mut() else {
+            return 0;
+        };
         if !matches!(stage, ClientStage::SendingOpening | ClientStage::Open) {
             return 0;
         }

@@ -6,23 +6,24 @@
 
 use std::collections::VecDeque;
 
+use brunt_contract::{
+    Event, EventBuffer, ExchangeEnd, ExchangeId, FaultKind, Origin, OutputBuffer, ProtocolConfig, RequestNames,
+    SessionFull, SlotContext, SubmitOutcome, UsageError, WeightedRequest,
+};
 use memchr::memmem;
 use url::Url;
-use brunt_contract::{
-    ProtocolConfig, UsageError, EventBuffer, ExchangeEnd, Event, ExchangeId, FaultKind, SlotContext, SessionFull, RequestNames, Origin, OutputBuffer, SubmitOutcome, WeightedRequest,
-};
 
 use super::content::{self, MessageSource};
-use super::workload::{origin, parse_url};
 use super::options::WebSocketOptions;
 use super::request::WebSocketMessage;
 use super::session::{EXCERPT_BOUND, WebSocketSession};
 use super::upgrade::HandshakeRequest;
+use super::workload::{origin, parse_url};
 use crate::await_condition::{AwaitCondition, MessageMatch};
 use crate::placeholders::Placeholders;
-use brunt_values::capture::CAPTURE;
-use brunt_values::capture::{self, CaptureInput, Capture};
 use brunt_values::budget::BudgetedBuffer;
+use brunt_values::capture::CAPTURE;
+use brunt_values::capture::{self, Capture, CaptureInput};
 use brunt_values::template::{SlotScope, Template};
 use brunt_values::{url_overrides, verify};
 
@@ -83,7 +84,8 @@ impl WebSocketStep {
         let expect = asked.value("expect-body").filter(|text| !text.is_empty());
         let expect = expect.map(|text| Template::parse_text(text, "--expect-body", content::notation(asked), scope));
         let awaits = awaits.unwrap_or(AwaitCondition::Any);
-        let awaited = asked.value("await").filter(|_| !matches!(awaits, AwaitCondition::Any)).map(|text| text.trim().to_owned());
+        let awaited =
+            asked.value("await").filter(|_| !matches!(awaits, AwaitCondition::Any)).map(|text| text.trim().to_owned());
         Ok(WebSocketStep { sends: says, one_way, awaits, awaited, expect: expect.transpose()?, captures })
     }
 }
@@ -117,7 +119,8 @@ impl WebSocketSteps {
                     opened.push(url);
                     let (parsed, upgrade) = upgrade(asked, (&urls, number), &mut marks)?;
                     let origin = origin(&parsed, opened.len() as u32 - 1);
-                    let nowhere = || UsageError::new("URL", format!("\"{url}\" has no host; write ws://host:port/path"));
+                    let nowhere =
+                        || UsageError::new("URL", format!("\"{url}\" has no host; write ws://host:port/path"));
                     steps.origins.push(origin.ok_or_else(nowhere)?);
                     steps.upgrades.push(upgrade);
                     opened.len() - 1
@@ -163,7 +166,11 @@ fn read(asked: &ProtocolConfig) -> Result<(WebSocketStep, WebSocketMessage), Usa
 }
 
 /// Returns the upgrade request for a URL: as given by its first step, which no other may contradict.
-fn upgrade(asked: &ProtocolConfig, (urls, number): (&[&str], usize), marks: &mut Placeholders) -> Result<(Url, HandshakeRequest), UsageError> {
+fn upgrade(
+    asked: &ProtocolConfig,
+    (urls, number): (&[&str], usize),
+    marks: &mut Placeholders,
+) -> Result<(Url, HandshakeRequest), UsageError> {
     let of_step = |at: usize| {
         let own = asked.url_options.get(at).into_iter().flatten();
         own.filter(|(name, _)| OF_UPGRADE.contains(&name.as_str())).collect::<Vec<_>>()
@@ -178,7 +185,8 @@ fn upgrade(asked: &ProtocolConfig, (urls, number): (&[&str], usize), marks: &mut
         }
     }
     let url = parse_url(urls[number], marks, true)?;
-    let own = url_overrides::read_overrides(asked, number, OF_ONE_URL, |asked| WebSocketOptions::read_with(asked, marks))?;
+    let own =
+        url_overrides::read_overrides(asked, number, OF_ONE_URL, |asked| WebSocketOptions::read_with(asked, marks))?;
     let wishes = own.map_or_else(|| WebSocketOptions::read_with(asked, marks), Ok)?;
     let upgrade = HandshakeRequest::new(&url, &wishes).with_slots(marks)?;
     Ok((url, upgrade))
@@ -317,7 +325,15 @@ impl WebSocketSession {
             Err(why) => {
                 let (id, fault) = (awaiting.id, Some(FaultKind::WrongBody));
                 let why = Some(brunt_cause::checks::awaited_unreadable(why));
-                done.push(Event::Ended(ExchangeEnd { id, fault, code: 0, payload: 0, excerpt: None, follow_up: None, cause: why }));
+                done.push(Event::Ended(ExchangeEnd {
+                    id,
+                    fault,
+                    code: 0,
+                    payload: 0,
+                    excerpt: None,
+                    follow_up: None,
+                    cause: why,
+                }));
             }
         }
     }

@@ -1,10 +1,10 @@
 //! Readable transcripts of connections: the handshake as it is, then a line for each frame and its payload, unmasked
 //! and decompressed up to the limit: a few bytes may stand for a long message.
 
-use brunt_contract::{ProtocolError, MAX_SHOWN_BYTES};
+use brunt_contract::{MAX_SHOWN_BYTES, ProtocolError};
 
 use super::close;
-use super::codec::{self, CLOSE, CONTINUATION, PING, PONG, FrameSender, TEXT};
+use super::codec::{self, CLOSE, CONTINUATION, FrameSender, PING, PONG, TEXT};
 use super::deflate::{DeflateParameters, DeflateStreams};
 
 /// Renders all bytes that one end sent, from the first one on. A line that begins with a star describes a frame.

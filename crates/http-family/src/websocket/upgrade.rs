@@ -8,8 +8,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use brunt_cause::StaticSentence;
 use brunt_cause::websocket::{self, refused};
+use brunt_contract::{ProtocolError, SlotContext, UsageError};
 use url::Url;
-use brunt_contract::{ProtocolError, UsageError, SlotContext};
 
 use super::deflate::{self, DeflateParameters};
 use super::mask::MaskKeys;
@@ -150,7 +150,12 @@ pub fn elements<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [
 ///
 /// # Errors
 /// Fails if the response does not accept the upgrade.
-pub fn agreed(head: &[u8], seed: u64, subprotocols: &[String], compress: bool) -> Result<Option<DeflateParameters>, ProtocolError> {
+pub fn agreed(
+    head: &[u8],
+    seed: u64,
+    subprotocols: &[String],
+    compress: bool,
+) -> Result<Option<DeflateParameters>, ProtocolError> {
     let has = |name, word: &[u8]| elements(head, name).any(|element| element.eq_ignore_ascii_case(word));
     if !has("Upgrade", b"websocket") {
         return Err(ProtocolError(brunt_cause::websocket::other_protocol()));

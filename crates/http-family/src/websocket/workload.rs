@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use url::Url;
 use brunt_contract::{
-    ProtocolDescription, ProtocolConfig, ConnectionOwner, OrderedResponses, UsageError, Workload, EstablishedConnection, SlotContext, UserState, RequestNames, Origin, PreparedWorkload, Protocol,
-    Session, WeightedRequest,
+    ConnectionOwner, EstablishedConnection, OrderedResponses, Origin, PreparedWorkload, Protocol, ProtocolConfig,
+    ProtocolDescription, RequestNames, Session, SlotContext, UsageError, UserState, WeightedRequest, Workload,
 };
+use url::Url;
 
 use super::close;
 use super::codec::FrameSender;
@@ -20,8 +20,8 @@ use super::steps::{self, WebSocketSteps};
 use super::transcript;
 use super::upgrade::HandshakeRequest;
 use crate::placeholders::Placeholders;
-use brunt_values::side_messages::SideMessages;
 use brunt_values::percent::host;
+use brunt_values::side_messages::SideMessages;
 use brunt_values::template::{SlotGuard, Template};
 
 /// WebSocket over TCP and TLS.
@@ -71,7 +71,8 @@ impl Protocol for WebSocketProtocol {
                 requests.push(WeightedRequest::new(request, number, weight));
             }
         }
-        let end = requests.iter().filter_map(|weighted: &WeightedRequest<WebSocketMessage>| weighted.request.end()).min();
+        let end =
+            requests.iter().filter_map(|weighted: &WeightedRequest<WebSocketMessage>| weighted.request.end()).min();
         if requests.is_empty() {
             return Err(UsageError::new("URL", "none was given; write one, for instance ws://127.0.0.1:8080/"));
         }
@@ -118,7 +119,11 @@ fn reject_step_options(asked: &ProtocolConfig) -> Result<(), UsageError> {
     }
 }
 
-fn message(content: &MessageSource, wishes: &WebSocketOptions, expected: Option<&str>) -> Result<WebSocketMessage, UsageError> {
+fn message(
+    content: &MessageSource,
+    wishes: &WebSocketOptions,
+    expected: Option<&str>,
+) -> Result<WebSocketMessage, UsageError> {
     let template = content.template(SCOPE, expected)?;
     let made = if expected.is_some() { WebSocketMessage::expecting } else { WebSocketMessage::new };
     let mut message = made(template, content.binary, 0);
@@ -158,10 +163,20 @@ impl Workload for WebSocketWorkload {
         self.rules.steps.get(request.key as usize)?.awaited.clone()
     }
     /// Returns the message alone; frame and mask are of no interest to readers.
-    fn encoded_with(&self, request: &brunt_contract::Request, fill: &SlotContext, _memory: Option<&UserState>) -> Vec<u8> {
+    fn encoded_with(
+        &self,
+        request: &brunt_contract::Request,
+        fill: &SlotContext,
+        _memory: Option<&UserState>,
+    ) -> Vec<u8> {
         request.downcast::<WebSocketMessage>().payload(fill)
     }
-    fn display_bytes(&self, _established: &EstablishedConnection, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
+    fn display_bytes(
+        &self,
+        _established: &EstablishedConnection,
+        sent: &[u8],
+        received: &[u8],
+    ) -> Option<[Vec<u8>; 2]> {
         Some([transcript::readable(sent, FrameSender::Client), transcript::readable(received, FrameSender::Server)])
     }
     fn session(&self, origin: &Origin, established: &EstablishedConnection) -> Box<dyn Session> {

@@ -93,7 +93,10 @@ fn a_constant_rate_goes_on_at_another_and_stays_in_step() {
 #[test]
 fn resumed_stages_are_where_they_would_be() {
     let stage = |seconds, from, to| Stage { lasts: Nanos::from_secs(seconds), from, to };
-    let run = ChangedRun { stages: vec![stage(4, 0.0, 400.0), stage(6, 50.0, 50.0)], ..ChangedRun::level(Arrivals::Constant, 1.0) };
+    let run = ChangedRun {
+        stages: vec![stage(4, 0.0, 400.0), stage(6, 50.0, 50.0)],
+        ..ChangedRun::level(Arrivals::Constant, 1.0)
+    };
     let all = run.whole(&[(ms(1000), Change::Pause), (ms(3000), Change::Resume)]);
     // The ramp: 50 in its first second, 350 in its last.
     let found = [(0, 1000), (1000, 3000), (3000, 4000), (4000, 10_000)].map(|(from, to)| between(&all, from, to));

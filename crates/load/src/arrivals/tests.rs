@@ -169,7 +169,11 @@ fn the_warmup_runs_at_the_first_level_and_changes_nothing_after_it() {
         let shifted: Vec<Nanos> = plain.whole().into_iter().map(|t| t + warmed.warmup).collect();
         assert_eq!(after, shifted, "{kind:?}");
     }
-    let warmed = ScheduledRun { warmup: secs(5), requests: Some(1000), ..ScheduledRun::level(Arrivals::Poisson, 100.0, secs(60)) };
+    let warmed = ScheduledRun {
+        warmup: secs(5),
+        requests: Some(1000),
+        ..ScheduledRun::level(Arrivals::Poisson, 100.0, secs(60))
+    };
     for of in [1, 3] {
         let (before, after): (Vec<Nanos>, Vec<Nanos>) = warmed.split(of).into_iter().partition(|t| *t < warmed.warmup);
         assert!(before.len().abs_diff(500) < 120, "{}", before.len());
@@ -267,13 +271,15 @@ fn any_run() -> impl Strategy<Value = ScheduledRun> {
     let stages = prop::collection::vec((0u64..3_000_000_000, rate.clone(), rate), 0..5);
     let kind = prop::sample::select(vec![Arrivals::Poisson, Arrivals::Constant, Arrivals::Burst]);
     let bounds = (prop::option::of(0u64..3000), prop::option::of((0u64..5_000_000_000).prop_map(Nanos)));
-    (stages, kind, 0u64..1_000_000_000, bounds, any::<u64>()).prop_map(|(stages, arrivals, warmup, bounds, seed)| ScheduledRun {
-        stages: stages.into_iter().map(|(lasts, from, to)| stage(Nanos(lasts), from, to)).collect(),
-        arrivals,
-        warmup: Nanos(warmup),
-        requests: bounds.0,
-        duration: bounds.1,
-        seed,
+    (stages, kind, 0u64..1_000_000_000, bounds, any::<u64>()).prop_map(|(stages, arrivals, warmup, bounds, seed)| {
+        ScheduledRun {
+            stages: stages.into_iter().map(|(lasts, from, to)| stage(Nanos(lasts), from, to)).collect(),
+            arrivals,
+            warmup: Nanos(warmup),
+            requests: bounds.0,
+            duration: bounds.1,
+            seed,
+        }
     })
 }
 

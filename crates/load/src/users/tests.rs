@@ -55,7 +55,8 @@ fn stages_of_a_share() {
 
 #[test]
 fn a_jump_between_stages_is_a_change_at_that_moment() {
-    let users = UserProfile::new(&closed(&[(1000, 1.0, 1.0), (0, 50.0, 70.0), (1000, 5.0, 5.0)]), Nanos::ZERO, Share::WHOLE);
+    let users =
+        UserProfile::new(&closed(&[(1000, 1.0, 1.0), (0, 50.0, 70.0), (1000, 5.0, 5.0)]), Nanos::ZERO, Share::WHOLE);
     assert_eq!(changes(&users), [(1_000_000_000, 5)]);
     assert_eq!(users.next_change(Nanos(999_999_999)), Some(Nanos(1_000_000_000)));
     assert_eq!(users.next_change(Nanos(1_000_000_000)), None);
@@ -64,8 +65,9 @@ fn a_jump_between_stages_is_a_change_at_that_moment() {
 #[test]
 fn requests_go_to_the_shares_as_their_users_do() {
     let of_share = |users, total, of| -> Vec<u64> {
-        let share =
-            |index| UserProfile::new(&closed(&[(1000, users, users)]), Nanos::ZERO, Share { index, of }).of_requests(total);
+        let share = |index| {
+            UserProfile::new(&closed(&[(1000, users, users)]), Nanos::ZERO, Share { index, of }).of_requests(total)
+        };
         (0..of).map(share).collect()
     };
     assert_eq!(of_share(3.0, 30, 2), [20, 10]);

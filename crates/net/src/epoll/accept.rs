@@ -1,9 +1,9 @@
 //! Connections taken from listeners.
 
+use brunt_contract::ConnId;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno as Os;
 use rustix::net::SocketFlags;
-use brunt_contract::ConnId;
 
 use super::slot::EpollState;
 use super::{Epoll, LISTENER};

@@ -1,8 +1,8 @@
 //! Bytes that a socket on epoll did not take at once: kept, and written when it takes more.
 
+use brunt_contract::OutputBuffer;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno as Os;
-use brunt_contract::OutputBuffer;
 
 use super::{Epoll, EpollState};
 use crate::send_backlog::{SendBacklog, write_two};

@@ -7,10 +7,10 @@
 
 use std::os::fd::OwnedFd;
 
+use brunt_contract::{ConnId, Errno, OutputBuffer};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno as Os;
 use rustix::net::SendFlags;
-use brunt_contract::{ConnId, Errno, OutputBuffer};
 
 use super::{Epoll, EpollState};
 use crate::socket;

@@ -10,6 +10,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use brunt_cause::Cause;
+use brunt_contract::{ChannelProgress, Handshake, OutputBuffer, SecureChannel};
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::pki_types::ServerName;
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
@@ -18,7 +19,6 @@ use rustls::unbuffered::{
     UnbufferedStatus, WriteTraffic,
 };
 use rustls::{ClientConfig, Error, HandshakeKind, ProtocolVersion, ServerConfig};
-use brunt_contract::{ChannelProgress, Handshake, OutputBuffer, SecureChannel};
 
 use super::errors;
 
@@ -94,7 +94,12 @@ impl RustlsChannel<UnbufferedServerConnection> {
 
 impl<H: TlsSide> RustlsChannel<H> {
     /// Processes `scratch` with rustls, keeps the rest and returns the state of the connection.
-    fn process(&mut self, scratch: &mut [u8], plain: &mut Vec<u8>, cipher: &mut OutputBuffer) -> Result<ChannelProgress, Cause> {
+    fn process(
+        &mut self,
+        scratch: &mut [u8],
+        plain: &mut Vec<u8>,
+        cipher: &mut OutputBuffer,
+    ) -> Result<ChannelProgress, Cause> {
         let unheard = self.tls.protocol_version().is_none();
         let mut used = 0;
         let ended = match work(&mut self.tls, scratch, &mut used, plain, cipher) {
@@ -150,7 +155,11 @@ impl<H: TlsSide> RustlsChannel<H> {
     }
 
     /// Brings rustls to the point where it takes plaintext, and lets `write` do so. Nothing happens where it does not.
-    fn with_traffic(&mut self, cipher: &mut OutputBuffer, mut write: impl FnMut(&mut WriteTraffic<'_, H::Data>, &mut Vec<u8>)) {
+    fn with_traffic(
+        &mut self,
+        cipher: &mut OutputBuffer,
+        mut write: impl FnMut(&mut WriteTraffic<'_, H::Data>, &mut Vec<u8>),
+    ) {
         if matches!(self.phase, ChannelPhase::Failed(_)) {
             return;
         }

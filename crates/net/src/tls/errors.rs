@@ -2,10 +2,10 @@
 //! option that helps.
 
 use brunt_cause::{Cause, CauseArgument, tls};
+use brunt_contract::UsageError;
 use brunt_measure::Calendar;
 use rustls::pki_types::UnixTime;
 use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
-use brunt_contract::UsageError;
 
 use super::file_verifier::is_of_an_authority;
 

@@ -8,13 +8,13 @@
 
 use std::sync::Arc;
 
+use brunt_contract::UsageError;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
-use brunt_contract::UsageError;
 
 /// Trusts authorities, and these certificates themselves.
 #[derive(Debug)]

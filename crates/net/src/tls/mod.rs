@@ -9,14 +9,14 @@
 //! Left out: early data (0-RTT requests can be replayed), certificate revocation, the system's root store.
 
 mod channel;
-mod insecure;
-mod pem;
-mod network;
 mod errors;
+mod file_verifier;
+mod insecure;
+mod network;
+mod pem;
 mod server_security;
 mod stream;
 mod tickets;
-mod file_verifier;
 
 #[cfg(test)]
 mod server;
@@ -26,19 +26,19 @@ mod tests;
 use std::sync::Arc;
 
 use brunt_cause::Cause;
+use brunt_contract::{Origin, SecureChannel, SecureChannelFactory, UsageError};
 use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::ServerName;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
-use brunt_contract::{UsageError, Origin, SecureChannel, SecureChannelFactory};
 
 use self::channel::RustlsChannel;
+use self::file_verifier::FileVerifier;
 pub use self::network::TlsNetwork;
 pub use self::server_security::RustlsServer;
 pub use self::stream::PlainStream;
 use self::tickets::SessionStore;
-use self::file_verifier::FileVerifier;
 
 /// Settings of the TLS client; files are given by their content.
 #[derive(Clone, Debug)]

@@ -7,8 +7,11 @@
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
+use brunt_contract::{
+    ChannelProgress, ConnId, ConnectParameters, Errno, ListenerId, Network, NetworkEvent, OutputBuffer, PeerAddress,
+    SecureChannel,
+};
 use brunt_measure::Nanos;
-use brunt_contract::{NetworkEvent, ConnId, ConnectParameters, Errno, ChannelProgress, ListenerId, Network, OutputBuffer, PeerAddress, SecureChannel};
 
 use super::RustlsServer;
 
@@ -26,7 +29,14 @@ pub struct TlsNetwork<N> {
 impl<N: Network> TlsNetwork<N> {
     /// Puts TLS around `inner`.
     pub fn new(inner: N, serving: RustlsServer) -> TlsNetwork<N> {
-        TlsNetwork { inner, serving, channels: Vec::new(), plain: Vec::new(), cipher: OutputBuffer::default(), ended: None }
+        TlsNetwork {
+            inner,
+            serving,
+            channels: Vec::new(),
+            plain: Vec::new(),
+            cipher: OutputBuffer::default(),
+            ended: None,
+        }
     }
 
     fn accepted(&mut self, conn: ConnId) {

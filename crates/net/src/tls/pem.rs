@@ -1,8 +1,8 @@
 //! Certificates and keys out of PEM files; every complaint names the option the file came by.
 
+use brunt_contract::UsageError;
 use rustls::pki_types::pem::{Error, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use brunt_contract::UsageError;
 
 /// All certificates of a file, at least one.
 ///

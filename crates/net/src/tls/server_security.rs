@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
+use brunt_contract::SecureChannel;
 use rcgen::{CertificateParams, KeyPair};
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs;
-use brunt_contract::SecureChannel;
 
 use super::channel::RustlsChannel;
-use super::{pem, errors};
+use super::{errors, pem};
 
 /// Makes TLS channels to clients; one instance serves all workers.
 #[derive(Clone, Debug)]

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
+use brunt_contract::{ChannelProgress, Handshake, Origin, OutputBuffer, SecureChannel, SecureChannelFactory};
 use rustls::version::{TLS12, TLS13};
 use rustls::{ServerConfig, SupportedProtocolVersion};
-use brunt_contract::{ChannelProgress, Handshake, Origin, OutputBuffer, SecureChannel, SecureChannelFactory};
 
-use super::server::{TestAuthority, TestServerSettings, TestIdentity, TestTlsServer, config, self_signed};
+use super::server::{TestAuthority, TestIdentity, TestServerSettings, TestTlsServer, config, self_signed};
 use super::{RustlsSecurity, TlsSettings};
 
 const BOTH: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
@@ -171,7 +171,8 @@ fn a_handshake_split_at_every_position_succeeds() {
 
 #[test]
 fn a_large_body_leaves_as_several_records_and_a_shared_block_follows_its_head() {
-    let mut pair = TlsPair::new(&RustlsSecurity::new(&trusting()).unwrap(), "good.test", &serving(&world().good, &TLS13));
+    let mut pair =
+        TlsPair::new(&RustlsSecurity::new(&trusting()).unwrap(), "good.test", &serving(&world().good, &TLS13));
     pair.shake(usize::MAX).unwrap();
     let (head, body) = (b"POST / HTTP/1.1\r\n\r\n", blob(100_000));
     let (mut plain, mut cipher) = (OutputBuffer::default(), OutputBuffer::default());
@@ -270,10 +271,15 @@ fn a_client_certificate_is_sent_where_it_is_demanded() {
     let own = world().authority.identity(&["client.test"], 2999);
     let stranger = TestAuthority::new("a stranger").identity(&["client.test"], 2999);
     for version in BOTH {
-        let behaviour =
-            TestServerSettings { identity: &world().good, versions: &[version], alpn: &[], demands: Some(&world().authority) };
+        let behaviour = TestServerSettings {
+            identity: &world().good,
+            versions: &[version],
+            alpn: &[],
+            demands: Some(&world().authority),
+        };
         let server = config(&behaviour);
-        let with = |i: &TestIdentity| TlsSettings { cert: Some(i.cert.clone()), key: Some(i.key.clone()), ..trusting() };
+        let with =
+            |i: &TestIdentity| TlsSettings { cert: Some(i.cert.clone()), key: Some(i.key.clone()), ..trusting() };
         let mut pair = TlsPair::new(&RustlsSecurity::new(&with(&own)).unwrap(), "good.test", &server);
         pair.shake(usize::MAX).unwrap();
         assert_eq!(pair.server.0.peer_certificates().map(<[_]>::len), Some(1));
@@ -289,7 +295,8 @@ fn a_client_certificate_is_sent_where_it_is_demanded() {
 
 #[test]
 fn alpn_is_chosen_by_the_server() {
-    let serving = |alpn| config(&TestServerSettings { identity: &world().good, versions: &[&TLS13], alpn, demands: None });
+    let serving =
+        |alpn| config(&TestServerSettings { identity: &world().good, versions: &[&TLS13], alpn, demands: None });
     let settings = trusting();
     assert_eq!(
         shake(&settings, "good.test", &serving(&[b"h2", b"http/1.1"])).unwrap().alpn,

@@ -15,22 +15,25 @@ use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 
+use brunt_contract::{
+    ConnId, ConnectParameters, Errno, ListenerId, Network, NetworkEvent, OutputBuffer, PeerAddress, ThreadStats,
+    TurnRemainder,
+};
+use brunt_measure::{Clock, Nanos};
 use io_uring::squeue::Flags;
 use io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
-use brunt_measure::{Clock, Nanos};
-use brunt_contract::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress, TurnRemainder, ThreadStats};
 
-use self::deferred::DeferredArrival;
 use self::buffers::Buffers;
+use self::deferred::DeferredArrival;
 use self::sends::{ARENA, COPY};
 use self::slot::{AGE, OperationKind, Slot, UringState, mark};
 use crate::nagle::Nagle;
 use crate::running::OwnThreadCounters;
 use crate::socket;
 
-mod deferred;
 mod buffers;
+mod deferred;
 mod sends;
 mod slot;
 

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
+use brunt_contract::{Errno, OutputBuffer};
 use io_uring::opcode;
 use io_uring::squeue::Flags;
 use io_uring::types::{Fd, Fixed};
-use brunt_contract::{Errno, OutputBuffer};
 
 use super::Uring;
 use super::slot::{OperationKind, UringState, mark};

@@ -2,7 +2,7 @@
 
 use super::{YamlPage, quoted, time};
 use crate::Plan;
-use crate::flow::{CAPTURE, NamedFlow, Flow, LoopList, OnFailure, Pause, Step};
+use crate::flow::{CAPTURE, Flow, LoopList, NamedFlow, OnFailure, Pause, Step};
 
 /// Writes `flow` and the sections next to it.
 pub(super) fn write_flow(page: &mut YamlPage, plan: &Plan, flow: &Flow) {

@@ -87,7 +87,7 @@ fn renumber(steps: &mut [Step], number: &mut impl FnMut(&mut u32)) {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::{NamedFlow, OnFailure, Branch};
+    use super::super::{Branch, NamedFlow, OnFailure};
     use super::*;
 
     fn request(url: u32) -> Step {

@@ -69,7 +69,10 @@ mod tests {
     fn values_stand_in_texts_where_they_are_known() {
         let names = ["a".to_owned(), "b".to_owned()];
         let all = |text| pieces(text, &names);
-        assert_eq!(all("x{a}{b}y"), [TextPiece::Text("x"), TextPiece::Value("a"), TextPiece::Value("b"), TextPiece::Text("y")]);
+        assert_eq!(
+            all("x{a}{b}y"),
+            [TextPiece::Text("x"), TextPiece::Value("a"), TextPiece::Value("b"), TextPiece::Text("y")]
+        );
         assert_eq!(all("{c}{{a}}"), [TextPiece::Text("{c}{"), TextPiece::Value("a"), TextPiece::Text("}")]);
         for text in ["{", "{a", "a}", "{ a }", "{é}"] {
             assert_eq!(all(text), [TextPiece::Text(text)]);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use brunt_contract::{Workload, Origin};
+use brunt_contract::{Origin, Workload};
 
 /// Number of low bits of [`Origin::bound`] that belong to the member.
 const BOUND: u32 = 24;

@@ -6,8 +6,8 @@
 //! The protocol of a connection is stored in [`brunt_contract::Origin::bound`], and the protocol of a status code in the code's
 //! high bits; HTTP comes first, so that both are unchanged for it.
 
-mod workload;
 mod member_ids;
 mod session;
+mod workload;
 
 pub use workload::{CompositeProtocol, NAME};

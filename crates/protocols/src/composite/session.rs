@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use brunt_cause::{Cause, StaticCause};
 use brunt_contract::{
-    ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, SessionFull, UserState, Origin, OutputBuffer, SubmitOutcome, Session,
+    EstablishedConnection, Event, EventBuffer, ExchangeId, FaultKind, Origin, OutputBuffer, ProtocolError, Session,
+    SessionFull, SlotContext, SubmitOutcome, UserState, Workload,
 };
 
-use super::workload::to_composite_follow;
 use super::member_ids::{CompositeRequest, to_composite_code};
+use super::workload::to_composite_follow;
 
 /// The client side of a connection in a mixed flow.
 pub(super) struct CompositeSession {
@@ -23,13 +24,21 @@ pub(super) struct CompositeSession {
 
 impl CompositeSession {
     /// Creates a session in the protocol with this index, for a connection to `to`.
-    pub fn new(part: usize, dialogue: Arc<dyn Workload>, (to, established): (&Origin, &EstablishedConnection)) -> CompositeSession {
+    pub fn new(
+        part: usize,
+        dialogue: Arc<dyn Workload>,
+        (to, established): (&Origin, &EstablishedConnection),
+    ) -> CompositeSession {
         let session = dialogue.session(to, established);
         CompositeSession { member: part, dialogue, session, events: Vec::new() }
     }
 
     /// Runs `hear` on the member's session and converts the events it reports.
-    fn forward_events<T>(&mut self, done: &mut EventBuffer, hear: impl FnOnce(&mut dyn Session, &mut EventBuffer) -> T) -> T {
+    fn forward_events<T>(
+        &mut self,
+        done: &mut EventBuffer,
+        hear: impl FnOnce(&mut dyn Session, &mut EventBuffer) -> T,
+    ) -> T {
         let mut heard = EventBuffer::with_settings_of(done, std::mem::take(&mut self.events));
         let answer = hear(&mut *self.session, &mut heard);
         let part = self.member;
@@ -66,7 +75,13 @@ impl Session for CompositeSession {
         memory: &UserState,
         out: &mut OutputBuffer,
     ) -> Result<SubmitOutcome, SessionFull> {
-        self.session.submit_with(id, request.downcast::<CompositeRequest>().member_request(&*self.dialogue), fill, memory, out)
+        self.session.submit_with(
+            id,
+            request.downcast::<CompositeRequest>().member_request(&*self.dialogue),
+            fill,
+            memory,
+            out,
+        )
     }
     fn continue_request(&mut self, id: ExchangeId, out: &mut OutputBuffer) -> bool {
         self.session.continue_request(id, out)

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use brunt_contract::{
-    ProtocolDescription, ProtocolConfig, ConnectionOwner, UsageError, Workload, RequestDraft, EstablishedConnection, SlotContext, FollowUp, ResourceSearch, StateUpdate, UserState, RequestNames,
-    OptionSpec, OptionValues, Origin, PageResources, PreparedWorkload, Protocol, CacheHit, Session, OptionArity, Trace, WeightedRequest,
+    CacheHit, ConnectionOwner, EstablishedConnection, FollowUp, OptionArity, OptionSpec, OptionValues, Origin,
+    PageResources, PreparedWorkload, Protocol, ProtocolConfig, ProtocolDescription, RequestDraft, RequestNames,
+    ResourceSearch, Session, SlotContext, StateUpdate, Trace, UsageError, UserState, WeightedRequest, Workload,
 };
 
-use super::member_ids::{MemberRequest, CompositeRequest, to_member, to_member_code, to_composite, to_composite_code, member_of_bound};
+use super::member_ids::{
+    CompositeRequest, MemberRequest, member_of_bound, to_composite, to_composite_code, to_member, to_member_code,
+};
 use super::session::CompositeSession;
 use brunt_values::capture;
 use brunt_values::capture::CAPTURE;
@@ -52,9 +55,13 @@ impl CompositeProtocol {
     }
 
     /// Returns the part of the request for each protocol that has URLs here, with the index of the protocol.
-    fn members(&self, asked: &ProtocolConfig) -> impl Iterator<Item = Result<(usize, &dyn Protocol, MemberSettings), UsageError>> {
+    fn members(
+        &self,
+        asked: &ProtocolConfig,
+    ) -> impl Iterator<Item = Result<(usize, &dyn Protocol, MemberSettings), UsageError>> {
         self.protocols.iter().enumerate().filter_map(move |(part, protocol)| {
-            let own = member_settings(&**protocol, asked).map_err(|trouble| UsageError::new("flow", trouble)).transpose()?;
+            let own =
+                member_settings(&**protocol, asked).map_err(|trouble| UsageError::new("flow", trouble)).transpose()?;
             Some(own.map(|own| (part, &**protocol, own)))
         })
     }
@@ -199,7 +206,12 @@ impl MemberWorkloads {
     }
 
     /// Combines the properties of all members.
-    fn prepared(&self, requests: Vec<WeightedRequest<CompositeRequest>>, origins: Vec<Origin>, names: RequestNames) -> PreparedWorkload {
+    fn prepared(
+        &self,
+        requests: Vec<WeightedRequest<CompositeRequest>>,
+        origins: Vec<Origin>,
+        names: RequestNames,
+    ) -> PreparedWorkload {
         let each = || self.all().map(|dialogue| dialogue.prepared());
         PreparedWorkload {
             by_order: each().find_map(|one| one.by_order),
@@ -229,7 +241,11 @@ struct CompositeBuilder {
 
 impl CompositeBuilder {
     fn of(urls: usize) -> CompositeBuilder {
-        CompositeBuilder { parts: MemberWorkloads::default(), steps: (0..urls).map(|_| None).collect(), origins: Vec::new() }
+        CompositeBuilder {
+            parts: MemberWorkloads::default(),
+            steps: (0..urls).map(|_| None).collect(),
+            origins: Vec::new(),
+        }
     }
 
     /// Adds the workload of one protocol; `urls` are the positions of its URLs among all.
@@ -279,7 +295,11 @@ impl CompositeWorkload {
     /// Creates a composite of a single workload: an inquiry.
     fn single(part: usize, dialogue: Arc<dyn Workload>) -> CompositeWorkload {
         let outer_request = |(at, one): (usize, &WeightedRequest)| {
-            WeightedRequest::new(CompositeRequest { member: part, request: MemberRequest::Prepared(at) }, one.origin, one.weight)
+            WeightedRequest::new(
+                CompositeRequest { member: part, request: MemberRequest::Prepared(at) },
+                one.origin,
+                one.weight,
+            )
         };
         let requests: Vec<_> = dialogue.requests().iter().enumerate().map(outer_request).collect();
         let origins = dialogue.origins().iter().map(|origin| to_composite(part, origin)).collect();
@@ -312,7 +332,10 @@ fn to_composite_page(part: usize, page: PageResources, rows: &[u16]) -> PageReso
 
 /// Converts a follow-up request of a member to one of the composite.
 pub(super) fn to_composite_follow(part: usize, next: FollowUp) -> FollowUp {
-    let request = brunt_contract::Request::shared(CompositeRequest { member: part, request: MemberRequest::Created(next.request) });
+    let request = brunt_contract::Request::shared(CompositeRequest {
+        member: part,
+        request: MemberRequest::Created(next.request),
+    });
     FollowUp { origin: to_composite(part, &next.origin), request }
 }
 
@@ -328,7 +351,13 @@ impl Workload for CompositeWorkload {
         let (part, origin) = to_member(origin);
         self.parts.get(part).connection_owner(&origin)
     }
-    fn update_state(&self, request: &brunt_contract::Request, fill: &SlotContext<'_>, lesson: StateUpdate, memory: &mut UserState) -> Option<ResourceSearch> {
+    fn update_state(
+        &self,
+        request: &brunt_contract::Request,
+        fill: &SlotContext<'_>,
+        lesson: StateUpdate,
+        memory: &mut UserState,
+    ) -> Option<ResourceSearch> {
         let lesson = match lesson.downcast::<capture::CapturedValues>() {
             Ok(taken) => {
                 taken.store(memory);
@@ -342,16 +371,29 @@ impl Workload for CompositeWorkload {
         let rows = Arc::clone(self.name_indices.get(part)?);
         Some(Box::new(move || to_composite_page(part, found(), &rows)))
     }
-    fn cached_response(&self, request: &brunt_contract::Request, fill: &SlotContext<'_>, memory: &mut UserState) -> Option<CacheHit> {
+    fn cached_response(
+        &self,
+        request: &brunt_contract::Request,
+        fill: &SlotContext<'_>,
+        memory: &mut UserState,
+    ) -> Option<CacheHit> {
         let (dialogue, own) = self.member(request);
         let recalled = dialogue.cached_response(own, fill, memory)?;
-        Some(CacheHit { code: to_composite_code(request.downcast::<CompositeRequest>().member, recalled.code), ..recalled })
+        Some(CacheHit {
+            code: to_composite_code(request.downcast::<CompositeRequest>().member, recalled.code),
+            ..recalled
+        })
     }
     fn compose(&self, like: &brunt_contract::Request, draft: &RequestDraft) -> Result<FollowUp, brunt_cause::Cause> {
         let (dialogue, own) = self.member(like);
         Ok(to_composite_follow(like.downcast::<CompositeRequest>().member, dialogue.compose(own, draft)?))
     }
-    fn encoded_with(&self, request: &brunt_contract::Request, fill: &SlotContext<'_>, memory: Option<&UserState>) -> Vec<u8> {
+    fn encoded_with(
+        &self,
+        request: &brunt_contract::Request,
+        fill: &SlotContext<'_>,
+        memory: Option<&UserState>,
+    ) -> Vec<u8> {
         let (part, own) = self.member(request);
         part.encoded_with(own, fill, memory)
     }

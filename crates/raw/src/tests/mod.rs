@@ -6,7 +6,10 @@ mod usage_errors;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-use brunt_contract::{Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, OutputBuffer, SubmitOutcome, Session};
+use brunt_contract::{
+    EstablishedConnection, Event, EventBuffer, ExchangeId, FaultKind, OutputBuffer, Session, SlotContext,
+    SubmitOutcome, Workload,
+};
 
 use super::oracle::{FRAMINGS, check, dialogue};
 
@@ -29,7 +32,13 @@ const TALKS: &[ScriptedExchange] = &[
         said: b"\na\nbb\n",
         wanted: &["0 - 0 1", "1 - 0 2", "2 - 0 3"],
     },
-    ScriptedExchange { scheme: "tcp", options: &[("until", "\\r\\n")], sent: 1, said: b"a\r\r\n", wanted: &["0 - 0 4"] },
+    ScriptedExchange {
+        scheme: "tcp",
+        options: &[("until", "\\r\\n")],
+        sent: 1,
+        said: b"a\r\r\n",
+        wanted: &["0 - 0 4"],
+    },
     ScriptedExchange {
         scheme: "tcp",
         options: &[("until", "END\\r\\n"), ("pipeline", "2"), ("expect-bytes", "VALUE")],
@@ -150,7 +159,13 @@ const TALKS: &[ScriptedExchange] = &[
         said: b"\x01\x01\x02\x00z",
         wanted: &["1 - 0 2", "0 - 0 3"],
     },
-    ScriptedExchange { scheme: "tcp", options: &[("until", "\\n"), ("greeting", "")], sent: 0, said: b"220 ready\n", wanted: &[] },
+    ScriptedExchange {
+        scheme: "tcp",
+        options: &[("until", "\\n"), ("greeting", "")],
+        sent: 0,
+        said: b"220 ready\n",
+        wanted: &[],
+    },
     ScriptedExchange {
         scheme: "tcp",
         options: &[("until", "\\n")],
@@ -185,7 +200,12 @@ fn session(dialogue: &Arc<dyn Workload>) -> Box<dyn Session> {
     dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default())
 }
 
-fn submit(dialogue: &Arc<dyn Workload>, session: &mut Box<dyn Session>, number: u32, out: &mut OutputBuffer) -> SubmitOutcome {
+fn submit(
+    dialogue: &Arc<dyn Workload>,
+    session: &mut Box<dyn Session>,
+    number: u32,
+    out: &mut OutputBuffer,
+) -> SubmitOutcome {
     let fill = SlotContext { number: u64::from(number), ..SlotContext::default() };
     session.submit(ExchangeId(number), &dialogue.requests()[0].request, &fill, out).expect("there is room")
 }

@@ -89,7 +89,10 @@ fn another_answer_is_a_refusal_and_shown() {
         let mut line = OpenedSession::new(&dialogue);
         let why = line.hear(&pieces).expect_err("it was refused");
         assert_eq!(why, "the response to the opening message is not what --on-connect waits for");
-        assert_eq!((line.session.refusal_kind(), line.session.partial_response()), (FaultKind::WrongBody, &b"NO, you\n"[..]));
+        assert_eq!(
+            (line.session.refusal_kind(), line.session.partial_response()),
+            (FaultKind::WrongBody, &b"NO, you\n"[..])
+        );
         assert_eq!((line.session.room(), line.session.opening_messages()), (0, 1));
     }
 }

@@ -1,11 +1,12 @@
 //! Invalid options: each error is one sentence that names the option and a correct alternative.
 
-use brunt_contract::{ProtocolConfig, RequestedUrl, Protocol};
+use brunt_contract::{Protocol, ProtocolConfig, RequestedUrl};
 
 use crate::RawProtocol;
 
 fn complaint(url: &str, options: &[(&str, &str)]) -> String {
-    let mut asked = ProtocolConfig { urls: vec![RequestedUrl { url: url.into(), weight: 1.0 }], ..ProtocolConfig::default() };
+    let mut asked =
+        ProtocolConfig { urls: vec![RequestedUrl { url: url.into(), weight: 1.0 }], ..ProtocolConfig::default() };
     for (name, value) in options {
         asked.options.entry((*name).into()).or_default().push((*value).into());
     }
@@ -133,7 +134,10 @@ fn every_way_to_write_a_request() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("request");
     std::fs::write(&file, "f{user}\\n").unwrap();
-    let mut asked = ProtocolConfig { urls: vec![RequestedUrl { url: "tcp://h:1".into(), weight: 2.0 }], ..ProtocolConfig::default() };
+    let mut asked = ProtocolConfig {
+        urls: vec![RequestedUrl { url: "tcp://h:1".into(), weight: 2.0 }],
+        ..ProtocolConfig::default()
+    };
     for (name, value) in [
         ("send", "a\\x00{user}"),
         ("send-hex", "0d 0a"),

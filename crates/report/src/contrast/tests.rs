@@ -1,7 +1,7 @@
 //! Verdicts on pairs of runs whose true difference is known.
 
 use brunt_measure::{Nanos, Rng};
-use brunt_record::{End, RunEnd, RunPart, RunEvent, Second};
+use brunt_record::{End, RunEnd, RunEvent, RunPart, Second};
 
 use super::*;
 use crate::summary::Summary;
@@ -67,7 +67,11 @@ fn what_is_within_the_scatter_or_too_short_is_not_told() {
     let found = compare_figures(&wild(0), &wild(20));
     assert_eq!(found[0].verdict, ChangeVerdict::CannotTell, "{found:?}");
     let short = side(3, |_| (100, 1000, 0));
-    assert!(compare_figures(&short, &short).iter().all(|one| one.interval.is_none() && one.verdict == ChangeVerdict::CannotTell));
+    assert!(
+        compare_figures(&short, &short)
+            .iter()
+            .all(|one| one.interval.is_none() && one.verdict == ChangeVerdict::CannotTell)
+    );
 }
 
 #[test]

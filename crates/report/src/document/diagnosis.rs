@@ -1,6 +1,6 @@
 //! The diagnosis in the JSON report.
 
-use brunt_diagnose::{Conclusion, LimitFinding, CounterCoverage};
+use brunt_diagnose::{Conclusion, CounterCoverage, LimitFinding};
 use serde::Serialize;
 
 use crate::text::Lang;

@@ -20,6 +20,10 @@ pub struct EarlyEndReport {
 impl EarlyEndReport {
     /// Creates the report of an early end.
     pub fn of(cut: EarlyEnd) -> EarlyEndReport {
-        EarlyEndReport { how: cut.name(), after_s: cut.after.as_secs_f64(), of_s: cut.planned.map(|of| of.as_secs_f64()) }
+        EarlyEndReport {
+            how: cut.name(),
+            after_s: cut.after.as_secs_f64(),
+            of_s: cut.planned.map(|of| of.as_secs_f64()),
+        }
     }
 }

@@ -80,7 +80,9 @@ pub(super) struct FirstAnswerReport<'a> {
 
 impl<'a> From<&'a brunt_record::FirstResponse> for FirstAnswerReport<'a> {
     fn from(first: &'a brunt_record::FirstResponse) -> FirstAnswerReport<'a> {
-        let brunt_record::FirstResponse { url, address, through, spoken, status, payload, took, requests, failure, .. } = first;
+        let brunt_record::FirstResponse {
+            url, address, through, spoken, status, payload, took, requests, failure, ..
+        } = first;
         FirstAnswerReport {
             url,
             address,
@@ -104,7 +106,8 @@ mod tests {
         let cause = Some(brunt_cause::tls::expired("h"));
         let loss = brunt_record::ConnectionLoss { cause: cause.clone(), ..brunt_record::ConnectionLoss::default() };
         let first = brunt_record::FirstResponse { cause, ..brunt_record::FirstResponse::default() };
-        let notice = brunt_record::Notice::new(brunt_record::Subject::AfterFailed, []).with_cause("why", brunt_cause::tls::expired("h"));
+        let notice = brunt_record::Notice::new(brunt_record::Subject::AfterFailed, [])
+            .with_cause("why", brunt_cause::tls::expired("h"));
         let documents = [
             serde_json::to_value(LossReport::from(&loss)),
             serde_json::to_value(FirstAnswerReport::from(&first)),

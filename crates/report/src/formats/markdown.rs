@@ -9,11 +9,11 @@ use super::{ReportFormat, Style, named};
 use crate::finding::Grade;
 use crate::judgement;
 use crate::limits::LimitText;
+use crate::numbers;
 use crate::ranked::QUANTILES;
 use crate::reasons::reason;
 use crate::seconds::SecondsSource;
 use crate::sentences as say;
-use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text};
 
@@ -293,7 +293,8 @@ fn requests(page: &mut MarkdownPage, summary: &Summary) {
         return;
     }
     let all = totals.status.values().sum();
-    let mut rows = vec![vec![page.translate(say::STATUS_CODES), page.translate(say::TIMES), page.translate(say::SHARE)]];
+    let mut rows =
+        vec![vec![page.translate(say::STATUS_CODES), page.translate(say::TIMES), page.translate(say::SHARE)]];
     rows.extend(totals.status.iter().map(|(code, &n)| vec![code.clone(), numbers::count(n), numbers::percent(n, all)]));
     page.table("lrr", &rows);
 }

@@ -1,7 +1,6 @@
 //! The formats of a report, in one list. A format costs one file here and one line in [`FORMATS`].
 
 mod checks;
-pub mod run_comparison;
 mod csv;
 pub mod html;
 mod iterations;
@@ -10,6 +9,7 @@ mod junit;
 mod markdown;
 mod named;
 mod reference;
+pub mod run_comparison;
 mod scenarios;
 mod slowest;
 pub(crate) mod text;
@@ -48,7 +48,13 @@ pub trait ReportFormat: Sync {
     /// # Errors
     ///
     /// Returns the error of writing or reading.
-    fn write(&self, summary: &Summary, seconds: &dyn SecondsSource, style: Style, out: &mut dyn Write) -> io::Result<()>;
+    fn write(
+        &self,
+        summary: &Summary,
+        seconds: &dyn SecondsSource,
+        style: Style,
+        out: &mut dyn Write,
+    ) -> io::Result<()>;
 }
 
 impl fmt::Debug for dyn ReportFormat {
@@ -58,8 +64,14 @@ impl fmt::Debug for dyn ReportFormat {
 }
 
 /// All formats, the default one first.
-pub const FORMATS: [&dyn ReportFormat; 6] =
-    [&text::TextFormat, &json::JsonFormat, &csv::CsvFormat, &markdown::MarkdownFormat, &junit::JunitFormat, &html::HtmlFormat];
+pub const FORMATS: [&dyn ReportFormat; 6] = [
+    &text::TextFormat,
+    &json::JsonFormat,
+    &csv::CsvFormat,
+    &markdown::MarkdownFormat,
+    &junit::JunitFormat,
+    &html::HtmlFormat,
+];
 
 /// Returns the format with this name.
 pub fn format(name: &str) -> Option<&'static dyn ReportFormat> {

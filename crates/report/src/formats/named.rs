@@ -3,12 +3,12 @@
 use brunt_record::FailureExample;
 
 use super::text::accounts;
+use crate::columns::{table, truncate, width};
 use crate::name_rows::NameTotalsRow;
-use crate::columns::{truncate, table, width};
+use crate::numbers;
 use crate::ranked::QUANTILES;
 use crate::reasons::reason;
 use crate::sentences as say;
-use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text, text};
 
@@ -82,7 +82,8 @@ fn cells(row: &NameTotalsRow<'_>, summary: &Summary) -> Vec<String> {
     cells.push(numbers::rate(summary.per_s(totals.finished_in_window)));
     cells.push(ranked.mean().show());
     cells.extend(shown_quantiles().map(|(_, q)| ranked.quantile(q).figure.show()));
-    let status = totals.status.iter().map(|(code, n)| format!("{}:{}", brunt_measure::sanitize::line(code), numbers::count(*n)));
+    let status =
+        totals.status.iter().map(|(code, n)| format!("{}:{}", brunt_measure::sanitize::line(code), numbers::count(*n)));
     cells.extend([ranked.max().show(), numbers::bytes(counts.payload), status.collect::<Vec<_>>().join(" ")]);
     if is_cached(summary) {
         cells.push(numbers::count(counts.from_cache));
@@ -98,7 +99,8 @@ pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
 
 /// Returns the failures: name, kind, and the details of an example.
 pub(super) fn failures(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
-    let of = |row: NameTotalsRow<'_>| summary.examples_of(row.index).map(|e| failure(row.name, e, lang)).collect::<Vec<_>>();
+    let of =
+        |row: NameTotalsRow<'_>| summary.examples_of(row.index).map(|e| failure(row.name, e, lang)).collect::<Vec<_>>();
     summary.by_name().filter(|row| row.totals.counts.failed > 0).flat_map(of).collect()
 }
 

@@ -1,8 +1,8 @@
 //! The results of the reference client for documents that people read, next to the same figures of the load.
 
+use crate::numbers;
 use crate::ranked::RankedLatency;
 use crate::reference::ReferenceTotals;
-use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text, text};
 
@@ -48,7 +48,8 @@ pub(super) fn lines(summary: &Summary, lang: Lang) -> Vec<String> {
 
 fn counts(client: &ReferenceTotals, summary: &Summary, lang: Lang) -> String {
     let rate = summary.started.as_ref().and_then(|started| started.plan.reference).unwrap_or_default();
-    let [n, ok, failed, open] = [client.scheduled, client.succeeded, client.failed, client.unfinished].map(numbers::count);
+    let [n, ok, failed, open] =
+        [client.scheduled, client.succeeded, client.failed, client.unfinished].map(numbers::count);
     let facts = [("rate", &*rate.to_string()), ("n", &*n), ("ok", &*ok), ("failed", &*failed), ("open", &*open)];
     lang.fill(COUNTS, &facts)
 }

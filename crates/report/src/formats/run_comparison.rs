@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::text::head;
 use super::{Style, html};
 use crate::columns::{Paint, table, wrap};
-use crate::comparison::{RunComparison, RunComparisonReport, ComparedRun, compare_runs};
-use crate::contrast::{FigureChange, ChangeVerdict};
+use crate::comparison::{ComparedRun, RunComparison, RunComparisonReport, compare_runs};
+use crate::contrast::{ChangeVerdict, FigureChange};
 use crate::numbers;
 use crate::text::{Lang, Text, text};
 
@@ -158,7 +158,8 @@ fn write_text(runs: &[ComparedRun<'_>], style: Style, out: &mut dyn Write) -> io
         }
         if !against.differences.is_empty() {
             let separator = if lang == Lang::Zh { "、" } else { ", " };
-            let what = against.differences.iter().map(|part| difference_text(part, lang)).collect::<Vec<_>>().join(separator);
+            let what =
+                against.differences.iter().map(|part| difference_text(part, lang)).collect::<Vec<_>>().join(separator);
             lines.push(format!("  {}", paint.yellow(&lang.fill(NOT_THE_SAME, &[("what", &what)]))));
         }
     }

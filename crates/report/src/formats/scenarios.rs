@@ -2,9 +2,9 @@
 
 use crate::columns::table;
 use crate::iterations::ScenarioRow;
+use crate::numbers;
 use crate::ranked::QUANTILES;
 use crate::sentences as say;
-use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text, text};
 

@@ -52,8 +52,16 @@ fn judged_over_all_due_requests() {
 fn the_unfinished_cannot_meet_anything() {
     let (finished, hung) = (times(&[(1, 5)]), times(&[(5000, 5)]));
     let latency = RankedLatency::with_unfinished(&finished, &hung);
-    let facts =
-        ObjectiveInputs { due: 10, failed: 0, censored: 5, dropped: 0, cut: false, finished: 5, throughput_per_s: 0.5, latency };
+    let facts = ObjectiveInputs {
+        due: 10,
+        failed: 0,
+        censored: 5,
+        dropped: 0,
+        cut: false,
+        finished: 5,
+        throughput_per_s: 0.5,
+        latency,
+    };
     check("p50<50ms", &facts, "met: p50 ≥ 1.00 ms");
     check("p60<50ms", &facts, "missed: p60 ≥ 5.00 s");
     check("max<1h", &facts, "missed: max ≥ 5.00 s");

@@ -6,9 +6,9 @@
 use std::collections::VecDeque;
 
 use brunt_measure::Nanos;
-use brunt_record::{End, RunEnd, RunListener, Notice, RunPart, RunEvent, Second, RunStarted};
+use brunt_record::{End, Notice, RunEnd, RunEvent, RunListener, RunPart, RunStarted, Second};
 
-use super::{ObjectiveInputs, JudgedObjective, Objective};
+use super::{JudgedObjective, Objective, ObjectiveInputs};
 use crate::numbers;
 use crate::sums::SumsBuilder;
 

@@ -4,8 +4,8 @@
 use brunt_record::{End, Failure, Kind, Phase};
 
 use super::Evidence;
-use crate::finding::{Finding, Grade};
 use crate::failure_kind::FailureKind as _;
+use crate::finding::{Finding, Grade};
 use crate::text::{Text, text};
 
 const NOTHING: Text =

@@ -5,12 +5,12 @@
 //! reduces trust if it is large relative to the figures it would distort.
 
 use brunt_measure::{Histogram, Nanos};
-use brunt_record::{RunPart, RunEvent};
+use brunt_record::{RunEvent, RunPart};
 
 use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};
-use crate::ranked::{Figure, RankedLatency};
 use crate::numbers;
+use crate::ranked::{Figure, RankedLatency};
 use crate::text::{Text, text};
 use crate::totals::RATED_LEAST;
 
@@ -220,8 +220,11 @@ pub(super) fn late(run: &Evidence<'_>) -> Option<Finding> {
             continue;
         }
         let grade = if share > MOST || late >= MUCH { Grade::Fail } else { Grade::Warn };
-        let facts =
-            [("quantile", quantile.to_owned()), ("late", numbers::duration(late)), ("response", numbers::duration(response))];
+        let facts = [
+            ("quantile", quantile.to_owned()),
+            ("late", numbers::duration(late)),
+            ("response", numbers::duration(response)),
+        ];
         return Some(Finding::new("generator_late", grade, LATE, facts));
     }
     late_on_average(known(lateness.mean())?, known(headline.mean())?)
@@ -279,8 +282,12 @@ mod tests {
         for open in [true, false] {
             let found = run(open, |s| {
                 well(&mut s.latency);
-                s.generator =
-                    brunt_record::GeneratorUsage { busiest_cpu_ns: 650 * MS, ready_ns: 200 * MS, periods: 10, throttled: 0 };
+                s.generator = brunt_record::GeneratorUsage {
+                    busiest_cpu_ns: 650 * MS,
+                    ready_ns: 200 * MS,
+                    periods: 10,
+                    throttled: 0,
+                };
             });
             assert_eq!(found, [], "open: {open}");
         }

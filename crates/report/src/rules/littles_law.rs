@@ -2,7 +2,7 @@
 //! counted independently.
 
 use brunt_measure::Nanos;
-use brunt_record::{RunPart, RunEvent, Second};
+use brunt_record::{RunEvent, RunPart, Second};
 
 use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};
@@ -67,7 +67,8 @@ impl LittlesLawRule {
             _ => LITTLE_BROKEN,
         };
         let at = Nanos(u64::try_from(at).unwrap_or(0)).as_secs_f64();
-        let facts = [("worst", numbers::share(worst)), ("at", format!("{at:.0} s")), ("judged", numbers::count(self.judged))];
+        let facts =
+            [("worst", numbers::share(worst)), ("at", format!("{at:.0} s")), ("judged", numbers::count(self.judged))];
         found(grade, text, facts)
     }
 }

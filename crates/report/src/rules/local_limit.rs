@@ -5,8 +5,8 @@
 use brunt_record::Kind;
 
 use super::Evidence;
-use crate::finding::{Finding, Grade};
 use crate::failure_kind::FailureKind as _;
+use crate::finding::{Finding, Grade};
 use crate::numbers;
 use crate::text::{Text, text};
 

@@ -20,10 +20,10 @@ mod lower_bound;
 pub(crate) mod outages;
 mod pairing;
 mod reference;
+mod refused_datagrams;
 mod scenarios;
 mod split_limit;
 mod steady_state;
-mod refused_datagrams;
 mod users;
 
 use std::ops::Deref;

@@ -2,7 +2,7 @@
 //! single success.
 
 use brunt_measure::{Histogram, Nanos, quantile};
-use brunt_record::{RunPart, RunEvent, Second};
+use brunt_record::{RunEvent, RunPart, Second};
 
 use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};

@@ -3,7 +3,7 @@
 
 use brunt_measure::quantile::{QuantileValue, quantile};
 use brunt_measure::{Histogram, Nanos};
-use brunt_record::{RunPart, ReferenceSecond, RunEvent, Second};
+use brunt_record::{ReferenceSecond, RunEvent, RunPart, Second};
 
 use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};
@@ -129,7 +129,8 @@ mod tests {
         let second = |at: i64| {
             let (load, client) = took(at);
             let (from_ns, to_ns) = (at * SECOND, (at + 1) * SECOND);
-            let generator = GeneratorUsage { busiest_cpu_ns: (busy * SECOND as f64) as u64, ..GeneratorUsage::default() };
+            let generator =
+                GeneratorUsage { busiest_cpu_ns: (busy * SECOND as f64) as u64, ..GeneratorUsage::default() };
             let mut second = Second { from_ns, to_ns, generator, part: RunPart::Window, ..Second::default() };
             second.latency.service = of(1000, load);
             // The client's seconds begin at other times than those of the load.

@@ -2,8 +2,8 @@
 //! the figures would differ.
 
 use super::Evidence;
-use crate::finding::{Finding, Grade};
 use crate::connection_limit::ConnectionLimitWait;
+use crate::finding::{Finding, Grade};
 use crate::numbers;
 use crate::text::{Text, text};
 

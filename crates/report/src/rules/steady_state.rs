@@ -1,12 +1,12 @@
 //! The rule for a steady state: a mean over a warm-up, or over two regimes, is the mean of neither.
 
 use brunt_measure::{Nanos, Rng, steady};
-use brunt_record::{RunPart, RunEvent};
+use brunt_record::{RunEvent, RunPart};
 
 use super::{Evidence, TrustRule};
 use crate::finding::{Finding, Grade};
-use crate::overload::Overload;
 use crate::numbers;
+use crate::overload::Overload;
 use crate::text::{Text, text};
 
 const SETTLED_LATE: Text = text(
@@ -232,7 +232,11 @@ mod tests {
             let noise = 1.0 + 0.01 * (second % 3) as f64;
             series.add(if second < 11 { 10e6 } else { 20e6 } * noise, 1.0);
         }
-        assert_eq!(brunt_measure::steady::warm_up_length(&series.logs().unwrap(), 1), Some(11), "the case that is meant");
+        assert_eq!(
+            brunt_measure::steady::warm_up_length(&series.logs().unwrap(), 1),
+            Some(11),
+            "the case that is meant"
+        );
         let found = series.judge(&series.logs().unwrap(), Nanos::ZERO).unwrap();
         assert_eq!(found.code, "two_regimes", "{found:?}");
         assert!(found.sentence(crate::Lang::En).starts_with("latency changed at 11s"), "{found:?}");

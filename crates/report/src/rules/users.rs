@@ -5,8 +5,8 @@ use brunt_record::End;
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
-use crate::ranked::RankedLatency;
 use crate::numbers;
+use crate::ranked::RankedLatency;
 use crate::text::{Text, text};
 
 const STUCK: Text = text(

@@ -77,7 +77,8 @@ fn a_comparison_holds_what_its_schema_says() {
     let runs = [mixed(), mixed(), closed(3, 1).second(second(0).answered(3, ms(1)))];
     let (summaries, seconds) = (runs.each_ref().map(RunBuilder::summary), runs.each_ref().map(RunBuilder::seconds));
     let all = summaries.iter().zip(&seconds).zip(["a.zst", "b.zst", "c.zst"]);
-    let all: Vec<ComparedRun<'_>> = all.map(|((summary, seconds), name)| ComparedRun { name, summary, seconds }).collect();
+    let all: Vec<ComparedRun<'_>> =
+        all.map(|((summary, seconds), name)| ComparedRun { name, summary, seconds }).collect();
     let mut written = Vec::new();
     writer("json").expect("JSON")(&all, Style::default(), &mut written).expect("written");
     let json: Value = serde_json::from_slice(&written).expect("JSON");

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use brunt_measure::{Nanos, PackedHistogram, HistogramRows};
-use proptest::prelude::*;
+use brunt_measure::{HistogramRows, Nanos, PackedHistogram};
 use brunt_record::{
-    LoadChange, RunEnd, FailureExample, Failure, FirstResponse, ConnectionLoss, NamedFigures, NamedCounts, Notice, RunPart, ReplaySource, ReadFault, RecordReader,
-    RunEvent, Second,
+    ConnectionLoss, Failure, FailureExample, FirstResponse, LoadChange, NamedCounts, NamedFigures, Notice, ReadFault,
+    RecordReader, ReplaySource, RunEnd, RunEvent, RunPart, Second,
 };
 use brunt_report::{FORMATS, Lang, RecordedSeconds, Style, Summary};
+use proptest::prelude::*;
 
 use crate::run_builder;
 
@@ -103,7 +103,12 @@ fn second(n: usize) -> impl Strategy<Value = RunEvent> {
                 s.status = BTreeMap::from([(word.clone(), c[2]), ("503".into(), c[3])]);
                 s.failures = vec![Failure { kind: word.clone(), phase: "wait".into(), errno: None, count: c[3] }];
                 s.failures.push(Failure { kind: "timeout".into(), ..s.failures[0].clone() });
-                s.losses = vec![ConnectionLoss { kind: "reset".into(), detail: word, count: c[18], ..ConnectionLoss::default() }];
+                s.losses = vec![ConnectionLoss {
+                    kind: "reset".into(),
+                    detail: word,
+                    count: c[18],
+                    ..ConnectionLoss::default()
+                }];
                 s.unopened = s.losses.clone();
             }
             if has[1] {

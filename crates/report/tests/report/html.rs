@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use base64::Engine as _;
 use brunt_measure::{Histogram, Nanos};
-use brunt_record::{HostCounters, CounterValue, RunPart, RunEvent};
+use brunt_record::{CounterValue, HostCounters, RunEvent, RunPart};
 use brunt_report::{Lang, RecordedSeconds, Style, Summary};
 use serde_json::{Value, json};
 
@@ -164,7 +164,10 @@ fn page_of_events(run: &RunBuilder) -> String {
     let record = RecordLines(text.into_bytes());
     let mut out = Vec::new();
     let summary = Summary::from_past(&record).unwrap();
-    brunt_report::format("html").unwrap().write(&summary, &RecordedSeconds(Some(&record)), Style::default(), &mut out).unwrap();
+    brunt_report::format("html")
+        .unwrap()
+        .write(&summary, &RecordedSeconds(Some(&record)), Style::default(), &mut out)
+        .unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -173,8 +176,10 @@ fn a_page_that_shows_a_run_while_it_goes_on_hears_the_same_of_it() {
     use brunt_report::formats::html::LiveLines;
     let mut run = mixed();
     for n in 0..3000_u64 {
-        let values =
-            [("Tcp.RetransSegs".to_owned(), CounterValue::Whole(n)), ("Tcp.InSegs".to_owned(), CounterValue::Whole(n * 10))];
+        let values = [
+            ("Tcp.RetransSegs".to_owned(), CounterValue::Whole(n)),
+            ("Tcp.InSegs".to_owned(), CounterValue::Whole(n * 10)),
+        ];
         let sample =
             HostCounters { at_ns: n as i64, host: "h".into(), values: values.into(), ..HostCounters::default() };
         run.events.push(RunEvent::Counters(sample));

@@ -3,7 +3,7 @@
 
 use brunt_measure::{Nanos, PackedHistogram};
 use brunt_plan::flow::{Flow, OnFailure, Pause, Step};
-use brunt_record::{NamedFigures, NamedCounts};
+use brunt_record::{NamedCounts, NamedFigures};
 use brunt_report::Lang;
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};

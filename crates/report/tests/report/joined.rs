@@ -1,6 +1,6 @@
 //! Machines under test that reported their counters, in every document.
 
-use brunt_record::{HostCounters, ProbedHost, CounterValue, RunPart, RunEvent};
+use brunt_record::{CounterValue, HostCounters, ProbedHost, RunEvent, RunPart};
 use brunt_report::{Lang, Summary};
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, second};

@@ -6,7 +6,9 @@ use brunt_measure::PackedHistogram;
 
 use brunt_plan::WeightedUrl;
 use brunt_plan::flow::{Flow, OnFailure, Step};
-use brunt_record::{Calibration, HostCounters, ConnectionLoss, NamedFigures, NamedCounts, CounterValue, RunPart, RunEvent, Second};
+use brunt_record::{
+    Calibration, ConnectionLoss, CounterValue, HostCounters, NamedCounts, NamedFigures, RunEvent, RunPart, Second,
+};
 use brunt_report::{Headroom, Lang, Summary};
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, second};
@@ -67,8 +69,12 @@ fn only_a_database_turns_connections_away_by_these_words() {
         let mut run = closed(10, 4);
         run.plan.protocol = protocol.into();
         let mut told = second(0).answered(40, ms(250));
-        told.unopened =
-            vec![ConnectionLoss { kind: "closed".into(), detail: "too many connections".into(), count: 9, ..ConnectionLoss::default() }];
+        told.unopened = vec![ConnectionLoss {
+            kind: "closed".into(),
+            detail: "too many connections".into(),
+            count: 9,
+            ..ConnectionLoss::default()
+        }];
         let json = run.second(told).json();
         let found = json["diagnosis"]["findings"].as_array().unwrap().iter().filter(|found| found["rule"] == "D1");
         assert_eq!(found.count(), wanted, "{protocol}");

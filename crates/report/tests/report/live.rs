@@ -1,8 +1,8 @@
 //! The live table: alignment in both languages, narrow terminals, parts of a run.
 
-use proptest::prelude::*;
 use brunt_record::{RunPart, Second};
-use brunt_report::{Lang, SecondsTable, LiveMode};
+use brunt_report::{Lang, LiveMode, SecondsTable};
+use proptest::prelude::*;
 use unicode_width::UnicodeWidthStr;
 
 use crate::run_builder::{FillSecond, ms, second};
@@ -40,7 +40,9 @@ fn rows_are_for_their_second() {
         "   3s       0          0       0          –   ≥ 300 ms          –   ≥ 300 ms        –  drain"
     );
     let drain = |unfinished| second(2).unfinished(unfinished, ms(300)).within(RunPart::Drain);
-    assert!(SecondsTable::has_row(&drain(10)) && !SecondsTable::has_row(&drain(0)) && SecondsTable::has_row(&second(2)));
+    assert!(
+        SecondsTable::has_row(&drain(10)) && !SecondsTable::has_row(&drain(0)) && SecondsTable::has_row(&second(2))
+    );
     // One answer after a moment is not a rate of thousands.
     let mut short = second(3).answered(1, ms(8));
     short.to_ns = short.from_ns + 130_000;

@@ -1,7 +1,7 @@
 //! Figures by name: rows of their own in every format, which add up to the run; objectives of single names.
 
 use brunt_measure::{Nanos, PackedHistogram};
-use brunt_record::{FailureExample, NamedFigures, NamedCounts, RunEvent, Second};
+use brunt_record::{FailureExample, NamedCounts, NamedFigures, RunEvent, Second};
 use brunt_report::Lang;
 
 use crate::run_builder::{FillSecond, RunBuilder, closed, ms, open, second};
@@ -177,7 +177,11 @@ fn only_failures_of_the_whole_run_judge_its_failures() {
 
 #[test]
 fn names_of_a_record_from_elsewhere_take_no_memory_without_bound() {
-    let named = |name| NamedFigures { name, counts: NamedCounts { due: 1, ..NamedCounts::default() }, ..NamedFigures::default() };
+    let named = |name| NamedFigures {
+        name,
+        counts: NamedCounts { due: 1, ..NamedCounts::default() },
+        ..NamedFigures::default()
+    };
     let mut run = closed(1, 1).second(Second { named: vec![named(3), named(60_000)], ..second(0) });
     run.names = vec!["a".into(), "b".into()];
     assert_eq!(run.summary().by_name().count(), 2);

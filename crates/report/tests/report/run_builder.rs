@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use brunt_measure::Nanos;
 use brunt_plan::{Arrivals, Change, Load, NetKind, Plan, Stage, Tls, WeightedUrl};
 use brunt_record::{
-    ByteCounts, LoadChange, ConnectionFigures, End, RunEnd, FailureExample, Failure, FirstResponse, GeneratorHost, Notice, RunPart, RunEvent, SCHEMA,
-    Second, RunStarted,
+    ByteCounts, ConnectionFigures, End, Failure, FailureExample, FirstResponse, GeneratorHost, LoadChange, Notice,
+    RunEnd, RunEvent, RunPart, RunStarted, SCHEMA, Second,
 };
 use brunt_report::{Lang, Style, Summary};
 

@@ -3,7 +3,7 @@
 use brunt_measure::{Nanos, PackedHistogram};
 use brunt_plan::flow::{Flow, OnFailure, Step};
 use brunt_plan::{Arrivals, Load, ScenarioPlan, Stage};
-use brunt_record::{NamedFigures, NamedCounts, RunEvent};
+use brunt_record::{NamedCounts, NamedFigures, RunEvent};
 use brunt_report::Lang;
 
 use crate::run_builder::{FillSecond, RunBuilder, ms, open, second};
@@ -239,7 +239,8 @@ fn a_page_has_each_scenario_second_by_second_as_the_json_report_has() {
     let shop = block["r"].as_array().unwrap().iter().find(|row| row[0] == 2).unwrap();
     assert_eq!((&shop[1], &shop[9]), (&20.into(), &12.into()), "due, and of these dropped");
     let events = run.events();
-    let mut live = brunt_report::formats::html::LiveLines::of(&brunt_report::Summary::from_events(events.iter().take(1).cloned()));
+    let mut live =
+        brunt_report::formats::html::LiveLines::of(&brunt_report::Summary::from_events(events.iter().take(1).cloned()));
     let mut told: Vec<_> = events.iter().flat_map(|event| live.see(event)).collect();
     told.extend(live.flush());
     assert!(told.contains(block), "while it goes on its names, scenarios and iterations are told as well");

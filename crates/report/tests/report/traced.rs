@@ -13,7 +13,15 @@ fn slow(digit: char, took_ms: u64, sampled: bool) -> TracedRequest {
     let ended_ns = 400_000_000 + took_ms as i64 * 1_000_000;
     let status = "200".to_owned();
     let (latency_ns, scheduled_ns, sent_ns) = (took_ms * 1_000_000, 400_000_000, 400_500_000);
-    TracedRequest { trace: id(digit, sampled), status, latency_ns, scheduled_ns, sent_ns, ended_ns, ..TracedRequest::default() }
+    TracedRequest {
+        trace: id(digit, sampled),
+        status,
+        latency_ns,
+        scheduled_ns,
+        sent_ns,
+        ended_ns,
+        ..TracedRequest::default()
+    }
 }
 
 fn traced() -> RunBuilder {
@@ -46,8 +54,10 @@ fn the_slowest_stand_in_every_format_and_whether_they_can_be_looked_up() {
 
 #[test]
 fn the_example_of_a_failure_says_its_trace_and_the_values_it_was_made_of() {
-    let used =
-        |name: &str, value: Option<&str>| brunt_record::UsedValue { name: name.into(), value: value.map(str::to_owned) };
+    let used = |name: &str, value: Option<&str>| brunt_record::UsedValue {
+        name: name.into(),
+        value: value.map(str::to_owned),
+    };
     let mut run = traced().example("wrong_status", "first_byte", None, ("GET /", ""));
     let failure = |second: &mut Second| {
         second.failures.push(brunt_record::Failure {

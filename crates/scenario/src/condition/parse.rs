@@ -61,7 +61,9 @@ pub(super) fn condition(text: &str, names: &[&str]) -> Result<ConditionNode, Str
     match parser.peek().kind {
         TokenKind::End => Ok(node),
         TokenKind::Close => Err(parser.error("has no ( before it")),
-        TokenKind::Compare(_) => Err(parser.error("compares a third value; compare two at a time and join them with `and`")),
+        TokenKind::Compare(_) => {
+            Err(parser.error("compares a third value; compare two at a time and join them with `and`"))
+        }
         _ => Err(parser.error("is one too many; put `and`, `or` or a comparison before it")),
     }
 }
@@ -125,7 +127,10 @@ impl<'a> ConditionParser<'a> {
         self.comparison()
     }
 
-    fn nested(&mut self, inside: impl FnOnce(&mut Self) -> Result<ConditionNode, String>) -> Result<ConditionNode, String> {
+    fn nested(
+        &mut self,
+        inside: impl FnOnce(&mut Self) -> Result<ConditionNode, String>,
+    ) -> Result<ConditionNode, String> {
         if self.depth == DEEPEST {
             return Err(self.error(&format!("is nested more than {DEEPEST} deep; use fewer parentheses")));
         }
@@ -183,7 +188,9 @@ impl<'a> ConditionParser<'a> {
             },
             TokenKind::Word(name) => Operand::Value(self.value(name)?),
             TokenKind::Not => return Err(self.error("cannot be inside a comparison; put `not` before all of it")),
-            TokenKind::Open => return Err(self.error("cannot be inside a comparison; put parentheses around all of it")),
+            TokenKind::Open => {
+                return Err(self.error("cannot be inside a comparison; put parentheses around all of it"));
+            }
             _ => return Err(self.error(&format!("is where a value should be; write for instance {EXAMPLE}"))),
         };
         self.next += 1;

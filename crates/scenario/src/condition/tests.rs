@@ -278,8 +278,9 @@ impl ConditionTree {
     }
 
     fn text(&self, within: u8) -> String {
-        let joined =
-            |trees: &[ConditionTree], by: &str, rank| trees.iter().map(|tree| tree.text(rank)).collect::<Vec<_>>().join(by);
+        let joined = |trees: &[ConditionTree], by: &str, rank| {
+            trees.iter().map(|tree| tree.text(rank)).collect::<Vec<_>>().join(by)
+        };
         let text = match self {
             ConditionTree::Leaf(n) => ["a", "b == 'y'", "c > 0"][*n].to_owned(),
             ConditionTree::Not(tree) => format!("not {}", tree.text(2)),

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
-use brunt_plan::flow::{NamedFlow, Flow as Tree, LoopList, Step, Branch};
 use brunt_contract::{FaultKind, RequestId};
+use brunt_plan::flow::{Branch, Flow as Tree, LoopList, NamedFlow, Step};
 
 use super::*;
 
@@ -89,7 +89,10 @@ fn after_a_failed_step_the_pauses_and_the_pace_of_the_iteration_hold() {
         assert_eq!(act, Action::Done);
         let iteration = told(&mut flow).pop().expect("an iteration that ended");
         let slept: u64 = waited.iter().sum();
-        assert_eq!(iteration, (0, SpanEventKind::Ended { passed: false, lasted: Nanos(at), active: Nanos(at - slept) }));
+        assert_eq!(
+            iteration,
+            (0, SpanEventKind::Ended { passed: false, lasted: Nanos(at), active: Nanos(at - slept) })
+        );
         waited
     };
     assert_eq!(pauses(vec![send(0), send(1), pause(7)], 1), [7]);
@@ -137,7 +140,10 @@ fn what_comes_from_a_cache_begins_and_ends_no_group() {
     assert_eq!(flow.next_action(USER, Nanos(165), &mut UserValues::default()), Action::Send(RequestId(0)));
     assert_eq!(recalled(&mut flow, 165), Action::Done);
     let ended = |lasted, active| SpanEventKind::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(active) };
-    assert_eq!(told(&mut flow), [(0, SpanEventKind::Began), (2, SpanEventKind::Began), (2, ended(5, 5)), (0, ended(65, 5))]);
+    assert_eq!(
+        told(&mut flow),
+        [(0, SpanEventKind::Began), (2, SpanEventKind::Began), (2, ended(5, 5)), (0, ended(65, 5))]
+    );
 }
 
 #[test]
@@ -308,7 +314,10 @@ fn a_batch_has_so_many_under_way_and_ends_with_the_last() {
     assert_eq!((flow.in_flight(USER), flow.last_batch_member(USER)), (1, None));
     assert_eq!(wake(&mut flow, OK, 50), Action::Done);
     let passed = |lasted| SpanEventKind::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(lasted) };
-    assert_eq!(told(&mut flow), [(0, SpanEventKind::Began), (1, SpanEventKind::Began), (1, passed(30)), (0, passed(50))]);
+    assert_eq!(
+        told(&mut flow),
+        [(0, SpanEventKind::Began), (1, SpanEventKind::Began), (1, passed(30)), (0, passed(50))]
+    );
 }
 
 #[test]

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::rc::Rc;
 
+use brunt_contract::{ConnId, ConnectParameters, Errno, ListenerId, Network, NetworkEvent, OutputBuffer, PeerAddress};
 use brunt_measure::Nanos;
 use brunt_protocols::http1::Http1Server;
-use brunt_test_server::{Config, TargetSession, Responder, Stats, Tallies, TargetWorker};
-use brunt_contract::{NetworkEvent, ConnId, ConnectParameters, Errno, ListenerId, Network, OutputBuffer, PeerAddress};
+use brunt_test_server::{Config, Responder, Stats, Tallies, TargetSession, TargetWorker};
 
 /// The end of a connection as seen by the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,10 +123,15 @@ impl WorkerScene {
 
 impl<S: TargetSession> WorkerScene<S> {
     pub fn speaking(config: &Config, session: fn() -> S) -> WorkerScene<S> {
-        let world = Rc::new(RefCell::new(ScriptedState { now: Nanos::from_secs(1), accepting: true, ..ScriptedState::default() }));
+        let world = Rc::new(RefCell::new(ScriptedState {
+            now: Nanos::from_secs(1),
+            accepting: true,
+            ..ScriptedState::default()
+        }));
         let tallies = Tallies::new(1);
         let responder = Responder::alone(config);
-        let mut worker = TargetWorker::new(ScriptedNetwork(Rc::clone(&world)), ListenerId(0), session, responder, &tallies, 0);
+        let mut worker =
+            TargetWorker::new(ScriptedNetwork(Rc::clone(&world)), ListenerId(0), session, responder, &tallies, 0);
         if let Some(most) = config.max_connections {
             worker = worker.bounded(most);
         }

@@ -4,7 +4,7 @@ use brunt_cause::Cause;
 use brunt_contract::{ProtocolConfig, UsageError, UserState};
 
 use super::CAPTURE;
-use super::{CaptureInput, Capture, BodyDocuments};
+use super::{BodyDocuments, Capture, CaptureInput};
 
 /// A captured value.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -61,7 +61,10 @@ impl CapturedValues {
 ///
 /// # Errors
 /// An unknown source, a source that responses of this protocol do not have, or a name outside of a flow.
-pub fn parse_captures(asked: &ProtocolConfig, (whose, known): (&str, &[&str])) -> Result<Vec<(u16, Capture)>, UsageError> {
+pub fn parse_captures(
+    asked: &ProtocolConfig,
+    (whose, known): (&str, &[&str]),
+) -> Result<Vec<(u16, Capture)>, UsageError> {
     let mut all = Vec::new();
     for text in asked.values(CAPTURE) {
         let (name, source) = text.split_once(' ').unwrap_or((text, ""));

@@ -24,6 +24,7 @@
 //! TEXT`, which is used if nothing is found. JSON strings are taken without their quotes and texts of documents without
 //! surrounding white space; everything else is taken as written.
 
+mod captured;
 mod css;
 #[cfg(test)]
 mod document_tests;
@@ -31,7 +32,6 @@ mod documents;
 pub mod html;
 mod rows;
 pub mod source;
-mod captured;
 #[cfg(test)]
 mod tests;
 mod xpath;
@@ -42,8 +42,8 @@ use crate::template::MOST_OF_A_VALUE;
 pub use documents::BodyDocuments;
 use source::CaptureSource;
 
+pub use captured::{CaptureValue, CapturedValues, parse_captures, take_all};
 pub use rows::ResultRows;
-pub use captured::{CapturedValues, CaptureValue, take_all, parse_captures};
 
 /// The name of captures from the response of one URL: `NAME SOURCE`. Not an option of a run.
 pub const CAPTURE: &str = "capture";

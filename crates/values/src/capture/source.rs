@@ -192,7 +192,9 @@ impl CaptureSource {
     /// Describes what was found instead.
     pub fn describe_found(&self, answer: &CaptureInput<'_>) -> Cause {
         match self {
-            CaptureSource::Header(_) => header::describe_names(captures::has_headers, captures::has_no_header(), answer.head),
+            CaptureSource::Header(_) => {
+                header::describe_names(captures::has_headers, captures::has_no_header(), answer.head)
+            }
             CaptureSource::Cookie(_) => {
                 let names: Vec<&[u8]> = set_cookies(answer.head).map(|(name, _)| name).collect();
                 match names.is_empty() {
@@ -200,8 +202,12 @@ impl CaptureSource {
                     false => captures::has_cookies(excerpt(&names.join(&b", "[..]))),
                 }
             }
-            CaptureSource::Trailer(_) => header::describe_names(checks::trailers, checks::no_trailers(), answer.trailers),
-            CaptureSource::Column(_) | CaptureSource::Rows => answer.rows.map_or_else(|| captures::no_rows().into(), ResultRows::describe),
+            CaptureSource::Trailer(_) => {
+                header::describe_names(checks::trailers, checks::no_trailers(), answer.trailers)
+            }
+            CaptureSource::Column(_) | CaptureSource::Rows => {
+                answer.rows.map_or_else(|| captures::no_rows().into(), ResultRows::describe)
+            }
             _ if answer.is_nil => captures::nil().into(),
             _ if answer.body.is_empty() => captures::empty().into(),
             _ => captures::body(excerpt(answer.body)),

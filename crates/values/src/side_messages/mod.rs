@@ -10,13 +10,13 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-use brunt_contract::{ProtocolConfig, UsageError, OptionSpec, many};
+use brunt_contract::{OptionSpec, ProtocolConfig, UsageError, many};
 
 use crate::pattern::Regex;
 use crate::template::{SlotScope, Template};
 
 use captures::GroupCaptures;
-pub use state::{UnsolicitedKind, SideMessageState};
+pub use state::{SideMessageState, UnsolicitedKind};
 
 /// The option for opening messages.
 pub const ON_CONNECT: OptionSpec = many(
@@ -172,7 +172,8 @@ fn parse_reply<M: SideMessage>(
     let scope = SlotScope { sequence: true, captured: Some(captures.groups()), variables: &[] };
     let said = (!text.is_empty()).then(|| compile(text, PLACE, scope)).transpose()?;
     reject_finite_data(said.as_ref(), PLACE)?;
-    let captures = said.as_ref().and_then(SideMessage::template).filter(|template| template.has_captured()).map(|_| captures);
+    let captures =
+        said.as_ref().and_then(SideMessage::template).filter(|template| template.has_captured()).map(|_| captures);
     Ok(AutoReply { pattern: compiled, captures, message: said })
 }
 

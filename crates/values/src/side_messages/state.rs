@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use brunt_contract::{ProtocolError, EventBuffer, Event, SlotContext};
+use brunt_contract::{Event, EventBuffer, ProtocolError, SlotContext};
 
-use super::{SideMessages, SideMessage};
+use super::{SideMessage, SideMessages};
 use crate::template::{CapturedGroups, MOST_CAPTURED, Template};
 
 /// The kind of a message that is not an answer to a request.
@@ -69,7 +69,15 @@ struct PendingReplies {
 impl SideMessageState {
     /// Creates the state of a connection that is opened with these values.
     pub fn new(fill: &SlotContext) -> SideMessageState {
-        SideMessageState { fill: fill.without_values(), step: 0, openings_sent: 0, last_number: 0, messages_sent: 0, unread: 0, pending: PendingReplies::default() }
+        SideMessageState {
+            fill: fill.without_values(),
+            step: 0,
+            openings_sent: 0,
+            last_number: 0,
+            messages_sent: 0,
+            unread: 0,
+            pending: PendingReplies::default(),
+        }
     }
 
     /// Returns the slot context of a request with the next sequence number.
@@ -107,7 +115,11 @@ impl SideMessageState {
     }
 
     /// Sends the opening up to the first message whose answer is awaited, or all of it.
-    pub fn continue_opening<M: SideMessage>(&mut self, beside: &SideMessages<M>, mut say: impl FnMut(&M, &SlotContext)) {
+    pub fn continue_opening<M: SideMessage>(
+        &mut self,
+        beside: &SideMessages<M>,
+        mut say: impl FnMut(&M, &SlotContext),
+    ) {
         while let Some(opening) = beside.openings.get(self.step) {
             if let Some(said) = &opening.message {
                 let fill = self.next_fill(said, self.fill.unix_ns);
@@ -125,7 +137,11 @@ impl SideMessageState {
     ///
     /// # Errors
     /// The message is neither awaited nor replied to.
-    pub fn on_opening_message<M>(&mut self, beside: &SideMessages<M>, message: &[u8]) -> Result<Option<UnsolicitedKind>, ProtocolError> {
+    pub fn on_opening_message<M>(
+        &mut self,
+        beside: &SideMessages<M>,
+        message: &[u8],
+    ) -> Result<Option<UnsolicitedKind>, ProtocolError> {
         let message = searched_part(message);
         let awaited = beside.openings.get(self.step).and_then(|opening| opening.awaits.as_ref());
         if awaited.is_some_and(|regex| regex.find(&mut regex.begin(), message).is_some()) {
@@ -143,7 +159,11 @@ impl SideMessageState {
     /// # Errors
     /// The peer keeps sending messages and does not read the replies.
     #[inline]
-    pub fn on_message<M>(&mut self, beside: &SideMessages<M>, message: &[u8]) -> Result<UnsolicitedKind, ProtocolError> {
+    pub fn on_message<M>(
+        &mut self,
+        beside: &SideMessages<M>,
+        message: &[u8],
+    ) -> Result<UnsolicitedKind, ProtocolError> {
         let message = searched_part(message);
         let matches = |reply: &super::AutoReply<M>| reply.pattern.find(&mut reply.pattern.begin(), message).is_some();
         let Some(number) = beside.replies.iter().position(matches) else { return Ok(UnsolicitedKind::Unknown) };

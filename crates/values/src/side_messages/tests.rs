@@ -3,11 +3,18 @@
 use brunt_contract::{ProtocolConfig, SlotContext};
 
 use super::captures::GroupCaptures;
-use super::{SideMessages, UnsolicitedKind, SideMessageState};
+use super::{SideMessageState, SideMessages, UnsolicitedKind};
 use crate::template::{CapturedGroups, Notation, Template};
 
-const FILL: SlotContext<'static> =
-    SlotContext { number: 3, user: 9, random: 77, unix_ns: 1_000_000_000, run: 1, sequence: 0, values: brunt_contract::UserValues::NONE };
+const FILL: SlotContext<'static> = SlotContext {
+    number: 3,
+    user: 9,
+    random: 77,
+    unix_ns: 1_000_000_000,
+    run: 1,
+    sequence: 0,
+    values: brunt_contract::UserValues::NONE,
+};
 
 fn beside(openings: &[&str], replies: &[&str]) -> Result<SideMessages<Template>, String> {
     let mut asked = ProtocolConfig::default();
@@ -30,8 +37,9 @@ fn go_on(talk: &mut SideMessageState, beside: &SideMessages<Template>) -> String
 
 fn pay(talk: &mut SideMessageState, beside: &SideMessages<Template>) -> (u32, String) {
     let mut out = Vec::new();
-    let say =
-        |template: &Template, fill: &SlotContext, captured: CapturedGroups<'_>| template.fill_captured(fill, captured, &mut out);
+    let say = |template: &Template, fill: &SlotContext, captured: CapturedGroups<'_>| {
+        template.fill_captured(fill, captured, &mut out)
+    };
     let paid = talk.write_replies(beside, 5_000_000_000, say);
     (paid, String::from_utf8_lossy(&out).into_owned())
 }
@@ -74,7 +82,17 @@ fn replies_are_said_once_together_with_what_was_found() {
         .into_iter()
         .map(|message| talk.on_message(&beside, message).expect("no flood"))
         .collect();
-    assert_eq!(heard, [UnsolicitedKind::FirstReply, UnsolicitedKind::LaterReply, UnsolicitedKind::Ignored, UnsolicitedKind::LaterReply, UnsolicitedKind::LaterReply, UnsolicitedKind::Unknown]);
+    assert_eq!(
+        heard,
+        [
+            UnsolicitedKind::FirstReply,
+            UnsolicitedKind::LaterReply,
+            UnsolicitedKind::Ignored,
+            UnsolicitedKind::LaterReply,
+            UnsolicitedKind::LaterReply,
+            UnsolicitedKind::Unknown
+        ]
+    );
     assert_eq!(pay(&mut talk, &beside), (4, "pong 1#1 5pong#2 5xab-a-bxb--b".into()));
     assert_eq!((pay(&mut talk, &beside), talk.unread_replies()), ((0, String::new()), 4));
     talk.mark_replies_read();

@@ -106,7 +106,9 @@ impl ValueChange {
             ValueChange::Lower => content(&|b| bad(b.to_ascii_lowercase())),
             ValueChange::Trim | ValueChange::Slice(..) => content(bad),
             ValueChange::Add(_) => content(bad) || b"0123456789-".iter().any(|b| bad(*b)),
-            ValueChange::Base64Url => (b'!'..=b'~').any(|b| (b.is_ascii_alphanumeric() || b"-_".contains(&b)) && bad(b)),
+            ValueChange::Base64Url => {
+                (b'!'..=b'~').any(|b| (b.is_ascii_alphanumeric() || b"-_".contains(&b)) && bad(b))
+            }
             ValueChange::Unurl => true,
         }
     }

@@ -17,7 +17,8 @@ pub fn may_hold(pieces: &[TemplatePiece], parts: &[TemplatePart], bad: &dyn Fn(u
 
 fn may_hold_within(pieces: &[TemplatePiece], parts: &[TemplatePart], bad: &dyn Fn(u8) -> bool, depth: usize) -> bool {
     let any = |bytes: &[u8]| bytes.iter().any(|b| bad(*b));
-    let of_part = |part: Option<&TemplatePart>| part.is_none_or(|part| may_hold_within(&part.pieces, parts, bad, depth + 1));
+    let of_part =
+        |part: Option<&TemplatePart>| part.is_none_or(|part| may_hold_within(&part.pieces, parts, bad, depth + 1));
     depth > DEEPEST
         || pieces.iter().any(|piece| match piece {
             TemplatePiece::Bytes(bytes) => any(bytes),
@@ -25,15 +26,25 @@ fn may_hold_within(pieces: &[TemplatePiece], parts: &[TemplatePart], bad: &dyn F
             TemplatePiece::Part(number) => of_part(parts.get(*number)),
             TemplatePiece::Name { name, .. } => of_part(parts.iter().find(|part| part.name == *name)),
             TemplatePiece::Call(made) => match &made.function {
-                TemplateFunction::Length { format, .. } | TemplateFunction::Sum { format, .. } => format_may_hold(*format, bad),
+                TemplateFunction::Length { format, .. } | TemplateFunction::Sum { format, .. } => {
+                    format_may_hold(*format, bad)
+                }
                 TemplateFunction::Hex | TemplateFunction::Base64 | TemplateFunction::Url => any(b"09afAFzZ+/=%-._~"),
-                TemplateFunction::UrlSafe => any(b"%") || may_hold_within(&made.content, parts, &|b| b > b' ' && bad(b), depth + 1),
+                TemplateFunction::UrlSafe => {
+                    any(b"%") || may_hold_within(&made.content, parts, &|b| b > b' ' && bad(b), depth + 1)
+                }
                 TemplateFunction::LineSafe => {
                     any(b" ") || may_hold_within(&made.content, parts, &|b| !is_line_breaking(b) && bad(b), depth + 1)
                 }
-                TemplateFunction::Json => any(b"\\\"") || may_hold_within(&made.content, parts, &|b| b >= b' ' && bad(b), depth + 1),
-                TemplateFunction::Change(change) => change.may_hold(bad, &|bad| may_hold_within(&made.content, parts, bad, depth + 1)),
-                TemplateFunction::Pad { with, .. } => bad(*with) || may_hold_within(&made.content, parts, bad, depth + 1),
+                TemplateFunction::Json => {
+                    any(b"\\\"") || may_hold_within(&made.content, parts, &|b| b >= b' ' && bad(b), depth + 1)
+                }
+                TemplateFunction::Change(change) => {
+                    change.may_hold(bad, &|bad| may_hold_within(&made.content, parts, bad, depth + 1))
+                }
+                TemplateFunction::Pad { with, .. } => {
+                    bad(*with) || may_hold_within(&made.content, parts, bad, depth + 1)
+                }
                 TemplateFunction::Digest { .. } | TemplateFunction::Xor { .. } => true,
             },
             // The place depends on an enclosing part that is not known yet, so it may be anything.
@@ -50,7 +61,9 @@ pub fn is_numbered(program: &TemplateProgram) -> bool {
 /// Returns the sampling threshold of the first trace header ([`Value::Trace`]).
 pub fn trace_sampling(program: &TemplateProgram) -> Option<u64> {
     let pieces = program.pieces.iter().chain(program.parts.iter().flat_map(|part| &part.pieces));
-    let trace = |piece: &TemplatePiece| if let TemplatePiece::Value(SlotValue::Trace { sampled }) = piece { Some(*sampled) } else { None };
+    let trace = |piece: &TemplatePiece| {
+        if let TemplatePiece::Value(SlotValue::Trace { sampled }) = piece { Some(*sampled) } else { None }
+    };
     pieces.into_iter().find_map(trace)
 }
 
@@ -94,7 +107,9 @@ fn rows_in_turn(piece: &mut TemplatePiece) -> u64 {
         }
         TemplatePiece::Call(made) => {
             let beside = match &mut made.function {
-                TemplateFunction::Xor { other } | TemplateFunction::Digest { key: Some(other), .. } => other.as_mut_slice(),
+                TemplateFunction::Xor { other } | TemplateFunction::Digest { key: Some(other), .. } => {
+                    other.as_mut_slice()
+                }
                 _ => &mut [],
             };
             made.content.iter_mut().chain(beside).map(rows_in_turn).max().unwrap_or(0)
@@ -104,7 +119,8 @@ fn rows_in_turn(piece: &mut TemplatePiece) -> u64 {
 }
 
 fn format_may_hold(format: NumberFormat, bad: &dyn Fn(u8) -> bool) -> bool {
-    matches!(format, NumberFormat::Bytes { .. } | NumberFormat::Varint { .. }) || b"0123456789abcdef".iter().any(|b| bad(*b))
+    matches!(format, NumberFormat::Bytes { .. } | NumberFormat::Varint { .. })
+        || b"0123456789abcdef".iter().any(|b| bad(*b))
 }
 
 fn value_may_hold(value: &SlotValue, bad: &dyn Fn(u8) -> bool) -> bool {

@@ -5,7 +5,7 @@ use base64::Engine as _;
 use brunt_contract::SlotContext;
 
 use super::encoding::{json_escape, percent_encode};
-use super::piece::{TemplateFunction, MOST_PATCHES, TemplatePart, TemplatePiece, TemplateProgram};
+use super::piece::{MOST_PATCHES, TemplateFunction, TemplatePart, TemplatePiece, TemplateProgram};
 
 /// The state of filling one request.
 struct TemplateFiller<'a> {
@@ -42,8 +42,14 @@ pub fn fill(program: &TemplateProgram, fill: &SlotContext, out: &mut Vec<u8>) {
 
 /// Like [`program`], and records the offset of each mark.
 #[inline]
-pub fn fill_marked(program: &TemplateProgram, (fill, captured): (&SlotContext, CapturedGroups<'_>), out: &mut Vec<u8>, marks: &mut [usize]) {
-    TemplateFiller { parts: &program.parts, fill, patch_offsets: [0; MOST_PATCHES], marks, captured }.append(&program.pieces, out);
+pub fn fill_marked(
+    program: &TemplateProgram,
+    (fill, captured): (&SlotContext, CapturedGroups<'_>),
+    out: &mut Vec<u8>,
+    marks: &mut [usize],
+) {
+    TemplateFiller { parts: &program.parts, fill, patch_offsets: [0; MOST_PATCHES], marks, captured }
+        .append(&program.pieces, out);
 }
 
 impl TemplateFiller<'_> {
@@ -121,7 +127,9 @@ impl TemplateFiller<'_> {
             TemplateFunction::Base64 => base64(from, out),
             TemplateFunction::Url => percent_encode(from, out, |b| !b.is_ascii_alphanumeric() && !b"-._~".contains(&b)),
             TemplateFunction::UrlSafe => percent_encode(from, out, is_not_url_byte),
-            TemplateFunction::LineSafe => out[from..].iter_mut().filter(|b| is_line_breaking(**b)).for_each(|b| *b = b' '),
+            TemplateFunction::LineSafe => {
+                out[from..].iter_mut().filter(|b| is_line_breaking(**b)).for_each(|b| *b = b' ')
+            }
             TemplateFunction::Json => json_escape(from, out),
             TemplateFunction::Change(change) => change.apply(from, out),
             TemplateFunction::Pad { size, with } => out.resize(out.len().max(from + size), *with),

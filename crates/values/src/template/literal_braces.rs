@@ -43,7 +43,11 @@ pub fn slot_length(text: &str) -> Option<usize> {
 ///
 /// # Errors
 /// A word that is probably a misspelled slot.
-pub fn split_pieces<'a>(text: &'a str, names: &[String], scope: SlotScope<'_>) -> Result<Vec<SlotTextPiece<'a>>, String> {
+pub fn split_pieces<'a>(
+    text: &'a str,
+    names: &[String],
+    scope: SlotScope<'_>,
+) -> Result<Vec<SlotTextPiece<'a>>, String> {
     let (mut all, mut from, mut at) = (Vec::new(), 0, 0);
     while let Some(brace) = memchr::memchr(b'{', &text.as_bytes()[at..]).map(|found| at + found) {
         let rest = &text[brace..];

@@ -1,12 +1,19 @@
 //! Slots and literal braces in texts with braces.
 
-use proptest::prelude::*;
 use brunt_contract::SlotContext;
+use proptest::prelude::*;
 
 use super::{Notation, SlotScope, Template};
 
-const FILL: SlotContext<'static> =
-    SlotContext { number: 41, user: 7, random: 3, unix_ns: 5_000_000_000, run: 9, sequence: 0, values: brunt_contract::UserValues::NONE };
+const FILL: SlotContext<'static> = SlotContext {
+    number: 41,
+    user: 7,
+    random: 3,
+    unix_ns: 5_000_000_000,
+    run: 9,
+    sequence: 0,
+    values: brunt_contract::UserValues::NONE,
+};
 
 fn filled(text: &str) -> String {
     let template = Template::parse_text(text, "--data", Notation::Plain, SlotScope::default())
@@ -86,7 +93,8 @@ fn a_word_that_was_meant_to_be_a_slot_is_a_complaint_with_the_nearest_name() {
         ("{env BRUNT_NO_SUCH_VARIABLE}", "{env BRUNT_NO_SUCH_VARIABLE} is not set; write BRUNT_NO_SUCH_VARIABLE=…"),
     ];
     for (text, wanted) in table {
-        let said = Template::parse_text(text, "--data", Notation::Plain, SlotScope::default()).expect_err(text).to_string();
+        let said =
+            Template::parse_text(text, "--data", Notation::Plain, SlotScope::default()).expect_err(text).to_string();
         assert!(said.starts_with("--data: ") && said.contains(wanted), "{text}: {said}");
     }
 }

@@ -10,10 +10,10 @@ mod change;
 mod check;
 mod checksum;
 mod csv;
+mod data_usage;
 mod digest;
 mod emit;
 mod encoding;
-mod data_usage;
 mod format;
 mod jsonl;
 mod literal_braces;
@@ -22,8 +22,8 @@ mod literal_braces_tests;
 mod notation;
 mod parse;
 mod piece;
-mod resolve;
 pub mod reserved_digits;
+mod resolve;
 mod rows;
 mod sizes;
 mod slots;
@@ -35,19 +35,19 @@ use std::ops::Range;
 
 #[cfg(any(test, feature = "oracle"))]
 use brunt_contract::UserValues;
-use brunt_contract::{UsageError, SlotContext, Trace};
+use brunt_contract::{SlotContext, Trace, UsageError};
 
 pub use csv::DataFiles;
+pub use data_usage::{UnusedColumns, unused_columns};
 pub use emit::CapturedGroups;
 pub use encoding::expand;
-pub use data_usage::{UnusedColumns, unused_columns};
 pub use format::append_decimal;
-pub use literal_braces::{SlotTextPiece, collect_part_names, split_pieces, slot_length, to_template};
+pub use literal_braces::{SlotTextPiece, collect_part_names, slot_length, split_pieces, to_template};
 pub use notation::Notation;
 pub use piece::{MOST_CAPTURED, MOST_MARKS, MOST_OF_A_VALUE};
 pub use slots::SlotScope;
 
-use piece::{TemplateFunction, FunctionCall, TemplatePart, TemplatePiece, TemplateProgram};
+use piece::{FunctionCall, TemplateFunction, TemplatePart, TemplatePiece, TemplateProgram};
 
 /// Returns `true` for names of slots, which cannot be used for anything else.
 pub fn is_reserved(name: &str) -> bool {
@@ -95,7 +95,12 @@ impl Template {
     ///
     /// # Errors
     /// A description of what is wrong with a slot or with the notation, and what would be right.
-    pub fn parse_scoped(text: &str, place: &str, notation: Notation, scope: SlotScope<'_>) -> Result<Template, UsageError> {
+    pub fn parse_scoped(
+        text: &str,
+        place: &str,
+        notation: Notation,
+        scope: SlotScope<'_>,
+    ) -> Result<Template, UsageError> {
         let mut files = DataFiles::default();
         let program = parse::program(text, (notation, scope), &mut files);
         Ok(Template::of(program.map_err(|trouble| UsageError::new(place, trouble))?, &files))
@@ -105,7 +110,12 @@ impl Template {
     ///
     /// # Errors
     /// A description of what is wrong with a slot, or a word that is probably a misspelled slot.
-    pub fn parse_text(text: &str, place: &str, notation: Notation, scope: SlotScope<'_>) -> Result<Template, UsageError> {
+    pub fn parse_text(
+        text: &str,
+        place: &str,
+        notation: Notation,
+        scope: SlotScope<'_>,
+    ) -> Result<Template, UsageError> {
         let mut known = Vec::new();
         collect_part_names(text, scope, &mut known);
         let found = split_pieces(text, &known, scope).map_err(|trouble| UsageError::new(place, trouble))?;
@@ -117,7 +127,11 @@ impl Template {
     ///
     /// # Errors
     /// See [`Template::of_text`].
-    pub fn parse_pair(texts: [TemplateText<'_>; 2], notation: Notation, scope: SlotScope<'_>) -> Result<Template, UsageError> {
+    pub fn parse_pair(
+        texts: [TemplateText<'_>; 2],
+        notation: Notation,
+        scope: SlotScope<'_>,
+    ) -> Result<Template, UsageError> {
         let mut known = Vec::new();
         texts.iter().filter_map(TemplateText::text).for_each(|text| collect_part_names(text, scope, &mut known));
         let mut files = DataFiles::default();
@@ -131,7 +145,13 @@ impl Template {
 
     /// Creates a template from bytes without slots.
     pub fn fixed(bytes: impl Into<Vec<u8>>) -> Template {
-        Template { program: TemplateProgram::from_bytes(bytes.into()), end: None, numbered: false, captured: false, traced: None }
+        Template {
+            program: TemplateProgram::from_bytes(bytes.into()),
+            end: None,
+            numbered: false,
+            captured: false,
+            traced: None,
+        }
     }
 
     /// Appends the text with its slots filled. The same `fill` gives the same bytes.
@@ -276,7 +296,9 @@ impl<'f> TemplateBuilder<'f> {
         for piece in split_pieces(text, known, self.scope).map_err(wrong)? {
             match piece {
                 SlotTextPiece::Text(text) => self.bytes(&self.notation.decode(text).map_err(wrong)?),
-                SlotTextPiece::Slot(slot) => self.slot(slot, self.pieces.len() as u64 * SALTS, SlotGuard::None).map_err(wrong)?,
+                SlotTextPiece::Slot(slot) => {
+                    self.slot(slot, self.pieces.len() as u64 * SALTS, SlotGuard::None).map_err(wrong)?
+                }
             }
         }
         Ok(())
@@ -296,11 +318,17 @@ impl<'f> TemplateBuilder<'f> {
         let written = (self.notation, self.scope);
         let mut pieces = parse::slot(text, salt, written, &mut self.parts, self.files)?;
         if guard == SlotGuard::Url && check::may_hold(&pieces, &self.parts, &emit::is_not_url_byte) {
-            pieces = vec![TemplatePiece::Call(Box::new(FunctionCall { function: TemplateFunction::UrlSafe, content: pieces }))];
+            pieces = vec![TemplatePiece::Call(Box::new(FunctionCall {
+                function: TemplateFunction::UrlSafe,
+                content: pieces,
+            }))];
         }
         // The values of a flow's variables are not known yet.
         if guard == SlotGuard::Line && check::holds_variable(&pieces) {
-            pieces = vec![TemplatePiece::Call(Box::new(FunctionCall { function: TemplateFunction::LineSafe, content: pieces }))];
+            pieces = vec![TemplatePiece::Call(Box::new(FunctionCall {
+                function: TemplateFunction::LineSafe,
+                content: pieces,
+            }))];
         }
         let from = self.pieces.len();
         self.pieces.extend(pieces);

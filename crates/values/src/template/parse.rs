@@ -9,7 +9,7 @@ use super::csv::DataFiles;
 use super::digest::DigestAlgorithm;
 use super::format::NumberFormat;
 use super::notation::Notation;
-use super::piece::{TemplateFunction, MOST_PARTS, FunctionCall, TemplatePart, TemplatePiece, TemplateProgram};
+use super::piece::{FunctionCall, MOST_PARTS, TemplateFunction, TemplatePart, TemplatePiece, TemplateProgram};
 use super::slots::SlotScope;
 use super::value::SlotValue;
 use super::{resolve, slots};
@@ -24,7 +24,11 @@ const LARGEST_PAD: usize = 1 << 20;
 ///
 /// # Errors
 /// A description of what is wrong with the text.
-pub fn program(text: &str, (notation, scope): (Notation, SlotScope<'_>), files: &mut DataFiles) -> Result<TemplateProgram, String> {
+pub fn program(
+    text: &str,
+    (notation, scope): (Notation, SlotScope<'_>),
+    files: &mut DataFiles,
+) -> Result<TemplateProgram, String> {
     let mut parser = TemplateParser { text, at: 0, notation, scope, parts: Vec::new(), files, salt: 0, depth: 0 };
     let pieces = parser.content(false)?;
     resolve::program(TemplateProgram { pieces, parts: parser.parts })
@@ -194,12 +198,16 @@ impl<'a> TemplateParser<'a> {
     fn apply_function(&self, function: TemplateFunction, mut content: Vec<TemplatePiece>) -> Vec<TemplatePiece> {
         let names = self.take_encodings(&mut content);
         let made = vec![TemplatePiece::Call(Box::new(FunctionCall { function, content }))];
-        names.into_iter().fold(made, |content, function| vec![TemplatePiece::Call(Box::new(FunctionCall { function, content }))])
+        names
+            .into_iter()
+            .fold(made, |content, function| vec![TemplatePiece::Call(Box::new(FunctionCall { function, content }))])
     }
 
     fn encoded_content(&self, mut content: Vec<TemplatePiece>) -> Vec<TemplatePiece> {
         let names = self.take_encodings(&mut content);
-        names.into_iter().fold(content, |content, function| vec![TemplatePiece::Call(Box::new(FunctionCall { function, content }))])
+        names
+            .into_iter()
+            .fold(content, |content, function| vec![TemplatePiece::Call(Box::new(FunctionCall { function, content }))])
     }
 
     /// Removes trailing encodings such as ` | url | json` from a content, and returns them.
@@ -297,7 +305,11 @@ impl<'a> TemplateParser<'a> {
             let word = self.word(|word| Some(word.to_owned())).filter(|word| !word.is_empty()).ok_or_else(missing)?;
             vec![TemplatePiece::Bytes(self.notation.decode(&word)?.into())]
         };
-        if self.rest().starts_with(' ') { Ok(TemplateFunction::Digest { digest, key: Some(key) }) } else { Err(missing()) }
+        if self.rest().starts_with(' ') {
+            Ok(TemplateFunction::Digest { digest, key: Some(key) })
+        } else {
+            Err(missing())
+        }
     }
 
     /// Parses `{xor {A} {B}}`.
@@ -318,7 +330,10 @@ impl<'a> TemplateParser<'a> {
 }
 
 /// Applies encodings to pieces.
-fn encode_pieces<'a>(pieces: Vec<TemplatePiece>, names: impl Iterator<Item = &'a str>) -> Result<Vec<TemplatePiece>, String> {
+fn encode_pieces<'a>(
+    pieces: Vec<TemplatePiece>,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<Vec<TemplatePiece>, String> {
     let mut pieces = pieces;
     for name in names {
         let function = encoding(name.trim())

@@ -5,7 +5,9 @@
 //! zeros, which is what protocols specify (RFC 1071, RFC 3579 3.2). Anything that cannot be computed this way is
 //! rejected here, so that filling never fails.
 
-use super::piece::{TemplateFunction, MOST_PATCHES, FunctionCall, TemplatePart, Patch, TemplatePiece, TemplateProgram, fixed};
+use super::piece::{
+    FunctionCall, MOST_PATCHES, Patch, TemplateFunction, TemplatePart, TemplatePiece, TemplateProgram, fixed,
+};
 use super::{emit, sizes};
 
 /// Maximum number of pieces of a template with every name replaced by its part.
@@ -51,7 +53,9 @@ impl NameResolver {
         let mut resolved: Vec<TemplatePiece> = Vec::with_capacity(pieces.len());
         for piece in pieces {
             match (self.resolve_piece(piece)?, resolved.last_mut()) {
-                (TemplatePiece::Bytes(more), Some(TemplatePiece::Bytes(bytes))) => *bytes = [&bytes[..], &more[..]].concat().into(),
+                (TemplatePiece::Bytes(more), Some(TemplatePiece::Bytes(bytes))) => {
+                    *bytes = [&bytes[..], &more[..]].concat().into()
+                }
                 (piece, _) => resolved.push(piece),
             }
         }
@@ -111,12 +115,20 @@ impl NameResolver {
     fn function(&mut self, function: TemplateFunction) -> Result<TemplateFunction, String> {
         Ok(match function {
             TemplateFunction::Xor { other } => TemplateFunction::Xor { other: self.resolve_all(other)? },
-            TemplateFunction::Digest { digest, key: Some(key) } => TemplateFunction::Digest { digest, key: Some(self.resolve_all(key)?) },
+            TemplateFunction::Digest { digest, key: Some(key) } => {
+                TemplateFunction::Digest { digest, key: Some(self.resolve_all(key)?) }
+            }
             function => function,
         })
     }
 
-    fn patch(&mut self, function: TemplateFunction, number: usize, depth: usize, at: usize) -> Result<TemplatePiece, String> {
+    fn patch(
+        &mut self,
+        function: TemplateFunction,
+        number: usize,
+        depth: usize,
+        at: usize,
+    ) -> Result<TemplatePiece, String> {
         let name = &self.names[number];
         if self.enclosing[depth..].contains(&Enclosure::Function) {
             return Err(format!(
@@ -189,7 +201,11 @@ impl RepeatCheck<'_> {
                         let part = &self.parts[*number];
                         let mut size = self.expanded_size(&part.pieces, sizes, depth + 1)?;
                         for patch in &part.patches {
-                            size = size.saturating_add(self.expanded_size(patch.function.extra_argument(), sizes, depth + 1)?);
+                            size = size.saturating_add(self.expanded_size(
+                                patch.function.extra_argument(),
+                                sizes,
+                                depth + 1,
+                            )?);
                         }
                         sizes[*number] = Some(size);
                         size
@@ -223,7 +239,9 @@ impl RepeatCheck<'_> {
                     }
                     let part = &self.parts[*number];
                     self.check_repeats(&part.pieces, seen)?;
-                    part.patches.iter().try_for_each(|patch| self.check_repeats(patch.function.extra_argument(), seen))?;
+                    part.patches
+                        .iter()
+                        .try_for_each(|patch| self.check_repeats(patch.function.extra_argument(), seen))?;
                 }
                 TemplatePiece::Call(made) => {
                     self.check_repeats(made.function.extra_argument(), seen)?;

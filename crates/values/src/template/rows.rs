@@ -116,7 +116,9 @@ mod tests {
 
     fn rows(words: &str, numbers: std::ops::Range<u64>, count: u64, run: u64) -> Vec<u64> {
         let (choice, _) = RowChoice::read(&format!("u.csv.a {words}")).expect(words);
-        numbers.map(|number| choice.row(&SlotContext { number: number + 1, run, ..SlotContext::default() }, count, 5)).collect()
+        numbers
+            .map(|number| choice.row(&SlotContext { number: number + 1, run, ..SlotContext::default() }, count, 5))
+            .collect()
     }
 
     #[test]

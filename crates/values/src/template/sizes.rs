@@ -4,7 +4,7 @@
 //! Sizes are the maximum that slots can reach. A counter without `below` counts with all its digits.
 
 use super::format::NumberFormat;
-use super::piece::{TemplateFunction, MOST_CAPTURED, MOST_OF_A_VALUE, FunctionCall, TemplatePart, TemplatePiece};
+use super::piece::{FunctionCall, MOST_CAPTURED, MOST_OF_A_VALUE, TemplateFunction, TemplatePart, TemplatePiece};
 use super::value::SlotValue;
 
 /// Checks all lengths.
@@ -55,7 +55,8 @@ impl SizeCheck<'_> {
             let TemplatePiece::Call(made) = piece else { continue };
             self.check_lengths(&made.content)?;
             self.check_lengths(made.function.extra_argument())?;
-            if let TemplateFunction::Length { format: format @ NumberFormat::Bytes { count, .. }, .. } = &made.function {
+            if let TemplateFunction::Length { format: format @ NumberFormat::Bytes { count, .. }, .. } = &made.function
+            {
                 let size = self.total(&made.content);
                 check_fit(&made.function, size, format.max_in((*count).into()))?;
             }

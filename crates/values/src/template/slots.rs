@@ -105,10 +105,11 @@ pub fn env(name: &str) -> Result<String, String> {
 
 fn row(words: &str, lines: bool, files: &mut DataFiles) -> Result<SlotValue, String> {
     let (choice, words) = RowChoice::read(words)?;
-    let (named, format) = match words.rsplit_once(' ').and_then(|(named, word)| Some((named, NumberFormat::parse(word)?))) {
-        Some((named, format)) => (named.trim(), Some(format)),
-        None => (words, None),
-    };
+    let (named, format) =
+        match words.rsplit_once(' ').and_then(|(named, word)| Some((named, NumberFormat::parse(word)?))) {
+            Some((named, format)) => (named.trim(), Some(format)),
+            None => (words, None),
+        };
     let column = files.column(named, lines).map_err(|trouble| match misspelled_keyword(named) {
         Some((word, right)) => format!("\"{word}\" is not a word of {{csv}}; write {right} if you meant that"),
         None => trouble,

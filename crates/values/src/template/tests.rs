@@ -1,7 +1,7 @@
 //! Template tests as tables: text, fill, bytes; and text, error.
 
-use proptest::prelude::*;
 use brunt_contract::SlotContext;
+use proptest::prelude::*;
 
 use super::{Notation, Template};
 

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use brunt_measure::Calendar;
 use brunt_contract::{SlotContext, Trace};
+use brunt_measure::Calendar;
 
 use super::csv::DataColumn;
 use super::format::{NumberFormat, hex_digits};
@@ -81,7 +81,9 @@ impl SlotValue {
                 };
                 format.append(number, out);
             }
-            SlotValue::Characters { count, of, salt } => append_characters(SlotRandom::of(fill, *salt), *count, of, out),
+            SlotValue::Characters { count, of, salt } => {
+                append_characters(SlotRandom::of(fill, *salt), *count, of, out)
+            }
             SlotValue::Bytes { count, salt } => append_random_bytes(SlotRandom::of(fill, *salt), *count, out),
             SlotValue::Integer { from, span, format, salt } => {
                 let random = SlotRandom::of(fill, *salt).next();
@@ -107,7 +109,9 @@ impl SlotValue {
                 append_date_time(fill.unix_ns, *b"--T::.Z", out);
                 out.truncate(from + "2026-11-21".len());
             }
-            SlotValue::Shifted { by, of } => of.append(&SlotContext { unix_ns: fill.unix_ns.saturating_add_signed(*by), ..*fill }, out),
+            SlotValue::Shifted { by, of } => {
+                of.append(&SlotContext { unix_ns: fill.unix_ns.saturating_add_signed(*by), ..*fill }, out)
+            }
             SlotValue::Iso => append_date_time(fill.unix_ns, *b"--T::.Z", out),
             SlotValue::FixTime => append_date_time(fill.unix_ns, *b"\0\0-::.\0", out),
             SlotValue::Uuid { salt } => append_uuid(SlotRandom::of(fill, *salt), out),

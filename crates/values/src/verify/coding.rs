@@ -7,7 +7,7 @@ use std::ops::Deref;
 
 use brunt_cause::{Cause, checks};
 
-use crate::budget::{MemoryBudget, BudgetedBuffer, NO_ROOM};
+use crate::budget::{BudgetedBuffer, MemoryBudget, NO_ROOM};
 
 /// Maximum size of a decoded body, in bytes.
 pub const DECODED_BOUND: u64 = 16 * 1024 * 1024;

@@ -3,7 +3,7 @@
 
 use serde_json::value::RawValue;
 
-use super::json::{CompareOp, PathStep, ExpectedValue, satisfies, path, parse_comparison, walk};
+use super::json::{CompareOp, ExpectedValue, PathStep, parse_comparison, path, satisfies, walk};
 
 /// A condition on an array item or object member.
 #[derive(Debug, PartialEq)]

@@ -4,8 +4,8 @@ use std::fmt;
 
 use brunt_cause::{Cause, checks};
 
+use crate::budget::{BudgetedBuffer, MemoryBudget, NO_ROOM};
 use crate::capture::source::excerpt;
-use crate::budget::{MemoryBudget, BudgetedBuffer, NO_ROOM};
 
 /// An expected header line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,9 @@ impl ExpectedHeader {
     pub fn trailer_mismatch(&self, trailers: &[u8]) -> Cause {
         match self.found(trailers) {
             Some(found) => checks::trailer_differs(self.to_string(), found),
-            None => checks::no_trailer(self.to_string(), describe_names(checks::trailers, checks::no_trailers(), trailers)),
+            None => {
+                checks::no_trailer(self.to_string(), describe_names(checks::trailers, checks::no_trailers(), trailers))
+            }
         }
     }
 

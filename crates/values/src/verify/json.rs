@@ -206,7 +206,8 @@ impl JsonRule {
         let (mut found, mut passed) = (0, 0);
         walk(body, &self.path, &mut |value| {
             found += 1;
-            passed += usize::from(self.test.as_ref().is_none_or(|(compare, wanted)| satisfies(value, *compare, wanted)));
+            passed +=
+                usize::from(self.test.as_ref().is_none_or(|(compare, wanted)| satisfies(value, *compare, wanted)));
         });
         match self.test {
             Some((CompareOp::Unequal, _)) => found > 0 && passed == found,
@@ -382,7 +383,9 @@ fn visit_descendants<'a>(value: &'a RawValue, rest: &[PathStep], deepest: usize,
 fn equals(found: &RawValue, wanted: &ExpectedValue) -> bool {
     match wanted {
         ExpectedValue::Keyword(word) => found.get() == word,
-        ExpectedValue::Number(digits) => raw_json::number_text(found).is_some_and(|found| decimal::compare(found, digits).is_eq()),
+        ExpectedValue::Number(digits) => {
+            raw_json::number_text(found).is_some_and(|found| decimal::compare(found, digits).is_eq())
+        }
         ExpectedValue::Text(text) => raw_json::string_bytes(found).is_some_and(|found| found == *text),
         ExpectedValue::List(list) => {
             let (mut at, mut alike) = (0, found.get().starts_with('['));

@@ -16,14 +16,14 @@ pub mod raw_json;
 mod tests;
 
 use brunt_cause::{Cause, CauseArgument, checks};
+use brunt_contract::{FailedChecks, FaultKind, OptionSpec, ProtocolConfig, UsageError, many};
 use memchr::memmem::Finder;
-use brunt_contract::{ProtocolConfig, UsageError, FailedChecks, FaultKind, OptionSpec, many};
 
 use coding::{ContentCoding, DecodedBody};
 use header::ExpectedHeader;
 use json::JsonRule;
 
-use crate::budget::{MemoryBudget, BudgetedBuffer, NO_ROOM};
+use crate::budget::{BudgetedBuffer, MemoryBudget, NO_ROOM};
 use crate::text_search::SHOWN;
 
 /// Maximum size of a kept body before decoding; a longer one cannot be checked and counts as wrong.
@@ -128,7 +128,11 @@ impl BodyNotKept {
 impl AnswerChecks {
     /// Checks the head, in HTTP/1 format. `text` is set if the body must contain a text, which a coded body hides;
     /// `whole` is set if captures need the whole body. `None` if nothing about this answer needs a closer look.
-    pub fn from_head(expected: Option<&Expectations>, (text, whole): (bool, bool), head: &[u8]) -> Option<Box<AnswerChecks>> {
+    pub fn from_head(
+        expected: Option<&Expectations>,
+        (text, whole): (bool, bool),
+        head: &[u8],
+    ) -> Option<Box<AnswerChecks>> {
         let coding = ContentCoding::of(header::field_values(head, "content-encoding"));
         let body = whole || expected.is_some_and(Expectations::needs_body) || (text && coding != ContentCoding::None);
         let wrong = expected.into_iter().flat_map(|e| &e.headers).map(|header| !header.holds(head));
@@ -260,7 +264,9 @@ impl AnswerChecks {
         if let Some(text) = text.filter(|text| text.find(&plain).is_none()) {
             return Some(missing_text(checks::body_lacks, text.needle(), &plain, size));
         }
-        let Some(read) = raw_json::parse_whole(&plain) else { return Some(checks::no_json(describe_body(&plain, size))) };
+        let Some(read) = raw_json::parse_whole(&plain) else {
+            return Some(checks::no_json(describe_body(&plain, size)));
+        };
         let broken = expected.and_then(|e| e.json.iter().find(|rule| !rule.holds(read)));
         broken.map(|rule| rule.mismatch(read))
     }

@@ -2,7 +2,7 @@
 
 use brunt_contract::ProtocolConfig;
 
-use super::{Expectations, KEPT_BOUND, AnswerChecks};
+use super::{AnswerChecks, Expectations, KEPT_BOUND};
 use crate::budget::MemoryBudget;
 
 /// Checks arbitrary bytes as a body, with one or two known codings, or none.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::coding::{ContentCoding, DECODED_BOUND, CodingLayer, DecodeFailure};
+use super::coding::{CodingLayer, ContentCoding, DECODED_BOUND, DecodeFailure};
 use super::*;
 
 fn raw(value: &serde_json::Value) -> Box<RawValue> {
@@ -16,7 +16,9 @@ fn raw(value: &serde_json::Value) -> Box<RawValue> {
 fn expectations(headers: &[&str], json: &[&str]) -> Expectations {
     let texts = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
     let options = [("expect-header".to_owned(), texts(headers)), ("expect-json".to_owned(), texts(json))].into();
-    Expectations::read(&ProtocolConfig { options, ..ProtocolConfig::default() }).expect("good rules").expect("some rules")
+    Expectations::read(&ProtocolConfig { options, ..ProtocolConfig::default() })
+        .expect("good rules")
+        .expect("some rules")
 }
 
 fn verdict(expected: &Expectations, head: &str, body: &[u8]) -> Option<FaultKind> {
@@ -92,7 +94,8 @@ fn a_wrong_body_says_what_was_expected_and_what_was_found() {
         let expected = (!rules.is_empty()).then(|| expectations(&[], rules));
         let text = text.map(|text| Finder::new(text.as_bytes()).into_owned());
         let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\n\r\n");
-        let mut seen = AnswerChecks::from_head(expected.as_ref(), (text.is_some(), false), head.as_bytes()).expect("a closer look");
+        let mut seen = AnswerChecks::from_head(expected.as_ref(), (text.is_some(), false), head.as_bytes())
+            .expect("a closer look");
         let budget = MemoryBudget::default();
         seen.feed(body, &budget);
         assert_eq!(seen.verdict(expected.as_ref(), text.as_ref(), &budget), Some(FaultKind::WrongBody), "{rules:?}");
@@ -201,7 +204,8 @@ fn bodies_have_bounds() {
     assert_eq!(verdict(&expected, "HTTP/1.1 200 OK\r\n\r\n", &long), Some(FaultKind::WrongBody));
     let bomb = zstd::encode_all(std::io::repeat(0).take(DECODED_BOUND + 1), 1).expect("encoded");
     assert!(bomb.len() < KEPT_BOUND);
-    let undone = |layers, body| ContentCoding::By(layers).decode(body, &MemoryBudget::default()).map(|plain| plain.to_vec());
+    let undone =
+        |layers, body| ContentCoding::By(layers).decode(body, &MemoryBudget::default()).map(|plain| plain.to_vec());
     assert_eq!(undone(vec![CodingLayer::Zstd], &bomb), Err(DecodeFailure::TooLong));
     assert_eq!(undone(vec![CodingLayer::Gzip; 5], b""), Err(DecodeFailure::Malformed));
 }
@@ -211,7 +215,8 @@ fn what_all_answers_keep_is_bounded_and_said() {
     let expected = expectations(&[], &["$[0] == 0"]);
     let (head, budget) = (b"HTTP/1.1 200 OK\r\n\r\n", MemoryBudget::of(24 << 20));
     let body = [&b"[0"[..], &b" ".repeat(600_000), b"]"].concat();
-    let mut all: Vec<_> = (0..100).filter_map(|_| AnswerChecks::from_head(Some(&expected), (false, false), head)).collect();
+    let mut all: Vec<_> =
+        (0..100).filter_map(|_| AnswerChecks::from_head(Some(&expected), (false, false), head)).collect();
     all.iter_mut().for_each(|seen| body.chunks(16_000).for_each(|piece| seen.feed(piece, &budget)));
     let mut verdicts = all.iter().map(|seen| seen.not_kept).collect::<Vec<_>>();
     verdicts.dedup();
@@ -250,7 +255,8 @@ fn numbers_keep_all_their_digits() {
         assert_eq!(holds(rule, id), kept, "{rule}");
     }
     let expected = expectations(&[], &["$.id == 12345678901234567890124"]);
-    let mut seen = AnswerChecks::from_head(Some(&expected), (false, false), b"HTTP/1.1 200 OK\r\n\r\n").expect("a closer look");
+    let mut seen =
+        AnswerChecks::from_head(Some(&expected), (false, false), b"HTTP/1.1 200 OK\r\n\r\n").expect("a closer look");
     seen.feed(id.as_bytes(), &MemoryBudget::default());
     assert_eq!(
         seen.mismatch(Some(&expected), None, &MemoryBudget::default()).expect("a reason").en(),

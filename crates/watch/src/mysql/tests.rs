@@ -116,7 +116,10 @@ fn the_server_s_own_words_where_it_refuses() {
     assert_eq!(said, "it responded: Access denied for user 'me'@'h'\\x1b (error 1045)");
     server.join().unwrap();
     let (option, server) = served(b"\xff\x10\x04Too many connections".to_vec(), vec![]);
-    assert_eq!(WatchedService::parse(&option).unwrap().ask().unwrap_err(), "it responded: Too many connections (error 1040)");
+    assert_eq!(
+        WatchedService::parse(&option).unwrap().ask().unwrap_err(),
+        "it responded: Too many connections (error 1040)"
+    );
     server.join().unwrap();
 }
 

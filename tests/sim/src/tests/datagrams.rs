@@ -2,8 +2,8 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use brunt_contract::{ConnectParameters, Network, NetworkEvent, OutputBuffer, PeerAddress};
 use brunt_measure::Nanos;
-use brunt_contract::{NetworkEvent, ConnectParameters, Network, OutputBuffer, PeerAddress};
 
 use super::super::SimSettings;
 use super::echo;

@@ -1,9 +1,9 @@
 //! Tests of refusals, resets and closes, limits of descriptors and ports, and the reuse of slots.
 
-use brunt_measure::Nanos;
 use brunt_contract::{ConnId, Network, PeerAddress};
+use brunt_measure::Nanos;
 
-use super::super::{SimDelay, SimPeer, PeerActions, Sim, SimSettings, ConnectDecision};
+use super::super::{ConnectDecision, PeerActions, Sim, SimDelay, SimPeer, SimSettings};
 use super::{SimEvent, blob, connected, dial, echo, just, refused, send, turn, turns};
 
 const SECOND: Nanos = Nanos::from_secs(1);
@@ -196,7 +196,8 @@ fn the_end_of_waiting_is_told_once() {
     assert_eq!(sim.unsent(conn), 200);
     let begun = sim.now();
     let told = turns(&mut sim, Nanos::from_millis(10));
-    let sent: Vec<_> = told.iter().filter(|(_, told)| *told == SimEvent::Sent(conn.0)).map(|(at, _)| *at - begun).collect();
+    let sent: Vec<_> =
+        told.iter().filter(|(_, told)| *told == SimEvent::Sent(conn.0)).map(|(at, _)| *at - begun).collect();
     assert_eq!((sent, sim.unsent(conn)), (vec![Nanos::from_millis(1)], 0));
 }
 

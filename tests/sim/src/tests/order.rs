@@ -1,8 +1,8 @@
 //! Tests of determinism, and of the order of bytes whatever the network does to them.
 
+use brunt_contract::Network;
 use brunt_measure::{Nanos, Rng};
 use proptest::prelude::*;
-use brunt_contract::Network;
 
 use super::super::{SimDelay, SimSettings};
 use super::{SimEvent, blob, connected, echo, send, turns};

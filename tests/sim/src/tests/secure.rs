@@ -1,9 +1,11 @@
 //! Tests of simulated TLS: handshakes, records split anywhere, and each failure.
 
+use brunt_contract::{
+    ChannelProgress, ConnId, Network, NetworkEvent, Origin, OutputBuffer, SecureChannel, SecureChannelFactory,
+};
 use brunt_measure::Nanos;
-use brunt_contract::{NetworkEvent, ConnId, ChannelProgress, Network, Origin, OutputBuffer, SecureChannel, SecureChannelFactory};
 
-use super::super::{FakeFailure, FakeSecurity, FakeSettings, SimPeer, SecurePeer, Sim, SimSettings};
+use super::super::{FakeFailure, FakeSecurity, FakeSettings, SecurePeer, Sim, SimPeer, SimSettings};
 use super::{EchoPeer, blob, connected, echo};
 
 const SECOND: Nanos = Nanos::from_secs(1);

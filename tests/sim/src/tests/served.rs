@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
+use brunt_contract::{Network, OutputBuffer, ProtocolError, ServerRequest, ServerResponse, ServerSession};
 use brunt_measure::{Nanos, Rng};
-use brunt_contract::{ServerRequest, ProtocolError, Network, OutputBuffer, ServerResponse, ServerSession};
 
-use super::super::{ReplyFault, SimReply, ServerPeer, Sim, SimSettings, SimInterval, SimQueue};
+use super::super::{ReplyFault, ServerPeer, Sim, SimInterval, SimQueue, SimReply, SimSettings};
 use super::{SimEvent, connected, just, send, turn, turns};
 
 const SECOND: Nanos = Nanos::from_secs(1);

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use brunt_measure::Nanos;
 use brunt_contract::Network;
+use brunt_measure::Nanos;
 
-use super::super::{SimDelay, SimPeer, PeerActions, Sim, SimSettings, SimInterval};
+use super::super::{PeerActions, Sim, SimDelay, SimInterval, SimPeer, SimSettings};
 use super::{SimEvent, connected, echo, just, send, turn, turns};
 
 const SECOND: Nanos = Nanos::from_secs(1);
@@ -83,8 +83,11 @@ fn the_clock_and_the_wait_may_cost_time() {
 #[test]
 fn a_pause_makes_work_and_waking_late() {
     let at = |ms| SECOND + Nanos::from_millis(ms);
-    let pauses =
-        vec![SimInterval { from: at(10), to: at(30) }, SimInterval { from: at(40), to: at(45) }, SimInterval { from: at(60), to: at(90) }];
+    let pauses = vec![
+        SimInterval { from: at(10), to: at(30) },
+        SimInterval { from: at(40), to: at(45) },
+        SimInterval { from: at(60), to: at(90) },
+    ];
     let settings = SimSettings { pauses, send_cost: Nanos::from_millis(2), ..SimSettings::default() };
     let mut sim = echo(1, settings);
     let conn = connected(&mut sim);

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use brunt_contract::{Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer};
+use brunt_contract::{EstablishedConnection, Event, EventBuffer, ExchangeId, OutputBuffer, SlotContext, Workload};
 
-use super::super::oracle::{CAPABILITIES, TurnSplit, MysqlTranscript, dialogue, greeting, packet, play_turns};
+use super::super::oracle::{CAPABILITIES, MysqlTranscript, TurnSplit, dialogue, greeting, packet, play_turns};
 
 /// Concatenates packets, numbered from 1.
 pub fn answer(payloads: &[&[u8]]) -> Vec<u8> {
@@ -280,7 +280,8 @@ fn an_idle_session_is_small() {
 #[test]
 fn whole_answers_are_told_to_who_asks_for_them() {
     let urls = vec![brunt_contract::RequestedUrl { url: super::super::oracle::URL.to_owned(), weight: 1.0 }];
-    let asked = brunt_contract::ProtocolConfig { urls, returns_content: true, ..brunt_contract::ProtocolConfig::default() };
+    let asked =
+        brunt_contract::ProtocolConfig { urls, returns_content: true, ..brunt_contract::ProtocolConfig::default() };
     let dialogue = brunt_contract::Protocol::prepare(&super::super::MysqlProtocol, &asked).unwrap();
     let mut turns = opened(&[]);
     turns.push(answer(&[b"\x02", COLUMN, COLUMN, b"\x01x\xfb", b"\0\x01y", END]));

@@ -1,7 +1,7 @@
 //! Login: each authentication method, TLS after the greeting, and refusals.
 
 use super::super::auth;
-use super::super::oracle::{CAPABILITIES, TurnSplit, MysqlTranscript, URL, dialogue, greeting, packet, play_turns};
+use super::super::oracle::{CAPABILITIES, MysqlTranscript, TurnSplit, URL, dialogue, greeting, packet, play_turns};
 use super::conversation::OK;
 use super::prepared;
 
@@ -157,7 +157,9 @@ fn each_url_logs_in_to_its_own_account() {
     let dialogue = prepared("mysql://u:%00x@h/d", &[]).unwrap();
     let turns = [greeting("mysql_native_password", CAPABILITIES, 0)];
     let said = play_turns(&dialogue, &turns, 0, TurnSplit::Nowhere).sent;
-    assert!(holds(&said, &auth::native_proof(b"\0x", SCRAMBLE)) && holds(&said, b"u\0\x14") && holds(&said, b"d\0mysql"));
+    assert!(
+        holds(&said, &auth::native_proof(b"\0x", SCRAMBLE)) && holds(&said, b"u\0\x14") && holds(&said, b"d\0mysql")
+    );
     assert_eq!(dialogue.origins()[0].bound, 0);
 }
 

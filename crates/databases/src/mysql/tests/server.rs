@@ -1,6 +1,9 @@
 //! Client and server against each other.
 
-use brunt_contract::{EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
+use brunt_contract::{
+    BodyFraming, EstablishedConnection, Event, EventBuffer, ExchangeId, OutputBuffer, ServerResponse, ServerSession,
+    SlotContext,
+};
 
 use super::super::{MysqlServer, oracle};
 

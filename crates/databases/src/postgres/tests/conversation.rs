@@ -6,7 +6,8 @@ const UNIQUE: &str = "SERROR\0VERROR\0C23505\0Mduplicate key\0DKey (id)=(1) exis
 const DOWN: &str = "SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0";
 
 /// Messages of an answer, options, expected events, bytes sent in return, and the protocol error.
-type PostgresReplyCase = (&'static [(u8, &'static str)], &'static [&'static str], &'static str, &'static str, Option<&'static str>);
+type PostgresReplyCase =
+    (&'static [(u8, &'static str)], &'static [&'static str], &'static str, &'static str, Option<&'static str>);
 
 const CASES: &[PostgresReplyCase] = &[
     (

@@ -8,8 +8,8 @@ mod statements;
 use std::sync::Arc;
 
 use brunt_contract::{
-    ProtocolConfig, RequestedUrl, ProtocolError, UsageError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, OutputBuffer, Protocol,
-    Session,
+    EstablishedConnection, Event, EventBuffer, ExchangeId, FaultKind, OutputBuffer, Protocol, ProtocolConfig,
+    ProtocolError, RequestedUrl, Session, SlotContext, UsageError, Workload,
 };
 
 use super::PostgresProtocol;
@@ -32,7 +32,8 @@ fn dialogue(options: &[&str]) -> Arc<dyn Workload> {
 
 /// Returns a session and its first bytes.
 fn begun(dialogue: &Arc<dyn Workload>) -> (Box<dyn Session>, Vec<u8>) {
-    let mut session = dialogue.session(&dialogue.origins()[0], &EstablishedConnection { seed: 42, ..EstablishedConnection::default() });
+    let mut session = dialogue
+        .session(&dialogue.origins()[0], &EstablishedConnection { seed: 42, ..EstablishedConnection::default() });
     let mut out = OutputBuffer::default();
     session.open(&mut out);
     (session, out.bytes().to_vec())

@@ -108,8 +108,9 @@ fn values_are_quoted_where_they_stand_in_the_text() {
 fn what_is_said_once_is_text_and_in_order() {
     let dialogue =
         dialogue(&["before=CREATE TABLE t (a int)", "before=INSERT INTO t VALUES ({counter})", "after=DROP TABLE t"]);
-    let shown =
-        |requests: &[std::sync::Arc<brunt_contract::Request>]| requests.iter().map(|r| dialogue.encoded(r)).collect::<Vec<_>>();
+    let shown = |requests: &[std::sync::Arc<brunt_contract::Request>]| {
+        requests.iter().map(|r| dialogue.encoded(r)).collect::<Vec<_>>()
+    };
     assert_eq!(
         shown(&dialogue.prepared().before),
         [&b"CREATE TABLE t (a int)"[..], b"INSERT INTO t VALUES ({counter})"]

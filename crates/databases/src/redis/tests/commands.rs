@@ -68,8 +68,9 @@ fn weights_stand_in_front() {
 #[test]
 fn what_is_sent_once_keeps_its_order() {
     let dialogue = dialogue("redis://h", &["before=FLUSHALL", "before=SET k 1", "after=DEL k"]);
-    let sent =
-        |requests: &[std::sync::Arc<brunt_contract::Request>]| requests.iter().map(|r| dialogue.encoded(r)).collect::<Vec<_>>();
+    let sent = |requests: &[std::sync::Arc<brunt_contract::Request>]| {
+        requests.iter().map(|r| dialogue.encoded(r)).collect::<Vec<_>>()
+    };
     assert_eq!(
         sent(&dialogue.prepared().before),
         [&b"*1\r\n$8\r\nFLUSHALL\r\n"[..], b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\n1\r\n"]

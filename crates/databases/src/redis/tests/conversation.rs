@@ -253,7 +253,13 @@ fn an_idle_connection_is_small() {
 #[test]
 fn whole_replies_are_told_to_who_asks_for_them() {
     let urls = vec![brunt_contract::RequestedUrl { url: "redis://h".to_owned(), weight: 1.0 }];
-    let dialogue = RedisProtocol.prepare(&brunt_contract::ProtocolConfig { urls, returns_content: true, ..brunt_contract::ProtocolConfig::default() }).unwrap();
+    let dialogue = RedisProtocol
+        .prepare(&brunt_contract::ProtocolConfig {
+            urls,
+            returns_content: true,
+            ..brunt_contract::ProtocolConfig::default()
+        })
+        .unwrap();
     let mut session = dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default());
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     session.submit(ExchangeId(7), &dialogue.requests()[0].request, &SlotContext::default(), &mut out).unwrap();

@@ -1,8 +1,8 @@
 //! Scripted bytes, split at every position; properties; client and server against each other.
 
+mod both_sides;
 mod commands;
 mod conversation;
-mod both_sides;
 mod opening;
 mod properties;
 mod urls;
@@ -10,7 +10,8 @@ mod urls;
 use std::sync::Arc;
 
 use brunt_contract::{
-    ProtocolConfig, RequestedUrl, UsageError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, OutputBuffer, Protocol, Session,
+    EstablishedConnection, Event, EventBuffer, ExchangeId, FaultKind, OutputBuffer, Protocol, ProtocolConfig,
+    RequestedUrl, Session, SlotContext, UsageError, Workload,
 };
 
 use super::RedisProtocol;

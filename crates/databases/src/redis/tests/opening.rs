@@ -27,7 +27,11 @@ fn the_opening_is_said_in_one_write_and_answered_before_anything_else() {
             let (mut session, sent) = begun(&dialogue);
             assert_eq!(String::from_utf8_lossy(&sent), said, "{url}");
             let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
-            assert_eq!((session.is_opening(), session.room()), (!said.is_empty(), usize::from(said.is_empty())), "{url}");
+            assert_eq!(
+                (session.is_opening(), session.room()),
+                (!said.is_empty(), usize::from(said.is_empty())),
+                "{url}"
+            );
             for piece in [&replies[..at], &replies[at..]] {
                 session.receive(piece.as_bytes(), &mut out, &mut done).expect("good");
             }
@@ -71,7 +75,10 @@ fn a_refused_opening_says_what_was_refused() {
             session.receive(&reply.as_bytes()[..at], &mut out, &mut done).expect("not whole");
             let broken = session.receive(&reply.as_bytes()[at..], &mut out, &mut done);
             assert_eq!(broken.map_err(|broken| broken.to_string()), Err(why.to_string()), "{url}");
-            assert_eq!((session.is_opening(), session.room(), session.refusal_kind()), (false, 0, FaultKind::WrongStatus));
+            assert_eq!(
+                (session.is_opening(), session.room(), session.refusal_kind()),
+                (false, 0, FaultKind::WrongStatus)
+            );
             assert_eq!(String::from_utf8_lossy(session.partial_response()), reply, "{at}");
             assert!(done.events.is_empty());
         }

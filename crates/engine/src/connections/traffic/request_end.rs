@@ -2,17 +2,19 @@
 //! responses, and users are told.
 
 use brunt_cause::StaticCause;
+use brunt_contract::{
+    EventBuffer, ExchangeEnd, FaultKind, Phase, Request, ResourceSearch, SlotContext, StateUpdate, Trace, UserState,
+};
 use brunt_measure::Nanos;
 use brunt_scenario::UserEvent;
-use brunt_contract::{EventBuffer, ExchangeEnd, FaultKind, SlotContext, ResourceSearch, StateUpdate, UserState, Phase, Request, Trace};
 
-use crate::exchange::{Exchange, OF_PAGE, REUSED, ExchangeState};
+use crate::exchange::{Exchange, ExchangeState, OF_PAGE, REUSED};
 use crate::failure_cause::FailureCause;
-use crate::ids::{ExchangeId, RequestId, UserId};
-use crate::worker_message::{WorkerMessage, RawExample};
-use crate::outcome::{UserOutcome, FinishedRequest};
 use crate::failure_class::FailureClass;
+use crate::ids::{ExchangeId, RequestId, UserId};
+use crate::outcome::{FinishedRequest, UserOutcome};
 use crate::traces;
+use crate::worker_message::{RawExample, WorkerMessage};
 
 use super::Traffic;
 
@@ -33,7 +35,13 @@ impl Traffic {
     /// Ends an exchange that its session ended. `late` is set if it had timed out before; `broken` is the protocol
     /// error, if any.
     #[inline]
-    pub fn ended(&mut self, x: &Exchange, ended: ExchangeEnd, (late, broken): (bool, Option<StaticCause>), done: &mut EventBuffer) {
+    pub fn ended(
+        &mut self,
+        x: &Exchange,
+        ended: ExchangeEnd,
+        (late, broken): (bool, Option<StaticCause>),
+        done: &mut EventBuffer,
+    ) {
         self.recorder.end(x, self.stamp, ended.fault.is_none() && !x.warmup);
         self.recorder.responded(x, ended.code, ended.payload, late);
         if let Some(checks) = &self.checks {
@@ -59,7 +67,16 @@ impl Traffic {
         let news = UserEvent::Ended { code: ended.code, fault: ended.fault, on_failure: x.on_failure() };
         let (within, follow) = (self.in_flight.timeout(ended.id), ended.follow_up);
         let (user, name, hops) = (x.user, x.name, x.hops);
-        let over = FinishedRequest { user, name, hops, follow, page_finder: found, timeout: within, event: news, back_off: false };
+        let over = FinishedRequest {
+            user,
+            name,
+            hops,
+            follow,
+            page_finder: found,
+            timeout: within,
+            event: news,
+            back_off: false,
+        };
         self.outcomes.push(UserOutcome::Finished(over));
     }
 
@@ -128,7 +145,11 @@ impl Traffic {
         self.in_flight.forget(&x, id);
         let fault = Some(cause.sort.kind);
         let news = UserEvent::Ended { code: cause.code, fault, on_failure: x.on_failure() };
-        self.outcomes.push(UserOutcome::Finished(FinishedRequest { name: x.name, back_off, ..FinishedRequest::of(x.user, news) }));
+        self.outcomes.push(UserOutcome::Finished(FinishedRequest {
+            name: x.name,
+            back_off,
+            ..FinishedRequest::of(x.user, news)
+        }));
     }
 
     /// Counts a failure and keeps the first example of its kind.
@@ -154,7 +175,12 @@ impl Traffic {
     }
 
     /// Keeps an example of a failure, if one of its kind is wanted; `of` is the request that failed.
-    pub fn keep_example(&mut self, cause: &FailureCause<'_>, of: Option<(&Exchange, ExchangeId)>, excerpt: Option<&[u8]>) {
+    pub fn keep_example(
+        &mut self,
+        cause: &FailureCause<'_>,
+        of: Option<(&Exchange, ExchangeId)>,
+        excerpt: Option<&[u8]>,
+    ) {
         let FailureCause { sort, code, why } = *cause;
         if excerpt.is_some() {
             self.examples.count_excerpt(sort.kind);
@@ -166,7 +192,8 @@ impl Traffic {
             Some((x, id)) if x.state == ExchangeState::InFlight => self.sent_bytes(x, id),
             _ => Vec::new(),
         };
-        let values = of.zip(self.user_states.as_ref()).map(|((x, _), memories)| memories.used_values(x.user, x.request));
+        let values =
+            of.zip(self.user_states.as_ref()).map(|((x, _), memories)| memories.used_values(x.user, x.request));
         let trace = of.filter(|_| self.recorder.has_traces()).and_then(|(x, id)| self.trace_of(x, id));
         let reused = of.is_some_and(|(x, _)| x.flags & REUSED != 0);
         let name = of.filter(|_| self.recorder.by_name()).map(|(x, _)| x.name);

@@ -1,12 +1,12 @@
 //! User-facing side of the requests: values, caches, iterations and their counts.
 
+use brunt_contract::{Request, RequestNames, UserValues};
 use brunt_measure::Nanos;
 use brunt_scenario::SpanEvent;
-use brunt_contract::{RequestNames, Request, UserValues};
 
-use crate::recorder::Recorder;
 use crate::failure_cause::FailureCause;
 use crate::ids::{ExchangeId, RequestId, ScenarioId, UserId};
+use crate::recorder::Recorder;
 
 use super::Traffic;
 
@@ -46,14 +46,25 @@ impl Traffic {
     }
 
     /// Looks a prepared request up in a user's cache.
-    pub fn cached_prepared(&mut self, user: UserId, request: RequestId, due: Nanos) -> Option<Option<brunt_contract::ResourceSearch>> {
-        let (dialogue, fill) = (std::sync::Arc::clone(&self.dialogue), self.in_flight.preview_fill(user, true, self.stamp));
+    pub fn cached_prepared(
+        &mut self,
+        user: UserId,
+        request: RequestId,
+        due: Nanos,
+    ) -> Option<Option<brunt_contract::ResourceSearch>> {
+        let (dialogue, fill) =
+            (std::sync::Arc::clone(&self.dialogue), self.in_flight.preview_fill(user, true, self.stamp));
         let of = (user, dialogue.names().index_of(request.at()));
         self.cached(of, due, (&dialogue.requests()[request.at()].request, &fill))
     }
 
     /// Like [`Traffic::recalled_prepared`], for a request derived from an answer.
-    pub fn cached_derived(&mut self, of: (UserId, u16), due: Nanos, request: &Request) -> Option<Option<brunt_contract::ResourceSearch>> {
+    pub fn cached_derived(
+        &mut self,
+        of: (UserId, u16),
+        due: Nanos,
+        request: &Request,
+    ) -> Option<Option<brunt_contract::ResourceSearch>> {
         let fill = self.in_flight.preview_fill(of.0, false, self.stamp);
         self.cached(of, due, (request, &fill))
     }

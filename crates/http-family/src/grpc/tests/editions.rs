@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::editions::{set_edition, lower_to_proto2};
+use super::super::editions::{lower_to_proto2, set_edition};
 use super::super::reflection::{ReflectionStep, next};
 use super::super::schema::Schema;
 use super::reflecting::{answer, file, services};

@@ -2,19 +2,22 @@
 
 mod answers;
 mod editions;
-mod response_checks;
 mod held_streams;
-mod sending;
 mod preparing;
 mod properties;
 mod reflecting;
+mod response_checks;
+mod sending;
 mod serving;
 mod slots;
 mod statuses;
 
 use std::sync::Arc;
 
-use brunt_contract::{ProtocolConfig, RequestedUrl, ProtocolError, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, Protocol, Session};
+use brunt_contract::{
+    EstablishedConnection, Event, EventBuffer, ExchangeId, OutputBuffer, Protocol, ProtocolConfig, ProtocolError,
+    RequestedUrl, Session, SlotContext, Workload,
+};
 
 use super::framing;
 use super::{GrpcProtocol, GrpcRequest};
@@ -28,7 +31,8 @@ const BIDI: &str = "grpc://127.0.0.1:1/brunt.Target/Bidi";
 
 /// Returns the request for a run, with `target.proto` unless another file is named.
 fn asked(url: &str, options: &[(&str, &str)]) -> ProtocolConfig {
-    let mut asked = ProtocolConfig { urls: vec![RequestedUrl { url: url.into(), weight: 1.0 }], ..ProtocolConfig::default() };
+    let mut asked =
+        ProtocolConfig { urls: vec![RequestedUrl { url: url.into(), weight: 1.0 }], ..ProtocolConfig::default() };
     for (name, value) in options {
         asked.options.entry((*name).to_owned()).or_default().push((*value).to_owned());
     }
@@ -107,9 +111,11 @@ impl GrpcClient {
                 }
                 Event::Refused(id) => format!("refused {}", id.0),
                 Event::Heartbeat => "alive".to_owned(),
-                Event::Unsolicited(..) | Event::ReplyDue | Event::SurplusResponse(_) | Event::RestNotSent(_) | Event::StateUpdate(..) => {
-                    "unasked".to_owned()
-                }
+                Event::Unsolicited(..)
+                | Event::ReplyDue
+                | Event::SurplusResponse(_)
+                | Event::RestNotSent(_)
+                | Event::StateUpdate(..) => "unasked".to_owned(),
                 Event::PeerCode(_) => return None,
             })
         };

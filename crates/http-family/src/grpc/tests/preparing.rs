@@ -178,7 +178,8 @@ fn what_is_required_must_be_written() {
     std::fs::write(&file, text).unwrap();
     let file = file.to_str().unwrap();
     let prepared = |data: &str| {
-        GrpcProtocol.prepare(&asked("grpc://h:1/shop.Till/Buy", &[("proto", file), ("data", data)]))
+        GrpcProtocol
+            .prepare(&asked("grpc://h:1/shop.Till/Buy", &[("proto", file), ("data", data)]))
             .map_err(|said| said.to_string())
     };
     let said = |data: &str| prepared(data).err().unwrap_or_default();

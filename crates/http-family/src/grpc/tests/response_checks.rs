@@ -236,7 +236,9 @@ fn taken(captures: &[&str], heard: &[u8]) -> Result<Vec<String>, String> {
                 let lesson = lesson.downcast::<brunt_values::capture::CapturedValues>().expect("values");
                 values = lesson.0.iter().map(|value| String::from_utf8_lossy(&value.bytes).into_owned()).collect();
             }
-            Event::Ended(ended) => why = ended.fault.map(|_| ended.cause.map(|why| why.to_string()).unwrap_or_default()),
+            Event::Ended(ended) => {
+                why = ended.fault.map(|_| ended.cause.map(|why| why.to_string()).unwrap_or_default())
+            }
             _ => {}
         }
     }

@@ -135,7 +135,8 @@ fn calls_share_a_connection_as_far_as_both_sides_allow() {
 #[test]
 fn many_messages_make_many_calls_of_a_unary_method() {
     let made = dialogue(UNARY, &[("data", "{} {\"text\": \"b\"}"), ("data", "{\"text\": \"c\"}")]);
-    let bodies: Vec<Vec<u8>> = made.requests().iter().map(|r| r.request.downcast::<GrpcRequest>().body.to_vec()).collect();
+    let bodies: Vec<Vec<u8>> =
+        made.requests().iter().map(|r| r.request.downcast::<GrpcRequest>().body.to_vec()).collect();
     assert_eq!(bodies, [vec![0; 5], message("b"), message("c")]);
     assert!(made.requests().iter().all(|r| (r.weight - 1.0 / 3.0).abs() < 1e-9));
 }

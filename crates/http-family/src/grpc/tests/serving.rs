@@ -2,7 +2,7 @@
 
 use super::super::reflection::{ReflectionStep, next};
 use super::super::request::CapturedResponse;
-use super::super::server::{MessageSplitter, CallError, ending, field, is_call, is_reflection, reflect, timeout_ns};
+use super::super::server::{CallError, MessageSplitter, ending, field, is_call, is_reflection, reflect, timeout_ns};
 use super::*;
 
 const HEAD: &[u8] =

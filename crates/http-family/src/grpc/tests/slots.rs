@@ -1,8 +1,8 @@
 //! Calls with slots: the bytes sent equal the encoding of the JSON with its slots filled in.
 
+use brunt_contract::{EstablishedConnection, ExchangeId, OutputBuffer, Protocol, SlotContext};
 use prost_reflect::prost::Message as _;
 use prost_reflect::{DynamicMessage, MessageDescriptor};
-use brunt_contract::{EstablishedConnection, ExchangeId, SlotContext, OutputBuffer, Protocol};
 
 use super::super::json::{self, PreparedMessage};
 use super::super::schema::Schema;
@@ -38,7 +38,15 @@ fn all() -> MessageDescriptor {
 }
 
 fn fill(number: u64) -> SlotContext<'static> {
-    SlotContext { number, user: 7, random: number, unix_ns: 5_000_000_000, run: 1, sequence: 0, values: brunt_contract::UserValues::NONE }
+    SlotContext {
+        number,
+        user: 7,
+        random: number,
+        unix_ns: 5_000_000_000,
+        run: 1,
+        sequence: 0,
+        values: brunt_contract::UserValues::NONE,
+    }
 }
 
 /// Encodes a JSON message with slots.
@@ -194,7 +202,8 @@ fn streams_have_slots_and_lockstep_has_none() {
     let dialogue = dialogue(CLIENT, &data);
     let shown = dialogue.encoded_with(&dialogue.requests()[0].request, &fill(3), None);
     assert_eq!(shown, b"POST /brunt.Target/ClientStream\n\n\x02a3\n\n\x01b\n");
-    let said = GrpcProtocol.prepare(&asked(BIDI, &[data[0], data[1], ("lockstep", "")])).expect_err("one by one").to_string();
+    let said =
+        GrpcProtocol.prepare(&asked(BIDI, &[data[0], data[1], ("lockstep", "")])).expect_err("one by one").to_string();
     assert!(said.starts_with("--lockstep: sends messages one by one"), "{said}");
 }
 

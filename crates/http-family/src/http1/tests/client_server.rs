@@ -1,7 +1,10 @@
 //! Tests of client and server against each other, with the bytes split anywhere in both directions.
 
+use brunt_contract::{
+    BodyFraming, EstablishedConnection, Event, EventBuffer, ExchangeId, Origin, OutputBuffer, ServerRequest,
+    ServerResponse, ServerSession, SlotContext,
+};
 use proptest::prelude::*;
-use brunt_contract::{ServerRequest, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
 
 use super::dialogue;
 use crate::http1::Http1Server;

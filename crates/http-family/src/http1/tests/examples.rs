@@ -1,6 +1,8 @@
 //! Tests of the excerpts kept of failed responses.
 
-use brunt_contract::{EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, Origin, OutputBuffer};
+use brunt_contract::{
+    EstablishedConnection, Event, EventBuffer, ExchangeId, FaultKind, Origin, OutputBuffer, SlotContext,
+};
 
 use super::dialogue;
 

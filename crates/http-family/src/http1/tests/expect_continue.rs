@@ -4,7 +4,10 @@
 use brunt_measure::Nanos;
 use std::sync::Arc;
 
-use brunt_contract::{Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, SubmitOutcome, Session};
+use brunt_contract::{
+    EstablishedConnection, Event, EventBuffer, ExchangeId, Origin, OutputBuffer, Protocol, Session, SlotContext,
+    SubmitOutcome, Workload,
+};
 
 use super::{Http1, asked, dialogue};
 
@@ -23,7 +26,8 @@ struct DeferredExchange {
 impl DeferredExchange {
     /// Submits a request; returns the bytes sent at once as well.
     fn begin(dialogue: &Arc<dyn Workload>, fill: &SlotContext) -> (DeferredExchange, String, SubmitOutcome) {
-        let (mut session, mut out) = (dialogue.session(&Origin::default(), &EstablishedConnection::default()), OutputBuffer::default());
+        let (mut session, mut out) =
+            (dialogue.session(&Origin::default(), &EstablishedConnection::default()), OutputBuffer::default());
         let sent = session.submit(ID, &dialogue.requests()[0].request, fill, &mut out).expect("room");
         let mut talk = DeferredExchange { session, out, done: EventBuffer::default() };
         let left = talk.take_sent();
@@ -155,7 +159,10 @@ fn a_line_of_the_users_has_the_same_meaning_where_there_is_a_body() {
     assert_eq!(said(&["header=Expect: 100-continue", "data=x", "http=1.0"]).2, SubmitOutcome::AwaitingResponse);
     // An empty line removes the field, as with curl.
     let (_, head, sent) = said(&["header=Expect:", "data=x"]);
-    assert!(!head.contains("Expect") && head.ends_with("\r\n\r\nx") && sent == SubmitOutcome::AwaitingResponse, "{head}");
+    assert!(
+        !head.contains("Expect") && head.ends_with("\r\n\r\nx") && sent == SubmitOutcome::AwaitingResponse,
+        "{head}"
+    );
     assert!(Http1.prepare(&asked(&["http://h/"], &["header=Expect:", "data=x", "expect-continue"])).is_err());
 }
 

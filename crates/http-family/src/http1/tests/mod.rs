@@ -1,20 +1,21 @@
 //! Tests with scripted bytes split at every position, property tests, and tests of client against server.
 
-mod responses;
-mod examples;
-mod fuzz_regressions;
 mod client_server;
+mod examples;
+mod expect_continue;
+mod fuzz_regressions;
 mod properties;
 mod redirects;
 mod requests;
+mod responses;
 mod server;
 mod slots;
-mod expect_continue;
 
 use std::sync::Arc;
 
 use brunt_contract::{
-    ProtocolConfig, RequestedUrl, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, Origin, OutputBuffer, Protocol, Session,
+    EstablishedConnection, Event, EventBuffer, ExchangeId, FaultKind, Origin, OutputBuffer, Protocol, ProtocolConfig,
+    RequestedUrl, Session, SlotContext, Workload,
 };
 
 use super::{Http1, HttpRequest};

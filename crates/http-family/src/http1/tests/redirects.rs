@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use brunt_contract::{Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, FollowUp, Origin, OutputBuffer};
+use brunt_contract::{
+    EstablishedConnection, Event, EventBuffer, ExchangeId, FaultKind, FollowUp, Origin, OutputBuffer, SlotContext,
+    Workload,
+};
 
 use super::dialogue;
 
@@ -146,7 +149,9 @@ fn a_location_that_leads_nowhere_breaks() {
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     for location in ["ftp://h/", "http://", "mailto:x"] {
         let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
-        session.submit(ExchangeId(3), &dialogue.requests()[0].request, &SlotContext::default(), &mut out).expect("room");
+        session
+            .submit(ExchangeId(3), &dialogue.requests()[0].request, &SlotContext::default(), &mut out)
+            .expect("room");
         let broken = session.receive(answer(302, location).as_bytes(), &mut out, &mut done);
         assert!(broken.is_err_and(|b| b.to_string() == "the Location of a redirect is not an HTTP URL"), "{location}");
     }

@@ -3,7 +3,10 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use brunt_contract::{ProtocolConfig, Workload, EstablishedConnection, ProxyException, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, ProxyRules, Proxy};
+use brunt_contract::{
+    EstablishedConnection, ExchangeId, Origin, OutputBuffer, Protocol, ProtocolConfig, Proxy, ProxyException,
+    ProxyRules, SlotContext, Workload,
+};
 
 use super::{Http1, asked, dialogue};
 
@@ -232,10 +235,14 @@ fn of_many_urls_each_keeps_its_target_and_says_what_it_says_alone() {
             assert_eq!(put(&many, n), alone.encoded(&alone.requests()[0].request));
             assert_eq!(many.encoded(&many.requests()[n].request), put(&alone, 0));
         }
-        let common = |n: usize| many.requests()[n].request.downcast::<super::HttpRequest>().tail.as_ref().expect("many");
+        let common =
+            |n: usize| many.requests()[n].request.downcast::<super::HttpRequest>().tail.as_ref().expect("many");
         assert!(std::sync::Arc::ptr_eq(common(0), common(1)), "{options:?}");
         assert!(common(0) != common(2) && common(0) != common(3), "another host, another password");
-        assert!(many.requests()[0].request.downcast::<super::HttpRequest>().bytes.len() <= "GET /a?b=c".len() + 1, "{options:?}");
+        assert!(
+            many.requests()[0].request.downcast::<super::HttpRequest>().bytes.len() <= "GET /a?b=c".len() + 1,
+            "{options:?}"
+        );
     }
 }
 

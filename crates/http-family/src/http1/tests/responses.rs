@@ -1,7 +1,9 @@
 //! Table tests of responses: whole, split at every position and at every pair of positions, byte by byte, and with the
 //! connection closed at every position.
 
-use brunt_contract::{EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, Origin, OutputBuffer};
+use brunt_contract::{
+    EstablishedConnection, Event, EventBuffer, ExchangeId, FaultKind, Origin, OutputBuffer, SlotContext,
+};
 
 use super::{PlayedExchange, dialogue, play};
 
@@ -19,8 +21,16 @@ struct Http1ResponseCase {
 }
 
 /// A 200 response on a persistent connection.
-const GOOD: Http1ResponseCase =
-    Http1ResponseCase { options: &[], answer: "", close: false, fault: None, code: 200, payload: 0, room: 1, broken: None };
+const GOOD: Http1ResponseCase = Http1ResponseCase {
+    options: &[],
+    answer: "",
+    close: false,
+    fault: None,
+    code: 200,
+    payload: 0,
+    room: 1,
+    broken: None,
+};
 /// A successful response that ends the connection.
 const LAST: Http1ResponseCase = Http1ResponseCase { room: 0, ..GOOD };
 /// A successful response followed by stray bytes.
@@ -230,7 +240,9 @@ fn an_answer_too_many_is_a_stray_and_a_408_on_an_idle_connection_is_none() {
         for together in [true, false] {
             let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
             let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
-            session.submit(ExchangeId(3), &dialogue.requests()[0].request, &SlotContext::default(), &mut out).expect("room");
+            session
+                .submit(ExchangeId(3), &dialogue.requests()[0].request, &SlotContext::default(), &mut out)
+                .expect("room");
             let whole = [answer, late].concat();
             let pieces = if together { vec![&whole[..]] } else { vec![&answer[..], late] };
             let read = pieces.into_iter().find_map(|piece| session.receive(piece, &mut out, &mut done).err());

@@ -1,6 +1,6 @@
 //! Tests of the server: the requests it reports, however they are split, and its replies.
 
-use brunt_contract::{ProtocolError, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
+use brunt_contract::{BodyFraming, OutputBuffer, ProtocolError, ServerResponse, ServerSession};
 
 use crate::http1::Http1Server;
 
@@ -103,7 +103,8 @@ fn a_large_body_is_counted_and_its_beginning_shown() {
     assert_eq!((heard[0].2, heard[0].3.len()), (100_000, 65_536));
 }
 
-const REPLY: ServerResponse<'static> = ServerResponse { status: 200, headers: b"", body: b"hello", framing: BodyFraming::Length, close: false };
+const REPLY: ServerResponse<'static> =
+    ServerResponse { status: 200, headers: b"", body: b"hello", framing: BodyFraming::Length, close: false };
 
 fn answered(request: &str, reply: &ServerResponse<'_>) -> (String, bool) {
     let (mut server, mut out) = (Http1Server::new(), OutputBuffer::default());
@@ -128,7 +129,12 @@ fn answers_have_the_shape_asked_for() {
     let length = "Content-Length: 5\r\n\r\n";
     for (request, reply, expected, over) in [
         (get, REPLY, format!("{ok}{length}hello"), false),
-        (get, ServerResponse { headers: b"A: b\r\n", close: true, ..REPLY }, format!("{ok}A: b\r\n{closes}{length}hello"), true),
+        (
+            get,
+            ServerResponse { headers: b"A: b\r\n", close: true, ..REPLY },
+            format!("{ok}A: b\r\n{closes}{length}hello"),
+            true,
+        ),
         (
             get,
             ServerResponse { status: 503, body: b"", ..REPLY },
@@ -138,7 +144,12 @@ fn answers_have_the_shape_asked_for() {
         (get, ServerResponse { status: 204, ..REPLY }, "HTTP/1.1 204 No Content\r\n\r\n".into(), false),
         (get, ServerResponse { status: 304, ..until_close }, "HTTP/1.1 304 Not Modified\r\n\r\n".into(), false),
         (get, chunked, format!("{ok}{chunks}"), false),
-        (get, ServerResponse { body: b"", ..chunked }, format!("{ok}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), false),
+        (
+            get,
+            ServerResponse { body: b"", ..chunked },
+            format!("{ok}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+            false,
+        ),
         (
             get,
             ServerResponse { framing: BodyFraming::Chunked(0), body: b"a", ..REPLY },

@@ -3,7 +3,10 @@
 use proptest::prelude::*;
 use std::sync::Arc;
 
-use brunt_contract::{Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, FaultKind, SlotContext, Origin, OutputBuffer, Protocol};
+use brunt_contract::{
+    EstablishedConnection, Event, EventBuffer, ExchangeId, FaultKind, Origin, OutputBuffer, Protocol, SlotContext,
+    Workload,
+};
 
 use super::{Http1, asked, dialogue};
 
@@ -63,7 +66,9 @@ fn the_length_said_is_the_length_sent() {
 #[test]
 fn a_request_without_slots_is_what_it_was() {
     let plain = dialogue("http://h/a", &["data={\"a\":{\"b\":1}}"]);
-    assert!(!plain.prepared().has_slots && plain.requests()[0].request.downcast::<super::HttpRequest>().slots.is_none());
+    assert!(
+        !plain.prepared().has_slots && plain.requests()[0].request.downcast::<super::HttpRequest>().slots.is_none()
+    );
     let off = dialogue("http://h/{uuid}", &["data={counter}", "no-slots"]);
     assert!(!off.prepared().has_slots);
     let text = sent(&off, &fill(1));

@@ -6,8 +6,8 @@
 
 use brunt_cause::StaticCause;
 
-use super::table::{OVERHEAD, DynamicTable};
-use super::{static_table, huffman};
+use super::table::{DynamicTable, OVERHEAD};
+use super::{huffman, static_table};
 
 /// The table size we announce: the default of RFC 9113 6.5.2.
 const TABLE_BOUND: usize = 4096;

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use super::{static_table, huffman};
+use super::{huffman, static_table};
 
 /// The largest table used, whatever the peer offers: the default of RFC 9113 6.5.2.
 const TABLE_BOUND: u32 = 4096;

@@ -5,11 +5,11 @@
 
 mod decode;
 mod encode;
-mod static_table;
 mod huffman;
+mod static_table;
 mod table;
 #[cfg(test)]
 mod tests;
 
-pub use decode::{HpackDecoder, HeaderFields, LIST_BOUND, HpackError};
-pub use encode::{HpackEncoder, Lexicon, HeaderList, literal, named, value};
+pub use decode::{HeaderFields, HpackDecoder, HpackError, LIST_BOUND};
+pub use encode::{HeaderList, HpackEncoder, Lexicon, literal, named, value};

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{HpackDecoder, HpackEncoder, Lexicon, HeaderList, HpackError, huffman, literal};
+use super::{HeaderList, HpackDecoder, HpackEncoder, HpackError, Lexicon, huffman, literal};
 
 type DecodedFields = Vec<(String, String)>;
 

@@ -6,13 +6,13 @@
 //! on top that responds earlier ([`Http2Server::in_pieces`]) as they arrive. Not supported: push, priorities, interim
 //! responses; trailers of requests are ignored.
 
-mod responses;
 mod receiving;
+mod responses;
 #[cfg(test)]
 mod tests;
 
 use brunt_cause::StaticCause;
-use brunt_contract::{ServerRequest, ProtocolError, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
+use brunt_contract::{BodyFraming, OutputBuffer, ProtocolError, ServerRequest, ServerResponse, ServerSession};
 
 use super::frames::{self, setting};
 use super::hpack::{HpackDecoder, HpackEncoder, LIST_BOUND, Lexicon};

@@ -1,11 +1,11 @@
 //! Frames from a client, and the requests they form (RFC 9113 6 and 8.3.1).
 
-use brunt_contract::{ServerRequest, RequestPart};
+use brunt_contract::{RequestPart, ServerRequest};
 
-use super::{ServerExchange, ServerError, Http2Server, STREAMS, RequestHead, WINDOW};
+use super::{Http2Server, RequestHead, STREAMS, ServerError, ServerExchange, WINDOW};
 use crate::http2::frames::{self, FrameHead, HEAD, PAYLOAD_BOUND, PREFACE, code, setting};
 use crate::http2::head::is_field;
-use crate::http2::hpack::{HeaderFields, LIST_BOUND, HpackError};
+use crate::http2::hpack::{HeaderFields, HpackError, LIST_BOUND};
 use crate::http2::streams::Http2Stream;
 
 /// Maximum number of body bytes that are shown.
@@ -62,7 +62,9 @@ impl Http2Server {
         if !self.greeted {
             let seen = bytes.len().min(PREFACE.len());
             let good = bytes[..seen] == PREFACE[..seen];
-            return good.then_some(PREFACE.len()).ok_or(ServerError(code::PROTOCOL_ERROR, brunt_cause::http2::no_preface()));
+            return good
+                .then_some(PREFACE.len())
+                .ok_or(ServerError(code::PROTOCOL_ERROR, brunt_cause::http2::no_preface()));
         }
         let Some(head) = bytes.first_chunk::<HEAD>() else { return Ok(HEAD) };
         let head = FrameHead::read(head);
@@ -105,7 +107,12 @@ impl Http2Server {
     }
 
     #[cold]
-    fn continuation(&mut self, head: FrameHead, payload: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ServerError> {
+    fn continuation(
+        &mut self,
+        head: FrameHead,
+        payload: &[u8],
+        hear: &mut dyn FnMut(ServerRequest<'_>),
+    ) -> Result<(), ServerError> {
         let Some((stream, end)) = self.assembling else {
             return Err(ServerError(code::PROTOCOL_ERROR, brunt_cause::http2::lone_continuation()));
         };
@@ -123,7 +130,13 @@ impl Http2Server {
     }
 
     /// Handles a whole header block: a request, or its trailer.
-    fn block(&mut self, id: u32, block: &[u8], end: bool, hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ServerError> {
+    fn block(
+        &mut self,
+        id: u32,
+        block: &[u8],
+        end: bool,
+        hear: &mut dyn FnMut(ServerRequest<'_>),
+    ) -> Result<(), ServerError> {
         if id.is_multiple_of(2) {
             return Err(NO_STREAM);
         }
@@ -176,7 +189,12 @@ impl Http2Server {
         Ok(())
     }
 
-    fn body(&mut self, head: FrameHead, payload: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ServerError> {
+    fn body(
+        &mut self,
+        head: FrameHead,
+        payload: &[u8],
+        hear: &mut dyn FnMut(ServerRequest<'_>),
+    ) -> Result<(), ServerError> {
         let content = frames::without_padding(head, payload).ok_or(TOO_PADDED)?;
         let id = head.stream;
         if id.is_multiple_of(2) || id > self.last_id {
@@ -261,7 +279,12 @@ impl Http2Server {
     }
 
     #[cold]
-    fn control(&mut self, head: FrameHead, payload: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ServerError> {
+    fn control(
+        &mut self,
+        head: FrameHead,
+        payload: &[u8],
+        hear: &mut dyn FnMut(ServerRequest<'_>),
+    ) -> Result<(), ServerError> {
         self.count_idle()?;
         let id = head.stream;
         let of_connection = matches!(head.kind, frames::SETTINGS | frames::PING | frames::GOAWAY);
@@ -338,7 +361,9 @@ impl Http2Server {
     pub(super) fn flush(&mut self) {
         if self.sending.has_queued() && self.sending.flush(&mut self.streams, &mut self.due_replies) {
             self.idle_frames = 0;
-            let is_over = |s: &&mut Http2Stream<ServerExchange>| s.closed_locally || (s.queue.is_none() && s.state.trailer.is_some());
+            let is_over = |s: &&mut Http2Stream<ServerExchange>| {
+                s.closed_locally || (s.queue.is_none() && s.state.trailer.is_some())
+            };
             let over = self.streams.iter_mut().filter(is_over).map(|s| (s.id, s.state.trailer.take()));
             for (id, trailer) in over.collect::<Vec<_>>() {
                 let Some(trailer) = trailer else {

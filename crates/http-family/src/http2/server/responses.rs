@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use brunt_contract::{OutputBuffer, ServerResponse};
 
-use super::{ServerExchange, Http2Server};
+use super::{Http2Server, ServerExchange};
 use crate::http2::frames::{self, FrameHead, HEAD, code};
 use crate::http2::hpack::HeaderList;
 use crate::http2::streams::Http2Stream;
@@ -111,7 +111,9 @@ impl Http2Server {
 
     /// Sends a piece of the body, queueing the part that exceeds the client's window.
     pub fn data(&mut self, id: u32, bytes: &[u8], last: bool, out: &mut OutputBuffer) {
-        let Some(stream) = self.streams.get(id).filter(|s| !s.closed_locally && s.state.trailer.is_none()) else { return };
+        let Some(stream) = self.streams.get(id).filter(|s| !s.closed_locally && s.state.trailer.is_none()) else {
+            return;
+        };
         let out = out.buffer();
         let sent = if stream.queue.is_some() { 0 } else { self.sending.write(stream, bytes, last, out) };
         if sent < bytes.len() {
@@ -122,7 +124,14 @@ impl Http2Server {
     }
 
     /// Responds with `size` bytes of a repeated block, as fast as the client and our output allow.
-    pub fn flood(&mut self, id: u32, reply: &ServerResponse<'_>, size: usize, block: &Arc<[u8]>, out: &mut OutputBuffer) {
+    pub fn flood(
+        &mut self,
+        id: u32,
+        reply: &ServerResponse<'_>,
+        size: usize,
+        block: &Arc<[u8]>,
+        out: &mut OutputBuffer,
+    ) {
         if self.head(id, reply.status, reply.headers, Some(size), size == 0, out)
             && let Some(stream) = self.streams.get(id)
         {
@@ -167,7 +176,11 @@ impl Http2Server {
 
     /// Returns the number of bytes held for requests and responses in progress.
     pub fn held_bytes(&self) -> usize {
-        self.sending.queued_bytes() + self.request_bytes + self.partial_frame.len() + self.block.len() + self.due_replies.len()
+        self.sending.queued_bytes()
+            + self.request_bytes
+            + self.partial_frame.len()
+            + self.block.len()
+            + self.due_replies.len()
     }
 
     /// Resets a stream.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use brunt_contract::{ExchangeEnd, Event, ExchangeId, SlotContext, ServerResponse, ServerSession, BodyFraming};
+use brunt_contract::{BodyFraming, Event, ExchangeEnd, ExchangeId, ServerResponse, ServerSession, SlotContext};
 
 use super::*;
 use crate::http2::frames::{FrameHead, HEAD, PREFACE, code};
@@ -22,7 +22,12 @@ fn hear(server: &mut Http2Server, bytes: &[u8]) -> (ReceivedRequests, Option<&'s
 }
 
 /// Runs a client against a server, passing bytes in pieces; every request is answered in reverse order.
-fn converse(mut talk: Http2Client, requests: u32, reply: &ServerResponse<'_>, piece: usize) -> (Vec<String>, ReceivedRequests) {
+fn converse(
+    mut talk: Http2Client,
+    requests: u32,
+    reply: &ServerResponse<'_>,
+    piece: usize,
+) -> (Vec<String>, ReceivedRequests) {
     let mut server = Http2Server::new();
     let (mut out, mut heard) = (OutputBuffer::default(), ReceivedRequests::new());
     for id in 0..requests {
@@ -56,8 +61,13 @@ fn converse(mut talk: Http2Client, requests: u32, reply: &ServerResponse<'_>, pi
     (words, heard)
 }
 
-const REPLY: ServerResponse<'static> =
-    ServerResponse { status: 200, headers: b"Server: x\r\n", body: b"hello", framing: BodyFraming::Length, close: false };
+const REPLY: ServerResponse<'static> = ServerResponse {
+    status: 200,
+    headers: b"Server: x\r\n",
+    body: b"hello",
+    framing: BodyFraming::Length,
+    close: false,
+};
 
 #[test]
 fn the_halves_understand_each_other_however_the_bytes_are_cut() {

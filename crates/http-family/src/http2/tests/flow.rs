@@ -1,7 +1,7 @@
 //! Flow control in both directions (RFC 9113 5.2, 6.9).
 
 use super::super::Http2Connection;
-use super::super::connection::{StreamListener, StreamDecision};
+use super::super::connection::{StreamDecision, StreamListener};
 use super::*;
 
 const BODY: usize = 200_000;
@@ -78,7 +78,12 @@ fn streams_take_turns_and_one_that_is_over_waits_no_longer() {
 struct IgnoringListener;
 
 impl StreamListener<()> for IgnoringListener {
-    fn head(&mut self, _: &mut (), _: &mut hpack::HeaderFields<'_>, _: bool) -> Result<StreamDecision, hpack::HpackError> {
+    fn head(
+        &mut self,
+        _: &mut (),
+        _: &mut hpack::HeaderFields<'_>,
+        _: bool,
+    ) -> Result<StreamDecision, hpack::HpackError> {
         Ok(StreamDecision::Continue)
     }
     fn data(&mut self, _: &mut (), _: &[u8], _: bool) -> StreamDecision {

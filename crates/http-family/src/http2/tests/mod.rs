@@ -6,14 +6,15 @@ mod conversations;
 mod flow;
 mod forbidden;
 mod garbage;
-mod shutdown;
 mod requests;
+mod shutdown;
 mod slots;
 
 use std::sync::Arc;
 
 use brunt_contract::{
-    ProtocolConfig, RequestedUrl, Workload, EventBuffer, ExchangeEnd, EstablishedConnection, Event, ExchangeId, SlotContext, Origin, OutputBuffer, Protocol, Session,
+    EstablishedConnection, Event, EventBuffer, ExchangeEnd, ExchangeId, Origin, OutputBuffer, Protocol, ProtocolConfig,
+    RequestedUrl, Session, SlotContext, Workload,
 };
 
 use super::frames::{self, FrameHead, HEAD, code};
@@ -59,7 +60,8 @@ impl Http2Client {
 
     pub fn of(dialogue: Arc<dyn Workload>) -> Http2Client {
         let session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
-        let mut talk = Http2Client { dialogue, session, out: OutputBuffer::default(), done: EventBuffer::default(), broken: None };
+        let mut talk =
+            Http2Client { dialogue, session, out: OutputBuffer::default(), done: EventBuffer::default(), broken: None };
         talk.session.open(&mut talk.out);
         talk
     }

@@ -172,7 +172,13 @@ fn paths_of_many_urls_are_said_whatever_peers_remember_of_them() {
         }
     }
     let two = |at: usize| {
-        dialogue.requests()[at].request.downcast::<crate::http1::HttpRequest>().http2.as_ref().expect("prepared").clone()
+        dialogue.requests()[at]
+            .request
+            .downcast::<crate::http1::HttpRequest>()
+            .http2
+            .as_ref()
+            .expect("prepared")
+            .clone()
     };
     assert!(Arc::ptr_eq(&two(299), &two(298)) && Arc::ptr_eq(&two(299), &two(303)), "what is the same is there once");
     assert!(!Arc::ptr_eq(&two(0), &two(299)) && Arc::ptr_eq(&two(0), &two(302)), "a path that is remembered");

@@ -1,7 +1,7 @@
 //! Client and server against each other, with the bytes split anywhere in both directions.
 
+use brunt_contract::{BodyFraming, ServerRequest, ServerResponse, ServerSession};
 use proptest::prelude::*;
-use brunt_contract::{ServerRequest, ServerResponse, ServerSession, BodyFraming};
 
 use super::*;
 use crate::websocket::WebSocketServer;

@@ -1,7 +1,7 @@
 //! Whole conversations split at every position, closed at every position, and random bytes.
 
+use brunt_contract::{Event, EventBuffer, ExchangeId, OutputBuffer, Session};
 use proptest::prelude::*;
-use brunt_contract::{EventBuffer, Event, ExchangeId, OutputBuffer, Session};
 
 use super::*;
 use crate::websocket::oracle;
@@ -27,7 +27,13 @@ fn plays(options: &[&str], messages: u32, script: &[u8], expected: &ScriptResult
 
 fn heard(events: &[&str], sent: &[(u8, &[u8])]) -> ScriptResult {
     let sent = sent.iter().map(|(first, payload)| (*first, payload.to_vec())).collect();
-    ScriptResult { events: events.iter().map(|e| (*e).to_owned()).collect(), sent, broken: None, room: true, opening: false }
+    ScriptResult {
+        events: events.iter().map(|e| (*e).to_owned()).collect(),
+        sent,
+        broken: None,
+        room: true,
+        opening: false,
+    }
 }
 
 #[test]
@@ -113,7 +119,10 @@ fn a_lost_message_does_not_take_the_answers_of_those_that_say_the_same_for_ever(
     submit(&mut session, &dialogue, 5);
     // The first message was lost: the answer to the second is attributed to it, so the second is given up, too.
     assert_eq!(feed(&mut session, &[&frame(0x81, br#"{"seq":1}"#)]), heard(&[], &[]));
-    assert!(!session.cancel(ExchangeId(5), &mut OutputBuffer::default()), "the connection closes, or this went on for ever");
+    assert!(
+        !session.cancel(ExchangeId(5), &mut OutputBuffer::default()),
+        "the connection closes, or this went on for ever"
+    );
 }
 
 #[test]

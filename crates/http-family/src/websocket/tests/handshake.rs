@@ -48,7 +48,8 @@ fn requests() {
 fn consent_in_pieces_and_with_frames_behind_it() {
     let dialogue = dialogue(&["push"]);
     let script = [consent("X: y\r\n"), frame(0x81, b"welcome"), frame(0x81, b"again")].concat();
-    let expected = ScriptResult { events: vec!["push of 7".into(), "push of 5".into()], room: true, ..ScriptResult::default() };
+    let expected =
+        ScriptResult { events: vec!["push of 7".into(), "push of 5".into()], room: true, ..ScriptResult::default() };
     for cut in 0..script.len() {
         assert_eq!(feed(&mut session(&dialogue), &[&script[..cut], &script[cut..]]), expected, "cut at {cut}");
         if cut < consent("X: y\r\n").len() {
@@ -56,7 +57,12 @@ fn consent_in_pieces_and_with_frames_behind_it() {
             let heard = feed(&mut begun, &[&script[..cut]]);
             assert_eq!(heard, ScriptResult { opening: true, ..ScriptResult::default() }, "cut at {cut}");
             assert_eq!(
-                begun.submit(ExchangeId(0), &dialogue.requests()[0].request, &SlotContext::default(), &mut OutputBuffer::default()),
+                begun.submit(
+                    ExchangeId(0),
+                    &dialogue.requests()[0].request,
+                    &SlotContext::default(),
+                    &mut OutputBuffer::default()
+                ),
                 Err(brunt_contract::SessionFull)
             );
         }

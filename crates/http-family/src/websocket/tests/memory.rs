@@ -92,7 +92,9 @@ fn what_is_said_beside_messages_allocates_nothing_either() {
     let script = [frame(0x81, b"ping1"), frame(0x81, b"{\"u\":0}")].concat();
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     let mut turn = |id: u32| {
-        session.submit(ExchangeId(id), &dialogue.requests()[0].request, &SlotContext::default(), &mut out).expect("room");
+        session
+            .submit(ExchangeId(id), &dialogue.requests()[0].request, &SlotContext::default(), &mut out)
+            .expect("room");
         session.receive(&script, &mut out, &mut done).expect("good");
         assert_eq!((session.write_replies(0, &mut out), done.events.len()), (1, 2));
         session.reset_pending_replies();
@@ -112,7 +114,9 @@ fn messages_in_steady_state_allocate_nothing() {
         let answer = frame(0x81, b"{\"seq\":5}");
         let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
         let mut turn = |id: u32| {
-            session.submit(ExchangeId(id), &dialogue.requests()[0].request, &SlotContext::default(), &mut out).expect("room");
+            session
+                .submit(ExchangeId(id), &dialogue.requests()[0].request, &SlotContext::default(), &mut out)
+                .expect("room");
             session.receive(&answer, &mut out, &mut done).expect("good");
             assert_eq!(done.events.len(), 1);
             out.clear();

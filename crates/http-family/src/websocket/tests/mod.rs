@@ -1,18 +1,21 @@
 //! Scripted bytes, split at every position; properties; client and server against each other.
 
-mod side_messages;
+mod client_and_server;
 mod conversation;
 mod frames;
-mod client_and_server;
 mod handshake;
 mod memory;
 mod plan;
 mod server;
+mod side_messages;
 mod steps;
 
 use std::sync::Arc;
 
-use brunt_contract::{ProtocolConfig, RequestedUrl, Workload, EventBuffer, EstablishedConnection, Event, ExchangeId, SlotContext, OutputBuffer, Protocol, Session};
+use brunt_contract::{
+    EstablishedConnection, Event, EventBuffer, ExchangeId, OutputBuffer, Protocol, ProtocolConfig, RequestedUrl,
+    Session, SlotContext, Workload,
+};
 
 use super::upgrade::{accept, key};
 use super::{WebSocketMessage, WebSocketProtocol};
@@ -91,7 +94,13 @@ fn feed(session: &mut Box<dyn Session>, pieces: &[&[u8]]) -> ScriptResult {
         }
     }
     let events = done.events.iter().filter_map(said).collect();
-    ScriptResult { events, sent: unmasked(out.bytes()), broken, room: session.room() > 0, opening: session.is_opening() }
+    ScriptResult {
+        events,
+        sent: unmasked(out.bytes()),
+        broken,
+        room: session.room() > 0,
+        opening: session.is_opening(),
+    }
 }
 
 /// Formats an event. First bytes are left out, as they depend on how the bytes are split.

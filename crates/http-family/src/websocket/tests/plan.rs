@@ -30,7 +30,10 @@ fn messages() {
         assert_eq!(sent, expected, "{options:?}");
         assert!(!dialogue.prepared().holds_only);
     }
-    assert!(dialogue(&[]).prepared().holds_only && dialogue(&["match-field=seq"]).prepared().holds_only, "nothing to say");
+    assert!(
+        dialogue(&[]).prepared().holds_only && dialogue(&["match-field=seq"]).prepared().holds_only,
+        "nothing to say"
+    );
 }
 
 #[test]
@@ -129,7 +132,8 @@ fn slots_among_braces_that_are_none() {
         (off.requests()[0].request.downcast::<WebSocketMessage>().payload(&fill), off.prepared().has_slots),
         (b"{counter}".to_vec(), false)
     );
-    let complaint = WebSocketProtocol.prepare(&asked(&["ws://h/"], &["data={countr}"])).expect_err("a mistake").to_string();
+    let complaint =
+        WebSocketProtocol.prepare(&asked(&["ws://h/"], &["data={countr}"])).expect_err("a mistake").to_string();
     assert!(complaint.starts_with("--data: "), "{complaint}");
 }
 

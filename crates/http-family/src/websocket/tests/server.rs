@@ -1,6 +1,6 @@
 //! The server on scripted bytes.
 
-use brunt_contract::{ServerRequest, ProtocolError, OutputBuffer, ServerResponse, ServerSession, BodyFraming};
+use brunt_contract::{BodyFraming, OutputBuffer, ProtocolError, ServerRequest, ServerResponse, ServerSession};
 
 use crate::websocket::{WebSocketServer, codec, mask::mask};
 
@@ -108,10 +108,16 @@ fn answers_that_close() {
         let mut server = WebSocketServer::new();
         let mut out = OutputBuffer::default();
         let mut id = 0;
-        server.receive(&[UPGRADE, &masked(0x81, b"a")].concat(), &mut |ask: ServerRequest<'_>| id = ask.id).expect("good");
+        server
+            .receive(&[UPGRADE, &masked(0x81, b"a")].concat(), &mut |ask: ServerRequest<'_>| id = ask.id)
+            .expect("good");
         server.write_due(&mut out);
         out.clear();
-        server.respond(id, &ServerResponse { status, headers: b"", body: b"x", framing: BodyFraming::Length, close }, &mut out);
+        server.respond(
+            id,
+            &ServerResponse { status, headers: b"", body: b"x", framing: BodyFraming::Length, close },
+            &mut out,
+        );
         assert_eq!((out.bytes(), server.is_finished()), (&expected[..], true));
     }
 }

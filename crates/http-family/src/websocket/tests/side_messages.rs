@@ -131,7 +131,8 @@ fn what_is_expected_of_an_answer_is_filled_like_its_message() {
         }
         let id = |number: u64| {
             let fill = SlotContext { number, random: number + 1, sequence: number + 1, ..SlotContext::default() };
-            let sent = String::from_utf8(dialogue.requests()[0].request.downcast::<WebSocketMessage>().payload(&fill)).expect("text");
+            let sent = String::from_utf8(dialogue.requests()[0].request.downcast::<WebSocketMessage>().payload(&fill))
+                .expect("text");
             assert!(sent.starts_with(&format!("42{}[\"ask\",\"", number + 1)) && sent.ends_with("\"]"), "{sent}");
             sent.split('"').nth(3).expect("the id").to_owned()
         };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use brunt_contract::{ConnectionOwner, Event, FaultKind, UserState, SubmitOutcome, UserValues};
+use brunt_contract::{ConnectionOwner, Event, FaultKind, SubmitOutcome, UserState, UserValues};
 
 use super::*;
 use brunt_values::capture::CapturedValues;

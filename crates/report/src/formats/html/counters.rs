@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use brunt_record::{CounterState, HostCounters, CounterValue};
+use brunt_record::{CounterState, CounterValue, HostCounters};
 use serde_json::{Map, Value, json};
 
-use super::resolution::{Resolution, HostCounterSet};
+use super::resolution::{HostCounterSet, Resolution};
 
 /// Counters that a page shows at once, by prefix and suffix; the others are found by search.
 const TELLING: [(&str, &str); 44] = [

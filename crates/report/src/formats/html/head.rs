@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::counters::LIVE_COARSE;
 use super::flows::Flows;
-use super::resolution::{Resolution, HostCounterSet};
 use super::histogram::COARSEST;
+use super::resolution::{HostCounterSet, Resolution};
 use super::sentences::sentences;
 use crate::document::Report;
 use crate::escape;

@@ -8,25 +8,25 @@
 //! run draw the same lines ([`Live`]).
 
 mod counters;
-mod run_lines;
 mod flows;
-mod resolution;
 mod head;
 mod histogram;
 mod named;
 mod phases;
+mod resolution;
+mod run_lines;
 mod second;
 mod sentences;
 
 use std::io::{self, Write};
 
+use brunt_record::RunEvent;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use brunt_record::RunEvent;
 use serde_json::{Value, json};
 
-use self::run_lines::RunLines;
 use self::resolution::Resolution;
+use self::run_lines::RunLines;
 use super::{ReportFormat, Style};
 use crate::comparison::{ComparedRun, compare_runs};
 use crate::seconds::SecondsSource;
@@ -44,7 +44,13 @@ impl ReportFormat for HtmlFormat {
         &["html", "htm"]
     }
 
-    fn write(&self, summary: &Summary, seconds: &dyn SecondsSource, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    fn write(
+        &self,
+        summary: &Summary,
+        seconds: &dyn SecondsSource,
+        style: Style,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         compare(&[ComparedRun { name: "", summary, seconds }], style, out)
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use brunt_measure::Histogram;
-use brunt_record::{NamedFigures, NamedCounts, RunPart, Second};
+use brunt_record::{NamedCounts, NamedFigures, RunPart, Second};
 use serde_json::{Value, json};
 
-use super::resolution::Resolution;
 use super::histogram::CoarseHistogram;
+use super::resolution::Resolution;
 
 /// The figures of a name in a block.
 #[derive(Default)]

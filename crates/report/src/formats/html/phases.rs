@@ -7,8 +7,8 @@ use brunt_measure::Histogram;
 use brunt_record::{Latency, RunPart, Second};
 use serde_json::{Map, Value, json};
 
-use super::resolution::Resolution;
 use super::histogram::{COARSEST, CoarseHistogram, bucket_of};
+use super::resolution::Resolution;
 
 /// Returns all timed phases with their names in the JSON report.
 fn parts(of: &Latency) -> [(&'static str, &Histogram); 15] {

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use brunt_record::{HostCounters, CounterValue, RunEvent};
+use brunt_record::{CounterValue, HostCounters, RunEvent};
 
 use super::counters::is_prominent;
 use super::histogram::{COARSEST, FINEST, bucket_of};

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::counters::CounterLines;
 use super::flows::Flows;
-use super::resolution::Resolution;
 use super::named::NameBlocks;
 use super::phases::PhaseBlocks;
+use super::resolution::Resolution;
 use super::second;
 use crate::summary::Summary;
 

@@ -67,8 +67,7 @@ fn limit_sentences(summary: &Summary, lang: Lang) -> Vec<Value> {
 /// Returns the documentation pages of the rules that found something.
 fn rule_pages(summary: &Summary, lang: Lang) -> Value {
     let found = |rule: &&LimitRule| summary.limits.findings.iter().any(|found| found.rule == rule.rule);
-    let page =
-        |rule: &LimitRule| json!({ "rule": rule.rule, "title": lang.of(rule.title), "paragraphs": rule.paragraphs(lang) });
+    let page = |rule: &LimitRule| json!({ "rule": rule.rule, "title": lang.of(rule.title), "paragraphs": rule.paragraphs(lang) });
     rules().filter(found).map(page).collect()
 }
 

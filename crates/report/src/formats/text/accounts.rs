@@ -1,15 +1,15 @@
 //! Counts: requests and their outcomes, failures with an example, connections and bytes.
 
-use brunt_record::{FailureExample, Failure, Kind, ConnectionLoss, Phase};
+use brunt_record::{ConnectionLoss, Failure, FailureExample, Kind, Phase};
 
 use super::TextPage;
-use crate::columns::{truncate, pad_left, width};
+use crate::columns::{pad_left, truncate, width};
+use crate::failure_kind::FailureKind as _;
 use crate::formats::slowest;
 use crate::judgement;
-use crate::failure_kind::FailureKind as _;
+use crate::numbers;
 use crate::reasons::reason;
 use crate::sentences as say;
-use crate::numbers;
 use crate::summary::Summary;
 use crate::text::{Lang, Text};
 
@@ -22,7 +22,8 @@ pub(super) fn requests(page: &mut TextPage, summary: &Summary) {
     let (before, after) = outside_account(summary, page.lang);
     before.iter().for_each(|line| page.indented_line(line));
     if !totals.status.is_empty() {
-        let codes: Vec<String> = totals.status.iter().map(|(code, n)| format!("{code}: {}", numbers::count(*n))).collect();
+        let codes: Vec<String> =
+            totals.status.iter().map(|(code, n)| format!("{code}: {}", numbers::count(*n))).collect();
         page.indented_line(&format!("{}  {}", page.translate(say::STATUS_CODES), codes.join("  ")));
     }
     after.iter().for_each(|line| page.indented_line(line));
@@ -41,8 +42,9 @@ pub(crate) fn account(summary: &Summary, lang: Lang) -> String {
 pub(crate) fn outside_account(summary: &Summary, lang: Lang) -> (Option<String>, Vec<String>) {
     let totals = &summary.totals;
     let probe = summary.probe.as_ref().map_or(0, |p| p.requests);
-    let uncounted = (totals.warmup > 0 || probe > 0)
-        .then(|| lang.fill(say::APART, &[("warmup", &numbers::count(totals.warmup)), ("probe", &numbers::count(probe))]));
+    let uncounted = (totals.warmup > 0 || probe > 0).then(|| {
+        lang.fill(say::APART, &[("warmup", &numbers::count(totals.warmup)), ("probe", &numbers::count(probe))])
+    });
     let special = [
         (say::LATE, totals.late),
         (say::MESSAGES, totals.messages),
@@ -192,7 +194,8 @@ pub(crate) fn connection_lines(summary: &Summary, lang: Lang) -> Vec<String> {
     lines.extend(held(summary, lang));
     if !summary.totals.words.is_empty() {
         let words = &summary.totals.words;
-        let words = words.iter().map(|(word, n)| format!("{} {}", brunt_measure::sanitize::line(word), numbers::count(*n)));
+        let words =
+            words.iter().map(|(word, n)| format!("{} {}", brunt_measure::sanitize::line(word), numbers::count(*n)));
         let words = words.collect::<Vec<_>>().join(lang.of(say::COMMA));
         lines.push(lang.fill(say::WORDS, &[("words", &words)]));
     }

@@ -3,14 +3,14 @@
 use brunt_measure::Nanos;
 use brunt_measure::quantile::minimum_count;
 use brunt_plan::{Arrivals, Change, Load, Stage};
-use brunt_record::{LoadChange, End};
+use brunt_record::{End, LoadChange};
 
 use super::{TextPage, head};
 use crate::bars;
 use crate::columns::table;
+use crate::numbers;
 use crate::ranked::{Figure, QUANTILES, QuantileEstimate, RankedLatency, heartbeats};
 use crate::sentences as say;
-use crate::numbers;
 use crate::summary::{Headroom, Summary};
 use crate::text::{Lang, Text};
 
@@ -248,7 +248,8 @@ pub(super) fn distribution(page: &mut TextPage, summary: &Summary) {
     let width = rows.iter().map(|(label, _)| crate::columns::width(label)).max().unwrap_or(0);
     let counts = rows.iter().map(|(_, n)| numbers::count(*n).len()).max().unwrap_or(0);
     for (label, n) in rows {
-        let (label, count) = (crate::columns::pad_left(&label, width), crate::columns::pad_left(&numbers::count(n), counts));
+        let (label, count) =
+            (crate::columns::pad_left(&label, width), crate::columns::pad_left(&numbers::count(n), counts));
         let share = crate::columns::pad_left(&numbers::percent(n, ranked.count()), 8);
         let figures = format!("{label}  {count}  {share}");
         // Width between the margin of a section and the figures on one side and the edge on the other.

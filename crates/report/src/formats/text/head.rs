@@ -5,9 +5,9 @@ use brunt_plan::{Arrivals, Load, Plan, ScenarioPlan, Stage};
 use brunt_record::{FirstResponse, ProbedHost, RunStarted};
 
 use super::TextPage;
+use crate::numbers;
 use crate::reasons::reason;
 use crate::sentences as say;
-use crate::numbers;
 use crate::summary::Summary;
 use crate::text::Lang;
 

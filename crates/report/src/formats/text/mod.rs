@@ -31,7 +31,8 @@ impl ReportFormat for TextFormat {
 
     fn write(&self, summary: &Summary, _: &dyn SecondsSource, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let summary = &summary.escaped();
-        let mut page = TextPage { lang: style.lang, paint: Paint(style.color), cells: style.cells, text: String::new() };
+        let mut page =
+            TextPage { lang: style.lang, paint: Paint(style.color), cells: style.cells, text: String::new() };
         head::requested_load(&mut page, summary);
         verdict::line(&mut page, summary);
         figures::headline(&mut page, summary);
