@@ -32,7 +32,7 @@ pub enum CauseArgument {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct StaticCause(&'static StaticSentence);
 
-/// The static part of a [`Plain`].
+/// The static part of a [`StaticCause`].
 pub struct StaticSentence {
     sentence: &'static Sentence,
     /// Argument of the sentence, if it has one.

@@ -137,7 +137,7 @@ pub fn confirm_targets(
 /// some and the user confirmed them.
 ///
 /// # Errors
-/// See [`may_load`].
+/// See [`confirm_targets`].
 pub fn confirm_redirects(plan: &Plan, guard: &PublicAddressGuard, lang: Lang) -> Result<bool, UsageError> {
     let hosts = guard.take_refused();
     confirm(plan, &hosts, lang)?;

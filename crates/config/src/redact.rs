@@ -14,7 +14,7 @@ pub struct Redaction(Option<Secrets>);
 /// The redaction of all error messages.
 static UNSAID: RwLock<Redaction> = RwLock::new(Redaction(None));
 
-/// Returns an error message without the secrets of [`Redaction::over_complaints`].
+/// Returns an error message without the secrets of [`Redaction::apply_to_errors`].
 pub fn redact_error(text: &str) -> String {
     UNSAID.read().map_or_else(|_| text.to_owned(), |redaction| redaction.sentence(text))
 }

@@ -27,7 +27,7 @@ pub enum RunCommand {
 const STEPS: std::ops::RangeInclusive<f64> = 0.01..=100.0;
 
 impl RunCommand {
-    /// Parses the text form of an [`Order`]; `None` if it is not one.
+    /// Parses the text form of an [`RunCommand`]; `None` if it is not one.
     pub fn parse(line: &str) -> Option<RunCommand> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match word {

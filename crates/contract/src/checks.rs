@@ -30,7 +30,7 @@ impl Checks {
     /// sessions report them. Returns `None` if nothing is checked.
     ///
     /// # Errors
-    /// Returns a usage error if a request has more than [`CHECKS`] checks.
+    /// Returns a usage error if a request has more than [`MAX_CHECKS`] checks.
     pub fn read(
         asked: &ProtocolConfig,
         options: impl Fn(&str) -> &'static [&'static str],
@@ -155,7 +155,7 @@ impl CheckCollector {
         }))
     }
 
-    /// Returns the row of a name; names beyond the first [`CHECK_ROWS`] share the row [`crate::OTHER`].
+    /// Returns the row of a name; names beyond the first [`MAX_CHECK_NAMES`] share the row [`crate::OTHER`].
     fn row(&mut self, name: String) -> u16 {
         let CheckCollector { checks, names, .. } = self;
         let name =

@@ -59,7 +59,7 @@ impl EventBuffer {
         let heard = self.reports_unsolicited.then(|| Box::from(message));
         self.push(Event::Unsolicited(u32::try_from(size).unwrap_or(u32::MAX), heard));
     }
-    /// Records which checks of its request the response of an exchange failed, one bit each ([`crate::Failed`]).
+    /// Records which checks of its request the response of an exchange failed, one bit each ([`crate::FailedChecks`]).
     /// Called before the end of the exchange, and only for a complete response that is a failure. A successful
     /// response passed all checks.
     pub fn record_failed_checks(&mut self, id: ExchangeId, checks: u32) {
@@ -101,7 +101,7 @@ pub enum Event {
     /// The peer answered a [`crate::Session::heartbeat`].
     Heartbeat,
     /// The peer sent a code for the end of a connection or an exchange (GOAWAY, RST_STREAM), independent of the
-    /// outcome of exchanges. Named like status codes ([`crate::Dialogue::code_name`]).
+    /// outcome of exchanges. Named like status codes ([`crate::Workload::code_name`]).
     PeerCode(u32),
     /// State from a response for its user to keep; comes directly before the end of the exchange.
     StateUpdate(ExchangeId, StateUpdate),
@@ -114,7 +114,7 @@ pub enum Event {
     /// sent.
     RestNotSent(ExchangeId),
     /// An unsolicited message of this many bytes: a push, not a failure. Holds its bytes if they are wanted
-    /// ([`Done::unasked`]).
+    /// ([`EventBuffer::push_unsolicited`]).
     Unsolicited(u32, Option<Box<[u8]>>),
     /// A reply to an unsolicited message is due: [`crate::Session::pay`] writes it.
     ReplyDue,
@@ -152,7 +152,7 @@ pub struct ExchangeEnd {
     pub payload: u64,
     /// Cause of the failure, if the protocol knows more than the kind.
     pub cause: Option<Cause>,
-    /// Received bytes, attached if the exchange failed and [`Done::wants_example`] returned `true`.
+    /// Received bytes, attached if the exchange failed and [`EventBuffer::wants_example`] returned `true`.
     pub excerpt: Option<Box<[u8]>>,
     /// Next hop (a redirect): a request of its own, for the same user.
     pub follow_up: Option<Box<FollowUp>>,

@@ -1,4 +1,4 @@
-//! The contracts of brunt and nothing else: [`Protocol`], [`Dialogue`] and [`Session`] for protocols,
+//! The contracts of brunt and nothing else: [`Protocol`], [`Workload`] and [`Session`] for protocols,
 //! [`ServerSession`] for their server side, [`Network`] for transports and [`SecureChannel`] for the TLS layer between
 //! the two.
 //!

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// Maximum number of distinct names; the requests of all further ones share the row [`OTHER`].
 pub const MAX_NAMES: usize = 1000;
-/// Name of the requests beyond the first [`NAMES`] names.
+/// Name of the requests beyond the first [`MAX_NAMES`] names.
 pub const OTHER: &str = "(other)";
 /// Maximum length of a name, in characters: it heads a row of a table.
 const MAX_NAME_CHARS: usize = 80;
@@ -62,7 +62,7 @@ impl RequestNames {
     }
 }
 
-/// Returns the name on one line, truncated to [`LONGEST`] characters.
+/// Returns the name on one line, truncated to [`MAX_NAME_CHARS`] characters.
 fn shortened(name: &str) -> String {
     let words: Vec<&str> = name.split_whitespace().collect();
     let line = words.join(" ");

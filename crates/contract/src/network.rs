@@ -18,8 +18,8 @@ pub struct ListenerId(pub u32);
 pub enum PeerAddress {
     /// TCP.
     Tcp(SocketAddr),
-    /// UDP: every [`Out::end_datagram`] ends a datagram, and every `Received` is one. Rejections by the other side
-    /// (ICMP) arrive as `Closed`, or are counted in [`Network::refused`].
+    /// UDP: every [`OutputBuffer::end_datagram`] ends a datagram, and every `Received` is one. Rejections by the other side
+    /// (ICMP) arrive as `Closed`, or are counted in [`Network::rejected_datagrams`].
     Udp(SocketAddr),
     /// A Unix stream socket.
     Unix(Arc<PathBuf>),
@@ -145,7 +145,7 @@ pub trait Network {
     fn thread_stats(&mut self) -> ThreadStats {
         ThreadStats::default()
     }
-    /// Returns [`Running::ready`] alone, if available: about 1 µs.
+    /// Returns [`ThreadStats::ready`] alone, if available: about 1 µs.
     fn ready_time(&mut self) -> Option<Nanos> {
         None
     }

@@ -60,7 +60,7 @@ impl OutputBuffer {
     pub fn tail(&self) -> Option<&Arc<[u8]>> {
         self.tail.as_ref()
     }
-    /// Returns the ends of datagrams as offsets into [`Out::bytes`].
+    /// Returns the ends of datagrams as offsets into [`OutputBuffer::bytes`].
     pub fn boundaries(&self) -> &[u32] {
         &self.boundaries
     }

@@ -47,11 +47,11 @@ pub struct ProtocolDescription<'a> {
     pub schemes: &'static [&'static str],
     /// Options of the protocol, one description each.
     pub options: &'a [OptionSpec],
-    /// Names of the options that may be set for a single URL of a run ([`Asked::own`]); empty if URLs have no options
+    /// Names of the options that may be set for a single URL of a run ([`ProtocolConfig::own`]); empty if URLs have no options
     /// of their own.
     pub url_options: &'a [&'static str],
     /// Names of the options that are checks of a response, in the order in which sessions report the failed ones
-    /// ([`crate::Done::failed`]).
+    /// ([`crate::EventBuffer::failed`]).
     pub checks: &'static [&'static str],
     /// Set if the number of connections is part of the plan: the `-c` connections are opened first and kept open, and
     /// with a rate arrivals use them in turn.
@@ -84,7 +84,7 @@ impl<'a> ProtocolDescription<'a> {
 pub trait Protocol: Send + Sync + 'static {
     /// Returns the protocol's description.
     fn description(&self) -> ProtocolDescription<'_>;
-    /// Returns the options that are checks ([`About::checks`]) of a response to a request of this URL.
+    /// Returns the options that are checks ([`ProtocolDescription::checks`]) of a response to a request of this URL.
     fn checks(&self, _url: &str) -> &'static [&'static str] {
         self.description().checks
     }
@@ -97,8 +97,8 @@ pub trait Protocol: Send + Sync + 'static {
         if heartbeats { Ok(()) } else { Err(format!("{name} has no heartbeat; leave it out")) }
     }
     /// Returns a workload whose first request asks the target for something that is needed before requests can be
-    /// prepared (a schema); [`Dialogue::learnt`] then returns the response. Called again with all responses so far
-    /// ([`Asked::learnt`]) until it returns `None`: nothing (more) is needed.
+    /// prepared (a schema); [`Workload::take_inquiry_response`] then returns the response. Called again with all responses so far
+    /// ([`ProtocolConfig::take_inquiry_response`]) until it returns `None`: nothing (more) is needed.
     ///
     /// # Errors
     /// Returns a usage error that names the option.
@@ -178,12 +178,12 @@ pub struct PreparedWorkload {
     /// Set if responses are inspected beyond their end (checks, captures), which can take long enough for a cached
     /// clock reading to become stale.
     pub inspects_responses: bool,
-    /// Set if users keep state from responses for later requests (cookies): each user then has a [`Memory`] from its
+    /// Set if users keep state from responses for later requests (cookies): each user then has a [`UserState`] from its
     /// first request to its last, which the engine passes to [`Session::submit_with`].
     pub keeps_state: bool,
-    /// Set if users cache responses and skip requests while these are fresh: [`Dialogue::recall`] is called only then.
+    /// Set if users cache responses and skip requests while these are fresh: [`Workload::cached_response`] is called only then.
     pub caches_responses: bool,
-    /// Set if requests of this run have slots: the engine creates a [`Fill`] only then.
+    /// Set if requests of this run have slots: the engine creates a [`SlotContext`] only then.
     pub has_slots: bool,
     /// Set if the messages of a connection are counted: the engine calls [`Session::sequence`] only then.
     pub counts_messages: bool,
@@ -229,7 +229,7 @@ pub trait Workload: Send + Sync + 'static {
     fn connection_owner(&self, _origin: &Origin) -> ConnectionOwner {
         ConnectionOwner::Pool
     }
-    /// Composes a request during the run from a prepared one and a draft; called only if [`Asked::composes`] is set.
+    /// Composes a request during the run from a prepared one and a draft; called only if [`ProtocolConfig::composes`] is set.
     ///
     /// # Errors
     /// Returns why there is no such request: its URL cannot be parsed, or this protocol does not support composed
@@ -238,7 +238,7 @@ pub trait Workload: Send + Sync + 'static {
         Err(brunt_cause::connecting::composes_nothing().into())
     }
     /// Returns the bytes of a request as sent with this slot context, by a user with this state
-    /// ([`Prepared::remembers`]): for examples of failures and for `--debug`.
+    /// ([`PreparedWorkload::keeps_state`]): for examples of failures and for `--debug`.
     fn encoded_with(&self, request: &Request, fill: &SlotContext<'_>, memory: Option<&UserState>) -> Vec<u8>;
     /// Returns the trace that a request announces with this slot context. It is derived again on each call; nothing is
     /// stored while the request is in flight.
@@ -250,7 +250,7 @@ pub trait Workload: Send + Sync + 'static {
     fn carries_no_trace(&self, _request: &Request) -> bool {
         false
     }
-    /// Stores in a user's state what a response to one of its requests asked it to keep ([`crate::Event::Learnt`]).
+    /// Stores in a user's state what a response to one of its requests asked it to keep ([`crate::OtlpEvent::StateUpdate`]).
     /// Returns a closure that finds the resources named in the response, to be called once the end of the response was
     /// timestamped.
     fn update_state(
@@ -284,7 +284,7 @@ pub trait Workload: Send + Sync + 'static {
     }
     /// Returns the bytes of a connection, sent ones first, in readable form: for `--debug`, by protocols whose bytes
     /// are not text. `None` if the bytes are shown as they are. Few bytes may expand to huge texts: no text is made
-    /// beyond [`SHOWN`].
+    /// beyond [`MAX_SHOWN_BYTES`].
     fn display_bytes(
         &self,
         _established: &EstablishedConnection,
@@ -295,7 +295,7 @@ pub trait Workload: Send + Sync + 'static {
     }
     /// Creates the session of a connection to `origin` that was just established.
     fn session(&self, origin: &Origin, established: &EstablishedConnection) -> Box<dyn Session>;
-    /// Takes the response to an inquiry ([`Protocol::inquire`]); `None` once it was taken.
+    /// Takes the response to an inquiry ([`Protocol::inquiry`]); `None` once it was taken.
     fn take_inquiry_response(&self) -> Option<Vec<u8>> {
         None
     }
@@ -304,7 +304,7 @@ pub trait Workload: Send + Sync + 'static {
         String::new()
     }
     /// Returns the name, as counted in reports, of a status code of this protocol or of a connection-level code sent
-    /// by the peer ([`crate::Event::Word`]): "200", "OK".
+    /// by the peer ([`crate::OtlpEvent::Word`]): "200", "OK".
     fn code_name(&self, code: u32) -> String {
         code.to_string()
     }
@@ -380,7 +380,7 @@ pub enum SubmitOutcome {
     /// No response is expected: the exchange ends once its bytes are written, and has no latency.
     OneWay,
     /// A response will end the exchange. Part of the request waits until the peer asks for it, at most for this
-    /// duration: then the engine calls [`Session::release`].
+    /// duration: then the engine calls [`Session::continue_request`].
     AwaitingContinue(Nanos),
     /// The message that ends the exchange arrived before it was submitted; a call of [`Session::receive`] with no
     /// bytes reports it.
@@ -406,7 +406,7 @@ pub trait Session: Send {
     /// Appends the bytes that open the connection, before any request: preface, upgrade, AUTH.
     fn open(&mut self, _out: &mut OutputBuffer) {}
     /// Like [`Session::open`], but with the slot context of its user's first request, if the connection belongs to a
-    /// user ([`Belongs::ToUser`]).
+    /// user ([`ConnectionOwner::User`]).
     fn open_with(&mut self, _fill: &SlotContext<'_>, out: &mut OutputBuffer) {
         self.open(out);
     }
@@ -419,7 +419,7 @@ pub trait Session: Send {
     /// Starts an exchange: appends its bytes to `out`.
     ///
     /// # Errors
-    /// Returns [`Full`] if [`Session::room`] is 0; nothing was appended.
+    /// Returns [`SessionFull`] if [`Session::room`] is 0; nothing was appended.
     fn submit(
         &mut self,
         id: ExchangeId,
@@ -428,7 +428,7 @@ pub trait Session: Send {
         out: &mut OutputBuffer,
     ) -> Result<SubmitOutcome, SessionFull>;
     /// Like [`Session::submit`], for a user who keeps state from earlier responses: called instead of it if
-    /// [`Prepared::remembers`] is set.
+    /// [`PreparedWorkload::keeps_state`] is set.
     ///
     /// # Errors
     /// As for [`Session::submit`].
@@ -447,7 +447,7 @@ pub trait Session: Send {
     fn cancel(&mut self, _id: ExchangeId, _out: &mut OutputBuffer) -> bool {
         false
     }
-    /// Appends the part of an exchange that was still held back ([`Sent::Withheld`]) when its wait ran out. Returns
+    /// Appends the part of an exchange that was still held back ([`SubmitOutcome::AwaitingContinue`]) when its wait ran out. Returns
     /// `false` if nothing is held back any more.
     fn continue_request(&mut self, _id: ExchangeId, _out: &mut OutputBuffer) -> bool {
         false
@@ -455,9 +455,9 @@ pub trait Session: Send {
     /// Processes received bytes (one datagram, on a datagram network) and appends the resulting events to `done`.
     ///
     /// # Errors
-    /// Returns [`Broken`] if the peer violates the protocol; events before the violation are in `done`.
+    /// Returns [`ProtocolError`] if the peer violates the protocol; events before the violation are in `done`.
     fn receive(&mut self, bytes: &[u8], out: &mut OutputBuffer, done: &mut EventBuffer) -> Result<(), ProtocolError>;
-    /// Returns the sequence number ([`Fill::sequence`]) of the request submitted last; 0 if it has none.
+    /// Returns the sequence number ([`SlotContext::sequence`]) of the request submitted last; 0 if it has none.
     fn sequence(&self) -> u64 {
         0
     }
@@ -470,7 +470,7 @@ pub trait Session: Send {
     fn opening_messages(&self) -> u32 {
         0
     }
-    /// Writes the replies due for unsolicited messages ([`crate::Event::Owed`]) at the given time (nanoseconds since
+    /// Writes the replies due for unsolicited messages ([`crate::OtlpEvent::Owed`]) at the given time (nanoseconds since
     /// 1970); returns how many.
     fn write_replies(&mut self, _unix_ns: u64, _out: &mut OutputBuffer) -> u32 {
         0
@@ -487,23 +487,23 @@ pub trait Session: Send {
     fn pending_replies(&self) -> u32 {
         0
     }
-    /// Resets the count of [`Session::replies`], since nearly all of them have been sent.
+    /// Resets the count of [`Session::pending_replies`], since nearly all of them have been sent.
     fn reset_pending_replies(&mut self) {}
     /// Returns, in a sentence, what the peer announced about the end of the connection before it closed; `None` if
     /// nothing. Used as the detail of exchanges that fail with the connection.
     fn close_reason(&self) -> Option<StaticCause> {
         None
     }
-    /// Like [`Session::goodbye`], with the details particular to this peer (a reason, a private code): lost
+    /// Like [`Session::close_reason`], with the details particular to this peer (a reason, a private code): lost
     /// connections are grouped by it.
     fn close_cause(&self) -> Option<Cause> {
         self.close_reason().map(Cause::from)
     }
-    /// Returns, in a sentence, why the peer did not process exchanges ([`crate::Event::Refused`]).
+    /// Returns, in a sentence, why the peer did not process exchanges ([`crate::OtlpEvent::Refused`]).
     fn not_processed_reason(&self) -> StaticCause {
         brunt_cause::response::refusing()
     }
-    /// Appends a heartbeat that the peer answers, reported by [`crate::Event::Heartbeat`]; returns `false` if the
+    /// Appends a heartbeat that the peer answers, reported by [`crate::OtlpEvent::Heartbeat`]; returns `false` if the
     /// protocol has none or cannot send one now. At most one is in flight.
     fn heartbeat(&mut self, _out: &mut OutputBuffer) -> bool {
         false
@@ -511,7 +511,7 @@ pub trait Session: Send {
     /// Appends what the protocol sends before a close by the client: close frame, GOAWAY, COM_QUIT.
     fn finish(&mut self, _out: &mut OutputBuffer) {}
     /// Returns the number of exchanges that the session would accept now. 0 with nothing in flight means that the
-    /// connection is used up (unless it is [`Session::opening`]).
+    /// connection is used up (unless it is [`Session::is_opening`]).
     fn room(&self) -> usize;
     /// Returns the kind of failure to count when [`Session::receive`] returned an error: a peer that refuses an
     /// upgrade or a password follows its protocol.
@@ -528,12 +528,12 @@ pub trait Session: Send {
         false
     }
     /// Returns `true` if TLS starts now, within the connection (MySQL's SSLRequest, STARTTLS): called after each
-    /// [`Session::receive`] while the session is [`Session::opening`]. Bytes already appended to `out` are sent in
+    /// [`Session::receive`] while the session is [`Session::is_opening`]. Bytes already appended to `out` are sent in
     /// clear; then a [`crate::SecureChannel`] is inserted, which gets all bytes received before its handshake is
-    /// complete, and [`Session::secured`] is called when it is. Only used on connections without TLS.
+    /// complete, and [`Session::tls_established`] is called when it is. Only used on connections without TLS.
     fn starts_tls(&self) -> bool {
         false
     }
-    /// Continues after the TLS handshake requested by [`Session::secures_now`]: everything from now on is encrypted.
+    /// Continues after the TLS handshake requested by [`Session::starts_tls`]: everything from now on is encrypted.
     fn tls_established(&mut self, _out: &mut OutputBuffer) {}
 }

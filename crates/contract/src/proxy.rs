@@ -155,7 +155,7 @@ impl ProxyRules {
         proxy.filter(|_| !origin.datagrams && !self.exceptions.iter().any(|except| except.matches(&origin.host)))
     }
 
-    /// Like [`Proxies::of`], but only if the proxy reads the requests itself, as an HTTP proxy does with HTTP in
+    /// Like [`ProxyRules::for_origin`], but only if the proxy reads the requests itself, as an HTTP proxy does with HTTP in
     /// clear: for protocols that support proxies ([`Origin::forwarded`]).
     pub fn forwarding_for(&self, origin: &Origin) -> Option<&Arc<Proxy>> {
         self.for_origin(origin).filter(|proxy| proxy.kind == ProxyKind::Http && !origin.tls)

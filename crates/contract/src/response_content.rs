@@ -1,6 +1,6 @@
 //! Complete responses, for clients that need their content.
 
-/// Content of a response: reported by [`crate::Event::Learnt`] before the end of each successful exchange, if
+/// Content of a response: reported by [`crate::OtlpEvent::StateUpdate`] before the end of each successful exchange, if
 /// requested by [`crate::Asked::answers`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum ResponseContent {

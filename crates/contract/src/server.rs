@@ -2,13 +2,13 @@
 
 use crate::{OutputBuffer, ProtocolError};
 
-/// Extent of a request that an [`Ask`] covers.
+/// Extent of a request that an [`ServerRequest`] covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RequestPart {
     /// The whole request.
     #[default]
     Whole,
-    /// The head. The body follows in pieces as it arrives, each an [`Ask`] with the same id and otherwise without
+    /// The head. The body follows in pieces as it arrives, each an [`ServerRequest`] with the same id and otherwise without
     /// content.
     Head,
     /// A piece of the body.
@@ -22,7 +22,7 @@ pub enum RequestPart {
 /// A request as a server sees it; borrowed, so that receiving one does not allocate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ServerRequest<'a> {
-    /// Identifier to pass to [`ServerSession::answer`].
+    /// Identifier to pass to [`ServerSession::respond`].
     pub id: u32,
     /// Method, such as `GET`.
     pub method: &'a str,
@@ -71,7 +71,7 @@ pub trait ServerSession: Send {
     /// Processes received bytes; calls `hear` for each request they complete.
     ///
     /// # Errors
-    /// Returns [`Broken`] if the client violates the protocol.
+    /// Returns [`ProtocolError`] if the client violates the protocol.
     fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(ServerRequest<'_>)) -> Result<(), ProtocolError>;
     /// Responds to a received request. Responses may be given in any order and are sent in the correct one.
     fn respond(&mut self, id: u32, reply: &ServerResponse<'_>, out: &mut OutputBuffer);

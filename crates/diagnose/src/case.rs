@@ -9,7 +9,7 @@ pub struct Case {
     /// Results of the load, as recorded.
     pub run: LoadResults,
     /// Counters of the machine that generates the load, and of the service if it runs there too. A rule about the
-    /// service's machine gets that machine's counters here ([`Case::there`]).
+    /// service's machine gets that machine's counters here ([`Case::on_service_host`]).
     pub counters: CounterSummary,
     /// The service's machine, if it is a different one and its counters were recorded.
     pub service_host: Option<ServiceHost>,

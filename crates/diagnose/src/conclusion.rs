@@ -87,7 +87,7 @@ pub struct Conclusion {
     pub coverage: CounterCoverage,
     /// Division of the cores, if the service ran on the generator's machine.
     pub core_shares: Option<CoreShares>,
-    /// Step and rate, as in [`Run::at_most`].
+    /// Step and rate, as in [`LoadResults::at_most`].
     pub at_most: Option<(String, f64)>,
 }
 

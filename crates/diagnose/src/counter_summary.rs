@@ -86,7 +86,7 @@ impl CounterSummary {
         Some(course.last - course.first).filter(|rise| *rise >= 0.0)
     }
 
-    /// Like [`Counted::rise`], for a counter that starts at zero and is absent until then: if it first appeared within
+    /// Like [`CounterSummary::increase`], for a counter that starts at zero and is absent until then: if it first appeared within
     /// the window, its whole value counts as increase.
     pub fn increase_from_zero(&self, name: &str) -> Option<f64> {
         let course = self.summaries.get(name)?;

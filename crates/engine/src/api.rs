@@ -75,9 +75,9 @@ pub struct ProbeResult {
 /// The bytes exchanged, before TLS, or a readable form of them where the protocol is not text.
 #[derive(Clone, Debug, Default)]
 pub struct Transcript {
-    /// Bytes sent, up to [`brunt_contract::SHOWN`].
+    /// Bytes sent, up to [`brunt_contract::MAX_SHOWN_BYTES`].
     pub sent: Vec<u8>,
-    /// Bytes received, up to [`brunt_contract::SHOWN`].
+    /// Bytes received, up to [`brunt_contract::MAX_SHOWN_BYTES`].
     pub received: Vec<u8>,
     /// Total number of bytes sent and received.
     pub bytes: [u64; 2],

@@ -24,7 +24,7 @@ use crate::worker_message::{EXCERPT, RawExample, WorkerMessage};
 /// Interval at which changes of the load are looked for.
 const LOOK: Duration = Duration::from_millis(50);
 /// Number of seconds held for workers that have not reported them: a minute, up to a megabyte and a half each. Workers
-/// behind by more are named to [`Awaited`], and are given up at twice as many.
+/// behind by more are named to [`AwaitedWorkers`], and are given up at twice as many.
 pub(crate) const HELD: usize = 60;
 /// Maximum number of failure sorts with an example.
 const SORTS: usize = 1 << 10;

@@ -1,6 +1,6 @@
 //! Connection handling of a worker: pools, links, handshakes, backoff, timeouts, and the requests carried.
 //!
-//! A request that is due is placed on a connection ([`Connections::place`]), submitted and written; a response arrives
+//! A request that is due is placed on a connection ([`WorkerConnections::place`]), submitted and written; a response arrives
 //! and the request is over. The result is an [`Outcome`] for the part of the worker that knows users; nothing here
 //! knows what users do.
 
@@ -90,7 +90,7 @@ pub(crate) struct WorkerConnections<N: Network> {
     closing: bool,
 }
 
-/// The parts from which [`Connections`] is built.
+/// The parts from which [`WorkerConnections`] is built.
 pub(crate) struct ConnectionParts<N: Network> {
     pub traffic: traffic::TrafficParts,
     pub links: Links<N>,
@@ -292,7 +292,7 @@ impl<N: Network> WorkerConnections<N> {
         self.place(id, pool);
     }
 
-    /// Like [`Connections::want`], for a request that is composed now. One that cannot be composed counts as due and
+    /// Like [`WorkerConnections::add_request`], for a request that is composed now. One that cannot be composed counts as due and
     /// failed.
     pub fn add_composed(&mut self, user: UserId, due: Nanos, draft: &RequestDraft) {
         let like = draft.base;
@@ -409,7 +409,7 @@ impl<N: Network> WorkerConnections<N> {
         self.process_read(conn, read);
     }
 
-    /// Like [`Connections::received`], through TLS.
+    /// Like [`WorkerConnections::received`], through TLS.
     fn received_tls(&mut self, conn: ConnId, count: usize, fed: Result<ChannelProgress, brunt_cause::Cause>) {
         self.read_clock();
         self.traffic.recorder.counts().bytes.received += count as u64;

@@ -26,7 +26,7 @@ pub(crate) struct Exchange {
     pub user: UserId,
     /// Index of the prepared request; [`RequestId::NONE`] if the request was made during the run.
     pub request: RequestId,
-    /// Key of its slot values ([`crate::filling::FillSource::again`]).
+    /// Key of its slot values ([`crate::filling::SlotSource::again`]).
     pub serial: u32,
     /// Name in figures, as an index into the names of the run.
     pub name: u16,
@@ -124,7 +124,7 @@ pub(crate) const ONE_WAY: u8 = 2;
 /// Set for a resource of a page, or a redirect of one: it is not checked.
 pub(crate) const OF_PAGE: u8 = 32;
 
-/// Bits of the reaction to its failure, as an index into [`AFTER`].
+/// Bits of the reaction to its failure, as an index into [`REACTIONS`].
 const ON_FAILURE: u8 = 3 * ON_FAILURE_UNIT;
 const ON_FAILURE_UNIT: u8 = 8;
 const REACTIONS: [OnFailure; 4] = [OnFailure::NextIteration, OnFailure::GoOn, OnFailure::StopUser, OnFailure::StopRun];

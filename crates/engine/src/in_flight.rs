@@ -138,7 +138,7 @@ impl InFlight {
         self.slab.get(id)
     }
 
-    /// Removes an exchange. Its request is kept until [`Flights::forget`].
+    /// Removes an exchange. Its request is kept until [`InFlight::forget`].
     #[inline]
     pub fn take(&mut self, id: ExchangeId) -> Exchange {
         self.alive -= 1;
@@ -234,7 +234,7 @@ impl InFlight {
         self.timeouts.next()
     }
 
-    /// Returns the slots whose timers came up at `now`, each to be checked with [`Flights::times_out`]; the vector is
+    /// Returns the slots whose timers came up at `now`, each to be checked with [`InFlight::times_out`]; the vector is
     /// to be given back.
     pub fn take_expired(&mut self, now: Nanos) -> Vec<u32> {
         let mut came_up = std::mem::take(&mut self.expired);
@@ -242,7 +242,7 @@ impl InFlight {
         came_up
     }
 
-    /// Returns the vector of [`Flights::came_up`] for reuse.
+    /// Returns the vector of [`InFlight::expired`] for reuse.
     pub fn recycle(&mut self, mut came_up: Vec<u32>) {
         came_up.clear();
         self.expired = came_up;

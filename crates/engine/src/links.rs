@@ -2,7 +2,7 @@
 //! the bytes that go over it.
 //!
 //! A connection is being connected, performs the TLS handshake, then the protocol's own handshake (greeting), and is
-//! open. Events come from [`Links::next`]; the caller calls the method for the event, and acts on the [`Step`]
+//! open. Events come from [`Links::next`]; the caller calls the method for the event, and acts on the [`OpeningStep`]
 //! returned: it counts, assigns the connection to a request, or ends it. Nothing here knows of requests, users or
 //! figures.
 
@@ -43,7 +43,7 @@ pub(crate) enum LinkEvent {
     Connected(ConnId),
     /// A number of bytes came, and the session has parsed them: its events are in [`Links::done`].
     Read(ConnId, usize, Result<(), ProtocolError>),
-    /// A number of bytes came for TLS: see [`Links::shaken_hands`] and [`Links::read_plain`].
+    /// A number of bytes came for TLS: see [`Links::tls_established`] and [`Links::read_plain`].
     TlsRead(ConnId, usize, Result<ChannelProgress, Cause>),
     /// The connection is gone, or failed to open.
     Closed(ConnId, Option<Errno>),
@@ -75,7 +75,7 @@ pub(crate) struct Destination<'a> {
     pub origin: &'a Origin,
     /// The user for whom it is opened.
     pub user: UserId,
-    /// The slot values of its opening, if that user will own it ([`brunt_contract::Belongs::ToUser`]).
+    /// The slot values of its opening, if that user will own it ([`brunt_contract::ConnectionOwner::User`]).
     pub fill: Option<SlotContext<'a>>,
 }
 

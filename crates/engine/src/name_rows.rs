@@ -9,7 +9,7 @@ use brunt_record::{MAX_CODES, NamedCounts};
 use crate::decode::{number_of, word};
 use crate::ids::{ScenarioId, UserId};
 
-/// The code that stands for those beyond the first [`CODES`] of a second; no protocol has it.
+/// The code that stands for those beyond the first [`MAX_CODES`] of a second; no protocol has it.
 pub(crate) const OTHER: u32 = u32::MAX;
 
 /// The rows of all names.
@@ -95,7 +95,7 @@ impl NameRows {
         self.at_least_n(name, latency, 1);
     }
 
-    /// Like [`ByName::at_least`], for many requests.
+    /// Like [`NameRows::at_least`], for many requests.
     pub fn at_least_n(&mut self, name: u16, latency: Nanos, many: u64) {
         self.counts(name);
         self.times.record_n(2 * usize::from(name) + 1, latency, u32::try_from(many).unwrap_or(u32::MAX));
@@ -149,7 +149,7 @@ impl NameRows {
     }
 }
 
-/// Counts a status code; [`CODES`] of them are distinguished.
+/// Counts a status code; [`MAX_CODES`] of them are distinguished.
 #[inline]
 pub(crate) fn count_code(codes: &mut Vec<(u32, u64)>, code: u32) {
     if code == 0 {
@@ -172,7 +172,7 @@ pub(crate) struct NameFigures {
     pub at_least: PackedHistogram,
 }
 
-/// Decodes the output of [`ByName::encode`]; `None` if the bytes are malformed.
+/// Decodes the output of [`NameRows::encode`]; `None` if the bytes are malformed.
 pub(crate) fn decode(bytes: &mut &[u8]) -> Option<Vec<NameFigures>> {
     let mut all = Vec::new();
     if bytes.is_empty() {

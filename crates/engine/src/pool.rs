@@ -29,10 +29,10 @@ pub(crate) struct Conn {
     pub last: ExchangeId,
     /// The user that owns it (closed load), or [`UserId::NONE`].
     pub user: UserId,
-    /// Index among the idle ones of its pool, or [`NOWHERE`].
+    /// Index among the idle ones of its pool, or [`NOT_IDLE`].
     pub idle_at: u32,
     pub stage: ConnStage,
-    /// Flags: [`SERVED`], [`PROVED`], [`BEATING`], [`SPARE`].
+    /// Flags: [`SERVED`], [`USEFUL`], [`HEARTBEAT_PENDING`], [`SPARE`].
     flags: u8,
     /// Time when its room became free.
     pub free_since: Nanos,

@@ -77,7 +77,7 @@ pub(crate) struct RequestPass<'a> {
     pub memory: &'a RefCell<UserState>,
     /// Pages among the responses, if the user fetches resources.
     pages: Option<&'a Pages>,
-    /// The user's own connections, by origin ([`Belongs`]).
+    /// The user's own connections, by origin ([`ConnectionOwner`]).
     own: RefCell<Vec<(&'a Origin, OpenConversation<'a>)>>,
 }
 

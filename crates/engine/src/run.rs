@@ -60,7 +60,7 @@ impl PreparedRun {
     }
 
     /// Prepares the inquiry the target must answer before requests can be prepared, given `asked.learnt`. Its probe
-    /// sends it, and [`PreparedRun::learnt`] returns the result. None if there is nothing (more) to ask.
+    /// sends it, and [`PreparedRun::inquiry_result`] returns the result. None if there is nothing (more) to ask.
     ///
     /// # Errors
     /// The user's mistake, naming the option.
@@ -105,7 +105,7 @@ impl PreparedRun {
         self.dialogue.prepared().by_order
     }
 
-    /// Returns [`brunt_contract::Prepared::requests_at_most`].
+    /// Returns [`brunt_contract::Prepared::max_requests`].
     pub fn requests_at_most(&self) -> Option<u64> {
         self.dialogue.prepared().max_requests
     }

@@ -136,7 +136,7 @@ impl SlotSource {
         self.of(self.numbers.peek(), user, now)
     }
 
-    /// Returns the values of the next request, and the key for [`FillSource::again`].
+    /// Returns the values of the next request, and the key for [`SlotSource::repeat`].
     #[inline]
     pub fn fill(&mut self, user: UserId, now: Nanos) -> (SlotContext<'static>, u32) {
         let number = self.numbers.take();

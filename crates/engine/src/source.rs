@@ -136,7 +136,7 @@ impl LoadSource {
         }
     }
 
-    /// Suspends arrivals until [`Source::resume`]; returns when the next one would have been due.
+    /// Suspends arrivals until [`LoadSource::resume`]; returns when the next one would have been due.
     pub fn suspend(&mut self) -> Nanos {
         std::mem::replace(&mut self.next_due, Nanos::MAX)
     }
@@ -146,51 +146,51 @@ impl LoadSource {
         self.next_due = next_due;
     }
 
-    /// Calls [`Scenario::wake`].
+    /// Calls [`ScenarioPlan::wake`].
     #[inline]
     pub fn wake(&mut self, woken: Wakeup, values: &mut UserValues, acts: &mut Actions) {
         self.scenario.wake(woken, values, acts);
     }
 
-    /// Calls [`Scenario::hears`].
+    /// Calls [`ScenarioPlan::handles_unsolicited`].
     pub fn hears(&self) -> bool {
         self.scenario.handles_unsolicited()
     }
 
-    /// Calls [`Scenario::hear`].
+    /// Calls [`ScenarioPlan::on_unsolicited`].
     pub fn hear(&mut self, unasked: UnsolicitedMessage<'_>, values: &mut UserValues, acts: &mut Actions) {
         self.scenario.on_unsolicited(unasked, values, acts);
     }
 
-    /// Calls [`Scenario::sends`].
+    /// Calls [`ScenarioPlan::on_sent`].
     #[inline]
     pub fn sends(&mut self, user: UserId, at: Nanos, acts: &mut Actions) {
         self.scenario.on_sent(user.index(), at, acts);
     }
 
-    /// Calls [`Scenario::leaves`]: a user brought by an arrival makes room for another.
+    /// Calls [`ScenarioPlan::on_leave`]: a user brought by an arrival makes room for another.
     #[inline]
     pub fn leaves(&mut self, user: UserId, at: Nanos, acts: &mut Actions) {
         self.scenario.on_leave(user.index(), at, self.users.by_arrivals(), acts);
     }
 
-    /// Calls [`Scenario::iterates`].
+    /// Calls [`ScenarioPlan::has_iterations`].
     #[inline]
     pub fn iterates(&self) -> bool {
         self.scenario.has_iterations()
     }
 
-    /// Calls [`Scenario::prepares`].
+    /// Calls [`ScenarioPlan::has_start_section`].
     pub fn prepares(&self, user: UserId) -> bool {
         self.scenario.has_start_section(user.index())
     }
 
-    /// Calls [`Scenario::under_way`].
+    /// Calls [`ScenarioPlan::in_flight`].
     pub fn under_way(&self, user: UserId) -> u32 {
         self.scenario.in_flight(user.index())
     }
 
-    /// Calls [`Scenario::is_in_batch`].
+    /// Calls [`ScenarioPlan::is_in_batch`].
     pub fn is_in_batch(&self, user: UserId) -> bool {
         self.scenario.is_in_batch(user.index())
     }
@@ -346,7 +346,7 @@ impl LoadSource {
         self.next_start <= now
     }
 
-    /// Like [`Source::pace_is_due`], and uses the permit up.
+    /// Like [`LoadSource::start_is_due`], and uses the permit up.
     pub fn take_start_permit(&mut self, now: Nanos) -> bool {
         let Some(rate) = self.bounds.start_rate else { return true };
         if !self.start_is_due(now) {

@@ -3,7 +3,7 @@
 //! Silence alone is no sign: nothing is reported while connections are opened for a common start, and closing a million
 //! of them takes half a minute. So a process is checked only after its time is over (or the time to prepare, once
 //! others have), and a suspended one gets less time. During the run the collector knows which workers delay all others
-//! ([`Awaited`]).
+//! ([`AwaitedWorkers`]).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -47,7 +47,7 @@ impl WorkerUsers {
     }
 
     /// Step 1: sends the arrivals that are due (open load); each is the visit of a user. Users of a closed load are
-    /// started and woken by [`Users::keep_time`].
+    /// started and woken by [`WorkerUsers::keep_time`].
     #[inline]
     pub(crate) fn send_due<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
         for _ in 0..SENDS_BETWEEN_READS {

@@ -32,7 +32,7 @@ pub(crate) struct Family<'a> {
     pub name: &'static str,
     /// Description in one sentence.
     pub help: &'static str,
-    /// Unit: `s`, `By`, or empty.
+    /// Unit: `s`, `Scale`, or empty.
     pub unit: &'static str,
     pub kind: MetricKind,
     pub points: Vec<Point<'a>>,

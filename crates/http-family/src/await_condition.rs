@@ -16,7 +16,7 @@ pub enum AwaitCondition {
     Any,
     /// The next message that matches.
     Matching(MessageMatch),
-    /// Like [`Await::Like`], for a condition with slots.
+    /// Like [`AwaitCondition::MessageMatch`], for a condition with slots.
     WithSlots(MatchKind, Template),
 }
 

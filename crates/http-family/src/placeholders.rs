@@ -126,7 +126,7 @@ impl Placeholders {
     /// Returns the text in strict template notation, or `None` if it has no slots.
     ///
     /// # Errors
-    /// Like [`Self::take`].
+    /// Like [`Self::replace_slots`].
     pub fn strict_notation(&self, text: &str, place: &str) -> Result<Option<String>, UsageError> {
         if self.off {
             return Ok(None);
@@ -161,7 +161,7 @@ impl Placeholders {
     /// Replaces the slots of a JSON text by placeholders; a slot outside of a string becomes a string.
     ///
     /// # Errors
-    /// Like [`Self::take`].
+    /// Like [`Self::replace_slots`].
     pub fn replace_json_slots<'a>(&mut self, text: &'a str, place: &str) -> Result<Cow<'a, str>, UsageError> {
         if self.off || memchr::memchr(b'{', text.as_bytes()).is_none() {
             return Ok(Cow::Borrowed(text));
@@ -405,7 +405,7 @@ impl PlaceholderTemplate<'_, '_> {
         self.builder.slot(slot, salt, *guard).map_err(|trouble| UsageError::new(place, trouble))
     }
 
-    /// Appends a piece; [`Piece::Length`] appends nothing.
+    /// Appends a piece; [`EncodedPiece::LengthField`] appends nothing.
     ///
     /// # Errors
     /// Returns an error for an invalid slot.

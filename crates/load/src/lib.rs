@@ -60,7 +60,7 @@ fn stages_last(stages: &[Stage]) -> Nanos {
 
 /// The numbers of what a share of a run starts: of its requests, or of the iterations of its flow. Of several
 /// scenarios each
-/// has its own ([`Course::numbers`]).
+/// has its own ([`ScenarioCourse::numbers`]).
 pub fn numbers(plan: &Plan, share: Share) -> NumberSequence {
     numbers_of(&plan.load, plan.warmup, plan.requests, share, plan.seed)
 }

@@ -9,7 +9,7 @@ const BEYOND: u64 = 1 << 40;
 /// The sequence of one share, ascending; the first number of a run is 1.
 ///
 /// For a counted total, the shares together use the numbers from 1 to the total, each once, if every share starts its
-/// part ([`crate::Users::of_requests`], [`Share::of_total`]).
+/// part ([`crate::UserProfile::of_requests`], [`Share::of_total`]).
 #[derive(Clone, Copy, Debug)]
 pub struct NumberSequence {
     next: u64,

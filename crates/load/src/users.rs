@@ -144,7 +144,7 @@ impl UserProfile {
         ((index + of - there % of) % of) as f64 / of as f64
     }
 
-    /// Returns the earliest time after `time` at which [`Users::at`] changes; None if it never does.
+    /// Returns the earliest time after `time` at which [`UserProfile::at`] changes; None if it never does.
     pub fn next_change(&self, time: Nanos) -> Option<Nanos> {
         let now = self.at(time);
         for stretch in self.stretches.iter().filter(|s| s.end.0 - 1 > time.0) {
@@ -178,7 +178,7 @@ impl UserProfile {
     /// Returns this share of `total` requests, in proportion to its users at their peak: split evenly, the users of a
     /// share that has
     /// fewer of them would each have more to do, alone, after the others are done. They are those of
-    /// [`Users::numbers`].
+    /// [`UserProfile::numbers`].
     pub fn of_requests(&self, total: u64) -> u64 {
         let Some(rounds) = total.checked_div(self.most()) else { return 0 };
         rounds * self.share.of_total(self.most()) + self.share.of_total(total % self.most())

@@ -1,7 +1,7 @@
 //! The plan of a run: target, load, limits and objectives.
 //!
 //! A [`Plan`] is filled in from flags, files and forms, and is kept in the record. It does not depend on any protocol:
-//! the options of a protocol are carried as text ([`Options`]) and each protocol prepares its own.
+//! the options of a protocol are carried as text ([`PlanOptions`]) and each protocol prepares its own.
 
 pub mod address;
 mod bundle;

@@ -120,7 +120,7 @@ impl RawField {
         }
     }
 
-    /// Like [`Field::read`], also returning the end offset.
+    /// Like [`RawField::read`], also returning the end offset.
     #[inline]
     pub fn find(&self, first: &[u8], second: &[u8]) -> FieldResult {
         if matches!(self.kind, NumberEncoding::Varint | NumberEncoding::Zigzag) {

@@ -1,4 +1,4 @@
-//! Private protocols without code: bytes over TCP, TLS and UDP, with declared framing ([`Raw`], `tcp://`, `tls://`,
+//! Private protocols without code: bytes over TCP, TLS and UDP, with declared framing ([`RawProtocol`], `tcp://`, `tls://`,
 //! `udp://`).
 //!
 //! Requests are whatever [`brunt_values::template`] can write; answers are frames that end after a fixed size, at a

@@ -70,7 +70,7 @@ impl RawChecks {
         }
     }
 
-    /// Like [`Checks::judge`], for an answer whose text and pattern were checked before; `beginning` contains the
+    /// Like [`RawChecks::judge`], for an answer whose text and pattern were checked before; `beginning` contains the
     /// field.
     pub fn verdict(&self, beginning: &[u8], content: [bool; 2]) -> (Option<FaultKind>, u32, FailedChecks) {
         let (mut fault, mut code) = (None, 0);

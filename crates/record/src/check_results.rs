@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckResults {
-    /// Index into the checks of [`crate::Started`].
+    /// Index into the checks of [`crate::RunStarted`].
     pub check: u16,
     /// Responses that passed it.
     pub passed: u64,

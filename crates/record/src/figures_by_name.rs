@@ -54,7 +54,7 @@ fn is_zero(n: &u64) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NamedFigures {
-    /// Index into the names of [`crate::Started`].
+    /// Index into the names of [`crate::RunStarted`].
     pub name: u16,
     /// The counts.
     pub counts: NamedCounts,

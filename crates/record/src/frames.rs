@@ -99,7 +99,7 @@ impl FrameBuffer {
     /// after a read that timed out.
     ///
     /// # Errors
-    /// As for [`Speech::whole`].
+    /// As for [`FrameProtocol::read_frame`].
     pub fn read_frame(&mut self, speech: &FrameProtocol, from: &mut dyn Read) -> io::Result<Option<Vec<u8>>> {
         if !self.fill(4, from)? {
             return if self.0.is_empty() { Ok(None) } else { Err(io::ErrorKind::UnexpectedEof.into()) };

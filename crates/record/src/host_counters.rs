@@ -1,7 +1,7 @@
 //! Counters of a machine, sampled once a second: only changes are recorded, and a reader carries the rest forward.
 //!
-//! A machine has some six hundred counters, of which a hundred change in a second. [`Changes`] leaves out those that
-//! did not, [`Carried`] restores them. Counters that can no longer be read are listed as gone, which differs from
+//! A machine has some six hundred counters, of which a hundred change in a second. [`ChangeEncoder`] leaves out those that
+//! did not, [`CounterState`] restores them. Counters that can no longer be read are listed as gone, which differs from
 //! standing still.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -49,7 +49,7 @@ use serde::{Deserialize, Serialize};
 /// Version of the record's format; a reader refuses a higher one.
 pub const SCHEMA: &str = "brunt-record/2";
 
-/// A single event of a run. A record begins with `Started`, ends with `Ended` (unless it was cut off) and holds one
+/// A single event of a run. A record begins with `RunStarted`, ends with `RunEnd` (unless it was cut off) and holds one
 /// `Second` for every second in between.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -239,7 +239,7 @@ pub struct FirstResponse {
     pub cause: Option<Cause>,
 }
 
-/// Name under which status codes are counted once a run has shown [`CODES`] different ones: peers choose them.
+/// Name under which status codes are counted once a run has shown [`MAX_CODES`] different ones: peers choose them.
 pub const OTHER_CODES: &str = "other";
 /// Maximum number of distinct status codes.
 pub const MAX_CODES: usize = 128;
@@ -252,7 +252,7 @@ pub fn counted_name<'a>(all: &BTreeMap<String, u64>, code: &'a str) -> &'a str {
     if all.contains_key(code) || all.len() < MAX_CODES { code } else { OTHER_CODES }
 }
 
-/// Adds to the counts of status codes; those beyond the first [`CODES`] are counted together.
+/// Adds to the counts of status codes; those beyond the first [`MAX_CODES`] are counted together.
 pub fn add_code(all: &mut BTreeMap<String, u64>, code: &str, count: u64) {
     let counted = all.entry(counted_name(all, code).to_owned()).or_default();
     *counted = counted.saturating_add(count);

@@ -1,7 +1,7 @@
 //! The reader of a record, compressed or as plain lines.
 //!
 //! A record may end anywhere: the run was killed, the disk was full, somebody copied half of it. Complete events are
-//! returned and [`Reader::cut_off`] reports the truncation. Any other fault is one sentence with the line's number.
+//! returned and [`RecordReader::cut_off`] reports the truncation. Any other fault is one sentence with the line's number.
 
 use std::fmt;
 use std::fs::File;
@@ -74,7 +74,7 @@ impl<'a> RecordReader<'a> {
     /// there may be.
     ///
     /// # Errors
-    /// As for [`Reader::open`].
+    /// As for [`RecordReader::open`].
     pub fn follow(path: &Path, wait: impl FnMut() -> bool + 'a) -> Result<RecordReader<'a>, ReadFault> {
         let file = File::open(path).map_err(|e| fault(0, format!("{}: {e}", path.display())))?;
         RecordReader::from_source(GrowingFile::new(file, wait))

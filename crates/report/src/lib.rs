@@ -1,7 +1,7 @@
 //! A run's record as text, JSON, CSV, Markdown, JUnit and HTML.
 //!
 //! This crate reads only the record, live or from a file: a [`Summary`] is made by streaming its events once,
-//! judged (`rules`, `objectives`, `exit`), and written in one of the [`formats`]; [`Live`] shows the seconds as
+//! judged (`rules`, `objectives`, `exit`), and written in one of the [`formats`]; [`SecondsTable`] shows the seconds as
 //! they pass. Out of scope: anything that would need the engine, the network or a clock.
 
 mod bars;

@@ -52,7 +52,7 @@ pub struct InterimSummary {
     pub objectives: Vec<JudgedObjective>,
 }
 
-/// The collector of a run's events; [`Summing::finish`] judges them. It can be used live, in parallel with the
+/// The collector of a run's events; [`SummaryBuilder::finish`] judges them. It can be used live, in parallel with the
 /// record.
 pub struct SummaryBuilder {
     sums: SumsBuilder,

@@ -26,7 +26,7 @@ pub use span_event::{SpanEvent, SpanEventKind};
 const IDLE: Nanos = Nanos::from_millis(10);
 /// Maximum number of operations that one user executes before others get their turn.
 const AT_A_TIME: u32 = 1000;
-/// Number of consecutive [`Act::Busy`] turns without a request after which a user counts as stuck in an endless loop: a
+/// Number of consecutive [`Action::Yielded`] turns without a request after which a user counts as stuck in an endless loop: a
 /// million operations.
 pub const ENDLESS: u32 = 1000;
 
@@ -224,7 +224,7 @@ impl FlowScenario {
         self.spans_of(user).iter_mut().filter(under_way).for_each(|span| span.failed = true);
     }
 
-    /// Returns the next action of a user. [`Act::Done`] ends its iteration.
+    /// Returns the next action of a user. [`Action::Done`] ends its iteration.
     fn next_action(&mut self, user: UserIndex, at: Nanos, values: &mut UserValues) -> Action {
         let player = &mut self.players[user.at()];
         let act = if player.cached_in_a_row >= AT_A_TIME && player.in_flight == 0 {

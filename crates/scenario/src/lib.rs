@@ -38,7 +38,7 @@ pub trait Scenario: Send {
     /// are filled from them, and captures of responses are stored in them. Appending nothing means that the user keeps
     /// waiting for what it already waits for.
     fn wake(&mut self, woken: Wakeup, values: &mut UserValues, acts: &mut Actions);
-    /// Returns `true` if users handle unsolicited messages on their own connections ([`Scenario::hear`]). Called once,
+    /// Returns `true` if users handle unsolicited messages on their own connections ([`ScenarioPlan::on_unsolicited`]). Called once,
     /// before the run.
     fn handles_unsolicited(&self) -> bool {
         false
@@ -125,7 +125,7 @@ pub enum UserEvent {
         code: u32,
         /// Fault of the request; `None` if it succeeded.
         fault: Option<FaultKind>,
-        /// Failure policy of a batch request ([`InBatch::on_failure`]). For other requests it is taken from their step.
+        /// Failure policy of a batch request ([`BatchMember::on_failure`]). For other requests it is taken from their step.
         on_failure: OnFailure,
     },
     /// The request was answered from the user's cache and was not sent.
@@ -142,7 +142,7 @@ impl UserEvent {
 pub enum Action {
     /// Sends the prepared request with this index.
     Send(RequestId),
-    /// Like [`Act::Send`], for a request of a batch.
+    /// Like [`Action::Send`], for a request of a batch.
     SendInBatch(RequestId, BatchMember),
     /// Sends a request composed at run time.
     Compose(Box<RequestDraft>),

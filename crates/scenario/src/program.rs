@@ -115,19 +115,19 @@ fn index_of(names: &[String], name: &str) -> u16 {
 #[derive(Debug, Default)]
 pub struct FlowProgram {
     pub(crate) ops: Vec<FlowOp>,
-    /// Alternatives of [`Op::Choose`] and the positions at which they begin.
+    /// Alternatives of [`FlowOp::Choose`] and the positions at which they begin.
     pub(crate) choices: Vec<(WeightedChoice, Vec<u32>)>,
-    /// Conditions of [`Op::Unless`].
+    /// Conditions of [`FlowOp::Unless`].
     pub(crate) conditions: Vec<Condition>,
-    /// Batches of [`Op::Batch`].
+    /// Batches of [`FlowOp::RequestBatch`].
     pub(crate) batches: Vec<RequestBatch>,
     /// Positions of the start and end sections, for users that run steps before their first iteration or after their
     /// last.
     pub(crate) start: Option<u32>,
     pub(crate) end: Option<u32>,
-    /// Servers of each [`Op::Close`]; an empty list means all.
+    /// Servers of each [`FlowOp::Close`]; an empty list means all.
     pub(crate) closes: Vec<Vec<String>>,
-    /// Lists of [`Op::Element`].
+    /// Lists of [`FlowOp::NextElement`].
     pub(crate) lists: Vec<ForEachList>,
     /// Number of counters per user.
     pub(crate) counters: usize,

@@ -51,7 +51,7 @@ impl WeightedChoice {
         self.entries.draw(&mut self.rng)
     }
 
-    /// Like [`Mix::next`], with an external random number generator.
+    /// Like [`WeightedChoice::next`], with an external random number generator.
     pub fn next_from(&self, rng: &mut Rng) -> usize {
         self.entries.draw(rng)
     }

@@ -30,7 +30,7 @@
 //! parameters are ignored.
 //!
 //! One port serves HTTP/1.1, HTTP/2 (by its preface; with TLS also by ALPN) and, after an upgrade, WebSocket
-//! ([`Detecting`]). WebSocket messages are echoed, each after the delay of its path; a path with a size is
+//! ([`DetectingSession`]). WebSocket messages are echoed, each after the delay of its path; a path with a size is
 //! answered with that many bytes; other paths have no effect. `/status/403` refuses the upgrade. Faults in the
 //! shape of each protocol:
 //!
@@ -50,8 +50,8 @@
 //!
 //! Bodies above 16 MiB need HTTP/1.1. `--error-rate` closes a WebSocket with 1011.
 //!
-//! The crate consists of a [`Responder`] without I/O (how and when to answer), a [`Worker`] that serves it over
-//! any [`brunt_contract::Network`], and a [`Target`] that runs workers in threads, as many as the descriptor limit
+//! The crate consists of a [`Responder`] without I/O (how and when to answer), a [`TargetWorker`] that serves it over
+//! any [`brunt_contract::Network`], and a [`TargetServer`] that runs workers in threads, as many as the descriptor limit
 //! requires. TLS is a network wrapped around the network ([`brunt_net::tls::Secured`]).
 
 mod accounting;

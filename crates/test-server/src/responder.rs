@@ -1,7 +1,7 @@
 //! The target's responder: decides for each request how and when to answer. It does no I/O and reads no clock,
 //! so that the simulation and the real server behave alike.
 //!
-//! There is one responder per worker. Workers share the [`Shop`]: the queues of the stations and the time of
+//! There is one responder per worker. Workers share the [`SharedState`]: the queues of the stations and the time of
 //! the first request; only requests that need it touch it. Random draws come from a stream of the seed and the
 //! worker's number, in the order of the requests received.
 
@@ -93,7 +93,7 @@ pub struct ParsedRequest {
     pub spec: Arc<PathSpec>,
     /// The request itself if it is to be echoed; for a call its path, a piece of its body, or a message.
     pub echo: Option<Box<[u8]>>,
-    /// Part of a gRPC call unless `Whole`; only the first part sets the spec.
+    /// Part of a gRPC call unless `FramedMessage`; only the first part sets the spec.
     pub extent: RequestPart,
     /// Deadline the client set for a call.
     pub timeout: Nanos,
@@ -119,7 +119,7 @@ pub struct AnswerPlan {
 pub enum NextStep {
     /// The answer is complete.
     Complete,
-    /// The answer is begun; the blocks of the raw answer and its tail follow ([`Plan::put_block`]).
+    /// The answer is begun; the blocks of the raw answer and its tail follow ([`AnswerPlan::put_block`]).
     Blocks(u64),
     /// A part of a call's answer is written; more follows. This part is repeated this many times more, each at
     /// its own time.
@@ -127,9 +127,9 @@ pub enum NextStep {
     /// The answer is complete and framed: the session knows whether the connection ends with it. Holds its
     /// status.
     Answered(u16),
-    /// A call's answer is complete: like `Answered`, with the number of messages sent with its end.
+    /// A call's answer is complete: like `InquiryOutcome`, with the number of messages sent with its end.
     CallAnswered(u16, u64),
-    /// Like `Answered`, and spoiled on purpose.
+    /// Like `InquiryOutcome`, and spoiled on purpose.
     Spoiled,
     /// The answer was spoiled on purpose: close the connection.
     SpoiledClose,
@@ -189,7 +189,7 @@ impl Responder {
         self.plan(now, heard)
     }
 
-    /// Parses a request: the first half of [`Responder::hear`], for callers that may not read the clock while
+    /// Parses a request: the first half of [`Responder::respond`], for callers that may not read the clock while
     /// they hold the request.
     #[inline]
     pub fn parse(&mut self, ask: &ServerRequest<'_>) -> ParsedRequest {
@@ -247,7 +247,7 @@ impl Responder {
         spec
     }
 
-    /// Plans the answer to a parsed request: the second half of [`Responder::hear`].
+    /// Plans the answer to a parsed request: the second half of [`Responder::respond`].
     #[inline]
     pub fn plan(&mut self, now: Nanos, heard: ParsedRequest) -> AnswerPlan {
         let spec = &heard.spec;
@@ -360,7 +360,7 @@ impl AnswerPlan {
         session.respond(self.request.id, &reply, &mut OutputBuffer::default());
     }
 
-    /// Writes one of the blocks announced by [`Next::Blocks`]; `left` counts them down to 1.
+    /// Writes one of the blocks announced by [`NextStep::Blocks`]; `left` counts them down to 1.
     pub fn put_block(&self, left: u64, out: &mut OutputBuffer) {
         if let AnswerBody::Raw(raw) = &self.spec().body {
             raw.put_block(left, out);

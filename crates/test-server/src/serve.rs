@@ -32,7 +32,7 @@ pub struct TargetServer {
 }
 
 impl TargetServer {
-    /// Binds and serves every protocol on epoll, with TLS if configured, until [`Target::stop`].
+    /// Binds and serves every protocol on epoll, with TLS if configured, until [`TargetServer::stop`].
     ///
     /// # Errors
     ///
@@ -47,12 +47,12 @@ impl TargetServer {
         }
     }
 
-    /// Like [`Target::start`], on another network or with another session type; both are created by the worker
+    /// Like [`TargetServer::start`], on another network or with another session type; both are created by the worker
     /// that uses them.
     ///
     /// # Errors
     ///
-    /// See [`Target::start`].
+    /// See [`TargetServer::start`].
     pub fn start_with<N, S>(
         config: Config,
         network: impl Fn() -> io::Result<N> + Send + Sync + 'static,
@@ -103,7 +103,7 @@ impl TargetServer {
     }
 
     /// Returns the socket address it listens on, with the actual port; `0.0.0.0:0` on a Unix socket (use
-    /// [`Target::place`] for that).
+    /// [`TargetServer::place`] for that).
     pub fn addr(&self) -> SocketAddr {
         match &self.place {
             PeerAddress::Tcp(addr) | PeerAddress::Udp(addr) => *addr,
@@ -151,7 +151,7 @@ impl Drop for TargetServer {
 ///
 /// # Errors
 ///
-/// See [`Target::start`] and [`Target::stop`].
+/// See [`TargetServer::start`] and [`TargetServer::stop`].
 pub fn run_until(config: Config, stop: &AtomicBool, announce: impl FnOnce(&TargetServer)) -> io::Result<Stats> {
     raise_descriptor_limit();
     let target = TargetServer::start(config)?;

@@ -133,7 +133,7 @@ impl<N: Network, S: TargetSession, F: FnMut() -> S> TargetWorker<N, S, F> {
         self
     }
 
-    /// Like [`Worker::bounded`], but a full worker accepts again only when a quarter of the connections are
+    /// Like [`TargetWorker::bounded`], but a full worker accepts again only when a quarter of the connections are
     /// closed: for workers that have a successor.
     pub fn relieved(mut self, most_open: u32) -> Self {
         self = self.bounded(most_open);

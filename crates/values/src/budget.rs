@@ -1,7 +1,7 @@
 //! Response bytes kept for captures and checks, under one memory budget shared by all connections of a run.
 //!
 //! An answer may be kept whole so that it can be searched. Each answer has its own bound, but thousands of them at once
-//! would still be gigabytes. A buffer larger than a small free size is therefore charged to a [`Budget`] before it
+//! would still be gigabytes. A buffer larger than a small free size is therefore charged to a [`MemoryBudget`] before it
 //! grows, and the memory is returned when the buffer is dropped. An answer that finds the budget exhausted is not kept,
 //! and reports so. The free size keeps answers of ordinary size from touching memory shared with other cores.
 
@@ -60,7 +60,7 @@ impl MemoryBudget {
     }
 }
 
-/// A reservation from a [`Budget`], returned when it is dropped.
+/// A reservation from a [`MemoryBudget`], returned when it is dropped.
 #[derive(Debug)]
 pub struct Reservation {
     budget: MemoryBudget,
@@ -90,7 +90,7 @@ impl Drop for Reservation {
     }
 }
 
-/// A buffer that is charged to a [`Budget`].
+/// A buffer that is charged to a [`MemoryBudget`].
 #[derive(Debug, Default)]
 pub struct BudgetedBuffer {
     bytes: Vec<u8>,

@@ -20,7 +20,7 @@ use crate::service_address::ServiceAddress;
 pub struct ServerProtocol {
     /// `MySQL`.
     pub name: &'static str,
-    /// Formats a refusal as a sentence, from [`Session::begun`] or [`brunt_contract::Ended::excerpt`], and the status
+    /// Formats a refusal as a sentence, from [`Session::partial_response`] or [`brunt_contract::Ended::excerpt`], and the status
     /// code.
     pub refusal: fn(&[u8], u32) -> Option<String>,
 }
@@ -83,7 +83,7 @@ impl WatchClient {
         Ok(answer)
     }
 
-    /// Like [`Client::ask`], for a request whose answer is a text.
+    /// Like [`WatchClient::ask`], for a request whose answer is a text.
     ///
     /// # Errors
     ///
@@ -95,11 +95,11 @@ impl WatchClient {
         }
     }
 
-    /// Like [`Client::ask`], for a statement that returns rows.
+    /// Like [`WatchClient::ask`], for a statement that returns rows.
     ///
     /// # Errors
     ///
-    /// See [`Client::ask`].
+    /// See [`WatchClient::ask`].
     pub fn rows(&mut self, request: usize) -> io::Result<Result<Vec<DatabaseRow>, String>> {
         Ok(match self.ask(request)? {
             Ok(ResponseContent::Rows(rows)) => Ok(rows),

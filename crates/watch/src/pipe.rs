@@ -83,7 +83,7 @@ impl TimedSocket {
         sent
     }
 
-    /// Waits for more input, which [`Pipe::take`] returns; returns `false` at the end of the stream.
+    /// Waits for more input, which [`TimedSocket::take`] returns; returns `false` at the end of the stream.
     ///
     /// # Errors
     ///

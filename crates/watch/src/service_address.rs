@@ -57,7 +57,7 @@ impl ServiceAddress {
         self.security = Some(security);
     }
 
-    /// Returns the TLS implementation set by [`Place::seal_with`].
+    /// Returns the TLS implementation set by [`ServiceAddress::set_security`].
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 //! A seeded simulation of clock and network: a minute of load runs in milliseconds, and a failing seed replays exactly.
 //!
-//! [`Sim`] implements [`brunt_contract::Network`] over virtual time. The other end of every connection is a [`Peer`]:
+//! [`Sim`] implements [`brunt_contract::Network`] over virtual time. The other end of every connection is a [`SimPeer`]:
 //! [`ServerPeer`] makes one of any [`brunt_contract::ServerSession`], [`SecurePeer`] puts simulated TLS ([`FakeSecurity`]) in
 //! front of another. The client's processor is simulated by the cost of its calls ([`SimSettings`]) and by pauses, so
 //! that a late generator can be tested too.

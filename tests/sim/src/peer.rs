@@ -27,11 +27,11 @@ pub trait SimPeer: Send {
     fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut PeerActions);
     /// Called when the client closed or reset the connection, unless the peer did so first.
     fn closed(&mut self, now: Nanos, conn: u32);
-    /// Returns when to call [`Peer::timer`]; evaluated after every call, so it must advance with each timer call.
+    /// Returns when to call [`SimPeer::timer`]; evaluated after every call, so it must advance with each timer call.
     fn next_timer(&self) -> Option<Nanos> {
         None
     }
-    /// Called at the time of [`Peer::next_timer`].
+    /// Called at the time of [`SimPeer::next_timer`].
     fn timer(&mut self, _now: Nanos, _say: &mut PeerActions) {}
 }
 

@@ -40,6 +40,10 @@ struct Progress {
     supplies: Option<supplies::Supplies>,
     /// What the sources of the pages are checked by, while that goes on.
     pages: Option<JoinHandle<Result<(), String>>>,
+    /// The pages are among the steps.
+    web_follows: bool,
+    /// A browser that looks at them, while that goes on.
+    browser: Option<web::Browser>,
     /// Tests that failed beside others and passed by themselves.
     unsteady: Vec<String>,
     /// Tests that ran, over all test programs.
@@ -69,7 +73,7 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     let chosen = if quick { choose(&QUICK.map(str::to_owned))? } else { choose(&words)? };
     let follows = |name: &str| chosen.iter().any(|step| step.name == name);
     let supplies = follows("tools").then(|| supplies::begin(follows("web")));
-    let mut progress = Progress { quick, supplies, ..Progress::default() };
+    let mut progress = Progress { quick, supplies, web_follows: follows("web"), ..Progress::default() };
     let mut results: Vec<(&Step, Verdict, Cost)> = Vec::new();
     let mut failed: BTreeSet<&str> = BTreeSet::new();
     for step in chosen {

@@ -43,8 +43,8 @@ pub(super) const STEPS: [Step; 12] = [
     },
     Step { name: "unit", what: "tests beside the code", after: &["build"], run: unit },
     Step { name: "e2e", what: "simulation and end-to-end tests", after: &["build"], run: end_to_end },
-    Step { name: "web", what: "the pages: built as committed, true, usable", after: &["build"], run: web::check },
-    Step { name: "readme", what: "every command of the documentation", after: &["build"], run: |_| readme::check() },
+    Step { name: "readme", what: "every command of the documentation", after: &["build"], run: documentation },
+    Step { name: "web", what: "the pages: built as committed, true, usable", after: &["build"], run: web::finish },
     Step { name: "demo", what: "brunt demo", after: &["build"], run: demo },
 ];
 
@@ -144,6 +144,14 @@ fn counted(line: &str) -> (u64, u64) {
         numbers.split_whitespace().next_back()?.parse().ok()
     };
     (before(" passed").unwrap_or(0), before(" failed").unwrap_or(0))
+}
+
+/// Runs the documents, and a browser beside them where that is asked for too: both mostly wait.
+fn documentation(progress: &mut Progress) -> Verdict {
+    if progress.web_follows {
+        progress.browser = Some(web::begin(progress));
+    }
+    readme::check()
 }
 
 /// The newcomer's command, shortened, in the build of the other steps: a second one, optimised, would cost a fifth of the

@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::thread::JoinHandle;
 
 use super::{Progress, Verdict};
 use crate::{install, places, shell};
@@ -12,7 +13,22 @@ use crate::{install, places, shell};
 /// The packages of `package-lock.json`, as they were installed last.
 const INSTALLED: &str = "node_modules/.installed-lock.json";
 
-pub(super) fn check(progress: &mut Progress) -> Verdict {
+/// The pages in a browser, while another step goes on that mostly waits.
+pub(super) struct Browser(JoinHandle<Verdict>);
+
+/// Begins with the browser once the sources of the pages are checked.
+pub(super) fn begin(progress: &mut Progress) -> Browser {
+    let pages = progress.pages.take();
+    Browser(std::thread::spawn(move || check(pages)))
+}
+
+/// Waits for the browser, or begins with it where nothing did.
+pub(super) fn finish(progress: &mut Progress) -> Verdict {
+    let begun = progress.browser.take().unwrap_or_else(|| begin(progress));
+    begun.0.join().unwrap_or_else(|_| Verdict::Failed("what looks at the pages broke".into()))
+}
+
+fn check(pages: Option<JoinHandle<Result<(), String>>>) -> Verdict {
     let missing = install::from_debian(install::FOR_WEB);
     if !missing.is_empty() {
         return Verdict::Skipped(format!("{} not here: the pages are not looked at", missing.join(", ")));
@@ -20,11 +36,11 @@ pub(super) fn check(progress: &mut Progress) -> Verdict {
     if let Err(why) = packages() {
         return Verdict::Skipped(format!("their packages cannot be had ({why})"));
     }
-    let outcome = match progress.pages.take() {
+    let outcome = match pages {
         Some(begun) => begun.join().unwrap_or_else(|_| Err("what checks their sources broke".into())),
         None => sources(),
     };
-    let browser = || shell::run(run("browser").env("BRUNT", places::brunt("debug")));
+    let browser = || shell::quietly(run("browser").env("BRUNT", places::brunt("debug")));
     match outcome.and_then(|()| browser()) {
         Ok(()) => Verdict::Passed,
         Err(why) => Verdict::Failed(why),

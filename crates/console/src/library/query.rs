@@ -18,7 +18,7 @@ pub struct RunQuery {
     pub tag: Option<String>,
     /// Set for favourites only.
     pub favourite: bool,
-    /// Cursor: [`Page::next`] of the previous page.
+    /// Cursor: [`RunPage::next`] of the previous page.
     pub after: Option<String>,
     /// Maximum number of results.
     pub limit: Option<u32>,

@@ -219,7 +219,7 @@ pub fn parse_err(packet: &[u8]) -> Result<ErrPacket<'_>, ProtocolError> {
     Ok(ErrPacket { code, state, message: fields.0 })
 }
 
-/// Extracts the error number and the message from an excerpt made by `Refusal::shown`; `None` if it is not one.
+/// Extracts the error number and the message from an excerpt made by `ErrPacket::excerpt`; `None` if it is not one.
 pub fn parse_excerpt(shown: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = shown.strip_prefix(b"ERROR ")?;
     let (head, message) = rest.split_at(memchr::memmem::find(rest, b": ")?);

@@ -1,4 +1,4 @@
-//! The client/server protocol of MySQL and MariaDB, both sides: the client ([`Mysql`], [`MysqlSession`]) and a minimal
+//! The client/server protocol of MySQL and MariaDB, both sides: the client ([`MysqlProtocol`], [`MysqlSession`]) and a minimal
 //! server for simulations ([`MysqlServer`]).
 //!
 //! Supported: "MySQL Source Code Documentation, Client/Server Protocol" (protocol version 10, since MySQL 5.5) and

@@ -56,7 +56,7 @@ pub enum PacketOutcome {
 #[derive(Debug)]
 pub struct MysqlOpening {
     step: HandshakeStep,
-    /// Index into [`Plan::logins`].
+    /// Index into [`MysqlPlan::logins`].
     login: u32,
     greeting: Option<ServerGreeting>,
     /// Random bytes of the server for the current proof.

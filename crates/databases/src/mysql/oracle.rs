@@ -111,7 +111,7 @@ pub fn packet(number: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Returns the server's bytes until the connection is open, with the two statements of [`answer`] prepared.
+/// Returns the server's bytes until the connection is open, with the two statements of [`check_answers`] prepared.
 fn opening() -> Vec<u8> {
     let mut bytes = greeting("mysql_native_password", CAPABILITIES, 0);
     bytes.extend(packet(2, &[0, 0, 0, 2, 0, 0, 0]));

@@ -106,7 +106,7 @@ pub fn parse_error(body: &[u8]) -> ErrorResponse<'_> {
     refusal
 }
 
-/// Extracts the code and the message from an excerpt made by `Refusal::shown`; `None` if it is not one.
+/// Extracts the code and the message from an excerpt made by `ErrorResponse::excerpt`; `None` if it is not one.
 pub fn parse_excerpt(shown: &[u8]) -> Option<(&[u8], &[u8])> {
     let (head, message) = shown.split_at(memchr::memmem::find(shown, b": ")?);
     Some((head.rsplit(|byte| *byte == b' ').next()?, message[2..].split(|byte| *byte == b'\n').next()?))

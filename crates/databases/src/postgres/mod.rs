@@ -1,4 +1,4 @@
-//! The client side of PostgreSQL's protocol ([`Postgres`], [`PostgresSession`]).
+//! The client side of PostgreSQL's protocol ([`PostgresProtocol`], [`PostgresSession`]).
 //!
 //! Supported: the frontend/backend protocol, version 3.0 ("Frontend/Backend Protocol", documentation of PostgreSQL 15),
 //! with PostgreSQL since 7.4 and compatible servers: simple and extended queries, prepared statements, several

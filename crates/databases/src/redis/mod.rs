@@ -1,4 +1,4 @@
-//! Redis, both sides: the client ([`Redis`], [`RedisSession`]) and the server ([`RedisServer`]).
+//! Redis, both sides: the client ([`RedisProtocol`], [`RedisSession`]) and the server ([`RedisServer`]).
 //!
 //! Supported: RESP2 and RESP3 (the protocol specification of redis.io), with Redis, Valkey, KeyDB and compatible
 //! servers; any command with one reply, pipelines, several commands as one exchange (`MULTI; …; EXEC`), AUTH with and

@@ -57,10 +57,10 @@ impl RedisRequest {
         RedisRequest::compile_with(line, place, &[])
     }
 
-    /// Like [`Request::compile`], with the variables of a flow.
+    /// Like [`RedisRequest::compile`], with the variables of a flow.
     ///
     /// # Errors
-    /// See [`Request::compile`].
+    /// See [`RedisRequest::compile`].
     pub fn compile_with(line: &str, place: &str, variables: &[String]) -> Result<RedisRequest, UsageError> {
         let scope = SlotScope { variables, ..SlotScope::default() };
         let commands = commands::split_commands(line, place)?;

@@ -692,7 +692,7 @@ fn evaluate_captures(
 }
 
 impl RedisSession {
-    /// Like [`Self::end`], for an error or an exchange with checks.
+    /// Like [`Self::end_exchange`], for an error or an exchange with checks.
     #[cold]
     fn end_with_checks(
         &mut self,

@@ -108,7 +108,7 @@ impl<N: Network> WorkerConnections<N> {
         Some(found)
     }
 
-    /// Like [`Connections::recalled_prepared`], for a request derived from an answer.
+    /// Like [`WorkerConnections::cached_prepared`], for a request derived from an answer.
     pub fn cached_derived(
         &mut self,
         of: (UserId, u16),

@@ -183,7 +183,7 @@ impl<N: Network> WorkerConnections<N> {
         self.traffic.event_time = now;
     }
 
-    /// Like [`Connections::mark`], for bytes just read: their stamp is the time of the read, however long parsing
+    /// Like [`WorkerConnections::read_clock`], for bytes just read: their stamp is the time of the read, however long parsing
     /// takes.
     #[inline]
     pub(crate) fn use_read_time(&mut self) {

@@ -46,7 +46,7 @@ impl<N: Network> WorkerConnections<N> {
         self.ended_by_peer(conn, why, cut);
     }
 
-    /// Like [`Connections::lost`]; `cut` is set if what ends with the connection may be truncated.
+    /// Like [`WorkerConnections::connection_lost`]; `cut` is set if what ends with the connection may be truncated.
     pub(crate) fn ended_by_peer(&mut self, conn: ConnId, why: Option<Errno>, cut: bool) {
         self.read_clock();
         self.count_refusal(conn, why);

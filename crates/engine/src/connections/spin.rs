@@ -2,7 +2,7 @@
 //!
 //! An idle core is not available at once: on a virtual machine a timer wakes a thread 50 to 120 µs late, as late as a
 //! fast server takes to answer, and so does a response. Polling needs no wakeup. It costs CPU time that other threads
-//! cannot use, so it is bounded ([`Spinning`]), counted (`spun_ns`), and given up where it does not help or takes the
+//! cannot use, so it is bounded ([`SpinBudget`]), counted (`spun_ns`), and given up where it does not help or takes the
 //! core from others.
 //!
 //! - How long before a moment the worker wakes is learned from how late it woke, so that 1 wakeup in 250 misses its

@@ -5,7 +5,7 @@ use brunt_plan::Bundle;
 /// The briefing sent to every process of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Briefing {
-    /// Description of the run, which the engine does not interpret; it is returned by [`crate::Assignment::words`].
+    /// Description of the run, which the engine does not interpret; it is returned by [`crate::Assignment::description`].
     pub description: String,
     /// Files and variables the plan refers to.
     pub bundle: Bundle,

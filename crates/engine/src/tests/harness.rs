@@ -169,7 +169,7 @@ impl SimPlan {
         self.play_protocol(&Http1, books, peer)
     }
 
-    /// Like [`Scene::play_with`], with another protocol.
+    /// Like [`SimPlan::play_with`], with another protocol.
     pub fn play_protocol<P: SimPeer + ?Sized + 'static>(
         &self,
         protocol: &impl Protocol,

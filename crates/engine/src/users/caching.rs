@@ -37,7 +37,7 @@ impl WorkerUsers {
         }
     }
 
-    /// Like [`Users::is_there`], for the target of a redirect; its user goes on.
+    /// Like [`WorkerUsers::cached`], for the target of a redirect; its user goes on.
     #[cold]
     pub(crate) fn hop_cached<N: Network>(
         &mut self,

@@ -22,7 +22,7 @@ use crate::http2::hpack::{HeaderFields, HpackError};
 use brunt_values::budget::MemoryBudget;
 use brunt_values::verify::header::KeptHeaderLines;
 
-/// Maximum number of body bytes kept for capturing: one more than is read ([`brunt_contract::Dialogue::learnt`]).
+/// Maximum number of body bytes kept for capturing: one more than is read ([`brunt_contract::Workload::learnt`]).
 const CAPTURE_BOUND: usize = (8 << 20) + 1;
 
 const NO_PREFIX: StaticCause = grpc::no_length_prefix();
@@ -64,7 +64,7 @@ pub struct CallExtras {
     random: u64,
     /// The checks of the response, and the parts of the response kept for them.
     expected: Option<(Arc<GrpcChecks>, ExaminedResponse)>,
-    /// The index of the stream, for a stream held open by steps; its state is in [`Held`].
+    /// The index of the stream, for a stream held open by steps; its state is in [`HeldStreams`].
     held: Option<u16>,
 }
 

@@ -16,7 +16,7 @@ const OF_MESSAGE: u64 = 12;
 const OF_FIELD: u64 = 21;
 /// `uninterpreted_option` of all options: the form in which a parser leaves features.
 const UNINTERPRETED: u64 = 999;
-/// The editions whose defaults are those of [`Features::default`].
+/// The editions whose defaults are those of [`EditionFeatures::default`].
 const EDITIONS: std::ops::RangeInclusive<u64> = 1000..=1001;
 /// Maximum nesting of messages; deeper descriptors are rejected.
 const DEEPEST: u32 = 64;

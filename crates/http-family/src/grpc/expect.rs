@@ -97,7 +97,7 @@ impl GrpcChecks {
         Ok(GrpcChecks { rules, kind, options, captures, streams, count, explicit_status: wishes.says_status, lines })
     }
 
-    /// Like [`Expected::of`], for one message of a stream whose end and message count are not known yet.
+    /// Like [`GrpcChecks::new`], for one message of a stream whose end and message count are not known yet.
     pub fn for_one_message(wishes: &GrpcOptions, kind: MessageDescriptor) -> Result<GrpcChecks, String> {
         let all = GrpcChecks::new(wishes, kind, false)?;
         Ok(GrpcChecks { count: None, lines: Arc::new([all.lines[0].clone(), Vec::new()]), ..all })

@@ -1,4 +1,4 @@
-//! gRPC, client ([`Grpc`], [`GrpcSession`]) and the parts a server needs ([`server`]).
+//! gRPC, client ([`GrpcProtocol`], [`GrpcSession`]) and the parts a server needs ([`server`]).
 //!
 //! Supports gRPC over HTTP/2 (`doc/PROTOCOL-HTTP2.md` of the grpc project) on this crate's own HTTP/2: unary calls and
 //! streams in all directions, metadata, deadlines, statuses, server reflection v1 and v1alpha, health checks. Services

@@ -99,10 +99,10 @@ impl BodyDecoder {
         }
     }
 
-    /// Like [`Body::feed`], but passes on the trailers too.
+    /// Like [`BodyDecoder::feed`], but passes on the trailers too.
     ///
     /// # Errors
-    /// Like [`Body::feed`].
+    /// Like [`BodyDecoder::feed`].
     pub fn feed_with_trailers(
         &mut self,
         bytes: &[u8],

@@ -1,7 +1,7 @@
 //! Stateless parser of HTTP/1 heads: finds the end of a head, its status or request line, and the fields that frame the
 //! message.
 //!
-//! A head is parsed in place, in one pass, line by line; nothing is copied or kept but [`Head`]. A line is checked once
+//! A head is parsed in place, in one pass, line by line; nothing is copied or kept but [`HttpHead`]. A line is checked once
 //! it is complete, so a head that arrives in pieces is treated exactly like a whole one. Both CR LF and a bare LF end a
 //! line (RFC 9112 2.2). Rejected are a bare CR, NUL and other control characters, folded lines (5.2), white space
 //! before the colon and names that are not tokens. Other fields are not looked at here; see [`field`].
@@ -96,7 +96,7 @@ pub(super) fn response_lines(bytes: &[u8], head: &mut HttpHead) -> Result<bool, 
     fields(bytes, head)
 }
 
-/// Parses the head of a request as far as it has arrived, like [`response_head`]. [`asked`] returns its method and
+/// Parses the head of a request as far as it has arrived, like [`response_head`]. [`method_and_target`] returns its method and
 /// target.
 ///
 /// # Errors

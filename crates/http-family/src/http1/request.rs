@@ -41,11 +41,11 @@ pub struct HttpRequest {
     pub(crate) bytes: Box<[u8]>,
     /// The bytes that follow, possibly shared.
     pub(crate) tail: Option<Arc<RequestTail>>,
-    /// Index of its recipe in [`Rules::recipes`].
+    /// Index of its recipe in [`HttpRules::recipes`].
     pub(crate) recipe_index: u32,
     /// Session flags: `LAST` and so on.
     pub(crate) flags: u8,
-    /// Index of its checks, for [`Rules::checks`].
+    /// Index of its checks, for [`HttpRules::checks`].
     pub(crate) checks: u16,
     /// The recipe, if it is not in the list.
     pub(crate) recipe: Option<Arc<Recipe>>,
@@ -268,7 +268,7 @@ pub struct Recipe {
     pub expect_continue: bool,
     /// Index of the checks on its response.
     pub checks: u16,
-    /// Index into [`Rules::pages`], counted from 1; 0 for none.
+    /// Index into [`HttpRules::pages`], counted from 1; 0 for none.
     pub page: u16,
     /// Number of redirects that led here.
     pub hops: u32,

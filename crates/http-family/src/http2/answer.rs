@@ -83,7 +83,7 @@ impl Http2Exchange {
         self
     }
 
-    /// Like [`Exchange::new`], for a request with slots: also takes the slot values (if redirects have to repeat them)
+    /// Like [`Http2Exchange::new`], for a request with slots: also takes the slot values (if redirects have to repeat them)
     /// and the checks of the response body.
     pub fn with_slots(
         id: ExchangeId,

@@ -1,7 +1,7 @@
 //! The client end of an HTTP/2 connection (RFC 9113), independent of what its streams carry; used for HTTP and gRPC.
 //!
 //! Supports streams, header blocks, bodies under flow control in both directions, SETTINGS at any time, PING, GOAWAY
-//! and RST_STREAM. Stream events go to a [`Listener`] by static dispatch; everything else is handled here. Memory stays
+//! and RST_STREAM. Stream events go to a [`StreamListener`] by static dispatch; everything else is handled here. Memory stays
 //! bounded whatever the peer sends: a frame is kept until it is complete, a header block up to 256 KiB, bodies not at
 //! all, and frames that have no effect are counted. A stream error in the peer's framing is treated as a connection
 //! error (allowed by 5.4.1). Not supported: priorities, and push, which is refused.
@@ -46,7 +46,7 @@ pub trait StreamListener<T> {
     /// Handles a head, an interim head or a trailer. Fields that it does not read are skipped.
     ///
     /// # Errors
-    /// Passes on the errors of [`Fields::next`].
+    /// Passes on the errors of [`HeaderFields::next`].
     fn head(&mut self, own: &mut T, fields: &mut HeaderFields<'_>, end: bool) -> Result<StreamDecision, HpackError>;
     /// Handles a piece of the body, which may be empty; `end` marks the last one.
     fn data(&mut self, own: &mut T, bytes: &[u8], end: bool) -> StreamDecision;
@@ -54,7 +54,7 @@ pub trait StreamListener<T> {
     fn reset(&mut self, own: T, code: u32);
     /// Handles a stream that the peer did not process and never will.
     fn refused(&mut self, own: T);
-    /// Handles the peer's reply to [`Connection::ping`].
+    /// Handles the peer's reply to [`Http2Connection::ping`].
     fn pong(&mut self) {}
     /// Handles a GOAWAY or RST_STREAM code; called in addition to the events of the affected streams.
     fn end_code(&mut self, _word: code::EndCode) {}
@@ -314,7 +314,7 @@ impl<T> Http2Connection<T> {
         }
     }
 
-    /// Like [`Self::goodbye`], with the debug data of the peer's GOAWAY.
+    /// Like [`Self::goaway`], with the debug data of the peer's GOAWAY.
     pub fn farewell(&self) -> Option<Cause> {
         let (goodbye, data) = (self.goodbye(), self.goaway_debug_data());
         if data.is_empty() {

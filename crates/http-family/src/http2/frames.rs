@@ -188,7 +188,7 @@ pub mod code {
             }
         }
 
-        /// Describes a number returned by [`Word::number`]; `None` if it is no such number.
+        /// Describes a number returned by [`EndCode::number`]; `None` if it is no such number.
         pub fn describe(number: u32) -> Option<String> {
             let code = |from: u32| number.checked_sub(from).filter(|code| *code <= NAMES.len() as u32);
             let reset = code(STREAMS).map(|code| format!("RST_STREAM {}", name(code)));

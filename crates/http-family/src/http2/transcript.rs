@@ -1,5 +1,5 @@
 //! Readable transcripts of HTTP/2 connections: control frames one per line, header lists decoded, bodies as shown by a
-//! [`Reader`].
+//! [`ContentReader`].
 //!
 //! A line that begins with a star describes a frame, as in curl; the other lines are its content. Bytes that are not a
 //! frame, and everything after them, are given as a count. A few bytes may stand for a long header list or body: output

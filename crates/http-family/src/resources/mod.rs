@@ -89,7 +89,7 @@ fn named_host(text: &str) -> Result<(String, Option<u16>), UsageError> {
     };
     let clean = !text.is_empty() && !text.contains(['/', '@', '?', '#', '\\']) && !text.contains(char::is_whitespace);
     let url = Url::parse(&format!("http://{text}/")).ok().filter(|_| clean).ok_or_else(wrong)?;
-    // `Url` drops port 80 as the default, but here it was given explicitly.
+    // `DraftUrl` drops port 80 as the default, but here it was given explicitly.
     let port = url.port().or_else(|| text.ends_with(":80").then_some(80));
     Ok((host(&url).ok_or_else(wrong)?, port))
 }

@@ -88,7 +88,7 @@ pub fn describe_frame(code: u16, reason: &[u8]) -> String {
 }
 
 /// Returns the cause for a connection that the server closed with this code, including its own reason; `said` is the
-/// text of [`words`].
+/// text of [`describe_frame`].
 pub fn cause_with_reason(code: u16, said: &[u8]) -> Cause {
     let reason = said.strip_prefix(describe_frame(code, b"").as_bytes()).unwrap_or_default().trim_ascii();
     let sentence = match code {

@@ -174,7 +174,7 @@ impl DeflateStreams {
     /// Finishes the message.
     ///
     /// # Errors
-    /// Fails like [`Deflate::unpack`].
+    /// Fails like [`DeflateStreams::decompress`].
     pub fn finish_message(
         &mut self,
         take: &mut dyn FnMut(&[u8]) -> Result<(), ProtocolError>,

@@ -150,7 +150,7 @@ impl IncomingFrames {
     }
 }
 
-/// Adds a piece to a [`Part`], decompressed if needed.
+/// Adds a piece to a [`PartialMessage`], decompressed if needed.
 pub fn unpack(
     deflate: Option<&mut DeflateStreams>,
     part: &mut PartialMessage,

@@ -92,11 +92,11 @@ impl WebSocketOptions {
         WebSocketOptions::read_with(asked, &mut Placeholders::new(asked))
     }
 
-    /// Like [`Wishes::read`], with slots replaced by placeholders in `marks`; in steps of a flow, the upgrade may have
+    /// Like [`WebSocketOptions::read`], with slots replaced by placeholders in `marks`; in steps of a flow, the upgrade may have
     /// slots too.
     ///
     /// # Errors
-    /// Fails like [`Wishes::read`].
+    /// Fails like [`WebSocketOptions::read`].
     pub fn read_with(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<WebSocketOptions, UsageError> {
         let mut headers = Vec::new();
         for text in asked.values("header") {

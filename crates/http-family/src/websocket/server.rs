@@ -1,10 +1,10 @@
 //! A WebSocket session on one connection, server side: accepts the upgrade, receives messages, and answers them in
 //! order.
 //!
-//! A message is reported as an [`Ask`] with the method `MESSAGE`, the connection's path and the message as its body;
-//! the body of the [`Reply`] is sent back as a message of the same kind. A status of 400 or more closes the connection
-//! with 1011, [`Reply::close`] with 1000. Pings and the closing handshake are handled internally
-//! ([`ServerSession::owed`]). An offer of compression is declined. An idle connection holds its path and nothing else.
+//! A message is reported as an [`ServerRequest`] with the method `MESSAGE`, the connection's path and the message as its body;
+//! the body of the [`ServerResponse`] is sent back as a message of the same kind. A status of 400 or more closes the connection
+//! with 1011, [`ServerResponse::close`] with 1000. Pings and the closing handshake are handled internally
+//! ([`ServerSession::due_replies`]). An offer of compression is declined. An idle connection holds its path and nothing else.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -95,13 +95,13 @@ impl WebSocketServer {
         }
     }
 
-    /// Returns `true` if a request's head asks for WebSocket; such a request is for [`WebSocketServer::accept`].
+    /// Returns `true` if a request's head asks for WebSocket; such a request is for [`ExternalWebSocketServer::accept`].
     pub fn is_upgrade(head: &[u8]) -> bool {
         elements(head, "Upgrade").any(|word| word.eq_ignore_ascii_case(b"websocket"))
     }
 
-    /// Takes over a connection whose upgrade request was received by another server: `head` and `path` as in [`Ask`].
-    /// Appends the response; if that is a refusal, the session is [`ServerSession::over`].
+    /// Takes over a connection whose upgrade request was received by another server: `head` and `path` as in [`ServerRequest`].
+    /// Appends the response; if that is a refusal, the session is [`ServerSession::is_finished`].
     pub fn accept(head: &[u8], path: &str, out: &mut OutputBuffer) -> WebSocketServer {
         let mut server = WebSocketServer::new();
         server.upgrade(head, path, out.buffer());

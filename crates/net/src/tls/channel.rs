@@ -62,7 +62,7 @@ impl TlsSide for UnbufferedServerConnection {
     }
 }
 
-/// A channel made by [`super::RustlsSecurity`] or [`super::RustlsServing`].
+/// A channel made by [`super::RustlsSecurity`] or [`super::RustlsServer`].
 pub(super) struct RustlsChannel<H> {
     tls: H,
     partial: Vec<u8>,

@@ -1,10 +1,10 @@
-//! TLS as a layer without I/O: rustls behind [`brunt_contract::Security`] and [`brunt_contract::SecureChannel`].
+//! TLS as a layer without I/O: rustls behind [`brunt_contract::SecureChannelFactory`] and [`brunt_contract::SecureChannel`].
 //!
 //! The unbuffered interface of rustls is used, because an idle connection then holds its keys and nothing else: bytes
 //! are decrypted in a scratch buffer of the thread, and only a record that has not arrived completely is kept. rustls
 //! 0.24 replaces that interface by a better one; everything that knows it is in `channel.rs`.
 //!
-//! [`Secured`] puts the server side of it around a network that listens.
+//! [`TlsNetwork`] puts the server side of it around a network that listens.
 //!
 //! Left out: early data (0-RTT requests can be replayed), certificate revocation, the system's root store.
 

@@ -1,4 +1,4 @@
-//! Runs side by side: as text, as JSON, and on a page ([`super::html`]). All of them show [`comparison`].
+//! Runs side by side: as text, as JSON, and on a page ([`super::html`]). All of them show [`compare_runs`].
 
 use std::io::{self, Write};
 

@@ -70,7 +70,7 @@ pub(super) fn condition(text: &str, names: &[&str]) -> Result<ConditionNode, Str
 
 struct ConditionParser<'a> {
     text: &'a str,
-    /// Tokens of the condition; the last one is [`What::End`].
+    /// Tokens of the condition; the last one is [`TokenKind::End`].
     tokens: &'a [Token<'a>],
     next: usize,
     depth: usize,

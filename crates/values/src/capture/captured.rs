@@ -44,7 +44,7 @@ impl CapturedValues {
     /// Adds the value of one capture, given the body parsed as documents.
     ///
     /// # Errors
-    /// See [`Taken::add`].
+    /// See [`CapturedValues::add`].
     pub fn add_one(
         &mut self,
         (variable, capture): &(u16, Capture),

@@ -58,7 +58,7 @@ pub fn is_numbered(program: &TemplateProgram) -> bool {
     any_piece(program, &|piece| matches!(piece, TemplatePiece::Value(SlotValue::Sequence { .. })))
 }
 
-/// Returns the sampling threshold of the first trace header ([`Value::Trace`]).
+/// Returns the sampling threshold of the first trace header ([`SlotValue::Trace`]).
 pub fn trace_sampling(program: &TemplateProgram) -> Option<u64> {
     let pieces = program.pieces.iter().chain(program.parts.iter().flat_map(|part| &part.pieces));
     let trace = |piece: &TemplatePiece| {

@@ -32,7 +32,7 @@ impl DigestAlgorithm {
         }
     }
 
-    /// Returns the digest of bytes given in two pieces; only the first [`Digest::size`] bytes are used.
+    /// Returns the digest of bytes given in two pieces; only the first [`DigestAlgorithm::size`] bytes are used.
     pub fn of(self, first: &[u8], second: &[u8]) -> [u8; 32] {
         let algorithm = match self {
             DigestAlgorithm::Md5 => {
@@ -48,7 +48,7 @@ impl DigestAlgorithm {
         padded(context.finish().as_ref())
     }
 
-    /// Returns the HMAC (RFC 2104); only the first [`Digest::size`] bytes are used.
+    /// Returns the HMAC (RFC 2104); only the first [`DigestAlgorithm::size`] bytes are used.
     pub fn hmac(self, key: &[u8], bytes: &[u8]) -> [u8; 32] {
         let mut block = [0; BLOCK];
         if key.len() > BLOCK {

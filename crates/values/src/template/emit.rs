@@ -40,7 +40,7 @@ pub fn fill(program: &TemplateProgram, fill: &SlotContext, out: &mut Vec<u8>) {
     fill_marked(program, (fill, CapturedGroups::default()), out, &mut []);
 }
 
-/// Like [`program`], and records the offset of each mark.
+/// Like [`fill`], and records the offset of each mark.
 #[inline]
 pub fn fill_marked(
     program: &TemplateProgram,

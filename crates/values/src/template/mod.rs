@@ -1,7 +1,7 @@
 //! Templates: texts with slots, compiled once and filled for every request without allocation.
 //!
 //! `{counter}`, `{random 16}`, `{random 1..100}`, `{user}`, `{time}`, `{uuid}` and `{csv FILE.COLUMN}` are filled from
-//! [`brunt_contract::Fill`]. `{name=…}` names a part, and `{length …}`, `{crc32 …}`, `{md5 …}`, `{hmac-md5 KEY …}`, `{xor A B}`
+//! [`brunt_contract::SlotContext`]. `{name=…}` names a part, and `{length …}`, `{crc32 …}`, `{md5 …}`, `{hmac-md5 KEY …}`, `{xor A B}`
 //! and the like are computed from a part, so that binary protocols need no code. `{{` and `}}` are literal braces.
 //! `docs/guide/data.md` lists all slots. The module is independent of any protocol. Arithmetic and conditions are not
 //! supported.
@@ -122,11 +122,11 @@ impl Template {
         Template::parse_scoped(&to_template(&found), place, notation, scope)
     }
 
-    /// Compiles two texts into one template, each read as by [`Template::of_text`], with a mark between them. Both
+    /// Compiles two texts into one template, each read as by [`Template::parse_text`], with a mark between them. Both
     /// share the same values, and the second may refer to named parts of the first.
     ///
     /// # Errors
-    /// See [`Template::of_text`].
+    /// See [`Template::parse_text`].
     pub fn parse_pair(
         texts: [TemplateText<'_>; 2],
         notation: Notation,
@@ -163,7 +163,7 @@ impl Template {
         }
     }
 
-    /// Like [`Template::fill`], and records the offsets of the marks of a text built by a [`Builder`].
+    /// Like [`Template::fill`], and records the offsets of the marks of a text built by a [`TemplateBuilder`].
     #[inline]
     pub fn fill_marked(&self, fill: &SlotContext, out: &mut Vec<u8>, marks: &mut [usize]) {
         emit::fill_marked(&self.program, (fill, CapturedGroups::default()), out, marks);

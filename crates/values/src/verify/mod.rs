@@ -245,7 +245,7 @@ impl AnswerChecks {
         }
     }
 
-    /// Returns what was expected of the body and what was found instead, if [`Seen::verdict`] reports a wrong body.
+    /// Returns what was expected of the body and what was found instead, if [`AnswerChecks::verdict`] reports a wrong body.
     pub fn mismatch(
         &self,
         expected: Option<&Expectations>,
@@ -278,7 +278,7 @@ pub fn missing_text(what: fn(String, CauseArgument) -> Cause, text: &[u8], begin
     what(quoted(text, false), describe_body(beginning, size))
 }
 
-/// Like [`lacks`], for an answer that does not match an option.
+/// Like [`missing_text`], for an answer that does not match an option.
 pub fn pattern_mismatch(option: &str, beginning: &[u8], size: u64) -> Cause {
     checks::no_match(option, describe_body(beginning, size))
 }

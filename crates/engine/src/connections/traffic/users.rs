@@ -58,7 +58,7 @@ impl Traffic {
         self.cached(of, due, (&dialogue.requests()[request.at()].request, &fill))
     }
 
-    /// Like [`Traffic::recalled_prepared`], for a request derived from an answer.
+    /// Like [`Traffic::cached_prepared`], for a request derived from an answer.
     pub fn cached_derived(
         &mut self,
         of: (UserId, u16),

@@ -149,12 +149,12 @@ impl Default for Http2Server {
 }
 
 impl Http2Server {
-    /// Creates a session for a new connection; its first bytes are those of [`ServerSession::owed`].
+    /// Creates a session for a new connection; its first bytes are those of [`ServerSession::due_replies`].
     pub fn new() -> Http2Server {
         Http2Server::default()
     }
 
-    /// Like [`Http2Server::new`]; requests matching `which` are reported in pieces, as they arrive ([`brunt_contract::Extent`]).
+    /// Like [`Http2Server::new`]; requests matching `which` are reported in pieces, as they arrive ([`brunt_contract::RequestPart`]).
     pub fn in_pieces(which: PiecewisePredicate) -> Http2Server {
         Http2Server { in_pieces: which, ..Http2Server::default() }
     }

@@ -5,7 +5,7 @@
 //! first. The first line of a run is its head, the JSON report and every sentence in both languages; after it
 //! come its seconds, its names and request phases by blocks of seconds and the counters of hosts, in the order
 //! of time. They are written while the record is read: none of them is held completely. Pages that show a live
-//! run draw the same lines ([`Live`]).
+//! run draw the same lines ([`LiveLines`]).
 
 mod counters;
 mod flows;
