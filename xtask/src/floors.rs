@@ -147,7 +147,7 @@ fn judge_drawing(map: &str, packages: &[Package]) -> Vec<String> {
 fn drawn(line: &str) -> Option<(&str, &str)> {
     let (floor, rest) = line.strip_prefix("| ")?.split_once(" | `")?;
     let (krate, _) = rest.split_once("` |")?;
-    let is_crate = krate.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+    let is_crate = krate.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     (is_crate && floor.parse::<usize>().is_ok()).then_some((floor, krate))
 }
 

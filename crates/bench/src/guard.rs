@@ -54,7 +54,7 @@ impl PublicAddressGuard {
         self.refused.lock().map(|mut refused| std::mem::take(&mut *refused)).unwrap_or_default()
     }
 
-    /// Like [`NameResolver::resolve`], but only checks that an origin may be loaded, for when a proxy resolves its name. A
+    /// Like [`Resolver::resolve`], but only checks that an origin may be loaded, for when a proxy resolves its name. A
     /// name that cannot be resolved here is left to the proxy.
     ///
     /// # Errors

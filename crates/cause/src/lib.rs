@@ -1,12 +1,12 @@
 //! Causes: why requests fail, connections are lost and runs cannot begin. Each sentence is defined once, in English and
 //! in Chinese.
 //!
-//! A [`FailureCause`] is a sentence with its arguments. Code that detects an error creates one with the function named after
+//! A [`Cause`] is a sentence with its arguments. Code that detects an error creates one with the function named after
 //! the sentence, so that every error has a defined sentence; records store it next to the English text, and reports
 //! write it in the reader's language. Words of others (an error message of a server, an excerpt of a body) are never
 //! translated: they are arguments, or stand alone ([`verbatim`]).
 //!
-//! A record made before causes were stored has the English text only: [`FailureCause::legacy`] recognizes its sentence.
+//! A record made before causes were stored has the English text only: [`Cause::from_legacy_text`] recognizes its sentence.
 
 mod legacy;
 mod message;

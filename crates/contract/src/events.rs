@@ -110,13 +110,13 @@ pub enum Event {
     /// The peer did not process this exchange and never will (GOAWAY, REFUSED_STREAM): it is safe to submit it again,
     /// unchanged, on a connection that has room. The session has discarded it.
     Refused(ExchangeId),
-    /// The peer responded before it asked for the part that was held back ([`crate::Sent::Withheld`]), which is not
+    /// The peer responded before it asked for the part that was held back ([`crate::SubmitOutcome::AwaitingContinue`]), which is not
     /// sent.
     RestNotSent(ExchangeId),
     /// An unsolicited message of this many bytes: a push, not a failure. Holds its bytes if they are wanted
     /// ([`EventBuffer::push_unsolicited`]).
     Unsolicited(u32, Option<Box<[u8]>>),
-    /// A reply to an unsolicited message is due: [`crate::Session::pay`] writes it.
+    /// A reply to an unsolicited message is due: [`crate::Session::write_replies`] writes it.
     ReplyDue,
     /// Response bytes beyond those requested, if responses are matched to requests by order alone: unlike a push, they
     /// may have been taken for the response to another request.
@@ -166,7 +166,7 @@ pub type ResourceSearch = Box<dyn FnOnce() -> PageResources + Send>;
 pub struct PageResources {
     /// Maximum number of resources in flight at once.
     pub max_in_flight: u32,
-    /// Index of the name of the resources in reports, among [`crate::Prepared::names`].
+    /// Index of the name of the resources in reports, among [`crate::PreparedWorkload::names`].
     pub name: u16,
     /// Set if failed resources do not make the page fail.
     pub may_fail: bool,

@@ -33,8 +33,8 @@ ids! {
     ConnId
     /// An exchange in flight, numbered by the engine; unique among those in flight in one worker.
     ExchangeId
-    /// Destination of connections: an index into [`crate::Prepared::origins`].
+    /// Destination of connections: an index into [`crate::PreparedWorkload::origins`].
     OriginId
-    /// A prepared request: an index into [`crate::Prepared::requests`].
+    /// A prepared request: an index into [`crate::PreparedWorkload::requests`].
     RequestId
 }

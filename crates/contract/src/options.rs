@@ -107,17 +107,17 @@ pub struct ProtocolConfig {
     pub proxies: Arc<ProxyRules>,
     /// Seed for everything random in the encoding (multipart boundaries).
     pub seed: u64,
-    /// Responses of the target to [`Protocol::inquire`](crate::Protocol::inquire), in order.
+    /// Responses of the target to [`Protocol::inquire`](crate::Protocol::inquiry), in order.
     pub inquiry_responses: Vec<Vec<u8>>,
     /// Names of the variables of a flow's users: slots of these names are replaced by their values.
     pub variables: Arc<[String]>,
     /// Set if the URLs are steps of a flow that uses several protocols: what is sent on a connection depends on what
     /// was received on it.
     pub is_composite_flow: bool,
-    /// Set if requests are composed during the run ([`Draft`](crate::Draft)): the sources of prepared requests are
+    /// Set if requests are composed during the run ([`Draft`](crate::RequestDraft)): the sources of prepared requests are
     /// kept for that.
     pub composes_requests: bool,
-    /// Set if each response is to be returned whole ([`Answer`](crate::Answer)), for a client that runs alongside a
+    /// Set if each response is to be returned whole ([`Answer`](crate::ResponseContent)), for a client that runs alongside a
     /// load.
     pub returns_content: bool,
 }

@@ -26,7 +26,7 @@ pub struct Origin {
     /// database). 0 if connections serve every request to the address.
     pub bound: u32,
     /// Set if an HTTP proxy reads the requests in clear: no tunnel is opened, and requests name their target in full
-    /// ([`crate::Proxies::forwarding`]).
+    /// ([`crate::ProxyRules::forwarding_for`]).
     pub forwarded: bool,
 }
 
@@ -47,11 +47,11 @@ pub struct ProtocolDescription<'a> {
     pub schemes: &'static [&'static str],
     /// Options of the protocol, one description each.
     pub options: &'a [OptionSpec],
-    /// Names of the options that may be set for a single URL of a run ([`ProtocolConfig::own`]); empty if URLs have no options
+    /// Names of the options that may be set for a single URL of a run ([`ProtocolConfig::url_options`]); empty if URLs have no options
     /// of their own.
     pub url_options: &'a [&'static str],
     /// Names of the options that are checks of a response, in the order in which sessions report the failed ones
-    /// ([`crate::EventBuffer::failed`]).
+    /// (`EventBuffer`).
     pub checks: &'static [&'static str],
     /// Set if the number of connections is part of the plan: the `-c` connections are opened first and kept open, and
     /// with a rate arrivals use them in turn.
@@ -98,7 +98,7 @@ pub trait Protocol: Send + Sync + 'static {
     }
     /// Returns a workload whose first request asks the target for something that is needed before requests can be
     /// prepared (a schema); [`Workload::take_inquiry_response`] then returns the response. Called again with all responses so far
-    /// ([`ProtocolConfig::take_inquiry_response`]) until it returns `None`: nothing (more) is needed.
+    /// ([`ProtocolConfig::inquiry_responses`]) until it returns `None`: nothing (more) is needed.
     ///
     /// # Errors
     /// Returns a usage error that names the option.
@@ -229,7 +229,7 @@ pub trait Workload: Send + Sync + 'static {
     fn connection_owner(&self, _origin: &Origin) -> ConnectionOwner {
         ConnectionOwner::Pool
     }
-    /// Composes a request during the run from a prepared one and a draft; called only if [`ProtocolConfig::composes`] is set.
+    /// Composes a request during the run from a prepared one and a draft; called only if [`ProtocolConfig::composes_requests`] is set.
     ///
     /// # Errors
     /// Returns why there is no such request: its URL cannot be parsed, or this protocol does not support composed
@@ -250,7 +250,7 @@ pub trait Workload: Send + Sync + 'static {
     fn carries_no_trace(&self, _request: &Request) -> bool {
         false
     }
-    /// Stores in a user's state what a response to one of its requests asked it to keep ([`crate::OtlpEvent::StateUpdate`]).
+    /// Stores in a user's state what a response to one of its requests asked it to keep ([`crate::Event::StateUpdate`]).
     /// Returns a closure that finds the resources named in the response, to be called once the end of the response was
     /// timestamped.
     fn update_state(
@@ -304,7 +304,7 @@ pub trait Workload: Send + Sync + 'static {
         String::new()
     }
     /// Returns the name, as counted in reports, of a status code of this protocol or of a connection-level code sent
-    /// by the peer ([`crate::OtlpEvent::Word`]): "200", "OK".
+    /// by the peer ([`crate::Event::PeerCode`]): "200", "OK".
     fn code_name(&self, code: u32) -> String {
         code.to_string()
     }
@@ -470,7 +470,7 @@ pub trait Session: Send {
     fn opening_messages(&self) -> u32 {
         0
     }
-    /// Writes the replies due for unsolicited messages ([`crate::OtlpEvent::Owed`]) at the given time (nanoseconds since
+    /// Writes the replies due for unsolicited messages ([`crate::Event::ReplyDue`]) at the given time (nanoseconds since
     /// 1970); returns how many.
     fn write_replies(&mut self, _unix_ns: u64, _out: &mut OutputBuffer) -> u32 {
         0
@@ -499,11 +499,11 @@ pub trait Session: Send {
     fn close_cause(&self) -> Option<Cause> {
         self.close_reason().map(Cause::from)
     }
-    /// Returns, in a sentence, why the peer did not process exchanges ([`crate::OtlpEvent::Refused`]).
+    /// Returns, in a sentence, why the peer did not process exchanges ([`crate::Event::Refused`]).
     fn not_processed_reason(&self) -> StaticCause {
         brunt_cause::response::refusing()
     }
-    /// Appends a heartbeat that the peer answers, reported by [`crate::OtlpEvent::Heartbeat`]; returns `false` if the
+    /// Appends a heartbeat that the peer answers, reported by [`crate::Event::Heartbeat`]; returns `false` if the
     /// protocol has none or cannot send one now. At most one is in flight.
     fn heartbeat(&mut self, _out: &mut OutputBuffer) -> bool {
         false
@@ -518,7 +518,7 @@ pub trait Session: Send {
     fn refusal_kind(&self) -> FaultKind {
         FaultKind::BrokenProtocol
     }
-    /// Returns the status code (as in [`crate::Ended::code`]) of such a refusal; 0 if the peer sent none.
+    /// Returns the status code (as in [`crate::ExchangeEnd::code`]) of such a refusal; 0 if the peer sent none.
     fn refusal_code(&self) -> u32 {
         0
     }

@@ -81,7 +81,7 @@ pub struct RequestDraft {
 /// A prepared request with its origin and weight.
 #[derive(Clone, Debug)]
 pub struct WeightedRequest<T: ?Sized = dyn Any + Send + Sync> {
-    /// Index into [`crate::Prepared::origins`].
+    /// Index into [`crate::PreparedWorkload::origins`].
     pub origin: usize,
     /// Relative frequency with which the request is chosen.
     pub weight: f64,

@@ -1,7 +1,7 @@
 //! Complete responses, for clients that need their content.
 
-/// Content of a response: reported by [`crate::OtlpEvent::StateUpdate`] before the end of each successful exchange, if
-/// requested by [`crate::Asked::answers`].
+/// Content of a response: reported by [`crate::Event::StateUpdate`] before the end of each successful exchange, if
+/// requested by [`crate::ProtocolConfig::returns_content`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum ResponseContent {
     /// The body of a response, or its equivalent in another protocol: a reply.

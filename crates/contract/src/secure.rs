@@ -12,7 +12,7 @@ pub trait SecureChannelFactory: Send + Sync {
     /// Returns an error if the host is not a valid server name.
     fn client(&self, origin: &Origin, alpn: &[&'static [u8]]) -> Result<Box<dyn SecureChannel>, Cause>;
     /// Creates the channel that opens a tunnel through a proxy on a new connection to `origin`; it is removed again
-    /// once it returns [`ChannelProgress::EstablishedConnection`]. Returns `None` if no tunnel is needed.
+    /// once it returns [`ChannelProgress::Established`]. Returns `None` if no tunnel is needed.
     ///
     /// # Errors
     /// Returns an error if the host cannot be sent to the proxy.

@@ -36,7 +36,7 @@ pub struct CacheHit {
     pub bytes: u64,
     /// Status code of the cached response.
     pub code: u32,
-    /// State update of the cached response, to be passed to [`crate::Workload::learn`].
+    /// State update of the cached response, to be passed to [`crate::Workload::update_state`].
     pub update: Option<StateUpdate>,
 }
 

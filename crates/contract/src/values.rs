@@ -1,7 +1,7 @@
 //! Values that a flow captures from responses and puts into later requests.
 
 /// Values that one user of a flow has captured, by the index of their names in the run's variables
-/// ([`crate::Asked::variables`]).
+/// ([`crate::ProtocolConfig::variables`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserValues(Vec<CapturedValue>);
 

@@ -100,12 +100,12 @@ impl PreparedRun {
         self.checks.as_ref().map_or(&[], |checks| checks.names())
     }
 
-    /// Returns [`brunt_contract::Prepared::by_order`].
+    /// Returns [`brunt_contract::PreparedWorkload::by_order`].
     pub fn by_order(&self) -> Option<OrderedResponses> {
         self.dialogue.prepared().by_order
     }
 
-    /// Returns [`brunt_contract::Prepared::max_requests`].
+    /// Returns [`brunt_contract::PreparedWorkload::max_requests`].
     pub fn requests_at_most(&self) -> Option<u64> {
         self.dialogue.prepared().max_requests
     }

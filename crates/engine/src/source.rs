@@ -146,51 +146,51 @@ impl LoadSource {
         self.next_due = next_due;
     }
 
-    /// Calls [`ScenarioPlan::wake`].
+    /// Calls [`Scenario::wake`].
     #[inline]
     pub fn wake(&mut self, woken: Wakeup, values: &mut UserValues, acts: &mut Actions) {
         self.scenario.wake(woken, values, acts);
     }
 
-    /// Calls [`ScenarioPlan::handles_unsolicited`].
+    /// Calls [`Scenario::handles_unsolicited`].
     pub fn hears(&self) -> bool {
         self.scenario.handles_unsolicited()
     }
 
-    /// Calls [`ScenarioPlan::on_unsolicited`].
+    /// Calls [`Scenario::on_unsolicited`].
     pub fn hear(&mut self, unasked: UnsolicitedMessage<'_>, values: &mut UserValues, acts: &mut Actions) {
         self.scenario.on_unsolicited(unasked, values, acts);
     }
 
-    /// Calls [`ScenarioPlan::on_sent`].
+    /// Calls [`Scenario::on_sent`].
     #[inline]
     pub fn sends(&mut self, user: UserId, at: Nanos, acts: &mut Actions) {
         self.scenario.on_sent(user.index(), at, acts);
     }
 
-    /// Calls [`ScenarioPlan::on_leave`]: a user brought by an arrival makes room for another.
+    /// Calls [`Scenario::on_leave`]: a user brought by an arrival makes room for another.
     #[inline]
     pub fn leaves(&mut self, user: UserId, at: Nanos, acts: &mut Actions) {
         self.scenario.on_leave(user.index(), at, self.users.by_arrivals(), acts);
     }
 
-    /// Calls [`ScenarioPlan::has_iterations`].
+    /// Calls [`Scenario::has_iterations`].
     #[inline]
     pub fn iterates(&self) -> bool {
         self.scenario.has_iterations()
     }
 
-    /// Calls [`ScenarioPlan::has_start_section`].
+    /// Calls [`Scenario::has_start_section`].
     pub fn prepares(&self, user: UserId) -> bool {
         self.scenario.has_start_section(user.index())
     }
 
-    /// Calls [`ScenarioPlan::in_flight`].
+    /// Calls [`Scenario::in_flight`].
     pub fn under_way(&self, user: UserId) -> u32 {
         self.scenario.in_flight(user.index())
     }
 
-    /// Calls [`ScenarioPlan::is_in_batch`].
+    /// Calls [`Scenario::is_in_batch`].
     pub fn is_in_batch(&self, user: UserId) -> bool {
         self.scenario.is_in_batch(user.index())
     }

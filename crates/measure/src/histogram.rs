@@ -183,7 +183,7 @@ impl Histogram {
         Some(Nanos(self.max))
     }
 
-    /// Returns the value at a rank among the values of two histograms, like [`PrometheusHistogram::at_rank`] of both merged.
+    /// Returns the value at a rank among the values of two histograms, like [`Histogram::at_rank`] of both merged.
     pub fn at_rank_of_both(&self, other: &Histogram, rank: u64) -> Option<Nanos> {
         if rank == 0 || rank > self.total + other.total {
             return None;
@@ -237,7 +237,7 @@ impl Histogram {
     }
 
     /// Returns the filled buckets in ascending order: lowest value, width and count. Unlike those of
-    /// [`PrometheusHistogram::buckets`], the positions do not depend on other values.
+    /// [`Histogram::buckets`], the positions do not depend on other values.
     pub fn cells(&self) -> impl Iterator<Item = (Nanos, Nanos, u64)> + '_ {
         let filled = self.filled();
         let counts = &self.counts[filled.clone()];

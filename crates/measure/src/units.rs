@@ -5,7 +5,7 @@ use std::ops::{Add, AddAssign, Sub};
 
 use serde::{Deserialize, Serialize};
 
-/// A moment or a duration in nanoseconds. Moments are readings of [`crate::ClockRule`]; subtraction saturates at zero.
+/// A moment or a duration in nanoseconds. Moments are readings of [`crate::Clock`]; subtraction saturates at zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]

@@ -44,7 +44,7 @@ impl Condition {
         parse::condition(text, &names).map(Condition)
     }
 
-    /// Evaluates the condition. `look_up` returns the value for an index into the names given to [`Revalidation::parse`],
+    /// Evaluates the condition. `look_up` returns the value for an index into the names given to [`Condition::parse`],
     /// or `None` if it is not known yet.
     pub fn holds<'v>(&self, look_up: impl Fn(u16) -> Option<&'v [u8]>) -> bool {
         self.0.holds(&look_up)

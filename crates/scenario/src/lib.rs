@@ -38,7 +38,7 @@ pub trait Scenario: Send {
     /// are filled from them, and captures of responses are stored in them. Appending nothing means that the user keeps
     /// waiting for what it already waits for.
     fn wake(&mut self, woken: Wakeup, values: &mut UserValues, acts: &mut Actions);
-    /// Returns `true` if users handle unsolicited messages on their own connections ([`ScenarioPlan::on_unsolicited`]). Called once,
+    /// Returns `true` if users handle unsolicited messages on their own connections ([`Scenario::on_unsolicited`]). Called once,
     /// before the run.
     fn handles_unsolicited(&self) -> bool {
         false
@@ -121,7 +121,7 @@ pub enum UserEvent {
     Resumed,
     /// A request is over: the status code of the response (0 for none), and the fault if it failed.
     Ended {
-        /// Status code, see [`brunt_contract::Ended::code`].
+        /// Status code, see [`brunt_contract::ExchangeEnd::code`].
         code: u32,
         /// Fault of the request; `None` if it succeeded.
         fault: Option<FaultKind>,

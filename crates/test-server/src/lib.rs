@@ -52,7 +52,7 @@
 //!
 //! The crate consists of a [`Responder`] without I/O (how and when to answer), a [`TargetWorker`] that serves it over
 //! any [`brunt_contract::Network`], and a [`TargetServer`] that runs workers in threads, as many as the descriptor limit
-//! requires. TLS is a network wrapped around the network ([`brunt_net::tls::Secured`]).
+//! requires. TLS is a network wrapped around the network ([`brunt_net::tls::TlsNetwork`]).
 
 mod accounting;
 pub mod arrivals;

@@ -1,5 +1,5 @@
 //! Options that apply to a single URL of a run, for protocols whose URLs may have options of their own
-//! ([`brunt_contract::ProtocolDescription::options_of_one_url`]).
+//! ([`brunt_contract::ProtocolDescription::url_options`]).
 
 use brunt_contract::{ProtocolConfig, UsageError};
 

@@ -291,13 +291,13 @@ impl<T> Http2Connection<T> {
         Some(stream)
     }
 
-    /// Implements [`brunt_contract::Session::replies`].
+    /// Implements [`brunt_contract::Session::pending_replies`].
     #[inline]
     pub fn replies(&self) -> u32 {
         self.replies
     }
 
-    /// Implements [`brunt_contract::Session::replies_left`].
+    /// Implements [`brunt_contract::Session::reset_pending_replies`].
     pub fn replies_left(&mut self) {
         self.replies = 0;
     }
@@ -314,7 +314,7 @@ impl<T> Http2Connection<T> {
         }
     }
 
-    /// Like [`Self::goaway`], with the debug data of the peer's GOAWAY.
+    /// Like `goaway`, with the debug data of the peer's GOAWAY.
     pub fn farewell(&self) -> Option<Cause> {
         let (goodbye, data) = (self.goodbye(), self.goaway_debug_data());
         if data.is_empty() {

@@ -1,4 +1,4 @@
-//! WebSocket, client ([`WebSocketProtocol`], [`WebSocketSession`]) and server ([`ExternalWebSocketServer`]).
+//! WebSocket, client ([`WebSocketProtocol`], [`WebSocketSession`]) and server ([`WebSocketServer`]).
 //!
 //! Supports RFC 6455 over HTTP/1.1 (`ws://`, `wss://`) and RFC 7692 (permessage-deflate, offered with `--compress`). An
 //! exchange is one message and its answer, matched by order or by a JSON field; a one-way message is complete once

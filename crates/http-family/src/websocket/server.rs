@@ -95,7 +95,7 @@ impl WebSocketServer {
         }
     }
 
-    /// Returns `true` if a request's head asks for WebSocket; such a request is for [`ExternalWebSocketServer::accept`].
+    /// Returns `true` if a request's head asks for WebSocket; such a request is for [`WebSocketServer::accept`].
     pub fn is_upgrade(head: &[u8]) -> bool {
         elements(head, "Upgrade").any(|word| word.eq_ignore_ascii_case(b"websocket"))
     }

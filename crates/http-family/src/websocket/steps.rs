@@ -45,7 +45,7 @@ pub const OF_ONE_URL: &[&str] = &[
     "await",
     CAPTURE,
 ];
-/// The subset of [`URL_OPTIONS`] that affects the upgrade.
+/// The subset of [`OF_ONE_URL`] that affects the upgrade.
 const OF_UPGRADE: [&str; 6] = ["header", "user", "bearer", "cookie", "subprotocol", "no-slots"];
 /// Parts of a message that captures may refer to.
 const KNOWN: &[&str] = &["json", "regex", "between", "body"];

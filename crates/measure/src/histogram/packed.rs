@@ -1,6 +1,6 @@
 //! Compact histograms for use by the thousand: counted in rows of plain integers, passed on as a few hundred bytes.
 //!
-//! Per-name figures need a histogram per second and name. Buckets are twice as wide as those of [`PrometheusHistogram`]: a power
+//! Per-name figures need a histogram per second and name. Buckets are twice as wide as those of [`Histogram`]: a power
 //! of two is divided into 128, so that the middle of a bucket is off by at most 0.4 %. Count, sum, minimum and maximum
 //! are exact.
 

@@ -127,7 +127,7 @@ impl Capture {
     /// item.
     ///
     /// # Errors
-    /// See [`CaptureCell::parse`], which has accepted the text before.
+    /// See [`Capture::parse`], which has accepted the text before.
     pub fn in_list(&self) -> Result<Capture, String> {
         let again = Capture::parse(&self.text)?;
         Ok(Capture { source: again.source.in_list(), ..again })
@@ -151,11 +151,11 @@ impl Capture {
         self.take_with_documents((answer, &BodyDocuments::of(answer.body)), random).map(|(value, _)| value)
     }
 
-    /// Like [`CaptureCell::take`], with a shared [`BodyDocuments`] that is parsed once for all captures of the answer. Also
+    /// Like [`Capture::take`], with a shared [`BodyDocuments`] that is parsed once for all captures of the answer. Also
     /// returns the end offsets of the list elements in the value (`all`), before the comma that follows each.
     ///
     /// # Errors
-    /// See [`CaptureCell::take`].
+    /// See [`Capture::take`].
     pub fn take_with_documents(
         &self,
         (answer, documents): (&CaptureInput<'_>, &BodyDocuments<'_>),

@@ -55,7 +55,7 @@ const KINDS: &str = "json $.PATH, css SELECTOR, xpath EXPRESSION, regex PATTERN,
     status or body; other protocols have message, reply, element N, column NAME and rows";
 
 impl CaptureSource {
-    /// See [`super::CaptureCell::in_list`].
+    /// See [`super::Capture::in_list`].
     pub fn in_list(self) -> CaptureSource {
         match self {
             CaptureSource::Json(place) => CaptureSource::Json(place.in_list()),

@@ -149,7 +149,7 @@ impl Default for Http2Server {
 }
 
 impl Http2Server {
-    /// Creates a session for a new connection; its first bytes are those of [`ServerSession::due_replies`].
+    /// Creates a session for a new connection; its first bytes are those of `due_replies`.
     pub fn new() -> Http2Server {
         Http2Server::default()
     }
