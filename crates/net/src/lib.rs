@@ -3,10 +3,9 @@
 //! - [`Epoll`]: works everywhere, tuned first.
 //! - [`Uring`]: io_uring, one system call a batch, where the kernel and the container allow it.
 //! - `tls`: rustls as a layer without I/O.
-//! - `tunnel`: what is said to a proxy before a connection leads to the target.
-//! - `heap`: memory that goes back to the system.
-//! - `tables` and `sources`: what lets one process hold more connections than one descriptor table and one port range
-//! do.
+//! - `tunnel`: the handshake with a proxy before a connection reaches the target.
+//! - `heap`: memory returned to the system.
+//! - `tables` and `sources`: more connections in one process than one descriptor table and one port range allow.
 
 mod epoll;
 pub mod heap;

@@ -56,7 +56,7 @@ impl ClockReading {
     }
 
     /// Converts a time of theirs to our clock; times before our clock began saturate.
-    pub(super) fn to_local(&self, theirs: i64) -> i64 {
+    pub(super) fn to_local(self, theirs: i64) -> i64 {
         theirs.saturating_sub(self.ahead_ns)
     }
 }

@@ -176,7 +176,7 @@ impl JoinedProbe {
     fn forward(&mut self, stop: &AtomicBool, tell: &mut dyn FnMut(HostCounters)) -> Result<(), String> {
         self.line.set_read_timeout(LOOK).map_err(|error| describe_error(&error))?;
         for sample in std::mem::take(&mut self.early_samples) {
-            tell(self.to_local(sample)?);
+            tell(self.accept(sample)?);
         }
         let mut heard = Clock.now();
         while !stop.load(Ordering::Relaxed) {
@@ -187,7 +187,7 @@ impl JoinedProbe {
             heard = Clock.now();
             match told {
                 ProbeMessage::Sample(sample) => {
-                    tell(self.to_local(sample)?);
+                    tell(self.accept(sample)?);
                     self.send(&ClientMessage::Time(Clock.now()))?;
                 }
                 told => self.handle_message(told, heard)?,
@@ -198,9 +198,9 @@ impl JoinedProbe {
         loop {
             match self.receive()? {
                 // A sample that was already on its way.
-                Some(ProbeMessage::Sample(sample)) => tell(self.to_local(sample)?),
+                Some(ProbeMessage::Sample(sample)) => tell(self.accept(sample)?),
                 Some(ProbeMessage::LastSample(sample)) => {
-                    tell(self.to_local(sample)?);
+                    tell(self.accept(sample)?);
                     break;
                 }
                 Some(told) => self.handle_message(told, Clock.now())?,
@@ -270,7 +270,7 @@ impl JoinedProbe {
     }
 
     /// Converts a sample to our clock.
-    fn to_local(&mut self, sample: HostCounters) -> Result<HostCounters, String> {
+    fn accept(&mut self, sample: HostCounters) -> Result<HostCounters, String> {
         self.known.retain(|name| !sample.gone.contains(name));
         self.known.extend(sample.values.keys().chain(sample.labels.keys()).cloned());
         if self.known.len() > MOST {
