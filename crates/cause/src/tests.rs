@@ -86,7 +86,7 @@ fn sentences_of_older_records_are_found_again() {
 /// Returns the source files that create causes, without their tests.
 fn sources() -> Vec<(std::path::PathBuf, String)> {
     let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let names = ["wire", "engine", "net", "values", "http-family", "databases", "raw", "protocols", "bench"];
+    let names = ["contract", "engine", "net", "values", "http-family", "databases", "raw", "protocols", "bench"];
     let mut folders: Vec<_> = names.map(|name| crates.join(name).join("src")).into();
     let mut all = Vec::new();
     while let Some(folder) = folders.pop() {
@@ -114,7 +114,7 @@ fn every_sentence_is_said_somewhere() {
             text.match_indices(name)
                 .any(|(at, _)| !text[at + name.len()..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
         };
-        let (path, imported) = (format!("{area}::{name}"), format!("cause::{area}::"));
+        let (path, imported) = (format!("{area}::{name}"), format!("brunt_cause::{area}::"));
         let says = |(_, text): &(_, String)| whole(text, &path) || (text.contains(&imported) && whole(text, name));
         let of_system = area == "reaching" && include_str!("connecting.rs").contains(&format!("=> {name}("));
         assert!(of_system || sources.iter().any(says), "nobody says `{}` any more", sentence.key);
@@ -125,8 +125,8 @@ fn every_sentence_is_said_somewhere() {
 #[test]
 fn nothing_is_said_freely() {
     for (path, text) in sources().iter().filter(|(path, _)| !path.to_string_lossy().contains("/sim/")) {
-        for (at, _) in text.match_indices("cause::said(") {
-            let words = &text[at + "cause::said(".len()..];
+        for (at, _) in text.match_indices("brunt_cause::verbatim(") {
+            let words = &text[at + "brunt_cause::verbatim(".len()..];
             let free = words.starts_with("format!") || (words.starts_with('"') && !words.starts_with("\"\""));
             assert!(!free, "{}: {:.60}", path.display(), words);
         }

@@ -109,7 +109,7 @@ fn prompts_are_replied_to_and_answers_stay_answers() {
             let heard = feed(&mut session, &[&script[..at], &script[at..]]);
             let answered = format!("0 0 of {}", answers[0].len());
             let known = format!("push of {}", answers[1].len());
-            assert_eq!(heard.events, ["Owed".to_owned(), known, answered], "{options:?} cut at {at}");
+            assert_eq!(heard.events, ["ReplyDue".to_owned(), known, answered], "{options:?} cut at {at}");
             assert_eq!((heard.broken, session.pending_replies()), (None, 2));
             assert_eq!(pay(&mut session), [text("q12"), text("q223")]);
             session.reset_pending_replies();
@@ -181,7 +181,7 @@ fn escapes_in_all_that_is_said_and_expected() {
     let (mut session, said) = accepted(&dialogue);
     assert_eq!(said, [(0x82, b"\x10\0".to_vec())]);
     assert_eq!(unmasked(&submit(&mut session, &dialogue, 0)), [(0x82, b"\x30\x02\x03a0\0".to_vec())]);
-    assert_eq!(feed(&mut session, &[&frame(0x82, b"p"), &frame(0x82, b"x\xff\n")]).events, ["Owed", "0 0 of 3"]);
+    assert_eq!(feed(&mut session, &[&frame(0x82, b"p"), &frame(0x82, b"x\xff\n")]).events, ["ReplyDue", "0 0 of 3"]);
     assert_eq!(pay(&mut session), [(0x82, b"\xd0".to_vec())]);
     let complaint = |options: &[&str]| {
         WebSocketProtocol.prepare(&asked(&["ws://h/"], options)).map(|_| ()).expect_err("a mistake").to_string()
