@@ -69,7 +69,7 @@ pub fn check(intent: &mut Intent, protocol: &dyn Protocol) -> Result<u32, UsageE
 /// Rejects a run that sends no messages but has a number of requests or a rate.
 pub(crate) fn check_messages(plan: &Plan, prepared: &PreparedRun) -> Result<(), UsageError> {
     let open = matches!(plan.load, Load::Open { .. }).then_some("-r");
-    let trouble = "needs messages to send; write --data TEXT, or leave it out and hold the connections with --hold";
+    let trouble = "needs messages to send; use --data TEXT, or leave it out and hold the connections with --hold";
     match plan.requests.map(|_| "-n").or(open) {
         Some(option) if prepared.silent() => Err(UsageError::new(option, trouble)),
         _ => Ok(()),
@@ -80,9 +80,9 @@ pub(crate) fn check_messages(plan: &Plan, prepared: &PreparedRun) -> Result<(), 
 pub(crate) fn reference(plan: &Plan, prepared: &PreparedRun) -> Result<(), UsageError> {
     let trouble = match plan.reference {
         Some(_) if plan.hold.is_some() => "times responses, and --hold only holds connections; leave one of them out",
-        Some(_) if prepared.silent() => "times responses, and nothing is sent; write --data TEXT, or leave it out",
+        Some(_) if prepared.silent() => "times responses, and nothing is sent; use --data TEXT, or leave it out",
         Some(_) if prepared.requests_at_most().is_some() => {
-            "needs rows of a data file that gives each row only once; leave it out, or let the file recycle"
+            "needs rows from a data file that gives each row only once; leave it out, or let the file recycle"
         }
         _ => return Ok(()),
     };
@@ -95,7 +95,7 @@ pub(crate) fn descriptors(plan: &Plan, prepared: &PreparedRun) -> Result<(), Usa
     let option = if plan.load.is_open() { "--max-connections" } else { "-c" };
     let (limit, connections, most) = (host::descriptors(), numbers::count(connections), numbers::count(most));
     let trouble = format!(
-        "{connections} connections are more than a run can hold: {most} on the most threads it takes, with {limit} \
+        "{connections} connections are more than a run can hold: {most} with as many threads as it can use and {limit} \
             descriptors each (ulimit -n); raise that limit, or use fewer"
     );
     Err(UsageError::new(option, trouble))
@@ -110,7 +110,7 @@ pub fn workers(plan: &Plan, prepared: &PreparedRun) -> Result<(), UsageError> {
     let fewer = if plan.load.is_open() { "--max-connections" } else { "-c" };
     let trouble = format!(
         "{asked} cannot hold that many connections with {} descriptors each (ulimit -n), of which {} are for \
-            connections; raise that limit, write -w {needed}, use fewer connections ({fewer}), or leave -w out",
+            connections; raise that limit, use -w {needed}, use fewer connections ({fewer}), or leave -w out",
         host::descriptors(),
         brunt_net::tables::capacity()
     );

@@ -50,7 +50,7 @@ pub fn check_objectives(plan: &Plan, prepared: &PreparedRun) -> Result<(), Usage
         None => {
             let listed = known.take(LISTED).collect::<Vec<_>>().join(", ");
             let more = if names.len() > LISTED { ", …" } else { "" };
-            format!("write one of: {listed}{more}")
+            format!("use one of: {listed}{more}")
         }
     };
     Err(UsageError::new("--objective", format!("`{text}`: this run has no request named `{name}`; {right}")))

@@ -18,9 +18,9 @@ crate::sentences! { "captures":
     no_json(body) = "the body is not JSON: {body}", "正文不是 JSON：{body}";
     no_xml(why) = "the body is not XML: {why}", "正文不是 XML：{why}";
     document_too_long(bytes, most) =
-        "the body is {bytes}; documents are searched up to {most}", "正文为 {bytes}；文档最多搜索 {most}";
+        "the body is {bytes}; only documents of up to {most} are searched", "正文为 {bytes}；文档最多搜索 {most}";
     too_many_nodes(most) =
-        "the document has more than {most} elements and texts; write regex PATTERN, or between 'A' 'B'",
+        "the document has more than {most} elements and text nodes; write regex PATTERN, or between 'A' 'B'",
         "文档的元素和文本超过 {most} 个；请写 regex PATTERN，或 between 'A' 'B'";
     too_deep(deepest) =
         "the document nests elements {deepest} deep; write regex PATTERN, or between 'A' 'B'",

@@ -14,7 +14,7 @@ crate::sentences! { "checks":
     no_json(found) = "expected JSON, found {found}", "预期 JSON，实际为 {found}";
     nothing_at(rule, place) = "expected {rule}, found nothing at {place}", "预期 {rule}，在 {place} 处没有找到任何内容";
     differs(rule, found) = "expected {rule}, found {found}", "预期 {rule}，实际为 {found}";
-    awaited_unreadable(why) = "what is awaited cannot be read: {why}", "所等待的内容无法读取：{why}";
+    awaited_unreadable(why) = "the `await` condition cannot be read: {why}", "所等待的内容无法读取：{why}";
     and_more(found, n) = "{found} and {n} more", "{found}，另有 {n} 个";
     header_differs(header, found) = "expected the header {header}, found {found}", "预期响应头 {header}，实际为 {found}";
     trailer_differs(trailer, found) =
@@ -32,7 +32,7 @@ crate::sentences! { "checks":
         "the response is longer than {bound}, the limit for checks", "响应超过 {bound}（检查的上限）";
     response_unchecked(why) = "the response was not checked: {why}", "响应未检查：{why}";
     no_room =
-        "too much response data is held at a time across all connections; use fewer connections, or fewer checks of \
+        "too much response data is being held at once across all connections; use fewer connections, or fewer checks of \
             large responses",
         "所有连接同时保留的响应数据过多；请减少连接，或减少对大响应的检查";
     undecodable(bytes) =

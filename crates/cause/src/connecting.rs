@@ -3,8 +3,8 @@
 crate::sentences! { "reaching":
     no_connection(who, why) = "{who} does not respond: {why}", "{who} 没有响应：{why}", before;
     not_within(who, time) = "{who} did not respond within {time}", "{who} 在 {time} 内没有响应", before;
-    none_like_within(awaited, time) = "no message like {awaited} came within {time}", "没有收到符合 {awaited} 的消息（等待 {time}）", before;
-    none_like(awaited) = "no message like {awaited} came in time", "超时前没有收到符合 {awaited} 的消息", before;
+    none_like_within(awaited, time) = "no message matching {awaited} came within {time}", "没有收到符合 {awaited} 的消息（等待 {time}）", before;
+    none_like(awaited) = "no message matching {awaited} came in time", "超时前没有收到符合 {awaited} 的消息", before;
     run_timeout(who) =
         "{who} did not respond in the time left by --run-timeout", "{who} 在 --run-timeout 剩余的时间内没有响应", before;
     name_not_found(host, why) = "the name {host} was not found ({why})", "找不到主机名 {host}（{why}）", before;
@@ -31,13 +31,13 @@ crate::sentences! { "reaching":
             connection; raise the limit: ulimit -n 1024",
         "描述符已用尽：该进程最多可有 {limit} 个（ulimit -n），brunt 需要 {beside} 个，另加每个连接一个；请提高此上限：ulimit -n 1024", before;
     system(words, errno) = "{words} ({errno})", "{words}（{errno}）";
-    no_url(url, why) = "\"{url}\" is no URL: {why}", "“{url}” 不是 URL：{why}";
+    no_url(url, why) = "\"{url}\" is not a URL: {why}", "“{url}” 不是 URL：{why}";
     no_web_url(url) = "\"{url}\" is not an HTTP URL", "“{url}” 不是 HTTP URL";
-    composes_nothing = "this protocol composes no requests during a run", "该协议不支持在运行中组成请求";
+    composes_nothing = "this protocol does not create requests during a run", "该协议不支持在运行中组成请求";
     like_one_with_slots =
-        "the request that it is composed like has slots; compose it like one without", "所参照的请求含有占位符；请参照不含占位符的请求";
+        "the request used as a model has slots; use one without slots", "所参照的请求含有占位符；请参照不含占位符的请求";
     made_from_nothing =
-        "what the request that it is composed like was made from was not kept", "所参照请求的原始内容没有保留";
+        "the source of the request used as a model was not kept", "所参照请求的原始内容没有保留";
     epoll(why) = "epoll: {why}", "epoll：{why}";
 }
 

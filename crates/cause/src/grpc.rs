@@ -29,15 +29,15 @@ crate::sentences! { "grpc":
     not_of_kind(size, kind) = "a message of {size} is not a {kind}", "一条 {size} 的消息不是 {kind}";
     no_json(size) = "a message of {size} cannot be converted to JSON", "一条 {size} 的消息无法转换为 JSON";
     not_open =
-        "the stream is not open: it ended before, or the step that opens it was left out",
+        "the stream is not open: it has already ended, or the step that opens it was skipped",
         "流未打开：它此前已结束，或打开它的步骤被略过";
     step_busy =
-        "another step of its user is under way on the stream; write them one after the other",
+        "another step of the same user is in progress on the stream; run them one after another",
         "该用户的另一步骤正在此流上进行；请依次编写";
     no_room_for_streams =
-        "the server takes no more streams on the connection of this user", "服务器在该用户的连接上不再接受更多的流";
-    awaited_in_vain = "a step before awaited in vain, and gave the stream up", "此前的一个步骤没有等到消息，放弃了该流";
-    ended_ok = "the stream ended with OK before the message that this step awaits", "流在此步骤等待的消息之前以 OK 结束";
+        "the server accepts no more streams on this user's connection", "服务器在该用户的连接上不再接受更多的流";
+    awaited_in_vain = "an earlier step waited in vain and gave up the stream", "此前的一个步骤没有等到消息，放弃了该流";
+    ended_ok = "the stream ended with OK before the message that this step waits for", "流在此步骤等待的消息之前以 OK 结束";
     cancelled = "the call was cancelled, usually by the caller", "调用被取消，通常由调用方取消";
     unknown = "an unspecified error, or an exception in the handler", "未指明的错误，或处理程序中的异常";
     invalid_argument = "the request itself is invalid, whatever the server's state", "请求本身无效，与服务器状态无关";
@@ -49,7 +49,7 @@ crate::sentences! { "grpc":
     failed_precondition = "the server's state does not allow the call", "服务器的状态不允许该调用";
     aborted =
         "the call was aborted by a conflict, such as between two transactions", "调用因冲突而中止，例如两个事务之间的冲突";
-    beyond_range = "the call went beyond a valid range", "调用超出了有效范围";
+    beyond_range = "the call went past the end of a valid range", "调用超出了有效范围";
     unimplemented = "the server does not know the method", "服务器不支持该方法";
     internal = "an invariant is broken: a bug or a broken peer", "不变量被破坏：存在缺陷，或对方有误";
     unavailable = "the service is currently unavailable; a retry may succeed", "服务当前不可用；重试可能成功";

@@ -13,7 +13,7 @@ crate::sentences! { "http1":
     chunk_line_end = "a chunk line or trailer does not end in CR LF", "分块行或尾部字段没有以 CR LF 结尾";
     wrong_request_line = "the request line is not METHOD TARGET HTTP/1.x", "请求行不是 METHOD TARGET HTTP/1.x";
     target_not_text = "the request target is not text", "请求目标不是文本";
-    uses_tls = "the server uses TLS on this port; write https://", "服务器在该端口使用 TLS；请写 https://";
+    uses_tls = "the server uses TLS on this port; use https://", "服务器在该端口使用 TLS；请写 https://";
     uses_http2 = "the server uses HTTP/2 on this port; add --http2", "服务器在该端口使用 HTTP/2；请加 --http2";
     no_field = "a header line is not NAME: VALUE", "某一头部行不是 NAME: VALUE";
     control_character = "a header line contains a control character", "某一头部行含有控制字符";
@@ -31,6 +31,6 @@ crate::sentences! { "http1":
     no_room_for_heads =
         "endless headers: too many unfinished headers to hold in memory", "响应头过长：内存中未完整的头部过多";
     no_room_for_cookies =
-        "the cookies of all users exceed 256 MiB: no room for those of this response; use fewer users",
+        "the cookies of all users exceed 256 MiB: no room for the ones in this response; use fewer users",
         "所有用户的 cookie 超过 256 MiB：没有空间保存此响应的 cookie；请减少用户数";
 }

@@ -16,10 +16,10 @@ crate::sentences! { "http2":
         "the server responded in HTTP/1: it does not support HTTP/2 here",
         "服务器以 HTTP/1 响应：此处不支持 HTTP/2", before;
     uses_tls =
-        "the server uses TLS on this port; write https:// or grpcs://",
+        "the server uses TLS on this port; use https:// or grpcs://",
         "服务器在该端口使用 TLS；请写 https:// 或 grpcs://";
     silent_in_clear =
-        "the server closed the connection before any HTTP/2; if it uses TLS on this port, write https:// or grpcs://",
+        "the server closed the connection before any HTTP/2; if it uses TLS on this port, use https:// or grpcs://",
         "服务器在任何 HTTP/2 之前关闭了连接；如果它在该端口使用 TLS，请写 https:// 或 grpcs://";
     silent = "the server closed the connection before any HTTP/2", "服务器在任何 HTTP/2 之前关闭了连接";
     reset(code) = "the server reset the stream: {code}", "服务器重置了该流：{code}", fixed;
@@ -30,7 +30,7 @@ crate::sentences! { "http2":
     with_data(why, data) = "{why} ({data})", "{why}（{data}）";
     data_alone(data) = " ({data})", "（{data}）";
     on_stream = "a connection-level frame was sent on a stream", "连接级的帧被发送到了流上";
-    pushes = "the server pushes, although push is disabled", "服务器在推送已禁用时仍进行推送";
+    pushes = "the server sent a push although push is disabled", "服务器在推送已禁用时仍进行推送";
     enables_push =
         "the server's SETTINGS enable push, which only a client may",
         "服务器的 SETTINGS 启用了推送，而只有客户端可以这样做";
@@ -72,16 +72,16 @@ crate::sentences! { "http2":
     bad_trailer = "a trailer of the response has a field not allowed in trailers", "响应的尾部含有尾部中不允许的字段";
     body_too_long = "the response's body is longer than its content-length", "响应正文比其 content-length 长";
     switches =
-        "the server switches protocols (101), which HTTP/2 does not have",
+        "the server switches protocols (101), which HTTP/2 does not support",
         "服务器切换协议（101），而 HTTP/2 没有此功能";
     ends_interim = "the response ends after an interim (1xx) status", "响应在临时（1xx）状态之后就结束了";
     no_redirect_url = "the response redirects to something other than an HTTP URL", "响应重定向到的不是 HTTP URL";
     body_first = "the response body comes before its headers", "响应正文先于其头部到达";
     headers_within = "a second set of headers came within the response body", "响应正文中间出现了第二组头部";
-    no_preface = "the preface is not HTTP/2's", "前言不是 HTTP/2 的";
+    no_preface = "the connection preface is not valid HTTP/2", "前言不是 HTTP/2 的";
     open_trailer = "a trailer that does not end its stream", "尾部没有结束其流";
-    no_room_for_requests = "requests that are not whole hold more than 16 MiB", "未完整的请求占用超过 16 MiB";
-    misplaced = "a frame is on a stream where it must not be", "帧位于不应出现的流上";
-    client_pushes = "a client does not push", "客户端不能推送";
+    no_room_for_requests = "incomplete requests take up more than 16 MiB", "未完整的请求占用超过 16 MiB";
+    misplaced = "a frame is on a stream where it is not allowed", "帧位于不应出现的流上";
+    client_pushes = "a client must not push", "客户端不能推送";
     setting = "a setting is out of its range", "某项设置超出范围";
 }

@@ -23,10 +23,10 @@ crate::sentences! { "mysql":
     no_mysql =
         "the greeting is not from a MySQL server (protocol version 10)",
         "问候语并非来自 MySQL 服务器（协议版本 10）";
-    too_old = "the server is older than MySQL 4.1 and uses another protocol", "服务器早于 MySQL 4.1，使用另一种协议";
+    too_old = "the server is older than MySQL 4.1 and uses a different protocol", "服务器早于 MySQL 4.1，使用另一种协议";
     data_before_tls =
         "the server sent data before the TLS handshake it agreed to", "服务器在其同意的 TLS 握手之前发送了数据";
-    no_tls = "the server does not support TLS, which was asked for (ssl)", "服务器不支持所要求的 TLS（ssl）";
+    no_tls = "the server does not support TLS, which was requested (ssl)", "服务器不支持所要求的 TLS（ssl）";
     asks_again = "the server keeps asking for the password", "服务器反复索要密码";
     wrong_proof = "the server's response to the password is not MySQL protocol", "服务器对密码的响应不是 MySQL 协议";
     clear_password =

@@ -21,9 +21,9 @@ crate::sentences! { "postgres":
     wrong_length = "a message with an impossible length", "消息的长度不可能成立";
     wrong_type = "a message of a type that PostgreSQL does not have", "消息的类型不是 PostgreSQL 所有";
     no_password =
-        "the server requires a password; write postgres://user:password@host",
+        "the server requires a password; use postgres://user:password@host",
         "服务器要求密码；请写 postgres://user:password@host";
-    no_tls = "the server does not support TLS, which was asked for (ssl)", "服务器不支持所要求的 TLS（ssl）";
+    no_tls = "the server does not support TLS, which was requested (ssl)", "服务器不支持所要求的 TLS（ssl）";
     clear_after_tls = "the server sent cleartext after agreeing to TLS", "服务器同意 TLS 之后发送了明文";
     wrong_ssl_response = "the response to SSLRequest is neither S nor N", "对 SSLRequest 的响应既不是 S 也不是 N";
     wrong_authentication = "an authentication message that makes no sense", "认证消息没有意义";

@@ -5,7 +5,7 @@ crate::sentences! { "proxy":
     refused(proxy, target, why) = "the proxy {proxy} refused the tunnel to {target}: {why}", "代理 {proxy} 拒绝建立到 {target} 的隧道：{why}", before;
     wrong_password(proxy) = "the proxy {proxy} does not accept this name and password", "代理 {proxy} 不接受该用户名和密码", before;
     no_password(proxy, option) =
-        "the proxy {proxy} requires a name and a password; write {option}", "代理 {proxy} 需要用户名和密码，请写 {option}", before;
+        "the proxy {proxy} requires a name and a password; use {option}", "代理 {proxy} 需要用户名和密码，请写 {option}", before;
     unauthorized(option) = "the proxy requires a valid name and password: {option}", "代理需要它接受的用户名和密码：{option}", before;
     closed = "the proxy closed the connection before connecting to the target", "代理在通往目标之前关闭了连接", before;
     no_http(proxy) = "{proxy} does not respond like an HTTP proxy; is it one?", "{proxy} 的响应不像 HTTP 代理，它是吗？", before;

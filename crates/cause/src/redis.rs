@@ -6,7 +6,7 @@ crate::sentences! { "redis":
     wrong_value = "a reply whose value does not match its type", "应答的值与其类型不符";
     streamed = "a streamed reply, which is not supported", "流式应答，不受支持";
     no_type = "a reply that does not start with a RESP2 or RESP3 type", "应答没有以 RESP2 或 RESP3 类型开头";
-    uses_tls = "the server uses TLS on this port; write rediss://", "服务器在该端口使用 TLS；请写 rediss://";
+    uses_tls = "the server uses TLS on this port; use rediss://", "服务器在该端口使用 TLS；请写 rediss://";
     too_many = "a reply that announces more than 2^40 bytes or elements", "应答声明的字节或元素超过 2^40";
     no_count = "a reply whose length is not a number", "应答的长度不是数字";
     unsolicited = "an unsolicited reply", "未经请求的应答";
@@ -19,14 +19,14 @@ crate::sentences! { "redis":
         "the server rejected the name or password (WRONGPASS); correct them in the URL",
         "服务器拒绝了用户名或密码（WRONGPASS）；请在 URL 中更正";
     no_password =
-        "the server requires a password (NOAUTH); write redis://:password@host, or redis://name:password@host",
+        "the server requires a password (NOAUTH); use redis://:password@host, or redis://name:password@host",
         "服务器要求密码（NOAUTH）；请写 redis://:password@host 或 redis://name:password@host";
     no_hello = "the server refused HELLO 3; leave out --resp 3", "服务器拒绝了 HELLO 3；请去掉 --resp 3";
     no_auth = "the server refused AUTH", "服务器拒绝了 AUTH";
     select_not_permitted = "the server does not permit SELECT (NOPERM)", "服务器不允许 SELECT（NOPERM）";
     no_select = "the server refused to SELECT the database of the URL", "服务器拒绝 SELECT URL 中的数据库";
     too_large =
-        "the reply is too large to check: more than 16 MiB, or too much for all held at a time",
+        "the reply is too large to check: more than 16 MiB, or too much together with all the others held",
         "应答过大，无法检查：超过 16 MiB，或同时保留的内容过多";
     incomplete = "the reply is incomplete", "应答不完整";
     too_deep = "the reply is nested more than 64 deep, the limit for checks", "应答嵌套超过 64 层（检查的上限）";
@@ -68,8 +68,8 @@ crate::sentences! { "redis":
     master_down = "this replica lost its master and must not serve stale data", "该副本失去了主节点，不得提供过期数据";
     no_protocol = "the server does not support this RESP version", "服务器不支持该 RESP 版本";
     denied = "the server is in protected mode and only accepts local connections", "服务器处于保护模式，只接受本地连接";
-    no_words = "a command of no or too many words", "命令没有单词或单词过多";
-    no_word_length = "a word of a command without its length", "命令的单词没有长度";
-    wrong_word_end = "a word of a command that does not end where its length says", "命令的单词没有在其长度所声明之处结束";
+    no_words = "a command with no words or too many", "命令没有单词或单词过多";
+    no_word_length = "a command word without its length", "命令的单词没有长度";
+    wrong_word_end = "a command word that does not end where its length says", "命令的单词没有在其长度所声明之处结束";
     long_command = "a command larger than 1 MiB", "命令超过 1 MiB";
 }

@@ -21,9 +21,9 @@ crate::sentences! { "tls":
         "the certificate of {host} is self-signed; trust it with --cacert FILE, or skip the check with --insecure",
         "{host} 的证书是自签名的；请用 --cacert 文件 信任它，或用 --insecure 跳过校验", before;
     other_names(host, names) =
-        "the certificate of {host} is for another name: {names}", "{host} 的证书属于其他名称：{names}", before;
+        "the certificate of {host} is for a different name: {names}", "{host} 的证书属于其他名称：{names}", before;
     no_name(host, extension) =
-        "the certificate of {host} is for no name: it has no subjectAltName, and its CN is ignored; create it with \
+        "the certificate of {host} is valid for no name: it has no subjectAltName, and its CN is ignored; create it with \
             -addext {extension}, or skip the check with --insecure",
         "{host} 的证书没有任何名称：缺少 subjectAltName，而 CN 已不再使用；请用 -addext {extension} 重新生成，或用 --insecure 跳过校验", before;
     version_1(host, extension) =
@@ -40,7 +40,7 @@ crate::sentences! { "tls":
     not_before(host, day) =
         "the certificate of {host} is valid only from {day}; is the clock right?",
         "{host} 的证书自 {day} 起才有效；时钟是否正确？";
-    other_name(host) = "the certificate of {host} is for another name", "{host} 的证书属于其他名称";
+    other_name(host) = "the certificate of {host} is for a different name", "{host} 的证书属于其他名称";
     revoked(host) = "the certificate of {host} was revoked", "{host} 的证书已被吊销";
     wrong_signature(host) =
         "the certificate of {host} is not signed by its issuer; trust its authority with --cacert FILE, or skip the check \
@@ -60,7 +60,7 @@ crate::sentences! { "tls":
     unrecognised_name(host) =
         "{host} has no certificate for this name (alert UnrecognisedName)",
         "{host} 没有该名称的证书（警报 UnrecognisedName）";
-    no_protocol(host) = "{host} supports none of the protocols offered by ALPN", "{host} 不支持 ALPN 提供的任何协议";
+    no_protocol(host) = "{host} supports none of the protocols offered through ALPN", "{host} 不支持 ALPN 提供的任何协议";
     no_version(host) =
         "{host} supports none of the TLS versions offered: 1.2 and 1.3, unless --tlsv1.3 or --tls-max says otherwise",
         "{host} 不支持所提供的任何 TLS 版本：1.2 与 1.3，除非 --tlsv1.3 或 --tls-max 另有指定";

@@ -18,7 +18,7 @@ crate::sentences! { "websocket":
     refused_5xx = "the server refused the upgrade with a status of 5xx", "服务器以 5xx 状态拒绝了升级";
     no_switch = "the server did not switch to WebSocket", "服务器没有切换到 WebSocket";
     other_protocol =
-        "the server switches to another protocol than WebSocket (Upgrade)",
+        "the server switches to a protocol other than WebSocket (Upgrade)",
         "服务器切换到了 WebSocket 以外的协议（Upgrade）";
     no_connection_upgrade = "the server's 101 lacks Connection: Upgrade", "服务器的 101 响应缺少 Connection: Upgrade";
     wrong_accept = "the server's Sec-WebSocket-Accept does not match the key", "服务器的 Sec-WebSocket-Accept 与密钥不符";
@@ -54,9 +54,9 @@ crate::sentences! { "websocket":
     lone_fragment = "a fragment that belongs to no message", "分片不属于任何消息";
     message_within = "a message starts before the previous one has ended", "前一条消息尚未结束，又开始了一条消息";
     endless_request =
-        "endless headers: the request of the upgrade is larger than 256 KiB", "请求头过长：升级请求超过 256 KiB";
+        "endless headers: the upgrade request is larger than 256 KiB", "请求头过长：升级请求超过 256 KiB";
     long_for_server = "a message larger than 4 MiB", "消息超过 4 MiB";
-    uses_tls = "the server uses TLS on this port; write wss://", "服务器在该端口使用 TLS；请写 wss://";
+    uses_tls = "the server uses TLS on this port; use wss://", "服务器在该端口使用 TLS；请写 wss://";
     uses_http2 =
         "the server uses HTTP/2 on this port; brunt runs WebSocket over HTTP/1.1",
         "服务器在该端口使用 HTTP/2；brunt 在 HTTP/1.1 上运行 WebSocket";

@@ -31,7 +31,7 @@ pub fn compare(files: &[String], shown: &Presentation) -> CommandResult {
     }
     let Some(compare) = writer(shown.format.name()) else {
         let trouble = format!(
-            "several records cannot be compared as {}; write --format text, --format json or -o compare.html, or \
+            "several records cannot be compared as {}; use --format text, --format json or -o compare.html, or \
                 name one record",
             shown.format.name()
         );

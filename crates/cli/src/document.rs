@@ -60,7 +60,7 @@ fn temporary_path(path: &Path) -> PathBuf {
 /// The reason why it cannot be written.
 pub fn check_writable(place: &str, path: &str) -> Result<(), UsageError> {
     let wrong = |error: io::Error| {
-        UsageError::new(place, format!("{path} cannot be written ({error}); write a path that can be written"))
+        UsageError::new(place, format!("{path} cannot be written ({error}); use a path that can be written"))
     };
     if is_named_pipe(path.as_ref()) {
         return hold_pipe(path).map_err(wrong);
@@ -118,7 +118,7 @@ pub fn check_apart(report: &str, record: &str) -> Result<(), UsageError> {
     if is_device || place(report).is_none_or(|report| place(record) != Some(report)) {
         return Ok(());
     }
-    Err(UsageError::new("--record", format!("{record} is also the file of -o; write another path")))
+    Err(UsageError::new("--record", format!("{record} is also the -o file; use another path")))
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub const PROBE_CHECK: Text =
     text("The first response failed; expect the same under load.", "首次响应未通过检查，压测中很可能也是如此。");
 /// Hint for the answer of a TLS server to plain HTTP.
 pub const PROBE_TLS: Text = text(
-    "If this port uses TLS, write https:// instead of http://.",
+    "If this port uses TLS, use https:// instead of http://.",
     "如果该端口使用 TLS，请把 http:// 改为 https://。",
 );
 /// Exit 30.
@@ -89,7 +89,7 @@ pub const LINGERS: Text = text(
     "最终指标保留到 Prometheus 抓取一次为止，最多 {time}（Ctrl-C 结束等待）…",
 );
 /// Shown if the final figures were not scraped.
-pub const NOT_FETCHED: Text = text("Nobody scraped the final metrics.", "最终指标没有被抓取。");
+pub const NOT_FETCHED: Text = text("The final metrics were not scraped.", "最终指标没有被抓取。");
 /// Shown if the first answer to `--before` is late.
 pub const WAITING_BEFORE: Text = text("waiting for --before on {address} …", "正在等待 {address} 完成 --before …");
 /// Shown if the first answer is late.
@@ -150,7 +150,7 @@ pub const DEBUG_CUT: Text =
     text("--- the page is too long: the rest was not searched for resources", "--- 页面过长：其余部分未查找资源");
 /// Message of --debug for a flow in a long loop.
 pub const DEBUG_TOO_FAR: Text =
-    text("=== stopped after {n} requests; a condition may never change", "=== {n} 个请求后停止；某个条件可能永远不变");
+    text("=== stopped after {n} requests; its loop condition may never change", "=== {n} 个请求后停止；某个条件可能永远不变");
 /// Message of --debug for a flow with an endless loop that sends nothing.
 pub const DEBUG_ENDLESS: Text = text(
     "=== stopped: a loop sends nothing and never ends; check its `while` condition",
@@ -173,7 +173,7 @@ pub const PUBLIC_DECLINED: Text = text("not confirmed; nothing was sent", "未�
 pub const USERS: Text = text("{n} {n|user|users}", "{n} 个用户");
 /// First line of the demo.
 pub const DEMO_BEGIN: Text = text(
-    "The built-in target runs as process {pid} at {url}. It takes 10 ms for each response; {length} at {rate}:",
+    "The built-in target runs as process {pid} at {url}. It takes 10 ms per response; {length} at {rate}:",
     "内置被测服务运行在进程 {pid}，地址 {url}，每个响应耗时 10 毫秒。现在以 {rate} 压测 {length}：",
 );
 /// Result of `brunt calibrate`.
@@ -181,7 +181,7 @@ pub const CALIBRATION: Text = text(
     "Small requests over HTTP/1.1 to the built-in target, on the same cores:\n  \
      full speed    {rate}/s with {users} {users|user|users} and {workers} worker {workers|thread|threads}\n  \
      CPU           {cpu} of brunt per request: a core sends at most {most}/s\n  \
-     least latency p50 {p50}, p99 {p99} with one user",
+     min latency   p50 {p50}, p99 {p99} with one user",
     "以 HTTP/1.1 小请求压测内置被测服务（共用同一组 CPU）：\n  \
      全速          {rate}/s（{users} 个用户，{workers} 个工作线程）\n  \
      CPU           brunt 每个请求耗时 {cpu}：单核最多发送 {most}/s\n  \

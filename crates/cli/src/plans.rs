@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::control_pipe;
 
 /// The error message for a file that is not a plan.
-const NO_PLAN: &str = "is no plan";
+const NO_PLAN: &str = "is not a plan";
 
 /// A parser of plans with these protocols.
 pub struct PlanParser {

@@ -33,7 +33,7 @@ pub fn serve(serving: TargetSettings) -> CommandResult {
     match target.stop() {
         Ok(_) => Ok(Exit::Ok.code()),
         Err(error) => {
-            screen::print_error(&format!("brunt: --log-arrivals: not written to its end ({error})"));
+            screen::print_error(&format!("brunt: --log-arrivals: not written completely ({error})"));
             Ok(Exit::Bug.code())
         }
     }

@@ -22,7 +22,7 @@ const END: Text = text("Ctrl-C stops it and the runs started from it", "按 Ctrl
 /// Library file of versions that kept everything in one database.
 const EARLIER_FILE: &str = "library.sqlite";
 const EARLIER: Text = text(
-    "{file}: names, notes and tags given in an earlier brunt are still there; docs/guide/console.md has the command that brings them over; delete the file then",
+    "{file}: names, notes and tags from an earlier version of brunt are still in it; docs/guide/console.md has the command to move them; then delete the file",
     "{file}：旧版 brunt 中填写的名称、备注和标签仍在此文件中；迁移命令见 docs/guide/console.md；迁移后请删除该文件",
 );
 

@@ -28,7 +28,7 @@ impl Launcher for SelfLauncher {
 pub fn run_share(protocols: &[Arc<dyn Protocol>], host: &GeneratorHost) -> CommandResult {
     ignore_interrupts().map_err(|error| UsageError::new("signals", error.to_string()))?;
     let assignment = Assignment::accept(std::io::stdin(), std::io::stdout()).map_err(|error| {
-        let hint = "brunt starts this by itself, for --processes";
+        let hint = "brunt starts this itself, for --processes";
         UsageError::new(WORD, format!("{error} ({hint})"))
     })?;
     share::run_assignment(assignment, protocols, host)?;

@@ -16,11 +16,11 @@ pub fn complaint(error: &clap::Error, command: &Command, line: &[String]) -> Usa
     match error.kind() {
         ErrorKind::UnknownArgument => unknown(&name, command, line),
         ErrorKind::InvalidValue if context(error, ContextKind::InvalidValue).is_none_or(|v| v.is_empty()) => {
-            let trouble = format!("needs a value; write {name} {}", value.trim_matches(['<', '>']));
+            let trouble = format!("needs a value; use {name} {}", value.trim_matches(['<', '>']));
             UsageError::new(name, trouble)
         }
-        ErrorKind::TooManyValues => UsageError::new(&name, format!("takes no value; write {name}")),
-        ErrorKind::ArgumentConflict => UsageError::new(name, "is given more than once; write it once"),
+        ErrorKind::TooManyValues => UsageError::new(&name, format!("takes no value; use {name} alone")),
+        ErrorKind::ArgumentConflict => UsageError::new(name, "is given more than once; give it once"),
         _ => UsageError::new(if name.is_empty() { "arguments".into() } else { name }, first_line(error)),
     }
 }
@@ -79,7 +79,7 @@ fn preferred_name(name: &str, command: &Command) -> String {
 
 fn unknown(name: &str, command: &Command, line: &[String]) -> UsageError {
     if !name.starts_with('-') {
-        return UsageError::new(name, "is one word too many; leave it out");
+        return UsageError::new(name, "is an extra argument; leave it out");
     }
     let flags: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
     // Options of other tools are about runs.
@@ -89,7 +89,7 @@ fn unknown(name: &str, command: &Command, line: &[String]) -> UsageError {
         return with_translation(UsageError::new(name, format!("unknown option; {ours}")), name, line);
     }
     let said = match nearest(name, &flags, runs) {
-        Some((near, true)) => format!("unknown option; write --{near} if you meant that"),
+        Some((near, true)) => format!("unknown option; use --{near} if you meant that"),
         Some((near, false)) => {
             let near = format!("--{near}");
             format!("unknown option, and so is {near}; {}", tool_options::hint(&near, value).unwrap_or_default())
@@ -196,7 +196,7 @@ mod tests {
             "-z: unknown option; write -d 30s. If this is hey:\n  brunt -r 100/s --max-connections 20 -d 30s http://h/"
         );
         assert!(!said("-z 30s --warmup 2s http://h/").contains('\n'));
-        let typed = UsageError::new("-t", "4 is missing its unit; write `-w 4` for workers or `-t 4s`");
+        let typed = UsageError::new("-t", "4 is missing its unit; use `-w 4` for workers or `-t 4s`");
         let line: Vec<String> = ["-t4", "-c100", "-d30s", "http://h/"].map(String::from).into();
         let whole = explain_bare_number(typed, &line).to_string();
         assert!(whole.ends_with("If this is wrk:\n  brunt -c 100 -w 4 -d 30s http://h/"), "{whole}");

@@ -48,7 +48,7 @@ pub enum LocalService {
 pub fn read(said: &SettingValues) -> Result<CounterSources, UsageError> {
     let service = match (said.get(&WATCH_PID)?, said.get(&WATCH_PORT)?) {
         (Some(_), Some(_)) => {
-            let trouble = "does not go with --watch-pid, which already names the service; leave one of them out";
+            let trouble = "cannot be combined with --watch-pid, which already names the service; leave one of them out";
             return Err(said.wrong(&WATCH_PORT, trouble));
         }
         (pid, port) => pid.map(LocalService::Process).or(port.map(LocalService::Port)),

@@ -18,7 +18,7 @@ use super::values::SettingValues;
 /// The user's mistake, naming the option.
 pub fn unix_socket(said: &SettingValues) -> Result<Option<String>, UsageError> {
     let Some(path) = said.text(&UNIX_SOCKET) else { return Ok(None) };
-    let trouble = "is for TCP and does not go with --unix-socket; leave one of them out";
+    let trouble = "is for TCP and cannot be combined with --unix-socket; leave one of them out";
     said.refuse(&[CONNECT_TO.spec, SOURCE.spec], trouble)?;
     // sun_path holds 108 bytes including the terminating zero.
     let trouble = match path.len() {
@@ -67,7 +67,7 @@ fn version(said: &SettingValues) -> Result<Option<String>, UsageError> {
         (true, Some("1.3") | None) => return Ok(Some("1.3".into())),
         (false, Some("1.2")) => return Ok(Some("1.2".into())),
         (false, Some("1.3" | "default") | None) => return Ok(None),
-        (_, Some(other)) => format!("`{other}` is not supported; write 1.2 or 1.3"),
+        (_, Some(other)) => format!("`{other}` is not supported; use 1.2 or 1.3"),
     };
     Err(said.wrong(&TLS_MAX, trouble))
 }
@@ -139,7 +139,7 @@ pub fn command_line_urls(
         urls = listed;
     }
     if !urls.is_empty() && (said.has(&CURL) || said.has(&CURL_FILE)) {
-        let trouble = "does not go with a curl command, which has its own URL; leave one of them out";
+        let trouble = "cannot be combined with a curl command, which has its own URL; leave one of them out";
         return Err(UsageError::new("URL", trouble));
     }
     Ok(urls)
@@ -161,9 +161,9 @@ pub fn no_url(said: &SettingValues) -> String {
     match taken.into_iter().find(|(_, text)| urls::looks_like_one(text)) {
         Some((name, text)) => {
             let text = mask::url(text);
-            format!("is missing: `{text}` was taken as the value of {name}; write {name} VALUE {text}")
+            format!("is missing: `{text}` was taken as the value of {name}; use {name} VALUE {text}")
         }
-        None => "is missing; write where to send requests, such as `brunt http://localhost:8080/`, or try `brunt demo`"
+        None => "is missing; give the address to send requests to, such as `brunt http://localhost:8080/`, or try `brunt demo`"
             .to_owned(),
     }
 }
@@ -180,7 +180,7 @@ pub fn refuse_own_options(
     match urls.iter().enumerate().find(|(_, url)| !url.options.is_empty()) {
         Some((at, url)) if protocol.options_of_one_url().is_empty() => {
             let trouble = format!(
-                "`{}` has options of its own, which {} does not support; write them next to the URLs",
+                "`{}` has options of its own, which {} does not support; put them next to the URLs",
                 mask::url(&url.url),
                 protocol.name()
             );
@@ -222,7 +222,7 @@ pub fn protocol_of(
             written,
             0,
             format!(
-                "`{}` and `{}` are not the same protocol; use URLs of one protocol in a run",
+                "`{}` and `{}` are not of the same protocol; use URLs of one protocol in a run",
                 mask::url(&urls[0].url),
                 mask::url(&other.url)
             ),

@@ -34,7 +34,7 @@ pub(super) fn find(name: &str, urls: &[&str]) -> Result<String, UsageError> {
         }
         [url] if url.contains("://") => with_address((name, text), url),
         [url] => with_address((name, text), &format!("http://{url}")),
-        [_, second, ..] => Err(UsageError::new(*second, "is a second address; an example takes one")),
+        [_, second, ..] => Err(UsageError::new(*second, "is a second address; an example takes only one")),
     }
 }
 
@@ -49,11 +49,11 @@ fn with_address((name, text): (&str, &str), url: &str) -> Result<String, UsageEr
     }
     if !url.starts_with("http://") && !url.starts_with("https://") {
         let trouble =
-            format!("has steps of HTTP, and {url} is none; write http://… or https://…, or take the example `load`");
+            format!("has HTTP steps, and {url} is not an HTTP URL; use http://… or https://…, or the example `load`");
         return Err(UsageError::new("--example", format!("`{name}` {trouble}")));
     }
     if let Some((path, _)) = url.split_once('?') {
-        let trouble = format!("has steps at paths below the URL, which have no query; write {path}");
+        let trouble = format!("has steps at paths below the URL, so the URL must have no query; use {path}");
         return Err(UsageError::new("--example", format!("`{name}` {trouble}")));
     }
     Ok(text.replace(PLACEHOLDER, url.trim_end_matches('/')))
@@ -133,7 +133,7 @@ mod tests {
             let line = ["plan", "--example", "soak"].iter().chain(&beside).map(ToString::to_string).collect::<Vec<_>>();
             let said = super::super::read(&line, &super::super::tests::protocols(), &super::super::tests::DEFAULTS);
             let said = said.expect_err("without effect").to_string();
-            assert_eq!(said, format!("{named}: does not go with --example, which only prints a plan; leave it out"));
+            assert_eq!(said, format!("{named}: cannot be combined with --example, which only prints a plan; leave it out"));
         }
         assert!(find("soak", &["a", "b"]).is_err() && find("soak", &["h/{x}"]).is_err());
     }

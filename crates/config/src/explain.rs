@@ -16,11 +16,11 @@ pub fn explain(words: &[String]) -> Result<String, UsageError> {
         [word] => {
             let rule = rules().find(|rule| rule.rule.eq_ignore_ascii_case(word)).ok_or_else(|| {
                 let all: Vec<&str> = rules().map(|rule| rule.rule).collect();
-                UsageError::new(word, format!("is not a rule; write one of {}", all.join(", ")))
+                UsageError::new(word, format!("is not a rule; use one of {}", all.join(", ")))
             })?;
             Ok(format!("{}  {}\n\n{}", rule.rule, lang.of(rule.title), rule.paragraphs(lang).join("\n\n")))
         }
-        [_, second, ..] => Err(UsageError::new(second, "is one word too many; write `brunt explain RULE`")),
+        [_, second, ..] => Err(UsageError::new(second, "is an extra argument; use `brunt explain RULE`")),
     }
 }
 

@@ -51,7 +51,7 @@ pub fn trace(
     let Some(part) = said.get(&TRACE)? else { return Ok(None) };
     if !specs.iter().any(|spec| spec.name == "header") {
         if !said.has(&OTLP) {
-            let trouble = "has no header to go in with this protocol, and makes spans for a collector alone; add --otlp URL, or leave it out";
+            let trouble = "cannot be sent as a header with this protocol, and only makes spans for a collector; add --otlp URL, or leave it out";
             return Err(said.wrong(&TRACE, trouble));
         }
         return Ok(Some(part));

@@ -124,16 +124,16 @@ fn mistakes_have_a_line_and_a_column() {
         ("urls: [h]\nfrobnicate: 5", "p.yaml line 2 column 1 (frobnicate): unknown key; `brunt plan --schema` lists all keys"),
         ("urls: [h]\ntimeout: 8", "p.yaml line 2 column 10 (timeout): `8` is missing its unit; write 8s, 8ms or 8m"),
         ("urls: [h]\nduration: 10", "p.yaml line 2 column 11 (duration): `10` is missing its unit; write 10s, 10ms or 10m"),
-        ("urls: [h]\ntogether: ja", "p.yaml line 2 column 11 (together): `ja` is neither true nor false; write one of them"),
-        ("urls: [h]\nstages:\n  - 30s:5\n  - 10s:x", "p.yaml line 4 column 5 (stage): `x` is not a number of users; write one such as 100"),
+        ("urls: [h]\ntogether: ja", "p.yaml line 2 column 11 (together): `ja` is neither true nor false; use one of them"),
+        ("urls: [h]\nstages:\n  - 30s:5\n  - 10s:x", "p.yaml line 4 column 5 (stage): `x` is not a number of users; use one such as 100"),
         ("urls: [h]\nstages:\n  - {duration: 1m, target: 50}", "p.yaml line 3 column 5 (stage): is a map; write `1m:50` (users) or `1m:10/s..100/s` (a rate), which begins where the stage before it ended"),
-        ("urls: [h]\nrate: 5/s\nmax-users: 5", "p.yaml line 3 column 1 (max-users): has another name here; write `max-connections: 100`, or it in a scenario"),
-        ("urls: [h]\ncheck: 200", "p.yaml line 2 column 1 (check): has another name here; write `expect-status: 200`, `expect-body: TEXT` or `expect-json: $.token`"),
-        ("urls:\n  - url: h\n    body: x", "p.yaml line 3 column 5 (body): has another name here; write `data: TEXT`"),
+        ("urls: [h]\nrate: 5/s\nmax-users: 5", "p.yaml line 3 column 1 (max-users): has a different name here; use `max-connections: 100`, or `max-users` in a scenario"),
+        ("urls: [h]\ncheck: 200", "p.yaml line 2 column 1 (check): has a different name here; use `expect-status: 200`, `expect-body: TEXT` or `expect-json: $.token`"),
+        ("urls:\n  - url: h\n    body: x", "p.yaml line 3 column 5 (body): has a different name here; use `data: TEXT`"),
         ("urls: [h]\nusers: [1, 2]", "p.yaml line 2 column 8 (users): takes a single value, not a list"),
-        ("urls: ['ftp://h']", "p.yaml line 1 column 8 (URL): `ftp://` is not supported; write one of http://, https://, ws://, wss://, grpc://, grpcs://, redis://, rediss://, mysql://, mariadb://, postgres://, postgresql://, tcp://, tls://, udp://"),
+        ("urls: ['ftp://h']", "p.yaml line 1 column 8 (URL): `ftp://` is not supported; use one of http://, https://, ws://, wss://, grpc://, grpcs://, redis://, rediss://, mysql://, mariadb://, postgres://, postgresql://, tcp://, tls://, udp://"),
         ("urls:\n  - weight: 2", "p.yaml line 2 column 5 (urls): has no `url`; write `- url: http://localhost:8080/`"),
-        ("urls:\n  - url: h\n    weight: x", "p.yaml line 3 column 13 (weight): `x` is not a weight; write a number above zero, such as 3"),
+        ("urls:\n  - url: h\n    weight: x", "p.yaml line 3 column 13 (weight): `x` is not a weight; use a number above zero, such as 3"),
         ("urls:\n  - url: h\n    users: 2", "p.yaml line 3 column 5 (users): applies to the whole run; write it \
             at the top of the plan, not at one URL or step"),
         ("urls:\n  - url: h\n    cookie-jar: true", "p.yaml line 3 column 5 (cookie-jar): applies to the whole run; \
@@ -143,7 +143,7 @@ fn mistakes_have_a_line_and_a_column() {
         ("urls: [h]\nusers:3\nduration: 1s", "p.yaml line 2 column 1: `users:3` lacks a space after its colon; write `users: 3`"),
         ("users:3", "p.yaml line 1 column 1 (plan): `users:3` lacks a space after its colon; write `users: 3`"),
         ("- h", "p.yaml line 1 column 1 (plan): must be a map of keys and values, such as `users: 10`"),
-        ("urls: [h]\nrate: 5/s\nusers: 5", "p.yaml line 3 column 8 (users): 5 users do not go with a rate (-r); leave one of them out, or limit the connections with --max-connections 5"),
+        ("urls: [h]\nrate: 5/s\nusers: 5", "p.yaml line 3 column 8 (users): 5 users cannot be combined with a rate (-r); leave one of them out, or limit the connections with --max-connections 5"),
         ("urls: [h\n", "p.yaml line 2 column 1: is not YAML: while parsing a flow sequence, expected ',' or ']'"),
         ("urls: [h]\nuser: '***'", "p.yaml line 2 column 7 (user): was masked (***) when the plan was saved; write \
             the real value"),
@@ -151,7 +151,7 @@ fn mistakes_have_a_line_and_a_column() {
             was saved; write the real value"),
         ("urls: ['http://***@h/']", "p.yaml line 1 column 8 (URL): was masked (***) when the plan was saved; write \
             the real value"),
-        ("urls: [h]\nproxy: socks4://p", "p.yaml line 2 column 8 (proxy): socks4:// is an old version of SOCKS; write socks5:// or socks5h://"),
+        ("urls: [h]\nproxy: socks4://p", "p.yaml line 2 column 8 (proxy): socks4:// is an old version of SOCKS; use socks5:// or socks5h://"),
         ("urls: [h]\ncookie: [x, a=1]", "p.yaml line 2 column 10 (cookie): has no `=`; write NAME=VALUE, or @FILE with one per line"),
         ("urls: [h]\nload: 5", "p.yaml line 2 column 7 (load): is a key of reports, not of plans; write `users: \
             10`, `rate: 500/s` or `stages: [...]`"),
@@ -193,6 +193,6 @@ fn options_of_one_url_are_refused_where_its_protocol_has_none() {
     let path = folder.path().join("p.yaml");
     std::fs::write(&path, "urls:\n  - url: tcp://h:1\n    header: 'X: 1'\n").expect("written");
     let complaint = read(&[path.display().to_string()], &protocols(), &DEFAULTS).expect_err("a complaint");
-    let said = "`tcp://h:1` has options of its own, which raw does not support; write them next to the URLs";
+    let said = "`tcp://h:1` has options of its own, which raw does not support; put them next to the URLs";
     assert_eq!(complaint.problem, said);
 }

@@ -144,7 +144,7 @@ const MISTAKES: [(&str, &str, &str); 54] = [
         "no step sends anything to `http://g`; write all, or http://h",
     ),
     ("flow:\n - h/a\n - close: [all, h]", "p.yaml line 3 column 12 (close)", "names all and others"),
-    ("vus: 3\nflow: [h]", "p.yaml line 1 column 1 (vus)", "has another name here; write `users: 10`"),
+    ("vus: 3\nflow: [h]", "p.yaml line 1 column 1 (vus)", "has a different name here; use `users: 10`"),
     (
         "clear-cookies: true\nflow: [h]",
         "p.yaml line 1 column 1 (clear-cookies)",
@@ -155,7 +155,7 @@ const MISTAKES: [(&str, &str, &str); 54] = [
     ("flow:\n - pause: normal 1s", "p.yaml line 2 column 11 (pause)", "is not a pause; write 2s, 1s..3s,"),
     ("flow:\n - repeat: x\n   steps: [h]", "p.yaml line 2 column 4 (repeat)", "x"),
     ("flow:\n - group: g", "p.yaml line 2 column 4 (group)", "needs `steps`"),
-    ("flow:\n - group: g\n   steps: [{group: g, steps: [h]}]", "p.yaml line 3 column 13 (group)", "is inside itself"),
+    ("flow:\n - group: g\n   steps: [{group: g, steps: [h]}]", "p.yaml line 3 column 13 (group)", "is inside a group of the same name"),
     ("flow:\n - if: tokn\n   steps: [h]", "p.yaml line 2 column 8 (condition)", "tokn"),
     ("flow:\n - if: a\n   else: [h]", "p.yaml line 2 column 4 (if)", "needs `steps`"),
     ("flow:\n - choose: []", "p.yaml line 2 column 12 (choose)", "has no branches"),
@@ -214,7 +214,7 @@ const MISTAKES: [(&str, &str, &str); 54] = [
     ),
     ("flow: [h]\nrequests: 5", "p.yaml line 2 column 11 (requests)", "with a flow, write --iterations"),
     ("flow: [h]\nthink: 1s", "p.yaml line 2 column 8 (think)", "in a flow, add `pause` steps"),
-    ("urls: [h]\niterations: 5", "p.yaml line 2 column 13 (iterations)", "needs a flow; for requests write -n"),
+    ("urls: [h]\niterations: 5", "p.yaml line 2 column 13 (iterations)", "needs a flow; for requests, use -n"),
 ];
 
 #[test]

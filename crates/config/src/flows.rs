@@ -43,7 +43,7 @@ pub(super) fn validate(draft: &RunDraft, protocol: &dyn Protocol) -> Result<Opti
     let said = &draft.values;
     let Some(flow) = &draft.flow else {
         if draft.scenarios.is_empty() {
-            said.refuse(&[ITERATIONS.spec], "needs a flow; for requests write -n")?;
+            said.refuse(&[ITERATIONS.spec], "needs a flow; for requests, use -n")?;
             said.refuse(&[CLEAR_COOKIES.spec], "needs a flow; leave it out")?;
         }
         return Ok(None);
@@ -55,17 +55,17 @@ pub(super) fn validate(draft: &RunDraft, protocol: &dyn Protocol) -> Result<Opti
     if has_urls(said) {
         return Err(UsageError::new(
             "URL",
-            "does not go with a flow, whose steps have URLs of their own; leave it out",
+            "cannot be combined with a flow, whose steps have their own URLs; leave it out",
         ));
     }
     if said.has(&CLEAR_COOKIES) && !said.contains("cookie-jar") {
         return Err(said.wrong(&CLEAR_COOKIES, "has no cookies to clear; add `cookie-jar: true`"));
     }
     for (setting, trouble) in [
-        (settings::REQUESTS.spec, "counts requests; with a flow, write --iterations"),
+        (settings::REQUESTS.spec, "counts requests; with a flow, use --iterations"),
         (THINK.spec, "is the pause between requests; in a flow, add `pause` steps"),
-        (INTERVAL.spec, "is the time from request to request; in a flow, use `pace`"),
-        (HOLD.spec, "does not go with a flow; leave it out"),
+        (INTERVAL.spec, "is the time from one request to the next; in a flow, use `pace`"),
+        (HOLD.spec, "cannot be combined with a flow; leave it out"),
     ] {
         said.refuse(&[setting], trouble)?;
     }
@@ -83,7 +83,7 @@ pub(super) fn check_load(plan: &Plan) -> Result<(), UsageError> {
         each(section, &mut |_| any = true);
         if any {
             let trouble =
-                format!("runs once per user, and with a rate each iteration is a new user; write it {place} in `flow`");
+                format!("runs once per user, and with a rate each iteration is a new user; put it {place} in `flow`");
             return Err(UsageError::new(name, trouble));
         }
     }

@@ -15,18 +15,18 @@ pub const EXAMPLES: &str = include_str!("help/examples.txt").trim_ascii_end();
 /// The text below `brunt calibrate --help`.
 pub const CALIBRATE: &str = "\
 Starts `brunt target` in a second process and loads it at full speed, then with a single user. It saves the CPU time of a \
-request, from which follows the most that a core can send, and the lowest latency that can be measured on this machine. \
+request, which gives the most that a core can send, and the lowest latency that can be measured on this machine. \
 Runs of HTTP/1.1 without TLS then show their headroom. Run it on a quiet machine, and again after a change of version, \
 kernel or number of cores.";
 
 /// The text below `brunt ui --help`.
 pub const UI: &str = "\
-Prints a link with a token and opens it: whoever has it may start and steer runs. The second link is
-view only. Runs are processes of their own, and the library keeps every run of this machine that the console has seen.
+Prints a link with a token and opens it: anyone who has it can start and control runs. The second link is
+view only. Each run is a process of its own, and the library keeps every run of this machine that the console has seen.
 
 Example: brunt ui --listen :8089 --password-file pw.txt --cert chain.pem --key key.pem --name load.example";
 
 /// The text below `brunt demo --help`.
 pub const DEMO: &str = "\
 Starts `brunt target` in a second process and loads it for ten seconds with 1000 requests a second, each of which takes it \
-10 ms: results that can be trusted, also on a busy laptop. Exits with 0 when it worked, whatever the verdict.";
+10 ms: results that can be trusted, even on a busy laptop. Exits with 0 when it worked, whatever the verdict.";

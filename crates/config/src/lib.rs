@@ -109,7 +109,7 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
     if command == "run" {
         unquoted_curl::unquoted_curl(rest).map_or(Ok(()), Err)?;
         match other_tools::translate_pasted(rest) {
-            Some(found) => return Err(UsageError::new(found.tool, "with brunt this is").with_lines(found.answer())),
+            Some(found) => return Err(UsageError::new(found.tool, "in brunt, this is").with_lines(found.answer())),
             None => clap_errors::one_dash(rest).map_or(Ok(()), Err)?,
         }
     }
@@ -177,7 +177,7 @@ fn planned(
             let mut known = settings::all().map(|spec| (spec.name, spec.short)).chain(options);
             let short = known.find(|(name, _)| *name == other.name).and_then(|(_, short)| short);
             let called = short.map_or_else(|| format!("--{}", other.name), |short| format!("-{short}"));
-            return Err(other.wrong(&called, "does not go with --example, which only prints a plan; leave it out"));
+            return Err(other.wrong(&called, "cannot be combined with --example, which only prints a plan; leave it out"));
         }
         return examples::find(name, &said.texts(&settings::TARGET)).map(PlanAction::Text);
     }
@@ -186,7 +186,7 @@ fn planned(
             "{}\n",
             serde_json::to_string_pretty(&schema(protocols)).expect("a schema is JSON")
         ))),
-        [true, true, _] => Err(UsageError::new("--show", "does not go with --check; leave one of them out")),
+        [true, true, _] => Err(UsageError::new("--show", "cannot be combined with --check; leave one of them out")),
         [check, ..] => Ok(PlanAction::Check(check)),
     }
 }
@@ -196,7 +196,7 @@ fn negative_rate(line: &[String]) -> Result<(), UsageError> {
     let is_negative = |word: &str| word.strip_prefix('-').is_some_and(|w| w.starts_with(|c: char| c.is_ascii_digit()));
     let wrong = line.windows(2).find(|pair| matches!(pair[0].as_str(), "-r" | "--rate") && is_negative(&pair[1]));
     wrong.map_or(Ok(()), |pair| {
-        Err(UsageError::new("-r", format!("`{}` must be above zero; write a rate such as 100/s", pair[1])))
+        Err(UsageError::new("-r", format!("`{}` must be above zero; use a rate such as 100/s", pair[1])))
     })
 }
 

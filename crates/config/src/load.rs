@@ -33,7 +33,7 @@ pub fn read(said: &SettingValues, fixed: bool, several: bool) -> Result<LoadSett
     let duration = said.get(&DURATION)?;
     let staged = staged(said)?;
     if let (Some(_), Some(given)) = (&staged, said.text(&DURATION)) {
-        let trouble = format!("{given} does not go with --stage, whose times add up; leave one of them out");
+        let trouble = format!("{given} cannot be combined with --stage, whose times add up; leave one of them out");
         return Err(said.wrong(&DURATION, trouble));
     }
     let duration = match (&staged, duration, requests) {
@@ -61,7 +61,7 @@ fn staged(said: &SettingValues) -> Result<Option<(Vec<Stage>, Level)>, UsageErro
     for level in [USERS.spec, RATE.spec] {
         if let Some(given) = said.named(level.name).next_back() {
             let trouble =
-                format!("{} does not go with --stage, which has its own levels; leave one of them out", given.text);
+                format!("{} cannot be combined with --stage, which has its own levels; leave one of them out", given.text);
             return Err(given.wrong(&level.display_name(), trouble));
         }
     }
@@ -75,7 +75,7 @@ fn users(said: &SettingValues, requests: Option<u64>) -> Result<u32, UsageError>
     match (said.get(&USERS)?, requests) {
         (Some(users), Some(requests)) if requests < u64::from(users) => Err(said.wrong(
             &REQUESTS,
-            format!("{requests} requests are too few for {users} users; write -n {users} or more, or -c {requests}"),
+            format!("{requests} requests are too few for {users} users; use -n {users} or more, or -c {requests}"),
         )),
         (Some(users), _) => Ok(users),
         (None, requests) => Ok(requests.map_or(10, |n| n.min(10) as u32)),
@@ -85,12 +85,12 @@ fn users(said: &SettingValues, requests: Option<u64>) -> Result<u32, UsageError>
 fn open(said: &SettingValues, stages: Vec<Stage>, fixed: bool) -> Result<Load, UsageError> {
     if let Some(users) = said.text(&USERS).filter(|_| !fixed) {
         let trouble = format!(
-            "{users} users do not go with a rate (-r); leave one of them out, or limit the connections with \
+            "{users} users cannot be combined with a rate (-r); leave one of them out, or limit the connections with \
                 --max-connections {users}"
         );
         return Err(said.wrong(&USERS, trouble));
     }
-    let trouble = "needs users and does not go with a rate; leave it out, or write -c 10 instead of the rate";
+    let trouble = "needs users and cannot be combined with a rate; leave it out, or use -c 10 instead of the rate";
     said.refuse(&[THINK.spec, INTERVAL.spec, TOGETHER.spec, HOLD.spec], trouble)?;
     Ok(Load::Open { stages, arrivals: said.get(&ARRIVALS)?.unwrap_or_default() })
 }
@@ -112,7 +112,7 @@ fn closed(said: &SettingValues, stages: Vec<Stage>, several: bool) -> Result<Loa
         return Err(said.wrong(&INTERVAL, "is the same as --think; leave one of them out"));
     }
     if said.has(&HOLD) && (said.has(&DURATION) || said.has(&REQUESTS) || said.has(&STAGE)) {
-        let trouble = "holds the connections once all messages are sent, and does not go with -d, -n or --stage; \
+        let trouble = "holds the connections once all messages are sent, and cannot be combined with -d, -n or --stage; \
             leave one of them out";
         return Err(said.wrong(&HOLD, trouble));
     }

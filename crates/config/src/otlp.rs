@@ -107,7 +107,7 @@ impl SignalVariables<'_> {
 fn timeout(said: EnvVariable) -> Result<Duration, UsageError> {
     let number = said.value.parse().ok().filter(|ms| *ms > 0 && *ms <= 600_000);
     number.map(Duration::from_millis).ok_or_else(|| {
-        let trouble = format!("`{}` is not a time from 1 to 600000 milliseconds; write for instance 10000", said.value);
+        let trouble = format!("`{}` is not a time from 1 to 600000 milliseconds; use, for example, 10000", said.value);
         UsageError::new(said.name, trouble)
     })
 }

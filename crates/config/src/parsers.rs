@@ -36,7 +36,7 @@ pub fn connections(text: &str) -> Result<u32, String> {
 /// Parses an arrival rate.
 pub fn rate(text: &str) -> Result<f64, String> {
     match text.strip_prefix('-').map(quantity::rate) {
-        Some(Ok(_)) => Err(format!("`{text}` must be above zero; write a rate such as 100/s")),
+        Some(Ok(_)) => Err(format!("`{text}` must be above zero; use a rate such as 100/s")),
         _ => quantity::rate(text),
     }
 }
@@ -46,14 +46,14 @@ pub fn reference(text: &str) -> Result<f64, String> {
     const MOST: f64 = 100.0;
     let rate = quantity::rate(text)?;
     if rate > MOST {
-        return Err(format!("{text} would itself be a load; write at most {MOST}/s, such as 20/s"));
+        return Err(format!("{text} would be a load in itself; use at most {MOST}/s, such as 20/s"));
     }
     Ok(rate)
 }
 
 /// Parses a seed.
 pub fn seed(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("`{text}` is not a seed; write a whole number, such as 42"))
+    text.parse().map_err(|_| format!("`{text}` is not a seed; use a whole number, such as 42"))
 }
 
 /// Parses one of a few words.
@@ -77,7 +77,7 @@ pub fn net(text: &str) -> Result<NetKind, String> {
 /// Parses the timeout on a command line: `-t 8` is a habit from wrk; in a plan it means a time.
 pub fn timeout_on_line(text: &str) -> Result<Nanos, String> {
     if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) && text != "0" {
-        return Err(format!("{text} is missing its unit; write `-w {text}` for workers or `-t {text}s`"));
+        return Err(format!("{text} is missing its unit; use `-w {text}` for workers or `-t {text}s`"));
     }
     quantity::positive_duration(text)
 }
@@ -103,7 +103,7 @@ pub fn request_name(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("is empty; write a name for the request, such as checkout".into()),
         brunt_contract::OTHER => Err(format!(
-            "`{}` is brunt's own name for those beyond the first {}; write another",
+            "`{}` is brunt's own name for those beyond the first {}; use another",
             brunt_contract::OTHER,
             brunt_contract::MAX_NAMES
         )),
@@ -123,7 +123,7 @@ pub fn language(text: &str) -> Result<Lang, String> {
     match text.to_ascii_lowercase().split(['-', '_', '.']).next() {
         Some("en") => Ok(Lang::En),
         Some("zh") => Ok(Lang::Zh),
-        _ => Err(format!("`{text}` is not a language of brunt; write en or zh")),
+        _ => Err(format!("`{text}` is not a language brunt supports; write en or zh")),
     }
 }
 
@@ -134,7 +134,7 @@ pub fn pid(text: &str) -> Result<u32, String> {
 
 /// Parses a port.
 pub fn port(text: &str) -> Result<u16, String> {
-    text.parse().ok().filter(|port| *port > 0).ok_or_else(|| format!("`{text}` is not a port; write 1 to 65535"))
+    text.parse().ok().filter(|port| *port > 0).ok_or_else(|| format!("`{text}` is not a port; use a port from 1 to 65535"))
 }
 
 /// Parses a service with counters of its own; returns it as written, and its name.
@@ -148,7 +148,7 @@ pub fn probe(text: &str) -> Result<String, String> {
     let port = host_and_port.and_then(|(_, port)| port.parse::<u16>().ok()).filter(|port| *port > 0);
     match port {
         Some(_) if !text.contains('/') => Ok(text.to_owned()),
-        _ => Err(format!("`{text}` is not an address; write HOST:PORT, such as 10.0.0.7:7070")),
+        _ => Err(format!("`{text}` is not an address; use HOST:PORT, such as 10.0.0.7:7070")),
     }
 }
 
@@ -160,7 +160,7 @@ pub fn share(text: &str) -> Option<f64> {
 
 /// Parses a share of the traces.
 pub fn traces(text: &str) -> Result<f64, String> {
-    share(text).ok_or_else(|| format!("`{text}` is not a share of the traces; write for instance 1%"))
+    share(text).ok_or_else(|| format!("`{text}` is not a share of the traces; use, for example, 1%"))
 }
 
 /// Parses an address to serve figures on: a port of this machine, `:PORT` on all its addresses, a host with or without
@@ -176,7 +176,7 @@ pub fn served_at(text: &str) -> Result<SocketAddr, String> {
     let named = || (&*whole, PORT).to_socket_addrs();
     let found = whole.to_socket_addrs().or_else(|why| if number { Err(why) } else { named() });
     found.ok().and_then(|mut all| all.next()).ok_or_else(|| {
-        format!("`{text}` is not an address to listen on; write a port such as {PORT}, or 127.0.0.1:{PORT}")
+        format!("`{text}` is not an address to listen on; use a port such as {PORT}, or 127.0.0.1:{PORT}")
     })
 }
 

@@ -37,7 +37,7 @@ impl std::fmt::Debug for ProbeSettings {
 settings! { SETTINGS {
     LISTEN_AT: SocketAddr = one(
         "listen", "ADDRESS", address,
-        "Where to listen; other than on this machine, a token and a certificate are needed [default: 127.0.0.1:7070]",
+        "Where to listen; beyond this machine, a token and a certificate are needed [default: 127.0.0.1:7070]",
     );
     TOKEN_TEXT: String = one("token", "TOKEN", text, "Token that clients must send [default: $BRUNT_PROBE_TOKEN]");
     TOKEN_FILE: String = one("token-file", "FILE", text, "Read the token from the first line of FILE");
@@ -45,9 +45,9 @@ settings! { SETTINGS {
     KEY: String = one("key", "FILE", text, "Private key of --cert (PEM)");
     PORT: u16 = one(
         "port", "PORT", parsers::port,
-        "Count the service on this port of this host [default: the one at the address under load]",
+        "Monitor the service on this port of this host [default: the one at the address under load]",
     );
-    PID: u32 = one("pid", "PID", parsers::pid, "Count this process and its children as the service");
+    PID: u32 = one("pid", "PID", parsers::pid, "Treat this process and its children as the service");
 } }
 
 /// Returns the command line of `brunt probe`.
@@ -85,13 +85,13 @@ pub fn read(said: &SettingValues) -> Result<ProbeSettings, UsageError> {
 fn address(text: &str) -> Result<SocketAddr, String> {
     let whole = if text.starts_with(':') { format!("0.0.0.0{text}") } else { text.to_owned() };
     let found = whole.to_socket_addrs().ok().and_then(|mut all| all.next());
-    found.ok_or_else(|| format!("`{text}` is not an address to listen on; write one such as {LISTEN} or 0.0.0.0:7070"))
+    found.ok_or_else(|| format!("`{text}` is not an address to listen on; use one such as {LISTEN} or 0.0.0.0:7070"))
 }
 
 fn token(said: &SettingValues) -> Result<Option<String>, UsageError> {
     let (option, token) = match (said.text(&TOKEN_TEXT), said.text(&TOKEN_FILE)) {
         (Some(_), Some(_)) => {
-            return Err(said.wrong(&TOKEN_FILE, "does not go with --token; leave one of them out"));
+            return Err(said.wrong(&TOKEN_FILE, "cannot be combined with --token; leave one of them out"));
         }
         (Some(token), None) => ("--token", Some(token.to_owned())),
         (None, Some(file)) => {
@@ -142,7 +142,7 @@ pub(super) fn shown(
 fn follow(said: &SettingValues) -> Result<ServiceSelector, UsageError> {
     match (said.get(&PORT)?, said.get(&PID)?) {
         (Some(_), Some(_)) => {
-            Err(said.wrong(&PORT, "does not go with --pid, which already names the service; leave one of them out"))
+            Err(said.wrong(&PORT, "cannot be combined with --pid, which already names the service; leave one of them out"))
         }
         (port, pid) => Ok(port.map(ServiceSelector::Port).or(pid.map(ServiceSelector::Process)).unwrap_or_default()),
     }

@@ -27,7 +27,7 @@ pub fn read(
 ) -> Result<ProxySettings, UsageError> {
     let except = said.text(&NOPROXY);
     if said.text(&PROXY).is_some_and(|proxy| !proxy.is_empty()) && said.has(&UNIX_SOCKET) {
-        return Err(said.wrong(&PROXY, "does not go with --unix-socket, which needs no proxy; leave one of them out"));
+        return Err(said.wrong(&PROXY, "cannot be combined with --unix-socket, which needs no proxy; leave one of them out"));
     }
     match said.text(&PROXY) {
         Some("") => Ok(ProxySettings::default()),
@@ -175,9 +175,9 @@ mod tests {
             assert_eq!(said(line, "redis", "redis://127.0.0.1", &environment), Ok(wanted), "{line}");
         }
         for (line, wanted) in [
-            ("-x socks4://p", "-x: socks4:// is an old version of SOCKS; write socks5:// or socks5h://"),
+            ("-x socks4://p", "-x: socks4:// is an old version of SOCKS; use socks5:// or socks5h://"),
             ("-U a:b", "--proxy-user: needs a proxy; add -x http://HOST:PORT"),
-            ("-x p --unix-socket s", "-x: does not go with --unix-socket, which needs no proxy; leave one of them out"),
+            ("-x p --unix-socket s", "-x: cannot be combined with --unix-socket, which needs no proxy; leave one of them out"),
         ] {
             assert_eq!(said(line, "http", "http://h", &environment), Err(wanted.to_owned()), "{line}");
         }

@@ -103,7 +103,7 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
     for (flag, value) in [("-c", "3"), ("-d", "3s"), ("-r", "5/s")] {
         is_refused(&one(""), &[flag, value], &format!("{flag}: is set in each scenario"));
     }
-    is_refused(&one(""), &["--scenario", "b"], "there is no scenario `b`; write a");
+    is_refused(&one(""), &["--scenario", "b"], "there is no scenario `b`; use a");
 }
 
 #[test]

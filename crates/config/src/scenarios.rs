@@ -55,7 +55,7 @@ pub(super) fn apply(draft: &RunDraft, plan: Plan, protocol: &dyn Protocol) -> Re
         plan = plan.with_scenario(name).ok_or_else(|| {
             let known = names.iter().map(String::as_str);
             let right = nearest(name, known).map_or_else(|| format!("one of {}", names.join(", ")), str::to_owned);
-            said.wrong(&SCENARIO, format!("there is no scenario `{name}`; write {right}"))
+            said.wrong(&SCENARIO, format!("there is no scenario `{name}`; use {right}"))
         })?;
         let known = objective_names(&plan);
         // Objectives for the other scenarios do not apply.
@@ -83,7 +83,7 @@ pub(super) fn refuse_loads(draft: &RunDraft) -> Result<(), UsageError> {
         return Ok(());
     }
     if has_urls(said) {
-        return Err(UsageError::new("URL", "does not go with scenarios, which have URLs of their own; leave it out"));
+        return Err(UsageError::new("URL", "cannot be combined with scenarios, which have URLs of their own; leave it out"));
     }
     let of_each = [
         USERS.spec,

@@ -69,13 +69,13 @@ pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, UsageError> {
         }
     }
     match (lines.len(), flag) {
-        (0, "--user" | "--proxy-user") => Err(wrong(format!("{path} is empty; write NAME:PASSWORD into it"))),
-        (0, _) => Err(wrong(format!("{path} is empty; write NAME: VALUE into it, one per line"))),
+        (0, "--user" | "--proxy-user") => Err(wrong(format!("{path} is empty; put NAME:PASSWORD in it"))),
+        (0, _) => Err(wrong(format!("{path} is empty; put NAME: VALUE in it, one per line"))),
         (2.., "--user" | "--proxy-user") => Err(wrong(format!(
-            "{path} has several lines; write NAME:PASSWORD on a \
+            "{path} has several lines; put NAME:PASSWORD on a \
             single line"
         ))),
-        (2.., "--bearer") => Err(wrong(format!("{path} has several lines; write the token on a single line"))),
+        (2.., "--bearer") => Err(wrong(format!("{path} has several lines; put the token on a single line"))),
         _ => Ok(lines),
     }
 }

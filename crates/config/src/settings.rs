@@ -36,7 +36,7 @@ settings! {
             one("iterations", "N", |text| quantity::count(text, "iterations"), "Stop after N iterations of the plan's flow");
         SCENARIO: String = one("scenario", "NAME", text, "Run only this scenario of the plan").command_line_only();
         CLEAR_COOKIES: () =
-            switch("clear-cookies", "Start each iteration of a flow without cookies: the user stays, the visitor is new");
+            switch("clear-cookies", "Start each iteration of a flow without cookies: same user, new visitor");
         DURATION: Nanos =
             one("duration", "TIME", quantity::positive_duration, "Stop after TIME [default: 10s, without -n and --stage]").short('d');
         RATE: f64 =
@@ -169,7 +169,7 @@ settings! {
         QUIET: () = switch("quiet", "No console output except what --format prints; -o is still written");
         NO_COLOR: () = switch("no-color", "No colours");
         DEBUG: () = switch(
-            "debug", "Send one request, or go through a flow once, show everything sent and received, and exit",
+            "debug", "Send one request, or go through a flow once, show everything sent and received, then exit",
         ).command_line_only();
         KEEP_SECRETS: () = switch("keep-secrets", "Do not mask credentials in output and records").command_line_only();
         YES: () = switch("yes", "Do not ask before load-testing a public address").command_line_only();
@@ -191,11 +191,11 @@ settings! {
     "Counters" {
         WATCH_PID: u32 = one(
             "watch-pid", "PID", parsers::pid,
-            "Count this process and its children as the service [default: the process listening on the target's address]",
+            "Treat this process and its children as the service [default: the process listening on the target's address]",
         );
         WATCH_PORT: u16 = one(
             "watch-port", "PORT", parsers::port,
-            "Count the process listening on this port of this machine as the service",
+            "Treat the process listening on this port of this machine as the service",
         );
         WATCH: (String, String) = many(
             "watch", "KIND=WHERE", parsers::watched,
@@ -205,7 +205,7 @@ settings! {
         );
         PROBE: String = many(
             "probe", "HOST:PORT", parsers::probe,
-            "Count on the host under test too, where `brunt probe` runs; repeatable",
+            "Also read the counters of the host under test, where `brunt probe` runs; repeatable",
         );
         PROBE_TOKEN: String = one("probe-token", "TOKEN", text, "Token for the probes [default: $BRUNT_PROBE_TOKEN]");
         PROBE_CACERT: String = one(

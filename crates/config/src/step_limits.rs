@@ -58,7 +58,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), UsageError> {
         let mut others = plan.urls.iter().take(at).filter(|before| name(before) == name(url));
         if let Some(other) = others.find_map(|before| before.max_rate().filter(|other| *other != most)) {
             let trouble = format!(
-                "is {other}/s at one step called `{0}` and {most}/s at another, and steps of one name share their bound; write the same, or give one another `name`",
+                "is {other}/s at one step called `{0}` and {most}/s at another, and steps with the same name share one limit; use the same value, or give one of them another `name`",
                 name(url)
             );
             return Err(UsageError::new(AT_MOST, trouble));

@@ -83,7 +83,7 @@ pub fn read(said: &SettingValues) -> Result<TargetSettings, UsageError> {
 fn listen(said: &SettingValues) -> Result<PeerAddress, UsageError> {
     match (said.text(&LISTEN), said.text(&UNIX_SOCKET)) {
         (Some(address), Some(_)) => {
-            let trouble = format!("does not go with the address {address}; leave one of them out");
+            let trouble = format!("cannot be combined with the address {address}; leave one of them out");
             Err(said.wrong(&UNIX_SOCKET, trouble))
         }
         (None, Some(path)) => Ok(PeerAddress::Unix(Arc::new(PathBuf::from(path)))),

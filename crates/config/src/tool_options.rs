@@ -104,7 +104,7 @@ const HABITS: &[ToolOption] = &[
 /// Returns a hint for an option of another tool: `write -r 5/s`, with the value that was given.
 pub fn hint(name: &str, value: Option<&str>) -> Option<String> {
     let ours = HABITS.iter().find(|habit| habit.names.contains(&name))?.with(value);
-    Some(if ours.starts_with("leave it out") { ours } else { format!("write {ours}") })
+    Some(if ours.starts_with("leave it out") { ours } else { format!("use {ours}") })
 }
 
 /// Returns all long names of other tools.

@@ -19,7 +19,7 @@ pub fn help(words: &[String], spoken: &[ProtocolOptions]) -> Result<String, Usag
     let [topic] = words else {
         return match words {
             [] => Ok(format!("{}\n\nTopics: {}", short(), names().collect::<Vec<_>>().join(", "))),
-            [_, second, ..] => Err(UsageError::new(second, "is one word too many; write `brunt help TOPIC`")),
+            [_, second, ..] => Err(UsageError::new(second, "is an extra argument; use `brunt help TOPIC`")),
             [_] => Ok(String::new()),
         };
     };
@@ -37,8 +37,8 @@ pub fn help(words: &[String], spoken: &[ProtocolOptions]) -> Result<String, Usag
             let near = names().chain(COMMANDS).min_by_key(|name| distance(other, name));
             let near = near.filter(|name| distance(other, name) <= 2);
             let all = names().collect::<Vec<_>>().join(", ");
-            let trouble = near.map_or(format!("is not a topic; write one of {all}"), |near| {
-                format!("is not a topic; write `brunt help {near}` if you meant that")
+            let trouble = near.map_or(format!("is not a topic; use one of {all}"), |near| {
+                format!("is not a topic; use `brunt help {near}` if you meant that")
             });
             Err(UsageError::new(other, trouble))
         }
@@ -103,8 +103,8 @@ pub fn completions(words: &[String], spoken: &[ProtocolOptions]) -> Result<Strin
         Some("fish") => Shell::Fish,
         other => {
             let trouble =
-                other.map_or("a shell is missing".into(), |other| format!("`{other}` is not a shell brunt knows"));
-            return Err(UsageError::new("completions", format!("{trouble}; write one of bash, zsh, fish")));
+                other.map_or("the name of a shell is missing".into(), |other| format!("`{other}` is not a shell brunt supports"));
+            return Err(UsageError::new("completions", format!("{trouble}; use one of bash, zsh, fish")));
         }
     };
     let mut script = Vec::new();
@@ -118,7 +118,7 @@ pub fn completions(words: &[String], spoken: &[ProtocolOptions]) -> Result<Strin
 /// An unexpected argument.
 pub fn manual(words: &[String], spoken: &[ProtocolOptions]) -> Result<String, UsageError> {
     if let Some(word) = words.first() {
-        return Err(UsageError::new(word, "is one word too many; write `brunt man`"));
+        return Err(UsageError::new(word, "is an extra argument; use `brunt man`"));
     }
     let mut page = Vec::new();
     // Writing to memory does not fail.

@@ -64,7 +64,7 @@ settings! { SETTINGS {
 /// Returns the command line of `brunt ui`.
 pub fn command() -> clap::Command {
     command_line::bare("brunt ui")
-        .about("The console in the browser: browse, start, watch, steer and compare runs.")
+        .about("The console in the browser: browse, start, watch, control and compare runs.")
         .after_help(help::UI)
         .args(command_line::args(SETTINGS))
 }
@@ -110,7 +110,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         Err(_) => text.to_owned(),
     };
     let found = whole.to_socket_addrs().ok().and_then(|mut all| all.next());
-    found.ok_or_else(|| format!("`{text}` is not an address to listen on; write one such as 127.0.0.1:8089 or 8089"))
+    found.ok_or_else(|| format!("`{text}` is not an address to listen on; use one such as 127.0.0.1:8089 or 8089"))
 }
 
 fn password(said: &SettingValues) -> Result<Option<String>, UsageError> {

@@ -8,9 +8,9 @@ pub fn unquoted_curl(line: &[String]) -> Option<UsageError> {
     let at = (0..line.len())
         .find(|&at| !of_option(at) && (is_whole_command(&line[at]) || (is_curl(&line[at]) && at + 1 < line.len())))?;
     let trouble = match is_whole_command(&line[at]) {
-        true => "is a whole curl command; write --curl in front of it",
+        true => "is a whole curl command; put --curl in front of it",
         false => {
-            "must be given as one word; write brunt --curl 'curl …', or save the command in a file and write brunt \
+            "must be one argument; use brunt --curl 'curl …', or save the command in a file and use brunt \
                 --curl-file FILE"
         }
     };
@@ -49,7 +49,7 @@ mod tests {
         }
         assert_eq!(
             said(&["-c", "5", "curl -H 'A: b' http://h/"]).as_deref(),
-            Some("curl: is a whole curl command; write --curl in front of it")
+            Some("curl: is a whole curl command; put --curl in front of it")
         );
     }
 

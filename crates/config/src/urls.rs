@@ -18,17 +18,17 @@ const LATER: [&str; 9] = ["sweep", "find", "ladder", "compare", "capacity", "age
 pub fn with_scheme(text: &str, schemes: &[&str]) -> Result<String, String> {
     let text = text.trim();
     if text.is_empty() {
-        return Err("is empty; write a URL such as http://localhost:8080/".into());
+        return Err("is empty; use a URL such as http://localhost:8080/".into());
     }
     let is_scheme = |word: &str| word.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
     let Some((scheme, rest)) = text.split_once("://").filter(|(word, _)| is_scheme(word)) else {
         if let Some((scheme, rest)) = text.split_once(":/").filter(|(word, _)| schemes.contains(word)) {
             let (shown, rest) = (mask::url(text), mask::url(rest));
-            return Err(format!("`{shown}` is missing a slash; write {scheme}://{rest}"));
+            return Err(format!("`{shown}` is missing a slash; use {scheme}://{rest}"));
         }
         if text.starts_with('/') {
             let shown = mask::url(text);
-            return Err(format!("`{shown}` is a path; write a URL such as http://localhost:8080{shown}"));
+            return Err(format!("`{shown}` is a path; use a URL such as http://localhost:8080{shown}"));
         }
         if let Some(trouble) = no_url(text, schemes) {
             return Err(trouble);
@@ -39,11 +39,11 @@ pub fn with_scheme(text: &str, schemes: &[&str]) -> Result<String, String> {
     let scheme = scheme.to_ascii_lowercase();
     if !schemes.contains(&scheme.as_str()) {
         let known: Vec<String> = schemes.iter().map(|s| format!("{s}://")).collect();
-        return Err(format!("`{scheme}://` is not supported; write one of {}", known.join(", ")));
+        return Err(format!("`{scheme}://` is not supported; use one of {}", known.join(", ")));
     }
     if rest.is_empty() || rest.starts_with('/') {
         let shown = mask::url(text);
-        return Err(format!("`{shown}` has no host; write a URL such as {scheme}://localhost:8080/"));
+        return Err(format!("`{shown}` has no host; use a URL such as {scheme}://localhost:8080/"));
     }
     Ok(format!("{scheme}://{rest}"))
 }
@@ -58,11 +58,11 @@ fn no_url(text: &str, schemes: &[&str]) -> Option<String> {
     if let Some((scheme, rest)) =
         text.split_once("//").filter(|(word, _)| schemes.contains(&&*word.to_ascii_lowercase()))
     {
-        return Some(format!("`{shown}` has no colon; write {scheme}://{}", mask::url(rest)));
+        return Some(format!("`{shown}` has no colon; use {scheme}://{}", mask::url(rest)));
     }
     if ["./", "../", "~/"].iter().any(|start| text.starts_with(start)) || text == "." {
         return Some(format!(
-            "`{shown}` is a file or folder; write a plan file (its name ends in .yaml, .yml or .json) or a URL such as http://localhost:8080/"
+            "`{shown}` is a file or folder; use a plan file (its name ends in .yaml, .yml or .json) or a URL such as http://localhost:8080/"
         ));
     }
     let is_file = |ending: &&&str| text.to_ascii_lowercase().ends_with(**ending) && !text.contains(['/', ':']);
@@ -70,7 +70,7 @@ fn no_url(text: &str, schemes: &[&str]) -> Option<String> {
     let scripts = if matches!(*ending, ".js" | ".lua" | ".jmx") { "brunt runs no scripts; " } else { "" };
     Some(format!(
         "`{shown}` looks like a file; {scripts}write a plan file (.yaml), --urls FILE or --curl-file FILE; for a \
-            host of that name, write http://{shown}"
+            host of that name, use http://{shown}"
     ))
 }
 
@@ -87,18 +87,18 @@ pub fn refuse_command_words(word: &str, commands: &[&str]) -> Result<(), UsageEr
         return Ok(());
     }
     let trouble = if word == "help" {
-        "is a command and must come first; write `brunt help`".into()
+        "is a command and must come first; use `brunt help`".into()
     } else if commands.contains(&word) {
-        format!("is a command and must come first; write `brunt {word} ...`")
+        format!("is a command and must come first; use `brunt {word} ...`")
     } else if LATER.contains(&word) {
         format!(
-            "is not a command of this version ({}); for a host of that name, write http://{word}",
+            "is not a command of this version ({}); for a host of that name, use http://{word}",
             commands.join(", ")
         )
     } else {
         let meant = nearest(word, commands.iter().copied().chain(WORDS));
         let right = meant.map_or_else(|| format!("one of {}", commands.join(", ")), |meant| format!("brunt {meant}"));
-        format!("is neither a command nor a URL; write {right}, or http://{word} for a host of that name")
+        format!("is neither a command nor a URL; use {right}, or http://{word} for a host of that name")
     };
     Err(UsageError::new(word, trouble))
 }
@@ -138,7 +138,7 @@ pub fn from_file(
         let Some(first) = words.next() else { continue };
         let weight = words.next().map_or(Ok(1.0), |word| weight(&place, word))?;
         if let Some(extra) = words.next() {
-            let trouble = format!("`{extra}` is one word too many; write a URL, optionally followed by its weight");
+            let trouble = format!("`{extra}` is an extra word; use a URL, optionally followed by its weight");
             return Err(UsageError::new(place, trouble));
         }
         let url = with_scheme(first, schemes).map_err(|trouble| UsageError::new(place, trouble))?;
@@ -172,7 +172,7 @@ fn weight(place: &str, word: &str) -> Result<f64, UsageError> {
         Ok(weight) if weight.is_finite() && weight > 0.0 => Ok(weight),
         _ => Err(UsageError::new(
             place,
-            format!("`{word}` is not a weight; write a number above zero, such as 3 or 0.5"),
+            format!("`{word}` is not a weight; use a number above zero, such as 3 or 0.5"),
         )),
     }
 }
@@ -196,7 +196,7 @@ mod tests {
             assert_eq!(with_scheme(typed, &SCHEMES).as_deref(), Ok(url), "{typed}");
         }
         let wrong = [
-            ("", "URL: is empty; write a URL such as http://localhost:8080/"),
+            ("", "URL: is empty; use a URL such as http://localhost:8080/"),
             ("/x", "URL: `/x` is a path; write a URL such as http://localhost:8080/x"),
             ("http//host", "URL: `http//host` has no colon; write http://host"),
             (
@@ -257,8 +257,8 @@ mod tests {
         let shown: Vec<String> = urls.iter().map(|u| format!("{} {}", u.url, u.weight)).collect();
         assert_eq!(shown, ["http://localhost/a 3", "https://b/x#part 1", "http://localhost/c 0.5"]);
         let wrong = [
-            ("a\nb x", "u.txt line 2: `x` is not a weight; write a number above zero, such as 3 or 0.5"),
-            ("a 0", "u.txt line 1: `0` is not a weight; write a number above zero, such as 3 or 0.5"),
+            ("a\nb x", "u.txt line 2: `x` is not a weight; use a number above zero, such as 3 or 0.5"),
+            ("a 0", "u.txt line 1: `0` is not a weight; use a number above zero, such as 3 or 0.5"),
             ("a 1 2", "u.txt line 1: `2` is one word too many; write a URL, optionally followed by its weight"),
             ("\n\nftp://a", "u.txt line 3: `ftp://` is not supported; write one of http://, https://"),
             ("# nothing", "--urls: u.txt has no URLs; write one per line"),

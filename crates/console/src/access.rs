@@ -195,7 +195,7 @@ impl Access {
 /// Returns 128 random bits in hex.
 pub fn random() -> Result<String, String> {
     let mut bits = [0; 16];
-    getrandom::fill(&mut bits).map_err(|error| format!("the system gives no random bits ({error})"))?;
+    getrandom::fill(&mut bits).map_err(|error| format!("the system provides no random bits ({error})"))?;
     Ok(bits.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

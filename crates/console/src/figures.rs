@@ -116,7 +116,7 @@ pub fn summary(record: &Path) -> Result<Summary, String> {
     let place = format!("{}: ", record.display());
     let summary = Summary::from_past(&past).map_err(|fault| fault.to_string().replace(&place, ""))?;
     if summary.started.is_none() {
-        return Err("the record ends before the event that the run started".into());
+        return Err("the record ends before the event that marks the start of the run".into());
     }
     if summary.exit == Exit::Bug {
         return Err("the record contradicts itself: its requests do not add up; it was changed or damaged".into());

@@ -100,7 +100,7 @@ fn forbidden(code: &'static str, sentence: &str) -> Problem {
 fn authorize(app: &App, method: &Method, path: &str, headers: &HeaderMap) -> Result<Option<Role>, Problem> {
     let host = text(headers, &HOST).unwrap_or_default();
     if !app.names.matches(host) {
-        let sentence = "the console does not have this host name; use the address that `brunt ui` printed";
+        let sentence = "the console is not known by this host name; use the address that `brunt ui` printed";
         return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "host", sentence));
     }
     let reads = matches!(*method, Method::GET | Method::HEAD);

@@ -184,7 +184,7 @@ impl ActiveRuns {
         let gone = || {
             Problem::conflict(
                 "not_running",
-                "this run cannot be controlled: it is over, or was started on the \
+                "this run cannot be controlled: it has ended, or was started on the \
                 command line",
             )
         };

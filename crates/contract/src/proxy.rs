@@ -44,7 +44,7 @@ impl Proxy {
     /// # Errors
     /// Returns what is wrong and what would be right.
     pub fn parse(text: &str) -> Result<Proxy, String> {
-        const RIGHT: &str = "write one such as http://proxy:3128 or socks5h://user:password@proxy:1080";
+        const RIGHT: &str = "use one such as http://proxy:3128 or socks5h://user:password@proxy:1080";
         let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
         let kind = match scheme.to_ascii_lowercase().as_str() {
             "http" => ProxyKind::Http,
@@ -52,11 +52,11 @@ impl Proxy {
             "socks5h" => ProxyKind::Socks5h,
             "https" => {
                 return Err(
-                    "https:// to the proxy itself is not supported; write http:// if it listens without TLS".into()
+                    "https:// to the proxy itself is not supported; use http:// if it listens without TLS".into()
                 );
             }
             "socks4" | "socks4a" | "socks" => {
-                return Err(format!("{scheme}:// is an old version of SOCKS; write socks5:// or socks5h://"));
+                return Err(format!("{scheme}:// is an old version of SOCKS; use socks5:// or socks5h://"));
             }
             _ => return Err(format!("{scheme}:// is not a supported proxy; {RIGHT}")),
         };

@@ -82,7 +82,7 @@ impl Service {
     pub fn at_port(host: &HostReader, port: u16) -> Result<Service, &'static str> {
         match TargetListener::at_port(host.source(), port) {
             Ok(Some(listener)) => Ok(Service::new(Some(listener.address), Some(listener), std::process::id())),
-            Ok(None) => Err("nobody listens there"),
+            Ok(None) => Err("nothing listens there"),
             Err(error) => Err(reason(&error)),
         }
     }
@@ -157,13 +157,13 @@ impl Service {
             }
         }
         let Some(listener) = self.listener else {
-            return sink.unobservable(&name(target), "nobody listens");
+            return sink.unobservable(&name(target), "nothing listens");
         };
         match listener.sockets(source) {
             Ok(sockets) if sockets.is_empty() => {
                 // The listener may reappear at another address.
                 self.listener = None;
-                sink.unobservable(&name(listener.address), "nobody listens");
+                sink.unobservable(&name(listener.address), "nothing listens");
             }
             Ok(sockets) => {
                 listener.report(&sockets, sink);

@@ -148,7 +148,7 @@ const TOO_MUCH: Text = text(
         calibrate)",
     "{rate}/s 超出 brunt 在本机的能力：最多约 {most}/s 个小请求（brunt calibrate）",
 );
-const MORE_MACHINES: Text = text("more cores for brunt, or a lower rate", "给 brunt 更多的核，或降低速率");
+const MORE_MACHINES: Text = text("give brunt more cores, or lower the rate", "给 brunt 更多的核，或降低速率");
 
 fn generator(_: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice> {
     let (rate, most) = (planned.rate_per_s?, planned.most_per_s?);

@@ -130,7 +130,7 @@ impl<'a> Family<'a> {
 
 /// Returns the description of the run, for display on panels.
 fn run(sums: &RunSums) -> Family<'_> {
-    let none = labelled_gauges("run.info", "What runs: always 1.");
+    let none = labelled_gauges("run.info", "What is running: always 1.");
     let Some(started) = &sums.started else { return none };
     let url = started.plan.urls.first().map_or("", |url| &url.url);
     let load = if started.plan.load.is_open() { "open" } else { "closed" };
@@ -180,7 +180,7 @@ fn requests(sums: &RunSums) -> Vec<Family<'_>> {
     let bytes = family(MetricKind::Counter, ("transferred", "By"), "Bytes on the wire, and payload of the responses.");
     vec![
         counter("requests.scheduled", totals.due, "Scheduled requests, excluding the warm-up."),
-        counter("requests.sent", totals.sent, "Requests whose first write happened."),
+        counter("requests.sent", totals.sent, "Requests whose first bytes were written."),
         counter("requests.warmup", totals.warmup, "Requests of the warm-up, not in any other count."),
         counter(
             "requests.from_cache",
@@ -351,8 +351,8 @@ fn spans(sums: &RunSums) -> Vec<Family<'_>> {
         counters("groups", "Groups of the flow by name and outcome."),
     ];
     let mut times = [
-        histograms("iteration", "Duration of iterations, pauses included; of those cut, until the cut."),
-        histograms("group", "Duration of groups, pauses included; of those cut, until the cut."),
+        histograms("iteration", "Duration of iterations, pauses included; of those cut short, until the cut."),
+        histograms("group", "Duration of groups, pauses included; of those cut short, until the cut."),
     ];
     for row in sums.spans().take(NAMES) {
         let at = usize::from(row.group.is_some());
@@ -380,7 +380,7 @@ fn judged(reading: &FiguresSnapshot) -> Vec<Family<'_>> {
         Grade::Fail => 2.0,
     };
     let findings =
-        labelled_gauges("finding", "What speaks against trusting the results so far: 1 caution, 2 not trusted.");
+        labelled_gauges("finding", "Reasons not to trust the results so far: 1 caution, 2 not trusted.");
     let objectives = labelled_gauges("objective.met", "Whether an objective is met so far: 1 or 0.");
     let against = trust.findings.iter().filter(|finding| finding.grade != Grade::Ok);
     let mut told: Vec<(&str, Grade)> = Vec::new();

@@ -65,7 +65,7 @@ impl Endpoint {
     pub fn parse(text: &str) -> Result<Endpoint, String> {
         let wrong = || {
             format!(
-                "`{text}` is not the URL of a collector; write one such as http://127.0.0.1:{PORT} or \
+                "`{text}` is not the URL of a collector; use one such as http://127.0.0.1:{PORT} or \
                     grpc://127.0.0.1:{GRPC_PORT}"
             )
         };

@@ -79,7 +79,7 @@ impl FromStr for Lang {
         match text {
             "en" => Ok(Lang::En),
             "zh" => Ok(Lang::Zh),
-            other => Err(format!("`{other}` is not a language brunt writes; write en or zh")),
+            other => Err(format!("`{other}` is not a language brunt supports; write en or zh")),
         }
     }
 }

@@ -16,7 +16,7 @@ pub fn sources(text: &str) -> Result<Vec<IpAddr>, String> {
     let mut all = Vec::new();
     for part in text.split(',').map(str::trim) {
         all.extend(range_of_addresses(part)?.ok_or_else(|| {
-            format!("`{part}` is not an IP address or range; write one such as 10.0.0.5 or 10.0.0.5-10.0.0.20")
+            format!("`{part}` is not an IP address or range; use one such as 10.0.0.5 or 10.0.0.5-10.0.0.20")
         })?);
     }
     Ok(all)
@@ -38,7 +38,7 @@ fn range_of_addresses(text: &str) -> Result<Option<Vec<IpAddr>>, String> {
         return Err(format!("`{text}` begins above its end; write {last}-{first}"));
     }
     if high - low >= MOST {
-        return Err(format!("`{text}` holds more than {MOST} addresses; write a smaller range"));
+        return Err(format!("`{text}` holds more than {MOST} addresses; use a smaller range"));
     }
     let one = |n: u128| match first {
         IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::from(n as u32)),
@@ -72,7 +72,7 @@ impl ConnectTo {
     /// # Errors
     /// A message that says what is wrong and what to write instead.
     pub fn parse(text: &str) -> Result<ConnectTo, String> {
-        let wrong = || format!("`{text}` is not HOST:PORT:HOST:PORT; write one such as example.com:443:127.0.0.1:8443");
+        let wrong = || format!("`{text}` is not HOST:PORT:HOST:PORT; use one such as example.com:443:127.0.0.1:8443");
         let parts = split_outside_brackets(text);
         let [host, from_port, to_host, to_port] = parts.as_slice() else { return Err(wrong()) };
         let port = match *from_port {
@@ -135,7 +135,7 @@ fn range_of_ports(text: &str) -> Result<Vec<u16>, String> {
 
 fn one_port(text: &str) -> Result<u16, String> {
     match text.trim().parse() {
-        Ok(0) | Err(_) => Err(format!("`{text}` is not a port; write a number from 1 to 65535")),
+        Ok(0) | Err(_) => Err(format!("`{text}` is not a port; use a port from 1 to 65535")),
         Ok(port) => Ok(port),
     }
 }

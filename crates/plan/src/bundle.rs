@@ -36,14 +36,14 @@ impl Bundle {
         if self.files.len() > Bundle::FILES {
             let files = self.files.len();
             return Err(format!(
-                "every process gets the files of the plan, and {files} are more than {}; use fewer, or leave it out",
+                "every process gets the files of the plan, and {files} files are more than the limit of {}; use fewer, or leave it out",
                 Bundle::FILES
             ));
         }
         let names = self.files.keys().chain(self.variables.keys());
         if let Some(name) = names.into_iter().find(|name| name.len() > Bundle::LONGEST_NAME) {
             return Err(format!(
-                "every process gets what the plan names, and a name of {} bytes is too long, of at most {}; leave it out",
+                "every process gets the names in the plan, and a name of {} bytes is longer than the limit of {}; leave it out",
                 name.len(),
                 Bundle::LONGEST_NAME
             ));
@@ -51,7 +51,7 @@ impl Bundle {
         let variables: usize = self.variables.iter().map(|(name, value)| name.len() + value.len()).sum();
         if variables as u64 > Bundle::VARIABLES {
             return Err(format!(
-                "every process gets the variables of the plan, which are {variables} bytes, of at most {}; use a file, or leave it \
+                "every process gets the variables of the plan, which take {variables} bytes, and the limit is {}; use a file, or leave it \
                  out",
                 Bundle::VARIABLES
             ));
@@ -61,7 +61,7 @@ impl Bundle {
         }
         let largest = self.files.iter().max_by_key(|(_, content)| content.len()).map_or("", |(path, _)| path);
         Err(format!(
-            "every process gets the files of the plan, which are {} MiB, of at most {} MiB; use smaller ones than {largest}, or \
+            "every process gets the files of the plan, which take {} MiB, and the limit is {} MiB; use files smaller than {largest}, or \
              leave it out",
             self.bytes().div_ceil(1 << 20),
             Bundle::BOUND >> 20

@@ -47,7 +47,7 @@ impl Change {
         match (self, &plan.load) {
             _ if plan.hold.is_some() => Err("connections that are held have no load to change".into()),
             (Change::Rate(_) | Change::Users(_), _) if !plan.scenarios.is_empty() => {
-                Err("a run of scenarios has no one load to change; pause it, or stop it".into())
+                Err("a run of scenarios has no single load to change; pause it, or stop it".into())
             }
             (Change::Rate(_), Load::Closed { .. }) => Err("a run with users has no rate; change the users".into()),
             (Change::Users(_), Load::Open { .. }) => Err("a run with a rate has no users; change the rate".into()),
@@ -56,7 +56,7 @@ impl Change {
             }
             (Change::Rate(rate), _) if rate > Change::MOST_RATE => {
                 let most = Change::MOST_RATE;
-                Err(format!("{rate:e}/s are more than brunt can send ({most}/s); choose a lower rate"))
+                Err(format!("{rate:e}/s is more than brunt can send ({most}/s); choose a lower rate"))
             }
             (Change::Users(users), _) if users > Change::MOST_USERS => {
                 let most = Change::MOST_USERS;

@@ -32,22 +32,22 @@ const LONGEST_S: f64 = 100.0 * 86_400.0;
 pub fn duration(text: &str) -> Result<Nanos, String> {
     let trimmed = text.trim();
     if trimmed.is_empty() {
-        return Err("is empty; write a time such as 10s, 500ms or 2m".into());
+        return Err("is empty; use a time such as 10s, 500ms or 2m".into());
     }
     if let Ok(bare) = trimmed.parse::<f64>() {
         let shown = if bare.is_finite() && bare > 0.0 { trimmed } else { "10" };
-        return Err(format!("`{text}` is missing its unit; write {shown}s, {shown}ms or {shown}m"));
+        return Err(format!("`{text}` is missing its unit; use {shown}s, {shown}ms or {shown}m"));
     }
     let mut rest = trimmed;
     let mut seconds = 0.0;
     while !rest.is_empty() {
         let (amount, unit, after) = amount_and_unit(rest)
-            .ok_or_else(|| format!("`{text}` is not a time; write one such as 10s, 500ms or 1m30s"))?;
+            .ok_or_else(|| format!("`{text}` is not a time; use one such as 10s, 500ms or 1m30s"))?;
         seconds += amount * unit;
         rest = after;
     }
     if seconds > LONGEST_S {
-        return Err(format!("`{text}` is longer than 100 days; write a shorter time"));
+        return Err(format!("`{text}` is longer than 100 days; use a shorter time"));
     }
     Ok(Nanos::from_secs_f64(seconds))
 }
@@ -58,7 +58,7 @@ pub fn duration(text: &str) -> Result<Nanos, String> {
 /// See [`duration`].
 pub fn positive_duration(text: &str) -> Result<Nanos, String> {
     match duration(text)? {
-        Nanos::ZERO => Err(format!("`{text}` must be above zero; write a time, such as 10s or 500ms")),
+        Nanos::ZERO => Err(format!("`{text}` must be above zero; use a time, such as 10s or 500ms")),
         time => Ok(time),
     }
 }
@@ -91,7 +91,7 @@ pub fn duration_range(text: &str) -> Result<(Nanos, Nanos), String> {
 /// # Errors
 /// A message that says what is wrong and what to write instead.
 pub fn rate(text: &str) -> Result<f64, String> {
-    let wrong = || format!("`{text}` is not a rate; write one such as 5000/s, 300/min or 0.5/s");
+    let wrong = || format!("`{text}` is not a rate; use one such as 5000/s, 300/min or 0.5/s");
     let (amount, per) = text.trim().split_once('/').unwrap_or((text.trim(), "s"));
     let seconds = match per.trim() {
         "s" | "sec" | "second" => 1.0,
@@ -101,10 +101,10 @@ pub fn rate(text: &str) -> Result<f64, String> {
     };
     let amount = scaled(amount.trim()).ok_or_else(wrong)?;
     if amount <= 0.0 {
-        return Err(format!("`{text}` would send nothing; write a rate above zero, such as 100/s"));
+        return Err(format!("`{text}` would send nothing; use a rate above zero, such as 100/s"));
     }
     let rate = amount / seconds;
-    if rate > Change::MOST_RATE { Err(format!("`{text}` is above 1000000000/s; write a lower rate")) } else { Ok(rate) }
+    if rate > Change::MOST_RATE { Err(format!("`{text}` is above 1000000000/s; use a lower rate")) } else { Ok(rate) }
 }
 
 /// Parses a whole number above zero, with `k` and `M` for thousands and millions and `_` between digits.
@@ -113,13 +113,13 @@ pub fn rate(text: &str) -> Result<f64, String> {
 /// A message that says what is wrong and what to write instead.
 pub fn count(text: &str, what: &str) -> Result<u64, String> {
     let number =
-        scaled(text.trim()).ok_or_else(|| format!("`{text}` is not a number of {what}; write one such as 100"))?;
+        scaled(text.trim()).ok_or_else(|| format!("`{text}` is not a number of {what}; use one such as 100"))?;
     if number.fract() != 0.0 {
         return Err(format!("`{text}` is not a whole number of {what}; write {} or {}", number.floor(), number.ceil()));
     }
     match number {
-        n if n < 1.0 => Err(format!("`{text}` {what} can do nothing; write 1 or more")),
-        n if n > 1e15 => Err(format!("`{text}` is more {what} than can be counted; write a smaller number")),
+        n if n < 1.0 => Err(format!("`{text}` {what} can do nothing; use 1 or more")),
+        n if n > 1e15 => Err(format!("`{text}` is more {what} than can be counted; use a smaller number")),
         n => Ok(n as u64),
     }
 }
@@ -130,7 +130,7 @@ pub fn count(text: &str, what: &str) -> Result<u64, String> {
 /// See [`count`].
 pub fn bounded_count(text: &str, what: &str, most: u64) -> Result<u32, String> {
     match count(text, what)? {
-        n if n > most => Err(format!("{n} {what} are more than brunt can run ({most}); write {most} or fewer")),
+        n if n > most => Err(format!("{n} {what} are more than brunt can run ({most}); use {most} or fewer")),
         n => u32::try_from(n).map_err(|_| format!("`{text}` is more {what} than can be counted")),
     }
 }
@@ -174,7 +174,7 @@ mod tests {
         let table = [
             ("8", "`8` is missing its unit; write 8s, 8ms or 8m"),
             ("0", "`0` is missing its unit; write 10s, 10ms or 10m"),
-            ("", "is empty; write a time such as 10s, 500ms or 2m"),
+            ("", "is empty; use a time such as 10s, 500ms or 2m"),
             ("abc", "`abc` is not a time; write one such as 10s, 500ms or 1m30s"),
             ("10x", "`10x` is not a time; write one such as 10s, 500ms or 1m30s"),
             ("-3s", "`-3s` is not a time; write one such as 10s, 500ms or 1m30s"),

@@ -39,7 +39,7 @@ pub fn parse(text: &str) -> Result<(Stage, Level), String> {
         Level::Users => (users(from)?, users(to)?),
     };
     if from == 0.0 && to == 0.0 && level == Level::Users {
-        return Err(format!("`{text}` has no users; write a level above zero"));
+        return Err(format!("`{text}` has no users; use a level above zero"));
     }
     Ok((Stage { lasts, from, to }, level))
 }
@@ -66,9 +66,9 @@ pub fn parse_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<(Vec<St
         }
         stages.push(stage);
     }
-    let (level, _) = first.ok_or((0, "no stage is given; write one such as 30s:1000/s".to_owned()))?;
+    let (level, _) = first.ok_or((0, "no stage is given; use one such as 30s:1000/s".to_owned()))?;
     if stages.iter().all(|s| s.from == 0.0 && s.to == 0.0) {
-        return Err((0, "no stage has any load; write a level above zero".into()));
+        return Err((0, "no stage has any load; use a level above zero".into()));
     }
     Ok((stages, level))
 }

@@ -65,7 +65,7 @@ pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
         let at = FilePosition { line: span.start.line(), column: span.start.col() + 1 };
         values += 1;
         if values > MOST {
-            let trouble = "is where the plan gets too many values; put long lists of URLs in a file for `urls-file`";
+            let trouble = "is where the plan exceeds the maximum number of values; put long lists of URLs in a file for `urls-file`";
             return Err((at, trouble.into()));
         }
         let done = match event {
@@ -108,7 +108,7 @@ pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
     root.ok_or_else(|| {
         (
             FilePosition { line: 1, column: 1 },
-            "is empty; write a plan, for instance `urls: [http://localhost:8080/]`".into(),
+            "is empty; write a plan, for example `urls: [http://localhost:8080/]`".into(),
         )
     })
 }
@@ -166,7 +166,7 @@ impl OpenNode {
                 if let Some((_, first, _)) = self.entries.iter().find(|(known, ..)| *known == name) {
                     return Err((
                         node.at,
-                        format!("`{name}` is given more than once (first on line {}); write it once", first.line),
+                        format!("`{name}` is given more than once (first on line {}); give it once", first.line),
                     ));
                 }
                 self.key = Some((name, node.at));

@@ -83,13 +83,13 @@ impl RawField {
         match kind {
             NumberEncoding::Digits if order.is_some() => return Err("digits have no byte order".into()),
             NumberEncoding::Varint | NumberEncoding::Zigzag if order.is_some() => {
-                return Err("a varint has one byte order".into());
+                return Err("a varint has only one byte order".into());
             }
             _ => {}
         }
         let most = if kind == NumberEncoding::Digits { 20 } else { 8 };
         if !(1..=most).contains(&width) {
-            return Err(format!("a field of {width} is not 1 to {most} long"));
+            return Err(format!("a field cannot have size {width}, only 1 to {most}"));
         }
         let longest =
             if matches!(kind, NumberEncoding::Varint | NumberEncoding::Zigzag) { LONGEST_VARINT as u64 } else { width };
@@ -271,7 +271,7 @@ mod tests {
             ("at 4095, 2 bytes", "it lies beyond the first 4096 bytes"),
             ("at 18446744073709551615, 2 bytes", "it lies beyond the first 4096 bytes"),
             ("at 0, 2 digits, big", "digits have no byte order"),
-            ("at 0, varint, little", "a varint has one byte order"),
+            ("at 0, varint, little", "a varint has only one byte order"),
             ("at 4090, varint", "it lies beyond the first 4096 bytes"),
             ("at 0, 2 bytes, +x", "\"+x\" is not a whole number"),
             ("at 0, 2 bytes, = 5..1", "\"5..1\" is not a range"),

@@ -34,7 +34,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     one(
         "until-length",
         "FIELD",
-        "A response contains its length: 'at 2, 2 bytes, big, +4' (number + 4 is the whole), or 'at 1, varint'",
+        "A response contains its length: 'at 2, 2 bytes, big, +4' (number + 4 is the total), or 'at 1, varint'",
         "响应自带长度字段",
     ),
     one("until-regex", "REGEX", "A response ends with the first match of REGEX", "响应在首次匹配正则处结束"),
@@ -125,7 +125,7 @@ pub fn rules(asked: &ProtocolConfig, datagrams: bool) -> Result<RawRules, UsageE
     if pipeline > 1 && datagrams && matched.is_none() && !one_way {
         return clash(
             "--pipeline",
-            "needs --match on UDP, where responses come in any order; write --match 'at 0, 2 bytes'",
+            "needs --match on UDP, where responses come in any order; use --match 'at 0, 2 bytes'",
         );
     }
     if matched.is_some() && (one_way || matches!(end, AnswerEnd::Close)) {
@@ -158,11 +158,11 @@ fn side_messages(
         SideMessages::read(asked, |text, place, scope| Template::parse_scoped(text, place, Notation::Escaped, scope))?;
     let place = if beside.has_opening() { "--on-connect" } else { "--reply" };
     if datagrams && (beside.has_opening() || beside.has_replies()) {
-        return Err(UsageError::new(place, "is for connections, and UDP has none; leave it out, or write tcp://"));
+        return Err(UsageError::new(place, "is for connections, and UDP has none; leave it out, or use tcp://"));
     }
     if (beside.awaits_message() || beside.has_replies()) && matches!(end, AnswerEnd::Never | AnswerEnd::Close) {
         let place = if beside.awaits_message() { "--on-connect" } else { "--reply" };
-        let trouble = "reads messages, and nothing marks where one ends; write --until, --until-bytes, \
+        let trouble = "reads messages, and nothing marks where one ends; use --until, --until-bytes, \
             --until-length or --until-regex";
         return Err(UsageError::new(place, trouble));
     }
@@ -191,7 +191,7 @@ fn end(asked: &ProtocolConfig, datagrams: bool) -> Result<(AnswerEnd, bool), Usa
 
 fn until(asked: &ProtocolConfig, given: &[&str], datagrams: bool) -> Result<AnswerEnd, UsageError> {
     if let [first, second, ..] = given {
-        return Err(UsageError::new(format!("--{second}"), format!("does not go with --{first}; write one of them")));
+        return Err(UsageError::new(format!("--{second}"), format!("cannot be combined with --{first}; use one of them")));
     }
     let value = |name| asked.value(name).unwrap_or_default();
     match given.first().copied() {
@@ -211,7 +211,7 @@ fn until(asked: &ProtocolConfig, given: &[&str], datagrams: bool) -> Result<Answ
             let wrong = || {
                 UsageError::new(
                     "--until-bytes",
-                    format!("\"{}\" is not a size; write for instance 8", value("until-bytes")),
+                    format!("\"{}\" is not a size; use, for example, 8", value("until-bytes")),
                 )
             };
             count.map(AnswerEnd::Bytes).ok_or_else(wrong)
@@ -227,7 +227,7 @@ fn text(name: &str, asked: &ProtocolConfig) -> Result<Finder<'static>, UsageErro
     let bytes = Notation::Escaped.decode(asked.value(name).unwrap_or_default());
     let bytes = bytes.map_err(|trouble| UsageError::new(&place, trouble))?;
     if bytes.is_empty() || bytes.len() > TEXT_BOUND {
-        let trouble = format!("has {} bytes; write 1 to {TEXT_BOUND}, such as '\\r\\n'", bytes.len());
+        let trouble = format!("has {} bytes; use 1 to {TEXT_BOUND}, such as '\\r\\n'", bytes.len());
         return Err(UsageError::new(place, trouble));
     }
     Ok(Finder::new(&bytes).into_owned())
@@ -236,7 +236,7 @@ fn text(name: &str, asked: &ProtocolConfig) -> Result<Finder<'static>, UsageErro
 fn until_length(text: &str) -> Result<LengthField, UsageError> {
     let (field, extras) = field("until-length", text, "at 2, 2 bytes, big, +4")?;
     if !extras.values.is_empty() {
-        return Err(UsageError::new("--until-length", "has values, but a length can be any; leave out the ="));
+        return Err(UsageError::new("--until-length", "has values, but a length can be anything; leave out the ="));
     }
     Ok(LengthField { field, add: extras.add })
 }
@@ -260,7 +260,7 @@ fn until_regex(text: &str) -> Result<Regex, UsageError> {
 
 fn field(name: &str, text: &str, right: &str) -> Result<(RawField, FieldExtras), UsageError> {
     RawField::parse(text).map_err(|trouble| {
-        UsageError::new(format!("--{name}"), format!("\"{text}\": {trouble}; write for instance '{right}'"))
+        UsageError::new(format!("--{name}"), format!("\"{text}\": {trouble}; use, for example, '{right}'"))
     })
 }
 
@@ -269,7 +269,7 @@ fn matched(asked: &ProtocolConfig) -> Result<Option<(RawField, RawField)>, Usage
         let Some(text) = asked.value(name) else { return Ok(None) };
         let (field, extras) = field(name, text, "at 0, 2 bytes")?;
         if extras != FieldExtras::default() {
-            return Err(UsageError::new(format!("--{name}"), "cannot have + or =; write for instance 'at 0, 2 bytes'"));
+            return Err(UsageError::new(format!("--{name}"), "cannot have + or =; use, for example, 'at 0, 2 bytes'"));
         }
         Ok(Some(field))
     };
@@ -292,7 +292,7 @@ fn checks(asked: &ProtocolConfig) -> Result<RawChecks, UsageError> {
         let right = "at 0, 1 byte, = 2|5..9";
         let (field, extras) = field("expect-field", text, right)?;
         if extras.values.is_empty() || extras.add.is_some() {
-            let trouble = format!("\"{text}\" has no expected values; write for instance '{right}'");
+            let trouble = format!("\"{text}\" has no expected values; use, for example, '{right}'");
             return Err(UsageError::new("--expect-field", trouble));
         }
         expected = Some((field, extras.values));
@@ -302,6 +302,6 @@ fn checks(asked: &ProtocolConfig) -> Result<RawChecks, UsageError> {
 
 fn pipeline(text: &str) -> Result<usize, UsageError> {
     text.parse().ok().filter(|n| (1..=DEEPEST).contains(n)).ok_or_else(|| {
-        UsageError::new("--pipeline", format!("\"{text}\" is not a number from 1 to {DEEPEST}; write for instance 16"))
+        UsageError::new("--pipeline", format!("\"{text}\" is not a number from 1 to {DEEPEST}; use, for example, 16"))
     })
 }

@@ -104,12 +104,12 @@ fn origin(text: &str) -> Result<Origin, UsageError> {
     let (scheme, rest) = text.split_once("://").unwrap_or(("tcp", text));
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     if rest.contains(['/', '?', '#', '@']) {
-        return Err(wrong(format!("`{text}` has more than host and port; write {scheme}://HOST:PORT")));
+        return Err(wrong(format!("`{text}` has more than host and port; use {scheme}://HOST:PORT")));
     }
     let parts = rest.rsplit_once(':').filter(|(host, _)| !host.is_empty() && !host.ends_with(':'));
     let port = parts.and_then(|(_, port)| port.parse().ok()).filter(|port| *port != 0);
     let (Some((host, _)), Some(port)) = (parts, port) else {
-        return Err(wrong(format!("`{text}` has no port; write {scheme}://HOST:PORT")));
+        return Err(wrong(format!("`{text}` has no port; use {scheme}://HOST:PORT")));
     };
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     Ok(Origin { datagrams: scheme == "udp", ..Origin::tcp(host, port, scheme == "tls") })

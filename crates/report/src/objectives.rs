@@ -124,7 +124,7 @@ impl Objective {
         let (whole, of) = split_name(figure).map_err(&wrong)?;
         let at = whole
             .find(['<', '>', '='])
-            .ok_or_else(|| wrong("has no comparison; write for example p99<50ms, failed<0.1% or rate>=1000/s"))?;
+            .ok_or_else(|| wrong("has no comparison; add one, for example p99<50ms, failed<0.1% or rate>=1000/s"))?;
         let (name, rest) = (whole[..at].trim(), &whole[at..]);
         let (less, strict, limit) = match rest.as_bytes() {
             [b'<', b'=', ..] => (true, false, &rest[2..]),
@@ -138,7 +138,7 @@ impl Objective {
             if less == less_wanted {
                 Ok(())
             } else {
-                Err(wrong(&format!("the comparison is the wrong way round; write {example}")))
+                Err(wrong(&format!("the comparison is the wrong way round; use {example}")))
             }
         };
         let time = || quantity::positive_duration(limit).map_err(|why| wrong(&format!("the limit {why}")));
@@ -154,7 +154,7 @@ impl Objective {
             "failed" => {
                 wants(true, "failed<0.1%")?;
                 Criterion::Failed(share_of_failures(limit).ok_or_else(|| {
-                    wrong(&format!("`{limit}` is not a share; write a percentage from 0% to 100%, such as 0.1%"))
+                    wrong(&format!("`{limit}` is not a share; use a percentage from 0% to 100%, such as 0.1%"))
                 })?)
             }
             "rate" => {
@@ -394,7 +394,7 @@ fn stretch(text: &str) -> Result<(&str, Option<Nanos>, Option<Nanos>), String> {
     let Some((figure, time)) = rest.rsplit_once(" for ").filter(|(_, time)| !time.contains('}')) else {
         return match stops {
             Some(Nanos::ZERO) => {
-                Err("`stop` needs a time: write for example failed<5% for 10s stop, or failed<5% stop after 30s".into())
+                Err("`stop` needs a time: write, for example, failed<5% for 10s stop, or failed<5% stop after 30s".into())
             }
             stops => Ok((rest, None, stops)),
         };
@@ -402,7 +402,7 @@ fn stretch(text: &str) -> Result<(&str, Option<Nanos>, Option<Nanos>), String> {
     let lasts = quantity::positive_duration(time.trim()).map_err(|why| format!("the time {why}"))?;
     match (SHORTEST..=LONGEST).contains(&lasts) {
         true => Ok((figure, Some(lasts), stops)),
-        false => Err(format!("`{}` is not from 1s to 10m; write a time in that range", time.trim())),
+        false => Err(format!("`{}` is not between 1s and 10m; use a time in that range", time.trim())),
     }
 }
 
@@ -416,9 +416,9 @@ fn split_name(text: &str) -> Result<(Cow<'_, str>, Option<&str>), &'static str> 
         depth += i32::from(*c == '{') - i32::from(*c == '}');
         depth == 0
     });
-    let (close, _) = close.ok_or("has an unclosed brace; write for example p99{checkout}<50ms")?;
+    let (close, _) = close.ok_or("has an unclosed brace; write, for example, p99{checkout}<50ms")?;
     match text[open + 1..open + close].trim() {
-        "" => Err("has no name in the braces; write for example p99{checkout}<50ms"),
+        "" => Err("has no name in the braces; write, for example, p99{checkout}<50ms"),
         name => Ok((format!("{}{}", &text[..open], &text[open + close + 1..]).into(), Some(name))),
     }
 }
@@ -454,7 +454,7 @@ fn from_other_tool(name: &str, sign: &str, limit: &str) -> Option<String> {
             format!("p{inside}{sign}{}", time(limit, bare))
         }
     };
-    Some(format!("`{name}` has another name here; write {ours}"))
+    Some(format!("`{name}` has a different name here; use {ours}"))
 }
 
 /// Returns a time limit; bare numbers of k6 are milliseconds.

@@ -119,7 +119,7 @@ pub(crate) const NO_INTERVALS: Text = text(
 pub(crate) const TOO_FEW: Text =
     text("{names} needs at least {needed} {needed|request|requests}", "{names} 至少需要 {needed} 个请求");
 pub(crate) const LOWER_BOUND_NOTE: Text =
-    text("≥ means at least: depends on requests without a response", "≥ 表示下限：取决于没有响应的请求");
+    text("≥ means at least: the value depends on requests without a response", "≥ 表示下限：取决于没有响应的请求");
 pub(crate) const HIDDEN: Text = text(
     "Coordinated omission: a 1 s stall would hide about {n} {n|request|requests}, because users wait for responses.",
     "协同遗漏：用户等到响应才发下一个请求，服务停顿 1 秒会漏记约 {n} 个请求。",
@@ -213,11 +213,11 @@ pub(crate) const REPLIES: Text = text(
 );
 pub(crate) const MESSAGES: Text = text("{n} {n|message|messages} in streams", "流中消息 {n} 条");
 pub(crate) const LATE: Text = text(
-    "{n} of the failed got a response after the timeout; status codes count only responses in time",
+    "{n} of the failed requests got a response after the timeout; status codes count only responses in time",
     "失败的请求中有 {n} 个超时后才收到响应；状态码只统计未超时的响应",
 );
 pub(crate) const ONE_WAY: Text = text(
-    "{n} of the succeeded {n|is|are} one-way: complete when written, without a latency",
+    "{n} of the successes {n|is|are} one-way: complete when written, without a latency",
     "成功的请求中有 {n} 个是单向的：写出即完成，没有延迟",
 );
 pub(crate) const RESENT: Text = text(
@@ -295,7 +295,7 @@ pub(crate) const FROM_CACHE: Text = text(
     "{n} 个响应取自用户缓存（from cache）：不是请求，不计入其他任何计数",
 );
 pub(crate) const NOT_MODIFIED: Text = text(
-    "{n} of the succeeded {n|is a 304|are 304s}: the cached response was still valid",
+    "{n} of the successes {n|is a 304|are 304s}: the cached response was still valid",
     "成功的请求中有 {n} 个为 304：用户缓存中的响应仍然有效",
 );
 pub(crate) const CACHE_BYTES: Text =
@@ -306,7 +306,7 @@ pub(crate) const NOT_CACHED: Text = text(
     "{n} 个响应未放入缓存：超过 1 MB，或每用户 16 MB、全部用户 256 MB 的空间已满；浏览器的请求会更少",
 );
 pub(crate) const HOPS: Text = text(
-    "{n} of the succeeded {n|is a|are} followed {n|redirect|redirects}: each hop counts as a request, on top of -n",
+    "{n} of the successes {n|is a|are} followed {n|redirect|redirects}: each hop counts as a request, on top of -n",
     "成功的请求中有 {n} 个是跟随的重定向：每一跳都计为一个请求，不占 -n",
 );
 pub(crate) const ALL_RESUMED: Text = text(

@@ -20,7 +20,7 @@ const ADVICE: [(&str, Text); 16] = [
     (
         "lower_bound",
         text(
-            "a lower load, or a longer --timeout and --drain, so that requests get their responses",
+            "lower the load, or use a longer --timeout and --drain, so that requests get their responses",
             "降低负载，或加长 --timeout 与 --drain，让请求等到响应",
         ),
     ),
@@ -42,14 +42,14 @@ const ADVICE: [(&str, Text); 16] = [
     (
         "users_stuck",
         text(
-            "a shorter --timeout, or a rate (-r), which stuck requests do not hold up",
+            "use a shorter --timeout, or a rate (-r), which stuck requests do not hold up",
             "缩短 --timeout，或改用速率（-r），不受卡住的请求影响",
         ),
     ),
     (
         "users_kept_out",
         text(
-            "no more users (-c) than the server admits, or a higher limit there",
+            "use no more users (-c) than the server admits, or raise its limit",
             "按服务允许的数量设置用户（-c），或提高其上限",
         ),
     ),
@@ -92,11 +92,11 @@ const ADVICE: [(&str, Text); 16] = [
     ),
     (
         "generator_late",
-        text("an idle machine, more workers (-w) or a lower rate", "换用空闲的机器、增加工作线程（-w）或降低速率"),
+        text("use an idle machine, more workers (-w) or a lower rate", "换用空闲的机器、增加工作线程（-w）或降低速率"),
     ),
     (
         "generator_woke_late",
-        text("an idle machine, more workers (-w) or fewer users", "换用空闲的机器、增加工作线程（-w）或减少用户"),
+        text("use an idle machine, more workers (-w) or fewer users", "换用空闲的机器、增加工作线程（-w）或减少用户"),
     ),
 ];
 

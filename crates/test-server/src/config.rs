@@ -76,7 +76,7 @@ pub fn place(text: &str) -> Result<PeerAddress, String> {
         None => text.replacen("localhost:", "127.0.0.1:", 1),
     };
     full.parse().map(PeerAddress::Tcp).map_err(|_| {
-        format!("\"{text}\" is not an address to listen on: write 127.0.0.1:8080, [::1]:8080, :8080 or unix:/path")
+        format!("\"{text}\" is not an address to listen on: use 127.0.0.1:8080, [::1]:8080, :8080 or unix:/path")
     })
 }
 
@@ -88,7 +88,7 @@ pub fn place(text: &str) -> Result<PeerAddress, String> {
 pub fn share(text: &str) -> Result<f64, String> {
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     let share = number.parse::<f64>().map(|n| n / scale).ok().filter(|n| (0.0..=1.0).contains(n));
-    share.ok_or_else(|| format!("\"{text}\" is not a share: write a number from 0 to 1, or a percentage such as 1%"))
+    share.ok_or_else(|| format!("\"{text}\" is not a share: use a number from 0 to 1, or a percentage such as 1%"))
 }
 
 #[cfg(test)]

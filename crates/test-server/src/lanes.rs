@@ -144,7 +144,7 @@ impl<N: Network + 'static, S: TargetSession + 'static> Foreman<N, S> {
         let works = Arc::clone(&self.works);
         let thread = std::thread::Builder::new().name(format!("target-{number}"));
         self.threads.push(thread.spawn(move || post.run(&works, &ready))?);
-        let Ok(manned) = told.recv() else { return Err(io::Error::other("a worker died at its start")) };
+        let Ok(manned) = told.recv() else { return Err(io::Error::other("a worker died while starting")) };
         if !manned.owns_table {
             let _ = copy.into_raw_fd();
         }

@@ -90,7 +90,7 @@ impl TargetServer {
             let _ = ready.send(Ok(foreman.sender()));
             foreman.run()
         })?;
-        let told = told.recv().unwrap_or_else(|_| Err(io::Error::other("the first thread died at its start")));
+        let told = told.recv().unwrap_or_else(|_| Err(io::Error::other("the first thread died while starting")));
         let mut target =
             TargetServer { place, tallies, stop, foreman_sender: None, foreman: Some(foreman), writer, socket_file };
         target.foreman_sender = Some(told?);
@@ -207,7 +207,7 @@ fn cannot_listen(place: &PeerAddress, why: &io::Error) -> io::Error {
         PeerAddress::Tcp(addr) | PeerAddress::Udp(addr) => addr.to_string(),
         PeerAddress::Unix(path) => path.display().to_string(),
     };
-    io::Error::new(why.kind(), format!("{name} cannot be listened on: {why}"))
+    io::Error::new(why.kind(), format!("{name} cannot be used for listening: {why}"))
 }
 
 /// Opens all listening sockets at one address; returns that address with the actual port.

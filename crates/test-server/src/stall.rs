@@ -26,7 +26,7 @@ impl FromStr for ServerStall {
 
     fn from_str(text: &str) -> Result<ServerStall, String> {
         let wrong =
-            || format!("\"{text}\" is not a stall: write 5s+1s (at 5 s for 1 s) or 5s+1s/10s (and then every 10 s)");
+            || format!("\"{text}\" is not a stall: use 5s+1s (at 5 s for 1 s) or 5s+1s/10s (and then every 10 s)");
         let (after, rest) = text.split_once('+').ok_or_else(wrong)?;
         let (lasts, every) = match rest.split_once('/') {
             Some((lasts, every)) => (lasts, Some(duration(every)?)),

@@ -18,7 +18,7 @@ pub fn read_range(asked: &ProtocolConfig, option: &str, what: &str) -> Result<Op
     match span.filter(|span| !span.is_empty()) {
         Some(span) => Ok(Some(span)),
         None => {
-            let trouble = format!("\"{text}\" is not a number of {what}; write 1, 1..5 or 1..");
+            let trouble = format!("\"{text}\" is not a number of {what}; use 1, 1..5 or 1..");
             Err(UsageError::new(format!("--{option}"), trouble))
         }
     }

@@ -49,7 +49,7 @@ impl Regex {
         let table = table.map_err(|error| {
             if too_large(&error) {
                 return format!(
-                    "\"{text}\" compiles to too many states; write a shorter one, or one that repeats less ({{N}})"
+                    "\"{text}\" compiles to too many states; use a shorter one, or one that repeats less ({{N}})"
                 );
             }
             // The innermost cause holds the useful message.

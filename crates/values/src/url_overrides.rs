@@ -19,7 +19,7 @@ pub fn read_overrides<W>(
     match asked.url_options[index].keys().find(|name| !known.contains(&name.as_str())) {
         Some(name) => Err(UsageError::new(
             place(name),
-            "applies to the whole run; write it next to the URLs, not \
+            "applies to the whole run; put it next to the URLs, not \
             inside one",
         )),
         None => read(&alone).map(Some).map_err(|c| UsageError::new(place(&c.location), c.problem)),

@@ -23,10 +23,10 @@ pub fn split_weight<'a>(text: &'a str, place: &str) -> Result<(f64, &'a str), Us
     }
     match text[..digits].parse::<f64>() {
         Ok(weight) if weight > 0.0 && weight.is_finite() => match rest.trim_start() {
-            "" => wrong("has a weight and nothing after it; write for instance 3x GET key"),
+            "" => wrong("has a weight and nothing after it; use, for example, 3x GET key"),
             rest => Ok((weight, rest)),
         },
-        _ => wrong("starts with a weight that is not a number above zero; write for instance 3x GET key"),
+        _ => wrong("starts with a weight that is not a number above zero; use, for example, 3x GET key"),
     }
 }
 
@@ -48,15 +48,15 @@ mod tests {
         }
         for (text, said) in [
             ("", "--command: \"\" is empty; write what to send"),
-            ("3x", "--command: \"3x\" has a weight and nothing after it; write for instance 3x GET key"),
+            ("3x", "--command: \"3x\" has a weight and nothing after it; use, for example, 3x GET key"),
             (
                 "0x GET",
-                "--command: \"0x GET\" starts with a weight that is not a number above zero; write for instance 3x \
+                "--command: \"0x GET\" starts with a weight that is not a number above zero; use, for example, 3x \
                     GET key",
             ),
             (
                 "1.2.3x GET",
-                "--command: \"1.2.3x GET\" starts with a weight that is not a number above zero; write for instance \
+                "--command: \"1.2.3x GET\" starts with a weight that is not a number above zero; use, for example, \
                     3x GET key",
             ),
         ] {

@@ -62,7 +62,7 @@ impl WatchClient {
         let options = options.into_iter().map(|(name, values)| (name.to_owned(), values)).collect();
         let asked = ProtocolConfig { urls, options, returns_content: true, ..ProtocolConfig::default() };
         // The protocol's own error contains the password.
-        let no_place = |_| format!("`{}` is no host name and no address", place.authority());
+        let no_place = |_| format!("`{}` is neither a host name nor an address", place.authority());
         let dialogue = protocol.prepare(&asked).map_err(no_place)?;
         Ok(WatchClient { protocol: tongue, dialogue, name: place.authority(), place, link: None })
     }

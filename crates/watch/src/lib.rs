@@ -173,7 +173,7 @@ impl WatchedService {
 
     fn misunderstood(&self) -> &'static str {
         match self.source {
-            WatchSource::Redis(_) => "its reply to INFO is not that of Redis",
+            WatchSource::Redis(_) => "its reply to INFO is not from Redis",
             WatchSource::Mysql(_) => "it does not support SHOW GLOBAL STATUS",
             WatchSource::Postgres(_) => "it returns neither pg_stat_database nor any of the other counters",
             WatchSource::Nginx(_) => "this is not a stub_status page",

@@ -17,7 +17,7 @@ pub fn client(text: &str) -> Result<WatchClient, String> {
         (None, Some(rest)) => (true, rest),
         (None, None) => {
             return Err(format!(
-                "`{text}` is not the URL of a page; write http://HOST:PORT/PATH, or \
+                "`{text}` is not the URL of a page; use http://HOST:PORT/PATH, or \
                 https://"
             ));
         }

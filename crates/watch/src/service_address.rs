@@ -32,12 +32,12 @@ impl ServiceAddress {
             None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
         };
         if host.is_empty() {
-            return Err(format!("`{text}` has no host; write HOST:PORT"));
+            return Err(format!("`{text}` has no host; use HOST:PORT"));
         }
         let read = |port: &str| port.parse().ok().filter(|port| *port > 0);
         let port = match port {
             None => usual,
-            Some(port) => read(port).ok_or_else(|| format!("`{port}` is not a port; write 1 to 65535"))?,
+            Some(port) => read(port).ok_or_else(|| format!("`{port}` is not a port; use a port from 1 to 65535"))?,
         };
         Ok(ServiceAddress { host: host.to_owned(), port, tls: false, security: None, resolved: Vec::new() })
     }

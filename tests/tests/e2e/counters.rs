@@ -65,7 +65,7 @@ fn what_cannot_be_watched_is_refused_before_anything_is_sent() {
     let port = free_port().to_string();
     for (option, value, said) in [
         ("--watch-pid", "4194304", "--watch-pid: process 4194304: there is no such process"),
-        ("--watch-port", &port, &format!("--watch-port: port {port}: nobody listens there")),
+        ("--watch-port", &port, &format!("--watch-port: port {port}: nothing listens there")),
     ] {
         brunt(["-r", "50/s", "-d", "1s", option, value, &url]).with_code(64).containing(said);
     }

@@ -183,7 +183,7 @@ fn more_connections_than_descriptors_allow_are_refused_in_a_sentence() {
     let ended = prepare_under(&["prlimit", "--nofile=16", "--"], ["-c", "1000", &target.address]).start().end();
     assert_eq!(ended.code, Some(64), "{ended:?}");
     for part in [
-        "-c: 1,000 connections are more than a run can hold: 64 on the most threads it takes, with 16 descriptors each",
+        "-c: 1,000 connections are more than a run can hold: 64 with as many threads as it can use and 16 descriptors each",
         "raise that",
     ] {
         assert!(ended.err.contains(part), "{ended:?}");

@@ -4,34 +4,34 @@ use brunt_tests::{TargetProcess, brunt};
 
 /// Command lines and the complete expected output.
 const WRONG: &[(&str, &str)] = &[
-    ("-t 8 http://a/", "-t: 8 is missing its unit; write `-w 8` for workers or `-t 8s`"),
+    ("-t 8 http://a/", "-t: 8 is missing its unit; use `-w 8` for workers or `-t 8s`"),
     ("-d 30 http://a/", "-d: `30` is missing its unit; write 30s, 30ms or 30m"),
-    ("-c 0 http://a/", "-c: `0` users can do nothing; write 1 or more"),
+    ("-c 0 http://a/", "-c: `0` users can do nothing; use 1 or more"),
     ("-n 5 -c 10 http://a/", "-n: 5 requests are too few for 10 users; write -n 10 or more, or -c 5"),
-    ("-r 5/day http://a/", "-r: `5/day` is not a rate; write one such as 5000/s, 300/min or 0.5/s"),
+    ("-r 5/day http://a/", "-r: `5/day` is not a rate; use one such as 5000/s, 300/min or 0.5/s"),
     ("--arrivals constant http://a/", "--arrivals: needs a rate; add one, such as -r 100/s"),
-    ("-w 0 http://a/", "-w: `0` workers can do nothing; write 1 or more"),
+    ("-w 0 http://a/", "-w: `0` workers can do nothing; use 1 or more"),
     (
         "ftp://a/",
-        "URL: `ftp://` is not supported; write one of http://, https://, ws://, wss://, grpc://, grpcs://, \
+        "URL: `ftp://` is not supported; use one of http://, https://, ws://, wss://, grpc://, grpcs://, \
          redis://, rediss://, mysql://, mariadb://, postgres://, postgresql://, tcp://, tls://, udp://",
     ),
     ("--format xml http://a/", "--format: `xml` is not one of text, json, csv, markdown, junit, html"),
-    ("--lang de http://a/", "--lang: `de` is not a language of brunt; write en or zh"),
+    ("--lang de http://a/", "--lang: `de` is not a language brunt supports; write en or zh"),
     ("--net tcp http://a/", "--net: `tcp` is not one of epoll, uring"),
     ("--cert /etc/hostname http://a/", "--cert: needs --key FILE; add it"),
     (
         "--connect-to a:b http://a/",
-        "--connect-to: `a:b` is not HOST:PORT:HOST:PORT; write one such as example.com:443:127.0.0.1:8443",
+        "--connect-to: `a:b` is not HOST:PORT:HOST:PORT; use one such as example.com:443:127.0.0.1:8443",
     ),
     (
         "--source eth0 http://a/",
-        "--source: `eth0` is not an IP address or range; write one such as 10.0.0.5 or 10.0.0.5-10.0.0.20",
+        "--source: `eth0` is not an IP address or range; use one such as 10.0.0.5 or 10.0.0.5-10.0.0.20",
     ),
-    ("-X get http://a/", "--method: methods are case-sensitive: write GET instead of get"),
+    ("-X get http://a/", "--method: methods are case-sensitive: use GET instead of get"),
     (
         "-H NoColon http://a/",
-        "--header: a line has no colon between name and value; write -H 'NAME: VALUE', as in -H 'Accept: text/html'",
+        "--header: a line has no colon between name and value; use -H 'NAME: VALUE', as in -H 'Accept: text/html'",
     ),
     (
         "curl -X POST http://a/",
@@ -42,15 +42,15 @@ const WRONG: &[(&str, &str)] = &[
         "-n 5 --source 203.0.113.9 http://127.0.0.1:9/",
         "--source: 203.0.113.9 is not an address of this machine; write one that `ip addr` lists",
     ),
-    ("--redirects many http://a/", "--redirects: \"many\" is not a number from 0 to 100; write for instance 5"),
+    ("--redirects many http://a/", "--redirects: \"many\" is not a number from 0 to 100; use, for example, 5"),
     (
         "--expect-status good http://a/",
-        "--expect-status: \"good\" is not a status; write 200, 2xx or 200-299, separated by commas",
+        "--expect-status: \"good\" is not a status; use 200, 2xx or 200-299, separated by commas",
     ),
     ("--user me http://a/", "--user: the password is missing; write NAME:PASSWORD"),
     (
         "--data a --form b=c http://a/",
-        "--form: does not go with --data, as a request has one body; leave one of them out",
+        "--form: cannot be combined with --data, as a request has one body; leave one of them out",
     ),
     (
         "--conections 5 http://a/",
@@ -59,7 +59,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "-n 5 ws://127.0.0.1:9/",
-        "-n: needs messages to send; write --data TEXT, or leave it out and hold the connections with --hold",
+        "-n: needs messages to send; use --data TEXT, or leave it out and hold the connections with --hold",
     ),
     ("--https 127.0.0.1:9", "--https: unknown option; write https:// before the host"),
     ("--zzz http://a/", "--zzz: unknown option; `brunt --help` lists all of them"),
@@ -125,7 +125,7 @@ fn a_slot_of_a_file_says_what_is_missing_or_misspelt() {
         ),
         (
             format!("{{csv {file}.name uniqe}}"),
-            "--data: \"uniqe\" is not a word of {csv}; write unique if you meant that".to_owned(),
+            "--data: \"uniqe\" is not a word of {csv}; use unique if you meant that".to_owned(),
         ),
         (
             "{csv nowhere.csv}".to_owned(),

@@ -170,10 +170,10 @@ fn beyond_this_machine_a_probe_needs_a_token_and_a_certificate() {
         (&["--listen", "nowhere"], "`nowhere` is not an address to listen on"),
         (&["--token", ""], "--token: is empty"),
         (&["--token-file", "/nowhere"], "--token-file: /nowhere cannot be read"),
-        (&["--token", "x", "--token-file", "/nowhere"], "does not go with --token"),
+        (&["--token", "x", "--token-file", "/nowhere"], "cannot be combined with --token"),
         (&["--port", "0"], "--port: `0` is not a port"),
         (&["--pid", "4194304"], "--pid: process 4194304: there is no such process"),
-        (&["--port", "1", "--pid", "1"], "does not go with --pid"),
+        (&["--port", "1", "--pid", "1"], "cannot be combined with --pid"),
         (&["--cert", "a"], "needs its private key"),
     ] {
         brunt([&["probe"], flags].concat()).with_code(64).containing(said);

@@ -57,7 +57,7 @@ fn an_example_shows_what_was_sent_and_no_secret() {
 fn what_is_wrong_with_a_slot_is_said_before_anything_is_sent() {
     let peer = ScriptedPeer::answering(OK);
     for (asked, wanted) in [
-        (["--data", "{countr}"], "--data: {countr} is not a slot; write {counter}"),
+        (["--data", "{countr}"], "--data: {countr} is not a slot; use {counter}"),
         (["-H", "X: {env BRUNT_NO_SUCH_VARIABLE}"], "--header: {env BRUNT_NO_SUCH_VARIABLE} is not set"),
     ] {
         let run = brunt([&asked[..], &["-n", "1", &peer.url()]].concat());

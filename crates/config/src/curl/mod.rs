@@ -36,7 +36,7 @@ pub fn read(texts: &[&str], source: &str) -> Result<RunDraft, UsageError> {
         commands.extend(found);
     }
     if commands.is_empty() {
-        return Err(UsageError::new(source, "has no command; write one such as 'curl http://localhost:8080/'"));
+        return Err(UsageError::new(source, "has no command; use one such as 'curl http://localhost:8080/'"));
     }
     let single = commands.len() == 1;
     let mut draft = RunDraft::default();

@@ -127,7 +127,7 @@ const GROUPS: &[OptionGroup] = &[
         "aws-sigv4",
     ),
     OptionGroup(
-        OptionTreatment::Refused("reads credentials or options from another file; write them in the command"),
+        OptionTreatment::Refused("reads credentials or options from another file; put them in the command"),
         "n,netrc netrc-optional",
         "netrc-file K,config",
     ),

@@ -313,7 +313,7 @@ fn user(
     match (asked.value("user"), &target.user) {
         (Some(user), _) if !user.contains(':') => {
             let trouble = format!(
-                "-u {user} has no password, and curl would ask for it; write -u '{user}:PASSWORD', or -u '{user}:'"
+                "-u {user} has no password, and curl would ask for it; use -u '{user}:PASSWORD', or -u '{user}:'"
             );
             Err(UsageError::new(place, trouble))
         }

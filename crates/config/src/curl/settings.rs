@@ -104,7 +104,7 @@ fn limits(asked: &CurlOptions, place: &str, all: &mut Vec<(&'static str, String)
             let seconds = seconds.ok_or_else(|| {
                 UsageError::new(
                     place,
-                    format!("--{option} {text} is not a number of seconds; write one such as 5 or 2.5"),
+                    format!("--{option} {text} is not a number of seconds; use one such as 5 or 2.5"),
                 )
             })?;
             if seconds > 0.0 {
@@ -117,7 +117,7 @@ fn limits(asked: &CurlOptions, place: &str, all: &mut Vec<(&'static str, String)
             None => REDIRECTS,
             Some(text) => {
                 text.parse::<i64>().ok().map(|n| u32::try_from(n).unwrap_or(MOST_REDIRECTS)).ok_or_else(|| {
-                    UsageError::new(place, format!("--max-redirs {text} is not a number; write one such as 5"))
+                    UsageError::new(place, format!("--max-redirs {text} is not a number; use one such as 5"))
                 })?
             }
         };
@@ -157,7 +157,7 @@ pub fn redirections(asked: &CurlOptions, place: &str) -> Result<Vec<String>, Usa
         let mut parts = text.splitn(3, ':');
         let (Some(host), Some(port), Some(addresses)) = (parts.next(), parts.next(), parts.next()) else {
             let trouble =
-                format!("--resolve {text} is not HOST:PORT:ADDRESS; write one such as example.com:443:127.0.0.1");
+                format!("--resolve {text} is not HOST:PORT:ADDRESS; use one such as example.com:443:127.0.0.1");
             return Err(UsageError::new(place, trouble));
         };
         let address = addresses.split(',').next().unwrap_or_default().trim_matches(['[', ']']);

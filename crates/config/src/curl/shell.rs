@@ -269,7 +269,7 @@ impl ShellReader<'_> {
             self.next();
         }
         if braces && self.next() != Some('}') {
-            return Err((line, format!("${{{name}… is more than a variable; write the value itself")));
+            return Err((line, format!("${{{name}… is more than a plain variable; write the value itself")));
         }
         if name.is_empty() {
             word.push('$');
@@ -280,13 +280,13 @@ impl ShellReader<'_> {
             return Err((line, format!("the variable ${name} is not set; set it, or write its value")));
         };
         if word.len() + value.len() > WORD_BOUND {
-            let trouble = "makes a word of more than 64 MiB; put long values in a file and write -d @FILE";
+            let trouble = "makes a word of more than 64 MiB; put long values in a file and use -d @FILE";
             return Err((line, format!("the variable ${name} {trouble}")));
         }
         self.values += value.len();
         if self.values > VALUES_BOUND {
             let trouble =
-                "and those before it add up to more than 256 MiB; put long values in files and write -d @FILE";
+                "and those before it add up to more than 256 MiB; put long values in files and use -d @FILE";
             return Err((line, format!("the variable ${name} {trouble}")));
         }
         word.push_str(value);
@@ -309,7 +309,7 @@ impl ShellReader<'_> {
         let text = String::from_utf8(bytes).map_err(|_| {
             (
                 line,
-                "$'…' contains bytes that are not text (UTF-8); put them in a file and write --data-binary @FILE"
+                "$'…' contains bytes that are not text (UTF-8); put them in a file and use --data-binary @FILE"
                     .into(),
             )
         })?;

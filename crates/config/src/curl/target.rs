@@ -173,7 +173,7 @@ pub fn globbed(text: &str, place: &str) -> Result<Vec<String>, UsageError> {
         let values = if close == '}' { Some(inside.split(',').map(str::to_owned).collect()) } else { range(inside) };
         let values: Vec<String> = values.filter(|values| !values.is_empty()).ok_or_else(wrong)?;
         if all.len() * values.len() > MOST {
-            let trouble = format!("the URL expands to more than {MOST} URLs; write --urls FILE for so many");
+            let trouble = format!("the URL expands to more than {MOST} URLs; use --urls FILE for so many");
             return Err(UsageError::new(place, trouble));
         }
         all = all.iter().flat_map(|start| values.iter().map(move |v| format!("{start}{before}{v}"))).collect();

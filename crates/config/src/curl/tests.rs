@@ -159,7 +159,7 @@ fn mistakes_get_a_sentence() {
     #[rustfmt::skip]
     let table = [
         ("curl", "--curl: has no URL; write one after the options"),
-        ("", "--curl: has no command; write one such as 'curl http://localhost:8080/'"),
+        ("", "--curl: has no command; use one such as 'curl http://localhost:8080/'"),
         ("wget http://h", "--curl: `wget` is not curl; write commands that start with curl"),
         ("curl 'http://h", "--curl line 1: a single quote is not closed; close it"),
         ("curl http://h -H $(x)", "--curl line 1: a shell would run another command here (`…` or $(…)), which brunt \
@@ -175,12 +175,12 @@ fn mistakes_get_a_sentence() {
             write %20"),
         ("curl http://h -d @/no/such", "--curl: --data: /no/such cannot be read (No such file or directory (os error 2)); write the path of a readable file"),
         ("curl http://h -d @-", "--curl: --data would read standard input again, which can be read only once; write the name of a file"),
-        ("curl http://h -u me", "--curl: -u me has no password, and curl would ask for it; write -u 'me:PASSWORD', or -u 'me:'"),
+        ("curl http://h -u me", "--curl: -u me has no password, and curl would ask for it; use -u 'me:PASSWORD', or -u 'me:'"),
         ("curl http://h -d x -F a=b", "--curl: has more than one of -d, -F, -T and -I, and a request has one method \
             and one body; keep one of them"),
         ("curl -x https://p http://h", "--curl: --proxy https:// to the proxy itself is not supported; write \
             http:// if it listens without TLS"),
-        ("curl -m soon http://h", "--curl: --max-time soon is not a number of seconds; write one such as 5 or 2.5"),
+        ("curl -m soon http://h", "--curl: --max-time soon is not a number of seconds; use one such as 5 or 2.5"),
         ("curl 'http://h/{a'", "--curl: the URL `http://h/{a` has a { that does not open a list; add -g to send it literally"),
         ("curl http://h\ncurl -k https://h", "--curl line 2: differs from the first command (--curl line 1) in --insecure, which applies to the whole run; make it the same in all commands, or use two runs"),
     ];

@@ -51,7 +51,7 @@ impl PlanFileReader {
             let server = self.scalar("close", item)?;
             match server.as_str() {
                 "all" if items.len() == 1 => return Ok(Step::Close { servers: Vec::new() }),
-                "all" => return self.wrong(item.at, "close", "names all and others; write `close: all`"),
+                "all" => return self.wrong(item.at, "close", "lists `all` together with others; write `close: all`"),
                 _ => self.deferred.push((DeferredCheck::Server(server.clone()), item.at)),
             }
             servers.push(server);

@@ -77,11 +77,11 @@ const ELSEWHERE: [(&str, &str); 11] = [
     ("checks", CHECKS),
     ("body", "`data: TEXT`"),
     ("base-url", "the whole URL at each step"),
-    ("max-users", "`max-connections: 100`, or it in a scenario"),
+    ("max-users", "`max-connections: 100`, or `max-users` in a scenario"),
     ("executor", "`users`, `rate` or `stages`"),
-    ("iterations-per-user", "it in a scenario: `scenarios: {all: {users: 10, iterations-per-user: 5, flow: …}}`"),
-    ("spawn-rate", "it in a scenario, or `--connect-rate`"),
-    ("graceful-stop", "`drain: 5s`, or it in a scenario"),
+    ("iterations-per-user", "it inside a scenario: `scenarios: {all: {users: 10, iterations-per-user: 5, flow: …}}`"),
+    ("spawn-rate", "it inside a scenario, or `--connect-rate`"),
+    ("graceful-stop", "`drain: 5s`, or `graceful-stop` in a scenario"),
 ];
 
 /// Hint for the checks of a response.
@@ -145,7 +145,7 @@ impl PlanKeys {
     /// Returns the error message for an unknown key.
     pub fn unknown(&self, name: &str) -> String {
         if let Some((_, ours)) = ELSEWHERE.iter().find(|(other, _)| *other == name) {
-            return format!("has another name here; write {ours}");
+            return format!("has a different name here; use {ours}");
         }
         match nearest(name, self.names()) {
             Some(known) => format!("unknown key; write `{known}` if you meant that"),

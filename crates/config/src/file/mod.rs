@@ -153,7 +153,7 @@ impl PlanFileReader {
             return self.wrong(node.at, "load", trouble);
         }
         let load: brunt_plan::Load = serde_json::from_value(report_plan::json_of(node))
-            .or_else(|error| self.wrong(node.at, "load", format!("is not a load as in a report: {error}")))?;
+            .or_else(|error| self.wrong(node.at, "load", format!("is not a load in the form used by reports: {error}")))?;
         let place = (node.at, "load");
         let open = load.is_open();
         match load.stages() {

@@ -94,7 +94,7 @@ impl PlanFileReader {
             (YamlValue::Text(text), OptionArity::Switch) => match &text[..] {
                 "true" => Ok(vec![(String::new(), at)]),
                 "false" => Ok(Vec::new()),
-                other => self.wrong(node.at, name, format!("`{other}` is neither true nor false; write one of them")),
+                other => self.wrong(node.at, name, format!("`{other}` is neither true nor false; use one of them")),
             },
             (YamlValue::List(items), OptionArity::Switch) if self.recorded && items.len() == 1 => {
                 Ok(vec![(String::new(), at)])
@@ -227,7 +227,7 @@ impl PlanFileReader {
                         .to_owned()
                 }
                 Some(_) => {
-                    "applies to the whole run; write it at the top of the plan, not at one URL or step".to_owned()
+                    "applies to the whole run; put it at the top of the plan, not at one URL or step".to_owned()
                 }
                 None => self.keys.unknown_of_one_url(name),
             };
@@ -277,7 +277,7 @@ impl PlanFileReader {
                 self.wrong(
                     node.at,
                     "weight",
-                    format!("`{}` is not a weight; write a number above zero, such as 3", text_of(node)),
+                    format!("`{}` is not a weight; use a number above zero, such as 3", text_of(node)),
                 )
             },
             Ok,

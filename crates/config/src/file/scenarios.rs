@@ -53,7 +53,7 @@ impl PlanFileReader {
             return self.recorded_scenarios(at, node);
         }
         if !self.draft.urls.is_empty() {
-            let trouble = "do not go with `urls` or `flow` at the top level; move those into a scenario";
+            let trouble = "cannot be combined with `urls` or `flow` at the top level; move those into a scenario";
             return self.wrong(at, "scenarios", trouble);
         }
         let named: Vec<(String, FilePosition, &YamlNode)> = match &node.value {
@@ -86,14 +86,14 @@ impl PlanFileReader {
     /// Reads the common part of a report's scenarios.
     pub(super) fn recorded_common(&mut self, at: FilePosition, node: &YamlNode) -> Result<(), UsageError> {
         let common = serde_json::from_value(report_plan::flow(node));
-        let common = common.or_else(|error| self.wrong(at, "common", format!("is not as in a report: {error}")))?;
+        let common = common.or_else(|error| self.wrong(at, "common", format!("is not in the form used by reports: {error}")))?;
         self.draft.common = Some(common);
         Ok(())
     }
 
     fn recorded_scenarios(&mut self, at: FilePosition, node: &YamlNode) -> Result<(), UsageError> {
         let read: Result<Vec<ScenarioPlan>, _> = serde_json::from_value(report_plan::scenarios(node));
-        let all = read.or_else(|error| self.wrong(at, "scenarios", format!("are not as in a report: {error}")))?;
+        let all = read.or_else(|error| self.wrong(at, "scenarios", format!("are not in the form used by reports: {error}")))?;
         let written = |scenario: ScenarioPlan| {
             let (graceful_stop, most) = (Some(scenario.graceful_stop), Some(scenario.max_connections));
             DraftScenario { scenario, graceful_stop, max_connections: most }
@@ -124,7 +124,7 @@ impl PlanFileReader {
         common: &mut Flow,
     ) -> Result<(), UsageError> {
         if all.is_empty() || all.len() > SCENARIOS {
-            return self.wrong(at, "scenarios", format!("are {}; write 1 to {SCENARIOS}", all.len()));
+            return self.wrong(at, "scenarios", format!("are {}; use 1 to {SCENARIOS}", all.len()));
         }
         let steps =
             |of: fn(&Flow) -> &[Step]| all.iter().flat_map(|written| of(&written.scenario.flow).to_vec()).collect();
@@ -202,7 +202,7 @@ impl PlanFileReader {
         let time = self.read(entries, "start-time", quantity::duration)?;
         match find(entries, "start") {
             Some((_, at, YamlNode { value: YamlValue::Text(_), .. })) if time.is_some() => {
-                self.wrong(*at, "start", "is a time here, and so is `start-time`; leave one of them out")
+                self.wrong(*at, "start", "gives a time here, and so does `start-time`; leave one of them out")
             }
             Some((.., YamlNode { value: YamlValue::Text(_), .. })) => {
                 Ok(self.read(entries, "start", quantity::duration)?.unwrap_or_default())
@@ -216,7 +216,7 @@ impl PlanFileReader {
         for (key, place) in [("start", "first"), ("end", "last")] {
             if let Some((_, at, YamlNode { value: YamlValue::List(_), .. })) = find(entries, key) {
                 let trouble = format!(
-                    "runs once per user, and with a rate each iteration is a new user; write it {place} in `flow`"
+                    "runs once per user, and with a rate each iteration is a new user; put it {place} in `flow`"
                 );
                 return self.wrong(*at, key, trouble);
             }
@@ -241,29 +241,29 @@ impl PlanFileReader {
         let open =
             find(entries, "rate").is_some() || self.stages_of(entries)?.is_some_and(|(_, level)| level == Level::Rate);
         let staged = find(entries, "stages").is_some();
-        let users_only = "is for a number of users and does not go with a rate; leave it out";
+        let users_only = "is for a number of users and cannot be combined with a rate; leave it out";
         let rate_only = "is for a rate; write `rate: 10/s` instead of `users`, or leave it out";
         let clashes = [
             (
                 "rate",
                 find(entries, "users").is_some(),
-                "does not go with `users`: the load is a number of users or a rate; leave one out",
+                "cannot be combined with `users`: the load is a number of users or a rate; leave one out",
             ),
             (
                 "stages",
                 find(entries, "users").or(find(entries, "rate")).is_some(),
                 "give the number of users or the rate themselves; leave out `users` and `rate`",
             ),
-            ("duration", staged, "does not go with `stages`, which have their own times; leave one of them out"),
+            ("duration", staged, "cannot be combined with `stages`, which have their own times; leave one of them out"),
             ("iterations-per-user", open, users_only),
             ("iterations-per-user", staged, "needs a constant number of users; write `users: 10` instead of `stages`"),
             (
                 "iterations-per-user",
                 find(entries, "iterations").is_some(),
-                "does not go with `iterations`, which all users share; leave one out",
+                "cannot be combined with `iterations`, which all users share; leave one out",
             ),
             ("spawn-rate", open, users_only),
-            ("spawn-rate", staged, "does not go with `stages`, which say how fast users start; leave one of them out"),
+            ("spawn-rate", staged, "cannot be combined with `stages`, which say how fast users start; leave one of them out"),
             ("arrivals", !open, rate_only),
             ("max-users", !open, "is for a rate; leave it out, or write `rate: 10/s` instead of `users`"),
             ("max-connections", !open, rate_only),
@@ -275,9 +275,9 @@ impl PlanFileReader {
             (
                 "urls",
                 find(entries, "flow").is_some(),
-                "do not go with `flow`; make each a step of it, or leave one out",
+                "cannot be combined with `flow`; make each a step of it, or leave one out",
             ),
-            ("url", find(entries, "flow").is_some(), "does not go with `flow`; make it a step of it, or leave one out"),
+            ("url", find(entries, "flow").is_some(), "cannot be combined with `flow`; make it a step of it, or leave one out"),
         ];
         match clashes.into_iter().find(|(key, clash, _)| *clash && find(entries, key).is_some()) {
             Some((key, _, trouble)) => {
@@ -331,7 +331,7 @@ impl PlanFileReader {
                     *at,
                     "clear-cookies",
                     format!(
-                        "`{other}` is neither true nor false; write one of \
+                        "`{other}` is neither true nor false; use one of \
                     them"
                     ),
                 );

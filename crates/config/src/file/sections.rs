@@ -40,7 +40,7 @@ impl PlanFileReader {
     pub(super) fn scenario_sections(&mut self, entries: &[PlanFileEntry], common: &mut Flow) -> Result<(), UsageError> {
         let of_users = entries.iter().find(|(key, ..)| key == "start" || key == "end");
         if let Some((key, at, _)) = of_users {
-            return self.wrong(*at, key, "runs once per user; write it in the scenario it belongs to");
+            return self.wrong(*at, key, "runs once per user; put it in the scenario it belongs to");
         }
         self.flow_sections(entries, common)
     }
@@ -56,7 +56,7 @@ impl PlanFileReader {
                         "at-most" => {
                             let count = quantity::bounded_count(text_of(node), "requests", MOST_AT_ONCE);
                             let count = count.and_then(|count| match count {
-                                0 => Err("0 sends nothing; write 1 or more".to_owned()),
+                                0 => Err("0 sends nothing; use 1 or more".to_owned()),
                                 count => Ok(count),
                             });
                             at_most = count.or_else(|trouble| self.wrong(node.at, key, trouble))?;
@@ -114,7 +114,7 @@ impl PlanFileReader {
         // Connections of other protocols belong to their user and send one request after another.
         let is_http = |url: &DraftUrl| url.url.starts_with("http://") || url.url.starts_with("https://");
         if !self.draft.urls.last().is_some_and(is_http) {
-            return self.wrong(item.at, "batch", "takes HTTP requests only; make others steps of their own");
+            return self.wrong(item.at, "batch", "takes only HTTP requests; make the others separate steps");
         }
         let (url, on_failure) = step.requests().next().unwrap_or_default();
         Ok((url, says_so.then_some(on_failure)))

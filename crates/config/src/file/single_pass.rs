@@ -120,7 +120,7 @@ impl<'a> FlowPass<'a> {
             Step::Repeat { times, steps } => {
                 if *times == 0 {
                     self.add_remark(
-                        "the steps of `repeat: 0` never run; write 1 or more, or leave them out".to_owned(),
+                        "the steps of `repeat: 0` never run; use 1 or more, or leave them out".to_owned(),
                     );
                 }
                 return self.visit_loop(steps) || *times == 0;

@@ -33,14 +33,14 @@ impl PlanFileReader {
         if self.recorded {
             let flow = serde_json::from_value(report_plan::flow(node));
             self.draft.flow =
-                Some(flow.or_else(|error| self.wrong(at, "flow", format!("is not a flow as in a report: {error}")))?);
+                Some(flow.or_else(|error| self.wrong(at, "flow", format!("is not a flow in the form used by reports: {error}")))?);
             return Ok(());
         }
         if !self.draft.urls.is_empty() {
             return self.wrong(
                 at,
                 "flow",
-                "does not go with `urls`; make each URL a step of the flow, or leave one out",
+                "cannot be combined with `urls`; make each URL a step of the flow, or leave one out",
             );
         }
         let steps = self.section(&Section::Own("", "flow"), node)?;
@@ -140,8 +140,8 @@ impl PlanFileReader {
     ) -> Result<Step, UsageError> {
         let name = self.scalar("group", node)?;
         if name.trim().is_empty() || within.groups.contains(&name) {
-            let trouble = if name.trim().is_empty() { "has no name" } else { "is inside itself" };
-            return self.wrong(at, "group", format!("{trouble}; write a name of its own"));
+            let trouble = if name.trim().is_empty() { "has no name" } else { "is inside a group of the same name" };
+            return self.wrong(at, "group", format!("{trouble}; give it a name of its own"));
         }
         within.groups.push(name.clone());
         let steps = self.nested_steps("group", at, rest, within)?;
@@ -260,7 +260,7 @@ impl PlanFileReader {
     /// Reads `capture: {token: json $.token}` as `token json $.token` each.
     fn captures(&mut self, at: FilePosition, node: &YamlNode, own: &mut SettingValues) -> Result<(), UsageError> {
         let YamlValue::Map(entries) = &node.value else {
-            return self.wrong(at, CAPTURE, "must be a map; write for instance `capture: {token: json $.token}`");
+            return self.wrong(at, CAPTURE, "must be a map; use, for example, `capture: {token: json $.token}`");
         };
         for (name, at, node) in entries {
             if let Err(trouble) = brunt_protocols::capture::valid_name(name) {
@@ -319,7 +319,7 @@ impl PlanFileReader {
 }
 
 fn pause(text: &str) -> Result<Pause, String> {
-    let usual = "write 2s, 1s..3s, `normal 2s 500ms` or `exponential 2s`";
+    let usual = "use 2s, 1s..3s, `normal 2s 500ms` or `exponential 2s`";
     let words: Vec<&str> = text.split_whitespace().collect();
     Ok(match words[..] {
         ["normal", mean, deviation] => {

@@ -105,7 +105,7 @@ impl LineTranslator {
                 if strict {
                     return None;
                 }
-                reading.notes.push(format!("brunt does not know {word} of {}", tool.name));
+                reading.notes.push(format!("brunt does not know {word} from {}", tool.name));
                 continue;
             };
             let value = match (becomes.takes(), value) {

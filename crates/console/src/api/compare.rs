@@ -33,11 +33,11 @@ pub async fn compare(
 ) -> Result<Json<Value>, Problem> {
     let ids: Vec<String> = query(which)?.runs.split(',').map(|id| id.trim().to_owned()).collect();
     if !(2..=MOST).contains(&ids.len()) {
-        return Err(Problem::bad(format!("two to {MOST} runs can be compared; write runs=ID,ID")));
+        return Err(Problem::bad(format!("two to {MOST} runs can be compared; use runs=ID,ID")));
     }
     if let Some((_, twice)) = ids.iter().enumerate().find(|(at, id)| ids[..*at].contains(id)) {
         let shown: String = twice.chars().take(64).collect();
-        return Err(Problem::bad(format!("runs: {shown} is given twice; a run is compared with others")));
+        return Err(Problem::bad(format!("runs: {shown} is given twice; list each run once")));
     }
     let place = app.reader().await?;
     blocking(&app, move |app| {

@@ -87,7 +87,7 @@ impl LoadChangeRequest {
                 RunCommand::Scale(1.0 + percent / 100.0)
             }
             LoadChangeRequest::ByPercent(percent) => {
-                return Err(Problem::unfit("change", format!("{percent}% is not a valid change; write -90 to 900")));
+                return Err(Problem::unfit("change", format!("{percent}% is not a valid change; use -90 to 900")));
             }
         })
     }

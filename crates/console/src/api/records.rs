@@ -96,7 +96,7 @@ pub async fn report(
     let name = if wanted.format.is_empty() { "json" } else { &wanted.format };
     let unknown = || {
         let known: Vec<&str> = brunt_report::FORMATS.iter().map(|format| format.name()).collect();
-        Problem::bad(format!("`{name}` is not a format; write one of {}", known.join(", ")))
+        Problem::bad(format!("`{name}` is not a format; use one of {}", known.join(", ")))
     };
     let format = brunt_report::format(name).ok_or_else(unknown)?;
     let lang = if language(wanted.lang.as_deref()) == "zh" { Lang::Zh } else { Lang::En };

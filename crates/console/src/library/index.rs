@@ -143,7 +143,7 @@ impl Index {
     fn apply(&mut self, line: IndexLine) -> io::Result<()> {
         match line {
             IndexLine::BruntLibrary(version) if version > VERSION => {
-                return Err(io::Error::other(format!("it was written by a later brunt: version {version}")));
+                return Err(io::Error::other(format!("it was written by a later version of brunt: version {version}")));
             }
             IndexLine::BruntLibrary(_) => {}
             IndexLine::Run(run) => drop(self.runs.insert(run.id.clone(), *run)),

@@ -157,7 +157,7 @@ fn a_library_of_a_later_version_is_left_alone() {
     let path = directory.path().join("library/library.jsonl");
     std::fs::write(&path, "{\"brunt_library\":9}\n").unwrap();
     let said = Library::open(&directory.path().join("library"), None).map(|_| ()).unwrap_err();
-    assert!(said.contains("it was written by a later brunt: version 9"), "{said}");
+    assert!(said.contains("it was written by a later version of brunt: version 9"), "{said}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "{\"brunt_library\":9}\n");
 }
 

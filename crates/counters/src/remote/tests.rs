@@ -109,7 +109,7 @@ fn the_service_is_found_by_the_address_under_load_or_by_what_the_probe_was_told(
     drop(listener);
     let probe = serving(None, ServiceSelector::Port(target.port()));
     let refused = joining(probe.address(), None, None).err().unwrap();
-    assert_eq!(refused, format!("port {}: nobody listens there", target.port()));
+    assert_eq!(refused, format!("port {}: nothing listens there", target.port()));
 }
 
 #[test]

@@ -221,7 +221,7 @@ fn a_service_is_found_by_its_port_alone() {
     let scene = ServiceScene::new(&[(77, (5, 128))]);
     let host = HostReader::new(clone(&scene.source));
     assert!(Service::at_port(&host, 80).is_ok());
-    assert_eq!(Service::at_port(&host, 81).err(), Some("nobody listens there"));
+    assert_eq!(Service::at_port(&host, 81).err(), Some("nothing listens there"));
 }
 
 #[test]

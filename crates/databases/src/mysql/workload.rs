@@ -72,7 +72,7 @@ fn script(
     let wrong = |trouble: &str| UsageError::new(place, format!("\"{text}\": {trouble}"));
     let mut statements = statements(text).map_err(|trouble| wrong(&trouble))?;
     if statements.is_empty() {
-        return Err(wrong("has no statement; write one, for instance SELECT 1"));
+        return Err(wrong("has no statement; add one, such as SELECT 1"));
     }
     if around {
         statements.insert(0, vec![SqlPiece::Sql("START TRANSACTION".to_owned())]);

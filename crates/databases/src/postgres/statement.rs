@@ -77,7 +77,7 @@ impl PostgresCompiler {
         let wrong = |trouble: &str| UsageError::new(place, format!("\"{sql}\": {trouble}"));
         let mut statements = dialect::statements(sql).map_err(|trouble| wrong(&trouble))?;
         if statements.is_empty() {
-            return Err(wrong("has no statement; write one, for instance SELECT 1"));
+            return Err(wrong("has no statement; add one, such as SELECT 1"));
         }
         if around {
             statements.insert(0, vec![SqlPiece::Sql("BEGIN".to_owned())]);

@@ -54,7 +54,7 @@ pub fn split_commands(line: &str, place: &str) -> Result<Vec<Vec<CommandWord>>, 
             commands.push(Vec::new());
         }
     }
-    if commands[0].is_empty() { wrong("has no command; write for instance GET key") } else { Ok(commands) }
+    if commands[0].is_empty() { wrong("has no command; use, for example, GET key") } else { Ok(commands) }
 }
 
 /// Parses the first word of a text; returns it with the remaining text and whether it ends its command.
@@ -70,7 +70,7 @@ fn parse_word(text: &str) -> Result<(CommandWord, &str, bool), &'static str> {
                 rest = &rest[end + 2..];
             }
             Some('\'') => {
-                let end = rest[1..].find('\'').ok_or("has a ' that is not closed; write another ' after it")?;
+                let end = rest[1..].find('\'').ok_or("has a ' that is not closed; use another ' after it")?;
                 word.push(WordPiece { text: rest[1..=end].to_owned(), quote: QuoteStyle::Single });
                 rest = &rest[end + 2..];
             }

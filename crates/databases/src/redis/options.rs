@@ -143,7 +143,7 @@ fn parse_pipeline(text: &str) -> Result<u32, UsageError> {
     text.parse().ok().filter(|n| (1..=MOST_IN_FLIGHT).contains(n)).ok_or_else(|| {
         UsageError::new(
             "--pipeline",
-            format!("\"{text}\" is not a number from 1 to {MOST_IN_FLIGHT}; write for instance 16"),
+            format!("\"{text}\" is not a number from 1 to {MOST_IN_FLIGHT}; use, for example, 16"),
         )
     })
 }
@@ -152,7 +152,7 @@ fn parse_resp(text: &str) -> Result<bool, UsageError> {
     match text {
         "2" => Ok(false),
         "3" => Ok(true),
-        _ => Err(UsageError::new("--resp", format!("\"{text}\" is not a protocol version; write 2 or 3"))),
+        _ => Err(UsageError::new("--resp", format!("\"{text}\" is not a protocol version; use 2 or 3"))),
     }
 }
 
@@ -174,7 +174,7 @@ impl RedisTarget {
     /// A description of what is wrong with it.
     pub fn read(text: &str) -> Result<RedisTarget, UsageError> {
         let wrong = |trouble: String| {
-            UsageError::new("URL", format!("\"{text}\" cannot be used ({trouble}); write redis://host:port/database"))
+            UsageError::new("URL", format!("\"{text}\" cannot be used ({trouble}); use redis://host:port/database"))
         };
         let url = Url::parse(text).map_err(|trouble| wrong(trouble.to_string()))?;
         let tls = match url.scheme() {

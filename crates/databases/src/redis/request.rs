@@ -237,7 +237,7 @@ fn reject_streaming(command: &[CommandWord], line: &str, place: &str) -> Result<
     };
     let (name, second) = (text(0), text(1));
     if name.is_empty() {
-        return Err(UsageError::new(place, format!("\"{line}\": a command has no name; write for instance GET key")));
+        return Err(UsageError::new(place, format!("\"{line}\": a command has no name; use, for example, GET key")));
     }
     if STREAMING.contains(&name.as_str()) {
         let trouble = format!(

@@ -53,7 +53,7 @@ impl Protocol for RedisProtocol {
             }
         }
         if requests.is_empty() {
-            return Err(UsageError::new("URL", "none was given; write one, for instance redis://127.0.0.1:6379"));
+            return Err(UsageError::new("URL", "none given; add one, such as redis://127.0.0.1:6379"));
         }
         let origins =
             doors.iter().enumerate().map(|(n, door)| Origin { bound: n as u32, ..door.origin.clone() }).collect();

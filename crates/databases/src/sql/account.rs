@@ -36,7 +36,7 @@ impl DatabaseUrls {
         if urls.is_empty() {
             let DatabaseUrls { schemes: [scheme, _], port, .. } = self;
             let trouble =
-                format!("none was given; write one, for instance {scheme}://user:password@127.0.0.1:{port}/test");
+                format!("none given; add one, such as {scheme}://user:password@127.0.0.1:{port}/test");
             return Err(UsageError::new("URL", trouble));
         }
         let (mut origins, mut accounts) = (Vec::new(), Vec::new());
@@ -51,7 +51,7 @@ impl DatabaseUrls {
     fn parse(&self, text: &str) -> Result<(Origin, DatabaseAccount), UsageError> {
         let DatabaseUrls { schemes: [scheme, other], port, password_nul_terminated: password_ends } = self;
         let wrong = |trouble: &str| {
-            let right = format!("write {scheme}://user:password@host:{port}/database");
+            let right = format!("use {scheme}://user:password@host:{port}/database");
             UsageError::new("URL", format!("\"{text}\" cannot be used ({trouble}); {right}"))
         };
         let url = Url::parse(text).map_err(|trouble| wrong(&trouble.to_string()))?;
@@ -60,7 +60,7 @@ impl DatabaseUrls {
         }
         let host = percent::host(&url).ok_or_else(|| wrong("it has no host"))?;
         if url.query().is_some() || url.fragment().is_some() {
-            return Err(wrong("options are given as flags, for instance --ssl"));
+            return Err(wrong("options are given as flags, for example --ssl"));
         }
         if url.username().is_empty() {
             return Err(wrong("it has no user"));

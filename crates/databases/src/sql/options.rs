@@ -54,7 +54,7 @@ pub const fn options(around: HelpText, ssl: HelpText) -> [OptionSpec; 8] {
 pub fn statement_mode(asked: &ProtocolConfig) -> Result<StatementMode, UsageError> {
     match (asked.switch("prepared"), asked.switch("text")) {
         (true, true) => {
-            Err(UsageError::new("--text", "does not go with --prepared, its opposite; leave one of them out"))
+            Err(UsageError::new("--text", "cannot be combined with --prepared, its opposite; leave one of them out"))
         }
         (true, false) => Ok(StatementMode::Prepared),
         (false, true) => Ok(StatementMode::Text),

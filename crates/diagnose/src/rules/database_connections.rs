@@ -8,7 +8,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     stage: PathStage::ServerKernel,
     title: text("Database out of connections", "数据库连接数已满"),
     symptom: text(
-        "connections fail with «too many connections» (MySQL error 1040, PostgreSQL 53300); --watch mysql=… or postgres=… shows its counters",
+        "connections fail with `too many connections` (MySQL error 1040, PostgreSQL 53300); --watch mysql=… or postgres=… shows its counters",
         "连接失败并提示 too many connections（MySQL 错误 1040、PostgreSQL 53300）；--watch mysql=… 或 postgres=… 可显示其计数",
     ),
     remedy: text(
@@ -34,7 +34,7 @@ const EVIDENCE: Text = text(
 const FULL: Text =
     text("the database refused connections: it had reached its limit", "数据库拒绝了连接：连接数已达上限");
 const SAID: Text = text(
-    "connections refused with «too many connections» (MySQL 1040, PostgreSQL 53300): {refused}",
+    "connections refused with `too many connections` (MySQL 1040, PostgreSQL 53300): {refused}",
     "因 too many connections（MySQL 1040、PostgreSQL 53300）被拒绝的连接：{refused}",
 );
 const FEWER: Text = text(

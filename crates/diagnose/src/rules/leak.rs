@@ -7,7 +7,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     origin: CounterOrigin::Service,
     stage: PathStage::Service,
     title: text("A leak", "资源泄漏"),
-    symptom: text("a service gets slower or dies after hours", "服务运行数小时后变慢或崩溃"),
+    symptom: text("a service gets slower or dies after some hours", "服务运行数小时后变慢或崩溃"),
     remedy: text(
         "close everything a request opens (files, sockets to other services) on every code path, errors included",
         "在每条路径（含出错时）关闭请求打开的文件与套接字",

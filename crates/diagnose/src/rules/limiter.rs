@@ -33,7 +33,7 @@ const UNAVAILABLE: Text = text(
 );
 const EVIDENCE: Text = text("{share} of the responses", "占响应的 {share}");
 const EXPERIMENT_SCENARIOS: Text =
-    text("at half the load of each scenario no request must be turned away", "各场景负载减半时不应再被拒绝");
+    text("at half the load of each scenario, no request should be rejected", "各场景负载减半时不应再被拒绝");
 
 /// Minimum share of the responses at which it affects the run.
 const SHARE: f64 = 0.01;

@@ -8,7 +8,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     stage: PathStage::Network,
     title: text("A full link", "链路已满"),
     symptom: text("throughput × response size is constant, whatever the size", "吞吐量×响应大小 与响应大小无关，恒定不变"),
-    remedy: text("smaller or compressed responses, or a faster path", "减小或压缩响应，或换用更快的链路"),
+    remedy: text("use smaller or compressed responses, or a faster path", "减小或压缩响应，或换用更快的链路"),
     experiment: text("with bodies half the size, throughput should double", "响应体减半后，吞吐量应翻倍"),
     caution: Some(text("100 Mb/s is 12.5 MB/s, headers included", "100 Mb/s 只有 12.5 MB/s，含协议头")),
     judge,

@@ -22,7 +22,7 @@ pub(super) const RULE: LimitRule = LimitRule {
         "用户数少于 worker_connections × worker 数时，accepts 与 handled 应保持相等",
     ),
     caution: Some(text(
-        "the error log says «worker_connections are not enough»; running out of descriptors looks the same from \
+        "the error log says `worker_connections are not enough`; running out of descriptors looks the same from \
             outside",
         "错误日志会提示 worker_connections are not enough；描述符耗尽时从外部看现象相同",
     )),

@@ -6,7 +6,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     rule: "C8",
     origin: CounterOrigin::Generator,
     stage: PathStage::Generator,
-    title: text("Memory use of brunt", "brunt 自身的内存"),
+    title: text("brunt's memory use", "brunt 自身的内存"),
     symptom: text(
         "a rate is not sustained, and the load generator uses more memory every second",
         "速率未能维持，发压端占用的内存每秒都在增加",

@@ -7,7 +7,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     origin: CounterOrigin::Generator,
     stage: PathStage::Service,
     title: text("Stalls at regular intervals", "周期性停顿"),
-    symptom: text("a comb of slow seconds over the time of the run", "慢响应按固定周期出现"),
+    symptom: text("slow seconds at regular intervals throughout the run", "慢响应按固定周期出现"),
     remedy: text(
         "look for what happens at that interval: garbage collection (GC log), a database checkpoint, an AOF rewrite, a \
             cron job",

@@ -8,7 +8,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     stage: PathStage::ServerKernel,
     title: text("Redis out of client connections", "Redis 客户端数已满"),
     symptom: text(
-        "connections fail with «max number of clients reached»; needs --watch redis=HOST:PORT",
+        "connections fail with `max number of clients reached`; needs --watch redis=HOST:PORT",
         "连接失败并提示 max number of clients reached；需要 --watch redis=HOST:PORT",
     ),
     remedy: text(

@@ -21,7 +21,7 @@ pub(super) const RULE: LimitRule = LimitRule {
         "增加用户数后吞吐量不应上升；而每个请求用 10 条命令的 pipeline 时应当上升",
     ),
     caution: Some(text(
-        "more cores do not help a single thread; one slow command (R3) fills it just as many quick ones do",
+        "more cores do not help a single thread; one slow command (R3) fills it just like many quick ones",
         "更多的核帮不了单线程；一条慢命令（R3）和大量快命令一样会占满它",
     )),
     judge,

@@ -22,12 +22,12 @@ pub(super) const RULE: LimitRule = LimitRule {
 };
 
 const CLAIM: Text = text(
-    "something behind the service runs into a timeout of {time}: {slow} responses took exactly that much longer \
+    "something behind the service hits a timeout of {time}: {slow} responses took exactly that much longer \
         than the others",
     "服务后端在等待 {time} 的超时：{slow} 个响应恰好多出这么久",
 );
 const EVIDENCE: Text = text(
-    "{slow} of {count} responses between {time} and 2% above it, {around} within half that distance around; median \
+    "{slow} of {count} responses between {time} and 2% above it, {around} within half that distance on either side; median \
         {median}",
     "{count} 个响应中有 {slow} 个在 {time} 至其 102 % 之间，其周围一半范围内 {around} 个；中位数 {median}",
 );

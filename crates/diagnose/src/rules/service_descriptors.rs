@@ -8,7 +8,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     stage: PathStage::ServerKernel,
     title: text("Service out of file descriptors", "服务描述符耗尽"),
     symptom: text(
-        "connections above a round number hang or are reset; the log says «too many open files»",
+        "connections above a round number hang or are reset; the log says `too many open files`",
         "超过某个整数的连接挂起或被重置；日志有 too many open files",
     ),
     remedy: text(

@@ -9,7 +9,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("Out of socket memory", "套接字内存耗尽"),
     symptom: text("stalls with very many connections", "连接极多时出现停顿"),
     remedy: text(
-        "fewer connections or smaller buffers (tcp_rmem, tcp_wmem); net.ipv4.tcp_mem counts pages, not bytes",
+        "use fewer connections or smaller buffers (tcp_rmem, tcp_wmem); net.ipv4.tcp_mem counts pages, not bytes",
         "减少连接或缩小缓冲区（tcp_rmem、tcp_wmem）；net.ipv4.tcp_mem 的单位是页而非字节",
     ),
     experiment: text("with half the connections, both counters should stop rising", "连接数减半后，这两个计数应不再上升"),

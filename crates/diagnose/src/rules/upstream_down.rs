@@ -12,8 +12,8 @@ pub(super) const RULE: LimitRule = LimitRule {
         "代理返回 502、503；需要用 --watch-log 指定其错误日志",
     ),
     remedy: text(
-        "check the service: refused means its process is down or its queue is full, «prematurely closed» means a crash \
-            or an idle timeout shorter than the proxy's, «no live upstreams» is what max_fails turns either into",
+        "check the service: refused means its process is down or its queue is full, `prematurely closed` means a crash \
+            or an idle timeout shorter than the proxy's, `no live upstreams` is what max_fails turns either into",
         "检查后端服务：refused 表示进程未运行或队列已满；prematurely closed 表示崩溃或空闲超时短于代理；no live upstreams 是 max_fails 触发的结果",
     ),
     experiment: text(

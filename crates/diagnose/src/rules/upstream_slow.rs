@@ -12,7 +12,7 @@ pub(super) const RULE: LimitRule = LimitRule {
         "代理在整数秒后返回 504；需要用 --watch-log 指定其错误日志",
     ),
     remedy: text(
-        "find out what the service is waiting for; while connecting, it is its accept queue",
+        "find out what the service is waiting for; if the timeout is while connecting, the cause is its accept queue",
         "找出后端在等待什么；若发生在建连阶段，则是其监听队列",
     ),
     experiment: text("at half the load, the message should be gone", "负载减半后，该消息应消失"),

@@ -100,7 +100,7 @@ fn describe_error(kind: &MessageDescriptor, path: &Path, said: &str) -> String {
         let right = match nearest(name, fields.iter().map(String::as_str)) {
             Some(meant) => format!("write \"{meant}\""),
             None if fields.is_empty() => "it has none; write {}".to_owned(),
-            None => format!("write one of {}", fields.join(", ")),
+            None => format!("use one of {}", fields.join(", ")),
         };
         return format!("{} has no field \"{name}\"; {right}", holder.full_name());
     }

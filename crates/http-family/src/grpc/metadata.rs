@@ -38,7 +38,7 @@ pub fn read(text: &str, marks: &mut Placeholders) -> Result<(String, String), Us
         return Err(wrong("has a name with characters other than letters, digits and - _ .".into()));
     }
     if OWN.contains(&name.as_str()) || OF_CONNECTIONS.contains(&name.as_str()) {
-        let instead = if name == "grpc-timeout" { "; write --deadline 500ms" } else { "; leave it out" };
+        let instead = if name == "grpc-timeout" { "; use --deadline 500ms" } else { "; leave it out" };
         return Err(wrong(format!("sets {name}, which belongs to every call{instead}")));
     }
     if marks.occur_in(name.as_bytes()) {
@@ -49,7 +49,7 @@ pub fn read(text: &str, marks: &mut Placeholders) -> Result<(String, String), Us
     }
     if name.ends_with("-bin") {
         let bytes = LENIENT.decode(value).map_err(|_| {
-            wrong("ends in -bin, and its value is not Base64; write for instance trace-bin: AAEC".into())
+            wrong("ends in -bin, and its value is not Base64; use, for example, trace-bin: AAEC".into())
         })?;
         return Ok((name, PLAIN.encode(bytes)));
     }

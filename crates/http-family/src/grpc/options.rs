@@ -42,7 +42,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     many(
         "header",
         "NAME: VALUE",
-        "Send metadata; the value of a name ending in -bin is Base64; @FILE: that of FILE",
+        "Send metadata; the value of a name ending in -bin is Base64; @FILE reads metadata from FILE",
         "发送元数据；名称以 -bin 结尾时其值为 Base64；@FILE 从文件读取",
     )
     .short('H'),
@@ -62,19 +62,19 @@ pub const OPTIONS: &[OptionSpec] = &[
     one(
         "stream",
         "NAME",
-        "At a step of a flow: the stream it is on, which its first step opens and which is held open over steps",
+        "In a step of a flow: the stream it belongs to, opened by its first step and kept open across steps",
         "流程步骤所在的流：由其首个步骤打开，并跨步骤保持",
     ),
-    switch("one-way", "At a step on a stream: say the message, and await none", "流上的步骤：只发送消息，不等待应答"),
+    switch("one-way", "In a step on a stream: send the message without waiting for one", "流上的步骤：只发送消息，不等待应答"),
     one(
         "await",
         "WHAT",
-        "At a step of a flow: the message it awaits: any, json $.type == 1, regex PATTERN or text TEXT",
+        "In a step of a flow, the message to wait for: any, json $.type == 1, regex PATTERN or text TEXT",
         "流程步骤所等待的消息：any、json $.type == 1、regex 表达式、text 文本",
     ),
     switch(
         "finish",
-        "At a step on a stream: half-close it, and hear all to the end, where its status is",
+        "In a step on a stream: half-close it, and read everything to the end, where its status is",
         "流上的步骤：半关闭该流，接收至其结束并检查状态",
     ),
     switch("compress", "Compress messages with gzip (grpc-encoding)", "以 gzip 压缩发送的消息（grpc-encoding）"),
@@ -94,7 +94,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     one(
         "expect-messages",
         "N",
-        "Fail a call with status OK unless its response has so many messages: 3, 1..5, 1..",
+        "Fail a call with status OK unless its response has this many messages: 3, 1..5, 1..",
         "状态为 OK 但响应消息数不符的调用计为失败：3、1..5、1..",
     ),
     many(
@@ -214,13 +214,13 @@ fn texts(asked: &ProtocolConfig) -> Result<Vec<(String, String)>, UsageError> {
     let mut texts = Vec::new();
     for text in asked.values("data") {
         if let Some(file) = text.strip_prefix('@') {
-            return Err(UsageError::new("--data", format!("files are not read here; write --data-file {file}")));
+            return Err(UsageError::new("--data", format!("files are not read here; use --data-file {file}")));
         }
         texts.push(("--data".to_owned(), text.clone()));
     }
     if let Some(path) = asked.value("data-file") {
         if !texts.is_empty() {
-            let trouble = "does not go with --data; put all messages in the file, or none";
+            let trouble = "cannot be combined with --data; put all messages in the file, or none";
             return Err(UsageError::new("--data-file", trouble));
         }
         let text = file::text("--data-file", path)?;
@@ -231,7 +231,7 @@ fn texts(asked: &ProtocolConfig) -> Result<Vec<(String, String)>, UsageError> {
 
 fn streams(text: &str) -> Result<u32, UsageError> {
     text.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(|| {
-        UsageError::new("--streams", format!("\"{text}\" is not a number from 1 to 100000; write for instance 10"))
+        UsageError::new("--streams", format!("\"{text}\" is not a number from 1 to 100000; use, for example, 10"))
     })
 }
 
@@ -248,7 +248,7 @@ fn deadline(text: &str) -> Result<String, UsageError> {
         UsageError::new(
             "--deadline",
             format!(
-                "\"{text}\" is not a time above zero with a unit; write for instance \
+                "\"{text}\" is not a time above zero with a unit; use, for example, \
             500ms"
             ),
         )

@@ -143,7 +143,7 @@ impl GrpcUrl {
     /// Fails if the URL is invalid.
     pub fn read(text: &str) -> Result<GrpcUrl, UsageError> {
         let wrong = |trouble: &str| {
-            let right = "write grpc://host:port/package.Service/Method";
+            let right = "use grpc://host:port/package.Service/Method";
             UsageError::new("URL", format!("\"{text}\" cannot be used ({trouble}); {right}"))
         };
         let url = Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
@@ -203,12 +203,12 @@ impl CallBuilder {
         let (list, head) = self.head(place, &path, wishes, marks)?;
         let filled = messages.iter().any(|message| matches!(message, PreparedMessage::Filled(_)));
         if filled && lockstep {
-            let trouble = "sends messages one by one and does not go with slots in messages; leave out one of them";
+            let trouble = "sends messages one by one and cannot be combined with slots in messages; leave out one of them";
             return Err(UsageError::new("--lockstep", trouble));
         }
         if filled && wishes.compress {
             let trouble =
-                "compresses messages before the run and does not go with slots in messages; leave out one of them";
+                "compresses messages before the run and cannot be combined with slots in messages; leave out one of them";
             return Err(UsageError::new("--compress", trouble));
         }
         let (fixed, messages) = if filled { (Vec::new(), messages) } else { (messages, Vec::new()) };

@@ -162,20 +162,20 @@ pub fn shape(method: &MethodDescriptor) -> &'static str {
 fn no_method(service: &ServiceDescriptor) -> String {
     let name = service.full_name();
     let methods: Vec<String> = service.methods().map(|m| format!("{name}/{} ({})", m.name(), shape(&m))).collect();
-    format!("names the service {name} but no method; write one of: {}", methods.join(", "))
+    format!("names the service {name} but no method; use one of: {}", methods.join(", "))
 }
 
 /// Describes an unknown name, with a suggestion.
 pub fn unknown(what: &str, name: &str, known: &[String]) -> String {
     if let Some(meant) = nearest(name, known.iter().map(String::as_str)) {
-        return format!("there is no {what} {name}; write {meant}");
+        return format!("there is no {what} {name}; use {meant}");
     }
     if known.is_empty() {
         return format!("there is no {what} {name}, nor any other");
     }
     let more = if known.len() > 12 { ", ..." } else { "" };
     let some: Vec<&str> = known.iter().take(12).map(String::as_str).collect();
-    format!("there is no {what} {name}; write one of {}{more}", some.join(", "))
+    format!("there is no {what} {name}; use one of {}{more}", some.join(", "))
 }
 
 /// Describes an error in a `.proto` file in one sentence that names file and line.
@@ -187,7 +187,7 @@ fn not_compiled(file: &str, error: &protox::Error) -> UsageError {
     match first.strip_suffix(said.as_str()).and_then(|place| place.strip_suffix(": ")) {
         Some(place) => UsageError::new("--proto", format!("{place}: {said}; fix the file")),
         None if said.contains("import") => {
-            let trouble = format!("{file}: {said}; write --import-path DIR for the directory that imports start from");
+            let trouble = format!("{file}: {said}; use --import-path DIR for the directory that imports start from");
             UsageError::new("--proto", trouble)
         }
         None => UsageError::new("--proto", format!("{file}: {said}; fix the file")),

@@ -125,7 +125,7 @@ fn needed(bytes: &[u8]) -> Result<usize, CallError> {
             let sentence = format!("a message of {size} bytes is larger than {MESSAGE_BOUND}");
             Err(CallError(status::RESOURCE_EXHAUSTED, sentence))
         }
-        1 => Err(CallError(status::UNIMPLEMENTED, "compressed messages are not for this server".into())),
+        1 => Err(CallError(status::UNIMPLEMENTED, "this server does not support compressed messages".into())),
         _ => Err(CallError(status::INTERNAL, brunt_cause::grpc::no_length_prefix().en().into())),
     }
 }
@@ -145,7 +145,7 @@ pub fn reflect(question: &[u8]) -> Result<Vec<u8>, CallError> {
     let schema = Schema::built().map_err(|complaint| broken(complaint.problem))?;
     let method = schema.method(SERVICES[0], METHOD).map_err(|complaint| broken(complaint.problem))?;
     let asked = DynamicMessage::decode(method.input(), question)
-        .map_err(|error| CallError(status::INVALID_ARGUMENT, format!("this is no question of reflection: {error}")))?;
+        .map_err(|error| CallError(status::INVALID_ARGUMENT, format!("this is not a reflection request: {error}")))?;
     let text = |field: &str| {
         let value = asked.has_field_by_name(field).then(|| asked.get_field_by_name(field))??;
         Some(value.as_str()?.to_owned())
@@ -158,7 +158,7 @@ pub fn reflect(question: &[u8]) -> Result<Vec<u8>, CallError> {
     } else if let Some(symbol) = text("file_containing_symbol") {
         holder(pool, &symbol).ok_or(symbol).map(|file| described(&method.output(), &file))
     } else {
-        Err("name in the question".to_owned())
+        Err("name in the request".to_owned())
     };
     let mut answer = DynamicMessage::new(method.output());
     answer.set_field_by_name("valid_host", Value::String(text("host").unwrap_or_default()));

@@ -79,7 +79,7 @@ pub fn stream(asked: &ProtocolConfig, index: usize) -> Result<Option<&str>, Usag
         if asked.is_composite_flow { &["stream", "finish"][..] } else { &["stream", "finish", "await", "one-way"] };
     let beside = beside.iter().find(|name| asked.options.contains_key(**name));
     if let Some(name) = beside {
-        return Err(UsageError::new(format!("--{name}"), "is for one step of a flow; write it at that step"));
+        return Err(UsageError::new(format!("--{name}"), "is for one step of a flow; put it at that step"));
     }
     let name = own.and_then(|own| own.get("stream")?.last()).map(|name| name.trim());
     let lonely = own.into_iter().flat_map(|own| own.keys()).find(|name| OF_STREAMS.contains(&name.as_str()));
@@ -87,9 +87,9 @@ pub fn stream(asked: &ProtocolConfig, index: usize) -> Result<Option<&str>, Usag
         (Some(_), _) if !asked.is_composite_flow => {
             Err(UsageError::new(place("stream"), "is for steps of a flow; leave it out"))
         }
-        (Some(""), _) => Err(UsageError::new(place("stream"), "names no stream; write for instance `stream: chat`")),
+        (Some(""), _) => Err(UsageError::new(place("stream"), "names no stream; use, for example, `stream: chat`")),
         (None, Some(lonely)) => {
-            let trouble = "is for steps on a stream that is held open; write `stream: NAME` beside it, or leave it out";
+            let trouble = "is for steps on a stream that is held open; write `stream: NAME` next to it, or leave it out";
             Err(UsageError::new(place(lonely), trouble))
         }
         (name, _) => Ok(name),
@@ -173,7 +173,7 @@ impl HeldStreamPlan {
         url: &str,
     ) -> Result<(), UsageError> {
         if opening.url != url {
-            let trouble = format!("`{}` is a stream of {} already; write another name", opening.name, opening.url);
+            let trouble = format!("`{}` is already a stream of {}; use another name", opening.name, opening.url);
             return Err(UsageError::new(format!("URL {}, stream", index + 1), trouble));
         }
         let own = |at: usize, name: &str| asked.url_options.get(at).and_then(|own| own.get(name));
@@ -182,7 +182,7 @@ impl HeldStreamPlan {
             .find(|name| own(index, name).is_some_and(|values| own(opening.first, name) != Some(values)));
         match other {
             Some(name) => {
-                let trouble = "is about the opening of a stream that an earlier step opens; write it there";
+                let trouble = "is for opening the stream, which an earlier step does; move it there";
                 Err(UsageError::new(format!("URL {}, {name}", index + 1), trouble))
             }
             None => Ok(()),
@@ -207,42 +207,42 @@ impl HeldStreamPlan {
         if wishes.lockstep {
             return wrong(
                 "lockstep",
-                "is about calls whose messages are all known; leave it out, a step awaits what it says",
+                "is for calls whose messages are all known in advance; leave it out, as each step waits for its own message",
             );
         }
         if one_way && (hears || finish) {
-            return wrong("one-way", "awaits no message, so that nothing can be expected of it; leave out one-way");
+            return wrong("one-way", "awaits no message, so there is nothing to check; leave out one-way");
         }
         if finish && awaits.is_some() {
-            return wrong("await", "stands beside `finish`, which hears all to the end of the stream; write two steps");
+            return wrong("await", "cannot be combined with `finish`, which reads everything to the end of the stream; write two steps");
         }
         let does = says || finish || awaits.is_some() || one_way && first;
         if !does {
             return wrong(
                 "stream",
-                "neither says nor awaits anything here; write `data`, `await`, `finish: true`, or several of them",
+                "neither sends nor awaits anything here; write `data`, `await`, `finish: true`, or several of them",
             );
         }
         if says && !first && !takes {
             return wrong(
                 "data",
-                "is said on a stream that takes one message, which the step said that opens it; leave it out",
+                "is for a stream that takes only one message, and the step that opens it has sent that; leave it out",
             );
         }
         if !gives && !one_way && !finish {
             return wrong(
                 "stream",
-                "answers once all was said: write `one-way: true` where something is said, and `finish: true` last",
+                "responds once everything has been sent: write `one-way: true` where something is sent, and `finish: true` in the last step",
             );
         }
         if let Some(name) = OF_END.into_iter().find(|name| !finish && own(name)) {
-            return wrong(name, "is about the end of a stream; write it at the step with `finish: true`");
+            return wrong(name, "applies to the end of a stream; move it to the step with `finish: true`");
         }
         let of_end =
             wishes.captures.iter().find(|(_, capture)| !finish && ["trailer", "status"].contains(&capture.kind()));
         if let Some((_, capture)) = of_end {
             let trouble =
-                format!("{} is known at the end of a stream; write it at the step with `finish: true`", capture.kind());
+                format!("{} is known only at the end of a stream; move it to the step with `finish: true`", capture.kind());
             return wrong("capture", &trouble);
         }
         let (opens, success) = (first || says, wishes.success);

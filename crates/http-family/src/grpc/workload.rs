@@ -54,7 +54,7 @@ impl Protocol for GrpcProtocol {
         let Some(first) = places.first() else { return Ok(None) };
         if let Some(other) = places.iter().find(|place| place.origin != first.origin) {
             let trouble = format!(
-                "is missing: {} and {} are two servers, and reflection works with one only; give the FILE that \
+                "is missing: {} and {} are two servers, and reflection works with only one; give the FILE that \
                     defines their services",
                 first.authority, other.authority
             );
@@ -106,8 +106,8 @@ fn prepared(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<GrpcWork
         requests.extend(calls.into_iter().map(|request| WeightedRequest::new(request, origin, weight)));
     }
     if requests.is_empty() {
-        let right = "write one, for instance grpc://127.0.0.1:50051/grpc.health.v1.Health/Check";
-        return Err(UsageError::new("URL", format!("none was given; {right}")));
+        let right = "add one, such as grpc://127.0.0.1:50051/grpc.health.v1.Health/Check";
+        return Err(UsageError::new("URL", format!("none given; {right}")));
     }
     let prepared = PreparedWorkload {
         exchanges_per_connection: wishes.streams,
@@ -181,7 +181,7 @@ fn method(schema: &Schema, place: &GrpcUrl) -> Result<MethodDescriptor, UsageErr
         None => {
             let all = schema.listing().join(", ");
             let scheme = if place.origin.tls { "grpcs" } else { "grpc" };
-            let trouble = format!("does not name a method; write {scheme}://{}/ and one of: {all}", place.authority);
+            let trouble = format!("does not name a method; use {scheme}://{}/ and one of: {all}", place.authority);
             Err(UsageError::new("URL", trouble))
         }
     }

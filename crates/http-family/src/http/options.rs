@@ -54,7 +54,7 @@ pub fn version(asked: &ProtocolConfig) -> Result<HttpVersion, UsageError> {
         Some("2") => HttpVersion::Http2,
         Some("auto") => HttpVersion::Auto,
         Some(other) => {
-            let trouble = format!("\"{other}\" is not a supported version; write 1.1, 1.0, 2 or auto");
+            let trouble = format!("\"{other}\" is not a supported version; use 1.1, 1.0, 2 or auto");
             return Err(UsageError::new("--http", trouble));
         }
     };
@@ -71,7 +71,7 @@ pub fn version(asked: &ProtocolConfig) -> Result<HttpVersion, UsageError> {
 pub fn streams(asked: &ProtocolConfig, version: HttpVersion) -> Result<u32, UsageError> {
     let Some(text) = asked.value("streams") else { return Ok(1) };
     let streams = text.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(|| {
-        UsageError::new("--streams", format!("\"{text}\" is not a number from 1 to 100000; write for instance 10"))
+        UsageError::new("--streams", format!("\"{text}\" is not a number from 1 to 100000; use, for example, 10"))
     })?;
     if streams > 1 && version == HttpVersion::Http1 {
         let trouble = "HTTP/1.1 handles one request at a time; add --http2, or leave it out";

@@ -71,12 +71,12 @@ fn heartbeats_are_for_a_version_that_has_them() {
 #[test]
 fn mistakes_are_named() {
     for (options, complaint) in [
-        (&["http=3"][..], "--http: \"3\" is not a supported version; write 1.1, 1.0, 2 or auto"),
+        (&["http=3"][..], "--http: \"3\" is not a supported version; use 1.1, 1.0, 2 or auto"),
         (&["http=1.1", "http2"], "--http2: contradicts --http; leave out one of them"),
-        (&["http2", "streams=0"], "--streams: \"0\" is not a number from 1 to 100000; write for instance 10"),
+        (&["http2", "streams=0"], "--streams: \"0\" is not a number from 1 to 100000; use, for example, 10"),
         (
             &["http2", "streams=4", "no-keepalive"],
-            "--streams: does not go with --no-keepalive, where requests never share a connection; leave one of them \
+            "--streams: cannot be combined with --no-keepalive, where requests never share a connection; leave one of them \
                 out",
         ),
         (&["streams=2"], "--streams: HTTP/1.1 handles one request at a time; add --http2, or leave it out"),

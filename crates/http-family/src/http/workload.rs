@@ -31,7 +31,7 @@ impl Protocol for Http {
         match options::version(asked) {
             Ok(HttpVersion::Http1) => Err("HTTP/1.1 has no heartbeat; add --http2, or leave it out".into()),
             Ok(HttpVersion::Auto) if !tls => {
-                Err("--http auto uses HTTP/1.1 on http://, which has no heartbeat; write --http2, or leave it out"
+                Err("--http auto uses HTTP/1.1 on http://, which has no heartbeat; use --http2, or leave it out"
                     .into())
             }
             // An invalid version is reported elsewhere.
@@ -61,7 +61,7 @@ impl Http {
         let proxies = if version == HttpVersion::Http2 { Arc::default() } else { Arc::clone(&asked.proxies) };
         let (mut one, mut requests) = Http1.prepare_with(asked, proxies, marks)?;
         if streams > 1 && one.prepared.one_exchange_per_connection {
-            let trouble = "does not go with --no-keepalive, where requests never share a connection; leave one of \
+            let trouble = "cannot be combined with --no-keepalive, where requests never share a connection; leave one of \
                 them out";
             return Err(UsageError::new("--streams", trouble));
         }

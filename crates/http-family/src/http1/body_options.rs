@@ -39,7 +39,7 @@ pub fn content(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<Optio
         }
         [first, .., last] => Err(UsageError::new(
             format!("--{last}"),
-            format!("does not go with --{first}, as a request has one body; leave one of them out"),
+            format!("cannot be combined with --{first}, as a request has one body; leave one of them out"),
         )),
         [_] => Ok(None),
     }
@@ -47,7 +47,7 @@ pub fn content(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<Optio
 
 fn form_text(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<RequestBody, UsageError> {
     if let Some(file) = asked.values("data").iter().find_map(|t| t.strip_prefix('@')) {
-        let trouble = format!("files are not read here; write --data-file {file}");
+        let trouble = format!("files are not read here; use --data-file {file}");
         return Err(UsageError::new("--data", trouble));
     }
     let kind = Some("application/x-www-form-urlencoded".to_owned());
@@ -82,7 +82,7 @@ pub fn apply_chunked(
     match content {
         None => wrong("Transfer-Encoding: chunked needs a body; add --data, or leave it out"),
         Some(content) if content.length.is_some() => {
-            wrong("Transfer-Encoding: chunked does not go with a body with slots; leave one of them out")
+            wrong("Transfer-Encoding: chunked cannot be combined with a body with slots; leave one of them out")
         }
         Some(content) => {
             (content.bytes, content.chunked) = (Arc::from(chunks(&content.bytes)), true);

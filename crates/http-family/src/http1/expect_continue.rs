@@ -47,7 +47,7 @@ pub fn wait(asked: &ProtocolConfig) -> Result<Nanos, UsageError> {
         .ok_or_else(|| {
             UsageError::new(
                 "--continue-wait",
-                format!("\"{text}\" is not a time from 1ms to 1h; write for instance 1s"),
+                format!("\"{text}\" is not a time from 1ms to 1h; use, for example, 1s"),
             )
         })
 }

@@ -150,7 +150,7 @@ fn item(text: &str, source: Option<char>, rest: &str, marks: &Placeholders) -> R
             _ => {
                 return Err(wrong(format!(
                     "has \"{parameter}\" after its value, where only ;type= and ;filename= are allowed; leave it \
-                        out, or write --form-string '{text}' to send it as is"
+                        out, or use --form-string '{text}' to send it as is"
                 )));
             }
         }

@@ -26,7 +26,7 @@ use brunt_values::verify::{self, Expectations};
 
 /// Does not quote the line, which may be a bare token, and secret.
 const NO_COLON: &str =
-    "a line has no colon between name and value; write -H 'NAME: VALUE', as in -H 'Accept: text/html'";
+    "a line has no colon between name and value; use -H 'NAME: VALUE', as in -H 'Accept: text/html'";
 const TARGET: &str = "--request-target";
 
 /// The options, in the order of the help.
@@ -332,10 +332,10 @@ fn method(asked: Option<&str>, has_body: bool) -> Result<String, UsageError> {
     let Some(method) = asked else { return Ok(if has_body { "POST" } else { "GET" }.to_owned()) };
     let wrong = |trouble: String| Err(UsageError::new("--method", trouble));
     if method.is_empty() || !method.bytes().all(is_token) {
-        return wrong(format!("\"{method}\" is not a method; write one word, for instance PUT"));
+        return wrong(format!("\"{method}\" is not a method; write one word, for example PUT"));
     }
     if let Some(known) = KNOWN.iter().find(|k| k.eq_ignore_ascii_case(method) && **k != method) {
-        return wrong(format!("methods are case-sensitive: write {known} instead of {method}"));
+        return wrong(format!("methods are case-sensitive: use {known} instead of {method}"));
     }
     if method == "CONNECT" {
         return wrong("CONNECT opens a tunnel and has no response to measure; use another method".into());
@@ -349,7 +349,7 @@ fn target(text: &str) -> Result<String, UsageError> {
         return Ok(text.to_owned());
     }
     let trouble =
-        format!("\"{text}\" has spaces, which would break the request line; write a target without, for instance /a?b");
+        format!("\"{text}\" has spaces, which would break the request line; write a target without, for example /a?b");
     Err(UsageError::new(TARGET, trouble))
 }
 
@@ -414,7 +414,7 @@ fn check_framing(headers: &[HeaderOverride], content: Option<&RequestBody>) -> R
     for header in headers {
         let trouble = match header {
             HeaderOverride::Set(name, _) if name.eq_ignore_ascii_case("content-length") && chunked => {
-                "Content-Length does not go with Transfer-Encoding: chunked; leave one of them out".to_owned()
+                "Content-Length cannot be combined with Transfer-Encoding: chunked; leave one of them out".to_owned()
             }
             HeaderOverride::Set(name, value) if name.eq_ignore_ascii_case("content-length") => {
                 let value = value.trim();
@@ -477,6 +477,6 @@ pub fn credentials(text: &str, marks: &mut Placeholders) -> Result<String, Usage
 
 fn redirects(text: &str) -> Result<u32, UsageError> {
     text.parse().ok().filter(|n| *n <= 100).ok_or_else(|| {
-        UsageError::new("--redirects", format!("\"{text}\" is not a number from 0 to 100; write for instance 5"))
+        UsageError::new("--redirects", format!("\"{text}\" is not a number from 0 to 100; use, for example, 5"))
     })
 }

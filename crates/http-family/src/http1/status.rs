@@ -33,7 +33,7 @@ impl StatusSet {
     /// Returns an error that names the invalid part.
     pub fn from_option(text: &str) -> Result<StatusSet, UsageError> {
         StatusSet::parse(text).map_err(|part| {
-            let trouble = format!("\"{part}\" is not a status; write 200, 2xx or 200-299, separated by commas");
+            let trouble = format!("\"{part}\" is not a status; use 200, 2xx or 200-299, separated by commas");
             UsageError::new("--expect-status", trouble)
         })
     }

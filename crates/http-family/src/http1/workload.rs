@@ -112,7 +112,7 @@ impl Http1 {
             }
         }
         if requests.is_empty() {
-            return Err(UsageError::new("URL", "none was given; write one, for instance http://127.0.0.1:8080/"));
+            return Err(UsageError::new("URL", "none given; add one, such as http://127.0.0.1:8080/"));
         }
         let old = wishes.is_http10();
         expect_continue::check(asked, withheld)?;
@@ -384,5 +384,5 @@ fn parse_url(written: &str, marks: &mut Placeholders) -> Result<Url, UsageError>
 }
 
 fn no_url(text: &str, trouble: &str) -> UsageError {
-    UsageError::new("URL", format!("\"{text}\" cannot be used ({trouble}); write http://host:port/path"))
+    UsageError::new("URL", format!("\"{text}\" cannot be used ({trouble}); use http://host:port/path"))
 }

@@ -77,7 +77,7 @@ impl ResourceSettings {
 fn at_once(text: &str) -> Result<u32, UsageError> {
     let number = text.trim().strip_suffix("at once").unwrap_or(text).trim();
     number.parse().ok().filter(|n| *n <= MOST_AT_ONCE).ok_or_else(|| {
-        let trouble = format!("\"{text}\" is not a number from 0 to {MOST_AT_ONCE}; write for instance 6");
+        let trouble = format!("\"{text}\" is not a number from 0 to {MOST_AT_ONCE}; use, for example, 6");
         UsageError::new(format!("--{RESOURCES}"), trouble)
     })
 }

@@ -107,7 +107,7 @@ pub fn contents(asked: &ProtocolConfig) -> Result<Vec<MessageSource>, UsageError
     }
     for base64 in asked.values("data-base64") {
         let bytes = base64::engine::general_purpose::STANDARD.decode(base64).map_err(|trouble| {
-            UsageError::new("--data-base64", format!("\"{base64}\" is not base64 ({trouble}); write for instance AAEC"))
+            UsageError::new("--data-base64", format!("\"{base64}\" is not base64 ({trouble}); use, for example, AAEC"))
         })?;
         all.push(fixed(bytes, "--data-base64"));
     }

@@ -159,8 +159,8 @@ pub fn constant_text(marked: &str, place: &str, marks: &mut Placeholders) -> Res
 fn checked(wish: HeaderOverride) -> Result<HeaderOverride, UsageError> {
     let name = wish.name().to_ascii_lowercase();
     let instead = match name.as_str() {
-        "sec-websocket-protocol" => "write --subprotocol NAME instead",
-        "sec-websocket-extensions" => "write --compress instead, the only supported extension",
+        "sec-websocket-protocol" => "use --subprotocol NAME instead",
+        "sec-websocket-extensions" => "use --compress instead, the only supported extension",
         "connection" | "upgrade" | "content-length" | "transfer-encoding" => "leave it out",
         name if name.starts_with("sec-websocket-") => "leave it out",
         _ => return Ok(wish),
@@ -172,10 +172,10 @@ fn subprotocols(names: &[String]) -> Result<Vec<String>, UsageError> {
     let wrong = |trouble: String| Err(UsageError::new("--subprotocol", trouble));
     for (at, name) in names.iter().enumerate() {
         if name.is_empty() || !name.bytes().all(is_token) {
-            return wrong(format!("\"{name}\" is not the name of a subprotocol; write one word, for instance chat"));
+            return wrong(format!("\"{name}\" is not the name of a subprotocol; write one word, for example chat"));
         }
         if names[..at].contains(name) {
-            return wrong(format!("\"{name}\" is offered twice; write it once"));
+            return wrong(format!("\"{name}\" is offered twice; give it once"));
         }
     }
     Ok(names.to_vec())

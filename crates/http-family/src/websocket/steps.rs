@@ -120,7 +120,7 @@ impl WebSocketSteps {
                     let (parsed, upgrade) = upgrade(asked, (&urls, number), &mut marks)?;
                     let origin = origin(&parsed, opened.len() as u32 - 1);
                     let nowhere =
-                        || UsageError::new("URL", format!("\"{url}\" has no host; write ws://host:port/path"));
+                        || UsageError::new("URL", format!("\"{url}\" has no host; use ws://host:port/path"));
                     steps.origins.push(origin.ok_or_else(nowhere)?);
                     steps.upgrades.push(upgrade);
                     opened.len() - 1
@@ -153,7 +153,7 @@ fn read(asked: &ProtocolConfig) -> Result<(WebSocketStep, WebSocketMessage), Usa
     if contents.len() > 1 {
         return Err(UsageError::new(
             "--data",
-            "is given more than once, and a step sends one message; write another \
+            "is given more than once, and a step sends one message; use another \
             step",
         ));
     }

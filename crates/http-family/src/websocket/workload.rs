@@ -74,7 +74,7 @@ impl Protocol for WebSocketProtocol {
         let end =
             requests.iter().filter_map(|weighted: &WeightedRequest<WebSocketMessage>| weighted.request.end()).min();
         if requests.is_empty() {
-            return Err(UsageError::new("URL", "none was given; write one, for instance ws://127.0.0.1:8080/"));
+            return Err(UsageError::new("URL", "none given; add one, such as ws://127.0.0.1:8080/"));
         }
         let counts = requests.iter().any(|weighted| weighted.request.is_numbered());
         let rules = Arc::new(WebSocketRules::new(wishes, upgrades, expect, beside.with_numbered_requests(counts)));
@@ -112,7 +112,7 @@ fn reject_step_options(asked: &ProtocolConfig) -> Result<(), UsageError> {
     let own = asked.url_options.iter().flat_map(|own| own.keys()).map(String::as_str);
     match own.chain(asked.options.contains_key("await").then_some("await")).next() {
         Some(name) => {
-            let trouble = "is for steps of a flow; elsewhere all connections send the same: write it next to the URLs";
+            let trouble = "is for steps of a flow; elsewhere all connections send the same: put it next to the URLs";
             Err(UsageError::new(format!("--{name}"), trouble))
         }
         None => Ok(()),
@@ -206,5 +206,5 @@ pub(super) fn origin(url: &Url, bound: u32) -> Option<Origin> {
 }
 
 fn invalid_url(text: &str, trouble: &str) -> UsageError {
-    UsageError::new("URL", format!("\"{text}\" cannot be used ({trouble}); write ws://host:port/path"))
+    UsageError::new("URL", format!("\"{text}\" cannot be used ({trouble}); use ws://host:port/path"))
 }

@@ -220,8 +220,8 @@ fn certificates_are_refused_with_a_sentence_and_insecure_accepts_them() {
     let public = TlsSettings::default();
     let cases: [(&str, &TlsSettings, &TestIdentity, &str, &[&str]); 6] = [
         ("good.test", &trusting(), &world().expired, "expired on 2020-01-01", &["good.test"]),
-        ("bad.test", &trusting(), &world().good, "is for another name", &["bad.test", "good.test"]),
-        ("10.0.0.1", &trusting(), &world().good, "is for another name", &["10.0.0.1", "127.0.0.1"]),
+        ("bad.test", &trusting(), &world().good, "is for a different name", &["bad.test", "good.test"]),
+        ("10.0.0.1", &trusting(), &world().good, "is for a different name", &["10.0.0.1", "127.0.0.1"]),
         ("good.test", &public, &world().good, "unknown issuer", &["good.test", "--cacert", "--insecure"]),
         ("good.test", &trusting(), &own, "unknown issuer", &["good.test", "--insecure"]),
         ("good.test", &public, &own, "unknown issuer", &["good.test", "--insecure"]),

@@ -17,14 +17,14 @@ use brunt_values::capture::CAPTURE;
 
 /// Options that only apply to runs of a single protocol, and what to write instead.
 const OF_ONE: [(&str, &str); 8] = [
-    ("before", "write it as a step in `once`"),
+    ("before", "make it a step in `once`"),
     ("after", "leave it out"),
     ("pipeline", "users of a flow wait for each response; leave it out"),
     ("streams", "users of a flow each have their own connection; leave it out"),
-    ("on-connect", "write it as the first step on that connection"),
+    ("on-connect", "make it the first step on that connection"),
     ("match-field", "write `await` at the step"),
     ("push", "messages that no step awaits are counted as pushes anyway; leave it out"),
-    ("reply", "write it as a step after one that awaits a message"),
+    ("reply", "make it a step after one that awaits a message"),
 ];
 
 /// The name in plans and reports.

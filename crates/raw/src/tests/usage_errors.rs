@@ -21,10 +21,10 @@ fn urls() {
         ("tcp://h:1", "accepted"),
         ("tcp://[::1]:1/", "accepted"),
         ("tls://h:1", "accepted"),
-        ("tcp://h", "URL: `tcp://h` has no port; write tcp://HOST:PORT"),
-        ("tcp://h:0", "URL: `tcp://h:0` has no port; write tcp://HOST:PORT"),
-        ("tcp://h:99999", "URL: `tcp://h:99999` has no port; write tcp://HOST:PORT"),
-        ("tcp://h:1/a", "URL: `tcp://h:1/a` has more than host and port; write tcp://HOST:PORT"),
+        ("tcp://h", "URL: `tcp://h` has no port; use tcp://HOST:PORT"),
+        ("tcp://h:0", "URL: `tcp://h:0` has no port; use tcp://HOST:PORT"),
+        ("tcp://h:99999", "URL: `tcp://h:99999` has no port; use tcp://HOST:PORT"),
+        ("tcp://h:1/a", "URL: `tcp://h:1/a` has more than host and port; use tcp://HOST:PORT"),
     ] {
         assert_eq!(complaint(url, &LINE), wanted);
     }
@@ -42,7 +42,7 @@ fn options() {
         ("tcp", &[("send-base64", "*"), ("until", "x")], "--send-base64: is not base64"),
         ("tcp", &[("send-file", "/nowhere"), ("until", "x")], "--send-file: /nowhere cannot be read"),
         ("tcp", &[("send", "x"), ("template", ""), ("until", "x")], "--template: is for --send-file"),
-        ("tcp", &[("send", "x"), ("until", "x"), ("until-close", "")], "--until-close: does not go with --until"),
+        ("tcp", &[("send", "x"), ("until", "x"), ("until-close", "")], "--until-close: cannot be combined with --until"),
         ("tcp", &[("send", "x"), ("until", "")], "--until: has 0 bytes; write 1 to 1024"),
         ("tcp", &[("send", "x"), ("until", "\\q")], "--until: \\q is not an escape"),
         ("tcp", &[("send", "x"), ("until-bytes", "0")], "--until-bytes: \"0\" is not a size"),
@@ -114,7 +114,7 @@ fn options() {
         ("tcp", &[("send", "x"), ("no-answer", ""), ("on-connect", "x")], "accepted"),
         ("tcp", &[("send", "x"), ("until-close", ""), ("on-connect", "x")], "accepted"),
         ("tcp", &[("send", "x"), ("until-close", ""), ("reply", "x=>y")], "--reply: reads messages"),
-        ("tcp", &[("send", "x"), ("until", "x"), ("no-answer", "")], "--no-answer: does not go with --until"),
+        ("tcp", &[("send", "x"), ("until", "x"), ("no-answer", "")], "--no-answer: cannot be combined with --until"),
         ("tcp", &[("send", "x"), ("until", "x"), ("no-answer", ""), ("reply", "x=>y")], "accepted"),
         (
             "tcp",

@@ -55,7 +55,7 @@ pub const COLUMNS: [(&str, &str); 33] = [
     ),
     (
         "kind",
-        "of a row with a name: request, iteration, group (both from when they were due to their end), iteration_active, \
+        "for a row with a name: request, iteration, group (both from when they were due to their end), iteration_active, \
          group_active (successes only, without pauses), scenario (all of its requests) or check (responses that passed \
          it, as `succeeded`, and failed it). Request rows add up to the run",
     ),

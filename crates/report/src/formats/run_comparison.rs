@@ -27,19 +27,19 @@ const BETTER: Text = text("better", "更好");
 const SAME: Text = text("same", "相同");
 const WORSE: Text = text("worse", "更差");
 const CANNOT_TELL: Text = text("cannot tell", "无法判断");
-const NOT_THE_SAME: Text = text("not the same: {what}", "不同之处：{what}");
+const NOT_THE_SAME: Text = text("differs in: {what}", "不同之处：{what}");
 const UNTRUSTED: Text =
     text("one of these runs is NOT TRUSTED: their differences mean nothing", "其中有运行不可信：无法判断其差异");
 const WHAT_IT_KNOWS: Text = text(
-    "Intervals show how much the seconds within each run vary. How much repeated runs of the same thing vary, one \
-        run of each cannot show.",
+    "Intervals show how much the seconds within each run vary. One run of each does not show how much repeated runs \
+        of the same setup vary.",
     "区间反映每次运行各秒的波动；同一配置的两次运行之间相差多少，仅凭各一次运行无法得知。",
 );
 
 const OF_SERVICE: Text = text("{figure} (service time)", "{figure}（服务时间）");
 const OF_RESPONSE: Text = text("{figure} (response time)", "{figure}（响应时间）");
 const MIXED: Text = text(
-    "one of these runs has a rate and the other users: latency is the service time of both, in which no waiting before sending counts",
+    "one of these runs has a rate, the other users: latency is the service time of both, which excludes waiting before sending",
     "其中一次运行按速率、另一次按用户施加负载：延迟取两者的服务时间，不含发送前的等待",
 );
 

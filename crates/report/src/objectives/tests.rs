@@ -152,18 +152,18 @@ fn names_stand_in_braces_and_may_hold_braces_and_comparisons() {
 #[test]
 fn mistakes_get_one_sentence() {
     for (text, wanted) in [
-        ("p99", "objective `p99`: has no comparison; write for example p99<50ms, failed<0.1% or rate>=1000/s"),
+        ("p99", "objective `p99`: has no comparison; add one, for example p99<50ms, failed<0.1% or rate>=1000/s"),
         ("p99=50ms", "objective `p99=50ms`: a figure is never exactly equal; compare with <, <=, > or >="),
-        ("p99>50ms", "objective `p99>50ms`: the comparison is the wrong way round; write p99<50ms"),
-        ("rate<9/s", "objective `rate<9/s`: the comparison is the wrong way round; write rate>=1000/s"),
-        ("errors<1%", "objective `errors<1%`: `errors` has another name here; write failed<1%"),
+        ("p99>50ms", "objective `p99>50ms`: the comparison is the wrong way round; use p99<50ms"),
+        ("rate<9/s", "objective `rate<9/s`: the comparison is the wrong way round; use rate>=1000/s"),
+        ("errors<1%", "objective `errors<1%`: `errors` has a different name here; use failed<1%"),
         (
             "http_req_failed<0.01",
-            "objective `http_req_failed<0.01`: `http_req_failed` has another name here; write failed<1%",
+            "objective `http_req_failed<0.01`: `http_req_failed` has a different name here; use failed<1%",
         ),
-        ("rps>100", "objective `rps>100`: `rps` has another name here; write rate>100/s"),
-        ("p(95)<200", "objective `p(95)<200`: `p(95)` has another name here; write p95<200ms"),
-        ("p(99.9) <= 2s", "objective `p(99.9) <= 2s`: `p(99.9)` has another name here; write p99.9<=2s"),
+        ("rps>100", "objective `rps>100`: `rps` has a different name here; use rate>100/s"),
+        ("p(95)<200", "objective `p(95)<200`: `p(95)` has a different name here; use p95<200ms"),
+        ("p(99.9) <= 2s", "objective `p(99.9) <= 2s`: `p(99.9)` has a different name here; use p99.9<=2s"),
         ("p99<50", "objective `p99<50`: the limit `50` is missing its unit; write 50s, 50ms or 50m"),
         ("p100<1s", "objective `p100<1s`: `p100` is not a metric; write p50, p99, p99.9, mean, max, failed or rate"),
         ("p0<1s", "objective `p0<1s`: `p0` is not a metric; write p50, p99, p99.9, mean, max, failed or rate"),
@@ -173,14 +173,14 @@ fn mistakes_get_one_sentence() {
         ),
         (
             "p99{GET /a{b}<50ms",
-            "objective `p99{GET /a{b}<50ms`: has an unclosed brace; write for example p99{checkout}<50ms",
+            "objective `p99{GET /a{b}<50ms`: has an unclosed brace; write, for example, p99{checkout}<50ms",
         ),
-        ("p99{ }<5s", "objective `p99{ }<5s`: has no name in the braces; write for example p99{checkout}<50ms"),
+        ("p99{ }<5s", "objective `p99{ }<5s`: has no name in the braces; write, for example, p99{checkout}<50ms"),
         (
             "p99{a}b<5s",
             "objective `p99{a}b<5s`: `p99b` is not a metric; write p50, p99, p99.9, mean, max, failed or rate",
         ),
-        ("failed<5", "objective `failed<5`: `5` is not a share; write a percentage from 0% to 100%, such as 0.1%"),
+        ("failed<5", "objective `failed<5`: `5` is not a share; use a percentage from 0% to 100%, such as 0.1%"),
     ] {
         assert_eq!(Objective::parse(text), Err(wanted.into()));
     }
@@ -208,7 +208,7 @@ fn an_objective_may_be_about_any_stretch_and_stop_the_run() {
             "objective `failed<5% stop after 3`: the time to stop after `3` is missing its unit",
         ),
         ("failed<5% for 10", "objective `failed<5% for 10`: the time `10` is missing its unit; write 10s, 10ms or 10m"),
-        ("failed<5% for 2h", "objective `failed<5% for 2h`: `2h` is not from 1s to 10m; write a time in that range"),
+        ("failed<5% for 2h", "objective `failed<5% for 2h`: `2h` is not between 1s and 10m; use a time in that range"),
         ("failed<5% for 10s halt", "objective `failed<5% for 10s halt`: the time `10s halt` is not a time"),
     ] {
         let complaint = parsed(text).expect_err(text);

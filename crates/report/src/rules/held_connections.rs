@@ -15,11 +15,11 @@ const HELD_FEWER: Text = text(
     "{asked} 个连接中只保持了 {held} 个：其余无法建立",
 );
 const HELD_FEWER_LOST: Text = text(
-    "{held} of {asked} connections were held at the same time: the others were opened and lost again",
+    "{held} of {asked} connections were held at the same time: the others were opened but lost",
     "{asked} 个连接中只同时保持了 {held} 个：其余建立后断开",
 );
 const HELD_FEWER_BOTH: Text = text(
-    "{held} of {asked} connections were held at the same time: some could not be opened, others were lost again",
+    "{held} of {asked} connections were held at the same time: some could not be opened, others were lost",
     "{asked} 个连接中只同时保持了 {held} 个：部分无法建立，部分建立后断开",
 );
 const HELD_FEWER_LATE: Text = text(
@@ -27,7 +27,7 @@ const HELD_FEWER_LATE: Text = text(
     "{asked} 个连接中只保持了 {held} 个：其余未能及时建立",
 );
 const HELD_NONE_LASTED: Text =
-    text("none of the {asked} connections lasted: they were opened and lost again", "{asked} 个连接全部在建立后断开");
+    text("none of the {asked} connections lasted: they were opened but lost", "{asked} 个连接全部在建立后断开");
 const HELD_NONE: Text = text("none of the {asked} connections could be opened", "{asked} 个连接全部未能建立");
 const LOST: Text =
     text("{lost} {lost|connection was|connections were} lost while being held", "保持期间断开了 {lost} 个连接");

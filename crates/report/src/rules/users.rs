@@ -21,7 +21,7 @@ const KEPT_OUT: Text = text(
 );
 
 const WOKEN_LATE: Text = text(
-    "brunt woke users late from their pauses: {share} of their time, and their requests left {late} late on average, so the load was lower than asked for",
+    "brunt woke users late from their pauses, by {share} of their time, and their requests left {late} late on average, so the load was lower than requested",
     "brunt 唤醒暂停中的用户过晚：占用户时间的 {share}，其请求平均晚发 {late}，实际负载低于所要求的负载",
 );
 const LEFT: Text = text(

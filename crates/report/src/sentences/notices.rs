@@ -32,7 +32,7 @@ pub(crate) fn notice(of: Subject) -> Text {
             "收到 {strays} 条未经请求的消息。响应按顺序匹配，可能有误：用 --match-field NAME 按 JSON 字段匹配，用 --push 单独统计服务器推送。",
         ),
         Subject::DiskFull => text(
-            "Recording to {file} stopped ({error}); it has everything up to then.",
+            "Recording to {file} stopped ({error}); the file has everything up to that point.",
             "记录 {file} 无法继续写入（{error}）；此前的内容都已保存。",
         ),
         Subject::NotKept => text(
@@ -40,12 +40,12 @@ pub(crate) fn notice(of: Subject) -> Text {
             "本次压测未保存，`brunt report` 无法再显示（{error}）。",
         ),
         Subject::SecondsLost => text(
-            "The seconds of this run could not be kept ({error}): reports have its totals, and the seconds up to \
+            "The per-second data of this run could not be kept ({error}): reports have its totals, and per-second data up to \
                 then.",
             "本次压测的逐秒数据未能保存（{error}）：报告只有总计和此前的各秒。",
         ),
         Subject::AfterInterrupted => text(
-            "--after was interrupted: not all of it was sent, or got a response.",
+            "--after was interrupted: part of it was not sent, or got no response.",
             "--after 被中断：未能全部发出并收到响应。",
         ),
         Subject::AfterFailed => text("--after failed: {why}.", "--after 执行失败：{why}。"),
@@ -55,7 +55,7 @@ pub(crate) fn notice(of: Subject) -> Text {
             "所观察的 {service} 在 {readings} 次读取中有 {missed} 次没有响应，首次在压测开始后 {at} 秒：{why}；其间无法观测它的计数器。",
         ),
         Subject::ServiceEnded => text(
-            "The process watched with --watch-pid ended {at} s into the run; there are no counters of it from then on.",
+            "The process watched with --watch-pid ended {at} s into the run; there are no counters for it from then on.",
             "--watch-pid 所观察的进程在压测开始后 {at} 秒退出；此后没有它的计数器。",
         ),
         Subject::ObjectiveStop => text(
@@ -104,7 +104,7 @@ pub(crate) fn notice(of: Subject) -> Text {
             "{spans} 个 span 中有 {lost} 个未能送达 {url}：{why}。",
         ),
         Subject::OtlpSpansLeftOut => text(
-            "{left_out} more requests were sampled or failed than got a span from brunt: the limits are 256 sampled \
+            "{left_out} sampled or failed requests got no span from brunt: the limits are 256 sampled \
                 and 64 failed per worker and second. A smaller --trace leaves out fewer.",
             "另有 {left_out} 个被采样或失败的请求没有 brunt 的 span：每个工作线程每秒最多各 256 个和 64 个。减小 --trace 可少漏一些。",
         ),
@@ -133,11 +133,11 @@ pub(crate) fn notice(of: Subject) -> Text {
             "数据文件每行只用一次：本次压测在 {requests} 个请求后结束。",
         ),
         Subject::DataEndIterations => text(
-            "Each row of the data file is taken once: the run ends after {iterations} {iterations|iteration|iterations}.",
+            "Each row of the data file is used once: the run ends after {iterations} {iterations|iteration|iterations}.",
             "数据文件每行只用一次：本次压测在 {iterations} 次迭代后结束。",
         ),
         Subject::DataEndScenario => text(
-            "Each row of a data file is taken once. Scenarios that end with their rows, and after how many iterations: {scenarios}.",
+            "Each row of a data file is used once. Scenarios that end when their rows run out, and after how many iterations: {scenarios}.",
             "数据文件每行只用一次：以下场景在括号内的迭代次数后结束：{scenarios}。",
         ),
     }

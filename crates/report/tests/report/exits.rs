@@ -176,9 +176,9 @@ fn a_silent_run_is_judged_by_the_connections_that_stood() {
 fn connections_that_did_not_stay_were_not_refused_and_are_told_apart_by_what_ended_them() {
     for (opened, failed, lost, said) in [
         (3, 7, 0, "x 3 of 10 connections were held: the others could not be opened"),
-        (9, 0, 6, "x 3 of 10 connections were held at the same time: the others were opened and lost again"),
-        (9, 2, 6, "x 3 of 10 connections were held at the same time: some could not be opened, others were lost again"),
-        (9, 0, 9, "x none of the 10 connections lasted: they were opened and lost again"),
+        (9, 0, 6, "x 3 of 10 connections were held at the same time: the others were opened but lost"),
+        (9, 2, 6, "x 3 of 10 connections were held at the same time: some could not be opened, others were lost"),
+        (9, 0, 9, "x none of the 10 connections lasted: they were opened but lost"),
     ] {
         let mut s = second(0);
         (s.users, s.connections.open) = (10, 10);
@@ -257,7 +257,7 @@ fn answers_after_the_timeout_are_counted_apart_and_no_status() {
     let mut s = second(0).answered(100, ms(20)).failing(3, "timeout", "first_byte", None);
     s.late = 1;
     let run = open(103.0, 1).second(s);
-    let said = "1 of the failed got a response after the timeout; status codes count only responses in time";
+    let said = "1 of the failed requests got a response after the timeout; status codes count only responses in time";
     assert!(run.written("text", Lang::En).contains(said), "{}", run.written("text", Lang::En));
     assert_eq!(run.json()["requests"]["late"], 1);
 }

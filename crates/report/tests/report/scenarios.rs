@@ -188,7 +188,7 @@ fn a_scenario_of_which_nothing_was_measured_is_told() {
         run
     };
     let told = idle(without_staff()).expect("a reason");
-    assert!(told.contains("nothing was measured of scenario staff"), "{told}");
+    assert!(told.contains("nothing was measured for scenario staff"), "{told}");
     let mut later = without_staff();
     later.plan.scenarios[1].start = Nanos::from_secs(9);
     assert_eq!(idle(later), None, "the run had not come to it");
@@ -213,7 +213,7 @@ fn iterations_dropped_by_one_of_several_workers_while_users_were_free_are_told()
     };
     let told = split(2, 23).expect("2.3 of 3 were busy");
     assert!(
-        told.contains("iterations of shop were dropped by one of 2 workers, which share out its 3 users"),
+        told.contains("iterations of shop were dropped by one of 2 workers, which split its 3 users"),
         "{told}"
     );
     assert_eq!([split(1, 23), split(2, 30)], [None, None], "one worker; nobody was free");

@@ -50,7 +50,7 @@ const SIGNS: [(&str, TokenKind<'static>); 11] = [
 
 pub(super) fn condition(text: &str, names: &[&str]) -> Result<ConditionNode, String> {
     if text.trim().is_empty() {
-        return Err(format!("a condition is missing; write for instance {EXAMPLE}"));
+        return Err(format!("a condition is missing; use, for example, {EXAMPLE}"));
     }
     if text.len() > LONGEST {
         return Err(format!("the condition has {} bytes; at most {LONGEST} are read", text.len()));
@@ -191,7 +191,7 @@ impl<'a> ConditionParser<'a> {
             TokenKind::Open => {
                 return Err(self.error("cannot be inside a comparison; put parentheses around all of it"));
             }
-            _ => return Err(self.error(&format!("is where a value should be; write for instance {EXAMPLE}"))),
+            _ => return Err(self.error(&format!("is where a value should be; use, for example, {EXAMPLE}"))),
         };
         self.next += 1;
         Ok(operand)
@@ -214,7 +214,7 @@ impl<'a> ConditionParser<'a> {
             );
         }
         let known = excerpt(&self.names.join(", "));
-        format!("is not a captured value; write one of {known}, and texts in quotes")
+        format!("is not a captured value; use one of {known}, and texts in quotes")
     }
 }
 

@@ -169,16 +169,16 @@ fn not_binds_closer_than_and_and_that_closer_than_or() {
 #[test]
 fn a_complaint_says_where_and_what_would_be_right() {
     let cases = [
-        ("", "a condition is missing; write for instance state == 'open' and items > 0"),
+        ("", "a condition is missing; use, for example, state == 'open' and items > 0"),
         ("state = 'a'", "`= 'a'` in the condition is not a comparison; write == for equal"),
         (
             "stat == 'a'",
-            "`stat == 'a'` in the condition is not a captured value; write one of state, items, pages, price, ",
+            "`stat == 'a'` in the condition is not a captured value; use one of state, items, pages, price, ",
         ),
         ("State", "`State` in the condition is not a captured value; write `state` if you meant that"),
         (
             "state ==",
-            "the condition `state ==` ends too early: its end is where a value should be; write for instance ",
+            "the condition `state ==` ends too early: its end is where a value should be; use, for example, ",
         ),
         ("(state", "the condition `(state` ends too early: its end follows a ( that is not closed; write ) before it"),
         ("state)", "`)` in the condition has no ( before it"),

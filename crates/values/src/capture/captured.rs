@@ -73,7 +73,7 @@ pub fn parse_captures(
         let at = at.ok_or_else(|| UsageError::new(place(), "only works in a flow; move it to a step of one"))?;
         let capture = Capture::parse(source).map_err(|trouble| UsageError::new(place(), trouble))?;
         if !known.contains(&capture.kind()) {
-            let trouble = format!("{whose} has no {}; write one of {}", capture.kind(), known.join(", "));
+            let trouble = format!("{whose} has no {}; use one of {}", capture.kind(), known.join(", "));
             return Err(UsageError::new(place(), trouble));
         }
         all.push((at as u16, capture));

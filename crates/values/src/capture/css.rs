@@ -32,7 +32,7 @@ impl CssSelector {
         let selector = unquoted(selector);
         let wrong = |why: String| {
             let shown = excerpt(selector.as_bytes());
-            format!("`{shown}` is not a CSS selector ({why}); write for instance css input[name=csrf] @value")
+            format!("`{shown}` is not a CSS selector ({why}); use, for example, css input[name=csrf] @value")
         };
         let aside = selector.contains('~');
         if aside && selector.contains(":has") {

@@ -114,7 +114,7 @@ impl Capture {
             match parse_ending(ending.trim())? {
                 Some(CaptureEnding::Pick(which)) if pick.is_none() => pick = Some(which),
                 Some(CaptureEnding::Default(text)) if default.is_none() => default = Some(text.into_bytes()),
-                Some(_) => return Err(format!("`{ending}` is given more than once; write it once")),
+                Some(_) => return Err(format!("`{ending}` is given more than once; give it once")),
                 None => break,
             }
             rest = before.trim_end();
@@ -249,7 +249,7 @@ fn parse_ending(text: &str) -> Result<Option<CaptureEnding>, String> {
         ("count", "") => CaptureEnding::Pick(CapturePick::Count),
         ("nth", number) => match number.parse() {
             Ok(n @ 1..) => CaptureEnding::Pick(CapturePick::Nth(n)),
-            _ => return Err(format!("`{text}` is not a position; write for instance `nth 2`, counted from 1")),
+            _ => return Err(format!("`{text}` is not a position; use, for example, `nth 2`, counted from 1")),
         },
         ("default", text) => CaptureEnding::Default(source::unquoted(text).to_owned()),
         _ => return Ok(None),

@@ -69,7 +69,7 @@ impl CaptureSource {
     /// A description of what is wrong with it.
     pub fn parse(text: &str) -> Result<CaptureSource, String> {
         let (word, rest) = text.split_once(' ').map_or((text, ""), |(word, rest)| (word, rest.trim()));
-        let missing = || Err(format!("`{text}` is incomplete; write {KINDS}"));
+        let missing = || Err(format!("`{text}` is incomplete; use {KINDS}"));
         match (word, rest) {
             ("status", "") => Ok(CaptureSource::Status),
             ("body" | "message" | "reply", "") => Ok(CaptureSource::Body),
@@ -81,7 +81,7 @@ impl CaptureSource {
             ("element", number) => match number.parse() {
                 Ok(number @ 1..) => Ok(CaptureSource::Element(number)),
                 _ => Err(format!(
-                    "`{number}` is not the position of an element; write for instance element 2, \
+                    "`{number}` is not the position of an element; use, for example, element 2, \
                     counted from 1"
                 )),
             },
@@ -92,7 +92,7 @@ impl CaptureSource {
             ("cookie", name) => Ok(CaptureSource::Cookie(name.to_owned())),
             ("css", selector) => CssSelector::parse(selector).map(CaptureSource::Css),
             ("xpath", expression) => XPathExpression::parse(expression).map(CaptureSource::XPath),
-            _ => Err(format!("`{}` is not a source of a value; write {KINDS}", excerpt(text.as_bytes()))),
+            _ => Err(format!("`{}` is not a source of a value; use {KINDS}", excerpt(text.as_bytes()))),
         }
     }
 

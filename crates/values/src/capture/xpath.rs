@@ -34,7 +34,7 @@ impl XPathExpression {
         read.map_err(|error| {
             let shown = excerpt(text.as_bytes());
             format!(
-                "`{shown}` is not an XPath expression ({}); write for instance xpath //input[@name='csrf']/@value",
+                "`{shown}` is not an XPath expression ({}); use, for example, xpath //input[@name='csrf']/@value",
                 error_text(&error)
             )
         })?;

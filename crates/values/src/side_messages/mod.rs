@@ -144,7 +144,7 @@ fn parse_opening<M: SideMessage>(
     let wrong = |trouble: String| UsageError::new(PLACE, trouble);
     let (text, answer) = text.split_once(ARROW).map_or((text, None), |(text, answer)| (text, Some(answer)));
     if text.is_empty() && answer.is_none() {
-        return Err(wrong("is empty; write for instance 'LOGIN me=>OK'".into()));
+        return Err(wrong("is empty; use, for example, 'LOGIN me=>OK'".into()));
     }
     let scope = SlotScope { sequence: true, captured: None, variables: &[] };
     let said = (!text.is_empty()).then(|| compile(text, PLACE, scope)).transpose()?;
@@ -161,10 +161,10 @@ fn parse_reply<M: SideMessage>(
     let wrong = |trouble: String| UsageError::new(PLACE, trouble);
     let (pattern, text) = text
         .split_once(ARROW)
-        .ok_or_else(|| wrong(format!("\"{text}\" has no reply; write PATTERN=>TEXT, for instance '^ping$=>pong'")))?;
+        .ok_or_else(|| wrong(format!("\"{text}\" has no reply; write PATTERN=>TEXT, for example '^ping$=>pong'")))?;
     if pattern.is_empty() {
         return Err(wrong(
-            "has an empty pattern, which matches every message; write for instance '^ping$=>pong'".into(),
+            "has an empty pattern, which matches every message; use, for example, '^ping$=>pong'".into(),
         ));
     }
     let compiled = Box::new(Regex::new(pattern).map_err(wrong)?);
@@ -180,7 +180,7 @@ fn parse_reply<M: SideMessage>(
 /// Rejects templates that can run out of rows: a run ends with its requests, while side messages have no end.
 fn reject_finite_data<M: SideMessage>(said: Option<&M>, place: &str) -> Result<(), UsageError> {
     if said.and_then(SideMessage::template).is_some_and(|template| template.data_end().is_some()) {
-        let trouble = "uses each row of a file once, and out of rows means the end of the run; leave out stop and \
+        let trouble = "uses each row of a file once, and the run would end when the rows run out; leave out stop and \
             unique here";
         return Err(UsageError::new(place, trouble));
     }

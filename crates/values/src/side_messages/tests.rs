@@ -162,7 +162,7 @@ fn patterns_look_at_the_beginning_of_a_message() {
 #[test]
 fn complaints() {
     let table: [(&[&str], &[&str], &str); 12] = [
-        (&[""], &[], "--on-connect: is empty; write for instance 'LOGIN me=>OK'"),
+        (&[""], &[], "--on-connect: is empty; use, for example, 'LOGIN me=>OK'"),
         (&["a=>("], &[], "--on-connect: \"(\" is not a valid regular expression"),
         (&["{captured}=>b"], &[], "--on-connect: {captured} at character 1 names neither a slot nor a part"),
         (&["{nobody}"], &[], "--on-connect: {nobody} at character 1 names neither"),

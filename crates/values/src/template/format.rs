@@ -56,7 +56,7 @@ impl NumberFormat {
             return Err(trouble.into());
         };
         let width = text.parse().ok().filter(|n| (1..=WIDEST).contains(n));
-        let width = width.ok_or_else(|| format!("\"{text}\" is not a width; write a number from 1 to {WIDEST}"))?;
+        let width = width.ok_or_else(|| format!("\"{text}\" is not a width; use a number from 1 to {WIDEST}"))?;
         Ok(NumberFormat::Digits { base, width })
     }
 

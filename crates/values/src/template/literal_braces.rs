@@ -181,7 +181,7 @@ fn reject_misspelled(rest: &str, names: &[String], scope: SlotScope<'_>) -> Resu
     let wrong = format!("{{{name}{words}}}");
     let (right, wrong) =
         if right == "random" && words.is_empty() { ("{random 16}", wrong) } else { (&*corrected, wrong) };
-    Err(format!("{wrong} is not a slot; write {right}, or {{text {{{wrong}}}}} to send it as is"))
+    Err(format!("{wrong} is not a slot; use {right}, or {{text {{{wrong}}}}} to send it as is"))
 }
 
 /// Returns `true` if the words differ by one letter (missing, added, replaced or swapped with its neighbour) or only in

@@ -77,8 +77,8 @@ fn slots_are_filled_between_other_braces() {
 #[test]
 fn a_word_that_was_meant_to_be_a_slot_is_a_complaint_with_the_nearest_name() {
     let table = [
-        ("{countr}", "{countr} is not a slot; write {counter}, or {text {{countr}}} to send it as is"),
-        ("{\"a\":{uuuid}}", "{uuuid} is not a slot; write {uuid}, or"),
+        ("{countr}", "{countr} is not a slot; use {counter}, or {text {{countr}}} to send it as is"),
+        ("{\"a\":{uuuid}}", "{uuuid} is not a slot; use {uuid}, or"),
         ("{cuonter from 5}", "write {counter from 5}, or"),
         ("{UUID}", "write {uuid}, or"),
         ("{Random 1..9}", "write {random 1..9}, or"),

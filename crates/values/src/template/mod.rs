@@ -349,7 +349,7 @@ impl<'f> TemplateBuilder<'f> {
                 bare.pop();
                 return Err(format!(
                     "{text} may contain a line break or another control character, which would break the header; \
-                        write for instance {bare} | url}}"
+                        use, for example, {bare} | url}}"
                 ));
             }
         }

@@ -46,7 +46,7 @@ impl RowChoice {
             };
             if twice {
                 return Err(format!(
-                    "{{csv {words}}} says twice how rows are chosen; write one of sequential, shuffle and random, \
+                    "{{csv {words}}} says twice how rows are chosen; use one of sequential, shuffle and random, \
                         and one of recycle, stop and unique"
                 ));
             }

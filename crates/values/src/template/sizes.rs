@@ -37,7 +37,7 @@ fn check_fit(function: &TemplateFunction, size: u64, room: u64) -> Result<(), St
         return Ok(());
     }
     Err(format!(
-        "a length may reach {largest}, and this format ends at {room}; write it wider, such as u32, or make the \
+        "a length may reach {largest}, and this format only goes up to {room}; write it wider, such as u32, or make the \
             part shorter ({{counter below N}} has fewer digits than {{counter}})"
     ))
 }

@@ -72,7 +72,7 @@ pub fn value(name: &str, words: &str, salt: u64, files: &mut DataFiles) -> Resul
             let step = words.number("step")?.unwrap_or(1);
             let below = words.number("below")?;
             if below == Some(0) {
-                return Err("{counter below 0} has no numbers; write for instance {counter below 1000}".into());
+                return Err("{counter below 0} has no numbers; use, for example, {counter below 1000}".into());
             }
             SlotValue::Counter { from, step, below, format: words.format()? }
         }
@@ -93,11 +93,11 @@ pub fn value(name: &str, words: &str, salt: u64, files: &mut DataFiles) -> Resul
 /// The variable is not set.
 pub fn env(name: &str) -> Result<String, String> {
     if name.is_empty() || name.contains(char::is_whitespace) {
-        return Err("{env} needs the name of an environment variable; write for instance {env TOKEN}".into());
+        return Err("{env} needs the name of an environment variable; use, for example, {env TOKEN}".into());
     }
     crate::file::environment_variable(name).map_err(|trouble| match trouble {
         std::env::VarError::NotPresent => {
-            format!("{{env {name}}} is not set; write {name}=… before brunt, or export it")
+            format!("{{env {name}}} is not set; use {name}=… before brunt, or export it")
         }
         std::env::VarError::NotUnicode(_) => format!("{{env {name}}} is not text (UTF-8); set it to text"),
     })
@@ -111,7 +111,7 @@ fn row(words: &str, lines: bool, files: &mut DataFiles) -> Result<SlotValue, Str
             None => (words, None),
         };
     let column = files.column(named, lines).map_err(|trouble| match misspelled_keyword(named) {
-        Some((word, right)) => format!("\"{word}\" is not a word of {{csv}}; write {right} if you meant that"),
+        Some((word, right)) => format!("\"{word}\" is not a word of {{csv}}; use {right} if you meant that"),
         None => trouble,
     })?;
     files.record_choice(named, choice, column.count())?;
@@ -131,7 +131,7 @@ fn sequence(words: &mut SlotWords<'_>) -> Result<SlotValue, String> {
     let (from, below) = (words.number("from")?.unwrap_or(1), words.number("below")?);
     if below.is_some_and(|below| below <= from) {
         let trouble =
-            format!("{{sequence}} from {from} has no numbers below that; write for instance {{sequence below 65536}}");
+            format!("{{sequence}} from {from} has no numbers below that; use, for example, {{sequence below 65536}}");
         return Err(trouble);
     }
     Ok(SlotValue::Sequence { from, below, format: words.format()? })
@@ -177,7 +177,7 @@ fn shifted_time(words: &mut SlotWords<'_>) -> Result<SlotValue, String> {
     );
     let by = nanos.ok().and_then(|nanos| i64::try_from(nanos).ok());
     let by = by.ok_or_else(|| {
-        format!("{{time in {text}}} is not a time from now; write for instance {{time iso in 90s}}, in -1h or in 7d")
+        format!("{{time in {text}}} is not a time from now; use, for example, {{time iso in 90s}}, in -1h or in 7d")
     })?;
     words.list.drain(at..(at + 2).min(words.list.len()));
     Ok(SlotValue::Shifted { by: if back { -by } else { by }, of: Box::new(time(words)?) })
@@ -215,7 +215,7 @@ fn traceparent(words: &mut SlotWords<'_>) -> Result<SlotValue, String> {
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     let share = number.parse::<f64>().map(|number| number / scale).ok().filter(|share| (0.0..=1.0).contains(share));
     let share = share.ok_or_else(|| {
-        format!("{{traceparent {text}}} is not a share of the traces; write for instance {{traceparent 1%}}")
+        format!("{{traceparent {text}}} is not a share of the traces; use, for example, {{traceparent 1%}}")
     })?;
     Ok(SlotValue::Trace { sampled: brunt_contract::Trace::sampling_bound(share) })
 }
@@ -267,6 +267,6 @@ impl<'a> SlotWords<'a> {
             "traceparent" => "the share of traces to be sampled, such as 1%",
             _ => "width N, hex, varint, zigzag, and u8 to u64 (followed by le for little endian)",
         };
-        Err(format!("\"{word}\" is not supported in {{{}}}; write {known}", self.name))
+        Err(format!("\"{word}\" is not supported in {{{}}}; use {known}", self.name))
     }
 }

@@ -370,10 +370,10 @@ fn fixed_texts_are_known() {
 #[test]
 fn a_length_that_does_not_fit_is_refused() {
     let refused = [
-        ("{length u8 {a}}{a={random 300 digits}}", "may reach 300, and this format ends at 255"),
+        ("{length u8 {a}}{a={random 300 digits}}", "may reach 300, and this format only goes up to 255"),
         ("{length u8 +4 {a}}{a={random 252}}", "may reach 256"),
-        ("{a={length u16le {a}}{pad 65534 x}}", "may reach 65536, and this format ends at 65535"),
-        ("{a={length width 2 {a}}{random 98}}", "may reach 100, and this format ends at 99"),
+        ("{a={length u16le {a}}{pad 65534 x}}", "may reach 65536, and this format only goes up to 65535"),
+        ("{a={length width 2 {a}}{random 98}}", "may reach 100, and this format only goes up to 99"),
         ("{hex {length u8 {base64 {random 192 bytes}}}}", "may reach 256"),
         ("{xor {length u8 {random 256}} {text x}}", "may reach 256"),
         ("{xor {text x} {length u8 {hex {random 128}}}}", "may reach 256"),
@@ -411,7 +411,7 @@ fn complaints() {
         ("{counter by 3}", "\"by\" is not supported in {counter}; write from N"),
         ("{counter step x}", "{counter step} needs a whole number"),
         ("{counter below 0}", "has no numbers"),
-        ("{counter width 100}", "\"100\" is not a width; write a number from 1 to 64"),
+        ("{counter width 100}", "\"100\" is not a width; use a number from 1 to 64"),
         ("{counter u8 width 4}", "a width is for digits"),
         ("{random}", "is incomplete"),
         ("{random x}", "{random x} is not a count"),

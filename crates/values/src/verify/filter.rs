@@ -56,7 +56,7 @@ struct FilterReader<'a> {
 impl FilterReader<'_> {
     fn error(&self) -> String {
         let text = self.text;
-        format!("has a filter that cannot be read ({text}); write for instance [?@.price < 10 && @.stock > 0]")
+        format!("has a filter that cannot be read ({text}); use, for example, [?@.price < 10 && @.stock > 0]")
     }
 
     fn any(&self, text: &str, deepest: usize) -> Result<PathFilter, String> {

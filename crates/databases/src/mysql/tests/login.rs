@@ -117,7 +117,7 @@ fn a_refusal_is_named_and_what_the_server_said_is_kept() {
         ),
         (vec![packet(0, b"\x09old")], "the greeting is not from a MySQL server (protocol version 10)", ""),
         (vec![packet(0, b"HTTP")], "the greeting is not from a MySQL server (protocol version 10)", ""),
-        (vec![greeting("x", 1, 0)], "the server is older than MySQL 4.1 and uses another protocol", ""),
+        (vec![greeting("x", 1, 0)], "the server is older than MySQL 4.1 and uses a different protocol", ""),
     ] {
         let outcome = log_in(&[], &packets);
         assert_eq!(outcome.broken.unwrap().to_string(), said);
@@ -139,7 +139,7 @@ fn tls_is_never_pretended() {
     let without = log_in(&[("ssl", "")], &[greeting("mysql_native_password", CAPABILITIES, 0)]);
     assert_eq!(
         without.broken.map(|broken| broken.to_string()),
-        Some("the server does not support TLS, which was asked for (ssl)".to_string())
+        Some("the server does not support TLS, which was requested (ssl)".to_string())
     );
     assert!(without.sent.is_empty());
     // Data after the greeting may come from an attacker on the path.

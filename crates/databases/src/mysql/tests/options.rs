@@ -22,7 +22,7 @@ fn a_mistake_is_one_sentence_that_says_what_would_be_right() {
         (
             "mysql://u@h/d?ssl=1",
             &[],
-            "URL: \"mysql://u@h/d?ssl=1\" cannot be used (options are given as flags, for instance --ssl); write \
+            "URL: \"mysql://u@h/d?ssl=1\" cannot be used (options are given as flags, for example --ssl); write \
                 mysql://user:password@host:3306/database",
         ),
         (
@@ -35,7 +35,7 @@ fn a_mistake_is_one_sentence_that_says_what_would_be_right() {
         (
             URL,
             &[("sql", " ; -- nothing")],
-            "--sql: \"; -- nothing\": has no statement; write one, for instance SELECT 1",
+            "--sql: \"; -- nothing\": has no statement; add one, such as SELECT 1",
         ),
         (
             URL,
@@ -51,10 +51,10 @@ fn a_mistake_is_one_sentence_that_says_what_would_be_right() {
         (
             URL,
             &[("text", ""), ("prepared", "")],
-            "--text: does not go with --prepared, its opposite; leave one of them out",
+            "--text: cannot be combined with --prepared, its opposite; leave one of them out",
         ),
-        (URL, &[("expect-rows", "many")], "--expect-rows: \"many\" is not a number of rows; write 1, 1..5 or 1.."),
-        (URL, &[("expect-rows", "5..1")], "--expect-rows: \"5..1\" is not a number of rows; write 1, 1..5 or 1.."),
+        (URL, &[("expect-rows", "many")], "--expect-rows: \"many\" is not a number of rows; use 1, 1..5 or 1.."),
+        (URL, &[("expect-rows", "5..1")], "--expect-rows: \"5..1\" is not a number of rows; use 1, 1..5 or 1.."),
     ] {
         let complaint = prepared(url, options).map(|_| ()).unwrap_err();
         assert_eq!(complaint.to_string(), said);

@@ -102,7 +102,7 @@ fn a_refusal_says_why() {
     let (_, outcome, session) = logged_in(&nameless, &authentication(3, b""));
     assert_eq!(
         outcome.map_err(|broken| broken.to_string()),
-        Err("the server requires a password; write postgres://user:password@host".to_string())
+        Err("the server requires a password; use postgres://user:password@host".to_string())
     );
     assert_eq!((session.refusal_kind(), session.refusal_code()), (FaultKind::WrongStatus, 0), "it said no code");
 }
@@ -120,7 +120,7 @@ fn tls_begins_behind_one_byte() {
     session.receive(WELCOME, &mut out, &mut done).expect("good");
     assert_eq!(session.room(), 1);
     for (answer, why) in [
-        (&b"N"[..], "the server does not support TLS, which was asked for (ssl)"),
+        (&b"N"[..], "the server does not support TLS, which was requested (ssl)"),
         (b"SR\0\0", "the server sent cleartext after agreeing to TLS"),
         (b"E", "the response to SSLRequest is neither S nor N"),
     ] {

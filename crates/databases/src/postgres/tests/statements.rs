@@ -124,7 +124,7 @@ fn what_is_said_once_is_text_and_in_order() {
 
 #[test]
 fn mistakes_are_answered_by_one_sentence() {
-    let right = "write postgres://user:password@host:5432/database";
+    let right = "use postgres://user:password@host:5432/database";
     for (url, options, said) in [
         ("postgres://h/d", &[][..], format!("URL: \"postgres://h/d\" cannot be used (it has no user); {right}")),
         (
@@ -151,7 +151,7 @@ fn mistakes_are_answered_by_one_sentence() {
                 instance --ssl); {right}"
             ),
         ),
-        ("postgres://u@h", &["sql=;"], "--sql: \";\": has no statement; write one, for instance SELECT 1".into()),
+        ("postgres://u@h", &["sql=;"], "--sql: \";\": has no statement; add one, such as SELECT 1".into()),
         ("postgres://u@h", &["before=SELECT '"], "--before: \"SELECT '\": a ' has no matching end; write both".into()),
         ("postgres://u@h", &["sql=SELECT $$a"], "--sql: \"SELECT $$a\": $$ has no matching end; write both".into()),
         (
@@ -169,12 +169,12 @@ fn mistakes_are_answered_by_one_sentence() {
         (
             "postgres://u@h",
             &["text", "prepared"],
-            "--text: does not go with --prepared, its opposite; leave one of them out".into(),
+            "--text: cannot be combined with --prepared, its opposite; leave one of them out".into(),
         ),
         (
             "postgres://u@h",
             &["expect-rows=2..1"],
-            "--expect-rows: \"2..1\" is not a number of rows; write 1, 1..5 or 1..".into(),
+            "--expect-rows: \"2..1\" is not a number of rows; use 1, 1..5 or 1..".into(),
         ),
     ] {
         assert_eq!(prepared(url, options).unwrap_err().to_string(), said);

@@ -63,5 +63,5 @@ fn commands_on_a_line_are_heard_too() {
     server.receive(b"PING\r\nset  k vv\n\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n", hear).expect("good");
     assert_eq!(heard, ["PING  0", "set k 2", "GET k 0"]);
     let broken = RedisServer::new().receive(b"*1\r\n:1\r\n", &mut |_| {});
-    assert_eq!(broken.map_err(|broken| broken.to_string()), Err("a word of a command without its length".to_string()));
+    assert_eq!(broken.map_err(|broken| broken.to_string()), Err("a command word without its length".to_string()));
 }

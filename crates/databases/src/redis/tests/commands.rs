@@ -82,10 +82,10 @@ fn what_is_sent_once_keeps_its_order() {
 fn mistakes_are_answered_by_one_sentence() {
     for (option, said) in [
         ("command=", "--command: \"\" is empty; write what to send"),
-        ("command=''", "--command: \"''\": a command has no name; write for instance GET key"),
+        ("command=''", "--command: \"''\": a command has no name; use, for example, GET key"),
         ("command=;", "--command: \";\" has a `;` with no command before it; write commands between them, or quote it"),
-        ("before=  ", "--before: \"  \" has no command; write for instance GET key"),
-        ("command=GET 'a", "--command: \"GET 'a\" has a ' that is not closed; write another ' after it"),
+        ("before=  ", "--before: \"  \" has no command; use, for example, GET key"),
+        ("command=GET 'a", "--command: \"GET 'a\" has a ' that is not closed; use another ' after it"),
         ("before=GET \"a", "--before: \"GET \"a\" has a \" that is not closed; write another \" after it"),
         (
             "command=subscribe x",
@@ -96,8 +96,8 @@ fn mistakes_are_answered_by_one_sentence() {
             "--command: \"CLIENT reply OFF\": CLIENT REPLY makes the server silent, and every exchange would time out; \
              leave it out",
         ),
-        ("pipeline=0", "--pipeline: \"0\" is not a number from 1 to 10000; write for instance 16"),
-        ("resp=4", "--resp: \"4\" is not a protocol version; write 2 or 3"),
+        ("pipeline=0", "--pipeline: \"0\" is not a number from 1 to 10000; use, for example, 16"),
+        ("resp=4", "--resp: \"4\" is not a protocol version; use 2 or 3"),
     ] {
         assert_eq!(prepared("redis://h", &[option]).unwrap_err().to_string(), said);
     }

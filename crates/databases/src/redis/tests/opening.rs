@@ -57,7 +57,7 @@ fn a_refused_opening_says_what_was_refused() {
             "redis://h/1",
             &[],
             "-NOAUTH Authentication required.\r\n",
-            "the server requires a password (NOAUTH); write redis://:password@host, or redis://name:password@host",
+            "the server requires a password (NOAUTH); use redis://:password@host, or redis://name:password@host",
         ),
         (
             "redis://h/99",

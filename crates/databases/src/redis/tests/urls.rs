@@ -36,6 +36,6 @@ fn mistakes_are_answered_by_one_sentence() {
         ("redis://h:99999", "invalid port number"),
     ] {
         let said = prepared(url, &[]).unwrap_err().to_string();
-        assert_eq!(said, format!("URL: \"{url}\" cannot be used ({trouble}); write redis://host:port/database"));
+        assert_eq!(said, format!("URL: \"{url}\" cannot be used ({trouble}); use redis://host:port/database"));
     }
 }

@@ -147,9 +147,9 @@ fn a_stream_that_ends_early_fails_the_step_on_it_or_the_next_and_then_another_is
     hear(&mut talk, &[head(3), data(3, &[&text("hi"), &text("x")])].concat());
     assert!(hear(&mut talk, &trailers(3, "0")).is_empty(), "between two steps: the next hears of it");
     let told = begin(&mut talk, 2).1;
-    assert_eq!(told, ["WrongBody the stream ended with OK before the message that this step awaits", "push of 3"]);
+    assert_eq!(told, ["WrongBody the stream ended with OK before the message that this step waits for", "push of 3"]);
     let told = begin(&mut talk, 3).1;
-    assert_eq!(told, ["Closed the stream is not open: it ended before, or the step that opens it was left out"]);
+    assert_eq!(told, ["Closed the stream is not open: it has already ended, or the step that opens it was skipped"]);
     talk.sent();
     begin(&mut talk, 0);
     assert_eq!(frames_sent(&mut talk)[0], (frames::HEADERS, 5, false));
@@ -165,7 +165,7 @@ fn who_awaits_in_vain_gives_up_the_stream_where_what_comes_later_could_be_mistak
     assert!(talk.session.cancel(ExchangeId(0), &mut talk.out), "the connection goes on");
     assert_eq!(frames_sent(&mut talk), [(frames::RST_STREAM, 1, false)]);
     let told = begin(&mut talk, 1).1;
-    assert_eq!(told, ["WrongStatus CANCELLED: a step before awaited in vain, and gave the stream up"]);
+    assert_eq!(told, ["WrongStatus CANCELLED: an earlier step waited in vain and gave up the stream"]);
     begin(&mut talk, 0);
     hear(&mut talk, &[head(3), data(3, &[&text("one")])].concat());
     begin(&mut talk, 1);

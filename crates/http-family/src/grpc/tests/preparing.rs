@@ -9,18 +9,18 @@ fn complaint(url: &str, options: &[(&str, &str)]) -> String {
 
 #[test]
 fn mistakes_in_urls_name_what_is_right() {
-    let right = "write grpc://host:port/package.Service/Method";
+    let right = "use grpc://host:port/package.Service/Method";
     let table = [
         ("grpc://h:1/brunt.Target/Unari", "URL: there is no method of brunt.Target Unari; write Unary".to_owned()),
         ("grpc://h:1/brunt.Taget/Unary", "--proto: there is no service brunt.Taget; write brunt.Target".to_owned()),
-        ("grpc://h:1/other.Thing/Do", "--proto: there is no service other.Thing; write one of brunt.Target".to_owned()),
+        ("grpc://h:1/other.Thing/Do", "--proto: there is no service other.Thing; use one of brunt.Target".to_owned()),
         (
             "grpc://h:1/Target",
             format!("URL: \"grpc://h:1/Target\" cannot be used (its path has a service but no method); {right}"),
         ),
         (
             "grpc://h:1/brunt.Target",
-            "URL: names the service brunt.Target but no method; write one of: brunt.Target/Unary (unary), \
+            "URL: names the service brunt.Target but no method; use one of: brunt.Target/Unary (unary), \
              brunt.Target/ClientStream (client streaming), brunt.Target/ServerStream (server streaming), \
              brunt.Target/Bidi (bidirectional streaming)"
                 .to_owned(),
@@ -38,7 +38,7 @@ fn mistakes_in_urls_name_what_is_right() {
         ),
         (
             "grpc://h:1",
-            "URL: does not name a method; write grpc://h:1/ and one of: brunt.Target/Unary (unary), \
+            "URL: does not name a method; use grpc://h:1/ and one of: brunt.Target/Unary (unary), \
              brunt.Target/ClientStream (client streaming), brunt.Target/ServerStream (server streaming), \
              brunt.Target/Bidi (bidirectional streaming)"
                 .to_owned(),
@@ -60,9 +60,9 @@ fn mistakes_in_options_name_what_is_right() {
             &[("data", "{}\n{\"text\": 5}\n")],
             "--data line 2: text of brunt.Payload: invalid type: integer `5`, expected a string",
         ),
-        (&[("data", "@file")], "--data: files are not read here; write --data-file file"),
-        (&[("deadline", "500")], "--deadline: \"500\" is not a time above zero with a unit; write for instance 500ms"),
-        (&[("streams", "0")], "--streams: \"0\" is not a number from 1 to 100000; write for instance 10"),
+        (&[("data", "@file")], "--data: files are not read here; use --data-file file"),
+        (&[("deadline", "500")], "--deadline: \"500\" is not a time above zero with a unit; use, for example, 500ms"),
+        (&[("streams", "0")], "--streams: \"0\" is not a number from 1 to 100000; use, for example, 10"),
         (
             &[("expect-status", "FINE")],
             "--expect-status: \"FINE\" is not a gRPC status; write names separated by commas, such as OK,NOT_FOUND",
@@ -71,7 +71,7 @@ fn mistakes_in_options_name_what_is_right() {
         (&[("header", "te: x")], "--header: \"te: x\" sets te, which belongs to every call; leave it out"),
         (
             &[("header", "a-bin: ???")],
-            "--header: \"a-bin: ???\" ends in -bin, and its value is not Base64; write for instance trace-bin: AAEC",
+            "--header: \"a-bin: ???\" ends in -bin, and its value is not Base64; use, for example, trace-bin: AAEC",
         ),
         (&[("header", "novalue")], "--header: \"novalue\" has no name before a colon; write NAME: VALUE"),
     ];
@@ -136,7 +136,7 @@ fn a_url_may_have_messages_of_its_own() {
     assert_eq!(bodies, [&[0, 0, 0, 0, 0][..], &[0, 0, 0, 0, 2, 16, 1]]);
     two.url_options[1] = [("streams".to_owned(), vec!["2".to_owned()])].into();
     let said = GrpcProtocol.prepare(&two).expect_err("a complaint").to_string();
-    assert_eq!(said, "URL 2, streams: applies to the whole run; write it next to the URLs, not inside one");
+    assert_eq!(said, "URL 2, streams: applies to the whole run; put it next to the URLs, not inside one");
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn rules_about_the_list_of_a_streams_messages_name_its_places_and_their_number_i
     let wrong = GrpcProtocol.prepare(&asked(SERVER, &[("expect-json", "$[0].txt == ab")])).expect_err("no such field");
     assert!(wrong.to_string().contains("brunt.Payload has no field \"txt\"; write \"text\""), "{wrong}");
     let wrong = GrpcProtocol.prepare(&asked(SERVER, &[("expect-messages", "many")])).expect_err("no number");
-    assert_eq!(wrong.to_string(), "--expect-messages: \"many\" is not a number of messages; write 1, 1..5 or 1..");
+    assert_eq!(wrong.to_string(), "--expect-messages: \"many\" is not a number of messages; use 1, 1..5 or 1..");
 }
 
 /// Returns the captures of a call of a flow, as texts.

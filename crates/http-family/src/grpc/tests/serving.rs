@@ -82,5 +82,5 @@ fn our_client_learns_the_services_from_our_reflection() {
     assert!(text(b"\x1a\x0ctarget.proto").contains("ClientStream"), "by the name of the file");
     assert!(text(b"\x22\x12brunt.Target.Unary").contains("ClientStream"), "by the name of a method");
     assert!(text(b"\x22\x04no.S").contains("there is no no.S"));
-    assert!(text(b"").contains("there is no name in the question"));
+    assert!(text(b"").contains("there is no name in the request"));
 }

@@ -105,7 +105,7 @@ fn what_cannot_be_filled_is_a_complaint() {
         (r#"{"inner":"{user}"}"#, "inner is t.Inner, and slots do not work inside it"),
         (r#"{"inner":{"raw":"{user}"}}"#, "raw is bytes, which JSON has in Base64; write one slot and its encoding"),
         (r#"{"many":{user}}"#, "many is a list or a map"),
-        (r#"{"a":{countr}}"#, "{countr} is not a slot; write {counter}"),
+        (r#"{"a":{countr}}"#, "{countr} is not a slot; use {counter}"),
         (r#"{"a":{counter}"#, "this is not JSON"),
     ] {
         let mut marks = Placeholders::new(&asked(UNARY, &[("data", text)]));

@@ -198,7 +198,7 @@ fn mistakes_are_named() {
         (&["continue-wait=1s", "data=x"], "--continue-wait: needs --expect-continue; add it, or leave it out"),
         (
             &["expect-continue", "data=x", "continue-wait=soon"],
-            "--continue-wait: \"soon\" is not a time from 1ms to 1h; write for instance 1s",
+            "--continue-wait: \"soon\" is not a time from 1ms to 1h; use, for example, 1s",
         ),
     ] {
         let said = Http1.prepare(&asked(&["http://h/"], options)).expect_err("a mistake").to_string();

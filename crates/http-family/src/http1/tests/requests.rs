@@ -191,8 +191,8 @@ fn a_url_may_have_options_of_its_own() {
     assert!(sent(0).contains("\r\nX: 1\r\n") && !sent(0).contains("Y: 2"), "{}", sent(0));
     assert!(sent(1).contains("\r\nY: 2\r\n") && !sent(1).contains("X: 1"), "{}", sent(1));
     for (name, said) in [
-        ("cookie-jar", "URL 2, cookie-jar: applies to the whole run; write it next to the URLs, not inside one"),
-        ("method", "URL 2, --method: \"a b\" is not a method; write one word, for instance PUT"),
+        ("cookie-jar", "URL 2, cookie-jar: applies to the whole run; put it next to the URLs, not inside one"),
+        ("method", "URL 2, --method: \"a b\" is not a method; write one word, for example PUT"),
     ] {
         asked.url_options[1] = [(name.to_owned(), vec!["a b".to_owned()])].into();
         assert_eq!(Http1.prepare(&asked).expect_err("a complaint").to_string(), said);
@@ -267,15 +267,15 @@ fn mistakes_get_a_sentence() {
     let good = "http://h/";
     #[rustfmt::skip]
     let cases: &[(&[&str], &[&str], &str)] = &[
-        (&[], &[], "URL: none was given; write one, for instance http://127.0.0.1:8080/"),
-        (&["http://"], &[], "URL: \"http://\" cannot be used (empty host); write http://host:port/path"),
-        (&["ftp://h/"], &[], "URL: \"ftp://h/\" cannot be used (its scheme is neither http nor https); write http://host:port/path"),
-        (&["http://h:99999/"], &[], "URL: \"http://h:99999/\" cannot be used (invalid port number); write http://host:port/path"),
-        (&[good], &["method=get"], "--method: methods are case-sensitive: write GET instead of get"),
-        (&[good], &["method=A B"], "--method: \"A B\" is not a method; write one word, for instance PUT"),
+        (&[], &[], "URL: none given; add one, such as http://127.0.0.1:8080/"),
+        (&["http://"], &[], "URL: \"http://\" cannot be used (empty host); use http://host:port/path"),
+        (&["ftp://h/"], &[], "URL: \"ftp://h/\" cannot be used (its scheme is neither http nor https); use http://host:port/path"),
+        (&["http://h:99999/"], &[], "URL: \"http://h:99999/\" cannot be used (invalid port number); use http://host:port/path"),
+        (&[good], &["method=get"], "--method: methods are case-sensitive: use GET instead of get"),
+        (&[good], &["method=A B"], "--method: \"A B\" is not a method; write one word, for example PUT"),
         (&[good], &["method=CONNECT"], "--method: CONNECT opens a tunnel and has no response to measure; use \
             another method"),
-        (&[good], &["header=X"], "--header: a line has no colon between name and value; write -H 'NAME: VALUE', as in -H 'Accept: text/html'"),
+        (&[good], &["header=X"], "--header: a line has no colon between name and value; use -H 'NAME: VALUE', as in -H 'Accept: text/html'"),
         (&[good], &["header=X Y: a"], "--header: \"X Y: a\" has no valid name before the colon; write NAME: VALUE"),
         (&[good], &["header=X: a\nb"], "--header: \"X: a\\nb\" contains a line break or another control character; \
             write NAME: VALUE"),
@@ -286,20 +286,20 @@ fn mistakes_get_a_sentence() {
             chunked is HTTP/1.1 only; leave it out, or use --http 1.1"),
         (&[good], &["data={counter}", "header=Transfer-Encoding: chunked"], "--header: Transfer-Encoding: chunked \
             does not go with a body with slots; leave one of them out"),
-        (&[good], &["data=a", "header=Content-Length: 1", "header=Transfer-Encoding: chunked"], "--header: Content-Length does not go with Transfer-Encoding: chunked; leave one of them out"),
+        (&[good], &["data=a", "header=Content-Length: 1", "header=Transfer-Encoding: chunked"], "--header: Content-Length cannot be combined with Transfer-Encoding: chunked; leave one of them out"),
         (&[good], &["data=abc", "header=Content-Length: 2"], "--header: Content-Length: 2 does not match the body of 3 bytes; leave it out"),
         (&[good], &["data=abc", "header=Content-Length:"], "--header: Content-Length cannot be left out of a request with a body"),
-        (&[good], &["data=a", "form=a=b"], "--form: does not go with --data, as a request has one body; leave one of them out"),
-        (&[good], &["data=a", "data-file=b"], "--data-file: does not go with --data, as a request has one body; leave one of them out"),
-        (&[good], &["data=@f"], "--data: files are not read here; write --data-file f"),
+        (&[good], &["data=a", "form=a=b"], "--form: cannot be combined with --data, as a request has one body; leave one of them out"),
+        (&[good], &["data=a", "data-file=b"], "--data-file: cannot be combined with --data, as a request has one body; leave one of them out"),
+        (&[good], &["data=@f"], "--data: files are not read here; use --data-file f"),
         (&[good], &["form=a"], "--form: \"a\" has no =; write NAME=VALUE or NAME=@FILE"),
-        (&[good], &["form=a=b;c"], "--form: \"a=b;c\" has \"c\" after its value, where only ;type= and ;filename= are allowed; leave it out, or write --form-string 'a=b;c' to send it as is"),
-        (&[good], &["request-target=a b"], "--request-target: \"a b\" has spaces, which would break the request line; write a target without, for instance /a?b"),
+        (&[good], &["form=a=b;c"], "--form: \"a=b;c\" has \"c\" after its value, where only ;type= and ;filename= are allowed; leave it out, or use --form-string 'a=b;c' to send it as is"),
+        (&[good], &["request-target=a b"], "--request-target: \"a b\" has spaces, which would break the request line; write a target without, for example /a?b"),
         (&[good], &["form==a"], "--form: \"=a\" has no name; write NAME=VALUE or NAME=@FILE"),
         (&[good], &["user=me"], "--user: the password is missing; write NAME:PASSWORD"),
-        (&[good], &["redirects=many"], "--redirects: \"many\" is not a number from 0 to 100; write for instance 5"),
-        (&[good], &["expect-status=200,2x"], "--expect-status: \"2x\" is not a status; write 200, 2xx or 200-299, separated by commas"),
-        (&[good], &["expect-status=300-200"], "--expect-status: \"300-200\" is not a status; write 200, 2xx or 200-299, separated by commas"),
+        (&[good], &["redirects=many"], "--redirects: \"many\" is not a number from 0 to 100; use, for example, 5"),
+        (&[good], &["expect-status=200,2x"], "--expect-status: \"2x\" is not a status; use 200, 2xx or 200-299, separated by commas"),
+        (&[good], &["expect-status=300-200"], "--expect-status: \"300-200\" is not a status; use 200, 2xx or 200-299, separated by commas"),
     ];
     for (urls, options, expected) in cases {
         assert_eq!(complaint(urls, options), *expected);

@@ -51,7 +51,7 @@ const NO_END: Option<&str> = Some("a chunk line or trailer does not end in CR LF
 const ALERT: &str = "\u{15}\u{3}\u{3}\0\u{2}\u{2}\n";
 /// First frame of an HTTP/2 server.
 const SETTINGS: &str = "\0\0\u{6}\u{4}\0\0\0\0\0\0\u{3}\0\0\0d";
-const TLS: Option<&str> = Some("the server uses TLS on this port; write https://");
+const TLS: Option<&str> = Some("the server uses TLS on this port; use https://");
 const HTTP2: Option<&str> = Some("the server uses HTTP/2 on this port; add --http2");
 
 #[rustfmt::skip]

@@ -218,7 +218,7 @@ fn complaints_show_slots_as_they_were_written() {
         (
             "http://h/{countr}",
             &[],
-            "URL: {countr} is not a slot; write {counter}, or {text {{countr}}} to send it as is",
+            "URL: {countr} is not a slot; use {counter}, or {text {{countr}}} to send it as is",
         ),
         ("http://h/", &["header=X-{user}: a"], "--header: \"X-{user}: a\" has a slot in its name"),
         (

@@ -322,7 +322,7 @@ fn requests_that_are_not_whole_hold_so_much() {
     said.extend((1..400).flat_map(|n| frame(frames::HEADERS, frames::END_HEADERS, 2 * n + 1, &again)));
     assert!(said.len() < 64 * 1024);
     let (_, broken) = hear(&mut server, &said);
-    assert_eq!(broken, Some("requests that are not whole hold more than 16 MiB"));
+    assert_eq!(broken, Some("incomplete requests take up more than 16 MiB"));
     assert!(server.held_bytes() < 17 << 20, "{}", server.held_bytes());
 }
 

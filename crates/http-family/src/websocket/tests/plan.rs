@@ -56,14 +56,14 @@ fn mistakes_in_a_sentence() {
     };
     let (empty, odd) = (place("empty", b"\n\n"), place("odd", b"a\n\xff\n"));
     let table: [(&[&str], String); 12] = [
-        (&["header=x"], "--header: a line has no colon between name and value; write -H 'NAME: VALUE', as in -H 'Accept: text/html'".into()),
+        (&["header=x"], "--header: a line has no colon between name and value; use -H 'NAME: VALUE', as in -H 'Accept: text/html'".into()),
         (
             &["header=Sec-WebSocket-Key: x"],
             "--header: Sec-WebSocket-Key is set by brunt for the handshake; leave it out".into(),
         ),
         (
             &["header=sec-websocket-protocol: x"],
-            "--header: sec-websocket-protocol is set by brunt for the handshake; write --subprotocol NAME instead"
+            "--header: sec-websocket-protocol is set by brunt for the handshake; use --subprotocol NAME instead"
                 .into(),
         ),
         (
@@ -73,9 +73,9 @@ fn mistakes_in_a_sentence() {
         (&["user=me"], "--user: the password is missing; write NAME:PASSWORD".into()),
         (
             &["subprotocol=a b"],
-            "--subprotocol: \"a b\" is not the name of a subprotocol; write one word, for instance chat".into(),
+            "--subprotocol: \"a b\" is not the name of a subprotocol; write one word, for example chat".into(),
         ),
-        (&["subprotocol=a", "subprotocol=a"], "--subprotocol: \"a\" is offered twice; write it once".into()),
+        (&["subprotocol=a", "subprotocol=a"], "--subprotocol: \"a\" is offered twice; give it once".into()),
         (&["match-field=a..b"], "--match-field: \"a..b\" is not a field; write a name such as seq, or data.id".into()),
         (
             &["match-field=seq", "data=x"],

@@ -193,7 +193,7 @@ fn escapes_in_all_that_is_said_and_expected() {
         (&["escapes", "no-slots", "data=\\q"], "--data: \\q is not an escape"),
         (&["data=x", "expect-body={uuid}"], "--expect-body: {uuid} differs here from the one in the message"),
         (&["data=x", "expect-body={countr}"], "--expect-body: {countr} is not a slot"),
-        (&["on-connect={sequenc}"], "--on-connect: {sequenc} is not a slot; write {sequence}"),
+        (&["on-connect={sequenc}"], "--on-connect: {sequenc} is not a slot; use {sequence}"),
     ] {
         assert!(complaint(options).starts_with(wanted), "{options:?}: {}", complaint(options));
     }
