@@ -12,34 +12,34 @@ crate::sentences! { "checks":
         "expected response to match {option}, found {found}", "预期响应匹配 {option}，实际为 {found}";
     nothing = "nothing (0 B)", "无内容（0 B）";
     no_json(found) = "expected JSON, found {found}", "预期 JSON，实际为 {found}";
-    nothing_at(rule, place) = "expected {rule}, found nothing at {place}", "预期 {rule}，在 {place} 处没有找到任何内容";
+    nothing_at(rule, place) = "expected {rule}, found nothing at {place}", "预期 {rule}，但 {place} 处没有内容";
     differs(rule, found) = "expected {rule}, found {found}", "预期 {rule}，实际为 {found}";
-    awaited_unreadable(why) = "the `await` condition cannot be read: {why}", "所等待的内容无法读取：{why}";
+    awaited_unreadable(why) = "the `await` condition cannot be read: {why}", "无法读取所等待的消息：{why}";
     and_more(found, n) = "{found} and {n} more", "{found}，另有 {n} 个";
     header_differs(header, found) = "expected the header {header}, found {found}", "预期响应头 {header}，实际为 {found}";
     trailer_differs(trailer, found) =
         "expected the trailer {trailer}, found {found}", "预期尾部字段 {trailer}，实际为 {found}";
     no_header(header, instead) = "expected the header {header}, {instead}", "预期响应头 {header}，{instead}";
     no_trailer(trailer, instead) = "expected the trailer {trailer}, {instead}", "预期尾部字段 {trailer}，{instead}";
-    headers(names) = "the headers are {names}", "现有响应头为 {names}";
+    headers(names) = "the headers are {names}", "收到的响应头有 {names}";
     no_headers = "there are no headers", "没有响应头";
-    trailers(names) = "the trailers are {names}", "现有尾部字段为 {names}";
+    trailers(names) = "the trailers are {names}", "收到的尾部字段有 {names}";
     no_trailers = "there are no trailers", "没有尾部字段";
-    too_long(bound) = "the body is longer than {bound}, the limit for checks", "正文超过 {bound}（检查的上限）";
+    too_long(bound) = "the body is longer than {bound}, the limit for checks", "正文超过检查上限 {bound}";
     unchecked(why) = "the body was not checked: {why}", "正文未检查：{why}";
     headers_unchecked(why) = "the headers were not checked: {why}", "响应头未检查：{why}";
     response_too_long(bound) =
-        "the response is longer than {bound}, the limit for checks", "响应超过 {bound}（检查的上限）";
+        "the response is longer than {bound}, the limit for checks", "响应超过检查上限 {bound}";
     response_unchecked(why) = "the response was not checked: {why}", "响应未检查：{why}";
     no_room =
         "too much response data is being held at once across all connections; use fewer connections, or fewer checks of \
             large responses",
-        "所有连接同时保留的响应数据过多；请减少连接，或减少对大响应的检查";
+        "各连接同时缓存的响应数据总量过大；请减少连接数，或少检查大响应";
     undecodable(bytes) =
         "the body ({bytes}) cannot be decoded by its Content-Encoding",
-        "正文（{bytes}）无法按其 Content-Encoding 解码";
+        "正文（{bytes}）无法按 Content-Encoding 解码";
     decoded_too_long(bytes, most) =
         "the body ({bytes}) is longer than {most} when decoded, the limit for checks",
-        "正文（{bytes}）解码后超过 {most}（检查的上限）";
+        "正文（{bytes}）解码后超过检查上限 {most}";
     undecoded(bytes, why) = "the body ({bytes}) was not decoded: {why}", "正文（{bytes}）未解码：{why}";
 }

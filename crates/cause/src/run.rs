@@ -3,5 +3,5 @@
 crate::sentences! { "run":
     failed(what, why) = "`{what}` failed: {why}", "`{what}` 失败：{why}";
     failed_with(what, why, status) = "`{what}` failed: {why} ({status})", "`{what}` 失败：{why}（{status}）";
-    endless = "a loop in it sends nothing and never ends", "其中有一个循环什么也不发送，永不结束";
+    endless = "a loop in it sends nothing and never ends", "其中有一个循环不发送任何请求，也不会结束";
 }

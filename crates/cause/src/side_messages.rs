@@ -3,7 +3,7 @@
 crate::sentences! { "beside":
     wrong_opening =
         "the response to the opening message is not what --on-connect waits for",
-        "对开场消息的响应不是 --on-connect 所等待的内容", before;
+        "开场消息的响应与 --on-connect 期望的不符", before;
     flood =
-        "a flood of messages while the peer does not read the replies", "对方大量发送需要回复的消息，却不读取回复", before;
+        "a flood of messages while the peer does not read the replies", "对端不断发来需要回复的消息，却不读取回复", before;
 }

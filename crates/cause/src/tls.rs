@@ -21,11 +21,11 @@ crate::sentences! { "tls":
         "the certificate of {host} is self-signed; trust it with --cacert FILE, or skip the check with --insecure",
         "{host} 的证书是自签名的；请用 --cacert 文件 信任它，或用 --insecure 跳过校验", before;
     other_names(host, names) =
-        "the certificate of {host} is for a different name: {names}", "{host} 的证书属于其他名称：{names}", before;
+        "the certificate of {host} is for a different name: {names}", "{host} 的证书是为其他名称签发的：{names}", before;
     no_name(host, extension) =
         "the certificate of {host} is valid for no name: it has no subjectAltName, and its CN is ignored; create it with \
             -addext {extension}, or skip the check with --insecure",
-        "{host} 的证书没有任何名称：缺少 subjectAltName，而 CN 已不再使用；请用 -addext {extension} 重新生成，或用 --insecure 跳过校验", before;
+        "{host} 的证书不含任何名称：没有 subjectAltName，而 CN 不再被采用；请用 -addext {extension} 重新生成，或用 --insecure 跳过校验", before;
     version_1(host, extension) =
         "the certificate of {host} is X.509 version 1, which has no host names; create it with -addext {extension}, or \
             skip the check with --insecure",
@@ -39,8 +39,8 @@ crate::sentences! { "tls":
         "{host} 的这个端口不使用 TLS（它以明文 HTTP/2 响应），请改用不带 TLS 的协议前缀（http:// 加 --http2、grpc://）";
     not_before(host, day) =
         "the certificate of {host} is valid only from {day}; is the clock right?",
-        "{host} 的证书自 {day} 起才有效；时钟是否正确？";
-    other_name(host) = "the certificate of {host} is for a different name", "{host} 的证书属于其他名称";
+        "{host} 的证书自 {day} 起才有效；请检查时钟是否正确";
+    other_name(host) = "the certificate of {host} is for a different name", "{host} 的证书是为其他名称签发的";
     revoked(host) = "the certificate of {host} was revoked", "{host} 的证书已被吊销";
     wrong_signature(host) =
         "the certificate of {host} is not signed by its issuer; trust its authority with --cacert FILE, or skip the check \
@@ -53,22 +53,22 @@ crate::sentences! { "tls":
     corrupt(host) =
         "a TLS record from {host} is corrupt: it cannot be decrypted", "来自 {host} 的一条 TLS 记录已损坏，无法解密";
     long_record(host) = "{host} sent a TLS record longer than allowed", "{host} 发送的 TLS 记录超过允许的长度";
-    failed(host, why) = "TLS with {host} failed: {why}", "与 {host} 的 TLS 失败：{why}";
+    failed(host, why) = "TLS with {host} failed: {why}", "与 {host} 的 TLS 通信失败：{why}";
     own_certificate(host, alert) =
         "{host} did not accept our certificate ({alert}); see --cert and --key",
-        "{host} 不接受我方证书（{alert}）；见 --cert 与 --key";
+        "{host} 不接受客户端证书（{alert}）；请检查 --cert 与 --key";
     unrecognised_name(host) =
         "{host} has no certificate for this name (alert UnrecognisedName)",
         "{host} 没有该名称的证书（警报 UnrecognisedName）";
-    no_protocol(host) = "{host} supports none of the protocols offered through ALPN", "{host} 不支持 ALPN 提供的任何协议";
+    no_protocol(host) = "{host} supports none of the protocols offered through ALPN", "{host} 不支持 ALPN 中列出的任何协议";
     no_version(host) =
         "{host} supports none of the TLS versions offered: 1.2 and 1.3, unless --tlsv1.3 or --tls-max says otherwise",
-        "{host} 不支持所提供的任何 TLS 版本：1.2 与 1.3，除非 --tlsv1.3 或 --tls-max 另有指定";
+        "{host} 不支持 brunt 提供的任何 TLS 版本：默认为 1.2 与 1.3，--tlsv1.3 和 --tls-max 可改变范围";
     refused(host, alert) =
         "{host} refused the handshake ({alert}): no common cipher suite, or it requires a client certificate",
-        "{host} 拒绝了握手（{alert}）：没有共同的密码套件，或它要求客户端证书";
+        "{host} 拒绝了握手（{alert}）：双方没有共同的密码套件，或服务器要求客户端证书";
     internal(host) = "{host} aborted TLS because of an internal error", "{host} 因内部错误中止了 TLS";
-    alert(host, alert) = "{host} aborted TLS with the alert {alert}", "{host} 以警报 {alert} 中止了 TLS";
+    alert(host, alert) = "{host} aborted TLS with the alert {alert}", "{host} 发送警报 {alert} 并中止了 TLS";
     nothing_common(host, why) =
         "{host} and brunt have no TLS parameters in common: {why}", "{host} 与 brunt 没有共同的 TLS 参数：{why}";
     no_server_name(host) =

@@ -29,7 +29,7 @@ const THIS_MACHINE: Text = text("This machine", "本机");
 const THIS_RUN: Text = text("This run", "本次压测");
 const THAT_MACHINE: Text = text("The service's machine, {name}", "服务所在机器 {name}");
 const ANOTHER: Text = text("Another machine, {name}", "另一台机器 {name}");
-const NOTHING: Text = text("nothing in the way", "没有障碍");
+const NOTHING: Text = text("nothing in the way", "未发现问题");
 const UNREAD: Text = text("not observable", "无法读取");
 const COMMAND: Text = text("change: {command}", "改进：{command}");
 

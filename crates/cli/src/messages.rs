@@ -150,7 +150,7 @@ pub const DEBUG_CUT: Text =
     text("--- the page is too long: the rest was not searched for resources", "--- 页面过长：其余部分未查找资源");
 /// Message of --debug for a flow in a long loop.
 pub const DEBUG_TOO_FAR: Text =
-    text("=== stopped after {n} requests; its loop condition may never change", "=== {n} 个请求后停止；某个条件可能永远不变");
+    text("=== stopped after {n} requests; its loop condition may never change", "=== 已在 {n} 个请求后停止；可能有条件永远不会改变");
 /// Message of --debug for a flow with an endless loop that sends nothing.
 pub const DEBUG_ENDLESS: Text = text(
     "=== stopped: a loop sends nothing and never ends; check its `while` condition",
@@ -165,7 +165,7 @@ pub const PUBLIC_ASK: Text = text(
 pub const PUBLIC_REFUSED: Text = text(
     "{host} ({address}) is a public address and {load} may harm it; add --yes if you are allowed to load-test it, or use at \
      most 50 users or 1000/s",
-    "{host}（{address}）是公网地址，{load} 可能造成损害；如果您有权压测请加 --yes，或不超过 50 个用户、1000/s",
+    "{host}（{address}）是公网地址，{load} 可能对其造成损害；如果您有权对它压测，请加 --yes；否则请不要超过 50 个用户或 1000/s",
 );
 /// Shown if the question was answered with no.
 pub const PUBLIC_DECLINED: Text = text("not confirmed; nothing was sent", "未确认；没有发送任何请求");
@@ -205,13 +205,13 @@ pub const DEMO_NEXT: Text = text(
      brunt -r 200/s -d 30s --objective 'p99<50ms' URL      a rate and an objective: exit 10 if missed\n  \
      brunt report --format json -o demo.json               this run again, as JSON",
     "接下来可以试试：\n  brunt http://localhost:8080/                          十个用户、十秒，压测您自己的服务\n  \
-     brunt -r 200/s -d 30s --objective 'p99<50ms' URL      固定速率与指标：未达到时退出码为 10\n  \
+     brunt -r 200/s -d 30s --objective 'p99<50ms' URL      固定速率与目标值：未达到时退出码为 10\n  \
      brunt report --format json -o demo.json               把本次压测输出为 JSON",
 );
 /// Shown after a demo on a machine that was too busy.
 pub const DEMO_WORKED: Text = text(
     "The demo itself worked (exit code 0): a run that is not trusted would end with 20.",
-    "演示本身运行成功（退出码 0）：不可信的压测会以 20 退出。",
+    "演示本身运行成功（退出码 0）：不可信的压测退出码为 20。",
 );
 /// First line of the target; its reader looks for the last word.
 pub const LISTENING: Text = text("listening on {address}", "监听地址 {address}");
@@ -223,10 +223,10 @@ pub const NO_PAST: Text = text(
 /// Shown if a record could not be written completely.
 pub const RECORD_INCOMPLETE: Text = text(
     "brunt: --record {file} is not complete: it could not be written to the end of the run.",
-    "brunt：--record {file} 不完整：未能写到压测结束。",
+    "brunt: --record {file} 不完整：未能写到压测结束。",
 );
 /// Shown if standard output could not be written.
 pub const OUTPUT_NOT_WRITTEN: Text =
-    text("brunt: standard output could not be written: {error}.", "brunt：标准输出未能写入：{error}。");
+    text("brunt: standard output could not be written: {error}.", "brunt: 标准输出未能写入：{error}。");
 pub const NOT_WRITTEN: Text =
     text("brunt: -o {file} was not written: {error}.", "brunt: -o {file} 未能写入：{error}。");

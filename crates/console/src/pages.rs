@@ -124,7 +124,7 @@ fn login_page(app: &App, status: StatusCode, token: &str, why: Option<LoginRefus
     let said = match why {
         None => "",
         Some(LoginRefusal::Token) => "This token is no longer valid. 此令牌已失效。",
-        Some(LoginRefusal::Password) => "Wrong password. 密码不对。",
+        Some(LoginRefusal::Password) => "Wrong password. 密码错误。",
         Some(LoginRefusal::TooManyAttempts) => "Too many wrong attempts; wait a minute. 错误次数过多，请等一分钟。",
     };
     // A token has only letters and digits; anything else is not echoed.

@@ -161,12 +161,12 @@ fn generator(_: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice> 
 const NO_PORTS: Text = text(
     "{connections} connections to {destinations} {destinations|address|addresses} each need a local port, and there \
         are {ports} per address",
-    "到 {destinations} 个地址的 {connections} 个连接需要同样多的本地端口，而每个地址只有 {ports} 个",
+    "到 {destinations} 个地址的 {connections} 个连接各占一个本地端口，而每个地址只有 {ports} 个",
 );
 const WIDEN: Text = text(
     "sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\", or more source addresses (--source), or more ports on \
         the target",
-    "sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"，或用 --source 指定更多本机地址，或使用目标的更多端口",
+    "sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"，或用 --source 增加源地址，或使用目标的更多端口",
 );
 
 fn ports_of_open_connections(read: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice> {
@@ -184,7 +184,7 @@ fn ports_of_open_connections(read: CounterLookup<'_>, planned: &RunRequirements)
 
 const PORTS_END: Text = text(
     "{ports} ports and {wait} s of TIME_WAIT: at {rate} new connections per second, ports run out after {time}",
-    "{ports} 个端口，TIME_WAIT {wait} 秒：每秒 {rate} 个连接时，本次压测将在 {time} 后中断",
+    "{ports} 个端口，TIME_WAIT {wait} 秒：每秒新建 {rate} 个连接，端口将在 {time} 后耗尽",
 );
 const PORTS_BOUND: Text = text(
     "each request opens a connection: more than {most} per second for over {wait} s will use up all {ports} ports",
@@ -193,7 +193,7 @@ const PORTS_BOUND: Text = text(
 const KEEP: Text = text(
     "drop --no-keepalive to reuse connections; otherwise sysctl -w net.ipv4.tcp_tw_reuse=1 on this machine, or more \
         source addresses (--source)",
-    "去掉 --no-keepalive 即不消耗端口；否则在本机 sysctl -w net.ipv4.tcp_tw_reuse=1，或用 --source 指定更多本机地址",
+    "去掉 --no-keepalive 以复用连接；否则在本机执行 sysctl -w net.ipv4.tcp_tw_reuse=1，或用 --source 增加源地址",
 );
 
 fn used_ports(read: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice> {
@@ -249,7 +249,7 @@ fn tracked(read: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice>
 const QUEUE: Text = text(
     "the target's accept queue holds {limit}: {connections} connections opened at once may overflow it, and a \
         dropped one is retried only after a second",
-    "目标的 accept 队列只有 {limit}：同时到达的 {connections} 个连接可能使其溢出，并等待 1 秒后重试",
+    "目标的 accept 队列只有 {limit}：同时新建的 {connections} 个连接可能使其溢出，被丢弃的连接要等 1 秒才会重试",
 );
 const LONGER: Text = text(
     "raise the backlog in the service's listen(), or open connections more slowly (--connect-rate)",
@@ -259,7 +259,7 @@ const LONGER: Text = text(
 const LONGER_BOTH: Text = text(
     "sysctl -w net.core.somaxconn={wanted} where the service runs, with the same backlog in its listen(), or open \
         connections more slowly (--connect-rate)",
-    "在服务所在机器 sysctl -w net.core.somaxconn={wanted}，并同样加大其 listen() 的 backlog；或用 --connect-rate 放慢建连",
+    "在服务所在机器执行 sysctl -w net.core.somaxconn={wanted}，并同样加大其 listen() 的 backlog；或用 --connect-rate 放慢建连",
 );
 
 fn accept_queue(read: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice> {
@@ -283,11 +283,11 @@ fn listen_queue(read: CounterLookup<'_>, planned: &RunRequirements) -> Option<Ad
 
 const SHARED: Text = text(
     "the target runs on this machine and shares its cores: results will reflect both",
-    "目标就在本机，与发压端共用 CPU：结果是两者之和",
+    "目标就在本机，与发压端共用 CPU：结果同时受两者影响",
 );
 const APART: Text = text(
     "pin each to its own cores (taskset), or better, run brunt on another machine",
-    "用 taskset 分配各自的核；最好换一台机器",
+    "用 taskset 为两者分配各自的核；最好在另一台机器上运行 brunt",
 );
 
 fn shared(_: CounterLookup<'_>, planned: &RunRequirements) -> Option<Advice> {

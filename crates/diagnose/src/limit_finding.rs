@@ -76,7 +76,7 @@ pub struct LimitFinding {
     pub(crate) experiment: LocalizedSentence,
 }
 
-const THERE: Text = text("{evidence} (counted on {host})", "{evidence}（{host} 的计数）");
+const THERE: Text = text("{evidence} (counted on {host})", "{evidence}（{host} 的计数器）");
 
 impl LimitFinding {
     /// Returns the claim, without a full stop.

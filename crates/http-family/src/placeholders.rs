@@ -18,7 +18,7 @@ pub const NO_SLOTS: OptionSpec = switch(
     "no-slots",
     "Send braces as they are; otherwise {counter}, {uuid}, {random 1..9}, {time}, {user}, {csv FILE.COLUMN} and \
         {env NAME} are filled in for each request",
-    "花括号原样发送；否则 {counter}、{uuid}、{random 1..9}、{time}、{user}、{csv 文件.列}、{env 变量} 会按请求填充",
+    "花括号原样发送；否则 {counter}、{uuid}、{random 1..9}、{time}、{user}、{csv 文件.列}、{env 变量} 会在每个请求中填入相应的值",
 );
 
 /// Number of digits in a placeholder.

@@ -37,17 +37,17 @@ pub const OPTIONS: &[OptionSpec] = &[
         "A response contains its length: 'at 2, 2 bytes, big, +4' (number + 4 is the total), or 'at 1, varint'",
         "响应自带长度字段",
     ),
-    one("until-regex", "REGEX", "A response ends with the first match of REGEX", "响应在首次匹配正则处结束"),
+    one("until-regex", "REGEX", "A response ends with the first match of REGEX", "响应到首次匹配该正则处结束"),
     switch("until-close", "A response ends when its connection is closed", "响应随连接关闭而结束"),
     switch("no-answer", "No response: a request is complete once it is written", "无响应：写出即完成"),
-    switch("greeting", "The server speaks first, in the same framing", "服务器先发送问候"),
+    switch("greeting", "The server speaks first, in the same framing", "服务器先发送消息，格式与响应相同"),
     ON_CONNECT,
     REPLY,
     one(
         "match",
         "FIELD",
         "A field that responses echo, such as 'at 0, 2 bytes' [default: responses come in order]",
-        "响应中重复请求的字段，用于匹配",
+        "响应原样带回的请求字段，用于匹配",
     ),
     one(
         "match-answer",
@@ -65,8 +65,8 @@ pub const OPTIONS: &[OptionSpec] = &[
     ),
     one("pipeline", "N", "Requests in flight on each connection [default: 1]", "每个连接上的在途请求数（默认 1）"),
     switch("no-keepalive", "Open a new connection for every request", "每个请求使用新连接"),
-    many("before", "TEXT", "Send TEXT once before the run, not counted", "运行前发送一次，不计入统计"),
-    many("after", "TEXT", "Send TEXT once after the run", "运行后发送一次"),
+    many("before", "TEXT", "Send TEXT once before the run, not counted", "压测前发送一次，不计入结果"),
+    many("after", "TEXT", "Send TEXT once after the run", "压测后发送一次"),
 ];
 
 /// Returns what to send, in the order text, hexadecimal, base64, files; at least one template.

@@ -11,8 +11,8 @@ const CUT: Text = text("cut after {after}", "运行 {after} 后中断");
 const CUT_OF: Text = text("cut after {after} of {of}", "运行 {after} 后中断（计划 {of}）");
 const STOPPED: Text = text("stopped after {after}", "运行 {after} 后停止");
 const STOPPED_OF: Text = text("stopped after {after} of {of}", "运行 {after} 后停止（计划 {of}）");
-const DRAINED: Text = text("drained after {after}", "运行 {after} 后排空停止");
-const DRAINED_OF: Text = text("drained after {after} of {of}", "运行 {after} 后排空停止（计划 {of}）");
+const DRAINED: Text = text("drained after {after}", "运行 {after} 后排空并停止");
+const DRAINED_OF: Text = text("drained after {after} of {of}", "运行 {after} 后排空并停止（计划 {of}）");
 
 /// The kind of early end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -57,7 +57,7 @@ pub(crate) const MACHINERY: Text =
 pub(crate) const MORE_URLS: Text = text("and {n} more {n|URL|URLs}", "另有 {n} 个 URL");
 pub(crate) const PROBE: Text = text(
     "First response: {status}, {bytes} in {took} from {address} ({spoken})",
-    "首次响应：状态 {status}，正文 {bytes}，用时 {took}，来自 {address}（{spoken}）",
+    "首次响应：状态码 {status}，正文 {bytes}，用时 {took}，来自 {address}（{spoken}）",
 );
 pub(crate) const PROBE_WITHOUT_STATUS: Text = text(
     "First response: {bytes} in {took} from {address} ({spoken})",
@@ -95,9 +95,9 @@ pub(crate) const RANKED_UNFINISHED: Text = text(
 );
 pub(crate) const FAILED_APART: Text = text("; {failed} failed, not included", "；另有 {failed} 个失败，未计入");
 pub(crate) const NO_LATENCY: Text =
-    text("No request succeeded, so there is no latency to report.", "没有请求成功，没有可用的延迟数据。");
+    text("No request succeeded, so there is no latency to report.", "没有请求成功，因此没有延迟数据。");
 pub(crate) const NOTHING_BEGUN: Text =
-    text("The run ended before its first request was scheduled.", "第一个请求的计划时刻到来之前，压测已结束。");
+    text("The run ended before its first request was scheduled.", "压测在第一个请求的计划时刻之前就已结束。");
 pub(crate) const NOTHING_BUT_WARMUP: Text = text(
     "The run ended during its warm-up, before anything was measured.",
     "压测在预热期间就已结束，没有任何测量数据。",
@@ -108,13 +108,13 @@ pub(crate) const NOTHING_DUE: Text = text(
 );
 pub(crate) const NO_QUANTILES: Text = text(
     "Too few requests for percentiles: p50 needs at least {needed}.",
-    "请求太少，无法给出分位数：p50 至少需要 {needed} 个。",
+    "请求太少，无法给出百分位数：p50 至少需要 {needed} 个。",
 );
 pub(crate) const INTERVAL: Text = text("95 % interval", "95 % 置信区间");
 pub(crate) const NO_INTERVALS: Text = text(
     "No confidence intervals: they need a run of at least 5 s, to estimate how much consecutive requests are \
         correlated.",
-    "没有置信区间：压测至少 5 秒，才能判断相邻请求的相关程度。",
+    "没有置信区间：压测至少要有 5 秒，才能估计相邻请求的相关程度。",
 );
 pub(crate) const TOO_FEW: Text =
     text("{names} needs at least {needed} {needed|request|requests}", "{names} 至少需要 {needed} 个请求");
@@ -144,7 +144,7 @@ pub(crate) const HEADROOM: Text = text(
 pub(crate) const HEADROOM_HERE: Text = text(
     "headroom: at the CPU time per request of this run, brunt can send up to about {most}/s here, {times} times \
         this rate",
-    "余量：按本次每请求的 CPU 用量，本机 brunt 最多约可发送 {most}/s，为本次的 {times} 倍",
+    "余量：按本次压测每个请求的 CPU 用量，本机 brunt 最多约可发送 {most}/s，为本次的 {times} 倍",
 );
 pub(crate) const DISTRIBUTION: Text = text("Latency distribution", "延迟分布");
 pub(crate) const WITHOUT_ANSWER: Text = text("no response", "无响应");
@@ -198,11 +198,11 @@ pub(crate) const NOT_OPENED_BY: Text = text(
     "{n} could not be opened, but no request failed because of that: {why}",
     "{n} 个未能建立，但没有请求因此失败：{why}",
 );
-pub(crate) const LOST_BY: Text = text("{n} lost: {why}", "断开 {n}：{why}");
+pub(crate) const LOST_BY: Text = text("{n} lost: {why}", "断开 {n} 个：{why}");
 pub(crate) const REFUSED: Text =
-    text("{n} ICMP port unreachable {n|message|messages} from the target", "收到目标主机的 {n} 个 ICMP 端口不可达");
-pub(crate) const WORDS: Text = text("The server said: {words}", "服务器发出：{words}");
-pub(crate) const UNSOLICITED: Text = text("{n} unsolicited {n|message|messages}", "未经请求的消息 {n} 条");
+    text("{n} ICMP port unreachable {n|message|messages} from the target", "收到目标主机的 {n} 条 ICMP 端口不可达消息");
+pub(crate) const WORDS: Text = text("The server said: {words}", "服务器返回：{words}");
+pub(crate) const UNSOLICITED: Text = text("{n} unsolicited {n|message|messages}", "没有对应请求的消息 {n} 条");
 pub(crate) const OPENING_MESSAGES: Text = text(
     "{n} opening {n|message|messages} on new connections, not counted as requests",
     "新连接的开场消息 {n} 条，不计入请求",
@@ -222,7 +222,7 @@ pub(crate) const ONE_WAY: Text = text(
 );
 pub(crate) const RESENT: Text = text(
     "{n} {n|was|were} sent again, because the target reported {n|it|them} as not processed",
-    "{n} 个请求被目标报告为未处理，已重新发送",
+    "目标表示有 {n} 个请求未处理，已重新发送",
 );
 pub(crate) const DECLINED: Text = text(
     "{n} {n|body was|bodies were} not sent, because a response came instead of 100 Continue",
@@ -252,12 +252,12 @@ pub(crate) const HEARTBEAT: Text = text("heartbeat", "心跳");
 pub(crate) const NO_LATENCY_ONE_WAY: Text = text("One-way requests have no latency.", "单向请求没有延迟。");
 
 // Judgement.
-pub(crate) const OBJECTIVES: Text = text("Objectives", "指标");
+pub(crate) const OBJECTIVES: Text = text("Objectives", "目标值");
 pub(crate) const MET: Text = text("met", "达到");
 pub(crate) const MISSED: Text = text("missed", "未达到");
 pub(crate) const WITHIN: Text = text("{n} of {due} met it", "{due} 个中有 {n} 个达标");
 pub(crate) const FEW: Text =
-    text("too few requests to show the percentile; checked by counting", "请求太少，不显示该分位数，按计数判断");
+    text("too few requests to show the percentile; checked by counting", "请求太少，不显示该百分位数，改按计数判断");
 pub(crate) const TRUST: Text = text("Trust", "可信度");
 pub(crate) const TRUSTED: Text = text("TRUSTED", "可信");
 pub(crate) const CAUTION: Text = text("WITH CAUTION", "谨慎使用");
@@ -299,15 +299,15 @@ pub(crate) const NOT_MODIFIED: Text = text(
     "成功的请求中有 {n} 个为 304：用户缓存中的响应仍然有效",
 );
 pub(crate) const CACHE_BYTES: Text =
-    text("caches saved {size} of response bodies", "因缓存而无需传输的响应正文：{size}");
+    text("caches saved {size} of response bodies", "缓存节省的响应正文传输量：{size}");
 pub(crate) const NOT_CACHED: Text = text(
     "{n} {n|response was|responses were} not cached: larger than 1 MB, or over the limit of 16 MB per user and 256 \
         MB in all; browsers would request {n|it|them} less often",
-    "{n} 个响应未放入缓存：超过 1 MB，或每用户 16 MB、全部用户 256 MB 的空间已满；浏览器的请求会更少",
+    "{n} 个响应未放入缓存：超过 1 MB，或超出每用户 16 MB、全部用户 256 MB 的上限；换作浏览器，请求会更少",
 );
 pub(crate) const HOPS: Text = text(
     "{n} of the successes {n|is a|are} followed {n|redirect|redirects}: each hop counts as a request, on top of -n",
-    "成功的请求中有 {n} 个是跟随的重定向：每一跳都计为一个请求，不占 -n",
+    "成功的请求中有 {n} 个是跟随的重定向：每一跳都计为一个请求，不占用 -n 的次数",
 );
 pub(crate) const ALL_RESUMED: Text = text(
     ": cheaper than a new visitor's full handshake (--no-resume forces full ones)",
@@ -318,7 +318,7 @@ pub(crate) fn kind_zh(of: Kind) -> &'static str {
     match of {
         Kind::Resolve => "域名解析",
         Kind::Refused => "连接被拒绝",
-        Kind::Unreachable => "无法到达",
+        Kind::Unreachable => "不可达",
         Kind::NoPorts => "本机端口耗尽",
         Kind::NoDescriptors => "文件描述符耗尽",
         Kind::Reset => "连接被重置",
@@ -357,7 +357,7 @@ pub(crate) const ADVICE: &[(Kind, Text)] = &[
         Kind::NoPorts,
         text(
             "this machine ran out of local ports: use keep-alive, or add source addresses with --source",
-            "本机端口耗尽：请保持连接，或用 --source 增加源地址",
+            "本机端口耗尽：请使用长连接，或用 --source 增加源地址",
         ),
     ),
     (

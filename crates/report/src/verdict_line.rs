@@ -38,12 +38,12 @@ const ADVICE: [(&str, Text); 16] = [
             "查明服务为何停顿；用 -r 可看出有多少请求因此延迟",
         ),
     ),
-    ("heartbeats_unanswered", text("check that the server responds to pings", "确认服务会应答心跳")),
+    ("heartbeats_unanswered", text("check that the server responds to pings", "确认服务会响应心跳")),
     (
         "users_stuck",
         text(
             "use a shorter --timeout, or a rate (-r), which stuck requests do not hold up",
-            "缩短 --timeout，或改用速率（-r），不受卡住的请求影响",
+            "缩短 --timeout，或改用不受卡住的请求影响的固定速率（-r）",
         ),
     ),
     (
@@ -88,7 +88,7 @@ const ADVICE: [(&str, Text); 16] = [
     ("unheard", text("start the receiver, or correct the port", "启动接收端，或改正端口")),
     (
         "generator_absent",
-        text("give brunt dedicated cores, on a machine that does nothing else", "为 brunt 预留 CPU 核，机器不做其他事"),
+        text("give brunt dedicated cores, on a machine that does nothing else", "为 brunt 预留 CPU 核，且机器上不运行其他程序"),
     ),
     (
         "generator_late",

@@ -122,7 +122,7 @@ export const EXAMPLES: { key: string; en: string; zh: string; plan: string }[] =
   { key: 'load', en: 'Steady load', zh: '稳定负载', plan: 'urls: http://127.0.0.1:8080/\nrate: 100/s\nduration: 1m\nwarmup: 5s\nobjectives:\n  - p99<200ms\n  - failed<0.1%\n' },
   { key: 'spike', en: 'Spike', zh: '尖峰', plan: 'urls: http://127.0.0.1:8080/\nstages:\n  - 30s:50/s\n  - 10s:50/s..500/s\n  - 20s:500/s\n  - 10s:500/s..50/s\n  - 30s:50/s\n' },
   { key: 'steps', en: 'Steps', zh: '阶梯', plan: 'urls: http://127.0.0.1:8080/\nstages:\n  - 30s:100/s\n  - 30s:200/s\n  - 30s:400/s\n  - 30s:800/s\n' },
-  { key: 'users', en: 'Users with pauses', zh: '有停顿的用户', plan: 'urls: http://127.0.0.1:8080/\nusers: 50\nthink: 500ms..2s\nduration: 2m\n' },
+  { key: 'users', en: 'Users with pauses', zh: '带停顿的用户', plan: 'urls: http://127.0.0.1:8080/\nusers: 50\nthink: 500ms..2s\nduration: 2m\n' },
   {
     key: 'scenarios', en: 'Scenarios', zh: '多个场景',
     plan: 'scenarios:\n  browse:\n    rate: 20/s\n    duration: 1m\n    flow:\n      - url: http://127.0.0.1:8080/\n        name: home\n  admin:\n    users: 3\n    start: 10s\n    duration: 40s\n    flow:\n      - url: http://127.0.0.1:8080/json\n        name: items\n      - pause: 1s\n',

@@ -88,8 +88,8 @@ interface Part {
 }
 
 const CHARTS: { key: string; title: Text; unit: Unit; parts: Part[]; even?: boolean }[] = [
-  { key: 'queue', title: t('Listen queue', '监听队列'), unit: 'number', parts: [{ name: /^listener\..*\.queue$/ }, { name: /^listener\..*\.limit$/ }] },
-  { key: 'listen', title: t('Dropped at the listen queue, per second', '监听队列丢弃（每秒）'), unit: 'number', parts: [{ name: 'TcpExt.ListenOverflows' }, { name: 'TcpExt.ListenDrops' }, { name: 'TcpExt.TCPReqQFullDrop' }] },
+  { key: 'queue', title: t('Listen queue', 'accept 队列'), unit: 'number', parts: [{ name: /^listener\..*\.queue$/ }, { name: /^listener\..*\.limit$/ }] },
+  { key: 'listen', title: t('Dropped at the listen queue, per second', 'accept 队列丢弃（每秒）'), unit: 'number', parts: [{ name: 'TcpExt.ListenOverflows' }, { name: 'TcpExt.ListenDrops' }, { name: 'TcpExt.TCPReqQFullDrop' }] },
   { key: 'service-cpu', title: t('Service CPU, cores', '服务 CPU（核）'), unit: 'cores', parts: [{ name: 'service.all.cpu', label: t('all threads', '全部线程'), scale: 1e-9 }, { name: 'service.all.busiest.cpu', label: t('busiest thread', '最忙的线程'), scale: 1e-9 }, { name: 'service.all.wait', label: t('waiting for a core', '等待 CPU'), scale: 1e-9 }] },
   { key: 'throttled', title: t('Throttled by a CPU quota, share of time', '被 CPU 配额限制（时间占比）'), unit: 'percent', parts: [{ name: 'service.cgroup.throttled_us', scale: 1e-4 }, { name: 'self.cgroup.throttled_us', scale: 1e-4 }] },
   { key: 'pressure', title: t('Pressure: share of time that tasks waited', '压力：有任务等待的时间占比'), unit: 'percent', parts: [{ name: 'psi.cpu.some', scale: 1e-4 }, { name: 'psi.io.some', scale: 1e-4 }, { name: 'psi.memory.some', scale: 1e-4 }] },
@@ -100,7 +100,7 @@ const CHARTS: { key: string; title: Text; unit: Unit; parts: Part[]; even?: bool
   { key: 'network', title: t('Network bytes per second', '网卡流量（每秒字节）'), unit: 'bytes/s', parts: [{ name: /^net\..*\.[rt]x_bytes$/ }] },
   { key: 'memory', title: t('Memory', '内存'), unit: 'bytes', parts: [{ name: 'mem.available' }, { name: 'service.all.rss' }, { name: 'self.rss' }], even: true },
   { key: 'running', title: t('Runnable threads', '可运行线程数'), unit: 'number', parts: [{ name: 'load.running' }] },
-  { key: 'files', title: t('File descriptors and threads of the service', '服务的描述符与线程'), unit: 'number', parts: [{ name: 'service.all.fds' }, { name: 'service.all.threads' }] },
+  { key: 'files', title: t('File descriptors and threads of the service', '服务的文件描述符与线程'), unit: 'number', parts: [{ name: 'service.all.fds' }, { name: 'service.all.threads' }] },
   { key: 'nginx', title: t('nginx: connections', 'nginx：连接'), unit: 'number', parts: [{ name: /^nginx\.(active|reading|writing|waiting)$/ }] },
   { key: 'redis', title: t('Redis', 'Redis'), unit: 'number', parts: [{ name: /^redis\.(connected_clients|instantaneous_ops_per_sec)$/ }] },
   { key: 'mysql', title: t('MySQL: threads', 'MySQL：线程'), unit: 'number', parts: [{ name: /^mysql\.Threads_/ }] },
@@ -155,7 +155,7 @@ function cpuChart(host: HostReadings, lang: 'en' | 'zh'): CounterChart | null {
     { key: 'busy', label: t('busy', '占用')[lang], color: 'succeeded', values: cores(known), fill: true },
     ...part('softirq', t('softirq', '软中断'), 'users'),
     ...part('iowait', t('waiting for disk', '等待磁盘'), 'run-e'),
-    ...part('steal', t('stolen', '被抢占'), 'failed'),
+    ...part('steal', t('stolen', '被窃取'), 'failed'),
   ];
   const note = count ? t(`of ${count} cores`, `共 ${count} 核`)[lang] : undefined;
   return { key: 'cpu', title: t('CPU, cores', 'CPU（核）'), unit: 'cores', lines, note };

@@ -24,7 +24,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         "pipeline",
         "N",
         "Each user has N exchanges in flight on its connection (default 1)",
-        "每个用户在其连接上保持 N 个进行中的交换（默认 1）",
+        "每个用户的连接上同时有 N 次在途交换（默认 1）",
     ),
     one(
         "resp",
@@ -36,15 +36,15 @@ pub const OPTIONS: &[OptionSpec] = &[
         "before",
         "LINE",
         "Send this once before the run, not counted; repeatable, sent in order",
-        "运行前发送一次，不计入任何数据；可重复，按顺序发送",
+        "压测前发送一次，不计入结果；可重复，按顺序发送",
     ),
     many(
         "after",
         "LINE",
         "Send this once after the run, not counted; repeatable, sent in order",
-        "运行后发送一次，不计入任何数据；可重复，按顺序发送",
+        "压测后发送一次，不计入结果；可重复，按顺序发送",
     ),
-    one("expect-body", "TEXT", "Fail a response unless it contains TEXT", "响应体不含该文本则计为失败"),
+    one("expect-body", "TEXT", "Fail a response unless it contains TEXT", "应答不含该文本则计为失败"),
 ];
 
 /// Options that one URL may have for itself.

@@ -41,8 +41,8 @@ pub const fn options(around: HelpText, ssl: HelpText) -> [OptionSpec; 8] {
             "Fail unless this many rows are returned or changed: 1, 1..5, 1..",
             "返回或更改的行数不符则计为失败：1、1..5、1..",
         ),
-        many("before", "SQL", "Run this once before the run, not counted", "在运行前执行一次，不计入结果"),
-        many("after", "SQL", "Run this once after the run, not counted", "在运行后执行一次，不计入结果"),
+        many("before", "SQL", "Run this once before the run, not counted", "压测前执行一次，不计入结果"),
+        many("after", "SQL", "Run this once after the run, not counted", "压测后执行一次，不计入结果"),
         switch("ssl", ssl.en, ssl.zh),
     ]
 }

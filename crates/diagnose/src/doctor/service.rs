@@ -17,7 +17,7 @@ pub fn examine_service(read: CounterLookup<'_>, planned: &RunRequirements) -> Ve
 }
 
 const CORES: Text = text("{cores} cores", "{cores} 个核");
-const QUEUE: Text = text("accept queue of {limit}", "accept 队列长 {limit}");
+const QUEUE: Text = text("accept queue of {limit}", "accept 队列长度 {limit}");
 const ROOM: Text = text(
     "{room} file descriptors left for the service ({processes} {processes|process|processes})",
     "服务还可打开 {room} 个文件描述符（{processes} 个进程）",
@@ -41,7 +41,7 @@ const FEW: Text = text(
 );
 const RAISE: Text = text(
     "set LimitNOFILE= in its unit, ulimit -n, or nginx's worker_rlimit_nofile to more than {wanted}",
-    "提高其单元的 LimitNOFILE=、ulimit -n 或 nginx 的 worker_rlimit_nofile：大于 {wanted}",
+    "把服务单元的 LimitNOFILE=、ulimit -n 或 nginx 的 worker_rlimit_nofile 提高到 {wanted} 以上",
 );
 
 /// Checks descriptors: each connection needs one there, in addition to those that the service opens itself.
@@ -57,7 +57,7 @@ fn descriptors(read: CounterLookup<'_>, planned: &RunRequirements) -> Option<Adv
 
 const LEFT: Text = text(
     "connections used once and closed by the service leave up to {more} in TIME_WAIT, and its table holds {max}",
-    "只用一次并由服务关闭的连接最多留下 {more} 个 TIME_WAIT，而其表只能容纳 {max} 个",
+    "只用一次并由服务关闭的连接最多留下 {more} 个 TIME_WAIT，而 TIME_WAIT 表只能容纳 {max} 个",
 );
 const LARGER: Text =
     text("sysctl -w net.ipv4.tcp_max_tw_buckets={wanted}", "sysctl -w net.ipv4.tcp_max_tw_buckets={wanted}");

@@ -14,7 +14,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     remedy: text(
         "raise the backlog, both in the service's listen() and in net.core.somaxconn (the smaller one applies); accept \
             faster: more acceptors, SO_REUSEPORT; leave net.ipv4.tcp_abort_on_overflow at 0",
-        "加大 backlog：服务的 listen() 与 net.core.somaxconn（取小者）；加快 accept：更多 acceptor、SO_REUSEPORT；net.ipv4.tcp_abort_on_overflow 保持 0",
+        "同时加大服务 listen() 的 backlog 与 net.core.somaxconn（以较小者为准）；加快 accept：增加 acceptor、使用 SO_REUSEPORT；net.ipv4.tcp_abort_on_overflow 保持为 0",
     ),
     experiment: text(
         "with no more users than the queue holds, the counter should stay flat: `brunt -c {users} {url}`",
@@ -22,7 +22,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     ),
     caution: Some(text(
         "a backlog of a million only turns refusals into timeouts: size it as accept rate × tolerable wait",
-        "百万级 backlog 只是把拒绝变成超时：长度应为 accept 速率 × 可容忍等待",
+        "百万级的 backlog 只是把拒绝变成超时：长度应为 accept 速率 × 可容忍的等待时间",
     )),
     judge,
 };
@@ -35,11 +35,11 @@ const CLAIM: Text = text(
 const SHAPE: Text = text(
     "connections seem to be dropped on the way in: {share} took a second or more, which is how long a SYN \
         retransmission takes",
-    "连接请求疑似被丢弃：{share} 的连接耗时一秒以上，与 SYN 重传相符",
+    "连接请求疑似被丢弃：{share} 的建连耗时一秒以上，正是 SYN 重传所需的时间",
 );
 const EVIDENCE: Text = text(
     "TcpExt ListenOverflows +{n}; queue length up to {queue} of {limit}",
-    "TcpExt ListenOverflows +{n}；队列最多 {queue}，上限 {limit}",
+    "TcpExt ListenOverflows +{n}；队列长度最高 {queue}，上限 {limit}",
 );
 const SYNS: Text = text("TcpExt TCPSynRetrans +{n}", "TcpExt TCPSynRetrans +{n}");
 

@@ -17,11 +17,11 @@ pub(super) const RULE: LimitRule = LimitRule {
     remedy: text(
         "raise innodb_buffer_pool_size until the data this run reads fits (no restart needed), or make queries read \
             less: an index, fewer columns, fewer rows",
-        "调大 innodb_buffer_pool_size，使本次测试所读的数据放得下（可在线修改），或让查询少读：加索引、少取列、少取行",
+        "调大 innodb_buffer_pool_size，直到放得下本次压测读取的数据（可在线修改），或让查询少读：加索引、少取列、少取行",
     ),
     experiment: text(
         "with requests for few enough rows to fit in the pool, Innodb_buffer_pool_reads should stay flat and latency fall",
-        "若只请求放得进缓冲池的少量行，Innodb_buffer_pool_reads 应不再增加，延迟应下降",
+        "只请求缓冲池放得下的少量行时，Innodb_buffer_pool_reads 应不再增加，延迟应下降",
     ),
     caution: Some(text(
         "every pool starts out empty: fill it before measuring (--warmup), and do not mix cold and warm results",
@@ -32,7 +32,7 @@ pub(super) const RULE: LimitRule = LimitRule {
 
 const CLAIM: Text = text(
     "{share} of the pages that queries read miss the buffer pool and come from disk: {reads} pages/s",
-    "查询读取的页有 {share} 不在缓冲池中，须从文件读取：每秒 {reads} 页",
+    "查询读取的页中有 {share} 不在缓冲池，要从磁盘读取：每秒 {reads} 页",
 );
 const EVIDENCE: Text = text(
     "SHOW GLOBAL STATUS: Innodb_buffer_pool_reads +{missed} for Innodb_buffer_pool_read_requests +{asked}, while \
@@ -43,20 +43,20 @@ const EVIDENCE: Text = text(
 const WAITING: Text = text(
     "at any moment {waiting} of {in_flight} requests in flight wait for reads from disk: the pages are not in \
         shared_buffers",
-    "任一时刻在途 {in_flight} 个请求中有 {waiting} 个在等待从文件读取：所读的页不在 shared_buffers 中",
+    "任一时刻，{in_flight} 个在途请求中有 {waiting} 个在等待读取磁盘：所读的页不在 shared_buffers 中",
 );
 const READ: Text = text(
     "pg_stat_database: blks_read +{missed} ({share} of all blocks requested), blk_read_time +{time} in {span}",
-    "pg_stat_database：blks_read +{missed}（占所请求块的 {share}），{span} 内 blk_read_time +{time}",
+    "pg_stat_database：blks_read +{missed}（占全部请求块的 {share}），{span} 内 blk_read_time +{time}",
 );
 const MORE: Text = text(
     "raise shared_buffers (needs a restart) or add memory until the data this run reads fits, or make queries read \
         less: an index, fewer columns, fewer rows",
-    "调大 shared_buffers（需重启 PostgreSQL）或内存，使本次测试所读的数据放得下，或让查询少读：加索引、少取列、少取行",
+    "调大 shared_buffers（需重启 PostgreSQL）或增加内存，直到放得下本次压测读取的数据，或让查询少读：加索引、少取列、少取行",
 );
 const STILL: Text = text(
     "with requests for few enough rows to fit, blk_read_time should stay flat and latency fall",
-    "若只请求放得下的少量行，blk_read_time 应不再增加，延迟应下降",
+    "只请求放得下的少量行时，blk_read_time 应不再增加，延迟应下降",
 );
 
 /// Minimum part of the requests in flight that wait for files.

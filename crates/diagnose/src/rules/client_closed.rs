@@ -30,16 +30,16 @@ pub(super) const RULE: LimitRule = LimitRule {
 const OURS: Text = text(
     "the proxy's 499s are brunt's own timeouts: {lines} log lines, {timeouts} timed-out requests; the service \
         behind the proxy is too slow",
-    "代理的 499 来自 brunt 自己的超时：{lines} 行，{timeouts} 个请求超时；其后端服务过慢",
+    "代理的 499 来自 brunt 自身的超时：日志中有 {lines} 行，{timeouts} 个请求超时；代理的后端服务太慢",
 );
 const OTHERS: Text = text(
     "something between brunt and the proxy gave up: its log has {lines} requests with 499, and {timeouts} requests \
         of brunt timed out",
-    "brunt 与代理之间有设备提前断开：日志中 {lines} 个 499，而 brunt 超时 {timeouts} 个",
+    "brunt 与代理之间有设备提前断开了连接：日志中有 {lines} 个 499，而 brunt 有 {timeouts} 个请求超时",
 );
 const EVIDENCE: Text = text("access log: {lines} lines with status 499", "访问日志：{lines} 行状态为 499");
 const BETWEEN: Text =
-    text("look for a load balancer or firewall in between, and its timeout", "检查中间的负载均衡或防火墙及其超时");
+    text("look for a load balancer or firewall in between, and its timeout", "检查两者之间的负载均衡或防火墙，以及它们的超时设置");
 
 /// Maximum difference, as a share, between counts of the same requests: log and run end at different times.
 const SAME: f64 = 0.2;

@@ -13,16 +13,16 @@ pub(super) const RULE: LimitRule = LimitRule {
     ),
     remedy: text(
         "raise net.netfilter.nf_conntrack_max with its hash size, or exempt the path under test (NOTRACK)",
-        "提高 net.netfilter.nf_conntrack_max 及其哈希大小，或对被测路径使用 NOTRACK",
+        "提高 net.netfilter.nf_conntrack_max 及其哈希表大小，或对被测路径使用 NOTRACK",
     ),
-    experiment: text("with keep-alive the table should stay far from full", "使用长连接时，该表应远未填满"),
+    experiment: text("with keep-alive the table should stay far from full", "使用长连接后，该表应远未用满"),
     caution: None,
     judge,
 };
 
 const CLAIM: Text = text(
     "this machine's connection tracking table was full, and packets of new connections were dropped",
-    "本机的连接跟踪表已满，新连接的报文被丢弃",
+    "本机的连接跟踪表已满，新连接的数据包被丢弃",
 );
 const EVIDENCE: Text = text(
     "nf_conntrack: {count} of {max} entries, {dropped} dropped",

@@ -7,7 +7,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     origin: CounterOrigin::Service,
     stage: PathStage::Service,
     title: text("All cores busy", "CPU 占满"),
-    symptom: text("throughput is flat and latency grows with the number of users", "吞吐量持平，延迟随用户数增长"),
+    symptom: text("throughput is flat and latency grows with the number of users", "吞吐量不再上升，延迟随用户数增长"),
     remedy: text(
         "profile the service (a flame graph shows where the time goes), or give it more cores",
         "对服务做性能剖析（火焰图），或增加核数",
@@ -18,7 +18,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     ),
     caution: Some(text(
         "running the load generator on the service's machine measures both",
-        "在服务所在机器上发压，测到的是两者之和",
+        "在服务所在机器上发压，结果会同时受两者影响",
     )),
     judge,
 };
@@ -30,20 +30,20 @@ const SERVICE: Text = text(
 const SHARED: Text = text(
     "all {cores} cores were busy, shared by service and load generator: the service used {service}, brunt {own}, so \
         this measures both",
-    "全部 {cores} 个核都已占满，且服务与发压端共用：服务 {service}，brunt {own}，结果是两者之和",
+    "全部 {cores} 个核都已占满，且服务与发压端共用：服务 {service}，brunt {own}，结果同时受两者影响",
 );
 const OTHERS: Text = text(
     "all {cores} cores were busy, but not with the service: it used {service}, brunt {own}, others {others}",
-    "全部 {cores} 个核都已占满，但并非服务所用：服务 {service}，brunt {own}，其他 {others}",
+    "全部 {cores} 个核都已占满，但占用者不是服务：服务 {service}，brunt {own}，其他 {others}",
 );
 const EVIDENCE: Text = text(
     "/proc/stat: {busy} of {cores} cores busy; CPU time of the service's processes: {service} cores",
     "/proc/stat：{cores} 个核中 {busy} 个繁忙；服务进程的 CPU 时间：{service} 个核",
 );
-const COST: Text = text("; {cost} of CPU per request", "；每请求 {cost} CPU");
+const COST: Text = text("; {cost} of CPU per request", "；每个请求消耗 CPU {cost}");
 const APART: Text = text(
     "run brunt on another machine, or pin each to its own cores (taskset)",
-    "把 brunt 放到另一台机器，或用 taskset 给两者各自的核",
+    "把 brunt 放到另一台机器，或用 taskset 为两者分配各自的核",
 );
 const QUIET: Text = text("stop everything else on this machine, or move the service", "停掉本机的其他程序，或迁移服务");
 

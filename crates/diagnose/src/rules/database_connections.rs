@@ -9,7 +9,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("Database out of connections", "数据库连接数已满"),
     symptom: text(
         "connections fail with `too many connections` (MySQL error 1040, PostgreSQL 53300); --watch mysql=… or postgres=… shows its counters",
-        "连接失败并提示 too many connections（MySQL 错误 1040、PostgreSQL 53300）；--watch mysql=… 或 postgres=… 可显示其计数",
+        "连接失败并提示 too many connections（MySQL 错误 1040、PostgreSQL 53300）；--watch mysql=… 或 postgres=… 可显示相关计数器",
     ),
     remedy: text(
         "limit the applications' pools so that together they stay below max_connections; only a running query needs a \

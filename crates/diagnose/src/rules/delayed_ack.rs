@@ -8,10 +8,10 @@ pub(super) const RULE: LimitRule = LimitRule {
     origin: CounterOrigin::Generator,
     stage: PathStage::ServerKernel,
     title: text("40 ms stall after the first bytes", "首字节后停顿 40 毫秒"),
-    symptom: text("a latency plateau at 40 ms while every CPU is idle", "延迟集中在 40 毫秒而 CPU 空闲"),
+    symptom: text("a latency plateau at 40 ms while every CPU is idle", "延迟集中在 40 毫秒，而 CPU 空闲"),
     remedy: text(
         "set TCP_NODELAY on the service's connections, or send each response in one write (headers and body together)",
-        "在服务的连接上设置 TCP_NODELAY，或一次写出整个响应（头与体同一次 write）",
+        "在服务的连接上设置 TCP_NODELAY，或一次写出整个响应（头部与正文在同一次 write 中）",
     ),
     experiment: text(
         "with TCP_NODELAY the pause should be gone, and a single user's throughput should be many times higher",
@@ -19,7 +19,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     ),
     caution: Some(text(
         "where responses wait longer for something else (a pool, the CPU), the pause costs latency but no throughput",
-        "若响应更多时间在等别的东西（资源池、CPU），该停顿只影响延迟，不影响吞吐量",
+        "如果响应主要在等待其他资源（资源池、CPU），该停顿只影响延迟，不影响吞吐量",
     )),
     judge,
 };

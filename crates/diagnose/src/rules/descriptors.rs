@@ -6,20 +6,20 @@ pub(super) const RULE: LimitRule = LimitRule {
     rule: "C4",
     origin: CounterOrigin::Generator,
     stage: PathStage::ClientKernel,
-    title: text("Load generator out of file descriptors", "发压端描述符耗尽"),
+    title: text("Load generator out of file descriptors", "发压端文件描述符耗尽"),
     symptom: text(
         "connections fail at a round number (1,000, 4,000, 20,000) with EMFILE",
-        "连接在某个整数（1000、4000、20000）处以 EMFILE 失败",
+        "连接数达到某个整数（1000、4000、20000）后以 EMFILE 失败",
     ),
     remedy: text(
         "raise `ulimit -n` (LimitNOFILE= in a systemd unit); its ceiling is fs.nr_open",
         "提高 `ulimit -n`（systemd 单元用 LimitNOFILE=）；上限由 fs.nr_open 决定",
     ),
-    experiment: text("with fewer connections than descriptors, no request should fail", "连接数少于描述符上限时，不应再有请求失败"),
+    experiment: text("with fewer connections than descriptors, no request should fail", "连接数少于文件描述符上限时，不应再有请求失败"),
     caution: Some(text(
         "the ceiling of `ulimit -n` is fs.nr_open, not fs.file-max; a value above fs.nr_open in limits.conf locks \
             users out",
-        "`ulimit -n` 的上限是 fs.nr_open 而非 fs.file-max；limits.conf 超过 fs.nr_open 会导致无法登录",
+        "`ulimit -n` 的上限是 fs.nr_open 而非 fs.file-max；limits.conf 中的值超过 fs.nr_open 会导致无法登录",
     )),
     judge,
 };

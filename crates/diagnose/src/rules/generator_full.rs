@@ -9,11 +9,11 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("Load generator at its limit", "发压端是瓶颈"),
     symptom: text(
         "throughput stops growing while the service is not busy; responses wait to be read",
-        "吞吐量不再增长而服务空闲；响应等待读取",
+        "吞吐量不再增长，而服务空闲；响应在排队等待读取",
     ),
     remedy: text(
         "give it more workers (-w), dedicated cores or more machines; fewer response checks also cost less",
-        "增加工作线程（-w）、独占的核或机器；减少对响应的检查",
+        "增加工作线程（-w）、分配独占的核或增加机器；减少对响应的检查也能降低开销",
     ),
     experiment: text(
         "at half the load, latency should fall but throughput should not: if throughput halves too, the service had \
@@ -30,23 +30,23 @@ const FULL: Text = text(
 );
 const DISTURBED: Text = text(
     "the load generator was disturbed, so its results do not show what the service can do",
-    "发压端受到干扰，其数据不能说明服务的能力",
+    "发压端受到干扰，结果不能反映服务的能力",
 );
-const CPU: Text = text("CPU time of its threads: {cores} cores", "其线程的 CPU 时间：{cores} 个核");
-const STARVED: Text = text("its threads waited for a CPU core (see Trust)", "其线程在等待被占用的核（见可信度）");
+const CPU: Text = text("CPU time of its threads: {cores} cores", "发压端线程的 CPU 时间：{cores} 个核");
+const STARVED: Text = text("its threads waited for a CPU core (see Trust)", "其线程在等待 CPU 核（见可信度）");
 const THROTTLED: Text = text("its cgroup used up its CPU quota (see Trust)", "其 cgroup 的 CPU 配额已用完（见可信度）");
 const ABSENT: Text = text(
     "its threads did not read their sockets for a while (see Trust)",
     "其线程有一段时间没有读取套接字（见可信度）",
 );
-const LATE: Text = text("it sent requests late (see Trust)", "其发送请求有延迟（见可信度）");
+const LATE: Text = text("it sent requests late (see Trust)", "发送请求过晚（见可信度）");
 const APART: Text = text(
     "give it dedicated cores (taskset) or its own machine, and stop everything else there",
-    "用 taskset 给它独占的核，或换到独立的机器，并停掉其他程序",
+    "用 taskset 为它分配独占的核，或换到独立的机器，并停掉其他程序",
 );
 const QUOTA: Text = text("raise the CPU quota of its cgroup", "提高其 cgroup 的 CPU 配额");
 const AGAIN: Text =
-    text("the same run on a quiet machine should be trusted", "在空闲的机器上重跑同样的测试，结果应可信");
+    text("the same run on a quiet machine should be trusted", "在空闲的机器上重跑同样的压测，结果应为可信");
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let run = &case.run;

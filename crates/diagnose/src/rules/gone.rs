@@ -10,16 +10,16 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("Nothing listening", "无人监听"),
     symptom: text(
         "connects start being refused, for a while or for good, after earlier ones succeeded",
-        "原本成功的建连自某一刻起或在一段时间内被拒绝",
+        "原本能成功的建连，从某一刻起或在一段时间内被拒绝",
     ),
     remedy: text(
         "find out why the service exited or restarted at that moment: its log, `journalctl -u`, `dmesg` (OOM killer); \
             if several instances share the address, why some are down",
-        "查明服务当时退出或重启的原因：其日志、`journalctl -u`、`dmesg` 中的 OOM killer；若同一地址后有多个实例，查明为何并非都在运行",
+        "查明服务当时退出或重启的原因：查看服务日志、`journalctl -u`、`dmesg` 中的 OOM killer；若同一地址后面有多个实例，查明为何有实例没有运行",
     ),
     experiment: text(
         "while the service is up, a second client should always be able to connect: `brunt -c 1 {url}`",
-        "压测期间另一进程应随时可以连接：`brunt -c 1 {url}`",
+        "只要服务在运行，另一个客户端应随时可以连接：`brunt -c 1 {url}`",
     ),
     caution: Some(text(
         "the few requests in flight fail with closed or reset: that is not an idle timeout",
@@ -40,7 +40,7 @@ const REFUSED: Text =
     text("nothing was listening at times: {refused} connects were refused", "服务有时未在监听：{refused} 次建连被拒绝");
 const EVIDENCE: Text = text(
     "{refused} of {scheduled} scheduled requests failed with a refused connect (ECONNREFUSED)",
-    "{refused} 个失败为建连被拒绝（ECONNREFUSED）；共安排 {scheduled} 个请求",
+    "{refused} 个请求因建连被拒绝而失败（ECONNREFUSED）；计划共 {scheduled} 个请求",
 );
 
 /// Minimum share of refused requests without an outage, or some of several servers were restarted.

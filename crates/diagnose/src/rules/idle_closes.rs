@@ -9,12 +9,12 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("Idle connections closed on reuse", "空闲连接被关闭"),
     symptom: text(
         "a few requests fail with closed or reset, only when connections sit idle between requests",
-        "少量请求以 closed 或 reset 失败，且只在连接有空闲时出现",
+        "少量请求以 closed 或 reset 失败，且只在连接空闲过后出现",
     ),
     remedy: text(
         "let the client side close idle connections before the server side does: an idle timeout below the keep-alive \
             timeout of the server and of every proxy in between",
-        "让发送方先于接收方关闭空闲连接：其空闲超时应小于服务器以及沿途每个代理的 keep-alive 超时",
+        "让客户端先于服务器关闭空闲连接：客户端的空闲超时应小于服务器以及沿途每个代理的 keep-alive 超时",
     ),
     experiment: text(
         "with --no-keepalive, or without pauses, these failures should be gone",
@@ -31,7 +31,7 @@ const CLAIM: Text = text(
 );
 const EVIDENCE: Text = text(
     "closed or reset before the first byte on reused connections: {failed} of {scheduled} requests",
-    "复用连接上首字节前的 closed 或 reset 失败：{scheduled} 个请求中有 {failed} 个",
+    "{scheduled} 个请求中有 {failed} 个在复用的连接上尚未收到首字节就以 closed 或 reset 失败",
 );
 
 /// Maximum share of the requests; more is not a race but a service that goes down.

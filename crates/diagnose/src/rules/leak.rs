@@ -10,11 +10,11 @@ pub(super) const RULE: LimitRule = LimitRule {
     symptom: text("a service gets slower or dies after some hours", "服务运行数小时后变慢或崩溃"),
     remedy: text(
         "close everything a request opens (files, sockets to other services) on every code path, errors included",
-        "在每条路径（含出错时）关闭请求打开的文件与套接字",
+        "在每条代码路径上（包括出错时）关闭请求所打开的文件与套接字",
     ),
     experiment: text(
         "an hour at a low rate should show the same steady rise: `brunt -r 10/s -d 1h {url}`",
-        "低速率压一小时，应看到同样的上升：`brunt -r 10/s -d 1h {url}`",
+        "以低速率压测一小时，应看到同样的持续上升：`brunt -r 10/s -d 1h {url}`",
     ),
     caution: None,
     judge,

@@ -13,11 +13,11 @@ pub(super) const RULE: LimitRule = LimitRule {
     ),
     remedy: text(
         "exempt the test from the limit (nginx: limit_req, limit_conn), or report it as the limit",
-        "让压测流量豁免限流（nginx：limit_req、limit_conn），或如实报告该限额",
+        "让压测流量不受限流约束（nginx：limit_req、limit_conn），或把该限额作为瓶颈如实报告",
     ),
     experiment: text(
         "at {half} no request should be rejected: `brunt -r {half} {url}`",
-        "速率为 {half} 时不应再被拒绝：`brunt -r {half} {url}`",
+        "速率为 {half} 时不应再有请求被拒绝：`brunt -r {half} {url}`",
     ),
     caution: None,
     judge,
@@ -33,7 +33,7 @@ const UNAVAILABLE: Text = text(
 );
 const EVIDENCE: Text = text("{share} of the responses", "占响应的 {share}");
 const EXPERIMENT_SCENARIOS: Text =
-    text("at half the load of each scenario, no request should be rejected", "各场景负载减半时不应再被拒绝");
+    text("at half the load of each scenario, no request should be rejected", "各场景负载减半时不应再有请求被拒绝");
 
 /// Minimum share of the responses at which it affects the run.
 const SHARE: f64 = 0.01;

@@ -7,9 +7,9 @@ pub(super) const RULE: LimitRule = LimitRule {
     origin: CounterOrigin::Either,
     stage: PathStage::Network,
     title: text("A full link", "链路已满"),
-    symptom: text("throughput × response size is constant, whatever the size", "吞吐量×响应大小 与响应大小无关，恒定不变"),
+    symptom: text("throughput × response size is constant, whatever the size", "无论响应多大，吞吐量 × 响应大小都不变"),
     remedy: text("use smaller or compressed responses, or a faster path", "减小或压缩响应，或换用更快的链路"),
-    experiment: text("with bodies half the size, throughput should double", "响应体减半后，吞吐量应翻倍"),
+    experiment: text("with bodies half the size, throughput should double", "响应正文减半后，吞吐量应翻倍"),
     caution: Some(text("100 Mb/s is 12.5 MB/s, headers included", "100 Mb/s 只有 12.5 MB/s，含协议头")),
     judge,
 };
@@ -19,14 +19,14 @@ const CLAIM: Text = text(
     "链路 {link} 已满：{used} MB/s，上限 {most} MB/s",
 );
 const EVIDENCE: Text =
-    text("byte counters: +{bytes} in {span} s at {speed} Mb/s", "其字节计数：{span} 秒内 +{bytes}，速率 {speed} Mb/s");
+    text("byte counters: +{bytes} in {span} s at {speed} Mb/s", "字节计数器：{span} 秒内 +{bytes}，速率 {speed} Mb/s");
 const SHAPED: Text = text(
     "responses arrive exactly as fast as a {nominal} Mb/s link can carry them: {used} MB/s",
     "响应的到达速度正好是 {nominal} Mb/s 链路的上限：{used} MB/s",
 );
 const SEEN: Text = text(
     "responses of {size} each fill {share} of {nominal} Mb/s, not counting TCP, IP and Ethernet headers",
-    "每个响应 {size}，其字节占 {nominal} Mb/s 的 {share}，未计 TCP、IP 与以太网首部",
+    "每个响应 {size}，合计占 {nominal} Mb/s 的 {share}，不含 TCP、IP 与以太网首部",
 );
 
 /// Share of its speed at which a link is saturated (V17).

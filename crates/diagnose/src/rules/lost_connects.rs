@@ -9,25 +9,25 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("Connects taking 1, 3 or 7 seconds", "建连耗时 1、3 或 7 秒"),
     symptom: text(
         "connect times cluster at 1 s, 3 s, 7 s; the service's machine is not monitored",
-        "建连耗时集中在 1、3、7 秒；服务所在机器未被统计",
+        "建连耗时集中在 1、3、7 秒；没有监控服务所在机器",
     ),
     remedy: text(
         "check the counters on the service's machine: ListenOverflows (accept queue), TCPReqQFullDrop, conntrack drops, \
             or packet loss in between; `brunt probe` there adds them to a run",
-        "查看服务所在机器的计数：ListenOverflows（accept 队列）、TCPReqQFullDrop、conntrack 丢弃，或网络丢包；在该机运行 `brunt probe` 可并入本次压测",
+        "查看服务所在机器的计数器：ListenOverflows（accept 队列）、TCPReqQFullDrop、conntrack 丢弃，或网络丢包；在该机器上运行 `brunt probe` 可把它们并入压测结果",
     ),
-    experiment: text("with keep-alive (fewer connects) they should be gone", "使用长连接（减少建连）后应消失"),
+    experiment: text("with keep-alive (fewer connects) they should be gone", "使用长连接（减少建连）后，这一现象应消失"),
     caution: None,
     judge,
 };
 
 const CLAIM: Text = text(
     "connects were dropped in the network or by the service's kernel: {lost} needed a SYN retransmission",
-    "建连请求在途中或被服务端内核丢弃：{lost} 个经历了 SYN 重传",
+    "建连请求在网络中或被服务端内核丢弃：{lost} 个需要 SYN 重传",
 );
 const EVIDENCE: Text = text(
     "{lost} of {count} connects took about 1, 3 or 7 s; the median of the others is {median}",
-    "{count} 次建连中有 {lost} 次约 1、3 或 7 秒，其余中位数 {median}",
+    "{count} 次建连中有 {lost} 次耗时约 1、3 或 7 秒，其余的中位数为 {median}",
 );
 
 /// Connect times with retransmitted SYNs: after 1 s, then 2 s, then 4 s (`TCP_TIMEOUT_INIT`), plus the round trip.

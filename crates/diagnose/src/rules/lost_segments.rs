@@ -9,14 +9,14 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("Responses 200 ms late", "响应多出 200 毫秒"),
     symptom: text(
         "a second latency peak 200 ms after the first; the service's machine is not monitored",
-        "延迟分布在主峰之后 200 毫秒处有第二个峰；服务所在机器未被统计",
+        "延迟分布在主峰之后 200 毫秒处有第二个峰；没有监控服务所在机器",
     ),
     remedy: text(
         "monitor the service's machine too, with `brunt probe` (its RetransSegs cover the response direction); then \
             look for loss in between (link errors, a full buffer, a policer)",
-        "同时统计服务所在机器（其 RetransSegs 反映响应方向）：`brunt probe`；再排查沿途丢包（链路错误、缓冲区满、限速）",
+        "用 `brunt probe` 同时监控服务所在机器（其 RetransSegs 反映响应方向）；再排查沿途丢包（链路错误、缓冲区满、限速）",
     ),
-    experiment: text("from a machine next to the service they should be gone", "在服务旁边的机器上压测时应消失"),
+    experiment: text("from a machine next to the service they should be gone", "在紧邻服务的机器上压测时，这一现象应消失"),
     caution: None,
     judge,
 };
@@ -24,11 +24,11 @@ pub(super) const RULE: LimitRule = LimitRule {
 const CLAIM: Text = text(
     "segments were lost in the network: {lost} responses took 200 ms longer than the others, the time of one \
         retransmission",
-    "途中有丢包：{lost} 个响应比其他多 200 毫秒，即一次重传",
+    "网络有丢包：{lost} 个响应比其他响应多耗时 200 毫秒，正好是一次重传的时间",
 );
 const EVIDENCE: Text = text(
     "{lost} responses between {from} and {to}, {around} others above {bulk}; median {median}",
-    "{lost} 个响应在 {from} 与 {to} 之间，其他高于 {bulk} 的有 {around} 个；中位数 {median}",
+    "{lost} 个响应耗时在 {from} 与 {to} 之间，其余高于 {bulk} 的有 {around} 个；中位数 {median}",
 );
 
 /// `TCP_RTO_MIN`, and the tolerance above it.

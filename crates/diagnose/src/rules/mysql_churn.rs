@@ -26,7 +26,7 @@ pub(super) const RULE: LimitRule = LimitRule {
 const CLAIM: Text = text(
     "the application keeps reconnecting to the database: {connections} connections for {questions} queries, and \
         {threads} threads created for them",
-    "数据库连接频繁建立和断开：{questions} 次 Questions 使用了 {connections} 个连接，并为其创建 {threads} 个线程",
+    "数据库连接频繁建立和断开：{questions} 次查询使用了 {connections} 个连接，并为其创建 {threads} 个线程",
 );
 const EVIDENCE: Text = text(
     "SHOW GLOBAL STATUS: Connections +{connections}, Threads_created +{threads}, Questions +{questions}",

@@ -10,17 +10,17 @@ pub(super) const RULE: LimitRule = LimitRule {
     symptom: text(
         "a write takes a multiple of the disk's fsync time; needs --watch mysql=… and the database on a monitored \
             machine",
-        "写入耗时是磁盘 fsync 的整数倍；需要 --watch mysql=…，且数据库所在机器可被统计",
+        "写入耗时是磁盘 fsync 耗时的整数倍；需要 --watch mysql=…，并监控数据库所在机器",
     ),
     remedy: text(
         "change more rows per transaction, let commits batch up (group commit needs concurrent writers), or use a disk \
             with faster fsync; innodb_flush_log_at_trx_commit=2 and sync_binlog=0 lose the last second in a power cut, \
             so say so if you use them",
-        "一个事务修改更多行，让提交合并（组提交需要并发写入），或换用 fsync 更快的磁盘；innodb_flush_log_at_trx_commit=2 与 sync_binlog=0 断电会丢失最后一秒，设置时须说明",
+        "让每个事务修改更多行，使提交得以合并（组提交需要并发写入），或换用 fsync 更快的磁盘；innodb_flush_log_at_trx_commit=2 与 sync_binlog=0 断电时会丢失最后一秒的数据，使用时须注明",
     ),
     experiment: text(
         "with ten times the rows per transaction, nearly ten times as many rows should be written",
-        "每个事务的行数增加十倍后，写入行数应接近十倍",
+        "每个事务的行数增至十倍后，写入的行数应接近原来的十倍",
     ),
     caution: None,
     judge,
@@ -32,7 +32,7 @@ const CLAIM: Text = text(
 );
 const EVIDENCE: Text = text(
     "SHOW GLOBAL STATUS: Innodb_os_log_fsyncs +{all}; PSI io some for {io} of the time, {busy} of {cores} cores busy",
-    "SHOW GLOBAL STATUS：Innodb_os_log_fsyncs +{all}；PSI io some {io} 的时间，{cores} 个核中 {busy} 个繁忙",
+    "SHOW GLOBAL STATUS：Innodb_os_log_fsyncs +{all}；PSI io some 占 {io} 的时间，{cores} 个核中 {busy} 个繁忙",
 );
 
 /// Minimum share of the time in which a task waited for a disk, and maximum share of busy cores.

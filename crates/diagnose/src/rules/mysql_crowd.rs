@@ -9,7 +9,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("More queries than cores", "并发查询多于 CPU 核"),
     symptom: text(
         "latency grows with users, throughput falls; needs --watch mysql=… and the database on a monitored machine",
-        "延迟随用户数增长，吞吐量下降；需要 --watch mysql=…，且数据库所在机器的 CPU 可被统计",
+        "延迟随用户数增长，吞吐量下降；需要 --watch mysql=…，并监控数据库所在机器",
     ),
     remedy: text(
         "let fewer queries run at once (a smaller pool, a queue in front): each finishes sooner, and throughput does \

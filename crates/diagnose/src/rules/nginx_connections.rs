@@ -19,27 +19,27 @@ pub(super) const RULE: LimitRule = LimitRule {
     ),
     experiment: text(
         "with fewer users than worker_connections × workers, accepts and handled should stay equal",
-        "用户数少于 worker_connections × worker 数时，accepts 与 handled 应保持相等",
+        "用户数少于 worker_connections × 工作进程数时，accepts 与 handled 应保持相等",
     ),
     caution: Some(text(
         "the error log says `worker_connections are not enough`; running out of descriptors looks the same from \
             outside",
-        "错误日志会提示 worker_connections are not enough；描述符耗尽时从外部看现象相同",
+        "错误日志会提示 worker_connections are not enough；文件描述符耗尽时，从外部看现象相同",
     )),
     judge,
 };
 
 const CLAIM: Text = text(
     "nginx closed {dropped} connections right after accepting them: its workers were at their connection limit",
-    "nginx 接受后立即关闭了 {dropped} 个连接：其 worker 的连接数已达上限",
+    "nginx 接受后立即关闭了 {dropped} 个连接：其工作进程的连接数已达上限",
 );
 const REUSED: Text = text(
     "nginx's workers were at their connection limit: connections were closed to make room, or refused",
-    "nginx 的 worker 连接数已达上限：其他连接被关闭以腾出位置，或被拒绝",
+    "nginx 工作进程的连接数已达上限：有连接被关闭以腾出名额，或被拒绝",
 );
 const EVIDENCE: Text = text(
     "stub_status: {accepts} connections accepted, {handled} handled; up to {active} active",
-    "stub_status：接受 {accepts} 个连接，处理 {handled} 个；读数中最多 {active} 个活动连接",
+    "stub_status：接受 {accepts} 个连接，处理 {handled} 个；活动连接最多 {active} 个",
 );
 
 fn judge(case: &Case) -> Option<RuleVerdict> {

@@ -7,14 +7,14 @@ pub(super) const RULE: LimitRule = LimitRule {
     origin: CounterOrigin::Service,
     stage: PathStage::Proxy,
     title: text("One nginx worker does all the work", "nginx 单个工作进程占满"),
-    symptom: text("throughput is flat, with one nginx process at 100%", "吞吐量持平，一个 nginx 进程 100 %"),
+    symptom: text("throughput is flat, with one nginx process at 100%", "吞吐量不再上升，而有一个 nginx 进程的 CPU 达 100 %"),
     remedy: text(
         "listen … reuseport gives each worker its own queue; if there are few long-lived connections, use more of them",
-        "listen … reuseport 让每个工作进程有自己的队列；长连接较少时增加连接数",
+        "listen … reuseport 让每个工作进程有自己的队列；如果只有少量长连接，请增加连接数",
     ),
     experiment: text(
         "with more connections, or a new one per request, the work should spread: `brunt --no-keepalive {url}`",
-        "增加连接或每请求新建连接后，负载应分散：`brunt --no-keepalive {url}`",
+        "增加连接数或每个请求都新建连接后，负载应分散：`brunt --no-keepalive {url}`",
     ),
     caution: Some(text(
         "accept_mutex has been off since nginx 1.11.3: turning it back on causes this",
@@ -29,7 +29,7 @@ const CLAIM: Text = text(
 );
 const EVIDENCE: Text = text(
     "/proc/{pid}/stat: {share} of a core; the next busiest {next}",
-    "/proc/{pid}/stat：占用一个核的 {share}；次忙的 {next}",
+    "/proc/{pid}/stat：占用一个核的 {share}；其次为 {next}",
 );
 
 const FULL: f64 = 0.9;

@@ -6,15 +6,15 @@ pub(super) const RULE: LimitRule = LimitRule {
     rule: "C6",
     origin: CounterOrigin::Generator,
     stage: PathStage::Generator,
-    title: text("All connections in use", "压测连接数用尽"),
+    title: text("All connections in use", "压测连接全被占用"),
     symptom: text(
         "a rate is not sustained, arrivals wait for a connection, and service times are normal",
-        "速率未能维持，请求在等连接，而服务响应时间正常",
+        "速率未能维持，请求在等待连接，而服务时间正常",
     ),
     remedy: text(
         "raise --max-connections if real clients open more; otherwise this is what the service does with this many \
             connections",
-        "若真实客户端有更多连接，请提高 --max-connections；否则这就是服务在这些连接下的表现",
+        "若真实客户端有更多连接，请提高 --max-connections；否则这就是服务在这么多连接下的表现",
     ),
     experiment: text(
         "with --max-connections {double}, either throughput rises, or service time does, and then the service is the \
@@ -27,12 +27,12 @@ pub(super) const RULE: LimitRule = LimitRule {
 
 const CLAIM: Text = text(
     "every connection of this run ({limit}) was in use: at {service} per request, they carry {most}/s at most",
-    "本次压测的 {limit} 个连接全被占用：每个请求 {service}，最多承载 {most}/s",
+    "本次压测的 {limit} 个连接全被占用：每个请求耗时 {service}，最多承载 {most}/s",
 );
 const OPENING: Text = text(
     "every connection of this run ({limit}) was taken, but only {in_flight} requests were in flight: the other \
         connections were still being opened",
-    "本次压测的 {limit} 个连接全被占用，但其上在途请求只有 {in_flight} 个：其余连接仍在建立",
+    "本次压测的 {limit} 个连接全被占用，但在途请求只有 {in_flight} 个：其余连接仍在建立",
 );
 const OPENING_REMEDY: Text = text(
     "first find out why connections are slow to open or fail: more of them would only wait too",

@@ -6,7 +6,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     rule: "C8",
     origin: CounterOrigin::Generator,
     stage: PathStage::Generator,
-    title: text("brunt's memory use", "brunt 自身的内存"),
+    title: text("brunt's memory use", "brunt 自身的内存占用"),
     symptom: text(
         "a rate is not sustained, and the load generator uses more memory every second",
         "速率未能维持，发压端占用的内存每秒都在增加",
@@ -14,12 +14,12 @@ pub(super) const RULE: LimitRule = LimitRule {
     remedy: text(
         "use a rate the service can sustain, or more connections (--max-connections) if it has room for them: a run \
             queues up to a million arrivals",
-        "降到服务能承受的速率；若服务仍有余量，可增加连接数（--max-connections）：一次压测最多保留一百万个等待的请求",
+        "降到服务能承受的速率；若服务仍有余量，可增加连接数（--max-connections）：一次压测最多允许一百万个请求排队",
     ),
     experiment: text("at a sustainable rate, brunt's memory should stay flat", "在能维持的速率下，brunt 的内存应保持平稳"),
     caution: Some(text(
         "more memory only delays the end: the queue grows as long as requests arrive faster than they are served",
-        "增加内存只是推迟：只要到达多于应答，队列就会一直增长",
+        "增加内存只能推迟问题：只要请求到达比处理快，队列就会一直增长",
     )),
     judge,
 };
@@ -31,7 +31,7 @@ const CLAIM: Text = text(
 const EVIDENCE: Text = text(
     "self.rss +{rise} MB in {span} s, mem.available {free} MB; {middle} arrivals waited for a connection halfway \
         through the window, {last} at its end",
-    "{span} 秒内 self.rss +{rise} MB，mem.available 为 {free} MB；等待连接的请求在窗口中点为 {middle} 个，结束时为 {last} 个",
+    "{span} 秒内 self.rss +{rise} MB，mem.available 为 {free} MB；等待连接的请求在统计窗口中点为 {middle} 个，结束时为 {last} 个",
 );
 
 /// Minimum increase in bytes, and as a share of the available memory.

@@ -19,7 +19,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     ),
     caution: Some(text(
         "averages hide stalls, and so does the p99 of a closed load: look at p99.9 at a fixed rate",
-        "平均值会掩盖停顿，闭环压测的 p99 也会：请看固定速率下的 p99.9",
+        "平均值会掩盖停顿，封闭模型的 p99 也会：请看固定速率下的 p99.9",
     )),
     judge,
 };
@@ -30,7 +30,7 @@ const CLAIM: Text = text(
 );
 const EVIDENCE: Text = text(
     "slow responses in seconds {at} of the window; a normal second has none above {usual}",
-    "窗口的第 {at} 秒出现慢响应；平常每秒不超过 {usual}",
+    "统计窗口的第 {at} 秒出现慢响应；平常各秒的响应都不超过 {usual}",
 );
 
 /// Minimum slow response of a slow second, in seconds, and as a multiple of the usual.

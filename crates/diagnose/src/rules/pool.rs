@@ -8,24 +8,24 @@ pub(super) const RULE: LimitRule = LimitRule {
     rule: "S4",
     origin: CounterOrigin::Service,
     stage: PathStage::Dependency,
-    title: text("A pool, or a lock held part of the time", "资源池，或部分时间占用的锁"),
+    title: text("A pool, or a lock held part of the time", "资源池，或请求期间短暂持有的锁"),
     symptom: text(
         "above some number of users, throughput is flat and latency grows; CPU idle",
-        "用户超过某个数量后吞吐量持平，延迟随用户数增长；CPU 空闲",
+        "用户超过某个数量后吞吐量不再上升，延迟随用户数增长；CPU 空闲",
     ),
     remedy: text(
         "if it is a pool of threads, workers or backend connections: size it by Little's law (target throughput × time \
             per request × 1.5), not by guesswork; if it is a lock: hold it for less time, or split it",
-        "线程池、工作进程或到后端的连接池：按利特尔定律设定大小（目标吞吐量 × 单次耗时 × 1.5），不要凭感觉；锁：缩短占用时间，或将其拆分",
+        "若是线程池、工作进程或到后端的连接池，按利特尔法则设定大小（目标吞吐量 × 单个请求耗时 × 1.5），不要凭感觉；若是锁，缩短持有时间，或将其拆分",
     ),
     experiment: text(
         "if it is a pool of {places}, {places} requests at once should all take about {least}; if the longest takes \
             much more, it is a lock or a smaller pool: `brunt -c {places} -n {places} {url}`",
-        "若是大小为 {places} 的池，同时发出的 {places} 个请求都应耗时约 {least}；若最长者明显更久，则是锁或更小的池：`brunt -c {places} -n {places} {url}`",
+        "若是大小为 {places} 的池，同时发出的 {places} 个请求都应耗时约 {least}；若最长的明显更久，则是锁或更小的池：`brunt -c {places} -n {places} {url}`",
     ),
     caution: Some(text(
         "max_connections=10000 only buys contention: Little's law says how many are needed",
-        "max_connections=10000 只会带来争用：利特尔定律告诉你需要多少",
+        "max_connections=10000 只会带来争用：需要多少，可用利特尔法则算出",
     )),
     judge,
 };
@@ -33,17 +33,17 @@ pub(super) const RULE: LimitRule = LimitRule {
 const CLAIM: Text = text(
     "on average the service works on about {places} of {in_flight} requests in flight at a time: a pool of \
         {places}, or a smaller pool or lock held for part of each request",
-    "服务平均同时处理约 {places} 个请求，在途 {in_flight} 个：大小为 {places} 的资源池，或只在部分时间内占用的更小的池或锁",
+    "{in_flight} 个在途请求中，服务平均同时只处理约 {places} 个：原因是大小为 {places} 的资源池，或请求只在部分时间占用的更小的池或锁",
 );
 const UNCOUNTED: Text = text(
     "requests wait for each other inside the service: at most about {places} of {in_flight} in flight are being \
         worked on, because of a lock or pool held for part of each request, or a pool whose size this run cannot show",
-    "请求在服务内部互相等待：在途 {in_flight} 个中最多约 {places} 个在处理；原因是只在部分时间内占用的锁或资源池，或本次无法得知其大小的池",
+    "请求在服务内部互相等待：{in_flight} 个在途请求中最多约 {places} 个在处理；原因是请求只在部分时间占用的锁或资源池，或本次压测无法得知大小的池",
 );
 const EVIDENCE: Text = text(
     "{rate}/s × {least} (the shortest response) = {work} being worked on; {lone} responses took at most 1.25 times \
         that, the mean was {mean}; on average {busy} of its threads ran or waited for a core",
-    "{rate}/s × {least}（最短响应）= {work} 个在处理；{lone} 个响应不超过其 1.25 倍，平均 {mean}；其进程平均有 {busy} 个线程在运行或等待 CPU",
+    "{rate}/s × {least}（最短响应时间）= {work} 个在处理；{lone} 个响应的耗时不超过其 1.25 倍，平均 {mean}；其进程平均有 {busy} 个线程在运行或等待 CPU",
 );
 
 fn judge(case: &Case) -> Option<RuleVerdict> {

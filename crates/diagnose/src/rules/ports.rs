@@ -9,12 +9,12 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("Out of local ports", "本地端口耗尽"),
     symptom: text(
         "a connection per request, and after ports ÷ rate seconds connects fail with EADDRNOTAVAIL",
-        "每个请求新建连接，经过 端口数÷速率 秒后连接以 EADDRNOTAVAIL 失败",
+        "每个请求都新建连接，“端口数 ÷ 速率”秒之后建连以 EADDRNOTAVAIL 失败",
     ),
     remedy: text(
         "use keep-alive first; then a wider net.ipv4.ip_local_port_range, several source addresses (--source), or \
             several ports on the target; net.ipv4.tcp_tw_reuse=1 on this machine",
-        "先使用长连接；其次加宽 net.ipv4.ip_local_port_range、使用多个源地址（--source）或目标的多个端口；在本机设 net.ipv4.tcp_tw_reuse=1",
+        "先使用长连接；再扩大 net.ipv4.ip_local_port_range、使用多个源地址（--source）或目标的多个端口；在本机设置 net.ipv4.tcp_tw_reuse=1",
     ),
     experiment: text(
         "without --no-keepalive, or with a second --source, the failures should be gone",
@@ -24,7 +24,7 @@ pub(super) const RULE: LimitRule = LimitRule {
         "net.ipv4.tcp_tw_recycle was removed in Linux 4.12; tcp_fin_timeout does not shorten TIME_WAIT (60 s, \
             fixed); lowering tcp_max_tw_buckets destroys connections; loopback hides the problem because it reuses \
             ports after a second",
-        "net.ipv4.tcp_tw_recycle 自 Linux 4.12 起已移除；tcp_fin_timeout 不缩短 TIME_WAIT（固定 60 秒）；调低 tcp_max_tw_buckets 会破坏连接；环回地址 1 秒后即复用端口，会掩盖问题",
+        "net.ipv4.tcp_tw_recycle 自 Linux 4.12 起已移除；tcp_fin_timeout 不会缩短 TIME_WAIT（固定 60 秒）；调低 tcp_max_tw_buckets 会销毁连接；环回地址 1 秒后即复用端口，会掩盖问题",
     )),
     judge,
 };

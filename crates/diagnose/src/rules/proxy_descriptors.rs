@@ -6,21 +6,21 @@ pub(super) const RULE: LimitRule = LimitRule {
     rule: "P2",
     origin: CounterOrigin::Generator,
     stage: PathStage::Proxy,
-    title: text("Proxy out of file descriptors", "代理描述符耗尽"),
+    title: text("Proxy out of file descriptors", "代理文件描述符耗尽"),
     symptom: text(
         "connections fail or are reset; needs --watch-log on the proxy's error log",
         "连接失败或被重置；需要用 --watch-log 指定代理的错误日志",
     ),
     remedy: text(
         "raise worker_rlimit_nofile to at least twice worker_connections: each proxied request holds two",
-        "把 worker_rlimit_nofile 提高到 worker_connections 的至少两倍：每个被代理的请求占用两个描述符",
+        "把 worker_rlimit_nofile 提高到至少为 worker_connections 的两倍：每个经代理的请求占用两个文件描述符",
     ),
     experiment: text("with half the users, the message should be gone", "用户数减半后，该消息应消失"),
     caution: None,
     judge,
 };
 
-const CLAIM: Text = text("the proxy ran out of file descriptors", "代理的描述符已耗尽");
+const CLAIM: Text = text("the proxy ran out of file descriptors", "代理的文件描述符已耗尽");
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
     proxy_log::found(case, CLAIM, &[("too_many_open_files", "Too many open files")])

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const EVIDENCE: Text = text("log: {n} lines with `{text}`", "日志：{n} 行包含 {text}");
+const EVIDENCE: Text = text("log: {n} lines with `{text}`", "日志中有 {n} 行包含 {text}");
 
 /// Returns how many lines of a followed log matched within the window, if requests of this run failed: otherwise the
 /// lines are about other clients.

@@ -9,7 +9,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("Proxy out of ports to its upstream", "代理到上游的端口耗尽"),
     symptom: text(
         "502 above a few hundred requests/s per upstream; TIME_WAIT fills up on the proxy; needs --watch-log",
-        "每个上游每秒数百请求后出现 502；代理上 TIME_WAIT 堆积；需要 --watch-log",
+        "对单个上游每秒超过几百个请求后出现 502；代理上 TIME_WAIT 堆积；需要 --watch-log",
     ),
     remedy: text(
         "let it reuse connections: nginx before 1.29.7 needs keepalive N in the upstream, proxy_http_version 1.1 and \
@@ -20,7 +20,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     caution: Some(text(
         "keepalive is how many idle connections a worker keeps, not a cap on all of them; Connection \"keep-alive\" \
             only works by luck",
-        "keepalive 是每个 worker 保留的空闲连接数，不是连接总数上限；设置 Connection \"keep-alive\" 只是碰巧有效",
+        "keepalive 是每个工作进程保留的空闲连接数，不是连接总数上限；设置 Connection \"keep-alive\" 只是碰巧有效",
     )),
     judge,
 };

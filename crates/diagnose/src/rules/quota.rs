@@ -7,7 +7,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     origin: CounterOrigin::Service,
     stage: PathStage::ServerKernel,
     title: text("A CPU quota", "CPU 配额"),
-    symptom: text("latency in steps of 100 ms while the machine has idle cores", "机器有空闲核，延迟却呈 100 毫秒台阶"),
+    symptom: text("latency in steps of 100 ms while the machine has idle cores", "机器仍有空闲的核，延迟却以 100 毫秒为台阶上升"),
     remedy: text(
         "raise or remove the CPU limit, or give the service no more threads than the quota has cores",
         "提高或取消 CPU 限额，或让服务的线程数不超过配额的核数",
@@ -22,7 +22,7 @@ pub(super) const RULE: LimitRule = LimitRule {
 
 const CLAIM: Text = text(
     "the service was throttled by its CPU quota in {share} of the periods: latency rises in steps of up to 100 ms",
-    "服务在 {share} 的周期内被 CPU 配额限流：延迟出现最多 100 毫秒的台阶",
+    "服务在 {share} 的周期内受到 CPU 配额限制：延迟出现最高 100 毫秒的台阶",
 );
 const EVIDENCE: Text = text(
     "cgroup cpu.stat: nr_throttled +{throttled} of nr_periods +{periods}",

@@ -7,10 +7,10 @@ pub(super) const RULE: LimitRule = LimitRule {
     origin: CounterOrigin::Either,
     stage: PathStage::Network,
     title: text("Received packets dropped", "接收丢包"),
-    symptom: text("a ceiling in packets per second, with one core busy in softirq", "每秒包数见顶，某个核的软中断很高"),
+    symptom: text("a ceiling in packets per second, with one core busy in softirq", "每秒数据包数达到上限，有一个核忙于软中断"),
     remedy: text(
         "spread the interface's queues over more cores (RSS, RPS, interrupt affinity); net.core.netdev_max_backlog where only the first counter rises",
-        "将网卡队列分散到更多核（RSS、RPS、中断亲和性）；若只有前者上升，可调 net.core.netdev_max_backlog",
+        "将网卡队列分散到更多核（RSS、RPS、中断亲和性）；若只有第一个计数上升，可调 net.core.netdev_max_backlog",
     ),
     experiment: text("at half the rate, both counters should stop rising", "速率减半后，这两个计数应不再上升"),
     caution: None,
@@ -19,7 +19,7 @@ pub(super) const RULE: LimitRule = LimitRule {
 
 const CLAIM: Text = text(
     "this machine dropped received packets: its cores could not keep up",
-    "本机丢弃了已收到的报文：CPU 处理不过来",
+    "本机丢弃了已收到的数据包：CPU 处理不过来",
 );
 const EVIDENCE: Text = text(
     "softnet_stat dropped +{dropped}, TcpExt TCPBacklogDrop +{backlog}",

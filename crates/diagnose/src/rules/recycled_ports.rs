@@ -9,7 +9,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("Connections dropped because of timestamps", "因时间戳丢弃连接"),
     symptom: text(
         "clients behind one NAT fail at random; kernels up to 4.11",
-        "同一 NAT 后的客户端随机失败；内核 4.11 及更早",
+        "同一 NAT 后面的客户端随机失败；内核 4.11 及更早",
     ),
     remedy: text(
         "set net.ipv4.tcp_tw_recycle=0, also wherever it is set at boot; Linux 4.12 removed it",
@@ -18,14 +18,14 @@ pub(super) const RULE: LimitRule = LimitRule {
     experiment: text("with tcp_tw_recycle at 0, the counter should stop rising", "tcp_tw_recycle 为 0 后，该计数应不再上升"),
     caution: Some(text(
         "advice to set net.ipv4.tcp_tw_recycle=1 is outdated: it breaks NAT",
-        "建议设置 net.ipv4.tcp_tw_recycle=1 的资料已过时，会破坏 NAT",
+        "建议设置 net.ipv4.tcp_tw_recycle=1 的资料已经过时：该设置会破坏 NAT",
     )),
     judge,
 };
 
 const CLAIM: Text = text(
     "the service's kernel dropped connections because of their timestamps: clients sharing an address fail at random",
-    "服务端内核因时间戳丢弃了连接：同一地址后的客户端会随机失败",
+    "服务端内核因时间戳丢弃了连接：共用同一地址的客户端会随机失败",
 );
 const EVIDENCE: Text = text("TcpExt PAWSPassive +{dropped}", "TcpExt PAWSPassive +{dropped}");
 

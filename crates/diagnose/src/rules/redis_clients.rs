@@ -6,14 +6,14 @@ pub(super) const RULE: LimitRule = LimitRule {
     rule: "R2",
     origin: CounterOrigin::Generator,
     stage: PathStage::ServerKernel,
-    title: text("Redis out of client connections", "Redis 客户端数已满"),
+    title: text("Redis out of client connections", "Redis 客户端连接数已满"),
     symptom: text(
         "connections fail with `max number of clients reached`; needs --watch redis=HOST:PORT",
         "连接失败并提示 max number of clients reached；需要 --watch redis=HOST:PORT",
     ),
     remedy: text(
         "use a connection pool in the application; then raise maxclients, and Redis' file descriptor limit with it",
-        "在应用中用连接池共享连接，再提高 maxclients 以及 Redis 可打开的描述符数",
+        "在应用中用连接池共享连接，再提高 maxclients 以及 Redis 可打开的文件描述符数",
     ),
     experiment: text("with fewer than {max} users, none should be refused", "用户数少于 {max} 时，不应再有连接被拒绝"),
     caution: None,

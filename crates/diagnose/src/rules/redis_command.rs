@@ -10,14 +10,14 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("A slow Redis command", "Redis 慢命令"),
     symptom: text(
         "even simple commands are slow at times; needs --watch redis=HOST:PORT",
-        "再简单的命令也时常变慢；需要 --watch redis=HOST:PORT",
+        "连简单的命令有时也很慢；需要 --watch redis=HOST:PORT",
     ),
     remedy: text(
         "replace it with one that does not scan everything (SCAN for KEYS, ranges for whole lists and sets, UNLINK for \
             DEL of large keys), or keep the data it touches small",
         "改用不遍历全部数据的命令（SCAN 代替 KEYS，按范围读取列表和集合，UNLINK 代替对大键的 DEL），或控制其处理的数据量",
     ),
-    experiment: text("without {command}, the other commands should be fast", "去掉 {command} 后，其他命令应立即得到响应"),
+    experiment: text("without {command}, the other commands should be fast", "去掉 {command} 后，其他命令应很快"),
     caution: Some(text(
         "SLOWLOG only has calls slower than slowlog-log-slower-than (10 ms): a thousand 5 ms calls never show up",
         "SLOWLOG 只记录超过 slowlog-log-slower-than（10 ms）的调用：一千次 5 ms 的调用一次也不会出现",
@@ -27,11 +27,11 @@ pub(super) const RULE: LimitRule = LimitRule {
 
 const CLAIM: Text = text(
     "one slow command is the limit: {command} took {each} per call, and {share} of the time of Redis' only thread",
-    "瓶颈是一条慢命令：{command} 每次耗时 {each}，占 Redis 唯一线程 {share} 的时间",
+    "瓶颈是一条慢命令：{command} 每次耗时 {each}，占用 Redis 唯一线程 {share} 的时间",
 );
 const EVIDENCE: Text = text(
     "INFO commandstats: {calls} {command} calls took {took} in the window; all other commands {others}",
-    "INFO commandstats：窗口内 {command} 调用 {calls} 次，共 {took}；其他命令共 {others}",
+    "INFO commandstats：统计窗口内 {command} 调用 {calls} 次，共 {took}；其他命令共 {others}",
 );
 
 /// Minimum duration of a blocking call, in microseconds: quick commands take 1 to 10.

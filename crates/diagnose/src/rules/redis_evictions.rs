@@ -9,16 +9,16 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("Redis evicts keys", "Redis 淘汰键"),
     symptom: text(
         "misses after a while, and latency changes with them; needs --watch redis=HOST:PORT",
-        "一段时间后出现未命中，延迟随之变化；需要 --watch redis=HOST:PORT",
+        "一段时间后缓存开始未命中，延迟随之变化；需要 --watch redis=HOST:PORT",
     ),
     remedy: text(
         "raise maxmemory, let keys expire sooner, or store fewer; results with hits and with misses are results of two \
             different services",
-        "提高 maxmemory，缩短键的过期时间或减少键数；命中与未命中的数据属于两种不同的负载",
+        "提高 maxmemory，缩短键的过期时间或减少键数；命中时与未命中时的结果相当于两个不同服务的结果",
     ),
     experiment: text(
         "with a smaller set of keys, evicted_keys should stop rising, and latency behind the cache fall",
-        "缩小键的范围后，evicted_keys 应不再上升，缓存后端的延迟应下降",
+        "缩小键的范围后，evicted_keys 应不再上升，缓存后面的服务延迟应下降",
     ),
     caution: None,
     judge,
@@ -26,7 +26,7 @@ pub(super) const RULE: LimitRule = LimitRule {
 
 const CLAIM: Text = text(
     "Redis is out of memory and evicts keys: {evicted} during the run",
-    "Redis 内存已满并在淘汰键：压测期间淘汰 {evicted} 个",
+    "Redis 内存已满，正在淘汰键：压测期间淘汰 {evicted} 个",
 );
 const EVIDENCE: Text = text(
     "INFO stats: evicted_keys +{evicted}; used_memory {used} MB of maxmemory {max} MB",

@@ -9,12 +9,12 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("Redis' main thread saturated", "Redis 主线程占满"),
     symptom: text(
         "commands/s are flat whatever the number of users; needs --watch redis=HOST:PORT",
-        "无论多少用户，每秒命令数不再上升；需要 --watch redis=HOST:PORT",
+        "无论用户多少，每秒命令数都不再上升；需要 --watch redis=HOST:PORT",
     ),
     remedy: text(
         "send several commands at once (pipelining, MGET), make each do less, turn on io-threads, or spread keys over \
             several instances",
-        "一次发送多条命令（pipeline、MGET），缩短每条命令的工作，启用 io-threads，或把键分布到多个实例",
+        "一次发送多条命令（pipeline、MGET），减少每条命令的工作量，启用 io-threads，或把键分布到多个实例",
     ),
     experiment: text(
         "more users should not raise throughput, but a pipeline of 10 commands per request should",
@@ -29,7 +29,7 @@ pub(super) const RULE: LimitRule = LimitRule {
 
 const CLAIM: Text = text(
     "Redis is the limit: its main thread, which runs all commands, was busy {share} of the time",
-    "瓶颈是 Redis：执行所有命令的主线程有 {share} 的时间处于忙碌状态",
+    "瓶颈是 Redis：执行所有命令的主线程有 {share} 的时间在忙",
 );
 const EVIDENCE: Text = text(
     "INFO cpu: the main thread used {share} of a core; {commands} commands/s",

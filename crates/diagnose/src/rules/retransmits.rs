@@ -9,15 +9,15 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("Lost segments", "网络丢包"),
     symptom: text(
         "a latency plateau at 200 ms and above, throughput below what the link can carry",
-        "延迟在 200 毫秒以上出现台阶，吞吐量低于链路能力",
+        "延迟在 200 毫秒以上出现台阶，吞吐量低于链路的承载能力",
     ),
     remedy: text(
         "find the hop that drops packets: interface errors and drops, duplex, a shaper or a policer; no sysctl fixes it",
-        "查找丢包的一跳：网卡错误与丢弃、双工、整形或限速；调 sysctl 无济于事",
+        "找出丢包的那一跳：网卡错误与丢弃、双工、整形或限速；调 sysctl 无济于事",
     ),
     experiment: text(
         "from a machine next to the service, RetransSegs should not rise",
-        "在服务旁边的机器上压测，RetransSegs 不应上升",
+        "在紧邻服务的机器上压测时，RetransSegs 不应上升",
     ),
     caution: None,
     judge,

@@ -11,7 +11,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     remedy: text(
         "find whose timeout it is: 5 s is usually a DNS server that does not respond (resolv.conf, options timeout); \
             others are in the configuration of the service, its pools and its proxies",
-        "查明是谁的超时：5 秒常为 DNS 服务器无响应（resolv.conf 的 timeout），其余见服务、连接池与代理的配置",
+        "查明是哪里的超时：5 秒通常是 DNS 服务器无响应（resolv.conf 的 timeout），其余见服务、连接池与代理的配置",
     ),
     experiment: text(
         "changing that timeout should change the time of these responses with it",
@@ -24,12 +24,12 @@ pub(super) const RULE: LimitRule = LimitRule {
 const CLAIM: Text = text(
     "something behind the service hits a timeout of {time}: {slow} responses took exactly that much longer \
         than the others",
-    "服务后端在等待 {time} 的超时：{slow} 个响应恰好多出这么久",
+    "服务的后端发生 {time} 的超时：{slow} 个响应恰好比其他响应多耗时这么久",
 );
 const EVIDENCE: Text = text(
     "{slow} of {count} responses between {time} and 2% above it, {around} within half that distance on either side; median \
         {median}",
-    "{count} 个响应中有 {slow} 个在 {time} 至其 102 % 之间，其周围一半范围内 {around} 个；中位数 {median}",
+    "{count} 个响应中有 {slow} 个耗时在 {time} 至其 102 % 之间，前后各一半宽度的范围内有 {around} 个；中位数 {median}",
 );
 
 /// Common timeouts, in seconds.

@@ -11,7 +11,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     symptom: text(
         "writes/s are flat from a few users on while the database has idle cores; needs --watch \
             mysql=mysql://USER:PASSWORD@HOST:PORT or postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
-        "从少量用户起每秒写入数就持平，而数据库 CPU 空闲；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT 或 postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
+        "用户很少时每秒写入数就不再上升，而数据库 CPU 空闲；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT 或 postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
     ),
     remedy: text(
         "hold the lock for less time: shorten the transaction, lock the contended row last, combine several changes \
@@ -24,24 +24,24 @@ pub(super) const RULE: LimitRule = LimitRule {
     ),
     caution: Some(text(
         "an UPDATE or DELETE without an index on its condition locks every row it scans (D5)",
-        "条件列没有索引的 UPDATE 或 DELETE 会锁住经过的每一行（D5）",
+        "条件列没有索引的 UPDATE 或 DELETE 会锁住扫描到的每一行（D5）",
     )),
     judge,
 };
 
 const CLAIM: Text = text(
     "requests wait for row locks in the database: {waiting} of {in_flight} in flight at any moment",
-    "请求在数据库中等待行锁：任一时刻在途 {in_flight} 个中有 {waiting} 个在等待",
+    "请求在数据库中等待行锁：任一时刻，{in_flight} 个在途请求中有 {waiting} 个在等待",
 );
 const EVIDENCE: Text = text(
     "SHOW GLOBAL STATUS: Innodb_row_lock_waits +{waits} over {questions} queries, Innodb_row_lock_time +{waited}",
-    "SHOW GLOBAL STATUS：{questions} 次 Questions 期间 Innodb_row_lock_waits 增加 {waits}，Innodb_row_lock_time 增加 {waited}",
+    "SHOW GLOBAL STATUS：{questions} 次查询期间 Innodb_row_lock_waits 增加 {waits}，Innodb_row_lock_time 增加 {waited}",
 );
 
 const SAMPLED: Text = text(
     "pg_stat_activity, read {readings} times: on average {waiting} of {active} active sessions waited for a row \
         (Lock: transactionid, tuple), at most {most}; idle in transaction: at most {idle}",
-    "pg_stat_activity 读取 {readings} 次：平均 {active} 个活动会话中有 {waiting} 个在等待行（Lock：transactionid、tuple），最多 {most} 个；idle in transaction 最多 {idle} 个",
+    "pg_stat_activity 读取 {readings} 次：平均 {active} 个活动会话中有 {waiting} 个在等待行锁（Lock：transactionid、tuple），最多 {most} 个；idle in transaction 最多 {idle} 个",
 );
 
 /// Minimum share of queries that waited; fewer waits are accidental.

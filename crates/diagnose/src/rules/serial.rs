@@ -7,16 +7,16 @@ pub(super) const RULE: LimitRule = LimitRule {
     origin: CounterOrigin::Service,
     stage: PathStage::Dependency,
     title: text("One at a time", "串行"),
-    symptom: text("throughput is flat from the second user on; CPU idle", "从第二个用户起吞吐量就持平；CPU 空闲"),
+    symptom: text("throughput is flat from the second user on; CPU idle", "从第二个用户起吞吐量就不再上升；CPU 空闲"),
     remedy: text(
         "it is a lock, a single backend connection, or one row that all requests write: hold it for less time, take it \
             last, or split it",
-        "锁、到后端的唯一连接，或所有请求写同一行：缩短占用时间、最后再加锁，或将其拆分",
+        "这是锁、到后端的唯一连接，或所有请求都要写的同一行：缩短占用时间、最后再获取，或将其拆分",
     ),
     experiment: text(
         "with one user, throughput should be the same: `brunt -c 1 {url}`; if it is one row, requests for different \
             rows should be faster",
-        "一个用户时吞吐量应相同：`brunt -c 1 {url}`；若是同一行，请求不同的行应更快",
+        "一个用户时吞吐量应相同：`brunt -c 1 {url}`；若原因是同一行，请求不同的行应更快",
     ),
     caution: None,
     judge,
@@ -25,12 +25,12 @@ pub(super) const RULE: LimitRule = LimitRule {
 const CLAIM: Text = text(
     "the service works on one request at a time: each takes {hold}, which allows {most}/s at most, whatever the \
         number of users",
-    "服务一次只处理一个请求：每个占用 {hold}，无论多少用户最多 {most}/s",
+    "服务一次只处理一个请求：每个请求占用 {hold}，无论用户多少，最多 {most}/s",
 );
 const EVIDENCE: Text = text(
     "{rate}/s × {hold} (the shortest response) = 1 of {in_flight} in flight being worked on; on average {busy} of \
         its threads ran or waited for a core",
-    "{rate}/s × {hold}（最短响应）= 在途 {in_flight} 个中 1 个在处理；其进程平均有 {busy} 个线程在运行或等待 CPU",
+    "{rate}/s × {hold}（最短响应时间）= {in_flight} 个在途请求中有 1 个在处理；其进程平均有 {busy} 个线程在运行或等待 CPU",
 );
 
 /// Maximum variation of the responses of a queue; more has other causes.

@@ -6,10 +6,10 @@ pub(super) const RULE: LimitRule = LimitRule {
     rule: "S10",
     origin: CounterOrigin::Service,
     stage: PathStage::ServerKernel,
-    title: text("Service out of file descriptors", "服务描述符耗尽"),
+    title: text("Service out of file descriptors", "服务文件描述符耗尽"),
     symptom: text(
         "connections above a round number hang or are reset; the log says `too many open files`",
-        "超过某个整数的连接挂起或被重置；日志有 too many open files",
+        "连接数超过某个整数后，连接挂起或被重置；日志中有 too many open files",
     ),
     remedy: text(
         "raise its limit: LimitNOFILE= in its systemd unit, `ulimit -n` in its shell, or nginx's worker_rlimit_nofile",

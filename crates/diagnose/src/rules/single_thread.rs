@@ -7,11 +7,11 @@ pub(super) const RULE: LimitRule = LimitRule {
     origin: CounterOrigin::Service,
     stage: PathStage::Service,
     title: text("One busy thread", "单线程占满"),
-    symptom: text("throughput is flat while most cores are idle", "大多数核空闲而吞吐量持平"),
+    symptom: text("throughput is flat while most cores are idle", "大多数核空闲，而吞吐量不再上升"),
     remedy: text(
         "run more processes or event loops (a cluster, SO_REUSEPORT), or take work off that thread: a single event \
             loop, a global interpreter lock and a lone acceptor all look like this",
-        "增加进程或事件循环（集群、SO_REUSEPORT），或减轻该线程的工作：单事件循环、全局解释器锁、单一 acceptor 都是这样",
+        "增加进程或事件循环（集群、SO_REUSEPORT），或减轻该线程的工作：单事件循环、全局解释器锁、单一 acceptor 都会如此",
     ),
     experiment: text("a second process of the service should nearly double throughput", "再启动一个服务进程后，吞吐量应接近翻倍"),
     caution: None,
@@ -20,7 +20,7 @@ pub(super) const RULE: LimitRule = LimitRule {
 
 const CLAIM: Text = text(
     "one thread is the limit: it used {share} of a core, and the whole service {cores} cores",
-    "瓶颈是单个线程：占用一个核的 {share}，整个服务共用 {cores} 个核",
+    "瓶颈是单个线程：占用一个核的 {share}，整个服务合计 {cores} 个核",
 );
 const EVIDENCE: Text = text(
     "/proc/{pid}/task: busiest thread {share}; {busy} of {of} cores busy",
@@ -34,17 +34,17 @@ const EXPERIMENT_FULL: Text = text(
 const BY_TURNS: Text = text(
     "the service uses the CPU for one request at a time: it used {cores} of {of} cores, no thread more than \
         {share}, with {in_flight} requests in flight: one lock, or one event loop",
-    "服务一次只为一个请求计算：共用 {of} 个核中的 {cores} 个，没有线程超过 {share}，而在途 {in_flight} 个请求：一把锁，或单个事件循环",
+    "服务同一时刻只用 CPU 处理一个请求：合计用了 {of} 个核中的 {cores} 个，没有线程超过 {share}，而在途请求有 {in_flight} 个：原因是一把锁，或单个事件循环",
 );
 const EVIDENCE_BY_TURNS: Text = text(
     "CPU time of the service {cores} cores; {rate}/s × {least} (the shortest response) = {work} being worked on; \
         {busy} of {of} cores busy",
-    "服务的 CPU 时间为 {cores} 个核；{rate}/s × {least}（最短响应）= {work} 个在处理；{of} 个核中 {busy} 个繁忙",
+    "服务的 CPU 时间为 {cores} 个核；{rate}/s × {least}（最短响应时间）= {work} 个在处理；{of} 个核中 {busy} 个繁忙",
 );
 const REMEDY_BY_TURNS: Text = text(
     "look for a lock held while the service computes (a global interpreter lock, a synchronized method, a mutex \
         around a cache or an encoder): hold it for less work, split it, or run more processes",
-    "查找计算时一直持有的锁（全局解释器锁、synchronized 方法、缓存或编码器外的互斥锁）：减少锁内的工作，将其拆分，或增加进程",
+    "查找计算期间一直持有的锁（全局解释器锁、synchronized 方法、保护缓存或编码器的互斥锁）：减少锁内的工作，将其拆分，或增加进程",
 );
 
 /// Share of a core at which a thread is saturated.

@@ -14,31 +14,31 @@ pub(super) const RULE: LimitRule = LimitRule {
     remedy: text(
         "find out what the service does instead of reading (too few workers, its disk, a single thread); on a long \
             path, also net.ipv4.tcp_rmem there",
-        "查明服务为何不读取（工作线程太少、磁盘、单线程处理）；链路很长时还要看对端的 net.ipv4.tcp_rmem",
+        "查明服务为何不读取（工作线程太少、磁盘、单线程处理）；网络路径很长时还要检查对端的 net.ipv4.tcp_rmem",
     ),
     experiment: text(
         "with bodies of a few bytes throughput should rise, as they never fill the window",
-        "改用几字节的请求体，吞吐量应上升：此时连接的窗口不会满",
+        "改用几字节的正文，吞吐量应上升：这样接收窗口不会填满",
     ),
     caution: Some(text(
         "larger buffers only delay the stall: a slow reader fills them too",
-        "加大缓冲区只是推迟停顿：读取慢的一方同样会把它填满",
+        "加大缓冲区只能推迟停顿：接收方读得慢，再大也会被填满",
     )),
     judge,
 };
 
 const CLAIM: Text = text(
     "the service reads slowly: for {share} of the time spent sending to it, sending was stalled until it read more",
-    "服务读取缓慢：向其发送的时间中有 {share} 在停顿，等待服务继续读取",
+    "服务读取缓慢：向其发送数据的时间有 {share} 处于停顿，等待服务继续读取",
 );
 const UNSEEN: Text = text(
     "for {share} of the time spent sending to the service, sending was stalled: it reads slowly, or its receive \
         buffer is too small for a round trip of {rtt}",
-    "向服务发送的时间中有 {share} 在停顿：服务读取缓慢，或其接收缓冲区对 {rtt} 的往返时间而言太小",
+    "向服务发送数据的时间有 {share} 处于停顿：服务读取缓慢，或其接收缓冲区太小，不足以应对 {rtt} 的往返时间",
 );
 const OURS: Text = text(
     "brunt reads slowly: for {share} of the time the service spent sending, it was stalled until brunt read more",
-    "brunt 读取缓慢：服务发送的时间中有 {share} 在停顿，等待 brunt 继续读取",
+    "brunt 读取缓慢：服务发送数据的时间有 {share} 处于停顿，等待 brunt 继续读取",
 );
 const EVIDENCE: Text = text(
     "tcp_info of {sockets} connections, on the sending side: the receive window was full for {limited} s of {busy} s",
@@ -47,7 +47,7 @@ const EVIDENCE: Text = text(
 const UNREAD: Text = text("; {unread} kB unread on each at the receiver", "；接收方每个连接有 {unread} kB 未读");
 const OUR_REMEDY: Text = text(
     "give brunt more workers (-w), generate the load from more machines, or use smaller responses",
-    "增加 brunt 的工作线程（-w），或用更多机器施压；或减小响应",
+    "增加 brunt 的工作线程（-w），或用更多机器发压，或减小响应",
 );
 const OUR_EXPERIMENT: Text = text(
     "with half as many connections on the same workers, the share should fall",

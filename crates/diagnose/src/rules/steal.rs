@@ -9,12 +9,12 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("Stolen CPU time", "CPU 时间被窃取"),
     symptom: text(
         "on virtual machines, latency jitters at low CPU usage and varies from hour to hour",
-        "虚拟机上 CPU 使用率不高而延迟抖动，且随时段变化",
+        "虚拟机的 CPU 使用率不高，延迟却有抖动，且随时段变化",
     ),
     remedy: text("use a host that is not overcommitted, or dedicated cores", "换用未超卖的主机或独占的核"),
     experiment: text(
         "at another time of day, or on another host, the same run should give different results",
-        "换个时间或主机，同样的压测结果应不同",
+        "换个时间或换台主机，同样的压测应得到不同的结果",
     ),
     caution: None,
     judge,

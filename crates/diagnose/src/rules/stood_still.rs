@@ -9,16 +9,16 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("The service stalled", "服务停顿"),
     symptom: text(
         "for a second or more no request succeeds, though some are in flight; then it resumes, or never does",
-        "一秒或更久没有请求成功，而请求在途；之后恢复，或不再恢复",
+        "虽有请求在途，却在一秒或更久的时间里没有请求成功；之后恢复，或再也没有恢复",
     ),
     remedy: text(
         "find out what the service and its backends did at that moment: a full GC, a checkpoint, a failover, a lock \
             everything waits for, a paused machine or container",
-        "查明服务及其依赖当时在做什么：完全垃圾回收、checkpoint、故障切换、所有请求都在等的锁、被暂停的机器或容器",
+        "查明服务及其依赖当时在做什么：Full GC、checkpoint、故障切换、所有请求都在等的锁、被暂停的机器或容器",
     ),
     experiment: text(
         "if it does not stall with one user, the load is the cause: `brunt -c 1 {url}`",
-        "一个用户时也应出现停顿，否则就是负载所致：`brunt -c 1 {url}`",
+        "如果只有一个用户时不停顿，就是负载所致：`brunt -c 1 {url}`",
     ),
     caution: None,
     judge,
@@ -36,7 +36,7 @@ const ONCE_MORE: Text = text(", and one other time", "，另有一次同样的�
 const MORE: Text = text(", and {n} more times", "，另有 {n} 次同样的停顿");
 const EVIDENCE: Text = text(
     "no success for {length}; of {scheduled} requests, the longest successful one took {longest}, the mean was {mean}",
-    "{length} 内没有成功的请求；共 {scheduled} 个请求，成功者最长 {longest}，平均 {mean}",
+    "{length} 内没有成功的请求；共 {scheduled} 个请求，成功的请求最长耗时 {longest}，平均 {mean}",
 );
 
 fn judge(case: &Case) -> Option<RuleVerdict> {

@@ -6,12 +6,12 @@ pub(super) const RULE: LimitRule = LimitRule {
     rule: "S8",
     origin: CounterOrigin::Service,
     stage: PathStage::Service,
-    title: text("Nothing accepts connections", "无人 accept"),
+    title: text("Nothing accepts connections", "连接无人 accept"),
     symptom: text("connects succeed, then nothing arrives, and the service is idle", "建连成功后毫无响应，服务空闲"),
     remedy: text(
         "accept until EAGAIN if the listener is polled edge-triggered; check whether the acceptor waits for a lock, a \
             file descriptor or a full thread pool",
-        "若以边缘触发监听，accept 要循环到 EAGAIN；检查 acceptor 是否在等锁、描述符或已满的线程池",
+        "若以边缘触发监听，accept 要循环到 EAGAIN；检查 acceptor 是否在等锁、等文件描述符或等已满的线程池",
     ),
     experiment: text(
         "with one user, the queue should be empty: `brunt -c 1 {url}`",

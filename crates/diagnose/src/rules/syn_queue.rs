@@ -10,12 +10,12 @@ pub(super) const RULE: LimitRule = LimitRule {
     symptom: text("connects take a second during bursts of new connections", "新连接突发时建连耗时 1 秒"),
     remedy: text(
         "raise the backlog, net.core.somaxconn and net.ipv4.tcp_max_syn_backlog; leave net.ipv4.tcp_syncookies at 1",
-        "加大 backlog、net.core.somaxconn 与 net.ipv4.tcp_max_syn_backlog；net.ipv4.tcp_syncookies 保持 1",
+        "加大 backlog、net.core.somaxconn 与 net.ipv4.tcp_max_syn_backlog；net.ipv4.tcp_syncookies 保持为 1",
     ),
     experiment: text("with keep-alive, both counters should stop rising", "使用长连接后，这两个计数应不再上升"),
     caution: Some(text(
         "net.ipv4.tcp_syncookies=0 makes a full queue drop silently: leave it at 1",
-        "net.ipv4.tcp_syncookies=0 会让队列满时无声丢弃：保持 1",
+        "net.ipv4.tcp_syncookies=0 会使队列满时静默丢弃连接：请保持为 1",
     )),
     judge,
 };

@@ -15,7 +15,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     experiment: text("with half the connections, both counters should stop rising", "连接数减半后，这两个计数应不再上升"),
     caution: Some(text(
         "net.ipv4.tcp_mem is in pages: three million of them are 12 GB",
-        "net.ipv4.tcp_mem 的单位是页：三百万页即 12 GiB",
+        "net.ipv4.tcp_mem 的单位是页：三百万页即 12 GB",
     )),
     judge,
 };
@@ -26,7 +26,7 @@ const EVIDENCE: Text = text(
     "TcpExt TCPMemoryPressures +{pressed}，TCPAbortOnMemory +{aborted}",
 );
 const USED: Text =
-    text("; up to {used} pages, with pressure starting at {limit}", "；最多 {used} 页，{limit} 页起即告紧张");
+    text("; up to {used} pages, with pressure starting at {limit}", "；最多 {used} 页，达到 {limit} 页即开始紧张");
 
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let here = &case.counters;

@@ -7,7 +7,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     origin: CounterOrigin::Either,
     stage: PathStage::ClientKernel,
     title: text("The TIME_WAIT table overflows", "TIME_WAIT 表溢出"),
-    symptom: text("odd resets when connections close at a high rate", "大量关闭连接时出现异常重置"),
+    symptom: text("odd resets when connections close at a high rate", "高速关闭连接时出现异常的连接重置"),
     remedy: text(
         "use keep-alive, or raise net.ipv4.tcp_max_tw_buckets (never lower it)",
         "使用长连接；或提高 net.ipv4.tcp_max_tw_buckets，切勿降低",

@@ -13,7 +13,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     ),
     remedy: text(
         "find out what the service is waiting for; if the timeout is while connecting, the cause is its accept queue",
-        "找出后端在等待什么；若发生在建连阶段，则是其监听队列",
+        "找出后端在等待什么；若发生在建连阶段，则是其 accept 队列",
     ),
     experiment: text("at half the load, the message should be gone", "负载减半后，该消息应消失"),
     caution: Some(text(

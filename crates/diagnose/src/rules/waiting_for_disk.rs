@@ -18,7 +18,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     experiment: text("with logging turned off for one run, throughput should rise", "关闭日志再测一次，吞吐量应上升"),
     caution: Some(text(
         "access_log off hides the cost instead of reducing it: buffer the log",
-        "关闭 access_log 只是掩盖代价：应缓冲日志",
+        "关闭 access_log 只是掩盖开销：应改为缓冲日志",
     )),
     judge,
 };

@@ -30,15 +30,15 @@ pub(super) const RULE: LimitRule = LimitRule {
 
 const CLAIM: Text = text(
     "the database scans {each} rows per query: an index is missing",
-    "数据库每次 Question 要逐行扫描 {each} 行：缺少索引",
+    "数据库每次查询要扫描 {each} 行：缺少索引",
 );
 const EVIDENCE: Text = text(
     "SHOW GLOBAL STATUS: Handler_read_rnd_next +{rows} ({rate}/s) over {questions} queries",
-    "SHOW GLOBAL STATUS：{questions} 次 Questions 期间 Handler_read_rnd_next 增加 {rows}（{rate}/s）",
+    "SHOW GLOBAL STATUS：{questions} 次查询期间 Handler_read_rnd_next 增加 {rows}（{rate}/s）",
 );
 const WALKED: Text = text(
     "the database scans {each} rows per transaction: an index is missing",
-    "数据库每个事务要逐行扫描 {each} 行：缺少索引",
+    "数据库每个事务要扫描 {each} 行：缺少索引",
 );
 const TABLES: Text = text(
     "pg_stat_user_tables: seq_tup_read +{rows} ({rate}/s) in {scans} sequential scans, over {transactions} \

@@ -18,7 +18,7 @@ pub const OPTIONS: [OptionSpec; 2] = [
     switch(
         "expect-continue",
         "Send Expect: 100-continue and wait for 100 Continue before sending the body (HTTP/1.1)",
-        "发送 Expect: 100-continue，等服务器要求后再发送正文（HTTP/1.1）",
+        "发送 Expect: 100-continue，收到 100 Continue 后再发送正文（HTTP/1.1）",
     ),
     one(
         "continue-wait",

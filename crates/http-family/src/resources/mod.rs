@@ -42,7 +42,7 @@ pub const OPTIONS: [OptionSpec; 3] = [
         FROM,
         "HOST",
         "Also fetch resources from this host (HOST or HOST:PORT); by default only from hosts the plan targets",
-        "也从该主机（HOST 或 HOST:PORT）获取资源；默认只访问计划中请求所到的地址",
+        "也从该主机（HOST 或 HOST:PORT）获取资源；默认只从计划所压测的主机获取",
     ),
     switch(
         MAY_FAIL,

@@ -26,7 +26,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         "subprotocol",
         "NAME",
         "Offer a subprotocol; the server must choose one of those offered",
-        "提供子协议；服务器必须选择其一",
+        "请求使用子协议；服务器必须从中选择一个",
     ),
     NO_SLOTS,
     many(
@@ -50,11 +50,11 @@ pub const OPTIONS: &[OptionSpec] = &[
         "match-field",
         "FIELD",
         "Match responses to messages by an equal JSON field: seq, data.id (default: by order)",
-        "按 JSON 字段匹配应答与消息：seq、data.id（默认按顺序）",
+        "按 JSON 字段匹配响应与消息：seq、data.id（默认按顺序）",
     ),
     switch("one-way", "No responses: a message is complete once it is written", "单向发送：写出即完成"),
     switch("push", "The server also pushes messages: count them separately", "服务器会主动推送消息：单独计数"),
-    one("expect-body", "TEXT", "Fail a response unless it contains TEXT", "应答不含该文本则计为失败"),
+    one("expect-body", "TEXT", "Fail a response unless it contains TEXT", "响应不含该文本则计为失败"),
     one(
         "await",
         "WHAT",

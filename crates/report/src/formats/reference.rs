@@ -11,7 +11,7 @@ pub(super) const REFERENCE: Text = text("Reference client", "参照客户端");
 const COUNTS: Text = text(
     "{rate} requests/s on a separate connection, not included above: {n} scheduled, {ok} succeeded, {failed} \
         failed, {open} unfinished",
-    "独立连接，每秒 {rate} 个请求，不计入以上任何数字：计划 {n}，成功 {ok}，失败 {failed}，未完成 {open}",
+    "独立连接，每秒 {rate} 个请求，不计入以上任何数字：计划 {n}，成功 {ok}，失败 {failed}，未结束 {open}",
 );
 const SERVICE: Text = text(
     "service time p50 {p50}, p99 {p99}; of the load p50 {load50}, p99 {load99}",

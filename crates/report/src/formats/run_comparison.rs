@@ -18,7 +18,7 @@ const SCHEMA: &str = "brunt-comparison/1";
 
 const AGAINST: Text = text("{run} against {base}", "{run} 相对 {base}");
 const CHANGE: Text = text("change", "变化");
-const INTERVAL: Text = text("95 % interval", "95 % 区间");
+const INTERVAL: Text = text("95 % interval", "95 % 置信区间");
 const VERDICT: Text = text("verdict", "结论");
 const THROUGHPUT: Text = text("throughput", "吞吐量");
 const FAILED: Text = text("failed", "失败");
@@ -29,18 +29,18 @@ const WORSE: Text = text("worse", "更差");
 const CANNOT_TELL: Text = text("cannot tell", "无法判断");
 const NOT_THE_SAME: Text = text("differs in: {what}", "不同之处：{what}");
 const UNTRUSTED: Text =
-    text("one of these runs is NOT TRUSTED: their differences mean nothing", "其中有运行不可信：无法判断其差异");
+    text("one of these runs is NOT TRUSTED: their differences mean nothing", "其中有压测不可信：两者的差异没有意义");
 const WHAT_IT_KNOWS: Text = text(
     "Intervals show how much the seconds within each run vary. One run of each does not show how much repeated runs \
         of the same setup vary.",
-    "区间反映每次运行各秒的波动；同一配置的两次运行之间相差多少，仅凭各一次运行无法得知。",
+    "区间反映每次压测中各秒之间的波动；同一配置重复压测会相差多少，仅凭各一次压测无法得知。",
 );
 
 const OF_SERVICE: Text = text("{figure} (service time)", "{figure}（服务时间）");
 const OF_RESPONSE: Text = text("{figure} (response time)", "{figure}（响应时间）");
 const MIXED: Text = text(
     "one of these runs has a rate, the other users: latency is the service time of both, which excludes waiting before sending",
-    "其中一次运行按速率、另一次按用户施加负载：延迟取两者的服务时间，不含发送前的等待",
+    "其中一次压测按速率、另一次按用户数施加负载：延迟取两者的服务时间，不含发送前的等待",
 );
 
 /// Differences other than figures, by their names in documents.

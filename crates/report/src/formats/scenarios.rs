@@ -10,7 +10,7 @@ use crate::text::{Lang, Text, text};
 
 /// Heading above the rows.
 pub(super) const SCENARIOS: Text = text("Scenarios", "场景");
-const USERS: Text = text("users (mean)", "用户（平均）");
+const USERS: Text = text("users (mean)", "用户数（平均）");
 const DUE: Text = text("scheduled", "计划");
 const UNFINISHED: Text = text("unfinished", "未结束");
 

@@ -9,13 +9,13 @@ use crate::finding::{Finding, Grade};
 use crate::text::{Text, text};
 
 const NOTHING: Text =
-    text("no request succeeded, so there is no latency to report", "没有请求成功，没有可用的延迟数据");
+    text("no request succeeded, so there is no latency to report", "没有请求成功，因此没有延迟数据");
 const ONLY_ANSWERS: Text = text(
     "no request succeeded: every response was {codes}; if that is what you expect, use --expect-status {codes}",
     "没有请求成功：所有响应都是 {codes}；如果这符合预期，请用 --expect-status {codes}",
 );
 const NOTHING_BEGUN: Text =
-    text("the run ended before its first request was scheduled", "第一个请求的计划时刻到来之前，压测已结束");
+    text("the run ended before its first request was scheduled", "压测在第一个请求的计划时刻之前就已结束");
 const NOTHING_BUT_WARMUP: Text =
     text("the run ended during its warm-up, before anything was measured", "压测在预热期间就已结束，没有任何测量数据");
 const NOTHING_DUE: Text = text(

@@ -10,7 +10,7 @@ use crate::text::{Text, text};
 const SLOW: Text = text(
     "this machine's clock source is {clock}: every clock reading takes a system call, which adds to every latency; \
         with clocksource=tsc, if the kernel trusts it, a reading takes 20 ns",
-    "本机的时钟源是 {clock}：每次读时钟都要进行系统调用，并计入每个延迟；若内核认可，clocksource=tsc 只需 20 ns",
+    "本机的时钟源是 {clock}：每次读取时钟都要经过系统调用，其开销会计入每个延迟；如果内核信任 TSC，改用 clocksource=tsc 后每次只需 20 ns",
 );
 
 /// Clock sources that are read without a system call (`vdso_clock_mode` in Linux 6.x): of x86, of guests of KVM

@@ -5,9 +5,9 @@ use super::Evidence;
 use crate::finding::{Finding, Grade};
 use crate::text::{Text, text};
 
-const FEW: Text = text("too few requests to support {objective}", "请求太少，不足以支持 {objective}");
+const FEW: Text = text("too few requests to support {objective}", "请求太少，不足以判断 {objective}");
 const FURTHER: Text = text(", {objective}", "，{objective}");
-const ADVICE: Text = text(": met so far; run longer or send more", "：目前达到；请延长压测时间或增加请求数");
+const ADVICE: Text = text(": met so far; run longer or send more", "：目前已达到；请延长压测时间或增加请求数");
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     let mut few = run.objectives.iter().filter(|judged| judged.met && judged.too_few_requests);

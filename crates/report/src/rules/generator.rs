@@ -17,7 +17,7 @@ use crate::totals::RATED_LEAST;
 const BUSY: Text = text(
     "brunt itself was at its limit: its busiest worker used {share} of a core, and was saturated for {full}; \
         responses waited to be read",
-    "发压端自身已到极限：最忙的工作线程占用一个核的 {share}，满载 {full}；响应排队等待读取",
+    "发压端自身已到极限：最忙的工作线程占用一个核的 {share}，有 {full} 的时间满载；响应在排队等待读取",
 );
 const BUSY_CLOSED: Text = text(", and throughput is a lower bound", "，吞吐量只是下限");
 const BUSY_ADVICE: Text = text(
@@ -27,29 +27,29 @@ const BUSY_ADVICE: Text = text(
 const ABSENT: Text = text(
     "brunt itself was paused: {lost} of the window was lost in pauses of 10 ms or more, the longest {longest}; \
         responses that arrived during them were read late",
-    "发压端自身被暂停：窗口的 {lost} 损失在 10 毫秒以上的停顿中，最长 {longest}；期间到达的响应被延迟读取",
+    "发压端自身曾被暂停：统计窗口的 {lost} 耗在 10 毫秒以上的停顿上，最长 {longest}；其间到达的响应被推迟读取",
 );
 const READ_LATE: Text = text(
     "brunt itself was held up: it did not read for up to {longest}, often enough that {quantile} ({figure}) is \
         partly its own doing; give it dedicated cores, or lower the load",
-    "发压端自身有停顿：最长 {longest} 没有读取响应，次数多到影响 {quantile}（{figure}）；请为它预留 CPU 核，或降低负载",
+    "发压端自身有停顿：最长有 {longest} 没有读取响应，次数之多已影响到 {quantile}（{figure}）；请为它预留 CPU 核，或降低负载",
 );
 const STARVED: Text = text(
     "brunt itself had to wait for a CPU core: p99 {delay} of a p99 of {figure}; give it dedicated cores, or a \
         higher priority",
-    "发压端自身在等待 CPU：p99 {delay}，而测得的 p99 为 {figure}；请为它预留 CPU 核或提高其优先级",
+    "发压端自身在等待 CPU：等待时间的 p99 为 {delay}，而测得的 p99 为 {figure}；请为它预留 CPU 核或提高其优先级",
 );
 const THROTTLED: Text = text(
     "brunt itself was throttled: its CPU quota (cgroup) was used up in {throttled} of {periods} periods; raise the quota or lower the load",
-    "发压端自身被限流：{periods} 个周期中有 {throttled} 个用尽 CPU 配额（cgroup）；请提高配额或降低负载",
+    "发压端自身受到 CPU 配额限制：{periods} 个周期中有 {throttled} 个用完了配额（cgroup）；请提高配额或降低负载",
 );
 const LATE: Text = text(
     "brunt sent requests late: by {quantile} {late}, with a response time {quantile} of {response}",
-    "发压端发送延迟：{quantile} 为 {late}，而响应 {quantile} 为 {response}",
+    "发压端发送过晚：{quantile} 晚 {late}，而响应时间的 {quantile} 为 {response}",
 );
 const LATE_MEAN: Text = text(
     "brunt sent requests late: by {late} on average, with a mean response time of {response}",
-    "发压端发送延迟：平均 {late}，而平均响应时间为 {response}",
+    "发压端发送过晚：平均晚 {late}，而平均响应时间为 {response}",
 );
 
 /// Share of a figure above which brunt's own contribution may be too much.

@@ -10,7 +10,7 @@ use crate::text::{Text, text};
 
 const HEARTBEATS: Text = text(
     "none of {sent} {sent|heartbeat|heartbeats} got a response: nothing shows that the connections were alive",
-    "发送了 {sent} 次心跳，均无应答：无法确认连接是否存活",
+    "发送了 {sent} 次心跳，均无响应：无法确认连接是否存活",
 );
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {

@@ -16,11 +16,11 @@ const HELD_FEWER: Text = text(
 );
 const HELD_FEWER_LOST: Text = text(
     "{held} of {asked} connections were held at the same time: the others were opened but lost",
-    "{asked} 个连接中只同时保持了 {held} 个：其余建立后断开",
+    "{asked} 个连接中，同时保持的只有 {held} 个：其余建立后断开",
 );
 const HELD_FEWER_BOTH: Text = text(
     "{held} of {asked} connections were held at the same time: some could not be opened, others were lost",
-    "{asked} 个连接中只同时保持了 {held} 个：部分无法建立，部分建立后断开",
+    "{asked} 个连接中，同时保持的只有 {held} 个：部分无法建立，部分建立后断开",
 );
 const HELD_FEWER_LATE: Text = text(
     "{held} of {asked} connections were held: the others did not open in time",

@@ -13,7 +13,7 @@ use crate::text::{Text, text};
 const QUEUED: Text = text(
     "requests waited inside brunt: service p50 was {load}, while the reference client saw {client} in the same \
         seconds, and the busiest worker used {share} of a core; use more workers (-w) or machines, or a lower load",
-    "请求在发压端内部排队：服务时间 p50 为 {load}，而同一时段旁路参照客户端只有 {client}，且最忙的工作线程占用一个核的 {share}；请增加工作线程（-w）或机器，或降低负载",
+    "请求在发压端内部排队：服务时间 p50 为 {load}，而同一时段参照客户端测得的只有 {client}，且最忙的工作线程占用一个核的 {share}；请增加工作线程（-w）或机器，或降低负载",
 );
 
 /// Ratio by which the load is served more slowly than the client, if the [`DIFFERENCE`] is exceeded, too

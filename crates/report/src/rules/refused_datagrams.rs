@@ -9,7 +9,7 @@ use crate::text::{Text, text};
 
 const UNHEARD: Text = text(
     "messages did not arrive: {refused} ICMP port unreachable for {sent} one-way {sent|request|requests}",
-    "消息没有送达：{sent} 个单向请求收到 {refused} 个 ICMP 端口不可达",
+    "消息没有送达：{sent} 个单向请求收到 {refused} 条 ICMP 端口不可达消息",
 );
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {

@@ -13,18 +13,18 @@ const IDLE: Text = text("nothing was measured for scenario {scenario}", "场景 
 const FURTHER: Text = text(", {scenario}", "、{scenario}");
 const WHY: Text = text(
     ": none of its iterations was due in the window, after the warm-up",
-    "：预热之后的测量窗口内没有任何迭代应开始",
+    "：预热之后的统计窗口内，没有应开始的迭代",
 );
 
 const SPLIT: Text = text(
     "iterations of {scenario} were dropped by one of {workers} workers, which split its {limit} users (`max-users`)",
-    "{scenario} 的 {limit} 个用户（`max-users`）分给了 {workers} 个工作线程，有迭代因其中一个线程的用户用尽而被放弃",
+    "{scenario} 的 {limit} 个用户（`max-users`）分给了 {workers} 个工作线程，有迭代因其中一个线程没有空闲用户而被放弃",
 );
 const SPLIT_FURTHER: Text =
     text(", as were those of {scenario} with its {limit} users", "；{scenario} 的 {limit} 个用户也是如此");
 const SPLIT_WHY: Text = text(
     ": one drops iterations that are due while another has free users, so the number dropped depends on the number of workers; -w 1 drops only those for which no user was free",
-    "：一个线程放弃迭代时，另一个线程可能仍有空闲用户，换一个线程数放弃的数量就会不同；用 -w 1 则只在确实无空闲用户时才放弃",
+    "：一个线程放弃迭代时，另一个线程可能仍有空闲用户，换个线程数，放弃的次数也会不同；用 -w 1 时，只有确实没有空闲用户才会放弃",
 );
 /// Share of the maximum number of users within an iteration above which hardly any was free while iterations
 /// were dropped.

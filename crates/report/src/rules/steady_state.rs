@@ -16,11 +16,11 @@ const SETTLED_LATE: Text = text(
 );
 const REGIMES: Text = text(
     "latency changed at {time}: {before} on average before, {after} after; results over both describe neither",
-    "延迟在 {time} 处改变：此前平均 {before}，此后 {after}；合在一起的数据两者都不代表",
+    "延迟在 {time} 发生变化：此前平均 {before}，此后 {after}；合并统计的结果对前后两段都没有代表性",
 );
 const DRIFTING: Text = text(
     "the run never settled: latency kept moving from {before} to {after}, so results depend on the length of the run",
-    "压测始终未稳定：延迟一路从 {before} 变为 {after}，数据取决于压测时长",
+    "压测始终未稳定：延迟一路从 {before} 变为 {after}，结果取决于压测时长",
 );
 
 /// Number of seconds below which a run is not judged.

@@ -2,20 +2,20 @@
 
 use crate::text::{Text, text};
 
-pub(crate) const EXIT_OK: Text = text("all objectives met, results trusted", "指标全部达到，结果可信");
+pub(crate) const EXIT_OK: Text = text("all objectives met, results trusted", "目标值全部达到，结果可信");
 pub(crate) const EXIT_TRUSTED: Text = text("results trusted", "结果可信");
 pub(crate) const EXIT_WITH_CAUTION: Text = text("use results with caution", "结果须谨慎使用");
 pub(crate) const EXIT_CAUTION: Text =
-    text("all objectives met, use results with caution", "指标全部达到，结果须谨慎使用");
+    text("all objectives met, use results with caution", "目标值全部达到，结果须谨慎使用");
 pub(crate) const EXIT_FAILED: Text = text(
     "; {n} {n|request|requests} failed, and no objective covers failures",
-    "；有 {n} 个请求失败，而指标未涉及失败",
+    "；有 {n} 个请求失败，而没有针对失败的目标值",
 );
-pub(crate) const EXIT_MISSED: Text = text("an objective was missed", "有指标未达到");
-pub(crate) const EXIT_STEP: Text = text("a step with `on-failure: stop-run` failed", "应终止压测的步骤失败");
+pub(crate) const EXIT_MISSED: Text = text("an objective was missed", "有目标值未达到");
+pub(crate) const EXIT_STEP: Text = text("a step with `on-failure: stop-run` failed", "设有 `on-failure: stop-run` 的步骤失败");
 pub(crate) const EXIT_NOT_TRUSTED: Text = text("not trusted", "不可信");
 pub(crate) const EXIT_INTERRUPTED: Text = text("interrupted", "被中断");
-pub(crate) const EXIT_PARTIAL: Text = text("part of the run was lost", "压测有一部分丢失");
+pub(crate) const EXIT_PARTIAL: Text = text("part of the run was lost", "部分压测数据丢失");
 pub(crate) const EXIT_NOT_WRITTEN: Text = text("an output file could not be written", "输出文件未能写入");
 pub(crate) const EXIT_UNREACHABLE: Text = text("the target cannot be reached", "无法连接目标主机");
 pub(crate) const EXIT_BUG: Text = text("a bug in brunt", "brunt 的缺陷");

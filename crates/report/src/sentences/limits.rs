@@ -10,19 +10,19 @@ pub(crate) const REMEDY: Text = text("change", "改进");
 pub(crate) const EXPERIMENT: Text = text("check", "验证");
 pub(crate) const ALSO: Text = text("also", "另外");
 pub(crate) const NOT_REACHED: Text =
-    text("no limit was reached: the requested load was sustained", "未达到任何瓶颈：要求的负载得以维持");
+    text("no limit was reached: the requested load was sustained", "没有遇到瓶颈：服务承受住了要求的负载");
 pub(crate) const USERS: Text = text(
     "the number of users: the mean response time is hardly longer than the shortest, so nothing was queueing, and \
         more users (-c) would give more throughput",
-    "用户数：平均响应与最短响应相差无几，没有请求在排队；增加用户（-c）即可提高吞吐量",
+    "用户数：平均响应时间与最短响应时间相差无几，没有请求在排队；增加用户（-c）即可提高吞吐量",
 );
 pub(crate) const MAX_USERS: Text = text(
     "max-users: no user was free for iterations that were due, and they were dropped; a higher max-users shows whether the service keeps up with the rate",
-    "max-users：迭代到点时没有空闲用户，因而被放弃；提高 max-users 可看出服务能否跟上该速率",
+    "max-users：迭代应开始时没有空闲用户，因而被放弃；提高 max-users 可看出服务能否跟上该速率",
 );
 pub(crate) const AT_MOST: Text = text(
     "the plan: `at-most` of step `{step}`, {rate}/s, of which every turn was used; more users would only wait for the same turns",
-    "测试计划：步骤 `{step}` 的 `at-most`（{rate}/s）已全部用满；增加用户只会让更多用户等待同样的轮次",
+    "测试计划：步骤 `{step}` 的 `at-most`（{rate}/s）已经用满；增加用户只会让更多用户排队等待",
 );
 pub(crate) const UNKNOWN_HERE: Text = text(
     "no counter of this machine or of the service shows the limit; doubling the load would show whether there is room for more",

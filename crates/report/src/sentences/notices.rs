@@ -10,7 +10,7 @@ pub(crate) fn notice(of: Subject) -> Text {
         Subject::PublicRefused => text(
             "{hosts}: redirects lead to this public address, which was not confirmed; nothing was sent there. --yes \
                 allows it.",
-            "{hosts}：重定向指向该公网地址，未经确认，没有向其发送任何请求；--yes 可允许。",
+            "{hosts}：重定向指向该公网地址，未经确认，因此没有向其发送任何请求；如需允许请加 --yes。",
         ),
         Subject::Curl => text("Unlike the curl command: {difference}.", "与 curl 命令的不同之处：{difference}。"),
         Subject::OnlyErrors => text(
@@ -19,7 +19,7 @@ pub(crate) fn notice(of: Subject) -> Text {
         ),
         Subject::OnlyRedirects => text(
             "Every response was a redirect ({status}) and none was followed: follow them with --redirects N (or -L), or use the URL they lead to.",
-            "所有响应都是重定向（{status}），没有跟随：请用 --redirects N（或 -L）跟随，或直接使用重定向后的地址。",
+            "所有响应都是重定向（{status}），且都没有跟随：请用 --redirects N（或 -L）跟随，或直接使用重定向后的地址。",
         ),
         Subject::DatagramsByOrder => text(
             "{strays} unexpected {strays|datagram|datagrams} arrived. Without --match, responses are matched only \
@@ -29,7 +29,7 @@ pub(crate) fn notice(of: Subject) -> Text {
         ),
         Subject::MessagesByOrder => text(
             "{strays} unsolicited {strays|message|messages} arrived. Responses were matched by order, so some may be mismatched: --match-field NAME matches them by a JSON field, and --push counts server pushes separately.",
-            "收到 {strays} 条未经请求的消息。响应按顺序匹配，可能有误：用 --match-field NAME 按 JSON 字段匹配，用 --push 单独统计服务器推送。",
+            "收到 {strays} 条没有对应请求的消息。响应按顺序匹配，可能有误：可用 --match-field NAME 按 JSON 字段匹配，用 --push 单独统计服务器推送。",
         ),
         Subject::DiskFull => text(
             "Recording to {file} stopped ({error}); the file has everything up to that point.",
@@ -42,7 +42,7 @@ pub(crate) fn notice(of: Subject) -> Text {
         Subject::SecondsLost => text(
             "The per-second data of this run could not be kept ({error}): reports have its totals, and per-second data up to \
                 then.",
-            "本次压测的逐秒数据未能保存（{error}）：报告只有总计和此前的各秒。",
+            "本次压测的逐秒数据未能保存（{error}）：报告只包含总计和此前各秒的数据。",
         ),
         Subject::AfterInterrupted => text(
             "--after was interrupted: part of it was not sent, or got no response.",
@@ -52,15 +52,15 @@ pub(crate) fn notice(of: Subject) -> Text {
         Subject::WatchedLost => text(
             "{service} (watched) gave no reply in {missed} of {readings} readings, first {at} s into the run: \
                 {why}; its counters are missing there.",
-            "所观察的 {service} 在 {readings} 次读取中有 {missed} 次没有响应，首次在压测开始后 {at} 秒：{why}；其间无法观测它的计数器。",
+            "受监控的 {service} 在 {readings} 次读取中有 {missed} 次没有响应，首次出现在压测开始后 {at} 秒：{why}；这些时刻缺少它的计数器。",
         ),
         Subject::ServiceEnded => text(
             "The process watched with --watch-pid ended {at} s into the run; there are no counters for it from then on.",
-            "--watch-pid 所观察的进程在压测开始后 {at} 秒退出；此后没有它的计数器。",
+            "--watch-pid 监控的进程在压测开始后 {at} 秒退出；此后没有它的计数器。",
         ),
         Subject::ObjectiveStop => text(
             "The run was stopped because an objective was missed: {objective}. Results cover the time up to then.",
-            "有指标未达到，压测已停止：{objective}。结果只包含停止之前的部分。",
+            "有目标值未达到，压测已停止：{objective}。结果只包含停止之前的部分。",
         ),
         Subject::TeardownFailed => text("teardown failed: {why}.", "teardown 执行失败：{why}。"),
         Subject::StepStop => text(
@@ -75,7 +75,7 @@ pub(crate) fn notice(of: Subject) -> Text {
         Subject::SlowLookup => text(
             "Looking up {name} took {took}. brunt does that once before the load; a client or service that resolves \
                 the name for each connection waits that long: check the name servers in /etc/resolv.conf.",
-            "解析域名 {name} 耗时 {took}。brunt 在加压前解析并保留地址；每次建立连接都解析的客户端或服务会同样等待：请检查 /etc/resolv.conf 中的 DNS 服务器。",
+            "解析域名 {name} 耗时 {took}。brunt 只在压测前解析一次；每次建连都解析的客户端或服务则每次都要等这么久：请检查 /etc/resolv.conf 中的 DNS 服务器。",
         ),
         Subject::UringStreamsOnly => text(
             "io_uring does not support UDP here; this run uses epoll.",
@@ -83,12 +83,12 @@ pub(crate) fn notice(of: Subject) -> Text {
         ),
         Subject::UringUnavailable => text(
             "io_uring is not available here (container runtimes often forbid it); this run uses epoll.",
-            "此处无法使用 io_uring（容器运行时常禁用它），本次压测改用 epoll。",
+            "当前环境无法使用 io_uring（容器运行时常会禁用它），本次压测改用 epoll。",
         ),
         Subject::ConnectionLimit => text(
             "{waited} of {scheduled} requests found no free connection and waited at the limit of {limit} \
                 (--max-connections): {wait} of a mean response time of {response}.",
-            "{scheduled} 个请求中有 {waited} 个没有空闲连接可用，在 {limit} 个连接的上限（--max-connections）处等待：平均响应 {response} 中占 {wait}。",
+            "{scheduled} 个请求中有 {waited} 个没有空闲连接可用，因达到 {limit} 个连接的上限（--max-connections）而等待：平均响应时间 {response} 中，等待占 {wait}。",
         ),
         Subject::OtlpAway => text(
             "{missed} of {exports} {exports|export|exports} to {url} failed: {why}. Each export has all totals so \
@@ -97,7 +97,7 @@ pub(crate) fn notice(of: Subject) -> Text {
         ),
         Subject::OtlpIncomplete => text(
             "The final metrics did not reach {url}: {why}; what arrived there does not cover the whole run.",
-            "最终指标未能送达 {url}：{why}；该处的数据不完整。",
+            "最终指标未能送达 {url}：{why}；那里收到的数据不完整。",
         ),
         Subject::OtlpSpansLost => text(
             "{lost} of {spans} {spans|span|spans} did not reach {url}: {why}.",
@@ -106,7 +106,7 @@ pub(crate) fn notice(of: Subject) -> Text {
         Subject::OtlpSpansLeftOut => text(
             "{left_out} sampled or failed requests got no span from brunt: the limits are 256 sampled \
                 and 64 failed per worker and second. A smaller --trace leaves out fewer.",
-            "另有 {left_out} 个被采样或失败的请求没有 brunt 的 span：每个工作线程每秒最多各 256 个和 64 个。减小 --trace 可少漏一些。",
+            "另有 {left_out} 个被采样或失败的请求没有生成 span：每个工作线程每秒最多记录 256 个被采样的请求和 64 个失败的请求。减小 --trace 可减少遗漏。",
         ),
         Subject::ProbeLost => text(
             "The probe of {host} was lost ({why}): its counters are missing from then on.",
@@ -118,11 +118,11 @@ pub(crate) fn notice(of: Subject) -> Text {
         ),
         Subject::WorkerLost => text(
             "A worker thread was lost ({why}): its requests are missing.",
-            "有工作线程丢失（{why}）：缺少它的请求。",
+            "有工作线程异常终止（{why}）：结果中缺少它的请求。",
         ),
         Subject::Proxy => text(
             "Connections went through {proxy}: its limits and latency are part of these results.",
-            "连接经由 {proxy}：代理的瓶颈与耗时已计入结果。",
+            "连接经由 {proxy}：结果中包含代理自身的限制与耗时。",
         ),
         Subject::Insecure => text("Certificates were not verified.", "未校验证书。"),
         Subject::NoKeepalive => {

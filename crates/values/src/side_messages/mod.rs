@@ -23,14 +23,14 @@ pub const ON_CONNECT: OptionSpec = many(
     "on-connect",
     "TEXT=>ANSWER",
     "Send TEXT on every connection before its requests, then wait for a message matching the regex ANSWER, if given",
-    "每个连接在请求之前先发送 TEXT，并等待匹配正则 ANSWER 的消息（若给出）",
+    "在每个连接上先于请求发送 TEXT；若给出 ANSWER，再等待匹配该正则的消息",
 );
 /// The option for replies to unsolicited messages.
 pub const REPLY: OptionSpec = many(
     "reply",
     "PATTERN=>TEXT",
     "Reply with TEXT to each unsolicited message matching the regex PATTERN; {captured} is what its group matched",
-    "对匹配正则 PATTERN 的未经请求的消息回复 TEXT；{captured} 为分组捕获的内容",
+    "收到没有对应请求且匹配正则 PATTERN 的消息时，回复 TEXT；{captured} 为分组捕获的内容",
 );
 
 /// Separator between the two halves of such an option.

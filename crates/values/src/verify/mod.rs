@@ -35,19 +35,19 @@ pub const OPTIONS: [OptionSpec; 3] = [
         "expect-header",
         "NAME: VALUE",
         "Fail a response unless it has this header; * in VALUE is any text, NAME alone any value",
-        "响应缺少该头则计为失败；VALUE 中 * 代表任意文本，只写 NAME 表示任意值",
+        "响应缺少该响应头则计为失败；VALUE 中 * 代表任意文本，只写 NAME 表示任意值",
     ),
     many(
         "expect-json",
         "RULE",
         "Fail a response unless its JSON body matches the rule: '$.code == 200', '$.items[0].id'",
-        "JSON 响应体不符合规则则计为失败：'$.code == 200'、'$.items[0].id'",
+        "JSON 响应正文不符合规则即计为失败：'$.code == 200'、'$.items[0].id'",
     ),
     many(
         "expect-trailer",
         "NAME: VALUE",
         "Fail a response unless it has this trailer; * in VALUE is any text, NAME alone any value",
-        "响应体之后缺少该 trailer 则计为失败；VALUE 中 * 代表任意文本，只写 NAME 表示任意值",
+        "响应缺少该尾部字段则计为失败；VALUE 中 * 代表任意文本，只写 NAME 表示任意值",
     ),
 ];
 
