@@ -24,7 +24,7 @@ const OPTIONS: &[OptionSpec] = &sql::options(
         en: "Put BEGIN and COMMIT around each --sql; a failure rolls back and counts once",
         zh: "为每个 --sql 加上 BEGIN 和 COMMIT；失败时回滚，只计一次失败",
     },
-    HelpText { en: "Use TLS (negotiated with SSLRequest)", zh: "使用 TLS（在协议内部开始）" },
+    HelpText { en: "Use TLS (negotiated with SSLRequest)", zh: "使用 TLS（由 SSLRequest 协商）" },
 );
 
 impl Protocol for PostgresProtocol {
