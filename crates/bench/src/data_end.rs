@@ -15,7 +15,8 @@ use brunt_report::numbers;
 pub fn requests(plan: &Plan, prepared: &PreparedRun) -> Result<Option<u64>, UsageError> {
     let Some(rows) = prepared.requests_at_most() else { return Ok(plan.requests) };
     if plan.warmup > brunt_measure::Nanos::ZERO {
-        let trouble = "needs rows from a data file that gives each row only once; leave it out, or let the file recycle";
+        let trouble =
+            "needs rows from a data file that gives each row only once; leave it out, or let the file recycle";
         return Err(UsageError::new("--warmup", trouble));
     }
     match plan.scenarios.is_empty() {

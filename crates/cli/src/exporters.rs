@@ -101,7 +101,8 @@ impl Exporters {
 
 fn listen(address: SocketAddr, figures: &LiveFigures) -> Result<PrometheusServer, UsageError> {
     PrometheusServer::listen(address, figures.clone()).map_err(|why| {
-        let trouble = format!("{address} cannot be used for listening: {why}; use another address, or 0 for any free port");
+        let trouble =
+            format!("{address} cannot be used for listening: {why}; use another address, or 0 for any free port");
         UsageError::new("--prometheus", trouble)
     })
 }

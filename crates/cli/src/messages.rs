@@ -47,10 +47,8 @@ pub const PROBE_STATUS: Text =
 pub const PROBE_CHECK: Text =
     text("The first response failed; expect the same under load.", "首次响应未通过检查，压测中很可能也是如此。");
 /// Hint for the answer of a TLS server to plain HTTP.
-pub const PROBE_TLS: Text = text(
-    "If this port uses TLS, use https:// instead of http://.",
-    "如果该端口使用 TLS，请把 http:// 改为 https://。",
-);
+pub const PROBE_TLS: Text =
+    text("If this port uses TLS, use https:// instead of http://.", "如果该端口使用 TLS，请把 http:// 改为 https://。");
 /// Exit 30.
 pub const UNREACHABLE: Text = text(
     "brunt: {url} cannot be reached: {failure}; nothing was sent.",
@@ -149,8 +147,10 @@ pub const DEBUG_BEYOND: Text = text("--- {n} more {n|resource|resources} not fet
 pub const DEBUG_CUT: Text =
     text("--- the page is too long: the rest was not searched for resources", "--- 页面过长：其余部分未查找资源");
 /// Message of --debug for a flow in a long loop.
-pub const DEBUG_TOO_FAR: Text =
-    text("=== stopped after {n} requests; its loop condition may never change", "=== 已在 {n} 个请求后停止；可能有条件永远不会改变");
+pub const DEBUG_TOO_FAR: Text = text(
+    "=== stopped after {n} requests; its loop condition may never change",
+    "=== 已在 {n} 个请求后停止；可能有条件永远不会改变",
+);
 /// Message of --debug for a flow with an endless loop that sends nothing.
 pub const DEBUG_ENDLESS: Text = text(
     "=== stopped: a loop sends nothing and never ends; check its `while` condition",

@@ -133,7 +133,10 @@ mod tests {
             let line = ["plan", "--example", "soak"].iter().chain(&beside).map(ToString::to_string).collect::<Vec<_>>();
             let said = super::super::read(&line, &super::super::tests::protocols(), &super::super::tests::DEFAULTS);
             let said = said.expect_err("without effect").to_string();
-            assert_eq!(said, format!("{named}: cannot be combined with --example, which only prints a plan; leave it out"));
+            assert_eq!(
+                said,
+                format!("{named}: cannot be combined with --example, which only prints a plan; leave it out")
+            );
         }
         assert!(find("soak", &["a", "b"]).is_err() && find("soak", &["h/{x}"]).is_err());
     }

@@ -155,7 +155,11 @@ const MISTAKES: [(&str, &str, &str); 54] = [
     ("flow:\n - pause: normal 1s", "p.yaml line 2 column 11 (pause)", "is not a pause; write 2s, 1s..3s,"),
     ("flow:\n - repeat: x\n   steps: [h]", "p.yaml line 2 column 4 (repeat)", "x"),
     ("flow:\n - group: g", "p.yaml line 2 column 4 (group)", "needs `steps`"),
-    ("flow:\n - group: g\n   steps: [{group: g, steps: [h]}]", "p.yaml line 3 column 13 (group)", "is inside a group of the same name"),
+    (
+        "flow:\n - group: g\n   steps: [{group: g, steps: [h]}]",
+        "p.yaml line 3 column 13 (group)",
+        "is inside a group of the same name",
+    ),
     ("flow:\n - if: tokn\n   steps: [h]", "p.yaml line 2 column 8 (condition)", "tokn"),
     ("flow:\n - if: a\n   else: [h]", "p.yaml line 2 column 4 (if)", "needs `steps`"),
     ("flow:\n - choose: []", "p.yaml line 2 column 12 (choose)", "has no branches"),

@@ -175,7 +175,9 @@ fn curl_commands(said: &SettingValues) -> Result<RunDraft, UsageError> {
             let text = brunt_protocols::file::text("--curl-file", path)?;
             curl::read(&[&text], path)?
         }
-        _ => return Err(UsageError::new("--curl-file", "cannot be combined with --curl; put all commands in the file")),
+        _ => {
+            return Err(UsageError::new("--curl-file", "cannot be combined with --curl; put all commands in the file"));
+        }
     };
     if said.has(&AS_FLOW) { flows::into_flow(draft) } else { Ok(draft) }
 }

@@ -177,7 +177,9 @@ fn planned(
             let mut known = settings::all().map(|spec| (spec.name, spec.short)).chain(options);
             let short = known.find(|(name, _)| *name == other.name).and_then(|(_, short)| short);
             let called = short.map_or_else(|| format!("--{}", other.name), |short| format!("-{short}"));
-            return Err(other.wrong(&called, "cannot be combined with --example, which only prints a plan; leave it out"));
+            return Err(
+                other.wrong(&called, "cannot be combined with --example, which only prints a plan; leave it out")
+            );
         }
         return examples::find(name, &said.texts(&settings::TARGET)).map(PlanAction::Text);
     }

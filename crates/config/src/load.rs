@@ -60,8 +60,10 @@ fn staged(said: &SettingValues) -> Result<Option<(Vec<Stage>, Level)>, UsageErro
     }
     for level in [USERS.spec, RATE.spec] {
         if let Some(given) = said.named(level.name).next_back() {
-            let trouble =
-                format!("{} cannot be combined with --stage, which has its own levels; leave one of them out", given.text);
+            let trouble = format!(
+                "{} cannot be combined with --stage, which has its own levels; leave one of them out",
+                given.text
+            );
             return Err(given.wrong(&level.display_name(), trouble));
         }
     }

@@ -134,7 +134,10 @@ pub fn pid(text: &str) -> Result<u32, String> {
 
 /// Parses a port.
 pub fn port(text: &str) -> Result<u16, String> {
-    text.parse().ok().filter(|port| *port > 0).ok_or_else(|| format!("`{text}` is not a port; use a port from 1 to 65535"))
+    text.parse()
+        .ok()
+        .filter(|port| *port > 0)
+        .ok_or_else(|| format!("`{text}` is not a port; use a port from 1 to 65535"))
 }
 
 /// Parses a service with counters of its own; returns it as written, and its name.

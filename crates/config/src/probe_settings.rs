@@ -142,7 +142,8 @@ pub(super) fn shown(
 fn follow(said: &SettingValues) -> Result<ServiceSelector, UsageError> {
     match (said.get(&PORT)?, said.get(&PID)?) {
         (Some(_), Some(_)) => {
-            Err(said.wrong(&PORT, "cannot be combined with --pid, which already names the service; leave one of them out"))
+            Err(said
+                .wrong(&PORT, "cannot be combined with --pid, which already names the service; leave one of them out"))
         }
         (port, pid) => Ok(port.map(ServiceSelector::Port).or(pid.map(ServiceSelector::Process)).unwrap_or_default()),
     }

@@ -27,7 +27,9 @@ pub fn read(
 ) -> Result<ProxySettings, UsageError> {
     let except = said.text(&NOPROXY);
     if said.text(&PROXY).is_some_and(|proxy| !proxy.is_empty()) && said.has(&UNIX_SOCKET) {
-        return Err(said.wrong(&PROXY, "cannot be combined with --unix-socket, which needs no proxy; leave one of them out"));
+        return Err(
+            said.wrong(&PROXY, "cannot be combined with --unix-socket, which needs no proxy; leave one of them out")
+        );
     }
     match said.text(&PROXY) {
         Some("") => Ok(ProxySettings::default()),
@@ -177,7 +179,10 @@ mod tests {
         for (line, wanted) in [
             ("-x socks4://p", "-x: socks4:// is an old version of SOCKS; use socks5:// or socks5h://"),
             ("-U a:b", "--proxy-user: needs a proxy; add -x http://HOST:PORT"),
-            ("-x p --unix-socket s", "-x: cannot be combined with --unix-socket, which needs no proxy; leave one of them out"),
+            (
+                "-x p --unix-socket s",
+                "-x: cannot be combined with --unix-socket, which needs no proxy; leave one of them out",
+            ),
         ] {
             assert_eq!(said(line, "http", "http://h", &environment), Err(wanted.to_owned()), "{line}");
         }

@@ -83,7 +83,10 @@ pub(super) fn refuse_loads(draft: &RunDraft) -> Result<(), UsageError> {
         return Ok(());
     }
     if has_urls(said) {
-        return Err(UsageError::new("URL", "cannot be combined with scenarios, which have URLs of their own; leave it out"));
+        return Err(UsageError::new(
+            "URL",
+            "cannot be combined with scenarios, which have URLs of their own; leave it out",
+        ));
     }
     let of_each = [
         USERS.spec,

@@ -184,7 +184,10 @@ fn wrong_lines_are_answered_with_a_sentence() {
         ),
         ("--arrivals constant a.b", "--arrivals: needs a rate; add one, such as -r 100/s"),
         ("--arrivals random -r 5 a.b", "--arrivals: `random` is not one of poisson, constant, burst"),
-        ("--stage 1s:5 -c 3 a.b", "-c: 3 cannot be combined with --stage, which has its own levels; leave one of them out"),
+        (
+            "--stage 1s:5 -c 3 a.b",
+            "-c: 3 cannot be combined with --stage, which has its own levels; leave one of them out",
+        ),
         ("--stage 1s:5 -d 3s a.b", "-d: 3s cannot be combined with --stage, whose times add up; leave one of them out"),
         (
             "--stage 1s:5 --stage 1s:5/s a.b",

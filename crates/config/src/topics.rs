@@ -102,8 +102,9 @@ pub fn completions(words: &[String], spoken: &[ProtocolOptions]) -> Result<Strin
         Some("zsh") => Shell::Zsh,
         Some("fish") => Shell::Fish,
         other => {
-            let trouble =
-                other.map_or("the name of a shell is missing".into(), |other| format!("`{other}` is not a shell brunt supports"));
+            let trouble = other.map_or("the name of a shell is missing".into(), |other| {
+                format!("`{other}` is not a shell brunt supports")
+            });
             return Err(UsageError::new("completions", format!("{trouble}; use one of bash, zsh, fish")));
         }
     };

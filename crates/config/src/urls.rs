@@ -170,10 +170,9 @@ fn words(line: &str) -> Vec<&str> {
 fn weight(place: &str, word: &str) -> Result<f64, UsageError> {
     match word.parse::<f64>() {
         Ok(weight) if weight.is_finite() && weight > 0.0 => Ok(weight),
-        _ => Err(UsageError::new(
-            place,
-            format!("`{word}` is not a weight; use a number above zero, such as 3 or 0.5"),
-        )),
+        _ => {
+            Err(UsageError::new(place, format!("`{word}` is not a weight; use a number above zero, such as 3 or 0.5")))
+        }
     }
 }
 

@@ -379,8 +379,7 @@ fn judged(reading: &FiguresSnapshot) -> Vec<Family<'_>> {
         Grade::Warn => 1.0,
         Grade::Fail => 2.0,
     };
-    let findings =
-        labelled_gauges("finding", "Reasons not to trust the results so far: 1 caution, 2 not trusted.");
+    let findings = labelled_gauges("finding", "Reasons not to trust the results so far: 1 caution, 2 not trusted.");
     let objectives = labelled_gauges("objective.met", "Whether an objective is met so far: 1 or 0.");
     let against = trust.findings.iter().filter(|finding| finding.grade != Grade::Ok);
     let mut told: Vec<(&str, Grade)> = Vec::new();

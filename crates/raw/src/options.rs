@@ -191,7 +191,10 @@ fn end(asked: &ProtocolConfig, datagrams: bool) -> Result<(AnswerEnd, bool), Usa
 
 fn until(asked: &ProtocolConfig, given: &[&str], datagrams: bool) -> Result<AnswerEnd, UsageError> {
     if let [first, second, ..] = given {
-        return Err(UsageError::new(format!("--{second}"), format!("cannot be combined with --{first}; use one of them")));
+        return Err(UsageError::new(
+            format!("--{second}"),
+            format!("cannot be combined with --{first}; use one of them"),
+        ));
     }
     let value = |name| asked.value(name).unwrap_or_default();
     match given.first().copied() {

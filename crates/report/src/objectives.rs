@@ -394,7 +394,8 @@ fn stretch(text: &str) -> Result<(&str, Option<Nanos>, Option<Nanos>), String> {
     let Some((figure, time)) = rest.rsplit_once(" for ").filter(|(_, time)| !time.contains('}')) else {
         return match stops {
             Some(Nanos::ZERO) => {
-                Err("`stop` needs a time: write, for example, failed<5% for 10s stop, or failed<5% stop after 30s".into())
+                Err("`stop` needs a time: write, for example, failed<5% for 10s stop, or failed<5% stop after 30s"
+                    .into())
             }
             stops => Ok((rest, None, stops)),
         };

@@ -298,8 +298,7 @@ pub(crate) const NOT_MODIFIED: Text = text(
     "{n} of the successes {n|is a 304|are 304s}: the cached response was still valid",
     "成功的请求中有 {n} 个为 304：用户缓存中的响应仍然有效",
 );
-pub(crate) const CACHE_BYTES: Text =
-    text("caches saved {size} of response bodies", "缓存节省的响应正文传输量：{size}");
+pub(crate) const CACHE_BYTES: Text = text("caches saved {size} of response bodies", "缓存节省的响应正文传输量：{size}");
 pub(crate) const NOT_CACHED: Text = text(
     "{n} {n|response was|responses were} not cached: larger than 1 MB, or over the limit of 16 MB per user and 256 \
         MB in all; browsers would request {n|it|them} less often",

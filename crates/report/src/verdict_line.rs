@@ -88,7 +88,10 @@ const ADVICE: [(&str, Text); 16] = [
     ("unheard", text("start the receiver, or correct the port", "启动接收端，或改正端口")),
     (
         "generator_absent",
-        text("give brunt dedicated cores, on a machine that does nothing else", "为 brunt 预留 CPU 核，且机器上不运行其他程序"),
+        text(
+            "give brunt dedicated cores, on a machine that does nothing else",
+            "为 brunt 预留 CPU 核，且机器上不运行其他程序",
+        ),
     ),
     (
         "generator_late",

@@ -157,7 +157,11 @@ fn debug_goes_through_a_flow_once_and_shows_what_nginx_gave_and_took() {
     );
     let (_folder, path) = plan(&endless);
     let shown = brunt_tests::brunt(["--debug", &path]);
-    assert!(shown.out.ends_with("=== stopped after 200 requests; its loop condition may never change\n"), "{}", shown.out);
+    assert!(
+        shown.out.ends_with("=== stopped after 200 requests; its loop condition may never change\n"),
+        "{}",
+        shown.out
+    );
     assert_eq!(nginx.stop_and_read_log().len(), 5 + 1 + 200, "and nothing else was sent");
 }
 

@@ -285,8 +285,7 @@ impl ShellReader<'_> {
         }
         self.values += value.len();
         if self.values > VALUES_BOUND {
-            let trouble =
-                "and those before it add up to more than 256 MiB; put long values in files and use -d @FILE";
+            let trouble = "and those before it add up to more than 256 MiB; put long values in files and use -d @FILE";
             return Err((line, format!("the variable ${name} {trouble}")));
         }
         word.push_str(value);
@@ -309,8 +308,7 @@ impl ShellReader<'_> {
         let text = String::from_utf8(bytes).map_err(|_| {
             (
                 line,
-                "$'…' contains bytes that are not text (UTF-8); put them in a file and use --data-binary @FILE"
-                    .into(),
+                "$'…' contains bytes that are not text (UTF-8); put them in a file and use --data-binary @FILE".into(),
             )
         })?;
         word.push_str(&text);

@@ -152,8 +152,9 @@ impl PlanFileReader {
             let trouble = "is a key of reports, not of plans; write `users: 10`, `rate: 500/s` or `stages: [...]`";
             return self.wrong(node.at, "load", trouble);
         }
-        let load: brunt_plan::Load = serde_json::from_value(report_plan::json_of(node))
-            .or_else(|error| self.wrong(node.at, "load", format!("is not a load in the form used by reports: {error}")))?;
+        let load: brunt_plan::Load = serde_json::from_value(report_plan::json_of(node)).or_else(|error| {
+            self.wrong(node.at, "load", format!("is not a load in the form used by reports: {error}"))
+        })?;
         let place = (node.at, "load");
         let open = load.is_open();
         match load.stages() {

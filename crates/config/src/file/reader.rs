@@ -226,9 +226,7 @@ impl PlanFileReader {
                     "is for steps that send or await messages, such as those of ws:// URLs; leave it out here"
                         .to_owned()
                 }
-                Some(_) => {
-                    "applies to the whole run; put it at the top of the plan, not at one URL or step".to_owned()
-                }
+                Some(_) => "applies to the whole run; put it at the top of the plan, not at one URL or step".to_owned(),
                 None => self.keys.unknown_of_one_url(name),
             };
             return self.wrong(at, name, trouble);

@@ -86,14 +86,16 @@ impl PlanFileReader {
     /// Reads the common part of a report's scenarios.
     pub(super) fn recorded_common(&mut self, at: FilePosition, node: &YamlNode) -> Result<(), UsageError> {
         let common = serde_json::from_value(report_plan::flow(node));
-        let common = common.or_else(|error| self.wrong(at, "common", format!("is not in the form used by reports: {error}")))?;
+        let common =
+            common.or_else(|error| self.wrong(at, "common", format!("is not in the form used by reports: {error}")))?;
         self.draft.common = Some(common);
         Ok(())
     }
 
     fn recorded_scenarios(&mut self, at: FilePosition, node: &YamlNode) -> Result<(), UsageError> {
         let read: Result<Vec<ScenarioPlan>, _> = serde_json::from_value(report_plan::scenarios(node));
-        let all = read.or_else(|error| self.wrong(at, "scenarios", format!("are not in the form used by reports: {error}")))?;
+        let all =
+            read.or_else(|error| self.wrong(at, "scenarios", format!("are not in the form used by reports: {error}")))?;
         let written = |scenario: ScenarioPlan| {
             let (graceful_stop, most) = (Some(scenario.graceful_stop), Some(scenario.max_connections));
             DraftScenario { scenario, graceful_stop, max_connections: most }
@@ -263,7 +265,11 @@ impl PlanFileReader {
                 "cannot be combined with `iterations`, which all users share; leave one out",
             ),
             ("spawn-rate", open, users_only),
-            ("spawn-rate", staged, "cannot be combined with `stages`, which say how fast users start; leave one of them out"),
+            (
+                "spawn-rate",
+                staged,
+                "cannot be combined with `stages`, which say how fast users start; leave one of them out",
+            ),
             ("arrivals", !open, rate_only),
             ("max-users", !open, "is for a rate; leave it out, or write `rate: 10/s` instead of `users`"),
             ("max-connections", !open, rate_only),
@@ -277,7 +283,11 @@ impl PlanFileReader {
                 find(entries, "flow").is_some(),
                 "cannot be combined with `flow`; make each a step of it, or leave one out",
             ),
-            ("url", find(entries, "flow").is_some(), "cannot be combined with `flow`; make it a step of it, or leave one out"),
+            (
+                "url",
+                find(entries, "flow").is_some(),
+                "cannot be combined with `flow`; make it a step of it, or leave one out",
+            ),
         ];
         match clashes.into_iter().find(|(key, clash, _)| *clash && find(entries, key).is_some()) {
             Some((key, _, trouble)) => {

@@ -119,9 +119,7 @@ impl<'a> FlowPass<'a> {
             Step::Group { steps, .. } | Step::Once { steps } => return self.steps(steps),
             Step::Repeat { times, steps } => {
                 if *times == 0 {
-                    self.add_remark(
-                        "the steps of `repeat: 0` never run; use 1 or more, or leave them out".to_owned(),
-                    );
+                    self.add_remark("the steps of `repeat: 0` never run; use 1 or more, or leave them out".to_owned());
                 }
                 return self.visit_loop(steps) || *times == 0;
             }

@@ -32,8 +32,9 @@ impl PlanFileReader {
     ) -> Result<(), UsageError> {
         if self.recorded {
             let flow = serde_json::from_value(report_plan::flow(node));
-            self.draft.flow =
-                Some(flow.or_else(|error| self.wrong(at, "flow", format!("is not a flow in the form used by reports: {error}")))?);
+            self.draft.flow = Some(flow.or_else(|error| {
+                self.wrong(at, "flow", format!("is not a flow in the form used by reports: {error}"))
+            })?);
             return Ok(());
         }
         if !self.draft.urls.is_empty() {

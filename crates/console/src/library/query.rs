@@ -33,7 +33,9 @@ impl RunQuery {
         match &self.after {
             Some(after) if parse_cursor(after).is_none() => {
                 let shown: String = after.chars().take(40).collect();
-                Err(Problem::bad(format!("after: `{shown}` is not a position in the list; use the `next` value of a page")))
+                Err(Problem::bad(format!(
+                    "after: `{shown}` is not a position in the list; use the `next` value of a page"
+                )))
             }
             _ => Ok(self),
         }

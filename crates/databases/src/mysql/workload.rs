@@ -25,7 +25,8 @@ const OPTIONS: &[OptionSpec] = &sql::options(
         zh: "为每个 --sql 加上 START TRANSACTION 和 COMMIT；失败时回滚，只计一次失败",
     },
     HelpText {
-        en: "Use TLS, which MySQL starts after its greeting", zh: "使用 TLS（MySQL 在服务器发出握手包之后启用）"
+        en: "Use TLS, which MySQL starts after its greeting",
+        zh: "使用 TLS（MySQL 在服务器发出握手包之后启用）",
     },
 );
 

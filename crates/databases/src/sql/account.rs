@@ -35,8 +35,7 @@ impl DatabaseUrls {
     pub fn parse_all(&self, urls: &[RequestedUrl]) -> Result<(Vec<Origin>, Vec<DatabaseAccount>), UsageError> {
         if urls.is_empty() {
             let DatabaseUrls { schemes: [scheme, _], port, .. } = self;
-            let trouble =
-                format!("none given; add one, such as {scheme}://user:password@127.0.0.1:{port}/test");
+            let trouble = format!("none given; add one, such as {scheme}://user:password@127.0.0.1:{port}/test");
             return Err(UsageError::new("URL", trouble));
         }
         let (mut origins, mut accounts) = (Vec::new(), Vec::new());

@@ -142,7 +142,9 @@ fn field(bytes: &[u8], around: EditionFeatures, is_map: bool) -> EditionResult<V
     match kind {
         // The parser leaves the type open; it is resolved later by its name.
         0 if features.encoding == DELIMITED && around.encoding != DELIMITED => number(5, 10, &mut out),
-        0 if features.encoding == DELIMITED => return Err("message_encoding = DELIMITED set for more than individual fields"),
+        0 if features.encoding == DELIMITED => {
+            return Err("message_encoding = DELIMITED set for more than individual fields");
+        }
         0 => {}
         11 if features.encoding == DELIMITED && !is_map => number(5, 10, &mut out),
         kind => number(5, kind, &mut out),
@@ -209,8 +211,7 @@ fn left_open(option: &WireField<'_>) -> EditionResult<Option<(u64, u64)>> {
         b"message_encoding" => (5, [b"LENGTH_PREFIXED", b"DELIMITED", b""]),
         _ => return Ok(Some((0, 0))),
     };
-    let place =
-        values.1.iter().position(|known| *known == value).ok_or("a feature with an unknown value")?;
+    let place = values.1.iter().position(|known| *known == value).ok_or("a feature with an unknown value")?;
     Ok(Some((values.0, place as u64 + 1)))
 }
 

@@ -65,7 +65,11 @@ pub const OPTIONS: &[OptionSpec] = &[
         "In a step of a flow: the stream it belongs to, opened by its first step and kept open across steps",
         "流程步骤使用的流：由其第一个步骤打开，并在各步骤之间保持",
     ),
-    switch("one-way", "In a step on a stream: send the message without waiting for one", "流上的步骤：只发送消息，不等待应答"),
+    switch(
+        "one-way",
+        "In a step on a stream: send the message without waiting for one",
+        "流上的步骤：只发送消息，不等待应答",
+    ),
     one(
         "await",
         "WHAT",

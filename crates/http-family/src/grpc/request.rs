@@ -203,12 +203,12 @@ impl CallBuilder {
         let (list, head) = self.head(place, &path, wishes, marks)?;
         let filled = messages.iter().any(|message| matches!(message, PreparedMessage::Filled(_)));
         if filled && lockstep {
-            let trouble = "sends messages one by one and cannot be combined with slots in messages; leave out one of them";
+            let trouble =
+                "sends messages one by one and cannot be combined with slots in messages; leave out one of them";
             return Err(UsageError::new("--lockstep", trouble));
         }
         if filled && wishes.compress {
-            let trouble =
-                "compresses messages before the run and cannot be combined with slots in messages; leave out one of them";
+            let trouble = "compresses messages before the run and cannot be combined with slots in messages; leave out one of them";
             return Err(UsageError::new("--compress", trouble));
         }
         let (fixed, messages) = if filled { (Vec::new(), messages) } else { (messages, Vec::new()) };

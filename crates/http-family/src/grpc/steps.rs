@@ -89,7 +89,8 @@ pub fn stream(asked: &ProtocolConfig, index: usize) -> Result<Option<&str>, Usag
         }
         (Some(""), _) => Err(UsageError::new(place("stream"), "names no stream; use, for example, `stream: chat`")),
         (None, Some(lonely)) => {
-            let trouble = "is for steps on a stream that is held open; write `stream: NAME` next to it, or leave it out";
+            let trouble =
+                "is for steps on a stream that is held open; write `stream: NAME` next to it, or leave it out";
             Err(UsageError::new(place(lonely), trouble))
         }
         (name, _) => Ok(name),
@@ -214,7 +215,10 @@ impl HeldStreamPlan {
             return wrong("one-way", "awaits no message, so there is nothing to check; leave out one-way");
         }
         if finish && awaits.is_some() {
-            return wrong("await", "cannot be combined with `finish`, which reads everything to the end of the stream; write two steps");
+            return wrong(
+                "await",
+                "cannot be combined with `finish`, which reads everything to the end of the stream; write two steps",
+            );
         }
         let does = says || finish || awaits.is_some() || one_way && first;
         if !does {
@@ -241,8 +245,10 @@ impl HeldStreamPlan {
         let of_end =
             wishes.captures.iter().find(|(_, capture)| !finish && ["trailer", "status"].contains(&capture.kind()));
         if let Some((_, capture)) = of_end {
-            let trouble =
-                format!("{} is known only at the end of a stream; move it to the step with `finish: true`", capture.kind());
+            let trouble = format!(
+                "{} is known only at the end of a stream; move it to the step with `finish: true`",
+                capture.kind()
+            );
             return wrong("capture", &trouble);
         }
         let (opens, success) = (first || says, wishes.success);

@@ -31,8 +31,7 @@ impl Protocol for Http {
         match options::version(asked) {
             Ok(HttpVersion::Http1) => Err("HTTP/1.1 has no heartbeat; add --http2, or leave it out".into()),
             Ok(HttpVersion::Auto) if !tls => {
-                Err("--http auto uses HTTP/1.1 on http://, which has no heartbeat; use --http2, or leave it out"
-                    .into())
+                Err("--http auto uses HTTP/1.1 on http://, which has no heartbeat; use --http2, or leave it out".into())
             }
             // An invalid version is reported elsewhere.
             Ok(_) | Err(_) => Ok(()),

@@ -45,10 +45,7 @@ pub fn wait(asked: &ProtocolConfig) -> Result<Nanos, UsageError> {
         .ok()
         .filter(|wait| (Nanos::from_millis(1)..=LONGEST).contains(wait))
         .ok_or_else(|| {
-            UsageError::new(
-                "--continue-wait",
-                format!("\"{text}\" is not a time from 1ms to 1h; use, for example, 1s"),
-            )
+            UsageError::new("--continue-wait", format!("\"{text}\" is not a time from 1ms to 1h; use, for example, 1s"))
         })
 }
 

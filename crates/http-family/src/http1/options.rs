@@ -25,8 +25,7 @@ use brunt_values::template::SlotGuard;
 use brunt_values::verify::{self, Expectations};
 
 /// Does not quote the line, which may be a bare token, and secret.
-const NO_COLON: &str =
-    "a line has no colon between name and value; use -H 'NAME: VALUE', as in -H 'Accept: text/html'";
+const NO_COLON: &str = "a line has no colon between name and value; use -H 'NAME: VALUE', as in -H 'Accept: text/html'";
 const TARGET: &str = "--request-target";
 
 /// The options, in the order of the help.

@@ -119,8 +119,7 @@ impl WebSocketSteps {
                     opened.push(url);
                     let (parsed, upgrade) = upgrade(asked, (&urls, number), &mut marks)?;
                     let origin = origin(&parsed, opened.len() as u32 - 1);
-                    let nowhere =
-                        || UsageError::new("URL", format!("\"{url}\" has no host; use ws://host:port/path"));
+                    let nowhere = || UsageError::new("URL", format!("\"{url}\" has no host; use ws://host:port/path"));
                     steps.origins.push(origin.ok_or_else(nowhere)?);
                     steps.upgrades.push(upgrade);
                     opened.len() - 1

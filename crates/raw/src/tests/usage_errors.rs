@@ -42,7 +42,11 @@ fn options() {
         ("tcp", &[("send-base64", "*"), ("until", "x")], "--send-base64: is not base64"),
         ("tcp", &[("send-file", "/nowhere"), ("until", "x")], "--send-file: /nowhere cannot be read"),
         ("tcp", &[("send", "x"), ("template", ""), ("until", "x")], "--template: is for --send-file"),
-        ("tcp", &[("send", "x"), ("until", "x"), ("until-close", "")], "--until-close: cannot be combined with --until"),
+        (
+            "tcp",
+            &[("send", "x"), ("until", "x"), ("until-close", "")],
+            "--until-close: cannot be combined with --until",
+        ),
         ("tcp", &[("send", "x"), ("until", "")], "--until: has 0 bytes; write 1 to 1024"),
         ("tcp", &[("send", "x"), ("until", "\\q")], "--until: \\q is not an escape"),
         ("tcp", &[("send", "x"), ("until-bytes", "0")], "--until-bytes: \"0\" is not a size"),

@@ -8,8 +8,7 @@ use crate::failure_kind::FailureKind as _;
 use crate::finding::{Finding, Grade};
 use crate::text::{Text, text};
 
-const NOTHING: Text =
-    text("no request succeeded, so there is no latency to report", "没有请求成功，因此没有延迟数据");
+const NOTHING: Text = text("no request succeeded, so there is no latency to report", "没有请求成功，因此没有延迟数据");
 const ONLY_ANSWERS: Text = text(
     "no request succeeded: every response was {codes}; if that is what you expect, use --expect-status {codes}",
     "没有请求成功：所有响应都是 {codes}；如果这符合预期，请用 --expect-status {codes}",

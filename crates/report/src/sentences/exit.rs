@@ -12,7 +12,8 @@ pub(crate) const EXIT_FAILED: Text = text(
     "；有 {n} 个请求失败，而没有针对失败的目标值",
 );
 pub(crate) const EXIT_MISSED: Text = text("an objective was missed", "有目标值未达到");
-pub(crate) const EXIT_STEP: Text = text("a step with `on-failure: stop-run` failed", "设有 `on-failure: stop-run` 的步骤失败");
+pub(crate) const EXIT_STEP: Text =
+    text("a step with `on-failure: stop-run` failed", "设有 `on-failure: stop-run` 的步骤失败");
 pub(crate) const EXIT_NOT_TRUSTED: Text = text("not trusted", "不可信");
 pub(crate) const EXIT_INTERRUPTED: Text = text("interrupted", "被中断");
 pub(crate) const EXIT_PARTIAL: Text = text("part of the run was lost", "部分压测数据丢失");

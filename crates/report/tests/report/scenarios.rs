@@ -212,10 +212,7 @@ fn iterations_dropped_by_one_of_several_workers_while_users_were_free_are_told()
         reasons.iter().find(|reason| reason["code"] == "split_users").map(|reason| reason["sentence"].to_string())
     };
     let told = split(2, 23).expect("2.3 of 3 were busy");
-    assert!(
-        told.contains("iterations of shop were dropped by one of 2 workers, which split its 3 users"),
-        "{told}"
-    );
+    assert!(told.contains("iterations of shop were dropped by one of 2 workers, which split its 3 users"), "{told}");
     assert_eq!([split(1, 23), split(2, 30)], [None, None], "one worker; nobody was free");
 }
 

@@ -176,10 +176,7 @@ fn a_complaint_says_where_and_what_would_be_right() {
             "`stat == 'a'` in the condition is not a captured value; use one of state, items, pages, price, ",
         ),
         ("State", "`State` in the condition is not a captured value; write `state` if you meant that"),
-        (
-            "state ==",
-            "the condition `state ==` ends too early: its end is where a value should be; use, for example, ",
-        ),
+        ("state ==", "the condition `state ==` ends too early: its end is where a value should be; use, for example, "),
         ("(state", "the condition `(state` ends too early: its end follows a ( that is not closed; write ) before it"),
         ("state)", "`)` in the condition has no ( before it"),
         ("state == 'a", "`'a` in the condition is not closed; write ' after the text"),

@@ -32,11 +32,7 @@ fn a_mistake_is_one_sentence_that_says_what_would_be_right() {
         ),
         (URL, &[("sql", "SELECT 'a")], "--sql: \"SELECT 'a\": a ' has no matching end; write both"),
         (URL, &[("sql", "SELECT `a")], "--sql: \"SELECT `a\": a ` has no matching end; write both"),
-        (
-            URL,
-            &[("sql", " ; -- nothing")],
-            "--sql: \"; -- nothing\": has no statement; add one, such as SELECT 1",
-        ),
+        (URL, &[("sql", " ; -- nothing")], "--sql: \"; -- nothing\": has no statement; add one, such as SELECT 1"),
         (
             URL,
             &[("sql", "SELECT {counter")],

@@ -215,11 +215,7 @@ fn what_is_expected_of_a_body_is_filled_like_its_request() {
 fn complaints_show_slots_as_they_were_written() {
     let table: [(&str, &[&str], &str); 10] = [
         ("http://{user}/", &[], "URL: \"http://{user}/\" cannot be used (only {env NAME} is allowed before its path)"),
-        (
-            "http://h/{countr}",
-            &[],
-            "URL: {countr} is not a slot; use {counter}, or {text {{countr}}} to send it as is",
-        ),
+        ("http://h/{countr}", &[], "URL: {countr} is not a slot; use {counter}, or {text {{countr}}} to send it as is"),
         ("http://h/", &["header=X-{user}: a"], "--header: \"X-{user}: a\" has a slot in its name"),
         (
             "http://h/",

@@ -56,15 +56,18 @@ fn mistakes_in_a_sentence() {
     };
     let (empty, odd) = (place("empty", b"\n\n"), place("odd", b"a\n\xff\n"));
     let table: [(&[&str], String); 12] = [
-        (&["header=x"], "--header: a line has no colon between name and value; use -H 'NAME: VALUE', as in -H 'Accept: text/html'".into()),
+        (
+            &["header=x"],
+            "--header: a line has no colon between name and value; use -H 'NAME: VALUE', as in -H 'Accept: text/html'"
+                .into(),
+        ),
         (
             &["header=Sec-WebSocket-Key: x"],
             "--header: Sec-WebSocket-Key is set by brunt for the handshake; leave it out".into(),
         ),
         (
             &["header=sec-websocket-protocol: x"],
-            "--header: sec-websocket-protocol is set by brunt for the handshake; use --subprotocol NAME instead"
-                .into(),
+            "--header: sec-websocket-protocol is set by brunt for the handshake; use --subprotocol NAME instead".into(),
         ),
         (
             &["one-way", "expect-body=x"],
@@ -81,14 +84,8 @@ fn mistakes_in_a_sentence() {
             &["match-field=seq", "data=x"],
             "--data: the message does not have the field of --match-field, so no response would match it".into(),
         ),
-        (
-            &["data-hex=0"],
-            "--data-hex: \"0\" is not hexadecimal; write two digits per byte, as in 00ff1a".into(),
-        ),
-        (
-            &[&format!("data-file={empty}")],
-            format!("--data-file: {empty} has no messages; write one per line"),
-        ),
+        (&["data-hex=0"], "--data-hex: \"0\" is not hexadecimal; write two digits per byte, as in 00ff1a".into()),
+        (&[&format!("data-file={empty}")], format!("--data-file: {empty} has no messages; write one per line")),
         (
             &[&format!("data-file={odd}")],
             format!("{odd} line 2: is not UTF-8, as a text message must be; add --binary"),
