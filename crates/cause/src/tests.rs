@@ -110,13 +110,19 @@ fn every_sentence_is_said_somewhere() {
     let sources = sources();
     for sentence in all() {
         let (area, name) = sentence.key.split_once('.').expect("an area and a name");
+        // Keys are in records, so two areas keep the names that their modules had first.
+        let area = match area {
+            "reaching" => "connecting",
+            "beside" => "side_messages",
+            area => area,
+        };
         let whole = |text: &str, name: &str| {
             text.match_indices(name)
                 .any(|(at, _)| !text[at + name.len()..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
         };
         let (path, imported) = (format!("{area}::{name}"), format!("brunt_cause::{area}::"));
         let says = |(_, text): &(_, String)| whole(text, &path) || (text.contains(&imported) && whole(text, name));
-        let of_system = area == "reaching" && include_str!("connecting.rs").contains(&format!("=> {name}("));
+        let of_system = area == "connecting" && include_str!("connecting.rs").contains(&format!("=> {name}("));
         assert!(of_system || sources.iter().any(says), "nobody says `{}` any more", sentence.key);
     }
 }

@@ -164,7 +164,7 @@ fn mistakes_get_one_sentence() {
         ("rps>100", "objective `rps>100`: `rps` has a different name here; use rate>100/s"),
         ("p(95)<200", "objective `p(95)<200`: `p(95)` has a different name here; use p95<200ms"),
         ("p(99.9) <= 2s", "objective `p(99.9) <= 2s`: `p(99.9)` has a different name here; use p99.9<=2s"),
-        ("p99<50", "objective `p99<50`: the limit `50` is missing its unit; write 50s, 50ms or 50m"),
+        ("p99<50", "objective `p99<50`: the limit `50` is missing its unit; use 50s, 50ms or 50m"),
         ("p100<1s", "objective `p100<1s`: `p100` is not a metric; write p50, p99, p99.9, mean, max, failed or rate"),
         ("p0<1s", "objective `p0<1s`: `p0` is not a metric; write p50, p99, p99.9, mean, max, failed or rate"),
         (
@@ -202,12 +202,12 @@ fn an_objective_may_be_about_any_stretch_and_stop_the_run() {
         assert_eq!(parsed(text), Ok(wanted), "{text}");
     }
     for (text, said) in [
-        ("failed<5% stop", "objective `failed<5% stop`: `stop` needs a time: write for example failed<5% for 10s stop"),
+        ("failed<5% stop", "objective `failed<5% stop`: `stop` needs a time: write, for example, failed<5% for 10s stop"),
         (
             "failed<5% stop after 3",
             "objective `failed<5% stop after 3`: the time to stop after `3` is missing its unit",
         ),
-        ("failed<5% for 10", "objective `failed<5% for 10`: the time `10` is missing its unit; write 10s, 10ms or 10m"),
+        ("failed<5% for 10", "objective `failed<5% for 10`: the time `10` is missing its unit; use 10s, 10ms or 10m"),
         ("failed<5% for 2h", "objective `failed<5% for 2h`: `2h` is not between 1s and 10m; use a time in that range"),
         ("failed<5% for 10s halt", "objective `failed<5% for 10s halt`: the time `10s halt` is not a time"),
     ] {

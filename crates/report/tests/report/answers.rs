@@ -113,7 +113,7 @@ fn followed_redirects_and_resumed_handshakes_are_told() {
     let mut run = closed(2, 1).second(s);
     run.plan.options.insert("redirects".into(), vec!["3".into()]);
     let text = run.written("text", Lang::En);
-    assert!(text.contains("20 of the succeeded are followed redirects: each hop counts as a request"), "{text}");
+    assert!(text.contains("20 of the successes are followed redirects: each hop counts as a request"), "{text}");
     assert!(text.contains("TLS handshakes 5, 5 resumed: cheaper than a new visitor's full handshake"), "{text}");
 }
 

@@ -48,7 +48,7 @@ fn the_client_stands_beside_the_load_in_every_document_and_in_no_figure_of_it() 
             "12.5 requests/s on a separate connection, not included above: 48 scheduled, 40 succeeded, 4 failed, 4 unfinished",
         ),
         (Lang::En, "service time p50 20.0 ms, p99 –; of the load p50 250 ms"),
-        (Lang::Zh, "每秒 12.5 个请求，不计入以上任何数字：计划 48，成功 40，失败 4，未完成 4"),
+        (Lang::Zh, "独立连接，每秒 12.5 个请求，不计入以上任何数字：计划 48，成功 40，失败 4，未结束 4"),
         (Lang::Zh, "发压端读取延迟 p50 1.00 ms"),
     ];
     for (lang, said) in says {
