@@ -7,7 +7,7 @@ crate::sentences! { "grpc":
         "the response is not gRPC: its content-type is not application/grpc",
         "响应不是 gRPC：其 content-type 不是 application/grpc";
     headers_within = "a second set of headers came between the messages", "消息之间出现了第二组头部";
-    no_headers = "the response starts without headers", "响应不是以头部开头";
+    no_headers = "the response starts without headers", "响应的开头缺少头部";
     stream_refused = "the server refused the stream", "服务器拒绝了该流";
     after_one(why) = "{why}, after 1 message", "{why}（在 1 条消息之后）";
     after(why, n) = "{why}, after {n} messages", "{why}（在 {n} 条消息之后）";

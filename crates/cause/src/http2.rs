@@ -35,7 +35,7 @@ crate::sentences! { "http2":
         "the server's SETTINGS enable push, which only a client may",
         "服务器的 SETTINGS 启用了推送，但只有客户端才能启用";
     wrong_frame_size =
-        "SETTINGS_MAX_FRAME_SIZE is not from 16384 to 16777215",
+        "SETTINGS_MAX_FRAME_SIZE is not between 16384 and 16777215",
         "SETTINGS_MAX_FRAME_SIZE 不在 16384 到 16777215 之间";
     flood_of_acknowledgements =
         "a flood of PING or SETTINGS while the server does not read the acknowledgements",

@@ -23,11 +23,11 @@ crate::sentences! { "tls":
     other_names(host, names) =
         "the certificate of {host} is for a different name: {names}", "{host} 的证书是为其他名称签发的：{names}", before;
     no_name(host, extension) =
-        "the certificate of {host} is valid for no name: it has no subjectAltName, and its CN is ignored; create it with \
-            -addext {extension}, or skip the check with --insecure",
+        "the certificate of {host} is not valid for any name: it has no subjectAltName, and its CN is ignored; \
+            recreate it with -addext {extension}, or skip the check with --insecure",
         "{host} 的证书不含任何名称：没有 subjectAltName，而 CN 不再被采用；请用 -addext {extension} 重新生成，或用 --insecure 跳过校验", before;
     version_1(host, extension) =
-        "the certificate of {host} is X.509 version 1, which has no host names; create it with -addext {extension}, or \
+        "the certificate of {host} is X.509 version 1, without host names; recreate it with -addext {extension}, or \
             skip the check with --insecure",
         "{host} 的证书是 X.509 第 1 版，不含主机名；请用 -addext {extension} 重新生成，或用 --insecure 跳过校验", before;
     client_certificate(host) =

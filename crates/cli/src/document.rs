@@ -131,7 +131,7 @@ mod tests {
         let path = directory.path().join("pipe").display().to_string();
         rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
         let said = check_writable("-o", &path).unwrap_err().to_string();
-        let why = "cannot be written (nothing reads from this pipe); write a path that can be written";
+        let why = "cannot be written (nothing reads from this pipe); use a path that can be written";
         assert_eq!(said, format!("-o: {path} {why}"));
         let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
         let reader = OpenOptions::new().read(true).custom_flags(flags).open(&path).unwrap();
@@ -153,7 +153,7 @@ mod tests {
         fs::write(path("a"), "").unwrap();
         std::os::unix::fs::symlink(path("a"), path("link")).unwrap();
         let said = check_apart(&path("link"), &path("./a")).unwrap_err().to_string();
-        assert!(said.ends_with("is also the file of -o; write another path"), "{said}");
+        assert!(said.ends_with("is also the -o file; use another path"), "{said}");
         assert!(check_apart("/dev/null", "/dev/null").is_ok());
     }
 

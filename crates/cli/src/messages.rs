@@ -184,7 +184,7 @@ pub const CALIBRATION: Text = text(
      min latency   p50 {p50}, p99 {p99} with one user",
     "以 HTTP/1.1 小请求压测内置被测服务（共用同一组 CPU）：\n  \
      全速          {rate}/s（{users} 个用户，{workers} 个工作线程）\n  \
-     CPU           brunt 每个请求耗时 {cpu}：单核最多发送 {most}/s\n  \
+     CPU           brunt 每个请求占用 {cpu}，单核最多发送 {most}/s\n  \
      最低延迟      p50 {p50}，p99 {p99}（单个用户）",
 );
 /// File of a saved calibration.

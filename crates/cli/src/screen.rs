@@ -134,7 +134,7 @@ pub fn print(text: &str, code: u8, lang: Lang) -> u8 {
     print_unescaped(&sanitize::text(text), code, lang)
 }
 
-/// Like [`print`], for text of our own that needs no escaping: a shell script.
+/// Like [`print()`], for text of our own that needs no escaping: a shell script.
 pub fn print_unescaped(text: &str, code: u8, lang: Lang) -> u8 {
     match document(|out| out.write_all(text.as_bytes())) {
         Ok(()) => code,

@@ -143,32 +143,32 @@ mod tests {
     #[test]
     fn options_of_other_tools_are_translated_with_their_values() {
         for (line, wanted) in [
-            ("--qps 5 h", "--qps: unknown option; write -r 5/s"),
-            ("--rps=50 h", "--rps: unknown option; write -r 50/s"),
-            ("--vus 20 h", "--vus: unknown option; write -c 20"),
-            ("--host a.example h", "--host: unknown option; write -H 'Host: a.example'"),
-            ("--threshold p99<1s h", "--threshold: unknown option; write --objective 'p99<1s'"),
-            ("--num-requests 7 h", "--num-requests: unknown option; write -n 7"),
-            ("--run-time 90 h", "--run-time: unknown option; write -d 90s"),
-            ("--spawn-rate 10 h", "--spawn-rate: unknown option; write --connect-rate 10/s"),
-            ("--auth a:b h", "--auth: unknown option; write --user a:b"),
-            ("--follow h", "--follow: unknown option; write -L, or --redirects N"),
-            ("--disable-keepalive h", "--disable-keepalive: unknown option; write --no-keepalive"),
-            ("-disable-keepalive h", "-disable-keepalive: unknown option; write --no-keepalive"),
-            ("-T text/plain h", "-T: unknown option; write -H 'Content-Type: text/plain'"),
-            ("-p body.json h", "-p: unknown option; write --data-file body.json"),
-            ("-D body.json h", "-D: unknown option; write --data-file body.json"),
-            ("-F a=b h", "-F: unknown option; write --form a=b"),
-            ("-a me:pw h", "-a: unknown option; write --user me:pw"),
-            ("-b a=1 h", "-b: unknown option; write --cookie a=1"),
-            ("-j h", "-j: unknown option; write --format json"),
+            ("--qps 5 h", "--qps: unknown option; use -r 5/s"),
+            ("--rps=50 h", "--rps: unknown option; use -r 50/s"),
+            ("--vus 20 h", "--vus: unknown option; use -c 20"),
+            ("--host a.example h", "--host: unknown option; use -H 'Host: a.example'"),
+            ("--threshold p99<1s h", "--threshold: unknown option; use --objective 'p99<1s'"),
+            ("--num-requests 7 h", "--num-requests: unknown option; use -n 7"),
+            ("--run-time 90 h", "--run-time: unknown option; use -d 90s"),
+            ("--spawn-rate 10 h", "--spawn-rate: unknown option; use --connect-rate 10/s"),
+            ("--auth a:b h", "--auth: unknown option; use --user a:b"),
+            ("--follow h", "--follow: unknown option; use -L, or --redirects N"),
+            ("--disable-keepalive h", "--disable-keepalive: unknown option; use --no-keepalive"),
+            ("-disable-keepalive h", "-disable-keepalive: unknown option; use --no-keepalive"),
+            ("-T text/plain h", "-T: unknown option; use -H 'Content-Type: text/plain'"),
+            ("-p body.json h", "-p: unknown option; use --data-file body.json"),
+            ("-D body.json h", "-D: unknown option; use --data-file body.json"),
+            ("-F a=b h", "-F: unknown option; use --form a=b"),
+            ("-a me:pw h", "-a: unknown option; use --user me:pw"),
+            ("-b a=1 h", "-b: unknown option; use --cookie a=1"),
+            ("-j h", "-j: unknown option; use --format json"),
         ] {
             assert_eq!(said(line), wanted, "{line}");
         }
         for (line, holds) in [
             ("-s a.lua h", "slots such as {counter}"),
-            ("--socks5 proxy:1 h", "write -x socks5://proxy:1"),
-            ("--html h", "write -o report.html"),
+            ("--socks5 proxy:1 h", "use -x socks5://proxy:1"),
+            ("--html h", "use -o report.html"),
             ("--percentiles 99 h", "leave it out"),
         ] {
             assert!(said(line).contains(holds), "{line}: {}", said(line));
@@ -185,7 +185,7 @@ mod tests {
             ("--expct-status 200 h", "--expect-status"),
             ("--durration 5s h", "--duration"),
         ] {
-            assert!(said(line).ends_with(&format!("unknown option; write {near} if you meant that")), "{}", said(line));
+            assert!(said(line).ends_with(&format!("unknown option; use {near} if you meant that")), "{}", said(line));
         }
     }
 
@@ -193,7 +193,7 @@ mod tests {
     fn the_whole_line_of_another_tool_is_answered_whole() {
         assert_eq!(
             said("-z 30s -c 20 -q 5 http://h/"),
-            "-z: unknown option; write -d 30s. If this is hey:\n  brunt -r 100/s --max-connections 20 -d 30s http://h/"
+            "-z: unknown option; use -d 30s. If this is hey:\n  brunt -r 100/s --max-connections 20 -d 30s http://h/"
         );
         assert!(!said("-z 30s --warmup 2s http://h/").contains('\n'));
         let typed = UsageError::new("-t", "4 is missing its unit; use `-w 4` for workers or `-t 4s`");

@@ -76,7 +76,7 @@ fn probes(said: &SettingValues) -> Result<ProbeTargets, UsageError> {
     }
     let token = said.get(&PROBE_TOKEN)?.or_else(|| std::env::var(TOKEN).ok());
     if token.as_deref() == Some("") {
-        return Err(said.wrong(&PROBE_TOKEN, "is empty; write the token that the probe was started with"));
+        return Err(said.wrong(&PROBE_TOKEN, "is empty; use the token that the probe was started with"));
     }
     Ok(ProbeTargets { addresses, token, cacert: said.get(&PROBE_CACERT)? })
 }

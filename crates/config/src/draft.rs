@@ -148,7 +148,7 @@ impl RunDraft {
     }
 
     /// Returns the origin of the value that an error is about, by the option name used in errors: `--header`, `-t`,
-    /// `URL`. Of several values the one that the error quotes, at least partly; otherwise the first.
+    /// `URL`. Of several values, it is the one that the error quotes, at least in part, or else the first.
     pub fn origin_of<'a>(&'a self, called: &'a str, trouble: &str) -> Option<&'a ValueOrigin> {
         let by_short = called.strip_prefix('-').and_then(|rest| {
             let mut letters = rest.chars();

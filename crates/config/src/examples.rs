@@ -120,7 +120,7 @@ mod tests {
             }
         }
         for (url, wanted) in
-            [("redis://h/", "has steps of HTTP, and redis://h/ is none"), ("http://h/a?b=1", "write http://h/a")]
+            [("redis://h/", "has HTTP steps, and redis://h/ is not an HTTP URL"), ("http://h/a?b=1", "use http://h/a")]
         {
             for name in ["flow", "scenarios"] {
                 let said = find(name, &[url]).expect_err("no such steps").to_string();

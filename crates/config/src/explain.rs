@@ -67,7 +67,7 @@ mod tests {
         assert!(said(&["N2", "--lang", "zh"]).is_ok_and(|rule| rule.contains("accept 队列已满")));
         assert!(said(&["all"]).is_ok_and(|rule| rule.contains("## S4: A pool")));
         let wrong = said(&["Z9"]).expect_err("no rule");
-        assert!(wrong.starts_with("Z9: is not a rule; write one of ") && wrong.contains(" C1, "), "{wrong}");
+        assert!(wrong.starts_with("Z9: is not a rule; use one of ") && wrong.contains(" C1, "), "{wrong}");
         assert!(said(&["N2", "N3"]).is_err() && said(&["--lang", "xx"]).is_err());
     }
 }

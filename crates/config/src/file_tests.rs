@@ -122,8 +122,8 @@ fn mistakes_have_a_line_and_a_column() {
         ("urls: [h]\n\"us\\r\\ners\": 5", "p.yaml line 2 column 1 (us\\r\\ners): unknown key; write `users` if you meant that"),
         ("urls: [h]\nusrs: 5", "p.yaml line 2 column 1 (usrs): unknown key; write `users` if you meant that"),
         ("urls: [h]\nfrobnicate: 5", "p.yaml line 2 column 1 (frobnicate): unknown key; `brunt plan --schema` lists all keys"),
-        ("urls: [h]\ntimeout: 8", "p.yaml line 2 column 10 (timeout): `8` is missing its unit; write 8s, 8ms or 8m"),
-        ("urls: [h]\nduration: 10", "p.yaml line 2 column 11 (duration): `10` is missing its unit; write 10s, 10ms or 10m"),
+        ("urls: [h]\ntimeout: 8", "p.yaml line 2 column 10 (timeout): `8` is missing its unit; use 8s, 8ms or 8m"),
+        ("urls: [h]\nduration: 10", "p.yaml line 2 column 11 (duration): `10` is missing its unit; use 10s, 10ms or 10m"),
         ("urls: [h]\ntogether: ja", "p.yaml line 2 column 11 (together): `ja` is neither true nor false; use one of them"),
         ("urls: [h]\nstages:\n  - 30s:5\n  - 10s:x", "p.yaml line 4 column 5 (stage): `x` is not a number of users; use one such as 100"),
         ("urls: [h]\nstages:\n  - {duration: 1m, target: 50}", "p.yaml line 3 column 5 (stage): is a map; write `1m:50` (users) or `1m:10/s..100/s` (a rate), which begins where the stage before it ended"),
@@ -134,10 +134,10 @@ fn mistakes_have_a_line_and_a_column() {
         ("urls: ['ftp://h']", "p.yaml line 1 column 8 (URL): `ftp://` is not supported; use one of http://, https://, ws://, wss://, grpc://, grpcs://, redis://, rediss://, mysql://, mariadb://, postgres://, postgresql://, tcp://, tls://, udp://"),
         ("urls:\n  - weight: 2", "p.yaml line 2 column 5 (urls): has no `url`; write `- url: http://localhost:8080/`"),
         ("urls:\n  - url: h\n    weight: x", "p.yaml line 3 column 13 (weight): `x` is not a weight; use a number above zero, such as 3"),
-        ("urls:\n  - url: h\n    users: 2", "p.yaml line 3 column 5 (users): applies to the whole run; write it \
+        ("urls:\n  - url: h\n    users: 2", "p.yaml line 3 column 5 (users): applies to the whole run; put it \
             at the top of the plan, not at one URL or step"),
         ("urls:\n  - url: h\n    cookie-jar: true", "p.yaml line 3 column 5 (cookie-jar): applies to the whole run; \
-            write it at the top of the plan, not at one URL or step"),
+            put it at the top of the plan, not at one URL or step"),
         ("urls:\n  - url: h\n    wieght: 3", "p.yaml line 3 column 5 (wieght): unknown key; write `weight` if you meant that"),
         ("urls:\n  - url: h\n    methd: GET", "p.yaml line 3 column 5 (methd): unknown key; write `method` if you meant that"),
         ("urls: [h]\nusers:3\nduration: 1s", "p.yaml line 2 column 1: `users:3` lacks a space after its colon; write `users: 3`"),

@@ -119,7 +119,7 @@ fn a_flow_that_is_written_down_reads_as_itself_and_so_does_that_of_a_report() {
 const MISTAKES: [(&str, &str, &str); 54] = [
     ("flow: []", "p.yaml line 1 column 1 (flow)", "sends nothing"),
     ("flow: 3", "p.yaml line 1 column 7 (steps)", "must be a list"),
-    ("urls: [h]\nflow: [h]", "p.yaml line 2 column 1 (flow)", "does not go with `urls`"),
+    ("urls: [h]\nflow: [h]", "p.yaml line 2 column 1 (flow)", "cannot be combined with `urls`"),
     ("flow:\n - paus: 1s", "p.yaml line 2 column 4 (paus)", "write `pause` if you meant that"),
     (
         "flow:\n - method: GET",
@@ -143,7 +143,7 @@ const MISTAKES: [(&str, &str, &str); 54] = [
         "p.yaml line 3 column 11 (close)",
         "no step sends anything to `http://g`; write all, or http://h",
     ),
-    ("flow:\n - h/a\n - close: [all, h]", "p.yaml line 3 column 12 (close)", "names all and others"),
+    ("flow:\n - h/a\n - close: [all, h]", "p.yaml line 3 column 12 (close)", "lists `all` together with others"),
     ("vus: 3\nflow: [h]", "p.yaml line 1 column 1 (vus)", "has a different name here; use `users: 10`"),
     (
         "clear-cookies: true\nflow: [h]",
@@ -187,9 +187,9 @@ const MISTAKES: [(&str, &str, &str); 54] = [
     ("flow: [{call: x, wit: 3}]\nflows: {x: [h]}", "p.yaml line 1 column 18 (wit)", "it takes only `with:"),
     ("flow: [{call: x, with: {user: 3}}]\nflows: {x: [h]}", "p.yaml line 1 column 25 (user)", "is the name of a slot"),
     ("flow:\n - batch: 3", "p.yaml line 2 column 11 (batch)", "needs a list of requests"),
-    ("flow:\n - batch: ['redis://h']", "p.yaml line 2 column 12 (batch)", "takes HTTP requests only"),
+    ("flow:\n - batch: ['redis://h']", "p.yaml line 2 column 12 (batch)", "takes only HTTP requests"),
     ("flow:\n - batch: {requests: []}", "p.yaml line 2 column 22 (batch)", "has no requests"),
-    ("flow:\n - batch: {at-most: 0, requests: [h]}", "p.yaml line 2 column 21 (at-most)", "write 1 or more"),
+    ("flow:\n - batch: {at-most: 0, requests: [h]}", "p.yaml line 2 column 21 (at-most)", "use 1 or more"),
     (
         "flow:\n - batch: {most: 2, requests: [h]}",
         "p.yaml line 2 column 12 (most)",
@@ -202,7 +202,7 @@ const MISTAKES: [(&str, &str, &str); 54] = [
     ),
     ("urls: [h]\nsetup: [h]", "p.yaml line 2 column 1 (setup)", "needs a `flow` or `scenarios`"),
     ("flow: [{pause: 1s}]\nsetup: [h]", "p.yaml line 1 column 1 (flow)", "sends nothing"),
-    ("flow: [h]\nstart: [h]\nrate: 5/s", "start", "write it first in `flow`"),
+    ("flow: [h]\nstart: [h]\nrate: 5/s", "start", "put it first in `flow`"),
     ("flow: [h]\nflows: 3", "p.yaml line 2 column 8 (flows)", "must be a map"),
     ("urls: [h]\nflows: {x: [h]}", "p.yaml line 2 column 1 (flows)", "needs a `flow` or `scenarios`"),
     ("flow: [{call: x}]\nflows: {x: [h, {call: y}], y: [{call: x}]}", "p.yaml line 2 column 9 (x)", "calls itself"),
@@ -216,7 +216,7 @@ const MISTAKES: [(&str, &str, &str); 54] = [
         "p.yaml line 2 column 9 (x)",
         "is called inside the group `g`",
     ),
-    ("flow: [h]\nrequests: 5", "p.yaml line 2 column 11 (requests)", "with a flow, write --iterations"),
+    ("flow: [h]\nrequests: 5", "p.yaml line 2 column 11 (requests)", "with a flow, use --iterations"),
     ("flow: [h]\nthink: 1s", "p.yaml line 2 column 8 (think)", "in a flow, add `pause` steps"),
     ("urls: [h]\niterations: 5", "p.yaml line 2 column 13 (iterations)", "needs a flow; for requests, use -n"),
 ];
@@ -230,7 +230,7 @@ fn mistakes_are_named_where_they_stand() {
     let deep = format!("flow: {}h{}", "[{repeat: 2, steps: ".repeat(40), "}]".repeat(40));
     is_refused(&deep, &[], "deep");
     // The URL on the command line is wrong, not one in the file.
-    is_refused("flow: [h]", &["http://other/"], "URL: does not go with a flow");
+    is_refused("flow: [h]", &["http://other/"], "URL: cannot be combined with a flow");
     is_refused("flow: [h]", &["-u", "ftp://h"], "-u: `ftp://` is not supported");
 }
 

@@ -80,22 +80,22 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
     let one = |lines: &str| format!("scenarios:\n  a:\n    flow: [h/]\n{lines}");
     let table = [
         (one("    usrs: 3\n"), "line 4 column 5 (usrs): unknown key; write `users`"),
-        (one("    rate: 3/s\n    users: 3\n"), "(rate): does not go with `users`"),
+        (one("    rate: 3/s\n    users: 3\n"), "(rate): cannot be combined with `users`"),
         (one("    spawn-rate: 3/s\n    rate: 3/s\n"), "line 4 column 5 (spawn-rate): is for a number of users"),
         (one("    max-users: 3\n"), "(max-users): is for a rate"),
-        (one("    stages: [10s:1]\n    duration: 3s\n"), "(duration): does not go with `stages`"),
+        (one("    stages: [10s:1]\n    duration: 3s\n"), "(duration): cannot be combined with `stages`"),
         (
             one("    iterations: 3\n    iterations-per-user: 3\n"),
-            "(iterations-per-user): does not go with `iterations`",
+            "(iterations-per-user): cannot be combined with `iterations`",
         ),
-        (one("    urls: [h/]\n"), "(urls): do not go with `flow`"),
+        (one("    urls: [h/]\n"), "(urls): cannot be combined with `flow`"),
         (one("    graceful-stop: 3\n"), "(graceful-stop): `3` is missing its unit"),
         ("scenarios:\n  a: {users: 3}\n".into(), "line 2 column 3 (a): sends nothing"),
         ("scenarios:\n  - users: 3\n".into(), "has an item without a name"),
-        ("urls: [h/]\nscenarios: {a: {url: h/}}\n".into(), "(scenarios): do not go with `urls`"),
+        ("urls: [h/]\nscenarios: {a: {url: h/}}\n".into(), "(scenarios): cannot be combined with `urls`"),
         ("users: 3\nscenarios: {a: {url: h/}}\n".into(), "line 1 column 8 (users): is set in each scenario"),
         ("scenarios: {a: {flow: [{if: x = 1, steps: [h/]}]}}\n".into(), "(condition)"),
-        (format!("start: [h/]\n{}", one("")), "line 1 column 1 (start): runs once per user; write it in the scenario"),
+        (format!("start: [h/]\n{}", one("")), "line 1 column 1 (start): runs once per user; put it in the scenario"),
         (one("    rate: 3/s\n    end: [h/]\n"), "line 5 column 5 (end): runs once per user, and with a rate"),
         (format!("{}flows: {{x: [h/]}}\n", one("    start: [{call: y}]\n")), "(call): there is no flow `y`"),
     ];

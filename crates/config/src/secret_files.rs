@@ -143,9 +143,9 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             read_secret_files(options(name, &[&format!("@{}", path.display())])).unwrap_err().to_string()
         };
-        assert!(said("header", "\n").ends_with("is empty; write NAME: VALUE into it, one per line"));
-        assert!(said("user", "").ends_with("is empty; write NAME:PASSWORD into it"));
-        assert!(said("user", "a:b\nc:d").ends_with("has several lines; write NAME:PASSWORD on a single line"));
+        assert!(said("header", "\n").ends_with("is empty; put NAME: VALUE in it, one per line"));
+        assert!(said("user", "").ends_with("is empty; put NAME:PASSWORD in it"));
+        assert!(said("user", "a:b\nc:d").ends_with("has several lines; put NAME:PASSWORD on a single line"));
         for (name, text, fault) in [
             ("header", "A: b\n\nBearer s3cr3t", "line 3 has no colon; write NAME: VALUE"),
             ("header", "X Token: s3cr3t", "line 1 has no valid name before the colon; write NAME: VALUE"),

@@ -101,7 +101,7 @@ settings! {
             one("slack", "TIME", quantity::duration, "With -r: send requests up to TIME late, in batches [default: 0s]");
         MAX_CONNECTIONS: u32 = one(
             "max-connections", "N", parsers::connections,
-            "With -r: at most N connections, on one worker up to 20,000/s [default: 1000, or 3/4 of the descriptor limit]",
+            "With -r: at most N connections, all on one worker up to 20,000/s [default: 1000, or 3/4 of the descriptor limit]",
         );
         UNIX_SOCKET: String = one("unix-socket", "PATH", text, "Connect to this Unix socket");
         CONNECT_TO: String = many(

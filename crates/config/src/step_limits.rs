@@ -105,7 +105,7 @@ mod tests {
             ("users: 2\nflow: [{url: h, timeout: 0}]\n", "line 2 column 26 (timeout): `0` is missing its unit"),
             (
                 "users: 2\nflow: [{url: h, at-most: never}]\n",
-                "(at-most): `never` is not a rate; write one such as 5000/s",
+                "(at-most): `never` is not a rate; use one such as 5000/s",
             ),
             (
                 "users: 2\nflow: [{batch: [{url: h, at-most: 5/s}]}]\n",

@@ -164,13 +164,13 @@ mod tests {
         assert!(of("all").contains("Request (http):") && of("").contains("Topics: load,"));
         assert_eq!(
             help(&words("htpt"), &spoken()).unwrap_err().to_string(),
-            "htpt: is not a topic; write `brunt help http` if you meant that"
+            "htpt: is not a topic; use `brunt help http` if you meant that"
         );
         assert!(
             help(&words("nonsense"), &spoken())
                 .unwrap_err()
                 .to_string()
-                .starts_with("nonsense: is not a topic; write one of load")
+                .starts_with("nonsense: is not a topic; use one of load")
         );
     }
 
@@ -183,7 +183,7 @@ mod tests {
             }
         }
         assert!(
-            completions(&words("tcsh"), &spoken()).unwrap_err().to_string().ends_with("write one of bash, zsh, fish")
+            completions(&words("tcsh"), &spoken()).unwrap_err().to_string().ends_with("use one of bash, zsh, fish")
         );
         let page = manual(&[], &spoken()).unwrap();
         assert!(page.contains(".TH") && page.contains("\\-\\-objective"), "{page}");

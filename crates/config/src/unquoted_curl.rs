@@ -37,8 +37,8 @@ mod tests {
 
     #[test]
     fn a_curl_command_is_known_wherever_it_stands() {
-        let many = "curl: must be given as one word; write brunt --curl 'curl …', or save the command in a file and \
-            write brunt --curl-file FILE";
+        let many = "curl: must be one argument; use brunt --curl 'curl …', or save the command in a file and \
+            use brunt --curl-file FILE";
         for line in [
             &["curl", "-X", "POST", "http://h/"][..],
             &["-c", "5", "-d", "10s", "curl", "http://h/"],

@@ -196,20 +196,20 @@ mod tests {
         }
         let wrong = [
             ("", "URL: is empty; use a URL such as http://localhost:8080/"),
-            ("/x", "URL: `/x` is a path; write a URL such as http://localhost:8080/x"),
-            ("http//host", "URL: `http//host` has no colon; write http://host"),
+            ("/x", "URL: `/x` is a path; use a URL such as http://localhost:8080/x"),
+            ("http//host", "URL: `http//host` has no colon; use http://host"),
             (
                 "./myplan",
-                "URL: `./myplan` is a file or folder; write a plan file (its name ends in .yaml, .yml or .json) or a URL such as http://localhost:8080/",
+                "URL: `./myplan` is a file or folder; use a plan file (its name ends in .yaml, .yml or .json) or a URL such as http://localhost:8080/",
             ),
             (
                 "script.js",
                 "URL: `script.js` looks like a file; brunt runs no scripts; write a plan file (.yaml), --urls FILE \
-                    or --curl-file FILE; for a host of that name, write http://script.js",
+                    or --curl-file FILE; for a host of that name, use http://script.js",
             ),
-            ("http:/a/b", "URL: `http:/a/b` is missing a slash; write http://a/b"),
-            ("ftp://a", "URL: `ftp://` is not supported; write one of http://, https://"),
-            ("http:///x", "URL: `http:///x` has no host; write a URL such as http://localhost:8080/"),
+            ("http:/a/b", "URL: `http:/a/b` is missing a slash; use http://a/b"),
+            ("ftp://a", "URL: `ftp://` is not supported; use one of http://, https://"),
+            ("http:///x", "URL: `http:///x` has no host; use a URL such as http://localhost:8080/"),
         ];
         for (typed, said) in wrong {
             assert_eq!(format!("URL: {}", with_scheme(typed, &SCHEMES).unwrap_err()), said);
@@ -235,15 +235,15 @@ mod tests {
         let said = |word: &str| refuse_command_words(word, &commands).unwrap_err().to_string();
         assert_eq!(
             said("sweep"),
-            "sweep: is not a command of this version (run, demo); for a host of that name, write http://sweep"
+            "sweep: is not a command of this version (run, demo); for a host of that name, use http://sweep"
         );
         assert_eq!(
             said("demmo"),
-            "demmo: is neither a command nor a URL; write brunt demo, or http://demmo for a host of that name"
+            "demmo: is neither a command nor a URL; use brunt demo, or http://demmo for a host of that name"
         );
-        assert!(said("explian").contains("write brunt explain, or"), "{}", said("explian"));
-        assert!(said("webserver").contains("write one of run, demo, or"), "{}", said("webserver"));
-        assert_eq!(said("demo"), "demo: is a command and must come first; write `brunt demo ...`");
+        assert!(said("explian").contains("use brunt explain, or"), "{}", said("explian"));
+        assert!(said("webserver").contains("use one of run, demo, or"), "{}", said("webserver"));
+        assert_eq!(said("demo"), "demo: is a command and must come first; use `brunt demo ...`");
     }
 
     #[test]
@@ -258,8 +258,8 @@ mod tests {
         let wrong = [
             ("a\nb x", "u.txt line 2: `x` is not a weight; use a number above zero, such as 3 or 0.5"),
             ("a 0", "u.txt line 1: `0` is not a weight; use a number above zero, such as 3 or 0.5"),
-            ("a 1 2", "u.txt line 1: `2` is one word too many; write a URL, optionally followed by its weight"),
-            ("\n\nftp://a", "u.txt line 3: `ftp://` is not supported; write one of http://, https://"),
+            ("a 1 2", "u.txt line 1: `2` is an extra word; use a URL, optionally followed by its weight"),
+            ("\n\nftp://a", "u.txt line 3: `ftp://` is not supported; use one of http://, https://"),
             ("# nothing", "--urls: u.txt has no URLs; write one per line"),
         ];
         for (text, said) in wrong {

@@ -249,7 +249,7 @@ mod tests {
             ("", "has no host"),
             ("http://:3128", "has no host"),
             ("https://proxy", "https:// to the proxy itself"),
-            ("socks4a://proxy", "write socks5:// or socks5h://"),
+            ("socks4a://proxy", "use socks5:// or socks5h://"),
             ("ftp://proxy", "ftp:// is not a supported proxy"),
             ("proxy:port", "not `port`"),
             ("proxy:0", "not `0`"),

@@ -44,7 +44,7 @@ impl SamplerStop {
 }
 
 impl Sampler {
-    /// Starts reading; each sample is passed to `take` on the sampler's thread, which must not block it for long.
+    /// Starts reading; each sample is passed to `take`, which runs on the sampler's thread and must not block it.
     ///
     /// # Errors
     /// Returns an error if no thread could be started.

@@ -1,7 +1,7 @@
 //! Connection handling of a worker: pools, links, handshakes, backoff, timeouts, and the requests carried.
 //!
 //! A request that is due is placed on a connection ([`WorkerConnections::place`]), submitted and written; a response arrives
-//! and the request is over. The result is an [`Outcome`] for the part of the worker that knows users; nothing here
+//! and the request is over. The result is an [`crate::outcome::FinishedRequest`] for the part of the worker that knows users; nothing here
 //! knows what users do.
 
 mod answers;
@@ -321,7 +321,7 @@ impl<N: Network> WorkerConnections<N> {
         (id, pool)
     }
 
-    /// Step 4: finds a connection with room, opens one, or queues the exchange.
+    /// Finds a connection with room, opens one, or queues the exchange.
     #[inline]
     fn place(&mut self, id: ExchangeId, pool_id: PoolId) {
         if (self.owned.is_some() || self.reconnects.is_some()) && self.place_on_user_connection(id, pool_id) {

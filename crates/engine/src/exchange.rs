@@ -26,7 +26,7 @@ pub(crate) struct Exchange {
     pub user: UserId,
     /// Index of the prepared request; [`RequestId::NONE`] if the request was made during the run.
     pub request: RequestId,
-    /// Key of its slot values ([`crate::filling::SlotSource::again`]).
+    /// Key of its slot values ([`crate::slot_values::SlotSource::repeat`]).
     pub serial: u32,
     /// Name in figures, as an index into the names of the run.
     pub name: u16,

@@ -1,4 +1,4 @@
-//! Ids that a worker assigns. Those of the contract are in [`wire`].
+//! Ids that a worker assigns. Those of the contract are in [`brunt_contract`].
 //!
 //! A user's id holds the number of its scenario in the upper bits, so the scenario is known without a table. A run of
 //! one load has one scenario, with the number 0, and the ids of its users are plain numbers.

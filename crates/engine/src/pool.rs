@@ -329,8 +329,8 @@ impl Pools {
         }
     }
 
-    /// Records that a connection opened at `since` was of use: a pool that was held back grows again, twice as many at
-    /// a time with each one opened since.
+    /// Records that a connection whose opening began at `since` was useful: in a pool that was held back, the number of
+    /// connections opened at a time then doubles, if no attempt has failed since.
     pub fn mark_useful(&mut self, pool_id: PoolId, since: Nanos, now: Nanos) {
         let pool = self.get_mut(pool_id);
         if pool.max_opening < u32::MAX && pool.backoff.all_before(since) {

@@ -1,7 +1,7 @@
 //! Traced requests of one worker in one second: the slowest, and those that spans are made of. Unused in a run without
 //! traces.
 //!
-//! Ids follow from the number of a request ([`crate::filling::SlotSource::again`]), so they are derived after
+//! Ids follow from the number of a request ([`crate::slot_values::SlotSource::repeat`]), so they are derived after
 //! completion, and stored for a few requests only.
 
 use brunt_contract::{FaultKind, Trace};

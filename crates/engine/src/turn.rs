@@ -17,7 +17,7 @@ const LONG: Nanos = Nanos::from_millis(1);
 pub(crate) struct Turn {
     /// Time by which everything that had come has been read.
     pub caught_up: Nanos,
-    /// Earliest time at which the data read in this turn can have come.
+    /// Earliest time at which the data read in this turn may have arrived.
     pub data_since: Nanos,
     /// Time when the wait of this turn began.
     wait_began: Nanos,

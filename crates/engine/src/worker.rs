@@ -1,11 +1,9 @@
 //! One worker: one thread, one loop, one network, nothing shared.
 //!
-//! It has two parts. [`WorkerUsers`] knows who does what, and when: scenarios, arrivals, pages, iterations. [`WorkerConnections`]
-//! knows how a
-//! request gets there: pools, links, handshakes, patience, and what is counted of it. They meet in a
-//! [`crate::want::DueRequest`] and its
-//! [`crate::outcome::Outcome`]: the loop hands what came of the one to the other. Time, which concerns both, is in
-//! `time.rs`.
+//! It has two parts. [`WorkerUsers`] knows who does what, and when: scenarios, arrivals, pages, iterations.
+//! [`WorkerConnections`] knows how a request gets there: pools, links, handshakes, backoff, recording. They meet in a
+//! [`crate::due_request::DueRequest`] and its [`crate::outcome::FinishedRequest`], which the loop hands from one part to
+//! the other. Time, which concerns both, is in `time.rs`.
 
 mod common_start;
 mod ending;

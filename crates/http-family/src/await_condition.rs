@@ -16,7 +16,7 @@ pub enum AwaitCondition {
     Any,
     /// The next message that matches.
     Matching(MessageMatch),
-    /// Like [`AwaitCondition::MessageMatch`], for a condition with slots.
+    /// Like [`AwaitCondition::Matching`], for a condition with slots.
     WithSlots(MatchKind, Template),
 }
 

@@ -405,7 +405,7 @@ impl PlaceholderTemplate<'_, '_> {
         self.builder.slot(slot, salt, *guard).map_err(|trouble| UsageError::new(place, trouble))
     }
 
-    /// Appends a piece; [`EncodedPiece::LengthField`] appends nothing.
+    /// Appends a piece; [`EncodedPiece::Length`] appends nothing.
     ///
     /// # Errors
     /// Returns an error for an invalid slot.

@@ -115,7 +115,7 @@ mod tests {
             assert_eq!(Lang::from_locale(find), wanted, "{set:?}");
         }
         assert_eq!("zh".parse(), Ok(Lang::Zh));
-        assert_eq!("fr".parse::<Lang>(), Err("`fr` is not a language brunt writes; write en or zh".into()));
+        assert_eq!("fr".parse::<Lang>(), Err("`fr` is not a language brunt supports; write en or zh".into()));
     }
 
     #[test]

@@ -78,8 +78,8 @@ fn numbers_of(load: &Load, warmup: Nanos, requests: Option<u64>, share: Share, s
     }
 }
 
-/// Returns when the next request would be due after the last one of a plan with a number of requests at an even,
-/// constant rate. The throughput is measured over this span, so that a burst includes the second it is the load of.
+/// Returns when another request would be due after the last one of a plan with a fixed number of requests at an even,
+/// constant rate. Throughput is measured up to then, so that a burst counts over the whole second it is meant for.
 /// None for other plans.
 pub fn nominal_end(plan: &Plan) -> Option<Nanos> {
     nominal(&plan.load, plan.warmup, plan.requests)

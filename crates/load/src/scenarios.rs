@@ -70,13 +70,13 @@ impl<'a> ScenarioCourse<'a> {
         Some(self.users().map_or_else(|| self.share.of_total(all), |users| users.of_requests(all)))
     }
 
-    /// Returns the numbers of its iterations, like [`crate::numbers`].
+    /// Returns the numbers of its iterations, like `numbers`.
     pub fn numbers(&self) -> NumberSequence {
         numbers_of(&self.scenario.load, self.warmup, self.scenario.iterations, self.share, self.seed)
     }
 }
 
-/// Returns the end of the last scenario; None if the iterations of one end it.
+/// Returns the end of the last scenario; None if one of them ends only with its iterations.
 pub(crate) fn all_end(plan: &Plan) -> Option<Nanos> {
     let courses = (0..plan.scenarios.len()).filter_map(|number| ScenarioCourse::of(plan, number, Share::WHOLE));
     courses.map(|course| course.ends()).try_fold(Nanos::ZERO, |last, end| Some(last.max(end?)))

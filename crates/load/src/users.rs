@@ -8,7 +8,7 @@ use brunt_plan::{Change, Load, Share, Stage};
 
 use crate::{NumberSequence, stages_last};
 
-/// A stretch of time in which the number of users moves in a straight line.
+/// A stretch of time in which the number of users changes linearly.
 #[derive(Clone, Copy, Debug)]
 struct UserPiece {
     start: Nanos,

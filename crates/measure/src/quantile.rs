@@ -12,7 +12,7 @@ const TAIL: f64 = 0.025;
 /// Absolute value of the standard normal quantile of [`TAIL`].
 const Z: f64 = 1.959_963_984_540_054;
 /// Variance above which ranks are computed by a normal approximation with a term for skewness: they then differ from
-/// the exact ones by at most one rank in thousands, and summing would take milliseconds.
+/// the exact ones by at most one rank in several thousand, and summing would take milliseconds.
 const SUMMED_UP_TO: f64 = 1e6;
 
 /// A quantile of requests, some of which may not have finished.

@@ -1,8 +1,8 @@
 //! Stationarity of a series: length of the warm-up, change points, and drift.
 //!
 //! MSER-5 is White's (1997) marginal standard error rule on batches of five (Spratt 1998); change points are found by
-//! E-divisive means (Matteson and James 2014) with a permutation test with seeded random numbers; the slope is Theil's
-//! and Sen's.
+//! E-divisive means (Matteson and James 2014) and a permutation test with seeded random numbers; the slope is the
+//! Theil–Sen estimate.
 
 use crate::Rng;
 

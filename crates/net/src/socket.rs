@@ -32,7 +32,7 @@ pub(crate) fn client(dial: &ConnectParameters) -> Result<OwnedFd, Errno> {
     Ok(fd)
 }
 
-/// Begins to connect; true where the connection stands already.
+/// Starts connecting; returns `true` if the connection is established already.
 pub(crate) fn begin(fd: &OwnedFd, to: &PeerAddress) -> Result<bool, Errno> {
     let begun = match to {
         PeerAddress::Tcp(to) | PeerAddress::Udp(to) => rustix::net::connect(fd, to),

@@ -9,10 +9,10 @@ use brunt_contract::{ConnId, ConnectParameters, Network, NetworkEvent, PeerAddre
 use brunt_measure::Nanos;
 use brunt_net::{Epoll, Uring};
 
-/// Numbers that the one sends, each of four bytes, and what it has of a turn at the most.
+/// How many numbers of four bytes one connection sends, and the most bytes it may take of a turn.
 const NUMBERS: u32 = 3_000_000;
 const SHARE: usize = 64 * 1024;
-/// Words that the other one says meanwhile.
+/// Number of words that the other one sends meanwhile.
 const WORDS: usize = 20;
 
 /// A connection and the other end of it.

@@ -1,7 +1,7 @@
 //! Memory cost of an idle TLS connection: counted by an allocator, for both versions, after a handshake and an
 //! exchange.
 //!
-//! aws-lc keeps its keys in the heap of C, which Rust's allocator does not see; that part is read from `mallinfo2` and
+//! aws-lc keeps its keys on the C heap, which Rust's allocator does not see; that part is read from `mallinfo2` and
 //! shown, not asserted, because other threads of the process allocate there too.
 
 use std::alloc::{GlobalAlloc, Layout, System};

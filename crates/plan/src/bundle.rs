@@ -84,15 +84,17 @@ mod tests {
         let most = Bundle::VARIABLES as usize - "TOKEN".len();
         assert_eq!(variable("TOKEN", most).check(), Ok(()));
         assert!(
-            variable("TOKEN", most + 1).check().is_err_and(|said| said.contains("variables of the plan, which are"))
+            variable("TOKEN", most + 1).check().is_err_and(|said| said.contains("variables of the plan, which take"))
         );
         assert!(
-            variable(&"N".repeat(Bundle::LONGEST_NAME + 1), 1).check().is_err_and(|said| said.contains("too long"))
+            variable(&"N".repeat(Bundle::LONGEST_NAME + 1), 1)
+                .check()
+                .is_err_and(|said| said.contains("is longer than the limit of"))
         );
         let nothing: Arc<[u8]> = Arc::from([]);
         let files = (0..=Bundle::FILES).map(|nth| (nth.to_string(), Arc::clone(&nothing)));
         let many = Bundle { files: files.collect(), ..Bundle::default() };
-        assert!(many.check().is_err_and(|said| said.contains("and 65537 are more than 65536")));
+        assert!(many.check().is_err_and(|said| said.contains("and 65537 files are more than the limit of 65536")));
         let half: Arc<[u8]> = std::iter::repeat_n(0, 1 << 29).collect();
         for name in ["a", "b"] {
             bundle.files.insert(name.into(), Arc::clone(&half));
@@ -100,6 +102,6 @@ mod tests {
         assert_eq!((bundle.bytes(), bundle.check()), (Bundle::BOUND, Ok(())));
         bundle.files.insert("c".into(), Arc::from([1]));
         let said = bundle.check().expect_err("one byte too many");
-        assert!(said.contains("are 1025 MiB, of at most 1024 MiB; use smaller ones than b"), "{said}");
+        assert!(said.contains("take 1025 MiB, and the limit is 1024 MiB; use files smaller than b"), "{said}");
     }
 }

@@ -172,14 +172,14 @@ mod tests {
     #[test]
     fn wrong_durations() {
         let table = [
-            ("8", "`8` is missing its unit; write 8s, 8ms or 8m"),
-            ("0", "`0` is missing its unit; write 10s, 10ms or 10m"),
+            ("8", "`8` is missing its unit; use 8s, 8ms or 8m"),
+            ("0", "`0` is missing its unit; use 10s, 10ms or 10m"),
             ("", "is empty; use a time such as 10s, 500ms or 2m"),
-            ("abc", "`abc` is not a time; write one such as 10s, 500ms or 1m30s"),
-            ("10x", "`10x` is not a time; write one such as 10s, 500ms or 1m30s"),
-            ("-3s", "`-3s` is not a time; write one such as 10s, 500ms or 1m30s"),
-            ("1.2.3s", "`1.2.3s` is not a time; write one such as 10s, 500ms or 1m30s"),
-            ("9999h", "`9999h` is longer than 100 days; write a shorter time"),
+            ("abc", "`abc` is not a time; use one such as 10s, 500ms or 1m30s"),
+            ("10x", "`10x` is not a time; use one such as 10s, 500ms or 1m30s"),
+            ("-3s", "`-3s` is not a time; use one such as 10s, 500ms or 1m30s"),
+            ("1.2.3s", "`1.2.3s` is not a time; use one such as 10s, 500ms or 1m30s"),
+            ("9999h", "`9999h` is longer than 100 days; use a shorter time"),
         ];
         for (text, said) in table {
             assert_eq!(duration(text), Err(said.to_string()), "{text}");
@@ -212,9 +212,9 @@ mod tests {
         assert_eq!(count("10k", "users"), Ok(10_000));
         assert_eq!(count("1_000", "users"), Ok(1000));
         assert_eq!(count("2M", "requests"), Ok(2_000_000));
-        assert_eq!(count("0", "users"), Err("`0` users can do nothing; write 1 or more".into()));
+        assert_eq!(count("0", "users"), Err("`0` users can do nothing; use 1 or more".into()));
         assert_eq!(count("1.5", "users"), Err("`1.5` is not a whole number of users; write 1 or 2".into()));
-        assert_eq!(count("-1", "users"), Err("`-1` is not a number of users; write one such as 100".into()));
-        assert!(bounded_count("11", "workers", 10).unwrap_err().contains("write 10 or fewer"));
+        assert_eq!(count("-1", "users"), Err("`-1` is not a number of users; use one such as 100".into()));
+        assert!(bounded_count("11", "workers", 10).unwrap_err().contains("use 10 or fewer"));
     }
 }

@@ -120,7 +120,7 @@ pub struct SpanName<'a> {
 }
 
 impl SpanName<'_> {
-    /// Name of iterations among groups, which have names of their own.
+    /// Name under which iterations are listed among the groups, which have names of their own.
     pub const ITERATION: &'static str = "iteration";
 
     /// Returns the name used by objectives: `iteration`, `browse`; with several scenarios `iteration shop`,

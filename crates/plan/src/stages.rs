@@ -108,7 +108,7 @@ mod tests {
     fn wrong_stages_say_what_would_be_right() {
         let table = [
             ("30s", "write TIME:LEVEL"),
-            ("30:100", "is missing its unit; write 30s"),
+            ("30:100", "is missing its unit; use 30s"),
             ("0s:100", "above zero"),
             ("30s:", "write TIME:LEVEL"),
             ("30s:..5", "write TIME:LEVEL"),

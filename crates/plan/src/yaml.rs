@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn mistakes_have_a_place() {
         let table = [
-            ("a: 1\na: 2", 2, 1, "`a` is given more than once (first on line 1); write it once"),
+            ("a: 1\na: 2", 2, 1, "`a` is given more than once (first on line 1); give it once"),
             ("a: &x 1\nb: *x", 1, 4, "sets an anchor"),
             ("a: !!int 1", 1, 4, "has a tag (!)"),
             ("a: 1\n---\nb: 2", 2, 1, "starts a second document"),
@@ -227,9 +227,10 @@ mod tests {
             assert!(trouble.starts_with(said), "{text}: {trouble}");
             assert!(line == 0 || at == FilePosition { line, column }, "{text}: {at:?}");
         }
-        for (text, said) in
-            [("[a, ".to_owned() + &"a, ".repeat(MOST) + "a]", "too many values"), ("a".repeat(LONGEST + 1), "16 MiB")]
-        {
+        for (text, said) in [
+            ("[a, ".to_owned() + &"a, ".repeat(MOST) + "a]", "the maximum number of values"),
+            ("a".repeat(LONGEST + 1), "16 MiB"),
+        ] {
             assert!(parse(&text).unwrap_err().1.contains(said), "{said}");
         }
         let deep = "[".repeat(40) + &"]".repeat(40);

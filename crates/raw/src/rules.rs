@@ -87,7 +87,7 @@ impl RawChecks {
     }
 }
 
-/// Converts the value of a field to a code: 0 means "no code", and a field may well be 0.
+/// Converts the value of a field to a code, which is one higher: code 0 means "no code", and a field may be 0.
 fn code_of(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX).saturating_add(1)
 }

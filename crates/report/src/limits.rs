@@ -301,7 +301,7 @@ fn shortest(sums: &RunSums) -> f64 {
     before.map_or(within, |first| within.min(first.took.0)) as f64 / 1e9
 }
 
-/// Returns the doubt that the rules of trust raise about the generator.
+/// Returns the doubt that the trust rules raise about the generator.
 fn doubt(trust: &Trust) -> Option<GeneratorDoubt> {
     let against = |code: &str| trust.findings.iter().any(|f| f.grade == Grade::Fail && f.code.starts_with(code));
     // Causes before effects: a throttled generator is absent, and an absent one is late.

@@ -1,6 +1,6 @@
 //! Every sentence of the reports, in every language: one table.
 //!
-//! `{name}` is filled in by [`crate::text::Lang::fill`].
+//! `{name}` is filled in by `brunt_i18n::Lang::fill`.
 
 use brunt_record::{Kind, Phase};
 
@@ -306,7 +306,7 @@ pub(crate) const NOT_CACHED: Text = text(
 );
 pub(crate) const HOPS: Text = text(
     "{n} of the successes {n|is a|are} followed {n|redirect|redirects}: each hop counts as a request, on top of -n",
-    "成功的请求中有 {n} 个是跟随的重定向：每一跳都计为一个请求，不占用 -n 的次数",
+    "成功的请求中有 {n} 个是跟随重定向发出的：每一跳都计为一个请求，不占用 -n 的次数",
 );
 pub(crate) const ALL_RESUMED: Text = text(
     ": cheaper than a new visitor's full handshake (--no-resume forces full ones)",

@@ -216,7 +216,7 @@ impl Backlog {
 /// The state of the generator itself within the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GeneratorTotals {
-    /// Total length of the seconds that are long enough for a share of a core.
+    /// Total length of the seconds that are long enough to compute a share of a core.
     pub rated: Nanos,
     /// CPU time of the busiest worker of each of these, summed.
     pub busiest: Nanos,

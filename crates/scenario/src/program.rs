@@ -119,7 +119,7 @@ pub struct FlowProgram {
     pub(crate) choices: Vec<(WeightedChoice, Vec<u32>)>,
     /// Conditions of [`FlowOp::Unless`].
     pub(crate) conditions: Vec<Condition>,
-    /// Batches of [`FlowOp::RequestBatch`].
+    /// Batches of [`FlowOp::Batch`].
     pub(crate) batches: Vec<RequestBatch>,
     /// Positions of the start and end sections, for users that run steps before their first iteration or after their
     /// last.

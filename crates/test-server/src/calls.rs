@@ -233,7 +233,7 @@ impl TargetCall {
     }
 }
 
-/// Writes a part of a call, like [`AnswerPlan::respond`].
+/// Writes a part of a call, like [`crate::responder::Responder::respond`].
 pub(crate) fn answer(plan: &AnswerPlan, http2: &mut Http2Server, out: &mut OutputBuffer) -> NextStep {
     let (id, spec) = (plan.request.id, plan.spec());
     if plan.instead.is_some() {

@@ -110,7 +110,7 @@ mod tests {
             assert_eq!(place(text), read, "{text}");
         }
         for text in ["", "host", "1.2.3.4:70000", "a:b"] {
-            assert!(place(text).unwrap_err().contains("write 127.0.0.1:8080"), "{text}");
+            assert!(place(text).unwrap_err().contains("use 127.0.0.1:8080"), "{text}");
         }
     }
 

@@ -18,7 +18,7 @@ pub(crate) const LARGEST: u64 = 16 << 20;
 /// reserved opcode.
 pub(crate) const GARBAGE: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x16\x03garbage";
 
-/// Writes an answer in frames, like [`AnswerPlan::respond`].
+/// Writes an answer in frames, like [`crate::responder::Responder::respond`].
 pub(crate) fn answer(
     plan: &AnswerPlan,
     session: &mut dyn TargetSession,

@@ -127,9 +127,9 @@ pub enum NextStep {
     /// The answer is complete and framed: the session knows whether the connection ends with it. Holds its
     /// status.
     Answered(u16),
-    /// A call's answer is complete: like `InquiryOutcome`, with the number of messages sent with its end.
+    /// A call's answer is complete: like `Answered`, with the number of messages sent with its end.
     CallAnswered(u16, u64),
-    /// Like `InquiryOutcome`, and spoiled on purpose.
+    /// Like `Answered`, and spoiled on purpose.
     Spoiled,
     /// The answer was spoiled on purpose: close the connection.
     SpoiledClose,

@@ -120,7 +120,7 @@ mod tests {
         assert_eq!("5s+1s".parse(), stall(5000, 1000, None));
         assert_eq!("0s+20ms/1s".parse(), stall(0, 20, Some(Nanos::from_secs(1))));
         for (text, right) in
-            [("5s", "write 5s+1s"), ("5+1", "is missing its unit"), ("5s+2s/1s", "longer than the stall")]
+            [("5s", "use 5s+1s"), ("5+1", "is missing its unit"), ("5s+2s/1s", "longer than the stall")]
         {
             let trouble = text.parse::<ServerStall>().unwrap_err();
             assert!(trouble.contains(right), "{trouble}");

@@ -87,7 +87,7 @@ impl Regex {
         self.table.is_match_state(self.table.next_eoi_state(state))
     }
 
-    /// Returns `true` if a match depends on what follows it (`$`, `\b`), in which case bytes in pieces could match at
+    /// Returns `true` if a match depends on what follows it (`$`, `\b`), in which case pieces of input could match at
     /// the end of any piece.
     pub fn looks_ahead(text: &str) -> bool {
         use regex_syntax::hir::{Look, LookSet};
@@ -153,7 +153,7 @@ mod tests {
         ] {
             let said = Regex::new(text).map(|_| ()).expect_err(text);
             let wanted = format!(
-                "\"{text}\" compiles to too many states; write a shorter one, or one that repeats less \
+                "\"{text}\" compiles to too many states; use a shorter one, or one that repeats less \
                     ({{N}})"
             );
             assert_eq!(said, wanted);

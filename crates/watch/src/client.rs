@@ -20,7 +20,7 @@ use crate::service_address::ServiceAddress;
 pub struct ServerProtocol {
     /// `MySQL`.
     pub name: &'static str,
-    /// Formats a refusal as a sentence, from [`Session::partial_response`] or [`brunt_contract::Ended::excerpt`], and the status
+    /// Formats a refusal as a sentence, from [`Session::partial_response`] or [`brunt_contract::ExchangeEnd::excerpt`], and the status
     /// code.
     pub refusal: fn(&[u8], u32) -> Option<String>,
 }

@@ -269,7 +269,7 @@ mod tests {
             ("mongo=h:1", "`mongo` is not a kind"),
             ("redis=", "has no host"),
             ("redis=h:x", "is not a port"),
-            ("nginx=h/status", "write http://"),
+            ("nginx=h/status", "use http://"),
             ("mysql=u@h?compress", "`?compress` is not supported"),
             ("postgres=u@h?sslmode=prefer", "`?sslmode=prefer` is not supported"),
             ("prometheus=http:///metrics", "has no host"),
@@ -317,7 +317,10 @@ mod tests {
     fn a_place_that_is_none_is_named_without_its_password() {
         for text in ["mysql=me:hidden@[::x]:1", "postgres=me:hidden@a b/db", "redis=:hidden@a b"] {
             let trouble = WatchedService::parse(text).unwrap_err();
-            assert!(trouble.ends_with("is no host name and no address") && !trouble.contains("hidden"), "{trouble}");
+            assert!(
+                trouble.ends_with("is neither a host name nor an address") && !trouble.contains("hidden"),
+                "{trouble}"
+            );
         }
         assert_eq!(WatchedService::parse("redis=[fe80::1%eth0]").unwrap().name(), "redis=[fe80::1%eth0]:6379");
     }

@@ -82,7 +82,7 @@ export const W = {
   noIntervalShort: t('run too short for an interval', '压测时间太短，没有置信区间'),
   tooFew: t('needs {n} requests', '需要 {n} 个请求'),
   failedShare: t('Failed', '失败'),
-  failedOf: t('{n} of {all} scheduled', '{n} / 计划 {all}'),
+  failedOf: t('{n} of {all} scheduled', '计划 {all} 个，失败 {n} 个'),
   unfinished: t('unfinished', '未结束'),
   fromCache: t('from cache', '来自缓存'),
   unfinishedN: t('{n} unfinished', '{n} 个未结束'),

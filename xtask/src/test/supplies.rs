@@ -1,4 +1,4 @@
-//! What the steps use beside Rust, from Debian, npm, PyPI and Go: fetched while the sources compile, which waits for none of it.
+//! What the steps use besides Rust, from Debian, npm, PyPI and Go: fetched while the sources compile.
 
 use std::thread::JoinHandle;
 

@@ -44,7 +44,7 @@ fn variables_that_hold_variables_do_not_grow_without_bound() {
     let doubling = format!("A=aaaaaaaaaa\n{}curl h -d \"$A\"", "A=$A$A\n".repeat(26));
     let said = read(&[&doubling], "--curl").expect_err("too much").to_string();
     let expected = "--curl line 24: the variable $A makes a word of more than 64 MiB; put long values in a file and \
-        write -d @FILE";
+        use -d @FILE";
     assert_eq!(said, expected);
     let many = format!("A=aaaaaaaaaa\n{}curl h{}", "A=$A$A\n".repeat(20), " -d $A".repeat(40));
     let said = read(&[&many], "--curl").expect_err("too much").to_string();
@@ -178,7 +178,7 @@ fn mistakes_get_a_sentence() {
         ("curl http://h -u me", "--curl: -u me has no password, and curl would ask for it; use -u 'me:PASSWORD', or -u 'me:'"),
         ("curl http://h -d x -F a=b", "--curl: has more than one of -d, -F, -T and -I, and a request has one method \
             and one body; keep one of them"),
-        ("curl -x https://p http://h", "--curl: --proxy https:// to the proxy itself is not supported; write \
+        ("curl -x https://p http://h", "--curl: --proxy https:// to the proxy itself is not supported; use \
             http:// if it listens without TLS"),
         ("curl -m soon http://h", "--curl: --max-time soon is not a number of seconds; use one such as 5 or 2.5"),
         ("curl 'http://h/{a'", "--curl: the URL `http://h/{a` has a { that does not open a list; add -g to send it literally"),

@@ -281,7 +281,7 @@ mod tests {
             "brunt -c 10 -d 10s http://h/",
             &[
                 "-s: brunt runs no scripts; -H, --data and slots such as {counter} vary requests",
-                "brunt does not know --frob of wrk",
+                "brunt does not know --frob from wrk",
             ],
         );
         is("ab -A me:hunter2 -k http://u:pw@h/", "brunt -c 1 -n 1 --user '***' 'http://***@h/'", &[]);

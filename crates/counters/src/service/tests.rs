@@ -130,7 +130,7 @@ fn processes_that_end_stay_in_the_sums_and_their_successors_are_found() {
     scene.source.sockets.clear();
     let told = scene.after_secs(1);
     assert_eq!((pids(&told), told.get("service.all.cpu")), (vec![], None));
-    assert_eq!(told.unobservable, ["listener.0.0.0.0:80: nobody listens"]);
+    assert_eq!(told.unobservable, ["listener.0.0.0.0:80: nothing listens"]);
     scene.source.sockets = vec![socket("127.0.0.1:80", TcpState::Listen, 99, (1, 7))];
     scene.process(PID + 9, 1, 1, Some(99));
     scene.after_secs(1);

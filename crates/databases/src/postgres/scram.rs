@@ -75,7 +75,7 @@ enum ScramStep {
 pub struct ScramExchange {
     nonce: String,
     step: ScramStep,
-    /// Signature expected of the server at the end.
+    /// Signature expected from the server at the end.
     signature: Option<[u8; 32]>,
 }
 

@@ -70,7 +70,7 @@ fn parse_word(text: &str) -> Result<(CommandWord, &str, bool), &'static str> {
                 rest = &rest[end + 2..];
             }
             Some('\'') => {
-                let end = rest[1..].find('\'').ok_or("has a ' that is not closed; use another ' after it")?;
+                let end = rest[1..].find('\'').ok_or("has a ' that is not closed; write another ' after it")?;
                 word.push(WordPiece { text: rest[1..=end].to_owned(), quote: QuoteStyle::Single });
                 rest = &rest[end + 2..];
             }

@@ -18,7 +18,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     ),
     experiment: text(
         "with a longer -t the 499s should be gone, and those responses take as long as the service does",
-        "加大 -t 后 499 应消失，其响应时间即后端的真实耗时",
+        "加大 -t 后 499 应消失，这些请求的响应时间就是后端的实际耗时",
     ),
     caution: Some(text(
         "proxy_ignore_client_abort on hides the 499s and keeps the slow requests running",

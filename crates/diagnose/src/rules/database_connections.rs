@@ -41,8 +41,8 @@ const FEWER: Text = text(
     "with fewer connections (-c, --max-connections), none should be refused",
     "减少连接数（-c、--max-connections）后，不应再有连接被拒绝",
 );
-/// PostgreSQL has no counter of refused connections: the refused clients get an error, and the sessions are counted
-/// separately.
+/// PostgreSQL does not count refused connections: refusals are taken from the errors that clients got, and sessions
+/// from `pg_stat_activity`.
 const TOLD: Text = text(
     "connections refused with error 53300: {refused}; pg_stat_activity showed up to {clients} client sessions; \
         max_connections is {max}, {reserved} of them reserved",

@@ -17,7 +17,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     ),
     experiment: text(
         "with persistent connections, throughput should rise and Threads_created stay flat",
-        "保持连接后吞吐量应上升，Threads_created 应不再增加",
+        "使用长连接后，吞吐量应上升，Threads_created 应不再增加",
     ),
     caution: None,
     judge,

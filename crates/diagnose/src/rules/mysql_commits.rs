@@ -32,7 +32,7 @@ const CLAIM: Text = text(
 );
 const EVIDENCE: Text = text(
     "SHOW GLOBAL STATUS: Innodb_os_log_fsyncs +{all}; PSI io some for {io} of the time, {busy} of {cores} cores busy",
-    "SHOW GLOBAL STATUS：Innodb_os_log_fsyncs +{all}；PSI io some 占 {io} 的时间，{cores} 个核中 {busy} 个繁忙",
+    "SHOW GLOBAL STATUS：Innodb_os_log_fsyncs +{all}；PSI io some 为 {io}，{cores} 个核中 {busy} 个繁忙",
 );
 
 /// Minimum share of the time in which a task waited for a disk, and maximum share of busy cores.

@@ -42,7 +42,7 @@ const UNCOUNTED: Text = text(
 );
 const EVIDENCE: Text = text(
     "{rate}/s × {least} (the shortest response) = {work} being worked on; {lone} responses took at most 1.25 times \
-        that, the mean was {mean}; on average {busy} of its threads ran or waited for a core",
+        that, and the mean was {mean}; on average {busy} of its threads ran or waited for a core",
     "{rate}/s × {least}（最短响应时间）= {work} 个在处理；{lone} 个响应的耗时不超过其 1.25 倍，平均 {mean}；其进程平均有 {busy} 个线程在运行或等待 CPU",
 );
 

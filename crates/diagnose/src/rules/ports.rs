@@ -9,7 +9,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("Out of local ports", "本地端口耗尽"),
     symptom: text(
         "a connection per request, and after ports ÷ rate seconds connects fail with EADDRNOTAVAIL",
-        "每个请求都新建连接，“端口数 ÷ 速率”秒之后建连以 EADDRNOTAVAIL 失败",
+        "每个请求都新建连接，“端口数 ÷ 速率”秒之后建连开始报 EADDRNOTAVAIL",
     ),
     remedy: text(
         "use keep-alive first; then a wider net.ipv4.ip_local_port_range, several source addresses (--source), or \

@@ -9,7 +9,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("Received packets dropped", "接收丢包"),
     symptom: text("a ceiling in packets per second, with one core busy in softirq", "每秒数据包数达到上限，有一个核忙于软中断"),
     remedy: text(
-        "spread the interface's queues over more cores (RSS, RPS, interrupt affinity); net.core.netdev_max_backlog where only the first counter rises",
+        "spread the interface's queues over more cores (RSS, RPS, interrupt affinity); if only the first counter rises, raise net.core.netdev_max_backlog",
         "将网卡队列分散到更多核（RSS、RPS、中断亲和性）；若只有第一个计数上升，可调 net.core.netdev_max_backlog",
     ),
     experiment: text("at half the rate, both counters should stop rising", "速率减半后，这两个计数应不再上升"),

@@ -48,7 +48,7 @@ const SAMPLED: Text = text(
 const WAITS: f64 = 0.01;
 /// Minimum part of the requests in flight that wait.
 const PART: f64 = 0.5;
-/// Minimum part according to readings once a second: a run has fewer requests in flight at its ends.
+/// The same minimum for readings once a second, which include the ends of a run, with fewer requests in flight.
 const PART_SEEN: f64 = 0.4;
 /// Minimum number of readings between the first and the last: a single moment is not a pattern.
 const READINGS: u32 = 2;

@@ -32,8 +32,8 @@ const TO_THE_END: Text = text(
     "the service stalled from {from} to the end of the run: requests were in flight or failed, and none succeeded",
     "服务自 {from} 起停顿直到压测结束：有请求在途或失败，没有一个成功",
 );
-const ONCE_MORE: Text = text(", and one other time", "，另有一次同样的停顿");
-const MORE: Text = text(", and {n} more times", "，另有 {n} 次同样的停顿");
+const ONCE_MORE: Text = text("; this happened one other time", "，另有一次同样的停顿");
+const MORE: Text = text("; this happened {n} more times", "，另有 {n} 次同样的停顿");
 const EVIDENCE: Text = text(
     "no success for {length}; of {scheduled} requests, the longest successful one took {longest}, the mean was {mean}",
     "{length} 内没有成功的请求；共 {scheduled} 个请求，成功的请求最长耗时 {longest}，平均 {mean}",

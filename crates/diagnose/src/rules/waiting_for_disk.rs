@@ -9,7 +9,7 @@ pub(super) const RULE: LimitRule = LimitRule {
     title: text("Waiting for disks", "等待磁盘"),
     symptom: text(
         "latency grows with writes while the CPU is idle; a log line per request is a write too",
-        "CPU 空闲，延迟随写入增长；每个请求写一行日志也是写入",
+        "CPU 空闲，延迟却随写入量上升；每个请求写一行日志也算写入",
     ),
     remedy: text(
         "buffer per-request writes (access_log … buffer=64k flush=1s), group commits, or use a faster disk",

@@ -65,7 +65,7 @@ impl<'a> OpenConversation<'a> {
         self.conversation.links.close_gracefully(self.conversation.conn);
     }
 
-    /// Like [`Kept::end`], and appends the closing bytes to the transcript.
+    /// Like [`Self::end`], and appends the closing bytes to the transcript.
     pub(super) fn end_transcribed(mut self, transcribed: &mut ConnectionTranscript) {
         self.conversation.links.close_gracefully(self.conversation.conn);
         let [said, _] = std::mem::take(&mut *self.conversation.ears.both());

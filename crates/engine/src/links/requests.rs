@@ -39,7 +39,7 @@ impl<N: Network> Links<N> {
         session.submit_with(id, request, fill, memory, &mut self.out)
     }
 
-    /// Lets the session report what came before it was asked for ([`SubmitOutcome::There`]).
+    /// Lets the session report what came before it was asked for ([`SubmitOutcome::AlreadyComplete`]).
     #[cold]
     pub fn report_early_answer(&mut self, conn: ConnId) {
         self.aim(conn);

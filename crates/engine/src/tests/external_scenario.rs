@@ -219,5 +219,5 @@ fn a_request_that_cannot_be_composed_has_failed_and_says_why() {
     assert_eq!((heard.len() as u64, sum.due), (sum.finished, sum.finished + sum.failed));
     assert!(sum.failed > 0 && sum.failed == sum.failures("resolve"), "{:?}", sum.failures);
     let why = &played.examples[0].detail;
-    assert!(why.contains("\"http://[\" is no URL"), "{why}");
+    assert!(why.contains("\"http://[\" is not a URL"), "{why}");
 }

@@ -61,7 +61,7 @@ fn ok() -> SimReply {
     SimReply::new(200, b"x")
 }
 
-/// Returns how many of a row were due, succeeded, failed and are unfinished.
+/// Returns how many requests of a row were due, succeeded, failed and stayed unfinished.
 fn row(played: &SimResult, name: u16) -> [u64; 4] {
     let mut all = BTreeMap::<u16, NamedFigures>::new();
     played.seconds.iter().flat_map(|s| &s.named).for_each(|named| all.entry(named.name).or_default().merge(named));

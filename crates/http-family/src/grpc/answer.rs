@@ -22,7 +22,7 @@ use crate::http2::hpack::{HeaderFields, HpackError};
 use brunt_values::budget::MemoryBudget;
 use brunt_values::verify::header::KeptHeaderLines;
 
-/// Maximum number of body bytes kept for capturing: one more than is read ([`brunt_contract::Workload::learnt`]).
+/// Maximum number of body bytes kept for capturing: one more than is read ([`brunt_contract::Workload::take_inquiry_response`]).
 const CAPTURE_BOUND: usize = (8 << 20) + 1;
 
 const NO_PREFIX: StaticCause = grpc::no_length_prefix();

@@ -1,7 +1,7 @@
 //! The gRPC client session: every call is a stream of an HTTP/2 connection.
 //!
 //! The messages of a call follow its head as far as the server's windows allow; the connection sends the rest when they
-//! open. In lockstep, the next message is sent when one came back.
+//! open. In lockstep, the next message is sent once one has come back.
 
 use std::sync::Arc;
 

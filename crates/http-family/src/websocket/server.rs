@@ -4,7 +4,7 @@
 //! A message is reported as an [`ServerRequest`] with the method `MESSAGE`, the connection's path and the message as its body;
 //! the body of the [`ServerResponse`] is sent back as a message of the same kind. A status of 400 or more closes the connection
 //! with 1011, [`ServerResponse::close`] with 1000. Pings and the closing handshake are handled internally
-//! ([`ServerSession::due_replies`]). An offer of compression is declined. An idle connection holds its path and nothing else.
+//! (`due_replies`). An offer of compression is declined. An idle connection holds its path and nothing else.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

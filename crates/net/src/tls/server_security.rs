@@ -62,7 +62,7 @@ impl RustlsServer {
     /// Creates a channel to a client that is about to send.
     ///
     /// # Errors
-    /// The refusal of the library, as a sentence.
+    /// The error of the TLS library, as a sentence.
     pub fn channel(&self) -> Result<Box<dyn SecureChannel>, String> {
         Ok(Box::new(RustlsChannel::serving(Arc::clone(&self.config))?))
     }

@@ -39,11 +39,11 @@ mod slot;
 
 const SUBMISSIONS: u32 = 512;
 const COMPLETIONS: u32 = 8192;
-/// Arrivals that do not come is waited for so long: beyond the system's own tick, because an earlier timer, set in
+/// How long to wait for arrivals that do not come: beyond the system's own tick, because an earlier timer, set in
 /// every
 /// turn, costs more than waking once for several saves.
 const ALONE: Nanos = Nanos::from_millis(5);
-/// An `enter` that brought fewer completions brought all there were: the kernel works off at least so many.
+/// An `enter` that returned fewer completions returned all there were: the kernel processes at least this many.
 const ALL: usize = 16;
 
 /// Sockets on one io_uring.
@@ -399,7 +399,7 @@ impl Network for Uring {
             let _ = self.ring.submitter().submit_with_args(self.wait_count, &SubmitArgs::new().timespec(&span));
             let fewer = self.wait_count > 1 && self.ring.completion().len() < self.wait_count;
             if fewer && self.clock.now() >= now + ALONE {
-                // They stayed away once, and is not waited for again until somebody asks anew.
+                // They stayed away once, and are not waited for again until somebody asks anew.
                 self.wait_count = 1;
             }
         }

@@ -47,7 +47,7 @@ fn options() {
             &[("send", "x"), ("until", "x"), ("until-close", "")],
             "--until-close: cannot be combined with --until",
         ),
-        ("tcp", &[("send", "x"), ("until", "")], "--until: has 0 bytes; write 1 to 1024"),
+        ("tcp", &[("send", "x"), ("until", "")], "--until: has 0 bytes; use 1 to 1024"),
         ("tcp", &[("send", "x"), ("until", "\\q")], "--until: \\q is not an escape"),
         ("tcp", &[("send", "x"), ("until-bytes", "0")], "--until-bytes: \"0\" is not a size"),
         ("tcp", &[("send", "x"), ("until-length", "2 bytes")], "--until-length: \"2 bytes\": its position is missing"),
@@ -62,12 +62,12 @@ fn options() {
         (
             "tcp",
             &[("send", "x"), ("until-regex", "((a{100}){100}){100}")],
-            "--until-regex: \"((a{100}){100}){100}\" compiles to too many states; write a shorter one",
+            "--until-regex: \"((a{100}){100}){100}\" compiles to too many states; use a shorter one",
         ),
         (
             "tcp",
             &[("send", "x"), ("until", "x"), ("expect-regex", "((a{1000}){1000}){1000}")],
-            "--expect-regex: \"((a{1000}){1000}){1000}\" compiles to too many states; write a shorter one",
+            "--expect-regex: \"((a{1000}){1000}){1000}\" compiles to too many states; use a shorter one",
         ),
         ("udp", &[("send", "x"), ("until", "x")], "--until: is for streams"),
         ("udp", &[("send", "x"), ("pipeline", "2")], "--pipeline: needs --match on UDP"),

@@ -10,12 +10,12 @@ use serde::Serialize;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Loss"))]
 pub(super) struct LossReport<'a> {
-    /// Kind as in [`Failure`]: `closed`, `reset`, `timeout` (a missed heartbeat) …
+    /// Kind as in [`brunt_record::Failure`]: `closed`, `reset`, `timeout` (a missed heartbeat) …
     kind: &'a str,
-    /// Phase as in [`Failure`]; `hold` for connections that had been open.
+    /// Phase as in [`brunt_record::Failure`]; `hold` for connections that had been open.
     #[cfg_attr(feature = "schema", schemars(default))]
     phase: &'a str,
-    /// System error as in [`Failure`].
+    /// System error as in [`brunt_record::Failure`].
     errno: Option<&'a str>,
     /// Details beyond the kind: the code and reason of the peer's close, or the heartbeat that was missed.
     detail: &'a str,
@@ -35,7 +35,7 @@ impl<'a> From<&'a brunt_record::ConnectionLoss> for LossReport<'a> {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Notice"))]
 pub(super) struct NoticeReport<'a> {
-    /// Stable identifier, one of [`Subject`] or of another version: `only_errors`, `only_redirects`,
+    /// Stable identifier, one of [`brunt_record::Subject`] or of another version: `only_errors`, `only_redirects`,
     /// `disk_full` …
     code: &'a str,
     /// Facts of the notice, by name.

@@ -202,7 +202,10 @@ fn an_objective_may_be_about_any_stretch_and_stop_the_run() {
         assert_eq!(parsed(text), Ok(wanted), "{text}");
     }
     for (text, said) in [
-        ("failed<5% stop", "objective `failed<5% stop`: `stop` needs a time: write, for example, failed<5% for 10s stop"),
+        (
+            "failed<5% stop",
+            "objective `failed<5% stop`: `stop` needs a time: write, for example, failed<5% for 10s stop",
+        ),
         (
             "failed<5% stop after 3",
             "objective `failed<5% stop after 3`: the time to stop after `3` is missing its unit",

@@ -14,7 +14,7 @@ const PARTIAL: Text = text(
 );
 const ABORTED: Text = text("the run could not continue", "压测无法继续");
 const CUT_OFF: Text = text(
-    "the record ends before the run did: results cover what it holds",
+    "the record ends before the run did: results cover only what it holds",
     "记录在压测结束前中断：结果只包含已记录的部分",
 );
 

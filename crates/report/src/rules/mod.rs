@@ -127,7 +127,7 @@ pub(crate) mod tests {
         rule.findings(&Evidence { sums: &adding.finish(), objectives: &[] })
     }
 
-    /// Returns the findings of a rule that needs only the sums.
+    /// Returns the finding of a rule that needs only the sums, if any.
     pub fn of_sums(
         judge: fn(&Evidence<'_>) -> Option<Finding>,
         events: impl IntoIterator<Item = RunEvent>,

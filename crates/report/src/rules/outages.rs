@@ -11,8 +11,8 @@ use crate::text::{Text, text};
 use crate::totals::RunTotals;
 
 const OUTAGE: Text = text("from {from} to {to} no request succeeded", "从 {from} 到 {to} 没有请求成功");
-const OUTAGE_ONE_MORE: Text = text(", and one other time", "，另有一次同样的中断");
-const OUTAGE_MORE: Text = text(", and {n} more times", "，另有 {n} 次同样的中断");
+const OUTAGE_ONE_MORE: Text = text("; this happened one other time", "，另有一次同样的中断");
+const OUTAGE_MORE: Text = text("; this happened {n} more times", "，另有 {n} 次同样的中断");
 
 /// Minimum length of an outage.
 const LEAST: Nanos = Nanos::from_secs(1);

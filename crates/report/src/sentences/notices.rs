@@ -37,7 +37,7 @@ pub(crate) fn notice(of: Subject) -> Text {
         ),
         Subject::NotKept => text(
             "This run was not saved for `brunt report` ({error}).",
-            "本次压测未保存，`brunt report` 无法再显示（{error}）。",
+            "本次压测未保存，之后无法用 `brunt report` 查看（{error}）。",
         ),
         Subject::SecondsLost => text(
             "The per-second data of this run could not be kept ({error}): reports have its totals, and per-second data up to \

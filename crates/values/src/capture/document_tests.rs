@@ -75,7 +75,7 @@ fn what_documents_do_not_have_is_told_with_what_was_there() {
         ("xpath //a", "<?xml version='1.0'?><a><b></a>", "the body is not XML: "),
         ("xpath //a", "<?xml version='1.0'?><!DOCTYPE a [<!ENTITY e 'x'>]><a>&e;</a>", "the body is not XML: "),
         ("xpath //a[foo()]", "<a/>", "xpath //a[foo()] cannot be evaluated"),
-        ("css a", &long, "the body is 1.10 MB; only documents of up to 1 are searched.00 MB"),
+        ("css a", &long, "the body is 1.10 MB; only documents of up to 1.00 MB are searched"),
     ] {
         let why = taken(text, body).expect_err(text);
         assert!(why.starts_with(told), "{text}: {why}");

@@ -3,7 +3,7 @@
 //!
 //! Side messages are not requests: they are counted separately, are never due and have no latency. The protocol decides
 //! how a message is put on the wire; this module decides which message is sent, when, and with which values. Opening
-//! messages that use brunt_values of an earlier answer are not supported.
+//! messages that use values of an earlier answer are not supported.
 
 pub mod captures;
 mod state;

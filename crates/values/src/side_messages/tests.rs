@@ -173,7 +173,7 @@ fn complaints() {
         (&[], &["(=>pong"], "--reply: \"(\" is not a valid regular expression"),
         (&[], &["a(b)=>{captured 2}"], "--reply: {captured 2} is not a group of the pattern, which has 1"),
         (&[], &["a=>{captured x}"], "--reply: {captured x} is not a group of the pattern, which has 0"),
-        (&[], &["a=>{sequence by 2}"], "--reply: \"by\" is not supported in {sequence}; write from N, below N"),
+        (&[], &["a=>{sequence by 2}"], "--reply: \"by\" is not supported in {sequence}; use from N, below N"),
     ];
     for (openings, replies, wanted) in table {
         let said = beside(openings, replies).map(|_| String::new()).unwrap_or_else(|said| said);

@@ -359,7 +359,7 @@ pub fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '-' || c == '_'
 }
 
-/// Returns `true` for names of functions of a content, except `text`.
+/// Returns `true` for the name of a function that takes a content, except `text`.
 pub fn is_function(name: &str) -> bool {
     matches!(name, "length" | "hex" | "base64" | "pad" | "xor")
         || digest(name).is_some()

@@ -97,7 +97,7 @@ pub fn env(name: &str) -> Result<String, String> {
     }
     crate::file::environment_variable(name).map_err(|trouble| match trouble {
         std::env::VarError::NotPresent => {
-            format!("{{env {name}}} is not set; use {name}=… before brunt, or export it")
+            format!("{{env {name}}} is not set; write {name}=… before brunt, or export it")
         }
         std::env::VarError::NotUnicode(_) => format!("{{env {name}}} is not text (UTF-8); set it to text"),
     })
@@ -263,7 +263,7 @@ impl<'a> SlotWords<'a> {
                 "from N, below N, width N, hex, varint, zigzag, and u8 to u64 (followed by le for little endian)"
             }
             "time" => "ms, us, ns, iso, date, fix, in 7d, width N, hex, varint, zigzag, and u8 to u64",
-            "uuid" => "nothing",
+            "uuid" => "{uuid} alone",
             "traceparent" => "the share of traces to be sampled, such as 1%",
             _ => "width N, hex, varint, zigzag, and u8 to u64 (followed by le for little endian)",
         };

@@ -219,7 +219,7 @@ fn a_password_is_told_as_the_server_asks_for_it_and_once() {
     // Without a password the login fails.
     let (option, server) = served(vec![(1, authentication(10, b"SCRAM-SHA-256\0\0"))]);
     let said = WatchedService::parse(&option.replace(":s%20t", "")).unwrap().ask().unwrap_err();
-    assert!(said.starts_with("it requires a password; write postgres://user:password@host"), "{said}");
+    assert!(said.starts_with("it requires a password; use postgres://user:password@host"), "{said}");
     server.join().unwrap();
 }
 

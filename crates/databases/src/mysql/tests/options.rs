@@ -10,19 +10,19 @@ fn a_mistake_is_one_sentence_that_says_what_would_be_right() {
         (
             "mysql://127.0.0.1/d",
             &[][..],
-            "URL: \"mysql://127.0.0.1/d\" cannot be used (it has no user); write \
+            "URL: \"mysql://127.0.0.1/d\" cannot be used (it has no user); use \
                 mysql://user:password@host:3306/database",
         ),
         (
             "mysql://u@h/a/b",
             &[],
-            "URL: \"mysql://u@h/a/b\" cannot be used (a database is a single word); write \
+            "URL: \"mysql://u@h/a/b\" cannot be used (a database is a single word); use \
                 mysql://user:password@host:3306/database",
         ),
         (
             "mysql://u@h/d?ssl=1",
             &[],
-            "URL: \"mysql://u@h/d?ssl=1\" cannot be used (options are given as flags, for example --ssl); write \
+            "URL: \"mysql://u@h/d?ssl=1\" cannot be used (options are given as flags, for example --ssl); use \
                 mysql://user:password@host:3306/database",
         ),
         (

@@ -148,7 +148,7 @@ fn mistakes_are_answered_by_one_sentence() {
             &[],
             format!(
                 "URL: \"postgres://u@h/d?sslmode=require\" cannot be used (options are given as flags, for \
-                instance --ssl); {right}"
+                example --ssl); {right}"
             ),
         ),
         ("postgres://u@h", &["sql=;"], "--sql: \";\": has no statement; add one, such as SELECT 1".into()),

@@ -85,7 +85,7 @@ fn mistakes_are_answered_by_one_sentence() {
         ("command=''", "--command: \"''\": a command has no name; use, for example, GET key"),
         ("command=;", "--command: \";\" has a `;` with no command before it; write commands between them, or quote it"),
         ("before=  ", "--before: \"  \" has no command; use, for example, GET key"),
-        ("command=GET 'a", "--command: \"GET 'a\" has a ' that is not closed; use another ' after it"),
+        ("command=GET 'a", "--command: \"GET 'a\" has a ' that is not closed; write another ' after it"),
         ("before=GET \"a", "--before: \"GET \"a\" has a \" that is not closed; write another \" after it"),
         (
             "command=subscribe x",

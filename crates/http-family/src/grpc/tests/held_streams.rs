@@ -228,14 +228,14 @@ fn mistakes_are_told_at_their_step() {
         (
             &[("stream", "chat"), ("await", "any")],
             SERVER,
-            "URL 2, stream: `chat` is a stream of grpc://127.0.0.1:1/brunt.Target/Bidi",
+            "URL 2, stream: `chat` is already a stream of grpc://127.0.0.1:1/brunt.Target/Bidi",
         ),
         (
             &[("stream", "chat"), ("await", "any"), ("deadline", "1s")],
             BIDI,
-            "URL 2, deadline: is about the opening of a stream",
+            "URL 2, deadline: is for opening the stream",
         ),
-        (&[("stream", "chat")], BIDI, "URL 2, stream: neither says nor awaits anything"),
+        (&[("stream", "chat")], BIDI, "URL 2, stream: neither sends nor awaits anything"),
         (&[("stream", "chat"), ("await", "soon")], BIDI, "URL 2, await: `soon` is not a message to wait for"),
         (
             &[("stream", "chat"), ("await", "json $.txt == 1")],
@@ -245,15 +245,19 @@ fn mistakes_are_told_at_their_step() {
         (
             &[("stream", "chat"), ("await", "any"), ("expect-status", "OK")],
             BIDI,
-            "URL 2, expect-status: is about the end of a stream",
+            "URL 2, expect-status: applies to the end of a stream",
         ),
         (
             &[("stream", "chat"), ("await", "any"), ("capture", "v status")],
             BIDI,
-            "URL 2, capture: status is known at the end of a stream",
+            "URL 2, capture: status is known only at the end of a stream",
         ),
-        (&[("stream", "chat"), ("finish", "true"), ("await", "any")], BIDI, "URL 2, await: stands beside `finish`"),
-        (&[("stream", "up"), ("data", "{}")], CLIENT, "URL 2, stream: answers once all was said"),
+        (
+            &[("stream", "chat"), ("finish", "true"), ("await", "any")],
+            BIDI,
+            "URL 2, await: cannot be combined with `finish`",
+        ),
+        (&[("stream", "up"), ("data", "{}")], CLIENT, "URL 2, stream: responds once everything has been sent"),
         (
             &[("stream", "chat"), ("data", "{}"), ("one-way", "true"), ("await", "any")],
             BIDI,

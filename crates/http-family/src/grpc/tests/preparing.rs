@@ -11,8 +11,8 @@ fn complaint(url: &str, options: &[(&str, &str)]) -> String {
 fn mistakes_in_urls_name_what_is_right() {
     let right = "use grpc://host:port/package.Service/Method";
     let table = [
-        ("grpc://h:1/brunt.Target/Unari", "URL: there is no method of brunt.Target Unari; write Unary".to_owned()),
-        ("grpc://h:1/brunt.Taget/Unary", "--proto: there is no service brunt.Taget; write brunt.Target".to_owned()),
+        ("grpc://h:1/brunt.Target/Unari", "URL: there is no method of brunt.Target Unari; use Unary".to_owned()),
+        ("grpc://h:1/brunt.Taget/Unary", "--proto: there is no service brunt.Taget; use brunt.Target".to_owned()),
         ("grpc://h:1/other.Thing/Do", "--proto: there is no service other.Thing; use one of brunt.Target".to_owned()),
         (
             "grpc://h:1/Target",
@@ -53,7 +53,7 @@ fn mistakes_in_urls_name_what_is_right() {
 fn mistakes_in_options_name_what_is_right() {
     let table: &[(&[(&str, &str)], &str)] = &[
         (&[("data", "{\"txt\": 1}")], "--data: brunt.Payload has no field \"txt\"; write \"text\""),
-        (&[("data", "{\"zzzz\": 1}")], "--data: brunt.Payload has no field \"zzzz\"; write one of text, count"),
+        (&[("data", "{\"zzzz\": 1}")], "--data: brunt.Payload has no field \"zzzz\"; use one of text, count"),
         (&[("data", "{\"count\": \"many\"}")], "--data: count of brunt.Payload: invalid digit found in string"),
         (&[("data", "{\"text\": ")], "--data: this is not JSON (EOF while parsing a value); write {\"text\": \"...\"}"),
         (

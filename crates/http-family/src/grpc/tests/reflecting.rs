@@ -89,7 +89,7 @@ fn a_server_that_knows_only_the_older_reflection_is_asked_by_it() {
 fn a_service_the_server_does_not_have_is_told_with_those_it_has() {
     let refused = answer(&[services(&["p.Serve", "q.Other"]), refusal(&field(4, b"p.Server"))]);
     let said = next(&["p.Server".to_owned()], &[refused]).expect_err("no such service").to_string();
-    assert_eq!(said, "URL: there is no service p.Server; write p.Serve");
+    assert_eq!(said, "URL: there is no service p.Server; use p.Serve");
 }
 
 #[test]

@@ -285,7 +285,7 @@ fn mistakes_get_a_sentence() {
         (&[good], &["data=a", "http=1.0", "header=Transfer-Encoding: chunked"], "--header: Transfer-Encoding: \
             chunked is HTTP/1.1 only; leave it out, or use --http 1.1"),
         (&[good], &["data={counter}", "header=Transfer-Encoding: chunked"], "--header: Transfer-Encoding: chunked \
-            does not go with a body with slots; leave one of them out"),
+            cannot be combined with a body with slots; leave one of them out"),
         (&[good], &["data=a", "header=Content-Length: 1", "header=Transfer-Encoding: chunked"], "--header: Content-Length cannot be combined with Transfer-Encoding: chunked; leave one of them out"),
         (&[good], &["data=abc", "header=Content-Length: 2"], "--header: Content-Length: 2 does not match the body of 3 bytes; leave it out"),
         (&[good], &["data=abc", "header=Content-Length:"], "--header: Content-Length cannot be left out of a request with a body"),
