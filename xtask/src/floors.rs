@@ -202,6 +202,6 @@ mod tests {
             { "name": "brunt-contract", "manifest_path": "/r/crates/contract/Cargo.toml", "dependencies": [
                 { "name": "brunt-measure", "kind": null }, { "name": "brunt-engine", "kind": "dev" } ] },
             { "name": "xtask", "manifest_path": "/r/xtask/Cargo.toml", "dependencies": [] } ] });
-        assert_eq!(packages(&metadata), [package("wire", &["measure"])]);
+        assert_eq!(packages(&metadata), [package("contract", &["measure"])]);
     }
 }

@@ -12,7 +12,7 @@ use crate::arguments::Arguments;
 use crate::{compiler, places, reference, shell};
 
 /// A generated file and the word that has the example `schema` print it.
-struct Generated {
+struct GeneratedFile {
     file: &'static str,
     word: &'static str,
 }
@@ -30,13 +30,13 @@ const REFERENCE: &str = "reference";
 /// what they depend on decides with which features the rest is compiled.
 pub const BUILD: [&str; 5] = ["build", "--workspace", "--bins", "--examples", "--tests"];
 
-const GENERATED: [Generated; 6] = [
-    Generated { file: "docs/schema/report.json", word: "report" },
-    Generated { file: "docs/schema/record.json", word: "record" },
-    Generated { file: "docs/schema/comparison.json", word: "comparison" },
-    Generated { file: "docs/schema/plan.json", word: PLAN },
-    Generated { file: "docs/limits.md", word: LIMITS },
-    Generated { file: "docs/guide/reference.md", word: REFERENCE },
+const GENERATED: [GeneratedFile; 6] = [
+    GeneratedFile { file: "docs/schema/report.json", word: "report" },
+    GeneratedFile { file: "docs/schema/record.json", word: "record" },
+    GeneratedFile { file: "docs/schema/comparison.json", word: "comparison" },
+    GeneratedFile { file: "docs/schema/plan.json", word: PLAN },
+    GeneratedFile { file: "docs/limits.md", word: LIMITS },
+    GeneratedFile { file: "docs/guide/reference.md", word: REFERENCE },
 ];
 
 /// `generate [--check]`.
@@ -76,11 +76,11 @@ pub fn compare() -> Result<(), String> {
     Err(format!("{} out of date: run `cargo xtask generate` and commit", stale.join(", ")))
 }
 
-fn path(generated: &Generated) -> PathBuf {
+fn path(generated: &GeneratedFile) -> PathBuf {
     places::root().join(generated.file)
 }
 
-fn wanted(generated: &Generated) -> Result<String, String> {
+fn wanted(generated: &GeneratedFile) -> Result<String, String> {
     if generated.word == PLAN {
         return shell::capture(Command::new(places::brunt("debug")).args(["plan", "--schema"]));
     }

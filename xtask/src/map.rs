@@ -42,9 +42,9 @@ fn missing(map: &str, files: &[PathBuf], sources: &str) -> Vec<String> {
     for (number, line) in map.lines().enumerate() {
         for word in line.split('`').skip(1).step_by(2) {
             let there = match kind(word) {
-                Kind::Path => files.iter().any(|file| file.ends_with(word)),
-                Kind::Type(name) => contains_word(sources, name),
-                Kind::Other => true,
+                MapName::Path => files.iter().any(|file| file.ends_with(word)),
+                MapName::Type(name) => contains_word(sources, name),
+                MapName::Other => true,
             };
             if !there {
                 wrong.push(format!("ARCHITECTURE.md:{}: `{word}` is not there", number + 1));
@@ -55,23 +55,23 @@ fn missing(map: &str, files: &[PathBuf], sources: &str) -> Vec<String> {
 }
 
 /// What a word in backticks names.
-enum Kind<'a> {
+enum MapName<'a> {
     Path,
     Type(&'a str),
     Other,
 }
 
-fn kind(word: &str) -> Kind<'_> {
+fn kind(word: &str) -> MapName<'_> {
     let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '/' | '.' | ':'));
     let name = word.rsplit("::").next().unwrap_or(word);
     if !plain || word.starts_with(['/', '-']) {
-        Kind::Other
+        MapName::Other
     } else if word.ends_with(".rs") || word.trim_end_matches('/').contains('/') {
-        Kind::Path
+        MapName::Path
     } else if name.starts_with(|c: char| c.is_ascii_uppercase()) && name.contains(|c: char| c.is_ascii_lowercase()) {
-        Kind::Type(name)
+        MapName::Type(name)
     } else {
-        Kind::Other
+        MapName::Other
     }
 }
 

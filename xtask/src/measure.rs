@@ -37,7 +37,7 @@ pub struct Usage {
 }
 
 /// A look at a child that runs.
-pub struct Look {
+pub struct ProcessSample {
     pub process: u32,
     pub since: Duration,
     /// Its anonymous memory.
@@ -78,7 +78,7 @@ pub fn run(
     core: usize,
     output: &Path,
     longest: Duration,
-    mut meanwhile: impl FnMut(Look),
+    mut meanwhile: impl FnMut(ProcessSample),
 ) -> Result<Usage, String> {
     let to = |e: io::Error| format!("cannot write {}: {e}", output.display());
     let file = File::create(output).map_err(to)?;
@@ -102,7 +102,7 @@ pub fn run(
         }
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
         peak_kib = field_kib(&status, "VmHWM:").unwrap_or(peak_kib).max(peak_kib);
-        meanwhile(Look {
+        meanwhile(ProcessSample {
             process: child.id(),
             since: began.elapsed(),
             anonymous_kib: field_kib(&status, "RssAnon:").unwrap_or(0),

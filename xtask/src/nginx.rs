@@ -23,7 +23,7 @@ pub struct Nginx {
 
 /// How it is set up.
 #[derive(Clone, Debug)]
-pub struct Setup {
+pub struct NginxConfig {
     port: u16,
     status_port: u16,
     /// Where a line for every request goes, if anywhere.
@@ -32,7 +32,7 @@ pub struct Setup {
     pub cut_percent: u32,
 }
 
-impl Setup {
+impl NginxConfig {
     /// One byte for everybody, no log, on ports of its own.
     pub fn plain() -> Result<Self, String> {
         Ok(Self { port: free_port()?, status_port: free_port()?, access_log: None, cut_percent: 0 })
@@ -41,14 +41,14 @@ impl Setup {
 
 /// What nginx has counted so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Counts {
+pub struct NginxStatus {
     pub accepted: u64,
     pub requests: u64,
 }
 
 impl Nginx {
     /// Starts it and waits until it answers.
-    pub fn start(setup: &Setup) -> Result<Self, String> {
+    pub fn start(setup: &NginxConfig) -> Result<Self, String> {
         let program = places::find("nginx").ok_or("nginx is not here: apt-get install nginx")?;
         let folder = places::scratch("nginx")?;
         let command = brunt_programs::nginx::command(&program, &folder, CONNECTIONS, &configuration(setup));
@@ -82,12 +82,12 @@ impl Nginx {
     }
 
     /// Asks for its counts; the question itself is counted.
-    pub fn counts(&self) -> Result<Counts, String> {
+    pub fn counts(&self) -> Result<NginxStatus, String> {
         counts_at(self.status_port)
     }
 }
 
-fn counts_at(port: u16) -> Result<Counts, String> {
+fn counts_at(port: u16) -> Result<NginxStatus, String> {
     let told = |e: std::io::Error| format!("nginx does not tell its counts: {e}");
     let mut stream = TcpStream::connect(("127.0.0.1", port)).map_err(told)?;
     stream.set_read_timeout(Some(Duration::from_secs(10))).map_err(told)?;
@@ -106,8 +106,8 @@ impl Drop for Nginx {
     }
 }
 
-fn configuration(setup: &Setup) -> String {
-    let Setup { port, status_port, access_log, cut_percent } = setup;
+fn configuration(setup: &NginxConfig) -> String {
+    let NginxConfig { port, status_port, access_log, cut_percent } = setup;
     let log = match access_log {
         None => "access_log off;".to_owned(),
         Some(path) => format!("log_format counts \"$status $server_port\"; access_log {} counts;", path.display()),
@@ -126,12 +126,12 @@ fn configuration(setup: &Setup) -> String {
 }
 
 /// Reads ` 17 17 31 ` below `server accepts handled requests`.
-fn read_counts(text: &str) -> Option<Counts> {
+fn read_counts(text: &str) -> Option<NginxStatus> {
     let (_, rest) = text.split_once("server accepts handled requests")?;
     let mut numbers = rest.split_whitespace().map(str::parse::<u64>);
     let accepted = numbers.next()?.ok()?;
     let requests = numbers.nth(1)?.ok()?;
-    Some(Counts { accepted, requests })
+    Some(NginxStatus { accepted, requests })
 }
 
 #[cfg(test)]
@@ -142,7 +142,7 @@ mod tests {
     fn reads_stub_status() {
         let text =
             "HTTP/1.1 200 OK\r\n\r\nActive connections: 2 \nserver accepts handled requests\n 17 17 31 \nReading: 0";
-        assert_eq!(read_counts(text), Some(Counts { accepted: 17, requests: 31 }));
+        assert_eq!(read_counts(text), Some(NginxStatus { accepted: 17, requests: 31 }));
         assert_eq!(read_counts("HTTP/1.1 404 Not Found"), None);
     }
 }

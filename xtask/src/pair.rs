@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::measure::{self, GENERATOR_CORE, Invocation, Look, SERVER_CORE, Usage};
+use crate::measure::{self, GENERATOR_CORE, Invocation, ProcessSample, SERVER_CORE, Usage};
 use crate::{places, shell};
 
 /// The program given, or the one built here with optimisation; a failed build gives none.
@@ -27,7 +27,7 @@ pub fn program(given: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
 }
 
 /// The built-in target on the first core, noting every arrival; ended with the value.
-pub struct Target {
+pub struct LoggingTarget {
     child: Child,
     port: u16,
     log: PathBuf,
@@ -35,13 +35,13 @@ pub struct Target {
 
 /// A line of the target's log: nanoseconds of one clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Arrival {
+pub struct LoggedArrival {
     pub arrived: u64,
     /// 0 where no answer was given.
     pub answered: u64,
 }
 
-impl Target {
+impl LoggingTarget {
     /// Starts it with further options and waits until it answers.
     pub fn start(brunt: &Path, name: &str, options: &str) -> Result<Self, String> {
         let port = places::free_port()?;
@@ -64,7 +64,7 @@ impl Target {
     }
 
     /// Ends it in order and reads what it noted, by time of arrival.
-    pub fn finish(mut self) -> Result<Vec<Arrival>, String> {
+    pub fn finish(mut self) -> Result<Vec<LoggedArrival>, String> {
         measure::signal(self.child.id(), libc::SIGTERM);
         let began = Instant::now();
         while !matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
@@ -78,7 +78,7 @@ impl Target {
     }
 }
 
-impl Drop for Target {
+impl Drop for LoggingTarget {
     fn drop(&mut self) {
         // Nothing is lost if it is already gone.
         let _ = self.child.kill();
@@ -86,10 +86,10 @@ impl Drop for Target {
     }
 }
 
-fn read_arrivals(text: &str) -> Option<Vec<Arrival>> {
+fn read_arrivals(text: &str) -> Option<Vec<LoggedArrival>> {
     let line = |line: &str| {
         let mut numbers = line.split_whitespace().map(|word| word.parse().ok());
-        Some(Arrival { arrived: numbers.next()??, answered: numbers.next()?? })
+        Some(LoggedArrival { arrived: numbers.next()??, answered: numbers.next()?? })
     };
     let mut arrivals = text.lines().map(line).collect::<Option<Vec<_>>>()?;
     arrivals.sort_unstable();
@@ -103,7 +103,7 @@ pub fn generate(
     name: &str,
     url: &str,
     options: &str,
-    meanwhile: impl FnMut(Look),
+    meanwhile: impl FnMut(ProcessSample),
 ) -> Result<(Value, Usage), String> {
     let folder = places::scratch("pair")?;
     let document = folder.join(format!("{name}.json"));
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn reads_arrivals_in_their_order() {
         let text = "20 25 200 /\n10 30 200 /delay/10ms\n15 0 0 /hang\n";
-        let arrival = |arrived, answered| Arrival { arrived, answered };
+        let arrival = |arrived, answered| LoggedArrival { arrived, answered };
         assert_eq!(read_arrivals(text), Some(vec![arrival(10, 30), arrival(15, 0), arrival(20, 25)]));
         assert_eq!(read_arrivals("no log"), None);
     }

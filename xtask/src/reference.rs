@@ -27,13 +27,13 @@ const EVERYWHERE: &str = "Options";
 
 /// An option as `--help` shows it.
 #[derive(Debug, PartialEq)]
-struct Described {
+struct OptionHelp {
     /// `-c, --users <N>`.
     option: String,
     text: String,
 }
 
-impl Described {
+impl OptionHelp {
     /// Its long name without the dashes, which is the key in a plan file.
     fn key(&self) -> &str {
         let long = self.option.split("--").nth(1).unwrap_or_default();
@@ -42,7 +42,7 @@ impl Described {
 }
 
 /// A group of options: its heading, and what it holds.
-type Group = (String, Vec<Described>);
+type HelpGroup = (String, Vec<OptionHelp>);
 
 /// The whole page.
 pub fn page() -> Result<String, String> {
@@ -70,8 +70,8 @@ fn said(words: &[&str]) -> Result<String, String> {
 }
 
 /// The options in a help text. A line that begins with a dash within six columns is an option; what is indented deeper goes on.
-fn groups(help: &str) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+fn groups(help: &str) -> Vec<HelpGroup> {
+    let mut groups: Vec<HelpGroup> = Vec::new();
     for line in help.lines() {
         let text = line.trim();
         let indent = line.len() - line.trim_start().len();
@@ -80,7 +80,7 @@ fn groups(help: &str) -> Vec<Group> {
             _ if indent == 0 && text.ends_with(':') => groups.push((text.trim_end_matches(':').to_owned(), Vec::new())),
             Some((_, options)) if (1..=6).contains(&indent) && text.starts_with('-') => {
                 let (option, text) = text.split_once("  ").unwrap_or((text, ""));
-                options.push(Described { option: option.to_owned(), text: text.trim().to_owned() });
+                options.push(OptionHelp { option: option.to_owned(), text: text.trim().to_owned() });
             }
             Some((_, options)) if indent > 6 && !text.is_empty() => {
                 if let Some(option) = options.last_mut() {
@@ -96,7 +96,7 @@ fn groups(help: &str) -> Vec<Group> {
 }
 
 /// The options of a command, without those of every command. Of one that reads a run, those of the run are shown already.
-fn own_options(help: &str) -> Vec<Described> {
+fn own_options(help: &str) -> Vec<OptionHelp> {
     let groups = groups(help);
     let reads_a_run = groups.iter().any(|(title, _)| title == "Load");
     let own = groups.into_iter().filter(|(title, _)| !reads_a_run || title == EVERYWHERE);
@@ -110,7 +110,7 @@ fn about(help: &str) -> String {
 }
 
 /// Keys that no option has, and those of steps and scenarios.
-fn plan_keys(page: &mut String, keys: &Map<String, Value>, groups: &[Group]) {
+fn plan_keys(page: &mut String, keys: &Map<String, Value>, groups: &[HelpGroup]) {
     let is_option = |name: &str| groups.iter().flat_map(|(_, options)| options).any(|option| option.key() == name);
     heading(page, 2, "Keys of plan files only");
     let only = keys.iter().filter(|(name, _)| !is_option(name) && !name.contains('_') || *name == "urls");
@@ -186,7 +186,7 @@ fn heading(page: &mut String, level: usize, title: &str) {
 }
 
 /// A table of options; `keys`: those of plan files.
-fn table(page: &mut String, options: &[Described], keys: Option<&Map<String, Value>>) {
+fn table(page: &mut String, options: &[OptionHelp], keys: Option<&Map<String, Value>>) {
     page.push_str(if keys.is_some() {
         "\n| option | plan | |\n|---|---|---|\n"
     } else {
@@ -276,7 +276,7 @@ Example: brunt -c 5
 
     #[test]
     fn reads_the_options_of_a_help_text() {
-        let described = |option: &str, text: &str| Described { option: option.into(), text: text.into() };
+        let described = |option: &str, text: &str| OptionHelp { option: option.into(), text: text.into() };
         let load = vec![
             described("-c, --users <N>", "Users, each sending back to back"),
             described("--stage <TIME:LEVEL>", "A stage: 30s:1|2"),

@@ -9,26 +9,26 @@ use std::path::{Path, PathBuf};
 use crate::{names, places};
 
 /// A word that may not stand in a source file.
-struct Ban {
+struct BannedPattern {
     pattern: &'static str,
     instead: &'static str,
     /// Tests are held to it too.
     in_tests: bool,
 }
 
-const BANS: [Ban; 8] = [
-    Ban { pattern: concat!("todo", "!("), instead: "finish it, or leave it out", in_tests: true },
-    Ban { pattern: concat!("unimplemented", "!("), instead: "finish it, or leave it out", in_tests: true },
-    Ban { pattern: concat!("dbg", "!("), instead: "remove it", in_tests: true },
-    Ban { pattern: concat!("#[ig", "nore"), instead: "a test runs or is deleted", in_tests: true },
-    Ban { pattern: concat!("allow(dead", "_code)"), instead: "delete what nobody calls", in_tests: true },
-    Ban { pattern: concat!("println", "!(\"DEBUG"), instead: "remove it", in_tests: true },
-    Ban {
+const BANS: [BannedPattern; 8] = [
+    BannedPattern { pattern: concat!("todo", "!("), instead: "finish it, or leave it out", in_tests: true },
+    BannedPattern { pattern: concat!("unimplemented", "!("), instead: "finish it, or leave it out", in_tests: true },
+    BannedPattern { pattern: concat!("dbg", "!("), instead: "remove it", in_tests: true },
+    BannedPattern { pattern: concat!("#[ig", "nore"), instead: "a test runs or is deleted", in_tests: true },
+    BannedPattern { pattern: concat!("allow(dead", "_code)"), instead: "delete what nobody calls", in_tests: true },
+    BannedPattern { pattern: concat!("println", "!(\"DEBUG"), instead: "remove it", in_tests: true },
+    BannedPattern {
         pattern: concat!(".unw", "rap()"),
         instead: "handle it, or `expect` with the reason it holds",
         in_tests: false,
     },
-    Ban {
+    BannedPattern {
         pattern: concat!("thread::sl", "eep(Duration::from_secs("),
         instead: "wait for the event itself",
         in_tests: true,
@@ -110,21 +110,21 @@ fn complaints(name: &str, text: &str, for_tests: bool) -> Vec<String> {
 }
 
 /// A line of a file that is no comment.
-struct Line<'a> {
+struct CodeLine<'a> {
     number: usize,
     text: &'a str,
     in_tests: bool,
 }
 
 /// The lines of a file that are no comments, without their indentation.
-fn code<'a>(name: &str, text: &'a str, for_tests: bool) -> impl Iterator<Item = Line<'a>> {
+fn code<'a>(name: &str, text: &'a str, for_tests: bool) -> impl Iterator<Item = CodeLine<'a>> {
     let mut in_tests = for_tests || is_for_tests(name);
     let mut lines = text.lines().map(str::trim_start).enumerate().peekable();
     std::iter::from_fn(move || {
         let (number, text) = lines.next()?;
         // What follows is for tests; a mere declaration of a module is over with its line.
         in_tests |= text.starts_with("#[cfg(test)]") && lines.peek().is_some_and(|(_, next)| declared(next).is_none());
-        Some(Line { number: number + 1, text, in_tests })
+        Some(CodeLine { number: number + 1, text, in_tests })
     })
     .filter(|line| !line.text.starts_with("//"))
 }

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::opponent::{self, Server};
-use super::{Settings, history};
+use super::opponent::{self, BenchServer};
+use super::{BenchSettings, history};
 use crate::measure::{self, GENERATOR_CORE, Invocation};
 use crate::places;
 
@@ -29,27 +29,27 @@ pub(super) struct Duel {
 
 struct Contender {
     name: &'static str,
-    server: fn(&Settings) -> Result<Option<Server>, String>,
+    server: fn(&BenchSettings) -> Result<Option<BenchServer>, String>,
     /// Opponent; None for brunt.
     program: Option<&'static str>,
     /// The command line; PORT, SECONDS and FILE are filled in.
     line: &'static str,
-    count: Count,
+    count: CountSource,
 }
 
 impl Contender {
     /// brunt, told to do this.
     const fn brunt(
         name: &'static str,
-        server: fn(&Settings) -> Result<Option<Server>, String>,
+        server: fn(&BenchSettings) -> Result<Option<BenchServer>, String>,
         line: &'static str,
     ) -> Contender {
-        Contender { name, server, program: None, line, count: Count::Report }
+        Contender { name, server, program: None, line, count: CountSource::Report }
     }
 }
 
 /// Place where a contender reports its amount of work.
-enum Count {
+enum CountSource {
     /// brunt's report.
     Report,
     /// The number behind these words in its output.
@@ -76,7 +76,7 @@ const K6_WEBSOCKETS: Contender = Contender {
     server: opponent::target,
     program: Some("k6"),
     line: "run --quiet --no-usage-report -e PORT=PORT -e SECONDS=SECONDS k6_websockets.js",
-    count: Count::After("messages: "),
+    count: CountSource::After("messages: "),
 };
 
 /// Each iteration logs in, keeps the cookie, takes a token out of 1 kB of JSON and sends it in a header twice.
@@ -96,7 +96,7 @@ pub(super) const ALL: [Duel; 7] = [
                 server: opponent::nginx_h2,
                 program: Some("h2load"),
                 line: "-t1 -c10 -m10 -DSECONDS http://127.0.0.1:PORT/",
-                count: Count::After("requests: "),
+                count: CountSource::After("requests: "),
             },
         ],
         limits: &[
@@ -121,7 +121,7 @@ pub(super) const ALL: [Duel; 7] = [
                 server: opponent::grpc_go,
                 program: Some("ghz"),
                 line: "--insecure --connections 10 -c 100 -z SECONDSs --call grpc.health.v1.Health.Check 127.0.0.1:PORT",
-                count: Count::After("Count:"),
+                count: CountSource::After("Count:"),
             },
         ],
         limits: &[("brunt grpc", "brunt http/2", 1.5), ("brunt grpc", "ghz", 0.10)],
@@ -151,14 +151,14 @@ pub(super) const ALL: [Duel; 7] = [
                 name: "k6",
                 program: Some("k6"),
                 line: "run --quiet --no-usage-report -e PORT=PORT -e SECONDS=SECONDS k6_flow.js",
-                count: Count::After("requests: "),
+                count: CountSource::After("requests: "),
                 ..BRUNT_FLOW
             },
             Contender {
                 name: "locust",
                 program: Some("locust"),
                 line: "-f locust_flow.py --headless --only-summary -u 1000 -r 1000 -t SECONDSs -H http://127.0.0.1:PORT",
-                count: Count::After("Aggregated"),
+                count: CountSource::After("Aggregated"),
                 ..BRUNT_FLOW
             },
         ],
@@ -174,7 +174,7 @@ pub(super) const ALL: [Duel; 7] = [
                 server: opponent::redis,
                 program: Some("redis-benchmark"),
                 line: "-p PORT -c 100 -n 300000 -q GET key",
-                count: Count::Fixed(300_000),
+                count: CountSource::Fixed(300_000),
             },
             Contender::brunt(
                 "brunt redis, 16",
@@ -186,7 +186,7 @@ pub(super) const ALL: [Duel; 7] = [
                 server: opponent::redis,
                 program: Some("redis-benchmark"),
                 line: "-p PORT -c 100 -P 16 -n 2000000 -q GET key",
-                count: Count::Fixed(2_000_000),
+                count: CountSource::Fixed(2_000_000),
             },
         ],
         limits: &[("brunt redis", "redis-benchmark", 0.70), ("brunt redis, 16", "redis-benchmark, 16", 1.0)],
@@ -206,7 +206,7 @@ pub(super) const ALL: [Duel; 7] = [
                 program: Some("sysbench"),
                 line: "oltp_point_select --mysql-host=127.0.0.1 --mysql-port=PORT --mysql-user=bench --mysql-db=sbtest \
                        --tables=1 --table-size=10000 --threads=16 --time=SECONDS run",
-                count: Count::After("total:"),
+                count: CountSource::After("total:"),
             },
         ],
         limits: &[("brunt mysql", "sysbench", 1.0)],
@@ -245,16 +245,16 @@ const WORDS: [(&str, &str); 4] = [
 
 /// Processor time per million, how many a second, and the most memory.
 #[derive(Clone, Copy)]
-struct Run {
+struct DuelRun {
     cpu_per_million: f64,
     per_second: f64,
     peak_kib: f64,
 }
 
 /// Runs a duel, prints its figures and keeps its line.
-pub(super) fn run(duel: &Duel, settings: &Settings) -> Result<(), String> {
+pub(super) fn run(duel: &Duel, settings: &BenchSettings) -> Result<(), String> {
     println!("\n== {}: {}", duel.name, duel.what);
-    let mut rounds: BTreeMap<&str, Vec<Run>> = BTreeMap::new();
+    let mut rounds: BTreeMap<&str, Vec<DuelRun>> = BTreeMap::new();
     for _ in 0..settings.rounds {
         for contender in duel.contenders {
             if let Some(run) = one_run(contender, settings)? {
@@ -280,7 +280,7 @@ pub(super) fn run(duel: &Duel, settings: &Settings) -> Result<(), String> {
     if settings.keep_history { history::keep(duel.name, Value::Object(results), settings, 1.0) } else { Ok(()) }
 }
 
-fn one_run(contender: &Contender, settings: &Settings) -> Result<Option<Run>, String> {
+fn one_run(contender: &Contender, settings: &BenchSettings) -> Result<Option<DuelRun>, String> {
     let program = match contender.program {
         None => settings.brunt.clone(),
         Some(name) => places::find(name),
@@ -325,17 +325,17 @@ fn one_run(contender: &Contender, settings: &Settings) -> Result<Option<Run>, St
         println!("{} did nothing (exit {}); see {}", contender.name, usage.exit, output.display());
         return Ok(None);
     };
-    Ok(Some(Run {
+    Ok(Some(DuelRun {
         cpu_per_million: usage.cpu_s() / count * 1e6,
         per_second: count / usage.wall_s,
         peak_kib: usage.peak_kib as f64,
     }))
 }
 
-fn counted(count: &Count, document: &Path, output: &Path) -> Option<f64> {
+fn counted(count: &CountSource, document: &Path, output: &Path) -> Option<f64> {
     let text = || fs::read_to_string(output).ok();
     match count {
-        Count::Report => {
+        CountSource::Report => {
             let report: Value = serde_json::from_str(&fs::read_to_string(document).ok()?).ok()?;
             let _ = fs::remove_file(document);
             // A binary of before the fields had these names may be the opponent.
@@ -343,8 +343,8 @@ fn counted(count: &Count, document: &Path, output: &Path) -> Option<f64> {
             // One that is not trusted (20), as its only core had to wait, counts as right as any other.
             (report["exit"] == 0 || report["exit"] == 20).then_some(now.or(before))?
         }
-        Count::Fixed(count) => Some(*count as f64),
-        Count::After(words) => number(text()?.split_once(words)?.1.trim_start()),
+        CountSource::Fixed(count) => Some(*count as f64),
+        CountSource::After(words) => number(text()?.split_once(words)?.1.trim_start()),
     }
 }
 

@@ -17,10 +17,10 @@ use serde_json::json;
 
 use super::lateness::{at_quantile, lateness};
 use super::peer::Peer;
-use super::scenario::Scenario;
-use super::{Settings, history, scenario};
+use super::scenario::BenchScenario;
+use super::{BenchSettings, history, scenario};
 use crate::measure::{self, GENERATOR_CORE};
-use crate::pair::{Arrival, Target};
+use crate::pair::{LoggedArrival, LoggingTarget};
 use crate::places;
 
 /// What must be sent of what was scheduled.
@@ -44,21 +44,21 @@ const PEERS: [Peer; 6] = [Peer::BruntEpoll, Peer::BruntUring, Peer::Wrk2, Peer::
 
 /// Arrivals of a rate as seen by the target.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct RateTrial {
     /// Sent, of what was scheduled.
     sent: f64,
     /// The 99th percentile of the lateness in nanoseconds.
     late: f64,
 }
 
-impl Seen {
-    fn of(arrivals: &[Arrival], rate: u32, seconds: u32) -> Seen {
+impl RateTrial {
+    fn of(arrivals: &[LoggedArrival], rate: u32, seconds: u32) -> RateTrial {
         let window = |from: u64| from + SETTLING..from + SETTLING + u64::from(seconds) * 1_000_000_000;
         let window = arrivals.first().map_or(0..0, |first| window(first.arrived));
         let within: Vec<_> = arrivals.iter().copied().filter(|arrival| window.contains(&arrival.arrived)).collect();
         let late = lateness(&within, 1e9 / f64::from(rate));
         let late = if late.is_empty() { f64::INFINITY } else { at_quantile(&late, 0.99) };
-        Seen { sent: within.len() as f64 / (f64::from(rate) * f64::from(seconds)), late }
+        RateTrial { sent: within.len() as f64 / (f64::from(rate) * f64::from(seconds)), late }
     }
 
     fn is_kept(self) -> bool {
@@ -66,7 +66,7 @@ impl Seen {
     }
 }
 
-pub(super) fn run(settings: &Settings) -> Result<(), String> {
+pub(super) fn run(settings: &BenchSettings) -> Result<(), String> {
     let Some(brunt) = &settings.brunt else {
         println!("left out: the target is part of brunt, which is not here");
         return Ok(());
@@ -83,7 +83,7 @@ pub(super) fn run(settings: &Settings) -> Result<(), String> {
             continue;
         };
         match seen {
-            Some(Seen { sent, late }) => {
+            Some(RateTrial { sent, late }) => {
                 println!(
                     "{:<12} keeps {rate:>8}/s   sent {sent:.4}, p99 of lateness {:.0} µs",
                     peer.name(),
@@ -109,8 +109,10 @@ pub(super) fn run(settings: &Settings) -> Result<(), String> {
 
 /// The highest rate that `trial` finds kept, and what was seen of it; 0 where it is not even the lowest. None: it is
 /// not here.
-fn highest(mut trial: impl FnMut(u32) -> Result<Option<Seen>, String>) -> Result<Option<(u32, Option<Seen>)>, String> {
-    let mut kept: (u32, Option<Seen>) = (0, None);
+fn highest(
+    mut trial: impl FnMut(u32) -> Result<Option<RateTrial>, String>,
+) -> Result<Option<(u32, Option<RateTrial>)>, String> {
+    let mut kept: (u32, Option<RateTrial>) = (0, None);
     let (mut rate, mut broken) = (LOWEST, None);
     while rate <= MOST {
         let Some(seen) = trial(rate)? else { return Ok(None) };
@@ -134,21 +136,33 @@ fn highest(mut trial: impl FnMut(u32) -> Result<Option<Seen>, String>) -> Result
 }
 
 /// The better of some tries of a rate.
-fn tried(peer: Peer, open: &Scenario, rate: u32, brunt: &Path, settings: &Settings) -> Result<Option<Seen>, String> {
+fn tried(
+    peer: Peer,
+    open: &BenchScenario,
+    rate: u32,
+    brunt: &Path,
+    settings: &BenchSettings,
+) -> Result<Option<RateTrial>, String> {
     let mut last = None;
     for _ in 0..TRIES {
-        last = one_try(peer, &Scenario { rate: Some(rate), ..*open }, rate, brunt, settings.seconds)?;
-        if last.is_none_or(Seen::is_kept) {
+        last = one_try(peer, &BenchScenario { rate: Some(rate), ..*open }, rate, brunt, settings.seconds)?;
+        if last.is_none_or(RateTrial::is_kept) {
             break;
         }
     }
     Ok(last)
 }
 
-fn one_try(peer: Peer, open: &Scenario, rate: u32, brunt: &Path, seconds: u32) -> Result<Option<Seen>, String> {
+fn one_try(
+    peer: Peer,
+    open: &BenchScenario,
+    rate: u32,
+    brunt: &Path,
+    seconds: u32,
+) -> Result<Option<RateTrial>, String> {
     let name = format!("highest-{}", peer.name().replace(' ', "-"));
     let folder = places::scratch("bench")?;
-    let target = Target::start(brunt, &name, "")?;
+    let target = LoggingTarget::start(brunt, &name, "")?;
     // A second more than is looked at: half of it before, half behind.
     let document = folder.join(format!("{name}.json"));
     let Some(what) = peer.invocation(open, &target.url("/"), seconds + 1, Some(brunt), &document) else {
@@ -161,7 +175,7 @@ fn one_try(peer: Peer, open: &Scenario, rate: u32, brunt: &Path, seconds: u32) -
         // Its first request, before the load.
         arrivals.remove(0);
     }
-    Ok(Some(Seen::of(&arrivals, rate, seconds)))
+    Ok(Some(RateTrial::of(&arrivals, rate, seconds)))
 }
 
 #[cfg(test)]
@@ -176,7 +190,7 @@ mod tests {
             let mut trials = 0;
             let found = highest(|rate| {
                 trials += 1;
-                Ok(Some(Seen { sent: if rate <= most { 1.0 } else { 0.9 }, late: 0.0 }))
+                Ok(Some(RateTrial { sent: if rate <= most { 1.0 } else { 0.9 }, late: 0.0 }))
             });
             let (rate, _) = found.expect("no trouble").expect("it is here");
             assert!(wanted.contains(&rate) && rate % STEP == 0 && trials < 20, "{most}: {rate} by {trials}");
@@ -194,10 +208,10 @@ mod tests {
             let due = (0..40_000_u64).filter(|n| missing == 0 || n % missing != 7);
             // Whoever is due in the gap comes at its end.
             let arrived = due.map(|n| if n % each < gap_ms * 10 { n / each * each + gap_ms * 10 } else { n } * 100_000);
-            let arrivals: Vec<Arrival> = arrived.map(|arrived| Arrival { arrived, answered: 0 }).collect();
-            let seen = Seen::of(&arrivals, 10_000, 3);
+            let arrivals: Vec<LoggedArrival> = arrived.map(|arrived| LoggedArrival { arrived, answered: 0 }).collect();
+            let seen = RateTrial::of(&arrivals, 10_000, 3);
             assert_eq!(seen.is_kept(), kept, "{each} {gap_ms} {missing}: {seen:?}");
         }
-        assert!(!Seen::of(&[], 10_000, 3).is_kept());
+        assert!(!RateTrial::of(&[], 10_000, 3).is_kept());
     }
 }

@@ -7,11 +7,11 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::Settings;
+use super::BenchSettings;
 use crate::{places, shell};
 
 /// Appends the results of one scenario.
-pub(super) fn keep(scenario: &str, results: Value, settings: &Settings, together: f64) -> Result<(), String> {
+pub(super) fn keep(scenario: &str, results: Value, settings: &BenchSettings, together: f64) -> Result<(), String> {
     let line = json!({
         "date": date()?,
         "scenario": scenario,

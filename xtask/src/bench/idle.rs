@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Settings, history};
-use crate::nginx::{Nginx, Setup};
+use super::{BenchSettings, history};
+use crate::nginx::{Nginx, NginxConfig};
 use crate::pair;
 
 const FEW: u32 = 100;
@@ -13,7 +13,7 @@ const MANY: u32 = 15_000;
 /// Bytes an idle connection may cost.
 const LIMIT: f64 = 600.0;
 
-pub(super) fn run(settings: &Settings) -> Result<(), String> {
+pub(super) fn run(settings: &BenchSettings) -> Result<(), String> {
     let Some(brunt) = &settings.brunt else {
         println!("left out: brunt is not here");
         return Ok(());
@@ -21,7 +21,7 @@ pub(super) fn run(settings: &Settings) -> Result<(), String> {
     let mut results = serde_json::Map::new();
     for net in ["epoll", "uring"] {
         let memory = |users: u32| -> Result<u64, String> {
-            let server = Nginx::start(&Setup::plain()?)?;
+            let server = Nginx::start(&NginxConfig::plain()?)?;
             // Everybody asks once and then thinks past the end of the run. Looked at before the end: there, the report is
             // made.
             let options = format!("-c {users} --together --think 600s -d 12s --drain 0s --net {net}");

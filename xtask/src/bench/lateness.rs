@@ -10,12 +10,12 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::peer::Peer;
-use super::{Settings, history, scenario};
+use super::{BenchSettings, history, scenario};
 use crate::measure::{self, GENERATOR_CORE};
-use crate::pair::{Arrival, Target};
+use crate::pair::{LoggedArrival, LoggingTarget};
 use crate::places;
 
-pub(super) fn run(settings: &Settings) -> Result<(), String> {
+pub(super) fn run(settings: &BenchSettings) -> Result<(), String> {
     let Some(brunt) = &settings.brunt else {
         println!("left out: the target is part of brunt, which is not here");
         return Ok(());
@@ -31,7 +31,7 @@ pub(super) fn run(settings: &Settings) -> Result<(), String> {
         let name = format!("lateness-{}", peer.name().replace(' ', "-"));
         let folder = places::scratch("bench")?;
         let document = folder.join(format!("{name}.json"));
-        let target = Target::start(brunt, &name, "")?;
+        let target = LoggingTarget::start(brunt, &name, "")?;
         let Some(what) = peer.invocation(open, &target.url("/"), settings.seconds, Some(brunt), &document) else {
             println!("{} is left out: it is not here", peer.name());
             continue;
@@ -66,9 +66,9 @@ pub(super) fn at_quantile(sorted: &[f64], q: f64) -> f64 {
 }
 
 /// Lateness of each arrival in nanoseconds, ascending.
-pub(super) fn lateness(arrivals: &[Arrival], gap: f64) -> Vec<f64> {
+pub(super) fn lateness(arrivals: &[LoggedArrival], gap: f64) -> Vec<f64> {
     let Some(first) = arrivals.first() else { return Vec::new() };
-    let offset = |(i, arrival): (usize, &Arrival)| (arrival.arrived - first.arrived) as f64 - i as f64 * gap;
+    let offset = |(i, arrival): (usize, &LoggedArrival)| (arrival.arrived - first.arrived) as f64 - i as f64 * gap;
     let mut offsets: Vec<f64> = arrivals.iter().enumerate().map(offset).collect();
     offsets.sort_by(f64::total_cmp);
     let earliest = offsets.first().copied().unwrap_or_default();
@@ -81,7 +81,8 @@ mod tests {
 
     #[test]
     fn lays_the_schedule_under_the_arrivals() {
-        let arrivals: Vec<_> = [1_005, 1_100, 1_230, 1_300].map(|arrived| Arrival { arrived, answered: 0 }).into();
+        let arrivals: Vec<_> =
+            [1_005, 1_100, 1_230, 1_300].map(|arrived| LoggedArrival { arrived, answered: 0 }).into();
         assert_eq!(lateness(&arrivals, 100.0), [0.0, 0.0, 5.0, 30.0]);
         assert_eq!(lateness(&[], 100.0), Vec::<f64>::new());
     }

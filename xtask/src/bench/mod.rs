@@ -23,7 +23,7 @@ use crate::arguments::Arguments;
 use crate::{install, pair};
 
 /// Options of a bench.
-struct Settings {
+struct BenchSettings {
     rounds: u32,
     seconds: u32,
     /// The program under test; without one, only the peers are measured.
@@ -33,7 +33,7 @@ struct Settings {
     peers: Vec<String>,
 }
 
-impl Settings {
+impl BenchSettings {
     /// Returns `true` if a contender takes part.
     fn wants(&self, name: &str) -> bool {
         self.peers.is_empty() || self.peers.iter().any(|wanted| name.starts_with(wanted.as_str()))
@@ -41,25 +41,25 @@ impl Settings {
 }
 
 /// A measurement that is not a comparison of processor time.
-struct Special {
+struct SpecialBench {
     name: &'static str,
     what: &'static str,
-    run: fn(&Settings) -> Result<(), String>,
+    run: fn(&BenchSettings) -> Result<(), String>,
 }
 
-const SPECIAL: [Special; 4] = [
-    Special {
+const SPECIAL: [SpecialBench; 4] = [
+    SpecialBench {
         name: "highest",
         what: "the highest constant rate one core keeps, by the target's log",
         run: highest::run,
     },
-    Special { name: "idle", what: "user memory of an idle connection, over 15,000", run: idle::run },
-    Special {
+    SpecialBench { name: "idle", what: "user memory of an idle connection, over 15,000", run: idle::run },
+    SpecialBench {
         name: "lateness",
         what: "how late an open load's requests arrive, by the target's log",
         run: lateness::run,
     },
-    Special { name: "stall", what: "nginx stopped for one second in the middle of ten", run: stall::run },
+    SpecialBench { name: "stall", what: "nginx stopped for one second in the middle of ten", run: stall::run },
 ];
 
 /// `bench [--list] [--only SCENARIO]… [--rounds N] [--seconds S] [--brunt PATH] [--peer NAME]… [--no-history]`.
@@ -87,7 +87,7 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
         return Err("nginx is needed: apt-get install nginx".into());
     }
     install::from_registries();
-    let settings = Settings { rounds, seconds, brunt: pair::program(given)?, keep_history, peers };
+    let settings = BenchSettings { rounds, seconds, brunt: pair::program(given)?, keep_history, peers };
     for scenario in scenario::ALL.iter().filter(|scenario| asked(scenario.name)) {
         scenario::run(scenario, &settings)?;
     }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::scenario::Scenario;
+use super::scenario::BenchScenario;
 use crate::measure::Invocation;
 use crate::places;
 
@@ -47,7 +47,7 @@ impl Peer {
     /// Its command line for a scenario; none if it is not installed. `document` is where it may leave a file.
     pub(super) fn invocation(
         self,
-        scenario: &Scenario,
+        scenario: &BenchScenario,
         url: &str,
         seconds: u32,
         brunt: Option<&Path>,
@@ -80,14 +80,14 @@ impl Peer {
     }
 }
 
-fn wrk(scenario: &Scenario, seconds: u32) -> String {
+fn wrk(scenario: &BenchScenario, seconds: u32) -> String {
     let close = if scenario.close { " -H Connection:close" } else { "" };
     format!("-t1 -c{} -d{seconds}s{close} URL", scenario.connections)
 }
 
 /// Its `--rps` is the rate of each client. With a connection per request it never ends by time, so it gets a number of
 /// requests that takes about as long.
-fn h2load(scenario: &Scenario, seconds: u32) -> String {
+fn h2load(scenario: &BenchScenario, seconds: u32) -> String {
     if scenario.close {
         return format!("--h1 -t1 -m1 -c{} -n{} -H Connection:close URL", scenario.connections, seconds * 20_000);
     }
@@ -95,13 +95,13 @@ fn h2load(scenario: &Scenario, seconds: u32) -> String {
     format!("--h1 -t1 -m1 -c{} -D{seconds}{rate} URL", scenario.connections)
 }
 
-fn oha(scenario: &Scenario, seconds: u32) -> String {
+fn oha(scenario: &BenchScenario, seconds: u32) -> String {
     let close = if scenario.close { " --disable-keepalive" } else { "" };
     let rate = scenario.rate.map(|rate| format!(" -q {rate}")).unwrap_or_default();
     format!("--no-tui -c {} -z {seconds}s{rate}{close} URL", scenario.connections)
 }
 
-fn hey(scenario: &Scenario, seconds: u32) -> String {
+fn hey(scenario: &BenchScenario, seconds: u32) -> String {
     let close = if scenario.close { " -disable-keepalive" } else { "" };
     // Its -q is the rate of each worker.
     let rate = scenario.rate.map(|rate| format!(" -q {}", rate / scenario.connections)).unwrap_or_default();
@@ -109,7 +109,7 @@ fn hey(scenario: &Scenario, seconds: u32) -> String {
 }
 
 /// Only an open rate: it knows no users. What it attacks stands in a file.
-fn vegeta(scenario: &Scenario, url: &str, seconds: u32, document: &Path) -> Option<String> {
+fn vegeta(scenario: &BenchScenario, url: &str, seconds: u32, document: &Path) -> Option<String> {
     let (rate, connections) = (scenario.rate?, scenario.connections);
     let targets = document.with_extension("targets");
     std::fs::write(&targets, format!("GET {url}\n")).ok()?;
@@ -120,7 +120,7 @@ fn vegeta(scenario: &Scenario, url: &str, seconds: u32, document: &Path) -> Opti
     ))
 }
 
-fn brunt_line(scenario: &Scenario, seconds: u32, net: &str) -> String {
+fn brunt_line(scenario: &BenchScenario, seconds: u32, net: &str) -> String {
     let close = if scenario.close { " --no-keepalive" } else { "" };
     let load = match scenario.rate {
         None => format!("-c {}", scenario.connections),

@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Settings;
+use super::BenchSettings;
 use super::history;
 
 use super::peer::Peer;
 
 use super::table;
 use crate::measure::{self, GENERATOR_CORE, Usage};
-use crate::nginx::{Nginx, Setup};
-use crate::noise::Guard;
+use crate::nginx::{Nginx, NginxConfig};
+use crate::noise::NoiseGuard;
 use crate::places;
 
 /// One comparison of processor time.
-pub(super) struct Scenario {
+pub(super) struct BenchScenario {
     pub(super) name: &'static str,
     pub(super) what: &'static str,
     pub(super) connections: u32,
@@ -36,8 +36,8 @@ pub(super) struct Scenario {
 use Peer::{BruntEpoll, BruntSlack, BruntUring, H2load, Hey, Oha, Vegeta, Wrk};
 
 /// All of them.
-pub(super) const ALL: [Scenario; 4] = [
-    Scenario {
+pub(super) const ALL: [BenchScenario; 4] = [
+    BenchScenario {
         name: "alive-100",
         what: "100 keep-alive connections",
         connections: 100,
@@ -47,7 +47,7 @@ pub(super) const ALL: [Scenario; 4] = [
         yardstick: Wrk,
         limits: &[(BruntEpoll, 0.90), (BruntUring, 0.82)],
     },
-    Scenario {
+    BenchScenario {
         name: "alive-10k",
         what: "10,000 keep-alive connections",
         connections: 10_000,
@@ -57,7 +57,7 @@ pub(super) const ALL: [Scenario; 4] = [
         yardstick: Wrk,
         limits: &[(BruntEpoll, 0.72), (BruntUring, 0.62)],
     },
-    Scenario {
+    BenchScenario {
         name: "close-100",
         what: "a connection for each request, 100 users",
         connections: 100,
@@ -67,7 +67,7 @@ pub(super) const ALL: [Scenario; 4] = [
         yardstick: Wrk,
         limits: &[(BruntEpoll, 0.95), (BruntUring, 0.95)],
     },
-    Scenario {
+    BenchScenario {
         name: "open-20k",
         what: "20,000 requests per second at equal gaps on 100 connections",
         connections: 100,
@@ -80,7 +80,7 @@ pub(super) const ALL: [Scenario; 4] = [
 ];
 
 /// The result of one run of one contender.
-pub(super) struct Run {
+pub(super) struct ScenarioRun {
     pub(super) peer: Peer,
     /// Count by nginx.
     pub(super) requests: u64,
@@ -89,19 +89,19 @@ pub(super) struct Run {
     /// Processor time of nginx.
     pub(super) server_cpu_s: f64,
     /// How well an open rate was kept, where the generator tells it.
-    pub(super) kept: Option<Kept>,
+    pub(super) kept: Option<ScheduleFigures>,
     /// Disturbances that remained after a repetition.
     pub(super) noise: Option<String>,
 }
 
 /// The schedule report of brunt.
 #[derive(Clone, Copy)]
-pub(super) struct Kept {
+pub(super) struct ScheduleFigures {
     pub(super) sent_by_due: f64,
     pub(super) gen_late_p99_us: f64,
 }
 
-impl Kept {
+impl ScheduleFigures {
     /// Reads the report of an open run.
     fn read(document: &Path) -> Option<Self> {
         let report: Value = serde_json::from_str(&fs::read_to_string(document).ok()?).ok()?;
@@ -111,7 +111,7 @@ impl Kept {
     }
 }
 
-impl Run {
+impl ScenarioRun {
     pub(super) fn cpu_per_million(&self) -> f64 {
         self.usage.cpu_s() / self.requests.max(1) as f64 * 1e6
     }
@@ -126,11 +126,11 @@ const REPEATS: u32 = 3;
 const ALL_REPEATS: u32 = 12;
 
 /// Runs a scenario, prints its table and keeps its line.
-pub(super) fn run(scenario: &Scenario, settings: &Settings) -> Result<(), String> {
+pub(super) fn run(scenario: &BenchScenario, settings: &BenchSettings) -> Result<(), String> {
     println!("\n== {}: {}", scenario.name, scenario.what);
-    let mut guard = Guard::new();
+    let mut guard = NoiseGuard::new();
     let mut repeats_left = ALL_REPEATS;
-    let mut rounds: Vec<Vec<Run>> = Vec::new();
+    let mut rounds: Vec<Vec<ScenarioRun>> = Vec::new();
     for round in 1..=settings.rounds {
         let mut runs = Vec::new();
         let wanted = |peer: &Peer| *peer == scenario.yardstick || settings.wants(peer.name());
@@ -156,12 +156,12 @@ pub(super) fn run(scenario: &Scenario, settings: &Settings) -> Result<(), String
 
 /// Measures once, and again while the machine was not quiet.
 fn quiet_run(
-    scenario: &Scenario,
-    settings: &Settings,
+    scenario: &BenchScenario,
+    settings: &BenchSettings,
     peer: Peer,
-    guard: &mut Guard,
+    guard: &mut NoiseGuard,
     repeats_left: &mut u32,
-) -> Result<Option<Run>, String> {
+) -> Result<Option<ScenarioRun>, String> {
     let mut attempt = 1;
     loop {
         let Some(run) = one_run(scenario, settings, peer, guard)? else { return Ok(None) };
@@ -182,8 +182,13 @@ fn quiet_run(
 }
 
 /// One run against a fresh nginx, so that nobody inherits the memory layout or the dying connections of another.
-fn one_run(scenario: &Scenario, settings: &Settings, peer: Peer, guard: &mut Guard) -> Result<Option<Run>, String> {
-    let server = Nginx::start(&Setup::plain()?)?;
+fn one_run(
+    scenario: &BenchScenario,
+    settings: &BenchSettings,
+    peer: Peer,
+    guard: &mut NoiseGuard,
+) -> Result<Option<ScenarioRun>, String> {
+    let server = Nginx::start(&NginxConfig::plain()?)?;
     let folder = places::scratch("bench")?;
     let file = format!("{}-{}", scenario.name, peer.name().replace(' ', "-"));
     let document = folder.join(format!("{file}.json"));
@@ -206,8 +211,8 @@ fn one_run(scenario: &Scenario, settings: &Settings, peer: Peer, guard: &mut Gua
         println!("{} sent nothing (exit {}); see {}", peer.name(), usage.exit, usage.output.display());
         return Ok(None);
     }
-    let kept = if peer.is_brunt() && scenario.rate.is_some() { Kept::read(&document) } else { None };
-    let run = Run { peer, requests, accepted, usage, server_cpu_s, kept, noise };
+    let kept = if peer.is_brunt() && scenario.rate.is_some() { ScheduleFigures::read(&document) } else { None };
+    let run = ScenarioRun { peer, requests, accepted, usage, server_cpu_s, kept, noise };
     println!(
         "{:<12} {:>9.0}/s  {:6.3} s per million, {:.0} % user, nginx {:6.3}{}",
         peer.name(),

@@ -4,20 +4,20 @@
 
 use std::time::Duration;
 
-use super::Settings;
+use super::BenchSettings;
 use super::peer::Peer;
 use super::scenario;
 
 use crate::measure::{self, GENERATOR_CORE};
-use crate::nginx::{Nginx, Setup};
+use crate::nginx::{Nginx, NginxConfig};
 use crate::places;
 
 const SECONDS: u32 = 10;
 
-pub(super) fn run(settings: &Settings) -> Result<(), String> {
+pub(super) fn run(settings: &BenchSettings) -> Result<(), String> {
     let open = scenario::ALL.iter().find(|s| s.rate.is_some()).ok_or("no scenario is open")?;
     for peer in [Peer::BruntEpoll, Peer::BruntUring, Peer::Oha, Peer::Vegeta, Peer::H2load, Peer::Hey] {
-        let server = Nginx::start(&Setup::plain()?)?;
+        let server = Nginx::start(&NginxConfig::plain()?)?;
         let folder = places::scratch("bench")?;
         let name = peer.name().replace(' ', "-");
         let document = folder.join(format!("stall-{name}.json"));

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::peer::Peer;
-use super::scenario::{Run, Scenario};
+use super::scenario::{BenchScenario, ScenarioRun};
 
 /// The share of an open schedule that brunt must have sent.
 const SENT_BY_DUE: f64 = 0.999;
 
 /// The figures of one contender.
-pub(super) struct Row {
+pub(super) struct FigureRow {
     peer: Peer,
     per_second: f64,
     cpu_per_million: f64,
@@ -33,14 +33,14 @@ pub(super) struct Row {
 }
 
 /// Medians and ratios of every contender, in the scenario's order.
-pub(super) fn summarise(scenario: &Scenario, rounds: &[Vec<Run>]) -> Vec<Row> {
+pub(super) fn summarise(scenario: &BenchScenario, rounds: &[Vec<ScenarioRun>]) -> Vec<FigureRow> {
     scenario.peers.iter().filter_map(|&peer| row(scenario, peer, rounds)).collect()
 }
 
-fn row(scenario: &Scenario, peer: Peer, rounds: &[Vec<Run>]) -> Option<Row> {
+fn row(scenario: &BenchScenario, peer: Peer, rounds: &[Vec<ScenarioRun>]) -> Option<FigureRow> {
     let of = |wanted: Peer| rounds.iter().filter_map(move |runs| runs.iter().find(|run| run.peer == wanted));
-    let over = |figure: fn(&Run) -> f64| median(of(peer).map(figure).collect());
-    let ratio = |figure: fn(&Run) -> f64| {
+    let over = |figure: fn(&ScenarioRun) -> f64| median(of(peer).map(figure).collect());
+    let ratio = |figure: fn(&ScenarioRun) -> f64| {
         let pairs = rounds.iter().filter_map(|runs| {
             let mine = runs.iter().find(|run| run.peer == peer)?;
             let theirs = runs.iter().find(|run| run.peer == scenario.yardstick)?;
@@ -48,16 +48,16 @@ fn row(scenario: &Scenario, peer: Peer, rounds: &[Vec<Run>]) -> Option<Row> {
         });
         median(pairs.collect())
     };
-    Some(Row {
+    Some(FigureRow {
         peer,
-        per_second: over(Run::per_second)?,
-        cpu_per_million: over(Run::cpu_per_million)?,
+        per_second: over(ScenarioRun::per_second)?,
+        cpu_per_million: over(ScenarioRun::cpu_per_million)?,
         user_share: over(|run| run.usage.user_s / run.usage.cpu_s().max(1e-9))?,
         server_cpu_per_million: over(|run| run.server_cpu_s / run.requests.max(1) as f64 * 1e6)?,
         peak_mib: over(|run| run.usage.peak_kib as f64 / 1024.0)?,
         requests_per_connection: over(|run| run.requests as f64 / run.accepted.max(1) as f64)?,
-        cpu_ratio: ratio(Run::cpu_per_million),
-        rate_ratio: ratio(Run::per_second),
+        cpu_ratio: ratio(ScenarioRun::cpu_per_million),
+        rate_ratio: ratio(ScenarioRun::per_second),
         limit: scenario.limits.iter().find(|(limited, _)| *limited == peer).map(|(_, limit)| *limit),
         sent_by_due: of(peer).filter_map(|run| run.kept).map(|kept| kept.sent_by_due).min_by(f64::total_cmp),
         gen_late_p99_us: median(of(peer).filter_map(|run| run.kept).map(|kept| kept.gen_late_p99_us).collect()),
@@ -77,7 +77,7 @@ pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     }
 }
 
-pub(super) fn print(scenario: &Scenario, rows: &[Row], together: f64) {
+pub(super) fn print(scenario: &BenchScenario, rows: &[FigureRow], together: f64) {
     let yardstick = scenario.yardstick.name();
     println!("\n{}, medians; ratios to {yardstick} within each round", scenario.what);
     println!(
@@ -129,7 +129,7 @@ fn shown(ratio: Option<f64>) -> String {
 }
 
 /// The same for the history: name → figures.
-pub(super) fn as_json(rows: &[Row]) -> Value {
+pub(super) fn as_json(rows: &[FigureRow]) -> Value {
     let rounded = |value: f64| (value * 10_000.0).round() / 10_000.0;
     let mut all = serde_json::Map::new();
     for row in rows {

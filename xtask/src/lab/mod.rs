@@ -10,8 +10,8 @@ mod server;
 
 use serde_json::Value;
 
-use self::cases::{ALL, Case, Expected};
-use self::server::Server;
+use self::cases::{ALL, ExpectedFinding, LabCase};
+use self::server::LabServer;
 use crate::arguments::Arguments;
 use crate::{install, pair};
 
@@ -19,7 +19,7 @@ use crate::{install, pair};
 const TRIES: u32 = 3;
 
 /// The outcome of a case.
-enum Verdict {
+enum LabVerdict {
     Right,
     Wrong,
     /// The machine disturbed the generator each time.
@@ -40,7 +40,7 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     let (mut wrong, mut open, mut ran, mut skipped) = (0, 0, 0, 0);
     println!("{:<34} {:<22} {:<30} verdict", "case", "expected", "found");
     for case in ALL.iter().filter(|case| case.name.contains(&only)) {
-        let times = if case.expected == Expected::Healthy { healthy } else { 1 };
+        let times = if case.expected == ExpectedFinding::Healthy { healthy } else { 1 };
         for _ in 0..times {
             let (verdict, said, why) = match tried(case, &brunt) {
                 Ok(tried) => tried,
@@ -51,16 +51,16 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
                 }
             };
             let word = match verdict {
-                Verdict::Right => "right",
-                Verdict::Wrong => "WRONG",
-                Verdict::Open => "open: the generator was disturbed",
+                LabVerdict::Right => "right",
+                LabVerdict::Wrong => "WRONG",
+                LabVerdict::Open => "open: the generator was disturbed",
             };
             println!("{:<34} {:<22} {:<30} {word}", case.name, case.expected.shown(), said);
-            let wrong_now = matches!(verdict, Verdict::Wrong);
+            let wrong_now = matches!(verdict, LabVerdict::Wrong);
             why.iter().filter(|_| wrong_now).for_each(|sentence| println!("    {sentence}"));
             ran += 1;
-            wrong += u32::from(matches!(verdict, Verdict::Wrong));
-            open += u32::from(matches!(verdict, Verdict::Open));
+            wrong += u32::from(matches!(verdict, LabVerdict::Wrong));
+            open += u32::from(matches!(verdict, LabVerdict::Open));
         }
     }
     println!("{ran} runs, {wrong} wrong, {open} open, {skipped} cases skipped");
@@ -68,20 +68,20 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
 }
 
 /// What became of a case, what was found in a line, and what was said beside it.
-fn tried(case: &Case, brunt: &std::path::Path) -> Result<(Verdict, String, Vec<String>), String> {
-    let mut last = (Verdict::Open, String::new(), Vec::new());
+fn tried(case: &LabCase, brunt: &std::path::Path) -> Result<(LabVerdict, String, Vec<String>), String> {
+    let mut last = (LabVerdict::Open, String::new(), Vec::new());
     for _ in 0..TRIES {
-        let server = Server::start(case, brunt)?;
+        let server = LabServer::start(case, brunt)?;
         let report = server.load(case, brunt)?;
         let found = told(&report);
         let disturbed = !case.expected.is_of_the_generator() && found.starts_with("C1");
         let verdict = match case.expected.holds(&report, &found) {
-            _ if disturbed => Verdict::Open,
-            true => Verdict::Right,
-            false => Verdict::Wrong,
+            _ if disturbed => LabVerdict::Open,
+            true => LabVerdict::Right,
+            false => LabVerdict::Wrong,
         };
         last = (verdict, found, beside(&report));
-        if !matches!(last.0, Verdict::Open) {
+        if !matches!(last.0, LabVerdict::Open) {
             break;
         }
     }

@@ -7,31 +7,31 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::cases::Case;
+use super::cases::LabCase;
 use super::program::{data, program, serves};
 use crate::places;
 
 /// A server with a fault; gone with the value.
-pub struct Server {
+pub struct LabServer {
     child: Child,
     port: u16,
     /// Where it complains.
     log: PathBuf,
-    network: Network,
+    network: NetworkNamespace,
     /// The folder of a database.
     data: PathBuf,
 }
 
 /// A network of its own, gone with the value, or that of the host.
-struct Network(Option<String>);
+struct NetworkNamespace(Option<String>);
 
-impl Network {
-    fn of(case: &Case) -> Result<Network, String> {
+impl NetworkNamespace {
+    fn of(case: &LabCase) -> Result<NetworkNamespace, String> {
         if case.network.is_empty() {
-            return Ok(Network(None));
+            return Ok(NetworkNamespace(None));
         }
         let name = format!("brunt-lab-{}", std::process::id());
-        let network = Network(Some(name.clone()));
+        let network = NetworkNamespace(Some(name.clone()));
         let own = network.files();
         let shell = format!(
             "mkdir -p {own} && echo nameserver 127.0.0.1 > {own}/resolv.conf && ip netns add {name} && \
@@ -69,7 +69,7 @@ impl Network {
     }
 }
 
-impl Drop for Network {
+impl Drop for NetworkNamespace {
     fn drop(&mut self) {
         if let Some(name) = &self.0 {
             let _ = Command::new("ip").args(["netns", "del", name]).status();
@@ -78,11 +78,11 @@ impl Drop for Network {
     }
 }
 
-impl Server {
-    pub fn start(case: &Case, brunt: &Path) -> Result<Server, String> {
+impl LabServer {
+    pub fn start(case: &LabCase, brunt: &Path) -> Result<LabServer, String> {
         let port = places::free_port()?;
         let log = places::scratch("lab-server")?.join(format!("{port}.log"));
-        let network = Network::of(case)?;
+        let network = NetworkNamespace::of(case)?;
         let mut line: Vec<String> = network.under();
         line.extend(case.under.iter().map(|word| (*word).to_owned()));
         let data = data(case.kind, port, &log);
@@ -90,7 +90,7 @@ impl Server {
         let mut command = Command::new(&line[0]);
         command.args(&line[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(|e| format!("cannot start {}: {e}", line[0]))?;
-        let server = Server { child, port, log, network, data };
+        let server = LabServer { child, port, log, network, data };
         let began = Instant::now();
         while !(server.network.reaches(port) && serves(case.kind, port)) {
             if began.elapsed() > Duration::from_secs(30) {
@@ -102,7 +102,7 @@ impl Server {
     }
 
     /// Loads it as the case says; the JSON report.
-    pub fn load(&self, case: &Case, brunt: &Path) -> Result<Value, String> {
+    pub fn load(&self, case: &LabCase, brunt: &Path) -> Result<Value, String> {
         let home = places::scratch("lab")?;
         let mut line = self.network.under();
         line.extend(case.own.iter().map(|word| (*word).to_owned()));
@@ -127,7 +127,7 @@ pub fn words(line: &str) -> impl Iterator<Item = String> {
     line.split(' ').map(|word| word.replace('~', " "))
 }
 
-impl Drop for Server {
+impl Drop for LabServer {
     fn drop(&mut self) {
         // Nothing is lost if it is already gone.
         let _ = self.child.kill();

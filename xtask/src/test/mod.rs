@@ -16,34 +16,34 @@ use crate::arguments::Arguments;
 use crate::{install, measure};
 
 /// What became of a step.
-enum Verdict {
+enum StepOutcome {
     Passed,
     Failed(String),
     Skipped(String),
 }
 
 /// What a step does and may need.
-struct Step {
+struct TestStep {
     name: &'static str,
     what: &'static str,
     /// Steps that must not have failed before this one.
     after: &'static [&'static str],
-    run: fn(&mut Progress) -> Verdict,
+    run: fn(&mut StepProgress) -> StepOutcome,
 }
 
 /// What steps tell each other, and the summary.
 #[derive(Default)]
-struct Progress {
+struct StepProgress {
     /// Tests that try many random cases are left out.
     quick: bool,
     /// What the tests use beside Rust, while it is fetched.
-    supplies: Option<supplies::Supplies>,
+    supplies: Option<supplies::TestDependencies>,
     /// What the sources of the pages are checked by, while that goes on.
     pages: Option<JoinHandle<Result<(), String>>>,
     /// The pages are among the steps.
     web_follows: bool,
     /// A browser that looks at them, while that goes on.
-    browser: Option<web::Browser>,
+    browser: Option<web::BrowserCheck>,
     /// Tests that failed beside others and passed by themselves.
     unsteady: Vec<String>,
     /// Tests that ran, over all test programs.
@@ -52,7 +52,7 @@ struct Progress {
 }
 
 /// What a step took, in seconds: elapsed, and of the cores by the processes that ended in it.
-struct Cost {
+struct StepCost {
     wall_s: f64,
     cpu_s: f64,
 }
@@ -73,29 +73,29 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     let chosen = if quick { choose(&QUICK.map(str::to_owned))? } else { choose(&words)? };
     let follows = |name: &str| chosen.iter().any(|step| step.name == name);
     let supplies = follows("tools").then(|| supplies::begin(follows("web")));
-    let mut progress = Progress { quick, supplies, web_follows: follows("web"), ..Progress::default() };
-    let mut results: Vec<(&Step, Verdict, Cost)> = Vec::new();
+    let mut progress = StepProgress { quick, supplies, web_follows: follows("web"), ..StepProgress::default() };
+    let mut results: Vec<(&TestStep, StepOutcome, StepCost)> = Vec::new();
     let mut failed: BTreeSet<&str> = BTreeSet::new();
     for step in chosen {
         println!("\n== {}: {}", step.name, step.what);
         let (began, cpu) = (Instant::now(), measure::cpu_of_ended_children());
         let verdict = match step.after.iter().find(|earlier| failed.contains(*earlier)) {
-            Some(earlier) => Verdict::Skipped(format!("`{earlier}` failed")),
+            Some(earlier) => StepOutcome::Skipped(format!("`{earlier}` failed")),
             None => (step.run)(&mut progress),
         };
         let verdict = hold_to_rules(verdict);
-        if let Verdict::Failed(why) = &verdict {
+        if let StepOutcome::Failed(why) = &verdict {
             eprintln!("{} failed: {why}", step.name);
             failed.insert(step.name);
         }
-        let cost = Cost { wall_s: began.elapsed().as_secs_f64(), cpu_s: measure::cpu_of_ended_children() - cpu };
+        let cost = StepCost { wall_s: began.elapsed().as_secs_f64(), cpu_s: measure::cpu_of_ended_children() - cpu };
         results.push((step, verdict, cost));
     }
     summarise(&results, &progress)
 }
 
 /// The steps asked for, in their own order; all of them where none is named.
-fn choose(names: &[String]) -> Result<Vec<&'static Step>, String> {
+fn choose(names: &[String]) -> Result<Vec<&'static TestStep>, String> {
     if let Some(unknown) = names.iter().find(|name| steps::STEPS.iter().all(|step| step.name != *name)) {
         let known: Vec<_> = steps::STEPS.iter().map(|step| step.name).collect();
         return Err(format!(
@@ -107,29 +107,29 @@ fn choose(names: &[String]) -> Result<Vec<&'static Step>, String> {
 }
 
 /// Nothing is skipped where the machine decides over a change.
-fn hold_to_rules(verdict: Verdict) -> Verdict {
+fn hold_to_rules(verdict: StepOutcome) -> StepOutcome {
     match verdict {
-        Verdict::Skipped(why) if install::nothing_may_be_skipped() => {
-            Verdict::Failed(format!("would be skipped ({why}), which CI does not allow"))
+        StepOutcome::Skipped(why) if install::nothing_may_be_skipped() => {
+            StepOutcome::Failed(format!("would be skipped ({why}), which CI does not allow"))
         }
         other => other,
     }
 }
 
-fn summarise(results: &[(&Step, Verdict, Cost)], progress: &Progress) -> Result<(), String> {
+fn summarise(results: &[(&TestStep, StepOutcome, StepCost)], progress: &StepProgress) -> Result<(), String> {
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     println!("\n== summary");
     for (step, verdict, cost) in results {
         let (word, why) = match verdict {
-            Verdict::Passed => {
+            StepOutcome::Passed => {
                 passed += 1;
                 ("passed", "")
             }
-            Verdict::Failed(why) => {
+            StepOutcome::Failed(why) => {
                 failed += 1;
                 ("FAILED", why.as_str())
             }
-            Verdict::Skipped(why) => {
+            StepOutcome::Skipped(why) => {
                 skipped += 1;
                 ("SKIPPED", why.as_str())
             }

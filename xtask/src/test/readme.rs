@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::Verdict;
+use super::StepOutcome;
 use crate::{links, places};
 
 /// The longest a block may take, in seconds.
@@ -29,7 +29,7 @@ const TIDY: &str = "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n";
 
 /// A fenced `sh` block of a document.
 #[derive(Debug, PartialEq)]
-struct Block {
+struct ShellBlock {
     line: usize,
     script: String,
     exit: i32,
@@ -37,14 +37,14 @@ struct Block {
 }
 
 /// Runs every block of every document.
-pub(super) fn check() -> Verdict {
+pub(super) fn check() -> StepOutcome {
     match run_all() {
-        Ok((0, _)) => Verdict::Skipped("no document holds a command yet".into()),
+        Ok((0, _)) => StepOutcome::Skipped("no document holds a command yet".into()),
         Ok((ran, left_out)) => {
             println!("{ran} blocks ran, {left_out} left out with a reason");
-            Verdict::Passed
+            StepOutcome::Passed
         }
-        Err(why) => Verdict::Failed(why),
+        Err(why) => StepOutcome::Failed(why),
     }
 }
 
@@ -52,7 +52,7 @@ pub(super) fn check() -> Verdict {
 const BESIDE: usize = 2;
 
 /// A block that is to be run, and where it stands.
-type Placed = (String, Block);
+type LocatedBlock = (String, ShellBlock);
 
 fn run_all() -> Result<(usize, usize), String> {
     let (mut to_run, mut left_out) = (Vec::new(), 0);
@@ -72,7 +72,7 @@ fn run_all() -> Result<(usize, usize), String> {
     if to_run.is_empty() {
         return Ok((0, left_out));
     }
-    let _target = Target::start()?;
+    let _target = ReadmeTarget::start()?;
     let fallen = run_beside(&to_run);
     // What fails because another ran beside it is told apart from what fails.
     let wrong = fallen.into_iter().filter_map(|(place, block)| {
@@ -84,7 +84,7 @@ fn run_all() -> Result<(usize, usize), String> {
 }
 
 /// Runs blocks beside each other; those that failed.
-fn run_beside(to_run: &[Placed]) -> Vec<&Placed> {
+fn run_beside(to_run: &[LocatedBlock]) -> Vec<&LocatedBlock> {
     let next = AtomicUsize::new(0);
     let fallen = Mutex::new(Vec::new());
     let work = || {
@@ -100,8 +100,8 @@ fn run_beside(to_run: &[Placed]) -> Vec<&Placed> {
 }
 
 /// The `sh` blocks of a document; a leading `$ ` of a line is a prompt.
-fn blocks(text: &str) -> Vec<Block> {
-    let mut found: Vec<Block> = Vec::new();
+fn blocks(text: &str) -> Vec<ShellBlock> {
+    let mut found: Vec<ShellBlock> = Vec::new();
     let mut open = false;
     let mut ours = false;
     for (number, line) in text.lines().enumerate() {
@@ -111,7 +111,7 @@ fn blocks(text: &str) -> Vec<Block> {
             let mut words = fence.split_whitespace();
             if open && words.next() == Some("sh") {
                 ours = true;
-                let mut block = Block { line: number + 1, script: String::new(), exit: 0, skip: None };
+                let mut block = ShellBlock { line: number + 1, script: String::new(), exit: 0, skip: None };
                 for word in words {
                     match word.split_once('=') {
                         Some(("exit", code)) => block.exit = code.parse().unwrap_or(0),
@@ -131,7 +131,7 @@ fn blocks(text: &str) -> Vec<Block> {
 
 /// Runs a block, and again where a run in it was not trusted: what else this machine does passes, a wrong document stays.
 /// The last try is not quiet, because the reasons are needed.
-fn run_in_turn(block: &Block) -> Result<(), String> {
+fn run_in_turn(block: &ShellBlock) -> Result<(), String> {
     let mut ended = run_block(block, &block.script);
     for attempt in 2..=TRIES {
         match ended {
@@ -161,7 +161,7 @@ fn loud(script: &str) -> String {
 }
 
 /// Runs the script of a block; its exit code and what it said where that is another one than expected.
-fn run_block(block: &Block, script: &str) -> Result<(), (Option<i32>, String)> {
+fn run_block(block: &ShellBlock, script: &str) -> Result<(), (Option<i32>, String)> {
     let folder = places::scratch("readme").map_err(|why| (None, why))?;
     let program = places::brunt("debug");
     let beside = program.parent().unwrap_or(&program).display().to_string();
@@ -183,9 +183,9 @@ fn run_block(block: &Block, script: &str) -> Result<(), (Option<i32>, String)> {
 }
 
 /// The built-in target that documents talk to; gone with the value.
-struct Target(Child);
+struct ReadmeTarget(Child);
 
-impl Target {
+impl ReadmeTarget {
     fn start() -> Result<Self, String> {
         let child = Command::new(places::brunt("debug"))
             .args(["target", TARGET])
@@ -205,7 +205,7 @@ impl Target {
     }
 }
 
-impl Drop for Target {
+impl Drop for ReadmeTarget {
     fn drop(&mut self) {
         // Nothing is lost if it is already gone.
         let _ = self.0.kill();
@@ -229,7 +229,7 @@ mod tests {
     fn reads_blocks() {
         let text = "\
 a\n```sh\n$ brunt a \\\n  -c 1\nbrunt b\n```\n```text\nbrunt c\n```\n```sh exit=10\nbrunt d\n```\n```sh skip=needs_a_browser\nbrunt e\n```\n";
-        let block = |line, script: &str, exit, skip: Option<&str>| Block {
+        let block = |line, script: &str, exit, skip: Option<&str>| ShellBlock {
             line,
             script: script.into(),
             exit,

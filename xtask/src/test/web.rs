@@ -7,34 +7,34 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::thread::JoinHandle;
 
-use super::{Progress, Verdict};
+use super::{StepOutcome, StepProgress};
 use crate::{install, places, shell};
 
 /// The packages of `package-lock.json`, as they were installed last.
 const INSTALLED: &str = "node_modules/.installed-lock.json";
 
 /// The pages in a browser, while another step goes on that mostly waits.
-pub(super) struct Browser(JoinHandle<Verdict>);
+pub(super) struct BrowserCheck(JoinHandle<StepOutcome>);
 
 /// Begins with the browser once the sources of the pages are checked.
-pub(super) fn begin(progress: &mut Progress) -> Browser {
+pub(super) fn begin(progress: &mut StepProgress) -> BrowserCheck {
     let pages = progress.pages.take();
-    Browser(std::thread::spawn(move || check(pages)))
+    BrowserCheck(std::thread::spawn(move || check(pages)))
 }
 
 /// Waits for the browser, or begins with it where nothing did.
-pub(super) fn finish(progress: &mut Progress) -> Verdict {
+pub(super) fn finish(progress: &mut StepProgress) -> StepOutcome {
     let begun = progress.browser.take().unwrap_or_else(|| begin(progress));
-    begun.0.join().unwrap_or_else(|_| Verdict::Failed("what looks at the pages broke".into()))
+    begun.0.join().unwrap_or_else(|_| StepOutcome::Failed("what looks at the pages broke".into()))
 }
 
-fn check(pages: Option<JoinHandle<Result<(), String>>>) -> Verdict {
+fn check(pages: Option<JoinHandle<Result<(), String>>>) -> StepOutcome {
     let missing = install::from_debian(install::FOR_WEB);
     if !missing.is_empty() {
-        return Verdict::Skipped(format!("{} not here: the pages are not looked at", missing.join(", ")));
+        return StepOutcome::Skipped(format!("{} not here: the pages are not looked at", missing.join(", ")));
     }
     if let Err(why) = packages() {
-        return Verdict::Skipped(format!("their packages cannot be had ({why})"));
+        return StepOutcome::Skipped(format!("their packages cannot be had ({why})"));
     }
     let outcome = match pages {
         Some(begun) => begun.join().unwrap_or_else(|_| Err("what checks their sources broke".into())),
@@ -42,8 +42,8 @@ fn check(pages: Option<JoinHandle<Result<(), String>>>) -> Verdict {
     };
     let browser = || shell::quietly(run("browser").env("BRUNT", places::brunt("debug")));
     match outcome.and_then(|()| browser()) {
-        Ok(()) => Verdict::Passed,
-        Err(why) => Verdict::Failed(why),
+        Ok(()) => StepOutcome::Passed,
+        Err(why) => StepOutcome::Failed(why),
     }
 }
 

@@ -5,14 +5,14 @@ use std::fmt;
 use serde_json::Value;
 
 /// A figure and the bounds it must lie within; a figure that is missing does not.
-pub(super) struct Check {
+pub(super) struct TruthCheck {
     what: String,
     found: Option<f64>,
     least: f64,
     most: f64,
 }
 
-impl Check {
+impl TruthCheck {
     /// The figure lies between two bounds, both allowed.
     pub(super) fn between(what: impl Into<String>, found: Option<f64>, least: f64, most: f64) -> Self {
         Self { what: what.into(), found, least, most }
@@ -39,7 +39,7 @@ impl Check {
     }
 }
 
-impl fmt::Display for Check {
+impl fmt::Display for TruthCheck {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = if self.holds() { "holds" } else { "FAILS" };
         let found = self.found.map_or("nothing".to_owned(), |found| format!("{found}"));
@@ -58,9 +58,9 @@ pub(super) fn number(report: &Value, path: &str) -> Option<f64> {
 }
 
 /// The law that every report keeps: scheduled = succeeded + failed + unfinished.
-pub(super) fn accounted(report: &Value) -> Check {
+pub(super) fn accounted(report: &Value) -> TruthCheck {
     let count = |name: &str| number(report, &format!("requests.{name}")).unwrap_or(f64::NAN);
-    Check::equal(
+    TruthCheck::equal(
         "succeeded + failed + unfinished",
         Some(count("succeeded") + count("failed") + count("unfinished")),
         count("scheduled"),
@@ -76,11 +76,11 @@ mod tests {
         let report =
             serde_json::json!({ "requests": { "scheduled": 3, "succeeded": 1, "failed": 1, "unfinished": 1 } });
         let cases = [
-            (Check::near("a", Some(10.2), 10.0, 0.02, 0.0), true),
-            (Check::near("a", Some(10.3), 10.0, 0.02, 0.0), false),
-            (Check::near("a", None, 10.0, 1.0, 100.0), false),
-            (Check::equal("a", number(&report, "requests.scheduled"), 3.0), true),
-            (Check::equal("a", number(&report, "requests.none"), 3.0), false),
+            (TruthCheck::near("a", Some(10.2), 10.0, 0.02, 0.0), true),
+            (TruthCheck::near("a", Some(10.3), 10.0, 0.02, 0.0), false),
+            (TruthCheck::near("a", None, 10.0, 1.0, 100.0), false),
+            (TruthCheck::equal("a", number(&report, "requests.scheduled"), 3.0), true),
+            (TruthCheck::equal("a", number(&report, "requests.none"), 3.0), false),
             (accounted(&report), true),
             (accounted(&Value::Null), false),
         ];
