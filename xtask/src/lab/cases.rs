@@ -1,24 +1,24 @@
-//! The cases: which server, under what, loaded how, and what is to be said of it.
+//! The cases: the server, its restrictions, the load, and the expected diagnosis.
 
 use serde_json::Value;
 
-/// What is shown beside findings: the words of runs that did not settle, and a notice.
-pub const TOLD: [&str; 4] = ["settled_late", "two_regimes", "never_settled", "slow_lookup"];
+/// Codes shown after the findings: those of runs that did not settle, and a notice.
+pub const SHOWN_CODES: [&str; 4] = ["settled_late", "two_regimes", "never_settled", "slow_lookup"];
 
 /// The expected finding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ExpectedFinding {
-    /// This rule first, with this proof.
+    /// The principal finding, by rule and proof.
     Principal(&'static str, &'static str),
-    /// None of these rules.
+    /// The absence of these rules.
     Not(&'static [&'static str]),
-    /// This word among those of trust.
+    /// A code among the reasons of the trust verdict.
     Settled(&'static str),
-    /// This among the notices.
+    /// A code among the notices.
     Notice(&'static str),
-    /// No limit, but this outcome.
+    /// An outcome without a limit.
     Outcome(&'static str),
-    /// No limit, trusted, and not a remark.
+    /// No limit, trusted, and exit code 0.
     Healthy,
 }
 
@@ -38,7 +38,7 @@ impl ExpectedFinding {
         matches!(self, ExpectedFinding::Principal("C1", _))
     }
 
-    /// Whether a report says so; `found` is its line of findings.
+    /// Returns `true` if a report matches; `found` is its line of findings.
     pub fn holds(self, report: &Value, found: &str) -> bool {
         match self {
             ExpectedFinding::Principal(rule, proof) => found.starts_with(&format!("{rule} {proof}")),
@@ -53,22 +53,22 @@ impl ExpectedFinding {
     }
 }
 
-/// A cause made real.
+/// A bottleneck created on purpose, or a healthy server.
 pub struct LabCase {
     pub name: &'static str,
-    /// What `tests/servers/queueing.py` does; or `redis` and its options; or `nginx` with how many connections a
-    /// worker may have, what
-    /// it does with a request, and what stands around the server; `mariadb` and its options, or `postgres` and its
-    /// settings, without a password for their superusers; or `target`, that of brunt.
+    /// The server: arguments of `tests/servers/queueing.py`; `redis` and its options; `nginx` with its connections per
+    /// worker, the directive that handles a request, and directives around the server block; `mariadb` and its
+    /// options, or `postgres` and its settings, without a password for their superusers; or `target`, built into
+    /// brunt.
     pub kind: &'static str,
-    /// Restriction of the server.
+    /// Command that restricts the server.
     pub under: &'static [&'static str],
-    /// Restriction of brunt.
+    /// Command that restricts brunt.
     pub own: &'static [&'static str],
-    /// Both run in a network of their own that these shell commands set up; empty: in that of the host.
+    /// Shell commands that set up a network namespace for both; if empty, both run in that of the host.
     pub network: &'static str,
-    /// Words with spaces between; within a word `~` is a space, `{port}` that of the server, `{log}` the file it
-    /// complains to.
+    /// Arguments of brunt, separated by spaces; within a word `~` is a space, `{port}` the port of the server, and
+    /// `{log}` its error log.
     pub load: &'static str,
     pub expected: ExpectedFinding,
 }
@@ -77,7 +77,7 @@ const fn case(name: &'static str, kind: &'static str, load: &'static str, expect
     LabCase { name, kind, under: &[], own: &[], network: "", load, expected }
 }
 
-/// What follows gets 30 % of a core (control groups of either version); the lab removes the group.
+/// Limits the command to 30 % of a core (control groups v1 or v2); the lab removes the group.
 const THROTTLED: &[&str] = &[
     "bash",
     "-c",
@@ -86,9 +86,8 @@ const THROTTLED: &[&str] = &[
      echo $$ > $g/cgroup.procs; exec \"$@\"",
     "-",
 ];
-/// What follows reads 1,000 blocks a second from the disk that this stands on, as cloud disks do, and has 160 MB of
-/// memory, files it read
-/// included.
+/// Limits the command to 1,000 reads per second from the disk of the working directory, as cloud disks do, and to
+/// 160 MB of memory, page cache included.
 const SLOW_DISK: &[&str] = &[
     "bash",
     "-c",
@@ -99,14 +98,14 @@ const SLOW_DISK: &[&str] = &[
      echo $$ > $g/cgroup.procs; exec \"$@\"",
     "-",
 ];
-/// What follows is stopped for 300 ms of each second.
+/// Stops the command for 300 ms of each second.
 const STOPPED: &[&str] = &[
     "bash",
     "-c",
     "\"$@\" & p=$!; while sleep 0.7 && kill -STOP $p 2>/dev/null; do sleep 0.3; kill -CONT $p; done; wait $p",
     "-",
 ];
-/// What follows shares its core with two programs that never rest, and comes after them.
+/// Makes the command share its core with two busy loops, at lower priority.
 const STARVED: &[&str] = &[
     "bash",
     "-c",
@@ -114,13 +113,12 @@ const STARVED: &[&str] = &[
     "-",
 ];
 
-/// A network whose names are asked for at 127.0.0.1, as every network of the lab has it.
+/// A network whose name server is 127.0.0.1, as in every network of the lab.
 const OWN_NAMES: &str = "true";
-/// Connections are tracked where a rule asks for their state.
+/// Enables connection tracking by a rule that matches on the state.
 const TRACKED: &str = "nft add table ip t && nft add chain ip t c \"{ type filter hook output priority 0; }\" && nft add rule ip t c ct state new accept";
-/// What follows runs while this machine tracks 100 connections at most. The limit is the host's, where somebody who
-/// outlives all of us
-/// puts it back.
+/// Runs the command while this machine tracks at most 100 connections. The limit is the host's; a background process
+/// that outlives the command restores it.
 const FEW_TRACKED: &[&str] = &[
     "bash",
     "-c",
@@ -142,7 +140,7 @@ pub const ALL: &[LabCase] = &[
         "twin: accept queue of 1000",
         "backlog 1000 2",
         "-c 20 -d 4s --no-keepalive",
-        // One accepts, and serves, one after another.
+        // A single thread accepts and serves connections one at a time.
         ExpectedFinding::Principal("S3", "consistent"),
     ),
     case("pool of 8", "pool 8 20", "-c 50 -d 5s", ExpectedFinding::Principal("S4", "consistent")),

@@ -1,7 +1,7 @@
-//! `cargo xtask test`: everything that must hold, step by step.
+//! `cargo xtask test`: all checks, step by step.
 //!
-//! Steps run in order, cheapest first, and all of them run even after one failed, unless they need what failed: one run
-//! tells everything that is wrong. In continuous integration (`CI=true`) a step that would be skipped fails instead.
+//! Steps run in order, cheapest first. All of them run even after one failed, unless they depend on it, so that one run
+//! reports everything that is wrong. In continuous integration (`CI=true`) a step that would be skipped fails instead.
 
 mod readme;
 mod steps;
@@ -15,14 +15,14 @@ use std::time::Instant;
 use crate::arguments::Arguments;
 use crate::{install, measure};
 
-/// What became of a step.
+/// The outcome of a step.
 enum StepOutcome {
     Passed,
     Failed(String),
     Skipped(String),
 }
 
-/// What a step does and may need.
+/// A step and its dependencies.
 struct TestStep {
     name: &'static str,
     what: &'static str,
@@ -31,33 +31,33 @@ struct TestStep {
     run: fn(&mut StepProgress) -> StepOutcome,
 }
 
-/// What steps tell each other, and the summary.
+/// State passed between the steps and to the summary.
 #[derive(Default)]
 struct StepProgress {
-    /// Tests that try many random cases are left out.
+    /// Set if tests with many random cases are skipped.
     quick: bool,
-    /// What the tests use beside Rust, while it is fetched.
+    /// Dependencies other than Rust, while they are being fetched.
     supplies: Option<supplies::TestDependencies>,
-    /// What the sources of the pages are checked by, while that goes on.
+    /// The check of the pages' sources, while it runs.
     pages: Option<JoinHandle<Result<(), String>>>,
-    /// The pages are among the steps.
+    /// Set if the `web` step is among the chosen ones.
     web_follows: bool,
-    /// A browser that looks at them, while that goes on.
+    /// The browser check of the pages, while it runs.
     browser: Option<web::BrowserCheck>,
-    /// Tests that failed beside others and passed by themselves.
+    /// Tests that failed alongside others and passed alone.
     unsteady: Vec<String>,
-    /// Tests that ran, over all test programs.
+    /// Number of tests that passed, over all test programs.
     tests_passed: u64,
     tests_failed: u64,
 }
 
-/// What a step took, in seconds: elapsed, and of the cores by the processes that ended in it.
+/// The cost of a step in seconds: wall time, and CPU time of the processes that ended in it.
 struct StepCost {
     wall_s: f64,
     cpu_s: f64,
 }
 
-/// What `test quick` runs, for work in between: all that needs neither a server nor the built program.
+/// The steps of `test quick`: those that need neither a server nor the built program.
 const QUICK: [&str; 6] = ["format", "floors", "tidy", "links", "build", "unit"];
 
 /// `test [--list] [quick | STEP…]`.
@@ -94,19 +94,16 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     summarise(&results, &progress)
 }
 
-/// The steps asked for, in their own order; all of them where none is named.
+/// Returns the named steps in their defined order, or all of them if none is named.
 fn choose(names: &[String]) -> Result<Vec<&'static TestStep>, String> {
     if let Some(unknown) = names.iter().find(|name| steps::STEPS.iter().all(|step| step.name != *name)) {
         let known: Vec<_> = steps::STEPS.iter().map(|step| step.name).collect();
-        return Err(format!(
-            "no step is called `{unknown}`; there are {}, and `quick` for some of them",
-            known.join(", ")
-        ));
+        return Err(format!("unknown step `{unknown}`; use {}, or `quick` for some of them", known.join(", ")));
     }
     Ok(steps::STEPS.iter().filter(|step| names.is_empty() || names.iter().any(|name| name == step.name)).collect())
 }
 
-/// Nothing is skipped where the machine decides over a change.
+/// Turns a skipped step into a failure in continuous integration.
 fn hold_to_rules(verdict: StepOutcome) -> StepOutcome {
     match verdict {
         StepOutcome::Skipped(why) if install::nothing_may_be_skipped() => {
@@ -140,7 +137,7 @@ fn summarise(results: &[(&TestStep, StepOutcome, StepCost)], progress: &StepProg
         println!("{} tests passed, {} failed in all test programs", progress.tests_passed, progress.tests_failed);
     }
     if !progress.unsteady.is_empty() {
-        println!("failed beside others and passed by themselves: {}", progress.unsteady.join(", "));
+        println!("failed alongside others, passed alone: {}", progress.unsteady.join(", "));
     }
     println!("{passed} passed, {failed} failed, {skipped} skipped");
     if failed == 0 { Ok(()) } else { Err(String::new()) }

@@ -1,16 +1,16 @@
 //! The steps of `cargo xtask test`, in their order.
 //!
-//! Nothing is compiled twice: the dev profile serves all of them, and the end-to-end tests use its `brunt`.
+//! Nothing is compiled twice: all of them use the dev profile, and the end-to-end tests use its `brunt`.
 
 use std::process::Command;
 
 use super::{StepOutcome, StepProgress, TestStep, readme, supplies, web};
 use crate::{compiler, floors, generate, history, install, links, map, places, shell, tidy};
 
-/// How tests are run: those of the whole workspace, so that all share one build.
+/// Cargo arguments for the tests: the whole workspace, so that all share one build.
 const TEST: [&str; 3] = ["test", "--workspace", "--no-fail-fast"];
 
-/// More tests than these do not fail because others ran beside them.
+/// Maximum number of failures that may be due to concurrent tests.
 const UNSTEADY_MOST: usize = 4;
 
 pub(super) const STEPS: [TestStep; 12] = [
@@ -23,7 +23,7 @@ pub(super) const STEPS: [TestStep; 12] = [
     },
     TestStep {
         name: "tidy",
-        what: "nothing left behind in sources and log",
+        what: "rules for sources and commit subjects",
         after: &[],
         run: |_| of(tidy::check().and_then(|()| history::check())),
     },
@@ -33,10 +33,10 @@ pub(super) const STEPS: [TestStep; 12] = [
         after: &[],
         run: |_| of(links::check().and_then(|()| map::check())),
     },
-    TestStep { name: "build", what: "all targets and their documentation, without a warning", after: &[], run: build },
+    TestStep { name: "build", what: "all targets and their documentation, without warnings", after: &[], run: build },
     TestStep {
         name: "tools",
-        what: "programs the tests use, fetched since the beginning",
+        what: "programs used by the tests, fetched in the background",
         after: &[],
         run: supplies::wait,
     },
@@ -49,7 +49,7 @@ pub(super) const STEPS: [TestStep; 12] = [
     TestStep { name: "unit", what: "tests beside the code", after: &["build"], run: unit },
     TestStep { name: "e2e", what: "simulation and end-to-end tests", after: &["build"], run: end_to_end },
     TestStep { name: "readme", what: "every command of the documentation", after: &["build"], run: documentation },
-    TestStep { name: "web", what: "the pages: built as committed, true, usable", after: &["build"], run: web::finish },
+    TestStep { name: "web", what: "the pages: up to date, correct, usable", after: &["build"], run: web::finish },
     TestStep { name: "demo", what: "brunt demo", after: &["build"], run: demo },
 ];
 
@@ -64,7 +64,7 @@ fn format(_: &mut StepProgress) -> StepOutcome {
     of(shell::run(&mut shell::cargo(&["fmt", "--all", "--check"])))
 }
 
-/// The one compilation of the check: clippy and rustdoc look at each crate of the workspace on the way.
+/// The only compilation of the check; clippy and rustdoc run on each crate of the workspace in the same pass.
 fn build(_: &mut StepProgress) -> StepOutcome {
     of(compiler::linting(&generate::BUILD).and_then(|mut build| shell::run(&mut build)))
 }
@@ -76,11 +76,11 @@ fn unit(progress: &mut StepProgress) -> StepOutcome {
     }
 }
 
-/// Tests whose name contains the name of a program need that program.
+/// Runs the end-to-end tests. Tests whose name contains the name of a program need that program.
 fn end_to_end(progress: &mut StepProgress) -> StepOutcome {
-    // Asked again here, because this step can be run alone.
+    // Checked again here, because this step can be run alone.
     let missing = install::missing(install::FOR_TESTS);
-    // They mostly wait for what they started: two for each core of a small machine.
+    // They mostly wait for their child processes: two threads per core of a small machine.
     let mut arguments = vec!["--test", "*", "--", "--test-threads=4"];
     for program in &missing {
         eprintln!("SKIPPING every test whose name contains `{program}`: it is not installed");
@@ -120,10 +120,10 @@ fn tests(progress: &mut StepProgress, which: &[&str]) -> StepOutcome {
     }
 }
 
-/// Runs what failed once more, one test at a time and nothing beside it: what fails because a machine of two cores was full is told
-/// apart from what fails. A test that passes so is named in the summary, because it is one to be mended.
+/// Runs failed tests again, one at a time, to tell real failures from those of an overloaded two-core machine. A test
+/// that passes now is listed in the summary, because it needs fixing.
 fn alone(progress: &mut StepProgress, which: &[&str], fallen: &[String]) -> StepOutcome {
-    println!("\nonce more, by themselves: {}", fallen.join(", "));
+    println!("\nagain, alone: {}", fallen.join(", "));
     let which = which.iter().take_while(|word| **word != "--");
     let mut command = match compiler::linting(&TEST) {
         Ok(command) => command,
@@ -153,7 +153,7 @@ fn counted(line: &str) -> (u64, u64) {
     (before(" passed").unwrap_or(0), before(" failed").unwrap_or(0))
 }
 
-/// Runs the documents, and a browser beside them where that is asked for too: both mostly wait.
+/// Runs the documents, and the browser check concurrently if it was chosen too: both mostly wait.
 fn documentation(progress: &mut StepProgress) -> StepOutcome {
     if progress.web_follows {
         progress.browser = Some(web::begin(progress));
@@ -161,8 +161,8 @@ fn documentation(progress: &mut StepProgress) -> StepOutcome {
     readme::check()
 }
 
-/// The newcomer's command, shortened, in the build of the other steps: a second one, optimised, would cost a fifth of the
-/// check. It must end by itself with a summary and with 0.
+/// Runs `brunt demo`, shortened, from the build of the other steps: a second, optimised build would cost a fifth of the
+/// check. It must end by itself with a summary and exit code 0.
 fn demo(_: &mut StepProgress) -> StepOutcome {
     let mut command = Command::new("timeout");
     command.arg("60").arg(places::brunt("debug")).args(["demo", "-d", "2s"]).current_dir(places::root());
