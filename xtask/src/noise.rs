@@ -1,19 +1,19 @@
-//! Whether the machine was quiet while a figure was taken.
+//! Detection of disturbances while a figure is measured.
 //!
-//! A virtual machine's two cores at times give the work of one, and its counters need not say so. Three signs are looked
-//! at: time the hypervisor admits to have taken or that is missing from the counters, work of other processes, and a fixed
-//! amount of arithmetic on both cores at once, right before and after the run, against the best ever seen. A run with a
-//! sign is measured again.
+//! A virtual machine's two cores sometimes do the work of one, and its counters need not show it. Three signs are checked:
+//! time reported as stolen by the hypervisor or missing from the counters, work of other processes, and the duration of a
+//! fixed amount of arithmetic on both cores at once, right before and after the run, against the best seen so far. A run
+//! with a sign is measured again.
 
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use crate::measure::{self, GENERATOR_CORE, SERVER_CORE};
 
-/// Additions of one spin: some fifteen milliseconds on a quiet core.
+/// Iterations of one spin: about fifteen milliseconds on a quiet core.
 const SPIN: u64 = 20_000_000;
 
-/// Judges runs, and learns how fast this machine is when it is quiet.
+/// Detects disturbed runs, and learns how fast this machine is when it is quiet.
 pub struct NoiseGuard {
     /// The shortest spin of a core while the other spins too.
     best: Duration,
@@ -48,18 +48,19 @@ impl NoiseGuard {
         guard
     }
 
-    /// How much of a core's speed is left while the other one works too: 1 on honest cores.
+    /// Returns the share of a core's speed left while the other one works too: 1 on dedicated cores.
     pub fn together(&self) -> f64 {
         self.alone.as_secs_f64() / self.best.as_secs_f64()
     }
 
-    /// To be called right before a run.
+    /// Captures the state of the machine. Call it right before a run.
     pub fn before(&mut self) -> MachineState {
         let slowest = self.spin_both();
         MachineState { at: Instant::now(), cores: cores(), slowest }
     }
 
-    /// To be called right after it, with the processor time of generator and server: what was wrong, if anything.
+    /// Judges a run. Call it right after the run, with the CPU time of generator and server; returns the disturbance, if
+    /// any.
     pub fn after(&mut self, before: &MachineState, ours_s: f64) -> Option<String> {
         let wall = before.at.elapsed().as_secs_f64();
         let now = cores();
@@ -73,7 +74,7 @@ impl NoiseGuard {
         judge(delta, wall, ours_s, self.best.as_secs_f64() / slowest.as_secs_f64())
     }
 
-    /// Spins on both cores at once and gives the slower one's time.
+    /// Spins on both cores at once and returns the slower one's time.
     fn spin_both(&mut self) -> Duration {
         let barrier = Barrier::new(2);
         let times = std::thread::scope(|scope| {
@@ -92,7 +93,7 @@ impl NoiseGuard {
     }
 }
 
-/// The signs, in words.
+/// Describes the disturbance, if there is one.
 fn judge(delta: CoreTimes, wall: f64, ours_s: f64, speed: f64) -> Option<String> {
     if wall < 0.5 {
         // Too short for counters that advance a hundred times a second.
@@ -116,7 +117,7 @@ fn judge(delta: CoreTimes, wall: f64, ours_s: f64, speed: f64) -> Option<String>
     }
 }
 
-/// A fixed amount of arithmetic that cannot be shortened; the time it took.
+/// Performs a fixed amount of arithmetic that cannot be optimised away; returns the time it took.
 fn spin() -> Duration {
     let began = Instant::now();
     let mut value = 1_u64;

@@ -1,4 +1,5 @@
-//! A generator and a target that are both brunt: which program, how it is started, and what the two write about one run.
+//! A generator and a target that are both brunt: finding the program, starting it, and reading the report and the log of
+//! one run.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,7 +12,7 @@ use serde_json::Value;
 use crate::measure::{self, GENERATOR_CORE, Invocation, ProcessSample, SERVER_CORE, Usage};
 use crate::{places, shell};
 
-/// The program given, or the one built here with optimisation; a failed build gives none.
+/// Returns the given program, or builds one with optimisation; `None` if the build fails.
 pub fn program(given: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
     if let Some(path) = given {
         return match path.canonicalize() {
@@ -20,29 +21,29 @@ pub fn program(given: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
         };
     }
     if let Err(why) = shell::run(&mut shell::cargo(&["build", "--profile", "dist", "-p", "brunt-cli"])) {
-        eprintln!("brunt is left out: {why}");
+        eprintln!("skipping brunt: {why}");
         return Ok(None);
     }
     Ok(Some(places::brunt("dist")).filter(|path| Path::is_file(path)))
 }
 
-/// The built-in target on the first core, noting every arrival; ended with the value.
+/// The built-in target on the first core, logging every arrival; killed on drop.
 pub struct LoggingTarget {
     child: Child,
     port: u16,
     log: PathBuf,
 }
 
-/// A line of the target's log: nanoseconds of one clock.
+/// A line of the target's log: times in nanoseconds of one clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LoggedArrival {
     pub arrived: u64,
-    /// 0 where no answer was given.
+    /// 0 if there was no answer.
     pub answered: u64,
 }
 
 impl LoggingTarget {
-    /// Starts it with further options and waits until it answers.
+    /// Starts it with additional options and waits until it answers.
     pub fn start(brunt: &Path, name: &str, options: &str) -> Result<Self, String> {
         let port = places::free_port()?;
         let log = places::scratch("target")?.join(format!("{name}.arrivals"));
@@ -58,29 +59,29 @@ impl LoggingTarget {
         Ok(target)
     }
 
-    /// A URL of it.
+    /// Returns the URL of a path on the target.
     pub fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// Ends it in order and reads what it noted, by time of arrival.
+    /// Stops it gracefully and reads its log, sorted by arrival.
     pub fn finish(mut self) -> Result<Vec<LoggedArrival>, String> {
         measure::signal(self.child.id(), libc::SIGTERM);
         let began = Instant::now();
         while !matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
             if began.elapsed() > Duration::from_secs(10) {
-                return Err("the target does not end".into());
+                return Err("the target did not stop".into());
             }
             std::thread::sleep(Duration::from_millis(10));
         }
         let text = fs::read_to_string(&self.log).map_err(|e| format!("cannot read {}: {e}", self.log.display()))?;
-        read_arrivals(&text).ok_or_else(|| format!("{} is no log of arrivals", self.log.display()))
+        read_arrivals(&text).ok_or_else(|| format!("{} is not a log of arrivals", self.log.display()))
     }
 }
 
 impl Drop for LoggingTarget {
     fn drop(&mut self) {
-        // Nothing is lost if it is already gone.
+        // An error means that it is already gone.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -96,8 +97,8 @@ fn read_arrivals(text: &str) -> Option<Vec<LoggedArrival>> {
     Some(arrivals)
 }
 
-/// Runs brunt on the second core against a URL and gives its JSON report with what it used. A run without a report gives
-/// null.
+/// Runs brunt on the second core against a URL and returns its JSON report and resource usage. The report is
+/// null if the run wrote none.
 pub fn generate(
     brunt: &Path,
     name: &str,

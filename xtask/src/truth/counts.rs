@@ -1,5 +1,5 @@
-//! Our counts against nginx's access log: finished ≤ the log ≤ finished + failed + censored, with equality where nothing
-//! was cut. The probe is in the log too, and told apart.
+//! brunt's counts against nginx's access log: finished ≤ log ≤ finished + failed + censored, with equality if no
+//! connection was cut. The probe is in the log too, and is subtracted.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,12 +13,12 @@ use crate::measure;
 use crate::nginx::{Nginx, NginxConfig};
 use crate::{pair, places};
 
-/// What a run and its judge counted.
+/// The counts of a run and of nginx's log.
 struct CountedRun {
     report: Value,
-    /// Requests nginx answered, the probe left out.
+    /// Requests answered by nginx, without the probe.
     answered: f64,
-    /// Requests it cut on purpose.
+    /// Requests whose connection nginx closed on purpose.
     cut: f64,
     exit: i32,
 }
@@ -28,7 +28,7 @@ impl CountedRun {
         number(&self.report, &format!("requests.{name}")).unwrap_or(f64::NAN)
     }
 
-    /// The bounds that hold whatever happened.
+    /// Checks that hold for every run.
     fn bounds(&self) -> Vec<TruthCheck> {
         let most = self.of("succeeded") + self.of("failed") + self.of("unfinished");
         let seen = self.answered + self.cut;
@@ -39,7 +39,7 @@ impl CountedRun {
         ]
     }
 
-    /// Nothing was cut: every count is the same.
+    /// Checks for a run in which no connection was cut: all counts are equal.
     fn equal(&self) -> Vec<TruthCheck> {
         let mut checks = self.bounds();
         checks.push(TruthCheck::equal("succeeded, against the log", Some(self.of("succeeded")), self.answered));
@@ -50,7 +50,7 @@ impl CountedRun {
     }
 }
 
-/// Runs brunt against an nginx that logs; `meanwhile` may do something to it or to the generator.
+/// Runs brunt against an nginx with a log; `meanwhile` may do something to it or to the generator.
 fn run(
     setting: &TruthSettings,
     name: &str,
@@ -98,7 +98,7 @@ pub(super) fn open(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     Ok(checks)
 }
 
-/// Every tenth connection is closed instead of answered: each is one failure, no more and no less.
+/// Every tenth connection is closed instead of answered: each is exactly one failure.
 pub(super) fn cut(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     let counted = run(setting, "cut", 10, "-c 20 -n 20000", |_, _, _| {})?;
     let mut checks = counted.bounds();
@@ -107,7 +107,7 @@ pub(super) fn cut(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     Ok(checks)
 }
 
-/// nginx is ended in the middle and started again half a second later.
+/// nginx is stopped midway and restarted half a second later.
 pub(super) fn restart(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     let mut told = None;
     let counted = run(setting, "restart", 0, "-r 2000/s -d 5s --max-connections 50", |look, setup, server| {
@@ -126,16 +126,16 @@ pub(super) fn restart(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String
         return Err(why);
     }
     let mut checks = counted.bounds();
-    checks.push(TruthCheck::between("failed while nginx was away", Some(counted.of("failed")), 1.0, f64::INFINITY));
+    checks.push(TruthCheck::between("failed while nginx was down", Some(counted.of("failed")), 1.0, f64::INFINITY));
     let seconds = counted.report["seconds"].as_array().map(Vec::as_slice).unwrap_or_default();
     checks.push(TruthCheck::between("seconds in the report", Some(seconds.len() as f64), 5.0, 6.0));
-    // The fourth second: nginx is back, and the end of the run is still away.
+    // In the fourth second nginx is back, and the run is not near its end.
     let back = seconds.get(3).and_then(|second| number(second, "succeeded"));
-    checks.push(TruthCheck::between("succeeded in the fourth second, nginx being back", back, 1.0, f64::INFINITY));
+    checks.push(TruthCheck::between("succeeded in the fourth second, after the restart", back, 1.0, f64::INFINITY));
     Ok(checks)
 }
 
-/// Ctrl-C in the middle: the report is written, says so, and counts everything.
+/// Ctrl-C midway: the report is written, is marked as interrupted, and counts everything.
 pub(super) fn interrupt(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     let mut sent = false;
     let counted = run(setting, "interrupt", 0, "-c 50 -d 20s", |look, _, _| {
