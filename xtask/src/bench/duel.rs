@@ -1,9 +1,8 @@
-//! Other protocols than HTTP/1.1, against the peers of their own world: the same pinned cores, interleaved rounds and
-//! processor time, but with a server of each kind and contenders that count for themselves.
+//! Protocols other than HTTP/1.1, compared with generators for those protocols: the same pinned cores, interleaved rounds
+//! and CPU time, but with a server for each protocol and contenders that count their own requests.
 //!
-//! A contender's own count is believed here, because each server counts in another way or not at all; that brunt's
-//! count is
-//! the server's is what the end-to-end tests hold.
+//! A contender's own count is trusted here, because servers count differently or not at all; the end-to-end tests check
+//! that brunt's count equals the server's.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -23,14 +22,14 @@ pub(super) struct Duel {
     pub(super) name: &'static str,
     pub(super) what: &'static str,
     contenders: &'static [Contender],
-    /// (contender, against whom, the ratio of processor time that must not be passed).
+    /// (contender, reference contender, maximum ratio of CPU time).
     limits: &'static [(&'static str, &'static str, f64)],
 }
 
 struct Contender {
     name: &'static str,
     server: fn(&BenchSettings) -> Result<Option<BenchServer>, String>,
-    /// Opponent; None for brunt.
+    /// The program; `None` for brunt.
     program: Option<&'static str>,
     /// The command line; PORT, SECONDS and FILE are filled in.
     line: &'static str,
@@ -38,7 +37,7 @@ struct Contender {
 }
 
 impl Contender {
-    /// brunt, told to do this.
+    /// Creates a contender that runs brunt with these arguments.
     const fn brunt(
         name: &'static str,
         server: fn(&BenchSettings) -> Result<Option<BenchServer>, String>,
@@ -48,20 +47,20 @@ impl Contender {
     }
 }
 
-/// Place where a contender reports its amount of work.
+/// The source of a contender's number of requests.
 enum CountSource {
     /// brunt's report.
     Report,
-    /// The number behind these words in its output.
+    /// The number after these words in its output.
     After(&'static str),
-    /// The command it was given.
+    /// A number fixed by its command line.
     Fixed(u64),
 }
 
 const BRUNT_H1: Contender = Contender::brunt("brunt http/1.1", opponent::nginx, "http://127.0.0.1:PORT/ -c 100");
 const BRUNT_H2: Contender =
     Contender::brunt("brunt http/2", opponent::nginx_h2, "http://127.0.0.1:PORT/ --http2 -c 100 --streams 10");
-/// Both on the other network.
+/// The same contender on io_uring.
 const BRUNT_H1_URING: Contender =
     Contender { name: "brunt http/1.1, io_uring", line: "http://127.0.0.1:PORT/ -c 100 --net uring", ..BRUNT_H1 };
 const BRUNT_H2_URING: Contender = Contender {
@@ -235,7 +234,7 @@ const SCRIPTS: [(&str, &str); 5] = [
     ("flow.yaml", include_str!("flow.yaml")),
 ];
 
-/// Words with blanks or escapes in them, as a line cannot hold them.
+/// Placeholders in lines for arguments with spaces or escapes.
 const WORDS: [(&str, &str); 4] = [
     ("GET:key", "GET key"),
     ("POINT_SELECT", "SELECT c FROM sbtest1 WHERE id={random 1..10000}"),
@@ -243,7 +242,7 @@ const WORDS: [(&str, &str); 4] = [
     ("END_LINE", r"END\r\n"),
 ];
 
-/// Processor time per million, how many a second, and the most memory.
+/// The figures of one run.
 #[derive(Clone, Copy)]
 struct DuelRun {
     cpu_per_million: f64,
@@ -251,7 +250,7 @@ struct DuelRun {
     peak_kib: f64,
 }
 
-/// Runs a duel, prints its figures and keeps its line.
+/// Runs a duel, prints its figures and appends to the history.
 pub(super) fn run(duel: &Duel, settings: &BenchSettings) -> Result<(), String> {
     println!("\n== {}: {}", duel.name, duel.what);
     let mut rounds: BTreeMap<&str, Vec<DuelRun>> = BTreeMap::new();

@@ -1,10 +1,9 @@
-//! `cargo xtask bench`: speed, side by side with the peers.
+//! `cargo xtask bench`: speed compared with other load generators.
 //!
 //! One server for all (nginx, one worker, on the first core), each generator alone on the second, rounds interleaved so
-//! that a slow minute of the machine hits everybody. nginx's own count of requests is the judge: no generator is asked
-//! how much it did. The figure is processor time per million requests; medians of the rounds, and of the ratios within
-//! a round. What an open load is worth is another figure, `highest`: what rate a core sends exactly
-//! (docs/decisions/0015).
+//! that a slow minute of the machine affects all of them. Requests are counted by nginx, never by the generators. The
+//! figure is CPU time per million requests: medians over the rounds, and of the ratios within a round. Open loads have
+//! another figure, `highest`: the rate that a core sends accurately (docs/decisions/0015).
 
 mod duel;
 mod highest;
@@ -29,7 +28,7 @@ struct BenchSettings {
     /// The program under test; without one, only the peers are measured.
     brunt: Option<PathBuf>,
     keep_history: bool,
-    /// Only these peers, beside the yardstick; all where empty.
+    /// The peers to measure besides the yardstick; all if empty.
     peers: Vec<String>,
 }
 
@@ -50,7 +49,7 @@ struct SpecialBench {
 const SPECIAL: [SpecialBench; 4] = [
     SpecialBench {
         name: "highest",
-        what: "the highest constant rate one core keeps, by the target's log",
+        what: "the highest constant rate one core sustains, by the target's log",
         run: highest::run,
     },
     SpecialBench { name: "idle", what: "user memory of an idle connection, over 15,000", run: idle::run },

@@ -1,5 +1,5 @@
-//! The servers that other protocols are measured against: each pinned to the first core, on a port and in a directory of its
-//! own, ended with the value.
+//! The servers for the benchmarks of other protocols: each pinned to the first core, with its own port and directory, and
+//! killed on drop.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -19,7 +19,7 @@ pub(super) struct BenchServer {
 }
 
 impl BenchServer {
-    /// Starts a program and waits until its port answers; None where it is not here.
+    /// Starts a program and waits until its port answers; `None` if it is not installed.
     fn start(program: Option<PathBuf>, port: u16, line: &str) -> Result<Option<BenchServer>, String> {
         let Some(program) = program else { return Ok(None) };
         let mut command = Command::new(program);
@@ -29,7 +29,7 @@ impl BenchServer {
 
     fn run(mut command: Command, port: u16) -> Result<BenchServer, String> {
         let program = shell::shown(&command);
-        // Servers of the tests end with their standard input, so it stays open as long as the value lives.
+        // The tests' servers exit when standard input closes, so it stays open as long as the value lives.
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         measure::pin(&mut command, SERVER_CORE);
         let child = command.spawn().map_err(|e| format!("cannot start {program}: {e}"))?;
@@ -59,7 +59,7 @@ pub(super) fn nginx(_: &BenchSettings) -> Result<Option<BenchServer>, String> {
     nginx_with("", ONE_BYTE)
 }
 
-/// nginx, with 1 kB of JSON for everybody: a token first, and a cookie with it at `/login`.
+/// nginx answering 1 kB of JSON that begins with a token, and also setting a cookie at `/login`.
 pub(super) fn nginx_json(_: &BenchSettings) -> Result<Option<BenchServer>, String> {
     let items: Vec<String> =
         (0..18).map(|n| format!("{{\"id\":{n},\"name\":\"thing number {n:02}\",\"price\":{n}.50}}")).collect();
@@ -92,11 +92,11 @@ pub(super) fn target(settings: &BenchSettings) -> Result<Option<BenchServer>, St
     BenchServer::start(settings.brunt.clone(), port, &format!("target 127.0.0.1:{port} -w 1"))
 }
 
-/// Redis, without a disk, with the key that is asked for.
+/// Redis without persistence, with the requested key set.
 pub(super) fn redis(_: &BenchSettings) -> Result<Option<BenchServer>, String> {
     let port = free_port()?;
     let line = format!("--port {port} --bind 127.0.0.1 --save --appendonly no --daemonize no");
-    // An empty argument would be lost in a line: `--save ""` is written into a file.
+    // An empty argument cannot be part of the line, so `save ""` is written to a file.
     let file = places::scratch("redis")?.join("redis.conf");
     std::fs::write(&file, "save \"\"\n").map_err(|e| format!("cannot write {}: {e}", file.display()))?;
     let line = format!("{} {}", file.display(), line.replace("--save ", ""));
@@ -107,7 +107,7 @@ pub(super) fn redis(_: &BenchSettings) -> Result<Option<BenchServer>, String> {
     Ok(server)
 }
 
-/// memcached with the key that is asked for.
+/// memcached with the requested key set.
 pub(super) fn memcached(_: &BenchSettings) -> Result<Option<BenchServer>, String> {
     let port = free_port()?;
     let server =
@@ -160,7 +160,7 @@ pub(super) fn mariadb(_: &BenchSettings) -> Result<Option<BenchServer>, String> 
     if fresh {
         let sql = "CREATE DATABASE sbtest; CREATE USER bench@localhost; GRANT ALL ON sbtest.* TO bench@localhost; \
                    CREATE USER bench@127.0.0.1; GRANT ALL ON sbtest.* TO bench@127.0.0.1";
-        let client = places::find("mariadb").ok_or("mariadb's client is not here")?;
+        let client = places::find("mariadb").ok_or("mariadb's client is not installed")?;
         shell::run(Command::new(client).arg("--no-defaults").arg("-uroot").arg("-S").arg(&socket).args(["-e", sql]))?;
         let line = format!(
             "oltp_point_select --mysql-host=127.0.0.1 --mysql-port={port} --mysql-user=bench --mysql-db=sbtest --tables=1 \

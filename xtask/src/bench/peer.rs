@@ -1,4 +1,4 @@
-//! The generators that are compared, and how each is told to do the same thing.
+//! The generators that are compared, with equivalent command lines.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::places;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Peer {
     Wrk,
-    /// wrk with a rate, built from its sources: it is found on the path under this name, or left out.
+    /// wrk with a rate, built from source: found on the path under this name, or skipped.
     Wrk2,
     H2load,
     Oha,
@@ -19,7 +19,7 @@ pub(super) enum Peer {
     Vegeta,
     BruntEpoll,
     BruntUring,
-    /// Arrivals may be two milliseconds late to leave together, as the timers of the others are.
+    /// brunt with two milliseconds of slack to batch arrivals, comparable to the timers of the others.
     BruntSlack,
 }
 
@@ -44,7 +44,7 @@ impl Peer {
         matches!(self, Peer::BruntEpoll | Peer::BruntUring | Peer::BruntSlack)
     }
 
-    /// Its command line for a scenario; none if it is not installed. `document` is where it may leave a file.
+    /// Returns its command line for a scenario; `None` if it is not installed. It may write a file to `document`.
     pub(super) fn invocation(
         self,
         scenario: &BenchScenario,
@@ -74,7 +74,7 @@ impl Peer {
                 word => arguments.push(word.into()),
             }
         }
-        // One core means one processor for the Go runtime too, as it would see by itself; said so that nobody wonders.
+        // One core means one processor for the Go runtime too, as it would detect by itself; set to be explicit.
         let environment = if matches!(self, Peer::Hey | Peer::Vegeta) { vec![("GOMAXPROCS", "1")] } else { vec![] };
         Some(Invocation { program, arguments, environment })
     }
@@ -85,8 +85,8 @@ fn wrk(scenario: &BenchScenario, seconds: u32) -> String {
     format!("-t1 -c{} -d{seconds}s{close} URL", scenario.connections)
 }
 
-/// Its `--rps` is the rate of each client. With a connection per request it never ends by time, so it gets a number of
-/// requests that takes about as long.
+/// The options of h2load. `--rps` is the rate of each client. With a connection per request it never stops by time, so
+/// it gets a number of requests that takes about as long.
 fn h2load(scenario: &BenchScenario, seconds: u32) -> String {
     if scenario.close {
         return format!("--h1 -t1 -m1 -c{} -n{} -H Connection:close URL", scenario.connections, seconds * 20_000);
@@ -108,7 +108,7 @@ fn hey(scenario: &BenchScenario, seconds: u32) -> String {
     format!("-cpus 1 -c {} -z {seconds}s{rate}{close} URL", scenario.connections)
 }
 
-/// Only an open rate: it knows no users. What it attacks stands in a file.
+/// The options of vegeta, which supports only open rates and reads its targets from a file.
 fn vegeta(scenario: &BenchScenario, url: &str, seconds: u32, document: &Path) -> Option<String> {
     let (rate, connections) = (scenario.rate?, scenario.connections);
     let targets = document.with_extension("targets");

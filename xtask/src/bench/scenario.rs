@@ -1,4 +1,4 @@
-//! What is compared: each scenario with its contenders, its yardstick and the ratios that brunt must keep.
+//! The scenarios, each with its contenders, its yardstick and the ratios that brunt must stay within.
 
 use std::fs;
 use std::path::Path;
@@ -22,20 +22,20 @@ pub(super) struct BenchScenario {
     pub(super) name: &'static str,
     pub(super) what: &'static str,
     pub(super) connections: u32,
-    /// A connection for each request.
+    /// Set if each request has its own connection.
     pub(super) close: bool,
-    /// Requests per second, where the load is open.
+    /// Requests per second of an open load.
     pub(super) rate: Option<u32>,
     pub(super) peers: &'static [Peer],
-    /// Whom the ratios are taken against.
+    /// The contender that ratios are relative to.
     pub(super) yardstick: Peer,
-    /// The ratio of processor time per request that must not be passed.
+    /// Maximum ratios of CPU time per request.
     pub(super) limits: &'static [(Peer, f64)],
 }
 
 use Peer::{BruntEpoll, BruntSlack, BruntUring, H2load, Hey, Oha, Vegeta, Wrk};
 
-/// All of them.
+/// All scenarios.
 pub(super) const ALL: [BenchScenario; 4] = [
     BenchScenario {
         name: "alive-100",
@@ -82,13 +82,13 @@ pub(super) const ALL: [BenchScenario; 4] = [
 /// The result of one run of one contender.
 pub(super) struct ScenarioRun {
     pub(super) peer: Peer,
-    /// Count by nginx.
+    /// Number of requests counted by nginx.
     pub(super) requests: u64,
     pub(super) accepted: u64,
     pub(super) usage: Usage,
-    /// Processor time of nginx.
+    /// CPU time of nginx.
     pub(super) server_cpu_s: f64,
-    /// How well an open rate was kept, where the generator tells it.
+    /// Schedule figures of an open load, if the generator reports them.
     pub(super) kept: Option<ScheduleFigures>,
     /// Disturbances that remained after a repetition.
     pub(super) noise: Option<String>,
@@ -122,10 +122,10 @@ impl ScenarioRun {
 
 /// Maximum number of repetitions of a disturbed run.
 const REPEATS: u32 = 3;
-/// How often that may happen in one scenario: a machine that never gets quiet is not worth waiting for.
+/// Maximum number of repetitions in one scenario, so as not to wait for a machine that never gets quiet.
 const ALL_REPEATS: u32 = 12;
 
-/// Runs a scenario, prints its table and keeps its line.
+/// Runs a scenario, prints its table and appends to the history.
 pub(super) fn run(scenario: &BenchScenario, settings: &BenchSettings) -> Result<(), String> {
     println!("\n== {}: {}", scenario.name, scenario.what);
     let mut guard = NoiseGuard::new();
@@ -138,11 +138,11 @@ pub(super) fn run(scenario: &BenchScenario, settings: &BenchSettings) -> Result<
             if let Some(run) = quiet_run(scenario, settings, peer, &mut guard, &mut repeats_left)? {
                 runs.push(run);
             } else if round == 1 {
-                println!("{} is left out: it is not here, or did nothing", peer.name());
+                println!("{} is skipped: it is not installed, or sent nothing", peer.name());
             }
         }
         if runs.is_empty() {
-            return Err("no generator is here".into());
+            return Err("no generator is available".into());
         }
         rounds.push(runs);
     }
@@ -154,7 +154,7 @@ pub(super) fn run(scenario: &BenchScenario, settings: &BenchSettings) -> Result<
     Ok(())
 }
 
-/// Measures once, and again while the machine was not quiet.
+/// Measures, and again if the machine was disturbed.
 fn quiet_run(
     scenario: &BenchScenario,
     settings: &BenchSettings,
@@ -167,13 +167,13 @@ fn quiet_run(
         let Some(run) = one_run(scenario, settings, peer, guard)? else { return Ok(None) };
         match &run.noise {
             Some(noise) if attempt <= REPEATS && *repeats_left > 0 => {
-                println!("{:<12} disturbed ({noise}); measured again", peer.name());
+                println!("{:<12} disturbed ({noise}); measuring again", peer.name());
                 std::thread::sleep(Duration::from_millis(500));
                 attempt += 1;
                 *repeats_left -= 1;
             }
             Some(noise) => {
-                println!("{:<12} disturbed ({noise}); kept all the same", peer.name());
+                println!("{:<12} disturbed ({noise}); kept anyway", peer.name());
                 return Ok(Some(run));
             }
             None => return Ok(Some(run)),
@@ -181,7 +181,7 @@ fn quiet_run(
     }
 }
 
-/// One run against a fresh nginx, so that nobody inherits the memory layout or the dying connections of another.
+/// One run against a fresh nginx, so that no run inherits the memory layout or the closing connections of another.
 fn one_run(
     scenario: &BenchScenario,
     settings: &BenchSettings,
@@ -204,7 +204,7 @@ fn one_run(
     let server_cpu_s = measure::cpu_of(server.process()) - server_cpu;
     let noise = guard.after(&before, usage.cpu_s() + server_cpu_s);
     let now = server.counts()?;
-    // The second question is counted by its own answer; everything else between the two came from the generator.
+    // The second status request is included in its own response; all others between the two came from the generator.
     let requests = (now.requests - counted.requests).saturating_sub(1);
     let accepted = (now.accepted - counted.accepted).saturating_sub(1);
     if requests == 0 {

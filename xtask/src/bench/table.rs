@@ -1,4 +1,4 @@
-//! From rounds to a table: medians over the rounds, and the median of the ratios within each round.
+//! The table of results: medians over the rounds, and the median of the ratios within each round.
 
 use serde_json::{Value, json};
 
@@ -17,18 +17,18 @@ pub(super) struct FigureRow {
     server_cpu_per_million: f64,
     peak_mib: f64,
     requests_per_connection: f64,
-    /// Processor time per request against the yardstick's.
+    /// CPU time per request relative to the yardstick's.
     cpu_ratio: Option<f64>,
-    /// Requests per second against the yardstick's.
+    /// Requests per second relative to the yardstick's.
     rate_ratio: Option<f64>,
     limit: Option<f64>,
-    /// Requests sent to requests due, the least of the rounds.
+    /// Ratio of requests sent to requests due, the minimum of the rounds.
     sent_by_due: Option<f64>,
     /// The generator's own lateness.
     gen_late_p99_us: Option<f64>,
-    /// Rounds the machine disturbed in the end.
+    /// Number of rounds that remained disturbed.
     disturbed: usize,
-    /// Runs that did not end with 0.
+    /// Number of runs with a nonzero exit code.
     failed: usize,
 }
 
@@ -66,7 +66,7 @@ fn row(scenario: &BenchScenario, peer: Peer, rounds: &[Vec<ScenarioRun>]) -> Opt
     })
 }
 
-/// The middle value; the mean of the two middle ones where their number is even.
+/// The middle value; the mean of the two middle ones if their number is even.
 pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -120,7 +120,7 @@ pub(super) fn print(scenario: &BenchScenario, rows: &[FigureRow], together: f64)
         }
     }
     if together < 0.9 {
-        println!("note: two busy cores of this machine work at {:.0} % of one alone", together * 100.0);
+        println!("note: with both cores busy, each runs at {:.0} % of its speed alone", together * 100.0);
     }
 }
 
@@ -128,7 +128,7 @@ fn shown(ratio: Option<f64>) -> String {
     ratio.map(|ratio| format!("{ratio:.3}")).unwrap_or_default()
 }
 
-/// The same for the history: name → figures.
+/// The results as JSON for the history: name → figures.
 pub(super) fn as_json(rows: &[FigureRow]) -> Value {
     let rounded = |value: f64| (value * 10_000.0).round() / 10_000.0;
     let mut all = serde_json::Map::new();
