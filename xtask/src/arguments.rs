@@ -1,6 +1,7 @@
 //! The arguments after a command's name.
 //!
-//! Parsed by hand: a command has a handful of options, and an argument parser would be the slowest thing to compile here.
+//! Parsed by hand: a command has a handful of options, and an argument parser would be the slowest thing to compile
+//! here.
 
 /// Options and words not yet consumed.
 pub struct Arguments {

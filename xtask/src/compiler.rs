@@ -1,9 +1,9 @@
 //! The compiler wrapper of the check: runs clippy's and rustdoc's lints in the same pass that compiles the tests.
 //!
-//! `cargo clippy` and `cargo doc` would produce the metadata of every dependency and read every crate again: a fifth of a
-//! cold check. For crates of the workspace cargo calls the program in `RUSTC_WORKSPACE_WRAPPER` with the command line of
-//! rustc as its arguments. `cargo clippy` hands it clippy-driver, which is rustc with more lints; here it is this program,
-//! which calls clippy-driver and then rustdoc.
+//! `cargo clippy` and `cargo doc` would produce the metadata of every dependency and read every crate again: a fifth of
+//! a cold check. For crates of the workspace cargo calls the program in `RUSTC_WORKSPACE_WRAPPER` with the command line
+//! of rustc as its arguments. `cargo clippy` hands it clippy-driver, which is rustc with more lints; here it is this
+//! program, which calls clippy-driver and then rustdoc.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -42,8 +42,8 @@ pub fn linting(arguments: &[&str]) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Copies this program to a path that cargo, which rebuilds it, does not overwrite. The path is the same for every build:
-/// a different one would count as a different compiler, and everything would be compiled again.
+/// Copies this program to a path that cargo, which rebuilds it, does not overwrite. The path is the same for every
+/// build: a different one would count as a different compiler, and everything would be compiled again.
 fn copy_of_this_program() -> Result<PathBuf, String> {
     static COPIED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     COPIED

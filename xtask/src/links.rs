@@ -1,7 +1,7 @@
 //! Links between the documents: each leads to a file that exists, and each anchor to a heading.
 //!
-//! Documents below `docs/` are also an mdBook (`docs/book.toml`), whose table of contents is `docs/SUMMARY.md`: it lists every page
-//! of the guide, and every page that another page of the book links to.
+//! Documents below `docs/` are also an mdBook (`docs/book.toml`), whose table of contents is `docs/SUMMARY.md`: it
+//! lists every page of the guide, and every page that another page of the book links to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

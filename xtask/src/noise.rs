@@ -1,9 +1,9 @@
 //! Detection of disturbances while a figure is measured.
 //!
-//! A virtual machine's two cores sometimes do the work of one, and its counters need not show it. Three signs are checked:
-//! time reported as stolen by the hypervisor or missing from the counters, work of other processes, and the duration of a
-//! fixed amount of arithmetic on both cores at once, right before and after the run, against the best seen so far. A run
-//! with a sign is measured again.
+//! A virtual machine's two cores sometimes do the work of one, and its counters need not show it. Three signs are
+//! checked: time reported as stolen by the hypervisor or missing from the counters, work of other processes, and the
+//! duration of a fixed amount of arithmetic on both cores at once, right before and after the run, against the best
+//! seen so far. A run with a sign is measured again.
 
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
@@ -59,8 +59,8 @@ impl NoiseGuard {
         MachineState { at: Instant::now(), cores: cores(), slowest }
     }
 
-    /// Judges a run. Call it right after the run, with the CPU time of generator and server; returns the disturbance, if
-    /// any.
+    /// Judges a run. Call it right after the run, with the CPU time of generator and server; returns the disturbance,
+    /// if any.
     pub fn after(&mut self, before: &MachineState, ours_s: f64) -> Option<String> {
         let wall = before.at.elapsed().as_secs_f64();
         let now = cores();

@@ -1,5 +1,5 @@
-//! A generator and a target that are both brunt: finding the program, starting it, and reading the report and the log of
-//! one run.
+//! A generator and a target that are both brunt: finding the program, starting it, and reading the report and the log
+//! of one run.
 
 use std::ffi::OsString;
 use std::fs;

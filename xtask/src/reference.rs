@@ -70,7 +70,8 @@ fn said(words: &[&str]) -> Result<String, String> {
     shell::capture(Command::new(places::brunt("debug")).args(words))
 }
 
-/// The options in a help text. A line that begins with a dash within six columns is an option; a line indented deeper continues it.
+/// The options in a help text. A line that begins with a dash within six columns is an option; a line indented deeper
+/// continues it.
 fn groups(help: &str) -> Vec<HelpGroup> {
     let mut groups: Vec<HelpGroup> = Vec::new();
     for line in help.lines() {
@@ -96,7 +97,8 @@ fn groups(help: &str) -> Vec<HelpGroup> {
     groups
 }
 
-/// The options of a command, without those of every command. For a command that takes the options of a run, those are shown already.
+/// The options of a command, without those of every command. For a command that takes the options of a run, those are
+/// shown already.
 fn own_options(help: &str) -> Vec<OptionHelp> {
     let groups = groups(help);
     let reads_a_run = groups.iter().any(|(title, _)| title == "Load");

@@ -1,8 +1,7 @@
 //! Rules of this repository that no compiler checks: banned patterns, and the header of a file.
 //!
-//! A plain search over the sources. Code behind a file's `#[cfg(test)]`, modules declared that way, tests and examples may
-//! `unwrap`.
-//! Patterns are concatenated from halves so that this file does not match them.
+//! A plain search over the sources. Code behind a file's `#[cfg(test)]`, modules declared that way, tests and examples
+//! may `unwrap`. Patterns are concatenated from halves so that this file does not match them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Protocols other than HTTP/1.1, compared with generators for those protocols: the same pinned cores, interleaved rounds
-//! and CPU time, but with a server for each protocol and contenders that count their own requests.
+//! Protocols other than HTTP/1.1, compared with generators for those protocols: the same pinned cores, interleaved
+//! rounds and CPU time, but with a server for each protocol and contenders that count their own requests.
 //!
 //! A contender's own count is trusted here, because servers count differently or not at all; the end-to-end tests check
 //! that brunt's count equals the server's.
@@ -60,7 +60,7 @@ enum CountSource {
 const BRUNT_H1: Contender = Contender::brunt("brunt http/1.1", opponent::nginx, "http://127.0.0.1:PORT/ -c 100");
 const BRUNT_H2: Contender =
     Contender::brunt("brunt http/2", opponent::nginx_h2, "http://127.0.0.1:PORT/ --http2 -c 100 --streams 10");
-/// The same contender on io_uring.
+/// brunt over HTTP/1.1, on io_uring.
 const BRUNT_H1_URING: Contender =
     Contender { name: "brunt http/1.1, io_uring", line: "http://127.0.0.1:PORT/ -c 100 --net uring", ..BRUNT_H1 };
 const BRUNT_H2_URING: Contender = Contender {

@@ -2,9 +2,9 @@
 //! least 999 of 1,000 scheduled requests were sent and 99 of 100 arrived at most a millisecond late. Both are computed
 //! from the built-in target's log of arrivals, the same way for all.
 //!
-//! A single schedule of equal gaps is fitted to the arrivals ([`lateness`]). A generator with one schedule per connection
-//! (wrk2, h2load) sends bursts when these coincide, and that counts: a constant rate was requested, and a server sees
-//! the bursts. The first half second, in which connections are opened, is excluded.
+//! A single schedule of equal gaps is fitted to the arrivals ([`lateness`]). A generator with one schedule per
+//! connection (wrk2, h2load) sends bursts when these coincide, and that counts: a constant rate was requested, and a
+//! server sees the bursts. The first half second, in which connections are opened, is excluded.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! The servers for the benchmarks of other protocols: each pinned to the first core, with its own port and directory, and
-//! killed on drop.
+//! The servers for the benchmarks of other protocols: each pinned to the first core, with its own port and directory,
+//! and killed on drop.
 
 use std::io::Write;
 use std::net::TcpStream;

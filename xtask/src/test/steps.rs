@@ -46,7 +46,7 @@ pub(super) const STEPS: [TestStep; 12] = [
         after: &["build"],
         run: |_| of(generate::compare()),
     },
-    TestStep { name: "unit", what: "tests beside the code", after: &["build"], run: unit },
+    TestStep { name: "unit", what: "unit tests", after: &["build"], run: unit },
     TestStep { name: "e2e", what: "simulation and end-to-end tests", after: &["build"], run: end_to_end },
     TestStep { name: "readme", what: "every command of the documentation", after: &["build"], run: documentation },
     TestStep { name: "web", what: "the pages: up to date, correct, usable", after: &["build"], run: web::finish },

@@ -1,8 +1,8 @@
 //! `cargo xtask truth`: accuracy on real sockets, checked against the server's own log of the same run.
 //!
 //! Separate from the test command, because these runs depend on how quiet the machine is. The reference is always the
-//! server's log, never a clock of this process. A case that fails while the machine was disturbed is run again; a failure
-//! on a quiet machine counts.
+//! server's log, never a clock of this process. A case that fails while the machine was disturbed is run again; a
+//! failure on a quiet machine counts.
 
 mod check;
 mod counts;
