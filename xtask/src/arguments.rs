@@ -1,26 +1,27 @@
-//! The words after a chore's name.
+//! The arguments after a command's name.
 //!
-//! Read by hand: a chore has a handful of options, and a parser would be the slowest thing to compile here.
+//! Parsed by hand: a command has a handful of options, and an argument parser would be the slowest thing to compile
+//! here.
 
-/// Options and words still to be taken.
+/// Options and words not yet consumed.
 pub struct Arguments {
     rest: Vec<String>,
 }
 
 impl Arguments {
-    /// All words after the chore's name.
+    /// Collects all words after the command's name.
     pub fn new(words: impl Iterator<Item = String>) -> Self {
         Self { rest: words.collect() }
     }
 
-    /// Takes a switch; true if it was given.
+    /// Takes a switch; returns `true` if it was given.
     pub fn switch(&mut self, name: &str) -> bool {
         let before = self.rest.len();
         self.rest.retain(|word| word != name);
         self.rest.len() < before
     }
 
-    /// Takes every `NAME VALUE` (or `NAME=VALUE`) and gives the values.
+    /// Takes every `NAME VALUE` (or `NAME=VALUE`) and returns the values.
     pub fn values(&mut self, name: &str) -> Result<Vec<String>, String> {
         let mut found = Vec::new();
         while let Some(at) = self.rest.iter().position(|w| w == name || w.starts_with(&format!("{name}="))) {
@@ -36,20 +37,20 @@ impl Arguments {
         Ok(found)
     }
 
-    /// Takes `NAME NUMBER`; the last one counts.
+    /// Takes `NAME NUMBER`; the last one wins.
     pub fn number(&mut self, name: &str, default: u32) -> Result<u32, String> {
         match self.values(name)?.pop() {
             None => Ok(default),
             Some(text) => {
-                text.parse().map_err(|_| format!("{name} {text}: write a whole number, as in {name} {default}"))
+                text.parse().map_err(|_| format!("{name} {text}: expected a whole number, as in {name} {default}"))
             }
         }
     }
 
-    /// The words that are left; an option among them is unknown.
+    /// Returns the remaining words; an option among them is an error.
     pub fn words(self) -> Result<Vec<String>, String> {
         match self.rest.iter().find(|word| word.starts_with('-')) {
-            Some(option) => Err(format!("{option} is not an option of this chore")),
+            Some(option) => Err(format!("{option} is not an option of this command")),
             None => Ok(self.rest),
         }
     }
@@ -78,8 +79,11 @@ mod tests {
     fn complains_about_what_it_does_not_know() {
         assert_eq!(of("--only").values("--only"), Err("--only needs a value".into()));
         assert!(
-            of("--rounds many").number("--rounds", 5).unwrap_err().starts_with("--rounds many: write a whole number")
+            of("--rounds many")
+                .number("--rounds", 5)
+                .unwrap_err()
+                .starts_with("--rounds many: expected a whole number")
         );
-        assert_eq!(of("a --wat").words(), Err("--wat is not an option of this chore".into()));
+        assert_eq!(of("a --wat").words(), Err("--wat is not an option of this command".into()));
     }
 }

@@ -1,9 +1,9 @@
-//! The compiler of the check: clippy's and rustdoc's lints in the pass that compiles for the tests.
+//! The compiler wrapper of the check: runs clippy's and rustdoc's lints in the same pass that compiles the tests.
 //!
-//! `cargo clippy` and `cargo doc` need the metadata of every dependency once more, and read every crate once more: a fifth
-//! of the check from cold. For crates of the workspace cargo calls what `RUSTC_WORKSPACE_WRAPPER` names, with the command
-//! line of rustc behind it. `cargo clippy` hands it clippy-driver, which is rustc with more lints; here it is this program,
-//! which calls clippy-driver and then rustdoc.
+//! `cargo clippy` and `cargo doc` would produce the metadata of every dependency and read every crate again: a fifth of
+//! a cold check. For crates of the workspace cargo calls the program in `RUSTC_WORKSPACE_WRAPPER` with the command line
+//! of rustc as its arguments. `cargo clippy` hands it clippy-driver, which is rustc with more lints; here it is this
+//! program, which calls clippy-driver and then rustdoc.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -13,13 +13,13 @@ use std::{env, fs};
 
 use crate::{places, shell};
 
-/// The variable that makes this program a compiler.
+/// The environment variable that makes this program act as a compiler.
 const SWITCH: &str = "BRUNT_XTASK_COMPILES";
 
-/// What clippy-driver takes its own arguments from, and what stands between them.
+/// The environment variable with clippy-driver's own arguments, and their value: `-D warnings`, with separators.
 const CLIPPY_ARGUMENTS: (&str, &str) = ("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
 
-/// Options of rustc whose values rustdoc takes too.
+/// Options that rustc and rustdoc share, with their values.
 const SHARED: [&str; 9] = [
     "--crate-name",
     "--crate-type",
@@ -42,8 +42,8 @@ pub fn linting(arguments: &[&str]) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Copies this program to where cargo, which builds it anew on the way, leaves it alone. The same path for every build:
-/// another one would be another compiler, and everything would be compiled again.
+/// Copies this program to a path that cargo, which rebuilds it, does not overwrite. The path is the same for every
+/// build: a different one would count as a different compiler, and everything would be compiled again.
 fn copy_of_this_program() -> Result<PathBuf, String> {
     static COPIED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     COPIED
@@ -57,7 +57,7 @@ fn copy_of_this_program() -> Result<PathBuf, String> {
         .clone()
 }
 
-/// Compiles, where cargo called this program for that.
+/// Compiles a crate if cargo called this program as a compiler.
 pub fn when_asked() -> Option<ExitCode> {
     env::var_os(SWITCH)?;
     let words: Vec<OsString> = env::args_os().skip(1).collect();
@@ -72,7 +72,7 @@ pub fn when_asked() -> Option<ExitCode> {
     })
 }
 
-/// Runs clippy-driver, and rustdoc where the crate has a page.
+/// Runs clippy-driver, and rustdoc if the crate has documentation.
 fn compile(words: &[OsString]) -> Result<(), String> {
     run(Command::new("clippy-driver").args(words))?;
     let Some(shared) = documented(words) else { return Ok(()) };
@@ -81,16 +81,16 @@ fn compile(words: &[OsString]) -> Result<(), String> {
     run(rustdoc.arg(places::target_dir().join("doc")))
 }
 
-/// Runs to the end; cargo has already shown what a compiler complained of.
+/// Runs a command to completion; cargo has already shown the compiler's errors.
 fn run(command: &mut Command) -> Result<(), String> {
-    // A compiler that cargo starts must not take itself for this program.
+    // Without the variable, a nested xtask does not act as a compiler.
     let status =
         command.env_remove(SWITCH).status().map_err(|e| format!("cannot start {}: {e}", shell::shown(command)))?;
     if status.success() { Ok(()) } else { Err(String::new()) }
 }
 
-/// What rustdoc is called with: the source and the options it shares with rustc. Tests, build scripts and questions
-/// (`-vV`, `--print`) have no page.
+/// The arguments of rustdoc: the source and the options shared with rustc. Tests, build scripts and queries (`-vV`,
+/// `--print`) have no documentation.
 fn documented(words: &[OsString]) -> Option<Vec<&OsStr>> {
     let word = |at: usize| words.get(at).and_then(|word| word.to_str()).unwrap_or_default();
     let name = (0..words.len()).find(|at| word(*at) == "--crate-name").map(|at| word(at + 1))?;

@@ -1,7 +1,7 @@
 //! The floors of the design: a crate uses only floors below its own.
 //!
-//! Read from the manifests through `cargo metadata`, so that a new crate or a new edge is judged without anybody
-//! remembering to. Development dependencies are exempt: a test may use what it likes.
+//! Read from the manifests through `cargo metadata`, so that new crates and new edges are checked
+//! automatically. Development dependencies are exempt: tests may use any crate.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{places, shell};
 
-/// The crates of each floor, lowest first. A crate that is not here may not exist.
+/// The crates of each floor, lowest first. Every crate must be listed.
 const FLOORS: [&[&str]; 10] = [
     &["measure", "cause", "assets"],
     &["plan", "contract", "record", "i18n"],
@@ -23,10 +23,10 @@ const FLOORS: [&[&str]; 10] = [
     &["cli"],
 ];
 
-/// Edges within one floor that are meant, each with its reason.
+/// Intended edges within one floor, each with its reason.
 const MEANT: [(&str, &str, &str); 1] = [("record", "plan", "a record holds the plan of its run")];
 
-/// Edges that go downwards and are wrong all the same, each with the invariant they would break.
+/// Edges that go down but are forbidden, each with the invariant it would break.
 const FORBIDDEN: [(&str, &str, &str); 20] = [
     ("engine", "protocols", "the engine names no protocol"),
     ("report", "contract", "reports see only the record"),
@@ -35,8 +35,8 @@ const FORBIDDEN: [(&str, &str, &str); 20] = [
     ("report", "protocols", "reports see only the record"),
     ("report", "scenario", "reports see only the record"),
     ("diagnose", "contract", "diagnosis sees only the record"),
-    ("export", "engine", "what is exported is read from the record"),
-    ("export", "protocols", "what is exported is read from the record"),
+    ("export", "engine", "exports see only the record"),
+    ("export", "protocols", "exports see only the record"),
     ("values", "rustix", "protocols do no I/O"),
     ("http-family", "rustix", "protocols do no I/O"),
     ("databases", "rustix", "protocols do no I/O"),
@@ -46,36 +46,36 @@ const FORBIDDEN: [(&str, &str, &str); 20] = [
     ("databases", "socket2", "protocols do no I/O"),
     ("raw", "socket2", "protocols do no I/O"),
     ("protocols", "rustix", "protocols do no I/O"),
-    ("load", "rustix", "schedules have no threads and read no clock"),
-    ("load", "libc", "schedules have no threads and read no clock"),
+    ("load", "rustix", "schedules use no threads and no clock"),
+    ("load", "libc", "schedules use no threads and no clock"),
 ];
 
-/// A crate of brunt and what it is built with: short names for brunt's own crates, package names for the others.
+/// A crate of brunt and its dependencies: short names for brunt's own crates, package names for the others.
 #[derive(Debug, PartialEq)]
 struct Package {
     name: String,
     uses: Vec<String>,
 }
 
-/// Reads the manifests and judges every edge.
+/// Reads the manifests and checks every edge.
 pub fn check() -> Result<(), String> {
     let text = shell::capture(&mut shell::cargo(&["metadata", "--no-deps", "--format-version", "1"]))?;
     let metadata: Value = serde_json::from_str(&text).map_err(|e| format!("cargo metadata is not JSON: {e}"))?;
     let packages = packages(&metadata);
     if packages.is_empty() {
-        return Err("cargo metadata names no crate of brunt".into());
+        return Err("cargo metadata lists no crate of brunt".into());
     }
     let drawing = places::root().join("ARCHITECTURE.md");
     let drawing = fs::read_to_string(&drawing).map_err(|e| format!("cannot read {}: {e}", drawing.display()))?;
     let wrong = [judge(&packages), judge_drawing(&drawing, &packages)].concat();
     if wrong.is_empty() {
-        println!("{} crates, every edge goes down, and they stand where they are drawn", packages.len());
+        println!("{} crates, every edge goes down, and ARCHITECTURE.md matches", packages.len());
         return Ok(());
     }
     Err(wrong.join("\n  "))
 }
 
-/// The crates in `crates/`; tests and chores stand beside the building and may use every floor.
+/// The crates in `crates/`; tests and xtask are outside the floors and may use all of them.
 fn packages(metadata: &Value) -> Vec<Package> {
     let all = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
     all.iter()
@@ -107,7 +107,7 @@ fn judge(packages: &[Package]) -> Vec<String> {
     let mut wrong = Vec::new();
     for Package { name, uses } in packages {
         let Some(floor) = floor_of(name) else {
-            wrong.push(format!("crates/{name} stands on no floor: add it where the design draws it"));
+            wrong.push(format!("crates/{name} is on no floor: add it to FLOORS"));
             continue;
         };
         for used in uses {
@@ -126,7 +126,7 @@ fn judge(packages: &[Package]) -> Vec<String> {
     wrong
 }
 
-/// Holds the rows of the map (`| floor | `crate` | …`) to the crates there are.
+/// Compares the rows of the map (`| floor | `crate` | …`) with the existing crates.
 fn judge_drawing(map: &str, packages: &[Package]) -> Vec<String> {
     let drawn: Vec<(&str, &str)> = map.lines().filter_map(drawn).collect();
     let mut wrong = Vec::new();
@@ -139,11 +139,11 @@ fn judge_drawing(map: &str, packages: &[Package]) -> Vec<String> {
         }
     }
     let gone = drawn.iter().filter(|(_, krate)| packages.iter().all(|package| package.name != *krate));
-    wrong.extend(gone.map(|(_, krate)| format!("ARCHITECTURE.md draws {krate}, which is not there")));
+    wrong.extend(gone.map(|(_, krate)| format!("ARCHITECTURE.md draws {krate}, which does not exist")));
     wrong
 }
 
-/// Floor and crate of a row of the map.
+/// Parses floor and crate from a row of the map.
 fn drawn(line: &str) -> Option<(&str, &str)> {
     let (floor, rest) = line.strip_prefix("| ")?.split_once(" | `")?;
     let (krate, _) = rest.split_once("` |")?;
@@ -170,7 +170,7 @@ mod tests {
             [
                 "ARCHITECTURE.md draws plan on floor 2; it is on 1",
                 "ARCHITECTURE.md does not draw measure (floor 0)",
-                "ARCHITECTURE.md draws gone, which is not there",
+                "ARCHITECTURE.md draws gone, which does not exist",
             ]
         );
     }
@@ -185,7 +185,7 @@ mod tests {
             (package("net", &["values"]), Some("net (floor 2) uses values (floor 2)")),
             (package("engine", &["protocols"]), Some("the engine names no protocol")),
             (package("raw", &["socket2"]), Some("protocols do no I/O")),
-            (package("common", &[]), Some("crates/common stands on no floor")),
+            (package("common", &[]), Some("crates/common is on no floor")),
         ];
         for (package, complaint) in cases {
             let wrong = judge(std::slice::from_ref(&package));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_out_development_dependencies_and_crates_beside_the_building() {
+    fn leaves_out_development_dependencies_and_crates_outside_the_floors() {
         let metadata = serde_json::json!({ "packages": [
             { "name": "brunt-contract", "manifest_path": "/r/crates/contract/Cargo.toml", "dependencies": [
                 { "name": "brunt-measure", "kind": null }, { "name": "brunt-engine", "kind": "dev" } ] },

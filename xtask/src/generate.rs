@@ -1,8 +1,8 @@
-//! Files of the repository that the program writes itself: the JSON Schemas of its documents, the pages of its rules, and the reference of
-//! options and plan keys.
+//! Files of the repository that the program writes itself: the JSON Schemas of its documents, the pages of its rules,
+//! and the reference of options and plan keys.
 //!
-//! They come out of a built example of `report` and the built program, not out of the crates, so that this chore compiles whatever state that is
-//! in.
+//! They come from a built example of `report` and from the built program, not from the crates, so that this task
+//! compiles whatever state those are in.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,32 +11,32 @@ use std::process::Command;
 use crate::arguments::Arguments;
 use crate::{compiler, places, reference, shell};
 
-/// A generated file and the word that has the example `schema` print it.
-struct Generated {
+/// A generated file and the argument that makes the example `schema` print it.
+struct GeneratedFile {
     file: &'static str,
     word: &'static str,
 }
 
-/// The schema of plan files knows all flags, so the program itself prints it.
+/// The schema of plan files includes all flags, so the program itself prints it.
 const PLAN: &str = "plan";
 
-/// The pages of rules are in the program.
+/// The pages of rules are part of the program.
 const LIMITS: &str = "limits";
 
-/// Its help knows all options.
+/// The reference is made from the program's help, which lists all options.
 const REFERENCE: &str = "reference";
 
-/// The build that brings the examples, the same as that of the test chore so that nothing is compiled twice: the tests are in it, because
-/// what they depend on decides with which features the rest is compiled.
+/// The build that includes the examples, the same as that of the test command so that nothing is compiled twice. It
+/// includes the tests, because their dependencies determine the features of the rest.
 pub const BUILD: [&str; 5] = ["build", "--workspace", "--bins", "--examples", "--tests"];
 
-const GENERATED: [Generated; 6] = [
-    Generated { file: "docs/schema/report.json", word: "report" },
-    Generated { file: "docs/schema/record.json", word: "record" },
-    Generated { file: "docs/schema/comparison.json", word: "comparison" },
-    Generated { file: "docs/schema/plan.json", word: PLAN },
-    Generated { file: "docs/limits.md", word: LIMITS },
-    Generated { file: "docs/guide/reference.md", word: REFERENCE },
+const GENERATED: [GeneratedFile; 6] = [
+    GeneratedFile { file: "docs/schema/report.json", word: "report" },
+    GeneratedFile { file: "docs/schema/record.json", word: "record" },
+    GeneratedFile { file: "docs/schema/comparison.json", word: "comparison" },
+    GeneratedFile { file: "docs/schema/plan.json", word: PLAN },
+    GeneratedFile { file: "docs/limits.md", word: LIMITS },
+    GeneratedFile { file: "docs/guide/reference.md", word: REFERENCE },
 ];
 
 /// `generate [--check]`.
@@ -52,7 +52,7 @@ fn write() -> Result<(), String> {
     for generated in &GENERATED {
         let path = path(generated);
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+            fs::create_dir_all(folder).map_err(|e| format!("cannot create {}: {e}", folder.display()))?;
         }
         fs::write(&path, wanted(generated)?).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
         println!("wrote {}", generated.file);
@@ -60,7 +60,7 @@ fn write() -> Result<(), String> {
     Ok(())
 }
 
-/// Says which of them differ from what the built program would write.
+/// Reports the files that differ from what the built program would write.
 pub fn compare() -> Result<(), String> {
     let mut stale = Vec::new();
     for generated in &GENERATED {
@@ -76,11 +76,11 @@ pub fn compare() -> Result<(), String> {
     Err(format!("{} out of date: run `cargo xtask generate` and commit", stale.join(", ")))
 }
 
-fn path(generated: &Generated) -> PathBuf {
+fn path(generated: &GeneratedFile) -> PathBuf {
     places::root().join(generated.file)
 }
 
-fn wanted(generated: &Generated) -> Result<String, String> {
+fn wanted(generated: &GeneratedFile) -> Result<String, String> {
     if generated.word == PLAN {
         return shell::capture(Command::new(places::brunt("debug")).args(["plan", "--schema"]));
     }

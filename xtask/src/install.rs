@@ -1,4 +1,4 @@
-//! Programs that tests and benchmarks need beside Rust, and where they come from.
+//! Programs other than Rust that tests and benchmarks need, and their sources.
 //!
 //! As root, Debian's packages are installed without questions; otherwise one line says how to. Peers that no package
 //! carries are built into the build output, never into the user's home.
@@ -11,7 +11,7 @@ use crate::{places, shell};
 /// A program and the Debian package that carries it.
 #[derive(Clone, Copy)]
 pub struct Tool {
-    /// What is run.
+    /// The executable.
     pub program: &'static str,
     /// The package to install.
     pub package: &'static str,
@@ -29,7 +29,7 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "npm", package: "npm" },
     Tool { program: "mariadbd", package: "mariadb-server" },
     Tool { program: "redis-server", package: "redis-server" },
-    // The server itself lies in no search path.
+    // The server itself is not on any search path.
     Tool { program: "pg_ctlcluster", package: "postgresql" },
     Tool { program: "memcached", package: "memcached" },
     Tool { program: "mosquitto", package: "mosquitto" },
@@ -68,12 +68,12 @@ pub const FOR_BENCH: &[Tool] = &[
     Tool { program: "sysbench", package: "sysbench" },
 ];
 
-/// Returns `true` if this run may skip nothing.
+/// Returns `true` if no step may be skipped (continuous integration).
 pub fn nothing_may_be_skipped() -> bool {
     env::var("CI").is_ok_and(|value| value == "true" || value == "1")
 }
 
-/// Installs what is missing where that is possible; gives back the programs that are still missing.
+/// Installs missing programs if possible; returns those that are still missing.
 pub fn from_debian(tools: &[Tool]) -> Vec<&'static str> {
     let mut packages: Vec<_> =
         tools.iter().filter(|tool| places::find(tool.program).is_none()).map(|tool| tool.package).collect();
@@ -85,26 +85,29 @@ pub fn from_debian(tools: &[Tool]) -> Vec<&'static str> {
                 eprintln!("xtask: {complaint}");
             }
         } else {
-            eprintln!("xtask: to have everything run, type: sudo apt-get install {}", packages.join(" "));
+            eprintln!(
+                "xtask: to run everything, install the missing packages: sudo apt-get install {}",
+                packages.join(" ")
+            );
         }
     }
     missing(tools)
 }
 
-/// The programs that are not here.
+/// The programs that are not installed.
 pub fn missing(tools: &[Tool]) -> Vec<&'static str> {
     tools.iter().map(|tool| tool.program).filter(|program| places::find(program).is_none()).collect()
 }
 
-/// Builds oha, hey, vegeta, ghz and k6 where they are missing; what could not be built is told and left out.
+/// Builds oha, hey, vegeta, ghz and k6 if they are missing; reports and skips those that cannot be built.
 pub fn from_registries() {
     let root = places::peers();
     if places::find("oha").is_none() {
-        println!("building oha into {} (some minutes, once)", root.display());
+        println!("building oha into {} (takes some minutes, once)", root.display());
         // A build directory of its own would be thrown away; the shared one would mix its profile with ours.
         let mut build = shell::cargo(&["install", "oha", "--locked", "--root"]);
         build.arg(&root).env_remove("CARGO_TARGET_DIR");
-        told(shell::run(&mut build));
+        report_failure(shell::run(&mut build));
     }
     for (program, module) in [
         ("hey", "github.com/rakyll/hey@latest"),
@@ -117,18 +120,18 @@ pub fn from_registries() {
         }
         let Some(go) = places::find("go") else {
             eprintln!(
-                "xtask: {program} is left out: it is built with Go (apt-get install golang-go), which is not here"
+                "xtask: skipping {program}: it is built with Go, which is not installed (apt-get install golang-go)"
             );
             continue;
         };
         println!("building {program} into {}", root.display());
-        told(shell::run(Command::new(go).args(["install", module]).env("GOBIN", root.join("bin"))));
+        report_failure(shell::run(Command::new(go).args(["install", module]).env("GOBIN", root.join("bin"))));
     }
 }
 
-fn told(outcome: Result<(), String>) {
+fn report_failure(outcome: Result<(), String>) {
     if let Err(complaint) = outcome {
-        eprintln!("xtask: {complaint}; it is left out");
+        eprintln!("xtask: {complaint}; skipped");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Links between the documents: each leads to a file that exists, and each anchor to a heading.
 //!
-//! Documents below `docs/` are also an mdBook (`docs/book.toml`), whose table of contents is `docs/SUMMARY.md`: it has every page
-//! of the guide, and every page that another page of the book leads to.
+//! Documents below `docs/` are also an mdBook (`docs/book.toml`), whose table of contents is `docs/SUMMARY.md`: it
+//! lists every page of the guide, and every page that another page of the book links to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,13 +11,13 @@ use crate::places;
 
 /// The table of contents of the book.
 const SUMMARY: &str = "docs/SUMMARY.md";
-/// Pages that the table of contents names without exception.
+/// The directory whose pages must all be in the table of contents.
 const GUIDE: &str = "docs/guide";
 
-/// A document, by its path from the root.
+/// The text of each document, by its path from the root.
 type Documents = BTreeMap<PathBuf, String>;
 
-/// Checks all documents; all complaints come together.
+/// Checks all documents and reports all errors together.
 pub fn check() -> Result<(), String> {
     let root = places::root();
     let mut documents = Documents::new();
@@ -57,7 +57,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).map(|found| found.flatten().map(|entry| entry.path()).collect()).unwrap_or_default()
 }
 
-/// Links that lead nowhere.
+/// Finds dead links.
 fn dead(documents: &Documents, exists: &dyn Fn(&Path) -> bool) -> Vec<String> {
     let anchors: BTreeMap<&PathBuf, BTreeSet<String>> =
         documents.iter().map(|(path, text)| (path, anchors_in(text))).collect();
@@ -68,16 +68,16 @@ fn dead(documents: &Documents, exists: &dyn Fn(&Path) -> bool) -> Vec<String> {
             let file = if file.is_empty() { path.clone() } else { beside(path, file) };
             let place = format!("{}:{line}: {link}", path.display());
             if !exists(&file) {
-                wrong.push(format!("{place} is no file"));
+                wrong.push(format!("{place} is not a file"));
             } else if !anchor.is_empty() && !anchors.get(&file).is_some_and(|known| known.contains(anchor)) {
-                wrong.push(format!("{place} is no heading of {}", file.display()));
+                wrong.push(format!("{place} is not a heading of {}", file.display()));
             }
         }
     }
     wrong
 }
 
-/// Pages that the table of contents lacks, and links that leave the book.
+/// Finds pages missing from the table of contents, and links that leave the book.
 fn outside_the_book(documents: &Documents) -> Vec<String> {
     let links_of = |path: &Path, text: &str| -> Vec<(usize, PathBuf)> {
         let links = links_in(text).into_iter();
@@ -95,7 +95,7 @@ fn outside_the_book(documents: &Documents) -> Vec<String> {
         for (line, link) in links_of(page, text) {
             let place = format!("{}:{line}: {}", page.display(), link.display());
             if !link.starts_with("docs") {
-                wrong.push(format!("{place} is outside docs/, which the book cannot lead to"));
+                wrong.push(format!("{place} is outside docs/, which the book cannot link to"));
             } else if link.extension().is_some_and(|e| e == "md") && !contents.contains(&link) {
                 wrong.push(format!("{place} is not in {SUMMARY}"));
             }
@@ -104,7 +104,7 @@ fn outside_the_book(documents: &Documents) -> Vec<String> {
     wrong
 }
 
-/// The path that a link of a document leads to, from the root.
+/// Resolves a link of a document to a path from the root.
 fn beside(document: &Path, link: &str) -> PathBuf {
     let mut path = if link.is_empty() { document.to_owned() } else { document.parent().unwrap_or(document).to_owned() };
     for part in Path::new(link).components() {
@@ -159,7 +159,7 @@ fn prose_of(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// A line without what stands between backticks.
+/// A line without the text between backticks.
 fn without_code(line: &str) -> String {
     line.split('`').step_by(2).collect()
 }
@@ -191,7 +191,7 @@ mod tests {
         let known: BTreeSet<PathBuf> = documents.keys().cloned().collect();
         assert_eq!(
             dead(&documents, &|path| known.contains(path)),
-            ["b/c.md:3: ../a.md#b is no heading of a.md", "b/c.md:4: d.md is no file"]
+            ["b/c.md:3: ../a.md#b is not a heading of a.md", "b/c.md:4: d.md is not a file"]
         );
     }
 
@@ -207,7 +207,7 @@ mod tests {
             [
                 "docs/SUMMARY.md lacks docs/guide/c.md",
                 "docs/guide/a.md:1: docs/b.md is not in docs/SUMMARY.md",
-                "docs/guide/a.md:1: README.md is outside docs/, which the book cannot lead to",
+                "docs/guide/a.md:1: README.md is outside docs/, which the book cannot link to",
             ]
         );
     }

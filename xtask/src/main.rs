@@ -1,7 +1,7 @@
-//! The chores of brunt, as `cargo xtask COMMAND`.
+//! The development tasks of brunt, as `cargo xtask COMMAND`.
 //!
-//! A table of contents: each command lives in a file or folder of its own. The crate uses none of brunt's crates, so that
-//! it runs while one of them does not compile.
+//! Each command has its own file or folder. The crate depends on none of brunt's crates, so it runs even while one of
+//! them does not compile.
 
 mod arguments;
 mod bench;
@@ -27,10 +27,10 @@ mod truth;
 
 use std::process::ExitCode;
 
-/// What a chore gives back: nothing, or one sentence that says what went wrong.
+/// The result of a task: nothing, or one sentence that says what went wrong.
 type Outcome = Result<(), String>;
 
-/// One chore.
+/// One task.
 struct Chore {
     name: &'static str,
     what: &'static str,
@@ -43,9 +43,9 @@ const CHORES: [Chore; 5] = [
         what: "check everything; `test --list` names the steps, `test STEP…` runs some",
         run: test::run,
     },
-    Chore { name: "bench", what: "speed beside the peers; `bench --help` tells the options", run: bench::run },
-    Chore { name: "truth", what: "accuracy on real sockets, judged by the target's own log", run: truth::run },
-    Chore { name: "lab", what: "causes made real, and what brunt says limited the run", run: lab::run },
+    Chore { name: "bench", what: "speed compared with other load generators; see `bench --help`", run: bench::run },
+    Chore { name: "truth", what: "accuracy on real sockets, checked against the server's own log", run: truth::run },
+    Chore { name: "lab", what: "real bottlenecks, and whether brunt finds them", run: lab::run },
     Chore { name: "generate", what: "write the generated files; `--check` only compares", run: generate::run },
 ];
 
@@ -63,12 +63,12 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let Some(chore) = CHORES.iter().find(|chore| chore.name == name) else {
-        eprintln!("xtask: no chore is called `{name}`; there are test, bench, truth, lab and generate.");
+        eprintln!("xtask: unknown command `{name}`; use test, bench, truth, lab or generate");
         return ExitCode::from(64);
     };
     match (chore.run)(arguments::Arguments::new(words)) {
         Ok(()) => ExitCode::SUCCESS,
-        // A chore that has already told everything, and wants its last line to stay the last, complains with nothing.
+        // A task that has printed everything already, and whose last line must stay last, fails with an empty message.
         Err(complaint) if complaint.is_empty() => ExitCode::FAILURE,
         Err(complaint) => {
             eprintln!("xtask {name}: {complaint}");

@@ -1,11 +1,11 @@
-//! The map of the house, ARCHITECTURE.md: each file and each type it names is there.
+//! The map of the code, ARCHITECTURE.md: each file and each type it names exists.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::places;
 
-/// Reads the map and looks for what it names.
+/// Checks that every file and type named by the map exists.
 pub fn check() -> Result<(), String> {
     let root = places::root();
     let read = |path: &Path| fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()));
@@ -20,13 +20,13 @@ pub fn check() -> Result<(), String> {
     }
     let wrong = missing(&map, &files, &sources);
     if wrong.is_empty() {
-        println!("the map names nothing that is not there");
+        println!("every file and type named by the map exists");
         return Ok(());
     }
     Err(wrong.join("\n  "))
 }
 
-/// All files and folders below a folder, build output left out.
+/// All files and folders below a folder, without build output.
 fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
     for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
         if path.is_dir() && !path.ends_with("node_modules") && !path.ends_with("target") {
@@ -36,42 +36,42 @@ fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// What stands in backticks and is not there: paths by how they end, types by their last name.
+/// Finds names in backticks that do not exist: paths are compared by suffix, types by their last segment.
 fn missing(map: &str, files: &[PathBuf], sources: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     for (number, line) in map.lines().enumerate() {
         for word in line.split('`').skip(1).step_by(2) {
             let there = match kind(word) {
-                Kind::Path => files.iter().any(|file| file.ends_with(word)),
-                Kind::Type(name) => contains_word(sources, name),
-                Kind::Other => true,
+                MapName::Path => files.iter().any(|file| file.ends_with(word)),
+                MapName::Type(name) => contains_word(sources, name),
+                MapName::Other => true,
             };
             if !there {
-                wrong.push(format!("ARCHITECTURE.md:{}: `{word}` is not there", number + 1));
+                wrong.push(format!("ARCHITECTURE.md:{}: `{word}` does not exist", number + 1));
             }
         }
     }
     wrong
 }
 
-/// What a word in backticks names.
-enum Kind<'a> {
+/// The kind of name in backticks.
+enum MapName<'a> {
     Path,
     Type(&'a str),
     Other,
 }
 
-fn kind(word: &str) -> Kind<'_> {
+fn kind(word: &str) -> MapName<'_> {
     let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '/' | '.' | ':'));
     let name = word.rsplit("::").next().unwrap_or(word);
     if !plain || word.starts_with(['/', '-']) {
-        Kind::Other
+        MapName::Other
     } else if word.ends_with(".rs") || word.trim_end_matches('/').contains('/') {
-        Kind::Path
+        MapName::Path
     } else if name.starts_with(|c: char| c.is_ascii_uppercase()) && name.contains(|c: char| c.is_ascii_lowercase()) {
-        Kind::Type(name)
+        MapName::Type(name)
     } else {
-        Kind::Other
+        MapName::Other
     }
 }
 
@@ -91,7 +91,7 @@ mod tests {
         let map = "`engine/src/users.rs` `users.rs` `src/rules/` `sers.rs`\n`Users` `contract::Sess` `/proc` `--hold` `p99<50ms`\n";
         assert_eq!(
             missing(map, &files, "struct Users; trait Session;"),
-            ["ARCHITECTURE.md:1: `sers.rs` is not there", "ARCHITECTURE.md:2: `contract::Sess` is not there"]
+            ["ARCHITECTURE.md:1: `sers.rs` does not exist", "ARCHITECTURE.md:2: `contract::Sess` does not exist"]
         );
     }
 }

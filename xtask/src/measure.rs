@@ -1,7 +1,7 @@
-//! One child process, pinned to a core and measured by the kernel's own account of it.
+//! One child process, pinned to a core and measured by the kernel's accounting.
 //!
 //! Processor time is what `wait4` reports (user and system, all threads). Peak memory is the high-water mark in
-//! `/proc`, read while the child runs: the `ru_maxrss` of `wait4` begins at the size of the process that forked it.
+//! `/proc`, read while the child runs: the `ru_maxrss` of `wait4` starts at the size of the process that forked it.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The core servers live on; generators live on the other.
+/// The core of the servers; generators use the other.
 pub const SERVER_CORE: usize = 0;
 /// The core of the generators.
 pub const GENERATOR_CORE: usize = 1;
@@ -32,15 +32,15 @@ pub struct Usage {
     pub wall_s: f64,
     pub peak_kib: u64,
     pub exit: i32,
-    /// Where its output went.
+    /// The file with its output.
     pub output: PathBuf,
 }
 
-/// A look at a child that runs.
-pub struct Look {
+/// A sample of a running child.
+pub struct ProcessSample {
     pub process: u32,
     pub since: Duration,
-    /// Its anonymous memory.
+    /// Anonymous memory of the child.
     pub anonymous_kib: u64,
 }
 
@@ -70,15 +70,14 @@ pub fn pin(command: &mut Command, core: usize) {
     }
 }
 
-/// Runs to the end; a child that outlives `longest` is killed, which its exit code shows. `meanwhile` is called every
-/// few
-/// hundredths of a second.
+/// Runs a program to completion; a child that runs longer than `longest` is killed, as its exit code shows.
+/// `meanwhile` is called every few hundredths of a second.
 pub fn run(
     what: &Invocation,
     core: usize,
     output: &Path,
     longest: Duration,
-    mut meanwhile: impl FnMut(Look),
+    mut meanwhile: impl FnMut(ProcessSample),
 ) -> Result<Usage, String> {
     let to = |e: io::Error| format!("cannot write {}: {e}", output.display());
     let file = File::create(output).map_err(to)?;
@@ -102,7 +101,7 @@ pub fn run(
         }
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
         peak_kib = field_kib(&status, "VmHWM:").unwrap_or(peak_kib).max(peak_kib);
-        meanwhile(Look {
+        meanwhile(ProcessSample {
             process: child.id(),
             since: began.elapsed(),
             anonymous_kib: field_kib(&status, "RssAnon:").unwrap_or(0),

@@ -1,6 +1,6 @@
-//! One name, one type: within the workspace a reader meets each type name once, whatever the crate.
+//! One name, one type: within the workspace each type name is declared once, whatever the crate.
 //!
-//! Code for tests is left out: its helpers never leave their file.
+//! Test code is exempt: its helpers never leave their file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 /// Names that several types share, each with the reason.
 const SHARED: [(&str, &str); 0] = [];
 
-/// Complains of type names declared in several places. `declared` has pairs of a file and a name.
+/// Reports type names declared in several places. `declared` yields pairs of a file and a name.
 pub fn complaints<'a>(declared: impl Iterator<Item = (&'a Path, &'a str)>) -> Vec<String> {
     let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (file, name) in declared {
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_in_two_places_is_told() {
+    fn a_name_in_two_places_is_reported() {
         let (a, b) = (Path::new("a.rs"), Path::new("b.rs"));
         assert_eq!(complaints([(a, "Plan"), (b, "Mode")].into_iter()), Vec::<String>::new());
         assert_eq!(

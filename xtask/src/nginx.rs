@@ -1,6 +1,7 @@
-//! nginx as the server that is not ours: one process on the first core, answering one byte.
+//! nginx as an independent server: one process on the first core, answering one byte.
 //!
-//! Benchmarks run it without a log; accuracy runs with one. Its `stub_status` counts requests for all; it is read over a port of its own, and each reading is itself one request.
+//! Benchmarks run it without a log, accuracy runs with one. Its `stub_status` counts all requests; it is read through
+//! a separate port, and each reading is itself one request.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -11,45 +12,45 @@ use std::time::Duration;
 use crate::measure::{self, SERVER_CORE};
 use crate::places::{self, free_port};
 
-/// Connections it takes at once.
+/// Maximum number of concurrent connections.
 const CONNECTIONS: u32 = 19_000;
 
-/// A running nginx, ended with the value.
+/// A running nginx, killed on drop.
 pub struct Nginx {
     child: Child,
     port: u16,
     status_port: u16,
 }
 
-/// How it is set up.
+/// The configuration of an nginx.
 #[derive(Clone, Debug)]
-pub struct Setup {
+pub struct NginxConfig {
     port: u16,
     status_port: u16,
-    /// Where a line for every request goes, if anywhere.
+    /// The log file with a line per request, if any.
     pub access_log: Option<PathBuf>,
     /// Share of requests whose connection is closed instead of answered, in percent.
     pub cut_percent: u32,
 }
 
-impl Setup {
-    /// One byte for everybody, no log, on ports of its own.
+impl NginxConfig {
+    /// A one-byte response to every request, no log, on free ports.
     pub fn plain() -> Result<Self, String> {
         Ok(Self { port: free_port()?, status_port: free_port()?, access_log: None, cut_percent: 0 })
     }
 }
 
-/// What nginx has counted so far.
+/// The counters of nginx so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Counts {
+pub struct NginxStatus {
     pub accepted: u64,
     pub requests: u64,
 }
 
 impl Nginx {
-    /// Starts it and waits until it answers.
-    pub fn start(setup: &Setup) -> Result<Self, String> {
-        let program = places::find("nginx").ok_or("nginx is not here: apt-get install nginx")?;
+    /// Starts nginx and waits until it answers.
+    pub fn start(setup: &NginxConfig) -> Result<Self, String> {
+        let program = places::find("nginx").ok_or("nginx is not installed: apt-get install nginx")?;
         let folder = places::scratch("nginx")?;
         let command = brunt_programs::nginx::command(&program, &folder, CONNECTIONS, &configuration(setup));
         let mut command = command.map_err(|e| format!("cannot write to {}: {e}", folder.display()))?;
@@ -64,57 +65,57 @@ impl Nginx {
         Ok(server)
     }
 
-    /// Where the one byte is.
+    /// The URL of the one-byte response.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/", self.port)
     }
 
-    /// Ends it at once, as an operator in a hurry does: open connections are cut.
+    /// Kills it at once; open connections are cut.
     pub fn stop(mut self) {
         measure::signal(self.child.id(), libc::SIGTERM);
         // An error means that it is already gone.
         let _ = self.child.wait();
     }
 
-    /// Its process.
+    /// The process id.
     pub fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// Asks for its counts; the question itself is counted.
-    pub fn counts(&self) -> Result<Counts, String> {
+    /// Reads its counters; this request is counted too.
+    pub fn counts(&self) -> Result<NginxStatus, String> {
         counts_at(self.status_port)
     }
 }
 
-fn counts_at(port: u16) -> Result<Counts, String> {
-    let told = |e: std::io::Error| format!("nginx does not tell its counts: {e}");
+fn counts_at(port: u16) -> Result<NginxStatus, String> {
+    let told = |e: std::io::Error| format!("cannot read nginx's counters: {e}");
     let mut stream = TcpStream::connect(("127.0.0.1", port)).map_err(told)?;
     stream.set_read_timeout(Some(Duration::from_secs(10))).map_err(told)?;
     stream.write_all(b"GET / HTTP/1.0\r\n\r\n").map_err(told)?;
     let mut text = String::new();
     stream.read_to_string(&mut text).map_err(told)?;
-    read_counts(&text).ok_or_else(|| format!("nginx's counts cannot be read: {text}"))
+    read_counts(&text).ok_or_else(|| format!("cannot parse nginx's counters: {text}"))
 }
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // It may be stopped by the stall bench; and nothing is lost if it is already gone.
+        // The stall benchmark may have stopped it; errors mean that it is already gone.
         measure::signal(self.child.id(), libc::SIGCONT);
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-fn configuration(setup: &Setup) -> String {
-    let Setup { port, status_port, access_log, cut_percent } = setup;
+fn configuration(setup: &NginxConfig) -> String {
+    let NginxConfig { port, status_port, access_log, cut_percent } = setup;
     let log = match access_log {
         None => "access_log off;".to_owned(),
         Some(path) => format!("log_format counts \"$status $server_port\"; access_log {} counts;", path.display()),
     };
     let (choice, cut) = match cut_percent {
         0 => (String::new(), ""),
-        // 444 is nginx's word for closing the connection without an answer.
+        // 444 is nginx's code for closing the connection without an answer.
         percent => (format!("split_clients $request_id $cut {{ {percent}% 1; * 0; }}"), "if ($cut) { return 444; }"),
     };
     format!(
@@ -126,12 +127,12 @@ fn configuration(setup: &Setup) -> String {
 }
 
 /// Reads ` 17 17 31 ` below `server accepts handled requests`.
-fn read_counts(text: &str) -> Option<Counts> {
+fn read_counts(text: &str) -> Option<NginxStatus> {
     let (_, rest) = text.split_once("server accepts handled requests")?;
     let mut numbers = rest.split_whitespace().map(str::parse::<u64>);
     let accepted = numbers.next()?.ok()?;
     let requests = numbers.nth(1)?.ok()?;
-    Some(Counts { accepted, requests })
+    Some(NginxStatus { accepted, requests })
 }
 
 #[cfg(test)]
@@ -142,7 +143,7 @@ mod tests {
     fn reads_stub_status() {
         let text =
             "HTTP/1.1 200 OK\r\n\r\nActive connections: 2 \nserver accepts handled requests\n 17 17 31 \nReading: 0";
-        assert_eq!(read_counts(text), Some(Counts { accepted: 17, requests: 31 }));
+        assert_eq!(read_counts(text), Some(NginxStatus { accepted: 17, requests: 31 }));
         assert_eq!(read_counts("HTTP/1.1 404 Not Found"), None);
     }
 }

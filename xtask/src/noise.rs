@@ -1,20 +1,20 @@
-//! Whether the machine was quiet while a figure was taken.
+//! Detection of disturbances while a figure is measured.
 //!
-//! A virtual machine's two cores at times give the work of one, and its counters need not say so. Three signs are looked
-//! at: time the hypervisor admits to have taken or that is missing from the counters, work of other processes, and a fixed
-//! amount of arithmetic on both cores at once, right before and after the run, against the best ever seen. A run with a
-//! sign is measured again.
+//! A virtual machine's two cores sometimes do the work of one, and its counters need not show it. Three signs are
+//! checked: time reported as stolen by the hypervisor or missing from the counters, work of other processes, and the
+//! duration of a fixed amount of arithmetic on both cores at once, right before and after the run, against the best
+//! seen so far. A run with a sign is measured again.
 
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use crate::measure::{self, GENERATOR_CORE, SERVER_CORE};
 
-/// Additions of one spin: some fifteen milliseconds on a quiet core.
+/// Iterations of one spin: about fifteen milliseconds on a quiet core.
 const SPIN: u64 = 20_000_000;
 
-/// Judges runs, and learns how fast this machine is when it is quiet.
-pub struct Guard {
+/// Detects disturbed runs, and learns how fast this machine is when it is quiet.
+pub struct NoiseGuard {
     /// The shortest spin of a core while the other spins too.
     best: Duration,
     /// The shortest spin of a core alone.
@@ -22,22 +22,22 @@ pub struct Guard {
 }
 
 /// The state of the machine when a run begins.
-pub struct Before {
+pub struct MachineState {
     at: Instant,
-    cores: Cores,
+    cores: CoreTimes,
     slowest: Duration,
 }
 
 /// Time of all cores since boot, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Cores {
+struct CoreTimes {
     count: f64,
     busy: f64,
     idle: f64,
     stolen: f64,
 }
 
-impl Guard {
+impl NoiseGuard {
     /// Takes the first measurements.
     pub fn new() -> Self {
         let mut guard = Self { best: Duration::MAX, alone: Duration::MAX };
@@ -48,23 +48,24 @@ impl Guard {
         guard
     }
 
-    /// How much of a core's speed is left while the other one works too: 1 on honest cores.
+    /// Returns the share of a core's speed left while the other one works too: 1 on dedicated cores.
     pub fn together(&self) -> f64 {
         self.alone.as_secs_f64() / self.best.as_secs_f64()
     }
 
-    /// To be called right before a run.
-    pub fn before(&mut self) -> Before {
+    /// Captures the state of the machine. Call it right before a run.
+    pub fn before(&mut self) -> MachineState {
         let slowest = self.spin_both();
-        Before { at: Instant::now(), cores: cores(), slowest }
+        MachineState { at: Instant::now(), cores: cores(), slowest }
     }
 
-    /// To be called right after it, with the processor time of generator and server: what was wrong, if anything.
-    pub fn after(&mut self, before: &Before, ours_s: f64) -> Option<String> {
+    /// Judges a run. Call it right after the run, with the CPU time of generator and server; returns the disturbance,
+    /// if any.
+    pub fn after(&mut self, before: &MachineState, ours_s: f64) -> Option<String> {
         let wall = before.at.elapsed().as_secs_f64();
         let now = cores();
         let slowest = before.slowest.max(self.spin_both());
-        let delta = Cores {
+        let delta = CoreTimes {
             count: now.count,
             busy: now.busy - before.cores.busy,
             idle: now.idle - before.cores.idle,
@@ -73,7 +74,7 @@ impl Guard {
         judge(delta, wall, ours_s, self.best.as_secs_f64() / slowest.as_secs_f64())
     }
 
-    /// Spins on both cores at once and gives the slower one's time.
+    /// Spins on both cores at once and returns the slower one's time.
     fn spin_both(&mut self) -> Duration {
         let barrier = Barrier::new(2);
         let times = std::thread::scope(|scope| {
@@ -92,8 +93,8 @@ impl Guard {
     }
 }
 
-/// The signs, in words.
-fn judge(delta: Cores, wall: f64, ours_s: f64, speed: f64) -> Option<String> {
+/// Describes the disturbance, if there is one.
+fn judge(delta: CoreTimes, wall: f64, ours_s: f64, speed: f64) -> Option<String> {
     if wall < 0.5 {
         // Too short for counters that advance a hundred times a second.
         return None;
@@ -116,7 +117,7 @@ fn judge(delta: Cores, wall: f64, ours_s: f64, speed: f64) -> Option<String> {
     }
 }
 
-/// A fixed amount of arithmetic that cannot be shortened; the time it took.
+/// Performs a fixed amount of arithmetic that cannot be optimised away; returns the time it took.
 fn spin() -> Duration {
     let began = Instant::now();
     let mut value = 1_u64;
@@ -137,13 +138,13 @@ fn pin_this_thread(core: usize) {
     }
 }
 
-fn cores() -> Cores {
+fn cores() -> CoreTimes {
     read_cores(&std::fs::read_to_string("/proc/stat").unwrap_or_default(), measure::ticks_per_second())
 }
 
 /// Sums the `cpuN` lines: user nice system idle iowait irq softirq steal …
-fn read_cores(text: &str, ticks: f64) -> Cores {
-    let mut sum = Cores::default();
+fn read_cores(text: &str, ticks: f64) -> CoreTimes {
+    let mut sum = CoreTimes::default();
     for line in text.lines() {
         let mut words = line.split_whitespace();
         if !words.next().is_some_and(|name| name.len() > 3 && name.starts_with("cpu")) {
@@ -166,17 +167,17 @@ mod tests {
     #[test]
     fn sums_cores() {
         let text = "cpu  9 9 9 9\ncpu0 100 200 300 400 500 10 20 30 0 0\ncpu1 100 0 0 100 0 0 0 0 0 0\nintr 5\n";
-        assert_eq!(read_cores(text, 100.0), Cores { count: 2.0, busy: 7.3, idle: 10.0, stolen: 0.3 });
+        assert_eq!(read_cores(text, 100.0), CoreTimes { count: 2.0, busy: 7.3, idle: 10.0, stolen: 0.3 });
     }
 
     #[test]
     fn names_the_sign() {
-        let quiet = Cores { count: 2.0, busy: 7.0, idle: 1.0, stolen: 0.0 };
+        let quiet = CoreTimes { count: 2.0, busy: 7.0, idle: 1.0, stolen: 0.0 };
         let cases = [
             (quiet, 7.0, 1.0, None),
-            (Cores { busy: 5.0, ..quiet }, 7.0, 1.0, None),
-            (Cores { busy: 6.0, stolen: 1.0, ..quiet }, 6.0, 1.0, Some("12 % of the cores' time stolen")),
-            (Cores { busy: 3.0, ..quiet }, 3.0, 1.0, Some("50 % of the cores' time missing")),
+            (CoreTimes { busy: 5.0, ..quiet }, 7.0, 1.0, None),
+            (CoreTimes { busy: 6.0, stolen: 1.0, ..quiet }, 6.0, 1.0, Some("12 % of the cores' time stolen")),
+            (CoreTimes { busy: 3.0, ..quiet }, 3.0, 1.0, Some("50 % of the cores' time missing")),
             (quiet, 5.0, 1.0, Some("other processes used 50 % of a core")),
             (quiet, 7.0, 0.5, Some("a core worked at 50 % of its speed")),
         ];

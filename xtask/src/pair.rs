@@ -1,4 +1,5 @@
-//! A generator and a target that are both brunt: which program, how it is started, and what the two write about one run.
+//! A generator and a target that are both brunt: finding the program, starting it, and reading the report and the log
+//! of one run.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::measure::{self, GENERATOR_CORE, Invocation, Look, SERVER_CORE, Usage};
+use crate::measure::{self, GENERATOR_CORE, Invocation, ProcessSample, SERVER_CORE, Usage};
 use crate::{places, shell};
 
-/// The program given, or the one built here with optimisation; a failed build gives none.
+/// Returns the given program, or builds one with optimisation; `None` if the build fails.
 pub fn program(given: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
     if let Some(path) = given {
         return match path.canonicalize() {
@@ -20,29 +21,29 @@ pub fn program(given: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
         };
     }
     if let Err(why) = shell::run(&mut shell::cargo(&["build", "--profile", "dist", "-p", "brunt-cli"])) {
-        eprintln!("brunt is left out: {why}");
+        eprintln!("skipping brunt: {why}");
         return Ok(None);
     }
     Ok(Some(places::brunt("dist")).filter(|path| Path::is_file(path)))
 }
 
-/// The built-in target on the first core, noting every arrival; ended with the value.
-pub struct Target {
+/// The built-in target on the first core, logging every arrival; killed on drop.
+pub struct LoggingTarget {
     child: Child,
     port: u16,
     log: PathBuf,
 }
 
-/// A line of the target's log: nanoseconds of one clock.
+/// A line of the target's log: times in nanoseconds of one clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Arrival {
+pub struct LoggedArrival {
     pub arrived: u64,
-    /// 0 where no answer was given.
+    /// 0 if there was no answer.
     pub answered: u64,
 }
 
-impl Target {
-    /// Starts it with further options and waits until it answers.
+impl LoggingTarget {
+    /// Starts it with additional options and waits until it answers.
     pub fn start(brunt: &Path, name: &str, options: &str) -> Result<Self, String> {
         let port = places::free_port()?;
         let log = places::scratch("target")?.join(format!("{name}.arrivals"));
@@ -58,52 +59,52 @@ impl Target {
         Ok(target)
     }
 
-    /// A URL of it.
+    /// Returns the URL of a path on the target.
     pub fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// Ends it in order and reads what it noted, by time of arrival.
-    pub fn finish(mut self) -> Result<Vec<Arrival>, String> {
+    /// Stops it gracefully and reads its log, sorted by arrival.
+    pub fn finish(mut self) -> Result<Vec<LoggedArrival>, String> {
         measure::signal(self.child.id(), libc::SIGTERM);
         let began = Instant::now();
         while !matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
             if began.elapsed() > Duration::from_secs(10) {
-                return Err("the target does not end".into());
+                return Err("the target did not stop".into());
             }
             std::thread::sleep(Duration::from_millis(10));
         }
         let text = fs::read_to_string(&self.log).map_err(|e| format!("cannot read {}: {e}", self.log.display()))?;
-        read_arrivals(&text).ok_or_else(|| format!("{} is no log of arrivals", self.log.display()))
+        read_arrivals(&text).ok_or_else(|| format!("{} is not a log of arrivals", self.log.display()))
     }
 }
 
-impl Drop for Target {
+impl Drop for LoggingTarget {
     fn drop(&mut self) {
-        // Nothing is lost if it is already gone.
+        // An error means that it is already gone.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-fn read_arrivals(text: &str) -> Option<Vec<Arrival>> {
+fn read_arrivals(text: &str) -> Option<Vec<LoggedArrival>> {
     let line = |line: &str| {
         let mut numbers = line.split_whitespace().map(|word| word.parse().ok());
-        Some(Arrival { arrived: numbers.next()??, answered: numbers.next()?? })
+        Some(LoggedArrival { arrived: numbers.next()??, answered: numbers.next()?? })
     };
     let mut arrivals = text.lines().map(line).collect::<Option<Vec<_>>>()?;
     arrivals.sort_unstable();
     Some(arrivals)
 }
 
-/// Runs brunt on the second core against a URL and gives its JSON report with what it used. A run without a report gives
-/// null.
+/// Runs brunt on the second core against a URL and returns its JSON report and resource usage. The report is
+/// null if the run wrote none.
 pub fn generate(
     brunt: &Path,
     name: &str,
     url: &str,
     options: &str,
-    meanwhile: impl FnMut(Look),
+    meanwhile: impl FnMut(ProcessSample),
 ) -> Result<(Value, Usage), String> {
     let folder = places::scratch("pair")?;
     let document = folder.join(format!("{name}.json"));
@@ -127,7 +128,7 @@ mod tests {
     #[test]
     fn reads_arrivals_in_their_order() {
         let text = "20 25 200 /\n10 30 200 /delay/10ms\n15 0 0 /hang\n";
-        let arrival = |arrived, answered| Arrival { arrived, answered };
+        let arrival = |arrived, answered| LoggedArrival { arrived, answered };
         assert_eq!(read_arrivals(text), Some(vec![arrival(10, 30), arrival(15, 0), arrival(20, 25)]));
         assert_eq!(read_arrivals("no log"), None);
     }

@@ -1,4 +1,4 @@
-//! Where things are: the repository, its build output, and programs.
+//! Paths: the repository, its build output, and programs.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
-/// Cargo's build output, wherever the caller moved it.
+/// Cargo's build directory, which `CARGO_TARGET_DIR` may move.
 pub fn target_dir() -> PathBuf {
     match env::var_os("CARGO_TARGET_DIR") {
         Some(dir) => root().join(dir),
@@ -16,29 +16,29 @@ pub fn target_dir() -> PathBuf {
     }
 }
 
-/// The program as `cargo build` leaves it.
+/// The program built by `cargo build`.
 pub fn brunt(profile: &str) -> PathBuf {
     target_dir().join(profile).join("brunt")
 }
 
-/// Where the peers that no Debian package carries are installed.
+/// The directory for peers that have no Debian package.
 pub fn peers() -> PathBuf {
     target_dir().join("peers")
 }
 
-/// A folder for the files of a chore, made when missing.
+/// A directory for the files of a task; created if missing.
 pub fn scratch(name: &str) -> Result<PathBuf, String> {
     let dir = target_dir().join("xtask").join(name);
-    std::fs::create_dir_all(&dir).map_err(|e| format!("cannot make {}: {e}", dir.display()))?;
+    std::fs::create_dir_all(&dir).map_err(|e| format!("cannot create {}: {e}", dir.display()))?;
     Ok(dir)
 }
 
-/// Finds a program on the path, where Debian keeps servers, and among the installed peers.
+/// Finds a program on the path, in Debian's server directories, or among the installed peers.
 pub fn find(program: &str) -> Option<PathBuf> {
     brunt_programs::find(program).or_else(|| Some(peers().join("bin").join(program)).filter(|file| file.is_file()))
 }
 
-/// A port nobody listens on now.
+/// A free port.
 pub fn free_port() -> Result<u16, String> {
     brunt_programs::free_port().map_err(|e| format!("no free port: {e}"))
 }

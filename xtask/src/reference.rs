@@ -1,6 +1,7 @@
 //! The reference page of the guide: every option and every key of plan files.
 //!
-//! Made of what the program says itself, `--help` and the JSON Schema of plan files, so that all three have one description.
+//! Generated from the program's own output, `--help` and the JSON Schema of plan files, so that all three share one
+//! description.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -27,22 +28,22 @@ const EVERYWHERE: &str = "Options";
 
 /// An option as `--help` shows it.
 #[derive(Debug, PartialEq)]
-struct Described {
+struct OptionHelp {
     /// `-c, --users <N>`.
     option: String,
     text: String,
 }
 
-impl Described {
-    /// Its long name without the dashes, which is the key in a plan file.
+impl OptionHelp {
+    /// The long name without the dashes, which is the key in a plan file.
     fn key(&self) -> &str {
         let long = self.option.split("--").nth(1).unwrap_or_default();
         long.split(' ').next().unwrap_or_default()
     }
 }
 
-/// A group of options: its heading, and what it holds.
-type Group = (String, Vec<Described>);
+/// A group of options: its heading and the options.
+type HelpGroup = (String, Vec<OptionHelp>);
 
 /// The whole page.
 pub fn page() -> Result<String, String> {
@@ -64,14 +65,15 @@ pub fn page() -> Result<String, String> {
     Ok(page)
 }
 
-/// What the built program prints.
+/// Runs the built program and returns its output.
 fn said(words: &[&str]) -> Result<String, String> {
     shell::capture(Command::new(places::brunt("debug")).args(words))
 }
 
-/// The options in a help text. A line that begins with a dash within six columns is an option; what is indented deeper goes on.
-fn groups(help: &str) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+/// The options in a help text. A line that begins with a dash within six columns is an option; a line indented deeper
+/// continues it.
+fn groups(help: &str) -> Vec<HelpGroup> {
+    let mut groups: Vec<HelpGroup> = Vec::new();
     for line in help.lines() {
         let text = line.trim();
         let indent = line.len() - line.trim_start().len();
@@ -80,7 +82,7 @@ fn groups(help: &str) -> Vec<Group> {
             _ if indent == 0 && text.ends_with(':') => groups.push((text.trim_end_matches(':').to_owned(), Vec::new())),
             Some((_, options)) if (1..=6).contains(&indent) && text.starts_with('-') => {
                 let (option, text) = text.split_once("  ").unwrap_or((text, ""));
-                options.push(Described { option: option.to_owned(), text: text.trim().to_owned() });
+                options.push(OptionHelp { option: option.to_owned(), text: text.trim().to_owned() });
             }
             Some((_, options)) if indent > 6 && !text.is_empty() => {
                 if let Some(option) = options.last_mut() {
@@ -95,22 +97,23 @@ fn groups(help: &str) -> Vec<Group> {
     groups
 }
 
-/// The options of a command, without those of every command. Of one that reads a run, those of the run are shown already.
-fn own_options(help: &str) -> Vec<Described> {
+/// The options of a command, without those of every command. For a command that takes the options of a run, those are
+/// shown already.
+fn own_options(help: &str) -> Vec<OptionHelp> {
     let groups = groups(help);
     let reads_a_run = groups.iter().any(|(title, _)| title == "Load");
     let own = groups.into_iter().filter(|(title, _)| !reads_a_run || title == EVERYWHERE);
     own.flat_map(|(_, options)| options).filter(|option| !["help", "version"].contains(&option.key())).collect()
 }
 
-/// What a command is for: the text before its usage.
+/// The description of a command: the text before its usage.
 fn about(help: &str) -> String {
     let lines = help.lines().take_while(|line| !line.starts_with("Usage:"));
     lines.filter(|line| !line.trim().is_empty()).map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
 /// Keys that no option has, and those of steps and scenarios.
-fn plan_keys(page: &mut String, keys: &Map<String, Value>, groups: &[Group]) {
+fn plan_keys(page: &mut String, keys: &Map<String, Value>, groups: &[HelpGroup]) {
     let is_option = |name: &str| groups.iter().flat_map(|(_, options)| options).any(|option| option.key() == name);
     heading(page, 2, "Keys of plan files only");
     let only = keys.iter().filter(|(name, _)| !is_option(name) && !name.contains('_') || *name == "urls");
@@ -150,13 +153,13 @@ fn plan_keys(page: &mut String, keys: &Map<String, Value>, groups: &[Group]) {
     table_of_keys(page, own.map(|(name, schema)| (name, same_as_key(schema).unwrap_or_else(|| description(schema)))));
 }
 
-/// Another key that an alias stands for.
+/// The key that an alias stands for.
 fn same_as(schema: &Value, keys: &Map<String, Value>) -> Option<String> {
     let known = ["stage", "objective", "source", "ping"].into_iter().find(|name| keys.get(*name) == Some(schema))?;
     Some(format!("Same as `{known}`"))
 }
 
-/// The key of the plan that a key of a scenario is one of.
+/// The plan key that a scenario key corresponds to.
 fn same_as_key(schema: &Value) -> Option<String> {
     let name = schema.get("$ref")?.as_str()?.rsplit('/').next()?;
     schema.get("description").is_none().then(|| format!("As the key `{name}` of a plan"))
@@ -167,7 +170,7 @@ fn properties(schema: &Value) -> &Map<String, Value> {
     schema["properties"].as_object().unwrap_or(&NONE)
 }
 
-/// The description of a key, with the words that it may have.
+/// The description of a key, with its allowed values.
 fn description(schema: &Value) -> String {
     let list =
         |name: &str| -> Vec<&str> { schema[name].as_array().into_iter().flatten().filter_map(Value::as_str).collect() };
@@ -185,8 +188,8 @@ fn heading(page: &mut String, level: usize, title: &str) {
     let _ = writeln!(page, "\n{} {title}", "#".repeat(level));
 }
 
-/// A table of options; `keys`: those of plan files.
-fn table(page: &mut String, options: &[Described], keys: Option<&Map<String, Value>>) {
+/// A table of options; `keys` are the keys of plan files.
+fn table(page: &mut String, options: &[OptionHelp], keys: Option<&Map<String, Value>>) {
     page.push_str(if keys.is_some() {
         "\n| option | plan | |\n|---|---|---|\n"
     } else {
@@ -212,7 +215,7 @@ fn table_of_keys<'a>(page: &mut String, keys: impl Iterator<Item = (&'a String, 
     }
 }
 
-/// Plain text as a cell of a table: outside backticks nothing means anything to Markdown.
+/// Plain text as a table cell, with Markdown escaped outside backticks.
 fn cell(text: &str) -> String {
     let parts = text.split('`').enumerate().map(|(n, part)| {
         let part = part.replace('|', "\\|");
@@ -221,7 +224,7 @@ fn cell(text: &str) -> String {
     parts.collect::<Vec<_>>().join("`")
 }
 
-/// What an option means in another protocol, `[grpc: …]`, on a line of its own.
+/// The meaning of an option in another protocol, `[grpc: …]`, on a line of its own.
 fn by_protocol(text: &str) -> String {
     let mut lines = String::new();
     let mut depth = 0;
@@ -247,7 +250,7 @@ fn by_protocol(text: &str) -> String {
     lines
 }
 
-/// True for `grpc: …` and `mysql, postgres: …`, and not for `default: …`.
+/// Returns `true` for `grpc: …` and `mysql, postgres: …`, and not for `default: …`.
 fn names_protocols(text: &str) -> bool {
     let names = text.split_once(": ").map(|(names, _)| names).unwrap_or_default();
     let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase());
@@ -276,7 +279,7 @@ Example: brunt -c 5
 
     #[test]
     fn reads_the_options_of_a_help_text() {
-        let described = |option: &str, text: &str| Described { option: option.into(), text: text.into() };
+        let described = |option: &str, text: &str| OptionHelp { option: option.into(), text: text.into() };
         let load = vec![
             described("-c, --users <N>", "Users, each sending back to back"),
             described("--stage <TIME:LEVEL>", "A stage: 30s:1|2"),

@@ -1,26 +1,26 @@
 //! Running other programs: cargo and the package managers.
 //!
-//! Output goes straight to the screen; where a chore needs to read it too, it passes through line by line.
+//! Output goes straight to the terminal; a task that needs to read it too passes it through line by line.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use crate::places;
 
-/// A cargo command, run at the root, with the cargo that runs this chore.
+/// A cargo command, run at the root, with the cargo that runs this task.
 pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(places::root());
     command
 }
 
-/// Runs to the end; anything but success is a complaint that shows the command.
+/// Runs a command to completion; a failure is an error that shows the command.
 pub fn run(command: &mut Command) -> Result<(), String> {
     let status = command.status().map_err(|e| format!("cannot start {}: {e}", shown(command)))?;
     if status.success() { Ok(()) } else { Err(format!("{} ended with {status}", shown(command))) }
 }
 
-/// Runs to the end without a word, beside something else that is on the screen; what it wrote stands in the complaint.
+/// Runs a command without output, for use alongside other steps; the error includes what it wrote.
 pub fn quietly(command: &mut Command) -> Result<(), String> {
     let output = command.stdin(Stdio::null()).output().map_err(|e| format!("cannot start {}: {e}", shown(command)))?;
     if output.status.success() {
@@ -30,17 +30,17 @@ pub fn quietly(command: &mut Command) -> Result<(), String> {
     Err(format!("{} ended with {}\n{}", shown(command), output.status, String::from_utf8_lossy(&told).trim_end()))
 }
 
-/// Runs to the end and gives what it wrote to its standard output.
+/// Runs a command to completion and returns its standard output.
 pub fn capture(command: &mut Command) -> Result<String, String> {
     let output =
         command.stderr(Stdio::inherit()).output().map_err(|e| format!("cannot start {}: {e}", shown(command)))?;
     if !output.status.success() {
         return Err(format!("{} ended with {}", shown(command), output.status));
     }
-    String::from_utf8(output.stdout).map_err(|_| format!("{} wrote something that is not text", shown(command)))
+    String::from_utf8(output.stdout).map_err(|_| format!("{} wrote output that is not UTF-8", shown(command)))
 }
 
-/// Runs to the end, shows its standard output as it comes and hands each line to `reader`.
+/// Runs a command to completion, printing its standard output as it arrives and passing each line to `reader`.
 pub fn watch(command: &mut Command, mut reader: impl FnMut(&str)) -> Result<(), String> {
     let mut child =
         command.stdout(Stdio::piped()).spawn().map_err(|e| format!("cannot start {}: {e}", shown(command)))?;
@@ -54,7 +54,7 @@ pub fn watch(command: &mut Command, mut reader: impl FnMut(&str)) -> Result<(), 
     if status.success() { Ok(()) } else { Err(format!("{} ended with {status}", shown(command))) }
 }
 
-/// The command as one would type it, without its folder.
+/// The command line as typed, without the program's directory.
 pub fn shown(command: &Command) -> String {
     let program = std::path::Path::new(command.get_program());
     let mut text = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();

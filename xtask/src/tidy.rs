@@ -1,41 +1,41 @@
-//! Rules of this repository that no compiler knows: words that may not be left behind, and how a file begins.
+//! Rules of this repository that no compiler checks: banned patterns, and the header of a file.
 //!
-//! A plain search over the sources. Code behind a file's `#[cfg(test)]`, modules declared so, tests and examples may `unwrap`.
-//! Patterns are put together from halves so that this file does not find itself.
+//! A plain search over the sources. Code behind a file's `#[cfg(test)]`, modules declared that way, tests and examples
+//! may `unwrap`. Patterns are concatenated from halves so that this file does not match them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::{names, places};
 
-/// A word that may not stand in a source file.
-struct Ban {
+/// A pattern that source files must not contain.
+struct BannedPattern {
     pattern: &'static str,
     instead: &'static str,
-    /// Tests are held to it too.
+    /// Set if it applies to tests too.
     in_tests: bool,
 }
 
-const BANS: [Ban; 8] = [
-    Ban { pattern: concat!("todo", "!("), instead: "finish it, or leave it out", in_tests: true },
-    Ban { pattern: concat!("unimplemented", "!("), instead: "finish it, or leave it out", in_tests: true },
-    Ban { pattern: concat!("dbg", "!("), instead: "remove it", in_tests: true },
-    Ban { pattern: concat!("#[ig", "nore"), instead: "a test runs or is deleted", in_tests: true },
-    Ban { pattern: concat!("allow(dead", "_code)"), instead: "delete what nobody calls", in_tests: true },
-    Ban { pattern: concat!("println", "!(\"DEBUG"), instead: "remove it", in_tests: true },
-    Ban {
+const BANS: [BannedPattern; 8] = [
+    BannedPattern { pattern: concat!("todo", "!("), instead: "finish it, or leave it out", in_tests: true },
+    BannedPattern { pattern: concat!("unimplemented", "!("), instead: "finish it, or leave it out", in_tests: true },
+    BannedPattern { pattern: concat!("dbg", "!("), instead: "remove it", in_tests: true },
+    BannedPattern { pattern: concat!("#[ig", "nore"), instead: "a test runs or is deleted", in_tests: true },
+    BannedPattern { pattern: concat!("allow(dead", "_code)"), instead: "delete unused code", in_tests: true },
+    BannedPattern { pattern: concat!("println", "!(\"DEBUG"), instead: "remove it", in_tests: true },
+    BannedPattern {
         pattern: concat!(".unw", "rap()"),
-        instead: "handle it, or `expect` with the reason it holds",
+        instead: "handle it, or use `expect` with the reason",
         in_tests: false,
     },
-    Ban {
+    BannedPattern {
         pattern: concat!("thread::sl", "eep(Duration::from_secs("),
         instead: "wait for the event itself",
         in_tests: true,
     },
 ];
 
-/// Checks every source file; all complaints come together.
+/// Checks every source file and reports all violations together.
 pub fn check() -> Result<(), String> {
     let root = places::root();
     let mut files = Vec::new();
@@ -61,7 +61,7 @@ pub fn check() -> Result<(), String> {
         println!("{} files are tidy", files.len());
         return Ok(());
     }
-    Err(format!("{} things to put right:\n  {}", wrong.len(), wrong.join("\n  ")))
+    Err(format!("{} violations:\n  {}", wrong.len(), wrong.join("\n  ")))
 }
 
 fn collect(folder: &Path, into: &mut Vec<PathBuf>) -> Result<(), String> {
@@ -78,7 +78,7 @@ fn collect(folder: &Path, into: &mut Vec<PathBuf>) -> Result<(), String> {
     Ok(())
 }
 
-/// The modules a file declares for tests only, as paths without an ending.
+/// The modules that a file declares for tests only, as paths without extension.
 fn test_modules(path: &Path, text: &str) -> Vec<PathBuf> {
     let plain = path.file_stem().is_some_and(|stem| stem != "mod" && stem != "lib" && stem != "main");
     let folder = if plain { path.with_extension("") } else { path.parent().unwrap_or(path).to_owned() };
@@ -93,7 +93,7 @@ fn declared(line: &str) -> Option<&str> {
     Some(name)
 }
 
-/// What is wrong with one file.
+/// The violations in one file.
 fn complaints(name: &str, text: &str, for_tests: bool) -> Vec<String> {
     let mut wrong = Vec::new();
     if !text.starts_with("//!") && !text.starts_with("#!") && !name.ends_with("/tests.rs") {
@@ -109,27 +109,27 @@ fn complaints(name: &str, text: &str, for_tests: bool) -> Vec<String> {
     wrong
 }
 
-/// A line of a file that is no comment.
-struct Line<'a> {
+/// A line of a file that is not a comment.
+struct CodeLine<'a> {
     number: usize,
     text: &'a str,
     in_tests: bool,
 }
 
-/// The lines of a file that are no comments, without their indentation.
-fn code<'a>(name: &str, text: &'a str, for_tests: bool) -> impl Iterator<Item = Line<'a>> {
+/// The lines of a file that are not comments, without their indentation.
+fn code<'a>(name: &str, text: &'a str, for_tests: bool) -> impl Iterator<Item = CodeLine<'a>> {
     let mut in_tests = for_tests || is_for_tests(name);
     let mut lines = text.lines().map(str::trim_start).enumerate().peekable();
     std::iter::from_fn(move || {
         let (number, text) = lines.next()?;
-        // What follows is for tests; a mere declaration of a module is over with its line.
+        // The rest of the file is for tests, unless the attribute is that of a module declaration.
         in_tests |= text.starts_with("#[cfg(test)]") && lines.peek().is_some_and(|(_, next)| declared(next).is_none());
-        Some(Line { number: number + 1, text, in_tests })
+        Some(CodeLine { number: number + 1, text, in_tests })
     })
     .filter(|line| !line.text.starts_with("//"))
 }
 
-/// Whether a file holds nothing but tests.
+/// Returns `true` if a file contains only tests.
 fn is_for_tests(name: &str) -> bool {
     name.starts_with("tests/")
         || name.contains("/tests/")

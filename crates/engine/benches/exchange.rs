@@ -1,7 +1,7 @@
-//! What one request costs in the engine, without a kernel: whole runs on the simulated network, CPU time and allocations.
+//! Engine cost of one request, without a kernel: whole runs on the simulated network, CPU time and allocations.
 //!
-//! The simulation itself costs too; what it costs alone is measured by a bare loop that sends the same bytes over the
-//! same network and does nothing else, and is taken off. `cargo bench -p brunt-engine --features simulation`.
+//! The simulation has a cost too. A bare loop that sends the same bytes over the same network and does nothing else
+//! measures that cost, to be subtracted. `cargo bench -p brunt-engine --features simulation`.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -18,9 +18,9 @@ use brunt_protocols::http1::Http1;
 use brunt_record::RunEvent;
 use brunt_sim::{FakeSecurity, FakeSettings, PeerActions, Sim, SimPeer, SimSettings};
 
-/// Runs of each sort; the best and the median are shown.
+/// Runs per case; the best and the median are shown.
 const ROUNDS: usize = 9;
-/// Simulated time of a run.
+/// Simulated duration of a run.
 const LASTS: Nanos = Nanos::from_secs(5);
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: brunt/0.1.0\r\nAccept: */*\r\n\r\n";
@@ -32,15 +32,15 @@ struct Counting;
 
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: everything is handed to the system's allocator unchanged; only calls are counted.
+// SAFETY: every call is forwarded to the system allocator unchanged; calls are only counted.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         CALLS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.dealloc(at, layout) }
     }
 }
@@ -71,7 +71,7 @@ fn main() {
 
 type Round = dyn Fn() -> Cost;
 
-/// CPU time, requests and allocations of one run, its beginning and its snapshots included.
+/// CPU time, requests and allocations of one run, including its start and its snapshots.
 struct Cost {
     cpu: Nanos,
     requests: u64,
@@ -84,7 +84,7 @@ fn measured(work: impl FnOnce() -> u64) -> Cost {
     Cost { cpu: Clock.thread_cpu_time() - cpu, requests, calls: CALLS.load(Ordering::Relaxed) - calls }
 }
 
-/// Answers at once whatever it hears.
+/// A peer that answers everything it receives at once.
 struct Answers;
 
 impl SimPeer for Answers {
@@ -95,14 +95,15 @@ impl SimPeer for Answers {
     fn closed(&mut self, _now: Nanos, _conn: u32) {}
 }
 
-/// One millisecond there and back for 100 connections, more for more: the same number of requests.
+/// A simulated network whose round trip is 1 ms for 100 connections and proportionally longer for more, so that the
+/// number of requests stays the same.
 fn sim(connections: f64) -> Sim<Answers> {
     let mut settings = SimSettings::default();
     settings.latency.fixed = Nanos((5_000.0 * connections) as u64);
     Sim::new(1, settings, Box::new(Answers))
 }
 
-/// The same traffic without an engine.
+/// Sends the same traffic without an engine.
 fn bare(connections: u32) -> Cost {
     let mut net = sim(f64::from(connections));
     let dial = ConnectParameters {
@@ -112,7 +113,7 @@ fn bare(connections: u32) -> Cost {
     };
     measured(|| {
         for _ in 0..connections {
-            net.connect(&dial).expect("the simulation has descriptors enough");
+            net.connect(&dial).expect("the simulation has enough descriptors");
         }
         let (mut out, mut requests, end) = (OutputBuffer::default(), 0, net.now() + LASTS);
         while net.now() < end {
@@ -151,7 +152,7 @@ impl Resolver for Direct {
     }
 }
 
-/// A whole run: plan in, merged seconds out.
+/// Performs a whole run, from the plan to the merged seconds.
 fn run(load: &Load, option: Option<&str>) -> Cost {
     let url = "http://127.0.0.1/";
     let options: brunt_plan::PlanOptions =

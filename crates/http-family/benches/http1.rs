@@ -1,5 +1,5 @@
-//! What one exchange costs in user mode, without a network: a request encoded and an answer of nginx read, and the same
-//! for the server half. Prints the best and the median of many rounds in nanoseconds; `cargo bench -p brunt-protocols`.
+//! User-mode cost of one exchange, without a network: encoding a request and parsing an nginx response, and the same
+//! for the server side. Prints the best and the median of many rounds in nanoseconds; `cargo bench -p brunt-protocols`.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -32,7 +32,7 @@ fn main() {
     );
 }
 
-/// A request submitted and its answer received, `sessions` connections in turn.
+/// Measures submitting a request and receiving its response, over `sessions` connections in turn.
 fn client(name: &str, answer: &[u8], sessions: usize) {
     let url = RequestedUrl { url: "http://127.0.0.1:8080/".into(), weight: 1.0 };
     let dialogue =
@@ -54,7 +54,7 @@ fn client(name: &str, answer: &[u8], sessions: usize) {
     });
 }
 
-/// A request heard and answered.
+/// Measures receiving a request and writing its response.
 fn server(name: &str, request: &[u8]) {
     let mut session = Http1Server::new();
     let mut out = OutputBuffer::default();

@@ -1,6 +1,6 @@
-//! What one exchange of HTTP/2 costs in user mode, without a network: ten requests in one piece, their ten answers in
-//! one read, heads as nginx writes them; and HTTP/1.1 through the same door. Prints the best and the median of many
-//! rounds in nanoseconds per exchange; `cargo bench -p brunt-protocols --bench http2`.
+//! User-mode cost of one HTTP/2 exchange, without a network: ten requests in one write, their ten responses in one
+//! read, with header blocks as nginx writes them; and HTTP/1.1 through the same entry point. Prints the best and the
+//! median of many rounds in nanoseconds per exchange; `cargo bench -p brunt-protocols --bench http2`.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -24,12 +24,12 @@ const HTTP1: &[u8] = b"HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nDate: Sat, 21 
 
 fn main() {
     println!("{:<44}{:>10}{:>10}", "", "best ns", "median ns");
-    http2("HTTP/2: the head of every answer the same", 1, &[]);
-    http2("HTTP/2: two heads in turn", 2, &[]);
-    http2("HTTP/2: the head of every answer another", 16, &[]);
+    http2("HTTP/2: identical response headers", 1, &[]);
+    http2("HTTP/2: two header blocks in turn", 2, &[]);
+    http2("HTTP/2: different headers in each response", 16, &[]);
     http2("HTTP/2: a POST", 1, &[("data", PLAIN)]);
     http2("HTTP/2: a POST of four slots", 1, &[("data", SLOTS)]);
-    http1("HTTP/1.1 through the door", &[]);
+    http1("HTTP/1.1 through `Http`", &[]);
     http1("HTTP/1.1: a POST", &[("data", PLAIN)]);
     http1("HTTP/1.1: a POST of four slots", &[("data", SLOTS)]);
 }
@@ -38,7 +38,7 @@ const PLAIN: &str =
     r#"{"id":1234567,"name":"abcdefghijklmnop","u":"01234567-89ab-4cde-8f01-23456789abcd","t":1795253195123}"#;
 const SLOTS: &str = r#"{"id":{counter},"name":"{random 16}","u":"{uuid}","t":{time ms}}"#;
 
-/// As an engine fills the request of this number.
+/// Slot context of request `number`, as an engine would provide it.
 fn fill(number: u64) -> SlotContext<'static> {
     SlotContext {
         number,
@@ -62,7 +62,7 @@ fn prepare(options: &[(&str, &str)]) -> (Arc<dyn Workload>, Box<dyn Session>) {
     (dialogue, session)
 }
 
-/// A header block as nginx writes it: every field a text that is to be remembered, by a table of no size.
+/// A header block as nginx writes it: every field a literal with incremental indexing, for a table of size 0.
 fn block(number: u32) -> Vec<u8> {
     let mut block = vec![0x88];
     let etag = format!("\"691ffd00-{number:08}\"");
@@ -77,7 +77,7 @@ fn block(number: u32) -> Vec<u8> {
     block
 }
 
-/// So many heads come in turn.
+/// Measures HTTP/2 with `heads` different header blocks in turn.
 fn http2(name: &str, heads: u32, options: &[(&str, &str)]) {
     let (dialogue, mut session) = prepare(&[&[("http", "2"), ("streams", "10")], options].concat());
     let request = &dialogue.requests()[0].request;
@@ -86,7 +86,7 @@ fn http2(name: &str, heads: u32, options: &[(&str, &str)]) {
     let mut answers = Vec::new();
     frames::put_settings(&[(1, 4096)], &mut answers);
     session.receive(&answers, &mut out, &mut done).expect("settings");
-    // What nginx says first of all: its table has no size.
+    // nginx begins with a table size update to 0.
     let (mut stream, mut number, mut first) = (1, 0, true);
     measure(name, TOGETHER, || {
         answers.clear();
@@ -96,7 +96,7 @@ fn http2(name: &str, heads: u32, options: &[(&str, &str)]) {
             head.extend(block(number % heads + 1));
             frames::put(frames::HEADERS, END_HEADERS, stream, &head, &mut answers);
             frames::put(frames::DATA, END_STREAM, stream, b"x", &mut answers);
-            // Ids are left out only where an older exchange lasts.
+            // Stream ids are skipped only while an older exchange is still open.
             stream += 2;
         }
         let start = Instant::now();
@@ -131,7 +131,7 @@ fn http1(name: &str, options: &[(&str, &str)]) {
     });
 }
 
-/// `turn` says the nanoseconds it took for so many exchanges.
+/// Measures `turn`, which performs `together` exchanges and returns the nanoseconds they took.
 fn measure(name: &str, together: u32, mut turn: impl FnMut() -> u64) {
     let mut rounds: Vec<f64> = (0..ROUNDS)
         .map(|_| (0..TURNS).map(|_| turn()).sum::<u64>() as f64 / (TURNS as f64 * f64::from(together)))

@@ -20,7 +20,8 @@ impl Nagle {
         if matches!(to, PeerAddress::Tcp(_)) { Nagle::Untouched } else { Nagle::Off }
     }
 
-    /// To be called before each write, and once more where a write was not taken `whole`; returns what is true after it.
+    /// Prepares a write. Call it before each write, and again after a write that was not taken `whole`; returns the new
+    /// state.
     #[inline]
     pub fn before_write(self, fd: BorrowedFd<'_>, whole: bool) -> Nagle {
         match self {

@@ -13,7 +13,7 @@ enum Heard {
     Closed(Option<Errno>),
 }
 
-/// What happens until so much has happened.
+/// Collects the events of a connection until there are `count` of them.
 fn hear(network: &mut Epoll, conn: ConnId, count: usize) -> Vec<Heard> {
     let mut heard = Vec::new();
     while heard.len() < count {

@@ -74,7 +74,8 @@ fn hold(mut network: impl Network) {
     assert!(numbers.eq(0..NUMBERS), "{} bytes, and not those that were sent", heard.len());
 }
 
-/// What comes while a turn is told waits for the next one, though an event of this connection is in the turn.
+/// Data that arrives while a turn's events are handled waits for the next turn, even if the turn has an event of this
+/// connection.
 #[test]
 fn on_epoll_a_connection_is_read_once_in_a_turn() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,9 +1,8 @@
-//! Other protocols than HTTP/1.1, against the peers of their own world: the same pinned cores, interleaved rounds and
-//! processor time, but with a server of each kind and contenders that count for themselves.
+//! Protocols other than HTTP/1.1, compared with generators for those protocols: the same pinned cores, interleaved
+//! rounds and CPU time, but with a server for each protocol and contenders that count their own requests.
 //!
-//! A contender's own count is believed here, because each server counts in another way or not at all; that brunt's
-//! count is
-//! the server's is what the end-to-end tests hold.
+//! A contender's own count is trusted here, because servers count differently or not at all; the end-to-end tests check
+//! that brunt's count equals the server's.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,8 +12,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::opponent::{self, Server};
-use super::{Settings, history};
+use super::opponent::{self, BenchServer};
+use super::{BenchSettings, history};
 use crate::measure::{self, GENERATOR_CORE, Invocation};
 use crate::places;
 
@@ -23,45 +22,45 @@ pub(super) struct Duel {
     pub(super) name: &'static str,
     pub(super) what: &'static str,
     contenders: &'static [Contender],
-    /// (contender, against whom, the ratio of processor time that must not be passed).
+    /// (contender, reference contender, maximum ratio of CPU time).
     limits: &'static [(&'static str, &'static str, f64)],
 }
 
 struct Contender {
     name: &'static str,
-    server: fn(&Settings) -> Result<Option<Server>, String>,
-    /// Opponent; None for brunt.
+    server: fn(&BenchSettings) -> Result<Option<BenchServer>, String>,
+    /// The program; `None` for brunt.
     program: Option<&'static str>,
     /// The command line; PORT, SECONDS and FILE are filled in.
     line: &'static str,
-    count: Count,
+    count: CountSource,
 }
 
 impl Contender {
-    /// brunt, told to do this.
+    /// Creates a contender that runs brunt with these arguments.
     const fn brunt(
         name: &'static str,
-        server: fn(&Settings) -> Result<Option<Server>, String>,
+        server: fn(&BenchSettings) -> Result<Option<BenchServer>, String>,
         line: &'static str,
     ) -> Contender {
-        Contender { name, server, program: None, line, count: Count::Report }
+        Contender { name, server, program: None, line, count: CountSource::Report }
     }
 }
 
-/// Place where a contender reports its amount of work.
-enum Count {
+/// The source of a contender's number of requests.
+enum CountSource {
     /// brunt's report.
     Report,
-    /// The number behind these words in its output.
+    /// The number after these words in its output.
     After(&'static str),
-    /// The command it was given.
+    /// A number fixed by its command line.
     Fixed(u64),
 }
 
 const BRUNT_H1: Contender = Contender::brunt("brunt http/1.1", opponent::nginx, "http://127.0.0.1:PORT/ -c 100");
 const BRUNT_H2: Contender =
     Contender::brunt("brunt http/2", opponent::nginx_h2, "http://127.0.0.1:PORT/ --http2 -c 100 --streams 10");
-/// Both on the other network.
+/// brunt over HTTP/1.1, on io_uring.
 const BRUNT_H1_URING: Contender =
     Contender { name: "brunt http/1.1, io_uring", line: "http://127.0.0.1:PORT/ -c 100 --net uring", ..BRUNT_H1 };
 const BRUNT_H2_URING: Contender = Contender {
@@ -76,7 +75,7 @@ const K6_WEBSOCKETS: Contender = Contender {
     server: opponent::target,
     program: Some("k6"),
     line: "run --quiet --no-usage-report -e PORT=PORT -e SECONDS=SECONDS k6_websockets.js",
-    count: Count::After("messages: "),
+    count: CountSource::After("messages: "),
 };
 
 /// Each iteration logs in, keeps the cookie, takes a token out of 1 kB of JSON and sends it in a header twice.
@@ -96,7 +95,7 @@ pub(super) const ALL: [Duel; 7] = [
                 server: opponent::nginx_h2,
                 program: Some("h2load"),
                 line: "-t1 -c10 -m10 -DSECONDS http://127.0.0.1:PORT/",
-                count: Count::After("requests: "),
+                count: CountSource::After("requests: "),
             },
         ],
         limits: &[
@@ -121,7 +120,7 @@ pub(super) const ALL: [Duel; 7] = [
                 server: opponent::grpc_go,
                 program: Some("ghz"),
                 line: "--insecure --connections 10 -c 100 -z SECONDSs --call grpc.health.v1.Health.Check 127.0.0.1:PORT",
-                count: Count::After("Count:"),
+                count: CountSource::After("Count:"),
             },
         ],
         limits: &[("brunt grpc", "brunt http/2", 1.5), ("brunt grpc", "ghz", 0.10)],
@@ -151,14 +150,14 @@ pub(super) const ALL: [Duel; 7] = [
                 name: "k6",
                 program: Some("k6"),
                 line: "run --quiet --no-usage-report -e PORT=PORT -e SECONDS=SECONDS k6_flow.js",
-                count: Count::After("requests: "),
+                count: CountSource::After("requests: "),
                 ..BRUNT_FLOW
             },
             Contender {
                 name: "locust",
                 program: Some("locust"),
                 line: "-f locust_flow.py --headless --only-summary -u 1000 -r 1000 -t SECONDSs -H http://127.0.0.1:PORT",
-                count: Count::After("Aggregated"),
+                count: CountSource::After("Aggregated"),
                 ..BRUNT_FLOW
             },
         ],
@@ -174,7 +173,7 @@ pub(super) const ALL: [Duel; 7] = [
                 server: opponent::redis,
                 program: Some("redis-benchmark"),
                 line: "-p PORT -c 100 -n 300000 -q GET key",
-                count: Count::Fixed(300_000),
+                count: CountSource::Fixed(300_000),
             },
             Contender::brunt(
                 "brunt redis, 16",
@@ -186,7 +185,7 @@ pub(super) const ALL: [Duel; 7] = [
                 server: opponent::redis,
                 program: Some("redis-benchmark"),
                 line: "-p PORT -c 100 -P 16 -n 2000000 -q GET key",
-                count: Count::Fixed(2_000_000),
+                count: CountSource::Fixed(2_000_000),
             },
         ],
         limits: &[("brunt redis", "redis-benchmark", 0.70), ("brunt redis, 16", "redis-benchmark, 16", 1.0)],
@@ -206,7 +205,7 @@ pub(super) const ALL: [Duel; 7] = [
                 program: Some("sysbench"),
                 line: "oltp_point_select --mysql-host=127.0.0.1 --mysql-port=PORT --mysql-user=bench --mysql-db=sbtest \
                        --tables=1 --table-size=10000 --threads=16 --time=SECONDS run",
-                count: Count::After("total:"),
+                count: CountSource::After("total:"),
             },
         ],
         limits: &[("brunt mysql", "sysbench", 1.0)],
@@ -235,7 +234,7 @@ const SCRIPTS: [(&str, &str); 5] = [
     ("flow.yaml", include_str!("flow.yaml")),
 ];
 
-/// Words with blanks or escapes in them, as a line cannot hold them.
+/// Placeholders in lines for arguments with spaces or escapes.
 const WORDS: [(&str, &str); 4] = [
     ("GET:key", "GET key"),
     ("POINT_SELECT", "SELECT c FROM sbtest1 WHERE id={random 1..10000}"),
@@ -243,18 +242,18 @@ const WORDS: [(&str, &str); 4] = [
     ("END_LINE", r"END\r\n"),
 ];
 
-/// Processor time per million, how many a second, and the most memory.
+/// The figures of one run.
 #[derive(Clone, Copy)]
-struct Run {
+struct DuelRun {
     cpu_per_million: f64,
     per_second: f64,
     peak_kib: f64,
 }
 
-/// Runs a duel, prints its figures and keeps its line.
-pub(super) fn run(duel: &Duel, settings: &Settings) -> Result<(), String> {
+/// Runs a duel, prints its figures and appends to the history.
+pub(super) fn run(duel: &Duel, settings: &BenchSettings) -> Result<(), String> {
     println!("\n== {}: {}", duel.name, duel.what);
-    let mut rounds: BTreeMap<&str, Vec<Run>> = BTreeMap::new();
+    let mut rounds: BTreeMap<&str, Vec<DuelRun>> = BTreeMap::new();
     for _ in 0..settings.rounds {
         for contender in duel.contenders {
             if let Some(run) = one_run(contender, settings)? {
@@ -280,7 +279,7 @@ pub(super) fn run(duel: &Duel, settings: &Settings) -> Result<(), String> {
     if settings.keep_history { history::keep(duel.name, Value::Object(results), settings, 1.0) } else { Ok(()) }
 }
 
-fn one_run(contender: &Contender, settings: &Settings) -> Result<Option<Run>, String> {
+fn one_run(contender: &Contender, settings: &BenchSettings) -> Result<Option<DuelRun>, String> {
     let program = match contender.program {
         None => settings.brunt.clone(),
         Some(name) => places::find(name),
@@ -325,17 +324,17 @@ fn one_run(contender: &Contender, settings: &Settings) -> Result<Option<Run>, St
         println!("{} did nothing (exit {}); see {}", contender.name, usage.exit, output.display());
         return Ok(None);
     };
-    Ok(Some(Run {
+    Ok(Some(DuelRun {
         cpu_per_million: usage.cpu_s() / count * 1e6,
         per_second: count / usage.wall_s,
         peak_kib: usage.peak_kib as f64,
     }))
 }
 
-fn counted(count: &Count, document: &Path, output: &Path) -> Option<f64> {
+fn counted(count: &CountSource, document: &Path, output: &Path) -> Option<f64> {
     let text = || fs::read_to_string(output).ok();
     match count {
-        Count::Report => {
+        CountSource::Report => {
             let report: Value = serde_json::from_str(&fs::read_to_string(document).ok()?).ok()?;
             let _ = fs::remove_file(document);
             // A binary of before the fields had these names may be the opponent.
@@ -343,8 +342,8 @@ fn counted(count: &Count, document: &Path, output: &Path) -> Option<f64> {
             // One that is not trusted (20), as its only core had to wait, counts as right as any other.
             (report["exit"] == 0 || report["exit"] == 20).then_some(now.or(before))?
         }
-        Count::Fixed(count) => Some(*count as f64),
-        Count::After(words) => number(text()?.split_once(words)?.1.trim_start()),
+        CountSource::Fixed(count) => Some(*count as f64),
+        CountSource::After(words) => number(text()?.split_once(words)?.1.trim_start()),
     }
 }
 

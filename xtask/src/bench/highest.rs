@@ -1,14 +1,10 @@
-//! The highest constant rate that one core keeps, of each generator, found by halving: a rate is kept where at least
-//! 999 of 1,000
-//! scheduled requests were sent and 99 of 100 came no more than a millisecond late. The built-in target's log of
-//! arrivals is the
-//! judge of both, the same way for all.
+//! The highest constant rate that one core sustains, for each generator, found by bisection: a rate is sustained if at
+//! least 999 of 1,000 scheduled requests were sent and 99 of 100 arrived at most a millisecond late. Both are computed
+//! from the built-in target's log of arrivals, the same way for all.
 //!
-//! What is laid under the arrivals is one schedule of equal gaps ([`lateness`]), as early as they allow. A generator
-//! whose connections
-//! each have a schedule of their own (wrk2, h2load) sends in bunches where these coincide, and that counts: it was
-//! asked for a
-//! constant rate, and a server sees the bunches. The first half second is left out, in which connections are opened.
+//! A single schedule of equal gaps is fitted to the arrivals ([`lateness`]). A generator with one schedule per
+//! connection (wrk2, h2load) sends bursts when these coincide, and that counts: a constant rate was requested, and a
+//! server sees the bursts. The first half second, in which connections are opened, is excluded.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,48 +13,48 @@ use serde_json::json;
 
 use super::lateness::{at_quantile, lateness};
 use super::peer::Peer;
-use super::scenario::Scenario;
-use super::{Settings, history, scenario};
+use super::scenario::BenchScenario;
+use super::{BenchSettings, history, scenario};
 use crate::measure::{self, GENERATOR_CORE};
-use crate::pair::{Arrival, Target};
+use crate::pair::{LoggedArrival, LoggingTarget};
 use crate::places;
 
-/// What must be sent of what was scheduled.
+/// Minimum share of scheduled requests that must be sent.
 const SENT: f64 = 0.999;
-/// The most that 99 of 100 arrivals may be late, in nanoseconds.
+/// Maximum 99th percentile of the lateness in nanoseconds.
 const LATE: f64 = 1e6;
-/// Arrivals before this are not looked at, in nanoseconds.
+/// Initial time in which arrivals are ignored, in nanoseconds.
 const SETTLING: u64 = 500_000_000;
-/// Rates are multiples of this, so that each of a hundred connections has a whole number of its own.
+/// Rates are multiples of this, so that each of a hundred connections has a whole-number rate.
 const STEP: u32 = 100;
 const LOWEST: u32 = 1_000;
 const MOST: u32 = 1_000_000;
-/// It ends where a rate that is kept and one that is not are so near each other.
+/// Ratio of the failing to the sustained rate at which the search ends.
 const NEAR: f64 = 1.03;
-/// A rate that is not kept is tried again: the machine may have been disturbed.
+/// Number of attempts at a rate: the machine may have been disturbed.
 const TRIES: u32 = 2;
-/// brunt keeps so many times what the best of the others does.
+/// Minimum ratio of brunt's rate to the best of the others.
 const LIMIT: f64 = 1.3;
 
 const PEERS: [Peer; 6] = [Peer::BruntEpoll, Peer::BruntUring, Peer::Wrk2, Peer::H2load, Peer::Oha, Peer::Vegeta];
 
-/// Arrivals of a rate as seen by the target.
+/// The result of one attempt at a rate, from the target's log.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
-    /// Sent, of what was scheduled.
+struct RateTrial {
+    /// Share of the scheduled requests that were sent.
     sent: f64,
     /// The 99th percentile of the lateness in nanoseconds.
     late: f64,
 }
 
-impl Seen {
-    fn of(arrivals: &[Arrival], rate: u32, seconds: u32) -> Seen {
+impl RateTrial {
+    fn of(arrivals: &[LoggedArrival], rate: u32, seconds: u32) -> RateTrial {
         let window = |from: u64| from + SETTLING..from + SETTLING + u64::from(seconds) * 1_000_000_000;
         let window = arrivals.first().map_or(0..0, |first| window(first.arrived));
         let within: Vec<_> = arrivals.iter().copied().filter(|arrival| window.contains(&arrival.arrived)).collect();
         let late = lateness(&within, 1e9 / f64::from(rate));
         let late = if late.is_empty() { f64::INFINITY } else { at_quantile(&late, 0.99) };
-        Seen { sent: within.len() as f64 / (f64::from(rate) * f64::from(seconds)), late }
+        RateTrial { sent: within.len() as f64 / (f64::from(rate) * f64::from(seconds)), late }
     }
 
     fn is_kept(self) -> bool {
@@ -66,31 +62,31 @@ impl Seen {
     }
 }
 
-pub(super) fn run(settings: &Settings) -> Result<(), String> {
+pub(super) fn run(settings: &BenchSettings) -> Result<(), String> {
     let Some(brunt) = &settings.brunt else {
-        println!("left out: the target is part of brunt, which is not here");
+        println!("skipped: the target is part of brunt, which is not available");
         return Ok(());
     };
     let open = scenario::ALL.iter().find(|s| s.rate.is_some()).ok_or("no scenario is open")?;
     let (mut best, mut results) = ([0_u32; 2], serde_json::Map::new());
-    println!("kept: sent ≥ {SENT} of what was scheduled, p99 of lateness ≤ {:.0} ms", LATE / 1e6);
+    println!("sustained: sent ≥ {SENT} of the scheduled requests, p99 of lateness ≤ {:.0} ms", LATE / 1e6);
     for peer in PEERS {
         if !settings.wants(peer.name()) {
             continue;
         }
         let Some((rate, seen)) = highest(|rate| tried(peer, open, rate, brunt, settings))? else {
-            println!("{:<12} is left out: it is not here", peer.name());
+            println!("{:<12} is skipped: it is not installed", peer.name());
             continue;
         };
         match seen {
-            Some(Seen { sent, late }) => {
+            Some(RateTrial { sent, late }) => {
                 println!(
-                    "{:<12} keeps {rate:>8}/s   sent {sent:.4}, p99 of lateness {:.0} µs",
+                    "{:<12} sustains {rate:>8}/s   sent {sent:.4}, p99 of lateness {:.0} µs",
                     peer.name(),
                     late / 1e3
                 );
             }
-            None => println!("{:<12} keeps no rate: not even {LOWEST}/s", peer.name()),
+            None => println!("{:<12} sustains no rate, not even {LOWEST}/s", peer.name()),
         }
         let of = &mut best[usize::from(!peer.is_brunt())];
         *of = rate.max(*of);
@@ -107,10 +103,12 @@ pub(super) fn run(settings: &Settings) -> Result<(), String> {
     if settings.keep_history { history::keep("highest", results.into(), settings, 1.0) } else { Ok(()) }
 }
 
-/// The highest rate that `trial` finds kept, and what was seen of it; 0 where it is not even the lowest. None: it is
-/// not here.
-fn highest(mut trial: impl FnMut(u32) -> Result<Option<Seen>, String>) -> Result<Option<(u32, Option<Seen>)>, String> {
-    let mut kept: (u32, Option<Seen>) = (0, None);
+/// Finds the highest rate that `trial` reports as sustained, and its result; 0 if not even the lowest is. `None` if the
+/// generator is not installed.
+fn highest(
+    mut trial: impl FnMut(u32) -> Result<Option<RateTrial>, String>,
+) -> Result<Option<(u32, Option<RateTrial>)>, String> {
+    let mut kept: (u32, Option<RateTrial>) = (0, None);
     let (mut rate, mut broken) = (LOWEST, None);
     while rate <= MOST {
         let Some(seen) = trial(rate)? else { return Ok(None) };
@@ -121,7 +119,7 @@ fn highest(mut trial: impl FnMut(u32) -> Result<Option<Seen>, String>) -> Result
         }
         let next = match broken {
             None => rate * 2,
-            // Not even the lowest rate is kept.
+            // Not even the lowest rate is sustained.
             Some(_) if kept.0 == 0 => break,
             Some(broken) => (kept.0 + broken) / 2 / STEP * STEP,
         };
@@ -133,23 +131,35 @@ fn highest(mut trial: impl FnMut(u32) -> Result<Option<Seen>, String>) -> Result
     Ok(Some(kept))
 }
 
-/// The better of some tries of a rate.
-fn tried(peer: Peer, open: &Scenario, rate: u32, brunt: &Path, settings: &Settings) -> Result<Option<Seen>, String> {
+/// Repeats a failing rate up to [`TRIES`] times; returns the last result.
+fn tried(
+    peer: Peer,
+    open: &BenchScenario,
+    rate: u32,
+    brunt: &Path,
+    settings: &BenchSettings,
+) -> Result<Option<RateTrial>, String> {
     let mut last = None;
     for _ in 0..TRIES {
-        last = one_try(peer, &Scenario { rate: Some(rate), ..*open }, rate, brunt, settings.seconds)?;
-        if last.is_none_or(Seen::is_kept) {
+        last = one_try(peer, &BenchScenario { rate: Some(rate), ..*open }, rate, brunt, settings.seconds)?;
+        if last.is_none_or(RateTrial::is_kept) {
             break;
         }
     }
     Ok(last)
 }
 
-fn one_try(peer: Peer, open: &Scenario, rate: u32, brunt: &Path, seconds: u32) -> Result<Option<Seen>, String> {
+fn one_try(
+    peer: Peer,
+    open: &BenchScenario,
+    rate: u32,
+    brunt: &Path,
+    seconds: u32,
+) -> Result<Option<RateTrial>, String> {
     let name = format!("highest-{}", peer.name().replace(' ', "-"));
     let folder = places::scratch("bench")?;
-    let target = Target::start(brunt, &name, "")?;
-    // A second more than is looked at: half of it before, half behind.
+    let target = LoggingTarget::start(brunt, &name, "")?;
+    // One second longer than the measured window: half before, half after.
     let document = folder.join(format!("{name}.json"));
     let Some(what) = peer.invocation(open, &target.url("/"), seconds + 1, Some(brunt), &document) else {
         return Ok(None);
@@ -158,10 +168,10 @@ fn one_try(peer: Peer, open: &Scenario, rate: u32, brunt: &Path, seconds: u32) -
     measure::run(&what, GENERATOR_CORE, &folder.join(format!("{name}.out")), longest, |_| {})?;
     let mut arrivals = target.finish()?;
     if peer.is_brunt() && !arrivals.is_empty() {
-        // Its first request, before the load.
+        // The probe, before the load.
         arrivals.remove(0);
     }
-    Ok(Some(Seen::of(&arrivals, rate, seconds)))
+    Ok(Some(RateTrial::of(&arrivals, rate, seconds)))
 }
 
 #[cfg(test)]
@@ -176,7 +186,7 @@ mod tests {
             let mut trials = 0;
             let found = highest(|rate| {
                 trials += 1;
-                Ok(Some(Seen { sent: if rate <= most { 1.0 } else { 0.9 }, late: 0.0 }))
+                Ok(Some(RateTrial { sent: if rate <= most { 1.0 } else { 0.9 }, late: 0.0 }))
             });
             let (rate, _) = found.expect("no trouble").expect("it is here");
             assert!(wanted.contains(&rate) && rate % STEP == 0 && trials < 20, "{most}: {rate} by {trials}");
@@ -192,12 +202,12 @@ mod tests {
             [(10_000, 6, 0, true), (1_000, 6, 0, false), (1_000, 1, 0, true), (1_000, 0, 100, false)]
         {
             let due = (0..40_000_u64).filter(|n| missing == 0 || n % missing != 7);
-            // Whoever is due in the gap comes at its end.
+            // A request due in the gap arrives at its end.
             let arrived = due.map(|n| if n % each < gap_ms * 10 { n / each * each + gap_ms * 10 } else { n } * 100_000);
-            let arrivals: Vec<Arrival> = arrived.map(|arrived| Arrival { arrived, answered: 0 }).collect();
-            let seen = Seen::of(&arrivals, 10_000, 3);
+            let arrivals: Vec<LoggedArrival> = arrived.map(|arrived| LoggedArrival { arrived, answered: 0 }).collect();
+            let seen = RateTrial::of(&arrivals, 10_000, 3);
             assert_eq!(seen.is_kept(), kept, "{each} {gap_ms} {missing}: {seen:?}");
         }
-        assert!(!Seen::of(&[], 10_000, 3).is_kept());
+        assert!(!RateTrial::of(&[], 10_000, 3).is_kept());
     }
 }

@@ -1,5 +1,5 @@
-//! The dated line a bench leaves in `benches/history.jsonl`, with what is needed to judge it later: the machine, the
-//! kernel and the state of the repository.
+//! The dated line that a benchmark appends to `benches/history.jsonl`, with the machine, the kernel and the commit, so
+//! that it can be interpreted later.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -7,11 +7,11 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::Settings;
+use super::BenchSettings;
 use crate::{places, shell};
 
 /// Appends the results of one scenario.
-pub(super) fn keep(scenario: &str, results: Value, settings: &Settings, together: f64) -> Result<(), String> {
+pub(super) fn keep(scenario: &str, results: Value, settings: &BenchSettings, together: f64) -> Result<(), String> {
     let line = json!({
         "date": date()?,
         "scenario": scenario,
@@ -45,7 +45,7 @@ fn cpu_model() -> String {
     model.and_then(|line| line.split_once(':')).map(|(_, name)| name.trim().to_owned()).unwrap_or_default()
 }
 
-/// The commit that was measured; `+` where the tree differs from it.
+/// The measured commit, with `+` if the tree differs from it.
 fn commit() -> String {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").args(arguments).current_dir(places::root()).output().ok()?;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Settings, history};
-use crate::nginx::{Nginx, Setup};
+use super::{BenchSettings, history};
+use crate::nginx::{Nginx, NginxConfig};
 use crate::pair;
 
 const FEW: u32 = 100;
@@ -13,17 +13,17 @@ const MANY: u32 = 15_000;
 /// Bytes an idle connection may cost.
 const LIMIT: f64 = 600.0;
 
-pub(super) fn run(settings: &Settings) -> Result<(), String> {
+pub(super) fn run(settings: &BenchSettings) -> Result<(), String> {
     let Some(brunt) = &settings.brunt else {
-        println!("left out: brunt is not here");
+        println!("skipped: brunt is not available");
         return Ok(());
     };
     let mut results = serde_json::Map::new();
     for net in ["epoll", "uring"] {
         let memory = |users: u32| -> Result<u64, String> {
-            let server = Nginx::start(&Setup::plain()?)?;
-            // Everybody asks once and then thinks past the end of the run. Looked at before the end: there, the report is
-            // made.
+            let server = Nginx::start(&NginxConfig::plain()?)?;
+            // Each user sends one request and then thinks past the end of the run. Memory is sampled before the end,
+            // when the report is made.
             let options = format!("-c {users} --together --think 600s -d 12s --drain 0s --net {net}");
             let mut looked = 0;
             let (_, usage) = pair::generate(brunt, "idle", &server.url(), &options, |now| {
@@ -41,7 +41,7 @@ pub(super) fn run(settings: &Settings) -> Result<(), String> {
         let each = (many as f64 - few as f64) * 1024.0 / f64::from(MANY - FEW);
         let verdict = if each <= LIMIT { "kept" } else { "MISSED" };
         println!(
-            "brunt {net:<6} {each:7.0} bytes a connection ({few} KiB at {FEW}, {many} KiB at {MANY}); limit {LIMIT}: {verdict}"
+            "brunt {net:<6} {each:7.0} bytes per connection ({few} KiB at {FEW}, {many} KiB at {MANY}); limit {LIMIT}: {verdict}"
         );
         results.insert(net.into(), json!({ "bytes_per_connection": each.round(), "kib_few": few, "kib_many": many }));
     }

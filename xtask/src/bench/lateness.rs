@@ -1,23 +1,22 @@
-//! How late the requests of an open load really arrive: the built-in target notes each arrival in nanoseconds, and the
-//! schedule of equal gaps is laid under the notes as early as they allow.
+//! Lateness of the requests of an open load: the built-in target logs each arrival in nanoseconds, and a schedule of
+//! equal gaps is fitted to the log.
 //!
-//! The i-th arrival was due at t0 + i·gap, where t0 is the latest moment that makes no arrival early but for the
-//! earliest
-//! one. What is left over is the generator's lateness plus the way to the server, the same way for all.
+//! The i-th arrival was due at t0 + i·gap, where t0 is the latest time at which no arrival is early. The difference is
+//! the generator's lateness plus the network delay, measured the same way for all.
 
 use std::time::Duration;
 
 use serde_json::json;
 
 use super::peer::Peer;
-use super::{Settings, history, scenario};
+use super::{BenchSettings, history, scenario};
 use crate::measure::{self, GENERATOR_CORE};
-use crate::pair::{Arrival, Target};
+use crate::pair::{LoggedArrival, LoggingTarget};
 use crate::places;
 
-pub(super) fn run(settings: &Settings) -> Result<(), String> {
+pub(super) fn run(settings: &BenchSettings) -> Result<(), String> {
     let Some(brunt) = &settings.brunt else {
-        println!("left out: the target is part of brunt, which is not here");
+        println!("skipped: the target is part of brunt, which is not available");
         return Ok(());
     };
     let open = scenario::ALL.iter().find(|s| s.rate.is_some()).ok_or("no scenario is open")?;
@@ -31,16 +30,16 @@ pub(super) fn run(settings: &Settings) -> Result<(), String> {
         let name = format!("lateness-{}", peer.name().replace(' ', "-"));
         let folder = places::scratch("bench")?;
         let document = folder.join(format!("{name}.json"));
-        let target = Target::start(brunt, &name, "")?;
+        let target = LoggingTarget::start(brunt, &name, "")?;
         let Some(what) = peer.invocation(open, &target.url("/"), settings.seconds, Some(brunt), &document) else {
-            println!("{} is left out: it is not here", peer.name());
+            println!("{} is skipped: it is not installed", peer.name());
             continue;
         };
         let longest = Duration::from_secs(u64::from(settings.seconds) + 30);
         measure::run(&what, GENERATOR_CORE, &folder.join(format!("{name}.out")), longest, |_| {})?;
         let mut arrivals = target.finish()?;
         if peer.is_brunt() && !arrivals.is_empty() {
-            // Its probe, well before the load.
+            // The probe, well before the load.
             arrivals.remove(0);
         }
         let late = lateness(&arrivals, 1e9 / f64::from(rate));
@@ -60,15 +59,15 @@ pub(super) fn run(settings: &Settings) -> Result<(), String> {
     if settings.keep_history { history::keep("lateness", results.into(), settings, 1.0) } else { Ok(()) }
 }
 
-/// The value at a quantile of values that are sorted; 0 where there are none.
+/// The value at a quantile of sorted values; 0 if there are none.
 pub(super) fn at_quantile(sorted: &[f64], q: f64) -> f64 {
     sorted.get(((sorted.len() as f64 * q) as usize).min(sorted.len().saturating_sub(1))).copied().unwrap_or_default()
 }
 
 /// Lateness of each arrival in nanoseconds, ascending.
-pub(super) fn lateness(arrivals: &[Arrival], gap: f64) -> Vec<f64> {
+pub(super) fn lateness(arrivals: &[LoggedArrival], gap: f64) -> Vec<f64> {
     let Some(first) = arrivals.first() else { return Vec::new() };
-    let offset = |(i, arrival): (usize, &Arrival)| (arrival.arrived - first.arrived) as f64 - i as f64 * gap;
+    let offset = |(i, arrival): (usize, &LoggedArrival)| (arrival.arrived - first.arrived) as f64 - i as f64 * gap;
     let mut offsets: Vec<f64> = arrivals.iter().enumerate().map(offset).collect();
     offsets.sort_by(f64::total_cmp);
     let earliest = offsets.first().copied().unwrap_or_default();
@@ -81,7 +80,8 @@ mod tests {
 
     #[test]
     fn lays_the_schedule_under_the_arrivals() {
-        let arrivals: Vec<_> = [1_005, 1_100, 1_230, 1_300].map(|arrived| Arrival { arrived, answered: 0 }).into();
+        let arrivals: Vec<_> =
+            [1_005, 1_100, 1_230, 1_300].map(|arrived| LoggedArrival { arrived, answered: 0 }).into();
         assert_eq!(lateness(&arrivals, 100.0), [0.0, 0.0, 5.0, 30.0]);
         assert_eq!(lateness(&[], 100.0), Vec::<f64>::new());
     }

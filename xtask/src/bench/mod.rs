@@ -1,10 +1,9 @@
-//! `cargo xtask bench`: speed, side by side with the peers.
+//! `cargo xtask bench`: speed compared with other load generators.
 //!
 //! One server for all (nginx, one worker, on the first core), each generator alone on the second, rounds interleaved so
-//! that a slow minute of the machine hits everybody. nginx's own count of requests is the judge: no generator is asked
-//! how much it did. The figure is processor time per million requests; medians of the rounds, and of the ratios within
-//! a round. What an open load is worth is another figure, `highest`: what rate a core sends exactly
-//! (docs/decisions/0015).
+//! that a slow minute of the machine affects all of them. Requests are counted by nginx, never by the generators. The
+//! figure is CPU time per million requests: medians over the rounds, and of the ratios within a round. Open loads have
+//! another figure, `highest`: the rate that a core sends accurately (docs/decisions/0015).
 
 mod duel;
 mod highest;
@@ -23,17 +22,17 @@ use crate::arguments::Arguments;
 use crate::{install, pair};
 
 /// Options of a bench.
-struct Settings {
+struct BenchSettings {
     rounds: u32,
     seconds: u32,
     /// The program under test; without one, only the peers are measured.
     brunt: Option<PathBuf>,
     keep_history: bool,
-    /// Only these peers, beside the yardstick; all where empty.
+    /// The peers to measure besides the yardstick; all if empty.
     peers: Vec<String>,
 }
 
-impl Settings {
+impl BenchSettings {
     /// Returns `true` if a contender takes part.
     fn wants(&self, name: &str) -> bool {
         self.peers.is_empty() || self.peers.iter().any(|wanted| name.starts_with(wanted.as_str()))
@@ -41,25 +40,25 @@ impl Settings {
 }
 
 /// A measurement that is not a comparison of processor time.
-struct Special {
+struct SpecialBench {
     name: &'static str,
     what: &'static str,
-    run: fn(&Settings) -> Result<(), String>,
+    run: fn(&BenchSettings) -> Result<(), String>,
 }
 
-const SPECIAL: [Special; 4] = [
-    Special {
+const SPECIAL: [SpecialBench; 4] = [
+    SpecialBench {
         name: "highest",
-        what: "the highest constant rate one core keeps, by the target's log",
+        what: "the highest constant rate one core sustains, by the target's log",
         run: highest::run,
     },
-    Special { name: "idle", what: "user memory of an idle connection, over 15,000", run: idle::run },
-    Special {
+    SpecialBench { name: "idle", what: "user memory of an idle connection, over 15,000", run: idle::run },
+    SpecialBench {
         name: "lateness",
         what: "how late an open load's requests arrive, by the target's log",
         run: lateness::run,
     },
-    Special { name: "stall", what: "nginx stopped for one second in the middle of ten", run: stall::run },
+    SpecialBench { name: "stall", what: "nginx stopped for one second in the middle of ten", run: stall::run },
 ];
 
 /// `bench [--list] [--only SCENARIO]… [--rounds N] [--seconds S] [--brunt PATH] [--peer NAME]… [--no-history]`.
@@ -87,7 +86,7 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
         return Err("nginx is needed: apt-get install nginx".into());
     }
     install::from_registries();
-    let settings = Settings { rounds, seconds, brunt: pair::program(given)?, keep_history, peers };
+    let settings = BenchSettings { rounds, seconds, brunt: pair::program(given)?, keep_history, peers };
     for scenario in scenario::ALL.iter().filter(|scenario| asked(scenario.name)) {
         scenario::run(scenario, &settings)?;
     }

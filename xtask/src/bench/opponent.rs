@@ -1,5 +1,5 @@
-//! The servers that other protocols are measured against: each pinned to the first core, on a port and in a directory of its
-//! own, ended with the value.
+//! The servers for the benchmarks of other protocols: each pinned to the first core, with its own port and directory,
+//! and killed on drop.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -7,33 +7,33 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::Settings;
+use super::BenchSettings;
 use crate::measure::{self, SERVER_CORE};
 use crate::places::{self, free_port};
 use crate::shell;
 
 /// A running server.
-pub(super) struct Server {
+pub(super) struct BenchServer {
     pub(super) port: u16,
     child: Child,
 }
 
-impl Server {
-    /// Starts a program and waits until its port answers; None where it is not here.
-    fn start(program: Option<PathBuf>, port: u16, line: &str) -> Result<Option<Server>, String> {
+impl BenchServer {
+    /// Starts a program and waits until its port answers; `None` if it is not installed.
+    fn start(program: Option<PathBuf>, port: u16, line: &str) -> Result<Option<BenchServer>, String> {
         let Some(program) = program else { return Ok(None) };
         let mut command = Command::new(program);
         command.args(line.split_whitespace());
-        Server::run(command, port).map(Some)
+        BenchServer::run(command, port).map(Some)
     }
 
-    fn run(mut command: Command, port: u16) -> Result<Server, String> {
+    fn run(mut command: Command, port: u16) -> Result<BenchServer, String> {
         let program = shell::shown(&command);
-        // Servers of the tests end with their standard input, so it stays open as long as the value lives.
+        // The tests' servers exit when standard input closes, so it stays open as long as the value lives.
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         measure::pin(&mut command, SERVER_CORE);
         let child = command.spawn().map_err(|e| format!("cannot start {program}: {e}"))?;
-        let mut server = Server { port, child };
+        let mut server = BenchServer { port, child };
         let answers = || TcpStream::connect(("127.0.0.1", port)).is_ok();
         let up = brunt_programs::wait_until_up(&mut server.child, Duration::from_secs(20), answers);
         up.map_err(|why| format!("{program} {why}"))?;
@@ -41,7 +41,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for BenchServer {
     fn drop(&mut self) {
         measure::signal(self.child.id(), libc::SIGTERM);
         let began = Instant::now();
@@ -55,12 +55,12 @@ impl Drop for Server {
 }
 
 /// nginx, HTTP/1.1.
-pub(super) fn nginx(_: &Settings) -> Result<Option<Server>, String> {
+pub(super) fn nginx(_: &BenchSettings) -> Result<Option<BenchServer>, String> {
     nginx_with("", ONE_BYTE)
 }
 
-/// nginx, with 1 kB of JSON for everybody: a token first, and a cookie with it at `/login`.
-pub(super) fn nginx_json(_: &Settings) -> Result<Option<Server>, String> {
+/// nginx answering 1 kB of JSON that begins with a token, and also setting a cookie at `/login`.
+pub(super) fn nginx_json(_: &BenchSettings) -> Result<Option<BenchServer>, String> {
     let items: Vec<String> =
         (0..18).map(|n| format!("{{\"id\":{n},\"name\":\"thing number {n:02}\",\"price\":{n}.50}}")).collect();
     let json = format!("{{\"token\":\"0123456789abcdef0123456789abcdef\",\"items\":[{}]}}", items.join(","));
@@ -74,44 +74,44 @@ pub(super) fn nginx_json(_: &Settings) -> Result<Option<Server>, String> {
 const ONE_BYTE: &str = "location / { return 200 \"x\"; }";
 
 /// nginx, HTTP/2 in clear text.
-pub(super) fn nginx_h2(_: &Settings) -> Result<Option<Server>, String> {
+pub(super) fn nginx_h2(_: &BenchSettings) -> Result<Option<BenchServer>, String> {
     nginx_with("http2", ONE_BYTE)
 }
 
-fn nginx_with(http2: &str, locations: &str) -> Result<Option<Server>, String> {
+fn nginx_with(http2: &str, locations: &str) -> Result<Option<BenchServer>, String> {
     let Some(program) = places::find("nginx") else { return Ok(None) };
     let (port, folder) = (free_port()?, places::scratch(&format!("nginx-duel{http2}"))?);
     let http = format!("access_log off; server {{ listen 127.0.0.1:{port} {http2} backlog=20000; {locations} }}");
     let command = brunt_programs::nginx::command(&program, &folder, 19_000, &http);
-    Server::run(command.map_err(|e| format!("cannot write to {}: {e}", folder.display()))?, port).map(Some)
+    BenchServer::run(command.map_err(|e| format!("cannot write to {}: {e}", folder.display()))?, port).map(Some)
 }
 
 /// The built-in target.
-pub(super) fn target(settings: &Settings) -> Result<Option<Server>, String> {
+pub(super) fn target(settings: &BenchSettings) -> Result<Option<BenchServer>, String> {
     let port = free_port()?;
-    Server::start(settings.brunt.clone(), port, &format!("target 127.0.0.1:{port} -w 1"))
+    BenchServer::start(settings.brunt.clone(), port, &format!("target 127.0.0.1:{port} -w 1"))
 }
 
-/// Redis, without a disk, with the key that is asked for.
-pub(super) fn redis(_: &Settings) -> Result<Option<Server>, String> {
+/// Redis without persistence, with the requested key set.
+pub(super) fn redis(_: &BenchSettings) -> Result<Option<BenchServer>, String> {
     let port = free_port()?;
     let line = format!("--port {port} --bind 127.0.0.1 --save --appendonly no --daemonize no");
-    // An empty argument would be lost in a line: `--save ""` is written into a file.
+    // An empty argument cannot be part of the line, so `save ""` is written to a file.
     let file = places::scratch("redis")?.join("redis.conf");
     std::fs::write(&file, "save \"\"\n").map_err(|e| format!("cannot write {}: {e}", file.display()))?;
     let line = format!("{} {}", file.display(), line.replace("--save ", ""));
-    let server = Server::start(places::find("redis-server"), port, &line)?;
+    let server = BenchServer::start(places::find("redis-server"), port, &line)?;
     if server.is_some() {
         say(port, b"SET key value\r\n")?;
     }
     Ok(server)
 }
 
-/// memcached with the key that is asked for.
-pub(super) fn memcached(_: &Settings) -> Result<Option<Server>, String> {
+/// memcached with the requested key set.
+pub(super) fn memcached(_: &BenchSettings) -> Result<Option<BenchServer>, String> {
     let port = free_port()?;
     let server =
-        Server::start(places::find("memcached"), port, &format!("-u root -l 127.0.0.1 -p {port} -t 1 -c 4096"))?;
+        BenchServer::start(places::find("memcached"), port, &format!("-u root -l 127.0.0.1 -p {port} -t 1 -c 4096"))?;
     if server.is_some() {
         say(port, b"set key 0 0 5\r\nvalue\r\n")?;
     }
@@ -127,7 +127,7 @@ fn say(port: u16, what: &[u8]) -> Result<(), String> {
 }
 
 /// grpc-go, from the tests' servers.
-pub(super) fn grpc_go(_: &Settings) -> Result<Option<Server>, String> {
+pub(super) fn grpc_go(_: &BenchSettings) -> Result<Option<BenchServer>, String> {
     let Some(go) = places::find("go") else { return Ok(None) };
     let program = places::scratch("grpc-go")?.join("grpc-go");
     if !program.is_file() {
@@ -135,11 +135,11 @@ pub(super) fn grpc_go(_: &Settings) -> Result<Option<Server>, String> {
         shell::run(Command::new(go).args(["build", "-o"]).arg(&program).arg(".").current_dir(source))?;
     }
     let port = free_port()?;
-    Server::start(Some(program), port, &format!("--port {port}"))
+    BenchServer::start(Some(program), port, &format!("--port {port}"))
 }
 
 /// MariaDB in a directory of its own, with sysbench's table.
-pub(super) fn mariadb(_: &Settings) -> Result<Option<Server>, String> {
+pub(super) fn mariadb(_: &BenchSettings) -> Result<Option<BenchServer>, String> {
     let (Some(install), Some(sysbench)) = (places::find("mariadb-install-db"), places::find("sysbench")) else {
         return Ok(None);
     };
@@ -156,11 +156,11 @@ pub(super) fn mariadb(_: &Settings) -> Result<Option<Server>, String> {
         data.display(),
         socket.display()
     );
-    let server = Server::start(program, port, &line)?;
+    let server = BenchServer::start(program, port, &line)?;
     if fresh {
         let sql = "CREATE DATABASE sbtest; CREATE USER bench@localhost; GRANT ALL ON sbtest.* TO bench@localhost; \
                    CREATE USER bench@127.0.0.1; GRANT ALL ON sbtest.* TO bench@127.0.0.1";
-        let client = places::find("mariadb").ok_or("mariadb's client is not here")?;
+        let client = places::find("mariadb").ok_or("mariadb's client is not installed")?;
         shell::run(Command::new(client).arg("--no-defaults").arg("-uroot").arg("-S").arg(&socket).args(["-e", sql]))?;
         let line = format!(
             "oltp_point_select --mysql-host=127.0.0.1 --mysql-port={port} --mysql-user=bench --mysql-db=sbtest --tables=1 \

@@ -1,9 +1,9 @@
-//! The generators that are compared, and how each is told to do the same thing.
+//! The generators that are compared, with equivalent command lines.
 
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::scenario::Scenario;
+use super::scenario::BenchScenario;
 use crate::measure::Invocation;
 use crate::places;
 
@@ -11,7 +11,7 @@ use crate::places;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Peer {
     Wrk,
-    /// wrk with a rate, built from its sources: it is found on the path under this name, or left out.
+    /// wrk with a rate, built from source: found on the path under this name, or skipped.
     Wrk2,
     H2load,
     Oha,
@@ -19,7 +19,7 @@ pub(super) enum Peer {
     Vegeta,
     BruntEpoll,
     BruntUring,
-    /// Arrivals may be two milliseconds late to leave together, as the timers of the others are.
+    /// brunt with two milliseconds of slack to batch arrivals, comparable to the timers of the others.
     BruntSlack,
 }
 
@@ -44,10 +44,10 @@ impl Peer {
         matches!(self, Peer::BruntEpoll | Peer::BruntUring | Peer::BruntSlack)
     }
 
-    /// Its command line for a scenario; none if it is not installed. `document` is where it may leave a file.
+    /// Returns its command line for a scenario; `None` if it is not installed. It may write a file to `document`.
     pub(super) fn invocation(
         self,
-        scenario: &Scenario,
+        scenario: &BenchScenario,
         url: &str,
         seconds: u32,
         brunt: Option<&Path>,
@@ -74,20 +74,20 @@ impl Peer {
                 word => arguments.push(word.into()),
             }
         }
-        // One core means one processor for the Go runtime too, as it would see by itself; said so that nobody wonders.
+        // One core means one processor for the Go runtime too, as it would detect by itself; set to be explicit.
         let environment = if matches!(self, Peer::Hey | Peer::Vegeta) { vec![("GOMAXPROCS", "1")] } else { vec![] };
         Some(Invocation { program, arguments, environment })
     }
 }
 
-fn wrk(scenario: &Scenario, seconds: u32) -> String {
+fn wrk(scenario: &BenchScenario, seconds: u32) -> String {
     let close = if scenario.close { " -H Connection:close" } else { "" };
     format!("-t1 -c{} -d{seconds}s{close} URL", scenario.connections)
 }
 
-/// Its `--rps` is the rate of each client. With a connection per request it never ends by time, so it gets a number of
-/// requests that takes about as long.
-fn h2load(scenario: &Scenario, seconds: u32) -> String {
+/// The options of h2load. `--rps` is the rate of each client. With a connection per request it never stops by time, so
+/// it gets a number of requests that takes about as long.
+fn h2load(scenario: &BenchScenario, seconds: u32) -> String {
     if scenario.close {
         return format!("--h1 -t1 -m1 -c{} -n{} -H Connection:close URL", scenario.connections, seconds * 20_000);
     }
@@ -95,21 +95,21 @@ fn h2load(scenario: &Scenario, seconds: u32) -> String {
     format!("--h1 -t1 -m1 -c{} -D{seconds}{rate} URL", scenario.connections)
 }
 
-fn oha(scenario: &Scenario, seconds: u32) -> String {
+fn oha(scenario: &BenchScenario, seconds: u32) -> String {
     let close = if scenario.close { " --disable-keepalive" } else { "" };
     let rate = scenario.rate.map(|rate| format!(" -q {rate}")).unwrap_or_default();
     format!("--no-tui -c {} -z {seconds}s{rate}{close} URL", scenario.connections)
 }
 
-fn hey(scenario: &Scenario, seconds: u32) -> String {
+fn hey(scenario: &BenchScenario, seconds: u32) -> String {
     let close = if scenario.close { " -disable-keepalive" } else { "" };
     // Its -q is the rate of each worker.
     let rate = scenario.rate.map(|rate| format!(" -q {}", rate / scenario.connections)).unwrap_or_default();
     format!("-cpus 1 -c {} -z {seconds}s{rate}{close} URL", scenario.connections)
 }
 
-/// Only an open rate: it knows no users. What it attacks stands in a file.
-fn vegeta(scenario: &Scenario, url: &str, seconds: u32, document: &Path) -> Option<String> {
+/// The options of vegeta, which supports only open rates and reads its targets from a file.
+fn vegeta(scenario: &BenchScenario, url: &str, seconds: u32, document: &Path) -> Option<String> {
     let (rate, connections) = (scenario.rate?, scenario.connections);
     let targets = document.with_extension("targets");
     std::fs::write(&targets, format!("GET {url}\n")).ok()?;
@@ -120,7 +120,7 @@ fn vegeta(scenario: &Scenario, url: &str, seconds: u32, document: &Path) -> Opti
     ))
 }
 
-fn brunt_line(scenario: &Scenario, seconds: u32, net: &str) -> String {
+fn brunt_line(scenario: &BenchScenario, seconds: u32, net: &str) -> String {
     let close = if scenario.close { " --no-keepalive" } else { "" };
     let load = match scenario.rate {
         None => format!("-c {}", scenario.connections),

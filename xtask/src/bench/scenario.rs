@@ -1,4 +1,4 @@
-//! What is compared: each scenario with its contenders, its yardstick and the ratios that brunt must keep.
+//! The scenarios, each with its contenders, its yardstick and the ratios that brunt must stay within.
 
 use std::fs;
 use std::path::Path;
@@ -6,38 +6,38 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Settings;
+use super::BenchSettings;
 use super::history;
 
 use super::peer::Peer;
 
 use super::table;
 use crate::measure::{self, GENERATOR_CORE, Usage};
-use crate::nginx::{Nginx, Setup};
-use crate::noise::Guard;
+use crate::nginx::{Nginx, NginxConfig};
+use crate::noise::NoiseGuard;
 use crate::places;
 
 /// One comparison of processor time.
-pub(super) struct Scenario {
+pub(super) struct BenchScenario {
     pub(super) name: &'static str,
     pub(super) what: &'static str,
     pub(super) connections: u32,
-    /// A connection for each request.
+    /// Set if each request has its own connection.
     pub(super) close: bool,
-    /// Requests per second, where the load is open.
+    /// Requests per second of an open load.
     pub(super) rate: Option<u32>,
     pub(super) peers: &'static [Peer],
-    /// Whom the ratios are taken against.
+    /// The contender that ratios are relative to.
     pub(super) yardstick: Peer,
-    /// The ratio of processor time per request that must not be passed.
+    /// Maximum ratios of CPU time per request.
     pub(super) limits: &'static [(Peer, f64)],
 }
 
 use Peer::{BruntEpoll, BruntSlack, BruntUring, H2load, Hey, Oha, Vegeta, Wrk};
 
-/// All of them.
-pub(super) const ALL: [Scenario; 4] = [
-    Scenario {
+/// All scenarios.
+pub(super) const ALL: [BenchScenario; 4] = [
+    BenchScenario {
         name: "alive-100",
         what: "100 keep-alive connections",
         connections: 100,
@@ -47,7 +47,7 @@ pub(super) const ALL: [Scenario; 4] = [
         yardstick: Wrk,
         limits: &[(BruntEpoll, 0.90), (BruntUring, 0.82)],
     },
-    Scenario {
+    BenchScenario {
         name: "alive-10k",
         what: "10,000 keep-alive connections",
         connections: 10_000,
@@ -57,7 +57,7 @@ pub(super) const ALL: [Scenario; 4] = [
         yardstick: Wrk,
         limits: &[(BruntEpoll, 0.72), (BruntUring, 0.62)],
     },
-    Scenario {
+    BenchScenario {
         name: "close-100",
         what: "a connection for each request, 100 users",
         connections: 100,
@@ -67,7 +67,7 @@ pub(super) const ALL: [Scenario; 4] = [
         yardstick: Wrk,
         limits: &[(BruntEpoll, 0.95), (BruntUring, 0.95)],
     },
-    Scenario {
+    BenchScenario {
         name: "open-20k",
         what: "20,000 requests per second at equal gaps on 100 connections",
         connections: 100,
@@ -80,28 +80,28 @@ pub(super) const ALL: [Scenario; 4] = [
 ];
 
 /// The result of one run of one contender.
-pub(super) struct Run {
+pub(super) struct ScenarioRun {
     pub(super) peer: Peer,
-    /// Count by nginx.
+    /// Number of requests counted by nginx.
     pub(super) requests: u64,
     pub(super) accepted: u64,
     pub(super) usage: Usage,
-    /// Processor time of nginx.
+    /// CPU time of nginx.
     pub(super) server_cpu_s: f64,
-    /// How well an open rate was kept, where the generator tells it.
-    pub(super) kept: Option<Kept>,
+    /// Schedule figures of an open load, if the generator reports them.
+    pub(super) kept: Option<ScheduleFigures>,
     /// Disturbances that remained after a repetition.
     pub(super) noise: Option<String>,
 }
 
 /// The schedule report of brunt.
 #[derive(Clone, Copy)]
-pub(super) struct Kept {
+pub(super) struct ScheduleFigures {
     pub(super) sent_by_due: f64,
     pub(super) gen_late_p99_us: f64,
 }
 
-impl Kept {
+impl ScheduleFigures {
     /// Reads the report of an open run.
     fn read(document: &Path) -> Option<Self> {
         let report: Value = serde_json::from_str(&fs::read_to_string(document).ok()?).ok()?;
@@ -111,7 +111,7 @@ impl Kept {
     }
 }
 
-impl Run {
+impl ScenarioRun {
     pub(super) fn cpu_per_million(&self) -> f64 {
         self.usage.cpu_s() / self.requests.max(1) as f64 * 1e6
     }
@@ -122,15 +122,15 @@ impl Run {
 
 /// Maximum number of repetitions of a disturbed run.
 const REPEATS: u32 = 3;
-/// How often that may happen in one scenario: a machine that never gets quiet is not worth waiting for.
+/// Maximum number of repetitions in one scenario, so as not to wait for a machine that never gets quiet.
 const ALL_REPEATS: u32 = 12;
 
-/// Runs a scenario, prints its table and keeps its line.
-pub(super) fn run(scenario: &Scenario, settings: &Settings) -> Result<(), String> {
+/// Runs a scenario, prints its table and appends to the history.
+pub(super) fn run(scenario: &BenchScenario, settings: &BenchSettings) -> Result<(), String> {
     println!("\n== {}: {}", scenario.name, scenario.what);
-    let mut guard = Guard::new();
+    let mut guard = NoiseGuard::new();
     let mut repeats_left = ALL_REPEATS;
-    let mut rounds: Vec<Vec<Run>> = Vec::new();
+    let mut rounds: Vec<Vec<ScenarioRun>> = Vec::new();
     for round in 1..=settings.rounds {
         let mut runs = Vec::new();
         let wanted = |peer: &Peer| *peer == scenario.yardstick || settings.wants(peer.name());
@@ -138,11 +138,11 @@ pub(super) fn run(scenario: &Scenario, settings: &Settings) -> Result<(), String
             if let Some(run) = quiet_run(scenario, settings, peer, &mut guard, &mut repeats_left)? {
                 runs.push(run);
             } else if round == 1 {
-                println!("{} is left out: it is not here, or did nothing", peer.name());
+                println!("{} is skipped: it is not installed, or sent nothing", peer.name());
             }
         }
         if runs.is_empty() {
-            return Err("no generator is here".into());
+            return Err("no generator is available".into());
         }
         rounds.push(runs);
     }
@@ -154,26 +154,26 @@ pub(super) fn run(scenario: &Scenario, settings: &Settings) -> Result<(), String
     Ok(())
 }
 
-/// Measures once, and again while the machine was not quiet.
+/// Measures, and again if the machine was disturbed.
 fn quiet_run(
-    scenario: &Scenario,
-    settings: &Settings,
+    scenario: &BenchScenario,
+    settings: &BenchSettings,
     peer: Peer,
-    guard: &mut Guard,
+    guard: &mut NoiseGuard,
     repeats_left: &mut u32,
-) -> Result<Option<Run>, String> {
+) -> Result<Option<ScenarioRun>, String> {
     let mut attempt = 1;
     loop {
         let Some(run) = one_run(scenario, settings, peer, guard)? else { return Ok(None) };
         match &run.noise {
             Some(noise) if attempt <= REPEATS && *repeats_left > 0 => {
-                println!("{:<12} disturbed ({noise}); measured again", peer.name());
+                println!("{:<12} disturbed ({noise}); measuring again", peer.name());
                 std::thread::sleep(Duration::from_millis(500));
                 attempt += 1;
                 *repeats_left -= 1;
             }
             Some(noise) => {
-                println!("{:<12} disturbed ({noise}); kept all the same", peer.name());
+                println!("{:<12} disturbed ({noise}); kept anyway", peer.name());
                 return Ok(Some(run));
             }
             None => return Ok(Some(run)),
@@ -181,9 +181,14 @@ fn quiet_run(
     }
 }
 
-/// One run against a fresh nginx, so that nobody inherits the memory layout or the dying connections of another.
-fn one_run(scenario: &Scenario, settings: &Settings, peer: Peer, guard: &mut Guard) -> Result<Option<Run>, String> {
-    let server = Nginx::start(&Setup::plain()?)?;
+/// One run against a fresh nginx, so that no run inherits the memory layout or the closing connections of another.
+fn one_run(
+    scenario: &BenchScenario,
+    settings: &BenchSettings,
+    peer: Peer,
+    guard: &mut NoiseGuard,
+) -> Result<Option<ScenarioRun>, String> {
+    let server = Nginx::start(&NginxConfig::plain()?)?;
     let folder = places::scratch("bench")?;
     let file = format!("{}-{}", scenario.name, peer.name().replace(' ', "-"));
     let document = folder.join(format!("{file}.json"));
@@ -199,15 +204,15 @@ fn one_run(scenario: &Scenario, settings: &Settings, peer: Peer, guard: &mut Gua
     let server_cpu_s = measure::cpu_of(server.process()) - server_cpu;
     let noise = guard.after(&before, usage.cpu_s() + server_cpu_s);
     let now = server.counts()?;
-    // The second question is counted by its own answer; everything else between the two came from the generator.
+    // The second status request is included in its own response; all others between the two came from the generator.
     let requests = (now.requests - counted.requests).saturating_sub(1);
     let accepted = (now.accepted - counted.accepted).saturating_sub(1);
     if requests == 0 {
         println!("{} sent nothing (exit {}); see {}", peer.name(), usage.exit, usage.output.display());
         return Ok(None);
     }
-    let kept = if peer.is_brunt() && scenario.rate.is_some() { Kept::read(&document) } else { None };
-    let run = Run { peer, requests, accepted, usage, server_cpu_s, kept, noise };
+    let kept = if peer.is_brunt() && scenario.rate.is_some() { ScheduleFigures::read(&document) } else { None };
+    let run = ScenarioRun { peer, requests, accepted, usage, server_cpu_s, kept, noise };
     println!(
         "{:<12} {:>9.0}/s  {:6.3} s per million, {:.0} % user, nginx {:6.3}{}",
         peer.name(),

@@ -1,28 +1,28 @@
 //! nginx stopped for one second in the middle of ten, under an open rate: the 99th percentile is then 0.9 s, because
-//! the
-//! requests due within that second wait for its rest. A generator that says less has left out what it did not send.
+//! the requests due within that second wait for the rest of it. A generator that reports less omits requests it did not
+//! send in time.
 
 use std::time::Duration;
 
-use super::Settings;
+use super::BenchSettings;
 use super::peer::Peer;
 use super::scenario;
 
 use crate::measure::{self, GENERATOR_CORE};
-use crate::nginx::{Nginx, Setup};
+use crate::nginx::{Nginx, NginxConfig};
 use crate::places;
 
 const SECONDS: u32 = 10;
 
-pub(super) fn run(settings: &Settings) -> Result<(), String> {
+pub(super) fn run(settings: &BenchSettings) -> Result<(), String> {
     let open = scenario::ALL.iter().find(|s| s.rate.is_some()).ok_or("no scenario is open")?;
     for peer in [Peer::BruntEpoll, Peer::BruntUring, Peer::Oha, Peer::Vegeta, Peer::H2load, Peer::Hey] {
-        let server = Nginx::start(&Setup::plain()?)?;
+        let server = Nginx::start(&NginxConfig::plain()?)?;
         let folder = places::scratch("bench")?;
         let name = peer.name().replace(' ', "-");
         let document = folder.join(format!("stall-{name}.json"));
         let Some(what) = peer.invocation(open, &server.url(), SECONDS, settings.brunt.as_deref(), &document) else {
-            println!("{} is left out: it is not here", peer.name());
+            println!("{} is skipped: it is not installed", peer.name());
             continue;
         };
         let process = server.process();
@@ -47,7 +47,7 @@ pub(super) fn run(settings: &Settings) -> Result<(), String> {
             ))
         );
     }
-    println!("what it must be: 0.9 s");
+    println!("expected: 0.9 s");
     Ok(())
 }
 
@@ -69,7 +69,7 @@ fn p99(peer: Peer, document: &std::path::Path, output: &std::path::Path) -> Opti
         let text = std::process::Command::new(vegeta).args(["report"]).arg(document).output().ok()?;
         return line_with(&String::from_utf8_lossy(&text.stdout), "Latencies");
     }
-    // h2load knows no percentiles; its summary shows the largest beside the mean.
+    // h2load reports no percentiles; its summary shows the maximum and the mean.
     let line = match peer {
         Peer::Oha => "99.00%",
         Peer::Hey => "99%",

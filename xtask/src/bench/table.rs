@@ -1,15 +1,15 @@
-//! From rounds to a table: medians over the rounds, and the median of the ratios within each round.
+//! The table of results: medians over the rounds, and the median of the ratios within each round.
 
 use serde_json::{Value, json};
 
 use super::peer::Peer;
-use super::scenario::{Run, Scenario};
+use super::scenario::{BenchScenario, ScenarioRun};
 
 /// The share of an open schedule that brunt must have sent.
 const SENT_BY_DUE: f64 = 0.999;
 
 /// The figures of one contender.
-pub(super) struct Row {
+pub(super) struct FigureRow {
     peer: Peer,
     per_second: f64,
     cpu_per_million: f64,
@@ -17,30 +17,30 @@ pub(super) struct Row {
     server_cpu_per_million: f64,
     peak_mib: f64,
     requests_per_connection: f64,
-    /// Processor time per request against the yardstick's.
+    /// CPU time per request relative to the yardstick's.
     cpu_ratio: Option<f64>,
-    /// Requests per second against the yardstick's.
+    /// Requests per second relative to the yardstick's.
     rate_ratio: Option<f64>,
     limit: Option<f64>,
-    /// Requests sent to requests due, the least of the rounds.
+    /// Ratio of requests sent to requests due, the minimum of the rounds.
     sent_by_due: Option<f64>,
     /// The generator's own lateness.
     gen_late_p99_us: Option<f64>,
-    /// Rounds the machine disturbed in the end.
+    /// Number of rounds that remained disturbed.
     disturbed: usize,
-    /// Runs that did not end with 0.
+    /// Number of runs with a nonzero exit code.
     failed: usize,
 }
 
 /// Medians and ratios of every contender, in the scenario's order.
-pub(super) fn summarise(scenario: &Scenario, rounds: &[Vec<Run>]) -> Vec<Row> {
+pub(super) fn summarise(scenario: &BenchScenario, rounds: &[Vec<ScenarioRun>]) -> Vec<FigureRow> {
     scenario.peers.iter().filter_map(|&peer| row(scenario, peer, rounds)).collect()
 }
 
-fn row(scenario: &Scenario, peer: Peer, rounds: &[Vec<Run>]) -> Option<Row> {
+fn row(scenario: &BenchScenario, peer: Peer, rounds: &[Vec<ScenarioRun>]) -> Option<FigureRow> {
     let of = |wanted: Peer| rounds.iter().filter_map(move |runs| runs.iter().find(|run| run.peer == wanted));
-    let over = |figure: fn(&Run) -> f64| median(of(peer).map(figure).collect());
-    let ratio = |figure: fn(&Run) -> f64| {
+    let over = |figure: fn(&ScenarioRun) -> f64| median(of(peer).map(figure).collect());
+    let ratio = |figure: fn(&ScenarioRun) -> f64| {
         let pairs = rounds.iter().filter_map(|runs| {
             let mine = runs.iter().find(|run| run.peer == peer)?;
             let theirs = runs.iter().find(|run| run.peer == scenario.yardstick)?;
@@ -48,16 +48,16 @@ fn row(scenario: &Scenario, peer: Peer, rounds: &[Vec<Run>]) -> Option<Row> {
         });
         median(pairs.collect())
     };
-    Some(Row {
+    Some(FigureRow {
         peer,
-        per_second: over(Run::per_second)?,
-        cpu_per_million: over(Run::cpu_per_million)?,
+        per_second: over(ScenarioRun::per_second)?,
+        cpu_per_million: over(ScenarioRun::cpu_per_million)?,
         user_share: over(|run| run.usage.user_s / run.usage.cpu_s().max(1e-9))?,
         server_cpu_per_million: over(|run| run.server_cpu_s / run.requests.max(1) as f64 * 1e6)?,
         peak_mib: over(|run| run.usage.peak_kib as f64 / 1024.0)?,
         requests_per_connection: over(|run| run.requests as f64 / run.accepted.max(1) as f64)?,
-        cpu_ratio: ratio(Run::cpu_per_million),
-        rate_ratio: ratio(Run::per_second),
+        cpu_ratio: ratio(ScenarioRun::cpu_per_million),
+        rate_ratio: ratio(ScenarioRun::per_second),
         limit: scenario.limits.iter().find(|(limited, _)| *limited == peer).map(|(_, limit)| *limit),
         sent_by_due: of(peer).filter_map(|run| run.kept).map(|kept| kept.sent_by_due).min_by(f64::total_cmp),
         gen_late_p99_us: median(of(peer).filter_map(|run| run.kept).map(|kept| kept.gen_late_p99_us).collect()),
@@ -66,7 +66,7 @@ fn row(scenario: &Scenario, peer: Peer, rounds: &[Vec<Run>]) -> Option<Row> {
     })
 }
 
-/// The middle value; the mean of the two middle ones where their number is even.
+/// The middle value; the mean of the two middle ones if their number is even.
 pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -77,7 +77,7 @@ pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     }
 }
 
-pub(super) fn print(scenario: &Scenario, rows: &[Row], together: f64) {
+pub(super) fn print(scenario: &BenchScenario, rows: &[FigureRow], together: f64) {
     let yardstick = scenario.yardstick.name();
     println!("\n{}, medians; ratios to {yardstick} within each round", scenario.what);
     println!(
@@ -120,7 +120,7 @@ pub(super) fn print(scenario: &Scenario, rows: &[Row], together: f64) {
         }
     }
     if together < 0.9 {
-        println!("note: two busy cores of this machine work at {:.0} % of one alone", together * 100.0);
+        println!("note: with both cores busy, each runs at {:.0} % of its speed alone", together * 100.0);
     }
 }
 
@@ -128,8 +128,8 @@ fn shown(ratio: Option<f64>) -> String {
     ratio.map(|ratio| format!("{ratio:.3}")).unwrap_or_default()
 }
 
-/// The same for the history: name → figures.
-pub(super) fn as_json(rows: &[Row]) -> Value {
+/// The results as JSON for the history: name → figures.
+pub(super) fn as_json(rows: &[FigureRow]) -> Value {
     let rounded = |value: f64| (value * 10_000.0).round() / 10_000.0;
     let mut all = serde_json::Map::new();
     for row in rows {

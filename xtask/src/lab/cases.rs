@@ -1,49 +1,51 @@
-//! The cases: which server, under what, loaded how, and what is to be said of it.
+//! The cases: the server, its restrictions, the load, and the expected diagnosis.
 
 use serde_json::Value;
 
-/// What is shown beside findings: the words of runs that did not settle, and a notice.
-pub const TOLD: [&str; 4] = ["settled_late", "two_regimes", "never_settled", "slow_lookup"];
+/// Codes shown after the findings: those of runs that did not settle, and a notice.
+pub const SHOWN_CODES: [&str; 4] = ["settled_late", "two_regimes", "never_settled", "slow_lookup"];
 
 /// The expected finding.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Expected {
-    /// This rule first, with this proof.
+pub enum ExpectedFinding {
+    /// The principal finding, by rule and proof.
     Principal(&'static str, &'static str),
-    /// None of these rules.
+    /// The absence of these rules.
     Not(&'static [&'static str]),
-    /// This word among those of trust.
+    /// A code among the reasons of the trust verdict.
     Settled(&'static str),
-    /// This among the notices.
+    /// A code among the notices.
     Notice(&'static str),
-    /// No limit, but this outcome.
+    /// An outcome without a limit.
     Outcome(&'static str),
-    /// No limit, trusted, and not a remark.
+    /// No limit, trusted, and exit code 0.
     Healthy,
 }
 
-impl Expected {
+impl ExpectedFinding {
     pub fn shown(self) -> String {
         match self {
-            Expected::Principal(rule, proof) => format!("{rule} {proof}"),
-            Expected::Not(rules) => format!("not {}", rules.join(", ")),
-            Expected::Settled(word) | Expected::Outcome(word) | Expected::Notice(word) => word.into(),
-            Expected::Healthy => "trusted, no limit".into(),
+            ExpectedFinding::Principal(rule, proof) => format!("{rule} {proof}"),
+            ExpectedFinding::Not(rules) => format!("not {}", rules.join(", ")),
+            ExpectedFinding::Settled(word) | ExpectedFinding::Outcome(word) | ExpectedFinding::Notice(word) => {
+                word.into()
+            }
+            ExpectedFinding::Healthy => "trusted, no limit".into(),
         }
     }
 
     pub fn is_of_the_generator(self) -> bool {
-        matches!(self, Expected::Principal("C1", _))
+        matches!(self, ExpectedFinding::Principal("C1", _))
     }
 
-    /// Whether a report says so; `found` is its line of findings.
+    /// Returns `true` if a report matches; `found` is its line of findings.
     pub fn holds(self, report: &Value, found: &str) -> bool {
         match self {
-            Expected::Principal(rule, proof) => found.starts_with(&format!("{rule} {proof}")),
-            Expected::Not(rules) => rules.iter().all(|rule| !found.contains(&format!("{rule} "))),
-            Expected::Settled(word) | Expected::Notice(word) => found.contains(word),
-            Expected::Outcome(word) => found == word,
-            Expected::Healthy => {
+            ExpectedFinding::Principal(rule, proof) => found.starts_with(&format!("{rule} {proof}")),
+            ExpectedFinding::Not(rules) => rules.iter().all(|rule| !found.contains(&format!("{rule} "))),
+            ExpectedFinding::Settled(word) | ExpectedFinding::Notice(word) => found.contains(word),
+            ExpectedFinding::Outcome(word) => found == word,
+            ExpectedFinding::Healthy => {
                 let clean = report["trust"]["verdict"] == "trusted" && report["exit"] == 0;
                 clean && ["not_reached", "users", "unknown"].contains(&found)
             }
@@ -51,31 +53,31 @@ impl Expected {
     }
 }
 
-/// A cause made real.
-pub struct Case {
+/// A bottleneck created on purpose, or a healthy server.
+pub struct LabCase {
     pub name: &'static str,
-    /// What `tests/servers/queueing.py` does; or `redis` and its options; or `nginx` with how many connections a
-    /// worker may have, what
-    /// it does with a request, and what stands around the server; `mariadb` and its options, or `postgres` and its
-    /// settings, without a password for their superusers; or `target`, that of brunt.
+    /// The server: arguments of `tests/servers/queueing.py`; `redis` and its options; `nginx` with its connections per
+    /// worker, the directive that handles a request, and directives around the server block; `mariadb` and its
+    /// options, or `postgres` and its settings, without a password for their superusers; or `target`, built into
+    /// brunt.
     pub kind: &'static str,
-    /// Restriction of the server.
+    /// Command that restricts the server.
     pub under: &'static [&'static str],
-    /// Restriction of brunt.
+    /// Command that restricts brunt.
     pub own: &'static [&'static str],
-    /// Both run in a network of their own that these shell commands set up; empty: in that of the host.
+    /// Shell commands that set up a network namespace for both; if empty, both run in that of the host.
     pub network: &'static str,
-    /// Words with spaces between; within a word `~` is a space, `{port}` that of the server, `{log}` the file it
-    /// complains to.
+    /// Arguments of brunt, separated by spaces; within a word `~` is a space, `{port}` the port of the server, and
+    /// `{log}` its error log.
     pub load: &'static str,
-    pub expected: Expected,
+    pub expected: ExpectedFinding,
 }
 
-const fn case(name: &'static str, kind: &'static str, load: &'static str, expected: Expected) -> Case {
-    Case { name, kind, under: &[], own: &[], network: "", load, expected }
+const fn case(name: &'static str, kind: &'static str, load: &'static str, expected: ExpectedFinding) -> LabCase {
+    LabCase { name, kind, under: &[], own: &[], network: "", load, expected }
 }
 
-/// What follows gets 30 % of a core (control groups of either version); the lab removes the group.
+/// Limits the command to 30 % of a core (control groups v1 or v2); the lab removes the group.
 const THROTTLED: &[&str] = &[
     "bash",
     "-c",
@@ -84,9 +86,8 @@ const THROTTLED: &[&str] = &[
      echo $$ > $g/cgroup.procs; exec \"$@\"",
     "-",
 ];
-/// What follows reads 1,000 blocks a second from the disk that this stands on, as cloud disks do, and has 160 MB of
-/// memory, files it read
-/// included.
+/// Limits the command to 1,000 reads per second from the disk of the working directory, as cloud disks do, and to
+/// 160 MB of memory, page cache included.
 const SLOW_DISK: &[&str] = &[
     "bash",
     "-c",
@@ -97,14 +98,14 @@ const SLOW_DISK: &[&str] = &[
      echo $$ > $g/cgroup.procs; exec \"$@\"",
     "-",
 ];
-/// What follows is stopped for 300 ms of each second.
+/// Stops the command for 300 ms of each second.
 const STOPPED: &[&str] = &[
     "bash",
     "-c",
     "\"$@\" & p=$!; while sleep 0.7 && kill -STOP $p 2>/dev/null; do sleep 0.3; kill -CONT $p; done; wait $p",
     "-",
 ];
-/// What follows shares its core with two programs that never rest, and comes after them.
+/// Makes the command share its core with two busy loops, at lower priority.
 const STARVED: &[&str] = &[
     "bash",
     "-c",
@@ -112,13 +113,12 @@ const STARVED: &[&str] = &[
     "-",
 ];
 
-/// A network whose names are asked for at 127.0.0.1, as every network of the lab has it.
+/// A network whose name server is 127.0.0.1, as in every network of the lab.
 const OWN_NAMES: &str = "true";
-/// Connections are tracked where a rule asks for their state.
+/// Enables connection tracking by a rule that matches on the state.
 const TRACKED: &str = "nft add table ip t && nft add chain ip t c \"{ type filter hook output priority 0; }\" && nft add rule ip t c ct state new accept";
-/// What follows runs while this machine tracks 100 connections at most. The limit is the host's, where somebody who
-/// outlives all of us
-/// puts it back.
+/// Runs the command while this machine tracks at most 100 connections. The limit is the host's; a background process
+/// that outlives the command restores it.
 const FEW_TRACKED: &[&str] = &[
     "bash",
     "-c",
@@ -129,344 +129,374 @@ const FEW_TRACKED: &[&str] = &[
     "-",
 ];
 
-pub const ALL: &[Case] = &[
-    case("accept queue of 5", "backlog 5 20", "-c 60 -d 5s -t 3s --no-keepalive", Expected::Principal("N2", "proved")),
+pub const ALL: &[LabCase] = &[
+    case(
+        "accept queue of 5",
+        "backlog 5 20",
+        "-c 60 -d 5s -t 3s --no-keepalive",
+        ExpectedFinding::Principal("N2", "proved"),
+    ),
     case(
         "twin: accept queue of 1000",
         "backlog 1000 2",
         "-c 20 -d 4s --no-keepalive",
-        // One accepts, and serves, one after another.
-        Expected::Principal("S3", "consistent"),
+        // A single thread accepts and serves connections one at a time.
+        ExpectedFinding::Principal("S3", "consistent"),
     ),
-    case("pool of 8", "pool 8 20", "-c 50 -d 5s", Expected::Principal("S4", "consistent")),
-    case("twin: as many users as places", "pool 50 20", "-c 50 -d 4s", Expected::Not(&["S4", "S3"])),
-    case("one lock of 20 ms", "pool 1 20", "-c 20 -d 5s", Expected::Principal("S3", "consistent")),
-    case("twin: exponential work, all at once", "varied 20", "-c 50 -d 4s", Expected::Not(&["S4", "S3"])),
+    case("pool of 8", "pool 8 20", "-c 50 -d 5s", ExpectedFinding::Principal("S4", "consistent")),
+    case("twin: as many users as places", "pool 50 20", "-c 50 -d 4s", ExpectedFinding::Not(&["S4", "S3"])),
+    case("one lock of 20 ms", "pool 1 20", "-c 20 -d 5s", ExpectedFinding::Principal("S3", "consistent")),
+    case("twin: exponential work, all at once", "varied 20", "-c 50 -d 4s", ExpectedFinding::Not(&["S4", "S3"])),
     case(
         "a service that reads slowly",
         "reads 200000",
         "-c 4 -d 6s --data {random~1000000}",
-        Expected::Principal("N8", "proved"),
+        ExpectedFinding::Principal("N8", "proved"),
     ),
     case(
         "twin: one that reads at once and answers late",
         "takes 100",
         "-c 4 -d 4s --data {random~40000}",
-        Expected::Not(&["N8"]),
+        ExpectedFinding::Not(&["N8"]),
     ),
-    case("one thread that computes", "burn 4", "-c 20 -d 5s", Expected::Principal("S2", "proved")),
-    case("twin: the same thread, paused users", "burn 4", "-c 4 -d 4s --think 100ms", Expected::Not(&["S2", "S1"])),
-    Case {
+    case("one thread that computes", "burn 4", "-c 20 -d 5s", ExpectedFinding::Principal("S2", "proved")),
+    case(
+        "twin: the same thread, paused users",
+        "burn 4",
+        "-c 4 -d 4s --think 100ms",
+        ExpectedFinding::Not(&["S2", "S1"]),
+    ),
+    LabCase {
         under: &["prlimit", "--nofile=64", "--"],
-        ..case("service with 64 descriptors", "pool 1000 5", "-c 100 -d 4s -t 2s", Expected::Principal("S10", "proved"))
+        ..case(
+            "service with 64 descriptors",
+            "pool 1000 5",
+            "-c 100 -d 4s -t 2s",
+            ExpectedFinding::Principal("S10", "proved"),
+        )
     },
-    Case {
+    LabCase {
         under: THROTTLED,
-        ..case("a service with 30 % of a core", "burn 4", "-c 20 -d 5s", Expected::Principal("S5", "proved"))
+        ..case("a service with 30 % of a core", "burn 4", "-c 20 -d 5s", ExpectedFinding::Principal("S5", "proved"))
     },
-    Case {
+    LabCase {
         own: THROTTLED,
-        ..case("brunt with 30 % of a core", "whole", "-c 50 -d 4s", Expected::Principal("C1", "proved"))
+        ..case("brunt with 30 % of a core", "whole", "-c 50 -d 4s", ExpectedFinding::Principal("C1", "proved"))
     },
-    Case {
+    LabCase {
         own: STOPPED,
-        ..case("brunt stopped 300 ms a second", "varied 5", "-r 200/s -d 5s", Expected::Principal("C1", "proved"))
+        ..case(
+            "brunt stopped 300 ms a second",
+            "varied 5",
+            "-r 200/s -d 5s",
+            ExpectedFinding::Principal("C1", "proved"),
+        )
     },
-    Case {
+    LabCase {
         own: STARVED,
-        ..case("brunt on a core of others", "varied 5", "-c 20 -d 5s", Expected::Principal("C1", "proved"))
+        ..case("brunt on a core of others", "varied 5", "-c 20 -d 5s", ExpectedFinding::Principal("C1", "proved"))
     },
-    Case {
+    LabCase {
         network: "echo 40000 40999 > /proc/sys/net/ipv4/ip_local_port_range",
         ..case(
             "1,000 ports",
             "nginx 4000 return~200",
             "-c 1100 -d 5s --connect-rate 400/s --think 1s --source 127.0.0.1",
-            Expected::Principal("C5", "proved"),
+            ExpectedFinding::Principal("C5", "proved"),
         )
     },
-    Case {
+    LabCase {
         network: "echo 40000 41999 > /proc/sys/net/ipv4/ip_local_port_range",
         ..case(
             "twin: 2,000 ports",
             "nginx 4000 return~200",
             "-c 1100 -d 5s --connect-rate 400/s --think 1s --source 127.0.0.1",
-            Expected::Not(&["C5"]),
+            ExpectedFinding::Not(&["C5"]),
         )
     },
-    case("a warm-up of 8 s", "warming 10 8", "-c 10 -d 32s", Expected::Settled("settled_late")),
-    case("a leak of descriptors", "leak", "-r 300/s -d 5s", Expected::Principal("S7", "consistent")),
-    case("twin: as many requests, none leaks", "pool 1000 5", "-r 300/s -d 4s", Expected::Not(&["S7"])),
-    case("twice as slow from the middle on", "slower 10 12", "-c 10 -d 24s", Expected::Settled("two_regimes")),
-    Case {
+    case("a warm-up of 8 s", "warming 10 8", "-c 10 -d 32s", ExpectedFinding::Settled("settled_late")),
+    case("a leak of descriptors", "leak", "-r 300/s -d 5s", ExpectedFinding::Principal("S7", "consistent")),
+    case("twin: as many requests, none leaks", "pool 1000 5", "-r 300/s -d 4s", ExpectedFinding::Not(&["S7"])),
+    case("twice as slow from the middle on", "slower 10 12", "-c 10 -d 24s", ExpectedFinding::Settled("two_regimes")),
+    LabCase {
         own: &["nice", "-n", "19"],
-        ..case("healthy, lowest priority", "pool 1000 10", "-c 5 -d 3s", Expected::Not(&["S2", "S3", "S4", "N1", "N2"]))
+        ..case(
+            "healthy, lowest priority",
+            "pool 1000 10",
+            "-c 5 -d 3s",
+            ExpectedFinding::Not(&["S2", "S3", "S4", "N1", "N2"]),
+        )
     },
-    case("head and body apart, with Nagle", "nagle", "-c 4 -d 4s", Expected::Principal("L3", "consistent")),
-    case("twin: head and body at once", "whole", "-c 4 -d 4s", Expected::Not(&["L3"])),
-    case("a stall every 3 s", "stalls 400 3", "-r 100/s -d 20s", Expected::Principal("S6", "consistent")),
-    case("twin: slow at any time", "varied 60", "-r 100/s -d 20s", Expected::Not(&["S6"])),
-    case("a timeout of 5 s", "timeouts 5 50", "-r 100/s -d 9s -t 8s", Expected::Principal("L4", "consistent")),
-    Case {
+    case("head and body apart, with Nagle", "nagle", "-c 4 -d 4s", ExpectedFinding::Principal("L3", "consistent")),
+    case("twin: head and body at once", "whole", "-c 4 -d 4s", ExpectedFinding::Not(&["L3"])),
+    case("a stall every 3 s", "stalls 400 3", "-r 100/s -d 20s", ExpectedFinding::Principal("S6", "consistent")),
+    case("twin: slow at any time", "varied 60", "-r 100/s -d 20s", ExpectedFinding::Not(&["S6"])),
+    case("a timeout of 5 s", "timeouts 5 50", "-r 100/s -d 9s -t 8s", ExpectedFinding::Principal("L4", "consistent")),
+    LabCase {
         network: OWN_NAMES,
         ..case(
             "a name server that loses questions",
             "asks 50",
             "-r 40/s -d 12s -t 8s",
-            Expected::Principal("L4", "consistent"),
+            ExpectedFinding::Principal("L4", "consistent"),
         )
     },
-    Case {
+    LabCase {
         network: OWN_NAMES,
-        ..case("twin: one that loses none", "asks 1000000", "-r 40/s -d 5s -t 8s", Expected::Not(&["L4"]))
+        ..case("twin: one that loses none", "asks 1000000", "-r 40/s -d 5s -t 8s", ExpectedFinding::Not(&["L4"]))
     },
-    Case {
+    LabCase {
         network: OWN_NAMES,
         ..case(
             "a name server that takes 5 s",
             "named 4900",
             "-c 4 -d 2s http://shop.test:{port}/",
-            Expected::Notice("slow_lookup"),
+            ExpectedFinding::Notice("slow_lookup"),
         )
     },
-    Case {
+    LabCase {
         network: OWN_NAMES,
         ..case(
             "twin: one that answers at once",
             "named 0",
             "-r 50/s -d 3s http://shop.test:{port}/",
-            Expected::Outcome("not_reached"),
+            ExpectedFinding::Outcome("not_reached"),
         )
     },
-    case("twin: users, not a pool", "pool 100 20", "-c 10 -d 4s", Expected::Outcome("users")),
+    case("twin: users, not a pool", "pool 100 20", "-c 10 -d 4s", ExpectedFinding::Outcome("users")),
     case(
         "Redis with 20 clients",
         "redis --maxclients 20",
         "-c 60 -d 3s --think 5ms --command GET~a --watch redis=127.0.0.1:{port} redis://127.0.0.1:{port}",
-        Expected::Principal("R2", "proved"),
+        ExpectedFinding::Principal("R2", "proved"),
     ),
     case(
         "Redis out of memory",
         "redis --maxmemory 3mb --maxmemory-policy allkeys-lru",
         "-c 4 -d 3s --command SET~key:{counter}~{random~100} --watch redis=127.0.0.1:{port} redis://127.0.0.1:{port}",
-        Expected::Principal("R4", "proved"),
+        ExpectedFinding::Principal("R4", "proved"),
     ),
     case(
         "twin: Redis with memory",
         "redis",
         "-c 4 -d 3s --command SET~key:{counter}~{random~100} --watch redis=127.0.0.1:{port} redis://127.0.0.1:{port}",
-        Expected::Not(&["R4", "R2"]),
+        ExpectedFinding::Not(&["R4", "R2"]),
     ),
     case(
         "KEYS among 100,000 keys",
         "redis --enable-debug-command yes",
         "-c 4 -d 3s --before DEBUG~POPULATE~100000 --command GET~a --command KEYS~zz* --watch redis=127.0.0.1:{port} redis://127.0.0.1:{port}",
-        Expected::Principal("R3", "proved"),
+        ExpectedFinding::Principal("R3", "proved"),
     ),
     case(
         "twin: only quick commands",
         "redis --enable-debug-command yes",
         "-c 4 -d 3s --before DEBUG~POPULATE~100000 --command GET~a --watch redis=127.0.0.1:{port} redis://127.0.0.1:{port}",
-        Expected::Not(&["R2", "R3"]),
+        ExpectedFinding::Not(&["R2", "R3"]),
     ),
     case(
         "the one thread of Redis",
         "redis",
         "-c 8 -d 3s --command EVAL~\"for~i=1,8000~do~end\"~0 --watch redis=127.0.0.1:{port} redis://127.0.0.1:{port}",
-        Expected::Principal("R1", "proved"),
+        ExpectedFinding::Principal("R1", "proved"),
     ),
     case(
         "nginx with 64 worker_connections",
         "nginx 64 return~200",
         "-c 120 -d 3s --watch-log {log} http://127.0.0.1:{port}/",
-        Expected::Principal("P1", "proved"),
+        ExpectedFinding::Principal("P1", "proved"),
     ),
     case(
         "twin: nginx with 1024",
         "nginx 1024 return~200",
         "-c 120 -d 3s --think 50ms --watch-log {log} http://127.0.0.1:{port}/",
-        Expected::Not(&["P1", "P2", "P5"]),
+        ExpectedFinding::Not(&["P1", "P2", "P5"]),
     ),
     case(
         "a proxy without its service",
         "nginx 1024 proxy_pass~http://127.0.0.1:1",
         "-c 8 -d 3s --watch-log {log} http://127.0.0.1:{port}/",
-        Expected::Principal("P5", "proved"),
+        ExpectedFinding::Principal("P5", "proved"),
     ),
-    Case {
+    LabCase {
         network: "echo 40000 40499 > /proc/sys/net/ipv4/ip_local_port_range",
         ..case(
             "a proxy that keeps no connection",
             "nginx 1024 proxy_pass~http://127.0.0.1:9777;~proxy_http_version~1.1;~proxy_set_header~Connection~'' server~{~listen~127.0.0.1:9777;~location~/~{~return~200;~}~}",
             "-c 4 -d 4s --watch-log {log} http://127.0.0.1:{port}/",
-            Expected::Principal("P3", "proved"),
+            ExpectedFinding::Principal("P3", "proved"),
         )
     },
-    Case {
+    LabCase {
         network: "echo 40000 40499 > /proc/sys/net/ipv4/ip_local_port_range",
         ..case(
             "twin: a proxy that keeps them",
             "nginx 1024 proxy_pass~http://up;~proxy_http_version~1.1;~proxy_set_header~Connection~'' upstream~up~{~server~127.0.0.1:9777;~keepalive~16;~}~server~{~listen~127.0.0.1:9777;~location~/~{~return~200;~}~}",
             "-c 4 -d 4s --watch-log {log} http://127.0.0.1:{port}/",
-            Expected::Not(&["P3", "P5"]),
+            ExpectedFinding::Not(&["P3", "P5"]),
         )
     },
     case(
         "nginx with limit_req of 50/s",
         "nginx 1024 limit_req~zone=all;~empty_gif limit_req_zone~$server_port~zone=all:1m~rate=50r/s;~limit_req_status~429;",
         "-r 300/s -d 4s",
-        Expected::Principal("P7", "proved"),
+        ExpectedFinding::Principal("P7", "proved"),
     ),
     case(
         "twin: limit_req beyond the rate",
         "nginx 1024 limit_req~zone=all~burst=100;~empty_gif limit_req_zone~$server_port~zone=all:1m~rate=900r/s;~limit_req_status~429;",
         "-r 300/s -d 4s",
-        Expected::Not(&["P7"]),
+        ExpectedFinding::Not(&["P7"]),
     ),
-    Case {
+    LabCase {
         network: "ip link set lo mtu 1500 && tc qdisc add dev lo root tbf rate 100mbit burst 32kb latency 400ms",
         ..case(
             "a link of 100 Mb/s",
             "target",
             "-c 8 -d 5s http://127.0.0.1:{port}/bytes/100000",
-            Expected::Principal("C7", "consistent"),
+            ExpectedFinding::Principal("C7", "consistent"),
         )
     },
-    Case {
+    LabCase {
         network: "ip link set lo mtu 1500 && tc qdisc add dev lo root tbf rate 100mbit burst 32kb latency 400ms",
         ..case(
             "twin: that link, a slow service",
             "target",
             "-c 8 -d 5s http://127.0.0.1:{port}/delay/50ms",
-            Expected::Not(&["C7", "N1", "S3"]),
+            ExpectedFinding::Not(&["C7", "N1", "S3"]),
         )
     },
-    Case {
+    LabCase {
         network: "ip link set lo mtu 1500 && tc qdisc add dev lo root tbf rate 100mbit burst 32kb latency 3ms",
         ..case(
             "a short queue before that link",
             "target",
             "-c 8 -d 5s http://127.0.0.1:{port}/bytes/100000",
-            Expected::Principal("N1", "proved"),
+            ExpectedFinding::Principal("N1", "proved"),
         )
     },
-    Case {
+    LabCase {
         network: TRACKED,
         own: FEW_TRACKED,
         ..case(
             "a table of 100 tracked connections",
             "nginx 4000 return~200",
             "-c 150 -d 5s --connect-timeout 2s --think 100ms",
-            Expected::Principal("N5", "proved"),
+            ExpectedFinding::Principal("N5", "proved"),
         )
     },
-    Case {
+    LabCase {
         network: TRACKED,
         ..case(
             "twin: a table as it comes",
             "nginx 4000 return~200",
             "-c 150 -d 5s --connect-timeout 2s --think 100ms",
-            Expected::Not(&["N5"]),
+            ExpectedFinding::Not(&["N5"]),
         )
     },
     case(
         "MariaDB with max_connections 10",
         "mariadb --max-connections=10",
         "-c 40 -d 4s --think 5ms --sql SELECT~1 --watch mysql=mysql://root@127.0.0.1:{port} mysql://root@127.0.0.1:{port}/mysql",
-        Expected::Principal("D1", "proved"),
+        ExpectedFinding::Principal("D1", "proved"),
     ),
     case(
         "twin: MariaDB with 100",
         "mariadb --max-connections=100",
         "-c 40 -d 4s --think 5ms --sql SELECT~1 --watch mysql=mysql://root@127.0.0.1:{port} mysql://root@127.0.0.1:{port}/mysql",
-        Expected::Not(&["D1", "D2", "D4", "D5"]),
+        ExpectedFinding::Not(&["D1", "D2", "D4", "D5"]),
     ),
     case(
         "one hot row",
         "mariadb",
         "-c 20 -d 5s --before CREATE~TABLE~r~(id~INT~PRIMARY~KEY,~n~INT)~AS~SELECT~seq~AS~id,~0~AS~n~FROM~seq_1_to_50000 --sql UPDATE~r~SET~n~=~n~+~1~+~SLEEP(0.005)~WHERE~id~=~7 --watch mysql=mysql://root@127.0.0.1:{port} mysql://root@127.0.0.1:{port}/mysql",
-        Expected::Principal("D2", "proved"),
+        ExpectedFinding::Principal("D2", "proved"),
     ),
     case(
         "twin: random rows",
         "mariadb",
         "-c 20 -d 5s --before CREATE~TABLE~r~(id~INT~PRIMARY~KEY,~n~INT)~AS~SELECT~seq~AS~id,~0~AS~n~FROM~seq_1_to_50000 --sql UPDATE~r~SET~n~=~n~+~1~+~SLEEP(0.005)~WHERE~id~=~{random~1..50000} --watch mysql=mysql://root@127.0.0.1:{port} mysql://root@127.0.0.1:{port}/mysql",
-        Expected::Not(&["D1", "D2", "D4", "D5", "S3"]),
+        ExpectedFinding::Not(&["D1", "D2", "D4", "D5", "S3"]),
     ),
     case(
         "a missing index",
         "mariadb",
         "-c 4 -d 5s --before CREATE~TABLE~s~AS~SELECT~seq~AS~id,~0~AS~n~FROM~seq_1_to_20000 --sql SELECT~n~FROM~s~WHERE~id~=~{random~1..20000} --watch mysql=mysql://root@127.0.0.1:{port} mysql://root@127.0.0.1:{port}/mysql",
-        Expected::Principal("D5", "proved"),
+        ExpectedFinding::Principal("D5", "proved"),
     ),
     case(
         "twin: with it",
         "mariadb",
         "-c 4 -d 5s --before CREATE~TABLE~s~(id~INT~PRIMARY~KEY)~AS~SELECT~seq~AS~id,~0~AS~n~FROM~seq_1_to_20000 --sql SELECT~n~FROM~s~WHERE~id~=~{random~1..20000} --watch mysql=mysql://root@127.0.0.1:{port} mysql://root@127.0.0.1:{port}/mysql",
-        Expected::Not(&["D5", "D2"]),
+        ExpectedFinding::Not(&["D5", "D2"]),
     ),
-    Case {
+    LabCase {
         under: SLOW_DISK,
         ..case(
             "a buffer pool of 8 MB",
             "mariadb --innodb-buffer-pool-size=8M --innodb-flush-method=O_DIRECT",
             "-c 8 -d 6s --before CREATE~TABLE~b~(id~INT~PRIMARY~KEY,~t~CHAR(250)~CHARACTER~SET~latin1)~AS~SELECT~seq~AS~id,~'x'~AS~t~FROM~seq_1_to_400000 --sql SELECT~t~FROM~b~WHERE~id~=~{random~1..400000} --watch mysql=mysql://root@127.0.0.1:{port} mysql://root@127.0.0.1:{port}/mysql",
-            Expected::Principal("D4", "consistent"),
+            ExpectedFinding::Principal("D4", "consistent"),
         )
     },
-    Case {
+    LabCase {
         under: SLOW_DISK,
         ..case(
             "twin: that pool, the same rows each time",
             "mariadb --innodb-buffer-pool-size=8M --innodb-flush-method=O_DIRECT",
             "-c 8 -d 6s --before CREATE~TABLE~b~(id~INT~PRIMARY~KEY,~t~CHAR(250)~CHARACTER~SET~latin1)~AS~SELECT~seq~AS~id,~'x'~AS~t~FROM~seq_1_to_400000 --sql SELECT~t~FROM~b~WHERE~id~=~{random~1..4000} --watch mysql=mysql://root@127.0.0.1:{port} mysql://root@127.0.0.1:{port}/mysql",
-            Expected::Not(&["D4", "D5"]),
+            ExpectedFinding::Not(&["D4", "D5"]),
         )
     },
-    Case {
+    LabCase {
         under: SLOW_DISK,
         ..case(
             "shared buffers of 1 MB",
             "postgres shared_buffers=1MB track_io_timing=on fsync=off",
             "-c 8 -d 6s --before CREATE~TABLE~b~AS~SELECT~n~AS~id,~repeat('x',500)~AS~t~FROM~generate_series(1,600000)~AS~n --before CREATE~UNIQUE~INDEX~i~ON~b(id) --before CHECKPOINT --sql SELECT~t~FROM~b~WHERE~id~=~{random~1..600000} --watch postgres=postgres://postgres@127.0.0.1:{port}/postgres postgres://postgres@127.0.0.1:{port}/postgres",
-            Expected::Principal("D4", "proved"),
+            ExpectedFinding::Principal("D4", "proved"),
         )
     },
-    Case {
+    LabCase {
         under: SLOW_DISK,
         ..case(
             "twin: those buffers, the same rows each time",
             "postgres shared_buffers=1MB track_io_timing=on fsync=off",
             "-c 8 -d 6s --before CREATE~TABLE~b~AS~SELECT~n~AS~id,~repeat('x',500)~AS~t~FROM~generate_series(1,600000)~AS~n --before CREATE~UNIQUE~INDEX~i~ON~b(id) --before CHECKPOINT --sql SELECT~t~FROM~b~WHERE~id~=~{random~1..4000} --watch postgres=postgres://postgres@127.0.0.1:{port}/postgres postgres://postgres@127.0.0.1:{port}/postgres",
-            Expected::Not(&["D4", "D5"]),
+            ExpectedFinding::Not(&["D4", "D5"]),
         )
     },
     case(
         "PostgreSQL with max_connections 10",
         "postgres max_connections=10",
         "-c 40 -d 4s --think 5ms --sql SELECT~1 --watch postgres=postgres://postgres@127.0.0.1:{port}/postgres postgres://postgres@127.0.0.1:{port}/postgres",
-        Expected::Principal("D1", "proved"),
+        ExpectedFinding::Principal("D1", "proved"),
     ),
     case(
         "one hot row of PostgreSQL",
         "postgres",
         "-c 20 -d 5s --before CREATE~TABLE~r~AS~SELECT~n~AS~id,~0~AS~n~FROM~generate_series(1,50000)~AS~n --before CREATE~UNIQUE~INDEX~i~ON~r(id) --sql UPDATE~r~SET~n~=~n~+~1~WHERE~id~=~7~RETURNING~pg_sleep(0.005) --watch postgres=postgres://postgres@127.0.0.1:{port}/postgres postgres://postgres@127.0.0.1:{port}/postgres",
-        Expected::Principal("D2", "proved"),
+        ExpectedFinding::Principal("D2", "proved"),
     ),
     case(
         "twin: random rows of PostgreSQL",
         "postgres",
         "-c 20 -d 5s --before CREATE~TABLE~r~AS~SELECT~n~AS~id,~0~AS~n~FROM~generate_series(1,50000)~AS~n --before CREATE~UNIQUE~INDEX~i~ON~r(id) --sql UPDATE~r~SET~n~=~n~+~1~WHERE~id~=~{random~1..50000}~RETURNING~pg_sleep(0.005) --watch postgres=postgres://postgres@127.0.0.1:{port}/postgres postgres://postgres@127.0.0.1:{port}/postgres",
-        Expected::Not(&["D1", "D2", "D4", "D5", "S3"]),
+        ExpectedFinding::Not(&["D1", "D2", "D4", "D5", "S3"]),
     ),
     case(
         "a missing index of PostgreSQL",
         "postgres",
         "-c 4 -d 5s --before CREATE~TABLE~s~AS~SELECT~n~AS~id,~0~AS~n~FROM~generate_series(1,20000)~AS~n --sql SELECT~n~FROM~s~WHERE~id~=~{random~1..20000} --watch postgres=postgres://postgres@127.0.0.1:{port}/postgres postgres://postgres@127.0.0.1:{port}/postgres",
-        Expected::Principal("D5", "proved"),
+        ExpectedFinding::Principal("D5", "proved"),
     ),
-    case("healthy, closed", "varied 5", "-c 4 -d 5s", Expected::Healthy),
-    case("healthy, closed, with a reference client", "varied 5", "-c 4 -d 6s --reference 20/s", Expected::Healthy),
-    case("healthy, open and slow", "varied 5", "-r 20/s -d 5s", Expected::Healthy),
-    case("healthy, open and faster", "varied 5", "-r 300/s -d 5s", Expected::Healthy),
+    case("healthy, closed", "varied 5", "-c 4 -d 5s", ExpectedFinding::Healthy),
+    case(
+        "healthy, closed, with a reference client",
+        "varied 5",
+        "-c 4 -d 6s --reference 20/s",
+        ExpectedFinding::Healthy,
+    ),
+    case("healthy, open and slow", "varied 5", "-r 20/s -d 5s", ExpectedFinding::Healthy),
+    case("healthy, open and faster", "varied 5", "-r 300/s -d 5s", ExpectedFinding::Healthy),
 ];

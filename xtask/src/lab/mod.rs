@@ -1,8 +1,7 @@
-//! `cargo xtask lab`: causes made real, each with a twin that looks alike or is well, and what brunt says of them.
+//! `cargo xtask lab`: real bottlenecks, each with a twin that looks alike or is healthy, and brunt's diagnosis of them.
 //!
-//! Prints the table of fault, what was expected, and what was found. A machine that disturbs the generator is told
-//! apart from a wrong
-//! verdict: such a case is tried again, and then left open.
+//! Prints a table of case, expected finding and actual finding. If the machine disturbed the generator, the case is not
+//! wrong: it is run again, and then left open.
 
 mod cases;
 mod program;
@@ -10,16 +9,16 @@ mod server;
 
 use serde_json::Value;
 
-use self::cases::{ALL, Case, Expected};
-use self::server::Server;
+use self::cases::{ALL, ExpectedFinding, LabCase};
+use self::server::LabServer;
 use crate::arguments::Arguments;
 use crate::{install, pair};
 
-/// A disturbed case is tried so often.
+/// Maximum number of runs of a disturbed case.
 const TRIES: u32 = 3;
 
 /// The outcome of a case.
-enum Verdict {
+enum LabVerdict {
     Right,
     Wrong,
     /// The machine disturbed the generator each time.
@@ -40,9 +39,9 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     let (mut wrong, mut open, mut ran, mut skipped) = (0, 0, 0, 0);
     println!("{:<34} {:<22} {:<30} verdict", "case", "expected", "found");
     for case in ALL.iter().filter(|case| case.name.contains(&only)) {
-        let times = if case.expected == Expected::Healthy { healthy } else { 1 };
+        let times = if case.expected == ExpectedFinding::Healthy { healthy } else { 1 };
         for _ in 0..times {
-            let (verdict, said, why) = match tried(case, &brunt) {
+            let (verdict, said, why) = match run_case(case, &brunt) {
                 Ok(tried) => tried,
                 Err(why) => {
                     println!("{:<34} SKIPPED: {why}", case.name);
@@ -51,45 +50,45 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
                 }
             };
             let word = match verdict {
-                Verdict::Right => "right",
-                Verdict::Wrong => "WRONG",
-                Verdict::Open => "open: the generator was disturbed",
+                LabVerdict::Right => "right",
+                LabVerdict::Wrong => "WRONG",
+                LabVerdict::Open => "open: the generator was disturbed",
             };
             println!("{:<34} {:<22} {:<30} {word}", case.name, case.expected.shown(), said);
-            let wrong_now = matches!(verdict, Verdict::Wrong);
+            let wrong_now = matches!(verdict, LabVerdict::Wrong);
             why.iter().filter(|_| wrong_now).for_each(|sentence| println!("    {sentence}"));
             ran += 1;
-            wrong += u32::from(matches!(verdict, Verdict::Wrong));
-            open += u32::from(matches!(verdict, Verdict::Open));
+            wrong += u32::from(matches!(verdict, LabVerdict::Wrong));
+            open += u32::from(matches!(verdict, LabVerdict::Open));
         }
     }
     println!("{ran} runs, {wrong} wrong, {open} open, {skipped} cases skipped");
     if wrong == 0 { Ok(()) } else { Err(String::new()) }
 }
 
-/// What became of a case, what was found in a line, and what was said beside it.
-fn tried(case: &Case, brunt: &std::path::Path) -> Result<(Verdict, String, Vec<String>), String> {
-    let mut last = (Verdict::Open, String::new(), Vec::new());
+/// Runs a case; returns the outcome, the findings in one line, and the details.
+fn run_case(case: &LabCase, brunt: &std::path::Path) -> Result<(LabVerdict, String, Vec<String>), String> {
+    let mut last = (LabVerdict::Open, String::new(), Vec::new());
     for _ in 0..TRIES {
-        let server = Server::start(case, brunt)?;
+        let server = LabServer::start(case, brunt)?;
         let report = server.load(case, brunt)?;
-        let found = told(&report);
+        let found = findings(&report);
         let disturbed = !case.expected.is_of_the_generator() && found.starts_with("C1");
         let verdict = match case.expected.holds(&report, &found) {
-            _ if disturbed => Verdict::Open,
-            true => Verdict::Right,
-            false => Verdict::Wrong,
+            _ if disturbed => LabVerdict::Open,
+            true => LabVerdict::Right,
+            false => LabVerdict::Wrong,
         };
-        last = (verdict, found, beside(&report));
-        if !matches!(last.0, Verdict::Open) {
+        last = (verdict, found, details(&report));
+        if !matches!(last.0, LabVerdict::Open) {
             break;
         }
     }
     Ok(last)
 }
 
-/// What was said of trust, of what was found and of anything else: whoever looks for what went wrong begins there.
-fn beside(report: &Value) -> Vec<String> {
+/// The trust reasons, the evidence of the findings, and the notices: the place to start when a case is wrong.
+fn details(report: &Value) -> Vec<String> {
     let none = Vec::new();
     let list = |value: &Value| value.as_array().unwrap_or(&none).clone();
     let reasons = list(&report["trust"]["reasons"]).into_iter().filter(|reason| reason["grade"] != "ok");
@@ -105,8 +104,8 @@ fn word(value: &Value) -> String {
     value.as_str().unwrap_or("?").to_owned()
 }
 
-/// The findings in a line, the principal one first: `N2 proved, N3 proved`; else the outcome.
-fn told(report: &Value) -> String {
+/// The findings in one line, the principal one first: `N2 proved, N3 proved`; without findings, the outcome.
+fn findings(report: &Value) -> String {
     let none = Vec::new();
     let findings = report["diagnosis"]["findings"].as_array().unwrap_or(&none);
     let all: Vec<String> =
@@ -115,7 +114,7 @@ fn told(report: &Value) -> String {
     let told = reasons.filter(|reason| reason["grade"] != "ok").map(|reason| word(&reason["code"]));
     let mut line = if all.is_empty() { word(&report["diagnosis"]["outcome"]) } else { all.join(", ") };
     let notices = report["notices"].as_array().unwrap_or(&none).iter().map(|notice| word(&notice["code"]));
-    let settled: Vec<String> = told.chain(notices).filter(|code| cases::TOLD.contains(&code.as_str())).collect();
+    let settled: Vec<String> = told.chain(notices).filter(|code| cases::SHOWN_CODES.contains(&code.as_str())).collect();
     if !settled.is_empty() {
         line = format!("{line}; {}", settled.join(", "));
     }

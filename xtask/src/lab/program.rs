@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use super::server::words;
 use crate::{install, places};
 
-/// Where the database of a case at this port keeps its data: beside other files of the lab; PostgreSQL, whose user may see nothing of
-/// them, among the temporary ones.
+/// The data directory of a case's database: next to the lab's other files, or in the temporary directory for
+/// PostgreSQL, whose user cannot read them.
 pub fn data(kind: &str, port: u16, log: &Path) -> PathBuf {
     match kind.starts_with("postgres") {
         true => std::env::temp_dir().join(format!("brunt-lab-{port}")),
@@ -15,7 +15,7 @@ pub fn data(kind: &str, port: u16, log: &Path) -> PathBuf {
     }
 }
 
-/// The command line of a server at this port, which complains to `log`.
+/// The command line of a server on `port` that writes errors to `log`.
 pub fn program(kind: &str, port: u16, log: &Path, brunt: &Path) -> Result<Vec<String>, String> {
     let mut rest = words(kind);
     let at = port.to_string();
@@ -46,13 +46,13 @@ fn nginx([connections, does, around]: [String; 3], port: u16, log: &Path) -> Res
         log.display()
     );
     std::fs::write(&file, text).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
-    let nginx = places::find("nginx").ok_or("nginx is not here: apt-get install nginx")?;
+    let nginx = places::find("nginx").ok_or("nginx is not installed: apt-get install nginx")?;
     Ok(vec![nginx.display().to_string(), "-c".into(), file.display().to_string()])
 }
 
-/// An empty MariaDB in which `root` needs no password.
+/// Sets up an empty MariaDB in which `root` needs no password.
 fn mariadb(options: impl Iterator<Item = String>, port: u16, data: &Path) -> Result<Vec<String>, String> {
-    let missing = "MariaDB is not here: apt-get install mariadb-server";
+    let missing = "MariaDB is not installed: apt-get install mariadb-server";
     let (server, install) =
         (places::find("mariadbd").ok_or(missing)?, places::find("mariadb-install-db").ok_or(missing)?);
     let user = if install::is_root() { "root".to_owned() } else { std::env::var("USER").unwrap_or_default() };
@@ -72,9 +72,9 @@ fn mariadb(options: impl Iterator<Item = String>, port: u16, data: &Path) -> Res
     Ok(fixed.into_iter().chain(options).collect())
 }
 
-/// An empty PostgreSQL in which `postgres` needs no password. It refuses to run as root.
+/// Sets up an empty PostgreSQL in which `postgres` needs no password. PostgreSQL refuses to run as root.
 fn postgres(settings: impl Iterator<Item = String>, port: u16, data: &Path) -> Result<Vec<String>, String> {
-    let programs = brunt_programs::postgres().ok_or("PostgreSQL is not here: apt-get install postgresql")?;
+    let programs = brunt_programs::postgres().ok_or("PostgreSQL is not installed: apt-get install postgresql")?;
     let (mut under, data) = (Vec::new(), data.display().to_string());
     if install::is_root() {
         let mut handing_over = Command::new("install");
@@ -96,7 +96,7 @@ fn postgres(settings: impl Iterator<Item = String>, port: u16, data: &Path) -> R
     Ok(line)
 }
 
-/// Whether who listens at this port serves by now: PostgreSQL refuses everybody while it starts.
+/// Returns `true` if the server on this port accepts requests: PostgreSQL refuses clients while it starts.
 pub fn serves(kind: &str, port: u16) -> bool {
     let asks = || {
         Some(
@@ -112,5 +112,9 @@ fn quietly(mut command: Command) -> Result<(), String> {
     let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(|e| format!("cannot start {}: {e}", command.get_program().display()))?;
     let said = || String::from_utf8_lossy(&output.stderr).lines().last().unwrap_or_default().to_owned();
-    if output.status.success() { Ok(()) } else { Err(format!("{} fails: {}", command.get_program().display(), said())) }
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(format!("{} failed: {}", command.get_program().display(), said()))
+    }
 }

@@ -7,31 +7,31 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::cases::Case;
+use super::cases::LabCase;
 use super::program::{data, program, serves};
 use crate::places;
 
-/// A server with a fault; gone with the value.
-pub struct Server {
+/// The server of a case, killed on drop.
+pub struct LabServer {
     child: Child,
     port: u16,
-    /// Where it complains.
+    /// The error log.
     log: PathBuf,
-    network: Network,
+    network: NetworkNamespace,
     /// The folder of a database.
     data: PathBuf,
 }
 
-/// A network of its own, gone with the value, or that of the host.
-struct Network(Option<String>);
+/// The name of a network namespace, deleted on drop; `None` for that of the host.
+struct NetworkNamespace(Option<String>);
 
-impl Network {
-    fn of(case: &Case) -> Result<Network, String> {
+impl NetworkNamespace {
+    fn of(case: &LabCase) -> Result<NetworkNamespace, String> {
         if case.network.is_empty() {
-            return Ok(Network(None));
+            return Ok(NetworkNamespace(None));
         }
         let name = format!("brunt-lab-{}", std::process::id());
-        let network = Network(Some(name.clone()));
+        let network = NetworkNamespace(Some(name.clone()));
         let own = network.files();
         let shell = format!(
             "mkdir -p {own} && echo nameserver 127.0.0.1 > {own}/resolv.conf && ip netns add {name} && \
@@ -41,24 +41,24 @@ impl Network {
         match Command::new("sh").args(["-c", &shell]).status() {
             Ok(status) if status.success() => Ok(network),
             _ => Err(format!(
-                "`{}` needs root, iproute2 and what else its network is made with: {}",
+                "`{}` needs root, iproute2 and the tools that set up its network: {}",
                 case.name, case.network
             )),
         }
     }
 
-    /// What stands here is seen in place of what stands in `/etc`, by what runs in it.
+    /// The directory whose files replace those in `/etc` for programs in the namespace.
     fn files(&self) -> String {
         format!("/etc/netns/{}", self.0.as_deref().unwrap_or_default())
     }
 
-    /// What runs in it runs under this.
+    /// The command prefix that runs a program in the namespace.
     fn under(&self) -> Vec<String> {
         let enter = |name: &String| ["ip", "netns", "exec", name].map(str::to_owned).to_vec();
         self.0.as_ref().map(enter).unwrap_or_default()
     }
 
-    /// Somebody listens at a port of its loopback.
+    /// Returns `true` if a server listens on a port of its loopback.
     fn reaches(&self, port: u16) -> bool {
         let mut under = self.under().into_iter();
         let Some(first) = under.next() else { return TcpStream::connect(("127.0.0.1", port)).is_ok() };
@@ -69,7 +69,7 @@ impl Network {
     }
 }
 
-impl Drop for Network {
+impl Drop for NetworkNamespace {
     fn drop(&mut self) {
         if let Some(name) = &self.0 {
             let _ = Command::new("ip").args(["netns", "del", name]).status();
@@ -78,11 +78,11 @@ impl Drop for Network {
     }
 }
 
-impl Server {
-    pub fn start(case: &Case, brunt: &Path) -> Result<Server, String> {
+impl LabServer {
+    pub fn start(case: &LabCase, brunt: &Path) -> Result<LabServer, String> {
         let port = places::free_port()?;
         let log = places::scratch("lab-server")?.join(format!("{port}.log"));
-        let network = Network::of(case)?;
+        let network = NetworkNamespace::of(case)?;
         let mut line: Vec<String> = network.under();
         line.extend(case.under.iter().map(|word| (*word).to_owned()));
         let data = data(case.kind, port, &log);
@@ -90,19 +90,19 @@ impl Server {
         let mut command = Command::new(&line[0]);
         command.args(&line[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(|e| format!("cannot start {}: {e}", line[0]))?;
-        let server = Server { child, port, log, network, data };
+        let server = LabServer { child, port, log, network, data };
         let began = Instant::now();
         while !(server.network.reaches(port) && serves(case.kind, port)) {
             if began.elapsed() > Duration::from_secs(30) {
-                return Err(format!("`{}` does not answer", line.join(" ")));
+                return Err(format!("`{}` did not answer", line.join(" ")));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
         Ok(server)
     }
 
-    /// Loads it as the case says; the JSON report.
-    pub fn load(&self, case: &Case, brunt: &Path) -> Result<Value, String> {
+    /// Runs the case's load against it; returns the JSON report.
+    pub fn load(&self, case: &LabCase, brunt: &Path) -> Result<Value, String> {
         let home = places::scratch("lab")?;
         let mut line = self.network.under();
         line.extend(case.own.iter().map(|word| (*word).to_owned()));
@@ -117,23 +117,24 @@ impl Server {
         let mut command = Command::new(&line[0]);
         let output = command.args(&line[1..]).env("XDG_STATE_HOME", &home).stdin(Stdio::null()).output();
         let output = output.map_err(|e| format!("cannot start {}: {e}", line[0]))?;
-        serde_json::from_slice(&output.stdout)
-            .map_err(|_| format!("`{}` said {}", line.join(" "), String::from_utf8_lossy(&output.stderr).trim()))
+        serde_json::from_slice(&output.stdout).map_err(|_| {
+            format!("`{}` wrote no report: {}", line.join(" "), String::from_utf8_lossy(&output.stderr).trim())
+        })
     }
 }
 
-/// The words of a line; in each `~` is a space.
+/// Splits a line into words; in each, `~` is a space.
 pub fn words(line: &str) -> impl Iterator<Item = String> {
     line.split(' ').map(|word| word.replace('~', " "))
 }
 
-impl Drop for Server {
+impl Drop for LabServer {
     fn drop(&mut self) {
-        // Nothing is lost if it is already gone.
+        // An error means that it is already gone.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.data);
-        // Groups are empty now; one that is not is not ours to remove.
+        // The groups are empty now; one that is not cannot be removed, and is left alone.
         for folder in ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/blkio", "/sys/fs/cgroup/memory", "/sys/fs/cgroup"] {
             let ours = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with("brunt-lab-");
             let found = std::fs::read_dir(folder).into_iter().flatten().flatten().filter(ours);

@@ -1,7 +1,7 @@
-//! `cargo xtask test`: everything that must hold, step by step.
+//! `cargo xtask test`: all checks, step by step.
 //!
-//! Steps run in order, cheapest first, and all of them run even after one failed, unless they need what failed: one run
-//! tells everything that is wrong. In continuous integration (`CI=true`) a step that would be skipped fails instead.
+//! Steps run in order, cheapest first. All of them run even after one failed, unless they depend on it, so that one run
+//! reports everything that is wrong. In continuous integration (`CI=true`) a step that would be skipped fails instead.
 
 mod readme;
 mod steps;
@@ -15,49 +15,49 @@ use std::time::Instant;
 use crate::arguments::Arguments;
 use crate::{install, measure};
 
-/// What became of a step.
-enum Verdict {
+/// The outcome of a step.
+enum StepOutcome {
     Passed,
     Failed(String),
     Skipped(String),
 }
 
-/// What a step does and may need.
-struct Step {
+/// A step and its dependencies.
+struct TestStep {
     name: &'static str,
     what: &'static str,
     /// Steps that must not have failed before this one.
     after: &'static [&'static str],
-    run: fn(&mut Progress) -> Verdict,
+    run: fn(&mut StepProgress) -> StepOutcome,
 }
 
-/// What steps tell each other, and the summary.
+/// State passed between the steps and to the summary.
 #[derive(Default)]
-struct Progress {
-    /// Tests that try many random cases are left out.
+struct StepProgress {
+    /// Set if tests with many random cases are skipped.
     quick: bool,
-    /// What the tests use beside Rust, while it is fetched.
-    supplies: Option<supplies::Supplies>,
-    /// What the sources of the pages are checked by, while that goes on.
+    /// Dependencies other than Rust, while they are being fetched.
+    supplies: Option<supplies::TestDependencies>,
+    /// The check of the pages' sources, while it runs.
     pages: Option<JoinHandle<Result<(), String>>>,
-    /// The pages are among the steps.
+    /// Set if the `web` step is among the chosen ones.
     web_follows: bool,
-    /// A browser that looks at them, while that goes on.
-    browser: Option<web::Browser>,
-    /// Tests that failed beside others and passed by themselves.
+    /// The browser check of the pages, while it runs.
+    browser: Option<web::BrowserCheck>,
+    /// Tests that failed alongside others and passed alone.
     unsteady: Vec<String>,
-    /// Tests that ran, over all test programs.
+    /// Number of tests that passed, over all test programs.
     tests_passed: u64,
     tests_failed: u64,
 }
 
-/// What a step took, in seconds: elapsed, and of the cores by the processes that ended in it.
-struct Cost {
+/// The cost of a step in seconds: wall time, and CPU time of the processes that ended in it.
+struct StepCost {
     wall_s: f64,
     cpu_s: f64,
 }
 
-/// What `test quick` runs, for work in between: all that needs neither a server nor the built program.
+/// The steps of `test quick`: those that need neither a server nor the built program.
 const QUICK: [&str; 6] = ["format", "floors", "tidy", "links", "build", "unit"];
 
 /// `test [--list] [quick | STEP…]`.
@@ -73,63 +73,60 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     let chosen = if quick { choose(&QUICK.map(str::to_owned))? } else { choose(&words)? };
     let follows = |name: &str| chosen.iter().any(|step| step.name == name);
     let supplies = follows("tools").then(|| supplies::begin(follows("web")));
-    let mut progress = Progress { quick, supplies, web_follows: follows("web"), ..Progress::default() };
-    let mut results: Vec<(&Step, Verdict, Cost)> = Vec::new();
+    let mut progress = StepProgress { quick, supplies, web_follows: follows("web"), ..StepProgress::default() };
+    let mut results: Vec<(&TestStep, StepOutcome, StepCost)> = Vec::new();
     let mut failed: BTreeSet<&str> = BTreeSet::new();
     for step in chosen {
         println!("\n== {}: {}", step.name, step.what);
         let (began, cpu) = (Instant::now(), measure::cpu_of_ended_children());
         let verdict = match step.after.iter().find(|earlier| failed.contains(*earlier)) {
-            Some(earlier) => Verdict::Skipped(format!("`{earlier}` failed")),
+            Some(earlier) => StepOutcome::Skipped(format!("`{earlier}` failed")),
             None => (step.run)(&mut progress),
         };
         let verdict = hold_to_rules(verdict);
-        if let Verdict::Failed(why) = &verdict {
+        if let StepOutcome::Failed(why) = &verdict {
             eprintln!("{} failed: {why}", step.name);
             failed.insert(step.name);
         }
-        let cost = Cost { wall_s: began.elapsed().as_secs_f64(), cpu_s: measure::cpu_of_ended_children() - cpu };
+        let cost = StepCost { wall_s: began.elapsed().as_secs_f64(), cpu_s: measure::cpu_of_ended_children() - cpu };
         results.push((step, verdict, cost));
     }
     summarise(&results, &progress)
 }
 
-/// The steps asked for, in their own order; all of them where none is named.
-fn choose(names: &[String]) -> Result<Vec<&'static Step>, String> {
+/// Returns the named steps in their defined order, or all of them if none is named.
+fn choose(names: &[String]) -> Result<Vec<&'static TestStep>, String> {
     if let Some(unknown) = names.iter().find(|name| steps::STEPS.iter().all(|step| step.name != *name)) {
         let known: Vec<_> = steps::STEPS.iter().map(|step| step.name).collect();
-        return Err(format!(
-            "no step is called `{unknown}`; there are {}, and `quick` for some of them",
-            known.join(", ")
-        ));
+        return Err(format!("unknown step `{unknown}`; use {}, or `quick` for some of them", known.join(", ")));
     }
     Ok(steps::STEPS.iter().filter(|step| names.is_empty() || names.iter().any(|name| name == step.name)).collect())
 }
 
-/// Nothing is skipped where the machine decides over a change.
-fn hold_to_rules(verdict: Verdict) -> Verdict {
+/// Turns a skipped step into a failure in continuous integration.
+fn hold_to_rules(verdict: StepOutcome) -> StepOutcome {
     match verdict {
-        Verdict::Skipped(why) if install::nothing_may_be_skipped() => {
-            Verdict::Failed(format!("would be skipped ({why}), which CI does not allow"))
+        StepOutcome::Skipped(why) if install::nothing_may_be_skipped() => {
+            StepOutcome::Failed(format!("would be skipped ({why}), which CI does not allow"))
         }
         other => other,
     }
 }
 
-fn summarise(results: &[(&Step, Verdict, Cost)], progress: &Progress) -> Result<(), String> {
+fn summarise(results: &[(&TestStep, StepOutcome, StepCost)], progress: &StepProgress) -> Result<(), String> {
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     println!("\n== summary");
     for (step, verdict, cost) in results {
         let (word, why) = match verdict {
-            Verdict::Passed => {
+            StepOutcome::Passed => {
                 passed += 1;
                 ("passed", "")
             }
-            Verdict::Failed(why) => {
+            StepOutcome::Failed(why) => {
                 failed += 1;
                 ("FAILED", why.as_str())
             }
-            Verdict::Skipped(why) => {
+            StepOutcome::Skipped(why) => {
                 skipped += 1;
                 ("SKIPPED", why.as_str())
             }
@@ -140,7 +137,7 @@ fn summarise(results: &[(&Step, Verdict, Cost)], progress: &Progress) -> Result<
         println!("{} tests passed, {} failed in all test programs", progress.tests_passed, progress.tests_failed);
     }
     if !progress.unsteady.is_empty() {
-        println!("failed beside others and passed by themselves: {}", progress.unsteady.join(", "));
+        println!("failed alongside others, passed alone: {}", progress.unsteady.join(", "));
     }
     println!("{passed} passed, {failed} failed, {skipped} skipped");
     if failed == 0 { Ok(()) } else { Err(String::new()) }

@@ -1,9 +1,9 @@
-//! Every `sh` block of the documents (README.md, docs/ …) is run against the built program, so that no document promises a command
-//! that does not work.
+//! Runs every `sh` block of the documents (README.md, docs/ …) against the built program, so that every documented
+//! command works.
 //!
-//! A block is one bash script, run in an empty folder with `brunt` on the path and the built-in target answering at
-//! 127.0.0.1:8080. Words after `sh` change that: `exit=10` expects that code, `skip=REASON` leaves the block out and says
-//! why (underscores for spaces).
+//! A block is one bash script, run in a scratch folder with `brunt` on the path and the built-in target answering at
+//! 127.0.0.1:8080. Words after `sh` change that: `exit=10` expects that code, `skip=REASON` skips the block for
+//! that reason (underscores for spaces).
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -11,25 +11,26 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::Verdict;
+use super::StepOutcome;
 use crate::{links, places};
 
-/// The longest a block may take, in seconds.
+/// Timeout of a block, in seconds.
 const LONGEST: &str = "60";
-/// What brunt ends with where its figures are not to be trusted, and how often a block that ends so is run at most.
+/// Exit code of brunt when its results are not trusted.
 const NOT_TRUSTED: i32 = 20;
+/// Maximum number of runs of a block that ends with [`NOT_TRUSTED`].
 const TRIES: u32 = 3;
-/// Lines shown of what a failed block wrote: a whole summary, so that its reasons are among them.
+/// Number of output lines shown for a failed block: enough for a whole summary with its reasons.
 const SHOWN: usize = 40;
-/// Where documents say the service under test is.
+/// Address of the service under test in the documents.
 const TARGET: &str = "127.0.0.1:8080";
 
-/// What a block started and left running ends with it, also where the block fails half-way.
+/// Kills the background jobs of a block when it ends, even if it fails midway.
 const TIDY: &str = "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n";
 
 /// A fenced `sh` block of a document.
 #[derive(Debug, PartialEq)]
-struct Block {
+struct ShellBlock {
     line: usize,
     script: String,
     exit: i32,
@@ -37,22 +38,22 @@ struct Block {
 }
 
 /// Runs every block of every document.
-pub(super) fn check() -> Verdict {
+pub(super) fn check() -> StepOutcome {
     match run_all() {
-        Ok((0, _)) => Verdict::Skipped("no document holds a command yet".into()),
+        Ok((0, _)) => StepOutcome::Skipped("no document has a command".into()),
         Ok((ran, left_out)) => {
-            println!("{ran} blocks ran, {left_out} left out with a reason");
-            Verdict::Passed
+            println!("{ran} blocks ran, {left_out} skipped");
+            StepOutcome::Passed
         }
-        Err(why) => Verdict::Failed(why),
+        Err(why) => StepOutcome::Failed(why),
     }
 }
 
-/// Blocks that run beside each other: they mostly wait for the runs in them.
-const BESIDE: usize = 2;
+/// Number of blocks run concurrently: they mostly wait.
+const CONCURRENCY: usize = 2;
 
-/// A block that is to be run, and where it stands.
-type Placed = (String, Block);
+/// The location of a block to run, and the block.
+type LocatedBlock = (String, ShellBlock);
 
 fn run_all() -> Result<(usize, usize), String> {
     let (mut to_run, mut left_out) = (Vec::new(), 0);
@@ -62,7 +63,7 @@ fn run_all() -> Result<(usize, usize), String> {
             let place =
                 format!("{}:{}", document.strip_prefix(places::root()).unwrap_or(&document).display(), block.line);
             if let Some(reason) = &block.skip {
-                println!("{place}: left out, {reason}");
+                println!("{place}: skipped, {reason}");
                 left_out += 1;
                 continue;
             }
@@ -72,36 +73,36 @@ fn run_all() -> Result<(usize, usize), String> {
     if to_run.is_empty() {
         return Ok((0, left_out));
     }
-    let _target = Target::start()?;
-    let fallen = run_beside(&to_run);
-    // What fails because another ran beside it is told apart from what fails.
+    let _target = ReadmeTarget::start()?;
+    let fallen = run_concurrently(&to_run);
+    // Failures caused by a concurrent block are told apart by running the block again alone.
     let wrong = fallen.into_iter().filter_map(|(place, block)| {
-        println!("{place}, once more by itself");
-        run_in_turn(block).err().map(|why| format!("{place}: {why}"))
+        println!("{place}, again, alone");
+        run_with_retries(block).err().map(|why| format!("{place}: {why}"))
     });
     let wrong: Vec<String> = wrong.collect();
     if wrong.is_empty() { Ok((to_run.len(), left_out)) } else { Err(wrong.join("\n  ")) }
 }
 
-/// Runs blocks beside each other; those that failed.
-fn run_beside(to_run: &[Placed]) -> Vec<&Placed> {
+/// Runs blocks concurrently; returns those that failed.
+fn run_concurrently(to_run: &[LocatedBlock]) -> Vec<&LocatedBlock> {
     let next = AtomicUsize::new(0);
     let fallen = Mutex::new(Vec::new());
     let work = || {
         while let Some(placed) = to_run.get(next.fetch_add(1, Ordering::Relaxed)) {
             println!("{}", placed.0);
-            if run_in_turn(&placed.1).is_err() {
+            if run_with_retries(&placed.1).is_err() {
                 fallen.lock().unwrap_or_else(PoisonError::into_inner).push(placed);
             }
         }
     };
-    std::thread::scope(|scope| (0..BESIDE).for_each(|_| drop(scope.spawn(work))));
+    std::thread::scope(|scope| (0..CONCURRENCY).for_each(|_| drop(scope.spawn(work))));
     fallen.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The `sh` blocks of a document; a leading `$ ` of a line is a prompt.
-fn blocks(text: &str) -> Vec<Block> {
-    let mut found: Vec<Block> = Vec::new();
+/// Parses the `sh` blocks of a document; a leading `$ ` of a line is a prompt.
+fn blocks(text: &str) -> Vec<ShellBlock> {
+    let mut found: Vec<ShellBlock> = Vec::new();
     let mut open = false;
     let mut ours = false;
     for (number, line) in text.lines().enumerate() {
@@ -111,7 +112,7 @@ fn blocks(text: &str) -> Vec<Block> {
             let mut words = fence.split_whitespace();
             if open && words.next() == Some("sh") {
                 ours = true;
-                let mut block = Block { line: number + 1, script: String::new(), exit: 0, skip: None };
+                let mut block = ShellBlock { line: number + 1, script: String::new(), exit: 0, skip: None };
                 for word in words {
                     match word.split_once('=') {
                         Some(("exit", code)) => block.exit = code.parse().unwrap_or(0),
@@ -129,9 +130,9 @@ fn blocks(text: &str) -> Vec<Block> {
     found
 }
 
-/// Runs a block, and again where a run in it was not trusted: what else this machine does passes, a wrong document stays.
-/// The last try is not quiet, because the reasons are needed.
-fn run_in_turn(block: &Block) -> Result<(), String> {
+/// Runs a block, and again if a run in it was not trusted: a disturbance passes, a wrong document does not. The last
+/// attempt drops `--quiet`, because its reasons are needed.
+fn run_with_retries(block: &ShellBlock) -> Result<(), String> {
     let mut ended = run_block(block, &block.script);
     for attempt in 2..=TRIES {
         match ended {
@@ -142,26 +143,26 @@ fn run_in_turn(block: &Block) -> Result<(), String> {
     }
     match ended {
         Err((Some(NOT_TRUSTED), why)) if only_busy(&why) => {
-            println!("  this machine is too busy for a trusted run, which brunt says as it should");
+            println!("  this machine is too busy for a trusted run, and brunt reports it");
             Ok(())
         }
         other => other.map_err(|(_, why)| why),
     }
 }
 
-/// True where nothing but the generator itself is doubted.
+/// Returns `true` if every reason for distrust concerns the generator itself.
 fn only_busy(told: &str) -> bool {
     let mut failing = told.lines().filter_map(|line| line.trim_start().strip_prefix("x ")).peekable();
     failing.peek().is_some() && failing.all(|reason| reason.starts_with("brunt "))
 }
 
-/// The script with runs that tell why their figures are not to be trusted.
+/// The script without `--quiet`, so that its runs print why they are not trusted.
 fn loud(script: &str) -> String {
     script.replace(" --quiet", "")
 }
 
-/// Runs the script of a block; its exit code and what it said where that is another one than expected.
-fn run_block(block: &Block, script: &str) -> Result<(), (Option<i32>, String)> {
+/// Runs the script of a block. The error holds the exit code, if it is not the expected one, and the output.
+fn run_block(block: &ShellBlock, script: &str) -> Result<(), (Option<i32>, String)> {
     let folder = places::scratch("readme").map_err(|why| (None, why))?;
     let program = places::brunt("debug");
     let beside = program.parent().unwrap_or(&program).display().to_string();
@@ -182,10 +183,10 @@ fn run_block(block: &Block, script: &str) -> Result<(), (Option<i32>, String)> {
     Err((output.status.code(), why))
 }
 
-/// The built-in target that documents talk to; gone with the value.
-struct Target(Child);
+/// The built-in target used by the documents, killed on drop.
+struct ReadmeTarget(Child);
 
-impl Target {
+impl ReadmeTarget {
     fn start() -> Result<Self, String> {
         let child = Command::new(places::brunt("debug"))
             .args(["target", TARGET])
@@ -197,7 +198,7 @@ impl Target {
         let began = Instant::now();
         while std::net::TcpStream::connect(TARGET).is_err() {
             if began.elapsed() > Duration::from_secs(10) {
-                return Err(format!("`brunt target {TARGET}` does not answer"));
+                return Err(format!("`brunt target {TARGET}` did not answer"));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -205,9 +206,9 @@ impl Target {
     }
 }
 
-impl Drop for Target {
+impl Drop for ReadmeTarget {
     fn drop(&mut self) {
-        // Nothing is lost if it is already gone.
+        // An error means that it is already gone.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -229,7 +230,7 @@ mod tests {
     fn reads_blocks() {
         let text = "\
 a\n```sh\n$ brunt a \\\n  -c 1\nbrunt b\n```\n```text\nbrunt c\n```\n```sh exit=10\nbrunt d\n```\n```sh skip=needs_a_browser\nbrunt e\n```\n";
-        let block = |line, script: &str, exit, skip: Option<&str>| Block {
+        let block = |line, script: &str, exit, skip: Option<&str>| ShellBlock {
             line,
             script: script.into(),
             exit,

@@ -1,97 +1,104 @@
 //! The steps of `cargo xtask test`, in their order.
 //!
-//! Nothing is compiled twice: the dev profile serves all of them, and the end-to-end tests use its `brunt`.
+//! Nothing is compiled twice: all of them use the dev profile, and the end-to-end tests use its `brunt`.
 
 use std::process::Command;
 
-use super::{Progress, Step, Verdict, readme, supplies, web};
+use super::{StepOutcome, StepProgress, TestStep, readme, supplies, web};
 use crate::{compiler, floors, generate, history, install, links, map, places, shell, tidy};
 
-/// How tests are run: those of the whole workspace, so that all share one build.
+/// Cargo arguments for the tests: the whole workspace, so that all share one build.
 const TEST: [&str; 3] = ["test", "--workspace", "--no-fail-fast"];
 
-/// More tests than these do not fail because others ran beside them.
+/// Maximum number of failures that may be due to concurrent tests.
 const UNSTEADY_MOST: usize = 4;
 
-pub(super) const STEPS: [Step; 12] = [
-    Step { name: "format", what: "cargo fmt --check", after: &[], run: format },
-    Step { name: "floors", what: "a crate uses only floors below its own", after: &[], run: |_| of(floors::check()) },
-    Step {
+pub(super) const STEPS: [TestStep; 12] = [
+    TestStep { name: "format", what: "cargo fmt --check", after: &[], run: format },
+    TestStep {
+        name: "floors",
+        what: "a crate uses only floors below its own",
+        after: &[],
+        run: |_| of(floors::check()),
+    },
+    TestStep {
         name: "tidy",
-        what: "nothing left behind in sources and log",
+        what: "rules for sources and commit subjects",
         after: &[],
         run: |_| of(tidy::check().and_then(|()| history::check())),
     },
-    Step {
+    TestStep {
         name: "links",
         what: "links of the documents, and the map",
         after: &[],
         run: |_| of(links::check().and_then(|()| map::check())),
     },
-    Step { name: "build", what: "all targets and their documentation, without a warning", after: &[], run: build },
-    Step {
+    TestStep { name: "build", what: "all targets and their documentation, without warnings", after: &[], run: build },
+    TestStep {
         name: "tools",
-        what: "programs the tests use, fetched since the beginning",
+        what: "programs used by the tests, fetched in the background",
         after: &[],
         run: supplies::wait,
     },
-    Step {
+    TestStep {
         name: "generated",
         what: "generated files are up to date",
         after: &["build"],
         run: |_| of(generate::compare()),
     },
-    Step { name: "unit", what: "tests beside the code", after: &["build"], run: unit },
-    Step { name: "e2e", what: "simulation and end-to-end tests", after: &["build"], run: end_to_end },
-    Step { name: "readme", what: "every command of the documentation", after: &["build"], run: documentation },
-    Step { name: "web", what: "the pages: built as committed, true, usable", after: &["build"], run: web::finish },
-    Step { name: "demo", what: "brunt demo", after: &["build"], run: demo },
+    TestStep { name: "unit", what: "unit tests", after: &["build"], run: unit },
+    TestStep { name: "e2e", what: "simulation and end-to-end tests", after: &["build"], run: end_to_end },
+    TestStep { name: "readme", what: "every command of the documentation", after: &["build"], run: documentation },
+    TestStep { name: "web", what: "the pages: up to date, correct, usable", after: &["build"], run: web::finish },
+    TestStep { name: "demo", what: "brunt demo", after: &["build"], run: demo },
 ];
 
-fn of(outcome: Result<(), String>) -> Verdict {
+fn of(outcome: Result<(), String>) -> StepOutcome {
     match outcome {
-        Ok(()) => Verdict::Passed,
-        Err(why) => Verdict::Failed(why),
+        Ok(()) => StepOutcome::Passed,
+        Err(why) => StepOutcome::Failed(why),
     }
 }
 
-fn format(_: &mut Progress) -> Verdict {
+fn format(_: &mut StepProgress) -> StepOutcome {
     of(shell::run(&mut shell::cargo(&["fmt", "--all", "--check"])))
 }
 
-/// The one compilation of the check: clippy and rustdoc look at each crate of the workspace on the way.
-fn build(_: &mut Progress) -> Verdict {
+/// The only compilation of the check; clippy and rustdoc run on each crate of the workspace in the same pass.
+fn build(_: &mut StepProgress) -> StepOutcome {
     of(compiler::linting(&generate::BUILD).and_then(|mut build| shell::run(&mut build)))
 }
 
-fn unit(progress: &mut Progress) -> Verdict {
+fn unit(progress: &mut StepProgress) -> StepOutcome {
     match progress.quick {
         true => tests(progress, &["--lib", "--bins", "--", "--skip", "random_"]),
         false => tests(progress, &["--lib", "--bins"]),
     }
 }
 
-/// Tests whose name contains the name of a program need that program.
-fn end_to_end(progress: &mut Progress) -> Verdict {
-    // Asked again here, because this step can be run alone.
+/// Runs the end-to-end tests. Tests whose name contains the name of a program need that program.
+fn end_to_end(progress: &mut StepProgress) -> StepOutcome {
+    // Checked again here, because this step can be run alone.
     let missing = install::missing(install::FOR_TESTS);
-    // They mostly wait for what they started: two for each core of a small machine.
+    // They mostly wait for their child processes: two threads per core of a small machine.
     let mut arguments = vec!["--test", "*", "--", "--test-threads=4"];
     for program in &missing {
         eprintln!("SKIPPING every test whose name contains `{program}`: it is not installed");
         arguments.extend(["--skip", *program]);
     }
     match tests(progress, &arguments) {
-        Verdict::Passed if !missing.is_empty() => Verdict::Skipped(format!("in part: no {}", missing.join(", "))),
+        StepOutcome::Passed if !missing.is_empty() => {
+            StepOutcome::Skipped(format!("in part: no {}", missing.join(", ")))
+        }
         verdict => verdict,
     }
 }
 
 /// Runs test programs of the whole workspace, so that all share one build, and counts their tests.
-fn tests(progress: &mut Progress, which: &[&str]) -> Verdict {
+fn tests(progress: &mut StepProgress, which: &[&str]) -> StepOutcome {
     let mut command = match compiler::linting(&TEST) {
         Ok(command) => command,
-        Err(why) => return Verdict::Failed(why),
+        Err(why) => return StepOutcome::Failed(why),
     };
     command.args(which).env("BRUNT", places::brunt("debug"));
     if progress.quick {
@@ -109,18 +116,18 @@ fn tests(progress: &mut Progress, which: &[&str]) -> Verdict {
     match fallen.len() {
         0 => of(outcome),
         1..=UNSTEADY_MOST if !progress.quick => alone(progress, which, &fallen),
-        _ => Verdict::Failed(fallen.join(", ")),
+        _ => StepOutcome::Failed(fallen.join(", ")),
     }
 }
 
-/// Runs what failed once more, one test at a time and nothing beside it: what fails because a machine of two cores was full is told
-/// apart from what fails. A test that passes so is named in the summary, because it is one to be mended.
-fn alone(progress: &mut Progress, which: &[&str], fallen: &[String]) -> Verdict {
-    println!("\nonce more, by themselves: {}", fallen.join(", "));
+/// Runs failed tests again, one at a time, to tell real failures from those of an overloaded two-core machine. A test
+/// that passes now is listed in the summary, because it needs fixing.
+fn alone(progress: &mut StepProgress, which: &[&str], fallen: &[String]) -> StepOutcome {
+    println!("\nagain, alone: {}", fallen.join(", "));
     let which = which.iter().take_while(|word| **word != "--");
     let mut command = match compiler::linting(&TEST) {
         Ok(command) => command,
-        Err(why) => return Verdict::Failed(why),
+        Err(why) => return StepOutcome::Failed(why),
     };
     command.args(which).args(["--", "--exact", "--test-threads=1"]).args(fallen).env("BRUNT", places::brunt("debug"));
     let mut passed = 0;
@@ -130,9 +137,9 @@ fn alone(progress: &mut Progress, which: &[&str], fallen: &[String]) -> Verdict 
             progress.unsteady.extend_from_slice(fallen);
             progress.tests_failed -= fallen.len() as u64;
             progress.tests_passed += fallen.len() as u64;
-            Verdict::Passed
+            StepOutcome::Passed
         }
-        _ => Verdict::Failed(fallen.join(", ")),
+        _ => StepOutcome::Failed(fallen.join(", ")),
     }
 }
 
@@ -146,29 +153,29 @@ fn counted(line: &str) -> (u64, u64) {
     (before(" passed").unwrap_or(0), before(" failed").unwrap_or(0))
 }
 
-/// Runs the documents, and a browser beside them where that is asked for too: both mostly wait.
-fn documentation(progress: &mut Progress) -> Verdict {
+/// Runs the documents, and the browser check concurrently if it was chosen too: both mostly wait.
+fn documentation(progress: &mut StepProgress) -> StepOutcome {
     if progress.web_follows {
         progress.browser = Some(web::begin(progress));
     }
     readme::check()
 }
 
-/// The newcomer's command, shortened, in the build of the other steps: a second one, optimised, would cost a fifth of the
-/// check. It must end by itself with a summary and with 0.
-fn demo(_: &mut Progress) -> Verdict {
+/// Runs `brunt demo`, shortened, from the build of the other steps: a second, optimised build would cost a fifth of the
+/// check. It must end by itself with a summary and exit code 0.
+fn demo(_: &mut StepProgress) -> StepOutcome {
     let mut command = Command::new("timeout");
     command.arg("60").arg(places::brunt("debug")).args(["demo", "-d", "2s"]).current_dir(places::root());
     let output = match command.output() {
         Ok(output) => output,
-        Err(e) => return Verdict::Failed(format!("cannot start the demo: {e}")),
+        Err(e) => return StepOutcome::Failed(format!("cannot start the demo: {e}")),
     };
     let told = String::from_utf8_lossy(&output.stdout);
     println!("{told}{}", String::from_utf8_lossy(&output.stderr));
     match output.status.code() {
-        Some(0) if told.contains("p99") => Verdict::Passed,
-        Some(0) => Verdict::Failed("the demo shows no p99".into()),
-        _ => Verdict::Failed(format!("the demo ended with {}", output.status)),
+        Some(0) if told.contains("p99") => StepOutcome::Passed,
+        Some(0) => StepOutcome::Failed("the demo shows no p99".into()),
+        _ => StepOutcome::Failed(format!("the demo ended with {}", output.status)),
     }
 }
 

@@ -1,53 +1,54 @@
-//! The pages: their types, their unit tests, what is built of them against what is committed, and a browser.
+//! The pages: type checks, unit tests, a comparison of their build with the committed one, and a browser.
 //!
-//! What the sources give is committed, so that building brunt needs no Node; here it is held that the one is what the other gives, to the letter.
+//! The build output is committed, so that building brunt needs no Node; this step checks that it is exactly what the
+//! sources produce.
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use std::thread::JoinHandle;
 
-use super::{Progress, Verdict};
+use super::{StepOutcome, StepProgress};
 use crate::{install, places, shell};
 
-/// The packages of `package-lock.json`, as they were installed last.
+/// A copy of `package-lock.json` as of the last installation.
 const INSTALLED: &str = "node_modules/.installed-lock.json";
 
-/// The pages in a browser, while another step goes on that mostly waits.
-pub(super) struct Browser(JoinHandle<Verdict>);
+/// The browser check of the pages, run while another step mostly waits.
+pub(super) struct BrowserCheck(JoinHandle<StepOutcome>);
 
-/// Begins with the browser once the sources of the pages are checked.
-pub(super) fn begin(progress: &mut Progress) -> Browser {
+/// Starts the browser check, which waits for that of the sources.
+pub(super) fn begin(progress: &mut StepProgress) -> BrowserCheck {
     let pages = progress.pages.take();
-    Browser(std::thread::spawn(move || check(pages)))
+    BrowserCheck(std::thread::spawn(move || check(pages)))
 }
 
-/// Waits for the browser, or begins with it where nothing did.
-pub(super) fn finish(progress: &mut Progress) -> Verdict {
+/// Waits for the browser check; starts it first if that has not happened.
+pub(super) fn finish(progress: &mut StepProgress) -> StepOutcome {
     let begun = progress.browser.take().unwrap_or_else(|| begin(progress));
-    begun.0.join().unwrap_or_else(|_| Verdict::Failed("what looks at the pages broke".into()))
+    begun.0.join().unwrap_or_else(|_| StepOutcome::Failed("the browser check panicked".into()))
 }
 
-fn check(pages: Option<JoinHandle<Result<(), String>>>) -> Verdict {
+fn check(pages: Option<JoinHandle<Result<(), String>>>) -> StepOutcome {
     let missing = install::from_debian(install::FOR_WEB);
     if !missing.is_empty() {
-        return Verdict::Skipped(format!("{} not here: the pages are not looked at", missing.join(", ")));
+        return StepOutcome::Skipped(format!("{} not installed: the pages are not checked", missing.join(", ")));
     }
     if let Err(why) = packages() {
-        return Verdict::Skipped(format!("their packages cannot be had ({why})"));
+        return StepOutcome::Skipped(format!("their packages cannot be installed ({why})"));
     }
     let outcome = match pages {
-        Some(begun) => begun.join().unwrap_or_else(|_| Err("what checks their sources broke".into())),
+        Some(begun) => begun.join().unwrap_or_else(|_| Err("the check of their sources panicked".into())),
         None => sources(),
     };
     let browser = || shell::quietly(run("browser").env("BRUNT", places::brunt("debug")));
     match outcome.and_then(|()| browser()) {
-        Ok(()) => Verdict::Passed,
-        Err(why) => Verdict::Failed(why),
+        Ok(()) => StepOutcome::Passed,
+        Err(why) => StepOutcome::Failed(why),
     }
 }
 
-/// What of the pages neither the program nor a browser is needed for.
+/// Checks the pages as far as neither the program nor a browser is needed.
 pub(super) fn sources() -> Result<(), String> {
     shell::quietly(&mut run("check"))
         .and_then(|()| shell::quietly(&mut run("test")))
@@ -68,7 +69,7 @@ fn npm(arguments: &[&str]) -> Command {
     command
 }
 
-/// Installs what the lock file says, where that is not there yet.
+/// Installs the packages of the lock file unless they are installed.
 pub(super) fn packages() -> Result<(), String> {
     let root = root();
     let read = |name: &str| fs::read(root.join(name)).map_err(|error| format!("cannot read {name}: {error}"));

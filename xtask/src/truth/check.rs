@@ -1,35 +1,35 @@
-//! One thing that must be true, with the figures that decide it.
+//! A check: a figure and its bounds.
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// A figure and the bounds it must lie within; a figure that is missing does not.
-pub(super) struct Check {
+/// A figure and the bounds it must lie within; a missing figure fails.
+pub(super) struct TruthCheck {
     what: String,
     found: Option<f64>,
     least: f64,
     most: f64,
 }
 
-impl Check {
-    /// The figure lies between two bounds, both allowed.
+impl TruthCheck {
+    /// A check that the figure lies between two bounds, inclusive.
     pub(super) fn between(what: impl Into<String>, found: Option<f64>, least: f64, most: f64) -> Self {
         Self { what: what.into(), found, least, most }
     }
 
-    /// The figure differs from the expected one by no more than a share of it and a fixed amount.
+    /// A check that the figure differs from the expected one by at most a share of it plus a fixed amount.
     pub(super) fn near(what: impl Into<String>, found: Option<f64>, expected: f64, share: f64, amount: f64) -> Self {
         let room = expected.abs() * share + amount;
         Self::between(what, found, expected - room, expected + room)
     }
 
-    /// The figure is the expected one.
+    /// A check that the figure is the expected one.
     pub(super) fn equal(what: impl Into<String>, found: Option<f64>, expected: f64) -> Self {
         Self::between(what, found, expected, expected)
     }
 
-    /// A statement is true.
+    /// A check that a statement is true.
     pub(super) fn is(what: impl Into<String>, truth: bool) -> Self {
         Self::equal(what, Some(f64::from(u8::from(truth))), 1.0)
     }
@@ -39,7 +39,7 @@ impl Check {
     }
 }
 
-impl fmt::Display for Check {
+impl fmt::Display for TruthCheck {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = if self.holds() { "holds" } else { "FAILS" };
         let found = self.found.map_or("nothing".to_owned(), |found| format!("{found}"));
@@ -52,15 +52,15 @@ impl fmt::Display for Check {
     }
 }
 
-/// A number of a report by its path: `requests.scheduled`.
+/// Looks up a number in a report by its path: `requests.scheduled`.
 pub(super) fn number(report: &Value, path: &str) -> Option<f64> {
     path.split('.').fold(report, |value, key| &value[key]).as_f64()
 }
 
-/// The law that every report keeps: scheduled = succeeded + failed + unfinished.
-pub(super) fn accounted(report: &Value) -> Check {
+/// The invariant of every report: scheduled = succeeded + failed + unfinished.
+pub(super) fn accounted(report: &Value) -> TruthCheck {
     let count = |name: &str| number(report, &format!("requests.{name}")).unwrap_or(f64::NAN);
-    Check::equal(
+    TruthCheck::equal(
         "succeeded + failed + unfinished",
         Some(count("succeeded") + count("failed") + count("unfinished")),
         count("scheduled"),
@@ -76,11 +76,11 @@ mod tests {
         let report =
             serde_json::json!({ "requests": { "scheduled": 3, "succeeded": 1, "failed": 1, "unfinished": 1 } });
         let cases = [
-            (Check::near("a", Some(10.2), 10.0, 0.02, 0.0), true),
-            (Check::near("a", Some(10.3), 10.0, 0.02, 0.0), false),
-            (Check::near("a", None, 10.0, 1.0, 100.0), false),
-            (Check::equal("a", number(&report, "requests.scheduled"), 3.0), true),
-            (Check::equal("a", number(&report, "requests.none"), 3.0), false),
+            (TruthCheck::near("a", Some(10.2), 10.0, 0.02, 0.0), true),
+            (TruthCheck::near("a", Some(10.3), 10.0, 0.02, 0.0), false),
+            (TruthCheck::near("a", None, 10.0, 1.0, 100.0), false),
+            (TruthCheck::equal("a", number(&report, "requests.scheduled"), 3.0), true),
+            (TruthCheck::equal("a", number(&report, "requests.none"), 3.0), false),
             (accounted(&report), true),
             (accounted(&Value::Null), false),
         ];

@@ -1,5 +1,5 @@
-//! Our counts against nginx's access log: finished ≤ the log ≤ finished + failed + censored, with equality where nothing
-//! was cut. The probe is in the log too, and told apart.
+//! brunt's counts against nginx's access log: finished ≤ log ≤ finished + failed + censored, with equality if no
+//! connection was cut. The probe is in the log too, and is subtracted.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,61 +7,61 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Setting;
-use super::check::{Check, accounted, number};
+use super::TruthSettings;
+use super::check::{TruthCheck, accounted, number};
 use crate::measure;
-use crate::nginx::{Nginx, Setup};
+use crate::nginx::{Nginx, NginxConfig};
 use crate::{pair, places};
 
-/// What a run and its judge counted.
-struct Counted {
+/// The counts of a run and of nginx's log.
+struct CountedRun {
     report: Value,
-    /// Requests nginx answered, the probe left out.
+    /// Requests answered by nginx, without the probe.
     answered: f64,
-    /// Requests it cut on purpose.
+    /// Requests whose connection nginx closed on purpose.
     cut: f64,
     exit: i32,
 }
 
-impl Counted {
+impl CountedRun {
     fn of(&self, name: &str) -> f64 {
         number(&self.report, &format!("requests.{name}")).unwrap_or(f64::NAN)
     }
 
-    /// The bounds that hold whatever happened.
-    fn bounds(&self) -> Vec<Check> {
+    /// Checks that hold for every run.
+    fn bounds(&self) -> Vec<TruthCheck> {
         let most = self.of("succeeded") + self.of("failed") + self.of("unfinished");
         let seen = self.answered + self.cut;
         vec![
             accounted(&self.report),
-            Check::between("the log's requests", Some(seen), self.of("succeeded"), most),
-            Check::between("succeeded", Some(self.of("succeeded")), 1.0, f64::INFINITY),
+            TruthCheck::between("the log's requests", Some(seen), self.of("succeeded"), most),
+            TruthCheck::between("succeeded", Some(self.of("succeeded")), 1.0, f64::INFINITY),
         ]
     }
 
-    /// Nothing was cut: every count is the same.
-    fn equal(&self) -> Vec<Check> {
+    /// Checks for a run in which no connection was cut: all counts are equal.
+    fn equal(&self) -> Vec<TruthCheck> {
         let mut checks = self.bounds();
-        checks.push(Check::equal("succeeded, against the log", Some(self.of("succeeded")), self.answered));
-        checks.push(Check::equal("failed", Some(self.of("failed")), 0.0));
-        checks.push(Check::equal("unfinished", Some(self.of("unfinished")), 0.0));
-        checks.push(Check::equal("exit code", Some(f64::from(self.exit)), 0.0));
+        checks.push(TruthCheck::equal("succeeded, against the log", Some(self.of("succeeded")), self.answered));
+        checks.push(TruthCheck::equal("failed", Some(self.of("failed")), 0.0));
+        checks.push(TruthCheck::equal("unfinished", Some(self.of("unfinished")), 0.0));
+        checks.push(TruthCheck::equal("exit code", Some(f64::from(self.exit)), 0.0));
         checks
     }
 }
 
-/// Runs brunt against an nginx that logs; `meanwhile` may do something to it or to the generator.
+/// Runs brunt against an nginx with a log; `meanwhile` may do something to it or to the generator.
 fn run(
-    setting: &Setting,
+    setting: &TruthSettings,
     name: &str,
     cut_percent: u32,
     options: &str,
-    mut meanwhile: impl FnMut(measure::Look, &Setup, &mut Option<Nginx>),
-) -> Result<Counted, String> {
+    mut meanwhile: impl FnMut(measure::ProcessSample, &NginxConfig, &mut Option<Nginx>),
+) -> Result<CountedRun, String> {
     let log: PathBuf = places::scratch("nginx")?.join(format!("{name}.log"));
     // Lines of an earlier run; there may be none.
     let _ = fs::remove_file(&log);
-    let mut setup = Setup::plain()?;
+    let mut setup = NginxConfig::plain()?;
     setup.access_log = Some(log.clone());
     setup.cut_percent = cut_percent;
     let mut server = Some(Nginx::start(&setup)?);
@@ -82,33 +82,33 @@ fn run(
     // The probe may have been cut instead of answered; it is the first line.
     let probe_was_cut = text.starts_with("444");
     let (answered, cut) = if probe_was_cut { (answered, cut - probes) } else { (answered - probes, cut) };
-    Ok(Counted { report, answered, cut, exit: usage.exit })
+    Ok(CountedRun { report, answered, cut, exit: usage.exit })
 }
 
 /// A closed load on a healthy server.
-pub(super) fn healthy(setting: &Setting) -> Result<Vec<Check>, String> {
+pub(super) fn healthy(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     Ok(run(setting, "log", 0, "-c 50 -d 3s", |_, _, _| {})?.equal())
 }
 
 /// An open load on a healthy server, by number of requests.
-pub(super) fn open(setting: &Setting) -> Result<Vec<Check>, String> {
+pub(super) fn open(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     let counted = run(setting, "log-open", 0, "-r 3000/s -n 10000", |_, _, _| {})?;
     let mut checks = counted.equal();
-    checks.push(Check::equal("scheduled", Some(counted.of("scheduled")), 10_000.0));
+    checks.push(TruthCheck::equal("scheduled", Some(counted.of("scheduled")), 10_000.0));
     Ok(checks)
 }
 
-/// Every tenth connection is closed instead of answered: each is one failure, no more and no less.
-pub(super) fn cut(setting: &Setting) -> Result<Vec<Check>, String> {
+/// Every tenth connection is closed instead of answered: each is exactly one failure.
+pub(super) fn cut(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     let counted = run(setting, "cut", 10, "-c 20 -n 20000", |_, _, _| {})?;
     let mut checks = counted.bounds();
-    checks.push(Check::equal("succeeded, against the log", Some(counted.of("succeeded")), counted.answered));
-    checks.push(Check::equal("failed, against the log", Some(counted.of("failed")), counted.cut));
+    checks.push(TruthCheck::equal("succeeded, against the log", Some(counted.of("succeeded")), counted.answered));
+    checks.push(TruthCheck::equal("failed, against the log", Some(counted.of("failed")), counted.cut));
     Ok(checks)
 }
 
-/// nginx is ended in the middle and started again half a second later.
-pub(super) fn restart(setting: &Setting) -> Result<Vec<Check>, String> {
+/// nginx is stopped midway and restarted half a second later.
+pub(super) fn restart(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     let mut told = None;
     let counted = run(setting, "restart", 0, "-r 2000/s -d 5s --max-connections 50", |look, setup, server| {
         if look.since > Duration::from_secs(2) && look.since < Duration::from_millis(2_400) {
@@ -126,17 +126,17 @@ pub(super) fn restart(setting: &Setting) -> Result<Vec<Check>, String> {
         return Err(why);
     }
     let mut checks = counted.bounds();
-    checks.push(Check::between("failed while nginx was away", Some(counted.of("failed")), 1.0, f64::INFINITY));
+    checks.push(TruthCheck::between("failed while nginx was down", Some(counted.of("failed")), 1.0, f64::INFINITY));
     let seconds = counted.report["seconds"].as_array().map(Vec::as_slice).unwrap_or_default();
-    checks.push(Check::between("seconds in the report", Some(seconds.len() as f64), 5.0, 6.0));
-    // The fourth second: nginx is back, and the end of the run is still away.
+    checks.push(TruthCheck::between("seconds in the report", Some(seconds.len() as f64), 5.0, 6.0));
+    // In the fourth second nginx is back, and the run is not near its end.
     let back = seconds.get(3).and_then(|second| number(second, "succeeded"));
-    checks.push(Check::between("succeeded in the fourth second, nginx being back", back, 1.0, f64::INFINITY));
+    checks.push(TruthCheck::between("succeeded in the fourth second, after the restart", back, 1.0, f64::INFINITY));
     Ok(checks)
 }
 
-/// Ctrl-C in the middle: the report is written, says so, and counts everything.
-pub(super) fn interrupt(setting: &Setting) -> Result<Vec<Check>, String> {
+/// Ctrl-C midway: the report is written, is marked as interrupted, and counts everything.
+pub(super) fn interrupt(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     let mut sent = false;
     let counted = run(setting, "interrupt", 0, "-c 50 -d 20s", |look, _, _| {
         if !sent && look.since > Duration::from_secs(2) {
@@ -145,7 +145,7 @@ pub(super) fn interrupt(setting: &Setting) -> Result<Vec<Check>, String> {
         }
     })?;
     let mut checks = counted.bounds();
-    checks.push(Check::equal("exit code", Some(f64::from(counted.exit)), 21.0));
-    checks.push(Check::between("elapsed (s)", number(&counted.report, "elapsed_s"), 1.0, 9.0));
+    checks.push(TruthCheck::equal("exit code", Some(f64::from(counted.exit)), 21.0));
+    checks.push(TruthCheck::between("elapsed (s)", number(&counted.report, "elapsed_s"), 1.0, 9.0));
     Ok(checks)
 }

@@ -1,24 +1,30 @@
-//! Latencies that are known: by a law, by a distribution, and by what the target wrote down.
+//! Latencies known from a formula, a distribution, or the target's log.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use super::Setting;
-use super::check::{Check, accounted, number};
-use crate::pair::{self, Arrival, Target};
+use super::TruthSettings;
+use super::check::{TruthCheck, accounted, number};
+use crate::pair::{self, LoggedArrival, LoggingTarget};
 
-/// What a run and its judge wrote.
-struct Pair {
+/// The report of a run and the target's log.
+struct LoggedRun {
     report: Value,
-    /// Without the probe.
-    log: Vec<Arrival>,
+    /// The target's log, without the probe.
+    log: Vec<LoggedArrival>,
     exit: i32,
 }
 
-fn run(setting: &Setting, name: &str, target_options: &str, path: &str, options: &str) -> Result<Pair, String> {
+fn run(
+    setting: &TruthSettings,
+    name: &str,
+    target_options: &str,
+    path: &str,
+    options: &str,
+) -> Result<LoggedRun, String> {
     let brunt: &Path = &setting.brunt;
-    let target = Target::start(brunt, name, target_options)?;
+    let target = LoggingTarget::start(brunt, name, target_options)?;
     let options = format!("{options} --net {}", setting.net);
     let (report, usage) = pair::generate(brunt, name, &target.url(path), &options, |_| {})?;
     let mut log = target.finish()?;
@@ -27,18 +33,18 @@ fn run(setting: &Setting, name: &str, target_options: &str, path: &str, options:
     }
     let probes = number(&report, "requests.probe").unwrap_or(0.0) as usize;
     log.drain(..probes.min(log.len()));
-    Ok(Pair { report, log, exit: usage.exit })
+    Ok(LoggedRun { report, log, exit: usage.exit })
 }
 
-impl Pair {
+impl LoggedRun {
     /// A figure of `latency.response`, in seconds.
     fn response_s(&self, name: &str) -> Option<f64> {
         number(&self.report, &format!("latency.response.{name}_us")).map(|us| us / 1e6)
     }
 
-    /// That such a figure is what something else says it is.
-    fn near(&self, name: &str, by: &str, known: f64, within: f64, or_by: f64) -> Check {
-        Check::near(format!("{name} by {by} (s)"), self.response_s(name), known, within, or_by)
+    /// A check that such a figure equals one known from elsewhere.
+    fn near(&self, name: &str, by: &str, known: f64, within: f64, or_by: f64) -> TruthCheck {
+        TruthCheck::near(format!("{name} by {by} (s)"), self.response_s(name), known, within, or_by)
     }
 
     /// Times in the server, in seconds, shortest first.
@@ -47,10 +53,10 @@ impl Pair {
         sorted(answered.map(|arrival| (arrival.answered - arrival.arrived) as f64 / 1e9).collect())
     }
 
-    /// What must be true of every complete run: all counted, and the server counted the same.
-    fn counts(&self) -> Vec<Check> {
+    /// Checks for every complete run: all requests are accounted for, and the server counted the same.
+    fn counts(&self) -> Vec<TruthCheck> {
         let finished = number(&self.report, "requests.succeeded");
-        vec![accounted(&self.report), Check::equal("succeeded, against the log", finished, self.log.len() as f64)]
+        vec![accounted(&self.report), TruthCheck::equal("succeeded, against the log", finished, self.log.len() as f64)]
     }
 }
 
@@ -65,9 +71,9 @@ fn quantile(sorted: &[f64], q: f64) -> f64 {
     sorted.get(rank - 1).copied().unwrap_or(f64::NAN)
 }
 
-/// Ten seconds at 1000/s with one second of standstill (MEASUREMENT.md 1.3): by the law q_p = T(1 − (1 − p)/f) with
-/// f = Tμ/((μ − λ)D), and by the log, whose answers in their order are laid against the due times.
-pub(super) fn stall(setting: &Setting) -> Result<Vec<Check>, String> {
+/// Ten seconds at 1000/s with a stall of one second (MEASUREMENT.md 1.3): by the law q_p = T(1 − (1 − p)/f) with
+/// f = Tμ/((μ − λ)D), and by the log, whose answers in order are matched to the due times.
+pub(super) fn stall(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     let (rate, seconds) = (1000.0, 10.0);
     let load = "-r 1000/s --arrivals constant -d 10s --max-connections 100";
     let pair = run(setting, "stall", "--stall 4s+1s", "/", load)?;
@@ -79,21 +85,21 @@ pub(super) fn stall(setting: &Setting) -> Result<Vec<Check>, String> {
     let start = offsets.iter().copied().fold(f64::INFINITY, f64::min);
     let by_log = sorted(offsets.iter().map(|offset| offset - start).collect());
     let mut checks = pair.counts();
-    checks.push(Check::near("standstill by the log (s)", Some(gap), 1.0, 0.02, 0.0));
+    checks.push(TruthCheck::near("stall by the log (s)", Some(gap), 1.0, 0.02, 0.0));
     for (name, q) in [("p99", 0.99), ("p99_9", 0.999)] {
-        // The target's μ is hundreds of λ: f = T/D but for a fraction of a percent, which the 2 % cover.
+        // The target's μ is hundreds of times λ: f = T/D within a fraction of a percent, which the 2 % cover.
         let law = gap * (1.0 - (1.0 - q) / (gap / seconds));
         checks.push(pair.near(name, "the law", law, 0.02, 0.001));
         checks.push(pair.near(name, "the log", quantile(&by_log, q), 0.01, 0.001));
     }
     checks.push(pair.near("max", "the log", quantile(&by_log, 1.0), 0.01, 0.001));
-    checks.push(Check::between("p50 (s): outside the standstill nothing waits", pair.response_s("p50"), 0.0, 0.002));
+    checks.push(TruthCheck::between("p50 (s): nothing waits outside the stall", pair.response_s("p50"), 0.0, 0.002));
     Ok(checks)
 }
 
-/// One server with exponential service of mean 2 ms at half load: R_q = −ln(1 − q)/(μ − λ), mean 4 ms. The sample's own
-/// scatter is some percent of the formula, but nothing against the log.
-pub(super) fn queue(setting: &Setting) -> Result<Vec<Check>, String> {
+/// One server with exponential service of mean 2 ms at half load: R_q = −ln(1 − q)/(μ − λ), mean 4 ms. The sampling
+/// error is a few percent against the formula, but zero against the log.
+pub(super) fn queue(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     let (rate, capacity) = (250.0, 500.0);
     let load = "-r 250/s -d 40s --seed 11 --max-connections 500";
     let pair = run(setting, "queue", "--seed 5", "/?station=1&service=exponential:2ms", load)?;
@@ -110,8 +116,8 @@ pub(super) fn queue(setting: &Setting) -> Result<Vec<Check>, String> {
     Ok(checks)
 }
 
-/// Delays of median 10 ms and sigma 0.5 come back as 10 ms · exp(0.5 z).
-pub(super) fn lognormal(setting: &Setting) -> Result<Vec<Check>, String> {
+/// Delays of median 10 ms and sigma 0.5 are measured as 10 ms · exp(0.5 z).
+pub(super) fn lognormal(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     let load = "-r 1000/s -d 15s --seed 3 --max-connections 500";
     let pair = run(setting, "lognormal", "--seed 9", "/delay/lognormal:10ms,0.5", load)?;
     let times = pair.server_times();
@@ -125,18 +131,18 @@ pub(super) fn lognormal(setting: &Setting) -> Result<Vec<Check>, String> {
     Ok(checks)
 }
 
-/// A server that never answers: all censored, no quantile but a lower bound, and no good exit code.
-pub(super) fn hang(setting: &Setting) -> Result<Vec<Check>, String> {
+/// A server that never answers: all censored, no quantile but a lower bound, and a nonzero exit code.
+pub(super) fn hang(setting: &TruthSettings) -> Result<Vec<TruthCheck>, String> {
     let load = "-r 100/s --arrivals constant -d 3s --drain 1s --timeout 60s --max-connections 500";
     let pair = run(setting, "hang", "", "/hang", load)?;
     let response = &pair.report["latency"]["response"];
     Ok(vec![
         accounted(&pair.report),
-        Check::equal("succeeded", number(&pair.report, "requests.succeeded"), 0.0),
-        Check::equal("unfinished", number(&pair.report, "requests.unfinished"), 300.0),
-        Check::is("p50 is withheld", response.get("p50_us").is_none_or(Value::is_null)),
-        Check::between("p50 is at least (µs)", response["p50_at_least_us"].as_f64(), 1e6, 4.1e6),
-        Check::between("exit code", Some(f64::from(pair.exit)), 1.0, 255.0),
+        TruthCheck::equal("succeeded", number(&pair.report, "requests.succeeded"), 0.0),
+        TruthCheck::equal("unfinished", number(&pair.report, "requests.unfinished"), 300.0),
+        TruthCheck::is("p50 is withheld", response.get("p50_us").is_none_or(Value::is_null)),
+        TruthCheck::between("p50 is at least (µs)", response["p50_at_least_us"].as_f64(), 1e6, 4.1e6),
+        TruthCheck::between("exit code", Some(f64::from(pair.exit)), 1.0, 255.0),
     ])
 }
 

@@ -1,8 +1,8 @@
-//! `cargo xtask truth`: accuracy on real sockets, judged by the server's own log of the same run.
+//! `cargo xtask truth`: accuracy on real sockets, checked against the server's own log of the same run.
 //!
-//! Beside the test command, because these runs depend on the machine's mood. The judge is always what the server wrote
-//! down, never a clock of this process. A case that fails while the machine was disturbed is run again; one that fails on
-//! a quiet machine has failed.
+//! Separate from the test command, because these runs depend on how quiet the machine is. The reference is always the
+//! server's log, never a clock of this process. A case that fails while the machine was disturbed is run again; a
+//! failure on a quiet machine counts.
 
 mod check;
 mod counts;
@@ -11,40 +11,40 @@ mod delays;
 use std::path::PathBuf;
 
 use crate::arguments::Arguments;
-use crate::noise::Guard;
+use crate::noise::NoiseGuard;
 use crate::{install, measure, pair};
-use check::Check;
+use check::TruthCheck;
 
-/// One run, or a few, and what must be true of them.
-struct Case {
+/// One or a few runs, with the checks on them.
+struct TruthCase {
     name: &'static str,
     what: &'static str,
-    run: fn(&Setting) -> Result<Vec<Check>, String>,
+    run: fn(&TruthSettings) -> Result<Vec<TruthCheck>, String>,
 }
 
-/// What every case is given.
-struct Setting {
+/// The settings of every case.
+struct TruthSettings {
     brunt: PathBuf,
     net: String,
 }
 
-const CASES: [Case; 9] = [
-    Case { name: "stall", what: "one second of standstill in ten, against the law and the log", run: delays::stall },
-    Case { name: "queue", what: "M/M/1 against the formula and the log", run: delays::queue },
-    Case { name: "lognormal", what: "known delays come back as their quantiles", run: delays::lognormal },
-    Case {
+const CASES: [TruthCase; 9] = [
+    TruthCase { name: "stall", what: "a stall of one second in ten, against the law and the log", run: delays::stall },
+    TruthCase { name: "queue", what: "M/M/1 against the formula and the log", run: delays::queue },
+    TruthCase { name: "lognormal", what: "known delays are measured with their quantiles", run: delays::lognormal },
+    TruthCase {
         name: "hang",
-        what: "a server that never answers leaves lower bounds and a bad exit code",
+        what: "a server that never answers gives lower bounds and a nonzero exit code",
         run: delays::hang,
     },
-    Case { name: "log", what: "our counts against nginx's access log", run: counts::healthy },
-    Case { name: "log-open", what: "the same under an open rate", run: counts::open },
-    Case { name: "cut", what: "the same with every tenth connection cut instead of answered", run: counts::cut },
-    Case { name: "restart", what: "the same with nginx ended and started again during the run", run: counts::restart },
-    Case { name: "interrupt", what: "the same with Ctrl-C in the middle", run: counts::interrupt },
+    TruthCase { name: "log", what: "brunt's counts against nginx's access log", run: counts::healthy },
+    TruthCase { name: "log-open", what: "the same under an open rate", run: counts::open },
+    TruthCase { name: "cut", what: "the same with every tenth connection cut instead of answered", run: counts::cut },
+    TruthCase { name: "restart", what: "the same with nginx restarted during the run", run: counts::restart },
+    TruthCase { name: "interrupt", what: "the same with Ctrl-C in the middle", run: counts::interrupt },
 ];
 
-/// How often a case that failed on a disturbed machine is run.
+/// Maximum number of runs of a case that fails on a disturbed machine.
 const ATTEMPTS: u32 = 3;
 
 /// `truth [--list] [--brunt PATH] [--net NETWORK] [CASE…]`.
@@ -58,17 +58,17 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     let mut nets = arguments.values("--net")?;
     let names = arguments.words()?;
     if let Some(unknown) = names.iter().find(|name| CASES.iter().all(|case| case.name != *name)) {
-        return Err(format!("no case is called `{unknown}`; `truth --list` names them"));
+        return Err(format!("unknown case `{unknown}`; see `truth --list`"));
     }
     if nets.is_empty() {
         nets = vec!["epoll".into(), "uring".into()];
     }
     install::from_debian(install::FOR_TESTS);
     let brunt = pair::program(given)?.ok_or("brunt could not be built")?;
-    let mut guard = Guard::new();
+    let mut guard = NoiseGuard::new();
     let (mut held, mut failed) = (0, 0);
     for net in nets {
-        let setting = Setting { brunt: brunt.clone(), net };
+        let setting = TruthSettings { brunt: brunt.clone(), net };
         for case in CASES.iter().filter(|case| names.is_empty() || names.iter().any(|name| name == case.name)) {
             println!("\n== {} on {}: {}", case.name, setting.net, case.what);
             if holds(case, &setting, &mut guard) { held += 1 } else { failed += 1 }
@@ -79,7 +79,7 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
 }
 
 /// Runs a case until it holds or fails on a quiet machine.
-fn holds(case: &Case, setting: &Setting, guard: &mut Guard) -> bool {
+fn holds(case: &TruthCase, setting: &TruthSettings, guard: &mut NoiseGuard) -> bool {
     for attempt in 1..=ATTEMPTS {
         let used = measure::cpu_of_ended_children();
         let before = guard.before();
@@ -89,16 +89,16 @@ fn holds(case: &Case, setting: &Setting, guard: &mut Guard) -> bool {
         let good = match &outcome {
             Ok(checks) => {
                 checks.iter().for_each(|check| println!("{check}"));
-                checks.iter().all(Check::holds)
+                checks.iter().all(TruthCheck::holds)
             }
             Err(why) => {
-                println!("could not be run: {why}");
+                println!("could not run: {why}");
                 false
             }
         };
         match noise {
             _ if good => return true,
-            Some(noise) if attempt < ATTEMPTS => println!("the machine was disturbed ({noise}); run again"),
+            Some(noise) if attempt < ATTEMPTS => println!("the machine was disturbed ({noise}); running again"),
             _ => return false,
         }
     }

@@ -28,7 +28,7 @@ impl ChangedRun {
         ChangedRun { stages, arrivals, warmup: Nanos::ZERO, requests: None, seed: 1 }
     }
 
-    /// What a share sends, where it is told of each change so long before its moment.
+    /// Returns the send times of a share that learns of each change `before` ahead of its time.
     fn share(&self, share: Share, changes: &[(Nanos, Change)], before: Nanos) -> Vec<Nanos> {
         let load = Load::Open { stages: self.stages.clone(), arrivals: self.arrivals };
         let mut schedule = super::arrivals(&load, self.warmup, self.requests, Some(LASTS), share, self.seed);
