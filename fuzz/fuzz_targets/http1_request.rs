@@ -5,6 +5,6 @@
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Some((at, text)) = bytes.split_first() {
-        brunt_protocols::http1::oracle::asking(text, usize::from(*at) * text.len() / 255);
+        brunt_protocols::http1::oracle::request(text, usize::from(*at) * text.len() / 255);
     }
 });

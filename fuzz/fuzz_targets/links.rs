@@ -4,5 +4,5 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    brunt_engine::oracle::said(bytes);
+    brunt_engine::oracle::check(bytes);
 });

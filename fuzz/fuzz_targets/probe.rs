@@ -4,5 +4,5 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    brunt_counters::remote::oracle::said(bytes);
+    brunt_counters::remote::oracle::check_messages(bytes);
 });

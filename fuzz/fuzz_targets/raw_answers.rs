@@ -7,14 +7,14 @@
 use std::sync::{Arc, LazyLock};
 
 use brunt_protocols::raw::oracle;
-use brunt_contract::Dialogue;
+use brunt_contract::Workload;
 
-static DIALOGUES: LazyLock<Vec<Arc<dyn Dialogue>>> =
+static WORKLOADS: LazyLock<Vec<Arc<dyn Workload>>> =
     LazyLock::new(|| oracle::FRAMINGS.iter().map(|framing| oracle::dialogue("tcp", framing)).collect());
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Some((head, text)) = bytes.split_at_checked(6) {
-        let dialogue = &DIALOGUES[usize::from(head[0]) % DIALOGUES.len()];
-        oracle::check(dialogue, text, &head[1..]);
+        let workload = &WORKLOADS[usize::from(head[0]) % WORKLOADS.len()];
+        oracle::check(workload, text, &head[1..]);
     }
 });

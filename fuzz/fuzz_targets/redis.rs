@@ -6,7 +6,7 @@
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Some((at, text)) = bytes.split_first() {
         let at = usize::from(*at) * text.len() / 255;
-        brunt_protocols::redis::oracle::replies(text, at);
-        brunt_protocols::redis::oracle::asking(text, at);
+        brunt_protocols::redis::oracle::check_replies(text, at);
+        brunt_protocols::redis::oracle::check_commands(text, at);
     }
 });

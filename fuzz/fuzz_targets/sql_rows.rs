@@ -7,7 +7,7 @@
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Some((at, text)) = bytes.split_first() {
         let at = usize::from(*at) * text.len() / 255;
-        brunt_protocols::mysql::oracle::captured(text, at);
-        brunt_protocols::postgres::oracle::captured(text, at);
+        brunt_protocols::mysql::oracle::check_captures(text, at);
+        brunt_protocols::postgres::oracle::check_captures(text, at);
     }
 });

@@ -118,9 +118,9 @@ pub fn workers(plan: &Plan, prepared: &PreparedRun) -> Result<(), UsageError> {
 }
 
 /// Refuses heartbeats for a protocol without them instead of silently ignoring the option.
-pub(crate) fn heartbeats(plan: &Plan, protocol: &dyn Protocol, asked: &ProtocolConfig) -> Result<(), UsageError> {
+pub(crate) fn heartbeats(plan: &Plan, protocol: &dyn Protocol, config: &ProtocolConfig) -> Result<(), UsageError> {
     plan.heartbeat
-        .map_or(Ok(()), |_| protocol.check_heartbeats(asked).map_err(|trouble| UsageError::new("--ping", trouble)))
+        .map_or(Ok(()), |_| protocol.check_heartbeats(config).map_err(|trouble| UsageError::new("--ping", trouble)))
 }
 
 fn sources(plan: &Plan) -> Result<Vec<IpAddr>, UsageError> {

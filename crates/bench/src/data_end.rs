@@ -33,14 +33,14 @@ pub fn requests(plan: &Plan, prepared: &PreparedRun) -> Result<Option<u64>, Usag
 pub fn iterations(
     plan: &Plan,
     protocol: &dyn Protocol,
-    asked: &ProtocolConfig,
+    config: &ProtocolConfig,
     prepared: &PreparedRun,
 ) -> Result<Vec<Option<u64>>, UsageError> {
     if prepared.requests_at_most().is_none() {
         return Ok(Vec::new());
     }
     let rows = |scenario: &ScenarioPlan| {
-        let asked = options_for_urls(asked, &scenario.flow.urls());
+        let asked = options_for_urls(config, &scenario.flow.urls());
         // A scenario of pauses alone has nothing to prepare.
         let prepared = if asked.urls.is_empty() { None } else { Some(protocol.prepare(&asked)?) };
         Ok(prepared.and_then(|prepared| prepared.prepared().max_requests))
@@ -49,15 +49,15 @@ pub fn iterations(
 }
 
 /// Returns the same options for only these URLs.
-fn options_for_urls(asked: &ProtocolConfig, urls: &[u32]) -> ProtocolConfig {
-    let mut kept: Vec<usize> = urls.iter().map(|url| *url as usize).filter(|url| *url < asked.urls.len()).collect();
+fn options_for_urls(config: &ProtocolConfig, urls: &[u32]) -> ProtocolConfig {
+    let mut kept: Vec<usize> = urls.iter().map(|url| *url as usize).filter(|url| *url < config.urls.len()).collect();
     kept.sort_unstable();
     kept.dedup();
     ProtocolConfig {
-        urls: kept.iter().map(|url| asked.urls[*url].clone()).collect(),
-        names: kept.iter().map(|url| asked.names.get(*url).cloned().flatten()).collect(),
-        url_options: kept.iter().map(|url| asked.url_options.get(*url).cloned().unwrap_or_default()).collect(),
-        ..asked.clone()
+        urls: kept.iter().map(|url| config.urls[*url].clone()).collect(),
+        names: kept.iter().map(|url| config.names.get(*url).cloned().flatten()).collect(),
+        url_options: kept.iter().map(|url| config.url_options.get(*url).cloned().unwrap_or_default()).collect(),
+        ..config.clone()
     }
 }
 

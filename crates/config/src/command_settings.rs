@@ -52,9 +52,9 @@ pub fn demo_command() -> clap::Command {
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn demo(said: &SettingValues) -> Result<DemoSettings, UsageError> {
-    let duration = said.get(&DEMO_DURATION)?.unwrap_or(Nanos::from_secs(10));
-    Ok(DemoSettings { duration, presentation: presentation(said)? })
+pub fn demo(values: &SettingValues) -> Result<DemoSettings, UsageError> {
+    let duration = values.get(&DEMO_DURATION)?.unwrap_or(Nanos::from_secs(10));
+    Ok(DemoSettings { duration, presentation: presentation(values)? })
 }
 
 const MEASURED: TypedSetting<Nanos> =
@@ -89,12 +89,12 @@ pub fn calibrate_command() -> clap::Command {
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn calibrate(said: &SettingValues) -> Result<CalibrateSettings, UsageError> {
+pub fn calibrate(values: &SettingValues) -> Result<CalibrateSettings, UsageError> {
     Ok(CalibrateSettings {
-        duration: said.get(&MEASURED)?.unwrap_or(Nanos::from_secs(3)),
-        users: said.get(&MEASURED_USERS)?.unwrap_or(64),
-        workers: said.get(&MEASURED_WORKERS)?,
-        language: said.get(&LANG)?,
+        duration: values.get(&MEASURED)?.unwrap_or(Nanos::from_secs(3)),
+        users: values.get(&MEASURED_USERS)?.unwrap_or(64),
+        workers: values.get(&MEASURED_WORKERS)?,
+        language: values.get(&LANG)?,
     })
 }
 
@@ -118,6 +118,6 @@ pub fn report_command() -> clap::Command {
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn report(said: &SettingValues) -> Result<(Vec<String>, Presentation), UsageError> {
-    Ok((said.each(&FILE)?, presentation(said)?))
+pub fn report(values: &SettingValues) -> Result<(Vec<String>, Presentation), UsageError> {
+    Ok((values.each(&FILE)?, presentation(values)?))
 }

@@ -45,38 +45,38 @@ pub enum LocalService {
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn read(said: &SettingValues) -> Result<CounterSources, UsageError> {
-    let service = match (said.get(&WATCH_PID)?, said.get(&WATCH_PORT)?) {
+pub fn read(values: &SettingValues) -> Result<CounterSources, UsageError> {
+    let service = match (values.get(&WATCH_PID)?, values.get(&WATCH_PORT)?) {
         (Some(_), Some(_)) => {
             let trouble = "cannot be combined with --watch-pid, which already names the service; leave one of them out";
-            return Err(said.wrong(&WATCH_PORT, trouble));
+            return Err(values.wrong(&WATCH_PORT, trouble));
         }
         (pid, port) => pid.map(LocalService::Process).or(port.map(LocalService::Port)),
     };
-    let (told, names): (Vec<String>, Vec<String>) = said.each(&WATCH)?.into_iter().unzip();
-    refuse_twice(said, WATCH.spec.name, &names)?;
-    let logs = said.each(&WATCH_LOG)?;
-    Ok(CounterSources { service, services: told, logs, probes: probes(said)? })
+    let (told, names): (Vec<String>, Vec<String>) = values.each(&WATCH)?.into_iter().unzip();
+    refuse_twice(values, WATCH.spec.name, &names)?;
+    let logs = values.each(&WATCH_LOG)?;
+    Ok(CounterSources { service, services: told, logs, probes: probes(values)? })
 }
 
 /// Refuses duplicates of an option.
-fn refuse_twice(said: &SettingValues, option: &'static str, names: &[String]) -> Result<(), UsageError> {
+fn refuse_twice(values: &SettingValues, option: &'static str, names: &[String]) -> Result<(), UsageError> {
     let twice = (0..names.len()).find(|at| names[at + 1..].contains(&names[*at]));
-    let said = twice.and_then(|at| Some((said.named(option).nth(at)?, &names[at])));
+    let said = twice.and_then(|at| Some((values.named(option).nth(at)?, &names[at])));
     said.map_or(Ok(()), |(said, name)| {
         Err(said.wrong(&format!("--{option}"), format!("{name} is given twice; leave one of them out")))
     })
 }
 
-fn probes(said: &SettingValues) -> Result<ProbeTargets, UsageError> {
-    let addresses = said.each(&PROBE)?;
-    refuse_twice(said, PROBE.spec.name, &addresses)?;
+fn probes(values: &SettingValues) -> Result<ProbeTargets, UsageError> {
+    let addresses = values.each(&PROBE)?;
+    refuse_twice(values, PROBE.spec.name, &addresses)?;
     if addresses.is_empty() {
-        said.refuse(&[PROBE_TOKEN.spec, PROBE_CACERT.spec], "needs a probe; add --probe HOST:PORT")?;
+        values.refuse(&[PROBE_TOKEN.spec, PROBE_CACERT.spec], "needs a probe; add --probe HOST:PORT")?;
     }
-    let token = said.get(&PROBE_TOKEN)?.or_else(|| std::env::var(TOKEN).ok());
+    let token = values.get(&PROBE_TOKEN)?.or_else(|| std::env::var(TOKEN).ok());
     if token.as_deref() == Some("") {
-        return Err(said.wrong(&PROBE_TOKEN, "is empty; use the token that the probe was started with"));
+        return Err(values.wrong(&PROBE_TOKEN, "is empty; use the token that the probe was started with"));
     }
-    Ok(ProbeTargets { addresses, token, cacert: said.get(&PROBE_CACERT)? })
+    Ok(ProbeTargets { addresses, token, cacert: values.get(&PROBE_CACERT)? })
 }

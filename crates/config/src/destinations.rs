@@ -16,68 +16,68 @@ use super::values::SettingValues;
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn unix_socket(said: &SettingValues) -> Result<Option<String>, UsageError> {
-    let Some(path) = said.text(&UNIX_SOCKET) else { return Ok(None) };
+pub fn unix_socket(values: &SettingValues) -> Result<Option<String>, UsageError> {
+    let Some(path) = values.text(&UNIX_SOCKET) else { return Ok(None) };
     let trouble = "is for TCP and cannot be combined with --unix-socket; leave one of them out";
-    said.refuse(&[CONNECT_TO.spec, SOURCE.spec], trouble)?;
+    values.refuse(&[CONNECT_TO.spec, SOURCE.spec], trouble)?;
     // sun_path holds 108 bytes including the terminating zero.
     let trouble = match path.len() {
         0 => "is empty; write the path of a socket, such as /run/app.sock".to_owned(),
         1..108 => return Ok(Some(path.to_owned())),
         long => format!("has {long} bytes; write a path of at most 107 bytes"),
     };
-    Err(said.wrong(&UNIX_SOCKET, trouble))
+    Err(values.wrong(&UNIX_SOCKET, trouble))
 }
 
 /// Reads the TLS settings; checks that the files can be read.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn tls(said: &SettingValues) -> Result<Tls, UsageError> {
+pub fn tls(values: &SettingValues) -> Result<Tls, UsageError> {
     for (one, other) in [(CERT, KEY), (KEY, CERT)] {
-        if said.has(&one) && !said.has(&other) {
-            return Err(said.wrong(&one, format!("needs --{} FILE; add it", other.spec.name)));
+        if values.has(&one) && !values.has(&other) {
+            return Err(values.wrong(&one, format!("needs --{} FILE; add it", other.spec.name)));
         }
     }
-    if said.has(&INSECURE) && said.has(&CACERT) {
+    if values.has(&INSECURE) && values.has(&CACERT) {
         let trouble = "has no effect with -k, which accepts any certificate; leave one of them out";
-        return Err(said.wrong(&CACERT, trouble));
+        return Err(values.wrong(&CACERT, trouble));
     }
     let file = |setting| {
-        let Some(path) = said.text(setting) else { return Ok(None) };
+        let Some(path) = values.text(setting) else { return Ok(None) };
         let readable = brunt_protocols::file::check_readable(path);
         readable.map(|()| Some(path.to_owned())).map_err(|error| {
-            said.wrong(setting, format!("{path} cannot be read ({error}); write the path of a readable file"))
+            values.wrong(setting, format!("{path} cannot be read ({error}); write the path of a readable file"))
         })
     };
     Ok(Tls {
-        insecure: said.has(&INSECURE),
+        insecure: values.has(&INSECURE),
         cacert: file(&CACERT)?,
         cert: file(&CERT)?,
         key: file(&KEY)?,
-        resume: !said.has(&NO_RESUME),
-        version: version(said)?,
+        resume: !values.has(&NO_RESUME),
+        version: version(values)?,
     })
 }
 
 /// Reads `--tlsv1.3` and `--tls-max`; returns the version if only one is left.
-fn version(said: &SettingValues) -> Result<Option<String>, UsageError> {
-    let trouble = match (said.has(&TLS_1_3), said.text(&TLS_MAX)) {
+fn version(values: &SettingValues) -> Result<Option<String>, UsageError> {
+    let trouble = match (values.has(&TLS_1_3), values.text(&TLS_MAX)) {
         (true, Some("1.2")) => "1.2 and --tlsv1.3 contradict each other; leave one of them out".to_owned(),
         (true, Some("1.3") | None) => return Ok(Some("1.3".into())),
         (false, Some("1.2")) => return Ok(Some("1.2".into())),
         (false, Some("1.3" | "default") | None) => return Ok(None),
         (_, Some(other)) => format!("`{other}` is not supported; use 1.2 or 1.3"),
     };
-    Err(said.wrong(&TLS_MAX, trouble))
+    Err(values.wrong(&TLS_MAX, trouble))
 }
 
 /// Applies `--name` to the only URL.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn apply_request_name(said: &SettingValues, urls: &mut [WeightedUrl]) -> Result<(), UsageError> {
-    let Some(name) = said.get(&NAME)? else { return Ok(()) };
+pub fn apply_request_name(values: &SettingValues, urls: &mut [WeightedUrl]) -> Result<(), UsageError> {
+    let Some(name) = values.get(&NAME)? else { return Ok(()) };
     match urls {
         [url] => url.name = Some(name),
         all => {
@@ -86,7 +86,7 @@ pub fn apply_request_name(said: &SettingValues, urls: &mut [WeightedUrl]) -> Res
                     each curl command",
                 all.len()
             );
-            return Err(said.wrong(&NAME, trouble));
+            return Err(values.wrong(&NAME, trouble));
         }
     }
     Ok(())
@@ -114,7 +114,7 @@ const EATERS: [SettingSpec; 13] = [
 /// # Errors
 /// The user's mistake, naming the option.
 pub fn command_line_urls(
-    said: &SettingValues,
+    values: &SettingValues,
     protocols: &[Arc<dyn Protocol>],
     commands: Option<&[&str]>,
 ) -> Result<Vec<WeightedUrl>, UsageError> {
@@ -124,21 +124,21 @@ pub fn command_line_urls(
         url.map(WeightedUrl::plain)
     };
     let mut urls = Vec::new();
-    for text in positional_urls(said) {
+    for text in positional_urls(values) {
         commands.map_or(Ok(()), |commands| urls::refuse_command_words(text, commands))?;
         urls.push(read("URL", text)?);
     }
-    for text in said.texts(&URL) {
+    for text in values.texts(&URL) {
         urls.push(read("-u", text)?);
     }
-    if let Some(path) = said.text(&URLS) {
-        let text = brunt_protocols::file::text("--urls", path).map_err(|wrong| said.wrong(&URLS, wrong.problem))?;
-        let mut listed = urls::from_file(path, &text, &schemes, |trouble| said.wrong(&URLS, trouble))?;
+    if let Some(path) = values.text(&URLS) {
+        let text = brunt_protocols::file::text("--urls", path).map_err(|wrong| values.wrong(&URLS, wrong.problem))?;
+        let mut listed = urls::from_file(path, &text, &schemes, |trouble| values.wrong(&URLS, trouble))?;
         // URLs of the command line come first; the long list is not copied.
         listed.splice(..0, urls);
         urls = listed;
     }
-    if !urls.is_empty() && (said.has(&CURL) || said.has(&CURL_FILE)) {
+    if !urls.is_empty() && (values.has(&CURL) || values.has(&CURL_FILE)) {
         let trouble = "cannot be combined with a curl command, which has its own URL; leave one of them out";
         return Err(UsageError::new("URL", trouble));
     }
@@ -146,18 +146,18 @@ pub fn command_line_urls(
 }
 
 /// Returns the positional URLs.
-fn positional_urls(said: &SettingValues) -> impl Iterator<Item = &str> {
-    said.texts(&TARGET).into_iter().filter(|text| !urls::is_plan(text))
+fn positional_urls(values: &SettingValues) -> impl Iterator<Item = &str> {
+    values.texts(&TARGET).into_iter().filter(|text| !urls::is_plan(text))
 }
 
 /// Returns `true` if the command line has URLs.
-pub fn has_urls(said: &SettingValues) -> bool {
-    positional_urls(said).next().is_some() || said.has(&URL) || said.has(&URLS)
+pub fn has_urls(values: &SettingValues) -> bool {
+    positional_urls(values).next().is_some() || values.has(&URL) || values.has(&URLS)
 }
 
 /// Returns the error for a missing URL.
-pub fn no_url(said: &SettingValues) -> String {
-    let taken = EATERS.iter().flat_map(|spec| said.named(spec.name).map(|said| (spec.display_name(), &said.text)));
+pub fn no_url(values: &SettingValues) -> String {
+    let taken = EATERS.iter().flat_map(|spec| values.named(spec.name).map(|said| (spec.display_name(), &said.text)));
     match taken.into_iter().find(|(_, text)| urls::looks_like_one(text)) {
         Some((name, text)) => {
             let text = mask::url(text);

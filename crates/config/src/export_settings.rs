@@ -28,14 +28,14 @@ pub struct ExportSettings {
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn read(said: &SettingValues) -> Result<ExportSettings, UsageError> {
-    let prometheus = said.get(&PROMETHEUS)?;
-    let linger = said.get(&LINGER)?;
+pub fn read(values: &SettingValues) -> Result<ExportSettings, UsageError> {
+    let prometheus = values.get(&PROMETHEUS)?;
+    let linger = values.get(&LINGER)?;
     if linger.is_some() && prometheus.is_none() {
-        return Err(said.wrong(&LINGER, "needs --prometheus; add --prometheus 9464"));
+        return Err(values.wrong(&LINGER, "needs --prometheus; add --prometheus 9464"));
     }
-    let otlp = said.named(OTLP.spec.name).next().map(|url| otlp::read(url, &|name| std::env::var(name).ok()));
-    Ok(ExportSettings { prometheus, linger, otlp: otlp.transpose()?, traced: said.has(&TRACE) })
+    let otlp = values.named(OTLP.spec.name).next().map(|url| otlp::read(url, &|name| std::env::var(name).ok()));
+    Ok(ExportSettings { prometheus, linger, otlp: otlp.transpose()?, traced: values.has(&TRACE) })
 }
 
 /// Adds the header line of `--trace SHARE` to every request, also to those with header lines of their own. Requests of
@@ -44,15 +44,15 @@ pub fn read(said: &SettingValues) -> Result<ExportSettings, UsageError> {
 /// # Errors
 /// The user's mistake, naming the option.
 pub fn trace(
-    said: &SettingValues,
+    values: &SettingValues,
     specs: &[OptionSpec],
     (options, urls): (&mut PlanOptions, &mut [WeightedUrl]),
 ) -> Result<Option<f64>, UsageError> {
-    let Some(part) = said.get(&TRACE)? else { return Ok(None) };
+    let Some(part) = values.get(&TRACE)? else { return Ok(None) };
     if !specs.iter().any(|spec| spec.name == "header") {
-        if !said.has(&OTLP) {
+        if !values.has(&OTLP) {
             let trouble = "cannot be sent as a header with this protocol, and only makes spans for a collector; add --otlp URL, or leave it out";
-            return Err(said.wrong(&TRACE, trouble));
+            return Err(values.wrong(&TRACE, trouble));
         }
         return Ok(Some(part));
     }
@@ -68,9 +68,9 @@ pub fn trace(
     let is_taken =
         |line: &String| line.split([':', ';']).next().is_some_and(|name| name.trim().eq_ignore_ascii_case(HEADER));
     if all().flatten().any(is_taken) {
-        return Err(said.wrong(&TRACE, "sets the traceparent header, and so does -H; leave one of them out"));
+        return Err(values.wrong(&TRACE, "sets the traceparent header, and so does -H; leave one of them out"));
     }
-    let line = format!("{HEADER}: {{{HEADER} {}}}", said.text(&TRACE).unwrap_or_default());
+    let line = format!("{HEADER}: {{{HEADER} {}}}", values.text(&TRACE).unwrap_or_default());
     let own = urls.iter_mut().filter_map(|url| url.options.get_mut("header"));
     own.for_each(|lines| lines.push(line.clone()));
     options.entry("header".into()).or_default().push(line);

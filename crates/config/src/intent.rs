@@ -167,8 +167,8 @@ fn plan_file(line: &SettingValues, protocols: &[Arc<dyn Protocol>]) -> Result<Ru
 }
 
 /// Reads `--curl` and `--curl-file`.
-fn curl_commands(said: &SettingValues) -> Result<RunDraft, UsageError> {
-    let draft = match (&said.texts(&CURL)[..], said.text(&CURL_FILE)) {
+fn curl_commands(values: &SettingValues) -> Result<RunDraft, UsageError> {
+    let draft = match (&values.texts(&CURL)[..], values.text(&CURL_FILE)) {
         ([], None) => RunDraft::default(),
         (texts, None) => curl::read(texts, "--curl")?,
         ([], Some(path)) => {
@@ -179,7 +179,7 @@ fn curl_commands(said: &SettingValues) -> Result<RunDraft, UsageError> {
             return Err(UsageError::new("--curl-file", "cannot be combined with --curl; put all commands in the file"));
         }
     };
-    if said.has(&AS_FLOW) { flows::into_flow(draft) } else { Ok(draft) }
+    if values.has(&AS_FLOW) { flows::into_flow(draft) } else { Ok(draft) }
 }
 
 /// Validates a draft and creates the intent.
@@ -242,21 +242,21 @@ fn build(
 
 /// Returns the plan and the command line with secrets masked, and the redaction of these secrets elsewhere.
 fn shown(
-    said: &SettingValues,
+    values: &SettingValues,
     plan: &Plan,
     watching: &CounterSources,
     words: &[String],
 ) -> (Plan, Vec<String>, Redaction) {
     let command: Vec<String> = std::iter::once("brunt".to_string()).chain(words.iter().cloned()).collect();
-    if said.has(&KEEP_SECRETS) {
+    if values.has(&KEEP_SECRETS) {
         return (plan.clone(), command, Redaction::default());
     }
     let mut known = Secrets::of_plan(plan);
-    said.texts(&WATCH).into_iter().filter_map(place).for_each(|place| known.learn_url(place));
-    said.texts(&OTLP).into_iter().for_each(|url| known.learn_url(url));
+    values.texts(&WATCH).into_iter().filter_map(place).for_each(|place| known.learn_url(place));
+    values.texts(&OTLP).into_iter().for_each(|url| known.learn_url(url));
     watching.probes.token.iter().for_each(|token| known.learn_option("token", token));
     let redaction = Redaction::new(known);
-    let command = mask::command(&command, &secrets(said, plan));
+    let command = mask::command(&command, &secrets(values, plan));
     (mask::plan(plan), command.iter().map(|word| redaction.sentence(word)).collect(), redaction)
 }
 
@@ -313,19 +313,19 @@ fn plan(
     })
 }
 
-fn workers(said: &SettingValues, defaults: &Defaults, one: bool) -> Result<u32, UsageError> {
+fn workers(values: &SettingValues, defaults: &Defaults, one: bool) -> Result<u32, UsageError> {
     let cores = (defaults.cores.floor() as u32).clamp(1, MOST_WORKERS as u32);
-    let asked = said.get(&WORKERS)?.unwrap_or(if one { 1 } else { cores });
+    let asked = values.get(&WORKERS)?.unwrap_or(if one { 1 } else { cores });
     // Each process has at least one worker.
-    Ok(asked.max(said.get(&PROCESSES)?.unwrap_or(1)))
+    Ok(asked.max(values.get(&PROCESSES)?.unwrap_or(1)))
 }
 
-fn timeout(said: &SettingValues) -> Result<Option<Nanos>, UsageError> {
-    match said.named(TIMEOUT.spec.name).next() {
+fn timeout(values: &SettingValues) -> Result<Option<Nanos>, UsageError> {
+    match values.named(TIMEOUT.spec.name).next() {
         Some(line) if line.origin == ValueOrigin::CommandLine => {
-            parsers::timeout_on_line(&line.text).map(Some).map_err(|trouble| said.wrong(&TIMEOUT, trouble))
+            parsers::timeout_on_line(&line.text).map(Some).map_err(|trouble| values.wrong(&TIMEOUT, trouble))
         }
-        _ => said.get(&TIMEOUT),
+        _ => values.get(&TIMEOUT),
     }
 }
 
@@ -335,17 +335,17 @@ fn place(watch: &str) -> Option<&str> {
 }
 
 /// Returns the secrets of a command line: as written, and masked.
-fn secrets(said: &SettingValues, plan: &Plan) -> Vec<(String, String)> {
-    let urls = [&TARGET, &URL, &PROXY, &OTLP].into_iter().flat_map(|setting| said.texts(setting));
+fn secrets(values: &SettingValues, plan: &Plan) -> Vec<(String, String)> {
+    let urls = [&TARGET, &URL, &PROXY, &OTLP].into_iter().flat_map(|setting| values.texts(setting));
     let urls = urls.map(|url| (url.to_string(), mask::url(url)));
     // `redis=redis://USER:PASSWORD@HOST`
     let hidden = |text: &str| place(text).map(|place| text.replace(place, &mask::url(place)));
-    let watched = said.texts(&WATCH).into_iter().filter_map(|text| Some((text.to_string(), hidden(text)?)));
+    let watched = values.texts(&WATCH).into_iter().filter_map(|text| Some((text.to_string(), hidden(text)?)));
     let options = plan
         .options
         .iter()
         .flat_map(|(name, values)| values.iter().map(|value| (value.clone(), mask::option(name, value))));
-    let whole = ["curl", "bearer", "cookie", "proxy-user", "probe-token"].into_iter().flat_map(|name| said.named(name));
+    let whole = ["curl", "bearer", "cookie", "proxy-user", "probe-token"].into_iter().flat_map(|name| values.named(name));
     let commands = whole.map(|said| (said.text.clone(), mask::MASK.to_string()));
     let key = plan.tls.key.iter().map(|key| (key.clone(), mask::MASK.to_string()));
     urls.chain(watched).chain(options).chain(commands).chain(key).filter(|(raw, shown)| raw != shown).collect()
@@ -360,15 +360,15 @@ fn format_of_file(path: &str) -> Option<&'static dyn ReportFormat> {
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn presentation(said: &SettingValues) -> Result<Presentation, UsageError> {
-    let format = said.get(&FORMAT)?;
-    let ending = said.text(&OUTPUT).and_then(format_of_file);
+pub fn presentation(values: &SettingValues) -> Result<Presentation, UsageError> {
+    let format = values.get(&FORMAT)?;
+    let ending = values.text(&OUTPUT).and_then(format_of_file);
     Ok(Presentation {
         format: format.or(ending).unwrap_or(FORMATS[0]),
         format_given: format.is_some(),
-        output: said.get(&OUTPUT)?,
-        language: said.get(&LANG)?,
-        quiet: said.has(&QUIET),
-        no_color: said.has(&NO_COLOR),
+        output: values.get(&OUTPUT)?,
+        language: values.get(&LANG)?,
+        quiet: values.has(&QUIET),
+        no_color: values.has(&NO_COLOR),
     })
 }

@@ -166,13 +166,13 @@ enum PlanAction {
 }
 
 fn planned(
-    said: &SettingValues,
+    values: &SettingValues,
     spoken: &[protocol_flags::ProtocolOptions],
     protocols: &[Arc<dyn Protocol>],
 ) -> Result<PlanAction, UsageError> {
-    if let Some(name) = said.text(&command_line::EXAMPLE) {
+    if let Some(name) = values.text(&command_line::EXAMPLE) {
         let own = [command_line::EXAMPLE.spec.name, settings::TARGET.spec.name];
-        if let Some(other) = said.iter().find(|said| !own.contains(&said.name)) {
+        if let Some(other) = values.iter().find(|said| !own.contains(&said.name)) {
             let options = spoken.iter().flat_map(|(_, options)| options).map(|option| (option.name, option.short));
             let mut known = settings::all().map(|spec| (spec.name, spec.short)).chain(options);
             let short = known.find(|(name, _)| *name == other.name).and_then(|(_, short)| short);
@@ -181,9 +181,9 @@ fn planned(
                 other.wrong(&called, "cannot be combined with --example, which only prints a plan; leave it out")
             );
         }
-        return examples::find(name, &said.texts(&settings::TARGET)).map(PlanAction::Text);
+        return examples::find(name, &values.texts(&settings::TARGET)).map(PlanAction::Text);
     }
-    match [&command_line::CHECK, &command_line::SHOW, &command_line::SCHEMA].map(|asked| said.has(asked)) {
+    match [&command_line::CHECK, &command_line::SHOW, &command_line::SCHEMA].map(|asked| values.has(asked)) {
         [_, _, true] => Ok(PlanAction::Text(format!(
             "{}\n",
             serde_json::to_string_pretty(&schema(protocols)).expect("a schema is JSON")

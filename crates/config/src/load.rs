@@ -27,39 +27,39 @@ pub struct LoadSettings {
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn read(said: &SettingValues, fixed: bool, several: bool) -> Result<LoadSettings, UsageError> {
-    let requests = said.get(&REQUESTS)?;
-    let requests = said.get(&ITERATIONS)?.or(requests);
-    let duration = said.get(&DURATION)?;
-    let staged = staged(said)?;
-    if let (Some(_), Some(given)) = (&staged, said.text(&DURATION)) {
+pub fn read(values: &SettingValues, fixed: bool, several: bool) -> Result<LoadSettings, UsageError> {
+    let requests = values.get(&REQUESTS)?;
+    let requests = values.get(&ITERATIONS)?.or(requests);
+    let duration = values.get(&DURATION)?;
+    let staged = staged(values)?;
+    if let (Some(_), Some(given)) = (&staged, values.text(&DURATION)) {
         let trouble = format!("{given} cannot be combined with --stage, whose times add up; leave one of them out");
-        return Err(said.wrong(&DURATION, trouble));
+        return Err(values.wrong(&DURATION, trouble));
     }
     let duration = match (&staged, duration, requests) {
         (Some((stages, _)), _, _) => Some(stages.iter().fold(Nanos::ZERO, |sum, s| sum.saturating_add(s.lasts))),
-        (None, None, None) if said.has(&HOLD) => None,
+        (None, None, None) if values.has(&HOLD) => None,
         (None, None, None) => Some(Nanos::from_secs(10)),
         (None, given, _) => given,
     };
     let constant = |level: f64| vec![Stage { lasts: duration.unwrap_or(UNTIL_DONE), from: level, to: level }];
-    let load = match (staged, said.get(&RATE)?) {
-        (Some((stages, Level::Rate)), _) => open(said, stages, fixed)?,
-        (Some((stages, Level::Users)), _) => closed(said, stages, several)?,
-        (None, Some(rate)) => open(said, constant(rate), fixed)?,
-        (None, None) => closed(said, constant(f64::from(users(said, requests)?)), several)?,
+    let load = match (staged, values.get(&RATE)?) {
+        (Some((stages, Level::Rate)), _) => open(values, stages, fixed)?,
+        (Some((stages, Level::Users)), _) => closed(values, stages, several)?,
+        (None, Some(rate)) => open(values, constant(rate), fixed)?,
+        (None, None) => closed(values, constant(f64::from(users(values, requests)?)), several)?,
     };
-    let connections = (load.is_open() && fixed).then(|| users(said, None)).transpose()?;
+    let connections = (load.is_open() && fixed).then(|| users(values, None)).transpose()?;
     Ok(LoadSettings { load, requests, duration, connections })
 }
 
-fn staged(said: &SettingValues) -> Result<Option<(Vec<Stage>, Level)>, UsageError> {
-    let texts = said.texts(&STAGE);
+fn staged(values: &SettingValues) -> Result<Option<(Vec<Stage>, Level)>, UsageError> {
+    let texts = values.texts(&STAGE);
     if texts.is_empty() {
         return Ok(None);
     }
     for level in [USERS.spec, RATE.spec] {
-        if let Some(given) = said.named(level.name).next_back() {
+        if let Some(given) = values.named(level.name).next_back() {
             let trouble = format!(
                 "{} cannot be combined with --stage, which has its own levels; leave one of them out",
                 given.text
@@ -68,14 +68,14 @@ fn staged(said: &SettingValues) -> Result<Option<(Vec<Stage>, Level)>, UsageErro
         }
     }
     stages::parse_all(texts).map(Some).map_err(|(which, trouble)| {
-        let said = said.named(STAGE.spec.name).nth(which).expect("the stage that is wrong");
+        let said = values.named(STAGE.spec.name).nth(which).expect("the stage that is wrong");
         said.wrong("--stage", trouble)
     })
 }
 
-fn users(said: &SettingValues, requests: Option<u64>) -> Result<u32, UsageError> {
-    match (said.get(&USERS)?, requests) {
-        (Some(users), Some(requests)) if requests < u64::from(users) => Err(said.wrong(
+fn users(values: &SettingValues, requests: Option<u64>) -> Result<u32, UsageError> {
+    match (values.get(&USERS)?, requests) {
+        (Some(users), Some(requests)) if requests < u64::from(users) => Err(values.wrong(
             &REQUESTS,
             format!("{requests} requests are too few for {users} users; use -n {users} or more, or -c {requests}"),
         )),
@@ -84,39 +84,39 @@ fn users(said: &SettingValues, requests: Option<u64>) -> Result<u32, UsageError>
     }
 }
 
-fn open(said: &SettingValues, stages: Vec<Stage>, fixed: bool) -> Result<Load, UsageError> {
-    if let Some(users) = said.text(&USERS).filter(|_| !fixed) {
+fn open(values: &SettingValues, stages: Vec<Stage>, fixed: bool) -> Result<Load, UsageError> {
+    if let Some(users) = values.text(&USERS).filter(|_| !fixed) {
         let trouble = format!(
             "{users} users cannot be combined with a rate (-r); leave one of them out, or limit the connections with \
                 --max-connections {users}"
         );
-        return Err(said.wrong(&USERS, trouble));
+        return Err(values.wrong(&USERS, trouble));
     }
     let trouble = "needs users and cannot be combined with a rate; leave it out, or use -c 10 instead of the rate";
-    said.refuse(&[THINK.spec, INTERVAL.spec, TOGETHER.spec, HOLD.spec], trouble)?;
-    Ok(Load::Open { stages, arrivals: said.get(&ARRIVALS)?.unwrap_or_default() })
+    values.refuse(&[THINK.spec, INTERVAL.spec, TOGETHER.spec, HOLD.spec], trouble)?;
+    Ok(Load::Open { stages, arrivals: values.get(&ARRIVALS)?.unwrap_or_default() })
 }
 
-fn closed(said: &SettingValues, stages: Vec<Stage>, several: bool) -> Result<Load, UsageError> {
-    said.refuse(&[ARRIVALS.spec], "needs a rate; add one, such as -r 100/s")?;
+fn closed(values: &SettingValues, stages: Vec<Stage>, several: bool) -> Result<Load, UsageError> {
+    values.refuse(&[ARRIVALS.spec], "needs a rate; add one, such as -r 100/s")?;
     if !several {
         let trouble = "needs a rate, as users have a connection each; add one, such as -r 100/s, or use -c";
-        said.refuse(&[MAX_CONNECTIONS.spec], trouble)?;
-        said.refuse(&[SLACK.spec], "needs a rate; add one, such as -r 100/s")?;
+        values.refuse(&[MAX_CONNECTIONS.spec], trouble)?;
+        values.refuse(&[SLACK.spec], "needs a rate; add one, such as -r 100/s")?;
     }
-    let together = said.has(&TOGETHER);
+    let together = values.has(&TOGETHER);
     if together && stages.iter().any(|s| s.from != s.to) {
         let trouble = "starts all users at once, and --stage changes their number; leave one of them out";
-        return Err(said.wrong(&TOGETHER, trouble));
+        return Err(values.wrong(&TOGETHER, trouble));
     }
-    let (think, interval) = (said.get(&THINK)?, said.get(&INTERVAL)?);
+    let (think, interval) = (values.get(&THINK)?, values.get(&INTERVAL)?);
     if think.is_some() && interval.is_some() {
-        return Err(said.wrong(&INTERVAL, "is the same as --think; leave one of them out"));
+        return Err(values.wrong(&INTERVAL, "is the same as --think; leave one of them out"));
     }
-    if said.has(&HOLD) && (said.has(&DURATION) || said.has(&REQUESTS) || said.has(&STAGE)) {
+    if values.has(&HOLD) && (values.has(&DURATION) || values.has(&REQUESTS) || values.has(&STAGE)) {
         let trouble = "holds the connections once all messages are sent, and cannot be combined with -d, -n or --stage; \
             leave one of them out";
-        return Err(said.wrong(&HOLD, trouble));
+        return Err(values.wrong(&HOLD, trouble));
     }
     Ok(Load::Closed { stages, think: think.or(interval), together })
 }

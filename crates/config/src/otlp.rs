@@ -32,16 +32,16 @@ const PREFIX: &str = "OTEL_EXPORTER_OTLP_";
 ///
 /// # Errors
 /// The user's mistake, naming the option or the variable.
-pub fn read(said: &SettingValue, variables: &dyn Fn(&str) -> Option<String>) -> Result<OtlpCollectors, UsageError> {
-    let url = Some(&said.text).filter(|text| !text.eq_ignore_ascii_case(ENV));
+pub fn read(value: &SettingValue, variables: &dyn Fn(&str) -> Option<String>) -> Result<OtlpCollectors, UsageError> {
+    let url = Some(&value.text).filter(|text| !text.eq_ignore_ascii_case(ENV));
     let given = url.map(|url| Endpoint::parse(url)).transpose();
-    let given = given.map_err(|trouble| said.wrong("--otlp", format!("{trouble}, or {ENV}")))?;
+    let given = given.map_err(|trouble| value.wrong("--otlp", format!("{trouble}, or {ENV}")))?;
     let of = |signal: &str| {
         let exporter = format!("OTEL_{signal}_EXPORTER");
         if variables(&exporter).is_some_and(|text| text.trim() == "none") {
             return Ok(None);
         }
-        let told = SignalVariables { said, signal, variables };
+        let told = SignalVariables { value, signal, variables };
         let mut settings = told.settings()?;
         let endpoint = given.clone().map_or_else(|| told.endpoint(&settings), Ok)?;
         settings.proxy = proxies::collector_proxy(&endpoint.shown(), variables)?;
@@ -52,7 +52,7 @@ pub fn read(said: &SettingValue, variables: &dyn Fn(&str) -> Option<String>) -> 
 
 /// The variables of one signal.
 struct SignalVariables<'a> {
-    said: &'a SettingValue,
+    value: &'a SettingValue,
     signal: &'a str,
     variables: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -88,7 +88,7 @@ impl SignalVariables<'_> {
     fn endpoint(&self, settings: &ExporterSettings) -> Result<Endpoint, UsageError> {
         let Some(said) = self.variable("ENDPOINT") else {
             let trouble = format!("{ENV} asks for {PREFIX}ENDPOINT, which is not set; set it, or write the URL here");
-            return Err(self.said.wrong("--otlp", trouble));
+            return Err(self.value.wrong("--otlp", trouble));
         };
         let wrong = |trouble: String| UsageError::new(said.name.clone(), trouble);
         let of_all = said.name == format!("{PREFIX}ENDPOINT");

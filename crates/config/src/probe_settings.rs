@@ -61,12 +61,12 @@ pub fn command() -> clap::Command {
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn read(said: &SettingValues) -> Result<ProbeSettings, UsageError> {
-    let listen = match said.get(&LISTEN_AT)? {
+pub fn read(values: &SettingValues) -> Result<ProbeSettings, UsageError> {
+    let listen = match values.get(&LISTEN_AT)? {
         Some(listen) => listen,
-        None => address(LISTEN).map_err(|trouble| said.wrong(&LISTEN_AT, trouble))?,
+        None => address(LISTEN).map_err(|trouble| values.wrong(&LISTEN_AT, trouble))?,
     };
-    let (token, tls) = (token(said)?, tls(said)?);
+    let (token, tls) = (token(values)?, tls(values)?);
     if !listen.ip().to_canonical().is_loopback() && (token.is_none() || tls.is_none()) {
         let missing = match (&token, &tls) {
             (None, None) => "--token-file FILE, --cert FILE and --key FILE",
@@ -77,9 +77,9 @@ pub fn read(said: &SettingValues) -> Result<ProbeSettings, UsageError> {
             "{listen} can be reached from other machines: add {missing}, or listen on {LISTEN} and use an \
                 SSH tunnel"
         );
-        return Err(said.wrong(&LISTEN_AT, trouble));
+        return Err(values.wrong(&LISTEN_AT, trouble));
     }
-    Ok(ProbeSettings { listen, token, tls, follow: follow(said)? })
+    Ok(ProbeSettings { listen, token, tls, follow: follow(values)? })
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -88,15 +88,15 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     found.ok_or_else(|| format!("`{text}` is not an address to listen on; use one such as {LISTEN} or 0.0.0.0:7070"))
 }
 
-fn token(said: &SettingValues) -> Result<Option<String>, UsageError> {
-    let (option, token) = match (said.text(&TOKEN_TEXT), said.text(&TOKEN_FILE)) {
+fn token(values: &SettingValues) -> Result<Option<String>, UsageError> {
+    let (option, token) = match (values.text(&TOKEN_TEXT), values.text(&TOKEN_FILE)) {
         (Some(_), Some(_)) => {
-            return Err(said.wrong(&TOKEN_FILE, "cannot be combined with --token; leave one of them out"));
+            return Err(values.wrong(&TOKEN_FILE, "cannot be combined with --token; leave one of them out"));
         }
         (Some(token), None) => ("--token", Some(token.to_owned())),
         (None, Some(file)) => {
             let text = std::fs::read_to_string(file);
-            let text = text.map_err(|e| said.wrong(&TOKEN_FILE, format!("{file} cannot be read: {e}")))?;
+            let text = text.map_err(|e| values.wrong(&TOKEN_FILE, format!("{file} cannot be read: {e}")))?;
             ("--token-file", Some(text.lines().next().unwrap_or_default().trim().to_owned()))
         }
         (None, None) => (TOKEN, std::env::var(TOKEN).ok()),
@@ -110,8 +110,8 @@ fn token(said: &SettingValues) -> Result<Option<String>, UsageError> {
 }
 
 /// Returns the certificate, if one is given.
-pub(super) fn tls(said: &SettingValues) -> Result<Option<RustlsServer>, UsageError> {
-    shown(said, |file| std::fs::read(file).map_err(|e| format!("{file} cannot be read: {e}")), &[])
+pub(super) fn tls(values: &SettingValues) -> Result<Option<RustlsServer>, UsageError> {
+    shown(values, |file| std::fs::read(file).map_err(|e| format!("{file} cannot be read: {e}")), &[])
 }
 
 /// Returns the certificate and key, their files read by `read`.
@@ -119,30 +119,30 @@ pub(super) fn tls(said: &SettingValues) -> Result<Option<RustlsServer>, UsageErr
 /// # Errors
 /// One of the two is missing, cannot be read, or is invalid.
 pub(super) fn shown(
-    said: &SettingValues,
+    values: &SettingValues,
     read: impl Fn(&str) -> Result<Vec<u8>, String>,
     alpn: &[&[u8]],
 ) -> Result<Option<RustlsServer>, UsageError> {
-    match (said.text(&CERT), said.text(&KEY)) {
+    match (values.text(&CERT), values.text(&KEY)) {
         (None, None) => Ok(None),
-        (Some(_), None) => Err(said.wrong(&CERT, "needs its private key; add --key FILE")),
-        (None, Some(_)) => Err(said.wrong(&KEY, "needs its certificate; add --cert FILE")),
+        (Some(_), None) => Err(values.wrong(&CERT, "needs its private key; add --key FILE")),
+        (None, Some(_)) => Err(values.wrong(&KEY, "needs its certificate; add --cert FILE")),
         (Some(cert), Some(key)) => {
-            let cert = read(cert).map_err(|trouble| said.wrong(&CERT, trouble))?;
-            let key = read(key).map_err(|trouble| said.wrong(&KEY, trouble))?;
+            let cert = read(cert).map_err(|trouble| values.wrong(&CERT, trouble))?;
+            let key = read(key).map_err(|trouble| values.wrong(&KEY, trouble))?;
             // The message names its option.
             RustlsServer::new(&cert, &key, alpn).map(Some).map_err(|sentence| match sentence.split_once(": ") {
                 Some((option, trouble)) if option.starts_with("--") => UsageError::new(option, trouble),
-                _ => said.wrong(&CERT, sentence),
+                _ => values.wrong(&CERT, sentence),
             })
         }
     }
 }
 
-fn follow(said: &SettingValues) -> Result<ServiceSelector, UsageError> {
-    match (said.get(&PORT)?, said.get(&PID)?) {
+fn follow(values: &SettingValues) -> Result<ServiceSelector, UsageError> {
+    match (values.get(&PORT)?, values.get(&PID)?) {
         (Some(_), Some(_)) => {
-            Err(said
+            Err(values
                 .wrong(&PORT, "cannot be combined with --pid, which already names the service; leave one of them out"))
         }
         (port, pid) => Ok(port.map(ServiceSelector::Port).or(pid.map(ServiceSelector::Process)).unwrap_or_default()),

@@ -91,11 +91,11 @@ fn help(of: &[(&str, &str)]) -> String {
 ///
 /// # Errors
 /// The first such option, and the protocols that have it.
-pub fn refuse_others(said: &SettingValues, protocols: &[Arc<dyn Protocol>], chosen: usize) -> Result<(), UsageError> {
+pub fn refuse_others(values: &SettingValues, protocols: &[Arc<dyn Protocol>], chosen: usize) -> Result<(), UsageError> {
     let own = protocols[chosen].options();
     for other in standalone(protocols) {
         let foreign = |spec: &&OptionSpec| !own.iter().any(|o| o.name == spec.name);
-        let given = other.options().iter().filter(foreign).find_map(|spec| said.named(spec.name).next());
+        let given = other.options().iter().filter(foreign).find_map(|spec| values.named(spec.name).next());
         if let Some(said) = given {
             let has = |other: &dyn Protocol| other.options().iter().any(|o| o.name == said.name);
             let names: Vec<&str> =

@@ -20,30 +20,30 @@ const OF_THE_WEB: [&str; 3] = ["http", "websocket", "grpc"];
 /// # Errors
 /// The user's mistake, naming the option or the variable.
 pub fn read(
-    said: &SettingValues,
+    values: &SettingValues,
     protocol: &str,
     urls: &[WeightedUrl],
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<ProxySettings, UsageError> {
-    let except = said.text(&NOPROXY);
-    if said.text(&PROXY).is_some_and(|proxy| !proxy.is_empty()) && said.has(&UNIX_SOCKET) {
+    let except = values.text(&NOPROXY);
+    if values.text(&PROXY).is_some_and(|proxy| !proxy.is_empty()) && values.has(&UNIX_SOCKET) {
         return Err(
-            said.wrong(&PROXY, "cannot be combined with --unix-socket, which needs no proxy; leave one of them out")
+            values.wrong(&PROXY, "cannot be combined with --unix-socket, which needs no proxy; leave one of them out")
         );
     }
-    match said.text(&PROXY) {
+    match values.text(&PROXY) {
         Some("") => Ok(ProxySettings::default()),
         Some(text) => {
-            let proxy = with_user(text, said.text(&PROXY_USER)).map_err(|trouble| said.wrong(&PROXY, trouble))?;
+            let proxy = with_user(text, values.text(&PROXY_USER)).map_err(|trouble| values.wrong(&PROXY, trouble))?;
             let except = except.unwrap_or_default().to_owned();
             if ProxyException::parse_list(&except).contains(&ProxyException::AllHosts) {
                 return Ok(ProxySettings::default());
             }
             Ok(ProxySettings { clear: Some(proxy.clone()), tls: Some(proxy), except, variables: Vec::new() })
         }
-        None => match said.named(PROXY_USER.spec.name).next() {
+        None => match values.named(PROXY_USER.spec.name).next() {
             Some(user) => Err(user.wrong("--proxy-user", "needs a proxy; add -x http://HOST:PORT")),
-            None if !OF_THE_WEB.contains(&protocol) || said.has(&UNIX_SOCKET) => Ok(ProxySettings::default()),
+            None if !OF_THE_WEB.contains(&protocol) || values.has(&UNIX_SOCKET) => Ok(ProxySettings::default()),
             None => from_environment(except, urls, variable),
         },
     }

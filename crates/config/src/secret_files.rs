@@ -35,9 +35,9 @@ pub fn read_secret_files(options: SettingValues) -> Result<SettingValues, UsageE
 ///
 /// # Errors
 /// See [`lines`].
-pub(super) fn lines_of(said: &SettingValue, flag: &str, path: &str) -> Result<Vec<SettingValue>, UsageError> {
-    let lines = lines(flag, path).map_err(|wrong| said.wrong(flag, wrong.problem))?;
-    Ok(lines.into_iter().map(|text| SettingValue { text, ..said.clone() }).collect())
+pub(super) fn lines_of(value: &SettingValue, flag: &str, path: &str) -> Result<Vec<SettingValue>, UsageError> {
+    let lines = lines(flag, path).map_err(|wrong| value.wrong(flag, wrong.problem))?;
+    Ok(lines.into_iter().map(|text| SettingValue { text, ..value.clone() }).collect())
 }
 
 /// Returns the lines of a file that a flag names; errors do not quote them.

@@ -145,7 +145,7 @@ settings! {
         RECORD: String = one("record", "FILE", text, "Write the events of the run to FILE as they happen");
         FORMAT: &'static dyn ReportFormat = one(
             "format", "FORMAT", parsers::format,
-            "text, json, csv, markdown (md) or junit [default: by the file name of -o, else text]",
+            "text, json, csv, markdown (md), junit or html [default: by the file name of -o, else text]",
         );
         OUTPUT: String = one("output", "FILE", text, "Write the report to FILE").short('o');
         LANG: Lang = one("lang", "LANG", parsers::language, "en or zh [default: from the locale]");

@@ -101,11 +101,11 @@ fn cookies(options: &mut SettingValues) -> Result<(), UsageError> {
 }
 
 /// Returns a secret as written, or the lines of its file.
-fn opened(flag: &str, said: SettingValue) -> Result<Vec<SettingValue>, UsageError> {
-    match said.text.strip_prefix('@') {
-        Some(path) => secret_files::lines_of(&said, flag, path),
-        None if said.text.trim().is_empty() => Err(said.wrong(flag, "is empty; write the value, or @FILE")),
-        None => Ok(vec![said]),
+fn opened(flag: &str, value: SettingValue) -> Result<Vec<SettingValue>, UsageError> {
+    match value.text.strip_prefix('@') {
+        Some(path) => secret_files::lines_of(&value, flag, path),
+        None if value.text.trim().is_empty() => Err(value.wrong(flag, "is empty; write the value, or @FILE")),
+        None => Ok(vec![value]),
     }
 }
 

@@ -62,29 +62,29 @@ pub fn command() -> clap::Command {
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn read(said: &SettingValues) -> Result<TargetSettings, UsageError> {
+pub fn read(values: &SettingValues) -> Result<TargetSettings, UsageError> {
     let usual = Config::default();
     let config = Config {
-        listen: listen(said)?,
-        workers: said.get(&WORKERS)?.unwrap_or(usual.workers),
-        backlog: said.get(&BACKLOG)?.unwrap_or(usual.backlog),
-        max_connections: said.get(&MAX_CONNECTIONS)?,
-        delay: said.get(&DELAY)?,
-        error_rate: said.get(&ERROR_RATE)?.unwrap_or(0.0),
-        close_rate: said.get(&CLOSE_RATE)?.unwrap_or(0.0),
-        stalls: said.each(&STALL)?,
-        log_arrivals: said.text(&LOG_ARRIVALS).map(PathBuf::from),
-        tls: tls(said)?,
-        seed: said.get(&SEED)?.unwrap_or(0),
+        listen: listen(values)?,
+        workers: values.get(&WORKERS)?.unwrap_or(usual.workers),
+        backlog: values.get(&BACKLOG)?.unwrap_or(usual.backlog),
+        max_connections: values.get(&MAX_CONNECTIONS)?,
+        delay: values.get(&DELAY)?,
+        error_rate: values.get(&ERROR_RATE)?.unwrap_or(0.0),
+        close_rate: values.get(&CLOSE_RATE)?.unwrap_or(0.0),
+        stalls: values.each(&STALL)?,
+        log_arrivals: values.text(&LOG_ARRIVALS).map(PathBuf::from),
+        tls: tls(values)?,
+        seed: values.get(&SEED)?.unwrap_or(0),
     };
-    Ok(TargetSettings { config, with_parent: said.has(&WITH_PARENT) })
+    Ok(TargetSettings { config, with_parent: values.has(&WITH_PARENT) })
 }
 
-fn listen(said: &SettingValues) -> Result<PeerAddress, UsageError> {
-    match (said.text(&LISTEN), said.text(&UNIX_SOCKET)) {
+fn listen(values: &SettingValues) -> Result<PeerAddress, UsageError> {
+    match (values.text(&LISTEN), values.text(&UNIX_SOCKET)) {
         (Some(address), Some(_)) => {
             let trouble = format!("cannot be combined with the address {address}; leave one of them out");
-            Err(said.wrong(&UNIX_SOCKET, trouble))
+            Err(values.wrong(&UNIX_SOCKET, trouble))
         }
         (None, Some(path)) => Ok(PeerAddress::Unix(Arc::new(PathBuf::from(path)))),
         (Some(address), None) => {
@@ -95,15 +95,15 @@ fn listen(said: &SettingValues) -> Result<PeerAddress, UsageError> {
 }
 
 /// Returns the certificate: a given one, or a new self-signed one.
-fn tls(said: &SettingValues) -> Result<Option<RustlsServer>, UsageError> {
+fn tls(values: &SettingValues) -> Result<Option<RustlsServer>, UsageError> {
     let given = probe_settings::shown(
-        said,
+        values,
         |file| brunt_protocols::file::read_bounded(file, brunt_protocols::file::TEXT_BOUND),
         brunt_test_server::ALPN,
     )?;
-    if given.is_some() || !said.has(&TLS) {
+    if given.is_some() || !values.has(&TLS) {
         return Ok(given);
     }
     let made = RustlsServer::self_signed(&["localhost", "127.0.0.1", "::1"], brunt_test_server::ALPN);
-    made.map(Some).map_err(|sentence| said.wrong(&TLS, sentence))
+    made.map(Some).map_err(|sentence| values.wrong(&TLS, sentence))
 }

@@ -73,12 +73,12 @@ pub fn command() -> clap::Command {
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn read(said: &SettingValues) -> Result<UiSettings, UsageError> {
-    let listen = match said.get(&LISTEN_AT)? {
+pub fn read(values: &SettingValues) -> Result<UiSettings, UsageError> {
+    let listen = match values.get(&LISTEN_AT)? {
         Some(listen) => listen,
-        None => address(LISTEN).map_err(|trouble| said.wrong(&LISTEN_AT, trouble))?,
+        None => address(LISTEN).map_err(|trouble| values.wrong(&LISTEN_AT, trouble))?,
     };
-    let (password, tls) = (password(said)?, probe_settings::tls(said)?);
+    let (password, tls) = (password(values)?, probe_settings::tls(values)?);
     if !listen.ip().to_canonical().is_loopback() && (password.is_none() || tls.is_none()) {
         let missing = match (&password, &tls) {
             (None, None) => "--password-file FILE, --cert FILE and --key FILE",
@@ -89,16 +89,16 @@ pub fn read(said: &SettingValues) -> Result<UiSettings, UsageError> {
             "{listen} can be reached from other machines, and anyone could send load from here: add {missing}, or \
                 listen on 127.0.0.1 and use an SSH tunnel"
         );
-        return Err(said.wrong(&LISTEN_AT, trouble));
+        return Err(values.wrong(&LISTEN_AT, trouble));
     }
     Ok(UiSettings {
         listen,
-        names: said.each(&NAME)?,
+        names: values.each(&NAME)?,
         password,
         tls,
-        library: said.text(&LIBRARY).map(PathBuf::from),
-        open: !said.has(&NO_OPEN),
-        language: said.get(&LANG)?,
+        library: values.text(&LIBRARY).map(PathBuf::from),
+        open: !values.has(&NO_OPEN),
+        language: values.get(&LANG)?,
     })
 }
 
@@ -113,10 +113,10 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     found.ok_or_else(|| format!("`{text}` is not an address to listen on; use one such as 127.0.0.1:8089 or 8089"))
 }
 
-fn password(said: &SettingValues) -> Result<Option<String>, UsageError> {
-    let (option, password) = match said.text(&PASSWORD_FILE) {
+fn password(values: &SettingValues) -> Result<Option<String>, UsageError> {
+    let (option, password) = match values.text(&PASSWORD_FILE) {
         Some(file) => {
-            let wrong = |trouble: String| said.wrong(&PASSWORD_FILE, trouble);
+            let wrong = |trouble: String| values.wrong(&PASSWORD_FILE, trouble);
             let text = brunt_protocols::file::read_bounded(file, 1 << 16).map_err(wrong)?;
             let text = String::from_utf8(text).map_err(|_| wrong(format!("{file} is not text (UTF-8)")))?;
             ("--password-file", Some(text.lines().next().unwrap_or_default().trim().to_owned()))

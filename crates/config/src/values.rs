@@ -66,7 +66,7 @@ impl SettingValues {
 
     /// Merges these over others: adds the values of `below` whose name is neither set here nor hidden.
     pub fn merged_over(mut self, below: SettingValues, hidden: &[&str]) -> SettingValues {
-        let silent = |said: &SettingValue| !self.contains(said.name) && !hidden.contains(&said.name);
+        let silent = |value: &SettingValue| !self.contains(value.name) && !hidden.contains(&value.name);
         let more: Vec<SettingValue> = below.0.into_iter().filter(silent).collect();
         self.extend(more);
         self
@@ -127,8 +127,8 @@ impl SettingValues {
     }
 }
 
-fn read<T>(setting: &TypedSetting<T>, said: &SettingValue) -> Result<T, UsageError> {
-    (setting.read)(&said.text).map_err(|trouble| said.wrong(&setting.spec.display_name(), trouble))
+fn read<T>(setting: &TypedSetting<T>, value: &SettingValue) -> Result<T, UsageError> {
+    (setting.read)(&value.text).map_err(|trouble| value.wrong(&setting.spec.display_name(), trouble))
 }
 
 impl IntoIterator for SettingValues {

@@ -32,27 +32,27 @@ impl Checks {
     /// # Errors
     /// Returns a usage error if a request has more than [`MAX_CHECKS`] checks.
     pub fn read(
-        asked: &ProtocolConfig,
+        config: &ProtocolConfig,
         options: impl Fn(&str) -> &'static [&'static str],
     ) -> Result<Option<Checks>, UsageError> {
         let mut reading = CheckCollector::default();
-        let first = asked.urls.first().map_or("", |url| &url.url);
-        if asked.url_options.iter().all(|own| own.is_empty())
-            && asked.urls.iter().all(|url| options(&url.url) == options(first))
+        let first = config.urls.first().map_or("", |url| &url.url);
+        if config.url_options.iter().all(|own| own.is_empty())
+            && config.urls.iter().all(|url| options(&url.url) == options(first))
         {
             // There may be a million URLs with the same checks.
-            let of_all = checks_of(asked, options(first));
+            let of_all = checks_of(config, options(first));
             if of_all.is_empty() {
                 return Ok(None);
             }
             reading.set(&of_all, "")?;
             return Ok(Some(reading.checks));
         }
-        for (index, url) in asked.urls.iter().enumerate() {
-            let alone = asked.for_url(index);
-            let name = asked.name(index).unwrap_or(url.path());
-            let own = |option: &str| asked.url_options.get(index).is_some_and(|own| own.contains_key(option));
-            let mut wanted = checks_of(alone.as_ref().unwrap_or(asked), options(&url.url));
+        for (index, url) in config.urls.iter().enumerate() {
+            let alone = config.for_url(index);
+            let name = config.name(index).unwrap_or(url.path());
+            let own = |option: &str| config.url_options.get(index).is_some_and(|own| own.contains_key(option));
+            let mut wanted = checks_of(alone.as_ref().unwrap_or(config), options(&url.url));
             // Checks from shared options are not prefixed with the request's name.
             wanted
                 .iter_mut()
@@ -73,9 +73,9 @@ struct NamedCheck<'a> {
     has_request_prefix: bool,
 }
 
-fn checks_of<'a>(asked: &'a ProtocolConfig, options: &'static [&'static str]) -> Vec<NamedCheck<'a>> {
+fn checks_of<'a>(config: &'a ProtocolConfig, options: &'static [&'static str]) -> Vec<NamedCheck<'a>> {
     let named = |option: &str, at: usize| {
-        let mut names = asked.values(CHECK_NAMES).iter().filter_map(|text| {
+        let mut names = config.values(CHECK_NAMES).iter().filter_map(|text| {
             let (of, rest) = text.split_once(' ')?;
             let (which, name) = rest.split_once(' ')?;
             (of == option && which.parse() == Ok(at)).then_some(name)
@@ -84,7 +84,7 @@ fn checks_of<'a>(asked: &'a ProtocolConfig, options: &'static [&'static str]) ->
     };
     let of_option = |option: &&'static str| {
         // For an option that is not repeatable the last value counts.
-        let values = asked.values(option);
+        let values = config.values(option);
         let from = if REPEATED.contains(option) { 0 } else { values.len().saturating_sub(1) };
         let values = values.iter().enumerate().skip(from).filter(|(_, value)| !value.is_empty());
         let option = *option;
@@ -228,12 +228,12 @@ mod tests {
         }
     }
 
-    fn read(asked: &ProtocolConfig) -> Option<Checks> {
+    fn read(config: &ProtocolConfig) -> Option<Checks> {
         let options = |url: &str| match url.starts_with("redis") {
             true => &["expect-body"][..],
             false => &["expect-status", "expect-body", "expect-json"],
         };
-        Checks::read(asked, options).expect("read")
+        Checks::read(config, options).expect("read")
     }
 
     #[test]

@@ -109,7 +109,7 @@ pub trait Protocol: Send + Sync + 'static {
     ///
     /// # Errors
     /// Returns a usage error that names the option.
-    fn prepare(&self, asked: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError>;
+    fn prepare(&self, config: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError>;
 }
 
 impl dyn Protocol {
@@ -239,7 +239,7 @@ pub trait Workload: Send + Sync + 'static {
     }
     /// Returns the bytes of a request as sent with this slot context, by a user with this state
     /// ([`PreparedWorkload::keeps_state`]): for examples of failures and for `--debug`.
-    fn encoded_with(&self, request: &Request, fill: &SlotContext<'_>, memory: Option<&UserState>) -> Vec<u8>;
+    fn encoded_with(&self, request: &Request, context: &SlotContext<'_>, memory: Option<&UserState>) -> Vec<u8>;
     /// Returns the trace that a request announces with this slot context. It is derived again on each call; nothing is
     /// stored while the request is in flight.
     fn trace(&self, _request: &Request, _fill: &SlotContext<'_>) -> Option<Trace> {
@@ -424,7 +424,7 @@ pub trait Session: Send {
         &mut self,
         id: ExchangeId,
         request: &Request,
-        fill: &SlotContext<'_>,
+        context: &SlotContext<'_>,
         out: &mut OutputBuffer,
     ) -> Result<SubmitOutcome, SessionFull>;
     /// Like [`Session::submit`], for a user who keeps state from earlier responses: called instead of it if
@@ -436,11 +436,11 @@ pub trait Session: Send {
         &mut self,
         id: ExchangeId,
         request: &Request,
-        fill: &SlotContext<'_>,
+        context: &SlotContext<'_>,
         _memory: &UserState,
         out: &mut OutputBuffer,
     ) -> Result<SubmitOutcome, SessionFull> {
-        self.submit(id, request, fill, out)
+        self.submit(id, request, context, out)
     }
     /// Cancels an exchange that timed out. Returns `true` if the connection stays usable and its other exchanges go
     /// on, `false` if the connection must be closed.

@@ -27,13 +27,13 @@ impl Trace {
     /// from the request's own random bits. A trace is sampled if its low half is below `sampled`; `u64::MAX` samples
     /// all.
     #[inline]
-    pub fn derive(fill: &SlotContext<'_>, sampled: u64) -> Trace {
+    pub fn derive(context: &SlotContext<'_>, sampled: u64) -> Trace {
         /// Separates spans from the random slots of the same request.
         const SPAN: u64 = 0x7370_616e_u64.wrapping_mul(0xd1b5_4a32_d192_ed03);
-        let (mut seed, mut number) = (fill.run, fill.number);
+        let (mut seed, mut number) = (context.run, context.number);
         seed ^= splitmix64(&mut number);
         let (high, low) = (splitmix64(&mut seed), splitmix64(&mut seed));
-        let mut span = splitmix64(&mut (fill.random ^ SPAN));
+        let mut span = splitmix64(&mut (context.random ^ SPAN));
         Trace {
             // Neither id may be zero.
             id: (u128::from(high) << 64 | u128::from(low)).max(1),

@@ -189,6 +189,7 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
         tls: Tls::default(),
         objectives: vec![],
         seed: 1,
+        trace: None,
     };
     let setup = Setup {
         plan: Arc::new(plan.clone()),

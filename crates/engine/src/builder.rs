@@ -45,7 +45,7 @@ const QUEUE_OF_ONE: u64 = 1 << 14;
 
 /// The parts of a worker except its network.
 pub(crate) struct WorkerBuilder<'a> {
-    pub dialogue: Arc<dyn Workload>,
+    pub workload: Arc<dyn Workload>,
     pub setup: &'a Setup,
     /// Source addresses, used in turn; if empty, the system chooses.
     pub sources: Vec<IpAddr>,
@@ -66,8 +66,8 @@ pub(crate) struct WorkerBuilder<'a> {
 }
 
 /// Returns the requests that users of a run choose from.
-pub(crate) fn requests(dialogue: &dyn Workload) -> RequestMix {
-    RequestMix::new(dialogue.requests().iter().map(|r| (r.weight, OriginId::of(r.origin))))
+pub(crate) fn requests(workload: &dyn Workload) -> RequestMix {
+    RequestMix::new(workload.requests().iter().map(|r| (r.weight, OriginId::of(r.origin))))
 }
 
 impl WorkerBuilder<'_> {
@@ -99,11 +99,11 @@ impl WorkerBuilder<'_> {
             timeout: plan.timeout,
             connect_timeout: plan.connect_timeout,
             queue: (QUEUE / u64::from(self.share.of)).max(QUEUE_OF_ONE),
-            one_exchange_per_connection: self.dialogue.prepared().one_exchange_per_connection,
-            exchanges_per_connection: self.dialogue.prepared().exchanges_per_connection.max(1),
+            one_exchange_per_connection: self.workload.prepared().one_exchange_per_connection,
+            exchanges_per_connection: self.workload.prepared().exchanges_per_connection.max(1),
             per_user: match plan.load.is_open() {
                 true => 1,
-                false => self.dialogue.prepared().exchanges_per_user.max(1),
+                false => self.workload.prepared().exchanges_per_user.max(1),
             },
         }
     }
@@ -157,10 +157,10 @@ impl WorkerBuilder<'_> {
             return Box::new(self.requests.seeded(seed).repeated(think));
         }
         let requests: Vec<(f64, OriginId)> =
-            self.dialogue.requests().iter().map(|r| (r.weight, OriginId::of(r.origin))).collect();
-        let silent = self.dialogue.prepared().holds_only;
+            self.workload.requests().iter().map(|r| (r.weight, OriginId::of(r.origin))).collect();
+        let silent = self.workload.prepared().holds_only;
         let own =
-            DedicatedConnections::new(self.dialogue.origins().len(), &requests, silent, seed).with_think_time(think);
+            DedicatedConnections::new(self.workload.origins().len(), &requests, silent, seed).with_think_time(think);
         Box::new(if plan.hold.is_some() { own.once() } else { own })
     }
 
@@ -169,7 +169,7 @@ impl WorkerBuilder<'_> {
         let plan = &self.setup.plan;
         let clears = plan.flows().map(|(_, flow)| flow.clear_cookies).collect();
         let known = plan.setup_flow().map(initial_values).unwrap_or_default();
-        let one_each = plan.urls.len() == self.dialogue.requests().len();
+        let one_each = plan.urls.len() == self.workload.requests().len();
         UserStates::new(clears, (user_lifetime_values(plan), known)).of_plan(one_each.then(|| Arc::clone(plan)))
     }
 
@@ -196,8 +196,8 @@ impl WorkerBuilder<'_> {
         if urls.iter().all(|url| url.max_rate().is_none()) {
             return Vec::new();
         }
-        let names = self.dialogue.names();
-        let named = urls.len() == self.dialogue.requests().len() && !names.list().is_empty();
+        let names = self.workload.names();
+        let named = urls.len() == self.workload.requests().len() && !names.list().is_empty();
         let mut known = HashMap::<(usize, u64), RateLimit>::new();
         let turns = |(request, url): (usize, &brunt_plan::WeightedUrl)| {
             let rate = url.max_rate()?;
@@ -224,7 +224,7 @@ impl WorkerBuilder<'_> {
         let cut_at = course.ends().map(|end| since_start(end.saturating_add(scenario.graceful_stop)));
         let bounds = Bounds {
             quota: course.iterations(),
-            rows_once: self.dialogue.prepared().max_requests.is_some(),
+            rows_once: self.workload.prepared().max_requests.is_some(),
             iterations_per_user: scenario.iterations_per_user,
             start_rate: scenario.spawn_rate.map(|rate| rate / f64::from(self.share.of)),
             max_users: scenario.max_users.map(|most| course.share().of_total(u64::from(most)) as u32),
@@ -247,7 +247,7 @@ impl WorkerBuilder<'_> {
             false => UserProfile::new(load, *warmup, self.share).of_requests(total),
         });
         let start_rate = self.setup.plan.connect_rate.map(|rate| rate / f64::from(self.share.of));
-        let rows_once = self.dialogue.prepared().max_requests.is_some();
+        let rows_once = self.workload.prepared().max_requests.is_some();
         let bounds = Bounds { quota, start_rate, rows_once, ..Bounds::default() };
         LoadSource::new(schedule, VirtualUsers::new(profile, ScenarioId(0)), self.scenario(seed), bounds)
     }
@@ -257,7 +257,7 @@ impl WorkerBuilder<'_> {
     fn rows(&self) -> (usize, usize) {
         let plan = &self.setup.plan;
         let scenarios = plan.scenarios.len();
-        (self.dialogue.names().list().len() + 2 * plan.spans().len() + scenarios, scenarios)
+        (self.workload.names().list().len() + 2 * plan.spans().len() + scenarios, scenarios)
     }
 
     fn fills(&self, limits: &Limits, seed: u64) -> SlotSource {
@@ -268,7 +268,7 @@ impl WorkerBuilder<'_> {
             limits.per_user,
             (seed, plan.seed),
             numbers,
-            self.dialogue.prepared().has_slots,
+            self.workload.prepared().has_slots,
         );
         let course = |number| ScenarioCourse::of(plan, number, self.share);
         let courses = (0..plan.scenarios.len()).filter_map(course);
@@ -282,7 +282,7 @@ impl WorkerBuilder<'_> {
         let seed = Rng::new(plan.seed).fork(u64::from(self.share.index)).next_u64();
         let mut source = self.sources(&limits, seed);
         let users = source.only().users().peak();
-        let (dialogue, security) = (Arc::clone(&self.dialogue), Arc::clone(&self.setup.security));
+        let (dialogue, security) = (Arc::clone(&self.workload), Arc::clone(&self.setup.security));
         // Connections have their own numbering.
         let fills =
             SlotSource::new(self.share, limits.per_user, (!seed, plan.seed), NumberSequence::in_turn(self.share), true);
@@ -292,7 +292,7 @@ impl WorkerBuilder<'_> {
         }
         let held = || HoldingUsers::new(plan.hold, Arc::clone(&self.barriers[1]));
         let rows = self.rows();
-        let tracing = traces(&*self.dialogue, plan.trace);
+        let tracing = traces(&*self.workload, plan.trace);
         let common_start = self.common_start(&limits, users);
         let held = self.fixed.then(held);
         let pools = Pools::new(self.pools, self.share.index, self.groups()).with_limits(&limits);
@@ -302,12 +302,12 @@ impl WorkerBuilder<'_> {
             now,
             in_flight: InFlight::new(limits.timeout, now, self.fills(&limits, seed))
                 .with_timeouts(&own_timeouts(plan), now),
-            user_states: (self.dialogue.prepared().keeps_state || plan.has_flows()).then(|| self.memories()),
+            user_states: (self.workload.prepared().keeps_state || plan.has_flows()).then(|| self.memories()),
             recorder: Recorder::new(&limits, rows, population, now, self.report)
                 .with_checks(self.checks.as_ref().map_or(0, |checks| checks.names().len()))
                 .with_traces(tracing, plan.trace),
             checks: self.checks,
-            dialogue: Arc::clone(&self.dialogue),
+            workload: Arc::clone(&self.workload),
             limits,
         };
         let connections = WorkerConnections::new(ConnectionParts {
@@ -318,8 +318,8 @@ impl WorkerBuilder<'_> {
             fixed: self.fixed.then(|| FixedConnections::new(plan.hold.is_some(), self.share.of)),
             heartbeats: plan.heartbeat.map(|interval| HeartbeatRounds::new(interval, self.start)),
             by_arrivals: arrive,
-            owned: plan.has_flows().then(|| UserConnections::of(&*self.dialogue, plan.flows().count())).flatten(),
-            reconnects: Reconnects::of(plan, &*self.dialogue),
+            owned: plan.has_flows().then(|| UserConnections::of(&*self.workload, plan.flows().count())).flatten(),
+            reconnects: Reconnects::of(plan, &*self.workload),
             spinning: self.spinning,
             rng: Rng::new(seed.wrapping_add(1)),
         });
@@ -327,7 +327,7 @@ impl WorkerBuilder<'_> {
             users: users::WorkerUsers::new(source, held),
             connections,
             common_start,
-            heeding: ControlCursor::new(self.setup.control.clone()),
+            control: ControlCursor::new(self.setup.control.clone()),
         })
     }
 }
@@ -338,12 +338,12 @@ fn own_timeouts(plan: &Plan) -> Vec<Option<Nanos>> {
 }
 
 /// Returns `true` if requests carry their trace, or belong to one without a place to carry it.
-fn traces(dialogue: &dyn Workload, share: Option<f64>) -> bool {
+fn traces(workload: &dyn Workload, share: Option<f64>) -> bool {
     let fill = SlotContext::default();
     let belongs = |request: &brunt_contract::Request| {
-        dialogue.trace(request, &fill).is_some() || share.is_some() && dialogue.carries_no_trace(request)
+        workload.trace(request, &fill).is_some() || share.is_some() && workload.carries_no_trace(request)
     };
-    dialogue.prepared().has_slots && dialogue.requests().iter().any(|one| belongs(&one.request))
+    workload.prepared().has_slots && workload.requests().iter().any(|one| belongs(&one.request))
 }
 
 /// Returns, for the users of each scenario, which values last as long as the user.

@@ -114,8 +114,8 @@ impl<N: Network> WorkerConnections<N> {
         let ConnectionParts { traffic, links, pools, lookups, .. } = parts;
         let now = traffic.now;
         WorkerConnections {
-            parses_slowly: traffic.dialogue.prepared().inspects_responses,
-            counts_messages: traffic.dialogue.prepared().counts_messages,
+            parses_slowly: traffic.workload.prepared().inspects_responses,
+            counts_messages: traffic.workload.prepared().counts_messages,
             traffic: Traffic::new(traffic),
             links,
             pools,
@@ -274,9 +274,9 @@ impl<N: Network> WorkerConnections<N> {
         let DueRequest { user, due, request, on_failure, held_back } = want;
         let (id, pool) = match request {
             RequestRef::Prepared(request) => {
-                let origin = OriginId::of(self.traffic.dialogue.requests()[request.at()].origin);
+                let origin = OriginId::of(self.traffic.workload.requests()[request.at()].origin);
                 let (pool, name) =
-                    (self.pools.of(user.scenario(), origin), self.traffic.dialogue.names().index_of(request.at()));
+                    (self.pools.of(user.scenario(), origin), self.traffic.workload.names().index_of(request.at()));
                 (self.traffic.add(due, request, name, user, 0), pool)
             }
             RequestRef::Derived(made) => self.add_derived(user, due, made),
@@ -297,8 +297,8 @@ impl<N: Network> WorkerConnections<N> {
     pub fn add_composed(&mut self, user: UserId, due: Nanos, draft: &RequestDraft) {
         let like = draft.base;
         let (name, within) =
-            (self.traffic.dialogue.names().index_of(like.at()), self.traffic.in_flight.timeout_of(like));
-        match self.traffic.dialogue.compose(&self.traffic.dialogue.requests()[like.at()].request, draft) {
+            (self.traffic.workload.names().index_of(like.at()), self.traffic.in_flight.timeout_of(like));
+        match self.traffic.workload.compose(&self.traffic.workload.requests()[like.at()].request, draft) {
             Ok(follow) => {
                 let request =
                     RequestRef::Derived(DerivedRequest { follow, name, hops: 0, timeout: within, of_page: false });
@@ -358,7 +358,7 @@ impl<N: Network> WorkerConnections<N> {
             SlotContext::default()
         };
         let x = *self.traffic.in_flight.get(id);
-        let Some(request) = self.traffic.in_flight.request(&*self.traffic.dialogue, &x, id) else { return };
+        let Some(request) = self.traffic.in_flight.request(&*self.traffic.workload, &x, id) else { return };
         let sent = match &mut self.traffic.user_states {
             None => self.links.submit(conn, id, request, &fill),
             Some(memories) => {

@@ -56,7 +56,7 @@ pub(crate) fn no_answer(why: impl Into<Cause>) -> OneShotError {
 
 /// The parameters of a one-shot conversation.
 pub(crate) struct OneShot<'a> {
-    pub dialogue: &'a Arc<dyn Workload>,
+    pub workload: &'a Arc<dyn Workload>,
     pub setup: &'a Setup,
     pub stop: &'a Stop,
     pub origin: &'a Origin,
@@ -181,7 +181,7 @@ struct OneShotConversation<'a> {
     /// Number of times the peer did not process the current request.
     untouched: u32,
     /// Slot values of the current request.
-    fill: SlotContext<'static>,
+    context: SlotContext<'static>,
     /// Moment to send a withheld body even without a response (`Expect: 100-continue`).
     release_at: Nanos,
     ears: TranscriptTap,
@@ -198,7 +198,7 @@ impl<'a> OneShotConversation<'a> {
         name: brunt_cause::CauseArgument,
         ears: &TranscriptTap,
     ) -> Self {
-        let OneShot { dialogue, setup, .. } = one_shot;
+        let OneShot { workload: dialogue, setup, .. } = one_shot;
         let timeout = setup.plan.connect_timeout;
         let deadline = net.now() + timeout;
         let sources = setup.sources.first().copied().into_iter().collect();
@@ -220,7 +220,7 @@ impl<'a> OneShotConversation<'a> {
             submitted: 0,
             begun: 0,
             untouched: 0,
-            fill: SlotContext::default(),
+            context: SlotContext::default(),
             release_at: Nanos::MAX,
             ears: ears.clone(),
             ended: Vec::new(),
@@ -333,7 +333,7 @@ impl<'a> OneShotConversation<'a> {
 
     /// Starts the session on the established connection.
     fn start_session(&mut self, established: EstablishedConnection) {
-        self.spoken = self.one_shot.dialogue.protocol_version(&established);
+        self.spoken = self.one_shot.workload.protocol_version(&established);
         self.established = Some(established);
     }
 
@@ -416,9 +416,9 @@ impl<'a> OneShotConversation<'a> {
                     self.ended.push(ended);
                 }
                 Event::StateUpdate(id, lesson) => {
-                    let (dialogue, request) = (self.one_shot.dialogue, self.requests[id.0 as usize]);
+                    let (dialogue, request) = (self.one_shot.workload, self.requests[id.0 as usize]);
                     let found =
-                        dialogue.update_state(request, &self.fill, lesson, &mut self.one_shot.memory.borrow_mut());
+                        dialogue.update_state(request, &self.context, lesson, &mut self.one_shot.memory.borrow_mut());
                     // Only callers that show each exchange fetch the resources of a page outside the load.
                     if let (Some(pages), Some(found)) = (self.one_shot.pages, found) {
                         pages.borrow_mut().push(found);
@@ -447,12 +447,12 @@ impl<'a> OneShotConversation<'a> {
             let memory = self.one_shot.memory;
             let (request, memory) = (self.requests[self.submitted], memory.borrow());
             let filled = SlotContext { values: &memory.values, ..fill };
-            let sent = match self.one_shot.dialogue.prepared().keeps_state {
+            let sent = match self.one_shot.workload.prepared().keeps_state {
                 false => self.links.submit(self.conn, id, request, &filled),
                 true => self.links.submit_with(self.conn, id, request, &filled, &memory),
             };
             let Ok(sent) = sent else { break };
-            self.fill = fill;
+            self.context = fill;
             self.submitted += 1;
             self.release_at = Nanos::MAX;
             let mut there = false;

@@ -312,16 +312,16 @@ mod tests {
         )
     }
 
-    fn due(flights: &mut InFlight, at: u64, request: RequestId) -> ExchangeId {
-        flights.add(Exchange::due(Nanos::from_millis(at), Nanos::from_millis(at), request, 0, UserId(0)))
+    fn due(in_flight: &mut InFlight, at: u64, request: RequestId) -> ExchangeId {
+        in_flight.add(Exchange::due(Nanos::from_millis(at), Nanos::from_millis(at), request, 0, UserId(0)))
     }
 
     /// Returns the slots whose time is over at `at`.
-    fn over(flights: &mut InFlight, at: u64) -> Vec<u32> {
+    fn over(in_flight: &mut InFlight, at: u64) -> Vec<u32> {
         let at = Nanos::from_millis(at);
-        let came_up = flights.take_expired(at);
-        let over = came_up.iter().copied().filter(|slot| flights.times_out(*slot, at).is_some()).collect();
-        flights.recycle(came_up);
+        let came_up = in_flight.take_expired(at);
+        let over = came_up.iter().copied().filter(|slot| in_flight.times_out(*slot, at).is_some()).collect();
+        in_flight.recycle(came_up);
         over
     }
 

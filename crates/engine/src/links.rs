@@ -88,7 +88,7 @@ pub(crate) trait Tap: Send {
 /// The connections, by the slot that the network assigned.
 pub(crate) struct Links<N: Network> {
     net: N,
-    dialogue: Arc<dyn Workload>,
+    workload: Arc<dyn Workload>,
     security: Arc<dyn SecureChannelFactory>,
     conns: Vec<Conn>,
     /// Number of connections open or being opened.
@@ -119,16 +119,16 @@ impl<N: Network> Links<N> {
     /// from `seeds`, their slot values from `fills`.
     pub fn new(
         mut net: N,
-        dialogue: Arc<dyn Workload>,
+        workload: Arc<dyn Workload>,
         security: Arc<dyn SecureChannelFactory>,
         timeout: Nanos,
         (seeds, fills): (Rng, SlotSource),
     ) -> Links<N> {
-        let once = dialogue.prepared().one_exchange_per_connection;
+        let once = workload.prepared().one_exchange_per_connection;
         let openings = OpeningTimers::new(timeout, net.now());
         Links {
             net,
-            dialogue,
+            workload,
             security,
             conns: Vec::new(),
             count: 0,
@@ -325,7 +325,7 @@ impl<N: Network> Links<N> {
     ) -> Result<OpeningStep, OpeningError> {
         let c = &mut self.conns[conn.at()];
         (c.stage, c.since) = (ConnStage::Handshaking, now);
-        let alpn = if outer { self.dialogue.alpn(origin) } else { &[] };
+        let alpn = if outer { self.workload.alpn(origin) } else { &[] };
         let channel = self.security.client(origin, alpn);
         let mut channel = channel.map_err(|why| OpeningError { kind: FaultKind::Tls, why: Some(why) })?;
         channel.start(&mut self.cipher);
@@ -369,7 +369,7 @@ impl<N: Network> Links<N> {
         {
             return session;
         }
-        self.dialogue.session(origin, established)
+        self.workload.session(origin, established)
     }
 
     /// Starts the session: it writes its first message.

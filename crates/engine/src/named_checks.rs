@@ -20,9 +20,9 @@ pub(crate) struct NamedChecks {
 
 impl NamedChecks {
     /// Creates the checks of a workload; None if requests cannot be mapped to URLs.
-    pub fn of(checks: Checks, dialogue: &dyn Workload) -> Option<NamedChecks> {
-        let (urls, names) = (&checks.set_of_url, dialogue.names());
-        if !urls.is_empty() && urls.len() != dialogue.requests().len() {
+    pub fn of(checks: Checks, workload: &dyn Workload) -> Option<NamedChecks> {
+        let (urls, names) = (&checks.set_of_url, workload.names());
+        if !urls.is_empty() && urls.len() != workload.requests().len() {
             return None;
         }
         let mut of_name: Vec<Option<Option<u16>>> = Vec::new();

@@ -81,7 +81,7 @@ impl NotSentCause {
 
 impl FinishedRequest {
     /// Creates the end of a request that leads to no further one.
-    pub fn of(user: UserId, news: UserEvent) -> FinishedRequest {
+    pub fn of(user: UserId, event: UserEvent) -> FinishedRequest {
         FinishedRequest {
             user,
             name: 0,
@@ -89,7 +89,7 @@ impl FinishedRequest {
             follow: None,
             page_finder: None,
             timeout: Nanos::ZERO,
-            event: news,
+            event,
             back_off: false,
         }
     }

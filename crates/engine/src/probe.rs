@@ -24,34 +24,34 @@ const AFTER: Nanos = Nanos::from_secs(60);
 /// Sends the first request of a user once, alone (`request`, with the values known by then), and follows redirects as
 /// the workload does. If there is no such request, a connection is opened.
 pub(crate) fn probe(
-    dialogue: &Arc<dyn Workload>,
+    workload: &Arc<dyn Workload>,
     (setup, stop): (&Setup, &Stop),
     (request, memory): (Option<usize>, &RefCell<UserState>),
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
     let way = RequestPass::new(setup, stop, memory);
-    let result = probing(dialogue, request, &way);
+    let result = probing(workload, request, &way);
     way.end();
     result
 }
 
 /// Like [`probe()`] for any request of the run, by a user that may be in the middle of its flow.
 pub(crate) fn probe_of<'a>(
-    dialogue: &'a Arc<dyn Workload>,
+    workload: &'a Arc<dyn Workload>,
     request: usize,
     way: &RequestPass<'a>,
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
-    probing(dialogue, Some(request), way)
+    probing(workload, Some(request), way)
 }
 
 fn probing<'a>(
-    dialogue: &'a Arc<dyn Workload>,
+    workload: &'a Arc<dyn Workload>,
     request: Option<usize>,
     way: &RequestPass<'a>,
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
     let began = Clock.now();
     let mut probe = FirstResponse::default();
     let mut transcript = Transcript::default();
-    let outcome = follow(dialogue, request, way, &mut probe, &mut transcript);
+    let outcome = follow(workload, request, way, &mut probe, &mut transcript);
     probe.took = Clock.now() - began;
     match outcome {
         Ok(()) => Ok(ProbeResult { probe, transcript }),
@@ -127,10 +127,10 @@ impl<'a> RequestPass<'a> {
         own.unwrap_or(plan.timeout)
     }
 
-    fn one_shot(&self, dialogue: &'a Arc<dyn Workload>, origin: &'a Origin, patience: Nanos) -> OneShot<'a> {
+    fn one_shot(&self, workload: &'a Arc<dyn Workload>, origin: &'a Origin, patience: Nanos) -> OneShot<'a> {
         let (setup, stop, memory, pages) = (self.setup, self.stop, self.memory, self.pages);
         OneShot {
-            dialogue,
+            workload,
             setup,
             stop,
             origin,
@@ -168,10 +168,10 @@ fn follow<'a>(
     request: Option<usize>,
     way: &RequestPass<'a>,
     probe: &mut FirstResponse,
-    told: &mut Transcript,
+    transcript: &mut Transcript,
 ) -> Result<(), OneShotError> {
     let Some(request) = request.filter(|_| !d.prepared().holds_only) else {
-        return exchange(d, way, (&d.origins()[0], None, way.setup.plan.timeout), probe, told).map(drop);
+        return exchange(d, way, (&d.origins()[0], None, way.setup.plan.timeout), probe, transcript).map(drop);
     };
     let patience = way.timeout(request);
     let first = &d.requests()[request];
@@ -179,16 +179,16 @@ fn follow<'a>(
     // Only a user that works through a flow continues on the same connection.
     let belongs = if way.setup.plan.has_flows() { d.connection_owner(origin) } else { ConnectionOwner::Pool };
     let hop = match belongs {
-        ConnectionOwner::Pool => exchange(d, way, (origin, Some(&first.request), patience), probe, told)?,
+        ConnectionOwner::Pool => exchange(d, way, (origin, Some(&first.request), patience), probe, transcript)?,
         ConnectionOwner::Iteration | ConnectionOwner::User => {
             probe.requests += 1;
             let mut transcribed = ConnectionTranscript::default();
             let outcome = way.on_own(d, (origin, &first.request, patience), &mut transcribed);
-            append_transcript(&**d, transcribed, probe, told);
+            append_transcript(&**d, transcribed, probe, transcript);
             outcome?.pop()
         }
     };
-    hops(d, way, (hop, patience), probe, told)
+    hops(d, way, (hop, patience), probe, transcript)
 }
 
 /// Sends a request caused by a response, alone, and those caused by its responses in turn.
@@ -213,13 +213,13 @@ fn hops(
     way: &RequestPass<'_>,
     (mut hop, patience): (Option<ExchangeEnd>, Nanos),
     probe: &mut FirstResponse,
-    told: &mut Transcript,
+    transcript: &mut Transcript,
 ) -> Result<(), OneShotError> {
     while let Some(ended) = &mut hop {
         probe.status = if ended.code == 0 { String::new() } else { d.code_name(ended.code) };
         probe.payload = ended.payload;
         let Some(next) = ended.follow_up.take() else { break };
-        hop = exchange(d, way, (&next.origin, Some(&next.request), patience), probe, told)?;
+        hop = exchange(d, way, (&next.origin, Some(&next.request), patience), probe, transcript)?;
     }
     let Some((kind, why)) = hop.and_then(|ended| Some((ended.fault?, ended.cause))) else { return Ok(()) };
     let trouble = match (kind, why) {
@@ -235,12 +235,12 @@ fn exchange(
     way: &RequestPass<'_>,
     (origin, request, patience): (&Origin, Option<&Request>, Nanos),
     probe: &mut FirstResponse,
-    told: &mut Transcript,
+    transcript: &mut Transcript,
 ) -> Result<Option<ExchangeEnd>, OneShotError> {
     let requests: Vec<&Request> = request.into_iter().collect();
     probe.requests += requests.len() as u64;
     let one_shot = OneShot {
-        dialogue: d,
+        workload: d,
         setup: way.setup,
         stop: way.stop,
         origin,
@@ -252,7 +252,7 @@ fn exchange(
     };
     let mut transcribed = ConnectionTranscript::default();
     let outcome = one_shot.run(&requests, &mut transcribed);
-    append_transcript(&**d, transcribed, probe, told);
+    append_transcript(&**d, transcribed, probe, transcript);
     Ok(outcome?.pop())
 }
 
@@ -261,19 +261,19 @@ fn append_transcript(
     d: &dyn Workload,
     transcribed: ConnectionTranscript,
     probe: &mut FirstResponse,
-    told: &mut Transcript,
+    transcript: &mut Transcript,
 ) {
     let ConnectionTranscript { address, through, spoken, established, sent, received, failed_checks } = transcribed;
-    told.failed_checks = failed_checks;
+    transcript.failed_checks = failed_checks;
     (probe.address, probe.through, probe.spoken) = (address, through, spoken);
     let readable = established.and_then(|established| d.display_bytes(&established, &sent.head, &received.head));
-    told.bytes[0] += sent.total;
-    told.bytes[1] += received.total;
-    told.left_out[0] += sent.total - sent.head.len() as u64;
-    told.left_out[1] += received.total - received.head.len() as u64;
+    transcript.bytes[0] += sent.total;
+    transcript.bytes[1] += received.total;
+    transcript.left_out[0] += sent.total - sent.head.len() as u64;
+    transcript.left_out[1] += received.total - received.head.len() as u64;
     let [sent, received] = readable.unwrap_or([sent.head, received.head]);
-    append(&mut told.sent, sent);
-    append(&mut told.received, received);
+    append(&mut transcript.sent, sent);
+    append(&mut transcript.received, received);
 }
 
 /// Sets the failure of a probe.
@@ -336,7 +336,7 @@ impl OneShots<'_> {
         let memory = &RefCell::default();
         for origin in d.origins() {
             let one_shot = OneShot {
-                dialogue: d,
+                workload: d,
                 setup,
                 stop,
                 origin,

@@ -441,8 +441,8 @@ mod tests {
         (books, told)
     }
 
-    fn rolled(books: &mut Recorder, limits: &Limits, to: u64, told: &Receiver<WorkerMessage>) -> Snapshot {
-        books.roll(Nanos(to), limits, &Gauges::default());
+    fn rolled(recorder: &mut Recorder, limits: &Limits, to: u64, told: &Receiver<WorkerMessage>) -> Snapshot {
+        recorder.roll(Nanos(to), limits, &Gauges::default());
         match told.try_recv() {
             Ok(WorkerMessage::Snapshot(bytes)) => decode(&bytes).expect("a second"),
             _ => panic!("no second"),
@@ -450,13 +450,13 @@ mod tests {
     }
 
     /// A request that was due at `due` and is in flight since.
-    fn in_flight(books: &mut Recorder, limits: &Limits, due: u64) -> Exchange {
+    fn in_flight(recorder: &mut Recorder, limits: &Limits, due: u64) -> Exchange {
         let mut x = Exchange::due(Nanos(due), Nanos(due), RequestId(0), 0, UserId(0));
         x.warmup = x.intended < limits.window;
-        books.due(0, UserId(0), x.warmup);
-        books.started(&mut x, Nanos(due), Nanos(due));
+        recorder.due(0, UserId(0), x.warmup);
+        recorder.started(&mut x, Nanos(due), Nanos(due));
         x.state = ExchangeState::InFlight;
-        books.sent(&x, false);
+        recorder.sent(&x, false);
         x
     }
 

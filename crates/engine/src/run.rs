@@ -30,19 +30,19 @@ const LEAD: Nanos = Nanos::from_millis(20);
 
 /// Returns the options without the names of checks and the timeouts and counts of steps, which do not concern
 /// protocols.
-pub(crate) fn without_names(asked: &ProtocolConfig) -> Cow<'_, ProtocolConfig> {
+pub(crate) fn without_names(config: &ProtocolConfig) -> Cow<'_, ProtocolConfig> {
     let ours = [CHECK_NAMES, brunt_plan::flow::TIMEOUT, brunt_plan::flow::AT_MOST];
-    if !asked.url_options.iter().any(|own| ours.iter().any(|name| own.contains_key(*name))) {
-        return Cow::Borrowed(asked);
+    if !config.url_options.iter().any(|own| ours.iter().any(|name| own.contains_key(*name))) {
+        return Cow::Borrowed(config);
     }
-    let mut asked = asked.clone();
+    let mut asked = config.clone();
     asked.url_options.iter_mut().for_each(|own| own.retain(|name, _| !ours.contains(&name.as_str())));
     Cow::Owned(asked)
 }
 
 /// A run ready to start, with everything encoded that its protocol can encode in advance.
 pub struct PreparedRun {
-    dialogue: Arc<dyn Workload>,
+    workload: Arc<dyn Workload>,
     fixed: bool,
     checks: Option<Arc<NamedChecks>>,
 }
@@ -52,11 +52,11 @@ impl PreparedRun {
     ///
     /// # Errors
     /// The user's mistake, naming the option.
-    pub fn of(protocol: &dyn Protocol, asked: &ProtocolConfig) -> Result<Arc<PreparedRun>, UsageError> {
-        let checks = Checks::read(asked, |url| protocol.checks(url))?;
-        let dialogue = protocol.prepare(&without_names(asked))?;
+    pub fn of(protocol: &dyn Protocol, config: &ProtocolConfig) -> Result<Arc<PreparedRun>, UsageError> {
+        let checks = Checks::read(config, |url| protocol.checks(url))?;
+        let dialogue = protocol.prepare(&without_names(config))?;
         let checks = checks.and_then(|checks| NamedChecks::of(checks, &*dialogue)).map(Arc::new);
-        Ok(Arc::new(PreparedRun { dialogue, fixed: protocol.fixed_connections(), checks }))
+        Ok(Arc::new(PreparedRun { workload: dialogue, fixed: protocol.fixed_connections(), checks }))
     }
 
     /// Prepares the inquiry the target must answer before requests can be prepared, given `asked.learnt`. Its probe
@@ -64,24 +64,24 @@ impl PreparedRun {
     ///
     /// # Errors
     /// The user's mistake, naming the option.
-    pub fn inquiry(protocol: &dyn Protocol, asked: &ProtocolConfig) -> Result<Option<Arc<PreparedRun>>, UsageError> {
-        let inquiry = protocol.inquiry(&without_names(asked))?;
-        Ok(inquiry.map(|dialogue| Arc::new(PreparedRun { dialogue, fixed: false, checks: None })))
+    pub fn inquiry(protocol: &dyn Protocol, config: &ProtocolConfig) -> Result<Option<Arc<PreparedRun>>, UsageError> {
+        let inquiry = protocol.inquiry(&without_names(config))?;
+        Ok(inquiry.map(|dialogue| Arc::new(PreparedRun { workload: dialogue, fixed: false, checks: None })))
     }
 
     /// Returns the origins of its requests.
     pub fn origins(&self) -> &[Origin] {
-        self.dialogue.origins()
+        self.workload.origins()
     }
 
     /// Returns `true` if nothing is sent: connections are only opened and held.
     pub fn silent(&self) -> bool {
-        self.dialogue.prepared().holds_only
+        self.workload.prepared().holds_only
     }
 
     /// Returns the number of planned connections and the capacity of the descriptor tables, if the plan exceeds it.
     pub fn too_many(&self, plan: &Plan) -> Option<(u64, u64)> {
-        let connections = connections(plan, &*self.dialogue);
+        let connections = connections(plan, &*self.workload);
         DescriptorTables::capacity_exceeded(connections).map(|most| (connections, most))
     }
 
@@ -92,7 +92,7 @@ impl PreparedRun {
 
     /// Returns the names of its requests.
     pub fn names(&self) -> &[String] {
-        self.dialogue.names().list()
+        self.workload.names().list()
     }
 
     /// Returns the names of its checks.
@@ -102,12 +102,12 @@ impl PreparedRun {
 
     /// Returns [`brunt_contract::PreparedWorkload::by_order`].
     pub fn by_order(&self) -> Option<OrderedResponses> {
-        self.dialogue.prepared().by_order
+        self.workload.prepared().by_order
     }
 
     /// Returns [`brunt_contract::PreparedWorkload::max_requests`].
     pub fn requests_at_most(&self) -> Option<u64> {
-        self.dialogue.prepared().max_requests
+        self.workload.prepared().max_requests
     }
 
     /// Sends the first request once, alone, and returns the response. A stop request cancels it.
@@ -117,7 +117,7 @@ impl PreparedRun {
     pub fn probe(&self, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
         let memory = probe::initial_state(setup);
         let request = first_request(&setup.plan, &mut memory.borrow_mut().values);
-        let mut outcome = probe::probe(&self.dialogue, (setup, stop), (request, &memory));
+        let mut outcome = probe::probe(&self.workload, (setup, stop), (request, &memory));
         let (Ok((answer, told)) | Err((answer, told))) = outcome
             .as_mut()
             .map(|sent| (&mut sent.probe, &mut sent.transcript))
@@ -133,30 +133,30 @@ impl PreparedRun {
     /// # Errors
     /// The failed step and the cause; the run must not begin.
     pub fn set_up(&self, setup: &Setup, stop: &Stop) -> Result<Vec<SetupValue>, OneShotFailure> {
-        single_pass::set_up(&self.dialogue, setup, stop)
+        single_pass::set_up(&self.workload, setup, stop)
     }
 
     /// Runs the `teardown` once, under the same rules as [`PreparedRun::after`].
     pub fn tear_down(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure> {
-        single_pass::tear_down(&self.dialogue, setup, stop, within)
+        single_pass::tear_down(&self.workload, setup, stop, within)
     }
 
     /// Runs the plan's flow once, alone and without pauses, if there is one.
-    pub fn run_single_pass(&self, setup: &Setup, stop: &Stop, told: &mut dyn FnMut(PassEvent)) {
+    pub fn run_single_pass(&self, setup: &Setup, stop: &Stop, on_event: &mut dyn FnMut(PassEvent)) {
         if let Some((_, flow)) = setup.plan.flows().next() {
-            single_pass::walk(&self.dialogue, (setup, stop), flow, &mut |mut walked| {
+            single_pass::walk(&self.workload, (setup, stop), flow, &mut |mut walked| {
                 if let PassEvent::Sent { request, outcome, .. } = &mut walked {
                     let transcript = outcome.as_mut().map(|sent| &mut sent.transcript);
                     self.name_checks(*request, transcript.map_err(|failed| &mut failed.transcript));
                 }
-                told(walked);
+                on_event(walked);
             });
         }
     }
 
     /// Returns the result of an inquiry after its probe.
     pub fn inquiry_result(&self) -> Option<Vec<u8>> {
-        self.dialogue.take_inquiry_response()
+        self.workload.take_inquiry_response()
     }
 
     /// Sends the requests that precede the run.
@@ -164,13 +164,13 @@ impl PreparedRun {
     /// # Errors
     /// The failed request and the cause; the run must not begin.
     pub fn before(&self, setup: &Setup, stop: &Stop) -> Result<(), OneShotFailure> {
-        probe::before(&self.dialogue, setup, stop)
+        probe::before(&self.workload, setup, stop)
     }
 
     /// Sends the requests that follow the run; returns the first failure, as a sentence. All of it takes at most
     /// `within` and is cancelled by a new stop request; the stop that ended the run does not cancel it.
     pub fn after(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure> {
-        probe::after(&self.dialogue, setup, stop, within)
+        probe::after(&self.workload, setup, stop, within)
     }
 
     /// Runs the plan to its end. Events are passed to `sink` on the calling thread as they happen, at least one a
@@ -180,9 +180,9 @@ impl PreparedRun {
         let tables = self.tables(plan);
         let (backend, missed) = self.backend(plan);
         let mut started = started(setup, backend.name(), tables.workers);
-        started.silent = Some(self.dialogue.prepared().holds_only);
-        started.names = self.dialogue.names().list().to_vec();
-        started.around = names_outside_load(plan, &*self.dialogue);
+        started.silent = Some(self.workload.prepared().holds_only);
+        started.names = self.workload.names().list().to_vec();
+        started.around = names_outside_load(plan, &*self.workload);
         started.checks = self.check_names().to_vec();
         sink(RunEvent::Started(Box::new(started)));
         if let Some(missed) = missed {
@@ -201,9 +201,9 @@ impl PreparedRun {
                 }
             }
             drop(report);
-            let code_name = |code| self.dialogue.code_name(code);
+            let code_name = |code| self.workload.code_name(code);
             Collector::new(tables.workers as usize, plan.load.is_open(), &code_name, sink)
-                .by_name(self.dialogue.names().list().len())
+                .by_name(self.workload.names().list().len())
                 .with_control(&setup.control)
                 .with_awaited(&awaited)
                 .listen(&told, plan.warmup);
@@ -230,12 +230,12 @@ impl PreparedRun {
     }
 
     fn tables(&self, plan: &Plan) -> DescriptorTables {
-        DescriptorTables::for_run(connections(plan, &*self.dialogue), worker_count(plan))
+        DescriptorTables::for_run(connections(plan, &*self.workload), worker_count(plan))
     }
 
     /// Returns the backend, and a notice if it is not the requested one.
     fn backend(&self, plan: &Plan) -> (Backend, Option<Subject>) {
-        let datagrams = self.dialogue.origins().iter().any(|origin| origin.datagrams);
+        let datagrams = self.workload.origins().iter().any(|origin| origin.datagrams);
         let backend = backend::choose(plan.net, datagrams);
         let missed = plan.net == brunt_plan::NetKind::Uring && backend != Backend::Uring;
         (backend, missed.then_some(if datagrams { Subject::UringStreamsOnly } else { Subject::UringUnavailable }))
@@ -248,11 +248,11 @@ impl PreparedRun {
         tables: DescriptorTables,
         workers: Range<u32>,
     ) -> WorkerThreads<'a> {
-        let pools = threads::pools(self.dialogue.origins(), setup, stop);
-        let sources = threads::sources(setup, &pools, connections(&setup.plan, &*self.dialogue));
+        let pools = threads::pools(self.workload.origins(), setup, stop);
+        let sources = threads::sources(setup, &pools, connections(&setup.plan, &*self.workload));
         let barriers = [Barrier::for_workers(workers.len() as u32), Barrier::for_workers(workers.len() as u32)];
         WorkerThreads {
-            dialogue: Arc::clone(&self.dialogue),
+            workload: Arc::clone(&self.workload),
             setup,
             fixed: self.fixed || setup.plan.hold.is_some(),
             backend: self.backend(&setup.plan).0,
@@ -286,9 +286,9 @@ pub fn worker_count(plan: &Plan) -> u32 {
 }
 
 /// Returns the names, by index, of requests sent only before and after the load.
-fn names_outside_load(plan: &Plan, dialogue: &dyn Workload) -> Vec<u16> {
+fn names_outside_load(plan: &Plan, workload: &dyn Workload) -> Vec<u16> {
     let Some(around) = plan.setup_flow() else { return Vec::new() };
-    let (names, mut all, mut of_users) = (dialogue.names(), BTreeSet::new(), BTreeSet::new());
+    let (names, mut all, mut of_users) = (workload.names(), BTreeSet::new(), BTreeSet::new());
     let add =
         |to: &mut BTreeSet<u16>, step: &Step| to.extend(step.urls().iter().map(|url| names.index_of(*url as usize)));
     plan.flows().for_each(|(_, flow)| flow.visit_steps(&mut |step| add(&mut of_users, step)));
@@ -297,7 +297,7 @@ fn names_outside_load(plan: &Plan, dialogue: &dyn Workload) -> Vec<u16> {
 }
 
 /// Returns the maximum number of simultaneous connections of the run.
-fn connections(plan: &Plan, dialogue: &dyn Workload) -> u64 {
+fn connections(plan: &Plan, workload: &dyn Workload) -> u64 {
     let of = |load: &Load, max_connections: u32| match load {
         Load::Closed { .. } => {
             let each = plan
@@ -305,9 +305,9 @@ fn connections(plan: &Plan, dialogue: &dyn Workload) -> u64 {
                 .map(|(_, flow)| flow.max_in_flight())
                 .max()
                 .unwrap_or(1)
-                .max(dialogue.prepared().exchanges_per_user);
+                .max(workload.prepared().exchanges_per_user);
             let in_flight = load.peak().round() as u64 * u64::from(each.max(1));
-            in_flight.div_ceil(u64::from(dialogue.prepared().exchanges_per_connection.max(1)))
+            in_flight.div_ceil(u64::from(workload.prepared().exchanges_per_connection.max(1)))
         }
         Load::Open { .. } => u64::from(max_connections),
     };

@@ -29,14 +29,14 @@ use crate::{Setup, Stop};
 /// The options that the protocol does not accept.
 pub fn run<N: Network>(
     protocol: &dyn Protocol,
-    asked: &ProtocolConfig,
+    config: &ProtocolConfig,
     setup: &Setup,
     start: Nanos,
     net: N,
     sink: &mut dyn FnMut(RunEvent),
 ) -> Result<(), UsageError> {
-    let dialogue = protocol.prepare(asked)?;
-    let checks = Checks::read(asked, |url| protocol.checks(url))?;
+    let dialogue = protocol.prepare(config)?;
+    let checks = Checks::read(config, |url| protocol.checks(url))?;
     let checks = checks.and_then(|checks| NamedChecks::of(checks, &*dialogue)).map(Arc::new);
     let pools: Vec<_> =
         dialogue.origins().iter().map(|o| (o.clone(), setup.resolver.resolve(o).unwrap_or_default())).collect();
@@ -47,7 +47,7 @@ pub fn run<N: Network>(
     let (report, told) = channel();
     let requests = requests(&*dialogue);
     let seed = WorkerBuilder {
-        dialogue,
+        workload: dialogue,
         setup,
         share: Share::WHOLE,
         start,
@@ -61,7 +61,7 @@ pub fn run<N: Network>(
         checks,
         stop: Stop::default(),
     };
-    let mut heard = DrainingNetwork { net, told, collector: &mut collector };
+    let mut heard = DrainingNetwork { net, messages: told, collector: &mut collector };
     seed.run(&mut heard, Lookups::at_once(Arc::clone(&setup.resolver)));
     heard.receive();
     collector.end(setup.plan.warmup);
@@ -71,13 +71,13 @@ pub fn run<N: Network>(
 /// A network that passes the worker's messages on before it sleeps.
 struct DrainingNetwork<'a, 'b, N> {
     net: N,
-    told: Receiver<WorkerMessage>,
+    messages: Receiver<WorkerMessage>,
     collector: &'a mut Collector<'b>,
 }
 
 impl<N> DrainingNetwork<'_, '_, N> {
     fn receive(&mut self) {
-        while let Ok(message) = self.told.try_recv() {
+        while let Ok(message) = self.messages.try_recv() {
             self.collector.receive(0, message);
         }
     }

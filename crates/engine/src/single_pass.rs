@@ -54,14 +54,14 @@ pub enum PassEvent {
 /// Runs the flow of a plan once, each request on a new connection unless the connection belongs to the user; `setup`
 /// and `teardown` come before and after.
 pub(crate) fn walk(
-    dialogue: &Arc<dyn Workload>,
+    workload: &Arc<dyn Workload>,
     (setup, stop): (&Setup, &Stop),
     flow: &Flow,
-    told: &mut dyn FnMut(PassEvent),
+    on_event: &mut dyn FnMut(PassEvent),
 ) {
     let (memory, pages) = (initial_state(setup), Pages::default());
     let way = RequestPass::new(setup, stop, &memory).with_pages(&pages);
-    let mut walk = SinglePass { dialogue, pass: way, stop, flow, seed: setup.plan.seed, sent: 0, fetched: None };
+    let mut walk = SinglePass { workload, pass: way, stop, flow, seed: setup.plan.seed, sent: 0, fetched: None };
     let user = Flow { start: flow.start.clone(), end: flow.end.clone(), ..flow.with_steps(&flow.steps) };
     let around = setup.plan.setup_flow().unwrap_or(flow);
     for (part, steps) in
@@ -71,11 +71,11 @@ pub(crate) fn walk(
             continue;
         }
         if !part.is_empty() {
-            told(PassEvent::Section(part));
+            on_event(PassEvent::Section(part));
         }
         walk.fetched = part.is_empty().then_some(0);
         walk.run(&steps, Some(MOST), &mut |walked| {
-            told(walked);
+            on_event(walked);
             Nanos::ZERO
         });
     }
@@ -87,12 +87,12 @@ pub(crate) fn walk(
 /// # Errors
 /// The failed step and the cause.
 pub(crate) fn set_up(
-    dialogue: &Arc<dyn Workload>,
+    workload: &Arc<dyn Workload>,
     setup: &Setup,
     stop: &Stop,
 ) -> Result<Vec<SetupValue>, OneShotFailure> {
     let Some(flow) = setup.plan.setup_flow().filter(|flow| !flow.setup.is_empty()) else { return Ok(Vec::new()) };
-    let memory = once(dialogue, (setup, stop), &flow.with_steps(&flow.setup), Nanos::MAX, true)?;
+    let memory = once(workload, (setup, stop), &flow.with_steps(&flow.setup), Nanos::MAX, true)?;
     let known = (0..flow.variables.len() as u16).filter_map(|variable| {
         let value = memory.values.get(variable)?.to_vec();
         Some(SetupValue { variable, value, ends: memory.values.ends(variable).to_vec() })
@@ -102,7 +102,7 @@ pub(crate) fn set_up(
 
 /// Runs the `teardown` once, even if the run was interrupted; returns the first step that failed.
 pub(crate) fn tear_down(
-    dialogue: &Arc<dyn Workload>,
+    workload: &Arc<dyn Workload>,
     setup: &Setup,
     stop: &Stop,
     within: Option<Nanos>,
@@ -112,14 +112,14 @@ pub(crate) fn tear_down(
     let again = Stop::default();
     let stop = if stop.requested() { &again } else { stop };
     let until = within.map_or(Nanos::MAX, |within| Clock.now() + within);
-    let failed = once(dialogue, (setup, stop), &flow.with_steps(&flow.teardown), until, false).err()?;
+    let failed = once(workload, (setup, stop), &flow.with_steps(&flow.teardown), until, false).err()?;
     Some(if stop.requested() { AfterFailure::Interrupted } else { AfterFailure::Failed(failed.why) })
 }
 
 /// Runs steps once, with their pauses; returns the captured values. A failed step ends it unless the flow continues on
 /// failure.
 fn once(
-    dialogue: &Arc<dyn Workload>,
+    workload: &Arc<dyn Workload>,
     (setup, stop): (&Setup, &Stop),
     steps: &Flow,
     until: Nanos,
@@ -127,7 +127,7 @@ fn once(
 ) -> Result<UserState, OneShotFailure> {
     let memory = initial_state(setup);
     let way = RequestPass::new(setup, stop, &memory).until(until);
-    let mut walk = SinglePass { dialogue, pass: way, stop, flow: steps, seed: setup.plan.seed, sent: 0, fetched: None };
+    let mut walk = SinglePass { workload, pass: way, stop, flow: steps, seed: setup.plan.seed, sent: 0, fetched: None };
     let mut failed = None;
     walk.run(steps, None, &mut |walked| match walked {
         PassEvent::Sent { request, outcome: Err(failure), .. } => {
@@ -167,7 +167,7 @@ fn continues_after_failure(steps: &Flow, request: u32) -> bool {
 
 /// One user's single pass.
 struct SinglePass<'a> {
-    dialogue: &'a Arc<dyn Workload>,
+    workload: &'a Arc<dyn Workload>,
     pass: RequestPass<'a>,
     stop: &'a Stop,
     flow: &'a Flow,
@@ -180,7 +180,7 @@ struct SinglePass<'a> {
 
 impl SinglePass<'_> {
     /// Runs steps once and reports each; `told` returns the duration of pauses.
-    fn run(&mut self, steps: &Flow, most: Option<usize>, told: &mut dyn FnMut(PassEvent) -> Nanos) {
+    fn run(&mut self, steps: &Flow, most: Option<usize>, on_event: &mut dyn FnMut(PassEvent) -> Nanos) {
         let program = Arc::new(FlowProgram::of(steps).expect(CHECKED));
         let mut user = brunt_scenario::FlowScenario::new(Arc::clone(&program), self.seed);
         let (mut now, mut acts) = (Clock.now(), Actions::new());
@@ -193,13 +193,13 @@ impl SinglePass<'_> {
             let Some(act) = acts.pop_front() else { return };
             news = match act {
                 Action::Send(_) | Action::SendInBatch(..) if most == Some(self.sent) => {
-                    told(PassEvent::RequestLimit(self.sent));
+                    on_event(PassEvent::RequestLimit(self.sent));
                     return;
                 }
-                Action::Send(request) => Some(self.request(request.at(), None, told)),
-                Action::SendInBatch(request, batch) => Some(self.request(request.at(), Some(batch), told)),
+                Action::Send(request) => Some(self.request(request.at(), None, on_event)),
+                Action::SendInBatch(request, batch) => Some(self.request(request.at(), Some(batch), on_event)),
                 Action::Pause(pause) => {
-                    let sleeps = told(PassEvent::Paused(pause));
+                    let sleeps = on_event(PassEvent::Paused(pause));
                     now = now.saturating_add(pause);
                     self.sleep(sleeps);
                     Some(UserEvent::Resumed)
@@ -209,7 +209,7 @@ impl SinglePass<'_> {
                     Some(if std::mem::take(&mut prepares) { UserEvent::Begin } else { UserEvent::NoMoreVisits })
                 }
                 Action::Yielded(ENDLESS) => {
-                    told(PassEvent::Endless);
+                    on_event(PassEvent::Endless);
                     return;
                 }
                 Action::Yielded(_) => Some(UserEvent::Resumed),
@@ -232,31 +232,31 @@ impl SinglePass<'_> {
         &mut self,
         request: usize,
         batch: Option<BatchMember>,
-        told: &mut dyn FnMut(PassEvent) -> Nanos,
+        on_event: &mut dyn FnMut(PassEvent) -> Nanos,
     ) -> UserEvent {
-        let fault = self.send(request, told);
+        let fault = self.send(request, on_event);
         let of_page = self.fetch(request, batch.is_none(), &mut |walked| {
-            told(walked);
+            on_event(walked);
         });
         let on_failure = batch.map(|batch| batch.on_failure).unwrap_or_default();
         UserEvent::Ended { code: 0, fault: fault.or(of_page), on_failure }
     }
 
-    fn send(&mut self, request: usize, told: &mut dyn FnMut(PassEvent) -> Nanos) -> Option<FaultKind> {
+    fn send(&mut self, request: usize, on_event: &mut dyn FnMut(PassEvent) -> Nanos) -> Option<FaultKind> {
         let before = self.pass.memory.borrow().values.clone();
-        let outcome = probe_of(self.dialogue, request, &self.pass);
+        let outcome = probe_of(self.workload, request, &self.pass);
         self.sent += 1;
         let fault = fault(&outcome);
         let captured = captured(self.flow, &before, &self.pass.memory.borrow().values);
         let used = used_values(self.pass.plan(), request, &before);
-        told(PassEvent::Sent { request, outcome: outcome.map(Box::new), captured, used });
+        on_event(PassEvent::Sent { request, outcome: outcome.map(Box::new), captured, used });
         fault
     }
 
     /// Closes the user's own connections to these servers; all other connections serve one request each.
     fn close_connections(&self, servers: &[String]) {
-        let origins = origins_of(servers, self.pass.plan(), &**self.dialogue);
-        let all = self.dialogue.origins();
+        let origins = origins_of(servers, self.pass.plan(), &**self.workload);
+        let all = self.workload.origins();
         let meant = |origin: &Origin| {
             origins.as_ref().is_none_or(|origins| origins.iter().any(|at| all.get(at.at()) == Some(origin)))
         };

@@ -148,8 +148,8 @@ impl LoadSource {
 
     /// Calls [`Scenario::wake`].
     #[inline]
-    pub fn wake(&mut self, woken: Wakeup, values: &mut UserValues, acts: &mut Actions) {
-        self.scenario.wake(woken, values, acts);
+    pub fn wake(&mut self, wakeup: Wakeup, values: &mut UserValues, actions: &mut Actions) {
+        self.scenario.wake(wakeup, values, actions);
     }
 
     /// Calls [`Scenario::handles_unsolicited`].
@@ -158,20 +158,20 @@ impl LoadSource {
     }
 
     /// Calls [`Scenario::on_unsolicited`].
-    pub fn hear(&mut self, unasked: UnsolicitedMessage<'_>, values: &mut UserValues, acts: &mut Actions) {
-        self.scenario.on_unsolicited(unasked, values, acts);
+    pub fn hear(&mut self, unasked: UnsolicitedMessage<'_>, values: &mut UserValues, actions: &mut Actions) {
+        self.scenario.on_unsolicited(unasked, values, actions);
     }
 
     /// Calls [`Scenario::on_sent`].
     #[inline]
-    pub fn sends(&mut self, user: UserId, at: Nanos, acts: &mut Actions) {
-        self.scenario.on_sent(user.index(), at, acts);
+    pub fn sends(&mut self, user: UserId, at: Nanos, actions: &mut Actions) {
+        self.scenario.on_sent(user.index(), at, actions);
     }
 
     /// Calls [`Scenario::on_leave`]: a user brought by an arrival makes room for another.
     #[inline]
-    pub fn leaves(&mut self, user: UserId, at: Nanos, acts: &mut Actions) {
-        self.scenario.on_leave(user.index(), at, self.users.by_arrivals(), acts);
+    pub fn leaves(&mut self, user: UserId, at: Nanos, actions: &mut Actions) {
+        self.scenario.on_leave(user.index(), at, self.users.by_arrivals(), actions);
     }
 
     /// Calls [`Scenario::has_iterations`].

@@ -23,7 +23,7 @@ use crate::{Setup, Stop, lookup};
 
 /// The parameters of the workers.
 pub(crate) struct WorkerThreads<'a> {
-    pub dialogue: Arc<dyn Workload>,
+    pub workload: Arc<dyn Workload>,
     pub setup: &'a Setup,
     /// Set if the number of connections is part of the plan.
     pub fixed: bool,
@@ -47,7 +47,7 @@ impl<'a> WorkerThreads<'a> {
     where
         'a: 's,
     {
-        let requests = requests(&*self.dialogue);
+        let requests = requests(&*self.workload);
         for index in self.workers.clone() {
             let broken = report.clone();
             let body = self.body(index, requests.clone(), report.clone(), stop.clone());
@@ -70,7 +70,7 @@ impl<'a> WorkerThreads<'a> {
         'a: 's,
     {
         let (setup, backend, tables, fixed, start) = (self.setup, self.backend, self.tables, self.fixed, self.start);
-        let (dialogue, barriers, sources) = (Arc::clone(&self.dialogue), self.barriers.clone(), self.sources.clone());
+        let (dialogue, barriers, sources) = (Arc::clone(&self.workload), self.barriers.clone(), self.sources.clone());
         let (pools, checks) = (Arc::clone(&self.pools), self.checks.clone());
         let share = Share { index, of: tables.workers };
         let spinning = SpinBudget::of(&setup.plan, tables.workers);
@@ -84,7 +84,7 @@ impl<'a> WorkerThreads<'a> {
             let report = Box::new(move |message| drop(report.send((index as usize, message))));
             let (pools, requests) = (&pools, &requests);
             let seed = WorkerBuilder {
-                dialogue,
+                workload: dialogue,
                 setup,
                 sources,
                 fixed,

@@ -37,13 +37,13 @@ pub(crate) struct WorkerUsers {
     /// Set if the number of connections is part of the plan.
     holding: Option<HoldingUsers>,
     /// Buffer for a user's next actions, reused.
-    acts: Actions,
+    actions: Actions,
 }
 
 impl WorkerUsers {
     /// Creates the users of these sources; none has begun.
     pub fn new(source: LoadSources, held: Option<HoldingUsers>) -> WorkerUsers {
-        WorkerUsers { sources: source, holding: held, pages: PageVisits::default(), acts: Actions::new() }
+        WorkerUsers { sources: source, holding: held, pages: PageVisits::default(), actions: Actions::new() }
     }
 
     /// Step 1: sends the arrivals that are due (open load); each is the visit of a user. Users of a closed load are

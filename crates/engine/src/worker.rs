@@ -24,7 +24,7 @@ pub(crate) struct Worker<N: Network> {
     users: WorkerUsers,
     connections: WorkerConnections<N>,
     common_start: Option<CommonStart>,
-    heeding: ControlCursor,
+    control: ControlCursor,
     over: bool,
 }
 
@@ -33,14 +33,14 @@ pub(crate) struct WorkerParts<N: Network> {
     pub users: WorkerUsers,
     pub connections: WorkerConnections<N>,
     pub common_start: Option<CommonStart>,
-    pub heeding: ControlCursor,
+    pub control: ControlCursor,
 }
 
 impl<N: Network> Worker<N> {
     /// Creates a worker that has not started.
     pub fn new(parts: WorkerParts<N>) -> Worker<N> {
-        let WorkerParts { users, connections, common_start, heeding } = parts;
-        Worker { users, connections, common_start, heeding, over: false }
+        let WorkerParts { users, connections, common_start, control: heeding } = parts;
+        Worker { users, connections, common_start, control: heeding, over: false }
     }
 
     /// Runs the loop.

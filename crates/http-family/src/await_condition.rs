@@ -89,10 +89,10 @@ impl AwaitCondition {
     }
 
     /// Returns the condition with its slots filled, or `None` if it has no slots.
-    pub fn fill(&self, fill: &SlotContext<'_>) -> Option<Result<MessageMatch, String>> {
+    pub fn fill(&self, context: &SlotContext<'_>) -> Option<Result<MessageMatch, String>> {
         let AwaitCondition::WithSlots(kind, template) = self else { return None };
         let mut text = Vec::new();
-        template.fill(fill, &mut text);
+        template.fill(context, &mut text);
         Some(MessageMatch::parse(*kind, &String::from_utf8_lossy(&text)))
     }
 }

@@ -15,14 +15,14 @@ use crate::websocket::WebSocketProtocol;
 
 /// Feeds endless heads to connections until one runs out of memory. Returns the number of connections before it, and
 /// its error.
-fn crowd(dialogue: &Arc<dyn Workload>, start: &[u8], pieces: &[Vec<u8>]) -> (usize, brunt_cause::StaticCause) {
+fn crowd(workload: &Arc<dyn Workload>, start: &[u8], pieces: &[Vec<u8>]) -> (usize, brunt_cause::StaticCause) {
     let mut all = Vec::new();
     loop {
-        let mut session = dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default());
+        let mut session = workload.session(&workload.origins()[0], &EstablishedConnection::default());
         let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
         session.open(&mut out);
         // If a handshake comes first, nothing can be submitted before it.
-        let _ = session.submit(ExchangeId(0), &dialogue.requests()[0].request, &SlotContext::default(), &mut out);
+        let _ = session.submit(ExchangeId(0), &workload.requests()[0].request, &SlotContext::default(), &mut out);
         session.receive(start, &mut out, &mut done).expect("a good beginning");
         for piece in pieces {
             if let Err(ProtocolError(said)) = session.receive(piece, &mut out, &mut done) {

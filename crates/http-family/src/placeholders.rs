@@ -65,12 +65,12 @@ pub enum EncodedPiece<'a> {
 
 impl Placeholders {
     /// Creates an empty set of placeholders for the texts of `asked`.
-    pub fn new(asked: &ProtocolConfig) -> Placeholders {
-        let off = asked.switch(NO_SLOTS.name);
-        let options = [&asked.options].into_iter().chain(&asked.url_options);
+    pub fn new(config: &ProtocolConfig) -> Placeholders {
+        let off = config.switch(NO_SLOTS.name);
+        let options = [&config.options].into_iter().chain(&config.url_options);
         let texts = options.flat_map(|options| options.values().flatten()).map(String::as_str);
-        let texts: Vec<&str> = texts.chain(asked.urls.iter().map(|url| url.url.as_str())).collect();
-        let (mut state, mut names) = (asked.seed, Vec::new());
+        let texts: Vec<&str> = texts.chain(config.urls.iter().map(|url| url.url.as_str())).collect();
+        let (mut state, mut names) = (config.seed, Vec::new());
         let key = loop {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let key = format!("slot{:016x}n", state ^ state >> 29);
@@ -78,7 +78,7 @@ impl Placeholders {
                 break key;
             }
         };
-        let variables = Arc::clone(&asked.variables);
+        let variables = Arc::clone(&config.variables);
         let scope = SlotScope { variables: &variables, ..SlotScope::default() };
         if !off {
             texts.iter().for_each(|text| template::collect_part_names(text, scope, &mut names));
@@ -347,9 +347,9 @@ pub struct SlotTexts {
 
 impl SlotTexts {
     /// Computes the values of the slots in this context.
-    pub fn fill(&self, fill: &SlotContext) -> FilledSlots<'_> {
+    pub fn fill(&self, context: &SlotContext) -> FilledSlots<'_> {
         let (mut bytes, mut ends) = (Vec::new(), vec![0; self.numbers.len()]);
-        self.template.fill_marked(fill, &mut bytes, &mut ends);
+        self.template.fill_marked(context, &mut bytes, &mut ends);
         FilledSlots { values: self, bytes, ends }
     }
 }

@@ -31,7 +31,7 @@ pub fn tunnel(through: &Proxy, host: &str, port: u16) -> Result<Box<dyn SecureCh
             request += concat!("User-Agent: brunt/", env!("CARGO_PKG_VERSION"), "\r\n");
             request += "Proxy-Connection: Keep-Alive\r\n\r\n";
             let known = through.user.is_some();
-            Ok(Box::new(HttpTunnel { request, heard, known, proxy: through.to_string(), target }))
+            Ok(Box::new(HttpTunnel { request, received: heard, known, proxy: through.to_string(), target }))
         }
         ProxyKind::Socks5 | ProxyKind::Socks5h => {
             let mut request = vec![5, 1, 0];
@@ -51,7 +51,7 @@ pub fn tunnel(through: &Proxy, host: &str, port: u16) -> Result<Box<dyn SecureCh
             Ok(Box::new(SocksTunnel {
                 request,
                 user,
-                heard,
+                received: heard,
                 step: SocksStep::Method,
                 proxy: through.to_string(),
                 target,
@@ -63,7 +63,7 @@ pub fn tunnel(through: &Proxy, host: &str, port: u16) -> Result<Box<dyn SecureCh
 /// A tunnel through an HTTP proxy.
 struct HttpTunnel {
     request: String,
-    heard: Vec<u8>,
+    received: Vec<u8>,
     /// Set if name and password were sent.
     known: bool,
     proxy: String,
@@ -92,26 +92,26 @@ impl SecureChannel for HttpTunnel {
         plain: &mut Vec<u8>,
         _cipher: &mut OutputBuffer,
     ) -> Result<ChannelProgress, Cause> {
-        self.heard.extend_from_slice(bytes);
+        self.received.extend_from_slice(bytes);
         loop {
-            let Some(end) = end_of_head(&self.heard) else {
-                let begins = b"HTTP/1.".iter().zip(&self.heard).all(|(wanted, byte)| wanted == byte);
-                return match begins && self.heard.len() <= HEAD_BOUND {
+            let Some(end) = end_of_head(&self.received) else {
+                let begins = b"HTTP/1.".iter().zip(&self.received).all(|(wanted, byte)| wanted == byte);
+                return match begins && self.received.len() <= HEAD_BOUND {
                     true => Ok(ChannelProgress::More),
                     false => Err(proxy::no_http(&self.proxy)),
                 };
             };
-            let line = String::from_utf8_lossy(&self.heard[..end]).lines().next().unwrap_or_default().to_owned();
+            let line = String::from_utf8_lossy(&self.received[..end]).lines().next().unwrap_or_default().to_owned();
             let status =
                 line.strip_prefix("HTTP/1.").and_then(|rest| rest.split_once(' ')).map_or("", |(_, rest)| rest);
             match status.as_bytes() {
                 [b'2', ..] => {
-                    plain.extend_from_slice(&self.heard[end..]);
-                    self.heard = Vec::new();
+                    plain.extend_from_slice(&self.received[end..]);
+                    self.received = Vec::new();
                     return Ok(ChannelProgress::Established);
                 }
                 // An interim answer.
-                [b'1', ..] => drop(self.heard.drain(..end)),
+                [b'1', ..] => drop(self.received.drain(..end)),
                 [b'3'..=b'5', ..] => return Err(self.refused(status.trim())),
                 _ => return Err(proxy::no_http(&self.proxy)),
             }
@@ -146,7 +146,7 @@ enum SocksStep {
 struct SocksTunnel {
     request: Vec<u8>,
     user: Option<Vec<u8>>,
-    heard: Vec<u8>,
+    received: Vec<u8>,
     step: SocksStep,
     proxy: String,
     target: String,
@@ -155,7 +155,7 @@ struct SocksTunnel {
 impl SocksTunnel {
     /// Handles the next reply if it is complete; returns its length.
     fn answer(&mut self, cipher: &mut OutputBuffer) -> Result<Option<usize>, Cause> {
-        match (self.step, &self.heard[..]) {
+        match (self.step, &self.received[..]) {
             (SocksStep::Method | SocksStep::Reply, [version, ..]) if *version != 5 => Err(proxy::no_socks(&self.proxy)),
             (SocksStep::Method, [_, 0, ..]) => {
                 cipher.put(&self.request);
@@ -187,7 +187,7 @@ impl SocksTunnel {
                     4 => 16,
                     _ => return Err(proxy::no_socks(&self.proxy)),
                 };
-                Ok(Some(4 + address + 2).filter(|whole| self.heard.len() >= *whole))
+                Ok(Some(4 + address + 2).filter(|whole| self.received.len() >= *whole))
             }
             _ => Ok(None),
         }
@@ -200,13 +200,13 @@ impl SecureChannel for SocksTunnel {
     }
 
     fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut OutputBuffer) -> Result<ChannelProgress, Cause> {
-        self.heard.extend_from_slice(bytes);
+        self.received.extend_from_slice(bytes);
         loop {
             let last = self.step == SocksStep::Reply;
             let Some(size) = self.answer(cipher)? else { return Ok(ChannelProgress::More) };
-            self.heard.drain(..size);
+            self.received.drain(..size);
             if last {
-                plain.append(&mut self.heard);
+                plain.append(&mut self.received);
                 return Ok(ChannelProgress::Established);
             }
         }

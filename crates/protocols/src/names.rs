@@ -16,8 +16,8 @@ fn asked(urls: &[&str], options: &[(&str, &[&str])]) -> ProtocolConfig {
 }
 
 /// Returns the name of each request.
-fn names(protocol: &impl Protocol, asked: &ProtocolConfig) -> Vec<String> {
-    let made = protocol.prepare(asked).expect("a good plan");
+fn names(protocol: &impl Protocol, config: &ProtocolConfig) -> Vec<String> {
+    let made = protocol.prepare(config).expect("a good plan");
     let names = made.names();
     (0..made.requests().len()).map(|request| names.list()[usize::from(names.index_of(request))].clone()).collect()
 }
@@ -43,7 +43,7 @@ fn requests_are_called_by_what_they_ask() {
 
 #[test]
 fn a_name_that_was_given_is_that_of_every_request_of_its_url() {
-    let named = |asked: ProtocolConfig| ProtocolConfig { names: vec![Some("mine".into())], ..asked };
+    let named = |config: ProtocolConfig| ProtocolConfig { names: vec![Some("mine".into())], ..config };
     assert_eq!(names(&Http, &named(asked(&["http://h/a", "http://h/b"], &[]))), ["mine", "GET /b"]);
     let commands: &[&str] = &["SET a 1", "GET a"];
     assert_eq!(names(&RedisProtocol, &named(asked(&["redis://h"], &[("command", commands)]))), ["mine", "mine"]);

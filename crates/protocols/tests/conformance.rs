@@ -219,7 +219,7 @@ fn status(_: &[u8]) -> Vec<u8> {
 /// A session in progress.
 struct ConformanceSession {
     session: Box<dyn Session>,
-    dialogue: Arc<dyn Workload>,
+    workload: Arc<dyn Workload>,
     out: OutputBuffer,
     done: EventBuffer,
     submitted: bool,
@@ -242,7 +242,7 @@ impl ConformanceSession {
         let established = EstablishedConnection { bound: origin.bound, ..EstablishedConnection::default() };
         let (session, out) = (dialogue.session(&origin, &established), OutputBuffer::default());
         let mut talk =
-            ConformanceSession { session, dialogue, out, done: EventBuffer::default(), submitted: false, broken: None };
+            ConformanceSession { session, workload: dialogue, out, done: EventBuffer::default(), submitted: false, broken: None };
         talk.session.open(&mut talk.out);
         talk.submit_request();
         talk
@@ -251,7 +251,7 @@ impl ConformanceSession {
     /// Submits the request as soon as the session accepts it.
     fn submit_request(&mut self) {
         if !self.submitted && !self.session.is_opening() && self.session.room() > 0 {
-            let request = &self.dialogue.requests()[0].request;
+            let request = &self.workload.requests()[0].request;
             self.session.submit(ExchangeId(1), request, &SlotContext::default(), &mut self.out).expect("room");
             self.submitted = true;
         }
@@ -417,8 +417,8 @@ fn the_values_of_a_list_stay_apart_whatever_stands_in_them() {
         let mut memory = UserState::default();
         for event in talk.done.events {
             if let Event::StateUpdate(_, lesson) = event {
-                let request = &talk.dialogue.requests()[0].request;
-                talk.dialogue.update_state(request, &SlotContext::default(), lesson, &mut memory);
+                let request = &talk.workload.requests()[0].request;
+                talk.workload.update_state(request, &SlotContext::default(), lesson, &mut memory);
             }
         }
         let values: Vec<_> = (0..).map_while(|nth| memory.values.element(0, nth)).collect();

@@ -73,24 +73,24 @@ pub const OPTIONS: &[OptionSpec] = &[
 ///
 /// # Errors
 /// Fails with the first invalid option.
-pub fn templates(asked: &ProtocolConfig) -> Result<Vec<Template>, UsageError> {
+pub fn templates(config: &ProtocolConfig) -> Result<Vec<Template>, UsageError> {
     let mut all = Vec::new();
-    for text in asked.values("send") {
+    for text in config.values("send") {
         all.push(Template::parse_scoped(text, "--send", Notation::Escaped, SCOPE)?);
     }
-    for text in asked.values("send-hex") {
+    for text in config.values("send-hex") {
         all.push(Template::parse_scoped(text, "--send-hex", Notation::Hex, SCOPE)?);
     }
-    for text in asked.values("send-base64") {
+    for text in config.values("send-base64") {
         let bytes = base64::engine::general_purpose::STANDARD.decode(text.trim());
         let wrong =
             |error| UsageError::new("--send-base64", format!("is not base64 ({error}); write it with its padding"));
         all.push(Template::fixed(bytes.map_err(wrong)?));
     }
-    for path in asked.values("send-file") {
-        all.push(from_file(path, asked.switch("template"))?);
+    for path in config.values("send-file") {
+        all.push(from_file(path, config.switch("template"))?);
     }
-    if asked.switch("template") && asked.values("send-file").is_empty() {
+    if config.switch("template") && config.values("send-file").is_empty() {
         return Err(UsageError::new("--template", "is for --send-file, and --send has slots anyway; leave it out"));
     }
     if all.is_empty() {
@@ -113,11 +113,11 @@ fn from_file(path: &str, slots: bool) -> Result<Template, UsageError> {
 ///
 /// # Errors
 /// Fails with the first invalid option.
-pub fn rules(asked: &ProtocolConfig, datagrams: bool) -> Result<RawRules, UsageError> {
-    let (end, one_way) = end(asked, datagrams)?;
-    let pipeline = asked.value("pipeline").map_or(Ok(1), pipeline)?;
-    let matched = matched(asked)?;
-    let one_shot = asked.switch("no-keepalive") || matches!(end, AnswerEnd::Close);
+pub fn rules(config: &ProtocolConfig, datagrams: bool) -> Result<RawRules, UsageError> {
+    let (end, one_way) = end(config, datagrams)?;
+    let pipeline = config.value("pipeline").map_or(Ok(1), pipeline)?;
+    let matched = matched(config)?;
+    let one_shot = config.switch("no-keepalive") || matches!(end, AnswerEnd::Close);
     let clash = |place: &str, trouble: &str| Err(UsageError::new(place, trouble));
     if pipeline > 1 && one_shot {
         return clash("--pipeline", "needs keep-alive connections; leave out --until-close and --no-keepalive");
@@ -134,28 +134,28 @@ pub fn rules(asked: &ProtocolConfig, datagrams: bool) -> Result<RawRules, UsageE
             "is for connections with several responses, and here they have one at most; leave it out",
         );
     }
-    if asked.switch("greeting") && (datagrams || matches!(end, AnswerEnd::Never | AnswerEnd::Close)) {
+    if config.switch("greeting") && (datagrams || matches!(end, AnswerEnd::Never | AnswerEnd::Close)) {
         return clash("--greeting", "needs tcp:// or tls:// and an --until option that marks its end; leave it out");
     }
-    let checks = checks(asked)?;
+    let checks = checks(config)?;
     if one_way && !checks.none() {
         return clash(
             "--no-answer",
             "leaves nothing to check; leave out --expect-bytes, --expect-regex and --expect-field",
         );
     }
-    let beside = side_messages(asked, datagrams, &end)?;
+    let beside = side_messages(config, datagrams, &end)?;
     Ok(RawRules { end, matched, checks, pipeline, one_shot, one_way, side_messages: beside, datagrams })
 }
 
 /// Reads the rules for side messages.
 fn side_messages(
-    asked: &ProtocolConfig,
+    config: &ProtocolConfig,
     datagrams: bool,
     end: &AnswerEnd,
 ) -> Result<SideMessages<Template>, UsageError> {
     let beside =
-        SideMessages::read(asked, |text, place, scope| Template::parse_scoped(text, place, Notation::Escaped, scope))?;
+        SideMessages::read(config, |text, place, scope| Template::parse_scoped(text, place, Notation::Escaped, scope))?;
     let place = if beside.has_opening() { "--on-connect" } else { "--reply" };
     if datagrams && (beside.has_opening() || beside.has_replies()) {
         return Err(UsageError::new(place, "is for connections, and UDP has none; leave it out, or use tcp://"));
@@ -166,37 +166,37 @@ fn side_messages(
             --until-length or --until-regex";
         return Err(UsageError::new(place, trouble));
     }
-    if !asked.switch("greeting") {
+    if !config.switch("greeting") {
         return Ok(beside);
     }
     beside.with_peer_greeting().map_err(|trouble| UsageError::new("--greeting", trouble))
 }
 
 /// Returns the end of a message, and whether requests are not answered.
-fn end(asked: &ProtocolConfig, datagrams: bool) -> Result<(AnswerEnd, bool), UsageError> {
-    let one_way = asked.switch("no-answer");
-    let reads = [ON_CONNECT.name, REPLY.name, "greeting"].iter().any(|name| asked.options.contains_key(*name));
+fn end(config: &ProtocolConfig, datagrams: bool) -> Result<(AnswerEnd, bool), UsageError> {
+    let one_way = config.switch("no-answer");
+    let reads = [ON_CONNECT.name, REPLY.name, "greeting"].iter().any(|name| config.options.contains_key(*name));
     // Other messages may still be read if requests are not answered.
     let alone = one_way && !reads;
     let given: Vec<&str> = UNTILS
         .into_iter()
         .chain(alone.then_some("no-answer"))
-        .filter(|name| asked.options.contains_key(*name))
+        .filter(|name| config.options.contains_key(*name))
         .collect();
     if one_way && (alone || given.is_empty()) && given.len() < 2 {
         return Ok((AnswerEnd::Never, true));
     }
-    until(asked, &given, datagrams).map(|end| (end, one_way))
+    until(config, &given, datagrams).map(|end| (end, one_way))
 }
 
-fn until(asked: &ProtocolConfig, given: &[&str], datagrams: bool) -> Result<AnswerEnd, UsageError> {
+fn until(config: &ProtocolConfig, given: &[&str], datagrams: bool) -> Result<AnswerEnd, UsageError> {
     if let [first, second, ..] = given {
         return Err(UsageError::new(
             format!("--{second}"),
             format!("cannot be combined with --{first}; use one of them"),
         ));
     }
-    let value = |name| asked.value(name).unwrap_or_default();
+    let value = |name| config.value(name).unwrap_or_default();
     match given.first().copied() {
         Some(name) if datagrams => {
             let trouble = "is for streams, and on UDP a datagram is a response; leave it out";
@@ -208,7 +208,7 @@ fn until(asked: &ProtocolConfig, given: &[&str], datagrams: bool) -> Result<Answ
             "is missing; write where a response ends: --until '\\r\\n', --until-bytes 8, --until-length 'at 0, 4 \
                 bytes', --until-regex, --until-close, or --no-answer",
         )),
-        Some("until") => text("until", asked).map(|text| AnswerEnd::Delimiter(Box::new(text))),
+        Some("until") => text("until", config).map(|text| AnswerEnd::Delimiter(Box::new(text))),
         Some("until-bytes") => {
             let count = value("until-bytes").parse().ok().filter(|count| *count > 0);
             let wrong = || {
@@ -225,9 +225,9 @@ fn until(asked: &ProtocolConfig, given: &[&str], datagrams: bool) -> Result<Answ
     }
 }
 
-fn text(name: &str, asked: &ProtocolConfig) -> Result<Finder<'static>, UsageError> {
+fn text(name: &str, config: &ProtocolConfig) -> Result<Finder<'static>, UsageError> {
     let place = format!("--{name}");
-    let bytes = Notation::Escaped.decode(asked.value(name).unwrap_or_default());
+    let bytes = Notation::Escaped.decode(config.value(name).unwrap_or_default());
     let bytes = bytes.map_err(|trouble| UsageError::new(&place, trouble))?;
     if bytes.is_empty() || bytes.len() > TEXT_BOUND {
         let trouble = format!("has {} bytes; use 1 to {TEXT_BOUND}, such as '\\r\\n'", bytes.len());
@@ -267,9 +267,9 @@ fn field(name: &str, text: &str, right: &str) -> Result<(RawField, FieldExtras),
     })
 }
 
-fn matched(asked: &ProtocolConfig) -> Result<Option<(RawField, RawField)>, UsageError> {
+fn matched(config: &ProtocolConfig) -> Result<Option<(RawField, RawField)>, UsageError> {
     let one = |name: &str| {
-        let Some(text) = asked.value(name) else { return Ok(None) };
+        let Some(text) = config.value(name) else { return Ok(None) };
         let (field, extras) = field(name, text, "at 0, 2 bytes")?;
         if extras != FieldExtras::default() {
             return Err(UsageError::new(format!("--{name}"), "cannot have + or =; use, for example, 'at 0, 2 bytes'"));
@@ -286,12 +286,12 @@ fn matched(asked: &ProtocolConfig) -> Result<Option<(RawField, RawField)>, Usage
     }
 }
 
-fn checks(asked: &ProtocolConfig) -> Result<RawChecks, UsageError> {
-    let bytes = asked.value("expect-bytes").map(|_| text("expect-bytes", asked)).transpose()?;
-    let regex = asked.value("expect-regex").map(Regex::new).transpose();
+fn checks(config: &ProtocolConfig) -> Result<RawChecks, UsageError> {
+    let bytes = config.value("expect-bytes").map(|_| text("expect-bytes", config)).transpose()?;
+    let regex = config.value("expect-regex").map(Regex::new).transpose();
     let regex = regex.map_err(|trouble| UsageError::new("--expect-regex", trouble))?.map(Box::new);
     let mut expected = None;
-    if let Some(text) = asked.value("expect-field") {
+    if let Some(text) = config.value("expect-field") {
         let right = "at 0, 1 byte, = 2|5..9";
         let (field, extras) = field("expect-field", text, right)?;
         if extras.values.is_empty() || extras.add.is_some() {

@@ -46,12 +46,12 @@ pub fn dialogue(scheme: &str, options: &[(&str, &str)]) -> Arc<dyn Workload> {
 /// Returns the result of a conversation in which the server sends these pieces and closes: each end (with fault, code
 /// and payload), the unsolicited messages, and whether it broke. Requests fill the available room at first, and before
 /// each piece if `again`.
-fn outcome(dialogue: &Arc<dyn Workload>, pieces: &[&[u8]], again: bool) -> Vec<String> {
-    let mut session = dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default());
+fn outcome(workload: &Arc<dyn Workload>, pieces: &[&[u8]], again: bool) -> Vec<String> {
+    let mut session = workload.session(&workload.origins()[0], &EstablishedConnection::default());
     let (mut out, mut done, mut told, mut next) = (OutputBuffer::default(), EventBuffer::default(), Vec::new(), 0);
     let mut replies = 0;
     session.open(&mut out);
-    let request = &dialogue.requests()[0].request;
+    let request = &workload.requests()[0].request;
     let mut fill = |session: &mut Box<dyn Session>, out: &mut OutputBuffer| {
         while session.room() > 0 && next < 50 {
             let fill = SlotContext { number: u64::from(next), ..SlotContext::default() };
@@ -105,7 +105,7 @@ fn record_events(done: &mut EventBuffer, told: &mut Vec<String>) {
 ///
 /// # Panics
 /// Panics if a property is violated.
-pub fn check(dialogue: &Arc<dyn Workload>, bytes: &[u8], cuts: &[u8]) {
+pub fn check(workload: &Arc<dyn Workload>, bytes: &[u8], cuts: &[u8]) {
     let mut pieces = Vec::new();
     let mut rest = bytes;
     for cut in cuts {
@@ -116,7 +116,7 @@ pub fn check(dialogue: &Arc<dyn Workload>, bytes: &[u8], cuts: &[u8]) {
     pieces.push(rest);
     // A network delivers no empty pieces.
     pieces.retain(|piece| !piece.is_empty());
-    let cut = outcome(dialogue, &pieces, true);
+    let cut = outcome(workload, &pieces, true);
     let mut ended: Vec<&str> = cut
         .iter()
         .filter_map(|line| {
@@ -128,5 +128,5 @@ pub fn check(dialogue: &Arc<dyn Workload>, bytes: &[u8], cuts: &[u8]) {
     ended.dedup();
     assert_eq!(ended.len(), count, "an exchange ended twice: {cut:?}");
     // Requests sent in between may be answered by later bytes, so the results are compared for the same requests.
-    assert_eq!(outcome(dialogue, &pieces, false), outcome(dialogue, &[bytes][..pieces.len().min(1)], false));
+    assert_eq!(outcome(workload, &pieces, false), outcome(workload, &[bytes][..pieces.len().min(1)], false));
 }

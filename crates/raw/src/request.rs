@@ -20,9 +20,9 @@ pub struct RawRequest {
 
 impl RawRequest {
     /// Returns its bytes for one fill.
-    pub fn bytes(&self, fill: &SlotContext) -> Vec<u8> {
+    pub fn bytes(&self, context: &SlotContext) -> Vec<u8> {
         let mut bytes = Vec::new();
-        self.template.fill(fill, &mut bytes);
+        self.template.fill(context, &mut bytes);
         bytes
     }
 }

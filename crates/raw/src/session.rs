@@ -57,9 +57,9 @@ type RawOutput<'a> = (&'a mut OutputBuffer, &'a mut EventBuffer);
 const UNASKED: ProtocolError = ProtocolError(brunt_cause::raw::unsolicited());
 
 impl RawSession {
-    pub(super) fn new(rules: Arc<RawRules>, fill: &SlotContext) -> RawSession {
+    pub(super) fn new(rules: Arc<RawRules>, context: &SlotContext) -> RawSession {
         let state = if rules.side_messages.has_opening() { RawState::Opening } else { RawState::Open };
-        let talk = rules.side_messages.connection_state(fill).map(Box::new);
+        let talk = rules.side_messages.connection_state(context).map(Box::new);
         RawSession { rules, in_flight: VecDeque::new(), pieces: None, state, side_conversation: talk }
     }
 
@@ -217,7 +217,7 @@ impl Session for RawSession {
         &mut self,
         id: ExchangeId,
         request: &brunt_contract::Request,
-        fill: &SlotContext,
+        context: &SlotContext,
         out: &mut OutputBuffer,
     ) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<RawRequest>();
@@ -227,9 +227,9 @@ impl Session for RawSession {
         let from = out.bytes().len();
         match &mut self.side_conversation {
             Some(talk) if request.template.is_numbered() => {
-                request.template.fill(&talk.next_numbered(fill), out.buffer())
+                request.template.fill(&talk.next_numbered(context), out.buffer())
             }
-            _ => request.template.fill(fill, out.buffer()),
+            _ => request.template.fill(context, out.buffer()),
         }
         let key = self.rules.matched.as_ref().and_then(|(field, _)| field.read(&out.bytes()[from..], &[]));
         if self.rules.datagrams {

@@ -30,27 +30,27 @@ impl Protocol for RawProtocol {
         Err("tcp://, tls:// and udp:// have no standard heartbeat; leave it out".into())
     }
 
-    fn prepare(&self, asked: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
-        let places = asked.urls.iter().map(|url| origin(&url.url)).collect::<Result<Vec<_>, _>>()?;
+    fn prepare(&self, config: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
+        let places = config.urls.iter().map(|url| origin(&url.url)).collect::<Result<Vec<_>, _>>()?;
         let datagrams = places.iter().any(|place| place.datagrams);
         if places.iter().any(|place| place.datagrams != datagrams) {
             return Err(UsageError::new("URL", "udp:// and tcp:// responses end differently; use one of them per run"));
         }
-        let mut rules = options::rules(asked, datagrams)?;
+        let mut rules = options::rules(config, datagrams)?;
         let (mut origins, mut requests, mut names) = (Vec::<Origin>::new(), Vec::new(), RequestNames::default());
-        for (index, (url, place)) in asked.urls.iter().zip(places).enumerate() {
+        for (index, (url, place)) in config.urls.iter().zip(places).enumerate() {
             let origin = origins.iter().position(|other| *other == place).unwrap_or_else(|| {
                 origins.push(place);
                 origins.len() - 1
             });
-            for template in options::templates(asked)? {
+            for template in options::templates(config)? {
                 let request = RawRequest { template, unchecked: false };
-                names.add(asked.name(index).unwrap_or(&url.url));
+                names.add(config.name(index).unwrap_or(&url.url));
                 requests.push(WeightedRequest::new(request, origin, url.weight));
             }
         }
         requests.iter().try_for_each(|weighted| check(&weighted.request, &rules))?;
-        let (before, after) = before_after::compile_lists(asked, |text, place| {
+        let (before, after) = before_after::compile_lists(config, |text, place| {
             let template = Template::parse_scoped(text, place, Notation::Escaped, SCOPE)?;
             let request = RawRequest { template, unchecked: true };
             check(&request, &rules).map(|()| request)
@@ -134,10 +134,10 @@ impl Workload for RawWorkload {
     fn encoded_with(
         &self,
         request: &brunt_contract::Request,
-        fill: &SlotContext,
+        context: &SlotContext,
         _memory: Option<&UserState>,
     ) -> Vec<u8> {
-        request.downcast::<RawRequest>().bytes(fill)
+        request.downcast::<RawRequest>().bytes(context)
     }
 
     fn session(&self, _origin: &Origin, established: &EstablishedConnection) -> Box<dyn Session> {

@@ -77,9 +77,9 @@ impl Scenario for DedicatedConnections {
         &mut self,
         Wakeup { user, origin: on, event: news, disconnected: rests, .. }: Wakeup,
         _values: &mut UserValues,
-        acts: &mut Actions,
+        actions: &mut Actions,
     ) {
-        acts.extend(match (news, self.think) {
+        actions.extend(match (news, self.think) {
             (UserEvent::NoMoreVisits, _) => Some(Action::Leave),
             (UserEvent::Ended { .. }, Some((from, to))) => Some(Action::Pause(self.rng.between(from, to))),
             _ if rests => None,
@@ -102,9 +102,9 @@ mod tests {
     const REQUESTS: [(f64, OriginId); 3] = [(1.0, OriginId(0)), (1.0, OriginId(1)), (1.0, OriginId(1))];
 
     /// Returns the next act of a user whose connection leads to origin `on`.
-    fn next(own: &mut DedicatedConnections, user: u32, on: u32, news: UserEvent) -> Action {
+    fn next(own: &mut DedicatedConnections, user: u32, on: u32, event: UserEvent) -> Action {
         let mut acts = Actions::new();
-        let woken = Wakeup { origin: Some(OriginId(on)), ..Wakeup::new(UserIndex(user), news, Nanos::ZERO) };
+        let woken = Wakeup { origin: Some(OriginId(on)), ..Wakeup::new(UserIndex(user), event, Nanos::ZERO) };
         own.wake(woken, &mut UserValues::default(), &mut acts);
         assert_eq!(acts.len(), 1);
         acts.remove(0).expect("one")

@@ -43,7 +43,7 @@ pub struct StopScope {
 #[derive(Debug)]
 pub struct FlowScenario {
     program: Arc<FlowProgram>,
-    players: Vec<FlowPosition>,
+    positions: Vec<FlowPosition>,
     /// Loop counters, `program.loops` per user.
     counters: Vec<u32>,
     /// Spans, `program.spans` per user.
@@ -66,7 +66,7 @@ impl FlowScenario {
         let rng = Rng::new(seed).fork(4);
         FlowScenario {
             program,
-            players: Vec::new(),
+            positions: Vec::new(),
             counters: Vec::new(),
             spans: Vec::new(),
             span_events: Vec::new(),
@@ -84,8 +84,8 @@ impl FlowScenario {
     }
 
     /// Applies an event to a user.
-    fn apply_event(&mut self, user: UserIndex, news: UserEvent, at: Nanos) {
-        match news {
+    fn apply_event(&mut self, user: UserIndex, event: UserEvent, at: Nanos) {
+        match event {
             UserEvent::Begin => self.begin(user, at),
             UserEvent::Resumed | UserEvent::NoMoreVisits => {}
             UserEvent::Ended { fault, on_failure, .. } => self.request_ended(user, fault.map(|_| on_failure), at),
@@ -95,12 +95,12 @@ impl FlowScenario {
 
     fn begin(&mut self, user: UserIndex, at: Nanos) {
         let needed = user.at() + 1;
-        if self.players.len() < needed {
-            self.players.resize(needed, NEW);
+        if self.positions.len() < needed {
+            self.positions.resize(needed, NEW);
             self.counters.resize(needed * self.program.counters, 0);
             self.spans.resize(needed * self.program.spans, NOT_BEGUN);
         }
-        let first = self.players[user.at()].section == FlowSection::Before;
+        let first = self.positions[user.at()].section == FlowSection::Before;
         match self.program.start.filter(|_| first) {
             Some(from) => self.enter_section(user, at, (FlowSection::Start, from)),
             None => {
@@ -112,7 +112,7 @@ impl FlowScenario {
     }
 
     fn enter_section(&mut self, user: UserIndex, at: Nanos, (phase, from): (FlowSection, u32)) {
-        let player = &mut self.players[user.at()];
+        let player = &mut self.positions[user.at()];
         *player = FlowPosition {
             at: from,
             active: true,
@@ -125,16 +125,16 @@ impl FlowScenario {
     }
 
     /// Advances the user until it waits, pauses or is done.
-    fn advance(&mut self, user: UserIndex, at: Nanos, values: &mut UserValues, acts: &mut Actions) {
+    fn advance(&mut self, user: UserIndex, at: Nanos, values: &mut UserValues, actions: &mut Actions) {
         loop {
             let act = self.next_action(user, at, values);
             let batch = self.last_batch_member(user);
-            acts.extend(self.pending_closes.drain(..).rev().map(Action::Close));
-            acts.extend(self.span_events.drain(..).map(Action::Report));
+            actions.extend(self.pending_closes.drain(..).rev().map(Action::Close));
+            actions.extend(self.span_events.drain(..).map(Action::Report));
             match (act, batch) {
-                (Action::Send(request), Some(batch)) => acts.push_back(Action::SendInBatch(request, batch)),
+                (Action::Send(request), Some(batch)) => actions.push_back(Action::SendInBatch(request, batch)),
                 (Action::Leave, _) if self.enter_end_section(user, at) => {}
-                (act, _) => return acts.push_back(act),
+                (act, _) => return actions.push_back(act),
             }
         }
     }
@@ -144,7 +144,7 @@ impl FlowScenario {
         let iterated = |player: &&FlowPosition| {
             player.section == FlowSection::Iterations || (player.section == FlowSection::Start && !player.leaving)
         };
-        let ready = self.players.get(user.at()).filter(iterated).is_some_and(|player| !player.active);
+        let ready = self.positions.get(user.at()).filter(iterated).is_some_and(|player| !player.active);
         let Some(from) = self.program.end.filter(|_| ready) else { return false };
         self.enter_section(user, at, (FlowSection::End, from));
         true
@@ -163,14 +163,14 @@ impl FlowScenario {
     /// failure policy of a batch member.
     fn request_ended(&mut self, user: UserIndex, failed: Option<OnFailure>, at: Nanos) {
         let program = Arc::clone(&self.program);
-        let Some(player) = self.players.get_mut(user.at()).filter(|player| player.active) else { return };
+        let Some(player) = self.positions.get_mut(user.at()).filter(|player| player.active) else { return };
         (player.last_answer, player.paused_by_answer) = (at, player.paused);
         (player.answered, player.cached_in_a_row, player.busy_turns) = (true, 0, 0);
         player.in_flight = player.in_flight.saturating_sub(1);
         if let Some(in_batch) = failed {
             self.request_failed(user, in_batch);
         }
-        let player = &mut self.players[user.at()];
+        let player = &mut self.positions[user.at()];
         if player.batch_failed && player.in_flight == 0 {
             (player.batch_failed, player.batch_sent) = (false, 0);
             // An iterating user passes through the remaining steps without sending; one that leaves, or failed in its
@@ -185,7 +185,7 @@ impl FlowScenario {
     /// Handles a request answered from the user's cache. The user goes on, but after many of these in a row it yields
     /// to others.
     fn request_cached(&mut self, user: UserIndex, at: Nanos) {
-        let Some(player) = self.players.get(user.at()) else { return };
+        let Some(player) = self.positions.get(user.at()) else { return };
         let FlowPosition {
             answered: sent,
             cached_in_a_row: recalled,
@@ -195,7 +195,7 @@ impl FlowScenario {
             ..
         } = *player;
         self.request_ended(user, None, at);
-        let player = &mut self.players[user.at()];
+        let player = &mut self.positions[user.at()];
         (player.answered, player.cached_in_a_row, player.busy_turns) = (sent, recalled + 1, busy);
         // A cached response is not a response that a group could end with.
         (player.last_answer, player.paused_by_answer) = (last_answer, slept_by_answer);
@@ -204,7 +204,7 @@ impl FlowScenario {
     /// Handles a failed request according to its failure policy.
     fn request_failed(&mut self, user: UserIndex, in_batch: OnFailure) {
         let program = Arc::clone(&self.program);
-        let player = &mut self.players[user.at()];
+        let player = &mut self.positions[user.at()];
         player.failed = true;
         let op = |at: u32| program.ops.get(at as usize);
         let on_failure = match (op(player.at), player.at.checked_sub(1).and_then(op)) {
@@ -226,14 +226,14 @@ impl FlowScenario {
 
     /// Returns the next action of a user. [`Action::Done`] ends its iteration.
     fn next_action(&mut self, user: UserIndex, at: Nanos, values: &mut UserValues) -> Action {
-        let player = &mut self.players[user.at()];
+        let player = &mut self.positions[user.at()];
         let act = if player.cached_in_a_row >= AT_A_TIME && player.in_flight == 0 {
             player.cached_in_a_row = 0;
             Action::Yielded(player.busy_turns + 1)
         } else {
             self.run_operations(user, at, values)
         };
-        let player = &mut self.players[user.at()];
+        let player = &mut self.positions[user.at()];
         player.busy_turns = match act {
             Action::Yielded(_) => player.busy_turns.saturating_add(1),
             // The request may turn out to be cached, so that nothing is sent.
@@ -246,7 +246,7 @@ impl FlowScenario {
     fn run_operations(&mut self, user: UserIndex, at: Nanos, values: &mut UserValues) -> Action {
         let program = Arc::clone(&self.program);
         for _ in 0..AT_A_TIME {
-            let player = &mut self.players[user.at()];
+            let player = &mut self.positions[user.at()];
             if player.in_flight > 0 && player.batch_sent == 0 {
                 return Action::Wait;
             }
@@ -260,7 +260,7 @@ impl FlowScenario {
                     if let Some(wait) = self.rate_limit_delay(user, *request, at) {
                         return self.pause(user, wait);
                     }
-                    self.players[user.at()].in_flight = 1;
+                    self.positions[user.at()].in_flight = 1;
                     return Action::Send(*request);
                 }
                 FlowOp::Batch(batch) => {
@@ -288,7 +288,7 @@ impl FlowScenario {
                 op => self.execute(user, op, values),
             }
         }
-        Action::Yielded(self.players[user.at()].busy_turns + 1)
+        Action::Yielded(self.positions[user.at()].busy_turns + 1)
     }
 
     /// Returns `true` for operations that a user skips after a failed step: everything that reaches a server, and every
@@ -317,7 +317,7 @@ impl FlowScenario {
     /// Returns how long the user waits for its turn to send this request; `None` if it may send now.
     fn rate_limit_delay(&mut self, user: UserIndex, request: RequestId, at: Nanos) -> Option<Nanos> {
         let turns = self.rate_limits.get(request.at())?.as_ref()?;
-        let player = &mut self.players[user.at()];
+        let player = &mut self.positions[user.at()];
         if std::mem::take(&mut player.has_turn) {
             return None;
         }
@@ -330,14 +330,14 @@ impl FlowScenario {
     /// Executes an operation that sends nothing and takes no time, such as a jump or an assignment.
     fn execute(&mut self, user: UserIndex, op: &FlowOp, values: &mut UserValues) {
         let program = Arc::clone(&self.program);
-        let player = &mut self.players[user.at()];
+        let player = &mut self.positions[user.at()];
         match op {
             FlowOp::Repeat(which, times) => *self.counter(user, *which) = *times,
             FlowOp::EndRepeat(which, to) => {
                 let left = self.counter(user, *which);
                 *left -= 1;
                 if *left > 0 {
-                    self.players[user.at()].at = *to;
+                    self.positions[user.at()].at = *to;
                 }
             }
             FlowOp::Choose(which) => {
@@ -350,17 +350,17 @@ impl FlowScenario {
             }
             FlowOp::Once(past) if player.has_iterated => player.at = *past,
             FlowOp::NextElement(list, counter, past) if !self.next_element(user, (*list, *counter), values) => {
-                self.players[user.at()].at = *past;
+                self.positions[user.at()].at = *past;
             }
             FlowOp::Set(variable, made) => {
                 made.write(values, &mut self.text);
                 values.set(*variable, &self.text);
             }
             FlowOp::Call(back, to) => {
-                let from = std::mem::replace(&mut self.players[user.at()].at, *to);
+                let from = std::mem::replace(&mut self.positions[user.at()].at, *to);
                 *self.counter(user, *back) = from;
             }
-            FlowOp::Return(back) => self.players[user.at()].at = *self.counter(user, *back),
+            FlowOp::Return(back) => self.positions[user.at()].at = *self.counter(user, *back),
             // The other operations are handled by the caller.
             _ => {}
         }
@@ -388,7 +388,7 @@ impl FlowScenario {
     }
 
     fn pause(&mut self, user: UserIndex, pause: Nanos) -> Action {
-        let player = &mut self.players[user.at()];
+        let player = &mut self.positions[user.at()];
         player.paused = player.paused.saturating_add(pause);
         Action::Pause(pause)
     }
@@ -398,7 +398,7 @@ impl FlowScenario {
         if self.program.spans == 1 {
             return;
         }
-        let slept = self.players[user.at()].paused;
+        let slept = self.positions[user.at()].paused;
         for span in 1..self.program.spans {
             let group = &mut self.spans_of(user)[span];
             if group.began == SOON {
@@ -410,7 +410,7 @@ impl FlowScenario {
 
     /// Ends a group with its last response; a group that sent nothing is not reported.
     fn end_group(&mut self, user: UserIndex, span: u16) {
-        let FlowPosition { last_answer, paused_by_answer: slept_by_answer, .. } = self.players[user.at()];
+        let FlowPosition { last_answer, paused_by_answer: slept_by_answer, .. } = self.positions[user.at()];
         let group = std::mem::replace(&mut self.spans_of(user)[usize::from(span)], NOT_BEGUN);
         if group.began < SOON {
             self.record_end(user, span, group, (last_answer, slept_by_answer));
@@ -427,7 +427,7 @@ impl FlowScenario {
 
     /// Handles the end of the operation list: all steps are done, or one failed.
     fn finish_operations(&mut self, user: UserIndex, at: Nanos) -> Action {
-        let player = &mut self.players[user.at()];
+        let player = &mut self.positions[user.at()];
         if !player.active {
             return Action::Done;
         }
@@ -441,7 +441,7 @@ impl FlowScenario {
             return self.pause(user, IDLE);
         }
         self.end_iteration(user, at);
-        if self.players[user.at()].leaving { Action::Leave } else { Action::Done }
+        if self.positions[user.at()].leaving { Action::Leave } else { Action::Done }
     }
 
     fn end_groups(&mut self, user: UserIndex) {
@@ -450,7 +450,7 @@ impl FlowScenario {
 
     fn end_iteration(&mut self, user: UserIndex, at: Nanos) {
         self.end_groups(user);
-        let player = &mut self.players[user.at()];
+        let player = &mut self.positions[user.at()];
         (player.active, player.has_iterated) = (false, true);
         let (failed, slept) = (player.failed, player.paused);
         let iteration = std::mem::replace(&mut self.spans_of(user)[0], NOT_BEGUN);
@@ -459,7 +459,7 @@ impl FlowScenario {
 
     /// Reports the open spans of a leaving user as cut, or as failed if the failure only had to be reported.
     fn cut_spans(&mut self, user: UserIndex, at: Nanos, anew: bool) {
-        let Some(player) = self.players.get_mut(user.at()) else { return };
+        let Some(player) = self.positions.get_mut(user.at()) else { return };
         let (plays, iterates) = (std::mem::take(&mut player.active), player.section == FlowSection::Iterations);
         player.has_iterated &= !anew;
         // The next user with this index starts from the beginning.
@@ -485,43 +485,43 @@ impl Scenario for FlowScenario {
         &mut self,
         Wakeup { user, event: news, at, disconnected: rests, .. }: Wakeup,
         values: &mut UserValues,
-        acts: &mut Actions,
+        actions: &mut Actions,
     ) {
         if news == UserEvent::NoMoreVisits && !self.enter_end_section(user, at) {
-            return acts.push_back(Action::Leave);
+            return actions.push_back(Action::Leave);
         }
         self.apply_event(user, news, at);
         let stops = std::mem::take(&mut self.stops);
         if stops != StopScope::default() {
-            acts.push_back(Action::Stop(stops));
+            actions.push_back(Action::Stop(stops));
         }
         match (rests, self.in_flight(user)) {
-            (false, _) => self.advance(user, at, values, acts),
+            (false, _) => self.advance(user, at, values, actions),
             (true, 0) => {}
             // With several requests in flight, the last one to end decides what the user does.
-            (true, _) => acts.push_back(Action::Wait),
+            (true, _) => actions.push_back(Action::Wait),
         }
     }
     fn has_iterations(&self) -> bool {
         true
     }
     fn has_start_section(&self, user: UserIndex) -> bool {
-        let first = self.players.get(user.at()).is_none_or(|player| player.section == FlowSection::Before);
+        let first = self.positions.get(user.at()).is_none_or(|player| player.section == FlowSection::Before);
         first && self.program.start.is_some()
     }
     fn in_flight(&self, user: UserIndex) -> u32 {
-        self.players.get(user.at()).map_or(0, |player| player.in_flight)
+        self.positions.get(user.at()).map_or(0, |player| player.in_flight)
     }
     fn is_in_batch(&self, user: UserIndex) -> bool {
         self.last_batch_member(user).is_some()
     }
-    fn on_sent(&mut self, user: UserIndex, at: Nanos, acts: &mut Actions) {
+    fn on_sent(&mut self, user: UserIndex, at: Nanos, actions: &mut Actions) {
         self.begin_groups(user, at);
-        acts.extend(self.span_events.drain(..).map(Action::Report));
+        actions.extend(self.span_events.drain(..).map(Action::Report));
     }
-    fn on_leave(&mut self, user: UserIndex, at: Nanos, anew: bool, acts: &mut Actions) {
+    fn on_leave(&mut self, user: UserIndex, at: Nanos, anew: bool, actions: &mut Actions) {
         self.cut_spans(user, at, anew);
-        acts.extend(self.span_events.drain(..).map(Action::Report));
+        actions.extend(self.span_events.drain(..).map(Action::Report));
     }
 }
 

@@ -37,7 +37,7 @@ pub trait Scenario: Send {
     /// Appends the user's reaction to an event to `acts`, in order. `values` belong to this user: requests with slots
     /// are filled from them, and captures of responses are stored in them. Appending nothing means that the user keeps
     /// waiting for what it already waits for.
-    fn wake(&mut self, woken: Wakeup, values: &mut UserValues, acts: &mut Actions);
+    fn wake(&mut self, wakeup: Wakeup, values: &mut UserValues, actions: &mut Actions);
     /// Returns `true` if users handle unsolicited messages on their own connections ([`Scenario::on_unsolicited`]). Called once,
     /// before the run.
     fn handles_unsolicited(&self) -> bool {
@@ -94,8 +94,8 @@ pub struct Wakeup {
 
 impl Wakeup {
     /// Creates the event for a user that has no connection of its own and may go on.
-    pub const fn new(user: UserIndex, news: UserEvent, at: Nanos) -> Wakeup {
-        Wakeup { user, origin: None, event: news, at, disconnected: false }
+    pub const fn new(user: UserIndex, event: UserEvent, at: Nanos) -> Wakeup {
+        Wakeup { user, origin: None, event, at, disconnected: false }
     }
 }
 

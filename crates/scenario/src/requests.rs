@@ -49,9 +49,9 @@ impl Scenario for RequestMix {
         &mut self,
         Wakeup { event: news, disconnected: rests, .. }: Wakeup,
         _values: &mut UserValues,
-        acts: &mut Actions,
+        actions: &mut Actions,
     ) {
-        acts.extend(match (news, self.think) {
+        actions.extend(match (news, self.think) {
             (UserEvent::NoMoreVisits, _) => Some(Action::Leave),
             (UserEvent::Ended { .. }, Some((from, to))) => Some(Action::Pause(self.rng.between(from, to))),
             _ if rests => None,
@@ -71,9 +71,9 @@ mod tests {
     use crate::UserIndex;
 
     /// Returns the next act of a user.
-    fn next(requests: &mut RequestMix, news: UserEvent) -> Action {
+    fn next(requests: &mut RequestMix, event: UserEvent) -> Action {
         let mut acts = Actions::new();
-        requests.wake(Wakeup::new(UserIndex(0), news, Nanos::ZERO), &mut UserValues::default(), &mut acts);
+        requests.wake(Wakeup::new(UserIndex(0), event, Nanos::ZERO), &mut UserValues::default(), &mut acts);
         assert_eq!(acts.len(), 1);
         acts.remove(0).expect("one")
     }

@@ -8,11 +8,11 @@ use brunt_contract::{ProtocolConfig, UsageError};
 /// # Errors
 /// The first value that is not a valid request.
 pub fn compile_lists<R>(
-    asked: &ProtocolConfig,
+    config: &ProtocolConfig,
     mut compile: impl FnMut(&str, &str) -> Result<R, UsageError>,
 ) -> Result<(Vec<R>, Vec<R>), UsageError> {
     let mut all = |name: &str| -> Result<Vec<R>, UsageError> {
-        asked.values(name).iter().map(|text| compile(text, &format!("--{name}"))).collect()
+        config.values(name).iter().map(|text| compile(text, &format!("--{name}"))).collect()
     };
     Ok((all("before")?, all("after")?))
 }

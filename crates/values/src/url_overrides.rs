@@ -9,14 +9,14 @@ use brunt_contract::{ProtocolConfig, UsageError};
 /// # Errors
 /// An option that applies to the whole run, or an error from `read`.
 pub fn read_overrides<W>(
-    asked: &ProtocolConfig,
+    config: &ProtocolConfig,
     index: usize,
     known: &[&str],
     mut read: impl FnMut(&ProtocolConfig) -> Result<W, UsageError>,
 ) -> Result<Option<W>, UsageError> {
-    let Some(alone) = asked.for_url(index) else { return Ok(None) };
+    let Some(alone) = config.for_url(index) else { return Ok(None) };
     let place = |option: &str| format!("URL {}, {option}", index + 1);
-    match asked.url_options[index].keys().find(|name| !known.contains(&name.as_str())) {
+    match config.url_options[index].keys().find(|name| !known.contains(&name.as_str())) {
         Some(name) => Err(UsageError::new(
             place(name),
             "applies to the whole run; put it next to the URLs, not \

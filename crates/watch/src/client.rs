@@ -36,7 +36,7 @@ pub fn server_error((code, words): (&[u8], &[u8])) -> String {
 /// The requests, the server, and the connection to it while it works.
 pub struct WatchClient {
     protocol: ServerProtocol,
-    dialogue: Arc<dyn Workload>,
+    workload: Arc<dyn Workload>,
     /// Display name: `host:port`, and anything else that distinguishes it from others there.
     pub name: String,
     /// Address of the server.
@@ -64,7 +64,7 @@ impl WatchClient {
         // The protocol's own error contains the password.
         let no_place = |_| format!("`{}` is neither a host name nor an address", place.authority());
         let dialogue = protocol.prepare(&asked).map_err(no_place)?;
-        Ok(WatchClient { protocol: tongue, dialogue, name: place.authority(), place, link: None })
+        Ok(WatchClient { protocol: tongue, workload: dialogue, name: place.authority(), place, link: None })
     }
 
     /// Returns the answer to one of the requests, by its index; or the server's reason for giving none, after
@@ -78,7 +78,7 @@ impl WatchClient {
             Some(link) => link,
             None => self.open()?,
         };
-        let answer = link.ask(&self.dialogue.requests()[request].request)?;
+        let answer = link.ask(&self.workload.requests()[request].request)?;
         self.link = Some(link).filter(|link| link.session.room() > 0);
         Ok(answer)
     }
@@ -110,15 +110,15 @@ impl WatchClient {
 
     /// Connects to the first address that accepts, and logs in.
     fn open(&mut self) -> io::Result<WatchLink> {
-        let origin = &self.dialogue.origins()[0];
+        let origin = &self.workload.origins()[0];
         let mut pipe = TimedSocket::over(self.place.connect()?);
         let mut established =
             EstablishedConnection { bound: origin.bound, seed: random(), ..EstablishedConnection::default() };
         if origin.tls {
-            established.alpn = pipe.secure(self.place.security()?, origin, self.dialogue.alpn(origin))?.alpn;
+            established.alpn = pipe.secure(self.place.security()?, origin, self.workload.alpn(origin))?.alpn;
             established.tls = true;
         }
-        let session = self.dialogue.session(origin, &established);
+        let session = self.workload.session(origin, &established);
         let mut link = WatchLink {
             protocol: self.protocol,
             pipe,
@@ -151,7 +151,7 @@ impl Drop for WatchClient {
 
 impl fmt::Debug for WatchClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("dialogue", &self.dialogue).field("stands", &self.link.is_some()).finish()
+        f.debug_struct("Client").field("dialogue", &self.workload).field("stands", &self.link.is_some()).finish()
     }
 }
 

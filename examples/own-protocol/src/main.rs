@@ -34,18 +34,18 @@ impl Protocol for LineProtocol {
     fn description(&self) -> ProtocolDescription<'_> {
         ProtocolDescription::new("lines", &["lines"], OPTIONS, &["line", "expect-line"])
     }
-    fn prepare(&self, asked: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
+    fn prepare(&self, config: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
         let (mut requests, mut origins, mut names) = (Vec::new(), Vec::new(), RequestNames::default());
-        for (at, url) in asked.urls.iter().enumerate() {
+        for (at, url) in config.urls.iter().enumerate() {
             // Options of this URL, or step of a flow, take precedence over those of the run.
-            let alone = asked.for_url(at);
-            let options = alone.as_ref().unwrap_or(asked);
+            let alone = config.for_url(at);
+            let options = alone.as_ref().unwrap_or(config);
             let line = options.value("line").unwrap_or("hello");
             let expected = options.value("expect-line").map(|line| line.as_bytes().into());
             let host = url.url.trim_start_matches("lines://").trim_end_matches('/');
             let (host, port) = host.rsplit_once(':').unwrap_or((host, "7"));
             let port = port.parse().map_err(|_| UsageError::new("URL", "has no port; write lines://host:7"))?;
-            names.add(asked.name(at).unwrap_or(line));
+            names.add(config.name(at).unwrap_or(line));
             let line = LineRequest { text: format!("{line}\n"), expected };
             requests.push(WeightedRequest::new(line, origins.len(), url.weight));
             origins.push(Origin::tcp(host, port, false));

@@ -19,7 +19,7 @@ use super::{PeerActions, Sim, SimPeer, SimSettings};
 struct EchoPeer {
     opened: u64,
     closed: u64,
-    heard: Vec<u8>,
+    received: Vec<u8>,
     heard_at: Vec<Nanos>,
 }
 
@@ -39,7 +39,7 @@ impl SimPeer for EchoPeer {
                 say.reset(conn);
             }
             _ => {
-                self.heard.extend_from_slice(bytes);
+                self.received.extend_from_slice(bytes);
                 say.send(conn, bytes);
             }
         }

@@ -20,8 +20,8 @@ const OPTIONS: [&str; 6] = ["data", "data-ascii", "data-raw", "data-binary", "da
 ///
 /// # Errors
 /// A file that cannot be read, or non-text bytes among several pieces.
-pub fn of(asked: &CurlOptions, place: &str) -> Result<Option<CurlData>, UsageError> {
-    let given: Vec<_> = asked.values.iter().filter(|(name, _)| OPTIONS.contains(name)).collect();
+pub fn of(options: &CurlOptions, place: &str) -> Result<Option<CurlData>, UsageError> {
+    let given: Vec<_> = options.values.iter().filter(|(name, _)| OPTIONS.contains(name)).collect();
     match given[..] {
         [] => return Ok(None),
         [(name @ ("data-binary" | "json"), value)] if value.starts_with('@') => {

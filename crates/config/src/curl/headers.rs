@@ -22,9 +22,9 @@ impl HeaderLines {
     ///
     /// # Errors
     /// A file that cannot be read, or a line that brunt cannot send.
-    pub fn from_user(asked: &CurlOptions, notes: &mut Vec<CurlNote>, place: &str) -> Result<HeaderLines, UsageError> {
+    pub fn from_user(options: &CurlOptions, notes: &mut Vec<CurlNote>, place: &str) -> Result<HeaderLines, UsageError> {
         let mut users = Vec::new();
-        for header in asked.all("header") {
+        for header in options.all("header") {
             match header.strip_prefix('@') {
                 Some(path) => {
                     data::readable("header", path, place)?;
@@ -99,8 +99,8 @@ impl HeaderLines {
 }
 
 /// Adds the User-Agent of `-A`, or the default; `-A ''` sends none.
-pub fn agent(lines: &mut HeaderLines, asked: &CurlOptions) {
-    match asked.value("user-agent") {
+pub fn agent(lines: &mut HeaderLines, options: &CurlOptions) {
+    match options.value("user-agent") {
         Some("") => lines.suppress("User-Agent"),
         agent => lines.add_default("User-Agent", agent.unwrap_or(AGENT)),
     }

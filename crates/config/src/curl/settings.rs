@@ -49,18 +49,18 @@ impl CurlSettings {
 ///
 /// # Errors
 /// An option that cannot be honoured.
-pub fn run_settings(asked: &CurlOptions, place: &str) -> Result<CurlSettings, UsageError> {
+pub fn run_settings(options: &CurlOptions, place: &str) -> Result<CurlSettings, UsageError> {
     let mut all = Vec::new();
     for (switch, flag) in [("insecure", "insecure"), ("no-sessionid", "no-resume"), ("tlsv1.3", "tlsv1.3")] {
-        if asked.has(switch) {
+        if options.has(switch) {
             all.push((flag, String::new()));
         }
     }
     // With -k nothing is verified, and curl does not read the roots either.
-    if let Some(path) = asked.value("cacert").filter(|_| !asked.has("insecure")) {
+    if let Some(path) = options.value("cacert").filter(|_| !options.has("insecure")) {
         all.push(("cacert", path.to_owned()));
     }
-    if let Some(path) = asked.value("cert") {
+    if let Some(path) = options.value("cert") {
         if let (Some((file, _)), false) = (path.rsplit_once(':'), Path::new(path).exists()) {
             let trouble = format!(
                 "-E {file}:*** has a passphrase, which is not supported; use a PEM certificate and key without one"
@@ -68,23 +68,23 @@ pub fn run_settings(asked: &CurlOptions, place: &str) -> Result<CurlSettings, Us
             return Err(UsageError::new(place, trouble));
         }
         all.push(("cert", path.to_owned()));
-        all.push(("key", asked.value("key").unwrap_or(path).to_owned()));
+        all.push(("key", options.value("key").unwrap_or(path).to_owned()));
     }
-    limits(asked, place, &mut all)?;
+    limits(options, place, &mut all)?;
     // curl uses the last of several versions.
     let versions = ["http1.0", "http1.1", "http2", "http2-prior-knowledge"];
-    match asked.switches.iter().rev().find(|switch| versions.contains(switch)) {
+    match options.switches.iter().rev().find(|switch| versions.contains(switch)) {
         Some(&"http1.0") => all.push(("http", "1.0".to_owned())),
         Some(&"http1.1") => all.push(("http", "1.1".to_owned())),
         Some(&"http2-prior-knowledge") => all.push(("http2", String::new())),
         // The server selects the version.
         _ => {}
     }
-    proxies(asked, place, &mut all)?;
-    if let Some(path) = asked.value("unix-socket") {
+    proxies(options, place, &mut all)?;
+    if let Some(path) = options.value("unix-socket") {
         all.push(("unix-socket", path.to_owned()));
     }
-    if let Some(name) = asked.value("interface") {
+    if let Some(name) = options.value("interface") {
         let address = name.rsplit('!').next().unwrap_or(name);
         if address.parse::<IpAddr>().is_err() {
             let trouble =
@@ -97,9 +97,9 @@ pub fn run_settings(asked: &CurlOptions, place: &str) -> Result<CurlSettings, Us
 }
 
 /// Adds timeouts and the number of redirects.
-fn limits(asked: &CurlOptions, place: &str, all: &mut Vec<(&'static str, String)>) -> Result<(), UsageError> {
+fn limits(options: &CurlOptions, place: &str, all: &mut Vec<(&'static str, String)>) -> Result<(), UsageError> {
     for (option, flag) in [("max-time", "timeout"), ("connect-timeout", "connect-timeout")] {
-        if let Some(text) = asked.value(option) {
+        if let Some(text) = options.value(option) {
             let seconds = text.parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0);
             let seconds = seconds.ok_or_else(|| {
                 UsageError::new(
@@ -112,8 +112,8 @@ fn limits(asked: &CurlOptions, place: &str, all: &mut Vec<(&'static str, String)
             }
         }
     }
-    if asked.has("location") {
-        let most = match asked.value("max-redirs") {
+    if options.has("location") {
+        let most = match options.value("max-redirs") {
             None => REDIRECTS,
             Some(text) => {
                 text.parse::<i64>().ok().map(|n| u32::try_from(n).unwrap_or(MOST_REDIRECTS)).ok_or_else(|| {
@@ -126,9 +126,9 @@ fn limits(asked: &CurlOptions, place: &str, all: &mut Vec<(&'static str, String)
     Ok(())
 }
 
-fn proxies(asked: &CurlOptions, place: &str, all: &mut Vec<(&'static str, String)>) -> Result<(), UsageError> {
+fn proxies(options: &CurlOptions, place: &str, all: &mut Vec<(&'static str, String)>) -> Result<(), UsageError> {
     for (option, scheme) in [("proxy", ""), ("socks5", "socks5://"), ("socks5-hostname", "socks5h://")] {
-        if let Some(text) = asked.value(option) {
+        if let Some(text) = options.value(option) {
             let proxy = Some(format!("{scheme}{text}")).filter(|proxy| !proxy.is_empty());
             let wrong = |trouble: String| UsageError::new(place, format!("--{option} {trouble}"));
             proxy.map(|proxy| Proxy::parse(&proxy).map_err(wrong)).transpose()?;
@@ -136,7 +136,7 @@ fn proxies(asked: &CurlOptions, place: &str, all: &mut Vec<(&'static str, String
         }
     }
     for flag in ["proxy-user", "noproxy", "tls-max"] {
-        all.extend(asked.value(flag).map(|text| (flag, text.to_owned())));
+        all.extend(options.value(flag).map(|text| (flag, text.to_owned())));
     }
     Ok(())
 }
@@ -145,10 +145,10 @@ fn proxies(asked: &CurlOptions, place: &str, all: &mut Vec<(&'static str, String
 ///
 /// # Errors
 /// A `--resolve` without an address.
-pub fn redirections(asked: &CurlOptions, place: &str) -> Result<Vec<String>, UsageError> {
+pub fn redirections(options: &CurlOptions, place: &str) -> Result<Vec<String>, UsageError> {
     // curl resolves a name only after redirection, and here the first matching rule applies.
-    let mut rules: Vec<String> = asked.all("connect-to").map(str::to_owned).collect();
-    for text in asked.all("resolve") {
+    let mut rules: Vec<String> = options.all("connect-to").map(str::to_owned).collect();
+    for text in options.all("resolve") {
         let text = text.strip_prefix('+').unwrap_or(text);
         // `-HOST:PORT` removes an entry, and there is none.
         if text.starts_with('-') {

@@ -142,15 +142,15 @@ pub struct MysqlTranscript {
 }
 
 /// Plays a server's turns. Before each, the next request is submitted if there is room, beginning with number `first`.
-pub fn play_turns(dialogue: &Arc<dyn Workload>, turns: &[Vec<u8>], first: usize, cut: TurnSplit) -> MysqlTranscript {
-    let mut session = dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default());
+pub fn play_turns(workload: &Arc<dyn Workload>, turns: &[Vec<u8>], first: usize, cut: TurnSplit) -> MysqlTranscript {
+    let mut session = workload.session(&workload.origins()[0], &EstablishedConnection::default());
     let (mut out, mut done, mut outcome) =
         (OutputBuffer::default(), EventBuffer::default(), MysqlTranscript::default());
     session.open(&mut out);
     let mut next = first;
     for (turn, bytes) in turns.iter().enumerate() {
         if session.room() > 0 {
-            let request = &dialogue.requests()[next % dialogue.requests().len()].request;
+            let request = &workload.requests()[next % workload.requests().len()].request;
             let fill = SlotContext { number: next as u64, random: 7 * next as u64, ..SlotContext::default() };
             assert_eq!(
                 session.submit(ExchangeId(next as u32), request, &fill, &mut out),

@@ -25,9 +25,9 @@ pub struct MysqlFlowState {
 
 impl MysqlFlowState {
     /// Begins an exchange.
-    pub fn begin(&mut self, fill: &SlotContext<'_>, looks: bool) {
-        self.values.clone_from(fill.values);
-        (self.captures_rows, self.random, self.captured) = (looks, fill.random, CapturedRows::default());
+    pub fn begin(&mut self, context: &SlotContext<'_>, looks: bool) {
+        self.values.clone_from(context.values);
+        (self.captures_rows, self.random, self.captured) = (looks, context.random, CapturedRows::default());
     }
 
     /// Handles the description of a column ("Column Definition"): catalog, schema and tables, followed by its name.

@@ -60,7 +60,7 @@ pub struct MysqlSession {
     pub(super) partial_packet: Vec<u8>,
     /// Error message of the server if it refused.
     pub(super) error_text: Box<[u8]>,
-    pub(super) fill: SlotContext<'static>,
+    pub(super) context: SlotContext<'static>,
     /// State that only flow steps need.
     pub(super) flow_state: Option<Box<MysqlFlowState>>,
     /// Bytes of rows of the exchange in flight; below it, the number of rows returned or changed.
@@ -102,7 +102,7 @@ impl MysqlSession {
             ready: Box::default(),
             partial_packet: Vec::new(),
             error_text: Box::default(),
-            fill: SlotContext::default(),
+            context: SlotContext::default(),
             flow_state: None,
             payload: 0,
             rows: 0,
@@ -155,7 +155,7 @@ impl MysqlSession {
             }
             None => {
                 let values = self.flow_state.as_ref().map_or(UserValues::NONE, |own| &own.values);
-                statement.append(&SlotContext { values, ..self.fill }, &mut self.ready, out.buffer())
+                statement.append(&SlotContext { values, ..self.context }, &mut self.ready, out.buffer())
             }
         };
         // The answer to a ping is numbered separately and arrives first.
@@ -282,17 +282,17 @@ impl Session for MysqlSession {
         &mut self,
         id: ExchangeId,
         request: &brunt_contract::Request,
-        fill: &SlotContext,
+        context: &SlotContext,
         out: &mut OutputBuffer,
     ) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<SqlRequest>();
         if self.stage != MysqlStage::Idle {
             return Err(SessionFull);
         }
-        (self.id, self.script, self.statement, self.fill) = (id, request.script, 0, fill.without_values());
+        (self.id, self.script, self.statement, self.context) = (id, request.script, 0, context.without_values());
         let looks = self.checks().captures_rows();
-        if looks || self.flow_state.is_some() || !std::ptr::eq(fill.values, UserValues::NONE) {
-            self.flow_state.get_or_insert_default().begin(fill, looks);
+        if looks || self.flow_state.is_some() || !std::ptr::eq(context.values, UserValues::NONE) {
+            self.flow_state.get_or_insert_default().begin(context, looks);
         }
         (self.payload, self.rows, self.status, self.first_byte_reported) = (0, 0, 0, false);
         self.send_statement(out);

@@ -155,7 +155,7 @@ impl MysqlCompiler {
 impl MysqlStatement {
     /// Appends the packets of one execution; returns the sequence number expected of the answer.
     #[inline]
-    pub fn append(&self, fill: &SlotContext, ready: &mut [PreparedStatement], out: &mut Vec<u8>) -> u8 {
+    pub fn append(&self, context: &SlotContext, ready: &mut [PreparedStatement], out: &mut Vec<u8>) -> u8 {
         let from = out.len();
         match &self.form {
             StatementForm::Fixed(packets, number) => {
@@ -164,9 +164,9 @@ impl MysqlStatement {
             }
             StatementForm::Filled(pieces) => {
                 out.extend_from_slice(&[0, 0, 0, 0, COM_QUERY]);
-                pieces.iter().for_each(|piece| piece.append(fill, out, escape));
+                pieces.iter().for_each(|piece| piece.append(context, out, escape));
             }
-            StatementForm::Execute(execute) => execute.append(fill, ready, out),
+            StatementForm::Execute(execute) => execute.append(context, ready, out),
         }
         close_packet(from, out)
     }
@@ -194,7 +194,7 @@ impl MysqlStatement {
 
 impl ExecuteTemplate {
     #[inline]
-    fn append(&self, fill: &SlotContext, ready: &mut [PreparedStatement], out: &mut Vec<u8>) {
+    fn append(&self, context: &SlotContext, ready: &mut [PreparedStatement], out: &mut Vec<u8>) {
         let Some(ready) = ready.get_mut(self.number as usize) else { return };
         let id = ready.id.to_le_bytes();
         // No cursor, one iteration ("COM_STMT_EXECUTE").
@@ -203,9 +203,9 @@ impl ExecuteTemplate {
         ready.types_sent = true;
         for parameter in &self.parameters {
             if parameter.integer {
-                parameter.slot.fill(fill, out);
+                parameter.slot.fill(context, out);
             } else {
-                put_text(&parameter.slot, fill, out);
+                put_text(&parameter.slot, context, out);
             }
         }
     }
@@ -213,10 +213,10 @@ impl ExecuteTemplate {
 
 /// Appends a length-encoded string, optimized for short strings with a one-byte length.
 #[inline]
-fn put_text(slot: &SqlSlot, fill: &SlotContext, out: &mut Vec<u8>) {
+fn put_text(slot: &SqlSlot, context: &SlotContext, out: &mut Vec<u8>) {
     let from = out.len();
     out.push(0);
-    slot.fill(fill, out);
+    slot.fill(context, out);
     let size = out.len() - from - 1;
     if size <= 0xfa {
         out[from] = size as u8;

@@ -39,21 +39,21 @@ impl Protocol for MysqlProtocol {
         }
     }
 
-    fn prepare(&self, asked: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
+    fn prepare(&self, config: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
         const DOOR: DatabaseUrls =
             DatabaseUrls { schemes: ["mysql", "mariadb"], port: 3306, password_nul_terminated: false };
-        let (origins, logins) = DOOR.parse_all(&asked.urls)?;
+        let (origins, logins) = DOOR.parse_all(&config.urls)?;
         let (mut compiler, mut scripts) = (MysqlCompiler::default(), Vec::new());
-        compiler.slots.variables = Arc::clone(&asked.variables);
-        let prepared = sql::prepare_workload(asked, (&mut scripts, origins), |text, way, around, place, checks| {
+        compiler.slots.variables = Arc::clone(&config.variables);
+        let prepared = sql::prepare_workload(config, (&mut scripts, origins), |text, way, around, place, checks| {
             let statements = script(&mut compiler, text, way, around, place)?;
             Ok(MysqlScript { statements, checks: Arc::clone(checks) })
         })?;
         let prepared = PreparedWorkload { max_requests: compiler.slots.end, ..prepared };
         let plan = MysqlPlan {
             logins,
-            ssl: asked.switch("ssl"),
-            unix_socket: asked.unix_socket.is_some(),
+            ssl: config.switch("ssl"),
+            unix_socket: config.unix_socket.is_some(),
             prepares: compiler.prepares,
             scripts,
             row_budget: MemoryBudget::default(),

@@ -61,16 +61,16 @@ fn dialogue(sql: &str, prepared: bool) -> Arc<dyn Workload> {
 type PostgresTranscript = (Vec<String>, Option<ProtocolError>, Vec<u8>, usize);
 
 fn played<'a>(
-    dialogue: &Arc<dyn Workload>,
+    workload: &Arc<dyn Workload>,
     welcome: &[u8],
     mut pieces: impl Iterator<Item = &'a [u8]>,
 ) -> PostgresTranscript {
-    let mut session: Box<dyn Session> = dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default());
+    let mut session: Box<dyn Session> = workload.session(&workload.origins()[0], &EstablishedConnection::default());
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     session.open(&mut out);
     session.receive(welcome, &mut out, &mut done).expect("a welcome");
     if session.room() > 0 {
-        let request = &dialogue.requests()[0].request;
+        let request = &workload.requests()[0].request;
         session.submit(ExchangeId(1), request, &SlotContext::default(), &mut out).expect("room");
     }
     done.mark_example(FaultKind::BrokenProtocol);

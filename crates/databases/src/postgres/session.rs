@@ -338,7 +338,7 @@ impl Session for PostgresSession {
         &mut self,
         id: ExchangeId,
         request: &brunt_contract::Request,
-        fill: &SlotContext,
+        context: &SlotContext,
         out: &mut OutputBuffer,
     ) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<SqlRequest>();
@@ -352,10 +352,10 @@ impl Session for PostgresSession {
         if let Some(script) = self.plan.scripts.get(request.script as usize) {
             let rare = &mut self.extras;
             let prepare = |number| rare.get_or_insert_default().preparing.push(number);
-            script.append(fill, &self.plan.parses, &mut self.ready, prepare, out.buffer());
+            script.append(context, &self.plan.parses, &mut self.ready, prepare, out.buffer());
         }
         (self.id, self.script, self.stage) = (id, request.script, PostgresStage::Busy);
-        self.looking = self.checks().captures_rows().then(|| Box::new((CapturedRows::default(), fill.random)));
+        self.looking = self.checks().captures_rows().then(|| Box::new((CapturedRows::default(), context.random)));
         self.reader.rows = self.looking.is_some();
         (self.payload, self.rows, self.first_byte_reported, self.in_flight) = (0, 0, false, true);
         Ok(SubmitOutcome::AwaitingResponse)

@@ -160,7 +160,7 @@ impl PostgresScript {
     #[inline]
     pub fn append(
         &self,
-        fill: &SlotContext,
+        context: &SlotContext,
         parses: &[Box<[u8]>],
         ready: &mut [bool],
         mut prepare: impl FnMut(u32),
@@ -169,7 +169,7 @@ impl PostgresScript {
         match &self.form {
             ScriptForm::Fixed(message) => out.extend_from_slice(message),
             ScriptForm::Filled(pieces) => put_message(b'Q', out, |out| {
-                pieces.iter().for_each(|piece| piece.append(fill, out, escape));
+                pieces.iter().for_each(|piece| piece.append(context, out, escape));
                 out.push(0);
             }),
             ScriptForm::Prepared(executions) => {
@@ -181,7 +181,7 @@ impl PostgresScript {
                         out.extend_from_slice(parse);
                         prepare(execution.number);
                     }
-                    execution.append(fill, out);
+                    execution.append(context, out);
                 }
                 out.extend_from_slice(SYNC);
             }
@@ -191,13 +191,13 @@ impl PostgresScript {
 
 impl StatementExecution {
     #[inline]
-    fn append(&self, fill: &SlotContext, out: &mut Vec<u8>) {
+    fn append(&self, context: &SlotContext, out: &mut Vec<u8>) {
         put_message(b'B', out, |out| {
             out.extend_from_slice(&self.bind);
             for slot in &self.parameters {
                 let from = out.len();
                 out.extend_from_slice(&[0; 4]);
-                slot.fill(fill, out);
+                slot.fill(context, out);
                 let size = (out.len() - from - 4) as u32;
                 out[from..from + 4].copy_from_slice(&size.to_be_bytes());
             }

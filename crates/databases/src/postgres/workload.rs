@@ -36,19 +36,19 @@ impl Protocol for PostgresProtocol {
         }
     }
 
-    fn prepare(&self, asked: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
+    fn prepare(&self, config: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
         const DOOR: DatabaseUrls =
             DatabaseUrls { schemes: ["postgres", "postgresql"], port: 5432, password_nul_terminated: true };
-        let (origins, accounts) = DOOR.parse_all(&asked.urls)?;
+        let (origins, accounts) = DOOR.parse_all(&config.urls)?;
         let (mut compiler, mut scripts) = (PostgresCompiler::default(), Vec::new());
-        compiler.slots.variables = Arc::clone(&asked.variables);
-        let prepared = sql::prepare_workload(asked, (&mut scripts, origins), |text, way, around, place, checks| {
+        compiler.slots.variables = Arc::clone(&config.variables);
+        let prepared = sql::prepare_workload(config, (&mut scripts, origins), |text, way, around, place, checks| {
             let mut script = compiler.script(text, way, around, place)?;
             script.checks = Arc::clone(checks);
             Ok(script)
         })?;
         let prepared = PreparedWorkload { max_requests: compiler.slots.end, ..prepared };
-        let (ssl, kept, keys) = (asked.switch("ssl"), MemoryBudget::default(), ScramKeys::default());
+        let (ssl, kept, keys) = (config.switch("ssl"), MemoryBudget::default(), ScramKeys::default());
         let plan = PostgresPlan { accounts, ssl, parses: compiler.parses, scripts, row_budget: kept, keys };
         Ok(Arc::new(PostgresWorkload { prepared, plan: Arc::new(plan) }))
     }

@@ -95,10 +95,10 @@ impl RedisChecks {
         self.answers || !self.captures.is_empty()
     }
 
-    fn read(asked: &ProtocolConfig) -> Result<RedisChecks, UsageError> {
-        let expect = asked.value("expect-body").filter(|text| !text.is_empty());
+    fn read(config: &ProtocolConfig) -> Result<RedisChecks, UsageError> {
+        let expect = config.value("expect-body").filter(|text| !text.is_empty());
         let holds = |name: &&String| expect.is_some_and(|text| text.contains(&format!("{{{name}}}")));
-        if let Some(name) = asked.variables.iter().find(holds) {
+        if let Some(name) = config.variables.iter().find(holds) {
             let trouble = format!(
                 "`{{{name}}}` is not filled in for Redis replies; capture the reply (`capture: {{reply: body}}`) \
                     and compare it with `if: reply == {name}`"
@@ -106,8 +106,8 @@ impl RedisChecks {
             return Err(UsageError::new("--expect-body", trouble));
         }
         let expect = expect.map(|text| Finder::new(text.as_bytes()).into_owned());
-        let captures = capture::parse_captures(asked, ("a Redis reply", KNOWN))?;
-        Ok(RedisChecks { expect, captures, answers: asked.returns_content })
+        let captures = capture::parse_captures(config, ("a Redis reply", KNOWN))?;
+        Ok(RedisChecks { expect, captures, answers: config.returns_content })
     }
 }
 
@@ -116,25 +116,25 @@ impl RedisOptions {
     ///
     /// # Errors
     /// The first mistake.
-    pub fn read(asked: &ProtocolConfig) -> Result<RedisOptions, UsageError> {
+    pub fn read(config: &ProtocolConfig) -> Result<RedisOptions, UsageError> {
         let weighted = |line: &String| {
             let (weight, line) = weight::split_weight(line, "--command")?;
-            Ok((weight, RedisRequest::compile_with(line, "--command", &asked.variables)?))
+            Ok((weight, RedisRequest::compile_with(line, "--command", &config.variables)?))
         };
-        let mut commands = asked.values("command").iter().map(weighted).collect::<Result<Vec<_>, UsageError>>()?;
+        let mut commands = config.values("command").iter().map(weighted).collect::<Result<Vec<_>, UsageError>>()?;
         if commands.is_empty() {
             commands.push((1.0, RedisRequest::compile("PING", "--command")?));
         }
-        let (before, after) = before_after::compile_lists(asked, |text, place| {
+        let (before, after) = before_after::compile_lists(config, |text, place| {
             RedisRequest::compile(text, place).map(brunt_contract::Request::shared)
         })?;
         Ok(RedisOptions {
             commands,
-            pipeline: asked.value("pipeline").map_or(Ok(1), parse_pipeline)?,
-            resp3: asked.value("resp").map_or(Ok(false), parse_resp)?,
+            pipeline: config.value("pipeline").map_or(Ok(1), parse_pipeline)?,
+            resp3: config.value("resp").map_or(Ok(false), parse_resp)?,
             before,
             after,
-            checks: RedisChecks::read(asked)?,
+            checks: RedisChecks::read(config)?,
         })
     }
 }

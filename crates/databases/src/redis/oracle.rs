@@ -72,14 +72,14 @@ fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Workload> {
 
 /// Plays pieces of replies with as many exchanges in flight as there was room for at first; returns the events.
 fn play_replies<'a>(
-    dialogue: &Arc<dyn Workload>,
+    workload: &Arc<dyn Workload>,
     mut pieces: impl Iterator<Item = &'a [u8]>,
 ) -> (Vec<String>, Option<ProtocolError>) {
-    let mut session = dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default());
+    let mut session = workload.session(&workload.origins()[0], &EstablishedConnection::default());
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     session.open(&mut out);
     for id in 0..session.room() as u32 {
-        let request = &dialogue.requests()[0].request;
+        let request = &workload.requests()[0].request;
         session.submit(ExchangeId(id), request, &SlotContext::default(), &mut out).expect("room");
     }
     // An example holds the bytes at the time of the error, which may differ.

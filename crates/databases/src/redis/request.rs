@@ -99,12 +99,12 @@ impl RedisRequest {
 
     /// Appends the bytes with the slots filled.
     #[inline]
-    pub fn append(&self, fill: &SlotContext, out: &mut OutputBuffer) {
+    pub fn append(&self, context: &SlotContext, out: &mut OutputBuffer) {
         out.put(&self.start);
         if !self.filled.is_empty() {
             let out = out.buffer();
             for word in &self.filled {
-                word.append(fill, out);
+                word.append(context, out);
                 out.extend_from_slice(&word.after);
             }
         }
@@ -162,8 +162,8 @@ fn head_of(bytes: &[u8]) -> Option<(u8, usize, &[u8])> {
 
 impl WordTemplate {
     #[inline]
-    fn fill(&self, fill: &SlotContext, out: &mut Vec<u8>) {
-        let mut fill = SlotContext { random: fill.random ^ self.salt, ..*fill };
+    fn fill(&self, context: &SlotContext, out: &mut Vec<u8>) {
+        let mut fill = SlotContext { random: context.random ^ self.salt, ..*context };
         for piece in &self.pieces {
             piece.fill(&fill, out);
             fill.random = fill.random.rotate_left(23);
@@ -172,13 +172,13 @@ impl WordTemplate {
 
     /// Appends `$LENGTH CR LF` and the word.
     #[inline]
-    fn append(&self, fill: &SlotContext, out: &mut Vec<u8>) {
+    fn append(&self, context: &SlotContext, out: &mut Vec<u8>) {
         out.push(b'$');
         let length_at = out.len();
         out.resize(length_at + self.digits, 0);
         out.extend_from_slice(b"\r\n");
         let from = out.len();
-        self.fill(fill, out);
+        self.fill(context, out);
         write_number(out.len() - from, length_at, self.digits, out);
     }
 }

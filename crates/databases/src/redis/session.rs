@@ -519,16 +519,16 @@ impl Session for RedisSession {
         &mut self,
         id: ExchangeId,
         request: &brunt_contract::Request,
-        fill: &SlotContext,
+        context: &SlotContext,
         out: &mut OutputBuffer,
     ) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<RedisRequest>();
         if self.room() == 0 {
             return Err(SessionFull);
         }
-        request.append(fill, out);
+        request.append(context, out);
         let RedisRequest { replies, checks, .. } = *request;
-        self.send(PendingExchange { id: id.0, replies, checks, random: fill.random as u16, total_replies: replies });
+        self.send(PendingExchange { id: id.0, replies, checks, random: context.random as u16, total_replies: replies });
         Ok(SubmitOutcome::AwaitingResponse)
     }
 

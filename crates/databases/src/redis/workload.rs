@@ -27,28 +27,28 @@ impl Protocol for RedisProtocol {
         }
     }
 
-    fn prepare(&self, asked: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
+    fn prepare(&self, config: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
         let (mut doors, mut requests, mut names) = (Vec::<RedisTarget>::new(), Vec::new(), RequestNames::default());
         let mut end: Option<u64> = None;
-        let wishes = RedisOptions::read(asked)?;
+        let wishes = RedisOptions::read(config)?;
         let mut others = Vec::new();
-        for (index, url) in asked.urls.iter().enumerate() {
+        for (index, url) in config.urls.iter().enumerate() {
             let door = RedisTarget::read(&url.url)?;
             let origin = doors.iter().position(|known| *known == door).unwrap_or_else(|| {
                 doors.push(door);
                 doors.len() - 1
             });
             // Compiled once per URL, because a request has one position in the list.
-            let own = url_overrides::read_overrides(asked, index, options::OF_ONE_URL, RedisOptions::read)?;
+            let own = url_overrides::read_overrides(config, index, options::OF_ONE_URL, RedisOptions::read)?;
             let checks = if own.is_some() { others.len() + 1 } else { 0 };
-            let RedisOptions { commands, checks: decides, .. } = own.map_or_else(|| RedisOptions::read(asked), Ok)?;
+            let RedisOptions { commands, checks: decides, .. } = own.map_or_else(|| RedisOptions::read(config), Ok)?;
             if checks > 0 {
                 others.push(decides);
             }
             for (weight, mut request) in commands {
                 request.checks = u16::try_from(checks).map_err(|_| too_many())?;
                 end = [end, request.data_end()].into_iter().flatten().min();
-                names.add(&asked.name(index).map_or_else(|| request.kind(), str::to_owned));
+                names.add(&config.name(index).map_or_else(|| request.kind(), str::to_owned));
                 requests.push(WeightedRequest::new(request, origin, weight * url.weight));
             }
         }
@@ -164,12 +164,12 @@ impl Workload for RedisWorkload {
     fn encoded_with(
         &self,
         request: &brunt_contract::Request,
-        fill: &SlotContext,
+        context: &SlotContext,
         _memory: Option<&UserState>,
     ) -> Vec<u8> {
         let request = request.downcast::<RedisRequest>();
         let mut out = OutputBuffer::default();
-        request.append(fill, &mut out);
+        request.append(context, &mut out);
         out.bytes().to_vec()
     }
     fn display_request(&self, request: &brunt_contract::Request) -> String {

@@ -32,17 +32,17 @@ impl SqlChecks {
     ///
     /// # Errors
     /// A mistake of the user.
-    pub fn read(asked: &ProtocolConfig) -> Result<SqlChecks, UsageError> {
-        let captures = capture::parse_captures(asked, ("a database response", KNOWN))?;
-        Ok(SqlChecks { rows: expected_rows(asked)?, captures, answers: asked.returns_content })
+    pub fn read(config: &ProtocolConfig) -> Result<SqlChecks, UsageError> {
+        let captures = capture::parse_captures(config, ("a database response", KNOWN))?;
+        Ok(SqlChecks { rows: expected_rows(config)?, captures, answers: config.returns_content })
     }
 
     /// Returns how statements are sent: as text if values are captured, since rows are then text.
     ///
     /// # Errors
     /// Prepared statements are requested together with captures.
-    pub fn statement_mode(&self, asked: &ProtocolConfig) -> Result<StatementMode, UsageError> {
-        match statement_mode(asked)? {
+    pub fn statement_mode(&self, config: &ProtocolConfig) -> Result<StatementMode, UsageError> {
+        match statement_mode(config)? {
             way if !self.captures_rows() => Ok(way),
             StatementMode::Prepared => {
                 let trouble = "captures need SQL sent as text; leave it out";

@@ -51,8 +51,8 @@ pub const fn options(around: HelpText, ssl: HelpText) -> [OptionSpec; 8] {
 ///
 /// # Errors
 /// Two contradicting options.
-pub fn statement_mode(asked: &ProtocolConfig) -> Result<StatementMode, UsageError> {
-    match (asked.switch("prepared"), asked.switch("text")) {
+pub fn statement_mode(config: &ProtocolConfig) -> Result<StatementMode, UsageError> {
+    match (config.switch("prepared"), config.switch("text")) {
         (true, true) => {
             Err(UsageError::new("--text", "cannot be combined with --prepared, its opposite; leave one of them out"))
         }
@@ -76,6 +76,6 @@ pub fn row_count_mismatch(asked: &RangeInclusive<u64>, found: u64) -> Cause {
 ///
 /// # Errors
 /// The value is neither a number nor a range.
-pub fn expected_rows(asked: &ProtocolConfig) -> Result<Option<RangeInclusive<u64>>, UsageError> {
-    count_range::read_range(asked, "expect-rows", "rows")
+pub fn expected_rows(config: &ProtocolConfig) -> Result<Option<RangeInclusive<u64>>, UsageError> {
+    count_range::read_range(config, "expect-rows", "rows")
 }

@@ -25,7 +25,7 @@ pub struct SqlRequest {
 /// # Errors
 /// The first mistake.
 pub fn prepare_workload<S>(
-    asked: &ProtocolConfig,
+    config: &ProtocolConfig,
     (scripts, origins): (&mut Vec<S>, Vec<Origin>),
     mut compile: impl FnMut(&str, StatementMode, bool, &str, &Arc<SqlChecks>) -> Result<S, UsageError>,
 ) -> Result<PreparedWorkload, UsageError> {
@@ -33,24 +33,24 @@ pub fn prepare_workload<S>(
         scripts.push(compile(text, way, around, place, checks)?);
         Ok::<_, UsageError>(SqlRequest { script: (scripts.len() - 1) as u32 })
     };
-    let of_run = Arc::new(SqlChecks::read(asked)?);
-    let common = weighted_requests(asked, &of_run, &mut script)?;
+    let of_run = Arc::new(SqlChecks::read(config)?);
+    let common = weighted_requests(config, &of_run, &mut script)?;
     // Statements executed once are not worth preparing, and may create objects that others need.
     let once = |text: &str, place: &str| {
         script(text, StatementMode::Text, false, place, &of_run).map(brunt_contract::Request::shared)
     };
-    let (before, after) = before_after::compile_lists(asked, once)?;
+    let (before, after) = before_after::compile_lists(config, once)?;
     let (mut requests, mut names) = (Vec::new(), RequestNames::default());
-    for (index, url) in asked.urls.iter().enumerate() {
-        let own = url_overrides::read_overrides(asked, index, OF_ONE_URL, |alone| {
+    for (index, url) in config.urls.iter().enumerate() {
+        let own = url_overrides::read_overrides(config, index, OF_ONE_URL, |alone| {
             weighted_requests(alone, &Arc::new(SqlChecks::read(alone)?), &mut script)
         })?;
         // Steps with the same URL share a connection.
-        let first = asked.urls.iter().position(|other| asked.is_composite_flow && other.url == url.url);
+        let first = config.urls.iter().position(|other| config.is_composite_flow && other.url == url.url);
         let origin = first.unwrap_or(index);
         for (weight, request, text) in own.as_ref().unwrap_or(&common) {
             requests.push(WeightedRequest::new(*request, origin, weight * url.weight));
-            names.add(asked.name(index).unwrap_or(text));
+            names.add(config.name(index).unwrap_or(text));
         }
     }
     Ok(PreparedWorkload { before, after, has_slots: true, ..PreparedWorkload::new(requests, origins, names) })
@@ -58,14 +58,14 @@ pub fn prepare_workload<S>(
 
 /// Compiles the statements of a run with their weights and original texts.
 fn weighted_requests(
-    asked: &ProtocolConfig,
+    config: &ProtocolConfig,
     checks: &Arc<SqlChecks>,
     script: &mut impl FnMut(&str, StatementMode, bool, &str, &Arc<SqlChecks>) -> Result<SqlRequest, UsageError>,
 ) -> Result<Vec<(f64, SqlRequest, String)>, UsageError> {
-    let (usual, given, way) = ([USUAL.to_owned()], asked.values("sql"), checks.statement_mode(asked)?);
+    let (usual, given, way) = ([USUAL.to_owned()], config.values("sql"), checks.statement_mode(config)?);
     let of_text = |text: &String| {
         let (weight, text) = weight::split_weight(text, "--sql")?;
-        Ok((weight, script(text, way, asked.switch("transaction"), "--sql", checks)?, text.to_owned()))
+        Ok((weight, script(text, way, config.switch("transaction"), "--sql", checks)?, text.to_owned()))
     };
     (if given.is_empty() { &usual[..] } else { given }).iter().map(of_text).collect()
 }

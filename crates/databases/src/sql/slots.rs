@@ -18,8 +18,8 @@ pub struct SqlSlot {
 impl SqlSlot {
     /// Appends the filled slot.
     #[inline]
-    pub fn fill(&self, fill: &SlotContext, out: &mut Vec<u8>) {
-        self.template.fill(&SlotContext { random: fill.random.wrapping_add(self.salt), ..*fill }, out);
+    pub fn fill(&self, context: &SlotContext, out: &mut Vec<u8>) {
+        self.template.fill(&SlotContext { random: context.random.wrapping_add(self.salt), ..*context }, out);
     }
 }
 
@@ -62,13 +62,13 @@ pub enum SqlFragment {
 
 impl SqlFragment {
     /// Appends the piece. `escape` escapes the bytes from a position on for a quoted literal.
-    pub fn append(&self, fill: &SlotContext, out: &mut Vec<u8>, escape: fn(usize, &mut Vec<u8>)) {
+    pub fn append(&self, context: &SlotContext, out: &mut Vec<u8>, escape: fn(usize, &mut Vec<u8>)) {
         match self {
             SqlFragment::Sql(sql) => out.extend_from_slice(sql),
-            SqlFragment::Bare(slot) => slot.fill(fill, out),
+            SqlFragment::Bare(slot) => slot.fill(context, out),
             SqlFragment::Quoted(slot) => {
                 let from = out.len();
-                slot.fill(fill, out);
+                slot.fill(context, out);
                 escape(from, out);
             }
         }

@@ -54,18 +54,18 @@ impl Batching {
     /// Evaluates the count when it is due: arrivals that come close enough are waited for together, while enough
     /// requests are in flight.
     #[inline]
-    pub fn evaluate_if_due(&mut self, now: Nanos, net: &mut impl Network, books: &mut Recorder, connections: u32) {
+    pub fn evaluate_if_due(&mut self, now: Nanos, net: &mut impl Network, recorder: &mut Recorder, connections: u32) {
         if now >= self.until {
-            self.evaluate(now, net, books, connections);
-        } else if books.in_flight() < self.in_flight {
+            self.evaluate(now, net, recorder, connections);
+        } else if recorder.in_flight() < self.in_flight {
             self.in_flight = 0;
             net.wait_for_at_least(1);
         }
     }
 
     #[cold]
-    fn evaluate(&mut self, now: Nanos, net: &mut impl Network, books: &mut Recorder, connections: u32) {
-        let service = &books.times().service;
+    fn evaluate(&mut self, now: Nanos, net: &mut impl Network, recorder: &mut Recorder, connections: u32) {
+        let service = &recorder.times().service;
         let answers = service.count();
         let Some(short) = service.at_rank(answers.div_ceil(SHORT_RANK_DIVISOR)).filter(|_| answers >= MIN_ANSWERS)
         else {
@@ -75,7 +75,7 @@ impl Batching {
         let arrivals = arrivals_together(reads, now - from, short, connections);
         if arrivals > 1 {
             // An eighth has been answered and has not been sent again yet.
-            self.in_flight = books.in_flight() - books.in_flight() / 8;
+            self.in_flight = recorder.in_flight() - recorder.in_flight() / 8;
             net.wait_for_at_least(arrivals);
         }
     }

@@ -27,7 +27,7 @@ impl<N: Network> WorkerConnections<N> {
     pub(crate) fn is_kept_for_final_read(&self, conn: ConnId, ending: bool) -> bool {
         let ending = ending || self.closing;
         let pool_id = self.links.conn(conn).pool;
-        ending && (self.pools.get(pool_id).origin.datagrams || self.traffic.dialogue.prepared().by_order.is_some())
+        ending && (self.pools.get(pool_id).origin.datagrams || self.traffic.workload.prepared().by_order.is_some())
     }
 
     /// Reads what is left; requests are over, and no user goes on. A refusal or a surplus response is given a moment to
@@ -35,7 +35,7 @@ impl<N: Network> WorkerConnections<N> {
     /// way. An interrupted run does not wait for slow responses.
     pub(crate) fn read_finally(&mut self, stop: &Stop) {
         let refusals = self.one_way.any_sent() && self.pools.all().iter().any(|pool| pool.origin.datagrams);
-        if !refusals && self.traffic.dialogue.prepared().by_order.is_none() {
+        if !refusals && self.traffic.workload.prepared().by_order.is_none() {
             return;
         }
         let slowest = if stop.requested() { Nanos::ZERO } else { Nanos(self.traffic.recorder.times().service.max()) };

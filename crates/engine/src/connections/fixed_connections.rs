@@ -109,6 +109,6 @@ impl<N: Network> WorkerConnections<N> {
     pub(crate) fn users_send_on_own(&self) -> bool {
         self.fixed.is_some_and(|fixed| !fixed.holds)
             && !self.traffic.limits.open
-            && !self.traffic.dialogue.prepared().holds_only
+            && !self.traffic.workload.prepared().holds_only
     }
 }

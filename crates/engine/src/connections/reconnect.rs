@@ -37,9 +37,9 @@ enum ReconnectState {
 }
 
 /// Returns the origins of a run that a `close` concerns, by the servers it names; `None` for all of them.
-pub(crate) fn origins_of(servers: &[String], plan: &Plan, dialogue: &dyn Workload) -> Option<Vec<OriginId>> {
+pub(crate) fn origins_of(servers: &[String], plan: &Plan, workload: &dyn Workload) -> Option<Vec<OriginId>> {
     let meant = |url: &str| servers.iter().any(|server| server_of(server) == server_of(url));
-    let urls = plan.urls.iter().zip(dialogue.requests().iter());
+    let urls = plan.urls.iter().zip(workload.requests().iter());
     let mut origins: Vec<OriginId> =
         urls.filter(|(url, _)| meant(&url.url)).map(|(_, request)| OriginId::of(request.origin)).collect();
     origins.sort_unstable();
@@ -49,10 +49,10 @@ pub(crate) fn origins_of(servers: &[String], plan: &Plan, dialogue: &dyn Workloa
 
 impl Reconnects {
     /// Creates the state for the flows of a plan; `None` if none of them closes connections.
-    pub fn of(plan: &Plan, dialogue: &dyn Workload) -> Option<Reconnects> {
+    pub fn of(plan: &Plan, workload: &dyn Workload) -> Option<Reconnects> {
         let of_flow = |(_, flow)| {
             let program = FlowProgram::of(flow).expect(CHECKED);
-            program.closes().iter().map(|servers| origins_of(servers, plan, dialogue)).collect()
+            program.closes().iter().map(|servers| origins_of(servers, plan, workload)).collect()
         };
         let closes: Vec<Vec<_>> = plan.flows().map(of_flow).collect();
         let any = closes.iter().any(|closes: &Vec<_>| !closes.is_empty());

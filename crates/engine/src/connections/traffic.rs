@@ -22,7 +22,7 @@ use crate::user_states::UserStates;
 
 /// The requests of a worker.
 pub(crate) struct Traffic {
-    pub(super) dialogue: Arc<dyn Workload>,
+    pub(super) workload: Arc<dyn Workload>,
     pub(super) limits: Limits,
     /// The latest reading of the clock: at most one read, and the work that follows from it, old.
     pub(super) stamp: Nanos,
@@ -49,7 +49,7 @@ pub(crate) struct Traffic {
 
 /// The parts from which [`Traffic`] is built.
 pub(crate) struct TrafficParts {
-    pub dialogue: Arc<dyn Workload>,
+    pub workload: Arc<dyn Workload>,
     pub limits: Limits,
     pub now: Nanos,
     pub in_flight: InFlight,
@@ -62,7 +62,7 @@ pub(crate) struct TrafficParts {
 impl Traffic {
     /// Creates the state without requests.
     pub fn new(parts: TrafficParts) -> Traffic {
-        let TrafficParts { dialogue, limits, now, in_flight: flights, recorder: books, user_states: memories, checks } =
+        let TrafficParts { workload: dialogue, limits, now, in_flight: flights, recorder: books, user_states: memories, checks } =
             parts;
         Traffic {
             stamp: now,
@@ -77,7 +77,7 @@ impl Traffic {
             state_update: None,
             checks,
             held_back: Nanos::ZERO,
-            dialogue,
+            workload: dialogue,
             limits,
         }
     }

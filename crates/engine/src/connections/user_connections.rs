@@ -41,9 +41,9 @@ enum OwnedConnection {
 
 impl UserConnections {
     /// Creates the state for the origins of a dialogue; `None` if no connection is owned by a user.
-    pub fn of(dialogue: &dyn Workload, scenarios: usize) -> Option<UserConnections> {
+    pub fn of(workload: &dyn Workload, scenarios: usize) -> Option<UserConnections> {
         let belongs: Vec<ConnectionOwner> =
-            dialogue.origins().iter().map(|origin| dialogue.connection_owner(origin)).collect();
+            workload.origins().iter().map(|origin| workload.connection_owner(origin)).collect();
         let mut each = 0;
         let place = |belongs: &ConnectionOwner| match belongs {
             ConnectionOwner::Pool => None,

@@ -31,7 +31,7 @@ impl OneShotConversation<'_> {
         let name = beyond.map_or_else(|| self.name.clone(), |proxy| brunt_cause::proxy::behind(target(), proxy).into());
         let span = brunt_measure::format_duration(span);
         let asked = self.requests.get(self.completed()).filter(|_| self.begun > self.completed());
-        let awaited = asked.and_then(|request| self.one_shot.dialogue.response_condition(request));
+        let awaited = asked.and_then(|request| self.one_shot.workload.response_condition(request));
         let (why, fault) = match awaited {
             _ if self.one_shot.deadline < self.deadline => (connecting::run_timeout(name), None),
             // Other messages may have arrived, so "no answer" would be wrong.

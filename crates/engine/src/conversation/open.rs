@@ -11,7 +11,7 @@ use crate::links::Destination;
 
 /// Returns the destination of the connection.
 pub(super) fn led<'a>(one_shot: &OneShot<'a>, memory: &'a UserState) -> Destination<'a> {
-    let owned = one_shot.dialogue.connection_owner(one_shot.origin) == ConnectionOwner::User;
+    let owned = one_shot.workload.connection_owner(one_shot.origin) == ConnectionOwner::User;
     let fill = SlotContext {
         unix_ns: unix_ns(),
         run: one_shot.setup.plan.seed,

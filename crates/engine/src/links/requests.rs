@@ -15,11 +15,11 @@ impl<N: Network> Links<N> {
         conn: ConnId,
         id: ExchangeId,
         request: &Request,
-        fill: &SlotContext,
+        context: &SlotContext,
     ) -> Result<SubmitOutcome, SessionFull> {
         self.aim(conn);
         let session = self.conns[conn.at()].session.as_mut().ok_or(SessionFull)?;
-        session.submit(id, request, fill, &mut self.out)
+        session.submit(id, request, context, &mut self.out)
     }
 
     /// Like [`Links::submit`], for a user who keeps state from earlier responses.
@@ -31,12 +31,12 @@ impl<N: Network> Links<N> {
         conn: ConnId,
         id: ExchangeId,
         request: &Request,
-        fill: &SlotContext,
+        context: &SlotContext,
         memory: &UserState,
     ) -> Result<SubmitOutcome, SessionFull> {
         self.aim(conn);
         let session = self.conns[conn.at()].session.as_mut().ok_or(SessionFull)?;
-        session.submit_with(id, request, fill, memory, &mut self.out)
+        session.submit_with(id, request, context, memory, &mut self.out)
     }
 
     /// Lets the session report what came before it was asked for ([`SubmitOutcome::AlreadyComplete`]).

@@ -10,10 +10,10 @@ use crate::limits::Limits;
 impl Recorder {
     /// Counts the begin or end of an iteration or group; `row` holds its figures, and the next row those without
     /// pauses.
-    pub fn span(&mut self, row: u16, told: &SpanEvent, limits: &Limits) {
+    pub fn span(&mut self, row: u16, span_event: &SpanEvent, limits: &Limits) {
         let Some(named) = &mut self.tally.named else { return };
-        let warmup = told.began < limits.window;
-        match told.kind {
+        let warmup = span_event.began < limits.window;
+        match span_event.kind {
             SpanEventKind::Ended { passed: true, .. } if warmup => named.counts(row).finished_of_warmup += 1,
             _ if warmup => {}
             SpanEventKind::Began => named.counts(row).due += 1,

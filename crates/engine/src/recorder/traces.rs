@@ -16,9 +16,9 @@ impl Recorder {
 
     /// Returns the trace of a request that cannot carry one, made of its slot values; `None` if the run has no such
     /// traces.
-    pub fn implicit_trace(&self, fill: &SlotContext<'_>) -> Option<Trace> {
+    pub fn implicit_trace(&self, context: &SlotContext<'_>) -> Option<Trace> {
         let sampled = self.tally.traces.as_ref()?.implicit_below?;
-        Some(Trace::derive(fill, sampled))
+        Some(Trace::derive(context, sampled))
     }
 
     /// Returns `true` if traces are kept.

@@ -40,7 +40,7 @@ pub struct SkippedResources {
 impl SinglePass<'_> {
     /// Fetches the resources of a response if it is a page; returns the failure this causes for the page. Requests of a
     /// batch (not `alone`) fetch no resources.
-    pub(super) fn fetch(&mut self, request: usize, alone: bool, told: &mut dyn FnMut(PassEvent)) -> Option<FaultKind> {
+    pub(super) fn fetch(&mut self, request: usize, alone: bool, on_event: &mut dyn FnMut(PassEvent)) -> Option<FaultKind> {
         let heard = self.pass.take_pages();
         if !alone || self.fetched.is_none() {
             return None;
@@ -59,10 +59,10 @@ impl SinglePass<'_> {
                 *fetched += 1;
                 let resource = self.resource(request, &follow, page.may_fail);
                 first = first.or(resource.fault.filter(|_| !page.may_fail));
-                told(PassEvent::Resource(Box::new(resource)));
+                on_event(PassEvent::Resource(Box::new(resource)));
             }
             if left_out != SkippedResources::default() {
-                told(PassEvent::LeftOut(left_out));
+                on_event(PassEvent::LeftOut(left_out));
             }
         }
         // Resources of resources are not searched.
@@ -71,12 +71,12 @@ impl SinglePass<'_> {
     }
 
     fn resource(&self, page: usize, follow: &FollowUp, may_fail: bool) -> FetchedResource {
-        let url = url_of(&follow.origin, &self.dialogue.encoded(&follow.request));
+        let url = url_of(&follow.origin, &self.workload.encoded(&follow.request));
         if let Some(answer) = self.cached(&follow.request) {
             return FetchedResource { page, url, answer, fault: None, from_cache: true, may_fail };
         }
         let mut answer = FirstResponse::default();
-        let fault = follow_up(self.dialogue, follow, &self.pass, &mut answer).err().map(|trouble| {
+        let fault = follow_up(self.workload, follow, &self.pass, &mut answer).err().map(|trouble| {
             set_failure(&mut answer, trouble.why);
             trouble.fault.unwrap_or(FaultKind::Closed)
         });
@@ -85,17 +85,17 @@ impl SinglePass<'_> {
 
     /// Returns the user's cached response.
     fn cached(&self, request: &Request) -> Option<FirstResponse> {
-        if !self.dialogue.prepared().caches_responses {
+        if !self.workload.prepared().caches_responses {
             return None;
         }
         let mut memory = self.pass.memory.borrow_mut();
         let values = memory.values.clone();
         let fill = SlotContext { unix_ns: unix_ns(), run: self.seed, values: &values, ..SlotContext::default() };
-        let recalled = self.dialogue.cached_response(request, &fill, &mut memory)?;
+        let recalled = self.workload.cached_response(request, &fill, &mut memory)?;
         if let Some(lesson) = recalled.update {
-            drop(self.dialogue.update_state(request, &fill, lesson, &mut memory));
+            drop(self.workload.update_state(request, &fill, lesson, &mut memory));
         }
-        let status = self.dialogue.code_name(recalled.code);
+        let status = self.workload.code_name(recalled.code);
         Some(FirstResponse { status, payload: recalled.bytes, ..FirstResponse::default() })
     }
 }

@@ -23,42 +23,42 @@ struct BookScenario {
 }
 
 impl BookScenario {
-    fn ends(&self, user: UserIndex, at: Nanos, passed: bool, acts: &mut Actions) {
+    fn ends(&self, user: UserIndex, at: Nanos, passed: bool, actions: &mut Actions) {
         let (began, paused) = self.began[user.at()];
         let what = SpanEventKind::Ended { passed, lasted: at - began, active: at - began - paused };
-        acts.push_back(Action::Report(SpanEvent { user, span: 0, began, kind: what }));
+        actions.push_back(Action::Report(SpanEvent { user, span: 0, began, kind: what }));
     }
 }
 
 impl Scenario for BookScenario {
-    fn wake(&mut self, Wakeup { user, event: news, at, .. }: Wakeup, values: &mut UserValues, acts: &mut Actions) {
+    fn wake(&mut self, Wakeup { user, event: news, at, .. }: Wakeup, values: &mut UserValues, actions: &mut Actions) {
         let user_at = user.at();
         match news {
             UserEvent::Begin => {
                 self.began.resize(self.began.len().max(user_at + 1), (at, Nanos::ZERO));
                 self.began[user_at] = (at, Nanos::ZERO);
                 values.set(PATH, b"cover");
-                acts.push_back(Action::Report(SpanEvent { user, span: 0, began: at, kind: SpanEventKind::Began }));
-                acts.push_back(Action::Send(RequestId(0)));
+                actions.push_back(Action::Report(SpanEvent { user, span: 0, began: at, kind: SpanEventKind::Began }));
+                actions.push_back(Action::Send(RequestId(0)));
             }
-            UserEvent::Resumed => acts.push_back(Action::Send(RequestId(0))),
+            UserEvent::Resumed => actions.push_back(Action::Send(RequestId(0))),
             UserEvent::Ended { fault: Some(_), .. } => {
-                self.ends(user, at, false, acts);
-                acts.push_back(Action::Stop(StopScope { run: true, user: false }));
-                acts.push_back(Action::Leave);
+                self.ends(user, at, false, actions);
+                actions.push_back(Action::Stop(StopScope { run: true, user: false }));
+                actions.push_back(Action::Leave);
             }
             UserEvent::Ended { .. } | UserEvent::Cached => {
                 let said = String::from_utf8(values.get(SAID).expect("captured").to_vec()).expect("text");
                 let Some((next, millis)) = said.split_once(' ') else {
-                    self.ends(user, at, true, acts);
-                    return acts.push_back(Action::Done);
+                    self.ends(user, at, true, actions);
+                    return actions.push_back(Action::Done);
                 };
                 values.set(PATH, next.as_bytes());
                 let pause = Nanos::from_millis(millis.parse().expect("a number"));
                 self.began[user_at].1 += pause;
-                acts.push_back(Action::Pause(pause));
+                actions.push_back(Action::Pause(pause));
             }
-            UserEvent::NoMoreVisits => acts.push_back(Action::Leave),
+            UserEvent::NoMoreVisits => actions.push_back(Action::Leave),
         }
     }
 
@@ -66,9 +66,9 @@ impl Scenario for BookScenario {
         true
     }
 
-    fn on_leave(&mut self, user: UserIndex, at: Nanos, _anew: bool, acts: &mut Actions) {
+    fn on_leave(&mut self, user: UserIndex, at: Nanos, _anew: bool, actions: &mut Actions) {
         let Some((began, _)) = self.began.get(user.at()) else { return };
-        acts.push_back(Action::Report(SpanEvent {
+        actions.push_back(Action::Report(SpanEvent {
             user,
             span: 0,
             began: *began,
@@ -148,8 +148,8 @@ struct ComposingScenario {
 }
 
 impl Scenario for ComposingScenario {
-    fn wake(&mut self, Wakeup { event: news, .. }: Wakeup, values: &mut UserValues, acts: &mut Actions) {
-        acts.push_back(match news {
+    fn wake(&mut self, Wakeup { event: news, .. }: Wakeup, values: &mut UserValues, actions: &mut Actions) {
+        actions.push_back(match news {
             UserEvent::Begin | UserEvent::Resumed => Action::Send(RequestId(0)),
             UserEvent::Ended { fault: None, .. } => {
                 let said = String::from_utf8(values.get(SAID).expect("captured").to_vec()).expect("text");

@@ -228,7 +228,7 @@ impl SimPlan {
             let step = step.clone().map(|step| (step, index));
             let net = WatchedNetwork::new(sim, self.stop_at, stop.clone(), Arc::clone(&books), step);
             let seed = WorkerBuilder {
-                dialogue: Arc::clone(&dialogue),
+                workload: Arc::clone(&dialogue),
                 setup: &setup,
                 share: Share { index, of: workers },
                 start: self.sim.starts_at + MS,

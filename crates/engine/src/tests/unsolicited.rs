@@ -34,7 +34,7 @@ struct Subscribers {
 }
 
 impl Scenario for Subscribers {
-    fn wake(&mut self, Wakeup { user, event: news, at, .. }: Wakeup, _values: &mut UserValues, acts: &mut Actions) {
+    fn wake(&mut self, Wakeup { user, event: news, at, .. }: Wakeup, _values: &mut UserValues, actions: &mut Actions) {
         let act = match (news, user) {
             (UserEvent::NoMoreVisits, _) => Action::Leave,
             // The others are ready by then.
@@ -46,18 +46,18 @@ impl Scenario for Subscribers {
             }
             _ => SPEAKS,
         };
-        acts.push_back(act);
+        actions.push_back(act);
     }
 
     fn handles_unsolicited(&self) -> bool {
         self.hears
     }
 
-    fn on_unsolicited(&mut self, unasked: UnsolicitedMessage<'_>, _values: &mut UserValues, acts: &mut Actions) {
+    fn on_unsolicited(&mut self, unasked: UnsolicitedMessage<'_>, _values: &mut UserValues, actions: &mut Actions) {
         let text = String::from_utf8(unasked.message.to_vec()).expect("text");
         let nth = text.bytes().last().map_or(0, |digit| usize::from(digit - b'0'));
         if nth == 2 && text.starts_with("news") {
-            acts.push_back(SPEAKS);
+            actions.push_back(SPEAKS);
         }
         let took = unasked.at - self.published[nth];
         self.heard.lock().expect("no panic").push((unasked.user.0, text, took));

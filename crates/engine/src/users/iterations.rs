@@ -43,24 +43,24 @@ impl WorkerUsers {
         &mut self,
         c: &mut WorkerConnections<N>,
         scenario: ScenarioId,
-        told: &SpanEvent,
+        span_event: &SpanEvent,
     ) {
-        let row = self.row_of_span(c, scenario, told.span);
-        c.traffic().record_span(row, told);
-        if told.span == 0 && told.kind != SpanEventKind::Began {
-            let user = UserId::within(scenario, told.user);
-            c.release_owned(user, matches!(told.kind, SpanEventKind::Ended { passed: true, .. }));
+        let row = self.row_of_span(c, scenario, span_event.span);
+        c.traffic().record_span(row, span_event);
+        if span_event.span == 0 && span_event.kind != SpanEventKind::Began {
+            let user = UserId::within(scenario, span_event.user);
+            c.release_owned(user, matches!(span_event.kind, SpanEventKind::Ended { passed: true, .. }));
         }
     }
 
     /// Records the sending of a page resource: a request of its user that was due at `due`.
     pub(super) fn record_resource<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, due: Nanos) {
-        let mut acts = std::mem::take(&mut self.acts);
+        let mut acts = std::mem::take(&mut self.actions);
         self.sources.of(user).sends(user, due, &mut acts);
         for act in acts.drain(..) {
             self.record_action(c, user, act);
         }
-        self.acts = acts;
+        self.actions = acts;
     }
 
     /// Returns the row of an iteration or group: each has two behind the names, with pauses and without.
@@ -71,14 +71,14 @@ impl WorkerUsers {
     /// Removes a user, in the middle of its iteration or not.
     #[inline]
     pub(crate) fn leave_iteration<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId) {
-        let mut acts = std::mem::take(&mut self.acts);
+        let mut acts = std::mem::take(&mut self.actions);
         let source = self.sources.of(user);
         source.leaves(user, c.now(), &mut acts);
         let arrives = source.users().by_arrivals();
         for act in acts.drain(..) {
             self.record_action(c, user, act);
         }
-        self.acts = acts;
+        self.actions = acts;
         if c.traffic().has_number(user) {
             c.traffic().drop_number(user);
             if !arrives {

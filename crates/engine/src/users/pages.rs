@@ -30,7 +30,7 @@ struct UnparsedPage {
     at: Nanos,
     /// Timeout of each of its resources.
     timeout: Nanos,
-    news: UserEvent,
+    event: UserEvent,
     finder: ResourceSearch,
 }
 
@@ -44,15 +44,15 @@ struct PageVisit {
     in_flight: u32,
     timeout: Nanos,
     /// The event reported to its user in the end: of the page, or of the first resource that failed.
-    news: UserEvent,
+    event: UserEvent,
     /// Set if a server could not be reached.
     back_off: bool,
 }
 
 impl PageVisits {
     /// Queues a response for parsing.
-    pub fn push(&mut self, (user, at): (UserId, Nanos), within: Nanos, news: UserEvent, found: ResourceSearch) {
-        self.unparsed.push_back(UnparsedPage { user, at, timeout: within, news, finder: found });
+    pub fn push(&mut self, (user, at): (UserId, Nanos), within: Nanos, event: UserEvent, found: ResourceSearch) {
+        self.unparsed.push_back(UnparsedPage { user, at, timeout: within, event, finder: found });
     }
 
     /// Returns `true` if responses are to be parsed.
@@ -76,8 +76,8 @@ impl PageVisits {
     }
 }
 
-fn failed(news: UserEvent) -> bool {
-    matches!(news, UserEvent::Ended { fault: Some(_), .. })
+fn failed(event: UserEvent) -> bool {
+    matches!(event, UserEvent::Ended { fault: Some(_), .. })
 }
 
 impl WorkerUsers {
@@ -91,7 +91,7 @@ impl WorkerUsers {
     /// Parses the queued pages one after the other, and begins to fetch their resources.
     #[cold]
     pub(crate) fn parse_pages<N: Network>(&mut self, c: &mut WorkerConnections<N>) {
-        while let Some(UnparsedPage { user, at, timeout: within, news, finder: found }) =
+        while let Some(UnparsedPage { user, at, timeout: within, event: news, finder: found }) =
             self.pages.unparsed.pop_front()
         {
             let page = found();
@@ -111,7 +111,7 @@ impl WorkerUsers {
                 self.advance(c, user, at, news);
             } else {
                 let visit =
-                    PageVisit { page, ended: at, full: false, in_flight: 0, timeout: within, news, back_off: false };
+                    PageVisit { page, ended: at, full: false, in_flight: 0, timeout: within, event: news, back_off: false };
                 self.pages.open.insert(user, visit);
                 self.fetch_more(c, user);
             }
@@ -126,15 +126,15 @@ impl WorkerUsers {
         &mut self,
         c: &mut WorkerConnections<N>,
         user: UserId,
-        news: UserEvent,
+        event: UserEvent,
         back_off: bool,
     ) {
         let Some(visit) = self.pages.open.get_mut(&user) else { return };
         visit.in_flight = visit.in_flight.saturating_sub(1);
-        if failed(news) && !visit.page.may_fail {
+        if failed(event) && !visit.page.may_fail {
             visit.back_off |= back_off;
-            if !failed(visit.news) {
-                visit.news = news;
+            if !failed(visit.event) {
+                visit.event = event;
             }
         }
         self.fetch_more(c, user);
@@ -154,9 +154,9 @@ impl WorkerUsers {
                 }
                 if let Some(visit) = self.pages.open.get_mut(&user) {
                     visit.in_flight += 1;
-                    if visit.news == UserEvent::Cached {
+                    if visit.event == UserEvent::Cached {
                         // The page itself was in the cache; its user sends a request all the same, and waits for that.
-                        visit.news = UserEvent::PASSED;
+                        visit.event = UserEvent::PASSED;
                     }
                 }
                 self.record_resource(c, user, ended);
@@ -166,7 +166,7 @@ impl WorkerUsers {
             if visit.in_flight > 0 {
                 return;
             }
-            let (news, back_off) = (visit.news, visit.back_off);
+            let (news, back_off) = (visit.event, visit.back_off);
             self.pages.open.remove(&user);
             return if back_off {
                 self.user_backs_off(c, user, news)

@@ -33,11 +33,11 @@ impl WorkerUsers {
         c: &mut WorkerConnections<N>,
         user: UserId,
         due: Nanos,
-        news: UserEvent,
+        event: UserEvent,
     ) {
         let source = self.sources.of(user);
         let (arrives, iterates) = (source.users().by_arrivals(), source.iterates());
-        let news = if arrives || self.may_go_on(c, user, news) { news } else { UserEvent::NoMoreVisits };
+        let news = if arrives || self.may_go_on(c, user, event) { event } else { UserEvent::NoMoreVisits };
         if iterates && news == UserEvent::Begin {
             let prepares = self.sources.of(user).prepares(user);
             self.iteration_begins(c, user, !prepares);
@@ -89,7 +89,7 @@ impl WorkerUsers {
         if !source.hears() || !source.users().is_running(user) {
             return;
         }
-        let mut acts = std::mem::take(&mut self.acts);
+        let mut acts = std::mem::take(&mut self.actions);
         let (mut none, at) = (UserValues::default(), c.event_time());
         let values = c.traffic().values(user, &mut none);
         source.hear(UnsolicitedMessage { user: user.index(), at, message }, values, &mut acts);
@@ -104,11 +104,11 @@ impl WorkerUsers {
     /// iteration that began goes on even if its user is retired, the quota is used up, or the window is over; the end
     /// of the drain cuts it.
     #[inline]
-    fn may_go_on<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, news: UserEvent) -> bool {
+    fn may_go_on<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, event: UserEvent) -> bool {
         let over = c.window_over();
         let source = self.sources.of(user);
         let iterates = source.iterates();
-        if iterates && news != UserEvent::Begin {
+        if iterates && event != UserEvent::Begin {
             return true;
         }
         let spent = source.quota_spent(c.limits(), c.now()) && !(iterates && c.traffic().has_number(user));
@@ -116,8 +116,8 @@ impl WorkerUsers {
     }
 
     /// Returns the number of a user's requests in flight, apart from the one whose end it is told of.
-    fn others_in_flight(&mut self, user: UserId, news: UserEvent) -> u32 {
-        let ended = matches!(news, UserEvent::Ended { .. } | UserEvent::Cached);
+    fn others_in_flight(&mut self, user: UserId, event: UserEvent) -> u32 {
+        let ended = matches!(event, UserEvent::Ended { .. } | UserEvent::Cached);
         self.sources.of(user).under_way(user).saturating_sub(u32::from(ended))
     }
 
@@ -128,18 +128,18 @@ impl WorkerUsers {
         &mut self,
         c: &mut WorkerConnections<N>,
         user: UserId,
-        woken: Wakeup,
+        wakeup: Wakeup,
     ) -> Option<Action> {
-        let mut acts = std::mem::take(&mut self.acts);
-        self.wake(c, user, woken, &mut acts);
-        self.perform(c, (user, woken.at), acts)
+        let mut acts = std::mem::take(&mut self.actions);
+        self.wake(c, user, wakeup, &mut acts);
+        self.perform(c, (user, wakeup.at), acts)
     }
 
     #[inline]
-    fn wake<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, woken: Wakeup, acts: &mut Actions) {
+    fn wake<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, wakeup: Wakeup, actions: &mut Actions) {
         let mut none = UserValues::default();
         let values = c.traffic().values(user, &mut none);
-        self.sources.of(user).wake(woken, values, acts);
+        self.sources.of(user).wake(wakeup, values, actions);
     }
 
     /// Performs a user's actions: all its requests are submitted. Returns its final action, or `None` if it waits for a
@@ -149,11 +149,11 @@ impl WorkerUsers {
         &mut self,
         c: &mut WorkerConnections<N>,
         (user, at): (UserId, Nanos),
-        mut acts: Actions,
+        mut actions: Actions,
     ) -> Option<Action> {
         let (mut last, mut recalled) = (None, 0_u32);
         loop {
-            while let Some(act) = acts.pop_front() {
+            while let Some(act) = actions.pop_front() {
                 let sent = match act {
                     Action::Send(request) => self.send_request(c, (user, at), request, None),
                     Action::SendInBatch(request, batch) => self.send_request(c, (user, at), request, Some(batch)),
@@ -166,7 +166,7 @@ impl WorkerUsers {
                 match sent {
                     SendResult::Cached => recalled += 1,
                     SendResult::CachedPage => {}
-                    SendResult::Submitted => self.sources.of(user).sends(user, at, &mut acts),
+                    SendResult::Submitted => self.sources.of(user).sends(user, at, &mut actions),
                 }
             }
             // A user whose cache had the answer goes on as if a response had come.
@@ -174,9 +174,9 @@ impl WorkerUsers {
                 break;
             }
             recalled -= 1;
-            self.wake(c, user, Wakeup::new(user.index(), UserEvent::Cached, at), &mut acts);
+            self.wake(c, user, Wakeup::new(user.index(), UserEvent::Cached, at), &mut actions);
         }
-        self.acts = acts;
+        self.actions = actions;
         last
     }
 
@@ -249,11 +249,11 @@ impl WorkerUsers {
 
     /// Lets a user that could not reach its server wait before it goes on. A user brought by an arrival is not held
     /// back: it goes on as after any failed request.
-    pub(crate) fn user_backs_off<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, news: UserEvent) {
+    pub(crate) fn user_backs_off<N: Network>(&mut self, c: &mut WorkerConnections<N>, user: UserId, event: UserEvent) {
         if self.sources.of(user).users().by_arrivals() {
-            return self.advance(c, user, c.event_time(), news);
+            return self.advance(c, user, c.event_time(), event);
         }
-        let rests = Wakeup { disconnected: true, ..Wakeup::new(user.index(), news, c.now()) };
+        let rests = Wakeup { disconnected: true, ..Wakeup::new(user.index(), event, c.now()) };
         // Failing makes no user faster: one that would have paused anyway pauses for the longer of both.
         let pause = match self.wake_and_act(c, user, rests) {
             Some(Action::Wait) => return,

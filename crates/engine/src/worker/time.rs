@@ -82,7 +82,7 @@ impl<N: Network> Worker<N> {
     #[inline]
     fn apply_changes(&mut self) {
         let now = self.connections.now();
-        for ScheduledChange { at, change } in self.heeding.poll(now) {
+        for ScheduledChange { at, change } in self.control.poll(now) {
             if self.connections.is_closing() {
                 return;
             }

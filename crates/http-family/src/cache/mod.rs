@@ -58,8 +58,8 @@ impl CacheSettings {
     ///
     /// # Errors
     /// Returns an error for an unknown value.
-    pub fn read(asked: &ProtocolConfig) -> Result<Option<CacheSettings>, UsageError> {
-        let Some(word) = asked.value(CACHE) else { return Ok(None) };
+    pub fn read(config: &ProtocolConfig) -> Result<Option<CacheSettings>, UsageError> {
+        let Some(word) = config.value(CACHE) else { return Ok(None) };
         let rule = |for_iteration| {
             Ok(Some(CacheSettings { per_iteration: for_iteration, budget: MemoryBudget::of(TOTAL_LIMIT) }))
         };

@@ -49,10 +49,10 @@ pub enum ScalarEncoding {
 
 impl MessageTemplate {
     /// Appends the message with its prefix; `scratch` is a buffer for the values.
-    pub fn put(&self, fill: &SlotContext, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
+    pub fn put(&self, context: &SlotContext, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
         scratch.clear();
         let mut ends = [0; MOST_MARKS];
-        self.template.fill_marked(fill, scratch, &mut ends);
+        self.template.fill_marked(context, scratch, &mut ends);
         let from = out.len();
         out.extend_from_slice(&[0; PREFIX]);
         put(&self.nodes, &MessageValues { bytes: scratch, ends: &ends }, out);

@@ -178,51 +178,51 @@ impl GrpcOptions {
     ///
     /// # Errors
     /// Fails with the first invalid option.
-    pub fn read(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<GrpcOptions, UsageError> {
-        let protos = asked.values("proto").to_vec();
-        if protos.is_empty() && !asked.values("import-path").is_empty() {
+    pub fn read(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<GrpcOptions, UsageError> {
+        let protos = config.values("proto").to_vec();
+        if protos.is_empty() && !config.values("import-path").is_empty() {
             return Err(UsageError::new("--import-path", "needs --proto; add --proto FILE"));
         }
         Ok(GrpcOptions {
             protos,
-            imports: asked.values("import-path").to_vec(),
-            texts: texts(asked)?,
-            metadata: asked
+            imports: config.values("import-path").to_vec(),
+            texts: texts(config)?,
+            metadata: config
                 .values("header")
                 .iter()
                 .map(|text| metadata::read(text, marks))
                 .collect::<Result<_, _>>()?,
-            deadline: asked.value("deadline").map(deadline).transpose()?,
-            lockstep: asked.switch("lockstep"),
-            compress: asked.switch("compress"),
-            streams: asked.value("streams").map_or(Ok(1), streams)?,
-            success: asked.value("expect-status").map_or(Ok(GrpcStatusSet::USUAL), statuses)?,
-            says_status: asked.value("expect-status").is_some(),
-            expected: rules(asked)?,
-            messages: count_range::read_range(asked, "expect-messages", "messages")?,
+            deadline: config.value("deadline").map(deadline).transpose()?,
+            lockstep: config.switch("lockstep"),
+            compress: config.switch("compress"),
+            streams: config.value("streams").map_or(Ok(1), streams)?,
+            success: config.value("expect-status").map_or(Ok(GrpcStatusSet::USUAL), statuses)?,
+            says_status: config.value("expect-status").is_some(),
+            expected: rules(config)?,
+            messages: count_range::read_range(config, "expect-messages", "messages")?,
             metadata_expected: Arc::new([
-                parse_headers(asked, "expect-header")?,
-                parse_headers(asked, "expect-trailer")?,
+                parse_headers(config, "expect-header")?,
+                parse_headers(config, "expect-trailer")?,
             ]),
-            captures: capture::parse_captures(asked, ("a gRPC response", KNOWN))?.into(),
+            captures: capture::parse_captures(config, ("a gRPC response", KNOWN))?.into(),
         })
     }
 }
 
-fn rules(asked: &ProtocolConfig) -> Result<Arc<[JsonRule]>, UsageError> {
-    let rules = asked.values("expect-json").iter().map(|text| JsonRule::parse(text));
+fn rules(config: &ProtocolConfig) -> Result<Arc<[JsonRule]>, UsageError> {
+    let rules = config.values("expect-json").iter().map(|text| JsonRule::parse(text));
     rules.collect::<Result<_, _>>().map_err(|trouble| UsageError::new("--expect-json", trouble))
 }
 
-fn texts(asked: &ProtocolConfig) -> Result<Vec<(String, String)>, UsageError> {
+fn texts(config: &ProtocolConfig) -> Result<Vec<(String, String)>, UsageError> {
     let mut texts = Vec::new();
-    for text in asked.values("data") {
+    for text in config.values("data") {
         if let Some(file) = text.strip_prefix('@') {
             return Err(UsageError::new("--data", format!("files are not read here; use --data-file {file}")));
         }
         texts.push(("--data".to_owned(), text.clone()));
     }
-    if let Some(path) = asked.value("data-file") {
+    if let Some(path) = config.value("data-file") {
         if !texts.is_empty() {
             let trouble = "cannot be combined with --data; put all messages in the file, or none";
             return Err(UsageError::new("--data-file", trouble));

@@ -46,12 +46,12 @@ fn dialogue(method: &str, options: &[(&str, &str)]) -> Arc<dyn Workload> {
 /// The events of two calls, and why the connection broke.
 type GrpcOutcome = (Vec<String>, Option<ProtocolError>);
 
-fn played<'a>(dialogue: &Arc<dyn Workload>, mut pieces: impl Iterator<Item = &'a [u8]>) -> GrpcOutcome {
-    let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+fn played<'a>(workload: &Arc<dyn Workload>, mut pieces: impl Iterator<Item = &'a [u8]>) -> GrpcOutcome {
+    let mut session = workload.session(&Origin::default(), &EstablishedConnection::default());
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     session.open(&mut out);
     for id in 0..2 {
-        let request = &dialogue.requests()[0].request;
+        let request = &workload.requests()[0].request;
         session.submit(ExchangeId(id), request, &SlotContext::default(), &mut out).expect("room");
     }
     let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err());

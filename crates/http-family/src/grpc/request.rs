@@ -113,11 +113,11 @@ pub struct CallTemplate {
 
 impl CallTemplate {
     /// Appends the messages with their prefixes.
-    pub(super) fn put(&self, fill: &SlotContext, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
+    pub(super) fn put(&self, context: &SlotContext, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
         for message in &self.messages {
             match message {
                 PreparedMessage::Fixed(bytes) => framing::put(bytes, out),
-                PreparedMessage::Filled(filled) => filled.put(fill, scratch, out),
+                PreparedMessage::Filled(filled) => filled.put(context, scratch, out),
             }
         }
     }

@@ -70,17 +70,17 @@ impl GrpcSession {
         id: ExchangeId,
         request: &GrpcRequest,
         slots: &CallTemplate,
-        fill: &SlotContext,
+        context: &SlotContext,
         out: &mut OutputBuffer,
     ) {
         let [scratch, body] = &mut self.scratch;
         let (lexicon, list) = (&self.lexicon, &request.list);
         let (head, said) = (slots.head.as_ref(), &mut self.metadata_values);
         if let Some(head) = head {
-            head.fill(fill, said);
+            head.fill(context, said);
         }
         let stream = self.connection.begin_with(
-            GrpcCall::new(id, request).with_random(fill.random),
+            GrpcCall::new(id, request).with_random(context.random),
             false,
             out,
             |encoder, out| match head {
@@ -97,7 +97,7 @@ impl GrpcSession {
             return self.connection.send(stream, &request.body, request.further.is_none(), out);
         }
         body.clear();
-        slots.put(fill, scratch, body);
+        slots.put(context, scratch, body);
         self.connection.send_bytes(stream, body, true, out);
     }
 
@@ -107,13 +107,13 @@ impl GrpcSession {
         &mut self,
         (id, number): (ExchangeId, usize),
         request: &GrpcRequest,
-        fill: &SlotContext,
+        context: &SlotContext,
         out: &mut OutputBuffer,
     ) -> SubmitOutcome {
         let Some(held) = self.held.as_deref_mut() else { return SubmitOutcome::AlreadyComplete };
         let rules = Arc::clone(&held.rules);
         let step = &rules.steps[number];
-        let like = match step.awaits.fill(fill).transpose() {
+        let like = match step.awaits.fill(context).transpose() {
             Ok(like) => like,
             Err(why) => return held.reject(id, FaultKind::WrongBody, brunt_cause::checks::awaited_unreadable(why)),
         };
@@ -129,26 +129,26 @@ impl GrpcSession {
             if self.connection.room() == 0 {
                 return held.reject(id, FaultKind::Closed, NO_ROOM);
             }
-            self.open_stream(&rules, step.stream, fill, out);
+            self.open_stream(&rules, step.stream, context, out);
         } else {
             line.reuse();
         }
-        self.send_step((step, &rules.streams[step.stream], opens), request, fill, out);
+        self.send_step((step, &rules.streams[step.stream], opens), request, context, out);
         let Some(held) = self.held.as_deref_mut() else { return SubmitOutcome::AlreadyComplete };
         if step.one_way && !held.stream(step.stream).is_over() {
             return SubmitOutcome::OneWay;
         }
-        let (response, random) = (MessageBuffer::default(), fill.random);
+        let (response, random) = (MessageBuffer::default(), context.random);
         let awaiting = StreamStep { id, step: number, random, like, response, messages: 0, payload: 0 };
         held.start_waiting(awaiting, &self.budget)
     }
 
     /// Opens a stream for steps.
-    fn open_stream(&mut self, rules: &HeldStreamPlan, stream: usize, fill: &SlotContext, out: &mut OutputBuffer) {
+    fn open_stream(&mut self, rules: &HeldStreamPlan, stream: usize, context: &SlotContext, out: &mut OutputBuffer) {
         let StreamOpening { list, head, flags: marks, .. } = &rules.streams[stream];
         let (lexicon, said) = (&self.lexicon, &mut self.metadata_values);
         if let Some(head) = head {
-            head.fill(fill, said);
+            head.fill(context, said);
         }
         let own =
             self.connection.begin_with(
@@ -170,7 +170,7 @@ impl GrpcSession {
         &mut self,
         (step, opening, opened): (&GrpcStep, &StreamOpening, bool),
         request: &GrpcRequest,
-        fill: &SlotContext,
+        context: &SlotContext,
         out: &mut OutputBuffer,
     ) {
         let Some(line) = self.held.as_deref_mut().map(|held| held.stream(step.stream)) else { return };
@@ -180,7 +180,7 @@ impl GrpcSession {
         let [scratch, body] = &mut self.scratch;
         body.clear();
         match &request.slots {
-            Some(slots) if !slots.messages.is_empty() => slots.put(fill, scratch, body),
+            Some(slots) if !slots.messages.is_empty() => slots.put(context, scratch, body),
             _ if says => body.extend_from_slice(&request.body),
             _ => {}
         }
@@ -216,7 +216,7 @@ impl Session for GrpcSession {
         &mut self,
         id: ExchangeId,
         request: &brunt_contract::Request,
-        fill: &SlotContext,
+        context: &SlotContext,
         out: &mut OutputBuffer,
     ) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<GrpcRequest>();
@@ -224,13 +224,13 @@ impl Session for GrpcSession {
             return Err(SessionFull);
         }
         if let Some(number) = request.step {
-            return Ok(self.begin_step((id, number as usize), request, fill, out));
+            return Ok(self.begin_step((id, number as usize), request, context, out));
         }
         if let Some(slots) = &request.slots {
-            self.submit_filled(id, request, slots, fill, out);
+            self.submit_filled(id, request, slots, context, out);
             return Ok(SubmitOutcome::AwaitingResponse);
         }
-        let call = GrpcCall::new(id, request).with_random(fill.random);
+        let call = GrpcCall::new(id, request).with_random(context.random);
         let stream = self.connection.begin(call, false, &self.lexicon, &request.list, out);
         if request.further.is_some()
             && let Some(rare) = self.connection.stream_state(stream).and_then(|call| call.extras.as_deref_mut())

@@ -71,20 +71,20 @@ pub struct GrpcStep {
 ///
 /// # Errors
 /// Fails outside a flow, or if an option for steps on streams is used without a stream.
-pub fn stream(asked: &ProtocolConfig, index: usize) -> Result<Option<&str>, UsageError> {
-    let own = asked.url_options.get(index);
+pub fn stream(config: &ProtocolConfig, index: usize) -> Result<Option<&str>, UsageError> {
+    let own = config.url_options.get(index);
     let place = |name: &str| format!("URL {}, {name}", index + 1);
     // Options given for the whole flow may be meant for WebSocket steps.
     let beside =
-        if asked.is_composite_flow { &["stream", "finish"][..] } else { &["stream", "finish", "await", "one-way"] };
-    let beside = beside.iter().find(|name| asked.options.contains_key(**name));
+        if config.is_composite_flow { &["stream", "finish"][..] } else { &["stream", "finish", "await", "one-way"] };
+    let beside = beside.iter().find(|name| config.options.contains_key(**name));
     if let Some(name) = beside {
         return Err(UsageError::new(format!("--{name}"), "is for one step of a flow; put it at that step"));
     }
     let name = own.and_then(|own| own.get("stream")?.last()).map(|name| name.trim());
     let lonely = own.into_iter().flat_map(|own| own.keys()).find(|name| OF_STREAMS.contains(&name.as_str()));
     match (name, lonely) {
-        (Some(_), _) if !asked.is_composite_flow => {
+        (Some(_), _) if !config.is_composite_flow => {
             Err(UsageError::new(place("stream"), "is for steps of a flow; leave it out"))
         }
         (Some(""), _) => Err(UsageError::new(place("stream"), "names no stream; use, for example, `stream: chat`")),

@@ -44,10 +44,10 @@ impl Protocol for GrpcProtocol {
         }
     }
 
-    fn inquiry(&self, asked: &ProtocolConfig) -> Result<Option<Arc<dyn Workload>>, UsageError> {
-        let mut marks = Placeholders::new(asked);
-        let wishes = GrpcOptions::read(asked, &mut marks)?;
-        let places = places(asked)?;
+    fn inquiry(&self, config: &ProtocolConfig) -> Result<Option<Arc<dyn Workload>>, UsageError> {
+        let mut marks = Placeholders::new(config);
+        let wishes = GrpcOptions::read(config, &mut marks)?;
+        let places = places(config)?;
         if !wishes.protos.is_empty() || places.iter().all(is_builtin) {
             return Ok(None);
         }
@@ -60,7 +60,7 @@ impl Protocol for GrpcProtocol {
             );
             return Err(UsageError::new("--proto", trouble));
         }
-        match reflection::next(&wanted(&places), &answers(asked))? {
+        match reflection::next(&wanted(&places), &answers(config))? {
             ReflectionStep::Done(_) => Ok(None),
             ReflectionStep::Ask(service, messages) => {
                 let inquiry = GrpcWorkload::inquiry(first, &wishes, service, messages, &mut marks)?;
@@ -69,9 +69,9 @@ impl Protocol for GrpcProtocol {
         }
     }
 
-    fn prepare(&self, asked: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
-        let mut marks = Placeholders::new(asked);
-        match prepared(asked, &mut marks) {
+    fn prepare(&self, config: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
+        let mut marks = Placeholders::new(config);
+        match prepared(config, &mut marks) {
             Ok(dialogue) => Ok(Arc::new(dialogue)),
             Err(complaint) => Err(marks.restore_error(complaint)),
         }
@@ -79,17 +79,17 @@ impl Protocol for GrpcProtocol {
 }
 
 /// Prepares everything a run will send, with slots replaced in all texts.
-fn prepared(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<GrpcWorkload, UsageError> {
-    let wishes = GrpcOptions::read(asked, marks)?;
-    let places = places(asked)?;
-    let schema = schema(asked, &wishes, &places)?;
+fn prepared(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<GrpcWorkload, UsageError> {
+    let wishes = GrpcOptions::read(config, marks)?;
+    let places = places(config)?;
+    let schema = schema(config, &wishes, &places)?;
     let (mut maker, mut origins, mut requests) = (CallBuilder::default(), Vec::new(), Vec::new());
     let (mut names, mut holds) = (RequestNames::default(), HeldStreamPlan::default());
-    for (index, (place, url)) in places.iter().zip(&asked.urls).enumerate() {
+    for (index, (place, url)) in places.iter().zip(&config.urls).enumerate() {
         let method = method(&schema, place)?;
         let own =
-            url_overrides::read_overrides(asked, index, options::OF_ONE_URL, |asked| GrpcOptions::read(asked, marks))?;
-        let (own, stream) = (own.as_ref().unwrap_or(&wishes), steps::stream(asked, index)?);
+            url_overrides::read_overrides(config, index, options::OF_ONE_URL, |asked| GrpcOptions::read(asked, marks))?;
+        let (own, stream) = (own.as_ref().unwrap_or(&wishes), steps::stream(config, index)?);
         let leads = Origin { bound: stream.map_or(0, |_| HELD), ..place.origin.clone() };
         let origin = origins.iter().position(|origin| *origin == leads).unwrap_or_else(|| {
             origins.push(leads);
@@ -98,11 +98,11 @@ fn prepared(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<GrpcWork
         let mut calls = calls(&mut maker, place, own, (&method, stream.is_some()), marks)?;
         let mut called = format!("{}/{}", method.parent_service().full_name(), method.name());
         if let (Some(stream), [step]) = (stream, &mut calls[..]) {
-            let does = holds.add((asked, index), stream, own, step)?;
+            let does = holds.add((config, index), stream, own, step)?;
             called = format!("{does} {called}");
         }
         let weight = url.weight / calls.len() as f64;
-        calls.iter().for_each(|_| names.add(asked.name(index).unwrap_or(&called)));
+        calls.iter().for_each(|_| names.add(config.name(index).unwrap_or(&called)));
         requests.extend(calls.into_iter().map(|request| WeightedRequest::new(request, origin, weight)));
     }
     if requests.is_empty() {
@@ -125,8 +125,8 @@ fn prepared(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<GrpcWork
     })
 }
 
-fn places(asked: &ProtocolConfig) -> Result<Vec<GrpcUrl>, UsageError> {
-    asked.urls.iter().map(|url| GrpcUrl::read(&url.url)).collect()
+fn places(config: &ProtocolConfig) -> Result<Vec<GrpcUrl>, UsageError> {
+    config.urls.iter().map(|url| GrpcUrl::read(&url.url)).collect()
 }
 
 fn is_builtin(place: &GrpcUrl) -> bool {
@@ -151,19 +151,19 @@ fn wanted(places: &[GrpcUrl]) -> Vec<String> {
 }
 
 /// Decodes the reflection responses received so far.
-fn answers(asked: &ProtocolConfig) -> Vec<CapturedResponse> {
-    asked.inquiry_responses.iter().map(|bytes| CapturedResponse::decode(bytes)).collect()
+fn answers(config: &ProtocolConfig) -> Vec<CapturedResponse> {
+    config.inquiry_responses.iter().map(|bytes| CapturedResponse::decode(bytes)).collect()
 }
 
 /// Returns the schema that describes the run's methods.
-fn schema(asked: &ProtocolConfig, wishes: &GrpcOptions, places: &[GrpcUrl]) -> Result<Schema, UsageError> {
+fn schema(config: &ProtocolConfig, wishes: &GrpcOptions, places: &[GrpcUrl]) -> Result<Schema, UsageError> {
     if !wishes.protos.is_empty() {
         return Schema::of_files(&wishes.protos, &wishes.imports);
     }
     if places.iter().all(is_builtin) {
         return Schema::built();
     }
-    match reflection::next(&wanted(places), &answers(asked))? {
+    match reflection::next(&wanted(places), &answers(config))? {
         ReflectionStep::Done(schema) => Ok(schema),
         ReflectionStep::Ask(..) => {
             Err(UsageError::new("--proto", "is missing; give the FILE that defines the service"))
@@ -302,14 +302,14 @@ impl Workload for GrpcWorkload {
     fn encoded_with(
         &self,
         request: &brunt_contract::Request,
-        fill: &SlotContext,
+        context: &SlotContext,
         _memory: Option<&UserState>,
     ) -> Vec<u8> {
         let request = request.downcast::<GrpcRequest>();
         let mut text = format!("POST {}\n", request.path).into_bytes();
         let mut filled = Vec::new();
         if let Some(slots) = &request.slots {
-            slots.put(fill, &mut Vec::new(), &mut filled);
+            slots.put(context, &mut Vec::new(), &mut filled);
         }
         let body = if filled.is_empty() { &*request.body } else { &filled };
         for message in framing::messages(body) {
@@ -318,9 +318,9 @@ impl Workload for GrpcWorkload {
         }
         text
     }
-    fn trace(&self, request: &brunt_contract::Request, fill: &SlotContext) -> Option<Trace> {
+    fn trace(&self, request: &brunt_contract::Request, context: &SlotContext) -> Option<Trace> {
         let request = request.downcast::<GrpcRequest>();
-        request.slots.as_ref()?.head.as_ref()?.trace(fill)
+        request.slots.as_ref()?.head.as_ref()?.trace(context)
     }
     fn display_bytes(&self, established: &EstablishedConnection, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
         let requests = self.prepared.requests.iter().map(|weighted| weighted.request.downcast::<GrpcRequest>());

@@ -32,27 +32,27 @@ fn prepared(version: &str) -> Arc<dyn Workload> {
 const VERSIONS: [&str; 2] = ["no-slots-here", "http2"];
 
 /// Returns the request with this index as HTTP/1 bytes or an HTTP/2 transcript, for a user with this state.
-fn said(dialogue: &Arc<dyn Workload>, index: usize, memory: &UserState) -> String {
-    let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+fn said(workload: &Arc<dyn Workload>, index: usize, memory: &UserState) -> String {
+    let mut session = workload.session(&Origin::default(), &EstablishedConnection::default());
     let mut out = OutputBuffer::default();
     session.open(&mut out);
     let fill = SlotContext { values: &memory.values, ..SlotContext::default() };
-    session.submit_with(ExchangeId(1), &dialogue.requests()[index].request, &fill, memory, &mut out).expect("room");
-    let sent = dialogue.display_bytes(&EstablishedConnection::default(), out.bytes(), &[]).map(|[sent, _]| sent);
+    session.submit_with(ExchangeId(1), &workload.requests()[index].request, &fill, memory, &mut out).expect("room");
+    let sent = workload.display_bytes(&EstablishedConnection::default(), out.bytes(), &[]).map(|[sent, _]| sent);
     String::from_utf8(sent.unwrap_or_else(|| out.bytes().to_vec())).expect("text")
 }
 
 /// Plays an HTTP/1 response to the request with this index.
 fn ended(
-    dialogue: &Arc<dyn Workload>,
+    workload: &Arc<dyn Workload>,
     index: usize,
     memory: &mut UserState,
     response: &str,
 ) -> (Option<FaultKind>, String) {
-    let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+    let mut session = workload.session(&Origin::default(), &EstablishedConnection::default());
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     let fill = SlotContext { random: 9, ..SlotContext::default() };
-    let request = &dialogue.requests()[index].request;
+    let request = &workload.requests()[index].request;
     session
         .submit_with(ExchangeId(1), request, &SlotContext { values: &memory.values, ..fill }, memory, &mut out)
         .expect("room");
@@ -64,7 +64,7 @@ fn ended(
     let mut what = None;
     for event in done.events {
         match event {
-            Event::StateUpdate(_, lesson) => drop(dialogue.update_state(request, &fill, lesson, memory)),
+            Event::StateUpdate(_, lesson) => drop(workload.update_state(request, &fill, lesson, memory)),
             Event::Ended(ended) => {
                 what = Some((ended.fault, ended.cause.map(|why| why.to_string()).unwrap_or_default()))
             }

@@ -20,13 +20,13 @@ const NOW: SlotContext<'static> = SlotContext {
 };
 
 /// Returns what a user with this state sends for a request, as a transcript.
-fn sent(dialogue: &Arc<dyn Workload>, request: &brunt_contract::Request, memory: &UserState) -> String {
-    let mut session = dialogue.session(&Origin::default(), &established(None));
+fn sent(workload: &Arc<dyn Workload>, request: &brunt_contract::Request, memory: &UserState) -> String {
+    let mut session = workload.session(&Origin::default(), &established(None));
     let mut out = OutputBuffer::default();
     session.open(&mut out);
     session.submit_with(ExchangeId(0), request, &NOW, memory, &mut out).expect("room");
     let bytes = [out.bytes(), out.tail().map(|tail| &**tail).unwrap_or_default()].concat();
-    let shown = dialogue.display_bytes(&established(None), &bytes, &[]).map_or(bytes, |[sent, _]| sent);
+    let shown = workload.display_bytes(&established(None), &bytes, &[]).map_or(bytes, |[sent, _]| sent);
     String::from_utf8(shown).expect("text")
 }
 
@@ -38,13 +38,13 @@ fn cookies(text: &str) -> Vec<String> {
 
 /// Plays a response with these header lines.
 fn answered(
-    dialogue: &Arc<dyn Workload>,
+    workload: &Arc<dyn Workload>,
     two: bool,
     request: &brunt_contract::Request,
     status: u16,
     lines: &[(&str, &str)],
 ) -> EventBuffer {
-    let mut session = dialogue.session(&Origin::default(), &established(None));
+    let mut session = workload.session(&Origin::default(), &established(None));
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     session.open(&mut out);
     session.submit_with(ExchangeId(0), request, &NOW, &UserState::default(), &mut out).expect("room");
@@ -68,19 +68,19 @@ fn answered(
 /// Replays the events like the engine: what is to be learned comes directly before the end. Returns the redirected
 /// request.
 fn kept(
-    dialogue: &Arc<dyn Workload>,
+    workload: &Arc<dyn Workload>,
     request: &brunt_contract::Request,
     done: EventBuffer,
     memory: &mut UserState,
 ) -> Option<std::sync::Arc<brunt_contract::Request>> {
-    let mut lesson: Option<StateUpdate> = None;
+    let mut update: Option<StateUpdate> = None;
     for event in done.events {
         match event {
-            Event::StateUpdate(_, learnt) => lesson = Some(learnt),
+            Event::StateUpdate(_, learnt) => update = Some(learnt),
             Event::Ended(ended) => {
                 assert_eq!(ended.fault, None);
-                if let Some(lesson) = lesson.take() {
-                    dialogue.update_state(request, &NOW, lesson, memory);
+                if let Some(lesson) = update.take() {
+                    workload.update_state(request, &NOW, lesson, memory);
                 }
                 return ended.follow_up.map(|follow| follow.request);
             }

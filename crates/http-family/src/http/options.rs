@@ -47,9 +47,9 @@ pub enum HttpVersion {
 ///
 /// # Errors
 /// Returns an error for an unknown version, or for contradicting options.
-pub fn version(asked: &ProtocolConfig) -> Result<HttpVersion, UsageError> {
-    let wanted = match asked.value("http") {
-        None if asked.switch("http2") => return Ok(HttpVersion::Http2),
+pub fn version(config: &ProtocolConfig) -> Result<HttpVersion, UsageError> {
+    let wanted = match config.value("http") {
+        None if config.switch("http2") => return Ok(HttpVersion::Http2),
         None | Some("1.1" | "1" | "1.0") => HttpVersion::Http1,
         Some("2") => HttpVersion::Http2,
         Some("auto") => HttpVersion::Auto,
@@ -58,7 +58,7 @@ pub fn version(asked: &ProtocolConfig) -> Result<HttpVersion, UsageError> {
             return Err(UsageError::new("--http", trouble));
         }
     };
-    if asked.switch("http2") && wanted != HttpVersion::Http2 {
+    if config.switch("http2") && wanted != HttpVersion::Http2 {
         return Err(UsageError::new("--http2", "contradicts --http; leave out one of them"));
     }
     Ok(wanted)
@@ -68,8 +68,8 @@ pub fn version(asked: &ProtocolConfig) -> Result<HttpVersion, UsageError> {
 ///
 /// # Errors
 /// Returns an error for an invalid number, or one that the version does not support.
-pub fn streams(asked: &ProtocolConfig, version: HttpVersion) -> Result<u32, UsageError> {
-    let Some(text) = asked.value("streams") else { return Ok(1) };
+pub fn streams(config: &ProtocolConfig, version: HttpVersion) -> Result<u32, UsageError> {
+    let Some(text) = config.value("streams") else { return Ok(1) };
     let streams = text.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(|| {
         UsageError::new("--streams", format!("\"{text}\" is not a number from 1 to 100000; use, for example, 10"))
     })?;

@@ -25,10 +25,10 @@ impl Protocol for Http {
         }
     }
 
-    fn check_heartbeats(&self, asked: &ProtocolConfig) -> Result<(), String> {
+    fn check_heartbeats(&self, config: &ProtocolConfig) -> Result<(), String> {
         // Without TLS there is no ALPN, so `auto` means 1.1.
-        let tls = asked.urls.iter().any(|url| url.url.starts_with("https:"));
-        match options::version(asked) {
+        let tls = config.urls.iter().any(|url| url.url.starts_with("https:"));
+        match options::version(config) {
             Ok(HttpVersion::Http1) => Err("HTTP/1.1 has no heartbeat; add --http2, or leave it out".into()),
             Ok(HttpVersion::Auto) if !tls => {
                 Err("--http auto uses HTTP/1.1 on http://, which has no heartbeat; use --http2, or leave it out".into())
@@ -38,11 +38,11 @@ impl Protocol for Http {
         }
     }
 
-    fn prepare(&self, asked: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
-        let version = options::version(asked)?;
-        let streams = options::streams(asked, version)?;
-        let mut marks = Placeholders::new(asked);
-        match self.prepare_with(asked, (version, streams), &mut marks) {
+    fn prepare(&self, config: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
+        let version = options::version(config)?;
+        let streams = options::streams(config, version)?;
+        let mut marks = Placeholders::new(config);
+        match self.prepare_with(config, (version, streams), &mut marks) {
             Ok(dialogue) => Ok(Arc::new(dialogue)),
             Err(complaint) => Err(marks.restore_error(complaint)),
         }
@@ -52,13 +52,13 @@ impl Protocol for Http {
 impl Http {
     fn prepare_with(
         self,
-        asked: &ProtocolConfig,
+        config: &ProtocolConfig,
         (version, streams): (HttpVersion, u32),
         marks: &mut Placeholders,
     ) -> Result<HttpWorkload, UsageError> {
         // Proxies do not forward HTTP/2 without TLS.
-        let proxies = if version == HttpVersion::Http2 { Arc::default() } else { Arc::clone(&asked.proxies) };
-        let (mut one, mut requests) = Http1.prepare_with(asked, proxies, marks)?;
+        let proxies = if version == HttpVersion::Http2 { Arc::default() } else { Arc::clone(&config.proxies) };
+        let (mut one, mut requests) = Http1.prepare_with(config, proxies, marks)?;
         if streams > 1 && one.prepared.one_exchange_per_connection {
             let trouble = "cannot be combined with --no-keepalive, where requests never share a connection; leave one of \
                 them out";
@@ -117,31 +117,31 @@ impl Workload for HttpWorkload {
     fn encoded_with(
         &self,
         request: &brunt_contract::Request,
-        fill: &SlotContext,
+        context: &SlotContext,
         memory: Option<&UserState>,
     ) -> Vec<u8> {
-        let text = self.http1.encoded_with(request, fill, memory);
+        let text = self.http1.encoded_with(request, context, memory);
         if self.version == HttpVersion::Http2 { http2::readable(&text) } else { text }
     }
-    fn trace(&self, request: &brunt_contract::Request, fill: &SlotContext) -> Option<Trace> {
-        self.http1.trace(request, fill)
+    fn trace(&self, request: &brunt_contract::Request, context: &SlotContext) -> Option<Trace> {
+        self.http1.trace(request, context)
     }
     fn update_state(
         &self,
         request: &brunt_contract::Request,
-        fill: &SlotContext,
-        lesson: StateUpdate,
+        context: &SlotContext,
+        update: StateUpdate,
         memory: &mut UserState,
     ) -> Option<ResourceSearch> {
-        self.http1.update_state(request, fill, lesson, memory)
+        self.http1.update_state(request, context, update, memory)
     }
     fn cached_response(
         &self,
         request: &brunt_contract::Request,
-        fill: &SlotContext,
+        context: &SlotContext,
         memory: &mut UserState,
     ) -> Option<CacheHit> {
-        self.http1.cached_response(request, fill, memory)
+        self.http1.cached_response(request, context, memory)
     }
     fn display_bytes(&self, established: &EstablishedConnection, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
         let show = |bytes| http2::transcript::readable(bytes, &mut http2::transcript::DecodedBodies::default());

@@ -17,14 +17,14 @@ const LOOKED_THROUGH: usize = 1 << 20;
 ///
 /// # Errors
 /// Returns an error for more than one body, or a file that cannot be read.
-pub fn content(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<Option<RequestBody>, UsageError> {
+pub fn content(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<Option<RequestBody>, UsageError> {
     let given: Vec<&str> =
-        ["data", "data-raw", "data-file", "form", "form-string"].into_iter().filter(|n| asked.switch(n)).collect();
+        ["data", "data-raw", "data-file", "form", "form-string"].into_iter().filter(|n| config.switch(n)).collect();
     match given[..] {
         [] => Ok(None),
-        ["data"] | ["data-raw"] | ["data", "data-raw"] => form_text(asked, marks).map(Some),
+        ["data"] | ["data-raw"] | ["data", "data-raw"] => form_text(config, marks).map(Some),
         ["data-file"] => {
-            let path = asked.value("data-file").unwrap_or_default();
+            let path = config.value("data-file").unwrap_or_default();
             let bytes = file::shared_body("--data-file", path)?;
             let marked = match std::str::from_utf8(&bytes).ok().filter(|text| text.len() <= LOOKED_THROUGH) {
                 Some(text) => marks.replace_slots(text, path, SlotGuard::None)?,
@@ -35,7 +35,7 @@ pub fn content(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<Optio
             Ok(Some(RequestBody { bytes, kind: None, length, chunked: false }))
         }
         ["form"] | ["form-string"] | ["form", "form-string"] => {
-            multipart::content(asked.values("form"), asked.values("form-string"), asked.seed, marks).map(Some)
+            multipart::content(config.values("form"), config.values("form-string"), config.seed, marks).map(Some)
         }
         [first, .., last] => Err(UsageError::new(
             format!("--{last}"),
@@ -45,13 +45,13 @@ pub fn content(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<Optio
     }
 }
 
-fn form_text(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<RequestBody, UsageError> {
-    if let Some(file) = asked.values("data").iter().find_map(|t| t.strip_prefix('@')) {
+fn form_text(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<RequestBody, UsageError> {
+    if let Some(file) = config.values("data").iter().find_map(|t| t.strip_prefix('@')) {
         let trouble = format!("files are not read here; use --data-file {file}");
         return Err(UsageError::new("--data", trouble));
     }
     let kind = Some("application/x-www-form-urlencoded".to_owned());
-    let texts = [asked.values("data"), asked.values("data-raw")].concat();
+    let texts = [config.values("data"), config.values("data-raw")].concat();
     let text = texts.join("&");
     let text = marks.replace_slots(&text, "--data", SlotGuard::None)?;
     let length = marks.occur_in(text.as_bytes()).then(|| marks.length_placeholder());
@@ -66,7 +66,7 @@ const CHUNK: usize = 16 * 1024;
 /// # Errors
 /// Returns an error if the request cannot have chunks.
 pub fn apply_chunked(
-    asked: &ProtocolConfig,
+    config: &ProtocolConfig,
     headers: &[HeaderOverride],
     content: &mut Option<RequestBody>,
 ) -> Result<(), UsageError> {
@@ -76,7 +76,7 @@ pub fn apply_chunked(
     if !value.trim().eq_ignore_ascii_case("chunked") {
         return wrong("Transfer-Encoding can only be chunked; write `Transfer-Encoding: chunked`, or leave it out");
     }
-    if asked.switch("http2") || !matches!(asked.value("http"), None | Some("1.1" | "1")) {
+    if config.switch("http2") || !matches!(config.value("http"), None | Some("1.1" | "1")) {
         return wrong("Transfer-Encoding: chunked is HTTP/1.1 only; leave it out, or use --http 1.1");
     }
     match content {

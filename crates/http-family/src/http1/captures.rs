@@ -16,8 +16,8 @@ const KNOWN: &[&str] = &["json", "css", "xpath", "regex", "between", "header", "
 ///
 /// # Errors
 /// Returns an error for an unknown source or variable.
-pub fn requested(asked: &ProtocolConfig) -> Result<Vec<(u16, Capture)>, UsageError> {
-    capture::parse_captures(asked, ("an HTTP response", KNOWN))
+pub fn requested(config: &ProtocolConfig) -> Result<Vec<(u16, Capture)>, UsageError> {
+    capture::parse_captures(config, ("an HTTP response", KNOWN))
 }
 
 /// Returns `true` if trailers are checked or captured from.

@@ -39,8 +39,8 @@ const INSTEAD: brunt_cause::StaticCause = brunt_cause::http1::instead_of_continu
 ///
 /// # Errors
 /// Returns an error for an invalid time, or one out of range.
-pub fn wait(asked: &ProtocolConfig) -> Result<Nanos, UsageError> {
-    let Some(text) = asked.value("continue-wait") else { return Ok(WAIT) };
+pub fn wait(config: &ProtocolConfig) -> Result<Nanos, UsageError> {
+    let Some(text) = config.value("continue-wait") else { return Ok(WAIT) };
     brunt_plan::quantity::duration(text)
         .ok()
         .filter(|wait| (Nanos::from_millis(1)..=LONGEST).contains(wait))
@@ -53,20 +53,20 @@ pub fn wait(asked: &ProtocolConfig) -> Result<Nanos, UsageError> {
 ///
 /// # Errors
 /// Returns an error if they do not.
-pub fn check(asked: &ProtocolConfig, any: bool) -> Result<(), UsageError> {
+pub fn check(config: &ProtocolConfig, any: bool) -> Result<(), UsageError> {
     let wrong = |option: &str, trouble: &str| Err(UsageError::new(option, trouble));
-    match (asked.switch("expect-continue"), any) {
-        (true, _) if asked.value("http") == Some("1.0") => {
+    match (config.switch("expect-continue"), any) {
+        (true, _) if config.value("http") == Some("1.0") => {
             wrong("--expect-continue", "HTTP/1.0 has no 100 Continue; leave it out, or use --http 1.1")
         }
-        (true, _) if asked.switch("http2") || matches!(asked.value("http"), Some("2" | "auto")) => {
+        (true, _) if config.switch("http2") || matches!(config.value("http"), Some("2" | "auto")) => {
             wrong("--expect-continue", "it works with HTTP/1.1 only; leave it out, or use --http 1.1")
         }
         (true, false) => wrong(
             "--expect-continue",
             "it has no effect: no request has a body, or -H removes Expect; add --data, or leave it out",
         ),
-        (false, false) if asked.switch("continue-wait") => {
+        (false, false) if config.switch("continue-wait") => {
             wrong("--continue-wait", "needs --expect-continue; add it, or leave it out")
         }
         _ => Ok(()),
@@ -95,9 +95,9 @@ impl DeferredBody {
     }
 
     /// Appends a request with slots, except for its body.
-    pub fn of_template(filled: &Http1Template, fill: &SlotContext, out: &mut OutputBuffer) -> DeferredBody {
+    pub fn of_template(filled: &Http1Template, context: &SlotContext, out: &mut OutputBuffer) -> DeferredBody {
         let out = out.buffer();
-        let body = filled.put_bytes(fill, out);
+        let body = filled.put_bytes(context, out);
         let own = out.split_off(out.len() - body);
         DeferredBody { own, shared: filled.tail().cloned(), ..DeferredBody::default() }
     }

@@ -180,44 +180,44 @@ impl HttpSettings {
     ///
     /// # Errors
     /// Returns the first error found.
-    pub fn read(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<HttpSettings, UsageError> {
-        let mut content = content(asked, marks)?;
+    pub fn read(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<HttpSettings, UsageError> {
+        let mut content = content(config, marks)?;
         let mut headers = Vec::new();
-        for text in asked.values("header") {
+        for text in config.values("header") {
             headers.push(header_with(text, marks)?);
         }
         content.iter_mut().for_each(|content| add_boundary(content, &mut headers));
-        body_options::apply_chunked(asked, &headers, &mut content)?;
+        body_options::apply_chunked(config, &headers, &mut content)?;
         check_framing(&headers, content.as_ref())?;
-        let old = asked.value("http") == Some("1.0");
+        let old = config.value("http") == Some("1.0");
         let kept = headers.iter().any(|wish| wish.has_token("connection", "keep-alive"));
-        let (expect_filled, expect_body) = match expected_text(asked, marks)? {
+        let (expect_filled, expect_body) = match expected_text(config, marks)? {
             Some(text) if marks.occur_in(text.as_bytes()) => (Some(text), None),
             text => (None, text),
         };
         Ok(HttpSettings {
             headers,
-            target: asked
+            target: config
                 .value("request-target")
                 .map(|text| target(&marks.replace_slots(text, TARGET, SlotGuard::Url)?))
                 .transpose()?,
-            method: method(asked.value("method"), content.is_some())?,
+            method: method(config.value("method"), content.is_some())?,
             content,
-            user: asked.value("user").map(|text| credentials(text, marks)).transpose()?,
-            keepalive: !asked.switch("no-keepalive") && (!old || kept),
+            user: config.value("user").map(|text| credentials(text, marks)).transpose()?,
+            keepalive: !config.switch("no-keepalive") && (!old || kept),
             http10: old,
-            jar: asked.switch("cookie-jar"),
-            expect_continue: asked.switch("expect-continue"),
-            continue_wait: expect_continue::wait(asked)?,
-            redirects: asked.value("redirects").map_or(Ok(0), redirects)?,
-            success: asked.value("expect-status").map(StatusSet::from_option).transpose()?,
+            jar: config.switch("cookie-jar"),
+            expect_continue: config.switch("expect-continue"),
+            continue_wait: expect_continue::wait(config)?,
+            redirects: config.value("redirects").map_or(Ok(0), redirects)?,
+            success: config.value("expect-status").map(StatusSet::from_option).transpose()?,
             expect_body,
             expect_filled,
-            expected: Expectations::read(asked)?,
-            captures: captures::requested(asked)?,
-            returns_body: asked.returns_content,
-            pages: resources::ResourceSettings::read(asked)?,
-            cache: cache::CacheSettings::read(asked)?,
+            expected: Expectations::read(config)?,
+            captures: captures::requested(config)?,
+            returns_body: config.returns_content,
+            pages: resources::ResourceSettings::read(config)?,
+            cache: cache::CacheSettings::read(config)?,
         })
     }
 
@@ -438,9 +438,9 @@ fn check_framing(headers: &[HeaderOverride], content: Option<&RequestBody>) -> R
 }
 
 /// Returns the text that a body must contain, with the slots filled that are known before the run.
-fn expected_text(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<Option<String>, UsageError> {
+fn expected_text(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<Option<String>, UsageError> {
     let wrong = |trouble: String| Err(UsageError::new("--expect-body", trouble));
-    let Some(text) = asked.value("expect-body").filter(|text| !text.is_empty()) else { return Ok(None) };
+    let Some(text) = config.value("expect-body").filter(|text| !text.is_empty()) else { return Ok(None) };
     let text = marks.replace_slots(text, "--expect-body", SlotGuard::None)?.into_owned();
     let text = if marks.occur_in(text.as_bytes()) { marks.fill_environment(&text)? } else { text };
     if let Some(slot) =
@@ -451,7 +451,7 @@ fn expected_text(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<Opt
                 {{id={slot}}}, and write {{id}} here"
         ));
     }
-    if marks.occur_in(text.as_bytes()) && asked.value("redirects").is_some_and(|redirects| redirects != "0") {
+    if marks.occur_in(text.as_bytes()) && config.value("redirects").is_some_and(|redirects| redirects != "0") {
         let trouble = "has slots, which are filled for the first request but not for redirected ones; leave them \
             out, or leave out --redirects";
         return wrong(trouble.into());

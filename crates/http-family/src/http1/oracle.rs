@@ -49,10 +49,10 @@ fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Workload> {
 type SessionOutcome = (Option<String>, Option<ProtocolError>, usize);
 
 /// Plays pieces of a response, then closes the connection.
-fn played<'a>(dialogue: &Arc<dyn Workload>, mut pieces: impl Iterator<Item = &'a [u8]>) -> SessionOutcome {
-    let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+fn played<'a>(workload: &Arc<dyn Workload>, mut pieces: impl Iterator<Item = &'a [u8]>) -> SessionOutcome {
+    let mut session = workload.session(&Origin::default(), &EstablishedConnection::default());
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
-    session.submit(ExchangeId(1), &dialogue.requests()[0].request, &SlotContext::default(), &mut out).expect("room");
+    session.submit(ExchangeId(1), &workload.requests()[0].request, &SlotContext::default(), &mut out).expect("room");
     let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err());
     let room = session.room();
     if broken.is_none() {
@@ -60,7 +60,7 @@ fn played<'a>(dialogue: &Arc<dyn Workload>, mut pieces: impl Iterator<Item = &'a
     }
     let ended = done.events.iter().find_map(|event| match event {
         Event::Ended(e) => {
-            let follow = e.follow_up.as_ref().map(|f| (&f.origin, dialogue.encoded(&f.request)));
+            let follow = e.follow_up.as_ref().map(|f| (&f.origin, workload.encoded(&f.request)));
             Some(format!("{:?}", (e.fault, &e.cause, e.code, e.payload, follow)))
         }
         _ => None,

@@ -155,11 +155,11 @@ impl HttpRules {
     pub(crate) fn condition(
         &self,
         memory: &UserState,
-        fill: &SlotContext<'_>,
+        context: &SlotContext<'_>,
         (head, secure): (&[u8], bool),
         need: cache::NeededParts,
     ) -> Option<cache::Revalidation> {
-        let sent = cache::OutgoingRequest { head, secure, at: fill.unix_ns, iteration: memory.iteration() };
+        let sent = cache::OutgoingRequest { head, secure, at: context.unix_ns, iteration: memory.iteration() };
         memory.lasting::<cache::Cache>()?.revalidation(self.cache.as_ref()?, sent, need)
     }
 

@@ -369,17 +369,17 @@ impl Http1Session {
     }
 
     /// Writes a request with slots; its context is kept if redirects may be made from it.
-    fn put_filled(&mut self, request: &HttpRequest, fill: &SlotContext, out: &mut OutputBuffer) {
+    fn put_filled(&mut self, request: &HttpRequest, context: &SlotContext, out: &mut OutputBuffer) {
         let Some(filled) = &request.slots else { return };
         if request.flags & EXPECTS == 0 {
-            filled.put(fill, out);
+            filled.put(context, out);
         } else {
-            self.extras().deferred_body = DeferredBody::of_template(filled, fill, out);
+            self.extras().deferred_body = DeferredBody::of_template(filled, context, out);
         }
         if self.rules.checks(request.checks).redirects > 0 {
-            self.extras().filled = Some(FilledRequest::new(filled, fill));
+            self.extras().filled = Some(FilledRequest::new(filled, context));
         }
-        if let Some(expected) = filled.expected(fill) {
+        if let Some(expected) = filled.expected(context) {
             self.extras().evaluation.expected = Some(expected);
         }
     }
@@ -388,14 +388,14 @@ impl Http1Session {
     fn revalidate(
         &mut self,
         (request, from): (&HttpRequest, usize),
-        fill: &SlotContext,
+        context: &SlotContext,
         memory: &UserState,
         out: &mut OutputBuffer,
     ) {
         let rules = Arc::clone(&self.rules);
         let expects = self.extras.as_ref().is_some_and(|rare| rare.evaluation.expected.is_some());
         let (need, bytes) = (rules.checks(request.checks).needed_parts(expects), out.bytes_mut());
-        if let Some(condition) = rules.condition(memory, fill, (&bytes[from..], request.flags & SECURE != 0), need) {
+        if let Some(condition) = rules.condition(memory, context, (&bytes[from..], request.flags & SECURE != 0), need) {
             condition.put_into(bytes, from);
             self.extras().evaluation.cache.stored = Some(condition.response);
         }
@@ -437,7 +437,7 @@ impl Session for Http1Session {
         &mut self,
         id: ExchangeId,
         request: &brunt_contract::Request,
-        fill: &SlotContext,
+        context: &SlotContext,
         out: &mut OutputBuffer,
     ) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<HttpRequest>();
@@ -455,7 +455,7 @@ impl Session for Http1Session {
                 }
             }
             EXPECTS => self.extras().deferred_body = DeferredBody::of_request(request, out),
-            _ => self.put_filled(request, fill, out),
+            _ => self.put_filled(request, context, out),
         }
         self.id = id;
         self.recipe_index = request.recipe_index;
@@ -467,7 +467,7 @@ impl Session for Http1Session {
             self.extras().recipe = Some(Arc::clone(own));
         }
         if !self.rules.checks(request.checks).captures.is_empty() {
-            self.extras().evaluation.random = fill.random;
+            self.extras().evaluation.random = context.random;
         }
         Ok(if request.flags & EXPECTS == 0 {
             SubmitOutcome::AwaitingResponse
@@ -480,18 +480,18 @@ impl Session for Http1Session {
         &mut self,
         id: ExchangeId,
         request: &brunt_contract::Request,
-        fill: &SlotContext,
+        context: &SlotContext,
         memory: &UserState,
         out: &mut OutputBuffer,
     ) -> Result<SubmitOutcome, SessionFull> {
         let from = out.buffer().len();
-        let sent = self.submit(id, request, fill, out)?;
+        let sent = self.submit(id, request, context, out)?;
         let request = request.downcast::<HttpRequest>();
         if let Some(jar) = memory.get::<CookieJar>() {
-            jar.put_into(out.bytes_mut(), from, request.flags & SECURE != 0, fill.seconds());
+            jar.put_into(out.bytes_mut(), from, request.flags & SECURE != 0, context.seconds());
         }
         if self.rules.cache.is_some() {
-            self.revalidate((request, from), fill, memory, out);
+            self.revalidate((request, from), context, memory, out);
         }
         Ok(sent)
     }

@@ -35,27 +35,27 @@ pub struct Http1Template {
 #[derive(Debug)]
 pub struct FilledRequest {
     pub template: Arc<Http1Template>,
-    fill: SlotContext<'static>,
+    context: SlotContext<'static>,
     values: UserValues,
 }
 
 impl FilledRequest {
     /// Records the context of a request that was just filled.
-    pub fn new(filled: &Arc<Http1Template>, fill: &SlotContext) -> FilledRequest {
-        FilledRequest { template: Arc::clone(filled), fill: fill.without_values(), values: fill.values.clone() }
+    pub fn new(filled: &Arc<Http1Template>, context: &SlotContext) -> FilledRequest {
+        FilledRequest { template: Arc::clone(filled), context: context.without_values(), values: context.values.clone() }
     }
 
     /// Returns the context.
     pub fn fill(&self) -> SlotContext<'_> {
-        SlotContext { values: &self.values, ..self.fill }
+        SlotContext { values: &self.values, ..self.context }
     }
 }
 
 impl Http1Template {
     /// Appends the request.
     #[inline]
-    pub fn put(&self, fill: &SlotContext, out: &mut OutputBuffer) {
-        self.put_bytes(fill, out.buffer());
+    pub fn put(&self, context: &SlotContext, out: &mut OutputBuffer) {
+        self.put_bytes(context, out.buffer());
         if let Some(tail) = &self.tail {
             out.put_shared(tail);
         }
@@ -64,9 +64,9 @@ impl Http1Template {
     /// Appends the request, except for a body stored separately. Returns the number of bytes of a body whose length
     /// depends on slots.
     #[inline]
-    pub fn put_bytes(&self, fill: &SlotContext, out: &mut Vec<u8>) -> usize {
+    pub fn put_bytes(&self, context: &SlotContext, out: &mut Vec<u8>) -> usize {
         let mut marks = [0; 2];
-        self.template.fill_marked(fill, out, &mut marks);
+        self.template.fill_marked(context, out, &mut marks);
         if self.digits == 0 {
             return 0;
         }
@@ -76,15 +76,15 @@ impl Http1Template {
     }
 
     /// Returns the text expected in the response's body, if it is filled like the request.
-    pub fn expected(&self, fill: &SlotContext) -> Option<Box<Finder<'static>>> {
+    pub fn expected(&self, context: &SlotContext) -> Option<Box<Finder<'static>>> {
         let (mut bytes, mut mark) = (Vec::new(), [0]);
-        self.expected.as_ref()?.fill_marked(fill, &mut bytes, &mut mark);
+        self.expected.as_ref()?.fill_marked(context, &mut bytes, &mut mark);
         Some(Box::new(Finder::new(&bytes[mark[0]..]).into_owned()))
     }
 
     /// Returns the trace context that the request carries.
-    pub fn trace(&self, fill: &SlotContext) -> Option<Trace> {
-        self.template.trace(fill)
+    pub fn trace(&self, context: &SlotContext) -> Option<Trace> {
+        self.template.trace(context)
     }
 
     /// Returns the constant body that is stored separately.
@@ -93,9 +93,9 @@ impl Http1Template {
     }
 
     /// Returns the recipe with its slots filled, for a redirect.
-    pub fn recipe(&self, marked: &Recipe, fill: &SlotContext) -> Recipe {
+    pub fn recipe(&self, marked: &Recipe, context: &SlotContext) -> Recipe {
         let Some(values) = &self.values else { return marked.clone() };
-        let values = values.fill(fill);
+        let values = values.fill(context);
         let text = |text: &str| String::from_utf8_lossy(&values.fill_text(text.as_bytes())).into_owned();
         let mut recipe = marked.clone();
         // The URL parsed with placeholders, and values are guarded so that it parses with them.

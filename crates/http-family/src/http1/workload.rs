@@ -44,9 +44,9 @@ impl Protocol for Http1 {
         }
     }
 
-    fn prepare(&self, asked: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
-        let mut marks = Placeholders::new(asked);
-        match self.prepare_with(asked, Arc::clone(&asked.proxies), &mut marks) {
+    fn prepare(&self, config: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
+        let mut marks = Placeholders::new(config);
+        match self.prepare_with(config, Arc::clone(&config.proxies), &mut marks) {
             Ok((mut dialogue, requests)) => {
                 dialogue.prepared.requests = Box::new(requests);
                 Ok(Arc::new(dialogue))
@@ -61,31 +61,31 @@ impl Http1 {
     /// that another version can add to them. `proxies` are those that forward requests instead of tunneling them.
     pub(crate) fn prepare_with(
         self,
-        asked: &ProtocolConfig,
+        config: &ProtocolConfig,
         proxies: Arc<ProxyRules>,
         marks: &mut Placeholders,
     ) -> Result<(Http1Workload, Vec<WeightedRequest<HttpRequest>>), UsageError> {
-        let wishes = HttpSettings::read(asked, marks)?;
+        let wishes = HttpSettings::read(config, marks)?;
         let (mut origins, mut recipes, mut names) = (Vec::new(), Vec::new(), RequestNames::default());
-        let mut requests = Vec::with_capacity(asked.urls.len());
-        let mut encoder = (asked.urls.len() > 1).then(RequestEncoder::default);
-        let own_has = |name: &str| asked.url_options.iter().any(|own| own.contains_key(name));
+        let mut requests = Vec::with_capacity(config.urls.len());
+        let mut encoder = (config.urls.len() > 1).then(RequestEncoder::default);
+        let own_has = |name: &str| config.url_options.iter().any(|own| own.contains_key(name));
         let follows = wishes.needs_recipes()
             || own_has("redirects")
             || wishes.pages().is_some()
             || own_has(RESOURCES)
-            || asked.composes_requests;
+            || config.composes_requests;
         let (mut others, mut pages) = (Vec::new(), PlannedPages::default());
         let (mut withheld, mut slots, mut once) = (false, false, true);
-        for (index, url) in asked.urls.iter().enumerate() {
+        for (index, url) in config.urls.iter().enumerate() {
             let own =
-                url_overrides::read_overrides(asked, index, URL_OPTIONS, |asked| HttpSettings::read(asked, marks))?;
+                url_overrides::read_overrides(config, index, URL_OPTIONS, |asked| HttpSettings::read(asked, marks))?;
             let wished = own.as_ref().unwrap_or(&wishes);
             let mut recipe = wished.recipe(parse_url(&url.url, marks)?);
             let expect_filled = wished.expect_filled().map(str::to_owned);
-            let called = asked.name(index).map_or_else(|| default_name(&recipe, url), str::to_owned);
+            let called = config.name(index).map_or_else(|| default_name(&recipe, url), str::to_owned);
             pages.add(wished, &mut recipe, called);
-            if let Some(own) = own.filter(|_| has_own_checks(asked, index)) {
+            if let Some(own) = own.filter(|_| has_own_checks(config, index)) {
                 others.push(own.checks());
                 recipe.checks = u16::try_from(others.len()).map_err(|_| too_many())?;
             }
@@ -103,7 +103,7 @@ impl Http1 {
             slots |= request.slots.is_some();
             once &= request.flags & LAST != 0;
             requests.push(WeightedRequest::new(request, origin, url.weight));
-            match asked.name(index) {
+            match config.name(index) {
                 Some(name) => names.add(name),
                 None => names.add(&default_name(&recipe, url)),
             }
@@ -115,7 +115,7 @@ impl Http1 {
             return Err(UsageError::new("URL", "none given; add one, such as http://127.0.0.1:8080/"));
         }
         let old = wishes.is_http10();
-        expect_continue::check(asked, withheld)?;
+        expect_continue::check(config, withheld)?;
         let pages = pages.rules(&origins, &mut names, &mut others)?;
         let mut rules = wishes.rules(others, (recipes, pages), proxies);
         // With `Expect: 100-continue`, more than the status of a response matters.
@@ -151,17 +151,17 @@ impl Http1Workload {
     fn with_cache<T>(
         &self,
         request: &HttpRequest,
-        fill: &SlotContext,
+        context: &SlotContext,
         memory: &mut UserState,
         ask: impl FnOnce(&mut Cache, cache::OutgoingRequest<'_>) -> Option<T>,
     ) -> Option<T> {
         let (iteration, secure) = (memory.iteration(), request.flags & SECURE != 0);
         SENT.with_borrow_mut(|sent| {
-            put_head(request, &SlotContext { values: &memory.values, ..*fill }, sent);
+            put_head(request, &SlotContext { values: &memory.values, ..*context }, sent);
             if let Some(jar) = memory.get::<CookieJar>() {
-                jar.put_into(sent, 0, secure, fill.seconds());
+                jar.put_into(sent, 0, secure, context.seconds());
             }
-            let sent = cache::OutgoingRequest { head: sent, secure, at: fill.unix_ns, iteration };
+            let sent = cache::OutgoingRequest { head: sent, secure, at: context.unix_ns, iteration };
             ask(memory.lasting_mut::<Cache>()?, sent)
         })
     }
@@ -170,7 +170,7 @@ impl Http1Workload {
     fn learn_cache(
         &self,
         request: &HttpRequest,
-        fill: &SlotContext,
+        context: &SlotContext,
         heard: cache::CacheEffect,
         memory: &mut UserState,
     ) {
@@ -180,17 +180,17 @@ impl Http1Workload {
             saved.confirmed += 1;
             saved.bytes += answer.size;
         }
-        let kept = self.with_cache(request, fill, memory, |cache, sent| Some(cache.learn(rule, sent, heard)));
+        let kept = self.with_cache(request, context, memory, |cache, sent| Some(cache.learn(rule, sent, heard)));
         saved.not_cached += u32::from(kept == Some(false));
         memory.savings = saved;
     }
 
     /// Returns the search for the resources of a page, or the report of a resource that redirects to a host that is not
     /// allowed.
-    fn found(&self, request: &HttpRequest, fill: &SlotContext, heard: ResourceOutcome) -> Option<ResourceSearch> {
+    fn found(&self, request: &HttpRequest, context: &SlotContext, heard: ResourceOutcome) -> Option<ResourceSearch> {
         let rules = &self.rules;
         let recipe = request.recipe.as_deref().or_else(|| rules.recipes.get(request.recipe_index as usize))?;
-        let recipe = request.slots.as_ref().map_or_else(|| recipe.clone(), |filled| filled.recipe(recipe, fill));
+        let recipe = request.slots.as_ref().map_or_else(|| recipe.clone(), |filled| filled.recipe(recipe, context));
         let ResourceOutcome::Page(body) = heard else { return Some(resources::disallowed()) };
         let rule = rules.pages.get(usize::from(recipe.page).checked_sub(1)?)?;
         Some(resources::found(body, rule, recipe, rules))
@@ -244,7 +244,7 @@ impl Workload for Http1Workload {
     fn encoded_with(
         &self,
         request: &brunt_contract::Request,
-        fill: &SlotContext,
+        context: &SlotContext,
         memory: Option<&UserState>,
     ) -> Vec<u8> {
         let request = request.downcast::<HttpRequest>();
@@ -252,21 +252,21 @@ impl Workload for Http1Workload {
             None => (request.text().into_owned(), request.body()),
             Some(filled) => {
                 let mut bytes = Vec::new();
-                filled.put_bytes(fill, &mut bytes);
+                filled.put_bytes(context, &mut bytes);
                 (bytes, filled.tail())
             }
         };
         let body = body.map(|body| &**body).unwrap_or_default();
         bytes.extend_from_slice(&body[..body.len().min(MAX_SHOWN_BYTES)]);
         if let Some(jar) = memory.and_then(UserState::get::<CookieJar>) {
-            jar.put_into(&mut bytes, 0, request.flags & SECURE != 0, fill.seconds());
+            jar.put_into(&mut bytes, 0, request.flags & SECURE != 0, context.seconds());
         }
         bytes
     }
-    fn trace(&self, request: &brunt_contract::Request, fill: &SlotContext) -> Option<Trace> {
+    fn trace(&self, request: &brunt_contract::Request, context: &SlotContext) -> Option<Trace> {
         let request = request.downcast::<HttpRequest>();
         match &request.slots {
-            Some(filled) => filled.trace(fill),
+            Some(filled) => filled.trace(context),
             // A redirected request has no slots left, so its text holds the trace.
             None => request.recipe.as_ref().and_then(|_| Trace::find_in_head(&request.text())),
         }
@@ -274,25 +274,25 @@ impl Workload for Http1Workload {
     fn update_state(
         &self,
         request: &brunt_contract::Request,
-        fill: &SlotContext,
-        lesson: brunt_contract::StateUpdate,
+        context: &SlotContext,
+        update: brunt_contract::StateUpdate,
         memory: &mut UserState,
     ) -> Option<ResourceSearch> {
         let request = request.downcast::<HttpRequest>();
-        let lesson = lesson.downcast::<HttpStateUpdate>().ok()?;
+        let lesson = update.downcast::<HttpStateUpdate>().ok()?;
         // Computed first, while the values are those the request was sent with.
         let found = lesson
             .resources
-            .and_then(|heard| self.found(request, &SlotContext { values: &memory.values, ..*fill }, heard));
+            .and_then(|heard| self.found(request, &SlotContext { values: &memory.values, ..*context }, heard));
         if let Some(heard) = lesson.cache {
-            self.learn_cache(request, fill, heard, memory);
+            self.learn_cache(request, context, heard, memory);
         }
         if let Some(cookies) = lesson.cookies {
             SENT.with_borrow_mut(|sent| {
-                put_head(request, &SlotContext { values: &memory.values, ..*fill }, sent);
+                put_head(request, &SlotContext { values: &memory.values, ..*context }, sent);
                 let asked = cookies::site(sent, request.flags & SECURE != 0);
                 if let (Some(asked), Some(jar)) = (asked, memory.get_mut::<CookieJar>()) {
-                    jar.learn(&asked.site, *cookies, fill.seconds());
+                    jar.learn(&asked.site, *cookies, context.seconds());
                 }
             });
         }
@@ -302,16 +302,16 @@ impl Workload for Http1Workload {
     fn cached_response(
         &self,
         request: &brunt_contract::Request,
-        fill: &SlotContext,
+        context: &SlotContext,
         memory: &mut UserState,
     ) -> Option<CacheHit> {
         let request = request.downcast::<HttpRequest>();
         let (rule, checks) = (self.rules.cache.as_ref()?, self.rules.checks(request.checks));
-        let with = SlotContext { values: &memory.values, ..*fill };
+        let with = SlotContext { values: &memory.values, ..*context };
         let expected = request.slots.as_ref().and_then(|slots| slots.expected(&with));
         let need = checks.needed_parts(expected.is_some());
-        let kept = self.with_cache(request, fill, memory, |cache, sent| cache.fresh(rule, sent, need))?;
-        let judge = ResponseEvaluation::expecting(expected, if checks.captures.is_empty() { 0 } else { fill.random });
+        let kept = self.with_cache(request, context, memory, |cache, sent| cache.fresh(rule, sent, need))?;
+        let judge = ResponseEvaluation::expecting(expected, if checks.captures.is_empty() { 0 } else { context.random });
         let lesson = judge.recall((&self.rules, checks), &kept)?;
         Some(CacheHit { bytes: kept.size, code: u32::from(kept.status), update: lesson })
     }
@@ -324,11 +324,11 @@ impl Workload for Http1Workload {
 }
 
 /// Writes the head of a request with its slots filled, and a small body.
-fn put_head(request: &HttpRequest, fill: &SlotContext, head: &mut Vec<u8>) {
+fn put_head(request: &HttpRequest, context: &SlotContext, head: &mut Vec<u8>) {
     head.clear();
     match &request.slots {
         None => head.extend_from_slice(&request.text()),
-        Some(filled) => drop(filled.put_bytes(fill, head)),
+        Some(filled) => drop(filled.put_bytes(context, head)),
     }
 }
 
@@ -368,8 +368,8 @@ impl PlannedPages {
 }
 
 /// Returns `true` if the URL with this index has checks of its own.
-fn has_own_checks(asked: &ProtocolConfig, index: usize) -> bool {
-    asked.url_options.get(index).is_some_and(|own| own.keys().any(|name| RESPONSE_OPTIONS.contains(&name.as_str())))
+fn has_own_checks(config: &ProtocolConfig, index: usize) -> bool {
+    config.url_options.get(index).is_some_and(|own| own.keys().any(|name| RESPONSE_OPTIONS.contains(&name.as_str())))
 }
 
 fn too_many() -> UsageError {

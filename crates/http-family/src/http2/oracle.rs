@@ -64,15 +64,15 @@ fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Workload> {
 
 /// Returns the result of feeding the pieces: how exchanges ended, why the connection broke, and the bytes we sent.
 fn played<'a>(
-    dialogue: &Arc<dyn Workload>,
+    workload: &Arc<dyn Workload>,
     mut pieces: impl Iterator<Item = &'a [u8]>,
 ) -> (Vec<String>, Option<Cow<'static, str>>, Vec<u8>) {
-    let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+    let mut session = workload.session(&Origin::default(), &EstablishedConnection::default());
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     session.open(&mut out);
     for id in 0..EXCHANGES {
         session
-            .submit(ExchangeId(id), &dialogue.requests()[0].request, &SlotContext::default(), &mut out)
+            .submit(ExchangeId(id), &workload.requests()[0].request, &SlotContext::default(), &mut out)
             .expect("room");
     }
     let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err()).map(|broken| broken.0.en());
@@ -81,7 +81,7 @@ fn played<'a>(
     let ends = done.events.iter().filter_map(|event| {
         let (id, words) = match event {
             Event::Ended(e) => {
-                let follow = e.follow_up.as_ref().map(|f| dialogue.encoded(&f.request));
+                let follow = e.follow_up.as_ref().map(|f| workload.encoded(&f.request));
                 (e.id, format!("{:?}", (e.id, e.fault, e.code, e.payload, &e.excerpt, follow)))
             }
             Event::Refused(id) => (*id, format!("refused {}", id.0)),

@@ -74,40 +74,40 @@ impl Http2Session {
 
     /// Collects the cookies of the next request, its own and those of its user, and prepares revalidation of a cached
     /// answer.
-    fn load_user_state(&mut self, request: &HttpRequest, fill: &SlotContext, memory: &UserState) {
+    fn load_user_state(&mut self, request: &HttpRequest, context: &SlotContext, memory: &UserState) {
         self.cookie.clear();
         self.head.clear();
         match &request.slots {
-            Some(slots) => drop(slots.put_bytes(fill, &mut self.head)),
+            Some(slots) => drop(slots.put_bytes(context, &mut self.head)),
             None => self.head.extend_from_slice(&request.text()),
         }
         let Some(asked) = cookies::site(&self.head, request.flags & SECURE != 0) else { return };
         let own = asked.own.map_or(&[][..], |own| &self.head[own]);
         let jar = memory.get::<CookieJar>();
-        if !jar.is_some_and(|jar| jar.put(&asked.site, own, fill.seconds(), &mut self.cookie)) {
+        if !jar.is_some_and(|jar| jar.put(&asked.site, own, context.seconds(), &mut self.cookie)) {
             self.cookie.extend_from_slice(own);
         }
         if self.rules.cache.is_some() {
-            self.revalidate(request, fill, memory);
+            self.revalidate(request, context, memory);
         }
     }
 
     /// Prepares revalidation of the answer that the user has cached for this request, if any.
-    fn revalidate(&mut self, request: &HttpRequest, fill: &SlotContext, memory: &UserState) {
+    fn revalidate(&mut self, request: &HttpRequest, context: &SlotContext, memory: &UserState) {
         let secure = request.flags & SECURE != 0;
         if let Some(jar) = memory.get::<CookieJar>() {
-            jar.put_into(&mut self.head, 0, secure, fill.seconds());
+            jar.put_into(&mut self.head, 0, secure, context.seconds());
         }
-        let expects = request.slots.as_ref().and_then(|slots| slots.expected(fill)).is_some();
+        let expects = request.slots.as_ref().and_then(|slots| slots.expected(context)).is_some();
         let need = self.rules.checks(request.checks).needed_parts(expects);
-        self.condition = self.rules.condition(memory, fill, (&self.head, secure), need);
+        self.condition = self.rules.condition(memory, context, (&self.head, secure), need);
     }
 
     fn submit_now(
         &mut self,
         id: ExchangeId,
         request: &HttpRequest,
-        fill: &SlotContext,
+        context: &SlotContext,
         out: &mut OutputBuffer,
     ) -> SubmitOutcome {
         self.last |= request.flags & LAST != 0;
@@ -121,14 +121,14 @@ impl Http2Session {
             }
         };
         if let Some(slots) = &prepared.slots {
-            self.submit_filled(id, request, (slots, prepared), fill, out);
+            self.submit_filled(id, request, (slots, prepared), context, out);
             return SubmitOutcome::AwaitingResponse;
         }
         let end = prepared.body.is_none();
         let captures = !self.rules.checks(request.checks).captures.is_empty();
         let condition = self.condition.take();
         let own = Http2Exchange::new(id, request)
-            .with_random(if captures { fill.random } else { 0 })
+            .with_random(if captures { context.random } else { 0 })
             .revalidating(condition.as_ref());
         let (lexicon, list, cookie) = (&self.lexicon, &prepared.list, &self.cookie);
         let stream = self.connection.begin_with(own, end, out, |encoder, out| {
@@ -151,23 +151,23 @@ impl Http2Session {
         id: ExchangeId,
         request: &HttpRequest,
         (slots, prepared): (&Http2Template, &Http2Request),
-        fill: &SlotContext,
+        context: &SlotContext,
         out: &mut OutputBuffer,
     ) {
         let cookie = &self.cookie;
         let checks = self.rules.checks(request.checks);
         let kept = request.slots.as_ref().filter(|_| checks.redirects > 0);
-        let expected = request.slots.as_ref().and_then(|slots| slots.expected(fill));
+        let expected = request.slots.as_ref().and_then(|slots| slots.expected(context));
         let own = Http2Exchange::with_slots(
             id,
             request,
-            kept.map(|slots| FilledRequest::new(slots, fill)),
-            ResponseEvaluation::expecting(expected, if checks.captures.is_empty() { 0 } else { fill.random }),
+            kept.map(|slots| FilledRequest::new(slots, context)),
+            ResponseEvaluation::expecting(expected, if checks.captures.is_empty() { 0 } else { context.random }),
         );
         let condition = self.condition.take();
         let own = own.revalidating(condition.as_ref());
         let said = &mut self.slot_values;
-        slots.fill(fill, said);
+        slots.fill(context, said);
         let end = prepared.body.is_none() && !slots.body;
         let lexicon = &self.lexicon;
         let stream = self.connection.begin_with(own, end, out, |encoder, out| {
@@ -212,21 +212,21 @@ impl Session for Http2Session {
         &mut self,
         id: ExchangeId,
         request: &brunt_contract::Request,
-        fill: &SlotContext,
+        context: &SlotContext,
         out: &mut OutputBuffer,
     ) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<HttpRequest>();
         if self.room() == 0 {
             return Err(SessionFull);
         }
-        Ok(self.submit_now(id, request, fill, out))
+        Ok(self.submit_now(id, request, context, out))
     }
 
     fn submit_with(
         &mut self,
         id: ExchangeId,
         request: &brunt_contract::Request,
-        fill: &SlotContext,
+        context: &SlotContext,
         memory: &UserState,
         out: &mut OutputBuffer,
     ) -> Result<SubmitOutcome, SessionFull> {
@@ -235,9 +235,9 @@ impl Session for Http2Session {
             return Err(SessionFull);
         }
         if self.rules.keep_state() {
-            self.load_user_state(request, fill, memory);
+            self.load_user_state(request, context, memory);
         }
-        Ok(self.submit_now(id, request, fill, out))
+        Ok(self.submit_now(id, request, context, out))
     }
 
     fn cancel(&mut self, id: ExchangeId, out: &mut OutputBuffer) -> bool {

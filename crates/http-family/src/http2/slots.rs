@@ -35,8 +35,8 @@ pub struct Http2SlotValues {
 
 impl Http2Template {
     /// Returns the trace that the request names as its own.
-    pub fn trace(&self, fill: &SlotContext) -> Option<Trace> {
-        self.template.trace(fill)
+    pub fn trace(&self, context: &SlotContext) -> Option<Trace> {
+        self.template.trace(context)
     }
 
     /// Creates the template from fields (pseudo-header fields first) and a body with placeholders, and returns it with
@@ -88,10 +88,10 @@ impl Http2Template {
 
     /// Fills the slots of one request.
     #[inline]
-    pub fn fill(&self, fill: &SlotContext, said: &mut Http2SlotValues) {
+    pub fn fill(&self, context: &SlotContext, said: &mut Http2SlotValues) {
         said.bytes.clear();
         said.ends.resize(self.names.len(), 0);
-        self.template.fill_marked(fill, &mut said.bytes, &mut said.ends);
+        self.template.fill_marked(context, &mut said.bytes, &mut said.ends);
     }
 
     /// Appends the head; `list` holds the pseudo-header fields without slots.

@@ -65,10 +65,10 @@ impl ResourceSettings {
     ///
     /// # Errors
     /// Returns an error for an invalid number or host.
-    pub fn read(asked: &ProtocolConfig) -> Result<Option<ResourceSettings>, UsageError> {
-        let at_once = asked.value(RESOURCES).map_or(Ok(0), at_once)?;
-        let from = asked.values(FROM).iter().map(|text| named_host(text)).collect::<Result<Vec<_>, _>>()?;
-        let may_fail = asked.switch(MAY_FAIL);
+    pub fn read(config: &ProtocolConfig) -> Result<Option<ResourceSettings>, UsageError> {
+        let at_once = config.value(RESOURCES).map_or(Ok(0), at_once)?;
+        let from = config.values(FROM).iter().map(|text| named_host(text)).collect::<Result<Vec<_>, _>>()?;
+        let may_fail = config.switch(MAY_FAIL);
         Ok((at_once > 0).then_some(ResourceSettings { concurrency: at_once, hosts: from, may_fail }))
     }
 }

@@ -15,8 +15,8 @@ pub const SCOPE: SlotScope<'static> = SlotScope { sequence: true, captured: None
 const NO_TEXT: &str = "is not UTF-8, as a text message must be; add --binary";
 
 /// Returns the notation of message texts.
-pub fn notation(asked: &ProtocolConfig) -> Notation {
-    if asked.switch("escapes") { Notation::Escaped } else { Notation::Plain }
+pub fn notation(config: &ProtocolConfig) -> Notation {
+    if config.switch("escapes") { Notation::Escaped } else { Notation::Plain }
 }
 
 /// A message as given by the user, and the option or line it came from.
@@ -47,13 +47,13 @@ impl MessageSource {
     }
 
     /// Creates a message from the text of an option.
-    pub fn of_text(text: &str, place: &str, asked: &ProtocolConfig) -> MessageSource {
+    pub fn of_text(text: &str, place: &str, config: &ProtocolConfig) -> MessageSource {
         MessageSource {
             bytes: text.as_bytes().to_vec(),
             place: place.into(),
-            binary: asked.switch("binary"),
-            slots: !asked.switch(NO_SLOTS.name),
-            notation: notation(asked),
+            binary: config.switch("binary"),
+            slots: !config.switch(NO_SLOTS.name),
+            notation: notation(config),
         }
     }
 
@@ -97,38 +97,38 @@ impl MessageSource {
 ///
 /// # Errors
 /// Fails with the first invalid option or line.
-pub fn contents(asked: &ProtocolConfig) -> Result<Vec<MessageSource>, UsageError> {
+pub fn contents(config: &ProtocolConfig) -> Result<Vec<MessageSource>, UsageError> {
     let mut all: Vec<MessageSource> =
-        asked.values("data").iter().map(|data| MessageSource::of_text(data, "--data", asked)).collect();
+        config.values("data").iter().map(|data| MessageSource::of_text(data, "--data", config)).collect();
     let fixed =
         |bytes, place: &str| MessageSource { bytes, binary: true, place: place.into(), ..MessageSource::placeholder() };
-    for hex in asked.values("data-hex") {
+    for hex in config.values("data-hex") {
         all.push(fixed(from_hex(hex)?, "--data-hex"));
     }
-    for base64 in asked.values("data-base64") {
+    for base64 in config.values("data-base64") {
         let bytes = base64::engine::general_purpose::STANDARD.decode(base64).map_err(|trouble| {
             UsageError::new("--data-base64", format!("\"{base64}\" is not base64 ({trouble}); use, for example, AAEC"))
         })?;
         all.push(fixed(bytes, "--data-base64"));
     }
-    if let Some(path) = asked.value("data-file") {
-        all.extend(from_file(path, asked)?);
+    if let Some(path) = config.value("data-file") {
+        all.extend(from_file(path, config)?);
     }
     Ok(all)
 }
 
 /// Reads one message per line; empty lines are skipped.
-fn from_file(path: &str, asked: &ProtocolConfig) -> Result<Vec<MessageSource>, UsageError> {
+fn from_file(path: &str, config: &ProtocolConfig) -> Result<Vec<MessageSource>, UsageError> {
     let bytes = file::body("--data-file", path)?;
     let mut all = Vec::new();
     for (number, line) in bytes.split(|&b| b == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let place = format!("{path} line {}", number + 1);
-        if !asked.switch("binary") && std::str::from_utf8(line).is_err() {
+        if !config.switch("binary") && std::str::from_utf8(line).is_err() {
             return Err(UsageError::new(place, NO_TEXT));
         }
         if !line.is_empty() {
-            all.push(MessageSource { bytes: line.to_vec(), ..MessageSource::of_text("", &place, asked) });
+            all.push(MessageSource { bytes: line.to_vec(), ..MessageSource::of_text("", &place, config) });
         }
     }
     if all.is_empty() {

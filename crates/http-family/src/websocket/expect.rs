@@ -24,13 +24,13 @@ impl ExpectedText {
     ///
     /// # Errors
     /// Fails if a slot is invalid.
-    pub fn read(asked: &ProtocolConfig, contents: &[MessageSource]) -> Result<ExpectedText, UsageError> {
-        let Some(text) = asked.value("expect-body").filter(|text| !text.is_empty()) else {
+    pub fn read(config: &ProtocolConfig, contents: &[MessageSource]) -> Result<ExpectedText, UsageError> {
+        let Some(text) = config.value("expect-body").filter(|text| !text.is_empty()) else {
             return Ok(ExpectedText::None);
         };
         let wrong = |trouble: String| UsageError::new(PLACE, trouble);
-        if asked.switch(NO_SLOTS.name) {
-            return notation(asked).decode(text).map(ExpectedText::Constant).map_err(wrong);
+        if config.switch(NO_SLOTS.name) {
+            return notation(config).decode(text).map(ExpectedText::Constant).map_err(wrong);
         }
         let mut known = Vec::new();
         let messages = contents.iter().filter_map(|content| std::str::from_utf8(&content.bytes).ok());
@@ -41,7 +41,7 @@ impl ExpectedText {
             .filter_map(|piece| if let SlotTextPiece::Slot(slot) = piece { Some(*slot) } else { None })
             .collect();
         if slots.iter().all(|slot| slot.starts_with("{env ")) {
-            let template = Template::parse_text(text, PLACE, notation(asked), SCOPE)?;
+            let template = Template::parse_text(text, PLACE, notation(config), SCOPE)?;
             return Ok(ExpectedText::Constant(template.fixed_bytes().unwrap_or_default().to_vec()));
         }
         if let Some(slot) = slots.iter().find(|slot| ["{random", "{uuid"].iter().any(|s| slot.starts_with(s))) {

@@ -88,8 +88,8 @@ impl WebSocketOptions {
     ///
     /// # Errors
     /// Fails with the first invalid option.
-    pub fn read(asked: &ProtocolConfig) -> Result<WebSocketOptions, UsageError> {
-        WebSocketOptions::read_with(asked, &mut Placeholders::new(asked))
+    pub fn read(config: &ProtocolConfig) -> Result<WebSocketOptions, UsageError> {
+        WebSocketOptions::read_with(config, &mut Placeholders::new(config))
     }
 
     /// Like [`WebSocketOptions::read`], with slots replaced by placeholders in `marks`; in steps of a flow, the upgrade may have
@@ -97,19 +97,19 @@ impl WebSocketOptions {
     ///
     /// # Errors
     /// Fails like [`WebSocketOptions::read`].
-    pub fn read_with(asked: &ProtocolConfig, marks: &mut Placeholders) -> Result<WebSocketOptions, UsageError> {
+    pub fn read_with(config: &ProtocolConfig, marks: &mut Placeholders) -> Result<WebSocketOptions, UsageError> {
         let mut headers = Vec::new();
-        for text in asked.values("header") {
+        for text in config.values("header") {
             let wish = header_with(text, marks)?;
-            headers.push(checked(if asked.is_composite_flow { wish } else { once(wish, marks)? })?);
+            headers.push(checked(if config.is_composite_flow { wish } else { once(wish, marks)? })?);
         }
-        let user = asked.value("user").map(|text| credentials(text, marks)).transpose()?;
+        let user = config.value("user").map(|text| credentials(text, marks)).transpose()?;
         let once =
-            |user: String| if asked.is_composite_flow { Ok(user) } else { constant_text(&user, "--user", marks) };
+            |user: String| if config.is_composite_flow { Ok(user) } else { constant_text(&user, "--user", marks) };
         let user = user.map(once).transpose()?;
-        let one_way = asked.switch("one-way");
+        let one_way = config.switch("one-way");
         for name in ["match-field", "expect-body"] {
-            if one_way && asked.options.contains_key(name) {
+            if one_way && config.options.contains_key(name) {
                 let trouble = "is for responses, and --one-way has none; leave one of them out";
                 return Err(UsageError::new(format!("--{name}"), trouble));
             }
@@ -117,11 +117,11 @@ impl WebSocketOptions {
         Ok(WebSocketOptions {
             headers,
             user,
-            subprotocols: subprotocols(asked.values("subprotocol"))?,
-            field: asked.value("match-field").map(field).transpose()?,
+            subprotocols: subprotocols(config.values("subprotocol"))?,
+            field: config.value("match-field").map(field).transpose()?,
             one_way,
-            push: one_way || asked.switch("push"),
-            compress: asked.switch("compress"),
+            push: one_way || config.switch("push"),
+            compress: config.switch("compress"),
         })
     }
 }

@@ -33,14 +33,14 @@ enum MessageBody {
 #[derive(Clone, Copy, Debug)]
 pub struct MessageInput<'a> {
     /// The values of its slots.
-    pub fill: &'a SlotContext<'a>,
+    pub context: &'a SlotContext<'a>,
     /// The text captured by a pattern from the message that is replied to.
     pub captured: CapturedGroups<'a>,
 }
 
 impl<'a> From<&'a SlotContext<'a>> for MessageInput<'a> {
-    fn from(fill: &'a SlotContext<'a>) -> MessageInput<'a> {
-        MessageInput { fill, captured: CapturedGroups::default() }
+    fn from(context: &'a SlotContext<'a>) -> MessageInput<'a> {
+        MessageInput { context, captured: CapturedGroups::default() }
     }
 }
 
@@ -78,9 +78,9 @@ impl WebSocketMessage {
     }
 
     /// Returns its payload with slots filled.
-    pub fn payload(&self, fill: &SlotContext) -> Vec<u8> {
+    pub fn payload(&self, context: &SlotContext) -> Vec<u8> {
         let mut payload = Vec::new();
-        self.put_payload(fill.into(), &mut payload, |_, _| {});
+        self.put_payload(context.into(), &mut payload, |_, _| {});
         payload
     }
 
@@ -141,8 +141,8 @@ impl WebSocketMessage {
         let mut end = [usize::MAX];
         match &self.body {
             MessageBody::Fixed { frame, payload_at } => return out.extend_from_slice(&frame[*payload_at..]),
-            MessageBody::Slots { template, expects: true } => template.fill_marked(filling.fill, out, &mut end),
-            MessageBody::Slots { template, .. } => template.fill_captured(filling.fill, filling.captured, out),
+            MessageBody::Slots { template, expects: true } => template.fill_marked(filling.context, out, &mut end),
+            MessageBody::Slots { template, .. } => template.fill_captured(filling.context, filling.captured, out),
         }
         let end = end[0].min(out.len());
         let (payload, expected) = out[start..].split_at(end - start);

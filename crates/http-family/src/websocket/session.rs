@@ -337,9 +337,9 @@ impl Session for WebSocketSession {
         self.open_with(&SlotContext::default(), out);
     }
 
-    fn open_with(&mut self, fill: &SlotContext<'_>, out: &mut OutputBuffer) {
+    fn open_with(&mut self, context: &SlotContext<'_>, out: &mut OutputBuffer) {
         if let Some(upgrade) = self.rules.upgrades.get(self.path as usize) {
-            upgrade.put(self.masks.seed(), fill, out.buffer());
+            upgrade.put(self.masks.seed(), context, out.buffer());
         }
     }
 
@@ -352,7 +352,7 @@ impl Session for WebSocketSession {
         &mut self,
         id: ExchangeId,
         request: &brunt_contract::Request,
-        fill: &SlotContext,
+        context: &SlotContext,
         out: &mut OutputBuffer,
     ) -> Result<SubmitOutcome, SessionFull> {
         let request = request.downcast::<WebSocketMessage>();
@@ -360,7 +360,7 @@ impl Session for WebSocketSession {
             return Err(SessionFull);
         }
         if !self.rules.steps.is_empty() {
-            return self.begin_step(id, request, fill, out);
+            return self.begin_step(id, request, context, out);
         }
         let (mask, field) = (self.masks.key(), &self.rules.field);
         let mut key = request.key;
@@ -368,7 +368,7 @@ impl Session for WebSocketSession {
         if let Some(own) = &mut self.extras {
             (deflate, expected, talk) = (own.deflate.as_mut(), Some(&mut own.expected), own.side_conversation.as_mut());
         }
-        let numbered = talk.filter(|_| request.is_numbered()).map(|talk| talk.next_numbered(fill));
+        let numbered = talk.filter(|_| request.is_numbered()).map(|talk| talk.next_numbered(context));
         let look = |payload: &[u8], text: &[u8]| {
             // A message without the field gets a key that an answer can have only by chance.
             key = field.as_ref().and_then(|field| field.key(payload)).unwrap_or_default();
@@ -376,7 +376,7 @@ impl Session for WebSocketSession {
                 expected.add(id, text);
             }
         };
-        request.write(numbered.as_ref().unwrap_or(fill).into(), deflate.take(), mask, out.buffer(), look);
+        request.write(numbered.as_ref().unwrap_or(context).into(), deflate.take(), mask, out.buffer(), look);
         if self.rules.one_way {
             return Ok(SubmitOutcome::OneWay);
         }
@@ -448,7 +448,7 @@ impl Session for WebSocketSession {
             return 0;
         }
         talk.write_replies(&rules.side_messages, unix_ns, |message, fill, captured| {
-            message.write(MessageInput { fill, captured }, deflate.as_mut(), masks.key(), out.buffer(), |_, _| {});
+            message.write(MessageInput { context: fill, captured }, deflate.as_mut(), masks.key(), out.buffer(), |_, _| {});
         })
     }
 

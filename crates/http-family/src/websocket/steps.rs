@@ -67,25 +67,25 @@ pub struct WebSocketStep {
 }
 
 impl WebSocketStep {
-    fn read(asked: &ProtocolConfig, says: bool) -> Result<WebSocketStep, UsageError> {
-        let one_way = asked.switch("one-way");
-        let awaits = asked.value("await").map(|text| AwaitCondition::parse(text, &asked.variables)).transpose()?;
-        let captures = capture::parse_captures(asked, ("a WebSocket message", KNOWN))?;
+    fn read(config: &ProtocolConfig, says: bool) -> Result<WebSocketStep, UsageError> {
+        let one_way = config.switch("one-way");
+        let awaits = config.value("await").map(|text| AwaitCondition::parse(text, &config.variables)).transpose()?;
+        let captures = capture::parse_captures(config, ("a WebSocket message", KNOWN))?;
         if !says && awaits.is_none() {
             let trouble = "neither sends nor awaits a message; write `data`, `await` or both";
             return Err(UsageError::new("URL", trouble));
         }
-        let hears = awaits.is_some() || !captures.is_empty() || asked.value("expect-body").is_some();
+        let hears = awaits.is_some() || !captures.is_empty() || config.value("expect-body").is_some();
         if one_way && (hears || !says) {
             let trouble = "awaits no message, so there is nothing to check; leave out one-way";
             return Err(UsageError::new("--one-way", trouble));
         }
-        let scope = SlotScope { variables: &asked.variables, ..SlotScope::default() };
-        let expect = asked.value("expect-body").filter(|text| !text.is_empty());
-        let expect = expect.map(|text| Template::parse_text(text, "--expect-body", content::notation(asked), scope));
+        let scope = SlotScope { variables: &config.variables, ..SlotScope::default() };
+        let expect = config.value("expect-body").filter(|text| !text.is_empty());
+        let expect = expect.map(|text| Template::parse_text(text, "--expect-body", content::notation(config), scope));
         let awaits = awaits.unwrap_or(AwaitCondition::Any);
         let awaited =
-            asked.value("await").filter(|_| !matches!(awaits, AwaitCondition::Any)).map(|text| text.trim().to_owned());
+            config.value("await").filter(|_| !matches!(awaits, AwaitCondition::Any)).map(|text| text.trim().to_owned());
         Ok(WebSocketStep { sends: says, one_way, awaits, awaited, expect: expect.transpose()?, captures })
     }
 }
@@ -107,9 +107,9 @@ impl WebSocketSteps {
     ///
     /// # Errors
     /// Fails with the first invalid option, naming the step.
-    pub fn read(asked: &ProtocolConfig) -> Result<WebSocketSteps, UsageError> {
-        let (mut steps, mut marks) = (WebSocketSteps::default(), Placeholders::new(asked));
-        let urls: Vec<&str> = asked.urls.iter().map(|url| url.url.as_str()).collect();
+    pub fn read(config: &ProtocolConfig) -> Result<WebSocketSteps, UsageError> {
+        let (mut steps, mut marks) = (WebSocketSteps::default(), Placeholders::new(config));
+        let urls: Vec<&str> = config.urls.iter().map(|url| url.url.as_str()).collect();
         let mut opened: Vec<&str> = Vec::new();
         for (number, url) in urls.iter().enumerate() {
             let at = opened.iter().position(|known| known == url);
@@ -117,7 +117,7 @@ impl WebSocketSteps {
                 Some(at) => at,
                 None => {
                     opened.push(url);
-                    let (parsed, upgrade) = upgrade(asked, (&urls, number), &mut marks)?;
+                    let (parsed, upgrade) = upgrade(config, (&urls, number), &mut marks)?;
                     let origin = origin(&parsed, opened.len() as u32 - 1);
                     let nowhere = || UsageError::new("URL", format!("\"{url}\" has no host; use ws://host:port/path"));
                     steps.origins.push(origin.ok_or_else(nowhere)?);
@@ -125,21 +125,21 @@ impl WebSocketSteps {
                     opened.len() - 1
                 }
             };
-            steps.add(asked, number, at)?;
+            steps.add(config, number, at)?;
         }
         let ends = steps.requests.iter().filter_map(|weighted| weighted.request.end());
         steps.end = ends.chain(marks.request_limit()).min();
         Ok(steps)
     }
 
-    fn add(&mut self, asked: &ProtocolConfig, number: usize, origin: usize) -> Result<(), UsageError> {
-        let (step, mut request) = match url_overrides::read_overrides(asked, number, OF_ONE_URL, read)? {
+    fn add(&mut self, config: &ProtocolConfig, number: usize, origin: usize) -> Result<(), UsageError> {
+        let (step, mut request) = match url_overrides::read_overrides(config, number, OF_ONE_URL, read)? {
             Some(own) => own,
-            None => read(asked)?,
+            None => read(config)?,
         };
-        let path = asked.urls[number].path();
+        let path = config.urls[number].path();
         let usual = if step.sends { format!("SEND {path}") } else { format!("AWAIT {path}") };
-        self.names.add(asked.name(number).unwrap_or(&usual));
+        self.names.add(config.name(number).unwrap_or(&usual));
         request.key = self.each.len() as u64;
         self.each.push(step);
         self.requests.push(WeightedRequest::new(request, origin, 1.0));
@@ -147,8 +147,8 @@ impl WebSocketSteps {
     }
 }
 
-fn read(asked: &ProtocolConfig) -> Result<(WebSocketStep, WebSocketMessage), UsageError> {
-    let mut contents = content::contents(asked)?;
+fn read(config: &ProtocolConfig) -> Result<(WebSocketStep, WebSocketMessage), UsageError> {
+    let mut contents = content::contents(config)?;
     if contents.len() > 1 {
         return Err(UsageError::new(
             "--data",
@@ -156,9 +156,9 @@ fn read(asked: &ProtocolConfig) -> Result<(WebSocketStep, WebSocketMessage), Usa
             step",
         ));
     }
-    let step = WebSocketStep::read(asked, !contents.is_empty())?;
+    let step = WebSocketStep::read(config, !contents.is_empty())?;
     let content = contents.pop().unwrap_or_else(MessageSource::placeholder);
-    let scope = SlotScope { variables: &asked.variables, ..SlotScope::default() };
+    let scope = SlotScope { variables: &config.variables, ..SlotScope::default() };
     let message = WebSocketMessage::new(content.template(scope, None)?, content.binary, 0);
     content.check(&message.payload(&SlotContext::default()))?;
     Ok((step, message))
@@ -166,12 +166,12 @@ fn read(asked: &ProtocolConfig) -> Result<(WebSocketStep, WebSocketMessage), Usa
 
 /// Returns the upgrade request for a URL: as given by its first step, which no other may contradict.
 fn upgrade(
-    asked: &ProtocolConfig,
+    config: &ProtocolConfig,
     (urls, number): (&[&str], usize),
     marks: &mut Placeholders,
 ) -> Result<(Url, HandshakeRequest), UsageError> {
     let of_step = |at: usize| {
-        let own = asked.url_options.get(at).into_iter().flatten();
+        let own = config.url_options.get(at).into_iter().flatten();
         own.filter(|(name, _)| OF_UPGRADE.contains(&name.as_str())).collect::<Vec<_>>()
     };
     let first = of_step(number);
@@ -185,8 +185,8 @@ fn upgrade(
     }
     let url = parse_url(urls[number], marks, true)?;
     let own =
-        url_overrides::read_overrides(asked, number, OF_ONE_URL, |asked| WebSocketOptions::read_with(asked, marks))?;
-    let wishes = own.map_or_else(|| WebSocketOptions::read_with(asked, marks), Ok)?;
+        url_overrides::read_overrides(config, number, OF_ONE_URL, |asked| WebSocketOptions::read_with(asked, marks))?;
+    let wishes = own.map_or_else(|| WebSocketOptions::read_with(config, marks), Ok)?;
     let upgrade = HandshakeRequest::new(&url, &wishes).with_slots(marks)?;
     Ok((url, upgrade))
 }
@@ -275,7 +275,7 @@ impl WebSocketSession {
         &mut self,
         id: ExchangeId,
         request: &WebSocketMessage,
-        fill: &SlotContext<'_>,
+        context: &SlotContext<'_>,
         out: &mut OutputBuffer,
     ) -> Result<SubmitOutcome, SessionFull> {
         let mask = self.masks.key();
@@ -283,22 +283,22 @@ impl WebSocketSession {
         let (Some(own), number) = (own.as_deref_mut(), request.key as usize) else { return Err(SessionFull) };
         let step = &rules.steps[number];
         if step.sends {
-            request.write(fill.into(), own.deflate.as_mut(), mask, out.buffer(), |_, _| {});
+            request.write(context.into(), own.deflate.as_mut(), mask, out.buffer(), |_, _| {});
         }
         if step.one_way {
             return Ok(SubmitOutcome::OneWay);
         }
         let expected = step.expect.as_ref().map(|template| {
             let mut text = Vec::new();
-            template.fill(fill, &mut text);
+            template.fill(context, &mut text);
             text
         });
-        let (like, cannot) = match step.awaits.fill(fill) {
+        let (like, cannot) = match step.awaits.fill(context) {
             None => (None, None),
             Some(Ok(like)) => (Some(like), None),
             Some(Err(why)) => (None, Some(why)),
         };
-        let awaiting = AwaitingStep { id, step: number, random: fill.random, like, expected };
+        let awaiting = AwaitingStep { id, step: number, random: context.random, like, expected };
         let inbox = &mut own.inbox;
         inbox.immediate = match cannot {
             Some(why) => Some(Err(why)),

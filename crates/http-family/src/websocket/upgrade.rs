@@ -88,7 +88,7 @@ impl HandshakeRequest {
     }
 
     /// Appends the request with the key of this seed.
-    pub fn put(&self, seed: u64, fill: &SlotContext<'_>, out: &mut Vec<u8>) {
+    pub fn put(&self, seed: u64, context: &SlotContext<'_>, out: &mut Vec<u8>) {
         let from = out.len();
         let at = match &self.slots {
             None => {
@@ -96,7 +96,7 @@ impl HandshakeRequest {
                 self.key_at
             }
             Some(template) => {
-                template.fill(fill, out);
+                template.fill(context, out);
                 key_at(&out[from..])
             }
         };

@@ -38,16 +38,16 @@ impl Protocol for WebSocketProtocol {
         }
     }
 
-    fn prepare(&self, asked: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
-        if asked.is_composite_flow {
-            return of_steps(asked);
+    fn prepare(&self, config: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
+        if config.is_composite_flow {
+            return of_steps(config);
         }
-        reject_step_options(asked)?;
-        let wishes = WebSocketOptions::read(asked)?;
-        let mut contents = content::contents(asked)?;
-        let expect = ExpectedText::read(asked, &contents)?;
-        let beside = SideMessages::read(asked, |text, place, scope| {
-            let content = MessageSource::of_text(text, place, asked);
+        reject_step_options(config)?;
+        let wishes = WebSocketOptions::read(config)?;
+        let mut contents = content::contents(config)?;
+        let expect = ExpectedText::read(config, &contents)?;
+        let beside = SideMessages::read(config, |text, place, scope| {
+            let content = MessageSource::of_text(text, place, config);
             let message = WebSocketMessage::new(content.template(scope, None)?, content.binary, 0);
             content.check(&message.payload(&SlotContext::default()))?;
             Ok(message)
@@ -57,9 +57,9 @@ impl Protocol for WebSocketProtocol {
             contents.push(MessageSource::placeholder());
         }
         let (mut origins, mut requests, mut upgrades) = (Vec::new(), Vec::new(), Vec::new());
-        let (said, mut names) = (asked, RequestNames::default());
-        let mut marks = Placeholders::new(asked);
-        for (number, asked) in asked.urls.iter().enumerate() {
+        let (said, mut names) = (config, RequestNames::default());
+        let mut marks = Placeholders::new(config);
+        for (number, asked) in config.urls.iter().enumerate() {
             let url = parse_url(&asked.url, &mut marks, false)?;
             // A connection is bound to its URL.
             origins.push(origin(&url, number as u32).ok_or_else(|| invalid_url(&asked.url, "it has no host"))?);
@@ -91,10 +91,10 @@ impl Protocol for WebSocketProtocol {
 }
 
 /// Prepares the steps of a flow.
-fn of_steps(asked: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
-    let wishes = WebSocketOptions::read(asked)?;
-    let WebSocketSteps { requests, names, origins, upgrades, each, end } = WebSocketSteps::read(asked)?;
-    let beside = SideMessages::read(asked, |_, _, _| Ok(WebSocketMessage::new(Template::fixed(Vec::new()), false, 0)))?;
+fn of_steps(config: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
+    let wishes = WebSocketOptions::read(config)?;
+    let WebSocketSteps { requests, names, origins, upgrades, each, end } = WebSocketSteps::read(config)?;
+    let beside = SideMessages::read(config, |_, _, _| Ok(WebSocketMessage::new(Template::fixed(Vec::new()), false, 0)))?;
     let rules = WebSocketRules::new(WebSocketOptions { push: true, ..wishes }, upgrades, ExpectedText::None, beside);
     let rules = Arc::new(WebSocketRules { steps: each, ..rules });
     let prepared = PreparedWorkload {
@@ -108,9 +108,9 @@ fn of_steps(asked: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
 }
 
 /// Rejects options of single URLs, which are for steps.
-fn reject_step_options(asked: &ProtocolConfig) -> Result<(), UsageError> {
-    let own = asked.url_options.iter().flat_map(|own| own.keys()).map(String::as_str);
-    match own.chain(asked.options.contains_key("await").then_some("await")).next() {
+fn reject_step_options(config: &ProtocolConfig) -> Result<(), UsageError> {
+    let own = config.url_options.iter().flat_map(|own| own.keys()).map(String::as_str);
+    match own.chain(config.options.contains_key("await").then_some("await")).next() {
         Some(name) => {
             let trouble = "is for steps of a flow; elsewhere all connections send the same: put it next to the URLs";
             Err(UsageError::new(format!("--{name}"), trouble))
@@ -166,10 +166,10 @@ impl Workload for WebSocketWorkload {
     fn encoded_with(
         &self,
         request: &brunt_contract::Request,
-        fill: &SlotContext,
+        context: &SlotContext,
         _memory: Option<&UserState>,
     ) -> Vec<u8> {
-        request.downcast::<WebSocketMessage>().payload(fill)
+        request.downcast::<WebSocketMessage>().payload(context)
     }
     fn display_bytes(
         &self,

@@ -29,9 +29,9 @@ pub(super) enum MemberRequest {
 
 impl CompositeRequest {
     /// Returns the request as the member knows it.
-    pub fn member_request<'a>(&'a self, dialogue: &'a dyn Workload) -> &'a brunt_contract::Request {
+    pub fn member_request<'a>(&'a self, workload: &'a dyn Workload) -> &'a brunt_contract::Request {
         match &self.request {
-            MemberRequest::Prepared(at) => &dialogue.requests()[*at].request,
+            MemberRequest::Prepared(at) => &workload.requests()[*at].request,
             MemberRequest::Created(own) => own,
         }
     }

@@ -16,7 +16,7 @@ pub(super) struct CompositeSession {
     /// Index of the protocol.
     member: usize,
     /// Workload of the member.
-    dialogue: Arc<dyn Workload>,
+    workload: Arc<dyn Workload>,
     session: Box<dyn Session>,
     /// Buffer for the member's events before they are converted.
     events: Vec<Event>,
@@ -26,11 +26,11 @@ impl CompositeSession {
     /// Creates a session in the protocol with this index, for a connection to `to`.
     pub fn new(
         part: usize,
-        dialogue: Arc<dyn Workload>,
+        workload: Arc<dyn Workload>,
         (to, established): (&Origin, &EstablishedConnection),
     ) -> CompositeSession {
-        let session = dialogue.session(to, established);
-        CompositeSession { member: part, dialogue, session, events: Vec::new() }
+        let session = workload.session(to, established);
+        CompositeSession { member: part, workload, session, events: Vec::new() }
     }
 
     /// Runs `hear` on the member's session and converts the events it reports.
@@ -55,30 +55,30 @@ impl Session for CompositeSession {
     fn open(&mut self, out: &mut OutputBuffer) {
         self.session.open(out);
     }
-    fn open_with(&mut self, fill: &SlotContext<'_>, out: &mut OutputBuffer) {
-        self.session.open_with(fill, out);
+    fn open_with(&mut self, context: &SlotContext<'_>, out: &mut OutputBuffer) {
+        self.session.open_with(context, out);
     }
     fn submit(
         &mut self,
         id: ExchangeId,
         request: &brunt_contract::Request,
-        fill: &SlotContext<'_>,
+        context: &SlotContext<'_>,
         out: &mut OutputBuffer,
     ) -> Result<SubmitOutcome, SessionFull> {
-        self.session.submit(id, request.downcast::<CompositeRequest>().member_request(&*self.dialogue), fill, out)
+        self.session.submit(id, request.downcast::<CompositeRequest>().member_request(&*self.workload), context, out)
     }
     fn submit_with(
         &mut self,
         id: ExchangeId,
         request: &brunt_contract::Request,
-        fill: &SlotContext<'_>,
+        context: &SlotContext<'_>,
         memory: &UserState,
         out: &mut OutputBuffer,
     ) -> Result<SubmitOutcome, SessionFull> {
         self.session.submit_with(
             id,
-            request.downcast::<CompositeRequest>().member_request(&*self.dialogue),
-            fill,
+            request.downcast::<CompositeRequest>().member_request(&*self.workload),
+            context,
             memory,
             out,
         )

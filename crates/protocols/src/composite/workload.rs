@@ -57,11 +57,11 @@ impl CompositeProtocol {
     /// Returns the part of the request for each protocol that has URLs here, with the index of the protocol.
     fn members(
         &self,
-        asked: &ProtocolConfig,
+        config: &ProtocolConfig,
     ) -> impl Iterator<Item = Result<(usize, &dyn Protocol, MemberSettings), UsageError>> {
         self.protocols.iter().enumerate().filter_map(move |(part, protocol)| {
             let own =
-                member_settings(&**protocol, asked).map_err(|trouble| UsageError::new("flow", trouble)).transpose()?;
+                member_settings(&**protocol, config).map_err(|trouble| UsageError::new("flow", trouble)).transpose()?;
             Some(own.map(|own| (part, &**protocol, own)))
         })
     }
@@ -77,39 +77,39 @@ impl Protocol for CompositeProtocol {
         let spoken = self.protocols.iter().find(|protocol| protocol.schemes().contains(&scheme));
         spoken.map_or(&[], |protocol| protocol.checks(url))
     }
-    fn check_heartbeats(&self, asked: &ProtocolConfig) -> Result<(), String> {
+    fn check_heartbeats(&self, config: &ProtocolConfig) -> Result<(), String> {
         let mut why = Err("none of the protocols of this flow has a heartbeat; leave it out".to_owned());
         for protocol in &self.protocols {
-            if let Some(own) = member_settings(&**protocol, asked)? {
-                why = why.or_else(|_| protocol.check_heartbeats(&own.asked));
+            if let Some(own) = member_settings(&**protocol, config)? {
+                why = why.or_else(|_| protocol.check_heartbeats(&own.config));
             }
         }
         why
     }
-    fn inquiry(&self, asked: &ProtocolConfig) -> Result<Option<Arc<dyn Workload>>, UsageError> {
-        for each in self.members(asked) {
+    fn inquiry(&self, config: &ProtocolConfig) -> Result<Option<Arc<dyn Workload>>, UsageError> {
+        for each in self.members(config) {
             let (part, protocol, own) = each?;
-            if let Some(inquiry) = protocol.inquiry(&own.asked)? {
+            if let Some(inquiry) = protocol.inquiry(&own.config)? {
                 return Ok(Some(Arc::new(CompositeWorkload::single(part, inquiry))));
             }
         }
         Ok(None)
     }
-    fn prepare(&self, asked: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
-        self.reject_options(asked)?;
-        let mut building = CompositeBuilder::of(asked.urls.len());
-        for each in self.members(asked) {
+    fn prepare(&self, config: &ProtocolConfig) -> Result<Arc<dyn Workload>, UsageError> {
+        self.reject_options(config)?;
+        let mut building = CompositeBuilder::of(config.urls.len());
+        for each in self.members(config) {
             let (part, protocol, own) = each?;
-            let dialogue = protocol.prepare(&own.asked).map_err(|complaint| own.renumbered(complaint))?;
+            let dialogue = protocol.prepare(&own.config).map_err(|complaint| own.renumbered(complaint))?;
             building.add(part, dialogue, &own.urls)?;
         }
-        Ok(Arc::new(building.finish(asked)?))
+        Ok(Arc::new(building.finish(config)?))
     }
 }
 
 /// The part of the settings that concerns one member protocol.
 struct MemberSettings {
-    asked: ProtocolConfig,
+    config: ProtocolConfig,
     /// Positions of its URLs among all URLs.
     urls: Vec<usize>,
 }
@@ -128,20 +128,20 @@ impl MemberSettings {
 }
 
 /// Returns the settings for one protocol; `None` if it has no URLs.
-fn member_settings(protocol: &dyn Protocol, asked: &ProtocolConfig) -> Result<Option<MemberSettings>, String> {
+fn member_settings(protocol: &dyn Protocol, config: &ProtocolConfig) -> Result<Option<MemberSettings>, String> {
     let is_own = |url: &str| url.split_once("://").is_some_and(|(scheme, _)| protocol.schemes().contains(&scheme));
-    let urls: Vec<usize> = (0..asked.urls.len()).filter(|at| is_own(&asked.urls[*at].url)).collect();
+    let urls: Vec<usize> = (0..config.urls.len()).filter(|at| is_own(&config.urls[*at].url)).collect();
     if urls.is_empty() {
         return Ok(None);
     }
     let has = |name: &str| protocol.options().iter().any(|spec| spec.name == name);
-    let options: OptionValues = asked
+    let options: OptionValues = config
         .options
         .iter()
         .filter(|(name, _)| has(name))
         .map(|(name, values)| (name.clone(), values.clone()))
         .collect();
-    let own = |at: &usize| asked.url_options.get(*at).cloned().unwrap_or_default();
+    let own = |at: &usize| config.url_options.get(*at).cloned().unwrap_or_default();
     for at in &urls {
         let known = protocol.options_of_one_url();
         if let Some(name) = own(at).keys().find(|name| !known.contains(&name.as_str())) {
@@ -150,30 +150,30 @@ fn member_settings(protocol: &dyn Protocol, asked: &ProtocolConfig) -> Result<Op
         }
     }
     let asked = ProtocolConfig {
-        urls: urls.iter().map(|at| asked.urls[*at].clone()).collect(),
-        names: urls.iter().map(|at| asked.names.get(*at).cloned().flatten()).collect(),
+        urls: urls.iter().map(|at| config.urls[*at].clone()).collect(),
+        names: urls.iter().map(|at| config.names.get(*at).cloned().flatten()).collect(),
         url_options: urls.iter().map(own).collect(),
         options,
-        unix_socket: asked.unix_socket.clone(),
-        proxies: Arc::clone(&asked.proxies),
-        seed: asked.seed,
-        returns_content: asked.returns_content,
-        inquiry_responses: asked.inquiry_responses.clone(),
-        variables: Arc::clone(&asked.variables),
+        unix_socket: config.unix_socket.clone(),
+        proxies: Arc::clone(&config.proxies),
+        seed: config.seed,
+        returns_content: config.returns_content,
+        inquiry_responses: config.inquiry_responses.clone(),
+        variables: Arc::clone(&config.variables),
         is_composite_flow: true,
-        composes_requests: asked.composes_requests,
+        composes_requests: config.composes_requests,
     };
-    Ok(Some(MemberSettings { asked, urls }))
+    Ok(Some(MemberSettings { config: asked, urls }))
 }
 
 impl CompositeProtocol {
     /// Rejects options that no protocol of the flow has, or that only apply to runs of a single protocol.
-    fn reject_options(&self, asked: &ProtocolConfig) -> Result<(), UsageError> {
+    fn reject_options(&self, config: &ProtocolConfig) -> Result<(), UsageError> {
         let speaks = |protocol: &&Arc<dyn Protocol>| {
             let is_its = |url: &str, scheme: &str| url.strip_prefix(scheme).is_some_and(|rest| rest.starts_with("://"));
-            asked.urls.iter().any(|url| protocol.schemes().iter().any(|scheme| is_its(&url.url, scheme)))
+            config.urls.iter().any(|url| protocol.schemes().iter().any(|scheme| is_its(&url.url, scheme)))
         };
-        for name in asked.options.keys() {
+        for name in config.options.keys() {
             if let Some((_, instead)) = OF_ONE.iter().find(|(known, _)| known == name) {
                 let trouble = format!("is for runs of a single protocol, and this flow mixes several; {instead}");
                 return Err(UsageError::new(format!("--{name}"), trouble));
@@ -193,11 +193,11 @@ impl CompositeProtocol {
 struct MemberWorkloads(Vec<Option<Arc<dyn Workload>>>);
 
 impl MemberWorkloads {
-    fn set(&mut self, part: usize, dialogue: Arc<dyn Workload>) {
+    fn set(&mut self, part: usize, workload: Arc<dyn Workload>) {
         if self.0.len() <= part {
             self.0.resize_with(part + 1, || None);
         }
-        self.0[part] = Some(dialogue);
+        self.0[part] = Some(workload);
     }
 
     /// Returns the workloads in use.
@@ -249,31 +249,31 @@ impl CompositeBuilder {
     }
 
     /// Adds the workload of one protocol; `urls` are the positions of its URLs among all.
-    fn add(&mut self, part: usize, dialogue: Arc<dyn Workload>, urls: &[usize]) -> Result<(), UsageError> {
+    fn add(&mut self, part: usize, workload: Arc<dyn Workload>, urls: &[usize]) -> Result<(), UsageError> {
         let first = self.origins.len();
-        self.origins.extend(dialogue.origins().iter().map(|origin| to_composite(part, origin)));
-        if dialogue.requests().len() != urls.len() {
+        self.origins.extend(workload.origins().iter().map(|origin| to_composite(part, origin)));
+        if workload.requests().len() != urls.len() {
             let trouble = "has a step that picks one of several at random; make each a step, in `choose`";
             return Err(UsageError::new("flow", trouble));
         }
-        let names = dialogue.names();
-        for (at, (url, weighted)) in urls.iter().zip(dialogue.requests().iter()).enumerate() {
+        let names = workload.names();
+        for (at, (url, weighted)) in urls.iter().zip(workload.requests().iter()).enumerate() {
             let name = names.list().get(usize::from(names.index_of(at))).cloned().unwrap_or_default();
             let request = CompositeRequest { member: part, request: MemberRequest::Prepared(at) };
             self.steps[*url] = Some((request, first + weighted.origin, name));
         }
-        self.parts.set(part, dialogue);
+        self.parts.set(part, workload);
         Ok(())
     }
 
-    fn finish(self, asked: &ProtocolConfig) -> Result<CompositeWorkload, UsageError> {
+    fn finish(self, config: &ProtocolConfig) -> Result<CompositeWorkload, UsageError> {
         let (mut requests, mut names) = (Vec::new(), RequestNames::default());
         for (at, step) in self.steps.into_iter().enumerate() {
             let spoken =
-                || UsageError::new("URL", format!("`{}` is not a protocol that flows support", asked.urls[at].url));
+                || UsageError::new("URL", format!("`{}` is not a protocol that flows support", config.urls[at].url));
             let (request, origin, name) = step.ok_or_else(spoken)?;
             names.add(&name);
-            requests.push(WeightedRequest::new(request, origin, asked.urls[at].weight));
+            requests.push(WeightedRequest::new(request, origin, config.urls[at].weight));
         }
         let own = |part: &Option<Arc<dyn Workload>>| part.iter().flat_map(|d| d.names().list().to_vec()).collect();
         let rows = self.parts.0.iter().map(own).map(|own: Vec<String>| own.iter().map(|n| names.intern(n)).collect());
@@ -293,7 +293,7 @@ pub struct CompositeWorkload {
 
 impl CompositeWorkload {
     /// Creates a composite of a single workload: an inquiry.
-    fn single(part: usize, dialogue: Arc<dyn Workload>) -> CompositeWorkload {
+    fn single(part: usize, workload: Arc<dyn Workload>) -> CompositeWorkload {
         let outer_request = |(at, one): (usize, &WeightedRequest)| {
             WeightedRequest::new(
                 CompositeRequest { member: part, request: MemberRequest::Prepared(at) },
@@ -301,10 +301,10 @@ impl CompositeWorkload {
                 one.weight,
             )
         };
-        let requests: Vec<_> = dialogue.requests().iter().enumerate().map(outer_request).collect();
-        let origins = dialogue.origins().iter().map(|origin| to_composite(part, origin)).collect();
-        let (names, mut parts) = (dialogue.names().clone(), MemberWorkloads::default());
-        parts.set(part, dialogue);
+        let requests: Vec<_> = workload.requests().iter().enumerate().map(outer_request).collect();
+        let origins = workload.origins().iter().map(|origin| to_composite(part, origin)).collect();
+        let (names, mut parts) = (workload.names().clone(), MemberWorkloads::default());
+        parts.set(part, workload);
         let prepared = parts.prepared(requests, origins, names);
         CompositeWorkload { parts, name_indices: Vec::new(), prepared }
     }
@@ -354,11 +354,11 @@ impl Workload for CompositeWorkload {
     fn update_state(
         &self,
         request: &brunt_contract::Request,
-        fill: &SlotContext<'_>,
-        lesson: StateUpdate,
+        context: &SlotContext<'_>,
+        update: StateUpdate,
         memory: &mut UserState,
     ) -> Option<ResourceSearch> {
-        let lesson = match lesson.downcast::<capture::CapturedValues>() {
+        let lesson = match update.downcast::<capture::CapturedValues>() {
             Ok(taken) => {
                 taken.store(memory);
                 return None;
@@ -366,7 +366,7 @@ impl Workload for CompositeWorkload {
             Err(lesson) => lesson,
         };
         let (dialogue, own) = self.member(request);
-        let found = dialogue.update_state(own, fill, lesson, memory)?;
+        let found = dialogue.update_state(own, context, lesson, memory)?;
         let part = request.downcast::<CompositeRequest>().member;
         let rows = Arc::clone(self.name_indices.get(part)?);
         Some(Box::new(move || to_composite_page(part, found(), &rows)))
@@ -374,11 +374,11 @@ impl Workload for CompositeWorkload {
     fn cached_response(
         &self,
         request: &brunt_contract::Request,
-        fill: &SlotContext<'_>,
+        context: &SlotContext<'_>,
         memory: &mut UserState,
     ) -> Option<CacheHit> {
         let (dialogue, own) = self.member(request);
-        let recalled = dialogue.cached_response(own, fill, memory)?;
+        let recalled = dialogue.cached_response(own, context, memory)?;
         Some(CacheHit {
             code: to_composite_code(request.downcast::<CompositeRequest>().member, recalled.code),
             ..recalled
@@ -391,15 +391,15 @@ impl Workload for CompositeWorkload {
     fn encoded_with(
         &self,
         request: &brunt_contract::Request,
-        fill: &SlotContext<'_>,
+        context: &SlotContext<'_>,
         memory: Option<&UserState>,
     ) -> Vec<u8> {
         let (part, own) = self.member(request);
-        part.encoded_with(own, fill, memory)
+        part.encoded_with(own, context, memory)
     }
-    fn trace(&self, request: &brunt_contract::Request, fill: &SlotContext<'_>) -> Option<Trace> {
+    fn trace(&self, request: &brunt_contract::Request, context: &SlotContext<'_>) -> Option<Trace> {
         let (part, own) = self.member(request);
-        part.trace(own, fill)
+        part.trace(own, context)
     }
     fn carries_no_trace(&self, request: &brunt_contract::Request) -> bool {
         let (part, own) = self.member(request);

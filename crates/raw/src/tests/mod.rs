@@ -176,11 +176,11 @@ const TALKS: &[ScriptedExchange] = &[
 ];
 
 /// Submits `sent` requests, then feeds the pieces, and closes unless the session broke.
-fn talk(dialogue: &Arc<dyn Workload>, sent: u32, pieces: &[&[u8]]) -> Vec<String> {
-    let mut session = session(dialogue);
+fn talk(workload: &Arc<dyn Workload>, sent: u32, pieces: &[&[u8]]) -> Vec<String> {
+    let mut session = session(workload);
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     for number in 0..sent {
-        submit(dialogue, &mut session, number, &mut out);
+        submit(workload, &mut session, number, &mut out);
     }
     let mut told = Vec::new();
     for piece in pieces {
@@ -196,18 +196,18 @@ fn talk(dialogue: &Arc<dyn Workload>, sent: u32, pieces: &[&[u8]]) -> Vec<String
     told
 }
 
-fn session(dialogue: &Arc<dyn Workload>) -> Box<dyn Session> {
-    dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default())
+fn session(workload: &Arc<dyn Workload>) -> Box<dyn Session> {
+    workload.session(&workload.origins()[0], &EstablishedConnection::default())
 }
 
 fn submit(
-    dialogue: &Arc<dyn Workload>,
+    workload: &Arc<dyn Workload>,
     session: &mut Box<dyn Session>,
     number: u32,
     out: &mut OutputBuffer,
 ) -> SubmitOutcome {
     let fill = SlotContext { number: u64::from(number), ..SlotContext::default() };
-    session.submit(ExchangeId(number), &dialogue.requests()[0].request, &fill, out).expect("there is room")
+    session.submit(ExchangeId(number), &workload.requests()[0].request, &fill, out).expect("there is room")
 }
 
 fn events(done: &mut EventBuffer) -> Vec<String> {

@@ -4,7 +4,7 @@ use super::*;
 
 /// An open session and everything it sent.
 struct OpenedSession<'a> {
-    dialogue: &'a Arc<dyn Workload>,
+    workload: &'a Arc<dyn Workload>,
     session: Box<dyn Session>,
     out: OutputBuffer,
     done: EventBuffer,
@@ -12,13 +12,13 @@ struct OpenedSession<'a> {
 }
 
 impl<'a> OpenedSession<'a> {
-    fn new(dialogue: &'a Arc<dyn Workload>) -> OpenedSession<'a> {
+    fn new(workload: &'a Arc<dyn Workload>) -> OpenedSession<'a> {
         let fill = SlotContext { number: 7, user: 4, ..SlotContext::default() };
         let established = EstablishedConnection { context: fill, ..EstablishedConnection::default() };
-        let mut session = dialogue.session(&dialogue.origins()[0], &established);
+        let mut session = workload.session(&workload.origins()[0], &established);
         let mut out = OutputBuffer::default();
         session.open(&mut out);
-        OpenedSession { dialogue, session, out, done: EventBuffer::default(), replies: 0 }
+        OpenedSession { workload, session, out, done: EventBuffer::default(), replies: 0 }
     }
 
     /// Feeds pieces, and sends the replies due after each.
@@ -32,7 +32,7 @@ impl<'a> OpenedSession<'a> {
     }
 
     fn submit(&mut self, number: u32) -> u64 {
-        submit(self.dialogue, &mut self.session, number, &mut self.out);
+        submit(self.workload, &mut self.session, number, &mut self.out);
         self.session.sequence()
     }
 

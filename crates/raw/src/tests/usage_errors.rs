@@ -151,8 +151,8 @@ fn every_way_to_write_a_request() {
     ] {
         asked.options.insert(name.into(), vec![value.into()]);
     }
-    let sent = |asked: &ProtocolConfig| -> Vec<Vec<u8>> {
-        let dialogue = RawProtocol.prepare(asked).unwrap();
+    let sent = |config: &ProtocolConfig| -> Vec<Vec<u8>> {
+        let dialogue = RawProtocol.prepare(config).unwrap();
         dialogue.requests().iter().map(|weighted| dialogue.encoded(&weighted.request)).collect()
     };
     assert_eq!(sent(&asked), [&b"a\x000"[..], b"\r\n", b"\0\x01\x02", b"f{user}\\n"]);

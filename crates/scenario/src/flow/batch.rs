@@ -21,7 +21,7 @@ pub struct BatchMember {
 impl FlowScenario {
     /// Returns the batch request that the user sent last, if it is inside a batch.
     pub(super) fn last_batch_member(&self, user: UserIndex) -> Option<BatchMember> {
-        let player = self.players.get(user.at()).filter(|player| player.batch_sent > 0)?;
+        let player = self.positions.get(user.at()).filter(|player| player.batch_sent > 0)?;
         let Some(FlowOp::Batch(batch)) = self.program.ops.get(player.at as usize) else { return None };
         let sent = self.program.batches[*batch].sends.get(player.batch_sent as usize - 1);
         let on_failure = sent.map(|(_, on_failure)| *on_failure).unwrap_or_default();
@@ -32,7 +32,7 @@ impl FlowScenario {
     pub(super) fn next_of_batch(&mut self, user: UserIndex, batch: usize, at: Nanos) -> Option<Action> {
         let program = Arc::clone(&self.program);
         let batch = &program.batches[batch];
-        let player = &mut self.players[user.at()];
+        let player = &mut self.positions[user.at()];
         if player.batch_sent == 0 {
             player.batch_began = at;
         }

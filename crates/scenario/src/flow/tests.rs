@@ -27,8 +27,8 @@ fn flow(steps: Vec<Step>) -> FlowScenario {
     FlowScenario::new(Arc::new(program(steps)), 1)
 }
 
-fn wake(flow: &mut FlowScenario, news: UserEvent, at: u64) -> Action {
-    flow.apply_event(USER, news, Nanos(at));
+fn wake(flow: &mut FlowScenario, event: UserEvent, at: u64) -> Action {
+    flow.apply_event(USER, event, Nanos(at));
     let act = flow.next_action(USER, Nanos(at), &mut UserValues::default());
     if matches!(act, Action::Send(_)) {
         flow.begin_groups(USER, Nanos(at));
@@ -370,12 +370,12 @@ fn users_begin_once_and_end_once_beside_their_iterations() {
     let mut flow = new();
     assert!(!flow.enter_end_section(USER, Nanos(0)), "who never began ends nothing");
     assert_eq!(wake(&mut flow, UserEvent::Begin, 0), Action::Send(RequestId(1)));
-    assert!(flow.players[0].section != FlowSection::Iterations);
+    assert!(flow.positions[0].section != FlowSection::Iterations);
     assert_eq!((wake(&mut flow, OK, 1), wake(&mut flow, OK, 2)), (Action::Send(RequestId(2)), Action::Done));
     assert!(told(&mut flow).is_empty(), "no part of an iteration");
     for at in [3, 5] {
         assert_eq!(
-            (wake(&mut flow, UserEvent::Begin, at), flow.players[0].section),
+            (wake(&mut flow, UserEvent::Begin, at), flow.positions[0].section),
             (Action::Send(RequestId(0)), FlowSection::Iterations)
         );
         assert_eq!(wake(&mut flow, OK, at + 1), Action::Done);

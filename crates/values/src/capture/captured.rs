@@ -62,13 +62,13 @@ impl CapturedValues {
 /// # Errors
 /// An unknown source, a source that responses of this protocol do not have, or a name outside of a flow.
 pub fn parse_captures(
-    asked: &ProtocolConfig,
+    config: &ProtocolConfig,
     (whose, known): (&str, &[&str]),
 ) -> Result<Vec<(u16, Capture)>, UsageError> {
     let mut all = Vec::new();
-    for text in asked.values(CAPTURE) {
+    for text in config.values(CAPTURE) {
         let (name, source) = text.split_once(' ').unwrap_or((text, ""));
-        let at = asked.variables.iter().position(|known| known == name);
+        let at = config.variables.iter().position(|known| known == name);
         let place = || format!("{CAPTURE} {name}");
         let at = at.ok_or_else(|| UsageError::new(place(), "only works in a flow; move it to a step of one"))?;
         let capture = Capture::parse(source).map_err(|trouble| UsageError::new(place(), trouble))?;

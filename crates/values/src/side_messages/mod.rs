@@ -83,14 +83,14 @@ impl<M: SideMessage> SideMessages<M> {
     /// # Errors
     /// The first mistake.
     pub fn read(
-        asked: &ProtocolConfig,
+        config: &ProtocolConfig,
         mut compile: impl FnMut(&str, &str, SlotScope<'static>) -> Result<M, UsageError>,
     ) -> Result<SideMessages<M>, UsageError> {
         let (mut openings, mut replies) = (Vec::new(), Vec::new());
-        for text in asked.values(ON_CONNECT.name) {
+        for text in config.values(ON_CONNECT.name) {
             openings.push(parse_opening(text, &mut compile)?);
         }
-        for text in asked.values(REPLY.name) {
+        for text in config.values(REPLY.name) {
             replies.push(parse_reply(text, &mut compile)?);
         }
         let all = openings.iter().filter_map(|opening| opening.message.as_ref());

@@ -43,7 +43,7 @@ const KEPT: usize = 4096;
 #[derive(Debug)]
 pub struct SideMessageState {
     /// Slot context shared by all messages, except for the values that differ between messages.
-    fill: SlotContext<'static>,
+    context: SlotContext<'static>,
     /// Index of the opening step that is next, or whose answer is awaited.
     step: usize,
     /// Number of opening messages sent.
@@ -68,9 +68,9 @@ struct PendingReplies {
 
 impl SideMessageState {
     /// Creates the state of a connection that is opened with these values.
-    pub fn new(fill: &SlotContext) -> SideMessageState {
+    pub fn new(context: &SlotContext) -> SideMessageState {
         SideMessageState {
-            fill: fill.without_values(),
+            context: context.without_values(),
             step: 0,
             openings_sent: 0,
             last_number: 0,
@@ -82,9 +82,9 @@ impl SideMessageState {
 
     /// Returns the slot context of a request with the next sequence number.
     #[inline]
-    pub fn next_numbered<'a>(&mut self, fill: &SlotContext<'a>) -> SlotContext<'a> {
+    pub fn next_numbered<'a>(&mut self, context: &SlotContext<'a>) -> SlotContext<'a> {
         self.last_number += 1;
-        SlotContext { sequence: self.last_number, ..*fill }
+        SlotContext { sequence: self.last_number, ..*context }
     }
 
     /// Returns the last sequence number given.
@@ -122,7 +122,7 @@ impl SideMessageState {
     ) {
         while let Some(opening) = beside.openings.get(self.step) {
             if let Some(said) = &opening.message {
-                let fill = self.next_fill(said, self.fill.unix_ns);
+                let fill = self.next_fill(said, self.context.unix_ns);
                 say(said, &fill);
                 self.openings_sent += 1;
             }
@@ -205,8 +205,8 @@ impl SideMessageState {
     /// Returns the slot context of the next side message; each message has its own random values.
     fn next_fill<M: SideMessage>(&mut self, said: &M, unix_ns: u64) -> SlotContext<'static> {
         self.messages_sent += 1;
-        let random = self.fill.random ^ self.messages_sent.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let fill = SlotContext { random, unix_ns, ..self.fill };
+        let random = self.context.random ^ self.messages_sent.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let fill = SlotContext { random, unix_ns, ..self.context };
         let takes_number = said.template().is_some_and(Template::is_numbered);
         if takes_number { self.next_numbered(&fill) } else { fill }
     }

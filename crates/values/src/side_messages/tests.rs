@@ -37,8 +37,8 @@ fn go_on(talk: &mut SideMessageState, beside: &SideMessages<Template>) -> String
 
 fn pay(talk: &mut SideMessageState, beside: &SideMessages<Template>) -> (u32, String) {
     let mut out = Vec::new();
-    let say = |template: &Template, fill: &SlotContext, captured: CapturedGroups<'_>| {
-        template.fill_captured(fill, captured, &mut out)
+    let say = |template: &Template, context: &SlotContext, captured: CapturedGroups<'_>| {
+        template.fill_captured(context, captured, &mut out)
     };
     let paid = talk.write_replies(beside, 5_000_000_000, say);
     (paid, String::from_utf8_lossy(&out).into_owned())

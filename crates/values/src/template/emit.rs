@@ -10,7 +10,7 @@ use super::piece::{MOST_PATCHES, TemplateFunction, TemplatePart, TemplatePiece, 
 /// The state of filling one request.
 struct TemplateFiller<'a> {
     parts: &'a [TemplatePart],
-    fill: &'a SlotContext<'a>,
+    context: &'a SlotContext<'a>,
     /// Offsets of the places for patches.
     patch_offsets: [usize; MOST_PATCHES],
     /// Offset of each mark.
@@ -36,8 +36,8 @@ impl<'a> CapturedGroups<'a> {
 }
 
 /// Appends a filled template.
-pub fn fill(program: &TemplateProgram, fill: &SlotContext, out: &mut Vec<u8>) {
-    fill_marked(program, (fill, CapturedGroups::default()), out, &mut []);
+pub fn fill(program: &TemplateProgram, context: &SlotContext, out: &mut Vec<u8>) {
+    fill_marked(program, (context, CapturedGroups::default()), out, &mut []);
 }
 
 /// Like [`fill`], and records the offset of each mark.
@@ -48,7 +48,7 @@ pub fn fill_marked(
     out: &mut Vec<u8>,
     marks: &mut [usize],
 ) {
-    TemplateFiller { parts: &program.parts, fill, patch_offsets: [0; MOST_PATCHES], marks, captured }
+    TemplateFiller { parts: &program.parts, context: fill, patch_offsets: [0; MOST_PATCHES], marks, captured }
         .append(&program.pieces, out);
 }
 
@@ -57,7 +57,7 @@ impl TemplateFiller<'_> {
         for piece in pieces {
             match piece {
                 TemplatePiece::Bytes(bytes) => out.extend_from_slice(bytes),
-                TemplatePiece::Value(value) => value.append(self.fill, out),
+                TemplatePiece::Value(value) => value.append(self.context, out),
                 TemplatePiece::Part(number) => self.append_part(*number, out),
                 TemplatePiece::Call(made) => {
                     let from = out.len();

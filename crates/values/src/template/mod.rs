@@ -156,22 +156,22 @@ impl Template {
 
     /// Appends the text with its slots filled. The same `fill` gives the same bytes.
     #[inline]
-    pub fn fill(&self, fill: &SlotContext, out: &mut Vec<u8>) {
+    pub fn fill(&self, context: &SlotContext, out: &mut Vec<u8>) {
         match self.fixed_bytes() {
             Some(bytes) => out.extend_from_slice(bytes),
-            None => emit::fill(&self.program, fill, out),
+            None => emit::fill(&self.program, context, out),
         }
     }
 
     /// Like [`Template::fill`], and records the offsets of the marks of a text built by a [`TemplateBuilder`].
     #[inline]
-    pub fn fill_marked(&self, fill: &SlotContext, out: &mut Vec<u8>, marks: &mut [usize]) {
-        emit::fill_marked(&self.program, (fill, CapturedGroups::default()), out, marks);
+    pub fn fill_marked(&self, context: &SlotContext, out: &mut Vec<u8>, marks: &mut [usize]) {
+        emit::fill_marked(&self.program, (context, CapturedGroups::default()), out, marks);
     }
 
     /// Like [`Template::fill`], for a reply to a message with captured groups.
-    pub fn fill_captured(&self, fill: &SlotContext, captured: CapturedGroups<'_>, out: &mut Vec<u8>) {
-        emit::fill_marked(&self.program, (fill, captured), out, &mut []);
+    pub fn fill_captured(&self, context: &SlotContext, captured: CapturedGroups<'_>, out: &mut Vec<u8>) {
+        emit::fill_marked(&self.program, (context, captured), out, &mut []);
     }
 
     /// Returns `true` if the text contains the number of the message on its connection (`{sequence}`).
@@ -182,8 +182,8 @@ impl Template {
 
     /// Returns the trace that the text contains (`{traceparent}`) for this fill.
     #[inline]
-    pub fn trace(&self, fill: &SlotContext) -> Option<Trace> {
-        self.traced.map(|sampled| Trace::derive(fill, sampled))
+    pub fn trace(&self, context: &SlotContext) -> Option<Trace> {
+        self.traced.map(|sampled| Trace::derive(context, sampled))
     }
 
     /// Returns the same template for a rehearsal before the run, in which data rows are taken in order, and the number

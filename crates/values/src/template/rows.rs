@@ -68,18 +68,18 @@ impl RowChoice {
 
     /// Returns the row for a request, out of `rows`. Files with different `salt` have independent orders.
     #[inline]
-    pub fn row(self, fill: &SlotContext, rows: u64, salt: u64) -> u64 {
+    pub fn row(self, context: &SlotContext, rows: u64, salt: u64) -> u64 {
         // Number 0 is the trial request before the run.
-        let number = fill.number.saturating_sub(1);
+        let number = context.number.saturating_sub(1);
         match self.order {
             RowOrder::Sequential => number % rows,
             RowOrder::Random => {
-                let bits = scramble(fill.run ^ salt ^ scramble(number));
+                let bits = scramble(context.run ^ salt ^ scramble(number));
                 ((u128::from(bits) * u128::from(rows)) >> 64) as u64
             }
             RowOrder::Shuffle => {
                 let pass = number / rows;
-                permute(number % rows, rows, scramble(fill.run ^ salt).wrapping_add(scramble(pass)))
+                permute(number % rows, rows, scramble(context.run ^ salt).wrapping_add(scramble(pass)))
             }
         }
     }

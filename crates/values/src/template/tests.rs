@@ -15,9 +15,9 @@ const FILL: SlotContext<'static> = SlotContext {
     values: brunt_contract::UserValues::NONE,
 };
 
-fn filled(text: &str, notation: Notation, fill: &SlotContext) -> Vec<u8> {
+fn filled(text: &str, notation: Notation, context: &SlotContext) -> Vec<u8> {
     let mut out = b"before".to_vec();
-    Template::parse_as(text, "--send", notation).unwrap_or_else(|c| panic!("{text}: {c}")).fill(fill, &mut out);
+    Template::parse_as(text, "--send", notation).unwrap_or_else(|c| panic!("{text}: {c}")).fill(context, &mut out);
     assert_eq!(&out[..6], b"before", "{text}");
     out.split_off(6)
 }

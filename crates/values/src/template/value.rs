@@ -55,8 +55,8 @@ struct SlotRandom(u64);
 
 impl SlotRandom {
     #[inline]
-    fn of(fill: &SlotContext, salt: u64) -> SlotRandom {
-        let mut seed = SlotRandom(fill.random ^ salt.wrapping_mul(0xd1b5_4a32_d192_ed03));
+    fn of(context: &SlotContext, salt: u64) -> SlotRandom {
+        let mut seed = SlotRandom(context.random ^ salt.wrapping_mul(0xd1b5_4a32_d192_ed03));
         SlotRandom(seed.next())
     }
 
@@ -69,24 +69,24 @@ impl SlotRandom {
 impl SlotValue {
     /// Appends the value.
     #[inline]
-    pub fn append(&self, fill: &SlotContext, out: &mut Vec<u8>) {
+    pub fn append(&self, context: &SlotContext, out: &mut Vec<u8>) {
         match self {
             SlotValue::Counter { from, step, below, format } => {
                 let number = match below {
-                    None => from.wrapping_add(fill.number.wrapping_mul(*step)),
+                    None => from.wrapping_add(context.number.wrapping_mul(*step)),
                     Some(below) => {
-                        let (below, number) = (u128::from(*below), u128::from(fill.number));
+                        let (below, number) = (u128::from(*below), u128::from(context.number));
                         ((u128::from(*from) + number * u128::from(*step)) % below) as u64
                     }
                 };
                 format.append(number, out);
             }
             SlotValue::Characters { count, of, salt } => {
-                append_characters(SlotRandom::of(fill, *salt), *count, of, out)
+                append_characters(SlotRandom::of(context, *salt), *count, of, out)
             }
-            SlotValue::Bytes { count, salt } => append_random_bytes(SlotRandom::of(fill, *salt), *count, out),
+            SlotValue::Bytes { count, salt } => append_random_bytes(SlotRandom::of(context, *salt), *count, out),
             SlotValue::Integer { from, span, format, salt } => {
-                let random = SlotRandom::of(fill, *salt).next();
+                let random = SlotRandom::of(context, *salt).next();
                 let scaled = match span {
                     0 => random,
                     span => ((u128::from(random) * u128::from(*span)) >> 64) as u64,
@@ -95,30 +95,30 @@ impl SlotValue {
             }
             SlotValue::Sequence { from, below, format } => {
                 // A message that is shown and not sent has no number.
-                let before = fill.sequence.saturating_sub(1);
+                let before = context.sequence.saturating_sub(1);
                 let number = match below {
                     None => from.wrapping_add(before),
                     Some(below) => from + before % (below - from),
                 };
                 format.append(number, out);
             }
-            SlotValue::User { format } => format.append(fill.user, out),
-            SlotValue::Time { unit, format } => format.append(fill.unix_ns / unit, out),
+            SlotValue::User { format } => format.append(context.user, out),
+            SlotValue::Time { unit, format } => format.append(context.unix_ns / unit, out),
             SlotValue::Date => {
                 let from = out.len();
-                append_date_time(fill.unix_ns, *b"--T::.Z", out);
+                append_date_time(context.unix_ns, *b"--T::.Z", out);
                 out.truncate(from + "2026-11-21".len());
             }
             SlotValue::Shifted { by, of } => {
-                of.append(&SlotContext { unix_ns: fill.unix_ns.saturating_add_signed(*by), ..*fill }, out)
+                of.append(&SlotContext { unix_ns: context.unix_ns.saturating_add_signed(*by), ..*context }, out)
             }
-            SlotValue::Iso => append_date_time(fill.unix_ns, *b"--T::.Z", out),
-            SlotValue::FixTime => append_date_time(fill.unix_ns, *b"\0\0-::.\0", out),
-            SlotValue::Uuid { salt } => append_uuid(SlotRandom::of(fill, *salt), out),
-            SlotValue::Trace { sampled } => out.extend_from_slice(&Trace::derive(fill, *sampled).header()),
-            SlotValue::Variable(index) => out.extend_from_slice(fill.values.get(*index).unwrap_or_default()),
+            SlotValue::Iso => append_date_time(context.unix_ns, *b"--T::.Z", out),
+            SlotValue::FixTime => append_date_time(context.unix_ns, *b"\0\0-::.\0", out),
+            SlotValue::Uuid { salt } => append_uuid(SlotRandom::of(context, *salt), out),
+            SlotValue::Trace { sampled } => out.extend_from_slice(&Trace::derive(context, *sampled).header()),
+            SlotValue::Variable(index) => out.extend_from_slice(context.values.get(*index).unwrap_or_default()),
             SlotValue::Row { column, format, choice, salt } => {
-                let row = column.row(choice.row(fill, column.count(), *salt));
+                let row = column.row(choice.row(context, column.count(), *salt));
                 match format {
                     None => out.extend_from_slice(row),
                     // Checked when the file was read.

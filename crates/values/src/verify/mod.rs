@@ -70,11 +70,11 @@ impl Expectations {
     ///
     /// # Errors
     /// An invalid rule.
-    pub fn read(asked: &ProtocolConfig) -> Result<Option<Expectations>, UsageError> {
+    pub fn read(config: &ProtocolConfig) -> Result<Option<Expectations>, UsageError> {
         let complain = |option: &'static str| move |trouble: String| UsageError::new(option, trouble);
-        let json = asked.values("expect-json").iter().map(|text| JsonRule::parse(text)).collect::<Result<Vec<_>, _>>();
-        let (headers, json) = (parse_headers(asked, "expect-header")?, json.map_err(complain("--expect-json"))?);
-        let trailers = parse_headers(asked, "expect-trailer")?;
+        let json = config.values("expect-json").iter().map(|text| JsonRule::parse(text)).collect::<Result<Vec<_>, _>>();
+        let (headers, json) = (parse_headers(config, "expect-header")?, json.map_err(complain("--expect-json"))?);
+        let trailers = parse_headers(config, "expect-trailer")?;
         let any = !headers.is_empty() || !json.is_empty() || !trailers.is_empty();
         Ok(any.then_some(Expectations { headers, json, trailers }))
     }
@@ -89,8 +89,8 @@ impl Expectations {
 ///
 /// # Errors
 /// An invalid header line.
-pub fn parse_headers(asked: &ProtocolConfig, option: &str) -> Result<Vec<ExpectedHeader>, UsageError> {
-    let all = asked.values(option).iter().map(|text| ExpectedHeader::parse(text)).collect::<Result<_, _>>();
+pub fn parse_headers(config: &ProtocolConfig, option: &str) -> Result<Vec<ExpectedHeader>, UsageError> {
+    let all = config.values(option).iter().map(|text| ExpectedHeader::parse(text)).collect::<Result<_, _>>();
     all.map_err(|trouble| UsageError::new(format!("--{option}"), trouble))
 }
 

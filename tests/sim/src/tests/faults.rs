@@ -82,7 +82,7 @@ fn a_reset_drops_what_is_on_its_way_and_not_what_had_arrived() {
     send(&mut sim, conn, b"never heard");
     let told = just(&turns(&mut sim, SECOND));
     assert_eq!(told, [SimEvent::Bytes(conn.0, b"hello".to_vec()), SimEvent::Closed(conn.0, Some(libc::ECONNRESET))]);
-    assert_eq!(sim.peer().heard, b"hello");
+    assert_eq!(sim.peer().received, b"hello");
 }
 
 #[test]
@@ -121,12 +121,12 @@ fn after_close_nothing_arrives_and_the_peer_hears_everything_first() {
     let other = sim.connect(&dial()).unwrap();
     assert_ne!(other, conn, "the peer does not know yet");
     assert_eq!(just(&turns(&mut sim, SECOND)), [SimEvent::Connected(other.0)]);
-    assert_eq!((sim.peer().heard.as_slice(), sim.peer().closed), (&b"goodbye"[..], 1));
+    assert_eq!((sim.peer().received.as_slice(), sim.peer().closed), (&b"goodbye"[..], 1));
 
     send(&mut sim, other, b"unheard");
     sim.abort(other);
     assert_eq!(turns(&mut sim, SECOND), []);
-    assert_eq!((sim.peer().heard.as_slice(), sim.peer().closed), (&b"goodbye"[..], 2));
+    assert_eq!((sim.peer().received.as_slice(), sim.peer().closed), (&b"goodbye"[..], 2));
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn beyond_the_window_bytes_are_unsent_and_close_drops_them() {
     assert_eq!((sim.unsent(conn), sim.bytes_sent()), (700, 1000));
     sim.close(conn);
     turns(&mut sim, SECOND);
-    assert_eq!(sim.peer().heard, all[..1000]);
+    assert_eq!(sim.peer().received, all[..1000]);
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn connections_that_come_and_go_leave_nothing_behind() {
             send(&mut sim, conn, &[1; 300]);
             turns(&mut sim, Nanos::from_millis(20));
             sim.close(conn);
-            sim.peer_mut().heard.clear();
+            sim.peer_mut().received.clear();
             sim.peer_mut().heard_at.clear();
         }
         sim.memory()

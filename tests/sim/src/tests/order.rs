@@ -81,7 +81,7 @@ proptest! {
             prop_assert!(!bytes.is_empty() && bytes.len() <= read_size);
             back.extend(bytes);
         }
-        prop_assert!(sim.peer().heard == all, "on the way to the peer");
+        prop_assert!(sim.peer().received == all, "on the way to the peer");
         prop_assert!(back == all, "on the way back");
         prop_assert_eq!(sim.bytes_sent(), all.len() as u64);
     }
@@ -97,7 +97,7 @@ fn splitting_cuts_and_merging_joins() {
             turns(&mut sim, Nanos::from_micros(10));
         }
         turns(&mut sim, Nanos::from_secs(1));
-        assert_eq!(sim.peer().heard.len(), 10_000);
+        assert_eq!(sim.peer().received.len(), 10_000);
         sim.peer().heard_at.len()
     };
     assert_eq!(pieces(0.0, 0.0), 100);

@@ -87,7 +87,7 @@ fn a_handshake_takes_its_round_trips_and_data_goes_both_ways_in_any_split() {
             let asked = blob(40_000);
             say(&mut sim, conn, &mut *channel, &asked);
             follow(&mut sim, conn, &mut *channel, &mut seen);
-            assert!(seen.plain == asked && sim.peer().inner().heard == asked);
+            assert!(seen.plain == asked && sim.peer().inner().received == asked);
             say(&mut sim, conn, &mut *channel, b"close");
             follow(&mut sim, conn, &mut *channel, &mut seen);
             if split == 0.0 {

@@ -164,7 +164,7 @@ fn an_hour_of_load_holds_no_more_memory_than_a_minute_and_runs_fast() {
                 out.put(bytes);
                 sim.send(conn, &mut out);
             }
-            sim.peer_mut().heard.clear();
+            sim.peer_mut().received.clear();
             sim.peer_mut().heard_at.clear();
         }
         sim.memory()

@@ -37,12 +37,12 @@ fn prepared(id: u8, columns: u8, parameters: u8) -> Vec<u8> {
 
 /// Checks that these turns have the same result however they are split.
 #[track_caller]
-fn always(dialogue: &Arc<dyn Workload>, turns: &[Vec<u8>]) -> MysqlTranscript {
-    let whole = play_turns(dialogue, turns, 0, TurnSplit::Nowhere);
-    assert_eq!(play_turns(dialogue, turns, 0, TurnSplit::Everywhere), whole);
+fn always(workload: &Arc<dyn Workload>, turns: &[Vec<u8>]) -> MysqlTranscript {
+    let whole = play_turns(workload, turns, 0, TurnSplit::Nowhere);
+    assert_eq!(play_turns(workload, turns, 0, TurnSplit::Everywhere), whole);
     for (turn, bytes) in turns.iter().enumerate() {
         (0..=bytes.len())
-            .for_each(|at| assert_eq!(play_turns(dialogue, turns, 0, TurnSplit::At(turn, at)), whole, "{turn} {at}"));
+            .for_each(|at| assert_eq!(play_turns(workload, turns, 0, TurnSplit::At(turn, at)), whole, "{turn} {at}"));
     }
     whole
 }

@@ -59,13 +59,13 @@ fn statements_are_cut_where_they_end_and_nowhere_else() {
 }
 
 /// Returns what is sent for a statement as text: the SQL that is prepared, and the packet of an execution.
-fn sent(text: &str, way: StatementMode, fill: &SlotContext) -> (Vec<String>, Vec<u8>) {
+fn sent(text: &str, way: StatementMode, context: &SlotContext) -> (Vec<String>, Vec<u8>) {
     let mut compiler = MysqlCompiler::default();
     let pieces = statements(text).unwrap().remove(0);
     let statement = compiler.statement(&pieces, way, "--sql").unwrap();
     let mut out = Vec::new();
     let mut ready = vec![PreparedStatement { id: 1, types_sent: false }; compiler.prepares.len()];
-    assert_eq!(statement.append(fill, &mut ready, &mut out), 1);
+    assert_eq!(statement.append(context, &mut ready, &mut out), 1);
     let prepares = compiler.prepares.iter().map(|p| String::from_utf8_lossy(&p[5..]).into_owned()).collect();
     (prepares, out)
 }

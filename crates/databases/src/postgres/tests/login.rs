@@ -3,8 +3,8 @@
 use super::*;
 
 /// Returns the client's bytes for a login with these server messages, the result, and the session.
-fn logged_in(dialogue: &Arc<dyn Workload>, server: &[u8]) -> (Vec<u8>, Result<(), ProtocolError>, Box<dyn Session>) {
-    let (mut session, _) = begun(dialogue);
+fn logged_in(workload: &Arc<dyn Workload>, server: &[u8]) -> (Vec<u8>, Result<(), ProtocolError>, Box<dyn Session>) {
+    let (mut session, _) = begun(workload);
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
     let outcome = server.chunks(1).try_for_each(|piece| session.receive(piece, &mut out, &mut done));
     (out.bytes().to_vec(), outcome, session)

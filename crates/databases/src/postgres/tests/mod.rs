@@ -31,25 +31,25 @@ fn dialogue(options: &[&str]) -> Arc<dyn Workload> {
 }
 
 /// Returns a session and its first bytes.
-fn begun(dialogue: &Arc<dyn Workload>) -> (Box<dyn Session>, Vec<u8>) {
-    let mut session = dialogue
-        .session(&dialogue.origins()[0], &EstablishedConnection { seed: 42, ..EstablishedConnection::default() });
+fn begun(workload: &Arc<dyn Workload>) -> (Box<dyn Session>, Vec<u8>) {
+    let mut session = workload
+        .session(&workload.origins()[0], &EstablishedConnection { seed: 42, ..EstablishedConnection::default() });
     let mut out = OutputBuffer::default();
     session.open(&mut out);
     (session, out.bytes().to_vec())
 }
 
 /// Returns a session after a successful login.
-fn entered(dialogue: &Arc<dyn Workload>) -> Box<dyn Session> {
-    let (mut session, _) = begun(dialogue);
+fn entered(workload: &Arc<dyn Workload>) -> Box<dyn Session> {
+    let (mut session, _) = begun(workload);
     session.receive(WELCOME, &mut OutputBuffer::default(), &mut EventBuffer::default()).expect("a welcome");
     session
 }
 
 /// Submits the first request and returns the bytes sent.
-fn submit(dialogue: &Arc<dyn Workload>, session: &mut Box<dyn Session>, fill: &SlotContext) -> Vec<u8> {
+fn submit(workload: &Arc<dyn Workload>, session: &mut Box<dyn Session>, context: &SlotContext) -> Vec<u8> {
     let mut out = OutputBuffer::default();
-    session.submit(ExchangeId(7), &dialogue.requests()[0].request, fill, &mut out).expect("room");
+    session.submit(ExchangeId(7), &workload.requests()[0].request, context, &mut out).expect("room");
     out.bytes().to_vec()
 }
 
@@ -64,7 +64,7 @@ fn messages(all: &[(u8, &str)]) -> Vec<u8> {
 }
 
 /// Describes events, without first bytes, which depend on the pieces.
-fn told(done: &EventBuffer, dialogue: &Arc<dyn Workload>) -> Vec<String> {
+fn told(done: &EventBuffer, workload: &Arc<dyn Workload>) -> Vec<String> {
     let one = |event: &Event| {
         Some(match event {
             Event::FirstByte(_) => return None,
@@ -72,7 +72,7 @@ fn told(done: &EventBuffer, dialogue: &Arc<dyn Workload>) -> Vec<String> {
                 let fault = e.fault.map_or("ended", FaultKind::name);
                 let excerpt = e.excerpt.as_deref().filter(|_| e.fault != Some(FaultKind::BrokenProtocol));
                 let excerpt = excerpt.map(|bytes| format!(" {:?}", String::from_utf8_lossy(bytes))).unwrap_or_default();
-                format!("{} {fault} {} {}{excerpt}", e.id.0, dialogue.code_name(e.code), e.payload)
+                format!("{} {fault} {} {}{excerpt}", e.id.0, workload.code_name(e.code), e.payload)
             }
             Event::Unsolicited(bytes, _) => format!("pushed {bytes}"),
             Event::SurplusResponse(_) => "stray".to_owned(),

@@ -3,9 +3,9 @@
 use super::*;
 
 /// Returns the messages of the first request, as type and body in readable form.
-fn sent(options: &[&str], fill: &SlotContext) -> Vec<String> {
+fn sent(options: &[&str], context: &SlotContext) -> Vec<String> {
     let dialogue = dialogue(options);
-    readable(&submit(&dialogue, &mut entered(&dialogue), fill))
+    readable(&submit(&dialogue, &mut entered(&dialogue), context))
 }
 
 fn readable(mut bytes: &[u8]) -> Vec<String> {

@@ -2,11 +2,11 @@
 
 use super::*;
 
-fn sent(line: &str, fill: &SlotContext) -> String {
+fn sent(line: &str, context: &SlotContext) -> String {
     let dialogue = dialogue("redis://h", &[&format!("command={line}")]);
     let (mut session, _) = begun(&dialogue);
     let mut out = OutputBuffer::default();
-    session.submit(ExchangeId(0), &dialogue.requests()[0].request, fill, &mut out).expect("room");
+    session.submit(ExchangeId(0), &dialogue.requests()[0].request, context, &mut out).expect("room");
     String::from_utf8_lossy(out.bytes()).into_owned()
 }
 

@@ -32,21 +32,21 @@ fn dialogue(url: &str, options: &[&str]) -> Arc<dyn Workload> {
 }
 
 /// Returns a session and its first bytes.
-fn begun(dialogue: &Arc<dyn Workload>) -> (Box<dyn Session>, Vec<u8>) {
-    let mut session = dialogue.session(&dialogue.origins()[0], &EstablishedConnection::default());
+fn begun(workload: &Arc<dyn Workload>) -> (Box<dyn Session>, Vec<u8>) {
+    let mut session = workload.session(&workload.origins()[0], &EstablishedConnection::default());
     let mut out = OutputBuffer::default();
     session.open(&mut out);
     (session, out.bytes().to_vec())
 }
 
 /// Submits the first request.
-fn submit(dialogue: &Arc<dyn Workload>, session: &mut Box<dyn Session>, id: u32) -> bool {
-    let request = &dialogue.requests()[0].request;
+fn submit(workload: &Arc<dyn Workload>, session: &mut Box<dyn Session>, id: u32) -> bool {
+    let request = &workload.requests()[0].request;
     session.submit(ExchangeId(id), request, &SlotContext::default(), &mut OutputBuffer::default()).is_ok()
 }
 
 /// Describes events, without first bytes, which depend on the pieces, and without the example of a broken reply.
-fn told(done: &EventBuffer, dialogue: &Arc<dyn Workload>) -> Vec<String> {
+fn told(done: &EventBuffer, workload: &Arc<dyn Workload>) -> Vec<String> {
     let one = |event: &Event| {
         Some(match event {
             Event::FirstByte(_) => return None,
@@ -57,7 +57,7 @@ fn told(done: &EventBuffer, dialogue: &Arc<dyn Workload>) -> Vec<String> {
                 format!(
                     "{} {fault} {} {}{}",
                     e.id.0,
-                    dialogue.code_name(e.code),
+                    workload.code_name(e.code),
                     e.payload,
                     excerpt.unwrap_or_default()
                 )
@@ -71,10 +71,10 @@ fn told(done: &EventBuffer, dialogue: &Arc<dyn Workload>) -> Vec<String> {
 }
 
 /// Submits `requests` exchanges and plays the pieces; returns the events and the protocol error.
-fn play(dialogue: &Arc<dyn Workload>, requests: u32, pieces: &[&[u8]]) -> (Vec<String>, Option<&'static str>) {
-    let (mut session, _) = begun(dialogue);
+fn play(workload: &Arc<dyn Workload>, requests: u32, pieces: &[&[u8]]) -> (Vec<String>, Option<&'static str>) {
+    let (mut session, _) = begun(workload);
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
-    assert!((0..requests).all(|id| submit(dialogue, &mut session, id)));
+    assert!((0..requests).all(|id| submit(workload, &mut session, id)));
     let broken = pieces.iter().find_map(|piece| session.receive(piece, &mut out, &mut done).err());
-    (told(&done, dialogue), broken.map(|broken| &*broken.to_string().leak()))
+    (told(&done, workload), broken.map(|broken| &*broken.to_string().leak()))
 }

@@ -82,12 +82,12 @@ impl Traffic {
 
     /// Updates a user's state with what the response to its request set.
     #[cold]
-    fn update_state(&mut self, x: &Exchange, id: ExchangeId, lesson: StateUpdate) -> Option<ResourceSearch> {
+    fn update_state(&mut self, x: &Exchange, id: ExchangeId, update: StateUpdate) -> Option<ResourceSearch> {
         let fill = self.in_flight.filled(x, id);
-        let request = self.in_flight.request(&*self.dialogue, x, id)?;
+        let request = self.in_flight.request(&*self.workload, x, id)?;
         let mut none = UserState::default();
         let memory = self.user_states.as_mut().map_or(&mut none, |memories| memories.of(x.user));
-        let found = self.dialogue.update_state(request, &fill, lesson, memory);
+        let found = self.workload.update_state(request, &fill, update, memory);
         if self.caches {
             self.recorder.cache_update(x, std::mem::take(&mut memory.savings));
         }
@@ -108,7 +108,7 @@ impl Traffic {
         let known = || match kind {
             FaultKind::BrokenProtocol => broken,
             FaultKind::Timeout => Some(brunt_cause::response::late()),
-            _ => self.dialogue.code_meaning(ended.code),
+            _ => self.workload.code_meaning(ended.code),
         };
         let known = if ended.cause.is_none() { known().map(brunt_cause::Cause::from) } else { None };
         let why = ended.cause.as_ref().or(known.as_ref());
@@ -125,8 +125,8 @@ impl Traffic {
         (request, fill): (&Request, &SlotContext<'_>),
     ) -> Option<Option<ResourceSearch>> {
         let memory = self.user_states.as_mut()?.of(user);
-        let recalled = self.dialogue.cached_response(request, fill, memory)?;
-        let found = recalled.update.and_then(|lesson| self.dialogue.update_state(request, fill, lesson, memory));
+        let recalled = self.workload.cached_response(request, fill, memory)?;
+        let found = recalled.update.and_then(|lesson| self.workload.update_state(request, fill, lesson, memory));
         self.recorder.cache_hit((name, user), recalled.bytes, due < self.limits.window);
         Some(found)
     }
@@ -164,7 +164,7 @@ impl Traffic {
     /// Records a failed connection that no request waits for: no request fails, but the failure is visible.
     pub fn connection_failed(&mut self, cause: &FailureCause<'_>) {
         self.recorder.count_failure(cause.sort);
-        let code = Some(cause.code).filter(|code| *code > 0).map(|code| self.dialogue.code_name(code));
+        let code = Some(cause.code).filter(|code| *code > 0).map(|code| self.workload.code_name(code));
         let unsaid = code.filter(|code| cause.why.is_none_or(|why| !why.en().contains(code)));
         let whole = unsaid.map(|code| match cause.why {
             Some(why) => brunt_cause::response::with_code(code, why.clone()),
@@ -221,8 +221,8 @@ impl Traffic {
 
     /// Returns what the request waited for in vain, if other messages came.
     fn awaited(&self, x: &Exchange, id: ExchangeId) -> Option<brunt_cause::Cause> {
-        let request = self.in_flight.request(&*self.dialogue, x, id).filter(|_| x.state == ExchangeState::InFlight)?;
-        Some(brunt_cause::connecting::none_like(self.dialogue.response_condition(request)?))
+        let request = self.in_flight.request(&*self.workload, x, id).filter(|_| x.state == ExchangeState::InFlight)?;
+        Some(brunt_cause::connecting::none_like(self.workload.response_condition(request)?))
     }
 
     /// Keeps the trace of a request that is over, if it is among the slowest.
@@ -241,23 +241,23 @@ impl Traffic {
         if x.state != ExchangeState::InFlight {
             return None;
         }
-        let request = self.in_flight.request(&*self.dialogue, x, id)?;
+        let request = self.in_flight.request(&*self.workload, x, id)?;
         let fill = self.in_flight.filled(x, id);
-        let unsaid = || self.dialogue.carries_no_trace(request).then(|| self.recorder.implicit_trace(&fill)).flatten();
-        self.dialogue.trace(request, &fill).or_else(unsaid)
+        let unsaid = || self.workload.carries_no_trace(request).then(|| self.recorder.implicit_trace(&fill)).flatten();
+        self.workload.trace(request, &fill).or_else(unsaid)
     }
 
     /// Returns the bytes that were sent, encoded again from their source.
     fn sent_bytes(&mut self, x: &Exchange, id: ExchangeId) -> Vec<u8> {
-        let Some(request) = self.in_flight.request(&*self.dialogue, x, id) else { return Vec::new() };
+        let Some(request) = self.in_flight.request(&*self.workload, x, id) else { return Vec::new() };
         if let Some(memories) = &mut self.user_states {
             let memory = memories.of(x.user);
             let fill = SlotContext { values: &memory.values, ..self.in_flight.filled(x, id) };
-            return self.dialogue.encoded_with(request, &fill, Some(memory));
+            return self.workload.encoded_with(request, &fill, Some(memory));
         }
         if !self.in_flight.has_slots() || x.request == RequestId::NONE {
-            return self.dialogue.encoded_with(request, &SlotContext::default(), None);
+            return self.workload.encoded_with(request, &SlotContext::default(), None);
         }
-        self.dialogue.encoded_with(request, &self.in_flight.filled(x, id), None)
+        self.workload.encoded_with(request, &self.in_flight.filled(x, id), None)
     }
 }

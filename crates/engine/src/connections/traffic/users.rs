@@ -24,7 +24,7 @@ impl Traffic {
 
     /// Returns the names of requests in figures.
     pub fn names(&self) -> &RequestNames {
-        self.dialogue.names()
+        self.workload.names()
     }
 
     /// Returns the timeout of a prepared request.
@@ -53,7 +53,7 @@ impl Traffic {
         due: Nanos,
     ) -> Option<Option<brunt_contract::ResourceSearch>> {
         let (dialogue, fill) =
-            (std::sync::Arc::clone(&self.dialogue), self.in_flight.preview_fill(user, true, self.stamp));
+            (std::sync::Arc::clone(&self.workload), self.in_flight.preview_fill(user, true, self.stamp));
         let of = (user, dialogue.names().index_of(request.at()));
         self.cached(of, due, (&dialogue.requests()[request.at()].request, &fill))
     }
@@ -110,8 +110,8 @@ impl Traffic {
     }
 
     /// Counts the begin or end of an iteration or group whose figures are in row `row`.
-    pub fn record_span(&mut self, row: u16, told: &SpanEvent) {
-        self.recorder.span(row, told, &self.limits);
+    pub fn record_span(&mut self, row: u16, span_event: &SpanEvent) {
+        self.recorder.span(row, span_event, &self.limits);
     }
 
     /// Counts an iteration that was due and that no user could begin.
@@ -131,7 +131,7 @@ impl Traffic {
 
     /// Counts the failure of a request that a user would have sent on a connection that failed to open.
     pub fn fail_unsent(&mut self, user: UserId, cause: &FailureCause<'_>) {
-        let id = self.add(self.stamp, RequestId(0), self.dialogue.names().index_of(0), user, 0);
+        let id = self.add(self.stamp, RequestId(0), self.workload.names().index_of(0), user, 0);
         self.fail(id, cause, true);
     }
 }

@@ -34,7 +34,7 @@ fn steps(steps: &[(&str, StepOptions<'_>)]) -> GrpcClient {
 /// Begins a step, always as the same exchange, as the engine does for one user; returns its immediate result.
 fn begin(talk: &mut GrpcClient, step: usize) -> (SubmitOutcome, Vec<String>) {
     let fill = SlotContext { number: step as u64, ..SlotContext::default() };
-    let request = &talk.dialogue.requests()[step].request;
+    let request = &talk.workload.requests()[step].request;
     let sent = talk.session.submit(ExchangeId(0), request, &fill, &mut talk.out).expect("room");
     let told = if sent == SubmitOutcome::AlreadyComplete { hear(talk, b"") } else { Vec::new() };
     (sent, told)

@@ -47,24 +47,24 @@ fn dialogue(url: &str, options: &[(&str, &str)]) -> Arc<dyn Workload> {
 
 /// A client session under test and its events.
 struct GrpcClient {
-    dialogue: Arc<dyn Workload>,
+    workload: Arc<dyn Workload>,
     session: Box<dyn Session>,
     out: OutputBuffer,
     done: EventBuffer,
 }
 
 impl GrpcClient {
-    fn new(dialogue: Arc<dyn Workload>) -> GrpcClient {
-        let origin = dialogue.origins()[0].clone();
-        let mut session = dialogue.session(&origin, &EstablishedConnection::default());
+    fn new(workload: Arc<dyn Workload>) -> GrpcClient {
+        let origin = workload.origins()[0].clone();
+        let mut session = workload.session(&origin, &EstablishedConnection::default());
         let mut out = OutputBuffer::default();
         session.open(&mut out);
-        GrpcClient { dialogue, session, out, done: EventBuffer::default() }
+        GrpcClient { workload, session, out, done: EventBuffer::default() }
     }
 
     /// Makes the call with this identifier.
     fn call(&mut self, id: u32) {
-        let request = &self.dialogue.requests()[0].request;
+        let request = &self.workload.requests()[0].request;
         self.session.submit(ExchangeId(id), request, &SlotContext::default(), &mut self.out).expect("there is room");
     }
 
@@ -106,7 +106,7 @@ impl GrpcClient {
                 Event::Ended(e) => {
                     let fault = e.fault.map_or("ok", |kind| kind.name());
                     let said = e.excerpt.map(|text| format!(" {}", String::from_utf8_lossy(&text))).unwrap_or_default();
-                    let name = if e.code == 0 { "-".to_owned() } else { self.dialogue.code_name(e.code) };
+                    let name = if e.code == 0 { "-".to_owned() } else { self.workload.code_name(e.code) };
                     format!("ended {} {fault} {name} {}{said}", e.id.0, e.payload)
                 }
                 Event::Refused(id) => format!("refused {}", id.0),

@@ -127,11 +127,11 @@ fn an_inquiry_keeps_its_answer_and_a_plan_is_made_of_it() {
     asked.options.remove("proto");
     let mut talk = GrpcClient::new(GrpcProtocol.inquiry(&asked).expect("nothing wrong").expect("an inquiry"));
     talk.call(0);
-    assert_eq!(talk.dialogue.take_inquiry_response(), None, "nothing came yet");
+    assert_eq!(talk.workload.take_inquiry_response(), None, "nothing came yet");
     let told = [services(&["p.S"]), file(&s), file(&m)];
     let told: Vec<&[u8]> = told.iter().map(Vec::as_slice).collect();
     talk.hear(&[settings(&[]), head(1), data(1, &told), trailers(1, "0")].concat()).expect("heard");
-    asked.inquiry_responses.push(talk.dialogue.take_inquiry_response().expect("an answer"));
+    asked.inquiry_responses.push(talk.workload.take_inquiry_response().expect("an answer"));
     assert!(GrpcProtocol.inquiry(&asked).expect("nothing wrong").is_none(), "nothing more to ask");
     let made = GrpcProtocol.prepare(&asked).expect("a good plan");
     assert_eq!(&*made.requests()[0].request.downcast::<GrpcRequest>().body, [0, 0, 0, 0, 3, 10, 1, b'x']);

@@ -122,7 +122,7 @@ fn an_answer_before_all_was_said_gives_up_the_rest() {
 #[test]
 fn calls_share_a_connection_as_far_as_both_sides_allow() {
     let mut talk = GrpcClient::new(dialogue(UNARY, &[("streams", "3")]));
-    assert_eq!(talk.dialogue.prepared().exchanges_per_connection, 3);
+    assert_eq!(talk.workload.prepared().exchanges_per_connection, 3);
     (0..3).for_each(|id| talk.call(id));
     assert_eq!(talk.session.room(), 0);
     talk.hear(&settings(&[(3, 2)])).expect("heard");

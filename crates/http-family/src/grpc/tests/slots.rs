@@ -50,12 +50,12 @@ fn fill(number: u64) -> SlotContext<'static> {
 }
 
 /// Encodes a JSON message with slots.
-fn sent(kind: &MessageDescriptor, text: &str, fill: &SlotContext) -> Vec<u8> {
+fn sent(kind: &MessageDescriptor, text: &str, context: &SlotContext) -> Vec<u8> {
     let mut marks = Placeholders::new(&asked(UNARY, &[("data", text)]));
     let mut out = Vec::new();
     match json::messages(kind, text, "--data", &mut marks).expect(text).remove(0) {
         PreparedMessage::Fixed(_) => panic!("{text} has slots"),
-        PreparedMessage::Filled(filled) => filled.put(fill, &mut Vec::new(), &mut out),
+        PreparedMessage::Filled(filled) => filled.put(context, &mut Vec::new(), &mut out),
     }
     assert_eq!(out[..5], [&[0][..], &(out.len() as u32 - 5).to_be_bytes()].concat(), "the prefix");
     out.split_off(5)

@@ -25,10 +25,10 @@ struct DeferredExchange {
 
 impl DeferredExchange {
     /// Submits a request; returns the bytes sent at once as well.
-    fn begin(dialogue: &Arc<dyn Workload>, fill: &SlotContext) -> (DeferredExchange, String, SubmitOutcome) {
+    fn begin(workload: &Arc<dyn Workload>, context: &SlotContext) -> (DeferredExchange, String, SubmitOutcome) {
         let (mut session, mut out) =
-            (dialogue.session(&Origin::default(), &EstablishedConnection::default()), OutputBuffer::default());
-        let sent = session.submit(ID, &dialogue.requests()[0].request, fill, &mut out).expect("room");
+            (workload.session(&Origin::default(), &EstablishedConnection::default()), OutputBuffer::default());
+        let sent = session.submit(ID, &workload.requests()[0].request, context, &mut out).expect("room");
         let mut talk = DeferredExchange { session, out, done: EventBuffer::default() };
         let left = talk.take_sent();
         (talk, left, sent)

@@ -47,19 +47,19 @@ struct PlayedExchange {
 }
 
 /// Sends one request and plays the pieces of the response; with `close` the connection is then closed.
-fn play(dialogue: &Arc<dyn Workload>, pieces: &[&[u8]], close: bool) -> PlayedExchange {
-    let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+fn play(workload: &Arc<dyn Workload>, pieces: &[&[u8]], close: bool) -> PlayedExchange {
+    let mut session = workload.session(&Origin::default(), &EstablishedConnection::default());
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
-    session.submit(ExchangeId(3), &dialogue.requests()[0].request, &SlotContext::default(), &mut out).expect("room");
+    session.submit(ExchangeId(3), &workload.requests()[0].request, &SlotContext::default(), &mut out).expect("room");
     assert_eq!(session.room(), 0);
-    let outcome = feed(&mut session, dialogue, pieces, close, &mut done);
+    let outcome = feed(&mut session, workload, pieces, close, &mut done);
     assert_order(&done);
     outcome
 }
 
 fn feed(
     session: &mut Box<dyn Session>,
-    dialogue: &Arc<dyn Workload>,
+    workload: &Arc<dyn Workload>,
     pieces: &[&[u8]],
     close: bool,
     done: &mut EventBuffer,
@@ -78,7 +78,7 @@ fn feed(
     let ended = done.events.iter().find_map(|event| match event {
         Event::Ended(ended) => {
             let follow = ended.follow_up.as_ref().map(|f| {
-                let sent = String::from_utf8_lossy(&dialogue.encoded(&f.request)).into_owned();
+                let sent = String::from_utf8_lossy(&workload.encoded(&f.request)).into_owned();
                 format!("{}:{} {}", f.origin.host, f.origin.port, sent.lines().next().unwrap_or_default())
             });
             Some((ended.fault, ended.code, ended.payload, follow))

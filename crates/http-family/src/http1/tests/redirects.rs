@@ -11,13 +11,13 @@ use super::dialogue;
 
 /// Responds to a request with a redirect, in two pieces split at `cut`.
 fn hop(
-    dialogue: &Arc<dyn Workload>,
+    workload: &Arc<dyn Workload>,
     request: &brunt_contract::Request,
     answer: &str,
     cut: usize,
 ) -> (Option<FaultKind>, Option<Box<FollowUp>>) {
     let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
-    let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+    let mut session = workload.session(&Origin::default(), &EstablishedConnection::default());
     session.submit(ExchangeId(3), request, &SlotContext::default(), &mut out).expect("room");
     let (a, b) = answer.as_bytes().split_at(cut);
     for piece in [a, b] {

@@ -223,9 +223,9 @@ fn of_many_urls_each_keeps_its_target_and_says_what_it_says_alone() {
     let urls = ["http://h/a?b=c", "http://h/", "http://g:81/a", "http://me:pw@h/d"];
     for options in [&["header=A: b"][..], &["data=small"], &[&large], &["request-target=*", "method=OPTIONS"]] {
         let many = Http1.prepare(&asked(&urls, options)).expect("a good plan");
-        let put = |dialogue: &Arc<dyn Workload>, n: usize| {
-            let (mut out, request) = (OutputBuffer::default(), &dialogue.requests()[n].request);
-            let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+        let put = |workload: &Arc<dyn Workload>, n: usize| {
+            let (mut out, request) = (OutputBuffer::default(), &workload.requests()[n].request);
+            let mut session = workload.session(&Origin::default(), &EstablishedConnection::default());
             session.submit(ExchangeId(0), request, &SlotContext::default(), &mut out).expect("room");
             [out.bytes(), out.tail().map(|tail| &**tail).unwrap_or_default()].concat()
         };

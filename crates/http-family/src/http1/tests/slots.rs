@@ -23,12 +23,12 @@ fn fill(number: u64) -> SlotContext<'static> {
 }
 
 /// Returns the bytes that a session sends.
-fn sent(dialogue: &Arc<dyn Workload>, fill: &SlotContext) -> String {
-    let (mut out, request) = (OutputBuffer::default(), &dialogue.requests()[0].request);
-    let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
-    session.submit(ExchangeId(0), request, fill, &mut out).expect("room");
+fn sent(workload: &Arc<dyn Workload>, context: &SlotContext) -> String {
+    let (mut out, request) = (OutputBuffer::default(), &workload.requests()[0].request);
+    let mut session = workload.session(&Origin::default(), &EstablishedConnection::default());
+    session.submit(ExchangeId(0), request, context, &mut out).expect("room");
     let bytes = [out.bytes(), out.tail().map(|tail| &**tail).unwrap_or_default()].concat();
-    assert_eq!(dialogue.encoded_with(request, fill, None), bytes, "an example shows what was sent");
+    assert_eq!(workload.encoded_with(request, context, None), bytes, "an example shows what was sent");
     String::from_utf8(bytes).expect("text")
 }
 
@@ -177,10 +177,10 @@ fn urls_stay_urls_and_header_lines_stay_lines() {
 /// The expected text may repeat what was sent: numbers, and any value by its name.
 #[test]
 fn what_is_expected_of_a_body_is_filled_like_its_request() {
-    let verdict = |dialogue: &Arc<dyn Workload>, fill: &SlotContext, body: &str| {
+    let verdict = |workload: &Arc<dyn Workload>, context: &SlotContext, body: &str| {
         let (mut out, mut done) = (OutputBuffer::default(), EventBuffer::default());
-        let mut session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
-        session.submit(ExchangeId(0), &dialogue.requests()[0].request, fill, &mut out).expect("room");
+        let mut session = workload.session(&Origin::default(), &EstablishedConnection::default());
+        session.submit(ExchangeId(0), &workload.requests()[0].request, context, &mut out).expect("room");
         let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
         // In two pieces, with the text split between them.
         let (first, rest) = answer.as_bytes().split_at(answer.len() - 4);

@@ -252,7 +252,7 @@ fn heartbeats_are_answered_and_counted() {
 #[test]
 fn a_request_that_is_given_up_is_forgotten() {
     let mut talk = Http2Client::of(dialogue(&[]));
-    let request = &talk.dialogue.requests()[0].request;
+    let request = &talk.workload.requests()[0].request;
     talk.session.submit(ExchangeId(0), request, &SlotContext::default(), &mut talk.out).unwrap();
     talk.session.cancel(ExchangeId(0), &mut talk.out);
     let mut server = Http2Server::new();

@@ -40,7 +40,7 @@ pub fn dialogue_of(urls: &[&str], options: &[&str]) -> Arc<dyn Workload> {
 
 /// A client session under test.
 pub struct Http2Client {
-    pub dialogue: Arc<dyn Workload>,
+    pub workload: Arc<dyn Workload>,
     pub session: Box<dyn Session>,
     pub out: OutputBuffer,
     pub done: EventBuffer,
@@ -58,16 +58,16 @@ impl Http2Client {
         talk
     }
 
-    pub fn of(dialogue: Arc<dyn Workload>) -> Http2Client {
-        let session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
+    pub fn of(workload: Arc<dyn Workload>) -> Http2Client {
+        let session = workload.session(&Origin::default(), &EstablishedConnection::default());
         let mut talk =
-            Http2Client { dialogue, session, out: OutputBuffer::default(), done: EventBuffer::default(), broken: None };
+            Http2Client { workload, session, out: OutputBuffer::default(), done: EventBuffer::default(), broken: None };
         talk.session.open(&mut talk.out);
         talk
     }
 
     pub fn submit(&mut self, id: u32) {
-        let request = &self.dialogue.requests()[0].request;
+        let request = &self.workload.requests()[0].request;
         self.session.submit(ExchangeId(id), request, &SlotContext::default(), &mut self.out).expect("room");
     }
 
@@ -88,7 +88,7 @@ impl Http2Client {
     pub fn words(&mut self) -> Vec<String> {
         let events: Vec<Event> = self.done.events.drain(..).collect();
         let word = |event: &Event| match event {
-            Event::PeerCode(word) => Some(self.dialogue.code_name(*word)),
+            Event::PeerCode(word) => Some(self.workload.code_name(*word)),
             _ => None,
         };
         events.iter().filter_map(word).collect()

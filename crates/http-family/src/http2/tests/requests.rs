@@ -149,7 +149,7 @@ fn paths_of_many_urls_are_said_whatever_peers_remember_of_them() {
     for round in 0..2 {
         let mut heads = Vec::new();
         for (at, url) in all.iter().enumerate() {
-            let request = &talk.dialogue.requests()[at].request;
+            let request = &talk.workload.requests()[at].request;
             if talk.session.room() == 0 {
                 talk.session = dialogue.session(&Origin::default(), &EstablishedConnection::default());
                 talk.session.open(&mut talk.out);

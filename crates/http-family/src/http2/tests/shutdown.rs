@@ -47,7 +47,7 @@ fn every_word_of_an_end_is_told_whatever_becomes_of_the_requests() {
     talk.hear(&[goaway((1 << 31) - 1, 0), goaway(7, 0), goaway(7, code::ENHANCE_YOUR_CALM)].concat());
     talk.hear(&goaway(7, code::ENHANCE_YOUR_CALM));
     assert_eq!((talk.words(), talk.broken), (vec!["GOAWAY NO_ERROR".into(), "GOAWAY ENHANCE_YOUR_CALM".into()], None));
-    assert_eq!(talk.dialogue.code_name(200), "200");
+    assert_eq!(talk.workload.code_name(200), "200");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn room_is_the_least_of_what_either_side_allows() {
     assert_eq!(talk.session.room(), 1);
     talk.hear(&settings(&[(3, 0)]));
     assert_eq!(talk.session.room(), 0);
-    let request = &talk.dialogue.requests()[0].request;
+    let request = &talk.workload.requests()[0].request;
     assert!(talk.session.submit(ExchangeId(7), request, &SlotContext::default(), &mut talk.out).is_err());
     talk.hear(&[settings(&[(3, 1000)]), last_head(1, OK)].concat());
     assert_eq!(talk.session.room(), 3);

@@ -36,7 +36,7 @@ fn read(decoder: &mut HpackDecoder, mut bytes: &[u8]) -> Vec<SentRequest> {
 
 fn submit(talk: &mut Http2Client, id: u32, number: u64) {
     let fill = SlotContext { number, user: 7, random: number ^ 1, ..SlotContext::default() };
-    let request = &talk.dialogue.requests()[0].request;
+    let request = &talk.workload.requests()[0].request;
     talk.session.submit(ExchangeId(id), request, &fill, &mut talk.out).expect("room");
 }
 
@@ -66,8 +66,8 @@ fn head_and_body_decode_to_what_was_filled() {
         assert!(body.starts_with(&format!("{{\"n\":{number},\"u\":\"")), "{body}");
     }
     assert_ne!(said[0].1[said[0].1.len() - 20..], said[1].1[said[1].1.len() - 20..], "another uuid each time");
-    let shown = String::from_utf8(talk.dialogue.encoded_with(
-        &talk.dialogue.requests()[0].request,
+    let shown = String::from_utf8(talk.workload.encoded_with(
+        &talk.workload.requests()[0].request,
         &SlotContext { number: 5, user: 7, random: 4, ..SlotContext::default() },
         None,
     ));
@@ -139,7 +139,7 @@ fn a_redirect_repeats_what_was_filled() {
     frames::put(frames::HEADERS, frames::END_HEADERS | frames::END_STREAM, 1, &block, &mut answer);
     talk.hear(&answer);
     let Some(Event::Ended(ended)) = talk.done.events.pop() else { panic!("an end: {:?}", talk.broken) };
-    let hop = talk.dialogue.encoded(&ended.follow_up.expect("a hop").request);
+    let hop = talk.workload.encoded(&ended.follow_up.expect("a hop").request);
     let hop = String::from_utf8(hop).expect("text");
     assert!(hop.starts_with("POST /b HTTP/2\r\n") && hop.ends_with("\r\n\r\n41"), "{hop}");
 }

@@ -39,9 +39,9 @@ fn asked(urls: &[&str], options: &[&str]) -> ProtocolConfig {
 }
 
 /// Creates a session of the first URL, with its upgrade sent.
-fn session(dialogue: &Arc<dyn Workload>) -> Box<dyn Session> {
+fn session(workload: &Arc<dyn Workload>) -> Box<dyn Session> {
     let established = EstablishedConnection { seed: SEED, ..EstablishedConnection::default() };
-    let mut session = dialogue.session(&dialogue.origins()[0], &established);
+    let mut session = workload.session(&workload.origins()[0], &established);
     session.open(&mut OutputBuffer::default());
     session
 }
@@ -55,17 +55,17 @@ fn consent(more: &str) -> Vec<u8> {
 }
 
 /// Returns an open session.
-fn opened(dialogue: &Arc<dyn Workload>, more: &str) -> Box<dyn Session> {
-    let mut session = session(dialogue);
+fn opened(workload: &Arc<dyn Workload>, more: &str) -> Box<dyn Session> {
+    let mut session = session(workload);
     session.receive(&consent(more), &mut OutputBuffer::default(), &mut EventBuffer::default()).expect("consent");
     assert!(!session.is_opening() && session.room() > 0);
     session
 }
 
 /// Sends the first message as exchange `id`; returns the bytes sent.
-fn submit(session: &mut Box<dyn Session>, dialogue: &Arc<dyn Workload>, id: u32) -> Vec<u8> {
+fn submit(session: &mut Box<dyn Session>, workload: &Arc<dyn Workload>, id: u32) -> Vec<u8> {
     let mut out = OutputBuffer::default();
-    let request = &dialogue.requests()[0].request;
+    let request = &workload.requests()[0].request;
     session.submit(ExchangeId(id), request, &SlotContext::default(), &mut out).expect("room");
     out.bytes().to_vec()
 }

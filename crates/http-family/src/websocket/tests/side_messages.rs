@@ -10,10 +10,10 @@ use super::*;
 type SentFrames = Vec<(u8, Vec<u8>)>;
 
 /// Creates a session whose upgrade was accepted; returns it with the messages that it sent.
-fn accepted(dialogue: &Arc<dyn Workload>) -> (Box<dyn Session>, SentFrames) {
+fn accepted(workload: &Arc<dyn Workload>) -> (Box<dyn Session>, SentFrames) {
     let fill = SlotContext { number: 7, user: 4, ..SlotContext::default() };
     let established = EstablishedConnection { seed: SEED, context: fill, ..EstablishedConnection::default() };
-    let mut session = dialogue.session(&dialogue.origins()[0], &established);
+    let mut session = workload.session(&workload.origins()[0], &established);
     session.open(&mut OutputBuffer::default());
     let said = feed(&mut session, &[&consent("")]).sent;
     (session, said)

@@ -30,12 +30,12 @@ fn said(text: &str) -> Vec<u8> {
 }
 
 /// Begins a step; returns its result if known at once.
-fn begin(dialogue: &Arc<dyn Workload>, session: &mut Box<dyn Session>, step: usize) -> (SubmitOutcome, Vec<String>) {
+fn begin(workload: &Arc<dyn Workload>, session: &mut Box<dyn Session>, step: usize) -> (SubmitOutcome, Vec<String>) {
     let mut values = UserValues::default();
     values.set(0, b"abc");
     let fill = SlotContext { values: &values, ..SlotContext::default() };
     let sent = session
-        .submit(ExchangeId(step as u32), &dialogue.requests()[step].request, &fill, &mut OutputBuffer::default())
+        .submit(ExchangeId(step as u32), &workload.requests()[step].request, &fill, &mut OutputBuffer::default())
         .expect("room");
     let told = if sent == SubmitOutcome::AlreadyComplete { hear(session, b"") } else { Vec::new() };
     (sent, told)
