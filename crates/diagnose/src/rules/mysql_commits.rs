@@ -38,6 +38,8 @@ const EVIDENCE: Text = text(
 /// Minimum share of the time in which a task waited for a disk, and maximum share of busy cores.
 const WAITED: f64 = 0.25;
 const CORES: f64 = 0.8;
+/// The kernel counts pressure in microseconds.
+const MICROS: f64 = 1e6;
 /// Minimum number of log syncs per second, and per write.
 const FSYNCS: f64 = 20.0;
 const EACH: f64 = 0.02;
@@ -45,7 +47,7 @@ const EACH: f64 = 0.02;
 fn judge(case: &Case) -> Option<RuleVerdict> {
     let here = &case.counters;
     let (busy, cores) = here.busy_cores()?;
-    let waited = here.per_s("psi.io.some")? / 1e9;
+    let waited = here.per_s("psi.io.some")? / MICROS;
     if !case.run.is_saturated() || waited < WAITED || busy > CORES * cores {
         return None;
     }
@@ -77,7 +79,7 @@ mod tests {
     #[test]
     fn commits_that_wait_for_the_log() {
         let found = |fsyncs: f64, io: f64, busy: f64| {
-            let here = cores(busy, &[("psi.io.some", 0.0, io * 1e10)]);
+            let here = cores(busy, &[("psi.io.some", 0.0, io * 10.0 * MICROS)]);
             let mysql = [("mysql.Innodb_os_log_fsyncs", 0.0, fsyncs * 10.0), ("mysql.Com_update", 0.0, 9_000.0)];
             RULE.judge_host(&Case { run: run(), counters: here, reported: vec![counted(&mysql)], ..Case::default() }).map(|found| found.proof)
         };
